@@ -1,0 +1,123 @@
+# Measuring functions of bench/quickstart and bench/must_show.  Source it.
+#
+# One server, two databases: "heap" and "zheap", each with its own
+# default_table_access_method.  Whatever is compared is run on both in turn.
+
+. "$(dirname "${BASH_SOURCE[0]}")/../test/lib.sh"
+
+PGBENCH_SCRIPTS=$TOP/bench/pgbench
+CLIENTS=${BENCH_CLIENTS:-8}
+THREADS=${BENCH_THREADS:-2}
+
+# Settings of the measured server, beside test/zheap.conf.  Checkpoints come only
+# when a measurement asks for one, and WAL stays there to be read afterwards.
+bench_conf()
+{
+	cat <<-CONF
+	shared_buffers = '${BENCH_SHARED_BUFFERS:-512MB}'
+	max_connections = 100
+	max_wal_size = '20GB'
+	wal_keep_size = '10GB'
+	checkpoint_timeout = '1h'
+	autovacuum_naptime = '10s'
+	CONF
+}
+
+# make_database NAME: "heap" or "zheap"
+make_database()
+{
+	local am=heap
+
+	[ "$1" = heap ] || am=$AM
+	sql postgres "create database $1"
+	[ "$am" = heap ] || sql "$1" "create extension if not exists zheap"
+	sql "$1" "alter database $1 set default_table_access_method = $am"
+}
+
+drop_database()
+{
+	sql postgres "set client_min_messages = warning" "drop database if exists $1 with (force)"
+}
+
+# pgbench_init DATABASE SCALE
+pgbench_init()
+{
+	quietly as_owner "$BINDIR/pgbench" -i -q -s "$2" "$1" || die "pgbench -i failed in $1"
+}
+
+# pgbench_run DATABASE OPTION...: prints transactions per second
+pgbench_run()
+{
+	local db=$1 log=$RUN/pgbench.log
+
+	shift
+	as_owner "$BINDIR/pgbench" -n "$@" "$db" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "pgbench $* failed in $db"; }
+	if grep -Eq 'aborted|number of failed transactions: [1-9]' "$log"; then
+		tail -n 20 "$log" >&2
+		die "pgbench $* lost clients or transactions in $db"
+	fi
+	awk '/^tps/ { printf "%.0f\n", $3 }' "$log"
+}
+
+# pages DATABASE RELATION
+pages()
+{
+	sql "$1" "select pg_relation_size('$2') / current_setting('block_size')::int"
+}
+
+# bytes of the undo relation of a database, 0 if it has none
+undo_bytes()
+{
+	sql "$1" "select coalesce(pg_total_relation_size(to_regclass('zheap.undo')), 0)"
+}
+
+# end of WAL that is on disk, so that pg_waldump finds it
+lsn()
+{
+	sql postgres "select pg_current_wal_flush_lsn()"
+}
+
+# wal_report FROM TO FILE: statistics by record type
+wal_report()
+{
+	as_owner "$BINDIR/pg_waldump" -p "$CLUSTER/pg_wal" --stats=record -s "$1" -e "$2" >"$3" 2>/dev/null ||
+		[ -s "$3" ] || die "pg_waldump failed between $1 and $2"
+}
+
+# Lines "type count record-bytes image-bytes" of a report; the last is "Total".
+wal_rows()
+{
+	sed -E 's/\([^)]*\)//g; s/\[[^]]*\]//g' "$1" |
+		awk 'NF >= 5 && $(NF - 3) ~ /^[0-9]+$/ {
+			name = $1
+			for (i = 2; i <= NF - 4; i++) name = name "_" $i
+			print name, $(NF - 3), $(NF - 2), $(NF - 1)
+		}'
+}
+
+# wal_total FILE record|image: bytes
+wal_total()
+{
+	wal_rows "$1" | awk -v what="$2" '$1 == "Total" { print what == "record" ? $3 : $4 }'
+}
+
+median()
+{
+	sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+# calc EXPRESSION [FORMAT]
+calc()
+{
+	awk "BEGIN { printf(\"${2:-%.2f}\n\", ($1)) }"
+}
+
+# ratio A B: A / B, or "-" where B is 0
+ratio()
+{
+	if [ "$(calc "$2 != 0" %d)" = 1 ]; then
+		calc "$1 / $2"
+	else
+		echo -
+	fi
+}

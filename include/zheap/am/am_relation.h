@@ -1,0 +1,50 @@
+/*
+ * am_relation.h
+ *		Callbacks of the table AM that deal with a table as a whole: its files,
+ *		its toast table, its size.  Signatures are the server's.
+ */
+#ifndef ZHEAP_AM_RELATION_H
+#define ZHEAP_AM_RELATION_H
+
+#include "postgres.h"
+
+#include "access/tableam.h"
+
+#include "zheap/base/pg_compat.h"
+
+/* ---- files (am_relation.c) ---- */
+
+/* Create the main fork of a new table, or of a new version of one. */
+extern void zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
+										  char persistence, TransactionId *freezeXid,
+										  MultiXactId *minmulti);
+extern void zam_relation_nontransactional_truncate(Relation rel);
+
+/* SET TABLESPACE: copy all forks block by block.  AccessExclusiveLock is held. */
+extern void zam_relation_copy_data(Relation rel, const ZRelLocator *locator);
+
+extern void zam_relation_copy_for_cluster(Relation old_table, Relation new_table,
+										  Relation old_index, bool use_sort,
+										  TransactionId oldest_xmin,
+										  TransactionId *xid_cutoff,
+										  MultiXactId *multi_cutoff,
+										  double *num_tuples, double *tups_vacuumed,
+										  double *tups_recently_dead);
+
+/* ---- toast (am_relation.c): toast tables are heap tables ---- */
+
+extern bool zam_relation_needs_toast_table(Relation rel);
+extern Oid	zam_relation_toast_am(Relation rel);
+extern void zam_relation_fetch_toast_slice(Relation toastrel, Oid valueid,
+										   int32 attrsize, int32 sliceoffset,
+										   int32 slicelength,
+										   struct varlena *result);
+
+/* ---- size (am_size.c) ---- */
+
+extern uint64 zam_relation_size(Relation rel, ForkNumber fork);
+extern void zam_relation_estimate_size(Relation rel, int32 *attr_widths,
+									   BlockNumber *pages, double *tuples,
+									   double *allvisfrac);
+
+#endif							/* ZHEAP_AM_RELATION_H */

@@ -1,0 +1,75 @@
+/*
+ * base.h
+ *		What every layer may use: settings, the preload check, corruption reports,
+ *		small byte codecs.
+ */
+#ifndef ZHEAP_BASE_H
+#define ZHEAP_BASE_H
+
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "storage/block.h"
+#include "storage/off.h"
+#include "utils/rel.h"
+
+#include "zheap/zheap.h"
+#include "zheap/base/pg_compat.h"
+
+/* ---- settings (zheap_guc.c) ---- */
+
+extern int	zheap_initial_slots;	/* slots of a new page */
+extern int	zheap_undo_worker_naptime;	/* ms between rounds of the launcher */
+
+extern void zheap_guc_define(void);
+
+/* ---- preload check (zheap_preload.c) ---- */
+
+/*
+ * The library writes WAL that only its own resource manager can replay, so it
+ * must have been loaded by shared_preload_libraries.  ERROR with a hint
+ * otherwise.  Called by every entry point.
+ */
+extern void zheap_require_preload(void);
+extern void zheap_mark_preloaded(void);
+extern bool zheap_is_preloaded(void);
+
+/*
+ * What issue by issue is not there yet raises this: never a wrong result.
+ */
+extern void zheap_not_supported(const char *what) pg_attribute_noreturn();
+
+/* ---- damaged bytes (zheap_corrupt.c) ---- */
+
+/*
+ * Raise ERRCODE_DATA_CORRUPTED naming relation, block and offset (either may be
+ * invalid).  The relation's name comes from the relcache entry, so this never
+ * touches a catalog.  "rel" may be NULL (then the locator is not known).
+ */
+extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
+						  const char *fmt,...) pg_attribute_printf(4, 5) pg_attribute_noreturn();
+
+/* ---- varints (zheap_varint.c): little-endian base 128, at most 10 bytes ---- */
+
+#define ZVARINT_MAX		10
+
+extern char *zvarint_put(char *out, uint64 value);
+
+/* Returns NULL when the bytes run past "end" or are no varint. */
+extern const char *zvarint_get(const char *in, const char *end, uint64 *value);
+
+/* ---- 64-bit transaction ids (zheap_fxid.c) ---- */
+
+/* Widen an xid that is not newer than the next one and less than 2^31 old. */
+extern FullTransactionId zfxid_from_xid(TransactionId xid);
+
+/* The same in redo, where the next xid already includes the record's own. */
+extern FullTransactionId zfxid_from_xid_in_redo(TransactionId xid);
+
+static inline TransactionId
+zfxid_xid(FullTransactionId fxid)
+{
+	return XidFromFullTransactionId(fxid);
+}
+
+#endif							/* ZHEAP_BASE_H */

@@ -1,0 +1,31 @@
+/*
+ * pg_compat.h
+ *		The only file that looks at PG_VERSION_NUM.
+ *
+ * Each difference between the supported server versions becomes a feature
+ * name or a small wrapper here, with the reason beside it.
+ */
+#ifndef ZHEAP_PG_COMPAT_H
+#define ZHEAP_PG_COMPAT_H
+
+#include "postgres.h"
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 160000
+#error "this version of zheap supports PostgreSQL 15"
+#endif
+
+#include "access/transam.h"
+#include "storage/relfilenode.h"
+
+/* 16 renames RelFileNode to RelFileLocator, and its fields. */
+typedef RelFileNode ZRelLocator;
+
+#define zrel_locator(rel)		((rel)->rd_node)
+#define zloc_spc(loc)			((loc).spcNode)
+#define zloc_db(loc)			((loc).dbNode)
+#define zloc_rel(loc)			((loc).relNode)
+
+/* 17 renames ShmemVariableCache to TransamVariables. */
+#define zcompat_next_fxid_in_recovery() (ShmemVariableCache->nextXid)
+
+#endif							/* ZHEAP_PG_COMPAT_H */

@@ -1,0 +1,55 @@
+/*
+ * dml.h
+ *		Changing rows.
+ */
+#ifndef ZHEAP_DML_H
+#define ZHEAP_DML_H
+
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "executor/tuptable.h"
+
+#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/tid.h"
+
+/* ---- the table AM's callbacks, with the server's signatures ---- */
+
+extern void zdml_insert(Relation rel, TupleTableSlot *slot, CommandId cid,
+						int options, struct BulkInsertStateData *bistate);
+extern void zdml_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
+									int options, struct BulkInsertStateData *bistate,
+									uint32 token);
+extern void zdml_complete_speculative(Relation rel, TupleTableSlot *slot,
+									  uint32 token, bool succeeded);
+extern void zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots,
+							  CommandId cid, int options,
+							  struct BulkInsertStateData *bistate);
+extern TM_Result zdml_delete(Relation rel, ItemPointer tid, CommandId cid,
+							 Snapshot snapshot, Snapshot crosscheck, bool wait,
+							 TM_FailureData *tmfd, bool changing_part);
+extern TM_Result zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
+							 CommandId cid, Snapshot snapshot, Snapshot crosscheck,
+							 bool wait, TM_FailureData *tmfd,
+							 LockTupleMode *lockmode, bool *update_indexes);
+extern TM_Result zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
+						   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
+						   LockWaitPolicy wait_policy, uint8 flags,
+						   TM_FailureData *tmfd);
+
+/* ---- pruning (dml_prune.c) ---- */
+
+/*
+ * Free what dead rows and committed transactions' padding hold on a page that is
+ * locked exclusively and viewed in place.  WAL-logged.  Returns rows that became
+ * dead line pointers.
+ */
+extern int	zdml_prune_page(ZPageView *view, Buffer buffer);
+
+/*
+ * VACUUM's second pass: dead line pointers whose index entries are gone.  The
+ * page is locked exclusively.
+ */
+extern void zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n);
+
+#endif							/* ZHEAP_DML_H */

@@ -1,0 +1,166 @@
+/*
+ * target.h
+ *		The row (or page) that an operation works on; shared by the files of dml/.
+ */
+#ifndef ZHEAP_TARGET_H
+#define ZHEAP_TARGET_H
+
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/hio.h"
+#include "access/tableam.h"
+
+#include "zheap/dml/dml.h"
+#include "zheap/lock/lock.h"
+#include "zheap/page/row.h"
+#include "zheap/slot/slot.h"
+
+typedef struct ZTarget
+{
+	Relation	rel;
+	FullTransactionId fxid;		/* the current (sub)transaction */
+	Buffer		buffer;			/* pinned, or invalid */
+	Buffer		slotbuf;		/* while locked: the slot page, or invalid */
+	bool		locked;			/* exclusively; view attached */
+	bool		init_page;		/* the page is new and still to be initialised */
+	OffsetNumber offnum;
+	ZPageView	view;
+} ZTarget;
+
+/* ---- dml_target.c ---- */
+
+/* Assigns the xid, opens the undo log.  No page yet. */
+extern void ztarget_open(ZTarget *target, Relation rel);
+extern void ztarget_close(ZTarget *target);
+
+/* Pin the page of tid; ERROR (data corrupted) if it does not exist. */
+extern void ztarget_pin(ZTarget *target, const ItemPointerData *tid);
+
+/* False: the page holds no rows. */
+extern bool ztarget_lock(ZTarget *target);
+extern void ztarget_unlock(ZTarget *target);
+
+/* The same for a page that a TID names: ERROR if it holds no rows. */
+extern void ztarget_lock_row_page(ZTarget *target);
+
+/*
+ * ERROR if any row of the locked page is damaged: before a change that moves or
+ * touches all of them (a slot that changes hands, compaction).
+ */
+extern void ztarget_check_rows(ZTarget *target);
+
+/*
+ * A slot for the transaction; "reserve" as in zslot_reserve.  False: the page was
+ * unlocked to get a slot page (and is unlocked now): start again.
+ */
+extern bool ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan);
+
+/*
+ * Report conflicts with SERIALIZABLE transactions that have read the row, or the
+ * table as far as a new row matters to it; ERROR if one of us has to go.  The
+ * page is locked, and stays so until the change is made.
+ */
+extern void ztarget_conflict_in(ZTarget *target);
+extern void ztarget_conflict_in_new(ZTarget *target);
+
+/* ---- dml_judge.c ---- */
+
+/* What an updater, deleter or locker wants to know of a row. */
+typedef struct ZJudgement
+{
+	TM_Result	result;
+	ZImage		image;			/* newest version, on the page */
+	TransactionId xid;			/* BeingModified: for whom to wait; otherwise who
+								 * made the version in the way */
+	int			own_lock;		/* strongest lock that we hold, or -1 */
+	int			strongest_lock; /* strongest that anybody holds, or -1 */
+	bool		modified_by_us; /* newest version is of our own transaction */
+	CommandId	cmax;			/* SelfModified */
+	ItemPointerData ctid;		/* Updated: where the newest version is */
+} ZJudgement;
+
+typedef struct ZJudgeQuery
+{
+	Snapshot	snapshot;		/* the version that the caller saw; NULL: newest */
+	Snapshot	crosscheck;
+	CommandId	cid;
+	LockTupleMode mode;			/* what is to be done needs this lock */
+} ZJudgeQuery;
+
+/*
+ * Judge the row at target->offnum as HeapTupleSatisfiesUpdate would, after
+ * putting back what aborted transactions did to the page.
+ */
+extern void zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *judgement);
+
+/* Fill tmfd for a result other than Ok. */
+extern void zjudge_report(const ZTarget *target, const ZJudgement *judgement, TM_FailureData *tmfd);
+
+/* ---- dml_change.c ---- */
+
+/*
+ * Perform the change on the locked page: undo, page, WAL in one critical
+ * section.  The slot plan and the row plan are complete; of the undo record the
+ * context and position are filled in here.
+ */
+extern void zchange_execute(ZTarget *target, ZChange *change);
+
+/* Would the undo record fit the undo log? */
+extern bool zchange_undo_fits(const ZChange *change);
+
+/* Fill the undo record's account of the version before (UPDATE, DELETE, LOCK). */
+extern void zchange_describe_before(const ZTarget *target, const ZImage *image, ZChange *change);
+
+/* ---- dml_space.c ---- */
+
+/*
+ * A page with room for a row of "len" bytes, locked, in target->buffer.
+ */
+extern void zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate);
+
+/* ---- dml_toast.c ---- */
+
+/*
+ * The row to store for a slot's values: formed, and toasted if it is long.
+ * "old" is the row to be replaced (a heap tuple), or NULL.
+ */
+extern char *zdml_form(Relation rel, TupleTableSlot *slot, HeapTuple old, int options, uint32 *len);
+
+/* Is the toaster needed for this row (or, for an update, its old version)? */
+extern bool zdml_needs_toaster(Relation rel, uint32 len, uint8 flags);
+
+/* ERROR if a row of this length fits no page. */
+extern void zdml_check_length(uint32 len);
+
+/* A heap tuple with the values of a row. */
+extern HeapTuple zdml_heap_tuple(Relation rel, const char *row, uint32 len);
+
+/* ---- dml_insert.c ---- */
+
+/* Insert a formed row; its header's fate flags are set here. */
+typedef struct ZInsert
+{
+	char	   *row;
+	uint32		len;
+	CommandId	cid;
+	int			options;
+	BulkInsertState bistate;
+	uint32		token;			/* speculative, or 0 */
+} ZInsert;
+
+extern void zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid);
+
+/*
+ * Insert into the target's locked page, if it has room.  False: it has not, or
+ * (target not locked any more) needs a slot page first.
+ */
+extern bool zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid);
+
+/* ---- dml_lock.c ---- */
+
+/* Record our lock on the locked page's row.  False: start again. */
+extern bool zdml_lock_row(ZTarget *target, const ZJudgement *judgement,
+						  LockTupleMode mode, CommandId cid);
+
+#endif							/* ZHEAP_TARGET_H */

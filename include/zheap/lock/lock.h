@@ -1,0 +1,83 @@
+/*
+ * lock.h
+ *		Row locks: who holds them, and waiting for whom.
+ *
+ * Modes and conflicts are heap's:
+ *
+ *						KEY SHARE	SHARE	NO KEY UPDATE	UPDATE
+ *		KEY SHARE											  X
+ *		SHARE								   X			  X
+ *		NO KEY UPDATE				  X		   X			  X
+ *		UPDATE			   X		  X		   X			  X
+ *
+ * A lock is an undo record of its holder about the row (ZOP_LOCK); it makes no
+ * version and leaves the row's modifier alone.  So it ends by itself with the
+ * (sub)transaction, survives updates of the row by holders of compatible locks,
+ * and any number of transactions may hold one.  The row only carries a hint of
+ * the strongest mode (ZROW2_LOCK_MASK).
+ *
+ * An in-place update holds NO KEY UPDATE and a delete or a moving update UPDATE,
+ * by being the row's modifier.
+ */
+#ifndef ZHEAP_LOCK_H
+#define ZHEAP_LOCK_H
+
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "storage/itemptr.h"
+#include "storage/lmgr.h"
+
+#include "zheap/mvcc/mvcc.h"
+
+/* ---- lock_holders.c ---- */
+
+extern bool zlock_modes_conflict(LockTupleMode a, LockTupleMode b);
+
+typedef struct ZLockHolders
+{
+	TransactionId conflicting;	/* somebody else's, in progress, whose lock conflicts
+								 * with the mode asked for; or invalid */
+	int			own;			/* strongest mode that we hold, or -1 */
+	int			strongest;		/* strongest that anybody holds, or -1 */
+} ZLockHolders;
+
+/*
+ * Who holds locks on the row?  The page is locked (any mode) and viewed in place.
+ * Reads the undo of the transactions in progress on the page, if the row's hint
+ * says that there may be a lock.
+ */
+extern void zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode,
+						  ZLockHolders *holders);
+
+/* ---- lock_wait.c ---- */
+
+/*
+ * The place in the queue for one row.  Like heap, waiters line up on a
+ * heavyweight lock on the TID, so that they are served in the order they came.
+ */
+typedef struct ZRowQueue
+{
+	Relation	rel;
+	ItemPointerData tid;
+	LockTupleMode mode;
+	LockWaitPolicy policy;
+	XLTW_Oper	oper;			/* for the error context */
+	bool		queued;
+} ZRowQueue;
+
+extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
+							 LockTupleMode mode, LockWaitPolicy policy, XLTW_Oper oper);
+
+/*
+ * Wait until xid has ended.  No buffer may be locked.  False: the policy is
+ * LockWaitSkip and it has not; LockWaitError raises the error that heap does.
+ * Who holds a lock on the row already does not queue: those in front may be
+ * waiting for that lock.
+ */
+extern bool zlock_queue_wait(ZRowQueue *queue, TransactionId xid, bool is_holder);
+
+/* Leave the queue, if in it. */
+extern void zlock_queue_leave(ZRowQueue *queue);
+
+#endif							/* ZHEAP_LOCK_H */

@@ -1,0 +1,250 @@
+/*
+ * mvcc.h
+ *		Which version of a row a snapshot sees.
+ *
+ * All functions look at a page "view": a private copy of a table page, or the
+ * shared page under its content lock.  Undo pages are read while the view is
+ * open; undo buffers rank after table pages (L1).
+ *
+ * V1: what a snapshot sees depends on commit state alone.
+ */
+#ifndef ZHEAP_MVCC_H
+#define ZHEAP_MVCC_H
+
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "storage/buf.h"
+#include "utils/snapshot.h"
+
+#include "zheap/mvcc/version.h"
+#include "zheap/page/page.h"
+#include "zheap/record/record.h"
+#include "zheap/undo/undo.h"
+
+/* ---- fate of a transaction (mvcc_fate.c) ---- */
+
+typedef enum ZFate
+{
+	ZFATE_UNKNOWN,
+	ZFATE_FROZEN,				/* committed, visible to all: below the horizon */
+	ZFATE_COMMITTED,
+	ZFATE_ABORTED,
+	ZFATE_OWN,					/* current transaction or a live child of it */
+	ZFATE_RUNNING				/* somebody else's, in progress or prepared */
+} ZFate;
+
+/* Cached per backend for finished transactions. */
+extern ZFate zmvcc_fate(FullTransactionId fxid);
+
+/* Committed (or frozen) and visible to every snapshot of this database. */
+extern bool zmvcc_visible_to_all(Relation rel, FullTransactionId fxid);
+
+/* Committed before the snapshot (own transactions: false; ask the cid). */
+extern bool zmvcc_fxid_in_snapshot(FullTransactionId fxid, Snapshot snapshot);
+
+/* ---- views (mvcc_view.c) ---- */
+
+typedef struct ZPageView
+{
+	Relation	rel;
+	BlockNumber block;
+	Page		page;
+	Page		slotpage;		/* or NULL */
+	FullTransactionId horizon;	/* zview_horizon() when the view was made */
+	bool		all_frozen;		/* every slot is below the horizon: a row is there
+								 * unless it says DELETED */
+	uint8		fate[ZPAGE_MAX_INPAGE + 1]; /* ZFate, filled on demand */
+	PGAlignedBlock *copy;		/* storage of private copies, allocated once */
+	PGAlignedBlock *slotcopy;
+	ZUndoReader reader;
+	MemoryContext context;		/* of everything that the view allocates */
+	char	   *image;			/* buffer for rebuilt rows, BLCKSZ */
+
+	/*
+	 * One pass over a slot's chain serves all rows that name it: from the second
+	 * walk from the slot on, maps[slotno][offnum] is the newest record about that
+	 * row among the owner's (0: none).
+	 */
+	uint32		walked;			/* bit per slot */
+	uint32		mapped;
+	ZUndoPtr  **maps;			/* allocated on demand, kept */
+} ZPageView;
+
+/* Memory comes from the current context; one view serves many pages. */
+extern void zview_open(ZPageView *view, Relation rel);
+extern void zview_close(ZPageView *view);
+
+/*
+ * Copy block into the view: takes and releases pin and share lock.  False if the
+ * page holds no rows (new page, or a slot page).  ERROR if it is damaged.
+ */
+extern bool zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy);
+
+/*
+ * The same, but *buffer gets the page, still pinned and locked, if it holds rows;
+ * otherwise InvalidBuffer.
+ */
+extern bool zview_read_locked(ZPageView *view, BlockNumber block,
+							  BufferAccessStrategy strategy, Buffer *buffer);
+
+/*
+ * View a page that the caller has pinned and locked, in place.  *slotbuf gets the
+ * pinned and (same mode) locked slot page, or InvalidBuffer; the caller releases
+ * it with zview_detach before unlocking the page.  False as above.
+ */
+extern bool zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *slotbuf);
+extern void zview_detach(ZPageView *view, Buffer *slotbuf);
+
+/* What is below is visible to all: zundo_horizon(), or what temporary tables have. */
+extern FullTransactionId zview_horizon(const ZPageView *view);
+
+/* The page changed under the view (exclusive lock held): forget cached fates. */
+extern void zview_refresh(ZPageView *view);
+
+/* ---- versions (mvcc_walk.c) ---- */
+
+/*
+ * A version in hand.  "row" points into the page, or into view->image when it
+ * was rebuilt (then valid until the next rebuild).
+ */
+typedef struct ZImage
+{
+	const char *row;
+	uint32		len;			/* without padding */
+	OffsetNumber offnum;
+	ZRowHeader	hdr;
+	FullTransactionId fxid;		/* modifier; invalid: visible to all */
+	ZUndoPtr	undo;			/* from where to look for its record */
+	bool		chain;			/* fxid is an upper bound: the modifier is it or
+								 * below in the slot's chain (ZROW_REUSED) */
+	/* of its making, once looked up: invalid until then */
+	CommandId	cid;
+	/* the version that superseded this one, if the walk came from there */
+	FullTransactionId next_fxid;
+	CommandId	next_cid;
+} ZImage;
+
+/* The version on the page.  The line pointer must be LP_NORMAL. */
+extern void zmvcc_current(ZPageView *view, OffsetNumber offnum, ZImage *image);
+
+/*
+ * The undo record of a version's making; *fxid gets who wrote it, *at where it
+ * is.  False if it has been recycled, so that the version is visible to all.
+ */
+extern bool zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
+						 FullTransactionId *fxid, ZUndoPtr *at);
+
+/*
+ * For an image with chain: look for its modifier among the records of one owner.
+ * True if found (chain is cleared); otherwise the image names the owner before,
+ * or is visible to all.
+ */
+extern bool zmvcc_chain_step(ZPageView *view, ZImage *image);
+
+/* Step to the version before; false: there is none (the row was inserted). */
+extern bool zmvcc_previous(ZPageView *view, ZImage *image);
+
+/* ---- verdicts (mvcc_snapshot.c) ---- */
+
+/*
+ * The version of the row at offnum that the snapshot sees: true, with *image, or
+ * false.  offnum may name any line pointer.  Every kind of snapshot: MVCC, SELF,
+ * ANY (current version whatever it is, deleted rows included), TOAST, DIRTY
+ * (fills snapshot->xmin, xmax, speculativeToken as heap does), NON_VACUUMABLE.
+ */
+extern bool zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image);
+
+/*
+ * Take away what aborted transactions did to the row.  False: it was never there.
+ * Afterwards image->chain means that the modifier, whoever it is, has committed.
+ * (A slot's owner in progress may have pushed an earlier subtransaction of its
+ * own, so until then it may be in progress too.)
+ */
+extern bool zmvcc_skip_aborted(ZPageView *view, ZImage *image);
+
+/*
+ * Does the snapshot see the modifier of this version, and therefore the version?
+ * (Own transactions: no; ask the command id.)  May resolve image->chain.
+ */
+extern bool zmvcc_modifier_visible(ZPageView *view, ZImage *image, Snapshot snapshot);
+
+/* The modifier's fate; rows with chain: of the upper bound. */
+extern ZFate zmvcc_image_fate(ZPageView *view, const ZImage *image);
+
+/*
+ * What the system columns of the version say.  Costs an undo lookup only for
+ * versions of our own transaction.
+ */
+extern void zmvcc_version_of(const ZImage *image, ZPageView *view, ZVersion *version);
+
+/* Is the row at offnum gone for everybody (index entries may be killed)? */
+extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
+
+/* For ANALYZE, VACUUM, index builds: the state of the newest version. */
+typedef enum ZRowState
+{
+	ZSTATE_NONE,				/* unused or dead line pointer */
+	ZSTATE_LIVE,				/* committed */
+	ZSTATE_DEAD,				/* deleted, nobody sees it any more */
+	ZSTATE_RECENTLY_DEAD,		/* deleted, somebody may see it */
+	ZSTATE_INSERTING,			/* inserted by a transaction in progress (ours too) */
+	ZSTATE_DELETING				/* being deleted by one in progress (ours too) */
+} ZRowState;
+
+/*
+ * Judge the newest version that is not aborted; *image is that version (for
+ * INSERTING and LIVE rows the one to index).  An update in progress is LIVE.
+ * *fxid gets the transaction concerned (inserter or deleter).  ABORTED
+ * insertions are ZSTATE_NONE.
+ */
+extern ZRowState zmvcc_state(ZPageView *view, OffsetNumber offnum, ZImage *image,
+							 FullTransactionId *fxid);
+
+/*
+ * Has the row (as zmvcc_state gave it) an older version that some snapshot may
+ * still see?  For CREATE INDEX (broken chains).
+ */
+extern bool zmvcc_has_older(ZPageView *view, const ZImage *image);
+
+/* ---- the versions within our own transaction, by number (mvcc_ordinal.c) ---- */
+
+/*
+ * offnum must be a row.  The number of its newest version that is not rolled
+ * back; counting stops at "limit".  0: there is no such version.
+ */
+extern int	zmvcc_ordinal(ZPageView *view, OffsetNumber offnum, int limit);
+
+/* That version; false: no such number. */
+extern bool zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZImage *image);
+
+/* What our last update or delete of the row replaced; false: there is none. */
+extern bool zmvcc_fetch_replaced(ZPageView *view, OffsetNumber offnum, ZImage *image);
+
+/* The row as our transaction inserted it; false: it did not. */
+extern bool zmvcc_fetch_inserted(ZPageView *view, OffsetNumber offnum, ZImage *image);
+
+/* ---- SERIALIZABLE (mvcc_serial.c) ---- */
+
+/*
+ * What names a version in predicate locks: its TID, tagged with its parity.  Who
+ * has read the version before the one that is replaced has no conflict with that.
+ */
+extern void zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber offnum,
+							  uint8 flags2);
+
+/*
+ * zmvcc_fetch for whoever reads a single row.  If the transaction takes part in
+ * serializable snapshot isolation: lock the row's TID if a version is visible,
+ * and report conflicts with others whose changes are not.  The page is locked.
+ */
+extern bool zmvcc_fetch_serial(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
+							   ZImage *image);
+
+/*
+ * The row was passed by in a scan of its page: report conflicts with everyone
+ * whose changes of it the snapshot does not see.
+ */
+extern void zmvcc_conflicts_out(ZPageView *view, OffsetNumber offnum, Snapshot snapshot);
+
+#endif							/* ZHEAP_MVCC_H */

@@ -1,0 +1,254 @@
+/*
+ * page.h
+ *		What the bytes of a table page mean, and the only code that changes them.
+ *
+ * Pure functions of Page: no buffers, no locks, no transactions.  Callers hold
+ * the content lock (share to read, exclusive to change) or own a copy.
+ * Everything named _apply cannot fail and is shared by the forward path and redo.
+ *
+ * Invariants (checked by zpage_check, asserted after each apply):
+ * P1  24 <= pd_lower <= pd_upper <= pd_special = BLCKSZ - trailer - nslots * 16
+ * P2  a row's slot number is 0, or <= nslots, or an overflow number while the
+ *     page has a slot page
+ * P3  rows do not overlap and lie in [pd_upper, pd_special)
+ * P5  a row's padding is shorter than the row's space; the header fits
+ */
+#ifndef ZHEAP_PAGE_H
+#define ZHEAP_PAGE_H
+
+#include "postgres.h"
+
+#include "storage/bufpage.h"
+#include "storage/itemptr.h"
+
+#include "zheap/page/page_format.h"
+#include "zheap/page/row_format.h"
+
+/* ---- looking (page_items.c) ---- */
+
+static inline ZPageTrailer *
+zpage_trailer(Page page)
+{
+	return (ZPageTrailer *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer));
+}
+
+static inline int
+zpage_nslots(Page page)
+{
+	return zpage_trailer(page)->nslots;
+}
+
+/* Slot "slotno" >= 1; "slotpage" is needed for overflow numbers only. */
+static inline ZPageSlot *
+zpage_slot(Page page, Page slotpage, int slotno)
+{
+	if (slotno < ZPAGE_FIRST_OVERFLOW)
+		return (ZPageSlot *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer)) - slotno;
+	return &((ZSlotPageBody *) PageGetContents(slotpage))->slots[slotno - ZPAGE_FIRST_OVERFLOW];
+}
+
+static inline bool
+zpage_is_table(Page page)
+{
+	return zpage_trailer(page)->magic == ZPAGE_MAGIC_TABLE;
+}
+
+static inline bool
+zpage_is_slots(Page page)
+{
+	return zpage_trailer(page)->magic == ZPAGE_MAGIC_SLOTS;
+}
+
+/* The row's bytes; *len excludes padding, *alloc (may be NULL) includes it. */
+static inline char *
+zpage_row(Page page, OffsetNumber offnum, uint32 *len, uint32 *alloc)
+{
+	ItemId		lp = PageGetItemId(page, offnum);
+	char	   *row = (char *) page + ItemIdGetOffset(lp);
+	uint32		space = ItemIdGetLength(lp);
+
+	Assert(ItemIdIsNormal(lp));
+	*len = space - zrow_pad_length(row, space);
+	if (alloc)
+		*alloc = space;
+	return row;
+}
+
+/* Bytes between line pointers and rows. */
+extern Size zpage_free_contiguous(Page page);
+
+/* Bytes free after compaction (line pointer of a new row not deducted). */
+extern Size zpage_free_total(Page page);
+
+/* What a new row (with its line pointer) may need; for the free space map. */
+extern Size zpage_free_for_row(Page page);
+
+/*
+ * Offset for a new row: the first unused line pointer, or one past the last;
+ * InvalidOffsetNumber if the page has all the line pointers it may have.
+ */
+extern OffsetNumber zpage_free_offset(Page page, OffsetNumber from);
+
+/*
+ * Check every invariant.  NULL if the page is right, else what is wrong (static
+ * text), with *offnum set to the row concerned or invalid.
+ */
+extern const char *zpage_check(Page page, OffsetNumber *offnum);
+
+/*
+ * The cheap part, for pages just read: header, magic, and that all line
+ * pointers lie within the page (so that no later access can leave it).
+ */
+extern const char *zpage_check_quick(Page page, OffsetNumber *offnum);
+
+/* Its two halves: the header and trailer; one line pointer and its row. */
+extern const char *zpage_check_header(Page page);
+extern const char *zpage_check_row(Page page, OffsetNumber offnum);
+
+/* ---- plans ---- */
+
+typedef enum ZTakeover
+{
+	ZTAKE_OWN,					/* the slot is ours already */
+	ZTAKE_FREE,					/* it was free */
+	ZTAKE_FRESH,				/* its owner is visible to all: its rows freeze */
+	ZTAKE_PUSHED				/* its owner is committed (or ours) but not visible
+								 * to all: it stays reachable through our undo */
+} ZTakeover;
+
+typedef struct ZSlotPlan
+{
+	uint8		slotno;
+	uint8		takeover;		/* ZTakeover */
+	uint8		grow;			/* slots to add to the page first */
+	ZPageSlot	next;			/* what the slot will be */
+	ZPageSlot	prev;			/* what it was, with ZTAKE_PUSHED */
+	FullTransactionId conflict; /* WAL only: with ZTAKE_FRESH, the owner before if
+								 * standbys have not been told that it is visible to
+								 * all; else invalid */
+} ZSlotPlan;
+
+typedef enum ZRowOp
+{
+	ZOP_INSERT = 1,
+	ZOP_UPDATE,
+	ZOP_DELETE,
+	ZOP_LOCK
+} ZRowOp;
+
+/* A new row; its header's slotno and fate flags are set by the caller. */
+typedef struct ZNewRow
+{
+	OffsetNumber offnum;
+	uint16		len;
+	const char *bytes;
+} ZNewRow;
+
+typedef struct ZRowPlan
+{
+	uint8		op;				/* ZRowOp */
+	OffsetNumber offnum;		/* not for INSERT */
+	ZRowHeader	hdr;			/* header afterwards (PADDED is seen to here); LOCK:
+								 * only the lock bits of flags2 count */
+	/* UPDATE: body bytes (after the header) [prefix, len - suffix) become mid */
+	uint16		prefix;
+	uint16		suffix;
+	uint16		midlen;
+	const char *mid;
+	/* DELETE */
+	TransactionId xid;
+	/* INSERT */
+	int			nrows;
+	const ZNewRow *rows;
+} ZRowPlan;
+
+/* ---- page_init.c ---- */
+extern void zpage_init_apply(Page page, int nslots);
+extern void zpage_slots_init_apply(Page page, BlockNumber table_block);
+
+/* ---- page_apply.c ---- */
+
+/*
+ * Prepare the slot, then change rows.  "slotpage" only with an overflow slot.
+ * The space must have been checked: zpage_update_fits, zpage_free_contiguous /
+ * zpage_free_total.
+ */
+extern void zpage_slot_apply(Page page, Page slotpage, const ZSlotPlan *plan);
+extern void zpage_row_apply(Page page, const ZRowPlan *plan);
+
+/* Parts of it, for restoring rows too. */
+extern void zpage_row_replace_apply(Page page, const ZRowPlan *plan);
+extern void zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header);
+extern uint8 zpage_row_lock_bits(Page page, OffsetNumber offnum);
+
+/* Would the row at offnum, grown to newlen bytes, fit the page? */
+extern bool zpage_update_fits(Page page, OffsetNumber offnum, uint32 newlen);
+
+/* ---- restoring rows of an aborted transaction (page_restore.c) ---- */
+
+typedef enum ZRestoreKind
+{
+	ZRESTORE_KILL,				/* the row never was: dead line pointer */
+	ZRESTORE_HEADER,			/* header only */
+	ZRESTORE_BODY				/* header, and body bytes [prefix, len - suffix) */
+} ZRestoreKind;
+
+typedef struct ZRowRestore
+{
+	OffsetNumber offnum;
+	uint8		kind;
+	ZRowHeader	hdr;
+	uint16		prefix;
+	uint16		suffix;
+	uint16		midlen;
+	const char *mid;
+} ZRowRestore;
+
+typedef struct ZRestorePlan
+{
+	uint8		slotno;
+	ZPageSlot	next;			/* the owner before, or free */
+	int			nrows;
+	ZRowRestore *rows;
+	FullTransactionId conflict; /* newest modifier that became "visible to all" here
+								 * and that standbys have not been told of */
+} ZRestorePlan;
+
+extern void zpage_restore_apply(Page page, Page slotpage, const ZRestorePlan *plan);
+
+/* ---- pruning (page_prune.c) ---- */
+
+typedef struct ZPrunePlan
+{
+	int			ndead;			/* rows dead to all: become LP_DEAD */
+	int			ntrim;			/* rows that give up their padding */
+	int			nunused;		/* LP_DEAD without index entries: become LP_UNUSED */
+	OffsetNumber dead[ZPAGE_MAX_OFFSET];
+	OffsetNumber trim[ZPAGE_MAX_OFFSET];
+	OffsetNumber unused[ZPAGE_MAX_OFFSET];
+	FullTransactionId conflict; /* newest xid whose rows go, for standbys */
+} ZPrunePlan;
+
+extern void zpage_prune_apply(Page page, const ZPrunePlan *plan);
+
+/* ---- page_compact.c ---- */
+
+/* Squeeze out the holes between rows.  Deterministic: layout by line pointer. */
+extern void zpage_compact_apply(Page page);
+
+/* Make the slot array "grow" longer; contiguous space must suffice after compaction. */
+extern void zpage_grow_apply(Page page, int grow);
+
+/* Speculative insertion succeeded: clear the mark. */
+extern void zpage_confirm_apply(Page page, OffsetNumber offnum);
+
+/* Name the slot page of a table page. */
+extern void zpage_overflow_apply(Page page, BlockNumber slot_block);
+
+#ifdef USE_ASSERT_CHECKING
+extern void zpage_assert_valid(Page page);
+#else
+#define zpage_assert_valid(page) ((void) 0)
+#endif
+
+#endif							/* ZHEAP_PAGE_H */

@@ -1,0 +1,93 @@
+/*
+ * page_format.h
+ *		The bytes of a table page and of a slot page.
+ *
+ *   0          +------------------------------------------+
+ *              | PageHeaderData, 24 bytes                 |
+ *   24         | line pointers, growing towards the rows  |
+ *   pd_lower   +------------------------------------------+
+ *              | free space                               |
+ *   pd_upper   +------------------------------------------+
+ *              | rows (row_format.h), any alignment       |
+ *   pd_special +------------------------------------------+
+ *              | ZPageSlot[nslots], 16 bytes each         |
+ *              | ZPageTrailer, 16 bytes                   |
+ *   BLCKSZ     +------------------------------------------+
+ *
+ * A slot page carries the slots that found no room on one table page:
+ *
+ *   24         | BlockNumber of that table page, 4 bytes; 4 unused |
+ *   32         | ZPageSlot[ZPAGE_OVERFLOW_SLOTS]                   |
+ *   pd_lower = pd_upper's lower bound, free space, ZPageTrailer
+ *
+ * Slot numbers: 0 frozen; 1..ZPAGE_MAX_INPAGE on the page itself;
+ * ZPAGE_FIRST_OVERFLOW.. on its slot page.
+ *
+ * Line pointers: LP_UNUSED, LP_NORMAL, LP_DEAD (no storage; index entries may
+ * still name it).  LP_REDIRECT does not occur.
+ */
+#ifndef ZHEAP_PAGE_FORMAT_H
+#define ZHEAP_PAGE_FORMAT_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "storage/block.h"
+#include "storage/bufpage.h"
+
+/*
+ * Where an undo record lies: block << 32 | generation << 16 | offset.  Opaque
+ * above the undo layer; 0 is invalid.
+ */
+typedef uint64 ZUndoPtr;
+
+#define ZUNDO_INVALID	((ZUndoPtr) 0)
+
+typedef struct ZPageSlot
+{
+	FullTransactionId fxid;		/*  0- 7: owner; invalid means free */
+	ZUndoPtr	undo;			/*  8-15: owner's newest undo for this page */
+} ZPageSlot;
+
+StaticAssertDecl(sizeof(ZPageSlot) == 16, "ZPageSlot is on disk");
+
+typedef struct ZPageTrailer
+{
+	FullTransactionId reused_fxid;	/* 0-7: newest owner whose slot was taken
+									 * over before all could see it */
+	BlockNumber overflow;		/*  8-11: slot page, or InvalidBlockNumber */
+	uint8		nslots;			/* 12 */
+	uint8		version;		/* 13 */
+	uint16		magic;			/* 14-15: ZPAGE_MAGIC_* */
+} ZPageTrailer;
+
+StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
+
+#define ZPAGE_MAGIC_TABLE	0x5A48
+#define ZPAGE_MAGIC_SLOTS	0x5A53
+#define ZPAGE_VERSION		1
+
+#define ZPAGE_INITIAL_SLOTS		4
+#define ZPAGE_MAX_INPAGE		31
+#define ZPAGE_FIRST_OVERFLOW	32
+#define ZPAGE_OVERFLOW_SLOTS	224 /* numbers 32..255 */
+#define ZPAGE_MAX_SLOTNO		255
+
+/* core's tidbitmap refuses larger offsets */
+#define ZPAGE_MAX_OFFSET		MaxHeapTuplesPerPage
+
+#define ZPAGE_SPECIAL_SIZE(nslots)	((nslots) * sizeof(ZPageSlot) + sizeof(ZPageTrailer))
+
+/* The largest row that fits an empty page with the initial slots. */
+#define ZPAGE_MAX_ROW \
+	(BLCKSZ - SizeOfPageHeaderData - sizeof(ItemIdData) - ZPAGE_SPECIAL_SIZE(ZPAGE_INITIAL_SLOTS))
+
+typedef struct ZSlotPageBody
+{
+	BlockNumber table_block;	/* 0-3 */
+	uint32		unused;			/* 4-7 */
+	ZPageSlot	slots[ZPAGE_OVERFLOW_SLOTS];
+} ZSlotPageBody;
+
+#endif							/* ZHEAP_PAGE_FORMAT_H */

@@ -1,0 +1,57 @@
+/*
+ * row.h
+ *		Values to row bytes and back.  Pure functions of a tuple descriptor.
+ */
+#ifndef ZHEAP_ROW_H
+#define ZHEAP_ROW_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+
+#include "zheap/page/row_format.h"
+
+/*
+ * Form a row from values.  Header flags other than HASNULL and HASEXTERNAL are
+ * zero, slotno 0, natts = desc->natts.  The values must be detoasted as far as
+ * the caller wants them stored; expanded objects are flattened, 4-byte varlena
+ * headers become short where attstorage allows.  Palloc'd in the current
+ * context.  May return a row of any length: the caller checks against the page.
+ */
+extern char *zrow_form(TupleDesc desc, const Datum *values, const bool *isnull,
+					   uint32 *len);
+
+/* Length that zrow_form would return, without forming. */
+extern uint32 zrow_form_length(TupleDesc desc, const Datum *values, const bool *isnull);
+
+/*
+ * Deforming may stop at any attribute and go on later.  Start with zeroes.
+ */
+typedef struct ZRowDeform
+{
+	int			natts;			/* attributes done */
+	uint32		off;			/* where the next value begins */
+	char	   *scratch;		/* aligned copies of values that need alignment,
+								 * see below */
+	uint32		scratch_used;
+} ZRowDeform;
+
+/*
+ * Bytes of scratch that deforming a row of "len" bytes may need.  Values whose
+ * type demands alignment (4-byte varlenas and fixed by-reference types with
+ * attalign other than 'c') and that lie misaligned are copied there.
+ */
+#define ZROW_SCRATCH_SIZE(natts, len)	((Size) (len) + (Size) (natts) * 8 + 8)
+
+/*
+ * Fill values/isnull of attributes [state->natts, upto).  Attributes the row
+ * does not store get their missing value (getmissingattr).  By-reference values
+ * point into the row or into state->scratch, which the caller provides with
+ * ZROW_SCRATCH_SIZE bytes, MAXALIGNed; both must outlive the values.
+ * "row" may have any alignment; "len" excludes padding.  Returns false when the
+ * bytes do not make a row (a length runs past the end): the caller reports it.
+ */
+extern bool zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
+						Datum *values, bool *isnull, ZRowDeform *state);
+
+#endif							/* ZHEAP_ROW_H */

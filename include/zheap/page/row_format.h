@@ -1,0 +1,149 @@
+/*
+ * row_format.h
+ *		The bytes of a row.
+ *
+ *   0  flags      ZROW_*: what this version is
+ *   1  flags2     ZROW2_*
+ *   2  slotno     transaction slot of the last modifier; 0 = frozen
+ *   3  natts      uint16, native order, not aligned: attributes stored
+ *   5  null bitmap, (natts + 7) / 8 bytes, only with ZROW_HASNULL; a set bit
+ *      means "not null", as in heap
+ *   .. attribute values, without any alignment padding:
+ *        by value         attlen bytes
+ *        fixed, by ref    attlen bytes
+ *        varlena          its own header, short (1 byte) wherever the type
+ *                         allows it; external pointers as they are
+ *        cstring          the bytes and a NUL
+ *   .. with ZROW_PADDED: padding whose last bytes tell its length (the space
+ *      stays the row's until the transaction that shrank it has committed)
+ *
+ * A line pointer's lp_len is the space that the row owns: row and padding.
+ */
+#ifndef ZHEAP_ROW_FORMAT_H
+#define ZHEAP_ROW_FORMAT_H
+
+#include "postgres.h"
+
+#define ZROW_HDR_SIZE		5
+
+/* flags */
+#define ZROW_HASNULL		0x01
+#define ZROW_HASEXTERNAL	0x02	/* some value lies in the toast table */
+#define ZROW_INSERTED		0x04	/* the row's first version, not older than the
+									 * slot's owner: nothing precedes it */
+#define ZROW_DELETED		0x08	/* gone for all who see the slot's owner */
+#define ZROW_MOVED			0x10	/* with DELETED: by an update, to another TID */
+#define ZROW_REUSED			0x20	/* the slot has been taken over since; the
+									 * modifier is found through the slot's chain */
+#define ZROW_PADDED			0x40
+/* 0x80 is free */
+
+/* flags2 */
+#define ZROW2_SPECULATIVE	0x01	/* ON CONFLICT insertion in doubt */
+#define ZROW2_MULTIKEY		0x02	/* reserved: stale index entries may exist */
+#define ZROW2_MOVED_PART	0x04	/* with DELETED: to another partition */
+#define ZROW2_KEYS_UPDATED	0x08	/* the modifier changed (or deleted) the key */
+#define ZROW2_LOCK_SHIFT	4		/* 3 bits: strongest row lock that somebody may
+									 * hold, LockTupleMode + 1; 0: nobody does.  A
+									 * hint: who does stands in the undo of running
+									 * transactions (lock_holders.c) */
+#define ZROW2_LOCK_MASK		0x70
+#define ZROW2_PARITY		0x80	/* turns with every update in place: tells a
+									 * version from its neighbours.  Neither plans
+									 * nor undo carry it, as it follows from theirs */
+
+/* Flags that describe a version's modifier, not the value bytes. */
+#define ZROW_FATE_FLAGS		(ZROW_INSERTED | ZROW_DELETED | ZROW_MOVED | ZROW_REUSED)
+
+#define ZROW_MAX_NATTS		1600
+
+/* in plans: the number of attributes does not change */
+#define ZROW_NATTS_KEEP		UINT16_MAX
+
+/* The header unpacked. */
+typedef struct ZRowHeader
+{
+	uint8		flags;
+	uint8		flags2;
+	uint8		slotno;
+	uint16		natts;
+} ZRowHeader;
+
+static inline void
+zrow_header_get(const char *row, ZRowHeader *hdr)
+{
+	hdr->flags = (uint8) row[0];
+	hdr->flags2 = (uint8) row[1];
+	hdr->slotno = (uint8) row[2];
+	memcpy(&hdr->natts, row + 3, sizeof(uint16));
+}
+
+static inline void
+zrow_header_put(char *row, const ZRowHeader *hdr)
+{
+	row[0] = (char) hdr->flags;
+	row[1] = (char) hdr->flags2;
+	row[2] = (char) hdr->slotno;
+	memcpy(row + 3, &hdr->natts, sizeof(uint16));
+}
+
+static inline uint8
+zrow_flags(const char *row)
+{
+	return (uint8) row[0];
+}
+
+/* Strongest row lock that somebody may hold, as LockTupleMode; -1: none. */
+static inline int
+zrow_lock_hint(uint8 flags2)
+{
+	return ((flags2 & ZROW2_LOCK_MASK) >> ZROW2_LOCK_SHIFT) - 1;
+}
+
+static inline uint8
+zrow_lock_bits(int mode)
+{
+	return (uint8) ((mode + 1) << ZROW2_LOCK_SHIFT);
+}
+
+static inline uint8
+zrow_slotno(const char *row)
+{
+	return (uint8) row[2];
+}
+
+/*
+ * Padding: its last byte holds its length if that is 1..254; otherwise the last
+ * byte is 255 and the two bytes before it hold the length.
+ */
+static inline uint32
+zrow_pad_length(const char *row, uint32 alloc)
+{
+	uint16		pad;
+
+	if (!(zrow_flags(row) & ZROW_PADDED))
+		return 0;
+	if ((uint8) row[alloc - 1] < 255)
+		return (uint8) row[alloc - 1];
+	memcpy(&pad, row + alloc - 3, sizeof(pad));
+	return pad;
+}
+
+static inline void
+zrow_pad_put(char *row, uint32 alloc, uint32 pad)
+{
+	uint16		pad16 = (uint16) pad;
+
+	if (pad == 0)
+		return;
+	memset(row + alloc - pad, 0, pad);
+	if (pad < 255)
+		row[alloc - 1] = (char) (uint8) pad;
+	else
+	{
+		row[alloc - 1] = (char) 255;
+		memcpy(row + alloc - 3, &pad16, sizeof(pad16));
+	}
+}
+
+#endif							/* ZHEAP_ROW_FORMAT_H */

@@ -1,0 +1,162 @@
+/*
+ * record.h
+ *		The two log forms of each change: undo record and WAL record, both
+ *		directions in one place.
+ */
+#ifndef ZHEAP_RECORD_H
+#define ZHEAP_RECORD_H
+
+#include "postgres.h"
+
+#include "access/xlogreader.h"
+#include "lib/stringinfo.h"
+#include "storage/itemptr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/page/page.h"
+#include "zheap/undo/undo.h"
+
+/* opcodes; 0xC0-0xF0 belong to the undo layer */
+#define ZREC_INSERT			0x00
+#define ZREC_UPDATE			0x10
+#define ZREC_DELETE			0x20
+#define ZREC_LOCK			0x30
+#define ZREC_RESTORE		0x40	/* rows of an aborted transaction put back */
+#define ZREC_PRUNE			0x50
+#define ZREC_OVERFLOW		0x60	/* a table page got a slot page */
+#define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
+
+/* block references of all of them */
+#define ZREC_BLK_TABLE		0
+#define ZREC_BLK_UNDO		1
+#define ZREC_BLK_SLOTS		2
+
+/* ---- undo record (rec_undo.c) ---- */
+
+/*
+ * One change, as the undo log keeps it: how to get from the version it made to
+ * the one before, and where that one's own record is.
+ */
+typedef struct ZUndoRecord
+{
+	uint8		type;			/* ZRowOp */
+	uint8		slotno;
+	uint8		takeover;		/* ZTakeover: OWN means page_prev is set; otherwise
+								 * this is the owner's first record on the page */
+	bool		open_run;		/* INSERT: all rows from offnum on that the owner
+								 * adds with this cid; else exactly count */
+	OffsetNumber offnum;
+	uint16		count;
+	CommandId	cid;
+	ZUndoPtr	page_prev;		/* the owner's record before, same page */
+	ZPageSlot	slot_prev;		/* PUSHED: the slot's owner before */
+
+	uint8		lockmode;		/* LOCK: LockTupleMode; no version of the row */
+
+	/* UPDATE, DELETE: the version before */
+	ZRowHeader	old_hdr;
+	bool		prev_own;		/* made by the same owner: see page_prev */
+	bool		prev_chain;		/* its modifier is below row_prev in the slot's
+								 * chain (ZROW_REUSED) */
+	ZPageSlot	row_prev;		/* its modifier; invalid fxid: visible to all */
+
+	/* UPDATE: body bytes [prefix, len - suffix) were mid */
+	uint16		prefix;
+	uint16		suffix;
+	uint16		midlen;
+	const char *mid;
+
+	bool		has_new_tid;	/* DELETE by a moving update */
+	ItemPointerData new_tid;
+	uint32		token;			/* speculative INSERT, or 0 */
+
+	/* what a sweep through the log needs; left out while it stays the same */
+	bool		has_xact;
+	bool		has_page;
+	FullTransactionId fxid;
+	ZRelLocator locator;
+	BlockNumber block;
+} ZUndoRecord;
+
+typedef enum ZUndoForm
+{
+	ZFORM_LOG,					/* in the undo relation */
+	ZFORM_WAL					/* in a WAL record: xact and page are known there */
+} ZUndoForm;
+
+/* Upper bound of the encoded size. */
+extern Size zrec_undo_bound(const ZUndoRecord *rec);
+
+/* "self" is the record's own position.  Returns the length. */
+extern Size zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *out);
+
+/*
+ * rec->mid points into "bytes".  Returns the bytes consumed, or 0 if they are no
+ * undo record.
+ */
+extern Size zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self,
+							 ZUndoForm form, ZUndoRecord *rec);
+
+/* Did the record make a version of the row at offnum? */
+extern bool zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum);
+
+/* ---- a change of rows (rec_change.c) ---- */
+
+/*
+ * Plan of an insert, update, delete or lock: slot, rows, undo.  has_undo is
+ * false for an insert that belongs to a run already recorded.
+ */
+typedef struct ZChange
+{
+	bool		init_page;		/* the table page is new */
+	uint8		init_slots;
+	bool		has_undo;
+	ZSlotPlan	slot;
+	ZRowPlan	row;
+	ZUndoRecord undo;
+} ZChange;
+
+/* The one place that changes a page by a ZChange: forward path and redo. */
+extern void zchange_apply(Page page, Page slotpage, ZChange *change);
+
+/* The pages of a change; the table's writes no WAL unless logged. */
+typedef struct ZChangeBuffers
+{
+	Buffer		table;
+	Buffer		slots;			/* or invalid */
+	bool		logged;
+} ZChangeBuffers;
+
+/*
+ * The undo record as the WAL record is to carry it; into "out", BLCKSZ bytes.
+ * Before apply: the record's bytes may lie on the page that is going to change.
+ */
+extern Size zrec_change_undo(const ZChange *change, const ZUndoWrite *write, bool logged,
+							 char *out);
+
+/*
+ * In the critical section, after apply: the WAL record, with what
+ * zrec_change_undo gave.  If the table is not logged it covers only the undo page.
+ */
+extern XLogRecPtr zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers,
+								   const ZUndoWrite *write, const char *undo, Size undo_len);
+extern void zrec_change_redo(XLogReaderState *record);
+extern void zrec_change_desc(StringInfo buf, XLogReaderState *record);
+
+/* ---- others: one file each, emit + redo + desc ---- */
+
+extern XLogRecPtr zrec_restore_emit(const ZRestorePlan *plan, Buffer buffer, Buffer slotbuf);
+extern void zrec_restore_redo(XLogReaderState *record);
+extern void zrec_restore_desc(StringInfo buf, XLogReaderState *record);
+
+extern XLogRecPtr zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer);
+extern void zrec_prune_redo(XLogReaderState *record);
+extern void zrec_prune_desc(StringInfo buf, XLogReaderState *record);
+
+extern XLogRecPtr zrec_overflow_emit(Buffer buffer, Buffer slotbuf);
+extern void zrec_overflow_redo(XLogReaderState *record);
+
+extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum);
+extern void zrec_confirm_redo(XLogReaderState *record);
+
+#endif							/* ZHEAP_RECORD_H */

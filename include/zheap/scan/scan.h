@@ -1,0 +1,160 @@
+/*
+ * scan.h
+ *		Reading rows: scans of a table, of a bitmap's pages, of a sample, and of
+ *		single rows by TID.
+ *
+ * A scan of pages copies each page once and holds neither pin nor lock between
+ * its calls.  A fetch of a single row copies that row while it holds the share
+ * lock.  Either way no byte of a shared page is looked at without the lock.
+ */
+#ifndef ZHEAP_SCAN_H
+#define ZHEAP_SCAN_H
+
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "executor/tuptable.h"
+#include "nodes/execnodes.h"
+#include "nodes/tidbitmap.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/mvcc/mvcc.h"
+#include "zheap/page/page.h"
+
+/*
+ * The scan descriptor of every kind of page-wise scan.  "rows" are the offsets
+ * of the current page that are worth judging; unless "frozen", the judgement
+ * itself is made when a row's turn comes: a snapshot's answer does not change
+ * meanwhile, and whoever stops early has not paid for the rest of the page.
+ */
+typedef struct ZScan
+{
+	TableScanDescData base;		/* must be first */
+
+	/* which blocks; the same meaning as in heap's scan descriptor */
+	BlockNumber nblocks;		/* size of the relation when the scan started */
+	BlockNumber startblock;
+	BlockNumber numblocks;		/* blocks still to do, or InvalidBlockNumber: all */
+	bool		inited;			/* has the scan got a position? */
+	BlockNumber block;			/* current block, or InvalidBlockNumber */
+	BufferAccessStrategy strategy;
+	ParallelBlockTableScanWorkerData *worker;	/* of a parallel scan, or NULL */
+
+	/* the current page */
+	ZPageView	view;
+	ItemPointerData tid;		/* of the row in hand; the block is set once */
+	bool		frozen;			/* all "rows" are visible as they are */
+	int			index;			/* current member of "rows" */
+	int			nrows;
+	OffsetNumber rows[ZPAGE_MAX_OFFSET];
+} ZScan;
+
+/* ---- begin, end (scan_begin.c) ---- */
+
+extern TableScanDesc zscan_begin(Relation rel, Snapshot snapshot, int nkeys,
+								 struct ScanKeyData *key,
+								 ParallelTableScanDesc parallel, uint32 flags);
+extern void zscan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
+						 bool allow_strat, bool allow_sync, bool allow_pagemode);
+extern void zscan_end(TableScanDesc sscan);
+
+/*
+ * Restrict a scan that has not begun to numblocks (InvalidBlockNumber: to the
+ * end) blocks from startblock on.
+ */
+extern void zscan_set_limits(ZScan *scan, BlockNumber startblock, BlockNumber numblocks);
+
+/* ---- one page (scan_page.c) ---- */
+
+/*
+ * Copy the block into the scan's view and list its rows.  False if the page has
+ * none (new, or a slot page); then nrows is 0.
+ */
+extern bool zscan_page_read(ZScan *scan, BlockNumber block);
+
+/* The same; *buffer gets the page as from zview_read_locked. */
+extern bool zscan_page_read_locked(ZScan *scan, BlockNumber block, Buffer *buffer);
+
+/* A SERIALIZABLE scan passes by all rows of its page: see zmvcc_conflicts_out. */
+extern void zscan_page_conflicts(ZScan *scan);
+
+/*
+ * Does the scan count as reading all rows of a page it comes to?  Heap's rule: a
+ * small sample reads those it picks.
+ */
+static inline bool
+zscan_reads_pages(ZScan *scan)
+{
+	return !(scan->base.rs_flags & SO_TYPE_SAMPLESCAN) ||
+		(scan->base.rs_flags & SO_ALLOW_PAGEMODE);
+}
+
+/*
+ * Put the version of the row at offnum that the scan's snapshot sees into the
+ * slot; false, with the slot unchanged, if it sees none.
+ */
+extern bool zscan_row_store(ZScan *scan, OffsetNumber offnum, TupleTableSlot *slot);
+
+/* Put a version of a row into the slot, whatever any snapshot says of it. */
+extern void zscan_image_store(ZPageView *view, const ZImage *image,
+							  const ItemPointerData *tid, TupleTableSlot *slot);
+
+/* Is offnum a row (not an unused or dead line pointer) of the view's page? */
+static inline bool
+zscan_is_row(ZPageView *view, OffsetNumber offnum)
+{
+	return offnum >= FirstOffsetNumber &&
+		offnum <= PageGetMaxOffsetNumber(view->page) &&
+		ItemIdIsNormal(PageGetItemId(view->page, offnum));
+}
+
+/* ---- blocks in order, and rows of them (scan_seq.c) ---- */
+
+/*
+ * Read the scan's next page in the given direction; the first if it has no
+ * position yet.  False at the end, and the scan is back where it began.
+ */
+extern bool zscan_block_next(ZScan *scan, bool backward);
+
+/* Blocks done so far, for progress reports. */
+extern BlockNumber zscan_blocks_done(ZScan *scan);
+
+extern bool zscan_getnextslot(TableScanDesc sscan, ScanDirection direction,
+							  TupleTableSlot *slot);
+extern void zscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid);
+extern bool zscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
+									   TupleTableSlot *slot);
+
+/* ---- pages that others choose (scan_bitmap.c, scan_sample.c, scan_analyze.c) ---- */
+
+extern bool zscan_bitmap_next_block(TableScanDesc sscan, struct TBMIterateResult *tbmres);
+extern bool zscan_bitmap_next_tuple(TableScanDesc sscan, struct TBMIterateResult *tbmres,
+									TupleTableSlot *slot);
+extern bool zscan_sample_next_block(TableScanDesc sscan, struct SampleScanState *state);
+extern bool zscan_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
+									TupleTableSlot *slot);
+extern bool zscan_analyze_next_block(TableScanDesc sscan, BlockNumber block,
+									 BufferAccessStrategy strategy);
+extern bool zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
+									 double *liverows, double *deadrows,
+									 TupleTableSlot *slot);
+
+/* ---- rows that an index names (scan_index.c) ---- */
+
+extern IndexFetchTableData *zscan_index_begin(Relation rel);
+extern void zscan_index_reset(IndexFetchTableData *sfetch);
+extern void zscan_index_end(IndexFetchTableData *sfetch);
+extern bool zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid,
+							  Snapshot snapshot, TupleTableSlot *slot,
+							  bool *call_again, bool *all_dead);
+
+/* ---- single rows by TID (scan_row.c) ---- */
+
+extern bool zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
+									TupleTableSlot *slot);
+extern bool zscan_tid_valid(TableScanDesc sscan, ItemPointer tid);
+extern void zscan_latest_tid(TableScanDesc sscan, ItemPointer tid);
+extern bool zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot);
+
+#endif							/* ZHEAP_SCAN_H */

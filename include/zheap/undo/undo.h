@@ -1,0 +1,323 @@
+/*
+ * undo.h
+ *		An append-only log of opaque records, with discard.
+ *
+ * The log lives in an ordinary relation of each database (access method
+ * zheap_undo) and knows nothing of rows: a record is a string of bytes, at most
+ * ZUNDO_MAX_RECORD of them, that one transaction wrote.  Each backend that
+ * writes owns one log, a chain of extents; it recycles its own oldest extent
+ * when nobody can need it any more.
+ *
+ * Invariants: U1 positions only grow within a log; U4 nobody reads a recycled
+ * pointer (the generation in the pointer must be the page's); a pointer whose
+ * transaction is below zundo_horizon() is never followed.
+ */
+#ifndef ZHEAP_UNDO_H
+#define ZHEAP_UNDO_H
+
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xlogreader.h"
+#include "storage/buf.h"
+#include "utils/rel.h"
+
+#include "zheap/base/base.h"
+#include "zheap/undo/undo_format.h"
+
+/* ---- set-up (undo_state.c) ---- */
+
+/* name of the LWLock tranche to request, with zundo_lwlock_count() locks */
+#define ZUNDO_LWLOCK_TRANCHE	"zheap_undo"
+
+extern Size zundo_shmem_size(void);
+extern int	zundo_lwlock_count(void);
+
+/* In the shmem startup hook; AddinShmemInitLock is held by the caller. */
+extern void zundo_shmem_init(void);
+
+/* ---- the undo relation (undo_relation.c) ---- */
+
+/*
+ * OID of this database's undo relation; ERROR with a hint if the extension does
+ * not exist here.
+ */
+extern Oid	zundo_relation_oid(void);
+
+/* Has this database an undo relation?  For workers that come by unasked. */
+extern bool zundo_exists(void);
+
+/*
+ * The undo relation, opened once per transaction with RowExclusiveLock
+ * (AccessShareLock during recovery or for a read-only need) and held to its end.
+ * Needs no buffer lock held by the caller when it is the first call of the
+ * transaction (catalog access), so DML and scans call zundo_open() at their
+ * start.  It may be called in a parallel worker.
+ */
+extern void zundo_open(void);
+
+/* After zundo_open() in the same transaction; no work at all. */
+extern Relation zundo_relation(void);
+
+/* ---- writing (undo_write.c) ---- */
+
+typedef struct ZUndoWrite
+{
+	Buffer		buffer;			/* tail page, pinned and locked exclusively; or
+								 * invalid: undo of a temporary table */
+	ZUndoPtr	ptr;			/* where the record will be */
+	uint16		offset;			/* the same, within the page */
+	uint16		generation;
+	bool		init;			/* the page is to be initialised */
+} ZUndoWrite;
+
+/*
+ * Attach to a log of this database and make sure that the transaction can
+ * write undo; takes care of recycling and the horizon from time to time.  May
+ * do I/O, take heavyweight locks, write WAL and ereport.  No buffer lock may be
+ * held.  To be called once per statement or row operation before any page is
+ * locked; cheap when there is nothing to do.
+ */
+extern void zundo_prepare(void);
+
+/*
+ * Room for a record of at most "size" bytes about a row of "rel".  The caller may
+ * hold table pages (lock order L1: undo last).  On return the tail page is locked exclusively;
+ * the caller then writes within its critical section, or gives up with
+ * zundo_release.  Must not be called in a critical section.  ERROR if the undo
+ * relation cannot grow.  When the extent is full a new one is opened here, with
+ * a WAL record of its own.  One reservation at a time, one record in it.
+ * zundo_prepare() must have been called in this transaction.
+ */
+extern void zundo_reserve(Relation rel, Size size, ZUndoWrite *write);
+
+/*
+ * Append.  In the critical section; cannot fail.  "len" <= the reserved size.
+ * Marks the buffer dirty.  The caller registers the buffer in its WAL record:
+ *		XLogRegisterBuffer(id, w.buffer, zundo_register_flags(&w))
+ * with offset, generation and init in the record's data, and sets the page's LSN.
+ * The transaction must have its xid by now.
+ */
+extern void zundo_write(ZUndoWrite *write, const char *bytes, Size len);
+extern uint8 zundo_register_flags(const ZUndoWrite *write);
+
+/* Unlock and unpin. */
+extern void zundo_release(ZUndoWrite *write);
+
+/*
+ * Redo of zundo_write: block reference "block_id" of the record is the undo
+ * page.  Returns the pointer that the record got, valid whether or not the page
+ * needed the change.  Call it before the table page that points here is
+ * unlocked: readers of a standby follow the pointer at once.
+ */
+extern ZUndoPtr zundo_redo_write(XLogReaderState *record, uint8 block_id,
+								 uint16 offset, uint16 generation, bool init,
+								 const char *bytes, Size len);
+
+/* The pointer alone, without touching the page. */
+extern ZUndoPtr zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset);
+extern BlockNumber zundo_ptr_block(ZUndoPtr ptr);
+extern uint16 zundo_ptr_generation(ZUndoPtr ptr);
+extern uint16 zundo_ptr_offset(ZUndoPtr ptr);
+
+/* ---- reading (undo_read.c) ---- */
+
+/*
+ * A reader keeps what makes a walk cheap: where the page last read was in the
+ * buffer pool and, once a second record of the same page is wanted, a private
+ * copy of the page.  It holds no pin between calls.
+ */
+typedef struct ZUndoReader
+{
+	Buffer		buffer;			/* where "block" was last, unpinned: a hint */
+	BlockNumber block;			/* of buffer and copy */
+	bool		have_copy;
+	uint16		copy_generation;
+	PGAlignedBlock *copy;		/* allocated on demand */
+	char	   *bytes;			/* last record, when not from the copy */
+	Size		bytes_size;
+	MemoryContext context;
+} ZUndoReader;
+
+/* Memory comes from "context" and is freed by zundo_reader_close. */
+extern void zundo_reader_open(ZUndoReader *reader, MemoryContext context);
+extern void zundo_reader_close(ZUndoReader *reader);
+
+/* Let go of anything but memory: between rows of a scan.  Free of charge. */
+extern void zundo_reader_unpin(ZUndoReader *reader);
+
+/*
+ * The record's bytes, valid until the next call on this reader.  NULL if it has
+ * been recycled (its transaction is then below the horizon, or the record
+ * belonged to a reverted transaction).  ERROR (data corrupted) if the pointer
+ * or the page makes no sense.  The caller may hold table pages.
+ */
+extern const char *zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len);
+
+/*
+ * The record after "ptr" in its log, for sweeps: invalid at the end of the log.
+ * *new_page tells that it is the first of its page (writers give their context
+ * in full there).  Takes care of extents.  Also invalid if "ptr" has been
+ * recycled, which does not happen to a sweeper at work on pending records.
+ */
+extern ZUndoPtr zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page);
+
+/* ---- undo of temporary tables (undo_local.c) ---- */
+
+/*
+ * Undo of a table in local buffers stays in this backend's memory; zundo_reserve,
+ * zundo_write, zundo_release, zundo_read and zundo_next work on it all the same,
+ * but there is no buffer to be registered in WAL, and zundo_open() is all the
+ * preparation it needs.
+ */
+extern bool zundo_ptr_is_local(ZUndoPtr ptr);
+
+/*
+ * What zundo_horizon() and zundo_logged_horizon() are for other tables: older
+ * transactions have left nothing on pages of temporary tables but what is
+ * visible to all.
+ */
+extern FullTransactionId zundo_local_horizon(void);
+
+/*
+ * Called by zundo_open() when an earlier transaction has left aborted rows in
+ * temporary tables, and before a commit when subtransactions have: puts them
+ * back.  Set once while the library loads.
+ */
+extern void (*zundo_local_hook) (void);
+
+/*
+ * Being in that first case.  The top xid of the transaction concerned, and
+ * whether it aborted as a whole: nothing older on the pages is in question, and
+ * the database's horizon, which may have passed it, says nothing.
+ */
+extern bool zundo_local_settling;
+extern FullTransactionId zundo_local_owner(bool *aborted);
+
+/* The first record (invalid: there is none); the tables that they are about. */
+extern ZUndoPtr zundo_local_first(void);
+extern int	zundo_local_relations(const Oid **relids);
+
+/* To be called at XACT_EVENT_PRE_COMMIT. */
+extern void zundo_local_settle_subxacts(void);
+
+/* ---- transactions and the horizon (undo_horizon.c) ---- */
+
+/*
+ * Every transaction below is committed and visible to all snapshots of this
+ * database, and nobody needs its undo.  One atomic read; monotonic.
+ *
+ * It may be compared with a private copy of a page only by who has held a
+ * snapshot (one that the server's removable horizon respects: not VACUUM's)
+ * since before the copy was made; anybody else reads the horizon first, then
+ * copies the page.  Else a slot of an aborted transaction in the copy may pass
+ * for an old committed one, after its page was reverted.
+ */
+extern FullTransactionId zundo_horizon(void);
+
+/*
+ * The horizon as the WAL knows it: a standby that has replayed up to now has
+ * resolved its conflicts with everything below.  At most zundo_horizon().
+ */
+extern FullTransactionId zundo_logged_horizon(void);
+
+/*
+ * Oldest xid some snapshot of this database may see as running, 64 bits: what
+ * committed before is visible to all.  Looks through the process array.
+ */
+extern FullTransactionId zundo_oldest_needed(void);
+
+/*
+ * Tell the undo layer of what becomes of the transaction in progress; no catalog
+ * access, no ERROR.  A (sub)transaction that wrote undo and aborted makes its
+ * log "pending" from its first record on (for a subtransaction, when its top
+ * transaction ends).  To be called at
+ *		zundo_at_commit		XACT_EVENT_COMMIT, _PARALLEL_COMMIT (not PRE_COMMIT)
+ *		zundo_at_abort		XACT_EVENT_ABORT, _PARALLEL_ABORT
+ *		zundo_at_prepare	XACT_EVENT_PREPARE (not PRE_PREPARE)
+ *		zundo_at_subabort	SUBXACT_EVENT_ABORT_SUB
+ * in every transaction, whether it wrote undo or not.
+ */
+extern void zundo_at_abort(void);
+extern void zundo_at_subabort(void);
+extern void zundo_at_prepare(void);
+extern void zundo_at_commit(void);
+
+/*
+ * Pending work: the logs of this database that hold undo of transactions which
+ * aborted (or whose fate is not known after a restart).  The sweeper goes
+ * through [from, end of log) and tells how far it got.
+ */
+typedef struct ZUndoPending
+{
+	int			log;
+	uint32		ticket;			/* the undo layer's own */
+	ZUndoPtr	from;			/* first record to look at */
+} ZUndoPending;
+
+/*
+ * The next log with pending work after "log" (start with -1); false at the end.
+ * If two sweepers take the same log, the work of the one that took it first is
+ * in vain: its settling is ignored.
+ */
+extern bool zundo_pending_next(int log, ZUndoPending *pending);
+
+/*
+ * Everything before "upto" is settled (committed, or applied to the pages);
+ * invalid: the whole log, up to where zundo_next() saw its end.  "oldest" is the
+ * oldest xid (top level or not) of the unsettled records from "upto" to the end;
+ * invalid if there is none or the sweeper did not look at them all.  "upto" may
+ * not lie beyond a record of a transaction that was in progress when it was
+ * looked at: the sweeper notes the first such record, and goes on to apply what
+ * lies behind.  Safe against an abort that happened meanwhile.
+ */
+extern void zundo_pending_settle(const ZUndoPending *pending, ZUndoPtr upto,
+								 FullTransactionId oldest);
+
+/* Move the horizon as far as snapshots and pending aborts let it. */
+extern void zundo_horizon_advance(void);
+
+/*
+ * Write the horizon to WAL.  zundo_logged_horizon() is then at least what
+ * zundo_horizon() was at the call.
+ */
+extern void zundo_horizon_log(void);
+
+/* Give extents that nobody needs to the free list. For workers and VACUUM. Returns extents freed. */
+extern uint32 zundo_discard(void);
+
+/*
+ * Databases in which a worker has something to do; needs no database.  urgent[i]:
+ * aborted transactions are to be put back, not only extents to be freed.
+ */
+extern int	zundo_databases_with_work(Oid *dbs, bool *urgent, int max);
+
+/* ---- statistics ---- */
+
+typedef struct ZUndoStats
+{
+	BlockNumber nblocks;		/* of the undo relation */
+	uint32		extents_used;
+	uint32		extents_free;
+	int			logs;
+	int			logs_pending;
+	FullTransactionId horizon;
+} ZUndoStats;
+
+extern void zundo_stats(ZUndoStats *stats);
+
+/* ---- WAL (undo_wal.c): opcodes 0xC0, 0xD0, 0xE0, 0xF0 of the library's rmgr ---- */
+
+#define ZREC_UNDO_EXTENT	0xC0	/* a log opens an extent */
+#define ZREC_UNDO_FREE		0xD0	/* a log gives its oldest extent away */
+#define ZREC_UNDO_HORIZON	0xE0	/* the horizon moved */
+#define ZREC_UNDO_INIT		0xF0	/* meta and directory pages made */
+
+extern void zundo_redo(XLogReaderState *record);
+extern void zundo_desc(StringInfo buf, XLogReaderState *record);
+extern const char *zundo_identify(uint8 info);
+/* mask a page of the undo relation (called when the page's magic is ours) */
+extern void zundo_mask(char *page, BlockNumber block);
+extern bool zundo_is_undo_page(const char *page);
+
+#endif							/* ZHEAP_UNDO_H */

@@ -1,0 +1,31 @@
+/*
+ * undo_am.h
+ *		The undo relation as the server's commands see it (am_undo.c).
+ */
+#ifndef ZHEAP_UNDO_AM_H
+#define ZHEAP_UNDO_AM_H
+
+#include "postgres.h"
+
+#include "access/tableam.h"
+
+#include "zheap/base/pg_compat.h"
+
+extern const TableAmRoutine *zundo_am_routine(void);
+
+/*
+ * Called when the undo relation is vacuumed, before its horizon is advanced:
+ * applies what rolled back transactions left.  Set once while the library
+ * loads.
+ */
+extern void (*zundo_vacuum_hook) (void);
+
+/* What the access method needs of the undo layer (undo_relation.c). */
+
+/* Make a new relation file: meta and directory pages, WAL-logged. */
+extern void zundo_storage_create(ZRelLocator locator);
+
+/* Copy all pages as they are; nobody else has either relation open. */
+extern void zundo_storage_copy(Relation from, Relation to);
+
+#endif							/* ZHEAP_UNDO_AM_H */

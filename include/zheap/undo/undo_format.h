@@ -1,0 +1,165 @@
+/*
+ * undo_format.h
+ *		The bytes of the undo relation.
+ *
+ * Block 0 is the meta page, blocks 1..ZUNDO_DIR_PAGES the log directory, the
+ * rest of the first extent is unused.  From then on extents of
+ * ZUNDO_EXTENT_BLOCKS blocks:
+ *
+ *   meta page       24 | ZUndoMeta
+ *           pd_special | ZUndoPageSpecial (magic only)
+ *   directory page  24 | ZUndoDirEntry[ZUNDO_DIR_ENTRIES]
+ *           pd_special | ZUndoPageSpecial (magic only)
+ *   undo page       24 | records: varint length, bytes; append only
+ *           pd_special | ZUndoPageSpecial
+ *
+ * pd_lower is the end of what is used on all of them, and what follows it up to
+ * pd_special is zero, so that copies that drop the hole (full-page images,
+ * CREATE DATABASE) lose nothing.
+ *
+ * The pages of an extent are filled in order and initialised when first
+ * written, with the generation that the extent's first page got when the extent
+ * was opened: a page with another generation has not been written yet since.
+ */
+#ifndef ZHEAP_UNDO_FORMAT_H
+#define ZHEAP_UNDO_FORMAT_H
+
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "storage/block.h"
+#include "storage/bufpage.h"
+
+#include "zheap/page/page_format.h"
+
+#define ZUNDO_META_BLOCK		0
+#define ZUNDO_DIR_PAGES			15
+#define ZUNDO_EXTENT_BLOCKS		32
+
+#define ZUNDO_META_MAGIC		0x5A554D45
+#define ZUNDO_META_VERSION		1
+
+/* ZUndoPageSpecial.magic */
+#define ZUNDO_PAGE_MAGIC		0x5A55
+#define ZUNDO_DIR_MAGIC			0x5A44
+#define ZUNDO_METAPAGE_MAGIC	0x5A4D
+
+typedef struct ZUndoMeta
+{
+	uint32		magic;			/*  0- 3 */
+	uint32		version;		/*  4- 7 */
+	FullTransactionId horizon;	/*  8-15: older xids are committed and seen by all */
+	BlockNumber nblocks;		/* 16-19: end of the last extent */
+	BlockNumber free_head;		/* 20-23: first free extent, or invalid */
+	uint32		free_count;		/* 24-27: free extents */
+	uint32		unused;			/* 28-31 */
+} ZUndoMeta;
+
+StaticAssertDecl(sizeof(ZUndoMeta) == 32, "ZUndoMeta is on disk");
+
+/* One undo log: a chain of extents that one backend at a time appends to. */
+typedef struct ZUndoDirEntry
+{
+	BlockNumber head;			/* 0-3: oldest extent, or invalid: no extents */
+	BlockNumber tail;			/* 4-7: newest */
+} ZUndoDirEntry;
+
+StaticAssertDecl(sizeof(ZUndoDirEntry) == 8, "ZUndoDirEntry is on disk");
+
+#define ZUNDO_DIR_ENTRIES \
+	((int) ((BLCKSZ - SizeOfPageHeaderData - sizeof(ZUndoPageSpecial)) / sizeof(ZUndoDirEntry)))
+#define ZUNDO_MAX_LOGS		(ZUNDO_DIR_PAGES * ZUNDO_DIR_ENTRIES)
+
+/* Special area of all pages; meta and directory pages use the magic alone. */
+typedef struct ZUndoPageSpecial
+{
+	FullTransactionId closed;	/*  0- 7: extent's first page: next xid when the
+								 * log went on to the next extent; invalid in
+								 * the tail.  No record of the extent is of
+								 * this or a later xid. */
+	BlockNumber next;			/*  8-11: extent's first page: next extent of the
+								 * log (or of the free list) */
+	uint16		generation;		/* 12-13: times this extent was opened */
+	uint16		magic;			/* 14-15: at the page's very end */
+} ZUndoPageSpecial;
+
+StaticAssertDecl(sizeof(ZUndoPageSpecial) == 16, "ZUndoPageSpecial is on disk");
+
+/* Records lie in [ZUNDO_PAGE_START, ZUNDO_PAGE_END). */
+#define ZUNDO_PAGE_START	((uint16) SizeOfPageHeaderData)
+#define ZUNDO_PAGE_END		((uint16) (BLCKSZ - sizeof(ZUndoPageSpecial)))
+
+/* The longest record that fits a page (its length takes two bytes more). */
+#define ZUNDO_MAX_RECORD	((int) (ZUNDO_PAGE_END - ZUNDO_PAGE_START - 2))
+
+/* ---- WAL records of the undo layer itself (undo_wal.c) ---- */
+
+/* Values that a record gives the meta page. */
+typedef struct ZUndoMetaValues
+{
+	FullTransactionId horizon;
+	BlockNumber nblocks;
+	BlockNumber free_head;
+	uint32		free_count;
+	uint32		unused;
+} ZUndoMetaValues;
+
+/*
+ * ZREC_UNDO_EXTENT: a log goes on to a new extent.
+ *
+ * Backup Blk 0: first page of the new extent, initialised
+ * Backup Blk 1: first page of the log's last extent (unless it had none)
+ * Backup Blk 2: directory page
+ * Backup Blk 3: meta page (if meta changed)
+ */
+typedef struct ZRecUndoExtent
+{
+	ZUndoMetaValues meta;
+	FullTransactionId closed;	/* for block 1 */
+	BlockNumber head;			/* the log's head from now on */
+	uint32		log;
+	uint16		generation;		/* of the new extent */
+	bool		recycled;		/* it was the log's own head: conflicts with
+								 * snapshots older than meta.horizon */
+	uint8		unused[5];
+} ZRecUndoExtent;
+
+StaticAssertDecl(sizeof(ZRecUndoExtent) == 48, "ZRecUndoExtent is in WAL");
+
+/*
+ * ZREC_UNDO_FREE: a log gives its head extent to the free list.
+ *
+ * Backup Blk 0: first page of that extent
+ * Backup Blk 1: directory page
+ * Backup Blk 2: meta page
+ */
+typedef struct ZRecUndoFree
+{
+	ZUndoMetaValues meta;		/* horizon: conflicts with older snapshots */
+	BlockNumber next_free;		/* for block 0 */
+	BlockNumber head;			/* the log's head from now on */
+	BlockNumber tail;			/* its tail, unchanged */
+	uint32		log;
+} ZRecUndoFree;
+
+StaticAssertDecl(sizeof(ZRecUndoFree) == 40, "ZRecUndoFree is in WAL");
+
+/*
+ * ZREC_UNDO_HORIZON: the logged horizon moves.
+ *
+ * Backup Blk 0: meta page
+ */
+typedef struct ZRecUndoHorizon
+{
+	FullTransactionId horizon;	/* conflicts with older snapshots */
+} ZRecUndoHorizon;
+
+/*
+ * ZREC_UNDO_INIT: a new undo relation.  Data: ZRecUndoHorizon, the first one
+ * (nobody wrote anything yet: no conflict).
+ *
+ * Backup Blk 0: meta page, initialised
+ * Backup Blk 1..ZUNDO_DIR_PAGES: directory pages, initialised
+ */
+
+#endif							/* ZHEAP_UNDO_FORMAT_H */

@@ -1,0 +1,111 @@
+/*
+ * am_handler.c
+ *		The callbacks of the table access method zheap, by name; nothing else.
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "fmgr.h"
+
+#include "zheap/am/am.h"
+#include "zheap/am/am_relation.h"
+#include "zheap/base/base.h"
+#include "zheap/dml/dml.h"
+#include "zheap/index/index.h"
+#include "zheap/scan/scan.h"
+#include "zheap/scan/tuple_slot.h"
+#include "zheap/undo/undo_am.h"
+#include "zheap/vacuum/vacuum.h"
+
+PG_FUNCTION_INFO_V1(zheap_tableam_handler);
+PG_FUNCTION_INFO_V1(zheap_undo_handler);
+
+static const TupleTableSlotOps *
+slot_callbacks(Relation rel)
+{
+	return &TTSOpsZheap;
+}
+
+static const TableAmRoutine zheap_methods = {
+	.type = T_TableAmRoutine,
+
+	.slot_callbacks = slot_callbacks,
+
+	.scan_begin = zscan_begin,
+	.scan_end = zscan_end,
+	.scan_rescan = zscan_rescan,
+	.scan_getnextslot = zscan_getnextslot,
+
+	.scan_set_tidrange = zscan_set_tidrange,
+	.scan_getnextslot_tidrange = zscan_getnextslot_tidrange,
+
+	.parallelscan_estimate = table_block_parallelscan_estimate,
+	.parallelscan_initialize = table_block_parallelscan_initialize,
+	.parallelscan_reinitialize = table_block_parallelscan_reinitialize,
+
+	.index_fetch_begin = zscan_index_begin,
+	.index_fetch_reset = zscan_index_reset,
+	.index_fetch_end = zscan_index_end,
+	.index_fetch_tuple = zscan_index_fetch,
+
+	.tuple_fetch_row_version = zscan_fetch_row_version,
+	.tuple_tid_valid = zscan_tid_valid,
+	.tuple_get_latest_tid = zscan_latest_tid,
+	.tuple_satisfies_snapshot = zscan_satisfies_snapshot,
+	.index_delete_tuples = zindex_delete_tuples,
+
+	.tuple_insert = zdml_insert,
+	.tuple_insert_speculative = zdml_insert_speculative,
+	.tuple_complete_speculative = zdml_complete_speculative,
+	.multi_insert = zdml_multi_insert,
+	.tuple_delete = zdml_delete,
+	.tuple_update = zdml_update,
+	.tuple_lock = zdml_lock,
+	.finish_bulk_insert = NULL, /* nothing is left to do then */
+
+	.relation_set_new_filenode = zam_relation_set_new_filenode,
+	.relation_nontransactional_truncate = zam_relation_nontransactional_truncate,
+	.relation_copy_data = zam_relation_copy_data,
+	.relation_copy_for_cluster = zam_relation_copy_for_cluster,
+	.relation_vacuum = zvacuum_relation,
+	.scan_analyze_next_block = zscan_analyze_next_block,
+	.scan_analyze_next_tuple = zscan_analyze_next_tuple,
+	.index_build_range_scan = zindex_build_range_scan,
+	.index_validate_scan = zindex_validate_scan,
+
+	.relation_size = zam_relation_size,
+	.relation_needs_toast_table = zam_relation_needs_toast_table,
+	.relation_toast_am = zam_relation_toast_am,
+	.relation_fetch_toast_slice = zam_relation_fetch_toast_slice,
+
+	.relation_estimate_size = zam_relation_estimate_size,
+
+	.scan_bitmap_next_block = zscan_bitmap_next_block,
+	.scan_bitmap_next_tuple = zscan_bitmap_next_tuple,
+	.scan_sample_next_block = zscan_sample_next_block,
+	.scan_sample_next_tuple = zscan_sample_next_tuple
+};
+
+const TableAmRoutine *
+zam_routine(void)
+{
+	return &zheap_methods;
+}
+
+/*
+ * Without preloading, no resource manager would be registered and the WAL of
+ * these tables could not be replayed: refuse before anything is written.
+ */
+Datum
+zheap_tableam_handler(PG_FUNCTION_ARGS)
+{
+	zheap_require_preload();
+	PG_RETURN_POINTER(&zheap_methods);
+}
+
+Datum
+zheap_undo_handler(PG_FUNCTION_ARGS)
+{
+	zheap_require_preload();
+	PG_RETURN_POINTER(zundo_am_routine());
+}

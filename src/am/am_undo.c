@@ -1,0 +1,466 @@
+/*
+ * am_undo.c
+ *		Table access method of the undo relation.
+ *
+ * Storage is all that the undo relation has in common with a table.  Commands
+ * that work on storage are served (VACUUM, VACUUM FULL, SET TABLESPACE,
+ * ANALYZE); whatever reads or writes rows, or would lose pages, is refused.
+ */
+#include "postgres.h"
+
+#include "access/multixact.h"
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "catalog/storage.h"
+#include "commands/extension.h"
+#include "commands/vacuum.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/smgr.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_am.h"
+
+void		(*zundo_vacuum_hook) (void) = NULL;
+
+static void
+refuse(const char *what)
+{
+	zheap_require_preload();
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot %s the undo relation of zheap", what)));
+}
+
+/* ---- scans: there are no rows; ANALYZE may find that out ---- */
+
+static const TupleTableSlotOps *
+slot_callbacks(Relation rel)
+{
+	return &TTSOpsVirtual;
+}
+
+static TableScanDesc
+scan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key,
+		   ParallelTableScanDesc parallel, uint32 flags)
+{
+	TableScanDesc scan;
+
+	if ((flags & SO_TYPE_ANALYZE) == 0)
+		refuse("scan");
+	scan = palloc0(sizeof(TableScanDescData));
+	scan->rs_rd = rel;
+	scan->rs_snapshot = snapshot;
+	scan->rs_flags = flags;
+	RelationIncrementReferenceCount(rel);
+	return scan;
+}
+
+static void
+scan_end(TableScanDesc scan)
+{
+	RelationDecrementReferenceCount(scan->rs_rd);
+	if (scan->rs_flags & SO_TEMP_SNAPSHOT)
+		UnregisterSnapshot(scan->rs_snapshot);
+	pfree(scan);
+}
+
+static void
+scan_rescan(TableScanDesc scan, struct ScanKeyData *key, bool set_params,
+			bool allow_strat, bool allow_sync, bool allow_pagemode)
+{
+}
+
+static bool
+scan_getnextslot(TableScanDesc scan, ScanDirection direction, TupleTableSlot *slot)
+{
+	ExecClearTuple(slot);
+	return false;
+}
+
+static void
+scan_set_tidrange(TableScanDesc scan, ItemPointer mintid, ItemPointer maxtid)
+{
+}
+
+static bool
+scan_bitmap_next_block(TableScanDesc scan, struct TBMIterateResult *tbmres)
+{
+	return false;
+}
+
+static bool
+scan_bitmap_next_tuple(TableScanDesc scan, struct TBMIterateResult *tbmres,
+					   TupleTableSlot *slot)
+{
+	return false;
+}
+
+static bool
+scan_sample_next_block(TableScanDesc scan, struct SampleScanState *state)
+{
+	return false;
+}
+
+static bool
+scan_sample_next_tuple(TableScanDesc scan, struct SampleScanState *state,
+					   TupleTableSlot *slot)
+{
+	return false;
+}
+
+static bool
+scan_analyze_next_block(TableScanDesc scan, BlockNumber block,
+						BufferAccessStrategy strategy)
+{
+	return false;
+}
+
+static bool
+scan_analyze_next_tuple(TableScanDesc scan, TransactionId oldest_xmin,
+						double *liverows, double *deadrows, TupleTableSlot *slot)
+{
+	return false;
+}
+
+/* ---- indexes ---- */
+
+static struct IndexFetchTableData *
+index_fetch_begin(Relation rel)
+{
+	refuse("use an index of");
+	return NULL;
+}
+
+static void
+index_fetch_reset(struct IndexFetchTableData *fetch)
+{
+}
+
+static void
+index_fetch_end(struct IndexFetchTableData *fetch)
+{
+}
+
+static bool
+index_fetch_tuple(struct IndexFetchTableData *fetch, ItemPointer tid,
+				  Snapshot snapshot, TupleTableSlot *slot,
+				  bool *call_again, bool *all_dead)
+{
+	return false;
+}
+
+static TransactionId
+index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate)
+{
+	refuse("use an index of");
+	return InvalidTransactionId;
+}
+
+static double
+index_build_range_scan(Relation rel, Relation index,	/* tidy: server's */
+					   struct IndexInfo *info, bool allow_sync,
+					   bool anyvisible, bool progress,
+					   BlockNumber start, BlockNumber nblocks,
+					   IndexBuildCallback callback, void *state,
+					   TableScanDesc scan)
+{
+	refuse("create an index on");
+	return 0;
+}
+
+static void
+index_validate_scan(Relation rel, Relation index, struct IndexInfo *info,
+					Snapshot snapshot, struct ValidateIndexState *state)
+{
+	refuse("create an index on");
+}
+
+/* ---- single rows ---- */
+
+static bool
+tuple_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
+						TupleTableSlot *slot)
+{
+	return false;
+}
+
+static bool
+tuple_tid_valid(TableScanDesc scan, ItemPointer tid)
+{
+	return false;
+}
+
+static void
+tuple_get_latest_tid(TableScanDesc scan, ItemPointer tid)
+{
+}
+
+static bool
+tuple_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
+{
+	return false;
+}
+
+static void
+tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+			 struct BulkInsertStateData *bistate)
+{
+	refuse("insert into");
+}
+
+static void
+tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
+						 int options, struct BulkInsertStateData *bistate,
+						 uint32 token)
+{
+	refuse("insert into");
+}
+
+static void
+tuple_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token,
+						   bool succeeded)
+{
+	refuse("insert into");
+}
+
+static void
+multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
+			 int options, struct BulkInsertStateData *bistate)
+{
+	refuse("insert into");
+}
+
+static TM_Result
+tuple_delete(Relation rel, ItemPointer tid, CommandId cid,	/* tidy: server's */
+			 Snapshot snapshot, Snapshot crosscheck, bool wait,
+			 TM_FailureData *tmfd, bool changing_part)
+{
+	refuse("delete from");
+	return TM_Invisible;
+}
+
+static TM_Result
+tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,	/* tidy: server's */
+			 CommandId cid, Snapshot snapshot, Snapshot crosscheck, bool wait,
+			 TM_FailureData *tmfd, LockTupleMode *lockmode, bool *update_indexes)
+{
+	refuse("update");
+	return TM_Invisible;
+}
+
+static TM_Result
+tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot,	/* tidy: server's */
+		   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
+		   LockWaitPolicy policy, uint8 flags, TM_FailureData *tmfd)
+{
+	refuse("lock rows of");
+	return TM_Invisible;
+}
+
+/* ---- storage ---- */
+
+/* Is "rel" the copy of another undo relation that VACUUM FULL is to fill? */
+static bool
+is_transient_copy(Relation rel)
+{
+	HeapTuple	tuple;
+	bool		result;
+	Oid			original;
+
+	/* pg_class.relrewrite would tell, but is not filled in yet */
+	if (sscanf(RelationGetRelationName(rel), "pg_temp_%u", &original) != 1)
+		return false;
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(original));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	result = ((Form_pg_class) GETSTRUCT(tuple))->relam == rel->rd_rel->relam;
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+/*
+ * The extension's script makes the undo relation, pg_upgrade restores it, and
+ * VACUUM FULL makes a copy of it.
+ */
+static bool
+may_be_created(Relation rel)
+{
+	char	   *extension;
+
+	if (IsBinaryUpgrade)
+		return true;
+	if (!creating_extension)
+		return is_transient_copy(rel);
+	extension = get_extension_name(CurrentExtensionObject);
+	return extension != NULL && strcmp(extension, "zheap") == 0;
+}
+
+static void
+relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
+						  char persistence, TransactionId *freeze_xid,
+						  MultiXactId *min_multi)
+{
+	SMgrRelation srel;
+
+	zheap_require_preload();
+	if (persistence != RELPERSISTENCE_PERMANENT)
+		refuse("change the persistence of");
+	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(RelationGetRelid(rel))))
+		refuse("truncate");
+	if (!may_be_created(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"zheap_undo\" is only for the undo relation of zheap")));
+
+	/* from the start on what keeps the commit log (relation_vacuum) */
+	*freeze_xid = RecentXmin;
+	*min_multi = GetOldestMultiXactId();
+
+	srel = RelationCreateStorage(*locator, persistence, true);
+	smgrclose(srel);
+	zundo_storage_create(*locator);
+}
+
+static void
+relation_nontransactional_truncate(Relation rel)
+{
+	refuse("truncate");
+}
+
+static void
+relation_copy_data(Relation rel, const ZRelLocator *locator)
+{
+	SMgrRelation target = smgropen(*locator, rel->rd_backend);
+
+	/* the copy is made past the buffers; nobody changes them meanwhile */
+	FlushRelationBuffers(rel);
+	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
+	RelationCopyStorage(RelationGetSmgr(rel), target, MAIN_FORKNUM,
+						rel->rd_rel->relpersistence);
+	RelationDropStorage(rel);
+	smgrclose(target);
+}
+
+/* VACUUM FULL: pointers name blocks, so each stays where it is. */
+static void
+relation_copy_for_cluster(Relation from, Relation to, Relation index,	/* tidy: server's */
+						  bool use_sort, TransactionId oldest_xmin,
+						  TransactionId *xid_cutoff, MultiXactId *multi_cutoff,
+						  double *num_tuples, double *tups_vacuumed,
+						  double *tups_recently_dead)
+{
+	zheap_require_preload();
+	zundo_storage_copy(from, to);
+	*xid_cutoff = from->rd_rel->relfrozenxid;
+	*multi_cutoff = from->rd_rel->relminmxid;
+	*num_tuples = *tups_vacuumed = *tups_recently_dead = 0;
+}
+
+/*
+ * relfrozenxid of the undo relation stands for all zheap tables: the server
+ * keeps the commit log from there on, and nobody asks for an xid below the
+ * horizon.  The horizon goes to WAL first: after a crash it must not be older.
+ */
+static void
+relation_vacuum(Relation rel, struct VacuumParams *params,
+				BufferAccessStrategy strategy)
+{
+	BlockNumber nblocks;
+
+	zheap_require_preload();
+	if (zundo_vacuum_hook)
+		zundo_vacuum_hook();
+	zundo_horizon_advance();
+	zundo_discard();
+	zundo_horizon_log();
+
+	nblocks = RelationGetNumberOfBlocks(rel);
+	vac_update_relstats(rel, nblocks, 0, 0, false,
+						zfxid_xid(zundo_logged_horizon()), GetOldestMultiXactId(),
+						NULL, NULL, false);
+	pgstat_report_vacuum(RelationGetRelid(rel), false, 0, 0);
+}
+
+static bool
+relation_needs_toast_table(Relation rel)
+{
+	return false;
+}
+
+static void
+relation_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
+					   double *tuples, double *allvisfrac)
+{
+	*pages = RelationGetNumberOfBlocks(rel);
+	*tuples = 0;
+	*allvisfrac = 0;
+}
+
+static const TableAmRoutine undo_routine = {
+	.type = T_TableAmRoutine,
+
+	.slot_callbacks = slot_callbacks,
+
+	.scan_begin = scan_begin,
+	.scan_end = scan_end,
+	.scan_rescan = scan_rescan,
+	.scan_getnextslot = scan_getnextslot,
+	.scan_set_tidrange = scan_set_tidrange,
+	.scan_getnextslot_tidrange = scan_getnextslot,
+
+	.parallelscan_estimate = table_block_parallelscan_estimate,
+	.parallelscan_initialize = table_block_parallelscan_initialize,
+	.parallelscan_reinitialize = table_block_parallelscan_reinitialize,
+
+	.index_fetch_begin = index_fetch_begin,
+	.index_fetch_reset = index_fetch_reset,
+	.index_fetch_end = index_fetch_end,
+	.index_fetch_tuple = index_fetch_tuple,
+
+	.tuple_fetch_row_version = tuple_fetch_row_version,
+	.tuple_tid_valid = tuple_tid_valid,
+	.tuple_get_latest_tid = tuple_get_latest_tid,
+	.tuple_satisfies_snapshot = tuple_satisfies_snapshot,
+	.index_delete_tuples = index_delete_tuples,
+
+	.tuple_insert = tuple_insert,
+	.tuple_insert_speculative = tuple_insert_speculative,
+	.tuple_complete_speculative = tuple_complete_speculative,
+	.multi_insert = multi_insert,
+	.tuple_delete = tuple_delete,
+	.tuple_update = tuple_update,
+	.tuple_lock = tuple_lock,
+
+	.relation_set_new_filenode = relation_set_new_filenode,
+	.relation_nontransactional_truncate = relation_nontransactional_truncate,
+	.relation_copy_data = relation_copy_data,
+	.relation_copy_for_cluster = relation_copy_for_cluster,
+	.relation_vacuum = relation_vacuum,
+	.scan_analyze_next_block = scan_analyze_next_block,
+	.scan_analyze_next_tuple = scan_analyze_next_tuple,
+	.index_build_range_scan = index_build_range_scan,
+	.index_validate_scan = index_validate_scan,
+
+	.relation_size = table_block_relation_size,
+	.relation_needs_toast_table = relation_needs_toast_table,
+	.relation_estimate_size = relation_estimate_size,
+
+	.scan_bitmap_next_block = scan_bitmap_next_block,
+	.scan_bitmap_next_tuple = scan_bitmap_next_tuple,
+	.scan_sample_next_block = scan_sample_next_block,
+	.scan_sample_next_tuple = scan_sample_next_tuple,
+};
+
+const TableAmRoutine *
+zundo_am_routine(void)
+{
+	return &undo_routine;
+}

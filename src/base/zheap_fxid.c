@@ -1,0 +1,44 @@
+/*
+ * zheap_fxid.c
+ *		32-bit transaction ids to 64 bits.
+ *
+ * An xid means the one of its 2^32 namesakes that lies within 2^31 of the next
+ * xid.  Those asked about here are never newer than that one.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+
+#include "zheap/base/base.h"
+
+static FullTransactionId
+widen(TransactionId xid, FullTransactionId next)
+{
+	uint32		epoch = EpochFromFullTransactionId(next);
+
+	if (!TransactionIdIsNormal(xid))
+		return FullTransactionIdFromEpochAndXid(0, xid);
+	if (xid > XidFromFullTransactionId(next))
+	{
+		/* in the first epoch nothing is older than the first xid */
+		Assert(epoch > 0);
+		epoch--;
+	}
+	return FullTransactionIdFromEpochAndXid(epoch, xid);
+}
+
+FullTransactionId
+zfxid_from_xid(TransactionId xid)
+{
+	return widen(xid, ReadNextFullTransactionId());
+}
+
+/*
+ * Only the startup process moves the counter during recovery, and it is the
+ * one that asks: no lock needed.
+ */
+FullTransactionId
+zfxid_from_xid_in_redo(TransactionId xid)
+{
+	return widen(xid, zcompat_next_fxid_in_recovery());
+}

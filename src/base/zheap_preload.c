@@ -1,0 +1,41 @@
+/*
+ * zheap_preload.c
+ *		Was the library loaded early enough to register its resource manager?
+ */
+#include "postgres.h"
+
+#include "zheap/base/base.h"
+
+static bool preloaded = false;
+
+void
+zheap_mark_preloaded(void)
+{
+	preloaded = true;
+}
+
+bool
+zheap_is_preloaded(void)
+{
+	return preloaded;
+}
+
+void
+zheap_require_preload(void)
+{
+	if (likely(preloaded))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("zheap must be loaded by \"shared_preload_libraries\""),
+			 errdetail("Without that its write-ahead log could not be replayed after a crash."),
+			 errhint("Add \"zheap\" to \"shared_preload_libraries\" and restart the server.")));
+}
+
+void
+zheap_not_supported(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("zheap does not support %s yet", what)));
+}

@@ -1,0 +1,42 @@
+/*
+ * zheap_varint.c
+ *		Unsigned integers in as few bytes as they need: seven bits a byte, lowest
+ *		first, the high bit says that another byte follows.
+ */
+#include "postgres.h"
+
+#include "zheap/base/base.h"
+
+char *
+zvarint_put(char *out, uint64 value)
+{
+	while (value >= 0x80)
+	{
+		*out++ = (char) (value | 0x80);
+		value >>= 7;
+	}
+	*out++ = (char) value;
+	return out;
+}
+
+const char *
+zvarint_get(const char *in, const char *end, uint64 *value)
+{
+	uint64		result = 0;
+
+	for (int shift = 0; shift < 64 && in < end; shift += 7)
+	{
+		uint64		byte = (uint8) *in++;
+
+		/* the tenth byte has room for one bit */
+		if (shift == 63 && byte > 1)
+			return NULL;
+		result |= (byte & 0x7F) << shift;
+		if (byte < 0x80)
+		{
+			*value = result;
+			return in;
+		}
+	}
+	return NULL;
+}

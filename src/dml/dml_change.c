@@ -1,0 +1,152 @@
+/*
+ * dml_change.c
+ *		Performing a planned change: undo record, page, WAL record.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/dml/target.h"
+
+/*
+ * What the last record on the current undo page said of transaction and page:
+ * the next one leaves out what is the same.  Only this backend writes to its log,
+ * so remembering it here is enough.
+ */
+static struct
+{
+	BlockNumber undo_block;
+	uint16		generation;
+	FullTransactionId fxid;
+	ZRelLocator locator;
+	BlockNumber block;
+}			last;
+
+bool
+zchange_undo_fits(const ZChange *change)
+{
+	return zrec_undo_bound(&change->undo) <= ZUNDO_MAX_RECORD;
+}
+
+void
+zchange_describe_before(const ZTarget *target, const ZImage *image, ZChange *change)
+{
+	ZUndoRecord *undo = &change->undo;
+	const ZSlotPlan *slot = &change->slot;
+
+	undo->old_hdr = image->hdr;
+	undo->old_hdr.flags &= ~ZROW_PADDED;
+	undo->old_hdr.flags2 &= ~(ZROW2_LOCK_MASK | ZROW2_PARITY);
+	if (undo->old_hdr.natts == change->row.hdr.natts || change->row.hdr.natts == ZROW_NATTS_KEEP)
+		undo->old_hdr.natts = ZROW_NATTS_KEEP;
+	undo->prev_own = undo->prev_chain = false;
+	undo->row_prev.fxid = InvalidFullTransactionId;
+	undo->row_prev.undo = ZUNDO_INVALID;
+
+	if (!FullTransactionIdIsValid(image->fxid) ||
+		FullTransactionIdPrecedes(image->fxid, zundo_logged_horizon()))
+		return;
+	/* about to be frozen along with its slot; the conflict is logged there */
+	if (slot->takeover == ZTAKE_FRESH && slot->slotno == image->hdr.slotno)
+		return;
+	if (slot->takeover == ZTAKE_OWN && !image->chain && slot->slotno == image->hdr.slotno)
+	{
+		undo->prev_own = true;
+		return;
+	}
+	undo->row_prev.fxid = image->fxid;
+	undo->row_prev.undo = image->undo;
+	undo->prev_chain = image->chain;
+}
+
+/* Fill in what depends on where the record will be. */
+static void
+complete_undo(ZTarget *target, ZChange *change, const ZUndoWrite *write)
+{
+	ZUndoRecord *undo = &change->undo;
+	ZSlotPlan  *slot = &change->slot;
+	BlockNumber block = BufferGetBlockNumber(target->buffer);
+	ZRelLocator locator = zrel_locator(target->rel);
+	bool		same_page = !write->init &&
+	last.undo_block == zundo_ptr_block(write->ptr) && last.generation == write->generation;
+
+	undo->slotno = slot->slotno;
+	undo->takeover = slot->takeover;
+	undo->slot_prev = slot->prev;
+	if (slot->takeover == ZTAKE_OWN)
+		undo->page_prev = zpage_slot(target->view.page, target->view.slotpage,
+									 slot->slotno)->undo;
+	undo->fxid = target->fxid;
+	undo->locator = locator;
+	undo->block = block;
+	undo->has_xact = !same_page || !FullTransactionIdEquals(last.fxid, target->fxid);
+	undo->has_page = undo->has_xact || last.block != block ||
+		!RelFileNodeEquals(last.locator, locator);
+	slot->next.fxid = target->fxid;
+	slot->next.undo = write->ptr;
+}
+
+static void
+remember(const ZChange *change, const ZUndoWrite *write)
+{
+	last.undo_block = zundo_ptr_block(write->ptr);
+	last.generation = write->generation;
+	last.fxid = change->undo.fxid;
+	last.locator = change->undo.locator;
+	last.block = change->undo.block;
+}
+
+void
+zchange_execute(ZTarget *target, ZChange *change)
+{
+	Page		page = BufferGetPage(target->buffer);
+	Buffer		slotbuf = change->slot.slotno >= ZPAGE_FIRST_OVERFLOW ?
+	target->slotbuf : InvalidBuffer;
+	bool		logged = RelationNeedsWAL(target->rel);
+	ZChangeBuffers buffers = {target->buffer, slotbuf, logged};
+	ZUndoWrite	write = {InvalidBuffer};
+	char		bytes[BLCKSZ];
+	char		wal[BLCKSZ];
+	Size		len = 0;
+	Size		wal_len = 0;
+
+	if (change->has_undo)
+	{
+		zundo_reserve(target->rel, zrec_undo_bound(&change->undo), &write);
+		complete_undo(target, change, &write);
+		len = zrec_undo_encode(&change->undo, write.ptr, ZFORM_LOG, bytes);
+		wal_len = zrec_change_undo(change, &write, logged, wal);
+	}
+	else
+		buffers.slots = slotbuf = InvalidBuffer;
+
+	START_CRIT_SECTION();
+	if (change->has_undo)
+		zundo_write(&write, bytes, len);
+	zchange_apply(page, target->view.slotpage, change);
+	MarkBufferDirty(target->buffer);
+	if (BufferIsValid(slotbuf))
+		MarkBufferDirty(slotbuf);
+	/* undo is logged even if the table is not, unless it is a temporary one */
+	if (logged || BufferIsValid(write.buffer))
+	{
+		XLogRecPtr	lsn = zrec_change_emit(change, &buffers, &write, wal, wal_len);
+
+		if (logged)
+			PageSetLSN(page, lsn);
+		if (logged && BufferIsValid(slotbuf))
+			PageSetLSN(BufferGetPage(slotbuf), lsn);
+		if (BufferIsValid(write.buffer))
+			PageSetLSN(BufferGetPage(write.buffer), lsn);
+	}
+	END_CRIT_SECTION();
+
+	if (change->has_undo)
+	{
+		remember(change, &write);
+		zundo_release(&write);
+	}
+	target->init_page = false;
+	zview_refresh(&target->view);
+}

@@ -1,0 +1,201 @@
+/*
+ * dml_insert.c
+ *		One new row.
+ *
+ * Undo: one small record for all the rows that a command adds at the end of a
+ * page.  A row inserted by an aborted transaction needs nothing else: it says
+ * itself (ZROW_INSERTED) that nothing precedes it.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/dml/target.h"
+#include "zheap/dml/run.h"
+#include "zheap/scan/tuple_slot.h"
+
+/* ---- runs ---- */
+
+static struct
+{
+	ZRelLocator locator;
+	BlockNumber block;
+	FullTransactionId fxid;
+	ZUndoPtr	undo;			/* the run's record, and the slot's newest */
+	CommandId	cid;
+	OffsetNumber first;
+}			run;
+
+bool
+zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid, OffsetNumber offnum)
+{
+	return plan->takeover == ZTAKE_OWN && !target->init_page &&
+		FullTransactionIdEquals(run.fxid, target->fxid) &&
+		run.block == BufferGetBlockNumber(target->buffer) &&
+		RelFileNodeEquals(run.locator, zrel_locator(target->rel)) &&
+		run.cid == cid && offnum >= run.first &&
+		zpage_slot(target->view.page, target->view.slotpage, plan->slotno)->undo == run.undo;
+}
+
+void
+zrun_remember(ZTarget *target, const ZChange *change)
+{
+	run.locator = zrel_locator(target->rel);
+	run.block = BufferGetBlockNumber(target->buffer);
+	run.fxid = change->undo.open_run ? target->fxid : InvalidFullTransactionId;
+	run.undo = change->slot.next.undo;
+	run.cid = change->undo.cid;
+	run.first = change->undo.offnum;
+}
+
+/* ---- one row ---- */
+
+/*
+ * Plan the slot: on a page still to be made, the first; for rows that are to be
+ * frozen from the start (COPY FREEZE into a table made in the same transaction,
+ * which vanishes with it), none.
+ */
+bool
+zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change)
+{
+	memset(change, 0, sizeof(*change));
+	change->init_page = target->init_page;
+	change->init_slots = zheap_initial_slots;
+	change->row.op = ZOP_INSERT;
+	change->slot.conflict = InvalidFullTransactionId;
+	if (options & HEAP_INSERT_FROZEN)
+		return true;
+	change->has_undo = true;
+	if (!target->init_page)
+		return ztarget_reserve_slot(target, reserve, &change->slot);
+	change->slot.slotno = 1;
+	change->slot.takeover = ZTAKE_FREE;
+	return true;
+}
+
+/* The undo record for "count" rows from offnum on; none if a run goes on. */
+void
+zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber offnum, int count)
+{
+	OffsetNumber max = target->init_page ? 0 : PageGetMaxOffsetNumber(target->view.page);
+	ZUndoRecord *undo = &change->undo;
+
+	if (!change->has_undo)
+		return;
+	if (zrun_continues(target, &change->slot, cid, offnum))
+	{
+		change->has_undo = false;
+		return;
+	}
+	undo->type = ZOP_INSERT;
+	undo->offnum = offnum;
+	undo->count = count;
+	undo->cid = cid;
+	/* below the last line pointer the run must not claim rows of others */
+	undo->open_run = offnum > max;
+}
+
+void
+zinsert_set_header(char *row, const ZChange *change, uint32 token)
+{
+	ZRowHeader	hdr;
+
+	zrow_header_get(row, &hdr);
+	hdr.flags &= ~ZROW_FATE_FLAGS;
+	hdr.flags2 = token != 0 ? ZROW2_SPECULATIVE : 0;
+	hdr.slotno = change->slot.slotno;
+	if (hdr.slotno != 0)
+		hdr.flags |= ZROW_INSERTED;
+	zrow_header_put(row, &hdr);
+}
+
+bool
+zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
+{
+	ZChange		change;
+	ZNewRow		new;
+	Size		need = insert->len + sizeof(ItemIdData);
+
+	if (!zinsert_plan_slot(target, need, insert->options, &change))
+		return false;
+	if (target->init_page)
+		new.offnum = FirstOffsetNumber;
+	else
+	{
+		new.offnum = zpage_free_offset(target->view.page, FirstOffsetNumber);
+		if (new.offnum == InvalidOffsetNumber ||
+			zpage_free_total(target->view.page) < need + change.slot.grow * sizeof(ZPageSlot))
+			return false;
+		if (zpage_free_contiguous(target->view.page) < need)
+			ztarget_check_rows(target);
+	}
+	ztarget_conflict_in_new(target);
+	zinsert_set_header(insert->row, &change, insert->token);
+	zinsert_plan_undo(target, &change, insert->cid, new.offnum, 1);
+	if (insert->token != 0)
+	{
+		change.undo.token = insert->token;
+		change.undo.open_run = false;
+	}
+	new.len = insert->len;
+	new.bytes = insert->row;
+	change.row.nrows = 1;
+	change.row.rows = &new;
+	zchange_execute(target, &change);
+	if (change.has_undo)
+		zrun_remember(target, &change);
+	ItemPointerSet(tid, BufferGetBlockNumber(target->buffer), new.offnum);
+	return true;
+}
+
+void
+zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid)
+{
+	ZTarget		target;
+	bool		done = false;
+
+	ztarget_open(&target, rel);
+	while (!done)
+	{
+		zspace_find(&target, insert->len, insert->options, insert->bistate);
+		done = zdml_insert_into(&target, insert, tid);
+		ztarget_unlock(&target);
+		ReleaseBuffer(target.buffer);
+		target.buffer = InvalidBuffer;
+	}
+	ztarget_close(&target);
+}
+
+static void
+insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
+{
+	zheap_require_preload();
+	slot->tts_tableOid = RelationGetRelid(rel);
+	insert->row = zdml_form(rel, slot, NULL, insert->options, &insert->len);
+	zdml_insert_row(rel, insert, &slot->tts_tid);
+	ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid);
+	pfree(insert->row);
+	pgstat_count_heap_insert(rel, 1);
+}
+
+void
+zdml_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+			struct BulkInsertStateData *bistate)
+{
+	ZInsert		insert = {NULL, 0, cid, options, bistate, 0};
+
+	insert_slot(rel, slot, &insert);
+}
+
+void
+zdml_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+						struct BulkInsertStateData *bistate, uint32 token)
+{
+	ZInsert		insert = {NULL, 0, cid, options, bistate, token};
+
+	insert_slot(rel, slot, &insert);
+}

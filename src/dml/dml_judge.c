@@ -1,0 +1,206 @@
+/*
+ * dml_judge.c
+ *		May the row be changed?  HeapTupleSatisfiesUpdate for rows that change in
+ *		place.
+ *
+ * On heap a TID names one version.  Here it names the row, so the question is
+ * put as "the version that my snapshot sees": if a transaction that the snapshot
+ * does not see has changed the row since, the caller's version has been updated.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/dml/target.h"
+#include "zheap/rollback/rollback.h"
+
+static bool
+snapshot_decides(Snapshot snapshot)
+{
+	return snapshot != InvalidSnapshot && IsMVCCSnapshot(snapshot);
+}
+
+/* The record of a version's making, or false if the version is visible to all. */
+static bool
+making_of(ZTarget *target, const ZImage *image, ZUndoRecord *rec)
+{
+	FullTransactionId owner;
+	ZUndoPtr	at;
+
+	return FullTransactionIdIsValid(image->fxid) &&
+		zmvcc_record(&target->view, image, rec, &owner, &at);
+}
+
+/* A version of our own transaction: made before the command, or by it? */
+static TM_Result
+judge_own(ZTarget *target, const ZImage *image, const ZJudgeQuery *query, ZJudgement *j)
+{
+	ZUndoRecord rec;
+	bool		later;
+
+	if (!making_of(target, image, &rec))
+		return TM_Ok;
+	later = rec.cid >= query->cid;
+	if (image->hdr.flags & ZROW_DELETED)
+	{
+		j->cmax = rec.cid;
+		return later ? TM_SelfModified : TM_Invisible;
+	}
+	if (!later)
+		return TM_Ok;
+	j->cmax = rec.cid;
+	return (image->hdr.flags & ZROW_INSERTED) ? TM_Invisible : TM_SelfModified;
+}
+
+/* A version of a committed transaction that deleted or replaced what we saw. */
+static TM_Result
+judge_gone(ZTarget *target, const ZImage *image, ZJudgement *j)
+{
+	ZUndoRecord rec;
+
+	if (!(image->hdr.flags & ZROW_DELETED))
+		return TM_Updated;
+	if (image->hdr.flags2 & ZROW2_MOVED_PART)
+		ItemPointerSetMovedPartitions(&j->ctid);
+	if (!(image->hdr.flags & ZROW_MOVED))
+		return (image->hdr.flags2 & ZROW2_MOVED_PART) ? TM_Updated : TM_Deleted;
+	if (making_of(target, image, &rec) && rec.has_new_tid)
+	{
+		j->ctid = rec.new_tid;
+		return TM_Updated;
+	}
+	return TM_Deleted;
+}
+
+/*
+ * A KEY SHARE lock does not mind updates in place, which never change a key: it
+ * is about whatever version the caller saw.
+ */
+static bool
+minds_updates(const ZJudgeQuery *query)
+{
+	return query->mode != LockTupleKeyShare;
+}
+
+static TM_Result
+judge_image(ZTarget *target, ZImage *image, const ZJudgeQuery *query, ZJudgement *j)
+{
+	ZPageView  *view = &target->view;
+
+	while (zmvcc_skip_aborted(view, image))
+	{
+		bool		deleted = (image->hdr.flags & ZROW_DELETED) != 0;
+		ZFate		fate;
+
+		if (!FullTransactionIdIsValid(image->fxid))
+			return deleted ? TM_Deleted : TM_Ok;
+		fate = image->chain ? ZFATE_COMMITTED : zmvcc_image_fate(view, image);
+		j->xid = zfxid_xid(image->fxid);
+		if (fate == ZFATE_OWN)
+		{
+			j->modified_by_us = true;
+			return judge_own(target, image, query, j);
+		}
+		if (fate == ZFATE_RUNNING)
+		{
+			if (image->hdr.flags & ZROW_INSERTED)
+				return TM_Invisible;
+			if (deleted || minds_updates(query))
+				return TM_BeingModified;
+		}
+		else
+		{
+			if (deleted)
+				return judge_gone(target, image, j);
+			if (!snapshot_decides(query->snapshot) ||
+				zmvcc_modifier_visible(view, image, query->snapshot))
+				return TM_Ok;
+			if (minds_updates(query))
+				return judge_gone(target, image, j);
+		}
+		if (!zmvcc_previous(view, image))
+			break;
+	}
+	return TM_Invisible;
+}
+
+/*
+ * Under REPEATABLE READ, referential actions must not touch rows that the
+ * transaction's own snapshot does not see.
+ */
+static TM_Result
+crosscheck(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
+{
+	ZImage		image = j->image;
+
+	if (!zmvcc_skip_aborted(&target->view, &image) ||
+		!FullTransactionIdIsValid(image.fxid) ||
+		zmvcc_image_fate(&target->view, &image) == ZFATE_OWN ||
+		zmvcc_modifier_visible(&target->view, &image, query->crosscheck))
+		return TM_Ok;
+	return TM_Updated;
+}
+
+static void
+judge_locks(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
+{
+	ZLockHolders holders;
+
+	zlock_holders(&target->view, target->offnum, query->mode, &holders);
+	j->own_lock = holders.own;
+	j->strongest_lock = holders.strongest;
+	if (j->result == TM_Ok && TransactionIdIsValid(holders.conflicting))
+	{
+		j->xid = holders.conflicting;
+		j->result = TM_BeingModified;
+	}
+}
+
+static bool
+row_of_aborted(ZTarget *target)
+{
+	ZImage		image;
+
+	zmvcc_current(&target->view, target->offnum, &image);
+	return FullTransactionIdIsValid(image.fxid) &&
+		zmvcc_image_fate(&target->view, &image) == ZFATE_ABORTED;
+}
+
+void
+zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
+{
+	Page		page = target->view.page;
+	ZImage		image;
+
+	memset(j, 0, sizeof(*j));
+	j->own_lock = j->strongest_lock = -1;
+	j->result = TM_Deleted;
+	ItemPointerSet(&j->ctid, target->view.block, target->offnum);
+	if (target->offnum > PageGetMaxOffsetNumber(page) ||
+		!ItemIdIsNormal(PageGetItemId(page, target->offnum)))
+		return;
+	if (row_of_aborted(target))
+	{
+		zrollback_page(&target->view, target->buffer, target->slotbuf);
+		if (!ItemIdIsNormal(PageGetItemId(page, target->offnum)))
+			return;
+	}
+	zmvcc_current(&target->view, target->offnum, &j->image);
+	image = j->image;
+
+	j->result = judge_image(target, &image, query, j);
+	if (j->result == TM_Ok && query->crosscheck != InvalidSnapshot)
+		j->result = crosscheck(target, query, j);
+	if (j->result == TM_Ok || j->result == TM_BeingModified)
+		judge_locks(target, query, j);
+}
+
+void
+zjudge_report(const ZTarget *target, const ZJudgement *j, TM_FailureData *tmfd)
+{
+	tmfd->ctid = j->ctid;
+	tmfd->xmax = j->xid;
+	tmfd->cmax = j->result == TM_SelfModified ? j->cmax : InvalidCommandId;
+	tmfd->traversed = false;
+}

@@ -1,0 +1,187 @@
+/*
+ * dml_lock.c
+ *		Locking the newest version of a row: SELECT FOR UPDATE, EvalPlanQual,
+ *		BEFORE triggers, ON CONFLICT DO UPDATE.
+ *
+ * The lock is an undo record of ours; see lock.h.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "storage/bufmgr.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/dml/target.h"
+#include "zheap/scan/tuple_slot.h"
+
+bool
+zdml_lock_row(ZTarget *target, const ZJudgement *judgement, LockTupleMode mode, CommandId cid)
+{
+	ZChange		change;
+
+	memset(&change, 0, sizeof(change));
+	if (!ztarget_reserve_slot(target, 0, &change.slot))
+		return false;
+	change.has_undo = true;
+	change.row.op = change.undo.type = ZOP_LOCK;
+	change.row.offnum = change.undo.offnum = target->offnum;
+	change.row.hdr.flags2 = zrow_lock_bits(Max(judgement->strongest_lock, (int) mode));
+	change.row.hdr.natts = ZROW_NATTS_KEEP;
+	change.undo.lockmode = mode;
+	change.undo.cid = cid;
+	zchange_execute(target, &change);
+	return true;
+}
+
+typedef struct ZLockCall
+{
+	Relation	rel;
+	ItemPointerData tid;
+	Snapshot	snapshot;
+	CommandId	cid;
+	LockTupleMode mode;
+	LockWaitPolicy policy;
+	uint8		flags;
+	bool		traversed;
+} ZLockCall;
+
+/*
+ * Whose version does the caller mean?  Most callers saw a version through their
+ * snapshot.  ON CONFLICT found the newest through a dirty one; it is the only
+ * caller that neither follows updates nor runs under a transaction snapshot.
+ */
+static bool
+means_newest(const ZLockCall *call)
+{
+	return !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) && !IsolationUsesXactSnapshot();
+}
+
+/*
+ * The version that was locked: the newest, except that a KEY SHARE lock may have
+ * been taken beside an update in progress, and then is about the version before.
+ */
+static bool
+fetch_locked(ZTarget *target, const ZLockCall *call, ZImage *image)
+{
+	if (call->mode == LockTupleKeyShare && !call->traversed && !means_newest(call) &&
+		call->snapshot != InvalidSnapshot && IsMVCCSnapshot(call->snapshot) &&
+		zmvcc_fetch(&target->view, target->offnum, call->snapshot, image))
+		return true;
+	if (zmvcc_fetch(&target->view, target->offnum, SnapshotSelf, image))
+		return true;
+	return zmvcc_fetch(&target->view, target->offnum, SnapshotAny, image);
+}
+
+static void
+store_row(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot)
+{
+	ZImage		image;
+	ZVersion	version;
+
+	if (!fetch_locked(target, call, &image))
+		return;
+	zmvcc_version_of(&image, &target->view, &version);
+	ztuple_slot_store(slot, image.row, image.len, &call->tid,
+					  RelationGetRelid(call->rel), &version);
+}
+
+/*
+ * TM_Ok: record the lock, unless we hold one as strong, or made the newest
+ * version ourselves, which keeps others out as an update in place does.
+ */
+static bool
+lock_now(ZTarget *target, ZLockCall *call, const ZJudgement *judgement)
+{
+	if (judgement->own_lock >= (int) call->mode ||
+		(judgement->modified_by_us && call->mode != LockTupleExclusive))
+		return true;
+	return zdml_lock_row(target, judgement, call->mode, call->cid);
+}
+
+/*
+ * One look at the row.  True: *result is final.  The page is locked on entry; on
+ * exit it may not be.
+ */
+static bool
+lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
+{
+	ZJudgeQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode};
+
+	if (means_newest(call) || call->traversed)
+		query.snapshot = InvalidSnapshot;
+	zjudge_row(target, &query, j);
+
+	switch (j->result)
+	{
+		case TM_Ok:
+			return lock_now(target, call, j);
+		case TM_BeingModified:
+			ztarget_unlock(target);
+			if (zlock_queue_wait(queue, j->xid, j->own_lock >= 0))
+				return false;
+			j->result = TM_WouldBlock;
+			ztarget_lock_row_page(target);
+			return true;
+		case TM_Updated:
+			if (!(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
+				return true;
+			if (ItemPointerIndicatesMovedPartitions(&j->ctid))
+				ereport(ERROR,
+						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+						 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
+			call->traversed = true;
+			if (!ItemPointerEquals(&j->ctid, &call->tid))
+			{
+				ztarget_unlock(target);
+				zlock_queue_leave(queue);
+				call->tid = j->ctid;
+				zlock_queue_init(queue, call->rel, &call->tid, call->mode,
+								 call->policy, XLTW_FetchUpdated);
+				ztarget_pin(target, &call->tid);
+			}
+			return false;
+		case TM_SelfModified:
+			/* ON CONFLICT must hear that this command made the row it hit */
+			if (means_newest(call))
+				j->result = TM_Invisible;
+			return true;
+		default:
+			return true;
+	}
+}
+
+TM_Result
+zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
+		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
+		  TM_FailureData *tmfd)
+{
+	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags, false};
+	ZJudgement	judgement;
+	ZRowQueue	queue;
+	ZTarget		target;
+	bool		done = false;
+
+	zheap_require_preload();
+	if (ztid_tag(tid) == ZTID_TAG_LAST)
+		call.snapshot = InvalidSnapshot;
+
+	ExecClearTuple(slot);
+	ztarget_open(&target, rel);
+	ztarget_pin(&target, &call.tid);
+	zlock_queue_init(&queue, rel, &call.tid, mode, wait_policy, XLTW_Lock);
+	while (!done)
+	{
+		if (!target.locked)
+			ztarget_lock_row_page(&target);
+		done = lock_step(&target, &call, &queue, &judgement);
+	}
+	zlock_queue_leave(&queue);
+	store_row(&target, &call, slot);
+	zjudge_report(&target, &judgement, tmfd);
+	tmfd->traversed = call.traversed;
+	*tid = call.tid;
+	if (judgement.result == TM_Ok)
+		ztid_set_tag(tid, ZTID_TAG_LAST);	/* rule A */
+	ztarget_close(&target);
+	return judgement.result;
+}

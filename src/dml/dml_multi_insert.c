@@ -1,0 +1,144 @@
+/*
+ * dml_multi_insert.c
+ *		Many new rows (COPY): as many per page and WAL record as fit.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+
+#include "zheap/dml/run.h"
+#include "zheap/scan/tuple_slot.h"
+
+/*
+ * Take rows from rows[] while they fit the page, at consecutive offsets.
+ * Returns how many.
+ */
+static int
+take_rows(ZTarget *target, const ZChange *change, ZNewRow *rows, int nrows, Size spare)
+{
+	Page		page = target->view.page;
+	Size		space;
+	OffsetNumber offnum;
+	OffsetNumber max;
+	int			n = 0;
+
+	if (target->init_page)
+	{
+		space = BLCKSZ - SizeOfPageHeaderData - ZPAGE_SPECIAL_SIZE(zheap_initial_slots);
+		offnum = FirstOffsetNumber;
+		max = 0;
+	}
+	else
+	{
+		Size		grow = change->slot.grow * sizeof(ZPageSlot);
+
+		space = zpage_free_total(page);
+		if (space < grow)
+			return 0;
+		space -= grow;
+		offnum = zpage_free_offset(page, FirstOffsetNumber);
+		max = PageGetMaxOffsetNumber(page);
+	}
+	while (n < nrows && offnum != InvalidOffsetNumber && offnum <= ZPAGE_MAX_OFFSET)
+	{
+		Size		need = rows[n].len + (offnum > max ? sizeof(ItemIdData) : 0);
+
+		/* the first row was promised its place: fillfactor is for the others */
+		if (need + (n > 0 ? spare : 0) > space)
+			break;
+		if (offnum <= max && ItemIdIsUsed(PageGetItemId(page, offnum)))
+			break;
+		rows[n++].offnum = offnum++;
+		space -= need;
+	}
+	return n;
+}
+
+/* Returns how many of the rows went to the page. */
+static int
+insert_batch(ZTarget *target, ZNewRow *rows, int nrows, CommandId cid, int options)
+{
+	Size		spare = RelationGetTargetPageFreeSpace(target->rel, HEAP_DEFAULT_FILLFACTOR);
+	ZChange		change;
+	int			n;
+	int			i;
+
+	if (!zinsert_plan_slot(target, rows[0].len + sizeof(ItemIdData), options, &change))
+		return 0;
+	n = take_rows(target, &change, rows, nrows, spare);
+	if (n == 0)
+		return 0;
+	if (!target->init_page)
+		ztarget_check_rows(target);
+	ztarget_conflict_in_new(target);
+	for (i = 0; i < n; i++)
+		zinsert_set_header((char *) rows[i].bytes, &change, 0);
+	zinsert_plan_undo(target, &change, cid, rows[0].offnum, n);
+	change.row.nrows = n;
+	change.row.rows = rows;
+	zchange_execute(target, &change);
+	if (change.has_undo)
+		zrun_remember(target, &change);
+	return n;
+}
+
+void
+zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
+				  int options, struct BulkInsertStateData *bistate)
+{
+	ZNewRow    *rows;
+	ZTarget		target;
+	MemoryContext context;
+	MemoryContext old;
+	int			done = 0;
+	int			i;
+
+	zheap_require_preload();
+	context = AllocSetContextCreate(CurrentMemoryContext, "zheap multi insert",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	rows = palloc(nslots * sizeof(ZNewRow));
+	for (i = 0; i < nslots; i++)
+	{
+		uint32		len;
+
+		slots[i]->tts_tableOid = RelationGetRelid(rel);
+		rows[i].bytes = zdml_form(rel, slots[i], NULL, options, &len);
+		rows[i].len = len;
+	}
+
+	ztarget_open(&target, rel);
+	while (done < nslots)
+	{
+		BlockNumber block;
+		int			n;
+
+		CHECK_FOR_INTERRUPTS();
+		zspace_find(&target, rows[done].len, options, bistate);
+		block = BufferGetBlockNumber(target.buffer);
+		/* a hole among the line pointers ends a batch, not the page */
+		do
+		{
+			n = insert_batch(&target, rows + done, nslots - done, cid, options);
+			for (i = done; i < done + n; i++)
+			{
+				ItemPointerSet(&slots[i]->tts_tid, block, rows[i].offnum);
+				ztuple_slot_written(slots[i], target.fxid, cid);
+			}
+			done += n;
+		} while (n > 0 && done < nslots && target.locked &&
+				 zpage_free_for_row(BufferGetPage(target.buffer)) >= rows[done].len +
+				 RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR) + sizeof(ZPageSlot));
+		ztarget_unlock(&target);
+		ReleaseBuffer(target.buffer);
+		target.buffer = InvalidBuffer;
+	}
+	ztarget_close(&target);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	pgstat_count_heap_insert(rel, nslots);
+}

@@ -1,0 +1,129 @@
+/*
+ * dml_prune.c
+ *		Taking back space on one page: rows dead to all, padding of committed
+ *		rows, line pointers without index entries.
+ *
+ * Readers work on copies, so an exclusive lock is enough; no cleanup lock.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/dml/dml.h"
+#include "zheap/dml/target.h"
+
+static void
+note_conflict(ZPrunePlan *plan, FullTransactionId fxid)
+{
+	if (FullTransactionIdIsValid(fxid) && FullTransactionIdPrecedes(plan->conflict, fxid))
+		plan->conflict = fxid;
+}
+
+/* May the row's padding go?  Only once what shrank it cannot be undone. */
+static bool
+padding_is_free(ZPageView *view, OffsetNumber offnum)
+{
+	ZImage		image;
+	ZFate		fate;
+
+	zmvcc_current(view, offnum, &image);
+	if (!FullTransactionIdIsValid(image.fxid))
+		return true;
+	fate = zmvcc_image_fate(view, &image);
+	return fate == ZFATE_COMMITTED || fate == ZFATE_FROZEN;
+}
+
+static void
+plan_row(ZPageView *view, OffsetNumber offnum, ZPrunePlan *plan)
+{
+	ZImage		image;
+	FullTransactionId fxid;
+	const char *row;
+
+	if (zmvcc_state(view, offnum, &image, &fxid) == ZSTATE_DEAD)
+	{
+		plan->dead[plan->ndead++] = offnum;
+		note_conflict(plan, fxid);
+		return;
+	}
+	row = (const char *) view->page + ItemIdGetOffset(PageGetItemId(view->page, offnum));
+	if ((zrow_flags(row) & ZROW_PADDED) && padding_is_free(view, offnum))
+		plan->trim[plan->ntrim++] = offnum;
+}
+
+static void
+execute(Relation rel, Buffer buffer, const ZPrunePlan *plan)
+{
+	Page		page = BufferGetPage(buffer);
+
+	START_CRIT_SECTION();
+	zpage_prune_apply(page, plan);
+	MarkBufferDirty(buffer);
+	if (RelationNeedsWAL(rel))
+	{
+		XLogRecPtr	lsn = zrec_prune_emit(plan, buffer);
+
+		PageSetLSN(page, lsn);
+	}
+	END_CRIT_SECTION();
+}
+
+static void
+plan_init(ZPrunePlan *plan)
+{
+	plan->ndead = plan->ntrim = plan->nunused = 0;
+	plan->conflict = InvalidFullTransactionId;
+}
+
+int
+zdml_prune_page(ZPageView *view, Buffer buffer)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
+	ZPrunePlan	plan;
+	OffsetNumber off;
+	const char *wrong;
+
+	plan_init(&plan);
+	wrong = zpage_check_quick(view->page, &off);
+	if (wrong)
+		zheap_corrupt(view->rel, view->block, off, "%s", wrong);
+	for (off = FirstOffsetNumber; off <= max; off++)
+	{
+		if (ItemIdIsNormal(PageGetItemId(view->page, off)))
+			plan_row(view, off, &plan);
+	}
+	if (plan.ndead == 0 && plan.ntrim == 0)
+		return 0;
+	/* deleters below the horizon are not named any more; standbys may not know */
+	if (plan.ndead > 0 &&
+		FullTransactionIdPrecedes(zundo_logged_horizon(), zundo_horizon()))
+	{
+		FullTransactionId last = zundo_horizon();
+
+		FullTransactionIdRetreat(&last);
+		note_conflict(&plan, last);
+	}
+	execute(view->rel, buffer, &plan);
+	zview_refresh(view);
+	return plan.ndead;
+}
+
+void
+zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
+{
+	Page		page = BufferGetPage(buffer);
+	ZPrunePlan	plan;
+	int			i;
+
+	plan_init(&plan);
+	for (i = 0; i < n; i++)
+	{
+		ItemId		lp = PageGetItemId(page, offsets[i]);
+
+		if (offsets[i] <= PageGetMaxOffsetNumber(page) && ItemIdIsDead(lp))
+			plan.unused[plan.nunused++] = offsets[i];
+	}
+	if (plan.nunused > 0)
+		execute(rel, buffer, &plan);
+}

@@ -1,0 +1,190 @@
+/*
+ * dml_space.c
+ *		Finding a page for a new row.
+ *
+ * Like heap: the page used last, then the free space map, then the last page,
+ * then a new one; when others wait to extend as well, several at once.
+ */
+#include "postgres.h"
+
+#include "access/hio.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+#include "storage/lmgr.h"
+#include "storage/smgr.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/dml/target.h"
+
+/* room that a slot for the transaction may take besides the row */
+#define SLOT_MARGIN		sizeof(ZPageSlot)
+
+static void
+release(ZTarget *target)
+{
+	ztarget_unlock(target);
+	if (BufferIsValid(target->buffer))
+		ReleaseBuffer(target->buffer);
+	target->buffer = InvalidBuffer;
+	target->init_page = false;
+}
+
+/* Lock the page; is it one that the row fits? */
+static bool
+try_page(ZTarget *target, Size need, Size wanted)
+{
+	Page		page;
+	Size		space;
+
+	target->init_page = false;
+	if (!ztarget_lock(target))
+	{
+		page = BufferGetPage(target->buffer);
+		target->init_page = PageIsNew(page);
+		return target->init_page;
+	}
+	page = target->view.page;
+	space = zpage_free_for_row(page);
+	if (space < wanted)
+	{
+		TransactionId prunable = ((PageHeader) page)->pd_prune_xid;
+
+		if (TransactionIdIsValid(prunable) &&
+			GlobalVisTestIsRemovableXid(GlobalVisTestFor(target->rel), prunable))
+		{
+			zdml_prune_page(&target->view, target->buffer);
+			space = zpage_free_for_row(page);
+		}
+	}
+	if (space >= wanted)
+		return true;
+	/* fillfactor and margin do not apply to a page without rows */
+	return PageGetMaxOffsetNumber(page) == 0 && space >= need;
+}
+
+static Buffer
+extend_by_one(Relation rel, BulkInsertState bistate)
+{
+	return ReadBufferExtended(rel, MAIN_FORKNUM, P_NEW, RBM_NORMAL,
+							  bistate ? bistate->strategy : NULL);
+}
+
+/* Pages for those who wait, announced in the free space map (as heap does). */
+static void
+extend_for_waiters(Relation rel, BulkInsertState bistate, int waiters)
+{
+	int			extra = Min(512, waiters * 20);
+	BlockNumber first = InvalidBlockNumber;
+	BlockNumber block = InvalidBlockNumber;
+
+	while (extra-- >= 0)
+	{
+		Buffer		buffer = extend_by_one(rel, bistate);
+
+		block = BufferGetBlockNumber(buffer);
+		if (first == InvalidBlockNumber)
+			first = block;
+		ReleaseBuffer(buffer);
+		RecordPageWithFreeSpace(rel, block, ZPAGE_MAX_ROW);
+	}
+	FreeSpaceMapVacuumRange(rel, first, block + 1);
+}
+
+/* A new page; or, after others got some for us, a page from the map. */
+static BlockNumber
+extend(ZTarget *target, Size need, BulkInsertState bistate)
+{
+	Relation	rel = target->rel;
+	bool		contended = false;
+
+	if (!RELATION_IS_LOCAL(rel) && !ConditionalLockRelationForExtension(rel, ExclusiveLock))
+	{
+		BlockNumber block;
+		int			waiters;
+
+		LockRelationForExtension(rel, ExclusiveLock);
+		contended = true;
+		block = GetPageWithFreeSpace(rel, need);
+		if (block != InvalidBlockNumber)
+		{
+			UnlockRelationForExtension(rel, ExclusiveLock);
+			return block;
+		}
+		waiters = RelationExtensionLockWaiterCount(rel);
+		if (waiters > 0)
+			extend_for_waiters(rel, bistate, waiters);
+	}
+	else
+		contended = !RELATION_IS_LOCAL(rel);
+
+	target->buffer = extend_by_one(rel, bistate);
+	if (contended)
+		UnlockRelationForExtension(rel, ExclusiveLock);
+	return BufferGetBlockNumber(target->buffer);
+}
+
+static BlockNumber
+first_choice(Relation rel, Size wanted, BulkInsertState bistate)
+{
+	BlockNumber block;
+
+	if (bistate && BufferIsValid(bistate->current_buf))
+		return BufferGetBlockNumber(bistate->current_buf);
+	block = RelationGetTargetBlock(rel);
+	if (block == InvalidBlockNumber)
+		block = GetPageWithFreeSpace(rel, wanted);
+	if (block == InvalidBlockNumber)
+	{
+		BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
+
+		if (nblocks > 0)
+			block = nblocks - 1;
+	}
+	return block;
+}
+
+/* Bulk inserts keep a pin on the page they fill, so that it stays at hand. */
+static void
+remember_page(ZTarget *target, BulkInsertState bistate)
+{
+	RelationSetTargetBlock(target->rel, BufferGetBlockNumber(target->buffer));
+	if (bistate == NULL || bistate->current_buf == target->buffer)
+		return;
+	if (BufferIsValid(bistate->current_buf))
+		ReleaseBuffer(bistate->current_buf);
+	IncrBufferRefCount(target->buffer);
+	bistate->current_buf = target->buffer;
+}
+
+void
+zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
+{
+	Relation	rel = target->rel;
+	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
+	Size		wanted = Min(len + spare + SLOT_MARGIN, ZPAGE_MAX_ROW);
+	BlockNumber block = first_choice(rel, wanted, bistate);
+
+	Assert(!BufferIsValid(target->buffer));
+	for (;;)
+	{
+		Size		space;
+
+		if (block == InvalidBlockNumber)
+			block = extend(target, wanted, bistate);
+		if (!BufferIsValid(target->buffer))
+			target->buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_NORMAL,
+												bistate ? bistate->strategy : NULL);
+		if (try_page(target, len, wanted))
+			break;
+		space = (target->locked && target->view.page) ?
+			zpage_free_for_row(target->view.page) : 0;
+		release(target);
+		if (bistate && BufferIsValid(bistate->current_buf))
+		{
+			ReleaseBuffer(bistate->current_buf);
+			bistate->current_buf = InvalidBuffer;
+		}
+		block = RecordAndGetPageWithFreeSpace(rel, block, space, wanted);
+	}
+	remember_page(target, bistate);
+}

@@ -1,0 +1,82 @@
+/*
+ * dml_speculative.c
+ *		The end of an ON CONFLICT insertion: it stands, or it never was.
+ */
+#include "postgres.h"
+
+#include "access/heaptoast.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/dml/target.h"
+
+static void
+confirm(ZTarget *target)
+{
+	START_CRIT_SECTION();
+	zpage_confirm_apply(target->view.page, target->offnum);
+	MarkBufferDirty(target->buffer);
+	if (RelationNeedsWAL(target->rel))
+	{
+		XLogRecPtr	lsn = zrec_confirm_emit(target->buffer, target->offnum);
+
+		PageSetLSN(target->view.page, lsn);
+	}
+	END_CRIT_SECTION();
+}
+
+/* The row is put back like one of an aborted transaction; the slot stays ours. */
+static void
+kill_row(ZTarget *target, int slotno)
+{
+	ZRowRestore restore = {0};
+	ZRestorePlan plan = {0};
+
+	restore.offnum = target->offnum;
+	restore.kind = ZRESTORE_KILL;
+	plan.slotno = slotno;
+	plan.next = *zpage_slot(target->view.page, target->view.slotpage, slotno);
+	plan.nrows = 1;
+	plan.rows = &restore;
+
+	START_CRIT_SECTION();
+	zpage_restore_apply(target->view.page, target->view.slotpage, &plan);
+	MarkBufferDirty(target->buffer);
+	if (RelationNeedsWAL(target->rel))
+	{
+		XLogRecPtr	lsn = zrec_restore_emit(&plan, target->buffer, InvalidBuffer);
+
+		PageSetLSN(target->view.page, lsn);
+	}
+	END_CRIT_SECTION();
+}
+
+void
+zdml_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, bool succeeded)
+{
+	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
+	HeapTuple	toasted = NULL;
+	ZTarget		target;
+	ZImage		image;
+
+	ztarget_open(&target, rel);
+	ztarget_pin(&target, &tid);
+	ztarget_lock_row_page(&target);
+	zmvcc_current(&target.view, target.offnum, &image);
+	if (!(image.hdr.flags2 & ZROW2_SPECULATIVE))
+		elog(ERROR, "row is no speculative insertion");
+	if (succeeded)
+		confirm(&target);
+	else
+	{
+		if (image.hdr.flags & ZROW_HASEXTERNAL)
+			toasted = zdml_heap_tuple(rel, image.row, image.len);
+		kill_row(&target, image.hdr.slotno);
+	}
+	ztarget_close(&target);
+	if (toasted)
+	{
+		heap_toast_delete(rel, toasted, true);
+		heap_freetuple(toasted);
+	}
+}

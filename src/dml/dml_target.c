@@ -1,0 +1,128 @@
+/*
+ * dml_target.c
+ *		Opening, locking and leaving the page that an operation works on.
+ *
+ * LOCKING: one table page at a time, exclusively, with its slot page; the undo
+ * page comes last (L1).  Everything that may block or touch a catalog happens
+ * before the lock.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+
+#include "zheap/dml/target.h"
+
+void
+ztarget_open(ZTarget *target, Relation rel)
+{
+	if (RelationUsesLocalBuffers(rel))
+		zundo_open();
+	else
+		zundo_prepare();
+	target->rel = rel;
+	target->fxid = GetCurrentFullTransactionId();
+	target->buffer = InvalidBuffer;
+	target->slotbuf = InvalidBuffer;
+	target->locked = false;
+	target->init_page = false;
+	target->offnum = InvalidOffsetNumber;
+	zview_open(&target->view, rel);
+}
+
+void
+ztarget_close(ZTarget *target)
+{
+	ztarget_unlock(target);
+	if (BufferIsValid(target->buffer))
+		ReleaseBuffer(target->buffer);
+	target->buffer = InvalidBuffer;
+	zview_close(&target->view);
+}
+
+void
+ztarget_pin(ZTarget *target, const ItemPointerData *tid)
+{
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+
+	Assert(!target->locked);
+	if (BufferIsValid(target->buffer))
+		ReleaseBuffer(target->buffer);
+	target->buffer = ReadBuffer(target->rel, block);
+	target->offnum = ItemPointerGetOffsetNumber(tid);
+}
+
+bool
+ztarget_lock(ZTarget *target)
+{
+	Assert(!target->locked);
+	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
+	target->locked = true;
+	return zview_attach(&target->view, target->buffer, BUFFER_LOCK_EXCLUSIVE,
+						&target->slotbuf);
+}
+
+void
+ztarget_lock_row_page(ZTarget *target)
+{
+	if (!ztarget_lock(target))
+		zheap_corrupt(target->rel, BufferGetBlockNumber(target->buffer), target->offnum,
+					  "page named by a row's TID holds no rows");
+}
+
+void
+ztarget_unlock(ZTarget *target)
+{
+	if (!target->locked)
+		return;
+	zview_detach(&target->view, &target->slotbuf);
+	LockBuffer(target->buffer, BUFFER_LOCK_UNLOCK);
+	target->locked = false;
+}
+
+void
+ztarget_check_rows(ZTarget *target)
+{
+	OffsetNumber offnum;
+	const char *wrong = zpage_check_quick(target->view.page, &offnum);
+
+	if (wrong)
+		zheap_corrupt(target->rel, target->view.block, offnum, "%s", wrong);
+}
+
+bool
+ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
+{
+	if (zslot_reserve(&target->view, target->buffer, target->slotbuf,
+					  target->fxid, reserve, plan) == ZSLOT_OK)
+	{
+		if (plan->grow > 0)
+			ztarget_check_rows(target);
+		return true;
+	}
+	ztarget_unlock(target);
+	zslot_add_page(target->rel, target->buffer);
+	return false;
+}
+
+void
+ztarget_conflict_in(ZTarget *target)
+{
+	BlockNumber block = BufferGetBlockNumber(target->buffer);
+	ItemPointerData version;
+	ZImage		image;
+
+	Assert(target->locked);
+	zmvcc_current(&target->view, target->offnum, &image);
+	zmvcc_version_tid(&version, block, target->offnum, image.hdr.flags2);
+	CheckForSerializableConflictIn(target->rel, &version, block);
+}
+
+void
+ztarget_conflict_in_new(ZTarget *target)
+{
+	Assert(target->locked);
+	/* nobody has read the row, and a page's lock stands for rows that were read */
+	CheckForSerializableConflictIn(target->rel, NULL, InvalidBlockNumber);
+}

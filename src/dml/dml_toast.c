@@ -1,0 +1,94 @@
+/*
+ * dml_toast.c
+ *		From a slot's values to the row to store.
+ *
+ * Long values go through core's heap toaster into an ordinary heap toast table;
+ * it works on heap tuples, so long rows take that detour.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "executor/tuptable.h"
+
+#include "zheap/dml/target.h"
+
+bool
+zdml_needs_toaster(Relation rel, uint32 len, uint8 flags)
+{
+	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_MATVIEW)
+		return false;
+	return len > TOAST_TUPLE_THRESHOLD || (flags & ZROW_HASEXTERNAL) != 0;
+}
+
+static char *
+form_from_heap_tuple(Relation rel, HeapTuple tuple, uint32 *len)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	Datum	   *values = palloc(desc->natts * sizeof(Datum));
+	bool	   *isnull = palloc(desc->natts * sizeof(bool));
+	char	   *row;
+
+	heap_deform_tuple(tuple, desc, values, isnull);
+	row = zrow_form(desc, values, isnull, len);
+	pfree(values);
+	pfree(isnull);
+	return row;
+}
+
+void
+zdml_check_length(uint32 len)
+{
+	if (len > ZPAGE_MAX_ROW)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("row is too big: size %zu, maximum size %zu",
+						(Size) len, (Size) ZPAGE_MAX_ROW)));
+}
+
+char *
+zdml_form(Relation rel, TupleTableSlot *slot, HeapTuple old, int options, uint32 *len)
+{
+	char	   *row;
+
+	slot_getallattrs(slot);
+	row = zrow_form(RelationGetDescr(rel), slot->tts_values, slot->tts_isnull, len);
+	if (old != NULL || zdml_needs_toaster(rel, *len, zrow_flags(row)))
+	{
+		bool		free_tuple;
+		HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, true, &free_tuple);
+		HeapTuple	toasted = heap_toast_insert_or_update(rel, tuple, old, options);
+
+		pfree(row);
+		row = form_from_heap_tuple(rel, toasted, len);
+		if (toasted != tuple)
+			heap_freetuple(toasted);
+		if (free_tuple)
+			heap_freetuple(tuple);
+	}
+	zdml_check_length(*len);
+	return row;
+}
+
+HeapTuple
+zdml_heap_tuple(Relation rel, const char *row, uint32 len)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	Datum	   *values = palloc(desc->natts * sizeof(Datum));
+	bool	   *isnull = palloc(desc->natts * sizeof(bool));
+	char	   *scratch = palloc(ZROW_SCRATCH_SIZE(desc->natts, len));
+	ZRowDeform	state = {0};
+	HeapTuple	tuple;
+
+	state.scratch = scratch;
+	if (!zrow_deform(desc, row, len, desc->natts, values, isnull, &state))
+		zheap_corrupt(rel, InvalidBlockNumber, InvalidOffsetNumber,
+					  "row of %u bytes cannot be read", len);
+	tuple = heap_form_tuple(desc, values, isnull);
+	tuple->t_tableOid = RelationGetRelid(rel);
+	pfree(values);
+	pfree(isnull);
+	pfree(scratch);
+	return tuple;
+}

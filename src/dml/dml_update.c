@@ -1,0 +1,426 @@
+/*
+ * dml_update.c
+ *		UPDATE: in place, or moved to another line pointer.
+ *
+ * In place: no indexed column changes, and the page can hold the new version.
+ * Otherwise the new version is a row of its own, in all indexes, and the old one
+ * says where it went.
+ *
+ * A move to another page never holds two table pages: the old row is locked
+ * first, by a record like that of SELECT FOR UPDATE.  The same when the toaster,
+ * which writes to other tables, has to run.  A move gives the row a new TID, to
+ * which row locks of others would not follow: it waits for KEY SHARE locks, too.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/datum.h"
+
+#include "zheap/dml/run.h"
+#include "zheap/scan/tuple_slot.h"
+
+typedef struct ZUpdate
+{
+	Relation	rel;
+	TupleTableSlot *slot;
+	CommandId	cid;
+	char	   *row;
+	uint32		len;
+	bool		toasted;		/* the row has been through the toaster, if need be */
+	Bitmapset  *indexed;		/* attributes of all indexes */
+	ItemPointerData new_tid;
+	bool		moved;
+	bool		locked;			/* we hold a row lock that keeps all others out */
+	bool		has_events;		/* AFTER ROW triggers will ask for both versions */
+	int			ordinal;		/* has_events, in place: number of the old version */
+} ZUpdate;
+
+typedef enum UpdateStep
+{
+	STEP_DONE,
+	STEP_AGAIN,					/* the page was unlocked: judge the row again */
+	STEP_MOVE,					/* does not fit in place */
+	STEP_EXCLUSIVE				/* needs the row to itself: judge it again so */
+} UpdateStep;
+
+/* ---- does the update change indexed columns? ---- */
+
+typedef struct Deformed
+{
+	Datum	   *values;
+	bool	   *isnull;
+	ZRowDeform	state;
+} Deformed;
+
+static void
+deform(Relation rel, const char *row, uint32 len, int natts, Deformed *out)
+{
+	out->values = palloc(natts * sizeof(Datum));
+	out->isnull = palloc(natts * sizeof(bool));
+	memset(&out->state, 0, sizeof(out->state));
+	out->state.scratch = palloc(ZROW_SCRATCH_SIZE(natts, len));
+	if (!zrow_deform(RelationGetDescr(rel), row, len, natts, out->values, out->isnull,
+					 &out->state))
+		zheap_corrupt(rel, InvalidBlockNumber, InvalidOffsetNumber,
+					  "row of %u bytes cannot be read", len);
+}
+
+static void
+deform_free(Deformed *d)
+{
+	pfree(d->values);
+	pfree(d->isnull);
+	pfree(d->state.scratch);
+}
+
+static bool
+attribute_changed(Relation rel, int attno, Deformed *old, Deformed *new)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
+
+	if (old->isnull[attno - 1] != new->isnull[attno - 1])
+		return true;
+	if (old->isnull[attno - 1] || att->attisdropped)
+		return false;
+	return !datumIsEqual(old->values[attno - 1], new->values[attno - 1],
+						 att->attbyval, att->attlen);
+}
+
+static bool
+indexed_changed(const ZUpdate *update, const ZImage *old)
+{
+	int			bit = -1;
+	int			max = 0;
+	bool		changed = false;
+	Deformed	before;
+	Deformed	after;
+
+	while ((bit = bms_next_member(update->indexed, bit)) >= 0)
+	{
+		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno == 0)
+			return true;		/* a whole-row reference */
+		max = Max(max, attno);
+	}
+	if (max == 0)
+		return false;
+	deform(update->rel, old->row, old->len, max, &before);
+	deform(update->rel, update->row, update->len, max, &after);
+	bit = -1;
+	while (!changed && (bit = bms_next_member(update->indexed, bit)) >= 0)
+	{
+		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
+
+		changed = attno > 0 && attribute_changed(update->rel, attno, &before, &after);
+	}
+	deform_free(&before);
+	deform_free(&after);
+	return changed;
+}
+
+/* ---- in place ---- */
+
+/* The range of body bytes that changes. */
+static void
+diff_rows(const ZImage *old, const ZUpdate *update, ZChange *change)
+{
+	const char *was = old->row + ZROW_HDR_SIZE;
+	const char *now = update->row + ZROW_HDR_SIZE;
+	uint32		waslen = old->len - ZROW_HDR_SIZE;
+	uint32		nowlen = update->len - ZROW_HDR_SIZE;
+	uint32		max = Min(waslen, nowlen);
+	uint32		prefix = 0;
+	uint32		suffix = 0;
+
+	while (prefix < max && was[prefix] == now[prefix])
+		prefix++;
+	while (suffix < max - prefix && was[waslen - 1 - suffix] == now[nowlen - 1 - suffix])
+		suffix++;
+	change->row.prefix = change->undo.prefix = prefix;
+	change->row.suffix = change->undo.suffix = suffix;
+	change->row.mid = now + prefix;
+	change->row.midlen = nowlen - prefix - suffix;
+	change->undo.mid = was + prefix;
+	change->undo.midlen = waslen - prefix - suffix;
+}
+
+/* Room on the page for the row as it will be, pruning if that helps. */
+static bool
+make_room(ZTarget *target, uint32 newlen, int grow)
+{
+	Page		page = target->view.page;
+	uint32		alloc = ItemIdGetLength(PageGetItemId(page, target->offnum));
+	Size		need = grow * sizeof(ZPageSlot);
+
+	if (newlen <= alloc)
+		return true;
+	ztarget_check_rows(target);
+	need += newlen - alloc;
+	if (zpage_free_total(page) >= need)
+		return true;
+	zdml_prune_page(&target->view, target->buffer);
+	/* the row's own padding may have been among what was given back */
+	alloc = ItemIdGetLength(PageGetItemId(page, target->offnum));
+	need = newlen - alloc + grow * sizeof(ZPageSlot);
+	return zpage_free_total(page) >= need;
+}
+
+static UpdateStep
+update_in_place(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
+{
+	ZChange		change;
+	ZImage		image;
+	ZRowHeader	new;
+	uint32		alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
+
+	memset(&change, 0, sizeof(change));
+	if (!ztarget_reserve_slot(target, update->len > alloc ? update->len - alloc : 0,
+							  &change.slot))
+		return STEP_AGAIN;
+	if (!make_room(target, update->len, change.slot.grow))
+		return STEP_MOVE;
+	if (update->has_events)
+	{
+		/* more versions than tags: a move begins to count anew */
+		update->ordinal = zmvcc_ordinal(&target->view, target->offnum, ZTID_MAX_ORDINAL);
+		if (update->ordinal >= ZTID_MAX_ORDINAL)
+			return STEP_MOVE;
+	}
+
+	zmvcc_current(&target->view, target->offnum, &image);
+	zrow_header_get(update->row, &new);
+	change.has_undo = true;
+	change.row.op = change.undo.type = ZOP_UPDATE;
+	change.row.offnum = change.undo.offnum = target->offnum;
+	change.row.hdr.flags = new.flags & (ZROW_HASNULL | ZROW_HASEXTERNAL);
+	change.row.hdr.flags2 = zrow_lock_bits(judgement->strongest_lock);
+	change.row.hdr.slotno = change.slot.slotno;
+	change.row.hdr.natts = new.natts == image.hdr.natts ? ZROW_NATTS_KEEP : new.natts;
+	change.undo.cid = update->cid;
+	diff_rows(&image, update, &change);
+	zchange_describe_before(target, &image, &change);
+	if (!zchange_undo_fits(&change))
+		return STEP_MOVE;
+	ztarget_conflict_in(target);
+	zchange_execute(target, &change);
+	ItemPointerSet(&update->new_tid, BufferGetBlockNumber(target->buffer), target->offnum);
+	return STEP_DONE;
+}
+
+/* ---- moved ---- */
+
+static UpdateStep
+delete_old(ZTarget *target, const ZUpdate *update)
+{
+	ZChange		change;
+	ZImage		image;
+
+	memset(&change, 0, sizeof(change));
+	if (!ztarget_reserve_slot(target, 0, &change.slot))
+		return STEP_AGAIN;
+	ztarget_conflict_in(target);
+	zmvcc_current(&target->view, target->offnum, &image);
+	change.has_undo = true;
+	change.row.op = change.undo.type = ZOP_DELETE;
+	change.row.offnum = change.undo.offnum = target->offnum;
+	change.row.hdr.flags = (image.hdr.flags & (ZROW_HASNULL | ZROW_HASEXTERNAL)) |
+		ZROW_DELETED | ZROW_MOVED;
+	change.row.hdr.flags2 = zpage_row_lock_bits(target->view.page, target->offnum);
+	change.row.hdr.slotno = change.slot.slotno;
+	change.row.hdr.natts = ZROW_NATTS_KEEP;
+	change.undo.cid = update->cid;
+	change.undo.has_new_tid = true;
+	change.undo.new_tid = update->new_tid;
+	zchange_describe_before(target, &image, &change);
+	zchange_execute(target, &change);
+	return STEP_DONE;
+}
+
+static UpdateStep
+update_move(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
+{
+	ZInsert		insert = {update->row, update->len, update->cid, 0, NULL, 0};
+
+	if (!update->moved && !update->locked)
+	{
+		/* on this page, if it has room */
+		if (zpage_free_for_row(target->view.page) >= update->len + sizeof(ZPageSlot))
+		{
+			update->moved = zdml_insert_into(target, &insert, &update->new_tid);
+			if (!target->locked)
+				return STEP_AGAIN;
+		}
+	}
+	if (!update->moved)
+	{
+		if (!update->locked)
+		{
+			/* then once more, with the row ours whatever happens to the page */
+			update->locked = zdml_lock_row(target, judgement, LockTupleExclusive, update->cid);
+			return STEP_AGAIN;
+		}
+		ztarget_unlock(target);
+		zdml_insert_row(update->rel, &insert, &update->new_tid);
+		update->moved = true;
+		return STEP_AGAIN;
+	}
+	return delete_old(target, update);
+}
+
+/* ---- the whole ---- */
+
+/*
+ * The old row is ours to change.  One step; the page is locked on entry, and on
+ * exit unless STEP_AGAIN says to start over.
+ */
+static UpdateStep
+update_step(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockTupleMode mode)
+{
+	const ZImage *old = &judgement->image;
+
+	if (!update->toasted &&
+		(zdml_needs_toaster(update->rel, update->len, zrow_flags(update->row)) ||
+		 zdml_needs_toaster(update->rel, 0, old->hdr.flags)))
+	{
+		HeapTuple	before;
+
+		if (mode != LockTupleExclusive)
+			return STEP_EXCLUSIVE;
+		if (!update->locked)
+		{
+			update->locked = zdml_lock_row(target, judgement, LockTupleExclusive, update->cid);
+			return STEP_AGAIN;
+		}
+		before = zdml_heap_tuple(update->rel, old->row, old->len);
+		ztarget_unlock(target);
+		pfree(update->row);
+		update->row = zdml_form(update->rel, update->slot, before, 0, &update->len);
+		update->toasted = true;
+		heap_freetuple(before);
+		return STEP_AGAIN;
+	}
+	if (!indexed_changed(update, old))
+	{
+		UpdateStep	step = update_in_place(target, update, judgement);
+
+		if (step != STEP_MOVE)
+			return step;
+	}
+	if (mode != LockTupleExclusive)
+		return STEP_EXCLUSIVE;
+	return update_move(target, update, judgement);
+}
+
+static void
+update_open(ZUpdate *update, Relation rel, TupleTableSlot *slot, CommandId cid)
+{
+	memset(update, 0, sizeof(*update));
+	update->rel = rel;
+	update->slot = slot;
+	update->cid = cid;
+	update->indexed = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_ALL);
+	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
+	slot->tts_tableOid = RelationGetRelid(rel);
+	slot_getallattrs(slot);
+	update->row = zrow_form(RelationGetDescr(rel), slot->tts_values, slot->tts_isnull,
+							&update->len);
+	/* rows that the toaster will shorten are judged after it */
+	if (!zdml_needs_toaster(rel, update->len, zrow_flags(update->row)))
+		zdml_check_length(update->len);
+}
+
+/*
+ * Done: what core is told.  The old TID says which version it was (a transition
+ * table, perhaps only the parent's, wants it even if there are no triggers).  The
+ * new one must stay as it is if core is to insert index entries for it.
+ */
+static void
+update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
+{
+	Relation	rel = update->rel;
+	TupleTableSlot *slot = update->slot;
+
+	slot->tts_tid = update->new_tid;
+	if (update->moved)
+		ztid_set_tag(otid, ZTID_TAG_LAST);
+	else if (update->has_events)
+	{
+		ztid_set_tag(otid, update->ordinal);
+		ztid_set_tag(&slot->tts_tid, update->ordinal + 1);
+	}
+	else
+		ztid_set_tag(otid, ZTID_TAG_REPLACED);
+	ztuple_slot_written(slot, target->fxid, update->cid);
+	pgstat_count_heap_update(rel, !update->moved);
+	/* an in-place update leaves nothing for VACUUM */
+	if (!update->moved && rel->pgstat_info)
+		rel->pgstat_info->t_counts.t_delta_dead_tuples--;
+}
+
+TM_Result
+zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
+			Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
+			LockTupleMode *lockmode, bool *update_indexes)
+{
+	ItemPointerData tid = ztid_untagged(otid);
+	ZJudgeQuery query = {snapshot, crosscheck, cid, LockTupleNoKeyExclusive};
+	ZJudgement	judgement;
+	ZRowQueue	queue;
+	ZTarget		target;
+	ZUpdate		update;
+	UpdateStep	step = STEP_AGAIN;
+
+	zheap_require_preload();
+	if (ztid_tag(otid) == ZTID_TAG_LAST)
+		query.snapshot = InvalidSnapshot;	/* rule A: we locked the newest */
+	*lockmode = LockTupleNoKeyExclusive;
+	*update_indexes = false;
+
+	update_open(&update, rel, slot, cid);
+	ztarget_open(&target, rel);
+	ztarget_pin(&target, &tid);
+	zlock_queue_init(&queue, rel, &tid, LockTupleNoKeyExclusive, LockWaitBlock, XLTW_Update);
+	for (;;)
+	{
+		if (!target.locked)
+			ztarget_lock_row_page(&target);
+		if (update.moved)
+		{
+			/* the new version exists: nobody else can have touched the old one */
+			step = delete_old(&target, &update);
+			if (step == STEP_DONE)
+				break;
+			continue;
+		}
+		zjudge_row(&target, &query, &judgement);
+		if (judgement.result == TM_BeingModified && wait)
+		{
+			ztarget_unlock(&target);
+			zlock_queue_wait(&queue, judgement.xid, judgement.own_lock >= 0);
+			continue;
+		}
+		if (judgement.result != TM_Ok)
+			break;
+		step = update_step(&target, &update, &judgement, query.mode);
+		if (step == STEP_DONE)
+			break;
+		if (step == STEP_EXCLUSIVE)
+			query.mode = *lockmode = LockTupleExclusive;
+	}
+	zlock_queue_leave(&queue);
+	if (judgement.result != TM_Ok)
+		zjudge_report(&target, &judgement, tmfd);
+	else
+	{
+		update_report(&target, &update, otid);
+		*update_indexes = update.moved;
+	}
+	ztarget_close(&target);
+	bms_free(update.indexed);
+	pfree(update.row);
+	return judgement.result;
+}

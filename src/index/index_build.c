@@ -1,0 +1,394 @@
+/*
+ * index_build.c
+ *		Feed every row that a new index must know to the index's access method.
+ *
+ * A row has one TID for all its versions, so a build makes one entry per row,
+ * from its newest version.  Versions before it have no entry of their own; if
+ * one that somebody may still see has another key, the index is of no use to
+ * those who see it, and core is told so (ii_BrokenHotChain, heap's name for it).
+ *
+ * LOCKING: pages are copied one by one; none is locked while the index's code or
+ * the user's expressions run.
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "access/xact.h"
+#include "catalog/heap.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "pgstat.h"
+#include "storage/lmgr.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/index/index.h"
+#include "zheap/scan/scan.h"
+
+/* How the values of one index column are compared. */
+typedef struct KeyType
+{
+	int16		len;
+	bool		byval;
+} KeyType;
+
+typedef struct IndexBuild
+{
+	Relation	table;
+	Relation	index;
+	IndexInfo  *info;
+	bool		anyvisible;		/* rows of running transactions count as theirs */
+	bool		unique;			/* the build looks for duplicates */
+	bool		progress;
+	IndexBuildCallback callback;
+	void	   *callback_state;
+
+	ZScan	   *scan;
+	Snapshot	snapshot;
+	bool		own_snapshot;	/* to be unregistered at the end */
+	EState	   *estate;
+	ExprContext *econtext;
+	ExprState  *predicate;
+	TupleTableSlot *slot;		/* the version to index */
+	TupleTableSlot *older;		/* one before it */
+	KeyType		types[INDEX_MAX_KEYS];
+
+	double		reltuples;
+} IndexBuild;
+
+/* A key, or the fact that the row has none in this index. */
+typedef struct IndexKey
+{
+	bool		present;		/* the predicate, if any, holds */
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+} IndexKey;
+
+static void
+key_types_init(IndexBuild *build)
+{
+	TupleDesc	desc = RelationGetDescr(build->table);
+	ListCell   *expr = list_head(build->info->ii_Expressions);
+	int			i;
+
+	for (i = 0; i < build->info->ii_NumIndexAttrs; i++)
+	{
+		AttrNumber	attno = build->info->ii_IndexAttrNumbers[i];
+		KeyType    *type = &build->types[i];
+
+		if (attno > 0)
+		{
+			type->len = TupleDescAttr(desc, attno - 1)->attlen;
+			type->byval = TupleDescAttr(desc, attno - 1)->attbyval;
+		}
+		else if (attno < 0)
+		{
+			const FormData_pg_attribute *att = SystemAttributeDefinition(attno);
+
+			type->len = att->attlen;
+			type->byval = att->attbyval;
+		}
+		else
+		{
+			get_typlenbyval(exprType((Node *) lfirst(expr)), &type->len, &type->byval);
+			expr = lnext(build->info->ii_Expressions, expr);
+		}
+	}
+}
+
+static bool
+key_equal(const IndexBuild *build, const IndexKey *a, const IndexKey *b)
+{
+	int			i;
+
+	if (a->present != b->present)
+		return false;
+	if (!a->present)
+		return true;
+	for (i = 0; i < build->info->ii_NumIndexAttrs; i++)
+	{
+		if (a->isnull[i] != b->isnull[i])
+			return false;
+		if (!a->isnull[i] &&
+			!datum_image_eq(a->values[i], b->values[i],
+							build->types[i].byval, build->types[i].len))
+			return false;
+	}
+	return true;
+}
+
+/* The key of the version in "slot", which must be one of the build's two. */
+static void
+key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
+{
+	build->econtext->ecxt_scantuple = slot;
+	key->present = build->predicate == NULL ||
+		ExecQual(build->predicate, build->econtext);
+	if (key->present)
+		FormIndexDatum(build->info, slot, build->estate, key->values, key->isnull);
+	build->econtext->ecxt_scantuple = build->slot;
+}
+
+/*
+ * Compare the versions before "image" that some snapshot may still see with the
+ * key to be indexed.  A summarizing index (anyvisible) wants to hear of their
+ * keys as well: an updater in progress may yet abort.
+ */
+static void
+check_older(IndexBuild *build, const ZImage *image, ItemPointer tid, const IndexKey *key)
+{
+	ZPageView  *view = &build->scan->view;
+	ZImage		version = *image;
+	IndexKey	before;
+
+	while (zmvcc_has_older(view, &version) && zmvcc_previous(view, &version))
+	{
+		zscan_image_store(view, &version, tid, build->older);
+		key_form(build, build->older, &before);
+		if (key_equal(build, key, &before))
+			continue;
+
+		if (!build->anyvisible)
+		{
+			build->info->ii_BrokenHotChain = true;
+			break;
+		}
+		if (before.present)
+			build->callback(build->index, tid, before.values, before.isnull,
+							false, build->callback_state);
+	}
+	ExecClearTuple(build->older);
+}
+
+static void
+index_row(IndexBuild *build, const ZImage *image, bool alive)
+{
+	ZPageView  *view = &build->scan->view;
+	ItemPointerData tid;
+	IndexKey	key;
+
+	ItemPointerSet(&tid, build->scan->block, image->offnum);
+	MemoryContextReset(build->econtext->ecxt_per_tuple_memory);
+
+	zscan_image_store(view, image, &tid, build->slot);
+	key_form(build, build->slot, &key);
+
+	/* once broken is broken */
+	if (build->snapshot == SnapshotAny &&
+		(build->anyvisible || !build->info->ii_BrokenHotChain))
+		check_older(build, image, &tid, &key);
+
+	if (key.present)
+		build->callback(build->index, &tid, key.values, key.isnull, alive,
+						build->callback_state);
+}
+
+/*
+ * Somebody else is inserting or deleting the row, though our caller's lock should
+ * keep others out.  Say so; and where duplicates matter, wait for the outcome:
+ * true means that the page has been read anew and the row must be judged again.
+ */
+static bool
+wait_for_other(IndexBuild *build, OffsetNumber offnum, TransactionId xid, const char *doing)
+{
+	ItemPointerData tid;
+
+	elog(WARNING, "concurrent %s in progress within table \"%s\"",
+		 doing, RelationGetRelationName(build->table));
+	if (!build->unique)
+		return false;
+
+	ItemPointerSet(&tid, build->scan->block, offnum);
+	zundo_reader_unpin(&build->scan->view.reader);
+	XactLockTableWait(xid, build->table, &tid, XLTW_InsertIndexUnique);
+	CHECK_FOR_INTERRUPTS();
+	(void) zview_read(&build->scan->view, build->scan->block, build->scan->strategy);
+	return true;
+}
+
+/*
+ * Is the row to be indexed, and is it alive (to be looked at for uniqueness)?
+ * The rules, and which rows count, are those of heap and of scan_analyze.c.
+ */
+static bool
+judge_row(IndexBuild *build, OffsetNumber offnum, ZImage *image, bool *alive)
+{
+	for (;;)
+	{
+		FullTransactionId fxid = InvalidFullTransactionId;
+		TransactionId xid;
+
+		if (!zscan_is_row(&build->scan->view, offnum))
+			return false;
+
+		*alive = true;
+		switch (zmvcc_state(&build->scan->view, offnum, image, &fxid))
+		{
+			case ZSTATE_NONE:
+			case ZSTATE_DEAD:
+				return false;
+
+			case ZSTATE_LIVE:
+				build->reltuples += 1;
+				return true;
+
+			case ZSTATE_RECENTLY_DEAD:
+				/* old snapshots will look for it in the index */
+				*alive = false;
+				return true;
+
+			case ZSTATE_INSERTING:
+				xid = zfxid_xid(fxid);
+				if (build->anyvisible || TransactionIdIsCurrentTransactionId(xid))
+					build->reltuples += 1;
+				else if (wait_for_other(build, offnum, xid, "insert"))
+					continue;
+				return true;
+
+			case ZSTATE_DELETING:
+				xid = zfxid_xid(fxid);
+				*alive = false;
+				if (build->anyvisible)
+					build->reltuples += 1;
+				else if (!TransactionIdIsCurrentTransactionId(xid))
+				{
+					if (wait_for_other(build, offnum, xid, "delete"))
+						continue;
+					build->reltuples += 1;
+				}
+				return true;
+		}
+	}
+}
+
+static void
+index_page(IndexBuild *build)
+{
+	ZScan	   *scan = build->scan;
+	int			i;
+
+	for (i = 0; i < scan->nrows; i++)
+	{
+		OffsetNumber offnum = scan->rows[i];
+		ZImage		image;
+		bool		alive = true;
+
+		CHECK_FOR_INTERRUPTS();
+
+		if (build->snapshot == SnapshotAny)
+		{
+			if (!judge_row(build, offnum, &image, &alive))
+				continue;
+		}
+		else
+		{
+			if (!zmvcc_fetch(&scan->view, offnum, build->snapshot, &image))
+				continue;
+			build->reltuples += 1;
+		}
+		index_row(build, &image, alive);
+	}
+}
+
+/*
+ * An ordinary build looks at all rows and judges them itself, for it has to
+ * index recently deleted ones, too.  A concurrent build takes what an MVCC
+ * snapshot sees.  In a parallel build the leader has decided that.
+ */
+static void
+build_begin(IndexBuild *build, bool allow_sync, TableScanDesc sscan)
+{
+	if (sscan == NULL)
+	{
+		build->snapshot = SnapshotAny;
+		if (IsBootstrapProcessingMode() || build->info->ii_Concurrent)
+		{
+			build->snapshot = RegisterSnapshot(GetTransactionSnapshot());
+			build->own_snapshot = true;
+		}
+		sscan = table_beginscan_strat(build->table, build->snapshot, 0, NULL,
+									  true, allow_sync);
+	}
+	else
+	{
+		Assert(allow_sync);
+		build->snapshot = sscan->rs_snapshot;
+	}
+	Assert(build->snapshot == SnapshotAny || IsMVCCSnapshot(build->snapshot));
+	Assert(build->snapshot == SnapshotAny || !build->anyvisible);
+	build->scan = (ZScan *) sscan;
+
+	build->estate = CreateExecutorState();
+	build->econtext = GetPerTupleExprContext(build->estate);
+	build->slot = table_slot_create(build->table, NULL);
+	build->older = table_slot_create(build->table, NULL);
+	build->econtext->ecxt_scantuple = build->slot;
+	build->predicate = ExecPrepareQual(build->info->ii_Predicate, build->estate);
+	key_types_init(build);
+}
+
+static void
+build_end(IndexBuild *build)
+{
+	table_endscan(&build->scan->base);
+	if (build->own_snapshot)
+		UnregisterSnapshot(build->snapshot);
+
+	ExecDropSingleTupleTableSlot(build->slot);
+	ExecDropSingleTupleTableSlot(build->older);
+	FreeExecutorState(build->estate);
+
+	/* these pointed into the executor state */
+	build->info->ii_ExpressionsState = NIL;
+	build->info->ii_PredicateState = NULL;
+}
+
+double
+zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy: the server's signature */
+						bool allow_sync, bool anyvisible, bool progress,
+						BlockNumber start_block, BlockNumber numblocks,
+						IndexBuildCallback callback, void *callback_state,
+						TableScanDesc sscan)
+{
+	IndexBuild	build = {0};
+
+	build.table = table;
+	build.index = index;
+	build.info = info;
+	build.anyvisible = anyvisible;
+	build.unique = info->ii_Unique || info->ii_ExclusionOps != NULL;
+	build.progress = progress;
+	build.callback = callback;
+	build.callback_state = callback_state;
+	Assert(!(anyvisible && build.unique));
+
+	build_begin(&build, allow_sync, sscan);
+
+	/* the size at the scan's start, also of a parallel one */
+	if (progress)
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, build.scan->nblocks);
+	if (!allow_sync)
+		zscan_set_limits(build.scan, start_block, numblocks);
+	else
+		Assert(start_block == 0 && numblocks == InvalidBlockNumber);
+
+	while (zscan_block_next(build.scan, false))
+	{
+		if (progress)
+			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+										 zscan_blocks_done(build.scan));
+		index_page(&build);
+	}
+
+	if (progress)
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, build.scan->nblocks);
+
+	build_end(&build);
+
+	return build.reltuples;
+}

@@ -1,0 +1,285 @@
+/*
+ * index_delete.c
+ *		Which entries of an index page may go, because their rows are dead to all.
+ *
+ * Asked by index access methods before they split a page: about entries already
+ * marked as dead (simple deletion: all of them will go, we find the conflict
+ * xid) or about a page full of suspects (bottom-up deletion: a few table pages
+ * are looked at, as long as that pays).
+ *
+ * LOCKING: the caller holds an exclusive lock on an index page.  One table page
+ * after the other is locked in share mode; its undo is read meanwhile (L1).
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/mvcc/tid.h"
+#include "zheap/index/index.h"
+#include "zheap/mvcc/mvcc.h"
+
+/* Table pages that one bottom-up deletion looks at; heap's number. */
+#define BOTTOMUP_MAX_BLOCKS		6
+
+/* Buckets of promising entries below this size are all the same. */
+#define BOTTOMUP_MIN_BUCKET		4
+
+/* The entries of one table page within deltids. */
+typedef struct BlockGroup
+{
+	int			first;
+	int			n;
+	int			promising;		/* rounded up to a power of two */
+} BlockGroup;
+
+/* State of one deletion. */
+typedef struct IndexDelete
+{
+	Relation	table;
+	TM_IndexDeleteOp *op;
+	ZPageView	view;
+	Buffer		buffer;			/* current table page, locked; or invalid */
+	Buffer		slotbuf;
+	bool		has_rows;
+	BlockNumber block;
+	int			freed;			/* bytes of index space, bottom-up only */
+	TransactionId conflict;		/* newest xid whose rows' entries go */
+} IndexDelete;
+
+static int
+deltid_compare(const void *a, const void *b)
+{
+	return ItemPointerCompare((ItemPointer) &((const TM_IndexDelete *) a)->tid,
+							  (ItemPointer) &((const TM_IndexDelete *) b)->tid);
+}
+
+/* Most promising first; among equals in the order of the pages. */
+static int
+group_compare(const void *a, const void *b)
+{
+	const BlockGroup *ga = (const BlockGroup *) a;
+	const BlockGroup *gb = (const BlockGroup *) b;
+
+	if (ga->promising != gb->promising)
+		return ga->promising > gb->promising ? -1 : 1;
+	if (ga->n != gb->n)
+		return ga->n > gb->n ? -1 : 1;
+	return ga->first < gb->first ? -1 : 1;
+}
+
+/*
+ * Bottom-up: keep the entries of the most promising pages only, most promising
+ * page first.  deltids are sorted by TID on entry.
+ */
+static void
+keep_promising(TM_IndexDeleteOp *op)
+{
+	BlockGroup *groups = palloc(sizeof(BlockGroup) * op->ndeltids);
+	TM_IndexDelete *kept = palloc(sizeof(TM_IndexDelete) * op->ndeltids);
+	BlockNumber block = InvalidBlockNumber;
+	int			ngroups = 0;
+	int			nkept = 0;
+	int			i;
+
+	for (i = 0; i < op->ndeltids; i++)
+	{
+		TM_IndexDelete *deltid = &op->deltids[i];
+
+		if (ngroups == 0 || ItemPointerGetBlockNumber(&deltid->tid) != block)
+		{
+			block = ItemPointerGetBlockNumber(&deltid->tid);
+			groups[ngroups].first = i;
+			groups[ngroups].n = 0;
+			groups[ngroups++].promising = 0;
+		}
+		groups[ngroups - 1].n++;
+		if (op->status[deltid->id].promising)
+			groups[ngroups - 1].promising++;
+	}
+
+	/* small differences in what the index thinks promising mean nothing */
+	for (i = 0; i < ngroups; i++)
+		groups[i].promising = (int)
+			pg_nextpower2_32((uint32) Max(groups[i].promising, BOTTOMUP_MIN_BUCKET));
+	qsort(groups, ngroups, sizeof(BlockGroup), group_compare);
+
+	for (i = 0; i < Min(ngroups, BOTTOMUP_MAX_BLOCKS); i++)
+	{
+		memcpy(kept + nkept, op->deltids + groups[i].first,
+			   sizeof(TM_IndexDelete) * groups[i].n);
+		nkept += groups[i].n;
+	}
+	memcpy(op->deltids, kept, sizeof(TM_IndexDelete) * nkept);
+	op->ndeltids = nkept;
+
+	pfree(kept);
+	pfree(groups);
+}
+
+static void
+page_leave(IndexDelete *del)
+{
+	if (!BufferIsValid(del->buffer))
+		return;
+	if (del->has_rows)
+		zview_detach(&del->view, &del->slotbuf);
+	UnlockReleaseBuffer(del->buffer);
+	del->buffer = InvalidBuffer;
+}
+
+static void
+page_enter(IndexDelete *del, BlockNumber block)
+{
+	page_leave(del);
+	del->block = block;
+	del->buffer = ReadBuffer(del->table, block);
+	LockBuffer(del->buffer, BUFFER_LOCK_SHARE);
+	del->has_rows = zview_attach(&del->view, del->buffer, BUFFER_LOCK_SHARE,
+								 &del->slotbuf);
+}
+
+/*
+ * An entry must name a line pointer in use: pointers are reused only after their
+ * index entries are gone.  Anything else is damage, reported as heap does.
+ */
+static void
+check_entry(IndexDelete *del, const TM_IndexDelete *deltid)
+{
+	OffsetNumber offnum = ItemPointerGetOffsetNumber(&deltid->tid);
+	const char *what = NULL;
+
+	if (!del->has_rows || offnum > PageGetMaxOffsetNumber(del->view.page))
+		what = "points past the end of the table page's line pointers";
+	else if (!ItemIdIsUsed(PageGetItemId(del->view.page, offnum)))
+		what = "points to an unused line pointer";
+	if (what == NULL)
+		return;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg_internal("tid (%u,%u) from index tuple at offset %u of block %u in index \"%s\" %s",
+							 del->block, offnum,
+							 del->op->status[deltid->id].idxoffnum,
+							 del->op->iblknum,
+							 RelationGetRelationName(del->op->irel), what)));
+}
+
+/*
+ * A standby must not lose the entry while a snapshot there still sees the row.
+ * Dead line pointers need nothing: the record that made them had the conflict.
+ */
+static void
+note_conflict(IndexDelete *del, OffsetNumber offnum)
+{
+	FullTransactionId fxid = InvalidFullTransactionId;
+	TransactionId xid;
+	ZImage		image;
+
+	if (!ItemIdIsNormal(PageGetItemId(del->view.page, offnum)))
+		return;
+
+	/* an insertion that was rolled back was never seen by anybody */
+	if (zmvcc_state(&del->view, offnum, &image, &fxid) == ZSTATE_NONE)
+		return;
+
+	/* below the horizon the deleter's name may be lost: take the newest possible */
+	if (!FullTransactionIdIsNormal(fxid))
+	{
+		fxid = del->view.horizon;
+		if (!FullTransactionIdIsNormal(fxid))
+			return;
+		FullTransactionIdRetreat(&fxid);
+	}
+
+	xid = zfxid_xid(fxid);
+	if (!TransactionIdIsValid(del->conflict) ||
+		TransactionIdFollows(xid, del->conflict))
+		del->conflict = xid;
+}
+
+/* Judge one entry of the current page; true if it may go. */
+static bool
+judge_entry(IndexDelete *del, const TM_IndexDelete *deltid)
+{
+	TM_IndexStatus *status = &del->op->status[deltid->id];
+	OffsetNumber offnum = ItemPointerGetOffsetNumber(&deltid->tid);
+
+	check_entry(del, deltid);
+
+	if (!status->knowndeletable)
+	{
+		if (!zmvcc_dead_to_all(&del->view, offnum))
+			return false;
+		status->knowndeletable = true;
+		if (del->op->bottomup)
+		{
+			Assert(status->freespace > 0);
+			del->freed += status->freespace;
+		}
+	}
+	note_conflict(del, offnum);
+	return true;
+}
+
+/*
+ * The caller gets back deltids in another order and without a tail of entries
+ * that stay: ndeltids is 0 if none can go, which is possible bottom-up only.
+ */
+TransactionId
+zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
+{
+	IndexDelete del = {0};
+	int			freed_before = 0;
+	int			target = delstate->bottomupfreespace;
+	int			npages = 0;
+	int			ndeletable = 0;
+	int			i;
+
+	Assert(delstate->ndeltids > 0);
+
+	qsort(delstate->deltids, delstate->ndeltids, sizeof(TM_IndexDelete), deltid_compare);
+	if (delstate->bottomup)
+		keep_promising(delstate);
+
+	del.table = table;
+	del.op = delstate;
+	del.buffer = InvalidBuffer;
+	zview_open(&del.view, table);
+
+	for (i = 0; i < delstate->ndeltids; i++)
+	{
+		TM_IndexDelete *deltid = &delstate->deltids[i];
+		BlockNumber block = ItemPointerGetBlockNumber(&deltid->tid);
+
+		if (!BufferIsValid(del.buffer) || block != del.block)
+		{
+			/*
+			 * Enough, or the last page gave nothing: stop.  Each further page must
+			 * promise less to be worth a visit.
+			 */
+			if (delstate->bottomup && npages > 0)
+			{
+				if (del.freed >= target || del.freed == freed_before)
+					break;
+				freed_before = del.freed;
+				target /= 2;
+			}
+			page_enter(&del, block);
+			npages++;
+		}
+
+		if (judge_entry(&del, deltid))
+			ndeletable = i + 1;
+	}
+
+	page_leave(&del);
+	zview_close(&del.view);
+
+	Assert(ndeletable > 0 || delstate->bottomup);
+	delstate->ndeltids = ndeletable;
+
+	return del.conflict;
+}

@@ -1,0 +1,112 @@
+/*
+ * lock_holders.c
+ *		Who holds a lock on a row.
+ *
+ * A holder is a transaction in progress, so it still owns a slot of the page
+ * (S3), or its slot went to a later subtransaction of its own and is found down
+ * the chain.  Its records about the page are few unless it changed the page a
+ * lot itself.
+ */
+#include "postgres.h"
+
+#include "zheap/lock/lock.h"
+
+bool
+zlock_modes_conflict(LockTupleMode a, LockTupleMode b)
+{
+	switch (a)
+	{
+		case LockTupleKeyShare:
+			return b == LockTupleExclusive;
+		case LockTupleShare:
+			return b >= LockTupleNoKeyExclusive;
+		case LockTupleNoKeyExclusive:
+			return b >= LockTupleShare;
+		case LockTupleExclusive:
+			return true;
+	}
+	return true;
+}
+
+typedef struct HolderSearch
+{
+	OffsetNumber offnum;
+	LockTupleMode mode;
+	ZLockHolders *holders;
+} HolderSearch;
+
+static void
+note_lock(const HolderSearch *search, ZFate fate, FullTransactionId fxid, int mode)
+{
+	ZLockHolders *holders = search->holders;
+
+	holders->strongest = Max(holders->strongest, mode);
+	if (fate == ZFATE_OWN)
+		holders->own = Max(holders->own, mode);
+	else if (!TransactionIdIsValid(holders->conflicting) &&
+			 zlock_modes_conflict(search->mode, mode))
+		holders->conflicting = zfxid_xid(fxid);
+}
+
+/*
+ * One slot's chain, as far as its owners are in progress.  (One that was rolled
+ * back alone may sit on top of others that go on.)
+ */
+static void
+search_chain(ZPageView *view, const ZPageSlot *slot, const HolderSearch *search)
+{
+	FullTransactionId fxid = slot->fxid;
+	ZUndoPtr	ptr = slot->undo;
+	ZFate		fate = zmvcc_fate(fxid);
+
+	while (fate == ZFATE_OWN || fate == ZFATE_RUNNING || fate == ZFATE_ABORTED)
+	{
+		ZUndoRecord rec;
+		Size		len;
+		const char *bytes = zundo_read(&view->reader, ptr, &len);
+
+		if (bytes == NULL)
+			return;				/* aborted, put back, recycled */
+		if (zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
+			zheap_corrupt(view->rel, view->block, search->offnum,
+						  "undo record at block %u, offset %u cannot be read",
+						  zundo_ptr_block(ptr), zundo_ptr_offset(ptr));
+		if (rec.type == ZOP_LOCK && rec.offnum == search->offnum && fate != ZFATE_ABORTED)
+			note_lock(search, fate, fxid, rec.lockmode);
+		if (rec.takeover == ZTAKE_OWN)
+		{
+			ptr = rec.page_prev;
+			continue;
+		}
+		if (rec.takeover != ZTAKE_PUSHED)
+			return;
+		fxid = rec.slot_prev.fxid;
+		ptr = rec.slot_prev.undo;
+		fate = zmvcc_fate(fxid);
+	}
+}
+
+void
+zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode, ZLockHolders *holders)
+{
+	HolderSearch search = {offnum, mode, holders};
+	int			nslots = zpage_nslots(view->page);
+	int			i;
+
+	holders->conflicting = InvalidTransactionId;
+	holders->own = holders->strongest = -1;
+	if (zpage_row_lock_bits(view->page, offnum) == 0)
+		return;
+	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
+	{
+		ZPageSlot  *slot;
+
+		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
+			i = ZPAGE_FIRST_OVERFLOW;
+		if (i >= ZPAGE_FIRST_OVERFLOW && view->slotpage == NULL)
+			break;
+		slot = zpage_slot(view->page, view->slotpage, i);
+		if (FullTransactionIdIsValid(slot->fxid))
+			search_chain(view, slot, &search);
+	}
+}

@@ -1,0 +1,117 @@
+/*
+ * mvcc_serial.c
+ *		What a SERIALIZABLE reader tells core: which row it has read, and whose
+ *		changes of it its snapshot does not see.
+ *
+ * A read and a write that miss each other must be noticed by one of the two: the
+ * reader sees the change on the page and reports a conflict out, or the writer,
+ * later, finds the reader's predicate lock.  So the page has to be locked from
+ * before the judgement until the predicate lock has been taken, unless the lock
+ * that covers the row (the relation's) is older than the view of the page.
+ *
+ * Heap looks at versions one by one, and who is reported here is the same.  As all
+ * versions of a row share its TID, their parity goes into the predicate lock:
+ * without it, the second to update a row that a transaction had read would be in
+ * conflict with that one as well.  Every other version still shares a lock, and
+ * all do after the lock has grown to the page or the table; this can only report
+ * too much, and takes a reader that outlasts two updates of what it read.
+ */
+#include "postgres.h"
+
+#include "access/subtrans.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "storage/predicate.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/tid.h"
+
+void
+zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber offnum, uint8 flags2)
+{
+	ItemPointerSet(tid, block, offnum);
+	if (flags2 & ZROW2_PARITY)
+		ztid_set_tag(tid, 1);
+}
+
+/* The snapshot does not see what fxid made of a row. */
+static void
+conflict_out(ZPageView *view, FullTransactionId fxid, Snapshot snapshot)
+{
+	TransactionId xid = zfxid_xid(fxid);
+
+	/* those before TransactionXmin have ended before our snapshot; so: aborted */
+	if (TransactionIdPrecedes(xid, TransactionXmin) ||
+		TransactionIdIsCurrentTransactionId(xid) ||
+		zmvcc_fate(fxid) == ZFATE_ABORTED)
+		return;
+	xid = SubTransGetTopmostTransaction(xid);
+	if (TransactionIdPrecedes(xid, TransactionXmin))
+		return;
+	CheckForSerializableConflictOut(view->rel, xid, snapshot);
+}
+
+/* The row at offnum, which is one, from its newest version on. */
+static void
+walk_conflicts(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
+{
+	ZImage		image;
+
+	zmvcc_current(view, offnum, &image);
+	while (!zmvcc_modifier_visible(view, &image, snapshot))
+	{
+		/* what we changed under this isolation level, our snapshot saw */
+		if (TransactionIdIsCurrentTransactionId(zfxid_xid(image.fxid)))
+			break;
+		conflict_out(view, image.fxid, snapshot);
+		if ((image.hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, &image))
+			break;
+	}
+}
+
+static bool
+is_row(ZPageView *view, OffsetNumber offnum)
+{
+	return offnum >= FirstOffsetNumber &&
+		offnum <= PageGetMaxOffsetNumber(view->page) &&
+		ItemIdIsNormal(PageGetItemId(view->page, offnum));
+}
+
+void
+zmvcc_conflicts_out(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
+{
+	if (is_row(view, offnum) &&
+		CheckForSerializableConflictOutNeeded(view->rel, snapshot))
+		walk_conflicts(view, offnum, snapshot);
+}
+
+bool
+zmvcc_fetch_serial(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image)
+{
+	ItemPointerData version;
+
+	if (!is_row(view, offnum) ||
+		!CheckForSerializableConflictOutNeeded(view->rel, snapshot))
+		return zmvcc_fetch(view, offnum, snapshot, image);
+
+	if (!zmvcc_fetch(view, offnum, snapshot, image))
+	{
+		walk_conflicts(view, offnum, snapshot);
+		return false;
+	}
+	/* heap's reader stops at the version it sees: only the next one counts */
+	if (FullTransactionIdIsValid(image->next_fxid))
+		conflict_out(view, image->next_fxid, snapshot);
+
+	/*
+	 * Rows that we have written ourselves need no lock.  A modifier who is only
+	 * known to be somewhere in the slot's chain is not us: then the snapshot
+	 * would not see it without looking (zmvcc_modifier_visible).
+	 */
+	zmvcc_version_tid(&version, view->block, offnum, image->hdr.flags2);
+	PredicateLockTID(view->rel, &version, snapshot,
+					 image->chain ? InvalidTransactionId : zfxid_xid(image->fxid));
+	return true;
+}

@@ -1,0 +1,263 @@
+/*
+ * mvcc_view.c
+ *		A table page to look at: a private copy, or the page itself under lock.
+ *
+ * LOCKING: a slot page is only ever locked while its table page is (L1: it comes
+ * after it), in the same mode.
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+
+#include "zheap/mvcc/mvcc.h"
+
+void
+zview_open(ZPageView *view, Relation rel)
+{
+	memset(view, 0, sizeof(*view));
+	view->rel = rel;
+	view->block = InvalidBlockNumber;
+	view->context = CurrentMemoryContext;
+	zundo_reader_open(&view->reader, CurrentMemoryContext);
+}
+
+static void
+maps_free(ZPageView *view)
+{
+	int			i;
+
+	for (i = 0; i <= ZPAGE_MAX_INPAGE; i++)
+	{
+		if (view->maps[i])
+			pfree(view->maps[i]);
+	}
+	pfree(view->maps);
+	view->maps = NULL;
+}
+
+void
+zview_close(ZPageView *view)
+{
+	zundo_reader_close(&view->reader);
+	if (view->copy)
+		pfree(view->copy);
+	if (view->slotcopy)
+		pfree(view->slotcopy);
+	if (view->image)
+		pfree(view->image);
+	if (view->maps)
+		maps_free(view);
+	view->copy = view->slotcopy = NULL;
+	view->image = NULL;
+}
+
+void
+zview_refresh(ZPageView *view)
+{
+	memset(view->fate, ZFATE_UNKNOWN, sizeof(view->fate));
+	view->walked = view->mapped = 0;
+	view->all_frozen = false;
+}
+
+static void
+check_page(ZPageView *view, Page page)
+{
+	const char *wrong = zpage_check_header(page);
+
+	if (wrong)
+		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber, "%s", wrong);
+}
+
+static bool
+slots_all_frozen(ZPageView *view)
+{
+	int			nslots = zpage_nslots(view->page);
+	int			i;
+
+	if (view->slotpage)
+		return false;
+	for (i = 1; i <= nslots; i++)
+	{
+		ZPageSlot  *slot = zpage_slot(view->page, NULL, i);
+
+		if (FullTransactionIdIsValid(slot->fxid) &&
+			!FullTransactionIdPrecedes(slot->fxid, view->horizon))
+			return false;
+	}
+	return true;
+}
+
+static Buffer
+slot_page_lock(ZPageView *view, BlockNumber block, int lockmode)
+{
+	Buffer		buffer;
+
+	if (block >= RelationGetNumberOfBlocks(view->rel))
+		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
+					  "slot page %u does not exist", block);
+	buffer = ReadBuffer(view->rel, block);
+	LockBuffer(buffer, lockmode);
+	if (!zpage_is_slots(BufferGetPage(buffer)))
+		zheap_corrupt(view->rel, block, InvalidOffsetNumber, "page is no slot page");
+	return buffer;
+}
+
+FullTransactionId
+zview_horizon(const ZPageView *view)
+{
+	return RelationUsesLocalBuffers(view->rel) ? zundo_local_horizon() : zundo_horizon();
+}
+
+/*
+ * A slot's owner must have been assigned: the commit log knows nothing of others.
+ * The next xid is only looked up when the last one known is passed.
+ */
+static void
+check_owner(ZPageView *view, const ZPageSlot *slot, int slotno)
+{
+	static FullTransactionId known_next = {0};
+
+	if (likely(FullTransactionIdPrecedes(slot->fxid, known_next)))
+		return;
+	known_next = ReadNextFullTransactionId();
+	if (!FullTransactionIdPrecedes(slot->fxid, known_next))
+		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
+					  "transaction slot %d belongs to transaction %llu, which has not begun yet",
+					  slotno, (unsigned long long) U64FromFullTransactionId(slot->fxid));
+}
+
+static void
+check_owners(ZPageView *view)
+{
+	int			nslots = zpage_nslots(view->page);
+	int			i;
+
+	for (i = 1; i <= nslots; i++)
+		check_owner(view, zpage_slot(view->page, NULL, i), i);
+	if (view->slotpage == NULL)
+		return;
+	for (i = ZPAGE_FIRST_OVERFLOW; i <= ZPAGE_MAX_SLOTNO; i++)
+		check_owner(view, zpage_slot(view->page, view->slotpage, i), i);
+}
+
+static void
+set_page(ZPageView *view, Page page, Page slotpage)
+{
+	view->page = page;
+	view->slotpage = slotpage;
+	check_owners(view);
+	view->horizon = zview_horizon(view);
+	zview_refresh(view);
+}
+
+/*
+ * Copy what is in use of a page; the hole keeps whatever the copy had.
+ */
+static void
+copy_page(PGAlignedBlock **copy, MemoryContext context, Page page)
+{
+	PageHeader	header = (PageHeader) page;
+
+	if (*copy == NULL)
+		*copy = MemoryContextAllocZero(context, sizeof(PGAlignedBlock));
+	if (header->pd_lower > header->pd_upper || header->pd_upper > BLCKSZ)
+	{
+		memcpy((*copy)->data, page, BLCKSZ);	/* damaged: for the check to see */
+		return;
+	}
+	memcpy((*copy)->data, page, header->pd_lower);
+	memcpy((*copy)->data + header->pd_upper, (char *) page + header->pd_upper,
+		   BLCKSZ - header->pd_upper);
+}
+
+bool
+zview_read_locked(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy,
+				  Buffer *buffer)
+{
+	Page		page;
+	bool		usable;
+
+	zundo_reader_unpin(&view->reader);
+	view->block = block;
+	*buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(*buffer);
+	usable = !PageIsNew(page) && !zpage_is_slots(page);
+	if (usable)
+	{
+		Page		slotpage = NULL;
+		BlockNumber overflow;
+
+		copy_page(&view->copy, view->context, page);
+		page = (Page) view->copy->data;
+		check_page(view, page);
+		overflow = zpage_trailer(page)->overflow;
+		if (overflow != InvalidBlockNumber)
+		{
+			Buffer		slotbuf = slot_page_lock(view, overflow, BUFFER_LOCK_SHARE);
+
+			copy_page(&view->slotcopy, view->context, BufferGetPage(slotbuf));
+			slotpage = (Page) view->slotcopy->data;
+			UnlockReleaseBuffer(slotbuf);
+		}
+		set_page(view, page, slotpage);
+		view->all_frozen = slots_all_frozen(view);
+	}
+	else
+	{
+		UnlockReleaseBuffer(*buffer);
+		*buffer = InvalidBuffer;
+	}
+	return usable;
+}
+
+bool
+zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
+{
+	Buffer		buffer;
+
+	if (!zview_read_locked(view, block, strategy, &buffer))
+		return false;
+	UnlockReleaseBuffer(buffer);
+	return true;
+}
+
+bool
+zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *slotbuf)
+{
+	Page		page = BufferGetPage(buffer);
+	Page		slotpage = NULL;
+	BlockNumber overflow;
+
+	*slotbuf = InvalidBuffer;
+	view->block = BufferGetBlockNumber(buffer);
+	if (PageIsNew(page) || zpage_is_slots(page))
+		return false;
+	check_page(view, page);
+	overflow = zpage_trailer(page)->overflow;
+	if (overflow != InvalidBlockNumber)
+	{
+		*slotbuf = slot_page_lock(view, overflow, lockmode);
+		slotpage = BufferGetPage(*slotbuf);
+	}
+	set_page(view, page, slotpage);
+
+	/*
+	 * A writer must not forget what a standby may still ask for: what is below
+	 * the horizon but not below the logged one keeps its name.
+	 */
+	if (lockmode == BUFFER_LOCK_EXCLUSIVE && !RelationUsesLocalBuffers(view->rel))
+		view->horizon = zundo_logged_horizon();
+	return true;
+}
+
+void
+zview_detach(ZPageView *view, Buffer *slotbuf)
+{
+	zundo_reader_unpin(&view->reader);
+	if (BufferIsValid(*slotbuf))
+		UnlockReleaseBuffer(*slotbuf);
+	*slotbuf = InvalidBuffer;
+	view->page = view->slotpage = NULL;
+}

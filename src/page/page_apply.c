@@ -1,0 +1,265 @@
+/*
+ * page_apply.c
+ *		Inserts, updates, deletes and locks, as changes of a page's bytes.
+ *
+ * Shared by the forward path and redo; nothing here can fail.
+ */
+#include "postgres.h"
+
+#include "zheap/page/page.h"
+
+/*
+ * A slot changes hands (S3): the rows that name it must not be taken for the new
+ * owner's.  Its owner visible to all: they become frozen.  Otherwise they are
+ * marked, and readers find their modifier through the new owner's undo.
+ */
+static void
+rows_leave_slot(Page page, int slotno, bool visible_to_all)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	OffsetNumber off;
+
+	for (off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+		char	   *row;
+
+		/* a damaged line pointer is for readers to report, and not to be followed */
+		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) > BLCKSZ - ZROW_HDR_SIZE)
+			continue;
+		row = (char *) page + ItemIdGetOffset(lp);
+		if (zrow_slotno(row) != slotno)
+			continue;
+		if (visible_to_all)
+		{
+			row[0] &= ~(ZROW_INSERTED | ZROW_REUSED);
+			row[1] &= ~ZROW2_SPECULATIVE;
+			row[2] = 0;
+		}
+		else
+			row[0] |= ZROW_REUSED;
+	}
+}
+
+void
+zpage_slot_apply(Page page, Page slotpage, const ZSlotPlan *plan)
+{
+	ZPageSlot  *slot;
+
+	zpage_grow_apply(page, plan->grow);
+	slot = zpage_slot(page, slotpage, plan->slotno);
+	switch (plan->takeover)
+	{
+		case ZTAKE_OWN:
+			Assert(FullTransactionIdEquals(slot->fxid, plan->next.fxid));	/* S1 */
+			break;
+		case ZTAKE_FREE:
+			break;
+		case ZTAKE_FRESH:
+			rows_leave_slot(page, plan->slotno, true);
+			break;
+		case ZTAKE_PUSHED:
+			{
+				ZPageTrailer *trailer = zpage_trailer(page);
+
+				rows_leave_slot(page, plan->slotno, false);
+				if (FullTransactionIdPrecedes(trailer->reused_fxid, plan->prev.fxid))
+					trailer->reused_fxid = plan->prev.fxid;
+				break;
+			}
+	}
+	*slot = plan->next;
+}
+
+static void
+insert_apply(Page page, const ZRowPlan *plan)
+{
+	PageHeader	header = (PageHeader) page;
+	int			i;
+
+	for (i = 0; i < plan->nrows; i++)
+	{
+		const ZNewRow *new = &plan->rows[i];
+		ItemId		lp = PageGetItemId(page, new->offnum);
+		bool		append = new->offnum > PageGetMaxOffsetNumber(page);
+		Size		need = new->len + (append ? sizeof(ItemIdData) : 0);
+
+		if (zpage_free_contiguous(page) < need)
+			zpage_compact_apply(page);
+		Assert(zpage_free_contiguous(page) >= need);
+		Assert(append ? new->offnum == PageGetMaxOffsetNumber(page) + 1 : !ItemIdIsUsed(lp));
+
+		if (append)
+			header->pd_lower += sizeof(ItemIdData);
+		header->pd_upper -= new->len;
+		memcpy((char *) page + header->pd_upper, new->bytes, new->len);
+		ItemIdSetNormal(lp, header->pd_upper, new->len);
+	}
+}
+
+/*
+ * Give the row at offnum room for newlen bytes and copy its present bytes (len of
+ * them) there.  Returns the row's new place.
+ */
+static char *
+row_grow(Page page, OffsetNumber offnum, uint32 len, uint32 newlen)
+{
+	PageHeader	header = (PageHeader) page;
+	ItemId		lp = PageGetItemId(page, offnum);
+	PGAlignedBlock old;
+
+	memcpy(old.data, (char *) page + ItemIdGetOffset(lp), len);
+	if (zpage_free_contiguous(page) < newlen)
+	{
+		/* out of the way: the old bytes may be squeezed out too */
+		ItemIdSetUnused(lp);
+		zpage_compact_apply(page);
+	}
+	Assert(zpage_free_contiguous(page) >= newlen);
+	header->pd_upper -= newlen;
+	memcpy((char *) page + header->pd_upper, old.data, len);
+	ItemIdSetNormal(lp, header->pd_upper, newlen);
+	return (char *) page + header->pd_upper;
+}
+
+/*
+ * Replace body bytes [prefix, len - suffix) of a row and its header.  Also how
+ * an aborted update is put back (page_restore.c), hence not static.
+ */
+void
+zpage_row_replace_apply(Page page, const ZRowPlan *plan)
+{
+	uint32		len;
+	uint32		alloc;
+	char	   *row = zpage_row(page, plan->offnum, &len, &alloc);
+	uint32		newlen = ZROW_HDR_SIZE + plan->prefix + plan->midlen + plan->suffix;
+	ZRowHeader	hdr = plan->hdr;
+	char	   *body;
+
+	Assert((uint32) ZROW_HDR_SIZE + plan->prefix + plan->suffix <= len);
+	if (newlen > alloc)
+	{
+		row = row_grow(page, plan->offnum, len, newlen);
+		alloc = newlen;
+	}
+	body = row + ZROW_HDR_SIZE;
+	if (newlen != len)
+		memmove(body + plan->prefix + plan->midlen,
+				row + len - plan->suffix, plan->suffix);
+	memcpy(body + plan->prefix, plan->mid, plan->midlen);
+
+	/* what the row does not need any more stays its own until commit */
+	hdr.flags &= ~ZROW_PADDED;
+	if (hdr.natts == ZROW_NATTS_KEEP)
+		memcpy(&hdr.natts, row + 3, sizeof(hdr.natts));
+	if (newlen < alloc)
+	{
+		hdr.flags |= ZROW_PADDED;
+		zrow_pad_put(row, alloc, alloc - newlen);
+	}
+	zrow_header_put(row, &hdr);
+}
+
+/* A new header; the body and its padding stay. */
+void
+zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header)
+{
+	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
+	ZRowHeader	hdr = *header;
+
+	hdr.flags &= ~ZROW_PADDED;
+	hdr.flags |= zrow_flags(row) & ZROW_PADDED;
+	if (hdr.natts == ZROW_NATTS_KEEP)
+		memcpy(&hdr.natts, row + 3, sizeof(hdr.natts));
+	zrow_header_put(row, &hdr);
+}
+
+/*
+ * As in heap: an xid below the horizon tells that pruning will find something.
+ * The oldest deletion counts.
+ */
+static void
+set_prunable(Page page, const ZRowPlan *plan)
+{
+	TransactionId xid = plan->xid;
+	TransactionId prunable = ((PageHeader) page)->pd_prune_xid;
+
+	if (!TransactionIdIsValid(prunable) || TransactionIdPrecedes(xid, prunable))
+		((PageHeader) page)->pd_prune_xid = xid;
+}
+
+uint8
+zpage_row_lock_bits(Page page, OffsetNumber offnum)
+{
+	const char *row = (const char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
+
+	return (uint8) row[1] & ZROW2_LOCK_MASK;
+}
+
+static uint8
+row_parity(Page page, OffsetNumber offnum)
+{
+	const char *row = (const char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
+
+	return (uint8) row[1] & ZROW2_PARITY;
+}
+
+static void
+set_parity(Page page, OffsetNumber offnum, uint8 parity)
+{
+	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
+
+	row[1] = (row[1] & ~ZROW2_PARITY) | parity;
+}
+
+/* A lock leaves version and modifier alone. */
+static void
+set_lock_bits(Page page, const ZRowPlan *plan)
+{
+	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, plan->offnum));
+
+	row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (plan->hdr.flags2 & ZROW2_LOCK_MASK);
+}
+
+void
+zpage_row_apply(Page page, const ZRowPlan *plan)
+{
+	uint8		parity;
+
+	switch (plan->op)
+	{
+		case ZOP_INSERT:
+			insert_apply(page, plan);
+			break;
+		case ZOP_UPDATE:
+			parity = row_parity(page, plan->offnum);
+			zpage_row_replace_apply(page, plan);
+			set_parity(page, plan->offnum, parity ^ ZROW2_PARITY);
+			break;
+		case ZOP_DELETE:
+			parity = row_parity(page, plan->offnum);
+			zpage_row_header_apply(page, plan->offnum, &plan->hdr);
+			set_parity(page, plan->offnum, parity);
+			set_prunable(page, plan);
+			break;
+		case ZOP_LOCK:
+			set_lock_bits(page, plan);
+			break;
+	}
+	zpage_assert_valid(page);
+}
+
+void
+zpage_confirm_apply(Page page, OffsetNumber offnum)
+{
+	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
+
+	row[1] &= ~ZROW2_SPECULATIVE;
+}
+
+void
+zpage_overflow_apply(Page page, BlockNumber slot_block)
+{
+	Assert(zpage_trailer(page)->overflow == InvalidBlockNumber);
+	zpage_trailer(page)->overflow = slot_block;
+}

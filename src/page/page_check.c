@@ -1,0 +1,147 @@
+/*
+ * page_check.c
+ *		The invariants of a table page, as a check.
+ */
+#include "postgres.h"
+
+#include "zheap/page/page.h"
+
+const char *
+zpage_check_header(Page page)
+{
+	PageHeader	header = (PageHeader) page;
+	ZPageTrailer *trailer = zpage_trailer(page);
+
+	if (PageGetPageSize(page) != BLCKSZ ||
+		PageGetPageLayoutVersion(page) != PG_PAGE_LAYOUT_VERSION)
+		return "page header is damaged";
+	if (trailer->magic != ZPAGE_MAGIC_TABLE)
+		return "page is no zheap table page";
+	if (trailer->version != ZPAGE_VERSION)
+		return "page has an unknown version";
+	if (trailer->nslots < 1 || trailer->nslots > ZPAGE_MAX_INPAGE)
+		return "page has an impossible number of transaction slots";
+	if (header->pd_special != BLCKSZ - ZPAGE_SPECIAL_SIZE(trailer->nslots) ||
+		header->pd_lower < SizeOfPageHeaderData ||
+		header->pd_lower > header->pd_upper ||
+		header->pd_upper > header->pd_special)
+		return "page boundaries are inconsistent";	/* P1 */
+	if ((header->pd_lower - SizeOfPageHeaderData) % sizeof(ItemIdData) != 0 ||
+		PageGetMaxOffsetNumber(page) > ZPAGE_MAX_OFFSET)
+		return "page has an impossible number of line pointers";
+	return NULL;
+}
+
+static const char *
+check_row(Page page, ItemId lp)
+{
+	PageHeader	header = (PageHeader) page;
+	ZPageTrailer *trailer = zpage_trailer(page);
+	uint32		off = ItemIdGetOffset(lp);
+	uint32		len = ItemIdGetLength(lp);
+	const char *row = (const char *) page + off;
+	ZRowHeader	hdr;
+	uint32		pad;
+
+	if (off < header->pd_upper || off + len > header->pd_special)
+		return "row lies outside of the page's rows";	/* P3 */
+	if (len < ZROW_HDR_SIZE)
+		return "row is shorter than its header";
+	zrow_header_get(row, &hdr);
+	if (hdr.flags & ZROW_PADDED)
+	{
+		if ((uint8) row[len - 1] == 255 && len < ZROW_HDR_SIZE + 3)
+			return "row has impossible padding";
+		pad = zrow_pad_length(row, len);
+		if (pad == 0 || pad > len - ZROW_HDR_SIZE)
+			return "row has impossible padding";	/* P5 */
+	}
+	else
+		pad = 0;
+	if (hdr.natts > ZROW_MAX_NATTS)
+		return "row has an impossible number of attributes";
+	if ((hdr.flags & ZROW_HASNULL) && len - pad < (uint32) (ZROW_HDR_SIZE + (hdr.natts + 7) / 8))
+		return "row is shorter than its null bitmap";
+	if (hdr.slotno >= ZPAGE_FIRST_OVERFLOW ? trailer->overflow == InvalidBlockNumber
+		: hdr.slotno > trailer->nslots)
+		return "row names a transaction slot that does not exist";	/* P2 */
+	return NULL;
+}
+
+const char *
+zpage_check_row(Page page, OffsetNumber offnum)
+{
+	ItemId		lp = PageGetItemId(page, offnum);
+
+	if (ItemIdIsNormal(lp))
+		return check_row(page, lp);
+	if (ItemIdIsRedirected(lp))
+		return "line pointer is a redirection";
+	return NULL;
+}
+
+const char *
+zpage_check_quick(Page page, OffsetNumber *offnum)
+{
+	const char *wrong = zpage_check_header(page);
+	OffsetNumber max;
+	OffsetNumber off;
+
+	*offnum = InvalidOffsetNumber;
+	if (wrong)
+		return wrong;
+	max = PageGetMaxOffsetNumber(page);
+	for (off = FirstOffsetNumber; off <= max; off++)
+	{
+		wrong = zpage_check_row(page, off);
+		if (wrong)
+		{
+			*offnum = off;
+			return wrong;
+		}
+	}
+	return NULL;
+}
+
+const char *
+zpage_check(Page page, OffsetNumber *offnum)
+{
+	const char *wrong = zpage_check_quick(page, offnum);
+	uint8		used[BLCKSZ];
+	OffsetNumber max;
+	OffsetNumber off;
+
+	if (wrong)
+		return wrong;
+	memset(used, 0, sizeof(used));
+	max = PageGetMaxOffsetNumber(page);
+	for (off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+		uint32		i;
+
+		if (!ItemIdIsNormal(lp))
+			continue;
+		for (i = 0; i < ItemIdGetLength(lp); i++)
+		{
+			if (used[ItemIdGetOffset(lp) + i]++)
+			{
+				*offnum = off;
+				return "rows overlap";	/* P3 */
+			}
+		}
+	}
+	return NULL;
+}
+
+#ifdef USE_ASSERT_CHECKING
+void
+zpage_assert_valid(Page page)
+{
+	OffsetNumber offnum;
+	const char *wrong = zpage_check(page, &offnum);
+
+	if (wrong)
+		elog(PANIC, "zheap page invariant broken at offset %u: %s", offnum, wrong);
+}
+#endif

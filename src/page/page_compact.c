@@ -1,0 +1,71 @@
+/*
+ * page_compact.c
+ *		Moving rows within a page.
+ *
+ * The layout after compaction depends on the page's bytes alone (rows follow
+ * their line pointers, the first one highest), so redo needs no list of moves.
+ */
+#include "postgres.h"
+
+#include "zheap/page/page.h"
+
+void
+zpage_compact_apply(Page page)
+{
+	PageHeader	header = (PageHeader) page;
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	PGAlignedBlock copy;
+	uint16		upper = header->pd_special;
+	OffsetNumber off;
+
+	memcpy(copy.data + header->pd_upper, (char *) page + header->pd_upper,
+		   header->pd_special - header->pd_upper);
+	for (off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+		uint16		len = ItemIdGetLength(lp);
+
+		if (!ItemIdIsNormal(lp))
+			continue;
+		Assert(len <= upper - header->pd_lower);	/* P3 */
+		upper -= len;
+		memcpy((char *) page + upper, copy.data + ItemIdGetOffset(lp), len);
+		lp->lp_off = upper;
+	}
+	/* the hole is zero on all replicas, whatever lay there (W1) */
+	MemSet((char *) page + header->pd_lower, 0, upper - header->pd_lower);
+	header->pd_upper = upper;
+}
+
+void
+zpage_grow_apply(Page page, int grow)
+{
+	PageHeader	header = (PageHeader) page;
+	ZPageTrailer *trailer = zpage_trailer(page);
+	Size		shift = grow * sizeof(ZPageSlot);
+	OffsetNumber max;
+	OffsetNumber off;
+
+	if (grow == 0)
+		return;
+	Assert(trailer->nslots + grow <= ZPAGE_MAX_INPAGE);
+	if (zpage_free_contiguous(page) < shift)
+		zpage_compact_apply(page);
+	Assert(zpage_free_contiguous(page) >= shift);
+
+	memmove((char *) page + header->pd_upper - shift,
+			(char *) page + header->pd_upper,
+			header->pd_special - header->pd_upper);
+	max = PageGetMaxOffsetNumber(page);
+	for (off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+
+		if (ItemIdIsNormal(lp))
+			lp->lp_off -= shift;
+	}
+	header->pd_upper -= shift;
+	header->pd_special -= shift;
+	memset((char *) page + header->pd_special, 0, shift);
+	trailer->nslots += grow;
+}

@@ -1,0 +1,42 @@
+/*
+ * page_init.c
+ *		Empty pages.
+ */
+#include "postgres.h"
+
+#include "zheap/page/page.h"
+
+static void
+trailer_init(Page page, uint16 magic, int nslots)
+{
+	ZPageTrailer *trailer = zpage_trailer(page);
+
+	trailer->reused_fxid = InvalidFullTransactionId;
+	trailer->overflow = InvalidBlockNumber;
+	trailer->nslots = (uint8) nslots;
+	trailer->version = ZPAGE_VERSION;
+	trailer->magic = magic;
+}
+
+/* An empty table page.  PageInit zeroes it, so the slots are free. */
+void
+zpage_init_apply(Page page, int nslots)
+{
+	Assert(nslots >= 1 && nslots <= ZPAGE_MAX_INPAGE);
+	PageInit(page, BLCKSZ, ZPAGE_SPECIAL_SIZE(nslots));
+	trailer_init(page, ZPAGE_MAGIC_TABLE, nslots);
+}
+
+/* An empty slot page for table_block. */
+void
+zpage_slots_init_apply(Page page, BlockNumber table_block)
+{
+	ZSlotPageBody *body;
+
+	PageInit(page, BLCKSZ, sizeof(ZPageTrailer));
+	trailer_init(page, ZPAGE_MAGIC_SLOTS, 0);
+	body = (ZSlotPageBody *) PageGetContents(page);
+	body->table_block = table_block;
+	/* the array is in use as a whole: pd_lower keeps it out of the "hole" */
+	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + sizeof(ZSlotPageBody);
+}

@@ -1,0 +1,79 @@
+/*
+ * page_items.c
+ *		Looking at a table page: space, free line pointers.
+ */
+#include "postgres.h"
+
+#include "zheap/page/page.h"
+
+Size
+zpage_free_contiguous(Page page)
+{
+	PageHeader	header = (PageHeader) page;
+
+	return header->pd_upper - header->pd_lower;
+}
+
+Size
+zpage_free_total(Page page)
+{
+	PageHeader	header = (PageHeader) page;
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	Size		used = 0;
+	OffsetNumber off;
+
+	for (off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+
+		if (ItemIdIsNormal(lp))
+			used += ItemIdGetLength(lp);
+	}
+	return header->pd_special - header->pd_lower - used;
+}
+
+Size
+zpage_free_for_row(Page page)
+{
+	Size		space = zpage_free_total(page);
+	OffsetNumber off = zpage_free_offset(page, FirstOffsetNumber);
+
+	if (off == InvalidOffsetNumber)
+		return 0;
+	if (off > PageGetMaxOffsetNumber(page))
+		space = space > sizeof(ItemIdData) ? space - sizeof(ItemIdData) : 0;
+	return space;
+}
+
+OffsetNumber
+zpage_free_offset(Page page, OffsetNumber from)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	OffsetNumber off;
+
+	if (PageHasFreeLinePointers(page))
+	{
+		for (off = from; off <= max; off++)
+		{
+			if (!ItemIdIsUsed(PageGetItemId(page, off)))
+				return off;
+		}
+	}
+	off = Max(from, OffsetNumberNext(max));
+	return off <= ZPAGE_MAX_OFFSET ? off : InvalidOffsetNumber;
+}
+
+/*
+ * After compaction everything free is one piece, and the grown row's old bytes
+ * are free as well.
+ */
+bool
+zpage_update_fits(Page page, OffsetNumber offnum, uint32 newlen)
+{
+	uint32		alloc = ItemIdGetLength(PageGetItemId(page, offnum));
+
+	if (newlen <= alloc)
+		return true;
+	return zpage_free_contiguous(page) >= newlen ||
+		zpage_free_total(page) >= newlen - alloc;
+}

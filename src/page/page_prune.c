@@ -1,0 +1,68 @@
+/*
+ * page_prune.c
+ *		Taking back space that nobody needs.
+ */
+#include "postgres.h"
+
+#include "zheap/page/page.h"
+
+/*
+ * When pruning will next find something: the oldest deletion left.  Deletions in
+ * overflow slots are left to VACUUM.
+ */
+static TransactionId
+oldest_deletion(Page page)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	TransactionId oldest = InvalidTransactionId;
+	OffsetNumber off;
+
+	for (off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+		const char *row = (const char *) page + ItemIdGetOffset(lp);
+		TransactionId xid;
+
+		if (!ItemIdIsNormal(lp) || !(zrow_flags(row) & ZROW_DELETED) ||
+			zrow_slotno(row) == 0 || zrow_slotno(row) > ZPAGE_MAX_INPAGE)
+			continue;
+		xid = XidFromFullTransactionId(zpage_slot(page, NULL, zrow_slotno(row))->fxid);
+		if (TransactionIdIsValid(xid) &&
+			(!TransactionIdIsValid(oldest) || TransactionIdPrecedes(xid, oldest)))
+			oldest = xid;
+	}
+	return oldest;
+}
+
+void
+zpage_prune_apply(Page page, const ZPrunePlan *plan)
+{
+	int			i;
+
+	for (i = 0; i < plan->ndead; i++)
+		ItemIdSetDead(PageGetItemId(page, plan->dead[i]));
+
+	for (i = 0; i < plan->ntrim; i++)
+	{
+		ItemId		lp = PageGetItemId(page, plan->trim[i]);
+		uint32		len;
+		char	   *row = zpage_row(page, plan->trim[i], &len, NULL);
+
+		row[0] &= ~ZROW_PADDED;
+		lp->lp_len = len;
+	}
+
+	for (i = 0; i < plan->nunused; i++)
+	{
+		ItemId		lp = PageGetItemId(page, plan->unused[i]);
+
+		Assert(ItemIdIsDead(lp) && !ItemIdHasStorage(lp));
+		ItemIdSetUnused(lp);
+		PageSetHasFreeLinePointers(page);
+	}
+	if (plan->nunused > 0)
+		PageTruncateLinePointerArray(page);
+	zpage_compact_apply(page);
+	((PageHeader) page)->pd_prune_xid = oldest_deletion(page);
+	zpage_assert_valid(page);
+}

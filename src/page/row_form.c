@@ -1,0 +1,244 @@
+/*
+ * row_form.c
+ *		Values to row bytes.
+ *
+ * Two passes with the same decisions: value_length says how many bytes a value
+ * takes, value_put writes them.  That they agree is asserted for each value.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/tupmacs.h"
+#include "utils/expandeddatum.h"
+#include "utils/memutils.h"
+
+#include "zheap/page/row.h"
+
+/* May a 4-byte header of this attribute be stored as a short one? */
+static inline bool
+att_is_packable(Form_pg_attribute att)
+{
+	return att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN;
+}
+
+/* Stored length of an inline varlena whose header has 4 bytes, uncompressed. */
+static inline Size
+packed_length(Form_pg_attribute att, Size size)
+{
+	if (att_is_packable(att) && size - VARHDRSZ + VARHDRSZ_SHORT <= VARATT_SHORT_MAX)
+		return size - VARHDRSZ + VARHDRSZ_SHORT;
+	return size;
+}
+
+static Size
+external_length(Form_pg_attribute att, const struct varlena *value)
+{
+	if (VARATT_IS_EXTERNAL_EXPANDED(value))
+		return packed_length(att, EOH_get_flat_size(DatumGetEOHP(PointerGetDatum(value))));
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		elog(ERROR, "cannot store an indirect varlena in a row");
+	return VARSIZE_EXTERNAL(value);
+}
+
+static inline Size
+value_length(Form_pg_attribute att, Datum value)
+{
+	const struct varlena *varlena;
+
+	if (att->attlen > 0)
+		return att->attlen;
+	if (att->attlen == -2)
+		return strlen(DatumGetCString(value)) + 1;
+
+	Assert(att->attlen == -1);
+	varlena = (const struct varlena *) DatumGetPointer(value);
+	if (VARATT_IS_EXTERNAL(varlena))
+		return external_length(att, varlena);
+	if (VARATT_IS_4B_U(varlena))
+		return packed_length(att, VARSIZE_4B(varlena));
+	return VARSIZE_ANY(varlena);
+}
+
+/* By-value datums go through a variable of their own width: any byte order. */
+static inline void
+byval_put(char *out, Datum value, int attlen)
+{
+	switch (attlen)
+	{
+		case sizeof(char):
+			*out = DatumGetChar(value);
+			break;
+		case sizeof(int16):
+			{
+				int16		v = DatumGetInt16(value);
+
+				memcpy(out, &v, sizeof(v));
+				break;
+			}
+		case sizeof(int32):
+			{
+				int32		v = DatumGetInt32(value);
+
+				memcpy(out, &v, sizeof(v));
+				break;
+			}
+#if SIZEOF_DATUM == 8
+		case sizeof(Datum):
+			memcpy(out, &value, sizeof(value));
+			break;
+#endif
+		default:
+			elog(ERROR, "unsupported byval length: %d", attlen);
+	}
+}
+
+/* An uncompressed varlena with a 4-byte header, made short where it may be. */
+static Size
+packable_put(char *out, Form_pg_attribute att, const char *value)
+{
+	Size		size = VARSIZE_4B(value);
+	Size		packed = packed_length(att, size);
+
+	if (packed < size)
+	{
+		SET_VARSIZE_SHORT(out, packed);
+		memcpy(out + VARHDRSZ_SHORT, value + VARHDRSZ, packed - VARHDRSZ_SHORT);
+	}
+	else
+		memcpy(out, value, size);
+	return packed;
+}
+
+/*
+ * Expanded objects flatten themselves into aligned memory only, which a row
+ * does not offer.
+ */
+static Size
+expanded_put(char *out, Form_pg_attribute att, Datum value)
+{
+	ExpandedObjectHeader *eoh = DatumGetEOHP(value);
+	Size		size = EOH_get_flat_size(eoh);
+	char	   *flat = palloc(size);
+	Size		length;
+
+	EOH_flatten_into(eoh, flat, size);
+	Assert(VARATT_IS_4B_U(flat) && VARSIZE_4B(flat) == size);
+	length = packable_put(out, att, flat);
+	pfree(flat);
+	return length;
+}
+
+/* Write a varlena value; returns its length.  Sets flags that it asks for. */
+static inline Size
+varlena_put(char *out, Form_pg_attribute att, Datum value, uint8 *flags)
+{
+	char	   *varlena = DatumGetPointer(value);
+	Size		size;
+
+	if (VARATT_IS_4B_U(varlena))
+		return packable_put(out, att, varlena);
+	if (VARATT_IS_EXTERNAL(varlena))
+	{
+		if (VARATT_IS_EXTERNAL_EXPANDED(varlena))
+			return expanded_put(out, att, value);
+		*flags |= ZROW_HASEXTERNAL;
+	}
+	size = VARSIZE_ANY(varlena);
+	memcpy(out, varlena, size);
+	return size;
+}
+
+static inline Size
+value_put(char *out, Form_pg_attribute att, Datum value, uint8 *flags)
+{
+	Size		size;
+
+	if (att->attbyval)
+	{
+		byval_put(out, value, att->attlen);
+		return att->attlen;
+	}
+	if (att->attlen == -1)
+		return varlena_put(out, att, value, flags);
+
+	size = att->attlen > 0 ? (Size) att->attlen : strlen(DatumGetCString(value)) + 1;
+	memcpy(out, DatumGetPointer(value), size);
+	return size;
+}
+
+/* Length of the whole row; *hasnull tells whether it begins with a bitmap. */
+static uint32
+row_length(TupleDesc desc, const Datum *values, const bool *isnull, bool *hasnull)
+{
+	int			natts = desc->natts;
+	Size		length = ZROW_HDR_SIZE;
+	int			i;
+
+	*hasnull = false;
+	for (i = 0; i < natts; i++)
+	{
+		if (isnull[i])
+			*hasnull = true;
+		else
+			length += value_length(TupleDescAttr(desc, i), values[i]);
+	}
+	if (*hasnull)
+		length += BITMAPLEN(natts);
+	if (!AllocSizeIsValid(length))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("row is too big: size %zu, maximum size %zu",
+						length, (Size) MaxAllocSize)));
+	return (uint32) length;
+}
+
+uint32
+zrow_form_length(TupleDesc desc, const Datum *values, const bool *isnull)
+{
+	bool		hasnull;
+
+	return row_length(desc, values, isnull, &hasnull);
+}
+
+char *
+zrow_form(TupleDesc desc, const Datum *values, const bool *isnull, uint32 *len)
+{
+	int			natts = desc->natts;
+	ZRowHeader	hdr = {0};
+	bool		hasnull;
+	bits8	   *bits = NULL;
+	char	   *row;
+	char	   *out;
+	int			i;
+
+	Assert(natts >= 0 && natts <= ZROW_MAX_NATTS);
+	*len = row_length(desc, values, isnull, &hasnull);
+	row = palloc(*len);
+	out = row + ZROW_HDR_SIZE;
+	if (hasnull)
+	{
+		bits = (bits8 *) out;
+		memset(bits, 0, BITMAPLEN(natts));
+		out += BITMAPLEN(natts);
+		hdr.flags |= ZROW_HASNULL;
+	}
+
+	for (i = 0; i < natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Size		size;
+
+		if (isnull[i])
+			continue;
+		if (hasnull)
+			bits[i >> 3] |= 1 << (i & 7);
+		size = value_put(out, att, values[i], &hdr.flags);
+		Assert(size == value_length(att, values[i]));
+		out += size;
+	}
+	Assert(out == row + *len);
+
+	hdr.natts = natts;
+	zrow_header_put(row, &hdr);
+	return row;
+}

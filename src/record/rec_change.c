@@ -1,0 +1,491 @@
+/*
+ * rec_change.c
+ *		The WAL record of an insert, update, delete or lock.
+ *
+ * Block 0: table page.  Block 1: undo page (when undo is written).  Block 2: slot
+ * page (when the slot lies there).
+ *
+ * Main data:
+ *   C_* flags, 1 byte
+ *   C_INIT_PAGE: slots of the new page, 1 byte
+ *   C_UNDO: offset and generation of the undo record, 2 bytes each
+ *   C_GROW: slots added, 1 byte
+ *   C_CONFLICT: how much older than this one the transaction is that standby
+ *   snapshots must not see as running any more, varint
+ *   C_UNDO: undo record, WAL form (C_UNDO_ONLY: log form, and nothing else)
+ *   otherwise (INSERT that goes on with a run): slotno 1 byte, first offnum varint
+ *   UPDATE, DELETE, LOCK: C_HEADER: new flags, flags2, natts varint; otherwise
+ *   the header is the one expected (header_expected)
+ *   INSERT with C_MANY: number of rows, varint
+ * Data of block 0:
+ *   UPDATE: the new bytes between prefix and suffix
+ *   INSERT: the row; with C_MANY each with its length, 2 bytes, before it; the
+ *   offsets are consecutive
+ */
+#include "postgres.h"
+
+#include "access/xloginsert.h"
+#include "access/xlogutils.h"
+#include "storage/bufmgr.h"
+#include "storage/standby.h"
+
+#include "zheap/record/record.h"
+
+#define C_UNDO			0x01
+#define C_INIT_PAGE		0x02
+#define C_UNDO_INIT		0x04
+#define C_UNDO_ONLY		0x08
+#define C_GROW			0x10
+#define C_MANY			0x20
+#define C_HEADER		0x40
+#define C_CONFLICT		0x80
+
+static uint8
+opcode_of(const ZChange *change)
+{
+	switch (change->row.op)
+	{
+		case ZOP_INSERT:
+			return ZREC_INSERT;
+		case ZOP_UPDATE:
+			return ZREC_UPDATE;
+		case ZOP_DELETE:
+			return ZREC_DELETE;
+	}
+	return ZREC_LOCK;
+}
+
+void
+zchange_apply(Page page, Page slotpage, ZChange *change)
+{
+	if (change->init_page)
+		zpage_init_apply(page, change->init_slots);
+	if (change->has_undo)
+		zpage_slot_apply(page, slotpage, &change->slot);
+	change->row.xid = zfxid_xid(change->slot.next.fxid);
+	zpage_row_apply(page, &change->row);
+}
+
+/* ---- emit ---- */
+
+static char *
+put_u16(char *out, uint16 value)
+{
+	memcpy(out, &value, sizeof(value));
+	return out + sizeof(value);
+}
+
+/*
+ * The header that the change of a plain row by a plain statement gives: what it
+ * stored before, and no more.
+ */
+static void
+header_expected(const ZChange *change, ZRowHeader *hdr)
+{
+	hdr->flags = change->undo.old_hdr.flags & (ZROW_HASNULL | ZROW_HASEXTERNAL);
+	hdr->natts = ZROW_NATTS_KEEP;
+	hdr->flags2 = 0;
+	if (change->row.op == ZOP_LOCK)
+	{
+		hdr->flags2 = zrow_lock_bits(change->undo.lockmode);
+		hdr->flags = 0;
+	}
+	if (change->row.op == ZOP_DELETE)
+		hdr->flags |= ZROW_DELETED | (change->undo.has_new_tid ? ZROW_MOVED : 0);
+	hdr->slotno = change->undo.slotno;
+}
+
+static bool
+header_is_expected(const ZChange *change)
+{
+	ZRowHeader	hdr;
+
+	header_expected(change, &hdr);
+	return hdr.flags == change->row.hdr.flags && hdr.flags2 == change->row.hdr.flags2 &&
+		hdr.natts == change->row.hdr.natts;
+}
+
+static uint8
+flags_of(const ZChange *change, const ZUndoWrite *write, bool logged)
+{
+	uint8		flags = 0;
+
+	if (change->has_undo)
+		flags |= C_UNDO | (write->init ? C_UNDO_INIT : 0);
+	if (!logged)
+		return flags | C_UNDO_ONLY;
+	if (change->init_page)
+		flags |= C_INIT_PAGE;
+	if (change->slot.grow > 0)
+		flags |= C_GROW;
+	if (change->row.op == ZOP_INSERT && change->row.nrows > 1)
+		flags |= C_MANY;
+	if (FullTransactionIdIsValid(change->slot.conflict))
+		flags |= C_CONFLICT;
+	if (change->row.op != ZOP_INSERT && !header_is_expected(change))
+		flags |= C_HEADER;
+	return flags;
+}
+
+/* Main data up to the undo record, and what follows it. */
+static char *
+put_head(char *out, const ZChange *change, const ZUndoWrite *write, uint8 flags)
+{
+	*out++ = (char) flags;
+	if (flags & C_INIT_PAGE)
+		*out++ = (char) change->init_slots;
+	if (flags & C_UNDO)
+	{
+		out = put_u16(out, write->offset);
+		out = put_u16(out, write->generation);
+	}
+	if (flags & C_GROW)
+		*out++ = (char) change->slot.grow;
+	if (flags & C_CONFLICT)
+		out = zvarint_put(out, U64FromFullTransactionId(change->slot.next.fxid) -
+						  U64FromFullTransactionId(change->slot.conflict));
+	return out;
+}
+
+static char *
+put_tail(char *out, const ZChange *change, uint8 flags)
+{
+	const ZRowPlan *row = &change->row;
+
+	if (!(flags & C_UNDO))
+	{
+		*out++ = (char) change->slot.slotno;
+		out = zvarint_put(out, row->rows[0].offnum);
+	}
+	if (row->op == ZOP_INSERT)
+	{
+		if (flags & C_MANY)
+			out = zvarint_put(out, row->nrows);
+		return out;
+	}
+	if (flags & C_HEADER)
+	{
+		*out++ = (char) row->hdr.flags;
+		*out++ = (char) row->hdr.flags2;
+		out = zvarint_put(out, row->hdr.natts);
+	}
+	return out;
+}
+
+/*
+ * Several rows are gathered into one piece: the number of pieces that a WAL
+ * record may have is limited.
+ */
+static void
+register_rows(const ZRowPlan *row)
+{
+	static char many[BLCKSZ + ZPAGE_MAX_OFFSET * sizeof(uint16)];
+	char	   *out = many;
+	int			i;
+
+	if (row->op == ZOP_UPDATE && row->midlen > 0)
+		XLogRegisterBufData(ZREC_BLK_TABLE, (char *) row->mid, row->midlen);
+	if (row->op != ZOP_INSERT)
+		return;
+	if (row->nrows == 1)
+	{
+		XLogRegisterBufData(ZREC_BLK_TABLE, (char *) row->rows[0].bytes, row->rows[0].len);
+		return;
+	}
+	for (i = 0; i < row->nrows; i++)
+	{
+		out = put_u16(out, row->rows[i].len);
+		memcpy(out, row->rows[i].bytes, row->rows[i].len);
+		out += row->rows[i].len;
+	}
+	XLogRegisterBufData(ZREC_BLK_TABLE, many, out - many);
+}
+
+Size
+zrec_change_undo(const ZChange *change, const ZUndoWrite *write, bool logged, char *out)
+{
+	return zrec_undo_encode(&change->undo, write->ptr, logged ? ZFORM_WAL : ZFORM_LOG, out);
+}
+
+XLogRecPtr
+zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, const ZUndoWrite *write,
+				 const char *undo, Size undo_len)
+{
+	/* static: the data must live until XLogInsert, and palloc is forbidden here */
+	static char head[32];
+	static char tail[32];
+	bool		logged = buffers->logged;
+	uint8		flags = flags_of(change, write, logged);
+	char	   *end;
+
+	XLogBeginInsert();
+	end = put_head(head, change, write, flags);
+	XLogRegisterData(head, end - head);
+	if (change->has_undo)
+	{
+		XLogRegisterData((char *) undo, undo_len);
+		XLogRegisterBuffer(ZREC_BLK_UNDO, write->buffer, zundo_register_flags(write));
+	}
+	if (logged)
+	{
+		end = put_tail(tail, change, flags);
+		if (end > tail)
+			XLogRegisterData(tail, end - tail);
+		XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->table,
+						   change->init_page ? REGBUF_WILL_INIT | REGBUF_STANDARD : REGBUF_STANDARD);
+		register_rows(&change->row);
+		if (BufferIsValid(buffers->slots))
+			XLogRegisterBuffer(ZREC_BLK_SLOTS, buffers->slots, REGBUF_STANDARD);
+	}
+	return XLogInsert(ZHEAP_RMGR_ID, opcode_of(change));
+}
+
+/* ---- decode ---- */
+
+typedef struct Decoded
+{
+	uint8		flags;
+	ZChange		change;
+	uint16		undo_offset;
+	uint16		undo_generation;
+	ZUndoPtr	undo_ptr;
+	uint64		conflict_distance;
+	OffsetNumber first;			/* INSERT */
+	ZNewRow    *rows;
+} Decoded;
+
+static const char *
+take_head(const char *in, const char *end, Decoded *d)
+{
+	d->flags = (uint8) *in++;
+	if (d->flags & C_INIT_PAGE)
+	{
+		d->change.init_page = true;
+		d->change.init_slots = (uint8) *in++;
+	}
+	if (d->flags & C_UNDO)
+	{
+		d->change.has_undo = true;
+		memcpy(&d->undo_offset, in, sizeof(uint16));
+		memcpy(&d->undo_generation, in + 2, sizeof(uint16));
+		in += 4;
+	}
+	if (d->flags & C_GROW)
+		d->change.slot.grow = (uint8) *in++;
+	if (d->flags & C_CONFLICT)
+		in = zvarint_get(in, end, &d->conflict_distance);
+	return in;
+}
+
+/*
+ * Read the main data.  The block number of the undo page is part of the record,
+ * so this needs no page.
+ */
+static void
+decode_main(XLogReaderState *record, Decoded *d)
+{
+	const char *in = XLogRecGetData(record);
+	const char *end = in + XLogRecGetDataLen(record);
+	ZChange    *change = &d->change;
+	ZUndoRecord *undo = &change->undo;
+	uint64		value;
+
+	memset(d, 0, sizeof(*d));
+	in = take_head(in, end, d);
+	change->row.op = (XLogRecGetInfo(record) >> 4) + ZOP_INSERT;
+	if (d->flags & C_UNDO)
+	{
+		BlockNumber undo_block;
+		Size		used;
+
+		XLogRecGetBlockTag(record, ZREC_BLK_UNDO, NULL, NULL, &undo_block);
+		d->undo_ptr = zundo_ptr_make(undo_block, d->undo_generation, d->undo_offset);
+		used = zrec_undo_decode(in, end - in, d->undo_ptr,
+								(d->flags & C_UNDO_ONLY) ? ZFORM_LOG : ZFORM_WAL, undo);
+		if (used == 0)
+			elog(PANIC, "damaged zheap WAL record at %X/%X",
+				 LSN_FORMAT_ARGS(record->ReadRecPtr));
+		in += used;
+		change->slot.slotno = undo->slotno;
+		change->slot.takeover = undo->takeover;
+		change->slot.prev = undo->slot_prev;
+		d->first = undo->offnum;
+	}
+	if (d->flags & C_UNDO_ONLY)
+		return;
+	if (!(d->flags & C_UNDO))
+	{
+		change->slot.slotno = (uint8) *in++;
+		in = zvarint_get(in, end, &value);
+		d->first = value;
+	}
+	change->row.nrows = 1;
+	if (change->row.op == ZOP_INSERT)
+	{
+		if (d->flags & C_MANY)
+		{
+			in = zvarint_get(in, end, &value);
+			change->row.nrows = value;
+		}
+		return;
+	}
+	change->row.offnum = undo->offnum;
+	change->row.prefix = undo->prefix;
+	change->row.suffix = undo->suffix;
+	header_expected(change, &change->row.hdr);
+	if (d->flags & C_HEADER)
+	{
+		change->row.hdr.flags = (uint8) *in++;
+		change->row.hdr.flags2 = (uint8) *in++;
+		in = zvarint_get(in, end, &value);
+		change->row.hdr.natts = value;
+	}
+}
+
+/* The rows or bytes that came with block 0. */
+static void
+decode_rows(XLogReaderState *record, Decoded *d)
+{
+	ZRowPlan   *row = &d->change.row;
+	Size		len;
+	char	   *data = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);
+	int			i;
+
+	if (row->op == ZOP_UPDATE)
+	{
+		row->mid = data ? data : "";
+		row->midlen = data ? len : 0;
+	}
+	if (row->op != ZOP_INSERT)
+		return;
+	d->rows = palloc(sizeof(ZNewRow) * row->nrows);
+	for (i = 0; i < row->nrows; i++)
+	{
+		uint16		rowlen = len;
+
+		if (d->flags & C_MANY)
+		{
+			memcpy(&rowlen, data, sizeof(rowlen));
+			data += sizeof(rowlen);
+		}
+		d->rows[i].offnum = d->first + i;
+		d->rows[i].len = rowlen;
+		d->rows[i].bytes = data;
+		data += rowlen;
+	}
+	row->rows = d->rows;
+}
+
+/* ---- redo ---- */
+
+/* A slot's owner froze here: snapshots that take it for running must go. */
+static void
+redo_conflict(XLogReaderState *record, Decoded *d)
+{
+	FullTransactionId fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
+	ZRelLocator locator;
+
+	if (!(d->flags & C_CONFLICT) || !InHotStandby)
+		return;
+	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &locator, NULL, NULL);
+	ResolveRecoveryConflictWithSnapshot(zfxid_xid(fxid) - (TransactionId) d->conflict_distance,
+										locator);
+}
+
+static void
+redo_undo(XLogReaderState *record, Decoded *d)
+{
+	ZUndoRecord *undo = &d->change.undo;
+	static char bytes[BLCKSZ];
+	Size		len;
+
+	if (!(d->flags & C_UNDO_ONLY))
+	{
+		undo->fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
+		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &undo->locator, NULL, &undo->block);
+		d->change.slot.next.fxid = undo->fxid;
+		d->change.slot.next.undo = d->undo_ptr;
+	}
+	len = zrec_undo_encode(undo, d->undo_ptr, ZFORM_LOG, bytes);
+	zundo_redo_write(record, ZREC_BLK_UNDO, d->undo_offset, d->undo_generation,
+					 (d->flags & C_UNDO_INIT) != 0, bytes, len);
+}
+
+static void
+redo_table(XLogReaderState *record, Decoded *d)
+{
+	Buffer		buffer;
+	Buffer		slotbuf = InvalidBuffer;
+	XLogRedoAction action;
+	XLogRedoAction slot_action = BLK_DONE;
+	PGAlignedBlock scratch;
+	Page		slotpage = (Page) scratch.data;
+
+	if (d->change.init_page)
+	{
+		buffer = XLogInitBufferForRedo(record, ZREC_BLK_TABLE);
+		action = BLK_NEEDS_REDO;
+	}
+	else
+		action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
+	if (XLogRecHasBlockRef(record, ZREC_BLK_SLOTS))
+	{
+		slot_action = XLogReadBufferForRedo(record, ZREC_BLK_SLOTS, &slotbuf);
+		if (slot_action == BLK_NEEDS_REDO)
+			slotpage = BufferGetPage(slotbuf);
+		else
+			zpage_slots_init_apply(slotpage, 0);	/* a change to throw away */
+	}
+	if (slot_action == BLK_NEEDS_REDO)
+	{
+		*zpage_slot(NULL, slotpage, d->change.slot.slotno) = d->change.slot.next;
+		PageSetLSN(slotpage, record->EndRecPtr);
+		MarkBufferDirty(slotbuf);
+	}
+	if (action == BLK_NEEDS_REDO)
+	{
+		Page		page = BufferGetPage(buffer);
+
+		decode_rows(record, d);
+		if (slotpage == (Page) scratch.data && d->change.slot.slotno >= ZPAGE_FIRST_OVERFLOW)
+			*zpage_slot(page, slotpage, d->change.slot.slotno) = d->change.slot.next;
+		zchange_apply(page, slotpage, &d->change);
+		PageSetLSN(page, record->EndRecPtr);
+		MarkBufferDirty(buffer);
+		if (d->rows)
+			pfree(d->rows);
+	}
+	if (BufferIsValid(slotbuf))
+		UnlockReleaseBuffer(slotbuf);
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+}
+
+void
+zrec_change_redo(XLogReaderState *record)
+{
+	Decoded		d;
+
+	decode_main(record, &d);
+	redo_conflict(record, &d);
+	if (d.flags & C_UNDO)
+		redo_undo(record, &d);
+	if (!(d.flags & C_UNDO_ONLY))
+		redo_table(record, &d);
+}
+
+void
+zrec_change_desc(StringInfo buf, XLogReaderState *record)
+{
+	Decoded		d;
+
+	decode_main(record, &d);
+	appendStringInfo(buf, "off: %u, slot: %u, flags: 0x%02x", d.first,
+					 d.change.slot.slotno, d.flags);
+	if (d.flags & C_UNDO)
+		appendStringInfo(buf, ", undo: %u/%u, takeover: %u, cid: %u",
+						 zundo_ptr_block(d.undo_ptr), d.undo_offset,
+						 d.change.slot.takeover, d.change.undo.cid);
+	if (d.change.row.op == ZOP_INSERT)
+		appendStringInfo(buf, ", rows: %d", d.change.row.nrows);
+}

@@ -1,0 +1,193 @@
+/*
+ * rec_restore.c
+ *		WAL record: the rows of an aborted transaction on one page are put back.
+ *
+ * Block 0: table page.  Block 2: slot page, when the slot lies there.
+ *
+ * Main data: slotno 1 byte; fxid varint (0: slot becomes free) and, if valid,
+ * undo 8 bytes; conflict xid varint (0: none); number of rows, varint.
+ * Data of block 0, per row: offnum varint, kind 1 byte; unless KILL flags, flags2,
+ * slotno and natts varint; with BODY prefix, suffix, midlen varints and bytes.
+ *
+ * A transaction that rewrote most of the page is logged as a page image instead:
+ * no data of block 0 then.
+ */
+#include "postgres.h"
+
+#include "access/xloginsert.h"
+#include "access/xlogutils.h"
+#include "storage/bufmgr.h"
+#include "storage/standby.h"
+
+#include "zheap/record/record.h"
+
+/* more than this is logged as an image */
+#define RESTORE_MAX_BYTES	(BLCKSZ / 2)
+#define RESTORE_ROW_BOUND	(3 + 1 + 3 + 3 + 9)
+
+static char *
+put_row(char *out, const ZRowRestore *row)
+{
+	out = zvarint_put(out, row->offnum);
+	*out++ = (char) row->kind;
+	if (row->kind == ZRESTORE_KILL)
+		return out;
+	*out++ = (char) row->hdr.flags;
+	*out++ = (char) row->hdr.flags2;
+	*out++ = (char) row->hdr.slotno;
+	out = zvarint_put(out, row->hdr.natts);
+	if (row->kind == ZRESTORE_BODY)
+	{
+		out = zvarint_put(out, row->prefix);
+		out = zvarint_put(out, row->suffix);
+		out = zvarint_put(out, row->midlen);
+		memcpy(out, row->mid, row->midlen);
+		out += row->midlen;
+	}
+	return out;
+}
+
+XLogRecPtr
+zrec_restore_emit(const ZRestorePlan *plan, Buffer buffer, Buffer slotbuf)
+{
+	static char head[32];
+	static char rows[RESTORE_MAX_BYTES];
+	char	   *end = head;
+	char	   *at = rows;
+	bool		image = false;
+	int			i;
+
+	for (i = 0; i < plan->nrows && !image; i++)
+	{
+		if (at + RESTORE_ROW_BOUND + plan->rows[i].midlen > rows + RESTORE_MAX_BYTES)
+			image = true;
+		else
+			at = put_row(at, &plan->rows[i]);
+	}
+	*end++ = (char) plan->slotno;
+	end = zvarint_put(end, U64FromFullTransactionId(plan->next.fxid));
+	if (FullTransactionIdIsValid(plan->next.fxid))
+	{
+		memcpy(end, &plan->next.undo, sizeof(ZUndoPtr));
+		end += sizeof(ZUndoPtr);
+	}
+	end = zvarint_put(end, zfxid_xid(plan->conflict));
+	end = zvarint_put(end, plan->nrows);
+
+	XLogBeginInsert();
+	XLogRegisterData(head, end - head);
+	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer,
+					   image ? REGBUF_STANDARD | REGBUF_FORCE_IMAGE : REGBUF_STANDARD);
+	if (!image && at > rows)
+		XLogRegisterBufData(ZREC_BLK_TABLE, rows, at - rows);
+	if (BufferIsValid(slotbuf))
+		XLogRegisterBuffer(ZREC_BLK_SLOTS, slotbuf, REGBUF_STANDARD);
+	return XLogInsert(ZHEAP_RMGR_ID, ZREC_RESTORE);
+}
+
+static void
+decode_main(XLogReaderState *record, ZRestorePlan *plan)
+{
+	const char *in = XLogRecGetData(record);
+	const char *end = in + XLogRecGetDataLen(record);
+	uint64		value;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->slotno = (uint8) *in++;
+	in = zvarint_get(in, end, &value);
+	plan->next.fxid = FullTransactionIdFromU64(value);
+	if (value != 0)
+	{
+		memcpy(&plan->next.undo, in, sizeof(ZUndoPtr));
+		in += sizeof(ZUndoPtr);
+	}
+	in = zvarint_get(in, end, &value);
+	plan->conflict = FullTransactionIdFromEpochAndXid(0, value);
+	in = zvarint_get(in, end, &value);
+	plan->nrows = value;
+}
+
+static const char *
+take_row(const char *in, const char *end, ZRowRestore *row)
+{
+	uint64		value;
+
+	memset(row, 0, sizeof(*row));
+	in = zvarint_get(in, end, &value);
+	row->offnum = value;
+	row->kind = (uint8) *in++;
+	if (row->kind == ZRESTORE_KILL)
+		return in;
+	row->hdr.flags = (uint8) *in++;
+	row->hdr.flags2 = (uint8) *in++;
+	row->hdr.slotno = (uint8) *in++;
+	in = zvarint_get(in, end, &value);
+	row->hdr.natts = value;
+	if (row->kind == ZRESTORE_BODY)
+	{
+		in = zvarint_get(in, end, &value);
+		row->prefix = value;
+		in = zvarint_get(in, end, &value);
+		row->suffix = value;
+		in = zvarint_get(in, end, &value);
+		row->midlen = value;
+		row->mid = in;
+		in += row->midlen;
+	}
+	return in;
+}
+
+void
+zrec_restore_redo(XLogReaderState *record)
+{
+	ZRestorePlan plan;
+	Buffer		buffer;
+	Buffer		slotbuf = InvalidBuffer;
+	PGAlignedBlock scratch;
+	Page		slotpage = (Page) scratch.data;
+
+	decode_main(record, &plan);
+	if (InHotStandby && FullTransactionIdIsValid(plan.conflict))
+	{
+		ZRelLocator locator;
+
+		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &locator, NULL, NULL);
+		ResolveRecoveryConflictWithSnapshot(zfxid_xid(plan.conflict), locator);
+	}
+	if (XLogRecHasBlockRef(record, ZREC_BLK_SLOTS) &&
+		XLogReadBufferForRedo(record, ZREC_BLK_SLOTS, &slotbuf) == BLK_NEEDS_REDO)
+	{
+		slotpage = BufferGetPage(slotbuf);
+		*zpage_slot(NULL, slotpage, plan.slotno) = plan.next;
+		PageSetLSN(slotpage, record->EndRecPtr);
+		MarkBufferDirty(slotbuf);
+	}
+	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
+	{
+		Size		len;
+		const char *in = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);
+		const char *end = in + len;
+		int			i;
+
+		plan.rows = palloc(sizeof(ZRowRestore) * Max(plan.nrows, 1));
+		for (i = 0; i < plan.nrows; i++)
+			in = take_row(in, end, &plan.rows[i]);
+		zpage_restore_apply(BufferGetPage(buffer), slotpage, &plan);
+		pfree(plan.rows);
+		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
+		MarkBufferDirty(buffer);
+	}
+	if (BufferIsValid(slotbuf))
+		UnlockReleaseBuffer(slotbuf);
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+}
+
+void
+zrec_restore_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZRestorePlan plan;
+
+	decode_main(record, &plan);
+	appendStringInfo(buf, "slot: %u, rows: %d", plan.slotno, plan.nrows);
+}

@@ -1,0 +1,76 @@
+/*
+ * rec_small.c
+ *		Two WAL records that change a few bytes each.
+ *
+ * OVERFLOW  block 0: table page, block 2: its new slot page.  No data.
+ * CONFIRM   block 0: table page.  Main data: offset, 2 bytes.
+ */
+#include "postgres.h"
+
+#include "access/xloginsert.h"
+#include "access/xlogutils.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/record/record.h"
+
+XLogRecPtr
+zrec_overflow_emit(Buffer buffer, Buffer slotbuf)
+{
+	XLogBeginInsert();
+	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
+	XLogRegisterBuffer(ZREC_BLK_SLOTS, slotbuf, REGBUF_WILL_INIT | REGBUF_STANDARD);
+	return XLogInsert(ZHEAP_RMGR_ID, ZREC_OVERFLOW);
+}
+
+void
+zrec_overflow_redo(XLogReaderState *record)
+{
+	BlockNumber table_block;
+	BlockNumber slot_block;
+	Buffer		buffer;
+	Buffer		slotbuf;
+
+	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, NULL, NULL, &table_block);
+	XLogRecGetBlockTag(record, ZREC_BLK_SLOTS, NULL, NULL, &slot_block);
+
+	slotbuf = XLogInitBufferForRedo(record, ZREC_BLK_SLOTS);
+	zpage_slots_init_apply(BufferGetPage(slotbuf), table_block);
+	PageSetLSN(BufferGetPage(slotbuf), record->EndRecPtr);
+	MarkBufferDirty(slotbuf);
+
+	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
+	{
+		zpage_overflow_apply(BufferGetPage(buffer), slot_block);
+		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
+		MarkBufferDirty(buffer);
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	UnlockReleaseBuffer(slotbuf);
+}
+
+XLogRecPtr
+zrec_confirm_emit(Buffer buffer, OffsetNumber offnum)
+{
+	XLogBeginInsert();
+	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
+	XLogRegisterData((char *) &offnum, sizeof(offnum));
+	return XLogInsert(ZHEAP_RMGR_ID, ZREC_CONFIRM);
+}
+
+void
+zrec_confirm_redo(XLogReaderState *record)
+{
+	Buffer		buffer;
+	OffsetNumber offnum;
+
+	memcpy(&offnum, XLogRecGetData(record), sizeof(offnum));
+	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
+	{
+		zpage_confirm_apply(BufferGetPage(buffer), offnum);
+		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
+		MarkBufferDirty(buffer);
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+}

@@ -1,0 +1,328 @@
+/*
+ * rec_undo.c
+ *		The undo record's bytes.
+ *
+ *   0   type (3 bits), takeover (2), has_xact (1), has_page (1), open_run (1)
+ *   1   U_* flags
+ *   2   slotno
+ *   ..  offnum, cid: varints
+ *   ..  INSERT without open_run: count; with U_TOKEN: token
+ *   ..  takeover OWN: page_prev, 2 bytes if on the same undo page, else 8
+ *   ..  takeover PUSHED: slot_prev: fxid varint, undo 8 bytes
+ *   ..  LOCK: mode, 1 byte
+ *   ..  UPDATE, DELETE: old flags, slotno; with U_FLAGS2 flags2; with U_NATTS natts
+ *       varint;
+ *       with U_ROW_PREV fxid varint, undo 8 bytes
+ *   ..  UPDATE: prefix, suffix, midlen varints, bytes
+ *   ..  DELETE with U_NEW_TID: block, offset varints
+ *   ..  log form only: has_xact: fxid varint;
+ *       has_page: tablespace, relfilenode, block varints
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "zheap/record/record.h"
+
+#define U_PREV_OWN		0x01
+#define U_PREV_CHAIN	0x02
+#define U_ROW_PREV		0x04
+#define U_NEAR			0x08
+#define U_NATTS			0x10
+#define U_TOKEN			0x20
+#define U_NEW_TID		0x40
+#define U_FLAGS2		0x80
+
+Size
+zrec_undo_bound(const ZUndoRecord *rec)
+{
+	return 3 + 4 * 5			/* offnum, cid, count, token */
+		+ 8						/* page_prev */
+		+ (ZVARINT_MAX + 8)		/* slot_prev */
+		+ 3 + 3 + (ZVARINT_MAX + 8) /* version before */
+		+ 3 * 3 + rec->midlen	/* delta */
+		+ 5 + 3					/* new tid */
+		+ ZVARINT_MAX + 3 * 5;	/* context */
+}
+
+static char *
+put_raw(char *out, const void *bytes, Size len)
+{
+	memcpy(out, bytes, len);
+	return out + len;
+}
+
+static char *
+put_slot(char *out, const ZPageSlot *slot)
+{
+	out = zvarint_put(out, U64FromFullTransactionId(slot->fxid));
+	return put_raw(out, &slot->undo, sizeof(ZUndoPtr));
+}
+
+static bool
+page_prev_is_near(const ZUndoRecord *rec, ZUndoPtr self)
+{
+	return zundo_ptr_block(rec->page_prev) == zundo_ptr_block(self) &&
+		zundo_ptr_generation(rec->page_prev) == zundo_ptr_generation(self);
+}
+
+static uint8
+flags_of(const ZUndoRecord *rec, ZUndoPtr self)
+{
+	uint8		flags = 0;
+
+	if (rec->takeover == ZTAKE_OWN && page_prev_is_near(rec, self))
+		flags |= U_NEAR;
+	if (rec->token != 0)
+		flags |= U_TOKEN;
+	if (rec->type == ZOP_INSERT || rec->type == ZOP_LOCK)
+		return flags;
+	if (rec->prev_own)
+		flags |= U_PREV_OWN;
+	else if (FullTransactionIdIsValid(rec->row_prev.fxid))
+		flags |= U_ROW_PREV;
+	if (rec->prev_chain)
+		flags |= U_PREV_CHAIN;
+	if (rec->old_hdr.natts != ZROW_NATTS_KEEP)
+		flags |= U_NATTS;
+	if (rec->has_new_tid)
+		flags |= U_NEW_TID;
+	if (rec->old_hdr.flags2 != 0)
+		flags |= U_FLAGS2;
+	return flags;
+}
+
+static char *
+put_version_before(char *out, const ZUndoRecord *rec, uint8 flags)
+{
+	*out++ = (char) rec->old_hdr.flags;
+	*out++ = (char) rec->old_hdr.slotno;
+	if (flags & U_FLAGS2)
+		*out++ = (char) rec->old_hdr.flags2;
+	if (flags & U_NATTS)
+		out = zvarint_put(out, rec->old_hdr.natts);
+	if (flags & U_ROW_PREV)
+		out = put_slot(out, &rec->row_prev);
+	if (rec->type == ZOP_UPDATE)
+	{
+		out = zvarint_put(out, rec->prefix);
+		out = zvarint_put(out, rec->suffix);
+		out = zvarint_put(out, rec->midlen);
+		out = put_raw(out, rec->mid, rec->midlen);
+	}
+	if (flags & U_NEW_TID)
+	{
+		out = zvarint_put(out, ItemPointerGetBlockNumberNoCheck(&rec->new_tid));
+		out = zvarint_put(out, ItemPointerGetOffsetNumberNoCheck(&rec->new_tid));
+	}
+	return out;
+}
+
+Size
+zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *out)
+{
+	char	   *start = out;
+	uint8		flags = flags_of(rec, self);
+
+	*out++ = (char) (rec->type | rec->takeover << 3 | rec->has_xact << 5 |
+					 rec->has_page << 6 | rec->open_run << 7);
+	*out++ = (char) flags;
+	*out++ = (char) rec->slotno;
+	out = zvarint_put(out, rec->offnum);
+	out = zvarint_put(out, rec->cid);
+	if (rec->type == ZOP_INSERT && !rec->open_run)
+		out = zvarint_put(out, rec->count);
+	if (flags & U_TOKEN)
+		out = zvarint_put(out, rec->token);
+
+	if (rec->takeover == ZTAKE_OWN)
+	{
+		uint16		near = zundo_ptr_offset(rec->page_prev);
+
+		if (flags & U_NEAR)
+			out = put_raw(out, &near, sizeof(near));
+		else
+			out = put_raw(out, &rec->page_prev, sizeof(ZUndoPtr));
+	}
+	else if (rec->takeover == ZTAKE_PUSHED)
+		out = put_slot(out, &rec->slot_prev);
+
+	if (rec->type == ZOP_LOCK)
+		*out++ = (char) rec->lockmode;
+	else if (rec->type != ZOP_INSERT)
+		out = put_version_before(out, rec, flags);
+
+	if (form == ZFORM_LOG && rec->has_xact)
+		out = zvarint_put(out, U64FromFullTransactionId(rec->fxid));
+	if (form == ZFORM_LOG && rec->has_page)
+	{
+		out = zvarint_put(out, zloc_spc(rec->locator));
+		out = zvarint_put(out, zloc_rel(rec->locator));
+		out = zvarint_put(out, rec->block);
+	}
+	Assert((Size) (out - start) <= zrec_undo_bound(rec));
+	return out - start;
+}
+
+/* ---- decoding: a cursor that remembers whether it ran out ---- */
+
+typedef struct Cursor
+{
+	const char *at;
+	const char *end;
+	bool		bad;
+} Cursor;
+
+static uint64
+take_varint(Cursor *cur, uint64 max)
+{
+	uint64		value = 0;
+	const char *next = NULL;
+
+	if (!cur->bad)
+		next = zvarint_get(cur->at, cur->end, &value);
+	if (next == NULL || value > max)
+	{
+		cur->bad = true;
+		return 0;
+	}
+	cur->at = next;
+	return value;
+}
+
+static const char *
+take_bytes(Cursor *cur, Size len)
+{
+	const char *bytes = cur->at;
+
+	if (cur->bad || (Size) (cur->end - cur->at) < len)
+	{
+		cur->bad = true;
+		return NULL;
+	}
+	cur->at += len;
+	return bytes;
+}
+
+static void
+take_raw(Cursor *cur, void *out, Size len)
+{
+	const char *bytes = take_bytes(cur, len);
+
+	if (bytes)
+		memcpy(out, bytes, len);
+	else
+		memset(out, 0, len);
+}
+
+static void
+take_slot(Cursor *cur, ZPageSlot *slot)
+{
+	slot->fxid = FullTransactionIdFromU64(take_varint(cur, PG_UINT64_MAX));
+	take_raw(cur, &slot->undo, sizeof(ZUndoPtr));
+}
+
+static void
+take_version_before(Cursor *cur, ZUndoRecord *rec, uint8 flags)
+{
+	uint8		hdr[2];
+
+	take_raw(cur, hdr, sizeof(hdr));
+	rec->old_hdr.flags = hdr[0];
+	rec->old_hdr.slotno = hdr[1];
+	if (flags & U_FLAGS2)
+		take_raw(cur, &rec->old_hdr.flags2, 1);
+	rec->old_hdr.natts = (flags & U_NATTS) ?
+		take_varint(cur, ZROW_MAX_NATTS) : ZROW_NATTS_KEEP;
+	rec->prev_own = (flags & U_PREV_OWN) != 0;
+	rec->prev_chain = (flags & U_PREV_CHAIN) != 0;
+	if (flags & U_ROW_PREV)
+		take_slot(cur, &rec->row_prev);
+	if (rec->type == ZOP_UPDATE)
+	{
+		rec->prefix = take_varint(cur, BLCKSZ);
+		rec->suffix = take_varint(cur, BLCKSZ);
+		rec->midlen = take_varint(cur, BLCKSZ);
+		rec->mid = take_bytes(cur, rec->midlen);
+	}
+	if (flags & U_NEW_TID)
+	{
+		BlockNumber block = take_varint(cur, MaxBlockNumber);
+		OffsetNumber offnum = take_varint(cur, ZPAGE_MAX_OFFSET);
+
+		rec->has_new_tid = true;
+		ItemPointerSet(&rec->new_tid, block, offnum);
+	}
+}
+
+Size
+zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
+				 ZUndoRecord *rec)
+{
+	Cursor		cur = {bytes, bytes + len, false};
+	uint8		head[3];
+	uint8		flags;
+
+	memset(rec, 0, sizeof(*rec));
+	take_raw(&cur, head, sizeof(head));
+	rec->type = head[0] & 0x07;
+	rec->takeover = (head[0] >> 3) & 0x03;
+	rec->has_xact = (head[0] >> 5) & 1;
+	rec->has_page = (head[0] >> 6) & 1;
+	rec->open_run = (head[0] >> 7) & 1;
+	flags = head[1];
+	rec->slotno = head[2];
+	if (rec->type < ZOP_INSERT || rec->type > ZOP_LOCK || rec->slotno == 0)
+		return 0;
+	rec->offnum = take_varint(&cur, ZPAGE_MAX_OFFSET);
+	rec->cid = take_varint(&cur, PG_UINT32_MAX);
+	if (rec->type == ZOP_INSERT && !rec->open_run)
+		rec->count = take_varint(&cur, ZPAGE_MAX_OFFSET);
+	if (flags & U_TOKEN)
+		rec->token = take_varint(&cur, PG_UINT32_MAX);
+
+	if (rec->takeover == ZTAKE_OWN)
+	{
+		if (flags & U_NEAR)
+		{
+			uint16		near;
+
+			take_raw(&cur, &near, sizeof(near));
+			rec->page_prev = zundo_ptr_make(zundo_ptr_block(self),
+											zundo_ptr_generation(self), near);
+		}
+		else
+			take_raw(&cur, &rec->page_prev, sizeof(ZUndoPtr));
+	}
+	else if (rec->takeover == ZTAKE_PUSHED)
+		take_slot(&cur, &rec->slot_prev);
+
+	if (rec->type == ZOP_LOCK)
+		take_raw(&cur, &rec->lockmode, 1);
+	else if (rec->type != ZOP_INSERT)
+		take_version_before(&cur, rec, flags);
+
+	if (form == ZFORM_LOG && rec->has_xact)
+		rec->fxid = FullTransactionIdFromU64(take_varint(&cur, PG_UINT64_MAX));
+	if (form == ZFORM_LOG && rec->has_page)
+	{
+		zloc_spc(rec->locator) = take_varint(&cur, PG_UINT32_MAX);
+		zloc_db(rec->locator) = MyDatabaseId;
+		zloc_rel(rec->locator) = take_varint(&cur, PG_UINT32_MAX);
+		rec->block = take_varint(&cur, MaxBlockNumber);
+	}
+	if (cur.bad || rec->offnum == InvalidOffsetNumber)
+		return 0;
+	return cur.at - bytes;
+}
+
+bool
+zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum)
+{
+	if (rec->type == ZOP_LOCK)
+		return false;
+	if (rec->type != ZOP_INSERT)
+		return rec->offnum == offnum;
+	return offnum >= rec->offnum &&
+		(rec->open_run || offnum < rec->offnum + rec->count);
+}

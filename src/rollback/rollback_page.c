@@ -1,0 +1,332 @@
+/*
+ * rollback_page.c
+ *		Putting back the rows of aborted transactions on one page.
+ *
+ * One slot's owner at a time, until no owner of a slot is aborted: each row whose
+ * newest version that owner made becomes the version before, found by the same
+ * walk that readers use.  Then the slot returns to the owner that it had before,
+ * and that owner's records are all that the slot leads to.  If the version before
+ * is another aborted transaction's, its slot's turn comes later.
+ *
+ * A row never goes past a version whose maker a slot still leads to: a row that is
+ * marked ZROW_REUSED belongs to the newest owner down its slot's chain that has a
+ * record about it, and must not find one that it has left behind.
+ *
+ * The row must name its old modifier.  That one's slot may have changed hands
+ * meanwhile (this row did not count among its rows then): visible to all => slot
+ * 0; pushed => the row is marked ZROW_REUSED.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+
+#include "zheap/rollback/rollback.h"
+
+static bool
+undo_record(ZPageView *view, ZUndoPtr ptr, ZUndoRecord *rec)
+{
+	Size		len;
+	const char *bytes = zundo_read(&view->reader, ptr, &len);
+
+	return bytes != NULL && zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, rec) != 0;
+}
+
+/* The owner before the one of slot "slotno": from the first record of its chain. */
+static ZPageSlot
+slot_before(ZPageView *view, int slotno)
+{
+	ZPageSlot	none = {InvalidFullTransactionId, ZUNDO_INVALID};
+	ZUndoPtr	ptr = zpage_slot(view->page, view->slotpage, slotno)->undo;
+
+	for (;;)
+	{
+		ZUndoRecord rec;
+
+		if (!undo_record(view, ptr, &rec))
+			zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
+						  "undo of the aborted transaction in slot %d cannot be read", slotno);
+		if (rec.takeover == ZTAKE_PUSHED)
+			return rec.slot_prev;
+		if (rec.takeover != ZTAKE_OWN)
+			return none;
+		ptr = rec.page_prev;
+	}
+}
+
+typedef enum Reach
+{
+	REACH_NOT,
+	REACH_OWNER,				/* in the records of the slot's present owner */
+	REACH_CHAIN					/* in those of an owner before */
+} Reach;
+
+/* Does a slot lead to the record at "at"? */
+static Reach
+slot_reaches(ZPageView *view, const ZPageSlot *slot, ZUndoPtr at)
+{
+	ZUndoPtr	ptr = slot->undo;
+	Reach		reach = REACH_OWNER;
+	ZUndoRecord rec;
+
+	if (!FullTransactionIdIsValid(slot->fxid))
+		return REACH_NOT;
+	while (ptr != at)
+	{
+		if (!undo_record(view, ptr, &rec))
+			return REACH_NOT;
+		if (rec.takeover == ZTAKE_OWN)
+		{
+			ptr = rec.page_prev;
+			continue;
+		}
+		if (rec.takeover != ZTAKE_PUSHED)
+			return REACH_NOT;
+		ptr = rec.slot_prev.undo;
+		reach = REACH_CHAIN;
+	}
+	return reach;
+}
+
+/* Will the slot that the version names, once the plan has been carried out? */
+static Reach
+reach_of(ZPageView *view, const ZRestorePlan *plan, const ZImage *image)
+{
+	if (image->hdr.slotno == plan->slotno)
+		return slot_reaches(view, &plan->next, image->undo);
+	return slot_reaches(view, zpage_slot(view->page, view->slotpage, image->hdr.slotno),
+						image->undo);
+}
+
+/* Of a version whose maker has not aborted, or none that is known any more. */
+static bool
+visible_to_all(ZPageView *view, const ZImage *image)
+{
+	return !FullTransactionIdIsValid(image->fxid) ||
+		(zmvcc_fate(image->fxid) != ZFATE_ABORTED &&
+		 zmvcc_visible_to_all(view->rel, image->fxid));
+}
+
+/*
+ * The version before those that the slot's owner made.  False: there is none.
+ */
+static bool
+version_before(ZPageView *view, const ZRestorePlan *plan, ZImage *image)
+{
+	ZPageSlot  *slot = zpage_slot(view->page, view->slotpage, plan->slotno);
+
+	for (;;)
+	{
+		if (!zmvcc_previous(view, image))
+			return false;
+		/* whose exactly? */
+		while (image->chain)
+			zmvcc_chain_step(view, image);
+		if (visible_to_all(view, image))
+			return true;
+		/* the owner's own once more */
+		if (image->hdr.slotno == plan->slotno &&
+			slot_reaches(view, slot, image->undo) == REACH_OWNER)
+			continue;
+		/* put back already, so that no slot leads to it any more */
+		if (zmvcc_fate(image->fxid) == ZFATE_ABORTED &&
+			reach_of(view, plan, image) == REACH_NOT)
+			continue;
+		return true;
+	}
+}
+
+/* Let the row's header name the modifier of the version it is put back to. */
+static void
+name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
+{
+	*hdr = image->hdr;
+	hdr->flags2 &= ~ZROW2_LOCK_MASK;
+	if (!visible_to_all(view, image))
+	{
+		switch (reach_of(view, plan, image))
+		{
+			case REACH_OWNER:
+				hdr->flags &= ~ZROW_REUSED;
+				break;
+			case REACH_CHAIN:
+				hdr->flags |= ZROW_REUSED;
+				break;
+			case REACH_NOT:
+				zheap_corrupt(view->rel, view->block, image->offnum,
+							  "transaction slot %d does not lead to transaction %u",
+							  hdr->slotno, zfxid_xid(image->fxid));
+		}
+		return;
+	}
+	/* standbys that see the modifier as running must know of the freezing */
+	if (FullTransactionIdIsValid(image->fxid) &&
+		!FullTransactionIdPrecedes(image->fxid, zundo_logged_horizon()) &&
+		FullTransactionIdPrecedes(plan->conflict, image->fxid))
+		plan->conflict = image->fxid;
+	hdr->slotno = 0;
+	hdr->flags &= ~(ZROW_INSERTED | ZROW_REUSED);
+	hdr->flags2 &= ~ZROW2_SPECULATIVE;
+}
+
+/* Body bytes that differ between the row on the page and what it was. */
+static void
+diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRestore *out)
+{
+	uint32		max = Min(nowlen, waslen) - ZROW_HDR_SIZE;
+	uint32		prefix = 0;
+	uint32		suffix = 0;
+	char	   *mid;
+
+	now += ZROW_HDR_SIZE;
+	was += ZROW_HDR_SIZE;
+	nowlen -= ZROW_HDR_SIZE;
+	waslen -= ZROW_HDR_SIZE;
+	while (prefix < max && now[prefix] == was[prefix])
+		prefix++;
+	while (suffix < max - prefix && now[nowlen - 1 - suffix] == was[waslen - 1 - suffix])
+		suffix++;
+	out->prefix = prefix;
+	out->suffix = suffix;
+	out->midlen = waslen - prefix - suffix;
+	mid = palloc(out->midlen + 1);
+	memcpy(mid, was + prefix, out->midlen);
+	out->mid = mid;
+}
+
+/* The row names the slot: is its newest version its present owner's? */
+static void
+plan_row(ZPageView *view, OffsetNumber offnum, ZRestorePlan *plan)
+{
+	ZRowRestore *restore = &plan->rows[plan->nrows];
+	ZImage		image;
+	const char *row;
+	uint32		len;
+
+	zmvcc_current(view, offnum, &image);
+	row = image.row;
+	len = image.len;
+	if (image.chain && !zmvcc_chain_step(view, &image))
+		return;					/* an earlier owner's */
+
+	plan->nrows++;
+	memset(restore, 0, sizeof(*restore));
+	restore->offnum = offnum;
+	if (!version_before(view, plan, &image))
+	{
+		restore->kind = ZRESTORE_KILL;
+		return;
+	}
+	name_modifier(view, plan, &image, &restore->hdr);
+	if (image.row == row)
+		restore->kind = ZRESTORE_HEADER;
+	else
+	{
+		restore->kind = ZRESTORE_BODY;
+		diff_body(row, len, image.row, image.len, restore);
+	}
+}
+
+static void
+plan_slot(ZPageView *view, int slotno, ZRestorePlan *plan)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
+	OffsetNumber off;
+
+	plan->slotno = slotno;
+	plan->nrows = 0;
+	plan->conflict = InvalidFullTransactionId;
+	plan->next = slot_before(view, slotno);
+	if (FullTransactionIdIsValid(plan->next.fxid) &&
+		zmvcc_fate(plan->next.fxid) == ZFATE_FROZEN)
+	{
+		plan->next.fxid = InvalidFullTransactionId;
+		plan->next.undo = ZUNDO_INVALID;
+	}
+
+	for (off = FirstOffsetNumber; off <= max; off++)
+	{
+		const char *row;
+
+		if (!ItemIdIsNormal(PageGetItemId(view->page, off)))
+			continue;
+		row = (const char *) view->page + ItemIdGetOffset(PageGetItemId(view->page, off));
+		if (zrow_slotno(row) == slotno)
+			plan_row(view, off, plan);
+	}
+}
+
+static void
+execute(ZPageView *view, Buffer buffer, Buffer slotbuf, const ZRestorePlan *plan)
+{
+	bool		on_slotpage = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
+
+	START_CRIT_SECTION();
+	zpage_restore_apply(view->page, view->slotpage, plan);
+	MarkBufferDirty(buffer);
+	if (on_slotpage)
+		MarkBufferDirty(slotbuf);
+	if (RelationNeedsWAL(view->rel))
+	{
+		XLogRecPtr	lsn = zrec_restore_emit(plan, buffer, on_slotpage ? slotbuf : InvalidBuffer);
+
+		PageSetLSN(view->page, lsn);
+		if (on_slotpage)
+			PageSetLSN(view->slotpage, lsn);
+	}
+	END_CRIT_SECTION();
+	zview_refresh(view);
+}
+
+static int
+find_aborted(ZPageView *view)
+{
+	int			nslots = zpage_nslots(view->page);
+	int			i;
+
+	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
+	{
+		ZPageSlot  *slot;
+
+		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
+			i = ZPAGE_FIRST_OVERFLOW;
+		if (i >= ZPAGE_FIRST_OVERFLOW && view->slotpage == NULL)
+			break;
+		slot = zpage_slot(view->page, view->slotpage, i);
+		if (FullTransactionIdIsValid(slot->fxid) && zmvcc_fate(slot->fxid) == ZFATE_ABORTED)
+			return i;
+	}
+	return 0;
+}
+
+bool
+zrollback_page(ZPageView *view, Buffer buffer, Buffer slotbuf)
+{
+	int			slotno = find_aborted(view);
+	MemoryContext context;
+	MemoryContext old;
+	ZRestorePlan plan;
+	OffsetNumber offnum;
+	const char *wrong;
+
+	if (slotno == 0)
+		return false;
+	wrong = zpage_check_quick(view->page, &offnum);
+	if (wrong)
+		zheap_corrupt(view->rel, view->block, offnum, "%s", wrong);
+	context = AllocSetContextCreate(CurrentMemoryContext, "zheap rollback",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	plan.rows = palloc(sizeof(ZRowRestore) * (ZPAGE_MAX_OFFSET + 1));
+	while (slotno != 0)
+	{
+		plan_slot(view, slotno, &plan);
+		execute(view, buffer, slotbuf, &plan);
+		/* the owner before, or of a slot that was passed, may be aborted too */
+		slotno = find_aborted(view);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return true;
+}

@@ -1,0 +1,103 @@
+/*
+ * scan_analyze.c
+ *		ANALYZE: sample rows of chosen blocks, count the live and the dead.
+ *
+ * The rules of what counts as live are heap's: act as though transactions in
+ * progress had not happened yet, except our own.  An update in place leaves one
+ * live row and nothing dead.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+
+#include "zheap/base/base.h"
+#include "zheap/scan/scan.h"
+
+bool
+zscan_analyze_next_block(TableScanDesc sscan, BlockNumber block,
+						 BufferAccessStrategy strategy)
+{
+	ZScan	   *scan = (ZScan *) sscan;
+
+	zundo_reader_unpin(&scan->view.reader);
+	scan->block = block;
+	scan->nrows = 0;
+	scan->index = 0;
+
+	/* all line pointers are looked at, dead ones counted */
+	if (zview_read(&scan->view, block, strategy))
+		scan->nrows = PageGetMaxOffsetNumber(scan->view.page);
+
+	return true;
+}
+
+/* Live (and so in the sample) or not; counts the row. */
+static bool
+count_row(ZRowState state, FullTransactionId fxid, double *liverows, double *deadrows)
+{
+	bool		live = false;
+	bool		ours;
+
+	ours = TransactionIdIsCurrentTransactionId(zfxid_xid(fxid));
+
+	switch (state)
+	{
+		case ZSTATE_NONE:
+			return false;
+		case ZSTATE_LIVE:
+			live = true;
+			break;
+		case ZSTATE_DEAD:
+		case ZSTATE_RECENTLY_DEAD:
+			break;
+		case ZSTATE_INSERTING:
+			/* the inserter reports its rows to the statistics when it ends */
+			if (!ours)
+				return false;
+			live = true;
+			break;
+		case ZSTATE_DELETING:
+			live = !ours;
+			break;
+	}
+
+	if (live)
+		*liverows += 1;
+	else
+		*deadrows += 1;
+	return live;
+}
+
+bool
+zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
+						 double *liverows, double *deadrows, TupleTableSlot *slot)
+{
+	ZScan	   *scan = (ZScan *) sscan;
+	ZPageView  *view = &scan->view;
+
+	while (scan->index < scan->nrows)
+	{
+		OffsetNumber offnum = (OffsetNumber) ++scan->index;
+		ItemId		lp = PageGetItemId(view->page, offnum);
+		FullTransactionId fxid;
+		ItemPointerData tid;
+		ZRowState	state;
+		ZImage		image;
+
+		if (ItemIdIsDead(lp))
+			*deadrows += 1;
+		if (!ItemIdIsNormal(lp))
+			continue;
+		state = zmvcc_state(view, offnum, &image, &fxid);
+		if (!count_row(state, fxid, liverows, deadrows))
+			continue;
+
+		ItemPointerSet(&tid, scan->block, offnum);
+		zscan_image_store(view, &image, &tid, slot);
+		return true;
+	}
+
+	zundo_reader_unpin(&view->reader);
+	ExecClearTuple(slot);
+	return false;
+}

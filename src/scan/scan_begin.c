@@ -1,0 +1,198 @@
+/*
+ * scan_begin.c
+ *		Begin, restart and end a scan of a table's pages.
+ *
+ * LOCKING: none here.  The undo relation is opened at the start, because that
+ * may read catalogs, which is not possible once a page is locked (L1).
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "access/skey.h"
+#include "access/syncscan.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+
+#include "zheap/base/base.h"
+#include "zheap/scan/scan.h"
+#include "zheap/undo/undo.h"
+
+/*
+ * Heap's rule, and that of table_block_parallelscan_initialize: a table larger
+ * than a quarter of the buffers is read through a ring and in company.
+ */
+static bool
+is_large(ZScan *scan)
+{
+	return !RelationUsesLocalBuffers(scan->base.rs_rd) &&
+		scan->nblocks > (BlockNumber) NBuffers / 4;
+}
+
+static void
+choose_strategy(ZScan *scan, bool large)
+{
+	if (large && (scan->base.rs_flags & SO_ALLOW_STRAT) != 0)
+	{
+		/* a rescan goes on with the ring it has */
+		if (scan->strategy == NULL)
+			scan->strategy = GetAccessStrategy(BAS_BULKREAD);
+	}
+	else if (scan->strategy != NULL)
+	{
+		FreeAccessStrategy(scan->strategy);
+		scan->strategy = NULL;
+	}
+}
+
+/*
+ * Where to start.  A rescan keeps its first block, so that rewinding a cursor
+ * gives the same order again.
+ */
+static void
+choose_start(ZScan *scan, bool large, bool keep_startblock)
+{
+	bool		sync;
+
+	if (scan->base.rs_parallel != NULL)
+		sync = scan->base.rs_parallel->phs_syncscan;
+	else
+	{
+		sync = large && synchronize_seqscans &&
+			(scan->base.rs_flags & SO_ALLOW_SYNC) != 0;
+		if (!keep_startblock)
+			scan->startblock = sync ?
+				ss_get_location(scan->base.rs_rd, scan->nblocks) : 0;
+	}
+
+	if (sync)
+		scan->base.rs_flags |= SO_ALLOW_SYNC;
+	else
+		scan->base.rs_flags &= ~SO_ALLOW_SYNC;
+}
+
+static void
+scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
+{
+	Relation	rel = scan->base.rs_rd;
+	bool		large;
+
+	/* Rows in pages added from now on are not for this snapshot. */
+	if (scan->base.rs_parallel != NULL)
+		scan->nblocks = ((ParallelBlockTableScanDesc) scan->base.rs_parallel)->phs_nblocks;
+	else
+		scan->nblocks = RelationGetNumberOfBlocks(rel);
+
+	large = is_large(scan);
+	choose_strategy(scan, large);
+	choose_start(scan, large, keep_startblock);
+
+	scan->numblocks = InvalidBlockNumber;
+	scan->inited = false;
+	scan->block = InvalidBlockNumber;
+	scan->frozen = false;
+	scan->nrows = 0;
+	scan->index = -1;
+	zundo_reader_unpin(&scan->view.reader);
+
+	ItemPointerSetInvalid(&scan->base.rs_mintid);
+	ItemPointerSetInvalid(&scan->base.rs_maxtid);
+
+	if (key != NULL && scan->base.rs_nkeys > 0)
+		memcpy(scan->base.rs_key, key, scan->base.rs_nkeys * sizeof(ScanKeyData));
+
+	/* other kinds are counted by their index scans, or by row */
+	if (scan->base.rs_flags & SO_TYPE_SEQSCAN)
+		pgstat_count_heap_scan(rel);
+}
+
+TableScanDesc
+zscan_begin(Relation rel, Snapshot snapshot, int nkeys, ScanKey key,
+			ParallelTableScanDesc parallel, uint32 flags)
+{
+	ZScan	   *scan;
+
+	zheap_require_preload();
+	zundo_open();
+
+	/* a missing snapshot must not go unnoticed */
+	Assert(snapshot != NULL ||
+		   (flags & (SO_TYPE_SEQSCAN | SO_TYPE_SAMPLESCAN)) == 0);
+
+	RelationIncrementReferenceCount(rel);
+
+	/*
+	 * Such a scan also reads that there are no other rows, for which there is
+	 * nothing smaller to lock.  Before any page: see mvcc_serial.c.
+	 */
+	if (flags & (SO_TYPE_SEQSCAN | SO_TYPE_SAMPLESCAN))
+		PredicateLockRelation(rel, snapshot);
+
+	scan = (ZScan *) palloc0(sizeof(ZScan));
+	scan->base.rs_rd = rel;
+	scan->base.rs_snapshot = snapshot;
+	scan->base.rs_nkeys = nkeys;
+	scan->base.rs_flags = flags;
+	scan->base.rs_parallel = parallel;
+	if (nkeys > 0)
+		scan->base.rs_key = (ScanKey) palloc(sizeof(ScanKeyData) * nkeys);
+	if (parallel != NULL)
+		scan->worker = palloc0(sizeof(ParallelBlockTableScanWorkerData));
+	zview_open(&scan->view, rel);
+
+	scan_reset(scan, key, false);
+
+	return &scan->base;
+}
+
+void
+zscan_rescan(TableScanDesc sscan, ScanKey key, bool set_params,
+			 bool allow_strat, bool allow_sync, bool allow_pagemode)
+{
+	ZScan	   *scan = (ZScan *) sscan;
+
+	if (set_params)
+	{
+		sscan->rs_flags &= ~(SO_ALLOW_STRAT | SO_ALLOW_SYNC | SO_ALLOW_PAGEMODE);
+		if (allow_strat)
+			sscan->rs_flags |= SO_ALLOW_STRAT;
+		if (allow_sync)
+			sscan->rs_flags |= SO_ALLOW_SYNC;
+		if (allow_pagemode)
+			sscan->rs_flags |= SO_ALLOW_PAGEMODE;
+	}
+
+	scan_reset(scan, key, true);
+}
+
+void
+zscan_end(TableScanDesc sscan)
+{
+	ZScan	   *scan = (ZScan *) sscan;
+
+	zview_close(&scan->view);
+	RelationDecrementReferenceCount(sscan->rs_rd);
+
+	if (sscan->rs_key != NULL)
+		pfree(sscan->rs_key);
+	if (scan->strategy != NULL)
+		FreeAccessStrategy(scan->strategy);
+	if (scan->worker != NULL)
+		pfree(scan->worker);
+	if (sscan->rs_flags & SO_TEMP_SNAPSHOT)
+		UnregisterSnapshot(sscan->rs_snapshot);
+
+	pfree(scan);
+}
+
+void
+zscan_set_limits(ZScan *scan, BlockNumber startblock, BlockNumber numblocks)
+{
+	Assert(!scan->inited);		/* too late otherwise */
+	Assert(!(scan->base.rs_flags & SO_ALLOW_SYNC));
+	Assert(startblock == 0 || startblock < scan->nblocks);
+
+	scan->startblock = startblock;
+	scan->numblocks = numblocks;
+}

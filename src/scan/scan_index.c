@@ -1,0 +1,120 @@
+/*
+ * scan_index.c
+ *		Rows that an index names.
+ *
+ * LOCKING: the pin on the last table page is kept from row to row, as rows that
+ * are next to each other in an index often are in the table, too.  The page is
+ * locked in share mode only while one row is judged and copied out; its undo is
+ * read meanwhile (L1: undo ranks after table pages).
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/mvcc/tid.h"
+#include "zheap/scan/scan.h"
+#include "zheap/scan/tuple_slot.h"
+#include "zheap/undo/undo.h"
+
+typedef struct ZIndexFetch
+{
+	IndexFetchTableData base;	/* must be first */
+	Buffer		buffer;			/* of the last row, pinned; or invalid */
+	ZPageView	view;
+} ZIndexFetch;
+
+IndexFetchTableData *
+zscan_index_begin(Relation rel)
+{
+	ZIndexFetch *fetch;
+
+	zheap_require_preload();
+	zundo_open();
+
+	fetch = (ZIndexFetch *) palloc(sizeof(ZIndexFetch));
+	fetch->base.rel = rel;
+	fetch->buffer = InvalidBuffer;
+	zview_open(&fetch->view, rel);
+
+	return &fetch->base;
+}
+
+void
+zscan_index_reset(IndexFetchTableData *sfetch)
+{
+	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
+
+	zundo_reader_unpin(&fetch->view.reader);
+	if (BufferIsValid(fetch->buffer))
+	{
+		ReleaseBuffer(fetch->buffer);
+		fetch->buffer = InvalidBuffer;
+	}
+}
+
+void
+zscan_index_end(IndexFetchTableData *sfetch)
+{
+	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
+
+	zscan_index_reset(sfetch);
+	zview_close(&fetch->view);
+	pfree(fetch);
+}
+
+/*
+ * Judge and copy the row.  The page is locked in share mode and viewed in place.
+ */
+static bool
+fetch_locked(ZPageView *view, const ItemPointerData *tid, Snapshot snapshot,
+			 TupleTableSlot *slot, bool *all_dead)
+{
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
+	ZImage		image;
+
+	if (zmvcc_fetch_serial(view, offnum, snapshot, &image))
+	{
+		zscan_image_store(view, &image, tid, slot);
+		return true;
+	}
+
+	/*
+	 * A line pointer past the end: the row and its neighbours were vacuumed away
+	 * between our reading the index and now.
+	 */
+	if (all_dead != NULL)
+		*all_dead = offnum > PageGetMaxOffsetNumber(view->page) ||
+			zmvcc_dead_to_all(view, offnum);
+	return false;
+}
+
+bool
+zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapshot,
+				  TupleTableSlot *slot, bool *call_again, bool *all_dead)
+{
+	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
+	ItemPointerData rowtid = ztid_untagged(tid);
+	Buffer		slotbuf;
+	bool		found = false;
+
+	Assert(TTS_IS_ZHEAP(slot));
+
+	/* one version per TID, for every kind of snapshot */
+	*call_again = false;
+	if (all_dead != NULL)
+		*all_dead = false;
+
+	fetch->buffer = ReleaseAndReadBuffer(fetch->buffer, fetch->base.rel,
+										 ItemPointerGetBlockNumber(&rowtid));
+	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
+	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &slotbuf))
+	{
+		found = fetch_locked(&fetch->view, &rowtid, snapshot, slot, all_dead);
+		zview_detach(&fetch->view, &slotbuf);
+	}
+	LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
+
+	return found;
+}

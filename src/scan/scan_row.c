@@ -1,0 +1,321 @@
+/*
+ * scan_row.c
+ *		Single rows by TID, for callers that got the TID from an earlier scan.
+ *
+ * Old and new version of a row share their TID, yet core asks again by TID with
+ * SnapshotAny ("the version I mean").  What it means follows from the tag that
+ * tuple_lock, tuple_update and tuple_delete left in the TID (see tid.h) and, where
+ * there is none, from the active snapshot: fetch_meant below.
+ *
+ * LOCKING: one page at a time, share lock, while the row is judged and copied.
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/mvcc/tid.h"
+#include "zheap/scan/query.h"
+#include "zheap/scan/scan.h"
+#include "zheap/scan/tuple_slot.h"
+#include "zheap/undo/undo.h"
+
+/* A table page, pinned, locked in share mode and viewed in place. */
+typedef struct LockedPage
+{
+	ZPageView	view;
+	Buffer		buffer;
+	Buffer		slotbuf;
+	bool		has_rows;
+} LockedPage;
+
+static bool
+page_open(LockedPage *locked, Relation rel, const ItemPointerData *tid)
+{
+	zview_open(&locked->view, rel);
+	locked->slotbuf = InvalidBuffer;
+	locked->buffer = ReadBuffer(rel, ItemPointerGetBlockNumber(tid));
+	LockBuffer(locked->buffer, BUFFER_LOCK_SHARE);
+	locked->has_rows = zview_attach(&locked->view, locked->buffer,
+									BUFFER_LOCK_SHARE, &locked->slotbuf);
+	return locked->has_rows;
+}
+
+static void
+page_close(LockedPage *locked)
+{
+	if (locked->has_rows)
+		zview_detach(&locked->view, &locked->slotbuf);
+	UnlockReleaseBuffer(locked->buffer);
+	zview_close(&locked->view);
+}
+
+/*
+ * The newest version that is ours or committed; of a row that we deleted, the one
+ * that we deleted.
+ */
+static bool
+fetch_last(ZPageView *view, OffsetNumber offnum, ZImage *image)
+{
+	FullTransactionId deleter;
+
+	if (zmvcc_fetch(view, offnum, SnapshotSelf, image))
+		return true;
+	switch (zmvcc_state(view, offnum, image, &deleter))
+	{
+		case ZSTATE_DEAD:
+		case ZSTATE_RECENTLY_DEAD:
+			return true;
+		case ZSTATE_DELETING:
+			return TransactionIdIsCurrentTransactionId(zfxid_xid(deleter)) &&
+				zmvcc_fetch_replaced(view, offnum, image);
+		default:
+			return false;
+	}
+}
+
+/*
+ * No tag, SnapshotAny.  While a query runs: the version that its snapshot sees.
+ * Core builds a new row from what it gets here, so it must never be another
+ * transaction's uncommitted bytes: they would survive that transaction's
+ * rollback.  But AFTER INSERT events cannot carry a tag, and mean the row as
+ * inserted.  Those that fire at the end of their query look with its snapshot,
+ * which is from before the insert and sees nothing; later ones are told apart by
+ * there being no query.
+ */
+static bool
+fetch_untagged(ZPageView *view, OffsetNumber offnum, ZImage *image)
+{
+	if (!zscan_query_runs() && zmvcc_fetch_inserted(view, offnum, image))
+		return true;
+	if (ActiveSnapshotSet() && zmvcc_fetch(view, offnum, GetActiveSnapshot(), image))
+		return true;
+	return zmvcc_fetch_inserted(view, offnum, image) || fetch_last(view, offnum, image);
+}
+
+/* SnapshotAny: the version that core means. */
+static bool
+fetch_meant(ZPageView *view, OffsetNumber offnum, int tag, ZImage *image)
+{
+	if (!zscan_is_row(view, offnum))
+		return false;
+	switch (tag)
+	{
+		case ZTID_TAG_NONE:
+			return fetch_untagged(view, offnum, image);
+		case ZTID_TAG_REPLACED:
+			return zmvcc_fetch_replaced(view, offnum, image);
+		case ZTID_TAG_LAST:
+			return fetch_last(view, offnum, image);
+		default:
+			return zmvcc_fetch_ordinal(view, offnum, tag, image);
+	}
+}
+
+/* Do AFTER ROW events keep TIDs of rows that are updated or deleted? */
+static bool
+has_row_events(Relation rel)
+{
+	return rel->trigdesc != NULL &&
+		(rel->trigdesc->trig_update_after_row || rel->trigdesc->trig_delete_after_row);
+}
+
+/*
+ * A tag that names one version for good stays in the slot, from where it gets
+ * into trigger events.  LAST does if the row has been deleted: nothing comes
+ * after that.
+ */
+static bool
+tag_stays(Relation rel, int tag, const ZImage *image)
+{
+	if (tag == ZTID_TAG_LAST)
+		return has_row_events(rel) && FullTransactionIdIsValid(image->next_fxid) &&
+			TransactionIdIsCurrentTransactionId(zfxid_xid(image->next_fxid));
+	return tag <= ZTID_MAX_ORDINAL;
+}
+
+bool
+zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
+						TupleTableSlot *slot)
+{
+	ItemPointerData rowtid = ztid_untagged(tid);
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(&rowtid);
+	int			tag = ztid_tag(tid);
+	LockedPage	locked;
+	bool		found = false;
+	ZImage		image;
+
+	zheap_require_preload();
+	zundo_open();
+
+	/* no row has such an offset: a user's invention, unless RETURNING showed it */
+	if (snapshot != SnapshotAny && tag != ZTID_TAG_NONE && tag != ZTID_TAG_LAST &&
+		!has_row_events(rel))
+		return false;
+
+	if (page_open(&locked, rel, &rowtid))
+	{
+		if (snapshot == SnapshotAny)
+			found = fetch_meant(&locked.view, offnum, tag, &image);
+		else
+			found = zmvcc_fetch_serial(&locked.view, offnum, snapshot, &image);
+		if (found)
+		{
+			bool		stays = snapshot == SnapshotAny && tag_stays(rel, tag, &image);
+
+			zscan_image_store(&locked.view, &image, stays ? tid : &rowtid, slot);
+		}
+	}
+	page_close(&locked);
+
+	return found;
+}
+
+bool
+zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
+{
+	ItemPointerData rowtid = ztid_untagged(tid);
+
+	return ItemPointerIsValid(&rowtid) &&
+		ItemPointerGetBlockNumber(&rowtid) < ((ZScan *) sscan)->nblocks;
+}
+
+/*
+ * Was the row's first version made by "inserter"?  It may have been updated in
+ * place since, or its line pointer may belong to another row by now.
+ */
+static bool
+inserted_by(ZPageView *view, OffsetNumber offnum, FullTransactionId inserter)
+{
+	ZImage		image;
+
+	zmvcc_current(view, offnum, &image);
+	while (FullTransactionIdIsValid(image.fxid) && zmvcc_previous(view, &image))
+		;
+	return FullTransactionIdEquals(image.fxid, inserter);
+}
+
+/*
+ * If an update moved the row elsewhere, and that update is not undone, where to
+ * and by whom.
+ */
+static bool
+moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionId *mover)
+{
+	FullTransactionId fxid;
+	ZUndoRecord rec;
+	ZUndoPtr	at;
+	ZImage		image;
+
+	switch (zmvcc_state(view, offnum, &image, &fxid))
+	{
+		case ZSTATE_DEAD:
+		case ZSTATE_RECENTLY_DEAD:
+		case ZSTATE_DELETING:
+			break;
+		default:
+			return false;
+	}
+	if (!(image.hdr.flags & ZROW_MOVED) || (image.hdr.flags2 & ZROW2_MOVED_PART))
+		return false;
+	/* a mover that is visible to all has left no trace of where to */
+	if (!FullTransactionIdIsValid(image.fxid) ||
+		!zmvcc_record(view, &image, &rec, mover, &at) || !rec.has_new_tid)
+		return false;
+
+	*tid = rec.new_tid;
+	return true;
+}
+
+/*
+ * Follow a row that updates moved from page to page: the last TID on its way
+ * where the scan's snapshot sees a version.
+ */
+void
+zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
+{
+	Relation	rel = sscan->rs_rd;
+	FullTransactionId mover = InvalidFullTransactionId;
+	ItemPointerData next = ztid_untagged(tid);
+	bool		more = true;
+
+	*tid = next;
+	while (more)
+	{
+		ItemPointerData here = next;
+		OffsetNumber offnum = ItemPointerGetOffsetNumber(&here);
+		LockedPage	locked;
+		ZImage		image;
+
+		CHECK_FOR_INTERRUPTS();
+
+		more = page_open(&locked, rel, &here) && zscan_is_row(&locked.view, offnum);
+		if (more && FullTransactionIdIsValid(mover))
+			more = inserted_by(&locked.view, offnum, mover);
+		if (more)
+		{
+			zmvcc_conflicts_out(&locked.view, offnum, sscan->rs_snapshot);
+			if (zmvcc_fetch(&locked.view, offnum, sscan->rs_snapshot, &image))
+				*tid = here;
+			more = moved_to(&locked.view, offnum, &next, &mover);
+		}
+		page_close(&locked);
+	}
+}
+
+/*
+ * Two versions of one row, compared by who made them.  A version that has become
+ * visible to all since the slot was filled has lost its maker's name.  Among our
+ * own versions the command tells them apart: no command changes a row twice.
+ */
+static bool
+same_version(const ZVersion *a, const ZVersion *b)
+{
+	FullTransactionId horizon = zundo_horizon();
+	bool		a_old = FullTransactionIdPrecedes(a->fxid, horizon);
+	bool		b_old = FullTransactionIdPrecedes(b->fxid, horizon);
+
+	if (a_old || b_old)
+		return a_old && b_old;
+	if (!FullTransactionIdEquals(a->fxid, b->fxid))
+		return false;
+	return !TransactionIdIsCurrentTransactionId(zfxid_xid(a->fxid)) ||
+		a->cmin == b->cmin;
+}
+
+/*
+ * Does the snapshot see this very version, not merely some version of the row?
+ */
+bool
+zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
+	LockedPage	locked;
+	ZImage		image;
+	bool		result = false;
+
+	Assert(TTS_IS_ZHEAP(slot));
+	Assert(!TTS_EMPTY(slot));
+
+	if (!zslot->has_version)
+		elog(ERROR, "slot holds no version of a row of table \"%s\"",
+			 RelationGetRelationName(rel));
+
+	zundo_open();
+	if (page_open(&locked, rel, &tid) &&
+		zmvcc_fetch(&locked.view, ItemPointerGetOffsetNumberNoCheck(&tid), snapshot, &image))
+	{
+		ZVersion	seen;
+
+		zmvcc_version_of(&image, &locked.view, &seen);
+		result = same_version(&zslot->version, &seen);
+	}
+	page_close(&locked);
+
+	return result;
+}

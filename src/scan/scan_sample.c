@@ -1,0 +1,97 @@
+/*
+ * scan_sample.c
+ *		TABLESAMPLE: blocks and rows as the sampling method picks them.
+ */
+#include "postgres.h"
+
+#include "access/tsmapi.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "pgstat.h"
+
+#include "zheap/scan/scan.h"
+
+bool
+zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
+{
+	ZScan	   *scan = (ZScan *) sscan;
+	TsmRoutine *tsm = state->tsmroutine;
+	BlockNumber block;
+
+	if (scan->nblocks == 0)
+		return false;
+
+	/* a method that does not choose blocks gets them all in order */
+	if (tsm->NextSampleBlock == NULL)
+		return zscan_block_next(scan, false);
+
+	block = tsm->NextSampleBlock(state, scan->nblocks);
+	if (!BlockNumberIsValid(block))
+	{
+		scan->inited = false;
+		scan->block = InvalidBlockNumber;
+		scan->nrows = 0;
+		return false;
+	}
+	scan->inited = true;
+	(void) zscan_page_read(scan, block);
+	if (zscan_reads_pages(scan))
+		zscan_page_conflicts(scan);
+	return true;
+}
+
+/* May the row be seen at all?  The list is sorted. */
+static bool
+is_listed(ZScan *scan, OffsetNumber offnum)
+{
+	int			low = 0;
+	int			high = scan->nrows - 1;
+
+	while (low <= high)
+	{
+		int			mid = (low + high) / 2;
+
+		if (scan->rows[mid] == offnum)
+			return true;
+		if (scan->rows[mid] < offnum)
+			low = mid + 1;
+		else
+			high = mid - 1;
+	}
+	return false;
+}
+
+bool
+zscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *state, TupleTableSlot *slot)
+{
+	ZScan	   *scan = (ZScan *) sscan;
+	TsmRoutine *tsm = state->tsmroutine;
+	OffsetNumber maxoff = 0;
+
+	/* the method is asked even for a page without rows: it counts pages */
+	if (scan->nrows > 0)
+		maxoff = PageGetMaxOffsetNumber(scan->view.page);
+
+	for (;;)
+	{
+		OffsetNumber offnum;
+
+		CHECK_FOR_INTERRUPTS();
+
+		offnum = tsm->NextSampleTuple(state, scan->block, maxoff);
+		if (!OffsetNumberIsValid(offnum))
+			break;
+		if (!is_listed(scan, offnum))
+			continue;
+		if (!zscan_reads_pages(scan) && !scan->frozen)
+			zmvcc_conflicts_out(&scan->view, offnum, sscan->rs_snapshot);
+		if (!zscan_row_store(scan, offnum, slot))
+			continue;
+
+		pgstat_count_heap_getnext(sscan->rs_rd);
+		return true;
+	}
+
+	ExecClearTuple(slot);
+	return false;
+}

@@ -1,0 +1,470 @@
+/*
+ * tuple_slot.c
+ *		The executor's slot for rows of zheap tables.
+ *
+ * A slot is in one of three states:
+ *
+ *   empty     TTS_FLAG_EMPTY
+ *   stored    row != NULL: a copy of the row's bytes, deformed on demand;
+ *             by-reference values point into it or into the scratch space
+ *   virtual   row == NULL: core has put values into tts_values itself
+ *             (ExecStoreVirtualTuple and whatever ends there)
+ *
+ * A stored row is always materialised.  A virtual one is materialised when
+ * TTS_FLAG_SHOULDFREE is set: its values are in "data".
+ *
+ * Room and scratch space are allocated once per slot, not per row, and freed
+ * with the slot.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "port/pg_bitutils.h"
+#include "utils/expandeddatum.h"
+#include "utils/memutils.h"
+
+#include "zheap/base/base.h"
+#include "zheap/mvcc/tid.h"
+#include "zheap/scan/tuple_slot.h"
+
+/* smallest allocation, so that rows that grow a little need no new one */
+#define SLOT_MIN_ALLOC	256
+
+static pg_noinline void
+report_damage(TupleTableSlot *slot)
+{
+	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
+
+	zheap_corrupt(NULL, ItemPointerGetBlockNumberNoCheck(&tid),
+				  ItemPointerGetOffsetNumberNoCheck(&tid),
+				  "row of the table with OID %u is damaged", slot->tts_tableOid);
+}
+
+/* Make *space at least "need" bytes long; its contents are lost. */
+static pg_noinline void
+space_enlarge(TupleTableSlot *slot, char **space, uint32 *alloc, Size need)
+{
+	Size		size = Max(need, SLOT_MIN_ALLOC);
+
+	if (size <= MaxAllocSize / 2)
+		size = pg_nextpower2_64(size);
+	if (*space)
+		pfree(*space);
+	*space = NULL;
+	*alloc = 0;
+	*space = MemoryContextAlloc(slot->tts_mcxt, size);
+	*alloc = (uint32) size;
+}
+
+static inline void
+data_free(TupleTableSlot *slot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	if (unlikely(TTS_SHOULDFREE(slot)))
+	{
+		pfree(zslot->data);
+		zslot->data = NULL;
+		slot->tts_flags &= ~TTS_FLAG_SHOULDFREE;
+	}
+}
+
+/* ---- storing rows: once per row of a scan, hence inline ---- */
+
+/* A place for the next row.  The slot holds nothing afterwards. */
+static inline char *
+row_room(ZTupleSlot *zslot, uint32 len)
+{
+	TupleTableSlot *slot = &zslot->base;
+
+	Assert(TTS_IS_ZHEAP(slot));
+
+	data_free(slot);
+	zslot->row = NULL;
+	zslot->has_version = false;
+	slot->tts_nvalid = 0;
+	slot->tts_flags |= TTS_FLAG_EMPTY;
+	if (unlikely(len > zslot->room_alloc))
+		space_enlarge(slot, &zslot->room, &zslot->room_alloc, len);
+	return zslot->room;
+}
+
+static inline void
+row_stored(ZTupleSlot *zslot, uint32 len, const ItemPointerData *tid, Oid table,
+		   const ZVersion *version)
+{
+	TupleTableSlot *slot = &zslot->base;
+
+	Assert(TTS_IS_ZHEAP(slot));
+	Assert(TTS_EMPTY(slot) && zslot->row == NULL && slot->tts_nvalid == 0);
+	Assert(len <= zslot->room_alloc);
+
+	slot->tts_tid = *tid;
+	slot->tts_tableOid = table;
+	if (unlikely(len < ZROW_HDR_SIZE))
+		report_damage(slot);
+
+	zslot->row = zslot->room;
+	zslot->row_len = len;
+	zslot->deform.natts = 0;
+	if (version)
+	{
+		zslot->has_version = true;
+		zslot->version = *version;
+	}
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+}
+
+char *
+ztuple_slot_room(TupleTableSlot *slot, uint32 len)
+{
+	return row_room((ZTupleSlot *) slot, len);
+}
+
+void
+ztuple_slot_stored(TupleTableSlot *slot, uint32 len, const ItemPointerData *tid,
+				   Oid table, const ZVersion *version)
+{
+	row_stored((ZTupleSlot *) slot, len, tid, table, version);
+}
+
+void
+ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
+				  const ItemPointerData *tid, Oid table, const ZVersion *version)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	char	   *room;
+
+	/* a damaged padding makes the length anything: do not copy it */
+	if (unlikely(len > BLCKSZ))
+	{
+		ExecClearTuple(slot);
+		slot->tts_tid = *tid;
+		slot->tts_tableOid = table;
+		report_damage(slot);
+	}
+	room = row_room(zslot, len);
+	Assert(row + len <= room || row >= room + len);
+	memcpy(room, row, len);
+	row_stored(zslot, len, tid, table, version);
+}
+
+void
+ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	if (!TTS_IS_ZHEAP(slot))
+		return;
+	memset(&zslot->version, 0, sizeof(zslot->version));
+	zslot->version.fxid = fxid;
+	zslot->version.cmin = cid;
+	zslot->has_version = true;
+}
+
+/* ---- callbacks ---- */
+
+static void
+tts_zheap_init(TupleTableSlot *slot)
+{
+	/* all zeroes is right */
+}
+
+static void
+tts_zheap_release(TupleTableSlot *slot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	Assert(TTS_EMPTY(slot));
+
+	if (zslot->room)
+		pfree(zslot->room);
+	if (zslot->deform.scratch)
+		pfree(zslot->deform.scratch);
+	zslot->room = NULL;
+	zslot->room_alloc = 0;
+	zslot->deform.scratch = NULL;
+	zslot->scratch_alloc = 0;
+}
+
+static void
+tts_zheap_clear(TupleTableSlot *slot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	data_free(slot);
+	zslot->row = NULL;
+	zslot->has_version = false;
+	slot->tts_nvalid = 0;
+	slot->tts_flags |= TTS_FLAG_EMPTY;
+	ItemPointerSetInvalid(&slot->tts_tid);
+}
+
+/*
+ * A virtual slot has nothing to add: core fills what is beyond tts_nvalid with
+ * missing values.
+ */
+static void
+tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	Size		need;
+
+	Assert(!TTS_EMPTY(slot));
+
+	if (unlikely(zslot->row == NULL))
+		return;
+
+	Assert(slot->tts_nvalid == zslot->deform.natts);
+	need = ZROW_SCRATCH_SIZE(desc->natts, zslot->row_len);
+	if (unlikely(need > zslot->scratch_alloc))
+	{
+		/* "need" is the same for all calls with one row: nothing points there */
+		Assert(zslot->deform.natts == 0);
+		space_enlarge(slot, &zslot->deform.scratch, &zslot->scratch_alloc, need);
+	}
+	if (unlikely(!zrow_deform(desc, zslot->row, zslot->row_len, natts,
+							  slot->tts_values, slot->tts_isnull, &zslot->deform)))
+		report_damage(slot);
+	slot->tts_nvalid = natts;
+}
+
+static TransactionId
+version_xmin(const ZVersion *version)
+{
+	if (!FullTransactionIdIsValid(version->fxid))
+		return FrozenTransactionId;
+	return XidFromFullTransactionId(version->fxid);
+}
+
+/* A command id to show: 0 where there is none. */
+static CommandId
+shown_cid(CommandId cid, TransactionId xid)
+{
+	if (!TransactionIdIsNormal(xid) || cid == InvalidCommandId)
+		return FirstCommandId;
+	return cid;
+}
+
+static Datum
+tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	const ZVersion *version = &zslot->version;
+
+	Assert(!TTS_EMPTY(slot));
+
+	if (!zslot->has_version)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot retrieve a system column in this context")));
+
+	*isnull = false;
+	switch (attnum)
+	{
+		case MinTransactionIdAttributeNumber:
+			return TransactionIdGetDatum(version_xmin(version));
+		case MaxTransactionIdAttributeNumber:
+			return TransactionIdGetDatum(version->xmax);
+		case MinCommandIdAttributeNumber:
+			return CommandIdGetDatum(shown_cid(version->cmin, version_xmin(version)));
+		case MaxCommandIdAttributeNumber:
+			return CommandIdGetDatum(shown_cid(version->cmax, version->xmax));
+		default:
+			elog(ERROR, "invalid attnum: %d", attnum);
+			return 0;			/* keep compiler quiet */
+	}
+}
+
+/* Bytes of a by-reference value, when it is flat. */
+static Size
+value_size(Form_pg_attribute att, Datum value)
+{
+	if (att->attlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		return EOH_get_flat_size(DatumGetEOHP(value));
+	return att_addlength_datum((Size) 0, att->attlen, value);
+}
+
+static void
+value_copy(char *out, Size size, Form_pg_attribute att, Datum value)
+{
+	if (att->attlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		EOH_flatten_into(DatumGetEOHP(value), out, size);
+	else
+		memcpy(out, DatumGetPointer(value), size);
+}
+
+/*
+ * Copy the by-reference values of a virtual row into one piece of memory, as
+ * core's virtual slots do.  Each begins MAXALIGNed.
+ */
+static void
+tts_zheap_materialize(TupleTableSlot *slot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	Size		total = 0;
+	char	   *out;
+	int			i;
+
+	Assert(!TTS_EMPTY(slot));
+
+	if (zslot->row != NULL || TTS_SHOULDFREE(slot))
+		return;
+
+	for (i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attbyval && !slot->tts_isnull[i])
+			total += MAXALIGN(value_size(att, slot->tts_values[i]));
+	}
+	if (total == 0)
+		return;
+
+	zslot->data = out = MemoryContextAlloc(slot->tts_mcxt, total);
+	slot->tts_flags |= TTS_FLAG_SHOULDFREE;
+	for (i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Size		size;
+
+		if (att->attbyval || slot->tts_isnull[i])
+			continue;
+		size = value_size(att, slot->tts_values[i]);
+		value_copy(out, size, att, slot->tts_values[i]);
+		slot->tts_values[i] = PointerGetDatum(out);
+		out += MAXALIGN(size);
+	}
+	Assert(out == zslot->data + total);
+}
+
+/*
+ * May the bytes of the source's row be read with the target's descriptor?  Not
+ * if the row lacks columns, whose missing values the target may not know.
+ */
+static bool
+row_is_copyable(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
+{
+	ZTupleSlot *source = (ZTupleSlot *) srcslot;
+	ZRowHeader	hdr;
+
+	if (!TTS_IS_ZHEAP(srcslot) || source->row == NULL)
+		return false;
+	zrow_header_get(source->row, &hdr);
+	return dstslot->tts_tupleDescriptor == srcslot->tts_tupleDescriptor ||
+		hdr.natts >= dstslot->tts_tupleDescriptor->natts;
+}
+
+static void
+values_copy(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
+{
+	int			natts = srcslot->tts_tupleDescriptor->natts;
+
+	slot_getallattrs(srcslot);
+	ExecClearTuple(dstslot);
+	memcpy(dstslot->tts_values, srcslot->tts_values, natts * sizeof(Datum));
+	memcpy(dstslot->tts_isnull, srcslot->tts_isnull, natts * sizeof(bool));
+	if (natts < dstslot->tts_tupleDescriptor->natts)
+		slot_getmissingattrs(dstslot, natts, dstslot->tts_tupleDescriptor->natts);
+	ExecStoreVirtualTuple(dstslot);
+	tts_zheap_materialize(dstslot);
+}
+
+/* From a slot of any kind. */
+static void
+tts_zheap_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
+{
+	ZTupleSlot *target = (ZTupleSlot *) dstslot;
+	ZTupleSlot *source = (ZTupleSlot *) srcslot;
+
+	Assert(srcslot->tts_tupleDescriptor->natts <= dstslot->tts_tupleDescriptor->natts);
+
+	if (row_is_copyable(dstslot, srcslot))
+	{
+		ztuple_slot_store(dstslot, source->row, source->row_len, &srcslot->tts_tid,
+						  srcslot->tts_tableOid,
+						  source->has_version ? &source->version : NULL);
+		return;
+	}
+
+	values_copy(dstslot, srcslot);
+	dstslot->tts_tid = srcslot->tts_tid;
+	dstslot->tts_tableOid = srcslot->tts_tableOid;
+	if (TTS_IS_ZHEAP(srcslot) && source->has_version)
+	{
+		target->has_version = true;
+		target->version = source->version;
+	}
+}
+
+/*
+ * The system columns, for those who look for them in a heap tuple: triggers
+ * written in PL languages do.
+ */
+static void
+tuple_set_version(HeapTupleHeader header, const ItemPointerData *tid, const ZVersion *version)
+{
+	TransactionId xmin = version_xmin(version);
+
+	/*
+	 * heap_form_tuple made a composite datum, and recent minor releases mark it as
+	 * one in the bits below.  From here on it is a row of a table.
+	 */
+	header->t_infomask &= ~HEAP_XACT_MASK;
+	header->t_infomask2 &= HEAP_NATTS_MASK;
+	header->t_ctid = *tid;
+	HeapTupleHeaderSetXmin(header, xmin);
+	HeapTupleHeaderSetCmin(header, shown_cid(version->cmin, xmin));
+	HeapTupleHeaderSetXmax(header, version->xmax);
+	if (TransactionIdIsValid(version->xmax))
+		header->t_choice.t_heap.t_field3.t_cid = shown_cid(version->cmax, version->xmax);
+	else
+		header->t_infomask |= HEAP_XMAX_INVALID;
+}
+
+static HeapTuple
+tts_zheap_copy_heap_tuple(TupleTableSlot *slot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	HeapTuple	tuple;
+
+	Assert(!TTS_EMPTY(slot));
+
+	slot_getallattrs(slot);
+	tuple = heap_form_tuple(slot->tts_tupleDescriptor, slot->tts_values, slot->tts_isnull);
+	tuple->t_self = slot->tts_tid;
+	tuple->t_tableOid = slot->tts_tableOid;
+	if (zslot->has_version)
+		tuple_set_version(tuple->t_data, &slot->tts_tid, &zslot->version);
+	return tuple;
+}
+
+static MinimalTuple
+tts_zheap_copy_minimal_tuple(TupleTableSlot *slot)
+{
+	Assert(!TTS_EMPTY(slot));
+
+	slot_getallattrs(slot);
+	return heap_form_minimal_tuple(slot->tts_tupleDescriptor,
+								   slot->tts_values, slot->tts_isnull);
+}
+
+const TupleTableSlotOps TTSOpsZheap = {
+	.base_slot_size = sizeof(ZTupleSlot),
+	.init = tts_zheap_init,
+	.release = tts_zheap_release,
+	.clear = tts_zheap_clear,
+	.getsomeattrs = tts_zheap_getsomeattrs,
+	.getsysattr = tts_zheap_getsysattr,
+	.materialize = tts_zheap_materialize,
+	.copyslot = tts_zheap_copyslot,
+
+	/* the slot owns neither kind of tuple: core asks for copies */
+	.get_heap_tuple = NULL,
+	.get_minimal_tuple = NULL,
+	.copy_heap_tuple = tts_zheap_copy_heap_tuple,
+	.copy_minimal_tuple = tts_zheap_copy_minimal_tuple
+};

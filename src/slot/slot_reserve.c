@@ -1,0 +1,183 @@
+/*
+ * slot_reserve.c
+ *		Which slot a transaction gets on a page.
+ *
+ * In order of preference: its own; a free one; one whose owner is visible to all
+ * (its rows freeze); a new one while the page has plenty of room; one whose owner
+ * has committed (or is an earlier subtransaction of ours), which stays reachable
+ * through our undo; a new one in the last room; one on the slot page.  No
+ * transaction ever waits for a slot.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+
+#include "zheap/rollback/rollback.h"
+#include "zheap/slot/slot.h"
+
+/* grow rather than push while so much of the page is free */
+#define GROW_GENEROUS_SPACE		(BLCKSZ / 8)
+#define GROW_GENEROUS_SLOTS		16
+
+typedef struct Candidates
+{
+	int			own;
+	int			free;
+	int			fresh;
+	int			push;
+	FullTransactionId push_fxid;	/* oldest */
+	bool		aborted;
+} Candidates;
+
+static void
+look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *cand)
+{
+	ZPageSlot  *slot = zpage_slot(view->page, view->slotpage, slotno);
+
+	if (FullTransactionIdEquals(slot->fxid, fxid))
+	{
+		cand->own = slotno;
+		return;
+	}
+	if (!FullTransactionIdIsValid(slot->fxid))
+	{
+		if (cand->free == 0)
+			cand->free = slotno;
+		return;
+	}
+	switch (zmvcc_fate(slot->fxid))
+	{
+		case ZFATE_FROZEN:
+			if (cand->fresh == 0)
+				cand->fresh = slotno;
+			break;
+		case ZFATE_ABORTED:
+			cand->aborted = true;
+			break;
+		case ZFATE_COMMITTED:
+			if (cand->fresh == 0 && cand->free == 0 &&
+				zmvcc_visible_to_all(view->rel, slot->fxid))
+			{
+				cand->fresh = slotno;
+				break;
+			}
+			/* fall through */
+		case ZFATE_OWN:
+			if (cand->push == 0 || FullTransactionIdPrecedes(slot->fxid, cand->push_fxid))
+			{
+				cand->push = slotno;
+				cand->push_fxid = slot->fxid;
+			}
+			break;
+		default:
+			break;
+	}
+}
+
+static void
+look_at_slots(ZPageView *view, FullTransactionId fxid, Candidates *cand)
+{
+	int			nslots = zpage_nslots(view->page);
+	int			i;
+
+	memset(cand, 0, sizeof(*cand));
+	/* our own first: the others' fates need not be known then */
+	for (i = 1; i <= nslots; i++)
+	{
+		if (FullTransactionIdEquals(zpage_slot(view->page, NULL, i)->fxid, fxid))
+		{
+			cand->own = i;
+			return;
+		}
+	}
+	for (i = 1; i <= nslots; i++)
+		look_at_slot(view, i, fxid, cand);
+	if (view->slotpage == NULL)
+		return;
+	for (i = ZPAGE_FIRST_OVERFLOW; i <= ZPAGE_MAX_SLOTNO && cand->own == 0; i++)
+		look_at_slot(view, i, fxid, cand);
+}
+
+/* How many slots the page may add, at most "want". */
+static int
+grow_by(ZPageView *view, Size reserve, Size spare, int want)
+{
+	int			nslots = zpage_nslots(view->page);
+	Size		space = zpage_free_total(view->page);
+	int			grow;
+
+	if (space < reserve + spare + sizeof(ZPageSlot))
+		return 0;
+	grow = (space - reserve - spare) / sizeof(ZPageSlot);
+	return Min(Min(grow, want), ZPAGE_MAX_INPAGE - nslots);
+}
+
+static void
+plan_slot(ZSlotPlan *plan, int slotno, ZTakeover takeover)
+{
+	plan->slotno = slotno;
+	plan->takeover = takeover;
+}
+
+static void
+plan_growth(ZPageView *view, ZSlotPlan *plan, int grow)
+{
+	plan_slot(plan, zpage_nslots(view->page) + 1, ZTAKE_FREE);
+	plan->grow = grow;
+}
+
+/* A frozen owner that standbys may still have to be told of. */
+static void
+plan_fresh(ZPageView *view, ZSlotPlan *plan, int slotno)
+{
+	FullTransactionId fxid = zpage_slot(view->page, view->slotpage, slotno)->fxid;
+
+	plan_slot(plan, slotno, ZTAKE_FRESH);
+	if (!FullTransactionIdPrecedes(fxid, zundo_logged_horizon()))
+		plan->conflict = fxid;
+}
+
+ZSlotResult
+zslot_reserve(ZPageView *view, Buffer buffer, Buffer slotbuf,
+			  FullTransactionId fxid, Size reserve, ZSlotPlan *plan)
+{
+	Candidates	cand;
+	int			grow;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->conflict = InvalidFullTransactionId;
+	look_at_slots(view, fxid, &cand);
+	if (cand.aborted && cand.own == 0)
+	{
+		zrollback_page(view, buffer, slotbuf);
+		look_at_slots(view, fxid, &cand);
+	}
+
+	if (cand.own)
+		plan_slot(plan, cand.own, ZTAKE_OWN);
+	else if (cand.free)
+		plan_slot(plan, cand.free, ZTAKE_FREE);
+	else if (cand.fresh)
+		plan_fresh(view, plan, cand.fresh);
+	else if (zpage_nslots(view->page) < GROW_GENEROUS_SLOTS &&
+			 (grow = grow_by(view, reserve, GROW_GENEROUS_SPACE, 4)) > 0)
+		plan_growth(view, plan, grow);
+	else if (cand.push)
+	{
+		plan_slot(plan, cand.push, ZTAKE_PUSHED);
+		plan->prev = *zpage_slot(view->page, view->slotpage, cand.push);
+	}
+	else if ((grow = grow_by(view, reserve, 0, 1)) > 0)
+		plan_growth(view, plan, grow);
+	else if (view->slotpage == NULL)
+		return ZSLOT_NEED_PAGE;
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("too many transactions at work on one page of table \"%s\"",
+						RelationGetRelationName(view->rel)),
+				 errdetail("All %d transaction slots of block %u belong to transactions in progress.",
+						   zpage_nslots(view->page) + ZPAGE_OVERFLOW_SLOTS, view->block),
+				 errhint("Retry when some of them have ended.")));
+	return ZSLOT_OK;
+}

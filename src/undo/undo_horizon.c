@@ -1,0 +1,125 @@
+/*
+ * undo_horizon.c
+ *		The xid below which everything is committed and seen by all.
+ *
+ * It is the least of: the oldest xid that a snapshot of this database may see as
+ * running; transactions that are writing undo, until their callback has told how
+ * they ended (they leave the process array before that); aborted ones whose undo
+ * is not applied yet; and for a while those whose undo was applied, until no
+ * snapshot is left that may go with a page copy from before.
+ *
+ * Once true, it stays true, so whoever computes it may publish it at any time
+ * later; the shared value only grows (U1).
+ *
+ * The logged horizon lags behind: the records that recycle or free an extent
+ * move it as far as that extent needs, VACUUM moves it all the way.  A standby
+ * learns no other, and lets no reader pass that has an older snapshot.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/timestamp.h"
+
+#include "undo_private.h"
+
+FullTransactionId
+zundo_horizon(void)
+{
+	if (unlikely(zundo_my.db == NULL))
+		zundo_open();
+	return FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->horizon));
+}
+
+FullTransactionId
+zundo_logged_horizon(void)
+{
+	if (unlikely(zundo_my.db == NULL))
+		zundo_open();
+	return FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->logged_horizon));
+}
+
+/*
+ * The server takes a relation that this transaction has made for one that no
+ * other backend looks at; but others may soon write undo to it.
+ */
+FullTransactionId
+zundo_oldest_needed(void)
+{
+	Relation	rel;
+
+	zundo_open();
+	rel = zundo_relation();
+	return zfxid_from_xid(GetOldestNonRemovableTransactionId(RELATION_IS_LOCAL(rel) ? NULL : rel));
+}
+
+/*
+ * Transactions are looked for in the process array first, then in the logs: one
+ * that has left the array by then had entered itself in its log before.
+ */
+void
+zundo_horizon_advance(void)
+{
+	ZUndoDb    *db;
+	ZUndoLog   *log = NULL;
+	FullTransactionId oldest_needed = zundo_oldest_needed();
+	FullTransactionId horizon = oldest_needed;
+
+	db = zundo_my.db;
+	if (!db->loaded)
+		zundo_db_load();
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		FullTransactionId oldest = zundo_log_oldest(log, oldest_needed);
+
+		if (FullTransactionIdPrecedes(oldest, horizon))
+			horizon = oldest;
+	}
+	LWLockRelease(zundo_db_lock(db));
+	Assert(FullTransactionIdIsValid(horizon));
+	zundo_horizon_raise(&db->horizon, horizon);
+	pg_atomic_write_u64(&db->last_advance, (uint64) GetCurrentTimestamp());
+	pg_atomic_write_u64(&db->last_next,
+						U64FromFullTransactionId(ReadNextFullTransactionId()));
+}
+
+/* The meta page is locked exclusively, as is the database. */
+static void
+log_horizon(Buffer buffer, FullTransactionId horizon)
+{
+	Page		page = BufferGetPage(buffer);
+	ZRecUndoHorizon rec;
+	XLogRecPtr	lsn;
+
+	rec.horizon = horizon;
+	START_CRIT_SECTION();
+	zundo_horizon_apply(page, horizon);
+	MarkBufferDirty(buffer);
+	XLogBeginInsert();
+	XLogRegisterData((char *) &rec, sizeof(rec));
+	XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
+	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_HORIZON);
+	PageSetLSN(page, lsn);
+	END_CRIT_SECTION();
+}
+
+void
+zundo_horizon_log(void)
+{
+	FullTransactionId horizon;
+	Buffer		buffer;
+
+	zundo_open();
+	horizon = zundo_horizon();
+	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE);
+	buffer = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE, ZUNDO_METAPAGE_MAGIC);
+	if (FullTransactionIdPrecedes(zundo_meta(BufferGetPage(buffer))->horizon, horizon))
+		log_horizon(buffer, horizon);
+	UnlockReleaseBuffer(buffer);
+	LWLockRelease(zundo_db_lock(zundo_my.db));
+	zundo_horizon_raise(&zundo_my.db->logged_horizon, horizon);
+}

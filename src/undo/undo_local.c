@@ -1,0 +1,283 @@
+/*
+ * undo_local.c
+ *		Undo of temporary tables: in this backend's memory.
+ *
+ * Only this backend ever looks at the pages of its temporary tables, and a
+ * transaction of its own that has ended is visible to all snapshots that it
+ * takes afterwards.  So their undo is needed until the transaction ends, and
+ * beyond that only if rows of an aborted (sub)transaction are still to be put
+ * back: this is done when the next transaction opens the undo log, before it can
+ * see a temporary table.  There is one transaction's undo here at a time.
+ *
+ * Pages look like those of the undo relation; their pointers name blocks from
+ * LOCAL_BLOCK on, which the undo relation never reaches.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "undo_private.h"
+
+#define LOCAL_BLOCK		((BlockNumber) 0x80000000)
+
+static struct
+{
+	MemoryContext context;		/* of what follows */
+	Page	   *pages;
+	BlockNumber npages;			/* in use */
+	BlockNumber nalloc;			/* allocated; the first one is kept */
+	BlockNumber maxpages;		/* room in pages[] */
+	uint16		generation;		/* counts the transactions, never 0 */
+
+	Oid		   *relids;			/* the tables that the records are about */
+	int			nrelids;
+	int			maxrelids;
+
+	/* the transaction that wrote what is here: its top xid; invalid: empty */
+	FullTransactionId fxid;
+	SubTransactionId last_sub;	/* who wrote last */
+	bool		sub_aborted;	/* some records are rolled back */
+
+	bool		aborted;		/* it aborted as a whole */
+} my = {
+	.generation = 1
+};
+
+void		(*zundo_local_hook) (void) = NULL;
+
+bool		zundo_local_pending = false;
+bool		zundo_local_settling = false;
+
+/* ---- pages ---- */
+
+bool
+zundo_ptr_is_local(ZUndoPtr ptr)
+{
+	return zundo_ptr_block(ptr) >= LOCAL_BLOCK;
+}
+
+static void
+add_page(void)
+{
+	if (my.context == NULL)
+		my.context = AllocSetContextCreate(TopMemoryContext, "zheap local undo",
+										   ALLOCSET_DEFAULT_SIZES);
+	if (my.npages == my.maxpages)
+	{
+		BlockNumber max = Max(16, my.maxpages * 2);
+
+		if (my.pages == NULL)
+			my.pages = MemoryContextAlloc(my.context, max * sizeof(Page));
+		else
+			my.pages = repalloc_huge(my.pages, max * sizeof(Page));
+		my.maxpages = max;
+	}
+	if (my.npages == my.nalloc)
+	{
+		my.pages[my.nalloc] = MemoryContextAlloc(my.context, BLCKSZ);
+		my.nalloc++;
+	}
+	zundo_page_init_apply(my.pages[my.npages], my.generation);
+	my.npages++;
+}
+
+/* One page is kept: most transactions need no more. */
+static void
+drop_all(void)
+{
+	while (my.nalloc > 1)
+		pfree(my.pages[--my.nalloc]);
+	my.npages = 0;
+	my.nrelids = 0;
+	if (++my.generation == 0)
+		my.generation = 1;
+	my.fxid = InvalidFullTransactionId;
+	my.sub_aborted = my.aborted = false;
+	zundo_local_pending = false;
+}
+
+/* ---- writing ---- */
+
+static void
+note_relation(Oid relid)
+{
+	for (int i = my.nrelids - 1; i >= 0; i--)
+	{
+		if (my.relids[i] == relid)
+			return;
+	}
+	if (my.nrelids == my.maxrelids)
+	{
+		int			max = Max(16, my.maxrelids * 2);
+
+		if (my.relids == NULL)
+			my.relids = MemoryContextAlloc(my.context, max * sizeof(Oid));
+		else
+			my.relids = repalloc(my.relids, max * sizeof(Oid));
+		my.maxrelids = max;
+	}
+	my.relids[my.nrelids++] = relid;
+}
+
+void
+zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write)
+{
+	Page		page;
+
+	Assert(!zundo_local_pending && CritSectionCount == 0);
+	if (my.npages == 0 ||
+		zundo_page_end(my.pages[my.npages - 1]) + zundo_framed(size) > ZUNDO_PAGE_END)
+		add_page();
+	note_relation(RelationGetRelid(rel));
+
+	page = my.pages[my.npages - 1];
+	write->buffer = InvalidBuffer;
+	write->offset = zundo_page_end(page);
+	write->generation = my.generation;
+	write->init = write->offset == ZUNDO_PAGE_START;
+	write->ptr = zundo_ptr_make(LOCAL_BLOCK + my.npages - 1, my.generation, write->offset);
+}
+
+void
+zundo_local_write(ZUndoWrite *write, const char *bytes, Size len)
+{
+	Page		page = my.pages[my.npages - 1];
+
+	Assert(write->offset == zundo_page_end(page));	/* U1 */
+	if (!FullTransactionIdIsValid(my.fxid))
+		my.fxid = GetTopFullTransactionIdIfAny();
+	my.last_sub = GetCurrentSubTransactionId();
+	zundo_page_append_apply(page, bytes, len);
+}
+
+/* ---- reading ---- */
+
+const char *
+zundo_local_read(ZUndoPtr ptr, Size *len)
+{
+	BlockNumber block = zundo_ptr_block(ptr) - LOCAL_BLOCK;
+	uint16		offset = zundo_ptr_offset(ptr);
+	const char *bytes;
+
+	if (zundo_ptr_generation(ptr) != my.generation)
+		return NULL;
+	if (block >= my.npages || offset < ZUNDO_PAGE_START ||
+		offset >= zundo_page_end(my.pages[block]) ||
+		!zundo_record_at(my.pages[block], offset, &bytes, len))
+		elog(ERROR, "no local undo record at block %u, offset %u", block, offset);
+	return bytes;
+}
+
+ZUndoPtr
+zundo_local_first(void)
+{
+	if (my.npages == 0 || zundo_page_end(my.pages[0]) == ZUNDO_PAGE_START)
+		return ZUNDO_INVALID;
+	return zundo_ptr_make(LOCAL_BLOCK, my.generation, ZUNDO_PAGE_START);
+}
+
+ZUndoPtr
+zundo_local_next(ZUndoPtr ptr, bool *new_page)
+{
+	BlockNumber block = zundo_ptr_block(ptr) - LOCAL_BLOCK;
+	Size		len;
+	const char *bytes = zundo_local_read(ptr, &len);
+	uint16		end;
+
+	*new_page = false;
+	if (bytes == NULL)
+		return ZUNDO_INVALID;
+	end = (bytes + len) - (char *) my.pages[block];
+	if (end < zundo_page_end(my.pages[block]))
+		return zundo_ptr_make(LOCAL_BLOCK + block, my.generation, end);
+	*new_page = true;
+	block++;
+	if (block >= my.npages || zundo_page_end(my.pages[block]) == ZUNDO_PAGE_START)
+		return ZUNDO_INVALID;
+	return zundo_ptr_make(LOCAL_BLOCK + block, my.generation, ZUNDO_PAGE_START);
+}
+
+int
+zundo_local_relations(const Oid **relids)
+{
+	*relids = my.relids;
+	return my.nrelids;
+}
+
+/* ---- the horizon ---- */
+
+FullTransactionId
+zundo_local_horizon(void)
+{
+	FullTransactionId top;
+
+	if (zundo_local_settling)
+		return my.fxid;
+	Assert(!zundo_local_pending);
+	top = GetTopFullTransactionIdIfAny();
+	return FullTransactionIdIsValid(top) ? top : FullTransactionIdFromU64(PG_UINT64_MAX);
+}
+
+FullTransactionId
+zundo_local_owner(bool *aborted)
+{
+	*aborted = my.aborted;
+	return my.fxid;
+}
+
+/* ---- the end of the transaction ---- */
+
+/*
+ * Put back what an earlier transaction has left.  On error it stays pending, and
+ * whoever opens the undo log next tries again.
+ */
+void
+zundo_local_settle(void)
+{
+	if (zundo_local_settling)
+		return;					/* we come from there */
+	zundo_local_settling = true;
+	zundo_local_hook();
+	zundo_local_settling = false;
+	drop_all();
+}
+
+void
+zundo_local_settle_subxacts(void)
+{
+	if (!my.sub_aborted || zundo_local_pending)
+		return;
+	zundo_local_hook();
+	my.sub_aborted = false;
+}
+
+/*
+ * Subtransactions that aborted since the rows were put back, if any, are left
+ * for the next transaction like a whole one.
+ */
+void
+zundo_local_at_end(bool aborted)
+{
+	zundo_local_settling = false;
+	if (zundo_local_pending)
+		return;
+	if (!FullTransactionIdIsValid(my.fxid) || (!aborted && !my.sub_aborted))
+	{
+		if (my.npages > 0)
+			drop_all();
+		return;
+	}
+	my.aborted = aborted;
+	zundo_local_pending = true;
+}
+
+void
+zundo_local_at_subabort(void)
+{
+	zundo_local_settling = false;
+	if (!zundo_local_pending && FullTransactionIdIsValid(my.fxid) &&
+		my.last_sub >= GetCurrentSubTransactionId())
+		my.sub_aborted = true;
+}

@@ -1,0 +1,255 @@
+/*
+ * undo_log.c
+ *		Becoming the owner of a log; reading the directory after a restart.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "undo_private.h"
+
+/* ---- the directory ---- */
+
+/* Copy the special area, and the end, of an extent's first page. */
+static void
+read_extent(BlockNumber extent, ZUndoPageSpecial *special, uint16 *end)
+{
+	Buffer		buffer;
+
+	if (extent < ZUNDO_EXTENT_BLOCKS || extent % ZUNDO_EXTENT_BLOCKS != 0)
+		zheap_corrupt(zundo_relation(), extent, InvalidOffsetNumber,
+					  "no undo extent begins here");
+	buffer = zundo_page_lock(extent, BUFFER_LOCK_SHARE, ZUNDO_PAGE_MAGIC);
+	*special = *zundo_special(BufferGetPage(buffer));
+	*end = zundo_page_end(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+}
+
+/*
+ * Which of the log's transactions aborted is not known yet, so all that are not
+ * below the horizon are to be looked at.  Extents that are wholly below are
+ * skipped: they may be recycled before the sweeper comes by.
+ */
+static void
+load_pending(ZUndoLog *log, ZUndoPageSpecial special, uint16 end)
+{
+	FullTransactionId horizon;
+	BlockNumber extent = log->head;
+
+	horizon = FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->horizon));
+	while (FullTransactionIdIsValid(special.closed) &&
+		   FullTransactionIdPrecedesOrEquals(special.closed, horizon))
+	{
+		extent = special.next;
+		read_extent(extent, &special, &end);
+	}
+	if (end > ZUNDO_PAGE_START)
+		zundo_log_mark_pending(log,
+							   zundo_ptr_make(extent, special.generation, ZUNDO_PAGE_START),
+							   horizon);
+}
+
+/* False if there is no room for it. */
+static bool
+load_log(uint32 number, const ZUndoDirEntry *entry)
+{
+	ZUndoLog   *log = zundo_log_add(zundo_my.db, number);
+	ZUndoPageSpecial special;
+	uint16		end;
+
+	if (log == NULL)
+		return false;
+	read_extent(entry->head, &special, &end);
+	log->head = entry->head;
+	log->tail = entry->tail;
+	if (log->head != log->tail)
+	{
+		log->head_next = special.next;
+		log->head_closed = special.closed;
+		Assert(FullTransactionIdIsValid(special.closed));
+	}
+	load_pending(log, special, end);
+	return true;
+}
+
+static bool
+load_directory(void)
+{
+	for (int i = 0; i < ZUNDO_DIR_PAGES; i++)
+	{
+		PGAlignedBlock copy;
+		Buffer		buffer = zundo_page_lock(1 + i, BUFFER_LOCK_SHARE, ZUNDO_DIR_MAGIC);
+
+		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+		UnlockReleaseBuffer(buffer);
+		for (int k = 0; k < ZUNDO_DIR_ENTRIES; k++)
+		{
+			ZUndoDirEntry *entry = zundo_dir_entry(copy.data, k);
+
+			if (BlockNumberIsValid(entry->head) &&
+				!load_log(i * ZUNDO_DIR_ENTRIES + k, entry))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool
+load(void)
+{
+	ZUndoMeta	meta;
+	bool		done = true;
+
+	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE);
+	if (!zundo_my.db->loaded)
+	{
+		/* what an earlier attempt has left when it failed */
+		zundo_logs_drop(zundo_my.db);
+		zundo_meta_read(&meta);
+		zundo_horizon_raise(&zundo_my.db->horizon, meta.horizon);
+		zundo_horizon_raise(&zundo_my.db->logged_horizon, meta.horizon);
+		/* a crash may have lost pages that nobody had written to */
+		zundo_extend_to(meta.nblocks);
+		done = load_directory();
+		zundo_my.db->loaded = done;
+	}
+	LWLockRelease(zundo_db_lock(zundo_my.db));
+	return done;
+}
+
+static void
+report_too_many_logs(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OUT_OF_MEMORY),
+			 errmsg("out of shared memory for undo logs"),
+			 errhint("You might need to increase max_connections.")));
+}
+
+/* No lock is held, the undo relation is open. */
+void
+zundo_db_load(void)
+{
+	Assert(!RecoveryInProgress());
+	if (load())
+		return;
+	zundo_state_shrink();
+	if (!load())
+		report_too_many_logs();
+}
+
+/* ---- a log of one's own ---- */
+
+/* Of a loaded database; lowest numbers first, their pages are hot. */
+static ZUndoLog *
+choose_log(ZUndoDb *db)
+{
+	ZUndoLog   *log = NULL;
+	ZUndoLog   *best = NULL;
+	uint32		unused = 0;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (log->owner == 0 && (best == NULL || log->number < best->number))
+			best = log;
+	}
+	if (best != NULL)
+		return best;
+	while (zundo_log_find(db, unused) != NULL)
+		unused++;
+	if (unused >= ZUNDO_MAX_LOGS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("undo relation cannot have more than %d logs", ZUNDO_MAX_LOGS)));
+	return zundo_log_add(db, unused);
+}
+
+static ZUndoLog *
+take_log(void)
+{
+	ZUndoDb    *db = zundo_my.db;
+	ZUndoLog   *log;
+
+	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
+	log = choose_log(db);
+	if (log != NULL)
+	{
+		log->owner = MyProcPid;
+		Assert(pg_atomic_read_u64(&log->active) == 0);
+	}
+	LWLockRelease(zundo_db_lock(db));
+	return log;
+}
+
+/*
+ * The last page that was written since the tail extent was opened.  Its pages
+ * are written in order, so it can be found by bisection.
+ */
+static void
+find_insert_position(BlockNumber tail)
+{
+	ZUndoPageSpecial first;
+	uint16		end;
+	int			written = 0;
+	int			unwritten = ZUNDO_EXTENT_BLOCKS;
+
+	read_extent(tail, &first, &end);
+	while (unwritten - written > 1)
+	{
+		int			middle = (written + unwritten) / 2;
+		Buffer		buffer = zundo_page_lock(tail + middle, BUFFER_LOCK_SHARE, 0);
+		ZUndoPageSpecial *special = zundo_special(BufferGetPage(buffer));
+
+		if (special->magic == ZUNDO_PAGE_MAGIC && special->generation == first.generation)
+		{
+			written = middle;
+			end = zundo_page_end(BufferGetPage(buffer));
+		}
+		else
+			unwritten = middle;
+		UnlockReleaseBuffer(buffer);
+	}
+	zundo_my.block = tail + written;
+	zundo_my.offset = end;
+	zundo_my.generation = first.generation;
+}
+
+static void
+set_insert_position(ZUndoLog *log)
+{
+	zundo_my.init = false;
+	zundo_my.recent = InvalidBuffer;
+	zundo_my.block = InvalidBlockNumber;
+	if (BlockNumberIsValid(log->insert_block))
+	{
+		zundo_my.block = log->insert_block;
+		zundo_my.offset = log->insert_offset;
+		zundo_my.generation = log->insert_generation;
+		Assert(zundo_extent_of(log->insert_block) == log->tail);
+	}
+	else if (BlockNumberIsValid(log->tail))
+		find_insert_position(log->tail);
+}
+
+void
+zundo_log_attach(void)
+{
+	ZUndoLog   *log = take_log();
+
+	if (log == NULL)
+	{
+		zundo_state_shrink();
+		log = take_log();
+	}
+	if (log == NULL)
+		report_too_many_logs();
+
+	/*
+	 * From here on it is given back when we exit, whatever fails.  Without an
+	 * insert position the log goes on in a new extent.
+	 */
+	zundo_my.log = log;
+	set_insert_position(log);
+}

@@ -1,0 +1,174 @@
+/*
+ * undo_page.c
+ *		The bytes of pages and pointers; pure functions.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "undo_private.h"
+
+/* ---- pointers: block << 32 | generation << 16 | offset ---- */
+
+ZUndoPtr
+zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset)
+{
+	Assert(block >= ZUNDO_EXTENT_BLOCKS && generation != 0);
+	Assert(offset >= ZUNDO_PAGE_START && offset < ZUNDO_PAGE_END);
+	return (uint64) block << 32 | (uint64) generation << 16 | offset;
+}
+
+BlockNumber
+zundo_ptr_block(ZUndoPtr ptr)
+{
+	return (BlockNumber) (ptr >> 32);
+}
+
+uint16
+zundo_ptr_generation(ZUndoPtr ptr)
+{
+	return (uint16) (ptr >> 16);
+}
+
+uint16
+zundo_ptr_offset(ZUndoPtr ptr)
+{
+	return (uint16) ptr;
+}
+
+/* ---- pages ---- */
+
+bool
+zundo_is_undo_page(const char *page)
+{
+	uint16		magic;
+
+	if (PageGetSpecialSize((Page) page) != sizeof(ZUndoPageSpecial))
+		return false;
+	magic = zundo_special((Page) page)->magic;
+	return magic == ZUNDO_PAGE_MAGIC || magic == ZUNDO_DIR_MAGIC ||
+		magic == ZUNDO_METAPAGE_MAGIC;
+}
+
+bool
+zundo_record_at(Page page, uint16 offset, const char **bytes, Size *len)
+{
+	const char *end = (const char *) page + zundo_page_end(page);
+	uint64		length;
+
+	*bytes = zvarint_get((const char *) page + offset, end, &length);
+	if (*bytes == NULL || length > (uint64) (end - *bytes))
+		return false;
+	*len = (Size) length;
+	return true;
+}
+
+/* Zero bytes follow what is used: W1, and copies may drop them. */
+static void
+init(Page page, uint16 magic)
+{
+	PageInit(page, BLCKSZ, sizeof(ZUndoPageSpecial));
+	zundo_special(page)->magic = magic;
+}
+
+void
+zundo_page_init_apply(Page page, uint16 generation)
+{
+	ZUndoPageSpecial *special = zundo_special(page);
+
+	Assert(generation != 0);
+	init(page, ZUNDO_PAGE_MAGIC);
+	special->closed = InvalidFullTransactionId;
+	special->next = InvalidBlockNumber;
+	special->generation = generation;
+}
+
+void
+zundo_page_append_apply(Page page, const char *bytes, Size len)
+{
+	uint16		start = zundo_page_end(page);
+	char	   *out = (char *) page + start;
+
+	Assert(zundo_special(page)->magic == ZUNDO_PAGE_MAGIC);
+	Assert(start >= ZUNDO_PAGE_START);	/* P1 */
+	Assert(start + zundo_framed(len) <= ZUNDO_PAGE_END);
+
+	out = zvarint_put(out, len);
+	memcpy(out, bytes, len);
+	((PageHeader) page)->pd_lower = (out + len) - (char *) page;	/* U1 */
+}
+
+void
+zundo_meta_init_apply(Page page, FullTransactionId horizon)
+{
+	ZUndoMeta  *meta = zundo_meta(page);
+
+	init(page, ZUNDO_METAPAGE_MAGIC);
+	meta->magic = ZUNDO_META_MAGIC;
+	meta->version = ZUNDO_META_VERSION;
+	meta->horizon = horizon;
+	meta->nblocks = ZUNDO_EXTENT_BLOCKS;
+	meta->free_head = InvalidBlockNumber;
+	meta->free_count = 0;
+	((PageHeader) page)->pd_lower = (char *) (meta + 1) - (char *) page;
+}
+
+void
+zundo_dir_init_apply(Page page)
+{
+	ZUndoDirEntry *entry = zundo_dir_entry(page, 0);
+
+	init(page, ZUNDO_DIR_MAGIC);
+	for (int i = 0; i < ZUNDO_DIR_ENTRIES; i++)
+		entry[i].head = entry[i].tail = InvalidBlockNumber;
+	((PageHeader) page)->pd_lower = (char *) (entry + ZUNDO_DIR_ENTRIES) - (char *) page;
+}
+
+void
+zundo_horizon_apply(Page page, FullTransactionId horizon)
+{
+	ZUndoMeta  *meta = zundo_meta(page);
+
+	Assert(meta->magic == ZUNDO_META_MAGIC);
+	Assert(FullTransactionIdFollowsOrEquals(horizon, meta->horizon));	/* U1 */
+
+	meta->horizon = horizon;
+}
+
+void
+zundo_meta_apply(Page page, const ZUndoMetaValues *values)
+{
+	ZUndoMeta  *meta = zundo_meta(page);
+
+	Assert(meta->magic == ZUNDO_META_MAGIC);
+	Assert(values->nblocks >= meta->nblocks);	/* U1 */
+
+	zundo_horizon_apply(page, values->horizon);
+	meta->nblocks = values->nblocks;
+	meta->free_head = values->free_head;
+	meta->free_count = values->free_count;
+}
+
+void
+zundo_dir_apply(Page page, uint32 log, BlockNumber head, BlockNumber tail)
+{
+	ZUndoDirEntry *entry = zundo_dir_entry(page, log);
+
+	Assert(zundo_special(page)->magic == ZUNDO_DIR_MAGIC);
+	Assert(head % ZUNDO_EXTENT_BLOCKS == 0 && tail % ZUNDO_EXTENT_BLOCKS == 0);
+
+	entry->head = head;
+	entry->tail = tail;
+}
+
+/* "closed" is invalid for an extent that goes to the free list. */
+void
+zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed)
+{
+	ZUndoPageSpecial *special = zundo_special(page);
+
+	Assert(special->magic == ZUNDO_PAGE_MAGIC);
+
+	special->next = next;
+	special->closed = closed;
+}

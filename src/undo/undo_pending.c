@@ -1,0 +1,408 @@
+/*
+ * undo_pending.c
+ *		What becomes of transactions, and what of their undo is left to apply.
+ *
+ * A transaction enters itself in its log with its first record (undo_write.c).
+ * When it has ended its callback either simply strikes it out, or makes the log
+ * pending from that record on.  A sweep takes a ticket, walks the log from there
+ * to its end, and settles; aborts that come in between are "late", and are what
+ * the log is pending from afterwards.
+ *
+ * LOCKING: ZUndoLog.mutex, a spinlock, nothing else; but finding a log by its
+ * number needs the database's lock.  The callbacks cannot fail.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/procarray.h"
+#include "utils/timestamp.h"
+
+#include "undo_private.h"
+
+/* Try anew what was in vain so long ago, in microseconds. */
+#define RETRY_INTERVAL		(10 * USECS_PER_SEC)
+
+static inline FullTransactionId
+older(FullTransactionId a, FullTransactionId b)
+{
+	if (!FullTransactionIdIsValid(a))
+		return b;
+	if (!FullTransactionIdIsValid(b))
+		return a;
+	return FullTransactionIdPrecedes(a, b) ? a : b;
+}
+
+/* ---- marking ---- */
+
+void
+zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid)
+{
+	Assert(from != ZUNDO_INVALID && FullTransactionIdIsValid(fxid));
+
+	SpinLockAcquire(&log->mutex);
+	if (log->pending_from == ZUNDO_INVALID)
+	{
+		log->pending_from = from;
+		log->pending_fxid = fxid;
+		log->blocker = InvalidFullTransactionId;
+		log->more = false;
+	}
+	else
+	{
+		/* further on in the log, but its xid may be older */
+		if (log->late_from == ZUNDO_INVALID)
+			log->late_from = from;
+		log->late_fxid = older(log->late_fxid, fxid);
+		log->more = true;
+	}
+	SpinLockRelease(&log->mutex);
+}
+
+/*
+ * The transaction has left the process array.  Until "active" is cleared it
+ * keeps the horizon back; from the marking on the mark does.
+ */
+static void
+end_transaction(bool pending)
+{
+	ZUndoLog   *log = zundo_my.log;
+
+	zundo_my.ready = false;
+	if (zundo_my.first != ZUNDO_INVALID)
+	{
+		Assert(log->owner == MyProcPid);
+		if (pending)
+			zundo_log_mark_pending(log, zundo_my.first, zundo_my.fxid);
+		pg_write_barrier();
+		pg_atomic_write_u64(&log->active, 0);
+	}
+	zundo_my.first = ZUNDO_INVALID;
+	zundo_my.fxid = InvalidFullTransactionId;
+	zundo_my.sub_aborted = false;
+}
+
+void
+zundo_at_commit(void)
+{
+	end_transaction(zundo_my.sub_aborted);
+	zundo_local_at_end(false);
+	zundo_close_at_commit();
+}
+
+/* Its fate will be known to whoever asks the commit log. */
+void
+zundo_at_prepare(void)
+{
+	end_transaction(true);
+	/* a transaction that used temporary tables cannot be prepared */
+	zundo_local_at_end(false);
+	zundo_close_at_commit();
+}
+
+void
+zundo_at_abort(void)
+{
+	end_transaction(true);
+	zundo_local_at_end(true);
+	/* the resource owner closes it */
+	zundo_my.rel = NULL;
+}
+
+/*
+ * Nothing is told to others before the top transaction ends: its xid is older
+ * and keeps the horizon back anyway.  Subtransactions that began after this one
+ * did so within it.
+ */
+void
+zundo_at_subabort(void)
+{
+	if (zundo_my.first != ZUNDO_INVALID &&
+		zundo_my.last_sub >= GetCurrentSubTransactionId())
+		zundo_my.sub_aborted = true;
+	zundo_local_at_subabort();
+}
+
+/* ---- holding the horizon ---- */
+
+/* Holds that are full become one that is in force until the last is over. */
+static void
+add_hold(ZUndoLog *log, FullTransactionId fxid, FullTransactionId until)
+{
+	ZUndoHold  *last = &log->holds[ZUNDO_HOLDS - 1];
+
+	for (int i = 0; i < ZUNDO_HOLDS; i++)
+	{
+		if (!FullTransactionIdIsValid(log->holds[i].fxid))
+		{
+			log->holds[i].fxid = fxid;
+			log->holds[i].until = until;
+			return;
+		}
+	}
+	last->fxid = older(last->fxid, fxid);
+	last->until = until;
+}
+
+/*
+ * A snapshot that was taken when "until" was the next xid has an xmin of at most
+ * that, hence not older alone, but newer.
+ */
+static void
+drop_holds(ZUndoLog *log, FullTransactionId oldest_needed)
+{
+	while (FullTransactionIdIsValid(log->holds[0].fxid) &&
+		   FullTransactionIdFollows(oldest_needed, log->holds[0].until))
+	{
+		for (int i = 1; i < ZUNDO_HOLDS; i++)
+			log->holds[i - 1] = log->holds[i];
+		log->holds[ZUNDO_HOLDS - 1].fxid = InvalidFullTransactionId;
+	}
+}
+
+FullTransactionId
+zundo_log_oldest(ZUndoLog *log, FullTransactionId oldest_needed)
+{
+	FullTransactionId oldest;
+
+	oldest = FullTransactionIdFromU64(pg_atomic_read_u64(&log->active));
+	oldest = older(oldest, oldest_needed);
+
+	/*
+	 * A transaction marks its log before it clears "active", so that one of
+	 * the two is seen.
+	 */
+	pg_read_barrier();
+	SpinLockAcquire(&log->mutex);
+	drop_holds(log, oldest_needed);
+	for (int i = 0; i < ZUNDO_HOLDS; i++)
+		oldest = older(oldest, log->holds[i].fxid);
+	if (log->pending_from != ZUNDO_INVALID)
+		oldest = older(oldest, older(log->pending_fxid, log->late_fxid));
+	SpinLockRelease(&log->mutex);
+	return oldest;
+}
+
+/* ---- sweeping ---- */
+
+static void
+take_ticket(ZUndoLog *log, ZUndoPending *pending)
+{
+	SpinLockAcquire(&log->mutex);
+	pending->log = (int) log->number;
+	pending->ticket = ++log->ticket;
+	pending->from = log->pending_from;
+	/* this sweep is going to see what was late for the last one */
+	log->pending_fxid = older(log->pending_fxid, log->late_fxid);
+	log->late_from = ZUNDO_INVALID;
+	log->late_fxid = InvalidFullTransactionId;
+	log->more = false;
+	SpinLockRelease(&log->mutex);
+}
+
+static bool
+is_pending(ZUndoLog *log)
+{
+	bool		result;
+
+	SpinLockAcquire(&log->mutex);
+	result = log->pending_from != ZUNDO_INVALID;
+	SpinLockRelease(&log->mutex);
+	return result;
+}
+
+bool
+zundo_pending_next(int after, ZUndoPending *pending)
+{
+	ZUndoDb    *db;
+	ZUndoLog   *log = NULL;
+	ZUndoLog   *found = NULL;
+
+	zundo_open();
+	db = zundo_my.db;
+	if (!db->loaded)
+		zundo_db_load();
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if ((int) log->number > after && is_pending(log) &&
+			(found == NULL || log->number < found->number))
+			found = log;
+	}
+	if (found != NULL)
+		take_ticket(found, pending);
+	LWLockRelease(zundo_db_lock(db));
+	return found != NULL && pending->from != ZUNDO_INVALID;
+}
+
+static void
+clear_pending(ZUndoLog *log)
+{
+	log->pending_from = ZUNDO_INVALID;
+	log->pending_fxid = log->blocker = InvalidFullTransactionId;
+	log->more = false;
+}
+
+/* The whole log was looked at; only what was late is left. */
+static void
+settle_all(ZUndoLog *log)
+{
+	log->pending_from = log->late_from;
+	log->pending_fxid = log->late_fxid;
+	log->blocker = InvalidFullTransactionId;
+	log->more = false;
+}
+
+/* Something from "upto" on is left, and what was late lies behind it. */
+static void
+settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest)
+{
+	Assert(upto != ZUNDO_INVALID);
+	log->pending_from = upto;
+	if (FullTransactionIdIsValid(oldest))
+		log->pending_fxid = oldest;
+	log->pending_fxid = older(log->pending_fxid, log->late_fxid);
+	log->blocker = oldest;
+}
+
+/*
+ * Does all that is left belong to the transaction that the log's owner is in?
+ * It will tell itself when it aborts.  If it ended since its position was
+ * noted, then it did so by now either with a mark, which is late, or without
+ * need of one; and what its successor writes is none of this sweep's business.
+ */
+static bool
+only_active_is_left(ZUndoLog *log, ZUndoPtr upto)
+{
+	return log->late_from == ZUNDO_INVALID &&
+		pg_atomic_read_u64(&log->active_first) == upto &&
+		pg_atomic_read_u64(&log->active) != 0;
+}
+
+static void
+settle(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, FullTransactionId next)
+{
+	if (upto == ZUNDO_INVALID || FullTransactionIdIsValid(oldest))
+		add_hold(log, log->pending_fxid, next);
+	if (upto == ZUNDO_INVALID)
+		settle_all(log);
+	else if (only_active_is_left(log, upto))
+		clear_pending(log);
+	else
+		settle_part(log, upto, oldest);
+	log->late_from = ZUNDO_INVALID;
+	log->late_fxid = InvalidFullTransactionId;
+}
+
+void
+zundo_pending_settle(const ZUndoPending *pending, ZUndoPtr upto,
+					 FullTransactionId oldest)
+{
+	ZUndoDb    *db = zundo_my.db;
+	FullTransactionId next = ReadNextFullTransactionId();
+	ZUndoLog   *log;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	log = zundo_log_find(db, pending->log);
+	if (log != NULL)
+	{
+		SpinLockAcquire(&log->mutex);
+		if (log->ticket == pending->ticket && log->pending_from != ZUNDO_INVALID)
+			settle(log, upto, oldest, next);
+		SpinLockRelease(&log->mutex);
+	}
+	LWLockRelease(zundo_db_lock(db));
+}
+
+/* ---- is there work? ---- */
+
+typedef struct WorkSearch
+{
+	Oid		   *dbs;
+	bool	   *urgent;
+	int			ndbs;
+	int			max;
+	FullTransactionId oldest;	/* what no snapshot of any database needs */
+	FullTransactionId next;
+	TimestampTz now;
+} WorkSearch;
+
+/* Not while all that is left is a prepared transaction. */
+static bool
+can_be_swept(ZUndoLog *log)
+{
+	FullTransactionId blocker;
+	bool		pending;
+	bool		more;
+
+	SpinLockAcquire(&log->mutex);
+	pending = log->pending_from != ZUNDO_INVALID;
+	blocker = log->blocker;
+	more = log->more;
+	SpinLockRelease(&log->mutex);
+
+	if (!pending || more || !FullTransactionIdIsValid(blocker))
+		return pending;
+	return !TransactionIdIsInProgress(zfxid_xid(blocker));
+}
+
+/*
+ * Where could the database's horizon be?  Which snapshots it has is only known
+ * within it: take what holds for all databases, and every now and then, if
+ * transactions have gone by, just try.
+ */
+static FullTransactionId
+possible_horizon(ZUndoDb *db, const WorkSearch *search)
+{
+	FullTransactionId horizon = search->oldest;
+	ZUndoLog   *log = NULL;
+	uint64		known = pg_atomic_read_u64(&db->horizon);
+
+	if (search->now - (TimestampTz) pg_atomic_read_u64(&db->last_advance) > RETRY_INTERVAL &&
+		pg_atomic_read_u64(&db->last_next) != U64FromFullTransactionId(search->next))
+		return search->next;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+		horizon = older(horizon, zundo_log_oldest(log, search->oldest));
+	if (U64FromFullTransactionId(horizon) < known)
+		horizon = FullTransactionIdFromU64(known);
+	return horizon;
+}
+
+static void
+search_work(ZUndoDb *db, void *state)
+{
+	WorkSearch *search = state;
+	FullTransactionId horizon = possible_horizon(db, search);
+	ZUndoLog   *log = NULL;
+	bool		sweep = false;
+	bool		discard = false;
+
+	while (!sweep && (log = zundo_log_next(db, log)) != NULL)
+	{
+		sweep = can_be_swept(log);
+		discard = discard || zundo_head_is_free(log, horizon, log->owner != 0 ? 2 : 1);
+	}
+	if ((sweep || discard) && search->ndbs < search->max)
+	{
+		search->urgent[search->ndbs] = sweep;
+		search->dbs[search->ndbs++] = db->dboid;
+	}
+}
+
+int
+zundo_databases_with_work(Oid *dbs, bool *urgent, int max)
+{
+	WorkSearch	search;
+
+	search.dbs = dbs;
+	search.urgent = urgent;
+	search.ndbs = 0;
+	search.max = max;
+	search.oldest = zfxid_from_xid(GetOldestNonRemovableTransactionId(NULL));
+	search.next = ReadNextFullTransactionId();
+	search.now = GetCurrentTimestamp();
+	zundo_db_foreach(search_work, &search);
+	return search.ndbs;
+}

@@ -1,0 +1,260 @@
+/*
+ * undo_private.h
+ *		What the files of the undo layer share: its state in shared memory and in
+ *		the backend, and the bytes of a page.
+ *
+ * LOCKING, in this order; buffers of the undo relation come after ZUndoDb's
+ * lock, or stand alone:
+ *
+ *   map			array of databases: which exist, how many backends are attached
+ *   ZUndoDb's lock	list of logs, ownership, the chains of extents, meta and
+ *					directory pages (exclusive: the only way to change them)
+ *   pool			unused log entries
+ *   ZUndoLog.mutex	what is pending; never held across anything that can fail
+ */
+#ifndef ZHEAP_UNDO_PRIVATE_H
+#define ZHEAP_UNDO_PRIVATE_H
+
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "port/atomics.h"
+#include "storage/bufpage.h"
+#include "storage/lwlock.h"
+#include "storage/spin.h"
+#include "utils/rel.h"
+
+#include "zheap/undo/undo.h"
+
+/* ---- shared memory (undo_state.c) ---- */
+
+#define ZUNDO_MAX_DATABASES		128
+
+/*
+ * Undo was applied: snapshots that may go with a page copy from before keep the
+ * horizon at "fxid" until all of them are newer than "until".
+ */
+typedef struct ZUndoHold
+{
+	FullTransactionId fxid;
+	FullTransactionId until;
+} ZUndoHold;
+
+#define ZUNDO_HOLDS		2
+
+typedef struct ZUndoLog
+{
+	/* under the database's lock */
+	int			next_log;		/* index of the next log of the database, or of
+								 * the next unused entry; -1 ends the list */
+	uint32		number;
+	int			owner;			/* pid of the backend that appends, or 0 */
+	BlockNumber head;			/* oldest extent, or invalid: none */
+	BlockNumber tail;			/* newest */
+	BlockNumber head_next;		/* the one after head; invalid if head is tail */
+	FullTransactionId head_closed;	/* when head was left for it */
+
+	/* where the next owner goes on; invalid block: it has to search the tail */
+	BlockNumber insert_block;
+	uint16		insert_offset;
+	uint16		insert_generation;
+
+	/* the owner's transaction: its top xid, 0 if none, and its first record */
+	pg_atomic_uint64 active;
+	pg_atomic_uint64 active_first;
+
+	/* under mutex: what has to be looked at, [pending_from, end of the log) */
+	slock_t		mutex;
+	bool		more;			/* aborts behind blocker have not been seen */
+	uint32		ticket;			/* of the last sweep that was begun */
+	ZUndoPtr	pending_from;	/* 0: nothing pending */
+	FullTransactionId pending_fxid; /* keeps the horizon back */
+	FullTransactionId blocker;	/* sweeping is no use before this one ends */
+	ZUndoPtr	late_from;		/* first abort since that sweep was begun */
+	FullTransactionId late_fxid;
+	ZUndoHold	holds[ZUNDO_HOLDS]; /* older first; invalid fxid: unused */
+} ZUndoLog;
+
+typedef struct ZUndoDb
+{
+	/* under the map lock */
+	Oid			dboid;			/* invalid: unused entry */
+	uint32		attached;		/* backends that point here */
+
+	/* under the database's lock */
+	Oid			relid;			/* the undo relation that the rest is about */
+	uint32		incarnation;	/* counts changes of relid */
+	bool		loaded;			/* the list of logs is complete */
+	int			first_log;
+
+	/* no lock; both only grow, 0: not known yet */
+	pg_atomic_uint64 horizon;
+	pg_atomic_uint64 logged_horizon;
+
+	/* the horizon was last computed: when, and which xid was next then */
+	pg_atomic_uint64 last_advance;	/* TimestampTz */
+	pg_atomic_uint64 last_next;
+} ZUndoDb;
+
+/* This backend's part. */
+typedef struct ZUndoBackend
+{
+	ZUndoDb    *db;				/* kept until the backend exits */
+	uint32		incarnation;	/* log is of this one */
+	ZUndoLog   *log;			/* ours to append to, or NULL */
+
+	/* where the next record goes; invalid block: the log has no extent yet */
+	BlockNumber block;
+	uint16		offset;
+	uint16		generation;
+	bool		init;			/* the page has not been written yet */
+	Buffer		recent;			/* where the page was last */
+
+	/* of the transaction in progress */
+	Relation	rel;			/* the undo relation, open, or NULL */
+	bool		ready;			/* zundo_prepare() has nothing left to do */
+	ZUndoPtr	first;			/* its first record, or 0 */
+	FullTransactionId fxid;		/* its top xid, if first is set */
+	SubTransactionId last_sub;	/* who wrote last */
+	bool		sub_aborted;	/* some of its records are rolled back */
+} ZUndoBackend;
+
+extern ZUndoBackend zundo_my;
+
+/* Become attached to this database, whose undo relation is "relid". */
+extern void zundo_db_attach(Oid relid);
+extern LWLock *zundo_db_lock(const ZUndoDb *db);
+
+/* for each loaded database, with map and database locked shared */
+typedef void (*ZUndoDbVisitor) (ZUndoDb *db, void *state);
+extern void zundo_db_foreach(ZUndoDbVisitor visit, void *state);
+
+/* Iterate over a locked database's logs: NULL to start, NULL at the end. */
+extern ZUndoLog *zundo_log_next(const ZUndoDb *db, const ZUndoLog *log);
+extern ZUndoLog *zundo_log_find(const ZUndoDb *db, uint32 number);
+
+/* With the database locked exclusively.  NULL: no unused entry is left. */
+extern ZUndoLog *zundo_log_add(ZUndoDb *db, uint32 number);
+extern void zundo_logs_drop(ZUndoDb *db);
+
+/* Drop what is kept of idle databases.  No lock is held. */
+extern void zundo_state_shrink(void);
+
+/* Raise a horizon, never lower it. */
+extern void zundo_horizon_raise(pg_atomic_uint64 *horizon, FullTransactionId fxid);
+
+/* In redo: is this horizon news?  And now it is so. */
+extern bool zundo_redo_horizon_is_new(Oid dboid, FullTransactionId horizon);
+extern void zundo_redo_horizon_set(Oid dboid, FullTransactionId horizon);
+
+/* ---- the relation (undo_relation.c) ---- */
+
+extern void zundo_close_at_commit(void);
+extern void zundo_meta_read(ZUndoMeta *meta);
+
+/* Pin and lock a page that must exist; checks its magic unless that is 0. */
+extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
+
+/* Make the file at least so long; nobody else extends it meanwhile. */
+extern void zundo_extend_to(BlockNumber nblocks);
+
+/* ---- logs (undo_log.c) ---- */
+
+extern void zundo_db_load(void);
+extern void zundo_log_attach(void);
+
+/* ---- extents (undo_extent.c) ---- */
+
+/* Our log goes on to a new extent; zundo_my stands at its begin. */
+extern void zundo_extent_open(void);
+
+/*
+ * Nobody needs the log's oldest extent: the database is locked.  "keep" that
+ * many of them, 1 or 2.
+ */
+extern bool zundo_head_is_free(ZUndoLog *log, FullTransactionId horizon, int keep);
+
+/* ---- temporary tables (undo_local.c) ---- */
+
+/* An earlier transaction's aborted rows are to be put back. */
+extern bool zundo_local_pending;
+
+extern void zundo_local_settle(void);
+extern void zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write);
+extern void zundo_local_write(ZUndoWrite *write, const char *bytes, Size len);
+extern const char *zundo_local_read(ZUndoPtr ptr, Size *len);
+extern ZUndoPtr zundo_local_next(ZUndoPtr ptr, bool *new_page);
+extern void zundo_local_at_end(bool aborted);
+extern void zundo_local_at_subabort(void);
+
+/* ---- pending work (undo_pending.c) ---- */
+
+extern void zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid);
+
+/* The oldest xid that the log keeps back, given what snapshots need. */
+extern FullTransactionId zundo_log_oldest(ZUndoLog *log, FullTransactionId oldest_needed);
+
+/* ---- bytes (undo_page.c) ---- */
+
+static inline ZUndoPageSpecial *
+zundo_special(Page page)
+{
+	return (ZUndoPageSpecial *) ((char *) page + ZUNDO_PAGE_END);
+}
+
+static inline uint16
+zundo_page_end(Page page)
+{
+	return ((PageHeader) page)->pd_lower;
+}
+
+static inline BlockNumber
+zundo_extent_of(BlockNumber block)
+{
+	return block - block % ZUNDO_EXTENT_BLOCKS;
+}
+
+static inline bool
+zundo_last_of_extent(BlockNumber block)
+{
+	return block % ZUNDO_EXTENT_BLOCKS == ZUNDO_EXTENT_BLOCKS - 1;
+}
+
+static inline BlockNumber
+zundo_dir_block(uint32 log)
+{
+	return 1 + log / ZUNDO_DIR_ENTRIES;
+}
+
+static inline Size
+zundo_framed(Size len)
+{
+	return len + (len < 0x80 ? 1 : 2);
+}
+
+static inline ZUndoMeta *
+zundo_meta(Page page)
+{
+	return (ZUndoMeta *) PageGetContents(page);
+}
+
+static inline ZUndoDirEntry *
+zundo_dir_entry(Page page, uint32 log)
+{
+	return (ZUndoDirEntry *) PageGetContents(page) + log % ZUNDO_DIR_ENTRIES;
+}
+
+/* The length and the begin of the record at "offset"; false: damaged. */
+extern bool zundo_record_at(Page page, uint16 offset, const char **bytes, Size *len);
+
+/* Changes of pages: in the critical section and in redo, page locked. */
+extern void zundo_page_init_apply(Page page, uint16 generation);
+extern void zundo_page_append_apply(Page page, const char *bytes, Size len);
+extern void zundo_meta_init_apply(Page page, FullTransactionId horizon);
+extern void zundo_dir_init_apply(Page page);
+extern void zundo_meta_apply(Page page, const ZUndoMetaValues *values);
+extern void zundo_horizon_apply(Page page, FullTransactionId horizon);
+extern void zundo_dir_apply(Page page, uint32 log, BlockNumber head, BlockNumber tail);
+extern void zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed);
+
+#endif							/* ZHEAP_UNDO_PRIVATE_H */

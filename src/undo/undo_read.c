@@ -1,0 +1,304 @@
+/*
+ * undo_read.c
+ *		Following pointers.
+ *
+ * LOCKING: one page at a time is locked, shared, while bytes are copied from it;
+ * nothing is held between calls.  Callers may hold table pages (L1).
+ *
+ * A record that can be reached never changes, so a private copy of a page stays
+ * true for the records that it has; only its end may be out of date.
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+
+#include "undo_private.h"
+
+/* The relation is at least so long; of the relation that seen_rel is. */
+static BlockNumber seen_nblocks = 0;
+static Oid	seen_relid = InvalidOid;
+
+void
+zundo_reader_open(ZUndoReader *reader, MemoryContext context)
+{
+	memset(reader, 0, sizeof(*reader));
+	reader->buffer = InvalidBuffer;
+	reader->block = InvalidBlockNumber;
+	reader->context = context;
+}
+
+void
+zundo_reader_close(ZUndoReader *reader)
+{
+	if (reader->copy)
+		pfree(reader->copy);
+	if (reader->bytes)
+		pfree(reader->bytes);
+	zundo_reader_open(reader, reader->context);
+}
+
+void
+zundo_reader_unpin(ZUndoReader *reader)
+{
+	/* no pin is held between calls */
+}
+
+/* ---- pages ---- */
+
+static bool
+block_exists(Relation rel, BlockNumber block)
+{
+	if (likely(block < seen_nblocks && seen_relid == RelationGetRelid(rel)))
+		return true;
+	seen_relid = RelationGetRelid(rel);
+	seen_nblocks = RelationGetNumberOfBlocks(rel);
+	return block < seen_nblocks;
+}
+
+/* Pin and lock; by the buffer's number if it was read last. */
+static Buffer
+lock_page(ZUndoReader *reader, BlockNumber block)
+{
+	Relation	rel = zundo_relation();
+	Buffer		buffer = reader->buffer;
+
+	if (block < ZUNDO_EXTENT_BLOCKS || !block_exists(rel, block))
+		zheap_corrupt(rel, block, InvalidOffsetNumber,
+					  "undo pointer to a block that does not exist");
+	if (block != reader->block || !BufferIsValid(buffer) ||
+		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, block, buffer))
+		buffer = ReadBuffer(rel, block);
+	if (block != reader->block)
+		reader->have_copy = false;
+	reader->buffer = buffer;
+	reader->block = block;
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	return buffer;
+}
+
+/*
+ * A page that is older than the pointer, or was never written: all is well only
+ * if its extent has been opened again and the page is not yet reached.
+ */
+static void
+check_not_reached(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	BlockNumber extent = zundo_extent_of(block);
+	Buffer		buffer = lock_page(reader, extent);
+	ZUndoPageSpecial special = *zundo_special(BufferGetPage(buffer));
+
+	UnlockReleaseBuffer(buffer);
+	if (special.magic != ZUNDO_PAGE_MAGIC || (int16) (special.generation - generation) <= 0)
+		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+					  "undo page of generation %u has been lost", generation);
+}
+
+/*
+ * The page that "ptr" is on, locked; or invalid, nothing locked, if it holds
+ * other records by now (U4).
+ */
+static Buffer
+lock_page_of(ZUndoReader *reader, ZUndoPtr ptr)
+{
+	BlockNumber block = zundo_ptr_block(ptr);
+	uint16		generation = zundo_ptr_generation(ptr);
+	Buffer		buffer = lock_page(reader, block);
+	ZUndoPageSpecial *special = zundo_special(BufferGetPage(buffer));
+	bool		older;
+
+	if (likely(special->magic == ZUNDO_PAGE_MAGIC && special->generation == generation))
+		return buffer;
+	if (special->magic != ZUNDO_PAGE_MAGIC && !PageIsNew(BufferGetPage(buffer)))
+		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+					  "undo page has magic number 0x%04X", special->magic);
+	older = PageIsNew(BufferGetPage(buffer)) ||
+		(int16) (special->generation - generation) < 0;
+	UnlockReleaseBuffer(buffer);
+	if (older)
+		check_not_reached(reader, block, generation);
+	return InvalidBuffer;
+}
+
+static void
+report_bad_record(ZUndoPtr ptr, uint16 end)
+{
+	zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), zundo_ptr_offset(ptr),
+				  "no undo record begins here, records end at %u", end);
+}
+
+/* ---- records ---- */
+
+/* From the private copy, or NULL if it cannot have the record. */
+static const char *
+read_copy(const ZUndoReader *reader, ZUndoPtr ptr, Size *len)
+{
+	Page		page = (Page) reader->copy;
+	const char *bytes;
+
+	if (!reader->have_copy || reader->block != zundo_ptr_block(ptr) ||
+		reader->copy_generation != zundo_ptr_generation(ptr) ||
+		zundo_ptr_offset(ptr) >= zundo_page_end(page))
+		return NULL;
+	if (zundo_ptr_offset(ptr) < ZUNDO_PAGE_START ||
+		!zundo_record_at(page, zundo_ptr_offset(ptr), &bytes, len))
+		report_bad_record(ptr, zundo_page_end(page));
+	return bytes;
+}
+
+static void
+copy_page(ZUndoReader *reader, Page page)
+{
+	Assert(zundo_page_end(page) >= ZUNDO_PAGE_START && zundo_page_end(page) <= ZUNDO_PAGE_END);
+	if (reader->copy == NULL)
+		reader->copy = MemoryContextAlloc(reader->context, sizeof(PGAlignedBlock));
+	memcpy(reader->copy->data, page, zundo_page_end(page));
+	reader->copy_generation = zundo_special(page)->generation;
+	reader->have_copy = true;
+}
+
+static const char *
+copy_record(ZUndoReader *reader, const char *bytes, Size len)
+{
+	if (reader->bytes_size < len)
+	{
+		if (reader->bytes)
+			pfree(reader->bytes);
+		reader->bytes = NULL;
+		reader->bytes_size = Max(len, 256);
+		reader->bytes = MemoryContextAlloc(reader->context, reader->bytes_size);
+	}
+	memcpy(reader->bytes, bytes, len);
+	return reader->bytes;
+}
+
+const char *
+zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
+{
+	bool		again = reader->block == zundo_ptr_block(ptr);
+	uint16		offset = zundo_ptr_offset(ptr);
+	const char *bytes;
+	Buffer		buffer;
+	Page		page;
+
+	if (zundo_ptr_is_local(ptr))
+		return zundo_local_read(ptr, len);
+	bytes = read_copy(reader, ptr, len);
+	if (bytes != NULL)
+		return bytes;
+	buffer = lock_page_of(reader, ptr);
+	if (!BufferIsValid(buffer))
+		return NULL;
+
+	page = BufferGetPage(buffer);
+	if (offset < ZUNDO_PAGE_START || offset >= zundo_page_end(page) ||
+		zundo_page_end(page) > ZUNDO_PAGE_END ||
+		!zundo_record_at(page, offset, &bytes, len))
+		report_bad_record(ptr, zundo_page_end(page));
+	if (again)
+		copy_page(reader, page);
+	else
+		bytes = copy_record(reader, bytes, *len);
+	UnlockReleaseBuffer(buffer);
+	return again ? read_copy(reader, ptr, len) : bytes;
+}
+
+/* ---- the next record ---- */
+
+/*
+ * Does a record follow on the page of "ptr"?  *end is where it is or would be.
+ * False also if the page holds other records by now; *end is 0 then.
+ */
+static bool
+follows_on_page(ZUndoReader *reader, ZUndoPtr ptr, uint16 *end)
+{
+	const char *bytes;
+	Size		len;
+	Buffer		buffer;
+	Page		page;
+	uint16		page_end;
+
+	*end = 0;
+	buffer = lock_page_of(reader, ptr);
+	if (!BufferIsValid(buffer))
+		return false;
+	page = BufferGetPage(buffer);
+	page_end = zundo_page_end(page);
+	if (zundo_ptr_offset(ptr) >= page_end || page_end > ZUNDO_PAGE_END ||
+		!zundo_record_at(page, zundo_ptr_offset(ptr), &bytes, &len))
+		report_bad_record(ptr, page_end);
+	*end = (bytes + len) - (char *) page;
+	UnlockReleaseBuffer(buffer);
+	return *end < page_end;
+}
+
+/*
+ * The first record of a page; invalid if it has none.  With "generation" 0 the
+ * page is the first of an extent, which tells its generation.
+ */
+static ZUndoPtr
+first_on_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	Buffer		buffer = lock_page(reader, block);
+	Page		page = BufferGetPage(buffer);
+	ZUndoPageSpecial special = *zundo_special(page);
+	uint16		end = zundo_page_end(page);
+
+	UnlockReleaseBuffer(buffer);
+	if (special.magic != ZUNDO_PAGE_MAGIC || end <= ZUNDO_PAGE_START ||
+		(generation != 0 && special.generation != generation))
+		return ZUNDO_INVALID;
+	return zundo_ptr_make(block, special.generation, ZUNDO_PAGE_START);
+}
+
+static ZUndoPtr
+first_after_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	ZUndoPageSpecial special;
+	Buffer		buffer;
+
+	if (!zundo_last_of_extent(block))
+		return first_on_page(reader, block + 1, generation);
+
+	buffer = lock_page(reader, zundo_extent_of(block));
+	special = *zundo_special(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	if (special.magic != ZUNDO_PAGE_MAGIC || special.generation != generation ||
+		!BlockNumberIsValid(special.next))
+		return ZUNDO_INVALID;
+	return first_on_page(reader, special.next, 0);
+}
+
+ZUndoPtr
+zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page)
+{
+	BlockNumber block = zundo_ptr_block(ptr);
+	uint16		generation = zundo_ptr_generation(ptr);
+	ZUndoPtr	next;
+	const char *bytes;
+	uint16		end;
+	Size		len;
+
+	*new_page = false;
+	if (zundo_ptr_is_local(ptr))
+		return zundo_local_next(ptr, new_page);
+	bytes = read_copy(reader, ptr, &len);
+	if (bytes != NULL)
+	{
+		end = (bytes + len) - reader->copy->data;
+		if (end < zundo_page_end((Page) reader->copy))
+			return zundo_ptr_make(block, generation, end);
+	}
+	if (follows_on_page(reader, ptr, &end))
+		return zundo_ptr_make(block, generation, end);
+	if (end == 0)
+		return ZUNDO_INVALID;
+
+	next = first_after_page(reader, block, generation);
+	if (next == ZUNDO_INVALID)
+		return ZUNDO_INVALID;
+	/* a page with a successor is final; it may have grown since we looked */
+	if (follows_on_page(reader, ptr, &end))
+		return zundo_ptr_make(block, generation, end);
+	*new_page = true;
+	return next;
+}

@@ -1,0 +1,341 @@
+/*
+ * undo_relation.c
+ *		The undo relation of this database: finding, opening, making it.
+ *
+ * It is opened once per transaction and stays open and locked to its end, so
+ * that its file cannot be exchanged (VACUUM FULL, SET TABLESPACE) while anybody
+ * has a position in it.  Both the reference and the lock belong to the top
+ * transaction: they survive a rolled back subtransaction that came first.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/parallel.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/resowner.h"
+#include "utils/syscache.h"
+
+#include "zheap/undo/undo_am.h"
+#include "undo_private.h"
+
+#define UNDO_AM_NAME		"zheap_undo"
+#define UNDO_SCHEMA_NAME	"zheap"
+#define UNDO_RELATION_NAME	"undo"
+
+static Oid	cached_relid = InvalidOid;
+
+/* ---- finding ---- */
+
+static void
+forget_relid(Datum arg, Oid relid)
+{
+	if (relid == InvalidOid || relid == cached_relid)
+		cached_relid = InvalidOid;
+}
+
+static bool
+has_undo_am(Oid relid, Oid am)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	result = ((Form_pg_class) GETSTRUCT(tuple))->relam == am;
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+static Oid
+find_by_name(Oid am)
+{
+	Oid			schema = get_namespace_oid(UNDO_SCHEMA_NAME, true);
+	Oid			relid;
+
+	if (!OidIsValid(schema))
+		return InvalidOid;
+	relid = get_relname_relid(UNDO_RELATION_NAME, schema);
+	return OidIsValid(relid) && has_undo_am(relid, am) ? relid : InvalidOid;
+}
+
+/* The slow way, after somebody has renamed it or its schema. */
+static Oid
+find_by_am(Oid am)
+{
+	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
+	Oid			relid = InvalidOid;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_class_relam, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(am));
+	scan = systable_beginscan(pg_class, InvalidOid, false, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		/* not the copy that a VACUUM FULL is about to make */
+		if (form->relkind == RELKIND_RELATION && !OidIsValid(form->relrewrite))
+			relid = form->oid;
+	}
+	systable_endscan(scan);
+	table_close(pg_class, AccessShareLock);
+	return relid;
+}
+
+/* Invalid if there is none.  Only what was found is remembered. */
+static Oid
+find(void)
+{
+	static bool registered = false;
+	Oid			am;
+
+	if (OidIsValid(cached_relid))
+		return cached_relid;
+	if (!registered)
+	{
+		CacheRegisterRelcacheCallback(forget_relid, (Datum) 0);
+		registered = true;
+	}
+	am = get_table_am_oid(UNDO_AM_NAME, true);
+	if (!OidIsValid(am))
+		return InvalidOid;
+	cached_relid = find_by_name(am);
+	if (!OidIsValid(cached_relid))
+		cached_relid = find_by_am(am);
+	return cached_relid;
+}
+
+bool
+zundo_exists(void)
+{
+	return OidIsValid(find());
+}
+
+Oid
+zundo_relation_oid(void)
+{
+	Oid			relid = find();
+
+	if (!OidIsValid(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("this database has no undo relation"),
+				 errhint("Create the extension with CREATE EXTENSION zheap.")));
+	return relid;
+}
+
+/* ---- opening ---- */
+
+/* Found, locked, and still there. */
+static Relation
+open_and_lock(void)
+{
+	LOCKMODE	mode = RecoveryInProgress() || IsParallelWorker() ?
+	AccessShareLock : RowExclusiveLock;
+	Relation	rel = NULL;
+
+	while (rel == NULL)
+	{
+		rel = try_relation_open(zundo_relation_oid(), mode);
+		/* dropped while we waited for the lock: there may be a new one */
+		if (rel == NULL)
+			cached_relid = InvalidOid;
+	}
+	return rel;
+}
+
+static void
+open_for_transaction(void)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+	Relation	rel;
+
+	zheap_require_preload();
+
+	/* on error the (sub)transaction's abort sets the resource owner right */
+	CurrentResourceOwner = TopTransactionResourceOwner;
+	rel = open_and_lock();
+	CurrentResourceOwner = owner;
+	zundo_my.rel = rel;
+
+	zundo_db_attach(RelationGetRelid(rel));
+	if (pg_atomic_read_u64(&zundo_my.db->horizon) == 0 ||
+		pg_atomic_read_u64(&zundo_my.db->logged_horizon) == 0)
+	{
+		ZUndoMeta	meta;
+
+		zundo_meta_read(&meta);
+		zundo_horizon_raise(&zundo_my.db->horizon, meta.horizon);
+		zundo_horizon_raise(&zundo_my.db->logged_horizon, meta.horizon);
+	}
+}
+
+void
+zundo_open(void)
+{
+	if (unlikely(zundo_my.rel == NULL))
+		open_for_transaction();
+	if (unlikely(zundo_local_pending))
+		zundo_local_settle();
+}
+
+Relation
+zundo_relation(void)
+{
+	Assert(zundo_my.rel != NULL);
+	return zundo_my.rel;
+}
+
+void
+zundo_close_at_commit(void)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+
+	if (zundo_my.rel == NULL)
+		return;
+	CurrentResourceOwner = TopTransactionResourceOwner;
+	relation_close(zundo_my.rel, NoLock);
+	CurrentResourceOwner = owner;
+	zundo_my.rel = NULL;
+}
+
+/* ---- pages ---- */
+
+Buffer
+zundo_page_lock(BlockNumber block, int mode, uint16 magic)
+{
+	Relation	rel = zundo_relation();
+	Buffer		buffer = ReadBuffer(rel, block);
+	Page		page = BufferGetPage(buffer);
+
+	LockBuffer(buffer, mode);
+	if (magic != 0 && zundo_special(page)->magic != magic)
+		zheap_corrupt(rel, block, InvalidOffsetNumber,
+					  "page has magic number 0x%04X instead of 0x%04X",
+					  zundo_special(page)->magic, magic);
+	return buffer;
+}
+
+void
+zundo_meta_read(ZUndoMeta *meta)
+{
+	Buffer		buffer = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_SHARE,
+										 ZUNDO_METAPAGE_MAGIC);
+
+	*meta = *zundo_meta(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	if (meta->magic != ZUNDO_META_MAGIC || meta->version != ZUNDO_META_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("undo relation has version %u, this library reads version %u",
+						meta->version, ZUNDO_META_VERSION)));
+}
+
+/*
+ * The relation extension lock is not taken: our callers hold the database's
+ * lock exclusively, and nobody else extends the relation (L1).
+ */
+void
+zundo_extend_to(BlockNumber nblocks)
+{
+	Relation	rel = zundo_relation();
+	BlockNumber have = RelationGetNumberOfBlocks(rel);
+
+	Assert(LWLockHeldByMeInMode(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE));
+	for (; have < nblocks; have++)
+	{
+		Buffer		buffer = ReadBuffer(rel, P_NEW);
+
+		Assert(BufferGetBlockNumber(buffer) == have);
+		ReleaseBuffer(buffer);
+	}
+}
+
+/* ---- making and copying ---- */
+
+/*
+ * Nobody has written zheap pages of this database yet, or could have with an xid
+ * older than the oldest that runs now: so that is the first horizon.
+ */
+void
+zundo_storage_create(ZRelLocator locator)
+{
+	Buffer		buffers[1 + ZUNDO_DIR_PAGES];
+	ZRecUndoHorizon rec;
+	XLogRecPtr	lsn;
+
+	rec.horizon = zfxid_from_xid(GetOldestTransactionIdConsideredRunning());
+	for (int i = 0; i < (int) lengthof(buffers); i++)
+		buffers[i] = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, P_NEW,
+											   RBM_ZERO_AND_LOCK, NULL, true);
+	XLogEnsureRecordSpace(ZUNDO_DIR_PAGES, 0);
+
+	START_CRIT_SECTION();
+	zundo_meta_init_apply(BufferGetPage(buffers[0]), rec.horizon);
+	for (int i = 1; i < (int) lengthof(buffers); i++)
+		zundo_dir_init_apply(BufferGetPage(buffers[i]));
+	XLogBeginInsert();
+	XLogRegisterData((char *) &rec, sizeof(rec));
+	for (int i = 0; i < (int) lengthof(buffers); i++)
+	{
+		MarkBufferDirty(buffers[i]);
+		XLogRegisterBuffer(i, buffers[i], REGBUF_STANDARD | REGBUF_WILL_INIT);
+	}
+	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_INIT);
+	for (int i = 0; i < (int) lengthof(buffers); i++)
+		PageSetLSN(BufferGetPage(buffers[i]), lsn);
+	END_CRIT_SECTION();
+
+	for (int i = 0; i < (int) lengthof(buffers); i++)
+		UnlockReleaseBuffer(buffers[i]);
+}
+
+/*
+ * Logged even where wal_level = minimal would let us skip it: the replay of
+ * zundo_storage_create() wipes the first pages.
+ */
+void
+zundo_storage_copy(Relation from, Relation to)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(from);
+	BlockNumber have = RelationGetNumberOfBlocks(to);
+
+	for (BlockNumber block = 0; block < nblocks; block++)
+	{
+		Buffer		source = ReadBuffer(from, block);
+		Buffer		target = ReadBuffer(to, block < have ? block : P_NEW);
+
+		CHECK_FOR_INTERRUPTS();
+		Assert(BufferGetBlockNumber(target) == block);
+		LockBuffer(source, BUFFER_LOCK_SHARE);
+		LockBuffer(target, BUFFER_LOCK_EXCLUSIVE);
+		/* a page that was never written has no records either */
+		if (!PageIsNew(BufferGetPage(source)))
+		{
+			START_CRIT_SECTION();
+			memcpy(BufferGetPage(target), BufferGetPage(source), BLCKSZ);
+			MarkBufferDirty(target);
+			log_newpage_buffer(target, true);
+			END_CRIT_SECTION();
+		}
+		UnlockReleaseBuffer(target);
+		UnlockReleaseBuffer(source);
+	}
+}

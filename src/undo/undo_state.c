@@ -1,0 +1,446 @@
+/*
+ * undo_state.c
+ *		Shared memory: which databases have undo, which logs they have, who
+ *		appends to which.
+ *
+ * Everything here but what is pending can be read again from the undo relation,
+ * and after a restart it is (undo_log.c); so entries of idle databases are
+ * simply dropped when room is needed.
+ */
+#include "postgres.h"
+
+#include "access/twophase.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/shmem.h"
+
+#include "undo_private.h"
+
+typedef struct ZUndoShared
+{
+	int			free_log;		/* first unused entry of logs */
+	ZUndoDb		dbs[ZUNDO_MAX_DATABASES];
+} ZUndoShared;
+
+/* Each log has its own cache lines: its owner writes there in each transaction. */
+typedef union PaddedLog
+{
+	ZUndoLog	log;
+	char		pad[TYPEALIGN(PG_CACHE_LINE_SIZE, sizeof(ZUndoLog))];
+} PaddedLog;
+
+#define LOCK_MAP		0
+#define LOCK_POOL		1
+#define LOCK_FIRST_DB	2
+
+static ZUndoShared *shared = NULL;
+static PaddedLog *logs = NULL;
+static LWLockPadded *locks = NULL;
+
+ZUndoBackend zundo_my = {
+	.block = InvalidBlockNumber
+};
+
+/*
+ * Logs outlive the backends that made them, so there are at most as many in a
+ * database as backends have ever written there at the same time.  The rest is
+ * for other databases and for a max_connections that was greater once.
+ */
+static int
+max_logs(void)
+{
+	return 2 * (MaxBackends + max_prepared_xacts) + 1024;
+}
+
+static Size
+logs_offset(void)
+{
+	return CACHELINEALIGN(sizeof(ZUndoShared));
+}
+
+Size
+zundo_shmem_size(void)
+{
+	Size		size = add_size(logs_offset(), PG_CACHE_LINE_SIZE);
+
+	return add_size(size, mul_size(max_logs(), sizeof(PaddedLog)));
+}
+
+int
+zundo_lwlock_count(void)
+{
+	return LOCK_FIRST_DB + ZUNDO_MAX_DATABASES;
+}
+
+void
+zundo_shmem_init(void)
+{
+	bool		found;
+
+	shared = ShmemInitStruct("zheap undo", zundo_shmem_size(), &found);
+	logs = (PaddedLog *) CACHELINEALIGN((char *) shared + logs_offset());
+	locks = GetNamedLWLockTranche(ZUNDO_LWLOCK_TRANCHE);
+	if (found)
+		return;
+
+	memset(shared, 0, zundo_shmem_size());
+	for (int i = 0; i < ZUNDO_MAX_DATABASES; i++)
+	{
+		shared->dbs[i].first_log = -1;
+		pg_atomic_init_u64(&shared->dbs[i].horizon, 0);
+		pg_atomic_init_u64(&shared->dbs[i].logged_horizon, 0);
+		pg_atomic_init_u64(&shared->dbs[i].last_advance, 0);
+		pg_atomic_init_u64(&shared->dbs[i].last_next, 0);
+	}
+	for (int i = 0; i < max_logs(); i++)
+	{
+		SpinLockInit(&logs[i].log.mutex);
+		pg_atomic_init_u64(&logs[i].log.active, 0);
+		pg_atomic_init_u64(&logs[i].log.active_first, 0);
+		logs[i].log.next_log = i + 1 < max_logs() ? i + 1 : -1;
+	}
+}
+
+LWLock *
+zundo_db_lock(const ZUndoDb *db)
+{
+	return &locks[LOCK_FIRST_DB + (db - shared->dbs)].lock;
+}
+
+/* ---- logs ---- */
+
+static ZUndoLog *
+log_at(int index)
+{
+	return index < 0 ? NULL : &logs[index].log;
+}
+
+static int
+log_index(const ZUndoLog *log)
+{
+	return (const PaddedLog *) log - logs;
+}
+
+ZUndoLog *
+zundo_log_next(const ZUndoDb *db, const ZUndoLog *log)
+{
+	Assert(LWLockHeldByMe(zundo_db_lock(db)));
+	return log_at(log == NULL ? db->first_log : log->next_log);
+}
+
+ZUndoLog *
+zundo_log_find(const ZUndoDb *db, uint32 number)
+{
+	ZUndoLog   *log = NULL;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (log->number == number)
+			return log;
+	}
+	return NULL;
+}
+
+static void
+log_clear(ZUndoLog *log, uint32 number)
+{
+	log->number = number;
+	log->owner = 0;
+	log->head = log->tail = log->head_next = InvalidBlockNumber;
+	log->head_closed = InvalidFullTransactionId;
+	log->insert_block = InvalidBlockNumber;
+	pg_atomic_write_u64(&log->active, 0);
+	pg_atomic_write_u64(&log->active_first, 0);
+	log->more = false;
+	log->pending_from = log->late_from = ZUNDO_INVALID;
+	log->pending_fxid = log->blocker = log->late_fxid = InvalidFullTransactionId;
+	memset(log->holds, 0, sizeof(log->holds));
+	/* the ticket goes on counting: sweepers of the entry's former log hold one */
+	log->ticket++;
+}
+
+ZUndoLog *
+zundo_log_add(ZUndoDb *db, uint32 number)
+{
+	ZUndoLog   *log;
+
+	Assert(LWLockHeldByMeInMode(zundo_db_lock(db), LW_EXCLUSIVE));
+
+	LWLockAcquire(&locks[LOCK_POOL].lock, LW_EXCLUSIVE);
+	log = log_at(shared->free_log);
+	if (log != NULL)
+		shared->free_log = log->next_log;
+	LWLockRelease(&locks[LOCK_POOL].lock);
+	if (log == NULL)
+		return NULL;
+
+	log_clear(log, number);
+	log->next_log = db->first_log;
+	db->first_log = log_index(log);
+	return log;
+}
+
+void
+zundo_logs_drop(ZUndoDb *db)
+{
+	LWLockAcquire(&locks[LOCK_POOL].lock, LW_EXCLUSIVE);
+	while (db->first_log >= 0)
+	{
+		ZUndoLog   *log = log_at(db->first_log);
+
+		db->first_log = log->next_log;
+		log->next_log = shared->free_log;
+		shared->free_log = log_index(log);
+	}
+	LWLockRelease(&locks[LOCK_POOL].lock);
+	db->loaded = false;
+}
+
+/* ---- databases ---- */
+
+static bool
+has_pending(ZUndoDb *db)
+{
+	bool		pending = false;
+
+	for (int i = db->first_log; i >= 0; i = logs[i].log.next_log)
+	{
+		ZUndoLog   *log = log_at(i);
+
+		SpinLockAcquire(&log->mutex);
+		pending = pending || log->pending_from != ZUNDO_INVALID;
+		SpinLockRelease(&log->mutex);
+	}
+	return pending;
+}
+
+static void
+drop_database(ZUndoDb *db)
+{
+	zundo_logs_drop(db);
+	db->dboid = db->relid = InvalidOid;
+	pg_atomic_write_u64(&db->horizon, 0);
+	pg_atomic_write_u64(&db->logged_horizon, 0);
+	pg_atomic_write_u64(&db->last_advance, 0);
+	pg_atomic_write_u64(&db->last_next, 0);
+}
+
+/*
+ * The map is locked exclusively, so that nobody attaches meanwhile.  Nobody has
+ * a page copy of the database either, so holds do not matter.  One that is
+ * pending is dropped only if there is no other: all its logs will be pending
+ * when it is loaded again, but no worker comes by before.
+ */
+static void
+drop_idle_databases(void)
+{
+	int			dropped = 0;
+
+	for (int pass = 0; pass < 2 && dropped == 0; pass++)
+	{
+		for (int i = 0; i < ZUNDO_MAX_DATABASES; i++)
+		{
+			ZUndoDb    *db = &shared->dbs[i];
+
+			if (!OidIsValid(db->dboid) || db->attached > 0 ||
+				(pass == 0 && has_pending(db)))
+				continue;
+			drop_database(db);
+			dropped++;
+		}
+	}
+}
+
+void
+zundo_state_shrink(void)
+{
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
+	drop_idle_databases();
+	LWLockRelease(&locks[LOCK_MAP].lock);
+}
+
+static ZUndoDb *
+find_db(Oid dboid)
+{
+	for (int i = 0; i < ZUNDO_MAX_DATABASES; i++)
+	{
+		if (shared->dbs[i].dboid == dboid)
+			return &shared->dbs[i];
+	}
+	return NULL;
+}
+
+/* The map is locked exclusively.  NULL if there is no room. */
+static ZUndoDb *
+find_or_make_db(Oid dboid)
+{
+	ZUndoDb    *db = find_db(dboid);
+
+	if (db != NULL)
+		return db;
+	db = find_db(InvalidOid);
+	if (db == NULL)
+	{
+		drop_idle_databases();
+		db = find_db(InvalidOid);
+	}
+	if (db != NULL)
+		db->dboid = dboid;
+	return db;
+}
+
+/* Leave our log to whoever comes next. */
+static void
+park_log(void)
+{
+	ZUndoLog   *log = zundo_my.log;
+
+	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE);
+	if (zundo_my.incarnation == zundo_my.db->incarnation)
+	{
+		log->insert_block = zundo_my.init ? InvalidBlockNumber : zundo_my.block;
+		log->insert_offset = zundo_my.offset;
+		log->insert_generation = zundo_my.generation;
+		log->owner = 0;
+	}
+	LWLockRelease(zundo_db_lock(zundo_my.db));
+	zundo_my.log = NULL;
+}
+
+/*
+ * Runs when the backend's last transaction has long been aborted: that is done
+ * by a before_shmem_exit callback.
+ */
+static void
+detach(int code, Datum arg)
+{
+	Assert(zundo_my.first == ZUNDO_INVALID);
+	if (zundo_my.log != NULL)
+		park_log();
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
+	Assert(zundo_my.db->attached > 0);
+	zundo_my.db->attached--;
+	LWLockRelease(&locks[LOCK_MAP].lock);
+	zundo_my.db = NULL;
+}
+
+static void
+attach(void)
+{
+	ZUndoDb    *db;
+
+	if (shared == NULL)
+		zheap_require_preload();
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
+	db = find_or_make_db(MyDatabaseId);
+	if (db != NULL)
+		db->attached++;
+	LWLockRelease(&locks[LOCK_MAP].lock);
+
+	if (db == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("zheap is in use in too many databases"),
+				 errdetail("At most %d databases can be used at the same time.",
+						   ZUNDO_MAX_DATABASES),
+				 errhint("Close the sessions of another database.")));
+	zundo_my.db = db;
+	on_shmem_exit(detach, (Datum) 0);
+}
+
+/*
+ * What we know is about another undo relation, when the extension was dropped
+ * and created again.  Whoever used the old one has ended his transaction: the
+ * relation could not be dropped before.
+ */
+static void
+change_relation(ZUndoDb *db, Oid relid)
+{
+	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
+	if (db->relid != relid)
+	{
+		zundo_logs_drop(db);
+		db->relid = relid;
+		db->incarnation++;
+	}
+	LWLockRelease(zundo_db_lock(db));
+}
+
+void
+zundo_db_attach(Oid relid)
+{
+	if (zundo_my.db == NULL)
+		attach();
+	if (unlikely(zundo_my.db->relid != relid))
+		change_relation(zundo_my.db, relid);
+	if (unlikely(zundo_my.incarnation != zundo_my.db->incarnation))
+	{
+		Assert(zundo_my.first == ZUNDO_INVALID);
+		zundo_my.incarnation = zundo_my.db->incarnation;
+		zundo_my.log = NULL;
+		zundo_my.block = InvalidBlockNumber;
+	}
+}
+
+void
+zundo_db_foreach(ZUndoDbVisitor visit, void *state)
+{
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_SHARED);
+	for (int i = 0; i < ZUNDO_MAX_DATABASES; i++)
+	{
+		ZUndoDb    *db = &shared->dbs[i];
+
+		if (!OidIsValid(db->dboid))
+			continue;
+		LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+		if (db->loaded)
+			visit(db, state);
+		LWLockRelease(zundo_db_lock(db));
+	}
+	LWLockRelease(&locks[LOCK_MAP].lock);
+}
+
+/* ---- horizons ---- */
+
+void
+zundo_horizon_raise(pg_atomic_uint64 *horizon, FullTransactionId fxid)
+{
+	uint64		value = U64FromFullTransactionId(fxid);
+	uint64		old = pg_atomic_read_u64(horizon);
+
+	while (old < value && !pg_atomic_compare_exchange_u64(horizon, &old, value))
+		;						/* another one raised it: look again */
+}
+
+bool
+zundo_redo_horizon_is_new(Oid dboid, FullTransactionId horizon)
+{
+	ZUndoDb    *db;
+	bool		result;
+
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_SHARED);
+	db = find_db(dboid);
+	result = db == NULL ||
+		pg_atomic_read_u64(&db->horizon) < U64FromFullTransactionId(horizon);
+	LWLockRelease(&locks[LOCK_MAP].lock);
+	return result;
+}
+
+/*
+ * When there is no room for the database its readers will find the horizon on
+ * the meta page.
+ */
+void
+zundo_redo_horizon_set(Oid dboid, FullTransactionId horizon)
+{
+	ZUndoDb    *db;
+
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
+	db = find_or_make_db(dboid);
+	if (db != NULL)
+	{
+		zundo_horizon_raise(&db->horizon, horizon);
+		zundo_horizon_raise(&db->logged_horizon, horizon);
+	}
+	LWLockRelease(&locks[LOCK_MAP].lock);
+}

@@ -1,0 +1,303 @@
+/*
+ * undo_wal.c
+ *		Replay and description of the undo layer's own WAL records, and replay of
+ *		an append, which is part of other layers' records.
+ *
+ * The structs are in undo_format.h.  Replay changes pages by the same _apply
+ * functions as the operations themselves, so it gives the same bytes (W1).
+ */
+#include "postgres.h"
+
+#include "access/bufmask.h"
+#include "access/xlogreader.h"
+#include "access/xlogutils.h"
+#include "storage/bufmgr.h"
+#include "storage/standby.h"
+
+#include "undo_private.h"
+
+/* ---- what the four have in common ---- */
+
+/*
+ * All xids below "horizon" are visible to all from now on: first get rid of
+ * snapshots that see it otherwise, then tell readers, then change pages.
+ */
+static void
+redo_horizon(XLogReaderState *record, FullTransactionId horizon)
+{
+	ZRelLocator locator;
+	BlockNumber block;
+
+	XLogRecGetBlockTag(record, 0, &locator, NULL, &block);
+	if (!zundo_redo_horizon_is_new(zloc_db(locator), horizon))
+		return;
+	if (InHotStandby)
+	{
+		FullTransactionId newest = horizon;
+
+		FullTransactionIdRetreat(&newest);
+		ResolveRecoveryConflictWithSnapshotFullXid(newest, locator);
+	}
+	zundo_redo_horizon_set(zloc_db(locator), horizon);
+}
+
+/* The page, if it is to be changed; *buffer is to be released anyway. */
+static Page
+redo_page(XLogReaderState *record, uint8 block_id, Buffer *buffer)
+{
+	if (XLogReadBufferForRedo(record, block_id, buffer) != BLK_NEEDS_REDO)
+		return NULL;
+	return BufferGetPage(*buffer);
+}
+
+static Page
+redo_new_page(XLogReaderState *record, uint8 block_id, Buffer *buffer)
+{
+	*buffer = XLogInitBufferForRedo(record, block_id);
+	return BufferGetPage(*buffer);
+}
+
+static void
+redo_done(XLogReaderState *record, Page page, Buffer buffer)
+{
+	if (page != NULL)
+	{
+		PageSetLSN(page, record->EndRecPtr);
+		MarkBufferDirty(buffer);
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+}
+
+static void
+redo_meta(XLogReaderState *record, uint8 block_id, const ZUndoMetaValues *values)
+{
+	Buffer		buffer;
+	Page		page = redo_page(record, block_id, &buffer);
+
+	if (page != NULL)
+		zundo_meta_apply(page, values);
+	redo_done(record, page, buffer);
+}
+
+/* ---- one by one ---- */
+
+static void
+redo_extent(XLogReaderState *record)
+{
+	ZRecUndoExtent rec;
+	BlockNumber extent;
+	Buffer		buffer;
+	Page		page;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	XLogRecGetBlockTag(record, 0, NULL, NULL, &extent);
+	redo_horizon(record, rec.meta.horizon);
+
+	page = redo_new_page(record, 0, &buffer);
+	zundo_page_init_apply(page, rec.generation);
+	redo_done(record, page, buffer);
+	if (XLogRecHasBlockRef(record, 1))
+	{
+		page = redo_page(record, 1, &buffer);
+		if (page != NULL)
+			zundo_extent_close_apply(page, extent, rec.closed);
+		redo_done(record, page, buffer);
+	}
+	page = redo_page(record, 2, &buffer);
+	if (page != NULL)
+		zundo_dir_apply(page, rec.log, rec.head, extent);
+	redo_done(record, page, buffer);
+	if (XLogRecHasBlockRef(record, 3))
+		redo_meta(record, 3, &rec.meta);
+}
+
+static void
+redo_free(XLogReaderState *record)
+{
+	ZRecUndoFree rec;
+	Buffer		buffer;
+	Page		page;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	redo_horizon(record, rec.meta.horizon);
+
+	page = redo_page(record, 0, &buffer);
+	if (page != NULL)
+		zundo_extent_close_apply(page, rec.next_free, InvalidFullTransactionId);
+	redo_done(record, page, buffer);
+	page = redo_page(record, 1, &buffer);
+	if (page != NULL)
+		zundo_dir_apply(page, rec.log, rec.head, rec.tail);
+	redo_done(record, page, buffer);
+	redo_meta(record, 2, &rec.meta);
+}
+
+static void
+redo_logged_horizon(XLogReaderState *record)
+{
+	ZRecUndoHorizon rec;
+	Buffer		buffer;
+	Page		page;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	redo_horizon(record, rec.horizon);
+	page = redo_page(record, 0, &buffer);
+	if (page != NULL)
+		zundo_horizon_apply(page, rec.horizon);
+	redo_done(record, page, buffer);
+}
+
+/*
+ * The database's horizon stays as it is: the relation may be about to become a
+ * copy of another one (VACUUM FULL).
+ */
+static void
+redo_init(XLogReaderState *record)
+{
+	ZRecUndoHorizon rec;
+	Buffer		buffer;
+	Page		page;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	page = redo_new_page(record, 0, &buffer);
+	zundo_meta_init_apply(page, rec.horizon);
+	redo_done(record, page, buffer);
+	for (int i = 1; i <= ZUNDO_DIR_PAGES; i++)
+	{
+		page = redo_new_page(record, i, &buffer);
+		zundo_dir_init_apply(page);
+		redo_done(record, page, buffer);
+	}
+}
+
+void
+zundo_redo(XLogReaderState *record)
+{
+	uint8		info = XLogRecGetInfo(record) & ~XLR_INFO_MASK;
+
+	switch (info)
+	{
+		case ZREC_UNDO_EXTENT:
+			redo_extent(record);
+			break;
+		case ZREC_UNDO_FREE:
+			redo_free(record);
+			break;
+		case ZREC_UNDO_HORIZON:
+			redo_logged_horizon(record);
+			break;
+		case ZREC_UNDO_INIT:
+			redo_init(record);
+			break;
+		default:
+			elog(PANIC, "zheap undo record at %X/%X has unknown op code %u",
+				 LSN_FORMAT_ARGS(record->ReadRecPtr), info);
+	}
+}
+
+/* ---- an append, as part of another layer's record ---- */
+
+static void
+check_end(XLogReaderState *record, Page page, BlockNumber block,
+		  uint16 offset, uint16 generation)
+{
+	if (zundo_page_end(page) != offset || zundo_special(page)->generation != generation)
+		elog(PANIC, "zheap record at %X/%X appends at %u of generation %u to undo block %u, which ends at %u of generation %u",
+			 LSN_FORMAT_ARGS(record->ReadRecPtr), offset, generation, block,
+			 zundo_page_end(page), zundo_special(page)->generation);
+}
+
+ZUndoPtr
+zundo_redo_write(XLogReaderState *record, uint8 block_id,	/* tidy: one append */
+				 uint16 offset, uint16 generation, bool init,
+				 const char *bytes, Size len)
+{
+	BlockNumber block;
+	Buffer		buffer;
+	Page		page;
+
+	XLogRecGetBlockTag(record, block_id, NULL, NULL, &block);
+	if (init)
+	{
+		page = redo_new_page(record, block_id, &buffer);
+		zundo_page_init_apply(page, generation);
+	}
+	else
+		page = redo_page(record, block_id, &buffer);
+	if (page != NULL)
+	{
+		check_end(record, page, block, offset, generation);
+		zundo_page_append_apply(page, bytes, len);
+	}
+	redo_done(record, page, buffer);
+	return zundo_ptr_make(block, generation, offset);
+}
+
+/* ---- description ---- */
+
+static void
+desc_meta(StringInfo buf, const ZUndoMetaValues *meta)
+{
+	appendStringInfo(buf, ", horizon: " UINT64_FORMAT ", nblocks: %u, free: %u",
+					 U64FromFullTransactionId(meta->horizon), meta->nblocks,
+					 meta->free_count);
+}
+
+void
+zundo_desc(StringInfo buf, XLogReaderState *record)
+{
+	const char *data = XLogRecGetData(record);
+	ZRecUndoExtent extent;
+	ZRecUndoFree rec_free;
+	ZRecUndoHorizon horizon;
+
+	switch (XLogRecGetInfo(record) & ~XLR_INFO_MASK)
+	{
+		case ZREC_UNDO_EXTENT:
+			memcpy(&extent, data, sizeof(extent));
+			appendStringInfo(buf, "log: %u, generation: %u, recycled: %s, head: %u, closed: " UINT64_FORMAT,
+							 extent.log, extent.generation,
+							 extent.recycled ? "true" : "false", extent.head,
+							 U64FromFullTransactionId(extent.closed));
+			desc_meta(buf, &extent.meta);
+			break;
+		case ZREC_UNDO_FREE:
+			memcpy(&rec_free, data, sizeof(rec_free));
+			appendStringInfo(buf, "log: %u, head: %u, tail: %u", rec_free.log,
+							 rec_free.head, rec_free.tail);
+			desc_meta(buf, &rec_free.meta);
+			break;
+		case ZREC_UNDO_HORIZON:
+		case ZREC_UNDO_INIT:
+			memcpy(&horizon, data, sizeof(horizon));
+			appendStringInfo(buf, "horizon: " UINT64_FORMAT,
+							 U64FromFullTransactionId(horizon.horizon));
+			break;
+	}
+}
+
+const char *
+zundo_identify(uint8 info)
+{
+	switch (info & ~XLR_INFO_MASK)
+	{
+		case ZREC_UNDO_EXTENT:
+			return "UNDO_EXTENT";
+		case ZREC_UNDO_FREE:
+			return "UNDO_FREE";
+		case ZREC_UNDO_HORIZON:
+			return "UNDO_HORIZON";
+		case ZREC_UNDO_INIT:
+			return "UNDO_INIT";
+	}
+	return NULL;
+}
+
+/* Replay is exact: only what no page of the server compares is masked. */
+void
+zundo_mask(char *page, BlockNumber block)
+{
+	mask_page_lsn_and_checksum(page);
+	mask_unused_space(page);
+}

@@ -1,0 +1,226 @@
+/*
+ * undo_write.c
+ *		Appending to the backend's own log.
+ *
+ * Where the next record goes is known to the backend alone (zundo_my), so
+ * appending costs one pin and one content lock of a page that nobody else
+ * writes.  The pin is taken anew for each record: by the buffer's number, which
+ * needs no look-up, and leaves nothing to clean up after errors.
+ *
+ * LOCKING: the tail page is locked exclusively from zundo_reserve() to
+ * zundo_release().  Callers may hold table pages (L1).
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/timestamp.h"
+
+#include "undo_private.h"
+
+/*
+ * The last page of an extent is left behind with less room than this when that
+ * can be done ahead of time, before anybody locks a table page.  Only a record
+ * that is longer, or a second one of the same operation, has to open an extent
+ * in zundo_reserve().
+ */
+#define SWITCH_ROOM		1024
+
+/* How old the horizon may get: in microseconds, in transactions of a backend. */
+#define ADVANCE_INTERVAL	20000
+#define ADVANCE_COUNT		256
+
+/* ---- preparing ---- */
+
+static inline bool
+needs_extent(void)
+{
+	return !BlockNumberIsValid(zundo_my.block) ||
+		(zundo_last_of_extent(zundo_my.block) &&
+		 zundo_my.offset > ZUNDO_PAGE_END - SWITCH_ROOM);
+}
+
+/* One backend at a time does it for all. */
+static void
+advance_if_old(void)
+{
+	static uint32 count = 0;
+	pg_atomic_uint64 *last_advance = &zundo_my.db->last_advance;
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	uint64		last = pg_atomic_read_u64(last_advance);
+
+	if (now - (TimestampTz) last < ADVANCE_INTERVAL && ++count < ADVANCE_COUNT)
+		return;
+	count = 0;
+	if (pg_atomic_compare_exchange_u64(last_advance, &last, (uint64) now))
+		zundo_horizon_advance();
+}
+
+static void
+prepare(void)
+{
+	zundo_open();
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot write undo during recovery")));
+	if (!zundo_my.ready)
+	{
+		if (!zundo_my.db->loaded)
+			zundo_db_load();
+		if (zundo_my.log == NULL)
+			zundo_log_attach();
+		advance_if_old();
+	}
+	if (needs_extent())
+		zundo_extent_open();
+	zundo_my.ready = true;
+}
+
+void
+zundo_prepare(void)
+{
+	if (likely(zundo_my.ready) && likely(!needs_extent()))
+		return;
+	prepare();
+}
+
+/* ---- reserving ---- */
+
+static void
+next_page(void)
+{
+	if (zundo_last_of_extent(zundo_my.block))
+	{
+		zundo_extent_open();
+		return;
+	}
+	zundo_my.block++;
+	zundo_my.offset = ZUNDO_PAGE_START;
+	zundo_my.init = true;
+	zundo_my.recent = InvalidBuffer;
+}
+
+/* The page as we left it. */
+static Buffer
+lock_written_page(Relation rel)
+{
+	Buffer		buffer = zundo_my.recent;
+	Page		page;
+
+	if (!BufferIsValid(buffer) ||
+		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, zundo_my.block, buffer))
+		buffer = ReadBuffer(rel, zundo_my.block);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+
+	page = BufferGetPage(buffer);
+	if (zundo_page_end(page) != zundo_my.offset ||
+		zundo_special(page)->generation != zundo_my.generation ||
+		zundo_special(page)->magic != ZUNDO_PAGE_MAGIC)
+		zheap_corrupt(rel, zundo_my.block, InvalidOffsetNumber,
+					  "undo page of generation %u ends at %u, not generation %u at %u",
+					  zundo_special(page)->generation, zundo_page_end(page),
+					  zundo_my.generation, zundo_my.offset);
+	return buffer;
+}
+
+static void
+reserve(Size size, ZUndoWrite *write)
+{
+	Relation	rel = zundo_relation();
+
+	Assert(zundo_my.ready && CritSectionCount == 0);
+	Assert(BlockNumberIsValid(zundo_my.block));
+	if (zundo_my.offset + zundo_framed(size) > ZUNDO_PAGE_END)
+		next_page();
+
+	/* what the page holds from the extent's last life does not matter */
+	if (zundo_my.init)
+		write->buffer = ReadBufferExtended(rel, MAIN_FORKNUM, zundo_my.block,
+										   RBM_ZERO_AND_LOCK, NULL);
+	else
+		write->buffer = lock_written_page(rel);
+	zundo_my.recent = write->buffer;
+	write->offset = zundo_my.offset;
+	write->generation = zundo_my.generation;
+	write->init = zundo_my.init;
+	write->ptr = zundo_ptr_make(zundo_my.block, write->generation, write->offset);
+}
+
+void
+zundo_reserve(Relation rel, Size size, ZUndoWrite *write)
+{
+	if (size > ZUNDO_MAX_RECORD)
+		elog(ERROR, "undo record of %zu bytes does not fit a page", size);
+	if (RelationUsesLocalBuffers(rel))
+		zundo_local_reserve(rel, size, write);
+	else
+		reserve(size, write);
+}
+
+void
+zundo_release(ZUndoWrite *write)
+{
+	if (BufferIsValid(write->buffer))
+		UnlockReleaseBuffer(write->buffer);
+	write->buffer = InvalidBuffer;
+}
+
+/* ---- writing ---- */
+
+/*
+ * The transaction's first record.  "active" keeps the horizon back from here on,
+ * also in the moment between the transaction's leaving the process array and
+ * our callback that tells what became of it.  The record's place must be known
+ * before (zundo_pending_settle).
+ */
+static void
+begin_transaction(ZUndoPtr first)
+{
+	ZUndoLog   *log = zundo_my.log;
+
+	zundo_my.first = first;
+	zundo_my.fxid = GetTopFullTransactionIdIfAny();
+	Assert(FullTransactionIdIsValid(zundo_my.fxid));
+
+	pg_atomic_write_u64(&log->active_first, first);
+	pg_write_barrier();
+	pg_atomic_write_u64(&log->active, U64FromFullTransactionId(zundo_my.fxid));
+}
+
+void
+zundo_write(ZUndoWrite *write, const char *bytes, Size len)
+{
+	Page		page;
+
+	Assert(CritSectionCount > 0);
+	if (!BufferIsValid(write->buffer))
+	{
+		zundo_local_write(write, bytes, len);
+		return;
+	}
+	page = BufferGetPage(write->buffer);
+	Assert(write->offset == zundo_my.offset && write->init == zundo_my.init);	/* U1 */
+
+	if (unlikely(zundo_my.first == ZUNDO_INVALID))
+		begin_transaction(write->ptr);
+	zundo_my.last_sub = GetCurrentSubTransactionId();
+
+	if (write->init)
+		zundo_page_init_apply(page, write->generation);
+	zundo_page_append_apply(page, bytes, len);
+	MarkBufferDirty(write->buffer);
+
+	zundo_my.offset = zundo_page_end(page);
+	zundo_my.init = false;
+}
+
+uint8
+zundo_register_flags(const ZUndoWrite *write)
+{
+	return REGBUF_STANDARD | (write->init ? REGBUF_WILL_INIT : 0);
+}

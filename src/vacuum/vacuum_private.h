@@ -1,0 +1,90 @@
+/*
+ * vacuum_private.h
+ *		State of one VACUUM of a table, shared by the files of this layer.
+ */
+#ifndef ZHEAP_VACUUM_PRIVATE_H
+#define ZHEAP_VACUUM_PRIVATE_H
+
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "commands/vacuum.h"
+#include "executor/instrument.h"
+#include "utils/pg_rusage.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "zheap/mvcc/mvcc.h"
+
+/* What the process had used when the VACUUM began. */
+typedef struct ZVacuumClock
+{
+	PGRUsage	usage;
+	TimestampTz start;
+	WalUsage	wal;
+	BufferUsage buffers;
+} ZVacuumClock;
+
+typedef struct ZVacuum
+{
+	Relation	rel;
+	VacuumParams *params;
+	BufferAccessStrategy strategy;
+	bool		verbose;
+	ZPageView	view;
+
+	/* indexes */
+	int			nindexes;
+	Relation   *indexes;
+	IndexBulkDeleteResult **results;
+	ParallelVacuumState *parallel;	/* or NULL */
+	VacDeadItems *dead;			/* pointers whose entries are to go, by TID */
+	bool		do_indexes;		/* entries are deleted, pointers reclaimed */
+	bool		may_bypass;		/* a handful of them may wait for next time */
+	bool		do_truncate;
+	int			rounds;			/* passes over the indexes */
+
+	/* for error messages */
+	const char *doing;			/* what with the current block, or NULL */
+	BlockNumber block;
+
+	/* pages */
+	BlockNumber npages;			/* when the scan began; less what was truncated */
+	BlockNumber scanned;
+	BlockNumber nonempty;		/* end of the last page in use */
+	BlockNumber removed;		/* truncated */
+	BlockNumber dead_pages;		/* pages with dead line pointers */
+	BlockNumber rolled_back;	/* pages where rows were put back */
+
+	/* rows */
+	double		old_reltuples;
+	int64		pruned;			/* became dead line pointers */
+	int64		dead_pointers;	/* found or made, over all pages */
+	int64		live;
+	int64		recently_dead;
+	int64		unsettled;		/* of transactions in progress */
+
+	ZVacuumClock clock;
+} ZVacuum;
+
+/* vacuum_scan.c: the first pass, with rounds over the indexes as needed */
+extern void vacuum_scan(ZVacuum *vac);
+
+/* vacuum_reap.c: index entries, then line pointers */
+extern void vacuum_dead_open(ZVacuum *vac);
+extern void vacuum_dead_close(ZVacuum *vac);
+extern void vacuum_dead_add(ZVacuum *vac, BlockNumber block,
+							const OffsetNumber *offsets, int n);
+extern void vacuum_reap(ZVacuum *vac);
+extern void vacuum_reap_last(ZVacuum *vac);
+extern void vacuum_index_cleanup(ZVacuum *vac);
+
+/* vacuum_truncate.c */
+extern void vacuum_truncate(ZVacuum *vac);
+
+/* vacuum_report.c */
+extern void vacuum_report_start(ZVacuum *vac);
+extern void vacuum_report_end(ZVacuum *vac);
+extern void vacuum_error_context(void *arg);
+
+#endif							/* ZHEAP_VACUUM_PRIVATE_H */

@@ -1,0 +1,249 @@
+/*
+ * vacuum_reap.c
+ *		Dead line pointers: first the index entries that name them, then they.
+ *
+ * The order is the whole point.  A pointer becomes reusable only when no index
+ * names it any more; a crash in between leaves dead pointers without entries,
+ * which the next VACUUM finds again.
+ *
+ * LOCKING: none while indexes are worked on; then one table page, exclusively.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "commands/progress.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/autovacuum.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+#include "utils/memutils.h"
+
+#include "zheap/dml/dml.h"
+#include "zheap/page/page.h"
+
+#include "vacuum_private.h"
+
+/* Fewer dead pointers than this can wait for the next VACUUM: heap's limits. */
+#define BYPASS_MAX_PAGES	0.02	/* of all pages */
+#define BYPASS_MAX_BYTES	(32L * 1024L * 1024L)
+
+static int
+dead_capacity(ZVacuum *vac)
+{
+	int			work_mem = maintenance_work_mem;
+	int64		max_items;
+
+	/* nothing is collected without indexes, or when they are left alone */
+	if (vac->nindexes == 0 || !vac->do_indexes)
+		return ZPAGE_MAX_OFFSET;
+
+	if (IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1)
+		work_mem = autovacuum_work_mem;
+	max_items = (int64) MAXDEADITEMS(work_mem * 1024L);
+	max_items = Min(max_items, (int64) MAXDEADITEMS(MaxAllocSize));
+	max_items = Min(max_items, (int64) vac->npages * ZPAGE_MAX_OFFSET);
+
+	return (int) Max(max_items, ZPAGE_MAX_OFFSET);
+}
+
+void
+vacuum_dead_open(ZVacuum *vac)
+{
+	int			max_items = dead_capacity(vac);
+
+	/* one process per index at most, so two indexes are the least to share */
+	if (vac->params->nworkers >= 0 && vac->nindexes > 1 && vac->do_indexes)
+	{
+		if (!RelationUsesLocalBuffers(vac->rel))
+			vac->parallel = parallel_vacuum_init(vac->rel, vac->indexes, vac->nindexes,
+												 vac->params->nworkers, max_items,
+												 vac->verbose ? INFO : DEBUG2,
+												 vac->strategy);
+		else if (vac->params->nworkers > 0)
+			ereport(WARNING,
+					(errmsg("disabling parallel option of vacuum on \"%s\" --- cannot vacuum temporary tables in parallel",
+							RelationGetRelationName(vac->rel))));
+	}
+
+	if (vac->parallel != NULL)
+		vac->dead = parallel_vacuum_get_dead_items(vac->parallel);
+	else
+	{
+		vac->dead = palloc(vac_max_items_to_alloc_size(max_items));
+		vac->dead->max_items = max_items;
+		vac->dead->num_items = 0;
+	}
+}
+
+void
+vacuum_dead_close(ZVacuum *vac)
+{
+	if (vac->parallel != NULL)
+		parallel_vacuum_end(vac->parallel, vac->results);
+	else
+		pfree(vac->dead);
+	vac->parallel = NULL;
+	vac->dead = NULL;
+	Assert(!IsInParallelMode());
+}
+
+void
+vacuum_dead_add(ZVacuum *vac, BlockNumber block, const OffsetNumber *offsets, int n)
+{
+	VacDeadItems *dead = vac->dead;
+	int			i;
+
+	Assert(dead->num_items + n <= dead->max_items);
+
+	for (i = 0; i < n; i++)
+		ItemPointerSet(&dead->items[dead->num_items + i], block, offsets[i]);
+	dead->num_items += n;
+	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_DEAD_TUPLES, dead->num_items);
+}
+
+static void
+index_info_init(ZVacuum *vac, int i, bool estimated, IndexVacuumInfo *info)
+{
+	info->index = vac->indexes[i];
+	info->analyze_only = false;
+	info->report_progress = false;
+	info->estimated_count = estimated;
+	info->message_level = DEBUG2;
+	info->num_heap_tuples = estimated ? vac->old_reltuples : (double) vac->live;
+	info->strategy = vac->strategy;
+}
+
+static void
+delete_entries(ZVacuum *vac)
+{
+	int			i;
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
+
+	if (vac->parallel != NULL)
+		parallel_vacuum_bulkdel_all_indexes(vac->parallel, (long) vac->old_reltuples,
+											vac->rounds);
+	else
+	{
+		for (i = 0; i < vac->nindexes; i++)
+		{
+			IndexVacuumInfo info;
+
+			index_info_init(vac, i, true, &info);
+			vac->results[i] = vac_bulkdel_one_index(&info, vac->results[i], vac->dead);
+		}
+	}
+
+	vac->rounds++;
+	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_INDEX_VACUUMS, vac->rounds);
+}
+
+/* Reclaim the pointers items[*pos ..] of one page; *pos moves past them. */
+static void
+reclaim_page(ZVacuum *vac, int *pos)
+{
+	VacDeadItems *dead = vac->dead;
+	BlockNumber block = ItemPointerGetBlockNumber(&dead->items[*pos]);
+	OffsetNumber offsets[ZPAGE_MAX_OFFSET];
+	Buffer		buffer;
+	Size		space;
+	int			n = 0;
+
+	while (*pos < dead->num_items &&
+		   ItemPointerGetBlockNumber(&dead->items[*pos]) == block)
+	{
+		Assert(n < ZPAGE_MAX_OFFSET);
+		offsets[n++] = ItemPointerGetOffsetNumber(&dead->items[*pos]);
+		(*pos)++;
+	}
+
+	vac->block = block;
+	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	zdml_reclaim_pointers(vac->rel, buffer, offsets, n);
+	space = zpage_free_for_row(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+
+	RecordPageWithFreeSpace(vac->rel, block, space);
+}
+
+static void
+reclaim_pointers(ZVacuum *vac)
+{
+	BlockNumber ndone = 0;
+	int			pos = 0;
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
+
+	vac->doing = "vacuuming";
+	while (pos < vac->dead->num_items)
+	{
+		vacuum_delay_point();
+		reclaim_page(vac, &pos);
+		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, ++ndone);
+	}
+	vac->doing = NULL;
+}
+
+/* One round: what has been collected so far. */
+void
+vacuum_reap(ZVacuum *vac)
+{
+	Assert(vac->do_indexes && vac->nindexes > 0);
+
+	if (vac->dead->num_items == 0)
+		return;
+
+	vac->doing = NULL;
+	delete_entries(vac);
+	reclaim_pointers(vac);
+	vac->dead->num_items = 0;
+	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_DEAD_TUPLES, 0);
+}
+
+/*
+ * The last round, unless there is so little that reading all indexes for it does
+ * not pay: the pointers then stay dead and are found again next time.
+ */
+void
+vacuum_reap_last(ZVacuum *vac)
+{
+	if (vac->nindexes == 0 || !vac->do_indexes)
+		return;
+
+	if (vac->may_bypass &&
+		vac->dead_pages < vac->npages * BYPASS_MAX_PAGES &&
+		vac->dead_pointers < (int64) MAXDEADITEMS(BYPASS_MAX_BYTES))
+		vac->dead->num_items = 0;
+
+	vacuum_reap(vac);
+	FreeSpaceMapVacuum(vac->rel);
+}
+
+/* Indexes may want a last word even if nothing was deleted from them. */
+void
+vacuum_index_cleanup(ZVacuum *vac)
+{
+	int			i;
+
+	if (vac->nindexes == 0 || !vac->do_indexes)
+		return;
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
+
+	if (vac->parallel != NULL)
+	{
+		parallel_vacuum_cleanup_all_indexes(vac->parallel, (long) vac->live,
+											vac->rounds, false);
+		return;
+	}
+	for (i = 0; i < vac->nindexes; i++)
+	{
+		IndexVacuumInfo info;
+
+		index_info_init(vac, i, false, &info);
+		vac->results[i] = vac_cleanup_one_index(&info, vac->results[i]);
+	}
+}

@@ -1,0 +1,148 @@
+/*
+ * vacuum_rel.c
+ *		VACUUM of a table, from end to end.
+ *
+ * The control flow and the figures for pg_class and the statistics are here; the
+ * work is in vacuum_scan.c (pages), vacuum_reap.c (index entries, line pointers)
+ * and vacuum_truncate.c (the empty tail).
+ *
+ * There is nothing to freeze: a transaction is forgotten when the undo horizon
+ * passes it, whether or not anybody has looked at the page.  So FREEZE and all
+ * the freeze ages are without meaning, and a VACUUM is never "aggressive".
+ */
+#include "postgres.h"
+
+#include "access/multixact.h"
+#include "access/transam.h"
+#include "commands/progress.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/undo/undo.h"
+#include "zheap/vacuum/vacuum.h"
+
+#include "vacuum_private.h"
+
+static void
+choose_what_to_do(ZVacuum *vac)
+{
+	VacuumParams *params = vac->params;
+
+	Assert(params->index_cleanup != VACOPTVALUE_UNSPECIFIED);
+	Assert(params->truncate != VACOPTVALUE_UNSPECIFIED &&
+		   params->truncate != VACOPTVALUE_AUTO);
+
+	vac->do_indexes = params->index_cleanup != VACOPTVALUE_DISABLED;
+	vac->may_bypass = params->index_cleanup == VACOPTVALUE_AUTO;
+	vac->do_truncate = params->truncate != VACOPTVALUE_DISABLED;
+}
+
+static void
+update_index_stats(ZVacuum *vac)
+{
+	int			i;
+
+	for (i = 0; i < vac->nindexes; i++)
+	{
+		IndexBulkDeleteResult *result = vac->results[i];
+
+		if (result == NULL || result->estimated_count)
+			continue;
+		vac_update_relstats(vac->indexes[i], result->num_pages,
+							result->num_index_tuples, 0, false,
+							InvalidTransactionId, InvalidMultiXactId,
+							NULL, NULL, false);
+	}
+}
+
+/*
+ * The table's own row in pg_class.  relfrozenxid should be 0, for nothing in the
+ * table depends on it (undo's relation holds clog).  But core's rewriting
+ * commands stamp it for every access method; such a stamp must move on, or
+ * autovacuum would come back for it for ever.
+ */
+static void
+update_table_stats(ZVacuum *vac)
+{
+	Form_pg_class form = vac->rel->rd_rel;
+	TransactionId frozenxid = InvalidTransactionId;
+	MultiXactId minmulti = InvalidMultiXactId;
+
+	if (TransactionIdIsNormal(form->relfrozenxid))
+		frozenxid = GetOldestNonRemovableTransactionId(vac->rel);
+	if (MultiXactIdIsValid(form->relminmxid))
+		minmulti = GetOldestMultiXactId();
+
+	vac_update_relstats(vac->rel, vac->npages, (double) vac->live, 0,
+						vac->nindexes > 0, frozenxid, minmulti,
+						NULL, NULL, false);
+
+	pgstat_report_vacuum(RelationGetRelid(vac->rel), form->relisshared,
+						 vac->live, vac->recently_dead);
+}
+
+static void
+vacuum_open(ZVacuum *vac)
+{
+	vac->verbose = (vac->params->options & VACOPT_VERBOSE) != 0;
+	vac->old_reltuples = vac->rel->rd_rel->reltuples;
+	choose_what_to_do(vac);
+
+	/*
+	 * Both before parallel mode begins.  Moving the horizon first makes as many
+	 * deleted rows as possible removable.
+	 */
+	zundo_open();
+	zundo_horizon_advance();
+
+	vac_open_indexes(vac->rel, RowExclusiveLock, &vac->nindexes, &vac->indexes);
+	vac->results = palloc0(sizeof(IndexBulkDeleteResult *) * Max(vac->nindexes, 1));
+	vac->npages = RelationGetNumberOfBlocks(vac->rel);
+	zview_open(&vac->view, vac->rel);
+}
+
+void
+zvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strategy)
+{
+	ZVacuum    *vac;
+	ErrorContextCallback context;
+
+	zheap_require_preload();
+
+	vac = palloc0(sizeof(ZVacuum));
+	vac->rel = rel;
+	vac->params = params;
+	vac->strategy = strategy;
+
+	pgstat_progress_start_command(PROGRESS_COMMAND_VACUUM, RelationGetRelid(rel));
+	context.callback = vacuum_error_context;
+	context.arg = vac;
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+
+	vacuum_open(vac);
+	vacuum_report_start(vac);
+
+	vacuum_dead_open(vac);
+	vacuum_scan(vac);
+	vacuum_reap_last(vac);
+	vacuum_index_cleanup(vac);
+	vacuum_dead_close(vac);
+	update_index_stats(vac);
+	vacuum_truncate(vac);
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE,
+								 PROGRESS_VACUUM_PHASE_FINAL_CLEANUP);
+	update_table_stats(vac);
+	vacuum_report_end(vac);
+
+	zview_close(&vac->view);
+	vac_close_indexes(vac->nindexes, vac->indexes, NoLock);
+	error_context_stack = context.previous;
+	pgstat_progress_end_command();
+}

@@ -1,0 +1,164 @@
+/*
+ * vacuum_report.c
+ *		What VACUUM VERBOSE and autovacuum's log say, and the context of errors.
+ *
+ * Heap's words where the thing is the same, so that tools which read the log go
+ * on working.
+ */
+#include "postgres.h"
+
+#include "commands/dbcommands.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/autovacuum.h"
+#include "utils/lsyscache.h"
+
+#include "zheap/undo/undo.h"
+
+#include "vacuum_private.h"
+
+static const char *
+full_name(ZVacuum *vac)
+{
+	return psprintf("%s.%s.%s", get_database_name(MyDatabaseId),
+					get_namespace_name(RelationGetNamespace(vac->rel)),
+					RelationGetRelationName(vac->rel));
+}
+
+static bool
+wants_report(ZVacuum *vac)
+{
+	return vac->verbose ||
+		(IsAutoVacuumWorkerProcess() && vac->params->log_min_duration >= 0);
+}
+
+void
+vacuum_report_start(ZVacuum *vac)
+{
+	if (!wants_report(vac))
+		return;
+
+	pg_rusage_init(&vac->clock.usage);
+	vac->clock.start = GetCurrentTimestamp();
+	vac->clock.wal = pgWalUsage;
+	vac->clock.buffers = pgBufferUsage;
+
+	if (vac->verbose)
+		ereport(INFO, (errmsg("vacuuming \"%s\"", full_name(vac))));
+}
+
+static double
+percent(double part, double whole)
+{
+	return whole == 0 ? 100.0 : 100.0 * part / whole;
+}
+
+static void
+append_table(ZVacuum *vac, StringInfo buf)
+{
+	BlockNumber all = vac->npages + vac->removed;
+
+	appendStringInfo(buf, _("pages: %u removed, %u remain, %u scanned (%.2f%% of total)\n"),
+					 vac->removed, vac->npages, vac->scanned, percent(vac->scanned, all));
+	appendStringInfo(buf, _("tuples: %lld removed, %lld remain, %lld are dead but not yet removable\n"),
+					 (long long) vac->pruned,
+					 (long long) vac->live,
+					 (long long) vac->recently_dead);
+	if (vac->unsettled > 0)
+		appendStringInfo(buf, _("tuples of transactions in progress: %lld\n"),
+						 (long long) vac->unsettled);
+	if (vac->rolled_back > 0)
+		appendStringInfo(buf, _("aborted transactions rolled back on %u pages\n"),
+						 vac->rolled_back);
+	appendStringInfo(buf, _("undo horizon: " UINT64_FORMAT "\n"),
+					 U64FromFullTransactionId(zundo_horizon()));
+}
+
+static void
+append_indexes(ZVacuum *vac, StringInfo buf)
+{
+	bool		reclaimed = vac->nindexes == 0 || vac->rounds > 0 || vac->dead_pointers == 0;
+	int			i;
+
+	if (!reclaimed)
+		appendStringInfoString(buf, _("index scan bypassed: "));
+	else if (vac->rounds == 0)
+		appendStringInfoString(buf, _("index scan not needed: "));
+	else
+		appendStringInfoString(buf, _("index scan needed: "));
+	appendStringInfo(buf,
+					 reclaimed ?
+					 _("%u pages from table (%.2f%% of total) had %lld dead item identifiers removed\n") :
+					 _("%u pages from table (%.2f%% of total) have %lld dead item identifiers\n"),
+					 vac->dead_pages,
+					 percent(vac->dead_pages, vac->npages + vac->removed),
+					 (long long) vac->dead_pointers);
+
+	for (i = 0; i < vac->nindexes; i++)
+	{
+		IndexBulkDeleteResult *result = vac->results[i];
+
+		if (result != NULL)
+			appendStringInfo(buf,
+							 _("index \"%s\": pages: %u in total, %u newly deleted, %u currently deleted, %u reusable\n"),
+							 RelationGetRelationName(vac->indexes[i]),
+							 result->num_pages, result->pages_newly_deleted,
+							 result->pages_deleted, result->pages_free);
+	}
+}
+
+static void
+append_usage(ZVacuum *vac, StringInfo buf)
+{
+	WalUsage	wal = {0};
+	BufferUsage buffers = {0};
+
+	WalUsageAccumDiff(&wal, &pgWalUsage, &vac->clock.wal);
+	BufferUsageAccumDiff(&buffers, &pgBufferUsage, &vac->clock.buffers);
+
+	appendStringInfo(buf, _("buffer usage: %lld hits, %lld misses, %lld dirtied\n"),
+					 (long long) (buffers.shared_blks_hit + buffers.local_blks_hit),
+					 (long long) (buffers.shared_blks_read + buffers.local_blks_read),
+					 (long long) (buffers.shared_blks_dirtied + buffers.local_blks_dirtied));
+	appendStringInfo(buf, _("WAL usage: %lld records, %lld full page images, %llu bytes\n"),
+					 (long long) wal.wal_records, (long long) wal.wal_fpi,
+					 (unsigned long long) wal.wal_bytes);
+	appendStringInfo(buf, _("system usage: %s"), pg_rusage_show(&vac->clock.usage));
+}
+
+void
+vacuum_report_end(ZVacuum *vac)
+{
+	StringInfoData buf;
+
+	if (!wants_report(vac))
+		return;
+	if (!vac->verbose && vac->params->log_min_duration > 0 &&
+		!TimestampDifferenceExceeds(vac->clock.start, GetCurrentTimestamp(),
+									vac->params->log_min_duration))
+		return;
+
+	initStringInfo(&buf);
+	appendStringInfo(&buf,
+					 vac->verbose ?
+					 _("finished vacuuming \"%s\": index scans: %d\n") :
+					 _("automatic vacuum of table \"%s\": index scans: %d\n"),
+					 full_name(vac), vac->rounds);
+	append_table(vac, &buf);
+	append_indexes(vac, &buf);
+	append_usage(vac, &buf);
+
+	ereport(vac->verbose ? INFO : LOG, (errmsg_internal("%s", buf.data)));
+	pfree(buf.data);
+}
+
+void
+vacuum_error_context(void *arg)
+{
+	ZVacuum    *vac = (ZVacuum *) arg;
+
+	if (vac->doing != NULL)
+		errcontext("while %s block %u of relation \"%s\"",
+				   vac->doing, vac->block, RelationGetRelationName(vac->rel));
+}

@@ -1,0 +1,206 @@
+/*
+ * vacuum_scan.c
+ *		VACUUM's first pass: every page in order.
+ *
+ * Rows of aborted transactions are put back, rows that are dead to all become
+ * dead line pointers, and those are collected for vacuum_reap.c.
+ *
+ * LOCKING: one table page, exclusively.  No cleanup lock is ever needed, since
+ * nobody looks at a page under a pin alone (readers copy): VACUUM waits for no
+ * reader, and every page can be pruned.
+ */
+#include "postgres.h"
+
+#include "commands/progress.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+
+#include "zheap/dml/dml.h"
+#include "zheap/mvcc/mvcc.h"
+#include "zheap/page/page.h"
+#include "zheap/rollback/rollback.h"
+
+#include "vacuum_private.h"
+
+/* Blocks between two updates of the free space map's upper levels: 1 GB. */
+#define FSM_INTERVAL	((BlockNumber) (((uint64) 1 << 30) / BLCKSZ))
+
+/* Put back and prune what there is; the page is locked exclusively. */
+static void
+clean_page(ZVacuum *vac, Buffer buffer, Buffer slotbuf)
+{
+	ZPageView  *view = &vac->view;
+
+	if (!view->all_frozen && zrollback_page(view, buffer, slotbuf))
+	{
+		vac->rolled_back++;
+		zview_refresh(view);
+	}
+	vac->pruned += zdml_prune_page(view, buffer);
+	zview_refresh(view);
+}
+
+static void
+count_row(ZVacuum *vac, OffsetNumber offnum)
+{
+	FullTransactionId fxid;
+	ZImage		image;
+
+	switch (zmvcc_state(&vac->view, offnum, &image, &fxid))
+	{
+		case ZSTATE_LIVE:
+			vac->live++;
+			break;
+		case ZSTATE_DEAD:		/* the horizon moved just now */
+		case ZSTATE_RECENTLY_DEAD:
+			vac->recently_dead++;
+			break;
+		case ZSTATE_INSERTING:
+
+			/*
+			 * Not counted as live: when the inserter commits it reports the row to
+			 * the statistics itself.
+			 */
+			vac->unsettled++;
+			break;
+		case ZSTATE_DELETING:
+			vac->live++;
+			vac->unsettled++;
+			break;
+		case ZSTATE_NONE:
+			break;
+	}
+}
+
+/* Count rows, list dead pointers; returns whether there is any row. */
+static bool
+take_stock(ZVacuum *vac, OffsetNumber *dead, int *ndead)
+{
+	Page		page = vac->view.page;
+	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
+	OffsetNumber offnum;
+	bool		has_rows = false;
+
+	*ndead = 0;
+	for (offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
+	{
+		ItemId		lp = PageGetItemId(page, offnum);
+
+		if (ItemIdIsDead(lp))
+			dead[(*ndead)++] = offnum;
+		else if (ItemIdIsNormal(lp))
+		{
+			count_row(vac, offnum);
+			has_rows = true;
+		}
+	}
+	return has_rows;
+}
+
+/*
+ * A page that holds no rows: new (the inserter that added it crashed, or has not
+ * got to it yet), or a slot page, which stays as long as its table page.
+ */
+static void
+skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
+{
+	bool		is_new = PageIsNew(BufferGetPage(buffer));
+
+	UnlockReleaseBuffer(buffer);
+
+	if (!is_new)
+		vac->nonempty = block + 1;
+	else if (GetRecordedFreeSpace(vac->rel, block) == 0)
+		RecordPageWithFreeSpace(vac->rel, block, ZPAGE_MAX_ROW);
+}
+
+static void
+scan_page(ZVacuum *vac, BlockNumber block)
+{
+	OffsetNumber dead[ZPAGE_MAX_OFFSET];
+	int			ndead;
+	Buffer		buffer;
+	Buffer		slotbuf;
+	Size		space;
+	bool		has_rows;
+
+	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	vac->scanned++;
+
+	if (!zview_attach(&vac->view, buffer, BUFFER_LOCK_EXCLUSIVE, &slotbuf))
+	{
+		skip_page(vac, buffer, block);
+		return;
+	}
+
+	clean_page(vac, buffer, slotbuf);
+	has_rows = take_stock(vac, dead, &ndead);
+	zview_detach(&vac->view, &slotbuf);
+
+	/* without indexes nothing can name the dead pointers */
+	if (ndead > 0 && vac->nindexes == 0)
+		zdml_reclaim_pointers(vac->rel, buffer, dead, ndead);
+
+	space = zpage_free_for_row(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	RecordPageWithFreeSpace(vac->rel, block, space);
+
+	if (ndead > 0)
+	{
+		vac->dead_pages++;
+		vac->dead_pointers += ndead;
+		if (vac->nindexes > 0 && vac->do_indexes)
+			vacuum_dead_add(vac, block, dead, ndead);
+	}
+
+	/* dead pointers do not count if they are about to go: truncation looks again */
+	if (has_rows || (ndead > 0 && !vac->do_indexes))
+		vac->nonempty = block + 1;
+}
+
+void
+vacuum_scan(ZVacuum *vac)
+{
+	BlockNumber fsm_done = 0;
+	BlockNumber block;
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
+	pgstat_progress_update_param(PROGRESS_VACUUM_TOTAL_HEAP_BLKS, vac->npages);
+	pgstat_progress_update_param(PROGRESS_VACUUM_MAX_DEAD_TUPLES, vac->dead->max_items);
+
+	vac->doing = "scanning";
+	for (block = 0; block < vac->npages; block++)
+	{
+		vac->block = block;
+		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED, block);
+		vacuum_delay_point();
+
+		/* room for all that one page may have? */
+		if (vac->dead->max_items - vac->dead->num_items < ZPAGE_MAX_OFFSET)
+		{
+			vac->may_bypass = false;
+			zundo_reader_unpin(&vac->view.reader);
+			vacuum_reap(vac);
+			vac->doing = "scanning";
+			pgstat_progress_update_param(PROGRESS_VACUUM_PHASE,
+										 PROGRESS_VACUUM_PHASE_SCAN_HEAP);
+		}
+
+		scan_page(vac, block);
+
+		if (block - fsm_done >= FSM_INTERVAL)
+		{
+			FreeSpaceMapVacuumRange(vac->rel, fsm_done, block);
+			fsm_done = block;
+		}
+	}
+	vac->doing = NULL;
+	zundo_reader_unpin(&vac->view.reader);
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED, vac->npages);
+	FreeSpaceMapVacuumRange(vac->rel, fsm_done, vac->npages);
+}

@@ -1,0 +1,259 @@
+/*
+ * xact_sweep.c
+ *		Going through undo logs for transactions that aborted.
+ *
+ * A log is read forwards from its first unsettled record.  Records name their
+ * transaction and page; for an aborted one the page is put back, once per page
+ * run.  What cannot be settled now (a transaction in progress, a table that
+ * somebody holds locked) is where the next sweep begins.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+#include "utils/relfilenodemap.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/record/record.h"
+#include "zheap/rollback/rollback.h"
+#include "zheap/xact/xact.h"
+
+/* pages put back per transaction of the worker */
+#define PAGES_PER_TRANSACTION	10000
+
+typedef struct Sweep
+{
+	/* context given by the records */
+	FullTransactionId fxid;
+	ZRelLocator locator;
+	BlockNumber block;
+
+	ZUndoPtr	context;		/* the record that gave both: a sweep may begin there */
+	ZFate		fate;			/* of fxid */
+	bool		page_done;		/* this page run has been seen to */
+
+	Relation	rel;			/* open, of rel_locator */
+	ZRelLocator rel_locator;
+	bool		rel_known;		/* rel (perhaps NULL: gone) is right */
+	bool		rel_busy;		/* could not be locked */
+
+	ZUndoPtr	unsettled;		/* where the first record is that could not be
+								 * settled, or its context */
+	FullTransactionId oldest;	/* oldest transaction of such records */
+	uint64		pages;
+} Sweep;
+
+static void
+relation_leave(Sweep *sweep)
+{
+	if (sweep->rel)
+		relation_close(sweep->rel, RowExclusiveLock);
+	sweep->rel = NULL;
+	sweep->rel_known = false;
+	sweep->rel_busy = false;
+}
+
+/*
+ * Open the table that a record is about.  Gone for good only if no transaction
+ * that might have made it is still running.
+ */
+static void
+relation_find(Sweep *sweep)
+{
+	Oid			spc = zloc_spc(sweep->locator);
+	Oid			oid;
+
+	if (sweep->rel_known && RelFileNodeEquals(sweep->rel_locator, sweep->locator))
+		return;
+	relation_leave(sweep);
+	sweep->rel_locator = sweep->locator;
+	sweep->rel_known = true;
+	oid = RelidByRelfilenode(spc, zloc_rel(sweep->locator));
+	if (!OidIsValid(oid))
+	{
+		sweep->rel_busy = !FullTransactionIdPrecedes(sweep->fxid, zundo_oldest_needed());
+		return;
+	}
+	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
+	{
+		sweep->rel_busy = true;
+		return;
+	}
+	sweep->rel = try_relation_open(oid, NoLock);
+	if (sweep->rel == NULL)
+		UnlockRelationOid(oid, RowExclusiveLock);
+	else if (!RelFileNodeEquals(zrel_locator(sweep->rel), sweep->locator))
+	{
+		/* rewritten meanwhile: the pages that we look for are no more */
+		relation_close(sweep->rel, RowExclusiveLock);
+		sweep->rel = NULL;
+	}
+}
+
+void
+zxact_put_back(Relation rel, BlockNumber block)
+{
+	ZPageView	view;
+	Buffer		buffer;
+	Buffer		slotbuf;
+
+	if (block >= RelationGetNumberOfBlocks(rel))
+		return;					/* truncated, or an unlogged table after a crash */
+	zview_open(&view, rel);
+	buffer = ReadBuffer(rel, block);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	if (zview_attach(&view, buffer, BUFFER_LOCK_EXCLUSIVE, &slotbuf))
+		zrollback_page(&view, buffer, slotbuf);
+	zview_detach(&view, &slotbuf);
+	UnlockReleaseBuffer(buffer);
+	zview_close(&view);
+}
+
+static void
+leave_unsettled(Sweep *sweep)
+{
+	if (sweep->unsettled == ZUNDO_INVALID)
+		sweep->unsettled = sweep->context;
+	if (!FullTransactionIdIsValid(sweep->oldest) ||
+		FullTransactionIdPrecedes(sweep->fxid, sweep->oldest))
+		sweep->oldest = sweep->fxid;
+}
+
+static void
+sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
+{
+	if (rec->has_xact && rec->has_page)
+		sweep->context = ptr;
+	if (sweep->context == ZUNDO_INVALID)
+		zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), InvalidOffsetNumber,
+					  "undo record at offset %u does not tell its transaction",
+					  zundo_ptr_offset(ptr));
+	if (rec->has_xact)
+	{
+		sweep->fxid = rec->fxid;
+		sweep->fate = zmvcc_fate(rec->fxid);
+		sweep->page_done = false;
+	}
+	if (rec->has_page)
+	{
+		sweep->locator = rec->locator;
+		sweep->block = rec->block;
+		sweep->page_done = false;
+	}
+	if (sweep->fate == ZFATE_RUNNING || sweep->fate == ZFATE_OWN)
+		leave_unsettled(sweep);
+	if (sweep->fate != ZFATE_ABORTED || sweep->page_done)
+		return;
+	relation_find(sweep);
+	if (sweep->rel)
+	{
+		zxact_put_back(sweep->rel, sweep->block);
+		sweep->pages++;
+	}
+	else if (sweep->rel_busy)
+	{
+		leave_unsettled(sweep);
+		return;					/* its other records are not settled either */
+	}
+	sweep->page_done = true;
+}
+
+/*
+ * One log.  Stops after PAGES_PER_TRANSACTION pages; *from then tells where to go
+ * on, invalid at the end of the log.
+ */
+static void
+sweep_log(Sweep *sweep, ZUndoReader *reader, ZUndoPtr *from)
+{
+	ZUndoPtr	ptr = *from;
+	bool		new_page = true;
+
+	while (ptr != ZUNDO_INVALID)
+	{
+		ZUndoRecord rec;
+		Size		len;
+		const char *bytes;
+
+		CHECK_FOR_INTERRUPTS();
+		bytes = zundo_read(reader, ptr, &len);
+		if (bytes == NULL || zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
+			zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), InvalidOffsetNumber,
+						  "undo record at offset %u cannot be read", zundo_ptr_offset(ptr));
+		if (sweep->pages >= PAGES_PER_TRANSACTION && rec.has_xact && rec.has_page)
+			break;
+		sweep_record(sweep, ptr, &rec);
+		ptr = zundo_next(reader, ptr, &new_page);
+	}
+	*from = ptr;
+}
+
+static void
+begin(bool own_transactions)
+{
+	if (own_transactions)
+	{
+		StartTransactionCommand();
+		PushActiveSnapshot(GetTransactionSnapshot());
+	}
+	zundo_open();
+}
+
+static void
+end(bool own_transactions)
+{
+	if (own_transactions)
+	{
+		PopActiveSnapshot();
+		CommitTransactionCommand();
+	}
+}
+
+bool
+zxact_sweep(bool own_transactions)
+{
+	ZUndoPending pending;
+	bool		left = false;
+	int			log = -1;
+
+	for (;;)
+	{
+		Sweep		sweep = {0};
+		ZUndoPtr	from;
+		bool		more;
+
+		begin(own_transactions);
+		more = zundo_pending_next(log, &pending);
+		if (!more)
+		{
+			end(own_transactions);
+			break;
+		}
+		log = pending.log;
+		from = pending.from;
+		for (;;)
+		{
+			ZUndoReader reader;
+
+			zundo_reader_open(&reader, CurrentMemoryContext);
+			sweep_log(&sweep, &reader, &from);
+			relation_leave(&sweep);
+			zundo_reader_close(&reader);
+			sweep.pages = 0;
+			if (from == ZUNDO_INVALID)
+				break;
+			end(own_transactions);
+			begin(own_transactions);
+		}
+		zundo_pending_settle(&pending, sweep.unsettled, sweep.oldest);
+		if (sweep.unsettled != ZUNDO_INVALID)
+			left = true;
+		end(own_transactions);
+	}
+	return left;
+}

@@ -1,0 +1,65 @@
+-- A hundred thousand rows inserted, updated and deleted by one statement each, committed and rolled back.
+-- Totals by a scan and by the index after each step; time is not judged here.
+create table blk_t (id int primary key, n int, v text) using zheap;
+insert into blk_t select g, g, 'value ' || g from generate_series(1, 100000) g;
+create function blk_totals() returns table (rows bigint, n bigint, v bigint, by_index bigint) language plpgsql as $$
+begin
+	select count(*), sum(t.n), sum(length(t.v)) from blk_t t into rows, n, v;
+	set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_indexonlyscan = off;
+	select sum(t.n) from blk_t t where id between 1 and 10000000 into by_index;
+	set local enable_seqscan = on; set local enable_bitmapscan = on; set local enable_indexonlyscan = on;
+	return next;
+end $$;
+select * from blk_totals();
+begin;
+update blk_t set n = n + 1;
+select * from blk_totals();
+rollback;
+select * from blk_totals();
+begin;
+update blk_t set n = -n, v = 'v' || id;
+update blk_t set v = v || ' again' where id % 2 = 0;
+delete from blk_t where id % 3 = 0;
+select * from blk_totals();
+rollback;
+select * from blk_totals();
+update blk_t set n = n + 1, v = 'VALUE ' || id;
+select * from blk_totals();
+begin;
+delete from blk_t;
+select * from blk_totals();
+rollback;
+select * from blk_totals();
+begin;
+update blk_t set id = id + 1000000;
+select * from blk_totals();
+rollback;
+select * from blk_totals();
+begin;
+insert into blk_t select id + 100000, n, v from blk_t;
+select * from blk_totals();
+rollback;
+select * from blk_totals();
+insert into blk_t select id + 100000, n, v from blk_t where id <= 50000;
+delete from blk_t where id <= 50000;
+select * from blk_totals();
+begin;
+savepoint s;
+update blk_t set n = 0;
+rollback to s;
+update blk_t set n = n + 1 where id % 2 = 0;
+commit;
+select * from blk_totals();
+vacuum analyze blk_t;
+select * from blk_totals();
+-- a rollback, then work on the same rows at once
+begin; update blk_t set v = 'to be undone'; rollback;
+update blk_t set v = v || '.' where id % 100 = 0;
+update blk_t set n = 1 where id between 60000 and 61000;
+delete from blk_t where id between 70000 and 71000;
+insert into blk_t select g, 7, 'seven' from generate_series(70000, 70500) g;
+select * from blk_totals();
+truncate blk_t;
+select * from blk_totals();
+drop table blk_t;
+drop function blk_totals;

@@ -1,0 +1,80 @@
+-- What CREATE EXTENSION brings, and that its undo relation cannot be misused.
+-- Reads the catalogs; tries statements on the undo relation and checks only how they end.
+\set VERBOSITY terse
+create extension zheap;
+select amname, amtype from pg_am where amname like 'zheap%' order by 1;
+select n.nspname, e.extversion ~ '^\d+\.\d+$' as version_ok
+  from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+ where extname = 'zheap';
+select count(*) as undo_relations
+  from pg_class c join pg_am a on a.oid = c.relam
+ where amname = 'zheap_undo' and relkind = 'r' and relpersistence = 'p';
+
+-- tables of every kind that has an access method
+create table ext_plain (a int, b text) using zheap;
+create table ext_as using zheap as select 1 as a;
+create materialized view ext_matview using zheap as select a from ext_as;
+set default_table_access_method = zheap;
+create table ext_default (a int);
+create table ext_like (like ext_plain);
+select 1 as a into ext_into;
+reset default_table_access_method;
+create table ext_other (a int);
+select c.relname, amname
+  from pg_class c join pg_am a on a.oid = c.relam
+ where relname like 'ext\_%' order by 1;
+-- never frozen, so never in need of it
+select relname, relfrozenxid, relminmxid from pg_class
+ where relname in ('ext_plain', 'ext_matview') order by 1;
+-- the toast table is an ordinary one
+select t.relkind, amname
+  from pg_class c join pg_class t on t.oid = c.reltoastrelid join pg_am a on a.oid = t.relam
+ where c.relname = 'ext_plain';
+
+-- neither the extension nor its parts can go while tables need them
+drop extension zheap;
+drop access method zheap;
+do $$
+begin
+	execute (select format('drop table %s', c.oid::regclass)
+			   from pg_class c join pg_am a on a.oid = c.relam where amname = 'zheap_undo');
+exception when dependent_objects_still_exist then
+	raise notice 'refused';
+end $$;
+
+-- every statement on the undo relation is an error or does nothing
+do $$
+declare
+	undo text := (select c.oid::regclass::text
+				    from pg_class c join pg_am a on a.oid = c.relam where amname = 'zheap_undo');
+	stmt text;
+	outcome text;
+	n bigint;
+begin
+	foreach stmt in array array['select from %s', 'insert into %s default values',
+		'delete from %s', 'truncate %s', 'analyze %s'] loop
+		begin
+			execute format(stmt, undo);
+			get diagnostics n = row_count;
+			outcome := case when n = 0 then 'harmless' else n || ' rows' end;
+		exception when others then
+			outcome := 'harmless';
+		end;
+		raise notice '%: %', format(stmt, 'undo'), outcome;
+	end loop;
+end $$;
+insert into ext_plain values (1, 'still works');
+update ext_plain set b = b || ', too';
+select * from ext_plain;
+
+drop materialized view ext_matview;
+drop table ext_plain, ext_as, ext_default, ext_like, ext_into, ext_other;
+-- a dropped and recreated extension starts afresh, also in one transaction
+begin;
+drop extension zheap;
+create table ext_gone (a int) using zheap;
+rollback;
+create table ext_back (a int) using zheap;
+insert into ext_back values (1);
+select * from ext_back;
+drop table ext_back;

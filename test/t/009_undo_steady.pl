@@ -1,0 +1,89 @@
+# Under a steady load undo is recycled: its size does not grow between measurements, and so do the tables not.
+# pgbench with commits and rollbacks; then an old snapshot holds undo, and lets it go again.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZheapTest;
+
+my $seconds = short() ? 3 : 8;
+my $clients = 8;
+my $extent = 32 * 8192;
+my $node = new_server('steady', [ 'shared_buffers = 128MB', 'max_wal_size = 2GB' ]);
+pgbench_init($node, 1);
+my $scripts = PostgreSQL::Test::Utils::tempdir();
+append_to_file("$scripts/undone.sql", <<'SQL');
+\set aid random(1, 100000)
+begin;
+update pgbench_accounts set abalance = abalance + 1000000 where aid between :aid and :aid + 9;
+rollback;
+SQL
+
+# bytes of the extents in use, not counting free ones
+sub undo_used
+{
+	return $_[0]->safe_psql('postgres', 'select used_bytes from zheap.zheap_undo_stats()');
+}
+
+my $sizes = "select pg_relation_size('pgbench_accounts'), pg_relation_size('pgbench_accounts_pkey')";
+my $tables = $node->safe_psql('postgres', $sizes);
+
+foreach my $load (
+	[ 'simple updates', '-N', '-M', 'prepared' ],
+	[ 'TPC-B', '-M', 'prepared' ],
+	[ 'TPC-B and rollbacks', '-b', 'tpcb-like@3', '-f', "$scripts/undone.sql\@1" ])
+{
+	my ($what, @options) = @$load;
+	my @size;
+
+	foreach my $part (0 .. 3)
+	{
+		my ($rc, $out, $err) = pgbench_run($node, '-c', $clients, '-j', 2, '-T', $seconds, @options);
+		is($rc, 0, "$what: part $part");
+		push @size, undo_size($node);
+	}
+	diag("$what: undo has @size bytes");
+	# one extent per client more or less is a matter of when its log moves on
+	cmp_ok($size[3], "<=", $size[1] + $clients * $extent, "$what: undo does not grow");
+	cmp_ok($size[3], '<=', 8 * $clients * $extent + 16 * $extent, "$what: undo is small");
+}
+is($node->safe_psql('postgres', $sizes), $tables, 'neither the table nor its index has grown');
+# simple updates leave tellers and branches alone
+is($node->safe_psql('postgres', 'select sum(abalance) from pgbench_accounts'),
+	$node->safe_psql('postgres', 'select sum(delta) from pgbench_history'), 'balances and history agree');
+
+# an old snapshot keeps its undo, and no more than that once it has gone
+my $old = $node->background_psql('postgres');
+$old->query_safe('begin isolation level repeatable read');
+my $seen = $old->query_safe('select sum(abalance), count(*) from pgbench_accounts');
+my $before = undo_used($node);
+my ($rc) = pgbench_run($node, '-N', '-c', $clients, '-j', 2, '-T', $seconds);
+is($rc, 0, 'load beside an old snapshot');
+is($old->query_safe('select sum(abalance), count(*) from pgbench_accounts'), $seen, 'the old snapshot sees what it saw');
+cmp_ok(undo_used($node), '>', $before, 'undo is kept for it');
+my $held = undo_size($node);
+is($node->safe_psql('postgres', $sizes), $tables, 'the table has not grown');
+$old->query_safe('commit');
+$old->quit;
+pgbench_run($node, '-N', '-c', $clients, '-j', 2, '-T', $seconds);
+my $after = undo_size($node);
+pgbench_run($node, '-N', '-c', $clients, '-j', 2, '-T', $seconds);
+cmp_ok(undo_size($node), '<=', $after + 2 * $extent, 'afterwards it is recycled again');
+cmp_ok($after, '<=', $held + 2 * $clients * $extent, 'the space that was held is used again');
+
+# one transaction with much undo, rolled back, then the same as ever
+$node->safe_psql('postgres', 'begin; update pgbench_accounts set abalance = 0; rollback');
+wait_undone($node, 'a large transaction is put back');
+pgbench_run($node, '-N', '-c', $clients, '-j', 2, '-T', 2);
+$after = undo_size($node);
+pgbench_run($node, '-N', '-c', $clients, '-j', 2, '-T', $seconds);
+cmp_ok(undo_size($node), '<=', $after + 2 * $extent, 'its undo is recycled');
+is($node->safe_psql('postgres', $sizes), $tables, 'the table has not grown at all');
+$node->stop;
+no_crash_in_log($node, 'to the end');
+done_testing();

@@ -1,0 +1,301 @@
+# What the TAP tests share: servers with the library, pgbench on zheap tables, crashes, checks of contents.
+#
+# Environment:
+#   ZHEAP_TEST_SHORT    shorter runs
+#   ZHEAP_TEST_SEED     seed of the random choices; a test prints the one it used
+
+package ZheapTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT = qw(short seed new_server tables_use pgbench_init pgbench_run
+  pgbench_start pgbench_finish crash start_again sums_agree sums
+  reads_agree btrees_agree wait_undone undo_size table_digest
+  no_crash_in_log undo_relation);
+
+sub short
+{
+	return $ENV{ZHEAP_TEST_SHORT} ? 1 : 0;
+}
+
+# Start the random numbers; the seed is printed, so that a run can be repeated.
+sub seed
+{
+	my $seed = $ENV{ZHEAP_TEST_SEED} // int(time() * 1000) % 1000000007;
+
+	srand($seed);
+	diag("ZHEAP_TEST_SEED=$seed");
+	return $seed;
+}
+
+# A started server with the extension.  Settings as "name = value" strings.
+sub new_server
+{
+	my ($name, $conf, %init) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(%init);
+	$node->append_conf('postgresql.conf', join("\n",
+		'log_statement = none',
+		'log_replication_commands = off',
+		'max_connections = 60',
+		'deadlock_timeout = 1s',
+		'autovacuum_naptime = 5s',
+		@{ $conf // [] }) . "\n");
+	$node->start;
+	$node->safe_psql('postgres', 'create extension zheap');
+	return $node;
+}
+
+# The access methods of the named tables are all zheap.
+sub tables_use
+{
+	my ($node, @tables) = @_;
+	my $list = join(', ', map { "'$_'::regclass" } @tables);
+
+	is($node->safe_psql('postgres',
+			"select string_agg(distinct amname, ',') from pg_class c join pg_am a on a.oid = relam where c.oid in ($list)"),
+		'zheap', 'tables are zheap tables');
+}
+
+sub pgbench_init
+{
+	my ($node, $scale, @options) = @_;
+	local $ENV{PGOPTIONS} = '-c default_table_access_method=zheap';
+
+	$node->command_ok([ 'pgbench', '-i', '-q', '-s', $scale, @options, 'postgres' ],
+		"pgbench -i at scale $scale");
+	tables_use($node, map { "pgbench_$_" } qw(accounts branches tellers history));
+	return;
+}
+
+# Run pgbench to its end.  Returns what it printed and its exit code.
+sub pgbench_run
+{
+	my ($node, @options) = @_;
+	my $run = pgbench_start($node, @options);
+
+	return pgbench_finish($run);
+}
+
+# Start pgbench and go on.
+sub pgbench_start
+{
+	my ($node, @options) = @_;
+	my %run = (out => '', err => '', command => "@options");
+	local %ENV = $node->_get_env();
+
+	$run{handle} = IPC::Run::start([ 'pgbench', '-n', @options, 'postgres' ],
+		'<', \undef, '>', \$run{out}, '2>', \$run{err});
+	return \%run;
+}
+
+# Wait for it.  Returns (exit code, standard output, standard error).
+sub pgbench_finish
+{
+	my ($run) = @_;
+
+	IPC::Run::finish($run->{handle});
+	return ($run->{handle}->result(0), $run->{out}, $run->{err});
+}
+
+# Kill the postmaster and every child of it the hard way, in random order.
+sub crash
+{
+	my ($node) = @_;
+	my $postmaster = $node->{_pid};
+
+	# stopped, it cannot have more children while we look for them
+	kill 'STOP', $postmaster;
+	my @victims = sort { rand() <=> 0.5 } ($postmaster, child_processes($postmaster));
+	kill 'KILL', $_ foreach @victims;
+	$node->kill9;
+	foreach my $pid (@victims)
+	{
+		for (1 .. 600)
+		{
+			last if process_state($pid) eq 'Z';
+			usleep(50_000);
+		}
+	}
+	# All are dead.  Where nobody collects dead orphans they look alive to the
+	# next postmaster, which then trusts its predecessor's lock files.
+	for (1 .. 20)
+	{
+		last unless kill 0, $postmaster;
+		usleep(50_000);
+	}
+	if (kill 0, $postmaster)
+	{
+		unlink $node->data_dir . '/postmaster.pid', $node->host . '/.s.PGSQL.' . $node->port . '.lock';
+	}
+	return;
+}
+
+sub child_processes
+{
+	my ($parent) = @_;
+	my @children;
+
+	foreach my $stat (glob '/proc/[0-9]*/stat')
+	{
+		open my $fh, '<', $stat or next;
+		my $line = <$fh>;
+		close $fh;
+		next unless defined $line && $line =~ /^(\d+) \(.*\) (\S) (\d+)/s;
+		push @children, $1 if $3 == $parent;
+	}
+	return @children;
+}
+
+sub process_state
+{
+	my ($pid) = @_;
+
+	open my $fh, '<', "/proc/$pid/stat" or return 'Z';
+	my $line = <$fh>;
+	close $fh;
+	return 'Z' unless defined $line && $line =~ /^\d+ \(.*\) (\S)/s;
+	return $1;
+}
+
+# Start after a crash.
+sub start_again
+{
+	my ($node) = @_;
+
+	$node->start;
+	return;
+}
+
+# The four sums of a TPC-B database, as text.
+sub sums
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres', <<'SQL');
+begin isolation level repeatable read;
+select (select sum(abalance) from pgbench_accounts),
+	(select sum(tbalance) from pgbench_tellers),
+	(select sum(bbalance) from pgbench_branches),
+	(select coalesce(sum(delta), 0) from pgbench_history);
+commit;
+SQL
+}
+
+sub sums_agree
+{
+	my ($node, $what) = @_;
+	my @sums = split /\|/, sums($node);
+
+	ok( @sums == 4
+		  && $sums[0] eq $sums[1]
+		  && $sums[1] eq $sums[2]
+		  && $sums[2] eq $sums[3],
+		"$what: sums of accounts, tellers, branches and history agree (@sums)");
+	return;
+}
+
+# Every row is found by a scan, by the index alone and by a bitmap, and they are
+# the same rows.
+sub reads_agree
+{
+	my ($node, $what) = @_;
+	my %tables = (
+		pgbench_accounts => [ 'aid', 'abalance' ],
+		pgbench_tellers => [ 'tid', 'tbalance' ],
+		pgbench_branches => [ 'bid', 'bbalance' ]);
+
+	foreach my $table (sort keys %tables)
+	{
+		my ($key, $value) = @{ $tables{$table} };
+		my $query =
+		  "select count($value), sum($key), sum($value), sum(hashint4($key # $value)::bigint) from $table where $key between -1 and 1000000000";
+		my ($seq, $index, $bitmap) = map {
+			my %on = ($_ => 'on');
+			$node->safe_psql('postgres',
+				"begin; "
+				  . join(' ', map { "set local enable_$_ = " . ($on{$_} // 'off') . ';' }
+					  qw(seqscan indexscan bitmapscan indexonlyscan))
+				  . " $query; commit;")
+		} qw(seqscan indexscan bitmapscan);
+		is($index, $seq, "$what: index and scan of $table agree");
+		is($bitmap, $seq, "$what: bitmap and scan of $table agree");
+	}
+	return;
+}
+
+# amcheck of the named btree indexes, with every row of the table looked up.
+sub btrees_agree
+{
+	my ($node, $what, @indexes) = @_;
+
+	$node->safe_psql('postgres', 'create extension if not exists amcheck');
+	foreach my $index (@indexes)
+	{
+		my ($rc, $out, $err) = $node->psql('postgres',
+			"select bt_index_parent_check('$index', true, true)");
+		is($rc, 0, "$what: amcheck of $index");
+		diag($err) if $rc;
+	}
+	return;
+}
+
+# Until what was rolled back has been put back into the pages.
+sub wait_undone
+{
+	my ($node, $what) = @_;
+	my $start = time();
+
+	ok($node->poll_query_until('postgres',
+			'select zheap.zheap_undo_pending() = 0'), $what);
+	return time() - $start;
+}
+
+sub undo_relation
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres',
+		"select c.oid::regclass from pg_class c join pg_am a on a.oid = relam where amname = 'zheap_undo'");
+}
+
+sub undo_size
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres',
+		"select pg_relation_size(c.oid) from pg_class c join pg_am a on a.oid = relam where amname = 'zheap_undo'");
+}
+
+# A hash over all rows of a table, whatever their order.
+sub table_digest
+{
+	my ($node, $table, $database) = @_;
+
+	return $node->safe_psql($database // 'postgres',
+		"select count(*), coalesce(md5(string_agg(md5(t::text), '' order by md5(t::text))), '') from $table t");
+}
+
+# Nothing in the server's log says that a process died by itself.
+sub no_crash_in_log
+{
+	my ($node, $what) = @_;
+	my $log = slurp_file($node->logfile);
+	my @bad = grep { /PANIC|TRAP:|terminated by signal (?!9:)/ } split /\n/, $log;
+
+	is(scalar(@bad), 0, "$what: no process died by itself");
+	diag(join("\n", @bad[ 0 .. ($#bad > 9 ? 9 : $#bad) ])) if @bad;
+	return;
+}
+
+1;

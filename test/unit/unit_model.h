@@ -1,0 +1,148 @@
+/*
+ * unit_model.h
+ *		A table page and what it should be: rows with all their versions, row
+ *		locks, slots, transactions, undo, as plain C data.
+ */
+#ifndef ZHEAP_UNIT_MODEL_H
+#define ZHEAP_UNIT_MODEL_H
+
+#include "postgres.h"
+
+#include "nodes/lockoptions.h"
+
+#include "zheap/page/page.h"
+#include "zheap/record/record.h"
+
+#include "unit.h"
+
+#define MODEL_MAX_TXNS	2000
+#define MODEL_MAX_UNDO	8000
+#define MODEL_NOBODY	(-1)	/* modifier: visible to all */
+
+typedef enum ModelFate
+{
+	FATE_RUNNING,
+	FATE_COMMITTED,				/* somebody may not see it yet */
+	FATE_FROZEN,				/* visible to all */
+	FATE_ABORTED				/* and put back */
+} ModelFate;
+
+/*
+ * bytes: the row with its header as it is on the page, but for ZROW_PADDED and
+ * ZROW2_LOCK_MASK, which no version has
+ */
+typedef struct ModelVersion
+{
+	struct ModelVersion *prev;	/* the version before, unless inserted */
+	int			txn;			/* who made it */
+	uint32		len;
+	char	   *bytes;
+} ModelVersion;
+
+typedef enum ModelState
+{
+	ROW_UNUSED,
+	ROW_DEAD,
+	ROW_NORMAL
+} ModelState;
+
+typedef struct ModelRow
+{
+	ModelState	state;
+	ModelVersion *top;			/* the version on the page */
+	uint8		lock_bits;		/* ZROW2_LOCK_MASK of the row on the page */
+} ModelRow;
+
+/* A row lock: its holder's until that one ends, whatever becomes of the row. */
+typedef struct ModelLock
+{
+	struct ModelLock *prev;		/* the holder's lock before */
+	OffsetNumber offnum;
+	LockTupleMode mode;
+	CommandId	cid;
+} ModelLock;
+
+typedef struct ModelUndo
+{
+	ZUndoPtr	ptr;
+	Size		len;
+	char	   *bytes;
+} ModelUndo;
+
+typedef struct Model
+{
+	Unit	   *unit;
+	PGAlignedBlock page;
+	PGAlignedBlock slotpage;
+	bool		initialised;
+	bool		have_slotpage;
+
+	/* what they should hold */
+	ModelRow	rows[ZPAGE_MAX_OFFSET + 2];
+	ZPageSlot	slots[ZPAGE_MAX_SLOTNO + 1];
+	int			nslots;
+	FullTransactionId reused_fxid;
+
+	ModelFate	fates[MODEL_MAX_TXNS];
+	ModelLock  *locks[MODEL_MAX_TXNS];	/* of each transaction, newest first */
+	int			ntxns;
+	int			window;			/* about so many run at a time */
+	int			committed[MODEL_MAX_TXNS];	/* in the order of their commits */
+	int			ncommitted;
+	int			nfrozen;		/* so many of them are visible to all */
+
+	ModelUndo	undo[MODEL_MAX_UNDO];
+	int			nundo;
+} Model;
+
+/* ---- unit_model.c ---- */
+
+extern FullTransactionId model_fxid(int txn);
+extern int	model_txn(FullTransactionId fxid);
+
+static inline ModelFate
+model_fate(const Model *model, int txn)
+{
+	return txn == MODEL_NOBODY ? FATE_FROZEN : model->fates[txn];
+}
+
+static inline Page
+model_page(Model *model)
+{
+	return (Page) model->page.data;
+}
+
+static inline Page
+model_slotpage(Model *model)
+{
+	return (Page) model->slotpage.data;
+}
+
+/* Slot of a running transaction, or 0. */
+extern int	model_own_slot(const Model *model, int txn);
+
+/*
+ * Strongest lock on the row that a running transaction holds, other than "except"
+ * (MODEL_NOBODY: any); -1: none.
+ */
+extern int	model_strongest_lock(const Model *model, OffsetNumber offnum, int except);
+
+/* Fail unless the pages are what the model says, and keep their invariants. */
+extern void model_check(Model *model);
+
+/* What a change does to the model; "txn" is MODEL_NOBODY for frozen rows. */
+extern void model_change(Model *model, const ZChange *change, int txn);
+
+extern ZUndoPtr model_undo_next(const Model *model);
+extern void model_undo_append(Model *model, ZUndoPtr ptr, const char *bytes, Size len);
+extern const ModelUndo *model_undo_find(const Model *model, ZUndoPtr ptr);
+
+/* ---- unit_replay.c: the same through encoders, decoders, WAL and redo ---- */
+
+extern void replay_change(Model *model, ZChange *change, int txn);
+extern void replay_restore(Model *model, const ZRestorePlan *plan);
+extern void replay_prune(Model *model, const ZPrunePlan *plan);
+extern void replay_overflow(Model *model);
+extern void replay_confirm(Model *model, OffsetNumber offnum);
+
+#endif							/* ZHEAP_UNIT_MODEL_H */

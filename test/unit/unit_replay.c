@@ -1,0 +1,387 @@
+/*
+ * unit_replay.c
+ *		Perform changes as the server does, and again as recovery does.
+ *
+ * W1: redo of the record on the old page gives the new page, byte for byte; on
+ * an old page that lost what lay in its hole, all but the hole.
+ * U3: decoding an undo record gives what was encoded; redo encodes the same
+ * bytes once more.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "unit_model.h"
+#include "unit_wal.h"
+
+/* The pages before a change. */
+typedef struct Before
+{
+	PGAlignedBlock page;
+	PGAlignedBlock slotpage;
+} Before;
+
+static void
+remember(Model *model, Before *before)
+{
+	before->page = model->page;
+	before->slotpage = model->slotpage;
+}
+
+/* ---- redo ---- */
+
+static void
+hole_zero(char *page)
+{
+	PageHeader	header = (PageHeader) page;
+
+	if (header->pd_upper > header->pd_lower)
+		memset(page + header->pd_lower, 0, header->pd_upper - header->pd_lower);
+}
+
+static void
+pages_compare(const PGAlignedBlock *want, const PGAlignedBlock *got, bool with_hole)
+{
+	PGAlignedBlock a = *want;
+	PGAlignedBlock b = *got;
+	int			i;
+
+	if (!with_hole)
+	{
+		hole_zero(a.data);
+		hole_zero(b.data);
+	}
+	for (i = 0; i < BLCKSZ; i++)
+	{
+		if (a.data[i] != b.data[i])
+			unit_fail("redo gives another page from byte %d on", i);
+	}
+}
+
+static void
+redo_once(Model *model, const Before *before, void (*redo) (XLogReaderState *), bool with_hole)
+{
+	XLogReaderState record;
+	Before		copy = *before;
+	UnitWalBlock *table = &unit_wal.blocks[ZREC_BLK_TABLE];
+	UnitWalBlock *slots = &unit_wal.blocks[ZREC_BLK_SLOTS];
+
+	memset(&record, 0, sizeof(record));
+	record.ReadRecPtr = UNIT_WAL_LSN;
+	record.EndRecPtr = UNIT_WAL_LSN;
+	if (!with_hole)
+	{
+		hole_zero(copy.page.data);
+		hole_zero(copy.slotpage.data);
+	}
+	/* a page may have reached the disk after the change */
+	table->done = !(table->flags & REGBUF_WILL_INIT) && unit_once_in(model->unit, 10);
+	slots->done = !(slots->flags & REGBUF_WILL_INIT) && unit_once_in(model->unit, 4);
+	if (table->done || (table->flags & REGBUF_FORCE_IMAGE))
+		copy.page = model->page;
+	if (slots->done)
+		copy.slotpage = model->slotpage;
+	table->page = (Page) copy.page.data;
+	slots->page = (Page) copy.slotpage.data;
+
+	redo(&record);
+
+	if (table->used)
+		pages_compare(&model->page, &copy.page, with_hole);
+	if (slots->used)
+		pages_compare(&model->slotpage, &copy.slotpage, with_hole);
+}
+
+static void
+redo_check(Model *model, const Before *before, void (*redo) (XLogReaderState *))
+{
+	redo_once(model, before, redo, true);
+	redo_once(model, before, redo, false);
+}
+
+/* A description of the record must be possible. */
+static void
+desc_check(void (*desc) (StringInfo, XLogReaderState *))
+{
+	XLogReaderState record;
+	StringInfoData text;
+
+	memset(&record, 0, sizeof(record));
+	initStringInfo(&text);
+	desc(&text, &record);
+	unit_check(text.len > 0);
+	pfree(text.data);
+}
+
+/* The buffers carry the record's LSN, as after the critical section. */
+static void
+set_lsn(Model *model)
+{
+	if (unit_wal.blocks[ZREC_BLK_TABLE].used)
+		PageSetLSN(model_page(model), UNIT_WAL_LSN);
+	if (unit_wal.blocks[ZREC_BLK_SLOTS].used)
+		PageSetLSN(model_slotpage(model), UNIT_WAL_LSN);
+}
+
+/* ---- undo records ---- */
+
+static bool
+slots_equal(const ZPageSlot *a, const ZPageSlot *b)
+{
+	return FullTransactionIdEquals(a->fxid, b->fxid) && a->undo == b->undo;
+}
+
+static void
+version_before_compare(const ZUndoRecord *want, const ZUndoRecord *got)
+{
+	unit_check(got->old_hdr.flags == want->old_hdr.flags);
+	unit_check(got->old_hdr.flags2 == want->old_hdr.flags2);
+	unit_check(got->old_hdr.slotno == want->old_hdr.slotno);
+	unit_check(got->old_hdr.natts == want->old_hdr.natts);
+	unit_check(got->prev_own == want->prev_own && got->prev_chain == want->prev_chain);
+	if (!want->prev_own && FullTransactionIdIsValid(want->row_prev.fxid))
+		unit_check(slots_equal(&got->row_prev, &want->row_prev));
+	unit_check(got->has_new_tid == want->has_new_tid);
+	if (want->has_new_tid)
+		unit_check(ItemPointerEquals((ItemPointer) &got->new_tid, (ItemPointer) &want->new_tid));
+	if (want->type != ZOP_UPDATE)
+		return;
+	unit_check(got->prefix == want->prefix && got->suffix == want->suffix);
+	unit_check(got->midlen == want->midlen && memcmp(got->mid, want->mid, want->midlen) == 0);
+}
+
+static void
+undo_compare(const ZUndoRecord *want, const ZUndoRecord *got, ZUndoForm form)
+{
+	unit_check(got->type == want->type && got->slotno == want->slotno);
+	unit_check(got->takeover == want->takeover && got->open_run == want->open_run);
+	unit_check(got->offnum == want->offnum && got->cid == want->cid);
+	unit_check(got->token == want->token);
+	if (want->type == ZOP_INSERT && !want->open_run)
+		unit_check(got->count == want->count);
+	if (want->takeover == ZTAKE_OWN)
+		unit_check(got->page_prev == want->page_prev);
+	if (want->takeover == ZTAKE_PUSHED)
+		unit_check(slots_equal(&got->slot_prev, &want->slot_prev));
+	unit_check(got->lockmode == want->lockmode);
+	if (want->type != ZOP_INSERT)
+		version_before_compare(want, got);
+	unit_check(got->has_xact == want->has_xact && got->has_page == want->has_page);
+	if (form == ZFORM_LOG && want->has_xact)
+		unit_check(FullTransactionIdEquals(got->fxid, want->fxid));
+	if (form == ZFORM_LOG && want->has_page)
+		unit_check(RelFileNodeEquals(got->locator, want->locator) && got->block == want->block);
+}
+
+/* Cut or damaged records are refused or misread, but not beyond their end. */
+static void
+undo_damage_check(Model *model, const char *bytes, Size len, ZUndoPtr ptr)
+{
+	ZUndoRecord record;
+	int			i;
+
+	for (i = 0; i < 4; i++)
+	{
+		Size		left = unit_int(model->unit, 0, (int) len);
+		char	   *copy = unit_guarded(left);
+		Size		used;
+
+		memcpy(copy, bytes, left);
+		if (left > 0 && unit_once_in(model->unit, 2))
+			unit_bytes(model->unit, copy + unit_int(model->unit, 0, (int) left - 1), 1);
+		used = zrec_undo_decode(copy, left, ptr, ZFORM_LOG, &record);
+		unit_check(used <= left);
+		if (used > 0 && record.type == ZOP_UPDATE)
+			unit_check(record.mid >= copy && record.mid + record.midlen <= copy + left);
+	}
+}
+
+static Size
+undo_encode(Model *model, const ZUndoRecord *record, ZUndoPtr ptr, char *bytes)
+{
+	ZUndoRecord decoded;
+	Size		len;
+	int			form;
+
+	for (form = ZFORM_LOG; form <= ZFORM_WAL; form++)
+	{
+		char	   *guarded;
+
+		len = zrec_undo_encode(record, ptr, form, bytes);
+		unit_check(len <= zrec_undo_bound(record));
+		guarded = unit_guarded(len);
+		memcpy(guarded, bytes, len);
+		unit_check(zrec_undo_decode(guarded, len, ptr, form, &decoded) == len);
+		undo_compare(record, &decoded, form);
+		unit_check(zrec_undo_covers(&decoded, record->offnum) == (record->type != ZOP_LOCK));
+	}
+	len = zrec_undo_encode(record, ptr, ZFORM_LOG, bytes);
+	undo_damage_check(model, bytes, len, ptr);
+	return len;
+}
+
+/* ---- changes ---- */
+
+/*
+ * A lock prepares its slot and sets three bits: every other byte of the pages is
+ * what it was.
+ */
+static void
+lock_exact_check(Model *model, const Before *before, const ZChange *change)
+{
+	Before		want = *before;
+	OffsetNumber offnum = change->row.offnum;
+	Page		page = (Page) want.page.data;
+	uint32		len;
+	char	   *row;
+
+	zpage_slot_apply(page, (Page) want.slotpage.data, &change->slot);
+	row = zpage_row(page, offnum, &len, NULL);
+	row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (change->row.hdr.flags2 & ZROW2_LOCK_MASK);
+	unit_check(memcmp(&want.page, &model->page, BLCKSZ) == 0);
+	unit_check(memcmp(&want.slotpage, &model->slotpage, BLCKSZ) == 0);
+}
+
+/* What only the place of the undo record decides. */
+static void
+undo_complete(Model *model, ZChange *change, int txn, ZUndoWrite *write)
+{
+	ZUndoRecord *undo = &change->undo;
+
+	write->buffer = UNIT_BUFFER(ZREC_BLK_UNDO);
+	write->ptr = model_undo_next(model);
+	write->offset = zundo_ptr_offset(write->ptr);
+	write->generation = zundo_ptr_generation(write->ptr);
+	write->init = unit_once_in(model->unit, 5);
+
+	undo->slotno = change->slot.slotno;
+	undo->takeover = change->slot.takeover;
+	undo->slot_prev = change->slot.prev;
+	if (undo->takeover == ZTAKE_OWN)
+		undo->page_prev = model->slots[undo->slotno].undo;
+	undo->fxid = model_fxid(txn);
+	undo->has_xact = unit_once_in(model->unit, 2);
+	undo->has_page = undo->has_xact || unit_once_in(model->unit, 2);
+	unit_wal.blocks[ZREC_BLK_TABLE].used = true;
+	unit_wal_tag(ZREC_BLK_TABLE, &undo->locator, &undo->block);
+	change->slot.next.fxid = undo->fxid;
+	change->slot.next.undo = write->ptr;
+}
+
+static void
+redo_undo_check(const ZUndoWrite *write, const char *bytes, Size len)
+{
+	unit_check(unit_wal.undo_at == write->ptr && unit_wal.undo_init == write->init);
+	unit_check(unit_wal.undo_len == len && memcmp(unit_wal.undo, bytes, len) == 0);
+}
+
+static const char *
+row_on_page(Model *model, OffsetNumber offnum)
+{
+	uint32		len;
+
+	return zpage_row(model_page(model), offnum, &len, NULL);
+}
+
+void
+replay_change(Model *model, ZChange *change, int txn)
+{
+	ZUndoWrite	write = {InvalidBuffer};
+	bool		on_slotpage = change->has_undo && change->slot.slotno >= ZPAGE_FIRST_OVERFLOW;
+	bool		logged = !change->has_undo || !unit_once_in(model->unit, 10);
+	ZChangeBuffers buffers = {UNIT_BUFFER(ZREC_BLK_TABLE), InvalidBuffer, logged};
+	char		bytes[2 * BLCKSZ];
+	char		wal[BLCKSZ];
+	Size		len = 0;
+	Size		wal_len = 0;
+	Before		before;
+
+	remember(model, &before);
+	if (on_slotpage)
+		buffers.slots = UNIT_BUFFER(ZREC_BLK_SLOTS);
+	/* as in the engine, the old bytes lie on the page that is about to change */
+	if (change->row.op == ZOP_UPDATE)
+		change->undo.mid = row_on_page(model, change->row.offnum) + ZROW_HDR_SIZE +
+			change->undo.prefix;
+	if (change->has_undo)
+	{
+		undo_complete(model, change, txn, &write);
+		len = undo_encode(model, &change->undo, write.ptr, bytes);
+		unit_wal.undo_ptr = write.ptr;
+		unit_wal.undo_len = 0;
+		wal_len = zrec_change_undo(change, &write, logged, wal);
+	}
+	unit_wal.fxid = model_fxid(Max(txn, 0));
+
+	zchange_apply(model_page(model), model_slotpage(model), change);
+	if (change->row.op == ZOP_LOCK)
+		lock_exact_check(model, &before, change);
+	zrec_change_emit(change, &buffers, &write, wal, wal_len);
+	set_lsn(model);
+	redo_check(model, &before, zrec_change_redo);
+	desc_check(zrec_change_desc);
+	if (change->has_undo)
+	{
+		redo_undo_check(&write, bytes, len);
+		model_undo_append(model, write.ptr, bytes, len);
+	}
+	model_change(model, change, txn);
+	model_check(model);
+}
+
+/* ---- the others; their effect on the model is the caller's ---- */
+
+void
+replay_restore(Model *model, const ZRestorePlan *plan)
+{
+	bool		on_slotpage = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
+	Before		before;
+
+	remember(model, &before);
+	zpage_restore_apply(model_page(model), model_slotpage(model), plan);
+	zrec_restore_emit(plan, UNIT_BUFFER(ZREC_BLK_TABLE),
+					  on_slotpage ? UNIT_BUFFER(ZREC_BLK_SLOTS) : InvalidBuffer);
+	set_lsn(model);
+	redo_check(model, &before, zrec_restore_redo);
+	desc_check(zrec_restore_desc);
+}
+
+void
+replay_prune(Model *model, const ZPrunePlan *plan)
+{
+	Before		before;
+
+	remember(model, &before);
+	zpage_prune_apply(model_page(model), plan);
+	zrec_prune_emit(plan, UNIT_BUFFER(ZREC_BLK_TABLE));
+	set_lsn(model);
+	redo_check(model, &before, zrec_prune_redo);
+	desc_check(zrec_prune_desc);
+}
+
+void
+replay_overflow(Model *model)
+{
+	Before		before;
+
+	remember(model, &before);
+	zpage_slots_init_apply(model_slotpage(model), UNIT_WAL_TABLE);
+	zpage_overflow_apply(model_page(model), UNIT_WAL_SLOTS);
+	zrec_overflow_emit(UNIT_BUFFER(ZREC_BLK_TABLE), UNIT_BUFFER(ZREC_BLK_SLOTS));
+	set_lsn(model);
+	redo_check(model, &before, zrec_overflow_redo);
+	model->have_slotpage = true;
+	model_check(model);
+}
+
+void
+replay_confirm(Model *model, OffsetNumber offnum)
+{
+	Before		before;
+
+	remember(model, &before);
+	zpage_confirm_apply(model_page(model), offnum);
+	zrec_confirm_emit(UNIT_BUFFER(ZREC_BLK_TABLE), offnum);
+	set_lsn(model);
+	redo_check(model, &before, zrec_confirm_redo);
+}

@@ -1,0 +1,205 @@
+/*
+ * unit_row.c
+ *		The row codec: what is formed comes back, and damaged bytes are noticed
+ *		or harmless.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+
+#include "zheap/page/row.h"
+
+#include "unit.h"
+
+PG_FUNCTION_INFO_V1(zheap_unit_row);
+PG_FUNCTION_INFO_V1(zheap_unit_row_damage);
+
+/* Deformed values, and the room that they need. */
+typedef struct Deformed
+{
+	Datum	   *values;
+	bool	   *isnull;
+	ZRowDeform	state;
+	Size		scratch_size;
+} Deformed;
+
+#define CANARY	"canary"
+
+static void
+deformed_init(Deformed *deformed, int natts, uint32 len)
+{
+	memset(deformed, 0, sizeof(*deformed));
+	deformed->values = palloc0((natts + 1) * sizeof(Datum));
+	deformed->isnull = palloc0(natts + 1);
+	deformed->scratch_size = ZROW_SCRATCH_SIZE(natts, len);
+	deformed->state.scratch = palloc0(deformed->scratch_size + sizeof(CANARY));
+	memcpy(deformed->state.scratch + deformed->scratch_size, CANARY, sizeof(CANARY));
+}
+
+static void
+canary_check(const Deformed *deformed)
+{
+	unit_check(memcmp(deformed->state.scratch + deformed->scratch_size,
+							CANARY, sizeof(CANARY)) == 0);
+}
+
+/* Deform in random steps.  Returns false as soon as a step does. */
+static bool
+deform_in_steps(Unit *unit, TupleDesc desc, const char *bytes, uint32 len,
+				Deformed *deformed)
+{
+	int			done = 0;
+
+	while (done < desc->natts)
+	{
+		done = unit_int(unit, done + 1, desc->natts);
+		if (!zrow_deform(desc, bytes, len, done, deformed->values, deformed->isnull,
+						 &deformed->state))
+			return false;
+		unit_check(deformed->state.natts == done);
+	}
+	return true;
+}
+
+/* Headers of one byte wherever the type allows it, and only there. */
+static void
+storage_check(const UnitRow *row, const Datum *values)
+{
+	int			i;
+
+	for (i = 0; i < row->stored_desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(row->desc, i);
+
+		if (row->isnull[i] || att->attlen != -1)
+			continue;
+		if (att->attstorage != TYPSTORAGE_PLAIN)
+			unit_check(!VARATT_CAN_MAKE_SHORT(DatumGetPointer(values[i])));
+		else if (VARATT_IS_4B(DatumGetPointer(row->values[i])))
+			unit_check(VARATT_IS_4B(DatumGetPointer(values[i])));
+	}
+}
+
+static char *
+row_form_guarded(const UnitRow *row, uint32 *len)
+{
+	char	   *formed = zrow_form(row->stored_desc, row->values, row->isnull, len);
+	char	   *guarded = unit_guarded(*len);
+
+	unit_check(*len == zrow_form_length(row->stored_desc, row->values, row->isnull));
+	memcpy(guarded, formed, *len);
+	return guarded;
+}
+
+static void
+header_check(const UnitRow *row, const char *bytes)
+{
+	ZRowHeader	hdr;
+	bool		hasnull = false;
+	bool		hasexternal = false;
+	int			i;
+
+	for (i = 0; i < row->stored_desc->natts; i++)
+	{
+		hasnull |= row->isnull[i];
+		hasexternal |= !row->isnull[i] &&
+			TupleDescAttr(row->desc, i)->attlen == -1 &&
+			VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(row->values[i]));
+	}
+	zrow_header_get(bytes, &hdr);
+	unit_check(hdr.natts == row->stored_desc->natts);
+	unit_check(hdr.slotno == 0 && hdr.flags2 == 0);
+	unit_check(hdr.flags == ((hasnull ? ZROW_HASNULL : 0) |
+								   (hasexternal ? ZROW_HASEXTERNAL : 0)));
+}
+
+static void
+round_trip(Unit *unit)
+{
+	UnitRow		row;
+	Deformed	deformed;
+	uint32		len;
+	char	   *bytes;
+
+	unit_desc_make(unit, unit_natts(unit), &row);
+	unit_values_make(unit, &row);
+	bytes = row_form_guarded(&row, &len);
+	header_check(&row, bytes);
+
+	deformed_init(&deformed, row.desc->natts, len);
+	if (!deform_in_steps(unit, row.desc, bytes, len, &deformed))
+		unit_fail("a sound row is called damaged");
+	unit_values_compare(&row, row.desc->natts, deformed.values, deformed.isnull);
+	unit_values_touch(row.desc, row.desc->natts, deformed.values, deformed.isnull);
+	storage_check(&row, deformed.values);
+	canary_check(&deformed);
+	if (row.stored_desc->natts == row.desc->natts)
+		unit_check(row.desc->natts == 0 || deformed.state.off == len);
+}
+
+static void
+damage(Unit *unit, char *bytes, uint32 len)
+{
+	int			n = unit_int(unit, 0, 3);
+
+	for (; n > 0 && len > 0; n--)
+	{
+		uint32		at = unit_int(unit, 0, unit_once_in(unit, 2) ? Min(len - 1, 12) : len - 1);
+
+		if (unit_once_in(unit, 2))
+			bytes[at] ^= 1 << unit_int(unit, 0, 7);
+		else
+			unit_bytes(unit, &bytes[at], 1);
+	}
+}
+
+/*
+ * Whatever the bytes: deforming gives true or false and touches nothing outside
+ * the row (a page without rights follows it), nor do the values it gives.
+ */
+static void
+damaged_row(Unit *unit)
+{
+	UnitRow		row;
+	Deformed	deformed;
+	uint32		len;
+	uint32		left;
+	char	   *bytes;
+	int			tries;
+
+	unit_desc_make(unit, unit_natts(unit), &row);
+	unit_values_make(unit, &row);
+	bytes = zrow_form(row.stored_desc, row.values, row.isnull, &len);
+
+	for (tries = 0; tries < 20; tries++)
+	{
+		char	   *guarded;
+
+		/* mostly cut, so that something lies at the very end */
+		left = unit_int(unit, 0, len);
+		if (unit_once_in(unit, 3))
+			left = len;
+		guarded = unit_guarded(left);
+		memcpy(guarded, bytes, left);
+		damage(unit, guarded, left);
+		deformed_init(&deformed, row.desc->natts, left);
+		if (deform_in_steps(unit, row.desc, guarded, left, &deformed))
+			unit_values_touch(row.desc, row.desc->natts,
+							  deformed.values, deformed.isnull);
+		canary_check(&deformed);
+	}
+}
+
+/* zheap_unit_row(seed bigint, rounds integer) returns void */
+Datum
+zheap_unit_row(PG_FUNCTION_ARGS)
+{
+	return unit_repeat(fcinfo, round_trip);
+}
+
+/* zheap_unit_row_damage(seed bigint, rounds integer) returns void */
+Datum
+zheap_unit_row_damage(PG_FUNCTION_ARGS)
+{
+	return unit_repeat(fcinfo, damaged_row);
+}

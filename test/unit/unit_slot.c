@@ -1,0 +1,276 @@
+/*
+ * unit_slot.c
+ *		The tuple slot: rows stored, copied to and from slots of every kind, and
+ *		values put there by core.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "utils/builtins.h"
+
+#include "zheap/page/row.h"
+#include "zheap/scan/tuple_slot.h"
+
+#include "unit.h"
+
+PG_FUNCTION_INFO_V1(zheap_unit_slot);
+PG_FUNCTION_INFO_V1(zheap_unit_slot_damage);
+
+#define TABLE_OID	12345
+
+static const TupleTableSlotOps *const others[] = {
+	&TTSOpsVirtual, &TTSOpsHeapTuple, &TTSOpsMinimalTuple, &TTSOpsBufferHeapTuple, &TTSOpsZheap
+};
+
+static void
+version_make(Unit *unit, ZVersion *version)
+{
+	memset(version, 0, sizeof(*version));
+	if (unit_once_in(unit, 3))
+		return;
+	version->fxid = FullTransactionIdFromEpochAndXid(unit_int(unit, 0, 2),
+													 unit_int(unit, 3, 1000));
+	version->cmin = unit_int(unit, 0, 9);
+	if (unit_once_in(unit, 2))
+	{
+		version->xmax = unit_int(unit, 3, 1000);
+		version->cmax = unit_int(unit, 0, 9);
+	}
+}
+
+static void
+row_store(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersion *version)
+{
+	ItemPointerData tid;
+	uint32		len;
+	char	   *bytes = zrow_form(row->stored_desc, row->values, row->isnull, &len);
+
+	ItemPointerSet(&tid, 7, 11);
+	if (unit_once_in(unit, 2))
+		ztuple_slot_store(slot, bytes, len, &tid, TABLE_OID, version);
+	else
+	{
+		memcpy(ztuple_slot_room(slot, len), bytes, len);
+		ztuple_slot_stored(slot, len, &tid, TABLE_OID, version);
+	}
+	memset(bytes, 0x7f, len);	/* the slot must not look there again */
+	pfree(bytes);
+}
+
+static void
+content_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
+{
+	int			natts = row->desc->natts;
+
+	unit_check(!TTS_EMPTY(slot));
+	if (natts > 0 && unit_once_in(unit, 2))
+		slot_getsomeattrs(slot, unit_int(unit, 1, natts));
+	if (unit_once_in(unit, 3))
+		ExecMaterializeSlot(slot);
+	slot_getallattrs(slot);
+	unit_check(slot->tts_nvalid == natts);
+	unit_values_compare(row, natts, slot->tts_values, slot->tts_isnull);
+	unit_values_touch(row->desc, natts, slot->tts_values, slot->tts_isnull);
+}
+
+static uint32
+sysattr(TupleTableSlot *slot, int attnum)
+{
+	bool		isnull;
+
+	return DatumGetUInt32(slot_getsysattr(slot, attnum, &isnull));
+}
+
+static void
+version_check(TupleTableSlot *slot, const ZVersion *version)
+{
+	bool		frozen = !FullTransactionIdIsValid(version->fxid);
+	TransactionId xmin = frozen ? FrozenTransactionId : XidFromFullTransactionId(version->fxid);
+	HeapTuple	tuple = ExecCopySlotHeapTuple(slot);
+	bool		isnull;
+
+	unit_check(sysattr(slot, MinTransactionIdAttributeNumber) == xmin);
+	unit_check(sysattr(slot, MaxTransactionIdAttributeNumber) == version->xmax);
+	unit_check(sysattr(slot, MinCommandIdAttributeNumber) == (frozen ? 0 : version->cmin));
+	unit_check(sysattr(slot, MaxCommandIdAttributeNumber) == version->cmax);
+	unit_check(sysattr(slot, TableOidAttributeNumber) == TABLE_OID);
+	unit_check(ItemPointerGetBlockNumber(&slot->tts_tid) == 7);
+
+	unit_check(tuple->t_tableOid == TABLE_OID);
+	unit_check(ItemPointerEquals(&tuple->t_self, &slot->tts_tid));
+#ifdef HEAP_IS_DATUM
+	unit_check(!HeapTupleHeaderIsDatum(tuple->t_data)); /* or the server trusts its header */
+#endif
+	unit_check(xmin == DatumGetTransactionId(
+				   heap_getsysattr(tuple, MinTransactionIdAttributeNumber, NULL, &isnull)));
+	unit_check(version->xmax == DatumGetTransactionId(
+				   heap_getsysattr(tuple, MaxTransactionIdAttributeNumber, NULL, &isnull)));
+	heap_freetuple(tuple);
+}
+
+/*
+ * To a slot whose descriptor does not know the values of missing columns: they
+ * must have been copied.
+ */
+static void
+plain_copy_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row,
+				 const ZVersion *version)
+{
+	TupleTableSlot *copy = MakeSingleTupleTableSlot(CreateTupleDescCopy(row->desc),
+													&TTSOpsZheap);
+
+	ExecCopySlot(copy, slot);
+	content_check(unit, copy, row);
+	version_check(copy, version);
+	ExecDropSingleTupleTableSlot(copy);
+}
+
+/* There and back through a slot of another kind. */
+static void
+copies_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersion *version)
+{
+	int			i;
+
+	for (i = 0; i < (int) lengthof(others); i++)
+	{
+		TupleTableSlot *other = MakeSingleTupleTableSlot(row->desc, others[i]);
+		TupleTableSlot *back = MakeSingleTupleTableSlot(row->desc, &TTSOpsZheap);
+
+		ExecCopySlot(other, slot);
+		content_check(unit, other, row);
+		ExecCopySlot(back, other);
+		if (TTS_IS_ZHEAP(other))
+			version_check(other, version);
+		ExecDropSingleTupleTableSlot(other);
+		content_check(unit, back, row);
+		if (others[i] == &TTSOpsZheap)
+			version_check(back, version);
+		ExecDropSingleTupleTableSlot(back);
+	}
+	plain_copy_check(unit, slot, row, version);
+}
+
+/* What core puts into slots of a table without asking the table. */
+static void
+virtual_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
+{
+	int			natts = row->desc->natts;
+	ZVersion	version;
+	HeapTuple	tuple = heap_form_tuple(row->desc, row->values, row->isnull);
+	int			i;
+
+	ExecForceStoreHeapTuple(tuple, slot, false);
+	ExecMaterializeSlot(slot);
+	memset(tuple->t_data, 0x7f, tuple->t_len);
+	content_check(unit, slot, row);
+	heap_freetuple(tuple);
+
+	ExecForceStoreMinimalTuple(heap_form_minimal_tuple(row->desc, row->values, row->isnull),
+							   slot, true);
+	content_check(unit, slot, row);
+
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, row->values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->isnull, natts);
+	ExecStoreVirtualTuple(slot);
+	ExecMaterializeSlot(slot);
+	content_check(unit, slot, row);
+	tuple = ExecFetchSlotHeapTuple(slot, unit_once_in(unit, 2), NULL);
+	unit_check((int) HeapTupleHeaderGetNatts(tuple->t_data) == natts);
+
+	version_make(unit, &version);
+	version.xmax = version.cmax = 0;
+	ItemPointerSet(&slot->tts_tid, 7, 11);
+	slot->tts_tableOid = TABLE_OID;
+	ztuple_slot_written(slot, version.fxid, version.cmin);
+	version_check(slot, &version);
+
+	ExecStoreAllNullTuple(slot);
+	slot_getallattrs(slot);
+	for (i = 0; i < natts; i++)
+		unit_check(slot->tts_isnull[i]);
+	unit_check(!((ZTupleSlot *) slot)->has_version);
+}
+
+/* One slot, several rows of its table. */
+static void
+slot_round(Unit *unit)
+{
+	UnitRow		row;
+	TupleTableSlot *slot;
+	int			n;
+
+	unit_desc_make(unit, unit_natts(unit), &row);
+	slot = MakeSingleTupleTableSlot(row.desc, &TTSOpsZheap);
+	for (n = unit_int(unit, 1, 6); n > 0; n--)
+	{
+		ZVersion	version;
+
+		unit_values_make(unit, &row);
+		if (zrow_form_length(row.stored_desc, row.values, row.isnull) > BLCKSZ)
+		{
+			virtual_check(unit, slot, &row);	/* no such row comes from a page */
+			continue;
+		}
+		version_make(unit, &version);
+		row_store(unit, slot, &row, &version);
+		if (unit_once_in(unit, 2))
+			content_check(unit, slot, &row);
+		version_check(slot, &version);
+		if (unit_once_in(unit, 3))
+			copies_check(unit, slot, &row, &version);
+		content_check(unit, slot, &row);
+		if (unit_once_in(unit, 4))
+			virtual_check(unit, slot, &row);
+		if (unit_once_in(unit, 4))
+			ExecClearTuple(slot);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* zheap_unit_slot(seed bigint, rounds integer) returns void */
+Datum
+zheap_unit_slot(PG_FUNCTION_ARGS)
+{
+	return unit_repeat(fcinfo, slot_round);
+}
+
+/*
+ * zheap_unit_slot_damage(what text) returns void: raise the slot's errors.
+ *
+ * "bytes": a row cut short; "length": a length that no row has; "system": a
+ * system column of a row that came from no table
+ */
+Datum
+zheap_unit_slot_damage(PG_FUNCTION_ARGS)
+{
+	char	   *what = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	TupleDesc	desc = CreateTemplateTupleDesc(2);
+	TupleTableSlot *slot;
+	Datum		values[2];
+	bool		isnull[2] = {false, false};
+	ItemPointerData tid;
+	uint32		len;
+	char	   *bytes;
+
+	TupleDescInitEntry(desc, 1, "a", INT4OID, -1, 0);
+	TupleDescInitEntry(desc, 2, "b", TEXTOID, -1, 0);
+	values[0] = Int32GetDatum(1);
+	values[1] = CStringGetTextDatum("some text");
+	bytes = zrow_form(desc, values, isnull, &len);
+	slot = MakeSingleTupleTableSlot(desc, &TTSOpsZheap);
+	ItemPointerSet(&tid, 7, 11);
+
+	if (strcmp(what, "length") == 0)
+		ztuple_slot_store(slot, bytes, (uint32) -3, &tid, TABLE_OID, NULL);
+	ztuple_slot_store(slot, bytes, strcmp(what, "bytes") == 0 ? len - 1 : len,
+					  &tid, TABLE_OID, NULL);
+	if (strcmp(what, "system") == 0)
+		(void) sysattr(slot, MinTransactionIdAttributeNumber);
+	slot_getallattrs(slot);
+	ExecDropSingleTupleTableSlot(slot);
+	PG_RETURN_VOID();
+}

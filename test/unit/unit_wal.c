@@ -1,0 +1,160 @@
+/*
+ * unit_wal.c
+ *		WAL in memory, and what the record layer wants from the undo layer.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "unit_wal.h"
+
+UnitWal		unit_wal;
+
+/* ---- writing a record ---- */
+
+void
+unit_wal_begin(void)
+{
+	int			i;
+
+	unit_wal.len = 0;
+	for (i = 0; i < (int) lengthof(unit_wal.blocks); i++)
+	{
+		unit_wal.blocks[i].used = false;
+		unit_wal.blocks[i].len = 0;
+	}
+}
+
+void
+unit_wal_data(const char *data, Size len)
+{
+	Assert(unit_wal.len + len <= sizeof(unit_wal.data));
+	memcpy(unit_wal.data + unit_wal.len, data, len);
+	unit_wal.len += len;
+}
+
+void
+unit_wal_buffer(uint8 block_id, Buffer buffer, uint8 flags)
+{
+	UnitWalBlock *block = &unit_wal.blocks[block_id];
+
+	if (buffer != UNIT_BUFFER(block_id) || block->used)
+		elog(ERROR, "wrong buffer for block reference %u", block_id);
+	block->used = true;
+	block->flags = flags;
+}
+
+void
+unit_wal_buffer_data(uint8 block_id, const char *data, Size len)
+{
+	UnitWalBlock *block = &unit_wal.blocks[block_id];
+
+	if (!block->used)
+		elog(ERROR, "data for block reference %u, which is not registered", block_id);
+	Assert(block->len + len <= sizeof(block->data));
+	memcpy(block->data + block->len, data, len);
+	block->len += len;
+}
+
+XLogRecPtr
+unit_wal_insert(uint8 info)
+{
+	unit_wal.info = info;
+	return UNIT_WAL_LSN;
+}
+
+/* ---- reading it ---- */
+
+/* A page that came with the record as an image needs no redo. */
+XLogRedoAction
+unit_wal_read(uint8 block_id, Buffer *buffer)
+{
+	UnitWalBlock *block = &unit_wal.blocks[block_id];
+
+	if (!block->used)
+		elog(ERROR, "redo asks for block reference %u, which is not there", block_id);
+	*buffer = UNIT_BUFFER(block_id);
+	if (block->flags & REGBUF_FORCE_IMAGE)
+		return BLK_RESTORED;
+	return block->done ? BLK_DONE : BLK_NEEDS_REDO;
+}
+
+Buffer
+unit_wal_init(uint8 block_id)
+{
+	UnitWalBlock *block = &unit_wal.blocks[block_id];
+
+	if (!block->used || !(block->flags & REGBUF_WILL_INIT))
+		elog(ERROR, "redo initialises block reference %u", block_id);
+	memset(block->page, 0x7f, BLCKSZ);
+	return UNIT_BUFFER(block_id);
+}
+
+void
+unit_wal_tag(uint8 block_id, ZRelLocator *locator, BlockNumber *block)
+{
+	if (!unit_wal.blocks[block_id].used)
+		elog(ERROR, "redo asks for block reference %u, which is not there", block_id);
+	if (locator)
+	{
+		zloc_spc(*locator) = 1663;
+		zloc_db(*locator) = MyDatabaseId;
+		zloc_rel(*locator) = 16384;
+	}
+	if (block)
+		*block = block_id == ZREC_BLK_TABLE ? UNIT_WAL_TABLE :
+			block_id == ZREC_BLK_SLOTS ? UNIT_WAL_SLOTS : zundo_ptr_block(unit_wal.undo_ptr);
+}
+
+char *
+unit_wal_block_data(uint8 block_id, Size *len)
+{
+	UnitWalBlock *block = &unit_wal.blocks[block_id];
+
+	*len = block->len;
+	return block->len > 0 ? block->data : NULL;
+}
+
+/* ---- instead of the undo layer ---- */
+
+ZUndoPtr
+zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset)
+{
+	return (uint64) block << 32 | (uint64) generation << 16 | offset;
+}
+
+BlockNumber
+zundo_ptr_block(ZUndoPtr ptr)
+{
+	return (BlockNumber) (ptr >> 32);
+}
+
+uint16
+zundo_ptr_generation(ZUndoPtr ptr)
+{
+	return (uint16) (ptr >> 16);
+}
+
+uint16
+zundo_ptr_offset(ZUndoPtr ptr)
+{
+	return (uint16) ptr;
+}
+
+uint8
+zundo_register_flags(const ZUndoWrite *write)
+{
+	return write->init ? REGBUF_WILL_INIT | REGBUF_STANDARD : REGBUF_STANDARD;
+}
+
+ZUndoPtr
+zundo_redo_write(XLogReaderState *record, uint8 block_id, uint16 offset,
+				 uint16 generation, bool init, const char *bytes, Size len)
+{
+	Assert(block_id == ZREC_BLK_UNDO && len <= sizeof(unit_wal.undo));
+	memcpy(unit_wal.undo, bytes, len);
+	unit_wal.undo_len = len;
+	unit_wal.undo_init = init;
+	unit_wal.undo_at = zundo_ptr_make(zundo_ptr_block(unit_wal.undo_ptr), generation, offset);
+	return unit_wal.undo_at;
+}

@@ -1,0 +1,19 @@
+/* test/unit/zheap_unit--1.0.sql */
+\echo Use "CREATE EXTENSION zheap_unit" to load this file. \quit
+
+-- Every test takes a seed (null: any, shown when it fails) and a number of rounds.
+
+create function zheap_unit_row(seed bigint, rounds integer) returns void
+    language c called on null input as 'MODULE_PATHNAME';
+
+create function zheap_unit_row_damage(seed bigint, rounds integer) returns void
+    language c called on null input as 'MODULE_PATHNAME';
+
+create function zheap_unit_slot(seed bigint, rounds integer) returns void
+    language c called on null input as 'MODULE_PATHNAME';
+
+create function zheap_unit_slot_damage(what text) returns void
+    language c strict as 'MODULE_PATHNAME';
+
+create function zheap_unit_page(seed bigint, rounds integer) returns void
+    language c called on null input as 'MODULE_PATHNAME';
