@@ -82,7 +82,7 @@ put_u16(char *out, uint16 value)
 static void
 header_expected(const ZChange *change, ZRowHeader *hdr)
 {
-	hdr->flags = change->undo.old_hdr.flags & (ZROW_HASNULL | ZROW_HASEXTERNAL);
+	hdr->flags = change->undo.old_hdr.flags & ZROW_VALUE_FLAGS;
 	hdr->natts = ZROW_NATTS_KEEP;
 	hdr->flags2 = 0;
 	if (change->row.op == ZOP_LOCK)

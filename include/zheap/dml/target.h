@@ -78,6 +78,8 @@ typedef struct ZJudgement
 	bool		modified_by_us; /* newest version is of our own transaction */
 	CommandId	cmax;			/* SelfModified */
 	ItemPointerData ctid;		/* Updated: where the newest version is */
+	ItemPointerData moved_to;	/* Ok for KEY SHARE although an update has moved the
+								 * row: where to; or invalid */
 } ZJudgement;
 
 typedef struct ZJudgeQuery
@@ -90,7 +92,8 @@ typedef struct ZJudgeQuery
 
 /*
  * Judge the row at target->offnum as HeapTupleSatisfiesUpdate would, after
- * putting back what aborted transactions did to the page.
+ * putting back what aborted transactions did to the page.  The page is locked; it
+ * is unlocked and locked again if locks at the row's origin matter.
  */
 extern void zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *judgement);
 
@@ -162,5 +165,14 @@ extern bool zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer
 /* Record our lock on the locked page's row.  False: start again. */
 extern bool zdml_lock_row(ZTarget *target, const ZJudgement *judgement,
 						  LockTupleMode mode, CommandId cid);
+
+/* ---- dml_lock_successors.c ---- */
+
+/*
+ * Our transaction has locked a row FOR KEY SHARE that an update has moved to "tid":
+ * lock the row there, and wherever it went from there.  No page is locked.  Other
+ * results than Ok: somebody has deleted it or changed its key.
+ */
+extern TM_Result zdml_lock_successors(Relation rel, ItemPointerData tid, CommandId cid);
 
 #endif							/* ZHEAP_TARGET_H */

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "storage/itemptr.h"
 
 #include "zheap/page/row_format.h"
 
@@ -53,5 +54,16 @@ typedef struct ZRowDeform
  */
 extern bool zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 						Datum *values, bool *isnull, ZRowDeform *state);
+
+/* ---- row_origin.c ---- */
+
+/* Where the row was before it was moved beside KEY SHARE locks; false: nowhere. */
+extern bool zrow_origin_get(const char *row, uint32 len, ItemPointer origin);
+
+/*
+ * Put that TID (NULL: none) into a palloc'd row, in the place of what it has.
+ * Returns the row, which may have been reallocated; *len changes with it.
+ */
+extern char *zrow_origin_set(char *row, uint32 *len, const ItemPointerData *origin);
 
 #endif							/* ZHEAP_ROW_H */
