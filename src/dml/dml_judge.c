@@ -218,15 +218,19 @@ judge_once(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 void
 zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 {
-	ItemPointerData origin;
-	TransactionId xid;
+	ItemPointerData origins[ZROW_MAX_ORIGINS];
+	TransactionId xid = InvalidTransactionId;
+	int			count;
 
 	judge_once(target, query, j);
-	if (query->mode != LockTupleExclusive || j->result != TM_Ok ||
-		!zrow_origin_get(j->image.row, j->image.len, &origin))
+	if (query->mode != LockTupleExclusive || j->result != TM_Ok)
+		return;
+	count = zrow_origins_get(j->image.row, j->image.len, origins);
+	if (count == 0)
 		return;
 	ztarget_unlock(target);
-	xid = zlock_origin_conflict(target->rel, &origin);
+	while (count > 0 && !TransactionIdIsValid(xid))
+		xid = zlock_origin_conflict(target->rel, &origins[--count]);
 	ztarget_lock_row_page(target);
 	judge_once(target, query, j);
 	if (j->result == TM_Ok && TransactionIdIsValid(xid))

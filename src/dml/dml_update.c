@@ -37,7 +37,7 @@ typedef struct ZUpdate
 	bool		moved;
 	bool		locked;			/* we hold a row lock that keeps all others out,
 								 * except KEY SHARE if the key stays */
-	bool		has_origin;		/* the new row names the old TID */
+	bool		has_origin;		/* the new row names the TID that it had */
 	bool		has_events;		/* AFTER ROW triggers will ask for both versions */
 	int			ordinal;		/* has_events, in place: number of the old version */
 } ZUpdate;
@@ -235,29 +235,30 @@ other_holder(ZTarget *target)
 	return holders.conflicting;
 }
 
-/* False: the row can name only one place, or is too long to name any. */
+/* False: it would be too many places, or the row is too long to name them. */
 static bool
 choose_origin(ZTarget *target, ZUpdate *update, LockTupleMode mode)
 {
-	ItemPointerData origin;
-	ZImage		image;
-	bool		inherited;
-	bool		locked = TransactionIdIsValid(other_holder(target));
+	ItemPointerData origins[ZROW_MAX_ORIGINS + 1];
+	int			count = 0;
 
-	zmvcc_current(&target->view, target->offnum, &image);
-	inherited = zrow_origin_get(image.row, image.len, &origin);
-	if (mode == LockTupleExclusive)
+	update->has_origin = TransactionIdIsValid(other_holder(target));
+	/* otherwise nobody has a lock anywhere */
+	if (mode != LockTupleExclusive)
 	{
-		Assert(!locked);
-		inherited = false;		/* nobody has a lock there, either */
+		ZImage		image;
+
+		zmvcc_current(&target->view, target->offnum, &image);
+		count = zrow_origins_get(image.row, image.len, origins);
 	}
-	if (locked && inherited)
+	if (update->has_origin)
+	{
+		ItemPointerSet(&origins[count], target->view.block, target->offnum);
+		count++;
+	}
+	if (count > ZROW_MAX_ORIGINS)
 		return false;
-	if (locked)
-		ItemPointerSet(&origin, target->view.block, target->offnum);
-	update->row = zrow_origin_set(update->row, &update->len,
-								  locked || inherited ? &origin : NULL);
-	update->has_origin = locked;
+	update->row = zrow_origins_set(update->row, &update->len, origins, count);
 	return update->len <= ZPAGE_MAX_ROW;
 }
 
@@ -374,11 +375,12 @@ update_step(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockT
 	if (changes == CHANGES_NOTHING)
 	{
 		UpdateStep	step;
-		ItemPointerData origin;
-		bool		has_origin = mode != LockTupleExclusive &&
-		zrow_origin_get(old->row, old->len, &origin);
+		ItemPointerData origins[ZROW_MAX_ORIGINS];
+		int			count = 0;
 
-		update->row = zrow_origin_set(update->row, &update->len, has_origin ? &origin : NULL);
+		if (mode != LockTupleExclusive)
+			count = zrow_origins_get(old->row, old->len, origins);
+		update->row = zrow_origins_set(update->row, &update->len, origins, count);
 		step = update_in_place(target, update, judgement);
 		if (step != STEP_MOVE)
 			return step;

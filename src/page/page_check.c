@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/row.h"
 
 const char *
 zpage_check_header(Page page)
@@ -62,8 +63,8 @@ check_row(Page page, ItemId lp)
 		return "row has an impossible number of attributes";
 	if ((hdr.flags & ZROW_HASNULL) && len - pad < (uint32) (ZROW_HDR_SIZE + (hdr.natts + 7) / 8))
 		return "row is shorter than its null bitmap";
-	if ((hdr.flags & ZROW_ORIGIN) && len - pad < ZROW_HDR_SIZE + sizeof(ItemPointerData))
-		return "row is too short for the place it came from";
+	if (!zrow_origins_valid(row, len - pad))
+		return "row has an impossible list of places where it was";
 	if (hdr.slotno >= ZPAGE_FIRST_OVERFLOW ? trailer->overflow == InvalidBlockNumber
 		: hdr.slotno > trailer->nslots)
 		return "row names a transaction slot that does not exist";	/* P2 */

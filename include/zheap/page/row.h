@@ -57,13 +57,19 @@ extern bool zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 
 /* ---- row_origin.c ---- */
 
-/* Where the row was before it was moved beside KEY SHARE locks; false: nowhere. */
-extern bool zrow_origin_get(const char *row, uint32 len, ItemPointer origin);
+/* Can they be read?  ("len" excludes padding everywhere.) */
+extern bool zrow_origins_valid(const char *row, uint32 len);
 
 /*
- * Put that TID (NULL: none) into a palloc'd row, in the place of what it has.
- * Returns the row, which may have been reallocated; *len changes with it.
+ * Where the row was when it was moved beside KEY SHARE locks: up to
+ * ZROW_MAX_ORIGINS TIDs; returns how many.
  */
-extern char *zrow_origin_set(char *row, uint32 *len, const ItemPointerData *origin);
+extern int	zrow_origins_get(const char *row, uint32 len, ItemPointerData *origins);
+
+/*
+ * Put these TIDs into a palloc'd row, in the place of those that it has.  Returns
+ * the row, which may have been reallocated; *len changes with it.
+ */
+extern char *zrow_origins_set(char *row, uint32 *len, const ItemPointerData *origins, int count);
 
 #endif							/* ZHEAP_ROW_H */

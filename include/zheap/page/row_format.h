@@ -14,7 +14,7 @@
  *        varlena          its own header, short (1 byte) wherever the type
  *                         allows it; external pointers as they are
  *        cstring          the bytes and a NUL
- *   .. with ZROW_ORIGIN: the TID where the row was, 6 bytes
+ *   .. with ZROW_ORIGIN: TIDs where the row was, 6 bytes each; one byte: how many
  *   .. with ZROW_PADDED: padding whose last bytes tell its length (the space
  *      stays the row's until the transaction that shrank it has committed)
  *
@@ -38,8 +38,8 @@
 									 * modifier is found through the slot's chain */
 #define ZROW_PADDED			0x40
 #define ZROW_ORIGIN			0x80	/* an update moved the row while others held KEY
-									 * SHARE locks on it: after the values stands
-									 * the TID that it had (row_origin.c) */
+									 * SHARE locks on it: after the values stand
+									 * the TIDs that it had (row_origin.c) */
 
 /* flags2 */
 #define ZROW2_SPECULATIVE	0x01	/* ON CONFLICT insertion in doubt */
@@ -62,6 +62,7 @@
 #define ZROW_FATE_FLAGS		(ZROW_INSERTED | ZROW_DELETED | ZROW_MOVED | ZROW_REUSED)
 
 #define ZROW_MAX_NATTS		1600
+#define ZROW_MAX_ORIGINS	8
 
 /* in plans: the number of attributes does not change */
 #define ZROW_NATTS_KEEP		UINT16_MAX
