@@ -160,25 +160,28 @@ diff_rows(const ZImage *old, const ZUpdate *update, ZChange *change)
 	change->undo.midlen = waslen - prefix - suffix;
 }
 
-/* Room on the page for the row as it will be, pruning if that helps. */
+/* Has the page room for the row as it will be, and for so many new slots? */
 static bool
-make_room(ZTarget *target, uint32 newlen, int grow)
+has_room(ZTarget *target, uint32 newlen, int grow)
 {
 	Page		page = target->view.page;
 	uint32		alloc = ItemIdGetLength(PageGetItemId(page, target->offnum));
-	Size		need = grow * sizeof(ZPageSlot);
 
-	if (newlen <= alloc)
+	return newlen <= alloc ||
+		zpage_free_total(page) >= newlen - alloc + grow * sizeof(ZPageSlot);
+}
+
+/* Take back space if the row needs it.  False: the page was unlocked. */
+static bool
+make_room(ZTarget *target, uint32 newlen)
+{
+	if (newlen <= ItemIdGetLength(PageGetItemId(target->view.page, target->offnum)))
 		return true;
 	ztarget_check_rows(target);
-	need += newlen - alloc;
-	if (zpage_free_total(page) >= need)
+	if (has_room(target, newlen, 1))
 		return true;
 	zdml_prune_page(&target->view, target->buffer);
-	/* the row's own padding may have been among what was given back */
-	alloc = ItemIdGetLength(PageGetItemId(page, target->offnum));
-	need = newlen - alloc + grow * sizeof(ZPageSlot);
-	return zpage_free_total(page) >= need;
+	return has_room(target, newlen, 1) || zdml_strip_page(target);
 }
 
 static UpdateStep
@@ -187,13 +190,16 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
 	ZChange		change;
 	ZImage		image;
 	ZRowHeader	new;
-	uint32		alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
+	uint32		alloc;
 
+	if (!make_room(target, update->len))
+		return STEP_AGAIN;
+	alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
 	memset(&change, 0, sizeof(change));
 	if (!ztarget_reserve_slot(target, update->len > alloc ? update->len - alloc : 0,
 							  &change.slot))
 		return STEP_AGAIN;
-	if (!make_room(target, update->len, change.slot.grow))
+	if (!has_room(target, update->len, change.slot.grow))
 		return STEP_MOVE;
 	if (update->has_events)
 	{

@@ -166,6 +166,15 @@ extern bool zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer
 extern bool zdml_lock_row(ZTarget *target, const ZJudgement *judgement,
 						  LockTupleMode mode, CommandId cid);
 
+/* ---- dml_strip.c ---- */
+
+/*
+ * Move the bodies of deleted rows that old snapshots may still see from the locked
+ * page to undo.  What becomes free has no better use than a new row or version of
+ * the caller's on this page.  False: the page was unlocked on the way.
+ */
+extern bool zdml_strip_page(ZTarget *target);
+
 /* ---- dml_lock_successors.c ---- */
 
 /*

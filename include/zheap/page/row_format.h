@@ -43,6 +43,8 @@
 
 /* flags2 */
 #define ZROW2_SPECULATIVE	0x01	/* ON CONFLICT insertion in doubt */
+#define ZROW2_STRIPPED		0x01	/* with DELETED: the body lies in undo, an undo
+									 * pointer (8 bytes) is all that is left of it */
 #define ZROW2_MULTIKEY		0x02	/* reserved: stale index entries may exist */
 #define ZROW2_MOVED_PART	0x04	/* with DELETED: to another partition */
 #define ZROW2_KEYS_UPDATED	0x08	/* with MOVED: the update changed the key */
@@ -60,6 +62,8 @@
 
 /* Flags that describe a version's modifier, not the value bytes. */
 #define ZROW_FATE_FLAGS		(ZROW_INSERTED | ZROW_DELETED | ZROW_MOVED | ZROW_REUSED)
+
+#define ZROW_STRIPPED_SIZE	(ZROW_HDR_SIZE + sizeof(uint64))
 
 #define ZROW_MAX_NATTS		1600
 #define ZROW_MAX_ORIGINS	8
@@ -111,6 +115,12 @@ static inline uint8
 zrow_lock_bits(int mode)
 {
 	return (uint8) ((mode + 1) << ZROW2_LOCK_SHIFT);
+}
+
+static inline bool
+zrow_is_stripped(const ZRowHeader *hdr)
+{
+	return (hdr->flags & ZROW_DELETED) && (hdr->flags2 & ZROW2_STRIPPED);
 }
 
 static inline uint8
