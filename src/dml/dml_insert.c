@@ -177,7 +177,7 @@ insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 	slot->tts_tableOid = RelationGetRelid(rel);
 	insert->row = zdml_form(rel, slot, NULL, insert->options, &insert->len);
 	zdml_insert_row(rel, insert, &slot->tts_tid);
-	ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid);
+	ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid, false);
 	pfree(insert->row);
 	pgstat_count_heap_insert(rel, 1);
 }
