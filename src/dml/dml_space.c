@@ -19,6 +19,12 @@
 /* room that a slot for the transaction may take besides the row */
 #define SLOT_MARGIN		sizeof(ZPageSlot)
 
+/*
+ * A page with this much space counts as empty: a small row or some dead line
+ * pointers must not make a large row extend the table.  Heap's number.
+ */
+#define NEARLY_EMPTY	(ZPAGE_MAX_ROW - ZPAGE_MAX_OFFSET / 8 * sizeof(ItemIdData))
+
 static void
 release(ZTarget *target)
 {
@@ -161,7 +167,8 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 {
 	Relation	rel = target->rel;
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
-	Size		wanted = Min(len + spare + SLOT_MARGIN, ZPAGE_MAX_ROW);
+	Size		need = Min(len + SLOT_MARGIN, ZPAGE_MAX_ROW);
+	Size		wanted = Max(need, Min(need + spare, NEARLY_EMPTY));
 	BlockNumber block = first_choice(rel, wanted, bistate);
 
 	Assert(!BufferIsValid(target->buffer));

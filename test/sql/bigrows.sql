@@ -1,5 +1,18 @@
 -- Rows up to the size of a page: inserted, read, grown to and shrunk from it; larger ones refused as on heap.
 -- Searches for the largest row, so no size is written down here except the least that must fit.
+-- fillfactor keeps no large row from a page that is nearly empty
+create table big_f (id int, a text) using zheap with (fillfactor = 10);
+alter table big_f alter a set storage plain;
+insert into big_f values (1, null);
+insert into big_f values (2, repeat('a', 1000));
+insert into big_f values (3, repeat('a', 1000));
+insert into big_f values (4, null);
+insert into big_f values (5, repeat('a', 7000));
+insert into big_f values (6, null);
+insert into big_f select 7, repeat('a', 7800);
+select id, (ctid::text::point)[0] as block from big_f order by id;
+drop table big_f;
+
 create function big_noise(seed int, len int) returns text language sql immutable as $$
 	select left(string_agg(md5(seed || '/' || g), ''), len) from generate_series(1, len / 32 + 1) g
 $$;
