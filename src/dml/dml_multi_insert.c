@@ -28,7 +28,7 @@ take_rows(ZTarget *target, const ZChange *change, ZNewRow *rows, int nrows, Size
 
 	if (target->init_page)
 	{
-		space = BLCKSZ - SizeOfPageHeaderData - ZPAGE_SPECIAL_SIZE(zheap_initial_slots);
+		space = BLCKSZ - SizeOfPageHeaderData - ZPAGE_SPECIAL_SIZE(change->init_slots);
 		offnum = FirstOffsetNumber;
 		max = 0;
 	}

@@ -13,6 +13,17 @@ insert into big_f select 7, repeat('a', 7800);
 select id, (ctid::text::point)[0] as block from big_f order by id;
 drop table big_f;
 
+-- pages that should begin with many transaction slots, for rows that leave no room for them
+set zheap.initial_slots = 31;
+create table big_s (id int, a text) using zheap;
+alter table big_s alter a set storage plain;
+insert into big_s values (1, repeat('a', 8050));
+copy big_s from program 'printf "2\t%07900d\n3\t%08050d\n4\t%07000d\n5\t%0300d\n" 0 0 0 0';
+update big_s set a = repeat('c', 8050) where id < 4;
+select count(*), sum(length(a)) from big_s;
+reset zheap.initial_slots;
+drop table big_s;
+
 create function big_noise(seed int, len int) returns text language sql immutable as $$
 	select left(string_agg(md5(seed || '/' || g), ''), len) from generate_series(1, len / 32 + 1) g
 $$;
