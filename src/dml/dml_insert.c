@@ -141,6 +141,9 @@ zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 	else
 	{
 		new.offnum = zpage_free_offset(target->view.page, FirstOffsetNumber);
+		/* as zpage_free_for_row counts, or we would be sent here for ever */
+		if (new.offnum <= PageGetMaxOffsetNumber(target->view.page))
+			need = insert->len;
 		if (new.offnum == InvalidOffsetNumber ||
 			zpage_free_total(target->view.page) < need + change.slot.grow * sizeof(ZPageSlot))
 			return false;

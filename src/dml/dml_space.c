@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/hio.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 #include "storage/lmgr.h"
@@ -91,7 +92,7 @@ extend_for_waiters(Relation rel, BulkInsertState bistate, int waiters)
 		if (first == InvalidBlockNumber)
 			first = block;
 		ReleaseBuffer(buffer);
-		RecordPageWithFreeSpace(rel, block, ZPAGE_MAX_ROW);
+		RecordPageWithFreeSpace(rel, block, ZPAGE_MAP_EMPTY);
 	}
 	FreeSpaceMapVacuumRange(rel, first, block + 1);
 }
@@ -176,6 +177,7 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 	{
 		Size		space;
 
+		CHECK_FOR_INTERRUPTS();
 		if (block == InvalidBlockNumber)
 			block = extend(target, wanted, bistate);
 		if (!BufferIsValid(target->buffer))

@@ -63,6 +63,22 @@ insert into big_t select g, big_noise(g, len) from generate_series(1, 20) g, big
 select count(*), count(distinct md5(a)), min(length(a)) = max(length(a)) as same from big_t;
 select pg_relation_size('big_t') / current_setting('block_size')::int as pages;
 select count(*) as wrong from big_t where a <> big_noise(id, length(a));
+-- emptied pages take them again
+create table big_v (id int, a text) using zheap with (autovacuum_enabled = off);
+alter table big_v alter a set storage plain;
+insert into big_v select g, big_noise(g, len) from generate_series(1, 20) g, big_limits where what = 'insert';
+delete from big_v where id < 20;
+vacuum big_v;
+insert into big_v select g, big_noise(g, len) from generate_series(1, 15) g, big_limits where what = 'insert';
+select count(*), pg_relation_size('big_v') / current_setting('block_size')::int as pages from big_v;
+-- a page with nothing but an unused line pointer
+truncate big_v;
+insert into big_v select g, big_noise(g, len) from generate_series(1, 2) g, big_limits where what = 'insert';
+delete from big_v;
+vacuum (truncate off) big_v;
+insert into big_v select g, big_noise(g, len) from generate_series(1, 2) g, big_limits where what = 'insert';
+select count(*), pg_relation_size('big_v') / current_setting('block_size')::int as pages from big_v;
+drop table big_v;
 -- same length in place; shorter and longer; back by rollback
 begin;
 update big_t set a = big_noise(id + 100, length(a));
