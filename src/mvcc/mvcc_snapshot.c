@@ -292,7 +292,14 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 	if (offnum > PageGetMaxOffsetNumber(view->page) ||
 		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
 		return true;
-	return zmvcc_state(view, offnum, &image, &fxid) == ZSTATE_DEAD;
+	switch (zmvcc_state(view, offnum, &image, &fxid))
+	{
+		case ZSTATE_NONE:		/* inserted by an aborted transaction */
+		case ZSTATE_DEAD:
+			return true;
+		default:
+			return false;
+	}
 }
 
 bool

@@ -151,7 +151,8 @@ ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 }
 
 void
-ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid)
+ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
+					bool was_locked)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
@@ -160,6 +161,11 @@ ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid)
 	memset(&zslot->version, 0, sizeof(zslot->version));
 	zslot->version.fxid = fxid;
 	zslot->version.cmin = cid;
+	if (was_locked)
+	{
+		zslot->version.xmax = XidFromFullTransactionId(fxid);
+		zslot->version.cmax = cid;
+	}
 	zslot->has_version = true;
 }
 
