@@ -202,6 +202,14 @@ extern ZRowState zmvcc_state(ZPageView *view, OffsetNumber offnum, ZImage *image
 							 FullTransactionId *fxid);
 
 /*
+ * The same for those who count rows: what a transaction in progress has inserted is
+ * INSERTING, even if it has updated the row since, or, being another's, deleted it.
+ * Costs a walk over that transaction's versions of the row.
+ */
+extern ZRowState zmvcc_state_to_count(ZPageView *view, OffsetNumber offnum,
+									  FullTransactionId *fxid);
+
+/*
  * Has the row (as zmvcc_state gave it) an older version that some snapshot may
  * still see?  For CREATE INDEX (broken chains).
  */
