@@ -188,6 +188,17 @@ fetch_nonvacuumable(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZIm
 	}
 }
 
+void
+zmvcc_snapshot_too_old(Relation rel)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot read temporary table \"%s\" with an imported snapshot that is older than its rows",
+					RelationGetRelationName(rel)),
+			 errdetail("Transactions of this session that have ended since have changed temporary tables, and what was before is not kept."),
+			 errhint("Import a newer snapshot, or use the access method heap for temporary tables.")));
+}
+
 bool
 zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image)
 {

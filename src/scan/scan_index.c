@@ -126,6 +126,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	if (all_dead != NULL)
 		*all_dead = false;
 
+	zmvcc_check_snapshot(fetch->base.rel, snapshot);
 	fetch->buffer = ReleaseAndReadBuffer(fetch->buffer, fetch->base.rel,
 										 ItemPointerGetBlockNumber(&rowtid));
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);

@@ -245,6 +245,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 		if (tag != ZTID_TAG_NONE && tag != ZTID_TAG_LAST)
 			return false;
 		tag = ZTID_TAG_NONE;
+		zmvcc_check_snapshot(rel, snapshot);
 	}
 
 	if (page_open(&locked, rel, &rowtid))

@@ -15,7 +15,8 @@
 
 #include "access/tableam.h"
 #include "storage/buf.h"
-#include "utils/snapshot.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "zheap/mvcc/version.h"
 #include "zheap/page/page.h"
@@ -154,6 +155,21 @@ extern bool zmvcc_previous(ZPageView *view, ZImage *image);
  * (fills snapshot->xmin, xmax, speculativeToken as heap does), NON_VACUUMABLE.
  */
 extern bool zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image);
+
+/*
+ * ERROR if the snapshot, imported from another session, is too old for this
+ * session's temporary tables, and "rel" is one.  For whoever begins to read.
+ */
+extern void zmvcc_snapshot_too_old(Relation rel) pg_attribute_noreturn();
+
+static inline void
+zmvcc_check_snapshot(Relation rel, Snapshot snapshot)
+{
+	if (unlikely(RelationUsesLocalBuffers(rel)) &&
+		snapshot != InvalidSnapshot && IsMVCCSnapshot(snapshot) &&
+		!zundo_local_sees(snapshot))
+		zmvcc_snapshot_too_old(rel);
+}
 
 /*
  * Take away what aborted transactions did to the row.  False: it was never there.
