@@ -238,7 +238,7 @@ other_holder(ZTarget *target)
 {
 	ZLockHolders holders;
 
-	zlock_holders(&target->view, target->offnum, LockTupleExclusive, &holders);
+	zlock_holders(&target->view, target->offnum, LockTupleExclusive, false, &holders);
 	return holders.conflicting;
 }
 
@@ -417,7 +417,7 @@ update_open(ZUpdate *update, Relation rel, TupleTableSlot *slot, CommandId cid)
 /*
  * Done: what core is told.  The old TID says which version it was (a transition
  * table, perhaps only the parent's, wants it even if there are no triggers).  The
- * new one must stay as it is if core is to insert index entries for it.
+ * new one stays as it is: it is shown, and may get into indexes.
  */
 static void
 update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
@@ -429,10 +429,7 @@ update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
 	if (update->moved)
 		ztid_set_tag(otid, ZTID_TAG_LAST);
 	else if (update->has_events)
-	{
 		ztid_set_tag(otid, update->ordinal);
-		ztid_set_tag(&slot->tts_tid, update->ordinal + 1);
-	}
 	else
 		ztid_set_tag(otid, ZTID_TAG_REPLACED);
 	ztuple_slot_written(slot, target->fxid, update->cid, update->was_locked);

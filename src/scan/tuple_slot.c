@@ -441,10 +441,11 @@ tts_zheap_copy_heap_tuple(TupleTableSlot *slot)
 
 	slot_getallattrs(slot);
 	tuple = heap_form_tuple(slot->tts_tupleDescriptor, slot->tts_values, slot->tts_isnull);
-	tuple->t_self = slot->tts_tid;
+	/* triggers show it; the events have the tag */
+	tuple->t_self = ztid_untagged(&slot->tts_tid);
 	tuple->t_tableOid = slot->tts_tableOid;
 	if (zslot->has_version)
-		tuple_set_version(tuple->t_data, &slot->tts_tid, &zslot->version);
+		tuple_set_version(tuple->t_data, &tuple->t_self, &zslot->version);
 	return tuple;
 }
 

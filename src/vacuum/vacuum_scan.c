@@ -47,9 +47,8 @@ static void
 count_row(ZVacuum *vac, OffsetNumber offnum)
 {
 	FullTransactionId fxid;
-	ZImage		image;
 
-	switch (zmvcc_state(&vac->view, offnum, &image, &fxid))
+	switch (zmvcc_state_to_count(&vac->view, offnum, &fxid))
 	{
 		case ZSTATE_LIVE:
 			vac->live++;
