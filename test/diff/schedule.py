@@ -20,7 +20,8 @@ ctid                Never in a WHERE: after an update in place it still finds th
 foreign keys        Children are found by an index on (pid, id), that is in the order
                     of id, in sessions that force index scans: all do if there are any.
 xmin, pids, oids    Not selected; taken out of messages.
-VACUUM              TRUNCATE off: it waits up to 5 s for a lock in small steps.
+VACUUM              TRUNCATE off: it waits up to 5 s for a lock in small steps.  Only while
+                    no session is blocked and no cursor is open: heap's waits for pins.
 SERIALIZABLE        With small rows and no updates of indexed columns only.  Heap marks
                     index pages and moved rows as read or written that zheap does not
                     touch, so the false positives differ where a row moves.
@@ -452,7 +453,7 @@ class Generator:
             "IF i %% 2 = 0 THEN RAISE division_by_zero; END IF; EXCEPTION WHEN division_by_zero THEN NULL; END; "
             "END LOOP; SELECT sum(v) INTO x FROM t; RAISE NOTICE 'sum %%', x; END $$" % self.id(),
             "DO $$ DECLARE x record; BEGIN FOR x IN SELECT id, v FROM t WHERE id <= 4 ORDER BY id LOOP "
-            "UPDATE t SET v = v + 1 WHERE id = x.id + 1; RAISE NOTICE '%%', x; END LOOP; END $$",
+            "UPDATE t SET v = v + 1 WHERE id = x.id + 1; RAISE NOTICE '%', x; END LOOP; END $$",
             "DO $$ BEGIN PERFORM 1 FROM t WHERE id = %d FOR UPDATE NOWAIT; %s; "
             "EXCEPTION WHEN lock_not_available THEN RAISE NOTICE 'locked'; END $$" % (self.id(), a),
             "WITH x AS (UPDATE t SET v = v + 1 WHERE id = %d RETURNING id, v) "
@@ -530,7 +531,7 @@ class Generator:
                 if self.ser and r.random() < 0.7:
                     s.level = 'SER'
                 return 'BEGIN ISOLATION LEVEL ' + LEVELS[s.level]
-            if self.vacuum and x < 0.72:
+            if self.vacuum and x < 0.72 and free == self.n and not any(o.cursors for o in self.state):
                 return r.choice(['VACUUM (TRUNCATE off) t', 'VACUUM (TRUNCATE off, FREEZE) t', 'ANALYZE t',
                                  'VACUUM (TRUNCATE off, ANALYZE) t'] )
         else:

@@ -1,21 +1,24 @@
 """One side of the comparison: some sessions of one database, driven step by step.
 
-After each step all sessions are either finished or wait for a lock of one that is
-not going to move by itself.  What each step brought about is a line of the trace.
+After each step every session is either finished or waits for a lock that another one
+holds.  What the step brought about is a line of the trace.
 
-Which session a deadlock ends is determined: every session looks for one only once,
-DEADLOCK_MS after it began to wait, and the next step is not taken before.  So it is
-always the session that closed the circle.
+Only one session runs at a time, or what happens would depend on which of two is
+faster.  So a session that waits is stopped (SIGSTOP), until it has been granted its
+lock and it is its turn: those who were woken go on one by one, in the order in which
+they began to wait.  A session that waits sleeps and holds nothing but its locks and
+pins, so the others do not notice.  And since only the running session can look for a
+deadlock, it is always the one that closes the circle whose transaction ends.
 """
 
+import os
 import re
-import select
+import signal
 import time
 
 from wire import Session
 
 DEADLOCK_MS = 4
-SETTLE = 0.014              # seconds a session has waited before we believe it blocked
 HANG = 40                   # seconds after which a step that does nothing is an error
 
 
@@ -29,19 +32,22 @@ class Side:
         self.connect = lambda: Session(host, port, database, opts)
         self.sessions = [self.connect() for _ in range(sessions + 1)]   # 0 is our own
         self.control = self.connect()
-        self.blocked = {}           # session -> pids it was seen to wait for
+        self.blocked = []           # sessions that wait, stopped, in the order they began
 
     def close(self):
+        for i in self.blocked:
+            self.signal(i, signal.SIGCONT)
         for s in self.sessions + [self.control]:
             s.close()
 
     def reset(self):
         """End everything a schedule may have left."""
-        pids = [s.pid for s in self.sessions if s.busy()]
-        for p in pids:
-            self.control.query('SELECT pg_cancel_backend(%d)' % p)
-        self.blocked = {}
-        for k, s in enumerate(self.sessions):
+        for i, s in enumerate(self.sessions):
+            if s.busy():
+                self.signal(i, signal.SIGCONT)
+                self.control.query('SELECT pg_cancel_backend(%d)' % s.pid)
+        self.blocked = []
+        for s in self.sessions:
             if s.busy():
                 s.wait(HANG)
             s.take()
@@ -51,6 +57,12 @@ class Side:
             s.take()
         for (gid,) in self.prepared():
             self.control.query("ROLLBACK PREPARED '%s'" % gid)
+
+    def signal(self, i, number):
+        try:
+            os.kill(self.sessions[i].pid, number)
+        except ProcessLookupError:
+            pass
 
     def prepared(self):
         return self.control.query('SELECT gid FROM pg_prepared_xacts '
@@ -74,85 +86,66 @@ class Side:
         """Let session k do sql.  Returns the outcome of k and of all that it woke."""
         session = self.sessions[k]
         if session.busy():
-            return ['skipped: session is blocked']
+            return ['s%d skipped: it is blocked' % k]
         session.send(self.localise(sql))
         session.sql = sql
-        return self.settle(k)
+        outcome = [self.settle(k)]
+        i = self.woken()
+        while i is not None:
+            self.blocked.remove(i)
+            self.signal(i, signal.SIGCONT)
+            end = self.settle(i)
+            if not end.endswith(' blocked'):
+                outcome.append(end)
+            i = self.woken()
+        return outcome
 
     def settle(self, k):
-        outcome = []
-        since = {}                  # session -> (pids it waits for, first seen)
+        """Wait until session k, which runs, has finished or waits for another one."""
+        session = self.sessions[k]
         start = time.monotonic()
-        idle = 0.001
-        while True:
-            busy = [i for i, s in enumerate(self.sessions) if s.busy()]
-            if not busy:
-                break
-            ready = select.select([self.sessions[i].sock for i in busy], [], [], idle)[0]
-            if ready:
-                for i in busy:
-                    s = self.sessions[i]
-                    if s.sock in ready:
-                        s.read()
-                        if not s.busy():
-                            outcome.append((i, self.result(s)))
-                            self.blocked.pop(i, None)
-                            since.pop(i, None)
-                if not self.others_busy():
-                    break
+        pause = 0.0015
+        while session.busy():
+            if session.read(pause):
                 continue
-            now = time.monotonic()
-            waits = self.waits(busy)
-            quiet = True
-            for i in busy:
-                pids = waits[i]
-                if not pids:
-                    quiet = False
-                    since.pop(i, None)
-                    self.blocked.pop(i, None)
-                elif self.blocked.get(i) == pids:
-                    pass
-                elif i not in since or since[i][0] != pids:
-                    since[i] = (pids, now)
-                    quiet = False
-                elif now - since[i][1] < SETTLE:
-                    quiet = False
-            if quiet and not self.circle(busy, waits):
-                for i in busy:
-                    self.blocked[i] = waits[i]
-                break
-            if now - start > HANG:
-                outcome.append((k, 'hangs'))
-                break
-            idle = min(idle * 2, 0.008)
-        if self.sessions[k].busy():
-            outcome.append((k, 'blocked'))
-        return sorted('s%d %s' % o for o in outcome)
+            waits = self.waits([k] + self.blocked)
+            if waits[k] and not self.circle(k, waits):
+                self.blocked.append(k)
+                self.signal(k, signal.SIGSTOP)
+                return 's%d blocked' % k
+            if time.monotonic() - start > HANG:
+                raise TimeoutError('s%d neither finishes nor waits for a lock' % k)
+            pause = min(pause * 2, 0.008)
+        return 's%d %s' % (k, self.result(session))
 
-    def others_busy(self):
-        return any(s.busy() for s in self.sessions)
+    def woken(self):
+        """The first of the waiting sessions that has been granted what it waited for."""
+        if self.blocked:
+            waits = self.waits(self.blocked)
+            for i in self.blocked:
+                if not waits[i]:
+                    return i
+        return None
 
-    def waits(self, busy):
+    def waits(self, which):
+        """For whom each of these sessions waits: our sessions, or 0, a prepared transaction."""
+        ours = {s.pid: i for i, s in enumerate(self.sessions)}
         rows = self.control.query(
             "SELECT p, pg_blocking_pids(p) FROM unnest('{%s}'::int[]) p"
-            % ','.join(str(self.sessions[i].pid) for i in busy))
-        found = {int(p): frozenset(int(x) for x in b.strip('{}').split(',') if x) for p, b in rows}
-        return {i: found[self.sessions[i].pid] for i in busy}
+            % ','.join(str(self.sessions[i].pid) for i in which))
+        return {ours[int(p)]: [ours.get(int(x), 0) for x in pids.strip('{}').split(',')
+                               if x == '0' or int(x or -1) in ours] for p, pids in rows}
 
-    def circle(self, busy, waits):
-        """Does every way from some busy session lead back into waiting sessions only?"""
-        pids = {self.sessions[i].pid: i for i in busy}
-        for i in busy:
-            seen, todo = set(), [i]
-            while todo:
-                for p in waits[todo.pop()]:
-                    if p in pids:
-                        j = pids[p]
-                        if j == i:
-                            return True
-                        if j not in seen:
-                            seen.add(j)
-                            todo.append(j)
+    def circle(self, k, waits):
+        """Does k wait for itself?  Then it will notice."""
+        seen, todo = set(), [k]
+        while todo:
+            for j in waits.get(todo.pop(), []):
+                if j == k:
+                    return True
+                if j not in seen:
+                    seen.add(j)
+                    todo.append(j)
         return False
 
     def result(self, session):
