@@ -8,6 +8,7 @@ schedule.py forgot, and is counted as unstable.
 
 import argparse
 import os
+import signal
 import sys
 import time
 
@@ -95,23 +96,37 @@ def differ(a, b):
     return None if len(a.lines) == len(b.lines) else min(len(a.lines), len(b.lines))
 
 
+def names(worker):
+    return 'heap_%d' % worker, 'zheap_%d' % worker
+
+
+def make_databases(args):
+    """Before any session is stopped: DROP DATABASE waits for all of them."""
+    admin = Session(args.host, args.port, 'postgres')
+    for worker in range(args.workers):
+        heap, zheap = names(worker)
+        for name in heap, zheap:
+            admin.query('DROP DATABASE IF EXISTS %s' % name)
+            admin.query('CREATE DATABASE %s' % name)
+        if not args.heap_twice:
+            s = Session(args.host, args.port, zheap)
+            s.query('CREATE EXTENSION zheap')
+            s.query('ALTER DATABASE %s SET default_table_access_method = zheap' % zheap)
+            s.close()
+    admin.close()
+
+
 class Pair:
     """The two sides, with their connections."""
 
     def __init__(self, args, worker):
         self.args = args
-        self.names = ('heap_%d' % worker, 'zheap_%d' % worker)
-        admin = Session(args.host, args.port, 'postgres')
-        for name, am in zip(self.names, ('heap', 'zheap')):
-            admin.query('DROP DATABASE IF EXISTS %s' % name)
-            admin.query('CREATE DATABASE %s' % name)
-            if am == 'zheap' and not args.heap_twice:
-                s = Session(args.host, args.port, name)
-                s.query('CREATE EXTENSION zheap')
-                s.query('ALTER DATABASE %s SET default_table_access_method = zheap' % name)
-                s.close()
-        admin.close()
+        self.names = names(worker)
         self.open()
+
+    def close(self):
+        self.heap.close()
+        self.zheap.close()
 
     def open(self):
         a = self.args
@@ -186,6 +201,13 @@ def report(out, schedule, traces, title):
 def work(args, worker, out):
     """Run every args.workers-th schedule.  Returns (schedules, steps, unstable, differences)."""
     pair = Pair(args, worker)
+    try:
+        return run_seeds(args, pair, worker, out)
+    finally:
+        pair.close()
+
+
+def run_seeds(args, pair, worker, out):
     end = time.monotonic() + args.seconds if args.seconds else None
     done = steps = unstable = found = 0
     seed = args.seed + worker
@@ -250,6 +272,13 @@ def replay(args, out):
     with open(args.replay) as f:
         schedule = Schedule.read(f.read())
     pair = Pair(args, 0)
+    try:
+        return replay_schedule(args, pair, schedule, out)
+    finally:
+        pair.close()
+
+
+def replay_schedule(args, pair, schedule, out):
     traces = pair.compare(schedule)
     if not traces:
         if args.verbose:
@@ -284,6 +313,8 @@ def main():
     p.add_argument('--heap-twice', action='store_true')
     p.add_argument('--verbose', action='store_true')
     args = p.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    make_databases(args)
     if args.replay:
         return replay(args, sys.stdout)
     if not args.count and not args.seconds:

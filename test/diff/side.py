@@ -111,12 +111,27 @@ class Side:
             waits = self.waits([k] + self.blocked)
             if waits[k] and not self.circle(k, waits):
                 self.blocked.append(k)
-                self.signal(k, signal.SIGSTOP)
+                self.stop(k)
                 return 's%d blocked' % k
             if time.monotonic() - start > HANG:
                 raise TimeoutError('s%d neither finishes nor waits for a lock' % k)
             pause = min(pause * 2, 0.008)
         return 's%d %s' % (k, self.result(session))
+
+    def stop(self, k):
+        """Stop session k, but not while it looks for a deadlock: then it holds the lock
+        table, which our own question about it tells."""
+        while True:
+            self.signal(k, signal.SIGSTOP)
+            self.control.send('SELECT pg_blocking_pids(%d)' % self.sessions[k].pid)
+            try:
+                self.control.wait(0.1)
+                self.control.take()
+                return
+            except TimeoutError:
+                self.signal(k, signal.SIGCONT)
+                self.control.wait(HANG)
+                self.control.take()
 
     def woken(self):
         """The first of the waiting sessions that has been granted what it waited for."""
