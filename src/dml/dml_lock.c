@@ -43,7 +43,15 @@ typedef struct ZLockCall
 	LockWaitPolicy policy;
 	uint8		flags;
 	bool		traversed;
+	bool		slept;			/* waited for who replaced the version that we meant */
 } ZLockCall;
+
+/* ON CONFLICT is the only caller in a query that gives no flags. */
+static bool
+is_upsert(const ZLockCall *call)
+{
+	return call->flags == 0;
+}
 
 /*
  * Whose version does the caller mean?  Most callers saw a version through their
@@ -99,6 +107,33 @@ lock_now(ZTarget *target, ZLockCall *call, const ZJudgement *judgement)
 }
 
 /*
+ * The version that we meant was being replaced when we came, now it has been.  Heap
+ * locks the replacement first, too, even if it will then fail: so it waits for a
+ * third transaction that is at it, and hears that it has been deleted.  False: waited;
+ * look again.  The page is locked on entry, and on exit if true.
+ */
+static bool
+replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
+{
+	ZJudgeQuery query = {InvalidSnapshot, InvalidSnapshot, call->cid, call->mode};
+	ZJudgement	newest;
+
+	if (!call->slept || call->traversed || j->missed != 1 ||
+		!(call->flags & TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS) ||
+		!ItemPointerEquals(&j->ctid, &call->tid))
+		return true;
+	zjudge_row(target, &query, &newest);
+	if (newest.result == TM_Deleted)
+		j->result = TM_Deleted;
+	if (newest.result != TM_BeingModified)
+		return true;
+	ztarget_unlock(target);
+	/* like heap, not in the queue for the replacement, but still in ours */
+	zlock_queue_wait(queue, newest.version, newest.xid, true);
+	return false;
+}
+
+/*
  * One look at the row.  True: *result is final.  The page is locked on entry; on
  * exit it may not be.
  */
@@ -117,13 +152,18 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			return lock_now(target, call, j);
 		case TM_BeingModified:
 			ztarget_unlock(target);
-			if (zlock_queue_wait(queue, j->xid, j->own_lock >= 0))
+			if (zlock_queue_wait(queue, j->version, j->xid, j->own_lock >= 0))
+			{
+				call->slept = call->slept || j->version != 0;
 				return false;
+			}
 			j->result = TM_WouldBlock;
 			ztarget_lock_row_page(target);
 			return true;
 		case TM_Updated:
-			if (!(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
+			if (!replacement_settled(target, call, queue, j))
+				return false;
+			if (j->result == TM_Deleted || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
 				return true;
 			if (ItemPointerIndicatesMovedPartitions(&j->ctid))
 				ereport(ERROR,
@@ -142,7 +182,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			return false;
 		case TM_SelfModified:
 			/* ON CONFLICT must hear that this command made the row it hit */
-			if (means_newest(call))
+			if (is_upsert(call))
 				j->result = TM_Invisible;
 			return true;
 		default:
@@ -155,7 +195,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 		  TM_FailureData *tmfd)
 {
-	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags, false};
+	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags, false, false};
 	ZJudgement	judgement;
 	ZRowQueue	queue;
 	ZTarget		target;

@@ -81,9 +81,9 @@ def final_queries(side):
     for setting in CHECKS:
         yield 0, setting
         for t in tables:
-            yield 0, 'SELECT * FROM %s ORDER BY %s' % (
-                t, {'t': 'id', 'p': 'id', 'c': 'id', 'q': 'id, part'}.get(t, '1'))
+            yield 0, 'SELECT * FROM %s x ORDER BY x::text' % t
         if 't' in tables:
+            yield 0, 'SELECT id, v FROM t WHERE id >= 0 ORDER BY id'
             yield 0, 'SELECT id, k FROM t WHERE k >= 0 ORDER BY k, id'
             yield 0, 'SELECT u FROM t WHERE u >= 0 ORDER BY u'
 

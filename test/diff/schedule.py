@@ -108,6 +108,7 @@ class Generator:
         calm = self.ser or (self.keyshare and 'keyshare-index' not in switches)
         self.wide = not calm and chance(0.4)
         self.indexed = not calm and chance(0.6)
+        self.move_keyshare = 'keyshare-index' in switches
         self.upsert_rr = 'upsert-rr' in switches
         self.unique = chance(0.4)
         self.deferrable = chance(0.15)
@@ -155,13 +156,24 @@ class Generator:
                 out.append('CREATE INDEX t_expr ON t ((k + 1))')
         out.append("INSERT INTO t SELECT i, i %% %d, i + 100, 0, %s FROM generate_series(1, %d) i"
                    % (r.choice([2, 3, 5]), self.text(), self.rows))
+        # a past: dead rows, old slots, versions
+        for _ in range(r.choice([0, 0, 1, 3, 6])):
+            i = r.randint(1, self.rows)
+            out.append(r.choice([
+                'UPDATE t SET v = v + 1 WHERE id = %d' % i,
+                'BEGIN; UPDATE t SET v = v + 1 WHERE id >= %d; ROLLBACK' % i,
+                'DELETE FROM t WHERE id = %d' % i,
+                'BEGIN; DELETE FROM t WHERE id >= %d; SAVEPOINT s; INSERT INTO t VALUES (77); ROLLBACK' % i]))
         out.append('CREATE TABLE lg (what text)')
         out.append("CREATE FUNCTION lg() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
                    "INSERT INTO lg VALUES (concat_ws(' ', TG_NAME, TG_OP, left(OLD::text, 60), "
                    "length(OLD::text), left(NEW::text, 60), length(NEW::text))); RETURN NULL; END $$")
         if self.fk:
-            ref = ' '.join(['ON DELETE ' + r.choice(['CASCADE', 'SET NULL', 'NO ACTION', 'RESTRICT']),
-                            'ON UPDATE ' + r.choice(['CASCADE', 'SET NULL', 'NO ACTION']),
+            # SET NULL and ON UPDATE change an indexed column of rows that others lock KEY SHARE
+            ref = ' '.join(['ON DELETE ' + r.choice(['CASCADE', 'NO ACTION', 'RESTRICT'] +
+                                                    ['SET NULL'] * self.move_keyshare),
+                            'ON UPDATE ' + r.choice(['NO ACTION'] +
+                                                    ['CASCADE', 'SET NULL'] * self.move_keyshare),
                             r.choice(['', '', 'DEFERRABLE', 'DEFERRABLE INITIALLY DEFERRED'])])
             out.append('CREATE TABLE p (id int PRIMARY KEY, v int)')
             out.append('CREATE TABLE c (id int PRIMARY KEY, pid int REFERENCES p %s, v int)' % ref)
@@ -213,14 +225,6 @@ class Generator:
         if self.view:
             out.append('CREATE VIEW tv AS SELECT id, k, u, v, w FROM t WHERE v %% 5 <> 4 %s'
                        % r.choice(['', 'WITH CHECK OPTION', 'WITH CHECK OPTION']))
-        # a past: dead rows, old slots, versions
-        for _ in range(r.choice([0, 0, 1, 3, 6])):
-            i = r.randint(1, self.rows)
-            out.append(r.choice([
-                'UPDATE t SET v = v + 1 WHERE id = %d' % i,
-                'BEGIN; UPDATE t SET v = v + 1 WHERE id >= %d; ROLLBACK' % i,
-                'DELETE FROM t WHERE id = %d' % i,
-                'BEGIN; DELETE FROM t WHERE id >= %d; SAVEPOINT s; INSERT INTO t VALUES (77); ROLLBACK' % i]))
         return out
 
     # ------------------------------------------------------------ pieces of statements
@@ -417,7 +421,7 @@ class Generator:
                 ['UPDATE', 'NO KEY UPDATE', 'SHARE', 'KEY SHARE'])), 2),
             ('INSERT INTO c VALUES (%d, %d, 1)' % (r.randint(6, 12), p), 4),
             ('UPDATE c SET v = v + 1 WHERE id = %d' % c, 2),
-            ('UPDATE c SET pid = %d WHERE id = %d RETURNING *' % (p, c), 2),
+            ('UPDATE c SET pid = %d WHERE id = %d RETURNING *' % (p, c), 2 * self.move_keyshare),
             ('DELETE FROM c WHERE id = %d' % c, 1),
             ('INSERT INTO p VALUES (%d, 1) ON CONFLICT (id) DO UPDATE SET v = p.v + 1' % p, 1),
             ('SET CONSTRAINTS ALL ' + r.choice(['IMMEDIATE', 'DEFERRED']), 1),
