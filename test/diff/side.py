@@ -190,9 +190,9 @@ class Side:
             words.append('CONTEXT ' + context.replace('\n', '; '))
         line = ' '.join(words).replace(self.database, '@DB@')
         line = re.sub(r'tuple \(\d+,\d+\)', 'tuple (,)', line)
-        line = re.sub(r'(transaction|process|relation|database) \d+', r'\1 N', line)
+        line = re.sub(r'(transaction|process|relation|database|pivot) \d+', r'\1 N', line)
         return line
 
 
 def ordered(sql):
-    return re.search(r'order by|^fetch', sql, re.I) is not None
+    return re.match(r'fetch|(select|copy).*\border by\b', sql, re.I) is not None
