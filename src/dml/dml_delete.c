@@ -25,7 +25,7 @@ delete_row(ZTarget *target, const ZJudgement *judgement, CommandId cid, bool cha
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_DELETE;
 	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags = (image.hdr.flags & (ZROW_HASNULL | ZROW_HASEXTERNAL)) | ZROW_DELETED;
+	change.row.hdr.flags = (image.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
 	change.row.hdr.flags2 = (changing_part ? ZROW2_MOVED_PART : 0) |
 		zrow_lock_bits(judgement->strongest_lock);
 	change.row.hdr.slotno = change.slot.slotno;

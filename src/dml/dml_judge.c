@@ -74,13 +74,28 @@ judge_gone(ZTarget *target, const ZImage *image, ZJudgement *j)
 }
 
 /*
- * A KEY SHARE lock does not mind updates in place, which never change a key: it
- * is about whatever version the caller saw.
+ * A KEY SHARE lock does not mind an update that leaves the key as it is: it is
+ * about whatever version the caller saw.
  */
 static bool
-minds_updates(const ZJudgeQuery *query)
+minds(const ZJudgeQuery *query, const ZImage *image)
 {
-	return query->mode != LockTupleKeyShare;
+	if (query->mode != LockTupleKeyShare)
+		return true;
+	if (!(image->hdr.flags & ZROW_DELETED))
+		return false;
+	return !(image->hdr.flags & ZROW_MOVED) || (image->hdr.flags2 & ZROW2_KEYS_UPDATED);
+}
+
+/* Pass by an update that is not minded. */
+static void
+note_move(ZTarget *target, const ZImage *image, ZJudgement *j)
+{
+	ZUndoRecord rec;
+
+	if ((image->hdr.flags & ZROW_DELETED) && making_of(target, image, &rec) &&
+		rec.has_new_tid)
+		j->moved_to = rec.new_tid;
 }
 
 /*
@@ -95,7 +110,7 @@ judge_missed(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJ
 	ZImage		image = *newest;
 	TM_Result	result = judge_gone(target, newest, j);
 
-	if (!snapshot_decides(query->snapshot) || !minds_updates(query))
+	if (!snapshot_decides(query->snapshot) || query->mode == LockTupleKeyShare)
 		return result;
 	while (j->missed < 2 && FullTransactionIdIsValid(image.fxid) &&
 		   !zmvcc_modifier_visible(view, &image, query->snapshot))
@@ -128,7 +143,7 @@ judge_running(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, Z
 			return TM_BeingModified;
 		fate = image.chain ? ZFATE_COMMITTED : zmvcc_image_fate(view, &image);
 	}
-	if (fate == ZFATE_OWN || !snapshot_decides(query->snapshot) || !minds_updates(query) ||
+	if (fate == ZFATE_OWN || !snapshot_decides(query->snapshot) || query->mode == LockTupleKeyShare ||
 		zmvcc_modifier_visible(view, &image, query->snapshot))
 		return TM_BeingModified;
 	j->xid = zfxid_xid(image.fxid);
@@ -158,19 +173,18 @@ judge_image(ZTarget *target, ZImage *image, const ZJudgeQuery *query, ZJudgement
 		{
 			if (image->hdr.flags & ZROW_INSERTED)
 				return TM_Invisible;
-			if (deleted || minds_updates(query))
+			if (minds(query, image))
 				return judge_running(target, image, query, j);
 		}
 		else
 		{
-			if (deleted)
-				return judge_missed(target, image, query, j);
 			if (!snapshot_decides(query->snapshot) ||
 				zmvcc_modifier_visible(view, image, query->snapshot))
-				return TM_Ok;
-			if (minds_updates(query))
+				return deleted ? judge_gone(target, image, j) : TM_Ok;
+			if (minds(query, image))
 				return judge_missed(target, image, query, j);
 		}
+		note_move(target, image, j);
 		if (!zmvcc_previous(view, image))
 			break;
 	}
@@ -219,14 +233,15 @@ row_of_aborted(ZTarget *target)
 		zmvcc_image_fate(&target->view, &image) == ZFATE_ABORTED;
 }
 
-void
-zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
+static void
+judge_once(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 {
 	Page		page = target->view.page;
 	ZImage		image;
 
 	memset(j, 0, sizeof(*j));
 	j->own_lock = j->strongest_lock = -1;
+	ItemPointerSetInvalid(&j->moved_to);
 	j->result = TM_Deleted;
 	ItemPointerSet(&j->ctid, target->view.block, target->offnum);
 	if (target->offnum > PageGetMaxOffsetNumber(page) ||
@@ -246,6 +261,35 @@ zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 		j->result = crosscheck(target, query, j);
 	if (j->result == TM_Ok || j->result == TM_BeingModified)
 		judge_locks(target, query, j);
+}
+
+/*
+ * Locks that the row left behind where it was moved from.  No new ones come there
+ * that are not on this row, too, so it is enough to have looked once.
+ */
+void
+zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
+{
+	ItemPointerData origins[ZROW_MAX_ORIGINS];
+	TransactionId xid = InvalidTransactionId;
+	int			count;
+
+	judge_once(target, query, j);
+	if (query->mode != LockTupleExclusive || j->result != TM_Ok)
+		return;
+	count = zrow_origins_get(j->image.row, j->image.len, origins);
+	if (count == 0)
+		return;
+	ztarget_unlock(target);
+	while (count > 0 && !TransactionIdIsValid(xid))
+		xid = zlock_origin_conflict(target->rel, &origins[--count]);
+	ztarget_lock_row_page(target);
+	judge_once(target, query, j);
+	if (j->result == TM_Ok && TransactionIdIsValid(xid))
+	{
+		j->xid = xid;
+		j->result = TM_BeingModified;
+	}
 }
 
 void

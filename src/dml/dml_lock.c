@@ -134,6 +134,23 @@ replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgeme
 }
 
 /*
+ * The version that we locked has been moved, or is being moved; the newest is to
+ * have the lock, too.  True: done.
+ */
+static bool
+lock_successors(ZTarget *target, ZLockCall *call, ZJudgement *j)
+{
+	ztarget_unlock(target);
+	j->result = zdml_lock_successors(call->rel, j->moved_to, call->cid);
+	ztarget_lock_row_page(target);
+	if (j->result == TM_Ok || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
+		return true;
+	/* gone after all: then what has become of it? */
+	call->traversed = true;
+	return false;
+}
+
+/*
  * One look at the row.  True: *result is final.  The page is locked on entry; on
  * exit it may not be.
  */
@@ -149,7 +166,11 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 	switch (j->result)
 	{
 		case TM_Ok:
-			return lock_now(target, call, j);
+			if (!lock_now(target, call, j))
+				return false;
+			if (!ItemPointerIsValid(&j->moved_to) || j->own_lock >= (int) call->mode)
+				return true;
+			return lock_successors(target, call, j);
 		case TM_BeingModified:
 			ztarget_unlock(target);
 			if (zlock_queue_wait(queue, j->version, j->xid, j->own_lock >= 0))

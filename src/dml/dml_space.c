@@ -55,6 +55,12 @@ try_page(ZTarget *target, Size need, Size wanted)
 			zdml_prune_page(&target->view, target->buffer);
 			space = zpage_free_for_row(page);
 		}
+		if (space < wanted && TransactionIdIsValid(prunable))
+		{
+			if (!zdml_strip_page(target))
+				return false;
+			space = zpage_free_for_row(page);
+		}
 	}
 	if (space >= wanted)
 		return true;

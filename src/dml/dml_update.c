@@ -7,9 +7,10 @@
  * says where it went.
  *
  * A move to another page never holds two table pages: the old row is locked
- * first, by a record like that of SELECT FOR UPDATE.  The same when the toaster,
- * which writes to other tables, has to run.  A move gives the row a new TID, to
- * which row locks of others would not follow: it waits for KEY SHARE locks, too.
+ * first, by a record like that of SELECT FOR NO KEY UPDATE.  The same when the
+ * toaster, which writes to other tables, has to run.  KEY SHARE locks of others may
+ * be there all the time unless the key changes; a row that is moved says where they
+ * are (ZROW_ORIGIN).
  */
 #include "postgres.h"
 
@@ -31,9 +32,12 @@ typedef struct ZUpdate
 	uint32		len;
 	bool		toasted;		/* the row has been through the toaster, if need be */
 	Bitmapset  *indexed;		/* attributes of all indexes */
+	Bitmapset  *keys;			/* those that foreign keys may refer to */
 	ItemPointerData new_tid;
 	bool		moved;
-	bool		locked;			/* we hold a row lock that keeps all others out */
+	bool		locked;			/* we hold a row lock that keeps all others out,
+								 * except KEY SHARE if the key stays */
+	bool		has_origin;		/* the new row names the TID that it had */
 	bool		has_events;		/* AFTER ROW triggers will ask for both versions */
 	int			ordinal;		/* has_events, in place: number of the old version */
 } ZUpdate;
@@ -46,7 +50,14 @@ typedef enum UpdateStep
 	STEP_EXCLUSIVE				/* needs the row to itself: judge it again so */
 } UpdateStep;
 
-/* ---- does the update change indexed columns? ---- */
+/* ---- does the update change indexed columns, or a key? ---- */
+
+typedef enum Changes
+{
+	CHANGES_NOTHING,			/* that an index has */
+	CHANGES_INDEXED,
+	CHANGES_KEY
+} Changes;
 
 typedef struct Deformed
 {
@@ -89,12 +100,12 @@ attribute_changed(Relation rel, int attno, Deformed *old, Deformed *new)
 						 att->attbyval, att->attlen);
 }
 
-static bool
-indexed_changed(const ZUpdate *update, const ZImage *old)
+static Changes
+indexed_changes(const ZUpdate *update, const ZImage *old)
 {
 	int			bit = -1;
 	int			max = 0;
-	bool		changed = false;
+	Changes		changes = CHANGES_NOTHING;
 	Deformed	before;
 	Deformed	after;
 
@@ -103,23 +114,24 @@ indexed_changed(const ZUpdate *update, const ZImage *old)
 		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
 
 		if (attno == 0)
-			return true;		/* a whole-row reference */
+			changes = CHANGES_INDEXED;	/* a whole-row reference */
 		max = Max(max, attno);
 	}
 	if (max == 0)
-		return false;
+		return changes;
 	deform(update->rel, old->row, old->len, max, &before);
 	deform(update->rel, update->row, update->len, max, &after);
 	bit = -1;
-	while (!changed && (bit = bms_next_member(update->indexed, bit)) >= 0)
+	while (changes != CHANGES_KEY && (bit = bms_next_member(update->indexed, bit)) >= 0)
 	{
 		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
 
-		changed = attno > 0 && attribute_changed(update->rel, attno, &before, &after);
+		if (attno > 0 && attribute_changed(update->rel, attno, &before, &after))
+			changes = bms_is_member(bit, update->keys) ? CHANGES_KEY : CHANGES_INDEXED;
 	}
 	deform_free(&before);
 	deform_free(&after);
-	return changed;
+	return changes;
 }
 
 /* ---- in place ---- */
@@ -148,25 +160,28 @@ diff_rows(const ZImage *old, const ZUpdate *update, ZChange *change)
 	change->undo.midlen = waslen - prefix - suffix;
 }
 
-/* Room on the page for the row as it will be, pruning if that helps. */
+/* Has the page room for the row as it will be, and for so many new slots? */
 static bool
-make_room(ZTarget *target, uint32 newlen, int grow)
+has_room(ZTarget *target, uint32 newlen, int grow)
 {
 	Page		page = target->view.page;
 	uint32		alloc = ItemIdGetLength(PageGetItemId(page, target->offnum));
-	Size		need = grow * sizeof(ZPageSlot);
 
-	if (newlen <= alloc)
+	return newlen <= alloc ||
+		zpage_free_total(page) >= newlen - alloc + grow * sizeof(ZPageSlot);
+}
+
+/* Take back space if the row needs it.  False: the page was unlocked. */
+static bool
+make_room(ZTarget *target, uint32 newlen)
+{
+	if (newlen <= ItemIdGetLength(PageGetItemId(target->view.page, target->offnum)))
 		return true;
 	ztarget_check_rows(target);
-	need += newlen - alloc;
-	if (zpage_free_total(page) >= need)
+	if (has_room(target, newlen, 1))
 		return true;
 	zdml_prune_page(&target->view, target->buffer);
-	/* the row's own padding may have been among what was given back */
-	alloc = ItemIdGetLength(PageGetItemId(page, target->offnum));
-	need = newlen - alloc + grow * sizeof(ZPageSlot);
-	return zpage_free_total(page) >= need;
+	return has_room(target, newlen, 1) || zdml_strip_page(target);
 }
 
 static UpdateStep
@@ -175,13 +190,16 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
 	ZChange		change;
 	ZImage		image;
 	ZRowHeader	new;
-	uint32		alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
+	uint32		alloc;
 
+	if (!make_room(target, update->len))
+		return STEP_AGAIN;
+	alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
 	memset(&change, 0, sizeof(change));
 	if (!ztarget_reserve_slot(target, update->len > alloc ? update->len - alloc : 0,
 							  &change.slot))
 		return STEP_AGAIN;
-	if (!make_room(target, update->len, change.slot.grow))
+	if (!has_room(target, update->len, change.slot.grow))
 		return STEP_MOVE;
 	if (update->has_events)
 	{
@@ -196,7 +214,7 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_UPDATE;
 	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags = new.flags & (ZROW_HASNULL | ZROW_HASEXTERNAL);
+	change.row.hdr.flags = new.flags & ZROW_VALUE_FLAGS;
 	change.row.hdr.flags2 = zrow_lock_bits(judgement->strongest_lock);
 	change.row.hdr.slotno = change.slot.slotno;
 	change.row.hdr.natts = new.natts == image.hdr.natts ? ZROW_NATTS_KEEP : new.natts;
@@ -213,12 +231,64 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
 
 /* ---- moved ---- */
 
+/* Has somebody else a lock on the row?  With NO KEY UPDATE: that is, KEY SHARE. */
+static TransactionId
+other_holder(ZTarget *target)
+{
+	ZLockHolders holders;
+
+	zlock_holders(&target->view, target->offnum, LockTupleExclusive, &holders);
+	return holders.conflicting;
+}
+
+/* False: it would be too many places, or the row is too long to name them. */
+static bool
+choose_origin(ZTarget *target, ZUpdate *update, LockTupleMode mode)
+{
+	ItemPointerData origins[ZROW_MAX_ORIGINS + 1];
+	int			count = 0;
+
+	update->has_origin = TransactionIdIsValid(other_holder(target));
+	/* otherwise nobody has a lock anywhere */
+	if (mode != LockTupleExclusive)
+	{
+		ZImage		image;
+
+		zmvcc_current(&target->view, target->offnum, &image);
+		count = zrow_origins_get(image.row, image.len, origins);
+	}
+	if (update->has_origin)
+	{
+		ItemPointerSet(&origins[count], target->view.block, target->offnum);
+		count++;
+	}
+	if (count > ZROW_MAX_ORIGINS)
+		return false;
+	update->row = zrow_origins_set(update->row, &update->len, origins, count);
+	return update->len <= ZPAGE_MAX_ROW;
+}
+
 static UpdateStep
-delete_old(ZTarget *target, const ZUpdate *update)
+delete_old(ZTarget *target, const ZUpdate *update, LockTupleMode mode)
 {
 	ZChange		change;
 	ZImage		image;
 
+	if (!update->has_origin)
+	{
+		/* came while the new row was made: it cannot tell of it any more */
+		TransactionId xid = other_holder(target);
+
+		if (TransactionIdIsValid(xid))
+		{
+			ItemPointerData tid;
+
+			ItemPointerSet(&tid, target->view.block, target->offnum);
+			ztarget_unlock(target);
+			XactLockTableWait(xid, target->rel, &tid, XLTW_Update);
+			return STEP_AGAIN;
+		}
+	}
 	memset(&change, 0, sizeof(change));
 	if (!ztarget_reserve_slot(target, 0, &change.slot))
 		return STEP_AGAIN;
@@ -227,9 +297,9 @@ delete_old(ZTarget *target, const ZUpdate *update)
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_DELETE;
 	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags = (image.hdr.flags & (ZROW_HASNULL | ZROW_HASEXTERNAL)) |
-		ZROW_DELETED | ZROW_MOVED;
-	change.row.hdr.flags2 = zpage_row_lock_bits(target->view.page, target->offnum);
+	change.row.hdr.flags = (image.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED | ZROW_MOVED;
+	change.row.hdr.flags2 = zpage_row_lock_bits(target->view.page, target->offnum) |
+		(mode == LockTupleExclusive ? ZROW2_KEYS_UPDATED : 0);
 	change.row.hdr.slotno = change.slot.slotno;
 	change.row.hdr.natts = ZROW_NATTS_KEEP;
 	change.undo.cid = update->cid;
@@ -241,10 +311,14 @@ delete_old(ZTarget *target, const ZUpdate *update)
 }
 
 static UpdateStep
-update_move(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
+update_move(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockTupleMode mode)
 {
-	ZInsert		insert = {update->row, update->len, update->cid, 0, NULL, 0};
+	ZInsert		insert = {NULL, 0, update->cid, 0, NULL, 0};
 
+	if (!update->moved && !choose_origin(target, update, mode))
+		return STEP_EXCLUSIVE;
+	insert.row = update->row;
+	insert.len = update->len;
 	if (!update->moved && !update->locked)
 	{
 		/* on this page, if it has room */
@@ -260,7 +334,7 @@ update_move(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
 		if (!update->locked)
 		{
 			/* then once more, with the row ours whatever happens to the page */
-			update->locked = zdml_lock_row(target, judgement, LockTupleExclusive, update->cid);
+			update->locked = zdml_lock_row(target, judgement, mode, update->cid);
 			return STEP_AGAIN;
 		}
 		ztarget_unlock(target);
@@ -268,7 +342,7 @@ update_move(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
 		update->moved = true;
 		return STEP_AGAIN;
 	}
-	return delete_old(target, update);
+	return delete_old(target, update, mode);
 }
 
 /* ---- the whole ---- */
@@ -281,18 +355,19 @@ static UpdateStep
 update_step(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockTupleMode mode)
 {
 	const ZImage *old = &judgement->image;
+	Changes		changes = indexed_changes(update, old);
 
+	if (changes == CHANGES_KEY && mode != LockTupleExclusive)
+		return STEP_EXCLUSIVE;
 	if (!update->toasted &&
 		(zdml_needs_toaster(update->rel, update->len, zrow_flags(update->row)) ||
 		 zdml_needs_toaster(update->rel, 0, old->hdr.flags)))
 	{
 		HeapTuple	before;
 
-		if (mode != LockTupleExclusive)
-			return STEP_EXCLUSIVE;
 		if (!update->locked)
 		{
-			update->locked = zdml_lock_row(target, judgement, LockTupleExclusive, update->cid);
+			update->locked = zdml_lock_row(target, judgement, mode, update->cid);
 			return STEP_AGAIN;
 		}
 		before = zdml_heap_tuple(update->rel, old->row, old->len);
@@ -303,16 +378,20 @@ update_step(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockT
 		heap_freetuple(before);
 		return STEP_AGAIN;
 	}
-	if (!indexed_changed(update, old))
+	if (changes == CHANGES_NOTHING)
 	{
-		UpdateStep	step = update_in_place(target, update, judgement);
+		UpdateStep	step;
+		ItemPointerData origins[ZROW_MAX_ORIGINS];
+		int			count = 0;
 
+		if (mode != LockTupleExclusive)
+			count = zrow_origins_get(old->row, old->len, origins);
+		update->row = zrow_origins_set(update->row, &update->len, origins, count);
+		step = update_in_place(target, update, judgement);
 		if (step != STEP_MOVE)
 			return step;
 	}
-	if (mode != LockTupleExclusive)
-		return STEP_EXCLUSIVE;
-	return update_move(target, update, judgement);
+	return update_move(target, update, judgement, mode);
 }
 
 static void
@@ -323,6 +402,7 @@ update_open(ZUpdate *update, Relation rel, TupleTableSlot *slot, CommandId cid)
 	update->slot = slot;
 	update->cid = cid;
 	update->indexed = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_ALL);
+	update->keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
 	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
 	slot->tts_tableOid = RelationGetRelid(rel);
 	slot_getallattrs(slot);
@@ -391,7 +471,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		if (update.moved)
 		{
 			/* the new version exists: nobody else can have touched the old one */
-			step = delete_old(&target, &update);
+			step = delete_old(&target, &update, query.mode);
 			if (step == STEP_DONE)
 				break;
 			continue;
@@ -410,7 +490,11 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		if (step == STEP_DONE)
 			break;
 		if (step == STEP_EXCLUSIVE)
+		{
+			/* the row lock, if we have one, was too weak */
+			update.locked = false;
 			query.mode = *lockmode = LockTupleExclusive;
+		}
 	}
 	zlock_queue_leave(&queue);
 	if (judgement.result != TM_Ok)
@@ -422,6 +506,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	}
 	ztarget_close(&target);
 	bms_free(update.indexed);
+	bms_free(update.keys);
 	pfree(update.row);
 	return judgement.result;
 }

@@ -240,7 +240,7 @@ judge_row(IndexBuild *build, OffsetNumber offnum, ZImage *image, bool *alive)
 			case ZSTATE_RECENTLY_DEAD:
 				/* old snapshots will look for it in the index */
 				*alive = false;
-				return true;
+				return zmvcc_restore_body(&build->scan->view, image);
 
 			case ZSTATE_INSERTING:
 				xid = zfxid_xid(fxid);

@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include "storage/bufmgr.h"
+
 #include "zheap/lock/lock.h"
 
 bool
@@ -86,17 +88,12 @@ search_chain(ZPageView *view, const ZPageSlot *slot, const HolderSearch *search)
 	}
 }
 
-void
-zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode, ZLockHolders *holders)
+static void
+search_page(ZPageView *view, const HolderSearch *search)
 {
-	HolderSearch search = {offnum, mode, holders};
 	int			nslots = zpage_nslots(view->page);
 	int			i;
 
-	holders->conflicting = InvalidTransactionId;
-	holders->own = holders->strongest = -1;
-	if (zpage_row_lock_bits(view->page, offnum) == 0)
-		return;
 	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
 	{
 		ZPageSlot  *slot;
@@ -107,6 +104,42 @@ zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode, ZLockHol
 			break;
 		slot = zpage_slot(view->page, view->slotpage, i);
 		if (FullTransactionIdIsValid(slot->fxid))
-			search_chain(view, slot, &search);
+			search_chain(view, slot, search);
 	}
+}
+
+static void
+holders_init(ZLockHolders *holders)
+{
+	holders->conflicting = InvalidTransactionId;
+	holders->own = holders->strongest = -1;
+}
+
+void
+zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode, ZLockHolders *holders)
+{
+	HolderSearch search = {offnum, mode, holders};
+
+	holders_init(holders);
+	if (zpage_row_lock_bits(view->page, offnum) != 0)
+		search_page(view, &search);
+}
+
+TransactionId
+zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
+{
+	ZLockHolders holders;
+	HolderSearch search = {ItemPointerGetOffsetNumberNoCheck(origin), LockTupleExclusive, &holders};
+	BlockNumber block = ItemPointerGetBlockNumberNoCheck(origin);
+	ZPageView	view;
+
+	holders_init(&holders);
+	/* the table is truncated only when nobody has a lock on it */
+	if (block >= RelationGetNumberOfBlocks(rel))
+		return InvalidTransactionId;
+	zview_open(&view, rel);
+	if (zview_read(&view, block, NULL))
+		search_page(&view, &search);
+	zview_close(&view);
+	return holders.conflicting;
 }

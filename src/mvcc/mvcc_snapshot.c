@@ -182,7 +182,8 @@ fetch_nonvacuumable(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZIm
 		case ZSTATE_DEAD:
 			return false;
 		case ZSTATE_RECENTLY_DEAD:
-			return !GlobalVisTestIsRemovableFullXid(snapshot->vistest, fxid);
+			return !GlobalVisTestIsRemovableFullXid(snapshot->vistest, fxid) &&
+				zmvcc_restore_body(view, image);
 		default:
 			return true;
 	}
@@ -214,7 +215,7 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *ima
 		case SNAPSHOT_TOAST:
 			return fetch_self(view, image);
 		case SNAPSHOT_ANY:
-			return zmvcc_skip_aborted(view, image);
+			return zmvcc_skip_aborted(view, image) && zmvcc_restore_body(view, image);
 		case SNAPSHOT_DIRTY:
 			return fetch_dirty(view, snapshot, image);
 		default:

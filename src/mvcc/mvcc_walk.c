@@ -101,9 +101,11 @@ map_build(ZPageView *view, int slotno)
 	memset(map, 0, (ZPAGE_MAX_OFFSET + 1) * sizeof(ZUndoPtr));
 	while (record_read(view, ptr, InvalidOffsetNumber, &rec))
 	{
-		OffsetNumber last = rec.type == ZOP_LOCK ? 0 : rec.offnum;
+		OffsetNumber last = 0;
 
-		if (rec.type == ZOP_INSERT)
+		if (rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE)
+			last = rec.offnum;
+		else if (rec.type == ZOP_INSERT)
 			last = rec.open_run ? max : Min(max, rec.offnum + rec.count - 1);
 		for (off = rec.offnum; off <= last; off++)
 		{
@@ -220,6 +222,14 @@ zmvcc_chain_step(ZPageView *view, ZImage *image)
 	return false;
 }
 
+static char *
+image_buffer(ZPageView *view)
+{
+	if (view->image == NULL)
+		view->image = MemoryContextAlloc(view->context, BLCKSZ);
+	return view->image;
+}
+
 /*
  * Rebuild the bytes before an update into view->image (where the newer bytes may
  * lie already).
@@ -233,9 +243,7 @@ image_unapply_update(ZPageView *view, ZImage *image, const ZUndoRecord *rec)
 	if ((uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix > image->len || oldlen > BLCKSZ)
 		zheap_corrupt(view->rel, view->block, image->offnum,
 					  "undo record does not fit the row");
-	if (view->image == NULL)
-		view->image = MemoryContextAlloc(view->context, BLCKSZ);
-	body = view->image + ZROW_HDR_SIZE;
+	body = image_buffer(view) + ZROW_HDR_SIZE;
 	if (image->row != view->image)
 		memcpy(view->image, image->row, ZROW_HDR_SIZE + rec->prefix);
 	memmove(body + rec->prefix + rec->midlen,
@@ -243,6 +251,36 @@ image_unapply_update(ZPageView *view, ZImage *image, const ZUndoRecord *rec)
 	memcpy(body + rec->prefix, rec->mid, rec->midlen);
 	image->row = view->image;
 	image->len = oldlen;
+}
+
+bool
+zmvcc_restore_body(ZPageView *view, ZImage *image)
+{
+	ZUndoRecord rec;
+	ZUndoPtr	ptr;
+	char	   *row;
+
+	if (!zrow_is_stripped(&image->hdr))
+		return true;
+	memcpy(&ptr, image->row + ZROW_HDR_SIZE, sizeof(ptr));
+	if (!record_read(view, ptr, image->offnum, &rec))
+	{
+		if (FullTransactionIdIsValid(image->fxid))
+			record_gone(view, image->offnum, image->fxid, ptr);
+		return false;
+	}
+	if (rec.type != ZOP_STRIP || rec.offnum != image->offnum ||
+		rec.midlen > BLCKSZ - ZROW_HDR_SIZE)
+		zheap_corrupt(view->rel, view->block, image->offnum,
+					  "undo record at block %u, offset %u is not the body of the row",
+					  zundo_ptr_block(ptr), zundo_ptr_offset(ptr));
+	row = image_buffer(view);
+	image->hdr.flags2 &= ~ZROW2_STRIPPED;
+	zrow_header_put(row, &image->hdr);
+	memcpy(row + ZROW_HDR_SIZE, rec.mid, rec.midlen);
+	image->row = row;
+	image->len = ZROW_HDR_SIZE + rec.midlen;
+	return true;
 }
 
 bool
@@ -256,7 +294,7 @@ zmvcc_previous(ZPageView *view, ZImage *image)
 	uint8		parity = image->hdr.flags2 & ZROW2_PARITY;
 
 	Assert(FullTransactionIdIsValid(image->fxid));
-	if (!zmvcc_record(view, image, &rec, &owner, &at))
+	if (!zmvcc_restore_body(view, image) || !zmvcc_record(view, image, &rec, &owner, &at))
 	{
 		/* the same version, but now known to be visible to all */
 		image->fxid = InvalidFullTransactionId;

@@ -221,6 +221,20 @@ set_lock_bits(Page page, const ZRowPlan *plan)
 	row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (plan->hdr.flags2 & ZROW2_LOCK_MASK);
 }
 
+/* Readers find the body by the pointer.  The space is free at once. */
+static void
+strip_apply(Page page, const ZRowPlan *plan)
+{
+	ItemId		lp = PageGetItemId(page, plan->offnum);
+	char	   *row = (char *) page + ItemIdGetOffset(lp);
+
+	Assert((zrow_flags(row) & ZROW_DELETED) && ItemIdGetLength(lp) >= ZROW_STRIPPED_SIZE);
+	row[0] &= ~ZROW_PADDED;
+	row[1] |= ZROW2_STRIPPED;
+	memcpy(row + ZROW_HDR_SIZE, &plan->body, sizeof(plan->body));
+	ItemIdSetNormal(lp, ItemIdGetOffset(lp), ZROW_STRIPPED_SIZE);
+}
+
 void
 zpage_row_apply(Page page, const ZRowPlan *plan)
 {
@@ -244,6 +258,9 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 			break;
 		case ZOP_LOCK:
 			set_lock_bits(page, plan);
+			break;
+		case ZOP_STRIP:
+			strip_apply(page, plan);
 			break;
 	}
 	zpage_assert_valid(page);

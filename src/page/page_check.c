@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/row.h"
 
 const char *
 zpage_check_header(Page page)
@@ -60,11 +61,17 @@ check_row(Page page, ItemId lp)
 		pad = 0;
 	if (hdr.natts > ZROW_MAX_NATTS)
 		return "row has an impossible number of attributes";
-	if ((hdr.flags & ZROW_HASNULL) && len - pad < (uint32) (ZROW_HDR_SIZE + (hdr.natts + 7) / 8))
-		return "row is shorter than its null bitmap";
 	if (hdr.slotno >= ZPAGE_FIRST_OVERFLOW ? trailer->overflow == InvalidBlockNumber
 		: hdr.slotno > trailer->nslots)
 		return "row names a transaction slot that does not exist";	/* P2 */
+	if ((hdr.flags & ZROW_HASNULL) && !zrow_is_stripped(&hdr) &&
+		len - pad < (uint32) (ZROW_HDR_SIZE + (hdr.natts + 7) / 8))
+		return "row is shorter than its null bitmap";
+	if (zrow_is_stripped(&hdr))
+		return len == ZROW_STRIPPED_SIZE && pad == 0 ? NULL :
+			"row without a body has a wrong length";
+	if (!zrow_origins_valid(row, len - pad))
+		return "row has an impossible list of places where it was";
 	return NULL;
 }
 

@@ -51,8 +51,16 @@ opcode_of(const ZChange *change)
 			return ZREC_UPDATE;
 		case ZOP_DELETE:
 			return ZREC_DELETE;
+		case ZOP_STRIP:
+			return ZREC_STRIP;
 	}
 	return ZREC_LOCK;
+}
+
+static uint8
+op_of(uint8 opcode)
+{
+	return opcode == ZREC_STRIP ? ZOP_STRIP : (opcode >> 4) + ZOP_INSERT;
 }
 
 void
@@ -63,6 +71,7 @@ zchange_apply(Page page, Page slotpage, ZChange *change)
 	if (change->has_undo)
 		zpage_slot_apply(page, slotpage, &change->slot);
 	change->row.xid = zfxid_xid(change->slot.next.fxid);
+	change->row.body = change->slot.next.undo;
 	zpage_row_apply(page, &change->row);
 }
 
@@ -82,7 +91,7 @@ put_u16(char *out, uint16 value)
 static void
 header_expected(const ZChange *change, ZRowHeader *hdr)
 {
-	hdr->flags = change->undo.old_hdr.flags & (ZROW_HASNULL | ZROW_HASEXTERNAL);
+	hdr->flags = change->undo.old_hdr.flags & ZROW_VALUE_FLAGS;
 	hdr->natts = ZROW_NATTS_KEEP;
 	hdr->flags2 = 0;
 	if (change->row.op == ZOP_LOCK)
@@ -122,7 +131,8 @@ flags_of(const ZChange *change, const ZUndoWrite *write, bool logged)
 		flags |= C_MANY;
 	if (FullTransactionIdIsValid(change->slot.conflict))
 		flags |= C_CONFLICT;
-	if (change->row.op != ZOP_INSERT && !header_is_expected(change))
+	if (change->row.op != ZOP_INSERT && change->row.op != ZOP_STRIP &&
+		!header_is_expected(change))
 		flags |= C_HEADER;
 	return flags;
 }
@@ -292,7 +302,7 @@ decode_main(XLogReaderState *record, Decoded *d)
 
 	memset(d, 0, sizeof(*d));
 	in = take_head(in, end, d);
-	change->row.op = (XLogRecGetInfo(record) >> 4) + ZOP_INSERT;
+	change->row.op = op_of(XLogRecGetInfo(record) & ~XLR_INFO_MASK);
 	if (d->flags & C_UNDO)
 	{
 		BlockNumber undo_block;

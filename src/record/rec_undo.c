@@ -10,6 +10,7 @@
  *   ..  takeover OWN: page_prev, 2 bytes if on the same undo page, else 8
  *   ..  takeover PUSHED: slot_prev: fxid varint, undo 8 bytes
  *   ..  LOCK: mode, 1 byte
+ *   ..  STRIP: midlen varint, bytes
  *   ..  UPDATE, DELETE: old flags, slotno; with U_FLAGS2 flags2; with U_NATTS natts
  *       varint;
  *       with U_ROW_PREV fxid varint, undo 8 bytes
@@ -75,7 +76,7 @@ flags_of(const ZUndoRecord *rec, ZUndoPtr self)
 		flags |= U_NEAR;
 	if (rec->token != 0)
 		flags |= U_TOKEN;
-	if (rec->type == ZOP_INSERT || rec->type == ZOP_LOCK)
+	if (rec->type != ZOP_UPDATE && rec->type != ZOP_DELETE)
 		return flags;
 	if (rec->prev_own)
 		flags |= U_PREV_OWN;
@@ -149,6 +150,11 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *ou
 
 	if (rec->type == ZOP_LOCK)
 		*out++ = (char) rec->lockmode;
+	else if (rec->type == ZOP_STRIP)
+	{
+		out = zvarint_put(out, rec->midlen);
+		out = put_raw(out, rec->mid, rec->midlen);
+	}
 	else if (rec->type != ZOP_INSERT)
 		out = put_version_before(out, rec, flags);
 
@@ -272,7 +278,7 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 	rec->open_run = (head[0] >> 7) & 1;
 	flags = head[1];
 	rec->slotno = head[2];
-	if (rec->type < ZOP_INSERT || rec->type > ZOP_LOCK || rec->slotno == 0)
+	if (rec->type < ZOP_INSERT || rec->type > ZOP_STRIP || rec->slotno == 0)
 		return 0;
 	rec->offnum = take_varint(&cur, ZPAGE_MAX_OFFSET);
 	rec->cid = take_varint(&cur, PG_UINT32_MAX);
@@ -299,6 +305,11 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 
 	if (rec->type == ZOP_LOCK)
 		take_raw(&cur, &rec->lockmode, 1);
+	else if (rec->type == ZOP_STRIP)
+	{
+		rec->midlen = take_varint(&cur, BLCKSZ);
+		rec->mid = take_bytes(&cur, rec->midlen);
+	}
 	else if (rec->type != ZOP_INSERT)
 		take_version_before(&cur, rec, flags);
 
@@ -319,7 +330,7 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 bool
 zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum)
 {
-	if (rec->type == ZOP_LOCK)
+	if (rec->type == ZOP_LOCK || rec->type == ZOP_STRIP)
 		return false;
 	if (rec->type != ZOP_INSERT)
 		return rec->offnum == offnum;

@@ -27,6 +27,7 @@ redo(XLogReaderState *record)
 		case ZREC_UPDATE:
 		case ZREC_DELETE:
 		case ZREC_LOCK:
+		case ZREC_STRIP:
 			zrec_change_redo(record);
 			break;
 		case ZREC_RESTORE:
@@ -62,6 +63,7 @@ desc(StringInfo buf, XLogReaderState *record)
 		case ZREC_UPDATE:
 		case ZREC_DELETE:
 		case ZREC_LOCK:
+		case ZREC_STRIP:
 			zrec_change_desc(buf, record);
 			break;
 		case ZREC_RESTORE:
@@ -99,6 +101,8 @@ identify(uint8 info)
 			return "OVERFLOW";
 		case ZREC_CONFIRM:
 			return "CONFIRM";
+		case ZREC_STRIP:
+			return "STRIP";
 	}
 	return zundo_identify(info);
 }

@@ -141,9 +141,11 @@ version_before(ZPageView *view, const ZRestorePlan *plan, ZImage *image)
 static void
 name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
 {
+	bool		freeze = visible_to_all(view, image);
+
 	*hdr = image->hdr;
 	hdr->flags2 &= ~ZROW2_LOCK_MASK;
-	if (!visible_to_all(view, image))
+	if (!freeze)
 	{
 		switch (reach_of(view, plan, image))
 		{
@@ -154,12 +156,16 @@ name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHead
 				hdr->flags |= ZROW_REUSED;
 				break;
 			case REACH_NOT:
-				zheap_corrupt(view->rel, view->block, image->offnum,
-							  "transaction slot %d does not lead to transaction %u",
-							  hdr->slotno, zfxid_xid(image->fxid));
+				if (zmvcc_fate(image->fxid) != ZFATE_COMMITTED)
+					zheap_corrupt(view->rel, view->block, image->offnum,
+								  "transaction slot %d does not lead to transaction %u",
+								  hdr->slotno, zfxid_xid(image->fxid));
+				/* who took over the slot knew before us that it is visible to all */
+				freeze = true;
 		}
-		return;
 	}
+	if (!freeze)
+		return;
 	/* standbys that see the modifier as running must know of the freezing */
 	if (FullTransactionIdIsValid(image->fxid) &&
 		!FullTransactionIdPrecedes(image->fxid, zundo_logged_horizon()) &&

@@ -69,7 +69,7 @@ fetch_last(ZPageView *view, OffsetNumber offnum, ZImage *image)
 	{
 		case ZSTATE_DEAD:
 		case ZSTATE_RECENTLY_DEAD:
-			return true;
+			return zmvcc_restore_body(view, image);
 		case ZSTATE_DELETING:
 			return TransactionIdIsCurrentTransactionId(zfxid_xid(deleter)) &&
 				zmvcc_fetch_replaced(view, offnum, image);

@@ -137,9 +137,12 @@ plan_free_or_new(const ZUndoLog *log, ExtentPlan *plan)
 	if (BlockNumberIsValid(meta->free_head))
 	{
 		plan->block = meta->free_head;
+		if (plan->block % ZUNDO_EXTENT_BLOCKS != 0 || meta->free_count == 0)
+			zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
+						  "list of %u free undo extents begins at block %u",
+						  meta->free_count, plan->block);
 		read_special(plan->block, &special);
 		plan->rec.generation = next_generation(special.generation);
-		Assert(meta->free_count > 0);
 		meta->free_head = special.next;
 		meta->free_count--;
 	}

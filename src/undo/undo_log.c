@@ -37,11 +37,15 @@ load_pending(ZUndoLog *log, ZUndoPageSpecial special, uint16 end)
 {
 	FullTransactionId horizon;
 	BlockNumber extent = log->head;
+	uint32		left = RelationGetNumberOfBlocks(zundo_relation()) / ZUNDO_EXTENT_BLOCKS;
 
 	horizon = FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->horizon));
 	while (FullTransactionIdIsValid(special.closed) &&
 		   FullTransactionIdPrecedesOrEquals(special.closed, horizon))
 	{
+		if (left-- == 0)
+			zheap_corrupt(zundo_relation(), extent, InvalidOffsetNumber,
+						  "the extents of undo log %u go round in a circle", log->number);
 		extent = special.next;
 		read_extent(extent, &special, &end);
 	}
@@ -68,7 +72,9 @@ load_log(uint32 number, const ZUndoDirEntry *entry)
 	{
 		log->head_next = special.next;
 		log->head_closed = special.closed;
-		Assert(FullTransactionIdIsValid(special.closed));
+		if (!FullTransactionIdIsValid(special.closed))
+			zheap_corrupt(zundo_relation(), log->head, InvalidOffsetNumber,
+						  "undo extent is not closed but not the last of log %u", number);
 	}
 	load_pending(log, special, end);
 	return true;

@@ -152,6 +152,9 @@ extern void zundo_redo_horizon_set(Oid dboid, FullTransactionId horizon);
 extern void zundo_close_at_commit(void);
 extern void zundo_meta_read(ZUndoMeta *meta);
 
+/* Has the relation this block?  Asks the kernel only for blocks not seen yet. */
+extern bool zundo_block_exists(Relation rel, BlockNumber block);
+
 /* Pin and lock a page that must exist; checks its magic unless that is 0. */
 extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
 

@@ -14,10 +14,6 @@
 
 #include "undo_private.h"
 
-/* The relation is at least so long; of the relation that seen_rel is. */
-static BlockNumber seen_nblocks = 0;
-static Oid	seen_relid = InvalidOid;
-
 void
 zundo_reader_open(ZUndoReader *reader, MemoryContext context)
 {
@@ -45,16 +41,6 @@ zundo_reader_unpin(ZUndoReader *reader)
 
 /* ---- pages ---- */
 
-static bool
-block_exists(Relation rel, BlockNumber block)
-{
-	if (likely(block < seen_nblocks && seen_relid == RelationGetRelid(rel)))
-		return true;
-	seen_relid = RelationGetRelid(rel);
-	seen_nblocks = RelationGetNumberOfBlocks(rel);
-	return block < seen_nblocks;
-}
-
 /* Pin and lock; by the buffer's number if it was read last. */
 static Buffer
 lock_page(ZUndoReader *reader, BlockNumber block)
@@ -62,7 +48,7 @@ lock_page(ZUndoReader *reader, BlockNumber block)
 	Relation	rel = zundo_relation();
 	Buffer		buffer = reader->buffer;
 
-	if (block < ZUNDO_EXTENT_BLOCKS || !block_exists(rel, block))
+	if (block < ZUNDO_EXTENT_BLOCKS || !zundo_block_exists(rel, block))
 		zheap_corrupt(rel, block, InvalidOffsetNumber,
 					  "undo pointer to a block that does not exist");
 	if (block != reader->block || !BufferIsValid(buffer) ||

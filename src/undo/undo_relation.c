@@ -218,13 +218,32 @@ zundo_close_at_commit(void)
 
 /* ---- pages ---- */
 
+/* The relation is at least so long; of the relation that seen_rel is. */
+static BlockNumber seen_nblocks = 0;
+static Oid	seen_relid = InvalidOid;
+
+bool
+zundo_block_exists(Relation rel, BlockNumber block)
+{
+	if (likely(block < seen_nblocks && seen_relid == RelationGetRelid(rel)))
+		return true;
+	seen_relid = RelationGetRelid(rel);
+	seen_nblocks = RelationGetNumberOfBlocks(rel);
+	return block < seen_nblocks;
+}
+
 Buffer
 zundo_page_lock(BlockNumber block, int mode, uint16 magic)
 {
 	Relation	rel = zundo_relation();
-	Buffer		buffer = ReadBuffer(rel, block);
-	Page		page = BufferGetPage(buffer);
+	Buffer		buffer;
+	Page		page;
 
+	if (!zundo_block_exists(rel, block))
+		zheap_corrupt(rel, block, InvalidOffsetNumber,
+					  "undo relation has no such block");
+	buffer = ReadBuffer(rel, block);
+	page = BufferGetPage(buffer);
 	LockBuffer(buffer, mode);
 	if (magic != 0 && zundo_special(page)->magic != magic)
 		zheap_corrupt(rel, block, InvalidOffsetNumber,
@@ -246,6 +265,13 @@ zundo_meta_read(ZUndoMeta *meta)
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("undo relation has version %u, this library reads version %u",
 						meta->version, ZUNDO_META_VERSION)));
+
+	/* the first page of each extent is in the WAL, the others may be lost */
+	if (meta->nblocks % ZUNDO_EXTENT_BLOCKS != 0 ||
+		meta->nblocks / ZUNDO_EXTENT_BLOCKS >
+		RelationGetNumberOfBlocks(zundo_relation()) / ZUNDO_EXTENT_BLOCKS + 1)
+		zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
+					  "undo relation is said to have %u blocks", meta->nblocks);
 }
 
 /*

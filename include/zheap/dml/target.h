@@ -82,6 +82,8 @@ typedef struct ZJudgement
 								 * the newest that is committed, that one included;
 								 * from 2 on not counted */
 	ItemPointerData ctid;		/* Updated: where the newest version is */
+	ItemPointerData moved_to;	/* Ok for KEY SHARE although an update has moved the
+								 * row: where to; or invalid */
 } ZJudgement;
 
 typedef struct ZJudgeQuery
@@ -94,7 +96,8 @@ typedef struct ZJudgeQuery
 
 /*
  * Judge the row at target->offnum as HeapTupleSatisfiesUpdate would, after
- * putting back what aborted transactions did to the page.
+ * putting back what aborted transactions did to the page.  The page is locked; it
+ * is unlocked and locked again if locks at the row's origin matter.
  */
 extern void zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *judgement);
 
@@ -166,5 +169,23 @@ extern bool zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer
 /* Record our lock on the locked page's row.  False: start again. */
 extern bool zdml_lock_row(ZTarget *target, const ZJudgement *judgement,
 						  LockTupleMode mode, CommandId cid);
+
+/* ---- dml_strip.c ---- */
+
+/*
+ * Move the bodies of deleted rows that old snapshots may still see from the locked
+ * page to undo.  What becomes free has no better use than a new row or version of
+ * the caller's on this page.  False: the page was unlocked on the way.
+ */
+extern bool zdml_strip_page(ZTarget *target);
+
+/* ---- dml_lock_successors.c ---- */
+
+/*
+ * Our transaction has locked a row FOR KEY SHARE that an update has moved to "tid":
+ * lock the row there, and wherever it went from there.  No page is locked.  Other
+ * results than Ok: somebody has deleted it or changed its key.
+ */
+extern TM_Result zdml_lock_successors(Relation rel, ItemPointerData tid, CommandId cid);
 
 #endif							/* ZHEAP_TARGET_H */

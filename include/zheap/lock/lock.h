@@ -16,8 +16,14 @@
  * and any number of transactions may hold one.  The row only carries a hint of
  * the strongest mode (ZROW2_LOCK_MASK).
  *
- * An in-place update holds NO KEY UPDATE and a delete or a moving update UPDATE,
- * by being the row's modifier.
+ * An update holds NO KEY UPDATE and a delete, or an update of a key, UPDATE, by
+ * being the row's modifier.
+ *
+ * An update that moves the row leaves the KEY SHARE locks of others behind, at the
+ * old TID.  They count for the new row as well: it carries the old TID
+ * (ZROW_ORIGIN), and who wants UPDATE asks there, too (zlock_origin_conflict).
+ * KEY SHARE locks that are taken after the move, by those who still see the version
+ * before, are put on both rows (dml_lock_successors.c).
  */
 #ifndef ZHEAP_LOCK_H
 #define ZHEAP_LOCK_H
@@ -49,6 +55,13 @@ typedef struct ZLockHolders
  */
 extern void zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode,
 						  ZLockHolders *holders);
+
+/*
+ * Somebody else's transaction, in progress, that holds a lock on what was the row
+ * at "origin"; or invalid.  No page may be locked.  The row may be gone, its page not:
+ * a holder keeps its slot there.
+ */
+extern TransactionId zlock_origin_conflict(Relation rel, const ItemPointerData *origin);
 
 /* ---- lock_wait.c ---- */
 

@@ -142,6 +142,13 @@ extern bool zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
  */
 extern bool zmvcc_chain_step(ZPageView *view, ZImage *image);
 
+/*
+ * Let image->row have the row's body again if it was moved to undo
+ * (ZROW2_STRIPPED).  Whoever reads the bytes of a deleted version needs this.
+ * False: it is gone, so that the deletion is visible to all.
+ */
+extern bool zmvcc_restore_body(ZPageView *view, ZImage *image);
+
 /* Step to the version before; false: there is none (the row was inserted). */
 extern bool zmvcc_previous(ZPageView *view, ZImage *image);
 

@@ -133,7 +133,8 @@ typedef enum ZRowOp
 	ZOP_INSERT = 1,
 	ZOP_UPDATE,
 	ZOP_DELETE,
-	ZOP_LOCK
+	ZOP_LOCK,
+	ZOP_STRIP					/* a deleted row's body moves to undo; no version */
 } ZRowOp;
 
 /* A new row; its header's slotno and fate flags are set by the caller. */
@@ -150,6 +151,7 @@ typedef struct ZRowPlan
 	OffsetNumber offnum;		/* not for INSERT */
 	ZRowHeader	hdr;			/* header afterwards (PADDED is seen to here); LOCK:
 								 * only the lock bits of flags2 count */
+	uint64		body;			/* STRIP: undo pointer to where it goes */
 	/* UPDATE: body bytes (after the header) [prefix, len - suffix) become mid */
 	uint16		prefix;
 	uint16		suffix;

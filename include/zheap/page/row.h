@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "storage/itemptr.h"
 
 #include "zheap/page/row_format.h"
 
@@ -53,5 +54,22 @@ typedef struct ZRowDeform
  */
 extern bool zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 						Datum *values, bool *isnull, ZRowDeform *state);
+
+/* ---- row_origin.c ---- */
+
+/* Can they be read?  ("len" excludes padding everywhere.) */
+extern bool zrow_origins_valid(const char *row, uint32 len);
+
+/*
+ * Where the row was when it was moved beside KEY SHARE locks: up to
+ * ZROW_MAX_ORIGINS TIDs; returns how many.
+ */
+extern int	zrow_origins_get(const char *row, uint32 len, ItemPointerData *origins);
+
+/*
+ * Put these TIDs into a palloc'd row, in the place of those that it has.  Returns
+ * the row, which may have been reallocated; *len changes with it.
+ */
+extern char *zrow_origins_set(char *row, uint32 *len, const ItemPointerData *origins, int count);
 
 #endif							/* ZHEAP_ROW_H */

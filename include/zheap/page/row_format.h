@@ -14,6 +14,7 @@
  *        varlena          its own header, short (1 byte) wherever the type
  *                         allows it; external pointers as they are
  *        cstring          the bytes and a NUL
+ *   .. with ZROW_ORIGIN: TIDs where the row was, 6 bytes each; one byte: how many
  *   .. with ZROW_PADDED: padding whose last bytes tell its length (the space
  *      stays the row's until the transaction that shrank it has committed)
  *
@@ -36,13 +37,17 @@
 #define ZROW_REUSED			0x20	/* the slot has been taken over since; the
 									 * modifier is found through the slot's chain */
 #define ZROW_PADDED			0x40
-/* 0x80 is free */
+#define ZROW_ORIGIN			0x80	/* an update moved the row while others held KEY
+									 * SHARE locks on it: after the values stand
+									 * the TIDs that it had (row_origin.c) */
 
 /* flags2 */
 #define ZROW2_SPECULATIVE	0x01	/* ON CONFLICT insertion in doubt */
+#define ZROW2_STRIPPED		0x01	/* with DELETED: the body lies in undo, an undo
+									 * pointer (8 bytes) is all that is left of it */
 #define ZROW2_MULTIKEY		0x02	/* reserved: stale index entries may exist */
 #define ZROW2_MOVED_PART	0x04	/* with DELETED: to another partition */
-#define ZROW2_KEYS_UPDATED	0x08	/* the modifier changed (or deleted) the key */
+#define ZROW2_KEYS_UPDATED	0x08	/* with MOVED: the update changed the key */
 #define ZROW2_LOCK_SHIFT	4		/* 3 bits: strongest row lock that somebody may
 									 * hold, LockTupleMode + 1; 0: nobody does.  A
 									 * hint: who does stands in the undo of running
@@ -52,10 +57,16 @@
 									 * version from its neighbours.  Neither plans
 									 * nor undo carry it, as it follows from theirs */
 
+/* Flags that describe the bytes of a version, kept until they change. */
+#define ZROW_VALUE_FLAGS	(ZROW_HASNULL | ZROW_HASEXTERNAL | ZROW_ORIGIN)
+
 /* Flags that describe a version's modifier, not the value bytes. */
 #define ZROW_FATE_FLAGS		(ZROW_INSERTED | ZROW_DELETED | ZROW_MOVED | ZROW_REUSED)
 
+#define ZROW_STRIPPED_SIZE	(ZROW_HDR_SIZE + sizeof(uint64))
+
 #define ZROW_MAX_NATTS		1600
+#define ZROW_MAX_ORIGINS	8
 
 /* in plans: the number of attributes does not change */
 #define ZROW_NATTS_KEEP		UINT16_MAX
@@ -104,6 +115,12 @@ static inline uint8
 zrow_lock_bits(int mode)
 {
 	return (uint8) ((mode + 1) << ZROW2_LOCK_SHIFT);
+}
+
+static inline bool
+zrow_is_stripped(const ZRowHeader *hdr)
+{
+	return (hdr->flags & ZROW_DELETED) && (hdr->flags2 & ZROW2_STRIPPED);
 }
 
 static inline uint8

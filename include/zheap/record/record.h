@@ -25,6 +25,7 @@
 #define ZREC_PRUNE			0x50
 #define ZREC_OVERFLOW		0x60	/* a table page got a slot page */
 #define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
+#define ZREC_STRIP			0x80
 
 /* block references of all of them */
 #define ZREC_BLK_TABLE		0
@@ -60,7 +61,7 @@ typedef struct ZUndoRecord
 								 * chain (ZROW_REUSED) */
 	ZPageSlot	row_prev;		/* its modifier; invalid fxid: visible to all */
 
-	/* UPDATE: body bytes [prefix, len - suffix) were mid */
+	/* UPDATE: body bytes [prefix, len - suffix) were mid; STRIP: mid is the body */
 	uint16		prefix;
 	uint16		suffix;
 	uint16		midlen;

@@ -1,0 +1,91 @@
+/*
+ * dml_lock_successors.c
+ *		A KEY SHARE lock on a row that an update has moved.
+ *
+ * What heap_lock_updated_tuple does on heap: the version that the caller saw is
+ * locked already, and a later version must not lose its key either.  The new row
+ * may belong to a transaction in progress.
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+
+#include "zheap/dml/target.h"
+
+/* The mover was rolled back, and the row with it. */
+static bool
+row_is_there(const ZTarget *target)
+{
+	return target->offnum <= PageGetMaxOffsetNumber(target->view.page) &&
+		ItemIdIsNormal(PageGetItemId(target->view.page, target->offnum));
+}
+
+/*
+ * Lock one row.  True: *result is final unless the row was moved on, to *tid.
+ * The page is locked on entry; on exit it may not be.
+ */
+static bool
+lock_one(ZTarget *target, CommandId cid, ItemPointer tid, TM_Result *result, bool *moved)
+{
+	ZJudgeQuery query = {InvalidSnapshot, InvalidSnapshot, cid, LockTupleKeyShare};
+	ZLockHolders holders;
+	ZJudgement	judgement;
+
+	zjudge_row(target, &query, &judgement);
+	*result = TM_Ok;
+	*moved = false;
+	if (!row_is_there(target))
+		return true;
+	switch (judgement.result)
+	{
+		case TM_BeingModified:
+			ztarget_unlock(target);
+			XactLockTableWait(judgement.xid, target->rel, tid, XLTW_LockUpdated);
+			return false;
+		case TM_SelfModified:
+			return true;
+		case TM_Deleted:
+			*result = TM_Deleted;
+			return true;
+		case TM_Updated:
+			*result = TM_Updated;
+			if (!(judgement.image.hdr.flags & ZROW_MOVED) ||
+				(judgement.image.hdr.flags2 & ZROW2_KEYS_UPDATED))
+				return true;
+			judgement.moved_to = judgement.ctid;
+			break;
+		default:
+			/* Invisible: made by the mover, which has not finished, or by us */
+			break;
+	}
+	zlock_holders(&target->view, target->offnum, LockTupleKeyShare, &holders);
+	judgement.strongest_lock = holders.strongest;
+	if (holders.own < 0 && !judgement.modified_by_us &&
+		!zdml_lock_row(target, &judgement, LockTupleKeyShare, cid))
+		return false;
+	*moved = ItemPointerIsValid(&judgement.moved_to);
+	*tid = judgement.moved_to;
+	return true;
+}
+
+TM_Result
+zdml_lock_successors(Relation rel, ItemPointerData tid, CommandId cid)
+{
+	TM_Result	result = TM_Ok;
+	bool		moved = true;
+	ZTarget		target;
+
+	ztarget_open(&target, rel);
+	while (moved)
+	{
+		ztarget_pin(&target, &tid);
+		do
+		{
+			if (!target.locked)
+				ztarget_lock_row_page(&target);
+		} while (!lock_one(&target, cid, &tid, &result, &moved));
+		ztarget_unlock(&target);
+	}
+	ztarget_close(&target);
+	return result;
+}
