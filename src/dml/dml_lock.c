@@ -46,22 +46,15 @@ typedef struct ZLockCall
 	bool		slept;			/* waited for who replaced the version that we meant */
 } ZLockCall;
 
-/* ON CONFLICT is the only caller in a query that gives no flags. */
-static bool
-is_upsert(const ZLockCall *call)
-{
-	return call->flags == 0;
-}
-
 /*
  * Whose version does the caller mean?  Most callers saw a version through their
- * snapshot.  ON CONFLICT found the newest through a dirty one; it is the only
- * caller that neither follows updates nor runs under a transaction snapshot.
+ * snapshot.  ON CONFLICT found the newest through a dirty one, at every isolation
+ * level; it is the only caller in a query that gives no flags.
  */
 static bool
 means_newest(const ZLockCall *call)
 {
-	return !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) && !IsolationUsesXactSnapshot();
+	return call->flags == 0;
 }
 
 /*
@@ -203,7 +196,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			return false;
 		case TM_SelfModified:
 			/* ON CONFLICT must hear that this command made the row it hit */
-			if (is_upsert(call))
+			if (means_newest(call))
 				j->result = TM_Invisible;
 			return true;
 		default:

@@ -25,6 +25,10 @@ VACUUM              TRUNCATE off: it waits up to 5 s for a lock in small steps. 
 SERIALIZABLE        With small rows and no updates of indexed columns only.  Heap marks
                     index pages and moved rows as read or written that zheap does not
                     touch, so the false positives differ where a row moves.
+deferred unique     Rows are small and no other column indexed.  A heap update that is not
+                    HOT inserts an entry with the old key, which is checked at commit
+                    against a duplicate that another one has inserted meanwhile; an
+                    update in place is not, as a HOT one.
 sequences, random() None: a retried row would take other numbers.
 
 Switches (the SWITCHES below; the command's --with NAME) name known differences that
@@ -112,6 +116,8 @@ class Generator:
         self.upsert_rr = 'upsert-rr' in switches
         self.unique = chance(0.4)
         self.deferrable = chance(0.15)
+        if self.deferrable:
+            self.wide = self.indexed = False
         self.trigger = chance(0.35)
         self.before = chance(0.12)
         self.transition = chance(0.15)
