@@ -48,13 +48,13 @@ typedef struct ZLockCall
 
 /*
  * Whose version does the caller mean?  Most callers saw a version through their
- * snapshot.  ON CONFLICT found the newest through a dirty one, at every isolation
- * level; it is the only caller in a query that gives no flags.
+ * snapshot.  ON CONFLICT found the newest through a dirty one; it is the only
+ * caller that neither follows updates nor runs under a transaction snapshot.
  */
 static bool
 means_newest(const ZLockCall *call)
 {
-	return call->flags == 0;
+	return !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) && !IsolationUsesXactSnapshot();
 }
 
 /*

@@ -39,7 +39,7 @@ import random
 
 SWITCHES = {
     'keyshare-index': 'updates of indexed columns and moved rows beside FOR KEY SHARE locks',
-    'upsert-rr': 'ON CONFLICT DO NOTHING above READ COMMITTED',
+    'upsert-rr': 'ON CONFLICT above READ COMMITTED',
 }
 
 LEVELS = {'RC': 'READ COMMITTED', 'RR': 'REPEATABLE READ', 'SER': 'SERIALIZABLE'}
@@ -333,7 +333,7 @@ class Generator:
         target = '(u)' if self.unique and r.random() < 0.25 else '(id)'
         ids = sorted({self.new_id() for _ in range(r.choice([1, 1, 1, 3]))})
         sql = 'INSERT INTO t VALUES %s ON CONFLICT %s DO ' % (', '.join(self.values(i) for i in ids), target)
-        if r.random() < 0.35 and (s.level == 'RC' or self.upsert_rr):
+        if r.random() < 0.35:
             return r.choice([sql, sql.replace('ON CONFLICT ' + target, 'ON CONFLICT')]) + 'NOTHING' + self.returning()
         sets = r.choice(['v = t.v + excluded.v', 'v = t.v + 1', self.assign()])
         if sets.startswith('id ='):
@@ -482,8 +482,7 @@ class Generator:
             'INSERT INTO tmp VALUES (%d, 0) ON CONFLICT (id) DO UPDATE SET v = tmp.v + 1 RETURNING *' % i,
             'UPDATE tmp SET v = v + 1 WHERE id = %d RETURNING *' % i,
             'DELETE FROM tmp WHERE id = %d' % i,
-            'INSERT INTO tmp SELECT id + 4, v FROM t ON CONFLICT DO NOTHING' if s.level == 'RC' or self.upsert_rr
-            else 'SELECT count(*) FROM tmp',
+            'INSERT INTO tmp SELECT id + 4, v FROM t ON CONFLICT DO NOTHING',
             'SELECT * FROM tmp ORDER BY id'])
 
     def definition(self, s):
@@ -563,12 +562,15 @@ class Generator:
                     name = s.savepoints.pop()
                     return 'RELEASE ' + name
                 return self.rollback_to(s)
-        return pick(r, [
+        sql = pick(r, [
             (self.update, 9), (self.delete, 2.5), (self.insert, 3), (self.upsert, 2.5), (self.merge, 1.5),
             (self.lock, 5), (self.select, 5), (self.block, 1.5),
             (self.cursor, 3 if status == 'T' else 0),
             (self.foreign, 12 if self.fk else 0), (self.partition, 9 if self.part else 0),
             (self.temporary, 2 if self.temp else 0), (self.definition, 1.2 if self.ddl else 0)])(s)
+        if 'ON CONFLICT' in sql and s.level != 'RC' and not self.upsert_rr:
+            return self.update(s)
+        return sql
 
     def rollback_to(self, s):
         i = self.r.randrange(len(s.savepoints))
