@@ -98,6 +98,58 @@ note_move(ZTarget *target, const ZImage *image, ZJudgement *j)
 		j->moved_to = rec.new_tid;
 }
 
+/*
+ * The version is of a transaction that committed, and it deletes the row or is not
+ * the one that the snapshot sees.  What heap says is what became of the version seen:
+ * if there was another one in between, then it was updated, not deleted.
+ */
+static TM_Result
+judge_missed(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJudgement *j)
+{
+	ZPageView  *view = &target->view;
+	ZImage		image = *newest;
+	TM_Result	result = judge_gone(target, newest, j);
+
+	if (!snapshot_decides(query->snapshot) || query->mode == LockTupleKeyShare)
+		return result;
+	while (j->missed < 2 && FullTransactionIdIsValid(image.fxid) &&
+		   !zmvcc_modifier_visible(view, &image, query->snapshot))
+	{
+		if (!(image.hdr.flags & ZROW_DELETED))
+			j->missed++;
+		if (!zmvcc_previous(view, &image) || !zmvcc_skip_aborted(view, &image))
+			break;
+	}
+	return result == TM_Deleted && j->missed > 0 ? TM_Updated : result;
+}
+
+/*
+ * Somebody is changing the row.  If the version that the snapshot sees has been
+ * replaced before, by a transaction that committed, then that is the answer, and
+ * REPEATABLE READ fails without waiting.
+ */
+static TM_Result
+judge_running(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJudgement *j)
+{
+	ZPageView  *view = &target->view;
+	ZImage		image = *newest;
+	ZFate		fate = ZFATE_RUNNING;
+
+	while (fate == ZFATE_RUNNING)
+	{
+		j->version = zlock_version_name(zfxid_xid(image.fxid));
+		if (!zmvcc_previous(view, &image) || !zmvcc_skip_aborted(view, &image) ||
+			!FullTransactionIdIsValid(image.fxid))
+			return TM_BeingModified;
+		fate = image.chain ? ZFATE_COMMITTED : zmvcc_image_fate(view, &image);
+	}
+	if (fate == ZFATE_OWN || !snapshot_decides(query->snapshot) || query->mode == LockTupleKeyShare ||
+		zmvcc_modifier_visible(view, &image, query->snapshot))
+		return TM_BeingModified;
+	j->xid = zfxid_xid(image.fxid);
+	return judge_missed(target, &image, query, j);
+}
+
 static TM_Result
 judge_image(ZTarget *target, ZImage *image, const ZJudgeQuery *query, ZJudgement *j)
 {
@@ -122,7 +174,7 @@ judge_image(ZTarget *target, ZImage *image, const ZJudgeQuery *query, ZJudgement
 			if (image->hdr.flags & ZROW_INSERTED)
 				return TM_Invisible;
 			if (minds(query, image))
-				return TM_BeingModified;
+				return judge_running(target, image, query, j);
 		}
 		else
 		{
@@ -130,7 +182,7 @@ judge_image(ZTarget *target, ZImage *image, const ZJudgeQuery *query, ZJudgement
 				zmvcc_modifier_visible(view, image, query->snapshot))
 				return deleted ? judge_gone(target, image, j) : TM_Ok;
 			if (minds(query, image))
-				return judge_gone(target, image, j);
+				return judge_missed(target, image, query, j);
 		}
 		note_move(target, image, j);
 		if (!zmvcc_previous(view, image))

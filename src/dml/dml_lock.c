@@ -43,6 +43,7 @@ typedef struct ZLockCall
 	LockWaitPolicy policy;
 	uint8		flags;
 	bool		traversed;
+	bool		slept;			/* waited for who replaced the version that we meant */
 } ZLockCall;
 
 /*
@@ -99,6 +100,33 @@ lock_now(ZTarget *target, ZLockCall *call, const ZJudgement *judgement)
 }
 
 /*
+ * The version that we meant was being replaced when we came, now it has been.  Heap
+ * locks the replacement first, too, even if it will then fail: so it waits for a
+ * third transaction that is at it, and hears that it has been deleted.  False: waited;
+ * look again.  The page is locked on entry, and on exit if true.
+ */
+static bool
+replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
+{
+	ZJudgeQuery query = {InvalidSnapshot, InvalidSnapshot, call->cid, call->mode};
+	ZJudgement	newest;
+
+	if (!call->slept || call->traversed || j->missed != 1 ||
+		!(call->flags & TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS) ||
+		!ItemPointerEquals(&j->ctid, &call->tid))
+		return true;
+	zjudge_row(target, &query, &newest);
+	if (newest.result == TM_Deleted)
+		j->result = TM_Deleted;
+	if (newest.result != TM_BeingModified)
+		return true;
+	ztarget_unlock(target);
+	/* like heap, not in the queue for the replacement, but still in ours */
+	zlock_queue_wait(queue, newest.version, newest.xid, true);
+	return false;
+}
+
+/*
  * The version that we locked has been moved, or is being moved; the newest is to
  * have the lock, too.  True: done.
  */
@@ -138,13 +166,18 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			return lock_successors(target, call, j);
 		case TM_BeingModified:
 			ztarget_unlock(target);
-			if (zlock_queue_wait(queue, j->xid, j->own_lock >= 0))
+			if (zlock_queue_wait(queue, j->version, j->xid, j->own_lock >= 0))
+			{
+				call->slept = call->slept || j->version != 0;
 				return false;
+			}
 			j->result = TM_WouldBlock;
 			ztarget_lock_row_page(target);
 			return true;
 		case TM_Updated:
-			if (!(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
+			if (!replacement_settled(target, call, queue, j))
+				return false;
+			if (j->result == TM_Deleted || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
 				return true;
 			if (ItemPointerIndicatesMovedPartitions(&j->ctid))
 				ereport(ERROR,
@@ -176,7 +209,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 		  TM_FailureData *tmfd)
 {
-	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags, false};
+	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags, false, false};
 	ZJudgement	judgement;
 	ZRowQueue	queue;
 	ZTarget		target;

@@ -479,7 +479,8 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		if (judgement.result == TM_BeingModified && wait)
 		{
 			ztarget_unlock(&target);
-			zlock_queue_wait(&queue, judgement.xid, judgement.own_lock >= 0);
+			zlock_queue_wait(&queue, judgement.version, judgement.xid,
+							 judgement.own_lock >= 0);
 			continue;
 		}
 		if (judgement.result != TM_Ok)

@@ -26,6 +26,7 @@ zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
 	queue->policy = policy;
 	queue->oper = oper;
 	queue->queued = false;
+	queue->version = 0;
 }
 
 static void
@@ -37,14 +38,30 @@ could_not_lock(ZRowQueue *queue)
 					RelationGetRelationName(queue->rel))));
 }
 
-static bool
-queue_enter(ZRowQueue *queue)
+/* What waiters line up on: names the version, not only the row. */
+static ItemPointerData
+queue_tid(const ZRowQueue *queue)
 {
-	if (queue->queued)
+	ItemPointerData tid = queue->tid;
+
+	Assert(tid.ip_posid < (1 << ZLOCK_VERSION_SHIFT));
+	tid.ip_posid |= queue->version << ZLOCK_VERSION_SHIFT;
+	return tid;
+}
+
+static bool
+queue_enter(ZRowQueue *queue, uint16 version)
+{
+	ItemPointerData tid;
+
+	if (queue->queued && queue->version == version)
 		return true;
+	zlock_queue_leave(queue);
+	queue->version = version;
+	tid = queue_tid(queue);
 	if (queue->policy == LockWaitBlock)
-		LockTuple(queue->rel, &queue->tid, hwlock_mode[queue->mode]);
-	else if (!ConditionalLockTuple(queue->rel, &queue->tid, hwlock_mode[queue->mode]))
+		LockTuple(queue->rel, &tid, hwlock_mode[queue->mode]);
+	else if (!ConditionalLockTuple(queue->rel, &tid, hwlock_mode[queue->mode]))
 	{
 		if (queue->policy == LockWaitError)
 			could_not_lock(queue);
@@ -55,9 +72,9 @@ queue_enter(ZRowQueue *queue)
 }
 
 bool
-zlock_queue_wait(ZRowQueue *queue, TransactionId xid, bool is_holder)
+zlock_queue_wait(ZRowQueue *queue, uint16 version, TransactionId xid, bool is_holder)
 {
-	if (!is_holder && !queue_enter(queue))
+	if (!is_holder && !queue_enter(queue, version))
 		return false;
 	if (queue->policy == LockWaitBlock)
 	{
@@ -75,6 +92,10 @@ void
 zlock_queue_leave(ZRowQueue *queue)
 {
 	if (queue->queued)
-		UnlockTuple(queue->rel, &queue->tid, hwlock_mode[queue->mode]);
+	{
+		ItemPointerData tid = queue_tid(queue);
+
+		UnlockTuple(queue->rel, &tid, hwlock_mode[queue->mode]);
+	}
 	queue->queued = false;
 }

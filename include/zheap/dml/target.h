@@ -73,10 +73,14 @@ typedef struct ZJudgement
 	ZImage		image;			/* newest version, on the page */
 	TransactionId xid;			/* BeingModified: for whom to wait; otherwise who
 								 * made the version in the way */
+	uint16		version;		/* BeingModified: for which version (lock.h) */
 	int			own_lock;		/* strongest lock that we hold, or -1 */
 	int			strongest_lock; /* strongest that anybody holds, or -1 */
 	bool		modified_by_us; /* newest version is of our own transaction */
 	CommandId	cmax;			/* SelfModified */
+	int			missed;			/* Updated: versions that lie between the caller's and
+								 * the newest that is committed, that one included;
+								 * from 2 on not counted */
 	ItemPointerData ctid;		/* Updated: where the newest version is */
 	ItemPointerData moved_to;	/* Ok for KEY SHARE although an update has moved the
 								 * row: where to; or invalid */

@@ -68,8 +68,13 @@ extern TransactionId zlock_origin_conflict(Relation rel, const ItemPointerData *
 /* ---- lock_wait.c ---- */
 
 /*
- * The place in the queue for one row.  Like heap, waiters line up on a
- * heavyweight lock on the TID, so that they are served in the order they came.
+ * The place in the queue for one version of a row.  Like heap, waiters line up on
+ * a heavyweight lock on the TID, so that they are served in the order they came.
+ *
+ * On heap each version has a TID, hence a queue.  It matters: waiters for a version
+ * that has been replaced must all get ahead, to fail or to line up for the newest one
+ * in the same order.  So the spare bits of the offset in the lock's tag tell apart
+ * the versions of a row: zlock_version_name.
  */
 typedef struct ZRowQueue
 {
@@ -79,18 +84,33 @@ typedef struct ZRowQueue
 	LockWaitPolicy policy;
 	XLTW_Oper	oper;			/* for the error context */
 	bool		queued;
+	uint16		version;		/* name of the version queued for */
 } ZRowQueue;
+
+/*
+ * The name of the version that a transaction in progress is replacing; 0 is the one
+ * that nobody replaces.  Versions that have the same name by chance share a queue,
+ * which may change the order of waiters and nothing else.
+ */
+#define ZLOCK_VERSION_SHIFT 9		/* offsets are below 512 */
+
+static inline uint16
+zlock_version_name(TransactionId replacer)
+{
+	return 1 + replacer % ((1 << (16 - ZLOCK_VERSION_SHIFT)) - 1);
+}
 
 extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
 							 LockTupleMode mode, LockWaitPolicy policy, XLTW_Oper oper);
 
 /*
- * Wait until xid has ended.  No buffer may be locked.  False: the policy is
+ * Wait for the version until xid has ended.  No buffer may be locked.  False: the policy is
  * LockWaitSkip and it has not; LockWaitError raises the error that heap does.
  * Who holds a lock on the row already does not queue: those in front may be
  * waiting for that lock.
  */
-extern bool zlock_queue_wait(ZRowQueue *queue, TransactionId xid, bool is_holder);
+extern bool zlock_queue_wait(ZRowQueue *queue, uint16 version, TransactionId xid,
+							 bool is_holder);
 
 /* Leave the queue, if in it. */
 extern void zlock_queue_leave(ZRowQueue *queue);
