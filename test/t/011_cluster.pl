@@ -76,7 +76,7 @@ cmp_ok($rewrites, '>', 1, "several times ($rewrites)");
 ($status, $out, $err) = pgbench_finish($load);
 is($status, 0, 'sums agree in snapshots from before a rewrite') or diag($err);
 sums_agree($primary, 'after the load');
-btrees_agree($primary, 'after the load', qw(pgbench_accounts pgbench_tellers pgbench_branches));
+btrees_agree($primary, 'after the load', map { "pgbench_${_}_pkey" } qw(accounts tellers branches));
 
 # ---- crashes ----
 
@@ -120,11 +120,10 @@ foreach my $rewrite ('vacuum full t', 'cluster t using t_k', 'cluster t using t_
 
 	$primary->safe_psql('postgres', "begin; update t set v = 'aborted', k = k + 1; delete from t where id < 100; rollback;");
 	is(table_digest($primary, 't'), $before, "$rewrite: nor by rolling back");
-	wait_undone($primary, "$rewrite: rows of the new file are put back");
-	is(table_digest($primary, 't'), $before, "$rewrite: to what they were");
+	$primary->safe_psql('postgres', 'vacuum t');
+	is(table_digest($primary, 't'), $before, "$rewrite: nor by putting rows of the new file back");
 }
 
-my $files = "select count(*) from pg_ls_dir('base/' || (select oid from pg_database where datname = 'postgres')) f where f ~ '^[0-9]+\$'";
 my $before = table_digest($primary, 't');
 my $session = $primary->background_psql('postgres');
 $session->query_safe("begin; update t set v = 'lost'; cluster t using t_k; update t set v = v || '!' where id % 2 = 0;");
@@ -139,7 +138,7 @@ $primary->safe_psql('postgres', "rollback prepared 'holds the horizon back'");
 $primary->safe_psql('postgres', 'vacuum full');
 is(table_digest($primary, 't'), $before, 'the whole database');
 wait_undone($primary, 'all is put back');
-btrees_agree($primary, 'after crashes', 't');
+btrees_agree($primary, 'after crashes', 't_pkey', 't_k');
 
 # ---- a standby ----
 
