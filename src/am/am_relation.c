@@ -126,16 +126,6 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	smgrclose(target);
 }
 
-void
-zam_relation_copy_for_cluster(Relation old_table, Relation new_table,
-							  Relation old_index, bool use_sort,
-							  TransactionId oldest_xmin, TransactionId *xid_cutoff,
-							  MultiXactId *multi_cutoff, double *num_tuples,
-							  double *tups_vacuumed, double *tups_recently_dead) /* tidy: server's signature */
-{
-	zheap_not_supported("CLUSTER or VACUUM FULL");
-}
-
 /*
  * A toast table is needed if the table has a toastable column and a row may
  * exceed the threshold.

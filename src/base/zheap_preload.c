@@ -31,11 +31,3 @@ zheap_require_preload(void)
 			 errdetail("Without that its write-ahead log could not be replayed after a crash."),
 			 errhint("Add \"zheap\" to \"shared_preload_libraries\" and restart the server.")));
 }
-
-void
-zheap_not_supported(const char *what)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("zheap does not support %s yet", what)));
-}

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
@@ -60,16 +61,29 @@ zchange_describe_before(const ZTarget *target, const ZImage *image, ZChange *cha
 	undo->prev_chain = image->chain;
 }
 
+/* Whose record it is and about which page, as far as it is to say so. */
+static void
+complete_context(ZUndoRecord *undo, Relation rel, BlockNumber block, FullTransactionId fxid,
+				 const ZUndoWrite *write)
+{
+	ZRelLocator locator = zrel_locator(rel);
+	bool		same_page = !write->init &&
+	last.undo_block == zundo_ptr_block(write->ptr) && last.generation == write->generation;
+
+	undo->fxid = fxid;
+	undo->locator = locator;
+	undo->block = block;
+	undo->has_xact = !same_page || !FullTransactionIdEquals(last.fxid, fxid);
+	undo->has_page = undo->has_xact || last.block != block ||
+		!RelFileNodeEquals(last.locator, locator);
+}
+
 /* Fill in what depends on where the record will be. */
 static void
 complete_undo(ZTarget *target, ZChange *change, const ZUndoWrite *write)
 {
 	ZUndoRecord *undo = &change->undo;
 	ZSlotPlan  *slot = &change->slot;
-	BlockNumber block = BufferGetBlockNumber(target->buffer);
-	ZRelLocator locator = zrel_locator(target->rel);
-	bool		same_page = !write->init &&
-	last.undo_block == zundo_ptr_block(write->ptr) && last.generation == write->generation;
 
 	undo->slotno = slot->slotno;
 	undo->takeover = slot->takeover;
@@ -77,24 +91,20 @@ complete_undo(ZTarget *target, ZChange *change, const ZUndoWrite *write)
 	if (slot->takeover == ZTAKE_OWN)
 		undo->page_prev = zpage_slot(target->view.page, target->view.slotpage,
 									 slot->slotno)->undo;
-	undo->fxid = target->fxid;
-	undo->locator = locator;
-	undo->block = block;
-	undo->has_xact = !same_page || !FullTransactionIdEquals(last.fxid, target->fxid);
-	undo->has_page = undo->has_xact || last.block != block ||
-		!RelFileNodeEquals(last.locator, locator);
+	complete_context(undo, target->rel, BufferGetBlockNumber(target->buffer), target->fxid,
+					 write);
 	slot->next.fxid = target->fxid;
 	slot->next.undo = write->ptr;
 }
 
 static void
-remember(const ZChange *change, const ZUndoWrite *write)
+remember(const ZUndoRecord *undo, const ZUndoWrite *write)
 {
 	last.undo_block = zundo_ptr_block(write->ptr);
 	last.generation = write->generation;
-	last.fxid = change->undo.fxid;
-	last.locator = change->undo.locator;
-	last.block = change->undo.block;
+	last.fxid = undo->fxid;
+	last.locator = undo->locator;
+	last.block = undo->block;
 }
 
 void
@@ -144,9 +154,45 @@ zchange_execute(ZTarget *target, ZChange *change)
 
 	if (change->has_undo)
 	{
-		remember(change, &write);
+		remember(&change->undo, &write);
 		zundo_release(&write);
 	}
 	target->init_page = false;
 	zview_refresh(&target->view);
+}
+
+ZUndoPtr
+zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
+{
+	ZChangeBuffers buffers = {InvalidBuffer, InvalidBuffer, false};
+	ZUndoWrite	write = {InvalidBuffer};
+	ZChange		change = {0};
+	FullTransactionId fxid = GetCurrentFullTransactionId();
+	char		bytes[BLCKSZ];
+	Size		len;
+
+	if (RelationUsesLocalBuffers(rel))
+		zundo_open();
+	else
+		zundo_prepare();
+	zundo_reserve(rel, zrec_undo_bound(undo), &write);
+	complete_context(undo, rel, block, fxid, &write);
+	len = zrec_undo_encode(undo, write.ptr, ZFORM_LOG, bytes);
+	/* the row operation gives the WAL record its name, no more */
+	change.has_undo = true;
+	change.row.op = undo->type;
+
+	START_CRIT_SECTION();
+	zundo_write(&write, bytes, len);
+	if (BufferIsValid(write.buffer))
+	{
+		XLogRecPtr	lsn = zrec_change_emit(&change, &buffers, &write, bytes, len);
+
+		PageSetLSN(BufferGetPage(write.buffer), lsn);
+	}
+	END_CRIT_SECTION();
+
+	remember(undo, &write);
+	zundo_release(&write);
+	return write.ptr;
 }

@@ -1,17 +1,27 @@
 /*
  * rec_small.c
- *		Two WAL records that change a few bytes each.
+ *		WAL records that change a few bytes each, or none.
  *
  * OVERFLOW  block 0: table page, block 2: its new slot page.  No data.
  * CONFIRM   block 0: table page.  Main data: offset, 2 bytes.
+ * CONFLICT  no blocks.  Main data: the table's file, 12 bytes; fxid, 8 bytes.
  */
 #include "postgres.h"
 
 #include "access/xloginsert.h"
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
+#include "storage/standby.h"
 
 #include "zheap/record/record.h"
+
+typedef struct ConflictData
+{
+	ZRelLocator locator;
+	FullTransactionId newest;
+} ConflictData;
+
+#define CONFLICT_SIZE	(sizeof(ZRelLocator) + sizeof(FullTransactionId))
 
 XLogRecPtr
 zrec_overflow_emit(Buffer buffer, Buffer slotbuf)
@@ -73,4 +83,47 @@ zrec_confirm_redo(XLogReaderState *record)
 	}
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
+}
+
+XLogRecPtr
+zrec_conflict_emit(Relation rel, FullTransactionId newest)
+{
+	ZRelLocator locator = zrel_locator(rel);
+
+	XLogBeginInsert();
+	XLogRegisterData((char *) &locator, sizeof(locator));
+	XLogRegisterData((char *) &newest, sizeof(newest));
+	return XLogInsert(ZHEAP_RMGR_ID, ZREC_CONFLICT);
+}
+
+static void
+conflict_decode(XLogReaderState *record, ConflictData *data)
+{
+	const char *in = XLogRecGetData(record);
+
+	if (XLogRecGetDataLen(record) != CONFLICT_SIZE)
+		elog(PANIC, "damaged zheap WAL record at %X/%X",
+			 LSN_FORMAT_ARGS(record->ReadRecPtr));
+	memcpy(&data->locator, in, sizeof(ZRelLocator));
+	memcpy(&data->newest, in + sizeof(ZRelLocator), sizeof(FullTransactionId));
+}
+
+void
+zrec_conflict_redo(XLogReaderState *record)
+{
+	ConflictData data;
+
+	conflict_decode(record, &data);
+	if (InHotStandby)
+		ResolveRecoveryConflictWithSnapshotFullXid(data.newest, data.locator);
+}
+
+void
+zrec_conflict_desc(StringInfo buf, XLogReaderState *record)
+{
+	ConflictData data;
+
+	conflict_decode(record, &data);
+	appendStringInfo(buf, "rel %u/%u/%u, newest: %u", zloc_spc(data.locator),
+					 zloc_db(data.locator), zloc_rel(data.locator), zfxid_xid(data.newest));
 }

@@ -42,6 +42,9 @@ redo(XLogReaderState *record)
 		case ZREC_CONFIRM:
 			zrec_confirm_redo(record);
 			break;
+		case ZREC_CONFLICT:
+			zrec_conflict_redo(record);
+			break;
 		case ZREC_UNDO_EXTENT:
 		case ZREC_UNDO_FREE:
 		case ZREC_UNDO_HORIZON:
@@ -75,6 +78,9 @@ desc(StringInfo buf, XLogReaderState *record)
 		case ZREC_OVERFLOW:
 		case ZREC_CONFIRM:
 			break;
+		case ZREC_CONFLICT:
+			zrec_conflict_desc(buf, record);
+			break;
 		default:
 			zundo_desc(buf, record);
 	}
@@ -103,6 +109,8 @@ identify(uint8 info)
 			return "CONFIRM";
 		case ZREC_STRIP:
 			return "STRIP";
+		case ZREC_CONFLICT:
+			return "CONFLICT";
 	}
 	return zundo_identify(info);
 }

@@ -23,14 +23,6 @@ extern void zam_relation_nontransactional_truncate(Relation rel);
 /* SET TABLESPACE: copy all forks block by block.  AccessExclusiveLock is held. */
 extern void zam_relation_copy_data(Relation rel, const ZRelLocator *locator);
 
-extern void zam_relation_copy_for_cluster(Relation old_table, Relation new_table,
-										  Relation old_index, bool use_sort,
-										  TransactionId oldest_xmin,
-										  TransactionId *xid_cutoff,
-										  MultiXactId *multi_cutoff,
-										  double *num_tuples, double *tups_vacuumed,
-										  double *tups_recently_dead);
-
 /* ---- toast (am_relation.c): toast tables are heap tables ---- */
 
 extern bool zam_relation_needs_toast_table(Relation rel);

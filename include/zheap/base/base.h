@@ -34,11 +34,6 @@ extern void zheap_require_preload(void);
 extern void zheap_mark_preloaded(void);
 extern bool zheap_is_preloaded(void);
 
-/*
- * What issue by issue is not there yet raises this: never a wrong result.
- */
-extern void zheap_not_supported(const char *what) pg_attribute_noreturn();
-
 /* ---- damaged bytes (zheap_corrupt.c) ---- */
 
 /*

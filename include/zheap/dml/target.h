@@ -116,6 +116,13 @@ extern void zchange_execute(ZTarget *target, ZChange *change);
 /* Would the undo record fit the undo log? */
 extern bool zchange_undo_fits(const ZChange *change);
 
+/*
+ * An undo record by itself, for a row that is copied to "block" with its history:
+ * that page is not in use yet and gets the record's place by other ways.  Fills in
+ * the record's context.  No page is locked.
+ */
+extern ZUndoPtr zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo);
+
 /* Fill the undo record's account of the version before (UPDATE, DELETE, LOCK). */
 extern void zchange_describe_before(const ZTarget *target, const ZImage *image, ZChange *change);
 

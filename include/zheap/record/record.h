@@ -26,6 +26,7 @@
 #define ZREC_OVERFLOW		0x60	/* a table page got a slot page */
 #define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
 #define ZREC_STRIP			0x80
+#define ZREC_CONFLICT		0x90	/* a rewritten table lacks what older snapshots saw */
 
 /* block references of all of them */
 #define ZREC_BLK_TABLE		0
@@ -159,5 +160,13 @@ extern void zrec_overflow_redo(XLogReaderState *record);
 
 extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum);
 extern void zrec_confirm_redo(XLogReaderState *record);
+
+/*
+ * The table's new file takes "newest" and all before as visible to all: standbys
+ * are to get rid of snapshots that do not.
+ */
+extern XLogRecPtr zrec_conflict_emit(Relation rel, FullTransactionId newest);
+extern void zrec_conflict_redo(XLogReaderState *record);
+extern void zrec_conflict_desc(StringInfo buf, XLogReaderState *record);
 
 #endif							/* ZHEAP_RECORD_H */

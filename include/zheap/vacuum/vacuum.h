@@ -1,6 +1,6 @@
 /*
  * vacuum.h
- *		VACUUM of a table.
+ *		VACUUM of a table, and its rewrite by CLUSTER and VACUUM FULL.
  */
 #ifndef ZHEAP_VACUUM_H
 #define ZHEAP_VACUUM_H
@@ -18,5 +18,17 @@
  */
 extern void zvacuum_relation(Relation rel, struct VacuumParams *params,
 							 BufferAccessStrategy strategy);
+
+/*
+ * CLUSTER and VACUUM FULL: copy the rows of "from" to the empty table "to", in the
+ * order of "index" or as they lie.  Snapshots of all ages find there what they see
+ * in the old one.  The caller holds AccessExclusiveLock on both.
+ */
+extern void zvacuum_copy_for_cluster(Relation from, Relation to, Relation index,
+									 bool use_sort, TransactionId oldest_xmin,
+									 TransactionId *xid_cutoff,
+									 MultiXactId *multi_cutoff, double *num_tuples,
+									 double *tups_vacuumed,
+									 double *tups_recently_dead);
 
 #endif							/* ZHEAP_VACUUM_H */

@@ -1,0 +1,358 @@
+/*
+ * vacuum_copy.c
+ *		CLUSTER and VACUUM FULL: the rows of a table go to a new file.
+ *
+ * The order is the old file's, or an index's, by walking it or by sorting.  Rows
+ * that are visible to all go as such; what some snapshot may still see otherwise
+ * takes its history along (vacuum_copy_row.c).  What aborted transactions left is
+ * read through.  The old file is not touched.
+ *
+ * "Visible to all" is what the server computed for this rewrite (oldest_xmin), as
+ * on heap: older versions must not be looked at, for their toasted values may be
+ * gone.  The undo horizon may lag behind it.
+ *
+ * LOCKING: the caller holds AccessExclusiveLock on both tables, so nobody is at
+ * work on any row; pages are copied one by one, and none is locked meanwhile.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/multixact.h"
+#include "access/relscan.h"
+#include "access/xact.h"
+#include "commands/progress.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/tuplesort.h"
+
+#include "zheap/dml/target.h"
+#include "zheap/scan/scan.h"
+#include "zheap/vacuum/vacuum.h"
+
+#include "vacuum_copy_private.h"
+
+/* ---- reading the old table ---- */
+
+/*
+ * Versions keep their names while standbys may ask for them, even if they are
+ * below the horizon here, so that the conflict can be told.
+ */
+bool
+copy_view(ZCopy *copy, BlockNumber block)
+{
+	if (copy->view_block == block)
+		return copy->view_rows;
+	copy->view_rows = zview_read(&copy->view, block, copy->strategy);
+	copy->view_block = block;
+	if (copy->view_rows && !RelationUsesLocalBuffers(copy->from))
+		copy->view.horizon = zundo_logged_horizon();
+	return copy->view_rows;
+}
+
+bool
+copy_settled(ZCopy *copy, ZImage *image)
+{
+	while (image->chain)
+		zmvcc_chain_step(&copy->view, image);
+	if (!FullTransactionIdIsValid(image->fxid))
+		return true;
+	if (!FullTransactionIdPrecedes(image->fxid, copy->oldest))
+		return false;
+	if (FullTransactionIdPrecedes(copy->conflict, image->fxid))
+		copy->conflict = image->fxid;
+	return true;
+}
+
+typedef enum CopyVerdict
+{
+	COPY_NOT,
+	COPY_FROZEN,				/* as a row visible to all */
+	COPY_HISTORY				/* with the versions before, or deleted */
+} CopyVerdict;
+
+/* Heap warns of system catalogs' rows here; a table of ours can have none such. */
+static void
+check_not_running(ZCopy *copy, const ZImage *image)
+{
+	if (zmvcc_image_fate(&copy->view, image) == ZFATE_RUNNING)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot rewrite table \"%s\" now", RelationGetRelationName(copy->from)),
+				 errdetail("Transaction %u is changing rows of it.", zfxid_xid(image->fxid))));
+}
+
+/* What is to become of the row?  Counts it; *image is its newest version. */
+static CopyVerdict
+judge(ZCopy *copy, OffsetNumber offnum, ZImage *image)
+{
+	bool		deleted;
+	bool		settled;
+
+	zmvcc_current(&copy->view, offnum, image);
+	if (!zmvcc_skip_aborted(&copy->view, image))
+	{
+		copy->tups_vacuumed += 1;
+		return COPY_NOT;
+	}
+	settled = copy_settled(copy, image);
+	deleted = (image->hdr.flags & ZROW_DELETED) != 0;
+	if (settled && deleted)
+	{
+		copy->tups_vacuumed += 1;
+		return COPY_NOT;
+	}
+	copy->num_tuples += 1;
+	if (settled)
+		return COPY_FROZEN;
+	check_not_running(copy, image);
+	if (deleted)
+		copy->tups_recently_dead += 1;
+	return COPY_HISTORY;
+}
+
+/* ---- writing the new one ---- */
+
+/* A row of the viewed page, with the versions before it. */
+static void
+write_history(ZCopy *copy, const ItemPointerData *from)
+{
+	FullTransactionId inserter;
+	ItemPointerData to;
+
+	inserter = copy_row_history(copy, ItemPointerGetOffsetNumber(from), NULL, &to);
+	if (FullTransactionIdIsValid(inserter))
+		copy_move_remember(copy, from, &to, inserter);
+}
+
+static void
+report_written(ZCopy *copy)
+{
+	const int	index[] = {
+		PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
+		PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN
+	};
+	int64		value[2];
+
+	value[0] = value[1] = copy->num_tuples;
+	pgstat_progress_update_multi_param(2, index, value);
+}
+
+/*
+ * In a tuple to be sorted, where xmin would be: is the row to be written with its
+ * history?  The tuple's values are only sorted by then, and the row is looked up.
+ */
+#define SORT_FROZEN		((TransactionId) 0)
+#define SORT_HISTORY	((TransactionId) 1)
+
+static void
+sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, const ZImage *image,
+		 CopyVerdict verdict)
+{
+	HeapTuple	tuple = zdml_heap_tuple(copy->from, image->row, image->len);
+
+	tuple->t_self = *tid;
+	HeapTupleHeaderSetXmin(tuple->t_data, verdict == COPY_HISTORY ? SORT_HISTORY : SORT_FROZEN);
+	tuplesort_putheaptuple(sort, tuple);
+	pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED, copy->num_tuples);
+}
+
+/* One row of the old table, viewed: write it, or give it to the sort. */
+static void
+copy_row(ZCopy *copy, Tuplesortstate *sort, OffsetNumber offnum)
+{
+	ItemPointerData tid;
+	ZImage		image;
+	CopyVerdict verdict;
+	MemoryContext old;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!zscan_is_row(&copy->view, offnum))
+		return;
+	verdict = judge(copy, offnum, &image);
+	if (verdict == COPY_NOT)
+		return;
+
+	ItemPointerSet(&tid, copy->view_block, offnum);
+	old = MemoryContextSwitchTo(copy->context);
+	if (verdict == COPY_HISTORY && copy_is_moved(&image))
+		copy_move_later(copy, &image, &tid);
+	else if (sort != NULL)
+		sort_put(copy, sort, &tid, &image, verdict);
+	else if (verdict == COPY_HISTORY)
+		write_history(copy, &tid);
+	else
+	{
+		copy_values(copy, &image);
+		copy_row_frozen(copy);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(copy->context);
+	if (sort == NULL)
+		report_written(copy);
+}
+
+/* ---- in which order ---- */
+
+static void
+copy_by_index(ZCopy *copy, Relation index)
+{
+	const int	params[] = {PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_INDEX_RELID};
+	int64		values[2];
+	IndexScanDesc scan;
+	ItemPointer entry;
+
+	values[0] = PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP;
+	values[1] = RelationGetRelid(index);
+	pgstat_progress_update_multi_param(2, params, values);
+
+	scan = index_beginscan(copy->from, index, SnapshotAny, 0, 0);
+	index_rescan(scan, NULL, 0, NULL, 0);
+	while ((entry = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
+	{
+		ItemPointerData tid = ztid_untagged(entry);
+
+		if (scan->xs_recheck)
+			elog(ERROR, "CLUSTER does not support lossy index conditions");
+		if (copy_view(copy, ItemPointerGetBlockNumber(&tid)))
+			copy_row(copy, NULL, ItemPointerGetOffsetNumber(&tid));
+	}
+	index_endscan(scan);
+}
+
+static void
+copy_by_block(ZCopy *copy, Tuplesortstate *sort)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(copy->from);
+
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
+	pgstat_progress_update_param(PROGRESS_CLUSTER_TOTAL_HEAP_BLKS, nblocks);
+	for (BlockNumber block = 0; block < nblocks; block++)
+	{
+		OffsetNumber max;
+
+		CHECK_FOR_INTERRUPTS();
+		if (copy_view(copy, block))
+		{
+			max = PageGetMaxOffsetNumber(copy->view.page);
+			for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+				copy_row(copy, sort, off);
+		}
+		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_BLKS_SCANNED, block + 1);
+	}
+}
+
+/* Write a row that comes from the sort. */
+static void
+write_sorted(ZCopy *copy, HeapTuple tuple)
+{
+	if (HeapTupleHeaderGetRawXmin(tuple->t_data) == SORT_HISTORY)
+	{
+		(void) copy_view(copy, ItemPointerGetBlockNumber(&tuple->t_self));
+		write_history(copy, &tuple->t_self);
+		return;
+	}
+	ExecClearTuple(copy->slot);
+	heap_deform_tuple(tuple, RelationGetDescr(copy->from), copy->slot->tts_values,
+					  copy->slot->tts_isnull);
+	ExecStoreVirtualTuple(copy->slot);
+	copy_row_frozen(copy);
+}
+
+static void
+copy_by_sort(ZCopy *copy, Relation index)
+{
+	Tuplesortstate *sort;
+	HeapTuple	tuple;
+	int64		written = 0;
+
+	sort = tuplesort_begin_cluster(RelationGetDescr(copy->from), index, maintenance_work_mem,
+								   NULL, TUPLESORT_NONE);
+	copy_by_block(copy, sort);
+
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SORT_TUPLES);
+	tuplesort_performsort(sort);
+
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP);
+	while ((tuple = tuplesort_getheaptuple(sort, true)) != NULL)
+	{
+		MemoryContext old;
+
+		CHECK_FOR_INTERRUPTS();
+		old = MemoryContextSwitchTo(copy->context);
+		write_sorted(copy, tuple);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(copy->context);
+		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN, ++written);
+	}
+	tuplesort_end(sort);
+}
+
+/* ---- the whole ---- */
+
+static void
+copy_open(ZCopy *copy, Relation from, Relation to, TransactionId oldest_xmin)
+{
+	zheap_require_preload();
+	zundo_open();
+	memset(copy, 0, sizeof(*copy));
+	copy->from = from;
+	copy->to = to;
+	copy->oldest = zfxid_from_xid(oldest_xmin);
+	copy->conflict = InvalidFullTransactionId;
+	copy->view_block = InvalidBlockNumber;
+	copy->strategy = GetAccessStrategy(BAS_BULKREAD);
+	copy->context = AllocSetContextCreate(CurrentMemoryContext, "zheap rewrite",
+										  ALLOCSET_DEFAULT_SIZES);
+	copy->slot = MakeSingleTupleTableSlot(RelationGetDescr(to), &TTSOpsVirtual);
+	zview_open(&copy->view, from);
+	copy_page_open(&copy->out, to);
+}
+
+static void
+copy_close(ZCopy *copy)
+{
+	copy_page_close(&copy->out);
+	if (RelationNeedsWAL(copy->to) && FullTransactionIdIsValid(copy->conflict))
+		zrec_conflict_emit(copy->to, copy->conflict);
+
+	zview_close(&copy->view);
+	ExecDropSingleTupleTableSlot(copy->slot);
+	if (copy->moves)
+		hash_destroy(copy->moves);
+	if (copy->pending)
+		pfree(copy->pending);
+	MemoryContextDelete(copy->context);
+	FreeAccessStrategy(copy->strategy);
+}
+
+void
+zvacuum_copy_for_cluster(Relation from, Relation to, Relation index, bool use_sort,
+						 TransactionId oldest_xmin, TransactionId *xid_cutoff,
+						 MultiXactId *multi_cutoff, double *num_tuples,
+						 double *tups_vacuumed, double *tups_recently_dead) /* tidy: server's signature */
+{
+	ZCopy		copy;
+
+	copy_open(&copy, from, to, oldest_xmin);
+	if (index == NULL)
+		copy_by_block(&copy, NULL);
+	else if (use_sort)
+		copy_by_sort(&copy, index);
+	else
+		copy_by_index(&copy, index);
+	copy_moves_finish(&copy);
+	copy_close(&copy);
+
+	/* there is nothing to freeze, but a toast table gets the same cutoffs */
+	if (!OidIsValid(to->rd_rel->reltoastrelid))
+	{
+		*xid_cutoff = InvalidTransactionId;
+		*multi_cutoff = InvalidMultiXactId;
+	}
+	*num_tuples = copy.num_tuples;
+	*tups_vacuumed = copy.tups_vacuumed;
+	*tups_recently_dead = copy.tups_recently_dead;
+}

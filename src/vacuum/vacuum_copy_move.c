@@ -1,0 +1,146 @@
+/*
+ * vacuum_copy_move.c
+ *		Rows that updates have moved, in a table that is rewritten.
+ *
+ * Whoever comes with an old snapshot to the row that is deleted here follows it to
+ * where it is now, so its undo record has to name the new place of that one.  Such
+ * rows are written last, each after the row that it leads to.  What they may lead
+ * to is remembered: every row that was inserted by a transaction that some snapshot
+ * may not see.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "vacuum_copy_private.h"
+
+typedef enum MoveState
+{
+	MOVE_WRITTEN,
+	MOVE_PENDING,
+	MOVE_BUSY					/* being followed */
+} MoveState;
+
+typedef struct Move
+{
+	ItemPointerData from;		/* the key: place in the old table */
+	uint8		state;			/* MoveState */
+	ItemPointerData to;			/* WRITTEN: place in the new table; otherwise of
+								 * the row that it was moved to, in the old one */
+	FullTransactionId fxid;		/* WRITTEN: who inserted it; otherwise who moved it */
+} Move;
+
+bool
+copy_is_moved(const ZImage *image)
+{
+	return (image->hdr.flags & ZROW_DELETED) != 0 && (image->hdr.flags & ZROW_MOVED) != 0;
+}
+
+static Move *
+move_enter(ZCopy *copy, const ItemPointerData *from, MoveState state)
+{
+	Move	   *move;
+
+	if (copy->moves == NULL)
+	{
+		HASHCTL		ctl = {0};
+
+		ctl.keysize = sizeof(ItemPointerData);
+		ctl.entrysize = sizeof(Move);
+		ctl.hcxt = copy->view.context;
+		copy->moves = hash_create("zheap moved rows", 256, &ctl,
+								  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	move = hash_search(copy->moves, from, HASH_ENTER, NULL);
+	move->state = state;
+	return move;
+}
+
+void
+copy_move_remember(ZCopy *copy, const ItemPointerData *from, const ItemPointerData *to,
+				   FullTransactionId inserter)
+{
+	Move	   *move = move_enter(copy, from, MOVE_WRITTEN);
+
+	move->to = *to;
+	move->fxid = inserter;
+}
+
+void
+copy_move_later(ZCopy *copy, const ZImage *image, const ItemPointerData *tid)
+{
+	Move	   *move = move_enter(copy, tid, MOVE_PENDING);
+	ZUndoRecord rec;
+	ZUndoPtr	at;
+
+	ItemPointerSetInvalid(&move->to);
+	move->fxid = InvalidFullTransactionId;
+	if (zmvcc_record(&copy->view, image, &rec, &move->fxid, &at) && rec.has_new_tid)
+		move->to = rec.new_tid;
+
+	if (copy->npending == copy->pending_alloc)
+	{
+		copy->pending_alloc = Max(64, copy->pending_alloc * 2);
+		copy->pending = copy->pending == NULL ?
+			MemoryContextAlloc(copy->view.context, copy->pending_alloc * sizeof(ItemPointerData)) :
+			repalloc_huge(copy->pending, copy->pending_alloc * sizeof(ItemPointerData));
+	}
+	copy->pending[copy->npending++] = *tid;
+}
+
+static Move *
+move_find(ZCopy *copy, const ItemPointerData *tid)
+{
+	return ItemPointerIsValid(tid) ? hash_search(copy->moves, tid, HASH_FIND, NULL) : NULL;
+}
+
+/*
+ * All rows that it leads to are written.  If the next one is not there any more, it
+ * was deleted for all to see, and this row was no more than deleted, too.
+ */
+static void
+move_write(ZCopy *copy, Move *move)
+{
+	Move	   *next = move_find(copy, &move->to);
+	ItemPointerData tid;
+
+	if (next != NULL && (next->state != MOVE_WRITTEN ||
+						 !FullTransactionIdEquals(next->fxid, move->fxid)))
+		next = NULL;
+	(void) copy_view(copy, ItemPointerGetBlockNumber(&move->from));
+	move->fxid = copy_row_history(copy, ItemPointerGetOffsetNumber(&move->from),
+								  next ? &next->to : NULL, &tid);
+	move->to = tid;
+	move->state = MOVE_WRITTEN;
+}
+
+/* The rows that a pending one leads to, and then itself. */
+static void
+move_follow(ZCopy *copy, Move *move)
+{
+	List	   *way = NIL;
+
+	while (move != NULL && move->state == MOVE_PENDING)
+	{
+		move->state = MOVE_BUSY;
+		way = lappend(way, move);
+		move = move_find(copy, &move->to);
+	}
+	for (int i = list_length(way) - 1; i >= 0; i--)
+	{
+		CHECK_FOR_INTERRUPTS();
+		move_write(copy, list_nth(way, i));
+	}
+	list_free(way);
+}
+
+void
+copy_moves_finish(ZCopy *copy)
+{
+	for (int64 i = 0; i < copy->npending; i++)
+	{
+		move_follow(copy, move_find(copy, &copy->pending[i]));
+		MemoryContextReset(copy->context);
+	}
+}

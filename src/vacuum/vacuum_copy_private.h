@@ -1,0 +1,143 @@
+/*
+ * vacuum_copy_private.h
+ *		State of one CLUSTER or VACUUM FULL, shared by the files vacuum_copy*.c.
+ */
+#ifndef ZHEAP_VACUUM_COPY_PRIVATE_H
+#define ZHEAP_VACUUM_COPY_PRIVATE_H
+
+#include "postgres.h"
+
+#include "utils/hsearch.h"
+#include "utils/rel.h"
+
+#include "zheap/mvcc/mvcc.h"
+#include "zheap/page/page.h"
+
+/* ---- the new file, page by page (vacuum_copy_page.c) ---- */
+
+/*
+ * The page being filled.  It is private memory until it is full: nobody else can
+ * see the file, and what is written at once needs no buffers.
+ */
+typedef struct ZCopyPage
+{
+	Relation	rel;
+	BlockNumber block;			/* where the page will be */
+	Page		page;
+	Size		spare;			/* of fillfactor */
+
+	/* rows at the page's end whose insertion one undo record is to tell */
+	int			run_slotno;
+	OffsetNumber run_first;
+	uint16		run_count;		/* 0: none */
+	CommandId	run_cid;
+} ZCopyPage;
+
+extern void copy_page_open(ZCopyPage *out, Relation rel);
+
+/* Write what is left; make the file durable. */
+extern void copy_page_close(ZCopyPage *out);
+
+/*
+ * Turn to a page with room for a row of "len" bytes and a slot for its modifier
+ * (invalid: none is needed, 0 is returned).
+ */
+extern int	copy_page_find(ZCopyPage *out, uint32 len, FullTransactionId fxid);
+
+/* Where the next row will be. */
+extern void copy_page_tid(const ZCopyPage *out, ItemPointer tid);
+
+/*
+ * Write an undo record about the next row.  "newest": it is of the row's newest
+ * version, and so joins the chain of its slot; any other is found by its pointer.
+ */
+extern ZUndoPtr copy_page_undo(ZCopyPage *out, ZUndoRecord *rec, bool newest);
+
+/* The next row was inserted by its slot's owner, and nobody has changed it. */
+extern void copy_page_inserted(ZCopyPage *out, int slotno, CommandId cid);
+
+/*
+ * Add the row.  Its header is complete; "deleter" is invalid unless the row is
+ * deleted.
+ */
+extern void copy_page_add(ZCopyPage *out, const char *row, uint32 len,
+						  FullTransactionId deleter);
+
+/* ---- the whole (vacuum_copy.c) ---- */
+
+typedef struct ZCopy
+{
+	Relation	from;
+	Relation	to;
+	FullTransactionId oldest;	/* what committed before is visible to all */
+
+	ZPageView	view;			/* of a page of "from" */
+	BlockNumber view_block;		/* that page, or invalid */
+	bool		view_rows;		/* it holds rows */
+	BufferAccessStrategy strategy;
+
+	/* newest xid whose changes are taken as visible to all, and that standbys have
+	 * not been told of */
+	FullTransactionId conflict;
+
+	MemoryContext context;		/* emptied from row to row */
+	TupleTableSlot *slot;		/* virtual: the values of one row */
+
+	ZCopyPage	out;
+
+	/* rows that updates have moved (vacuum_copy_move.c) */
+	HTAB	   *moves;			/* or NULL */
+	ItemPointerData *pending;
+	int64		npending;
+	int64		pending_alloc;
+
+	double		num_tuples;
+	double		tups_vacuumed;
+	double		tups_recently_dead;
+} ZCopy;
+
+/* View the block of the old table; false: it holds no rows. */
+extern bool copy_view(ZCopy *copy, BlockNumber block);
+
+/*
+ * Is the version, whose modifier has not aborted, visible to all?  Resolves
+ * image->chain.
+ */
+extern bool copy_settled(ZCopy *copy, ZImage *image);
+
+/* ---- one row (vacuum_copy_row.c) ---- */
+
+/*
+ * The values of a version of the view's page into copy->slot.  They live in the
+ * version and the current memory context.
+ */
+extern void copy_values(ZCopy *copy, const ZImage *image);
+
+/* Write a row of the values in copy->slot, visible to all. */
+extern void copy_row_frozen(ZCopy *copy);
+
+/*
+ * Write the row of the viewed page with all versions that a snapshot may still
+ * see.  *tid gets its new place.  If it was moved, its newer version is at
+ * *moved_to (NULL: not known, it was deleted then).  Returns who inserted it;
+ * invalid if that is visible to all.
+ */
+extern FullTransactionId copy_row_history(ZCopy *copy, OffsetNumber offnum,
+										  const ItemPointerData *moved_to, ItemPointer tid);
+
+/* ---- rows that updates have moved (vacuum_copy_move.c) ---- */
+
+/* "image" is the newest version of a row at "tid", not visible to all. */
+extern bool copy_is_moved(const ZImage *image);
+
+/* Put the row off until the end: it must name its new place. */
+extern void copy_move_later(ZCopy *copy, const ZImage *image, const ItemPointerData *tid);
+
+/* The row at "from" was inserted by "inserter" and is now at "to". */
+extern void copy_move_remember(ZCopy *copy, const ItemPointerData *from,
+							   const ItemPointerData *to, FullTransactionId inserter);
+
+/* Write the rows that were put off. */
+extern void copy_moves_finish(ZCopy *copy);
+
+#endif							/* ZHEAP_VACUUM_COPY_PRIVATE_H */

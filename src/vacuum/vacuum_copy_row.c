@@ -1,0 +1,273 @@
+/*
+ * vacuum_copy_row.c
+ *		One row of a table that is rewritten, with the versions before it.
+ *
+ * Each version that some snapshot may still not see gets an undo record in our own
+ * log, the oldest first, which tells the version before it and who made that.  The
+ * newest one's joins the chain of its modifier's slot on the new page; the others
+ * are found by the pointer in the record above them.  So readers walk as ever, and
+ * versions go on to bear the names of those who made them.
+ *
+ * Our log is not the modifiers', but nobody needs their records for longer than
+ * ours are kept: they had all committed, or are ourselves, before we wrote.  And
+ * if we abort the new file is gone, so nothing that names these records has to be
+ * put back.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+
+#include "zheap/dml/target.h"
+
+#include "vacuum_copy_private.h"
+
+/* toast: as heap's rewrite does it */
+#define COPY_OPTIONS	(HEAP_INSERT_SKIP_FSM | HEAP_INSERT_NO_LOGICAL)
+
+#define MODIFIER_FLAGS2	(ZROW2_MOVED_PART | ZROW2_KEYS_UPDATED)
+
+typedef struct CopyVersion
+{
+	char	   *row;			/* as the new table is to hold it, but for the flags */
+	uint32		len;
+	ZRowHeader	hdr;			/* complete, but for the slot */
+	FullTransactionId fxid;		/* modifier; invalid: visible to all */
+	uint8		made;			/* ZRowOp */
+	CommandId	cid;
+} CopyVersion;
+
+void
+copy_values(ZCopy *copy, const ZImage *image)
+{
+	TupleDesc	desc = RelationGetDescr(copy->from);
+	ZRowDeform	state = {0};
+
+	ExecClearTuple(copy->slot);
+	state.scratch = palloc(ZROW_SCRATCH_SIZE(desc->natts, image->len));
+	if (!zrow_deform(desc, image->row, image->len, desc->natts, copy->slot->tts_values,
+					 copy->slot->tts_isnull, &state))
+		zheap_corrupt(copy->from, copy->view_block, image->offnum,
+					  "row of %u bytes cannot be read", image->len);
+	ExecStoreVirtualTuple(copy->slot);
+}
+
+/* The row of the values in copy->slot, without those of dropped columns. */
+static char *
+form_row(ZCopy *copy, uint32 *len)
+{
+	TupleDesc	desc = RelationGetDescr(copy->to);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (TupleDescAttr(desc, i)->attisdropped)
+			copy->slot->tts_isnull[i] = true;
+	}
+	return zdml_form(copy->to, copy->slot, NULL, COPY_OPTIONS, len);
+}
+
+void
+copy_row_frozen(ZCopy *copy)
+{
+	uint32		len;
+	char	   *row = form_row(copy, &len);
+
+	(void) copy_page_find(&copy->out, len, InvalidFullTransactionId);
+	copy_page_add(&copy->out, row, len, InvalidFullTransactionId);
+}
+
+/* ---- the versions of a row ---- */
+
+/* What the version's header says of its making goes to the new one's. */
+static void
+version_header(CopyVersion *version, const ZImage *image)
+{
+	zrow_header_get(version->row, &version->hdr);
+	if (!FullTransactionIdIsValid(version->fxid))
+		return;
+	version->hdr.flags |= image->hdr.flags & (ZROW_DELETED | ZROW_MOVED);
+	version->hdr.flags2 |= image->hdr.flags2 & MODIFIER_FLAGS2;
+	if (version->made == ZOP_INSERT)
+		version->hdr.flags |= ZROW_INSERTED;
+}
+
+/*
+ * Describe the version in hand, and step to the one before; false: there is none
+ * that anybody needs.
+ */
+static bool
+take_version(ZCopy *copy, ZImage *image, const CopyVersion *newer, CopyVersion *version)
+{
+	ZPageView  *view = &copy->view;
+	ZUndoRecord rec = {0};
+	ZUndoPtr	at;
+
+	/* a deleted row holds the values that it had before */
+	if (newer != NULL && newer->made == ZOP_DELETE)
+	{
+		version->row = newer->row;
+		version->len = newer->len;
+	}
+	else
+	{
+		copy_values(copy, image);
+		version->row = form_row(copy, &version->len);
+	}
+	version->fxid = InvalidFullTransactionId;
+	if (!copy_settled(copy, image) && zmvcc_record(view, image, &rec, &version->fxid, &at))
+	{
+		version->made = rec.type;
+		version->cid = rec.cid;
+	}
+	version_header(version, image);
+	if (!FullTransactionIdIsValid(version->fxid) || version->made == ZOP_INSERT)
+		return false;
+	if (!zmvcc_previous(view, image) || !zmvcc_skip_aborted(view, image))
+		zheap_corrupt(copy->from, copy->view_block, image->offnum,
+					  "row was changed by transaction %u, but there is no version before",
+					  zfxid_xid(version->fxid));
+	return true;
+}
+
+/* All that have to be kept, the newest first.  Returns how many. */
+static int
+take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
+{
+	int			alloc = 4;
+	int			n = 0;
+	bool		more = true;
+	ZImage		image;
+
+	zmvcc_current(&copy->view, offnum, &image);
+	if (!zmvcc_skip_aborted(&copy->view, &image))
+		zheap_corrupt(copy->from, copy->view_block, offnum, "row has no version");
+	*versions = palloc(alloc * sizeof(CopyVersion));
+	while (more)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (n == alloc)
+		{
+			alloc *= 2;
+			*versions = repalloc(*versions, alloc * sizeof(CopyVersion));
+		}
+		memset(&(*versions)[n], 0, sizeof(CopyVersion));
+		more = take_version(copy, &image, n > 0 ? &(*versions)[n - 1] : NULL,
+							&(*versions)[n]);
+		n++;
+	}
+	return n;
+}
+
+/* ---- their undo ---- */
+
+/* Body bytes of "older" that "newer" does not have. */
+static void
+describe_delta(const CopyVersion *newer, const CopyVersion *older, ZUndoRecord *rec)
+{
+	const char *now = newer->row + ZROW_HDR_SIZE;
+	const char *was = older->row + ZROW_HDR_SIZE;
+	uint32		nowlen = newer->len - ZROW_HDR_SIZE;
+	uint32		waslen = older->len - ZROW_HDR_SIZE;
+	uint32		max = Min(nowlen, waslen);
+	uint32		prefix = 0;
+	uint32		suffix = 0;
+
+	while (prefix < max && was[prefix] == now[prefix])
+		prefix++;
+	while (suffix < max - prefix && was[waslen - 1 - suffix] == now[nowlen - 1 - suffix])
+		suffix++;
+	rec->prefix = prefix;
+	rec->suffix = suffix;
+	rec->mid = was + prefix;
+	rec->midlen = waslen - prefix - suffix;
+}
+
+/*
+ * Toasting may turn out differently now, and the difference between two versions
+ * be larger than it was.
+ */
+static void
+check_fits(ZCopy *copy, const ZUndoRecord *rec)
+{
+	if (zrec_undo_bound(rec) <= ZUNDO_MAX_RECORD)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_IN_USE),
+			 errmsg("cannot rewrite table \"%s\" now", RelationGetRelationName(copy->from)),
+			 errdetail("An old version of a row, which older snapshots may still need, is too long to be kept."),
+			 errhint("Retry when all older transactions have ended.")));
+}
+
+/* The undo record of a version, but for what is known of the newest one only. */
+static void
+describe_version(const CopyVersion *version, const ZPageSlot *before, ZUndoRecord *rec_out)
+{
+	const CopyVersion *older = version + 1;
+	ZUndoRecord rec = {0};
+
+	rec.type = version->made;
+	rec.cid = version->cid;
+	rec.old_hdr.natts = ZROW_NATTS_KEEP;
+	if (version->made == ZOP_INSERT)
+		rec.count = 1;
+	else
+	{
+		rec.old_hdr.flags = older->hdr.flags;
+		rec.old_hdr.flags2 = older->hdr.flags2;
+		rec.row_prev = *before;
+	}
+	if (version->made == ZOP_UPDATE)
+		describe_delta(version, older, &rec);
+	*rec_out = rec;
+}
+
+/* Those of all versions, the oldest first; each names the modifier before. */
+static void
+write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerData *moved_to)
+{
+	ZPageSlot	before = {InvalidFullTransactionId, ZUNDO_INVALID};
+
+	for (int i = n - 1; i >= 0; i--)
+	{
+		ZUndoRecord rec;
+
+		if (!FullTransactionIdIsValid(versions[i].fxid))
+			continue;
+		describe_version(&versions[i], &before, &rec);
+		rec.slotno = versions[0].hdr.slotno;
+		if (i == 0 && moved_to != NULL)
+		{
+			rec.has_new_tid = true;
+			rec.new_tid = *moved_to;
+		}
+		check_fits(copy, &rec);
+		before.fxid = versions[i].fxid;
+		before.undo = copy_page_undo(&copy->out, &rec, i == 0);
+	}
+}
+
+FullTransactionId
+copy_row_history(ZCopy *copy, OffsetNumber offnum, const ItemPointerData *moved_to,
+				 ItemPointer tid)
+{
+	CopyVersion *versions;
+	int			n = take_versions(copy, offnum, &versions);
+	CopyVersion *newest = &versions[0];
+	CopyVersion *oldest = &versions[n - 1];
+	FullTransactionId deleter = InvalidFullTransactionId;
+
+	newest->hdr.slotno = copy_page_find(&copy->out, newest->len, newest->fxid);
+	copy_page_tid(&copy->out, tid);
+	if (moved_to == NULL)
+		newest->hdr.flags &= ~ZROW_MOVED;
+	if (newest->made == ZOP_INSERT)
+		copy_page_inserted(&copy->out, newest->hdr.slotno, newest->cid);
+	else
+		write_undo(copy, versions, n, moved_to);
+	if (newest->made == ZOP_DELETE)
+		deleter = newest->fxid;
+	zrow_header_put(newest->row, &newest->hdr);
+	copy_page_add(&copy->out, newest->row, newest->len, deleter);
+	return oldest->made == ZOP_INSERT ? oldest->fxid : InvalidFullTransactionId;
+}
