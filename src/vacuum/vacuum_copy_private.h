@@ -120,7 +120,7 @@ extern void copy_row_frozen(ZCopy *copy);
  * Write the row of the viewed page with all versions that a snapshot may still
  * see.  *tid gets its new place.  If it was moved, its newer version is at
  * *moved_to (NULL: not known, it was deleted then).  Returns who inserted it;
- * invalid if that is visible to all.
+ * invalid if that is visible to all.  An invalid *tid: the row has gone meanwhile.
  */
 extern FullTransactionId copy_row_history(ZCopy *copy, OffsetNumber offnum,
 										  const ItemPointerData *moved_to, ItemPointer tid);

@@ -130,18 +130,24 @@ take_version(ZCopy *copy, ZImage *image, const CopyVersion *newer, CopyVersion *
 	return true;
 }
 
-/* All that have to be kept, the newest first.  Returns how many. */
+/*
+ * All that have to be kept, the newest first.  Returns how many: none, if the row
+ * was deleted and the last snapshot that saw it has ended since we looked.
+ */
 static int
 take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 {
 	int			alloc = 4;
 	int			n = 0;
 	bool		more = true;
+	bool		deleted;
 	ZImage		image;
 
 	zmvcc_current(&copy->view, offnum, &image);
 	if (!zmvcc_skip_aborted(&copy->view, &image))
 		zheap_corrupt(copy->from, copy->view_block, offnum, "row has no version");
+	if (!zmvcc_restore_body(&copy->view, &image))
+		return 0;
 	*versions = palloc(alloc * sizeof(CopyVersion));
 	while (more)
 	{
@@ -152,8 +158,11 @@ take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 			*versions = repalloc(*versions, alloc * sizeof(CopyVersion));
 		}
 		memset(&(*versions)[n], 0, sizeof(CopyVersion));
+		deleted = (image.hdr.flags & ZROW_DELETED) != 0;
 		more = take_version(copy, &image, n > 0 ? &(*versions)[n - 1] : NULL,
 							&(*versions)[n]);
+		if (deleted && !FullTransactionIdIsValid((*versions)[n].fxid))
+			return 0;
 		n++;
 	}
 	return n;
@@ -253,10 +262,15 @@ copy_row_history(ZCopy *copy, OffsetNumber offnum, const ItemPointerData *moved_
 {
 	CopyVersion *versions;
 	int			n = take_versions(copy, offnum, &versions);
-	CopyVersion *newest = &versions[0];
-	CopyVersion *oldest = &versions[n - 1];
+	CopyVersion *newest;
+	CopyVersion *oldest;
 	FullTransactionId deleter = InvalidFullTransactionId;
 
+	ItemPointerSetInvalid(tid);
+	if (n == 0)
+		return InvalidFullTransactionId;
+	newest = &versions[0];
+	oldest = &versions[n - 1];
 	newest->hdr.slotno = copy_page_find(&copy->out, newest->len, newest->fxid);
 	copy_page_tid(&copy->out, tid);
 	if (moved_to == NULL)
