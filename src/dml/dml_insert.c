@@ -55,6 +55,19 @@ zrun_remember(ZTarget *target, const ZChange *change)
 /* ---- one row ---- */
 
 /*
+ * Slots of a page made for a row that takes "room" bytes: as many as are wished
+ * for, if the row leaves space for them.
+ */
+static uint8
+new_page_slots(Size room)
+{
+	Size		space = BLCKSZ - SizeOfPageHeaderData - ZPAGE_SPECIAL_SIZE(0);
+
+	Assert(room + sizeof(ZPageSlot) <= space);
+	return (uint8) Min((Size) zheap_initial_slots, (space - room) / sizeof(ZPageSlot));
+}
+
+/*
  * Plan the slot: on a page still to be made, the first; for rows that are to be
  * frozen from the start (COPY FREEZE into a table made in the same transaction,
  * which vanishes with it), none.
@@ -64,7 +77,8 @@ zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change)
 {
 	memset(change, 0, sizeof(*change));
 	change->init_page = target->init_page;
-	change->init_slots = zheap_initial_slots;
+	if (target->init_page)
+		change->init_slots = new_page_slots(reserve);
 	change->row.op = ZOP_INSERT;
 	change->slot.conflict = InvalidFullTransactionId;
 	if (options & HEAP_INSERT_FROZEN)
@@ -127,6 +141,9 @@ zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 	else
 	{
 		new.offnum = zpage_free_offset(target->view.page, FirstOffsetNumber);
+		/* as zpage_free_for_row counts, or we would be sent here for ever */
+		if (new.offnum <= PageGetMaxOffsetNumber(target->view.page))
+			need = insert->len;
 		if (new.offnum == InvalidOffsetNumber ||
 			zpage_free_total(target->view.page) < need + change.slot.grow * sizeof(ZPageSlot))
 			return false;
@@ -177,7 +194,7 @@ insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 	slot->tts_tableOid = RelationGetRelid(rel);
 	insert->row = zdml_form(rel, slot, NULL, insert->options, &insert->len);
 	zdml_insert_row(rel, insert, &slot->tts_tid);
-	ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid);
+	ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid, false);
 	pfree(insert->row);
 	pgstat_count_heap_insert(rel, 1);
 }

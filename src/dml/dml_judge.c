@@ -213,7 +213,8 @@ judge_locks(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 {
 	ZLockHolders holders;
 
-	zlock_holders(&target->view, target->offnum, query->mode, &holders);
+	zlock_holders(&target->view, target->offnum, query->mode,
+				  j->result == TM_BeingModified, &holders);
 	j->own_lock = holders.own;
 	j->strongest_lock = holders.strongest;
 	if (j->result == TM_Ok && TransactionIdIsValid(holders.conflicting))

@@ -58,7 +58,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, TM_Result *result, boo
 			/* Invisible: made by the mover, which has not finished, or by us */
 			break;
 	}
-	zlock_holders(&target->view, target->offnum, LockTupleKeyShare, &holders);
+	zlock_holders(&target->view, target->offnum, LockTupleKeyShare, false, &holders);
 	judgement.strongest_lock = holders.strongest;
 	if (holders.own < 0 && !judgement.modified_by_us &&
 		!zdml_lock_row(target, &judgement, LockTupleKeyShare, cid))

@@ -28,7 +28,7 @@ take_rows(ZTarget *target, const ZChange *change, ZNewRow *rows, int nrows, Size
 
 	if (target->init_page)
 	{
-		space = BLCKSZ - SizeOfPageHeaderData - ZPAGE_SPECIAL_SIZE(zheap_initial_slots);
+		space = BLCKSZ - SizeOfPageHeaderData - ZPAGE_SPECIAL_SIZE(change->init_slots);
 		offnum = FirstOffsetNumber;
 		max = 0;
 	}
@@ -127,7 +127,7 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 			for (i = done; i < done + n; i++)
 			{
 				ItemPointerSet(&slots[i]->tts_tid, block, rows[i].offnum);
-				ztuple_slot_written(slots[i], target.fxid, cid);
+				ztuple_slot_written(slots[i], target.fxid, cid, false);
 			}
 			done += n;
 		} while (n > 0 && done < nslots && target.locked &&

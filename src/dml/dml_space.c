@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/hio.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 #include "storage/lmgr.h"
@@ -18,6 +19,12 @@
 
 /* room that a slot for the transaction may take besides the row */
 #define SLOT_MARGIN		sizeof(ZPageSlot)
+
+/*
+ * A page with this much space counts as empty: a small row or some dead line
+ * pointers must not make a large row extend the table.  Heap's number.
+ */
+#define NEARLY_EMPTY	(ZPAGE_MAX_ROW - ZPAGE_MAX_OFFSET / 8 * sizeof(ItemIdData))
 
 static void
 release(ZTarget *target)
@@ -91,7 +98,7 @@ extend_for_waiters(Relation rel, BulkInsertState bistate, int waiters)
 		if (first == InvalidBlockNumber)
 			first = block;
 		ReleaseBuffer(buffer);
-		RecordPageWithFreeSpace(rel, block, ZPAGE_MAX_ROW);
+		RecordPageWithFreeSpace(rel, block, ZPAGE_MAP_EMPTY);
 	}
 	FreeSpaceMapVacuumRange(rel, first, block + 1);
 }
@@ -167,7 +174,8 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 {
 	Relation	rel = target->rel;
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
-	Size		wanted = Min(len + spare + SLOT_MARGIN, ZPAGE_MAX_ROW);
+	Size		need = Min(len + SLOT_MARGIN, ZPAGE_MAX_ROW);
+	Size		wanted = Max(need, Min(need + spare, NEARLY_EMPTY));
 	BlockNumber block = first_choice(rel, wanted, bistate);
 
 	Assert(!BufferIsValid(target->buffer));
@@ -175,6 +183,7 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 	{
 		Size		space;
 
+		CHECK_FOR_INTERRUPTS();
 		if (block == InvalidBlockNumber)
 			block = extend(target, wanted, bistate);
 		if (!BufferIsValid(target->buffer))

@@ -38,6 +38,7 @@ typedef struct ZUpdate
 	bool		locked;			/* we hold a row lock that keeps all others out,
 								 * except KEY SHARE if the key stays */
 	bool		has_origin;		/* the new row names the TID that it had */
+	bool		was_locked;		/* our transaction had locked the row before */
 	bool		has_events;		/* AFTER ROW triggers will ask for both versions */
 	int			ordinal;		/* has_events, in place: number of the old version */
 } ZUpdate;
@@ -237,7 +238,7 @@ other_holder(ZTarget *target)
 {
 	ZLockHolders holders;
 
-	zlock_holders(&target->view, target->offnum, LockTupleExclusive, &holders);
+	zlock_holders(&target->view, target->offnum, LockTupleExclusive, false, &holders);
 	return holders.conflicting;
 }
 
@@ -416,7 +417,7 @@ update_open(ZUpdate *update, Relation rel, TupleTableSlot *slot, CommandId cid)
 /*
  * Done: what core is told.  The old TID says which version it was (a transition
  * table, perhaps only the parent's, wants it even if there are no triggers).  The
- * new one must stay as it is if core is to insert index entries for it.
+ * new one stays as it is: it is shown, and may get into indexes.
  */
 static void
 update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
@@ -428,13 +429,10 @@ update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
 	if (update->moved)
 		ztid_set_tag(otid, ZTID_TAG_LAST);
 	else if (update->has_events)
-	{
 		ztid_set_tag(otid, update->ordinal);
-		ztid_set_tag(&slot->tts_tid, update->ordinal + 1);
-	}
 	else
 		ztid_set_tag(otid, ZTID_TAG_REPLACED);
-	ztuple_slot_written(slot, target->fxid, update->cid);
+	ztuple_slot_written(slot, target->fxid, update->cid, update->was_locked);
 	pgstat_count_heap_update(rel, !update->moved);
 	/* an in-place update leaves nothing for VACUUM */
 	if (!update->moved && rel->pgstat_info)
@@ -461,6 +459,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	*update_indexes = false;
 
 	update_open(&update, rel, slot, cid);
+	update.was_locked = ztid_tag(otid) == ZTID_TAG_LAST;
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &tid);
 	zlock_queue_init(&queue, rel, &tid, LockTupleNoKeyExclusive, LockWaitBlock, XLTW_Update);
@@ -486,6 +485,8 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		}
 		if (judgement.result != TM_Ok)
 			break;
+		if (judgement.own_lock >= 0 && !update.locked)
+			update.was_locked = true;
 		step = update_step(&target, &update, &judgement, query.mode);
 		if (step == STEP_DONE)
 			break;

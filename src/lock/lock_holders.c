@@ -6,6 +6,10 @@
  * (S3), or its slot went to a later subtransaction of its own and is found down
  * the chain.  Its records about the page are few unless it changed the page a
  * lot itself.
+ *
+ * A transaction that works through a page by thousands of commands or subtransactions
+ * has a long chain there, all of it its own, and does not look through it each
+ * time: which lock it holds matters only where it has to wait for another.
  */
 #include "postgres.h"
 
@@ -30,15 +34,20 @@ zlock_modes_conflict(LockTupleMode a, LockTupleMode b)
 	return true;
 }
 
+/* Our own records on a page are looked through that far, unless all must be known. */
+#define OWN_RECORDS		64
+
 typedef struct HolderSearch
 {
 	OffsetNumber offnum;
 	LockTupleMode mode;
 	ZLockHolders *holders;
+	int			own_left;		/* how many of our own records may still be read */
+	bool		cut;			/* more of them would have been there */
 } HolderSearch;
 
 static void
-note_lock(const HolderSearch *search, ZFate fate, FullTransactionId fxid, int mode)
+note_lock(HolderSearch *search, ZFate fate, FullTransactionId fxid, int mode)
 {
 	ZLockHolders *holders = search->holders;
 
@@ -55,7 +64,7 @@ note_lock(const HolderSearch *search, ZFate fate, FullTransactionId fxid, int mo
  * back alone may sit on top of others that go on.)
  */
 static void
-search_chain(ZPageView *view, const ZPageSlot *slot, const HolderSearch *search)
+search_chain(ZPageView *view, const ZPageSlot *slot, HolderSearch *search)
 {
 	FullTransactionId fxid = slot->fxid;
 	ZUndoPtr	ptr = slot->undo;
@@ -65,8 +74,14 @@ search_chain(ZPageView *view, const ZPageSlot *slot, const HolderSearch *search)
 	{
 		ZUndoRecord rec;
 		Size		len;
-		const char *bytes = zundo_read(&view->reader, ptr, &len);
+		const char *bytes;
 
+		if (fate == ZFATE_OWN && search->own_left-- <= 0)
+		{
+			search->cut = true;
+			return;				/* below are ours, and committed ones */
+		}
+		bytes = zundo_read(&view->reader, ptr, &len);
 		if (bytes == NULL)
 			return;				/* aborted, put back, recycled */
 		if (zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
@@ -89,7 +104,7 @@ search_chain(ZPageView *view, const ZPageSlot *slot, const HolderSearch *search)
 }
 
 static void
-search_page(ZPageView *view, const HolderSearch *search)
+search_page(ZPageView *view, HolderSearch *search)
 {
 	int			nslots = zpage_nslots(view->page);
 	int			i;
@@ -116,20 +131,31 @@ holders_init(ZLockHolders *holders)
 }
 
 void
-zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode, ZLockHolders *holders)
+zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode, bool waits,
+			  ZLockHolders *holders)
 {
-	HolderSearch search = {offnum, mode, holders};
+	HolderSearch search = {offnum, mode, holders, waits ? INT_MAX : OWN_RECORDS, false};
+	uint8		bits = zpage_row_lock_bits(view->page, offnum);
 
 	holders_init(holders);
-	if (zpage_row_lock_bits(view->page, offnum) != 0)
+	if (bits == 0)
+		return;
+	search_page(view, &search);
+	if (search.cut && TransactionIdIsValid(holders->conflicting))
+	{
+		search.own_left = INT_MAX;
 		search_page(view, &search);
+	}
+	else if (search.cut)
+		holders->strongest = Max(holders->strongest, zrow_lock_hint(bits));
 }
 
 TransactionId
 zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 {
 	ZLockHolders holders;
-	HolderSearch search = {ItemPointerGetOffsetNumberNoCheck(origin), LockTupleExclusive, &holders};
+	HolderSearch search = {ItemPointerGetOffsetNumberNoCheck(origin), LockTupleExclusive,
+	&holders, 0, false};
 	BlockNumber block = ItemPointerGetBlockNumberNoCheck(origin);
 	ZPageView	view;
 

@@ -189,6 +189,17 @@ fetch_nonvacuumable(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZIm
 	}
 }
 
+void
+zmvcc_snapshot_too_old(Relation rel)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot read temporary table \"%s\" with an imported snapshot that is older than its rows",
+					RelationGetRelationName(rel)),
+			 errdetail("Transactions of this session that have ended since have changed temporary tables, and what was before is not kept."),
+			 errhint("Import a newer snapshot, or use the access method heap for temporary tables.")));
+}
+
 bool
 zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image)
 {
@@ -283,6 +294,49 @@ zmvcc_state(ZPageView *view, OffsetNumber offnum, ZImage *image, FullTransaction
 	return zmvcc_visible_to_all(view->rel, image->fxid) ? ZSTATE_DEAD : ZSTATE_RECENTLY_DEAD;
 }
 
+/*
+ * Of a row that a transaction in progress has made as it is: did that one insert
+ * it, too?
+ */
+static bool
+is_unborn(ZPageView *view, OffsetNumber offnum)
+{
+	ZImage		image;
+
+	zmvcc_current(view, offnum, &image);
+	while (zmvcc_skip_aborted(view, &image) &&
+		   FullTransactionIdIsValid(image.fxid) && !image.chain)
+	{
+		ZFate		fate = zmvcc_image_fate(view, &image);
+
+		if (fate != ZFATE_OWN && fate != ZFATE_RUNNING)
+			return false;
+		if ((image.hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, &image))
+			return true;
+	}
+	return false;
+}
+
+ZRowState
+zmvcc_state_to_count(ZPageView *view, OffsetNumber offnum, FullTransactionId *fxid)
+{
+	ZImage		image;
+	ZRowState	state = zmvcc_state(view, offnum, &image, fxid);
+
+	switch (state)
+	{
+		case ZSTATE_LIVE:
+			return is_unborn(view, offnum) ? ZSTATE_INSERTING : ZSTATE_LIVE;
+		case ZSTATE_DELETING:
+			if (!TransactionIdIsCurrentTransactionId(zfxid_xid(*fxid)) &&
+				is_unborn(view, offnum))
+				return ZSTATE_INSERTING;
+			return ZSTATE_DELETING;
+		default:
+			return state;
+	}
+}
+
 bool
 zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 {
@@ -292,7 +346,14 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 	if (offnum > PageGetMaxOffsetNumber(view->page) ||
 		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
 		return true;
-	return zmvcc_state(view, offnum, &image, &fxid) == ZSTATE_DEAD;
+	switch (zmvcc_state(view, offnum, &image, &fxid))
+	{
+		case ZSTATE_NONE:		/* inserted by an aborted transaction */
+		case ZSTATE_DEAD:
+			return true;
+		default:
+			return false;
+	}
 }
 
 bool

@@ -45,6 +45,14 @@ zpage_free_for_row(Page page)
 	return space;
 }
 
+Size
+zpage_free_for_map(Page page)
+{
+	Size		space = zpage_free_for_row(page);
+
+	return space >= ZPAGE_MAX_ROW ? ZPAGE_MAP_EMPTY : space;
+}
+
 OffsetNumber
 zpage_free_offset(Page page, OffsetNumber from)
 {

@@ -35,8 +35,6 @@ external_length(Form_pg_attribute att, const struct varlena *value)
 {
 	if (VARATT_IS_EXTERNAL_EXPANDED(value))
 		return packed_length(att, EOH_get_flat_size(DatumGetEOHP(PointerGetDatum(value))));
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
-		elog(ERROR, "cannot store an indirect varlena in a row");
 	return VARSIZE_EXTERNAL(value);
 }
 

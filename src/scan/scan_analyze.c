@@ -4,11 +4,12 @@
  *
  * The rules of what counts as live are heap's: act as though transactions in
  * progress had not happened yet, except our own.  An update in place leaves one
- * live row and nothing dead.
+ * live row and nothing dead; the version before it is sampled until it is committed.
  */
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
 #include "zheap/scan/scan.h"
@@ -88,8 +89,11 @@ zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 			*deadrows += 1;
 		if (!ItemIdIsNormal(lp))
 			continue;
-		state = zmvcc_state(view, offnum, &image, &fxid);
+		state = zmvcc_state_to_count(view, offnum, &fxid);
 		if (!count_row(state, fxid, liverows, deadrows))
+			continue;
+		/* not there: its deleter has committed just now */
+		if (!zmvcc_fetch(view, offnum, SnapshotSelf, &image))
 			continue;
 
 		ItemPointerSet(&tid, scan->block, offnum);

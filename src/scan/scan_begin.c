@@ -120,6 +120,8 @@ zscan_begin(Relation rel, Snapshot snapshot, int nkeys, ScanKey key,
 	Assert(snapshot != NULL ||
 		   (flags & (SO_TYPE_SEQSCAN | SO_TYPE_SAMPLESCAN)) == 0);
 
+	zmvcc_check_snapshot(rel, snapshot);
+
 	RelationIncrementReferenceCount(rel);
 
 	/*

@@ -10,10 +10,12 @@
 #include "postgres.h"
 
 #include "access/relscan.h"
+#include "access/xact.h"
 #include "storage/bufmgr.h"
 
 #include "zheap/base/base.h"
 #include "zheap/mvcc/tid.h"
+#include "zheap/scan/query.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo.h"
@@ -65,6 +67,22 @@ zscan_index_end(IndexFetchTableData *sfetch)
 }
 
 /*
+ * ON CONFLICT looks for what is in its way with a dirty snapshot and then, where
+ * the transaction has one snapshot for all, asks by TID whether that sees it.  It
+ * means the version that was in its way.  Rows that we changed stay untagged: core
+ * knows the row that it is checking by its TID.  That may be anybody's row where a
+ * command validates a constraint, which is no query.
+ */
+static bool
+names_last(const ZImage *image, Snapshot snapshot)
+{
+	return snapshot->snapshot_type == SNAPSHOT_DIRTY && IsolationUsesXactSnapshot() &&
+		zscan_query_runs() &&
+		FullTransactionIdIsValid(image->fxid) &&
+		(image->chain || !TransactionIdIsCurrentTransactionId(zfxid_xid(image->fxid)));
+}
+
+/*
  * Judge and copy the row.  The page is locked in share mode and viewed in place.
  */
 static bool
@@ -77,6 +95,8 @@ fetch_locked(ZPageView *view, const ItemPointerData *tid, Snapshot snapshot,
 	if (zmvcc_fetch_serial(view, offnum, snapshot, &image))
 	{
 		zscan_image_store(view, &image, tid, slot);
+		if (unlikely(names_last(&image, snapshot)))
+			ztid_set_tag(&slot->tts_tid, ZTID_TAG_LAST);
 		return true;
 	}
 
@@ -106,6 +126,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	if (all_dead != NULL)
 		*all_dead = false;
 
+	zmvcc_check_snapshot(fetch->base.rel, snapshot);
 	fetch->buffer = ReleaseAndReadBuffer(fetch->buffer, fetch->base.rel,
 										 ItemPointerGetBlockNumber(&rowtid));
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);

@@ -5,12 +5,18 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
-#include "nodes/parsenodes.h"
 #include "tcop/utility.h"
 
 #include "zheap/scan/query.h"
 
-static int	depth = 0;			/* executor calls within one another */
+typedef enum QueryPhase
+{
+	QUERY_NONE,
+	QUERY_RUN,
+	QUERY_FINISH
+} QueryPhase;
+
+static QueryPhase phase = QUERY_NONE;	/* of the innermost query */
 
 static ExecutorRun_hook_type previous_run = NULL;
 static ExecutorFinish_hook_type previous_finish = NULL;
@@ -19,15 +25,21 @@ static ProcessUtility_hook_type previous_utility = NULL;
 bool
 zscan_query_runs(void)
 {
-	return depth > 0;
+	return phase != QUERY_NONE;
+}
+
+bool
+zscan_events_fire(void)
+{
+	return phase != QUERY_RUN;
 }
 
 static void
 query_run(QueryDesc *query, ScanDirection direction, uint64 count, bool once)
 {
-	int			outer = depth;
+	QueryPhase	outer = phase;
 
-	depth = outer + 1;
+	phase = QUERY_RUN;
 	PG_TRY();
 	{
 		if (previous_run)
@@ -37,7 +49,7 @@ query_run(QueryDesc *query, ScanDirection direction, uint64 count, bool once)
 	}
 	PG_FINALLY();
 	{
-		depth = outer;
+		phase = outer;
 	}
 	PG_END_TRY();
 }
@@ -45,9 +57,9 @@ query_run(QueryDesc *query, ScanDirection direction, uint64 count, bool once)
 static void
 query_finish(QueryDesc *query)
 {
-	int			outer = depth;
+	QueryPhase	outer = phase;
 
-	depth = outer + 1;
+	phase = QUERY_FINISH;
 	PG_TRY();
 	{
 		if (previous_finish)
@@ -57,33 +69,31 @@ query_finish(QueryDesc *query)
 	}
 	PG_FINALLY();
 	{
-		depth = outer;
+		phase = outer;
 	}
 	PG_END_TRY();
 }
 
-/* SET CONSTRAINTS fires events of earlier queries, perhaps in a function of one. */
+/*
+ * A command may be given in a function, that is, while a query runs, but is none
+ * itself: COPY writes rows, SET CONSTRAINTS fires events of earlier queries.
+ */
 static void
 utility(PlannedStmt *pstmt, const char *string, bool read_only,	/* tidy: the server's signature */
 		ProcessUtilityContext context, ParamListInfo params,
 		QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
 {
 	ProcessUtility_hook_type next = previous_utility ? previous_utility : standard_ProcessUtility;
-	int			outer = depth;
+	QueryPhase	outer = phase;
 
-	if (!IsA(pstmt->utilityStmt, ConstraintsSetStmt))
-	{
-		next(pstmt, string, read_only, context, params, env, dest, qc);
-		return;
-	}
-	depth = 0;
+	phase = QUERY_NONE;
 	PG_TRY();
 	{
 		next(pstmt, string, read_only, context, params, env, dest, qc);
 	}
 	PG_FINALLY();
 	{
-		depth = outer;
+		phase = outer;
 	}
 	PG_END_TRY();
 }

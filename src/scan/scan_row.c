@@ -13,8 +13,10 @@
 
 #include "access/relscan.h"
 #include "access/xact.h"
+#include "commands/trigger.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/proc.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
@@ -78,6 +80,94 @@ fetch_last(ZPageView *view, OffsetNumber offnum, ZImage *image)
 	}
 }
 
+/* ---- AFTER ROW events ---- */
+
+/*
+ * An event about an update in place has two TIDs.  The new one bears no tag, as
+ * RETURNING shows it.  But whoever fires an event fetches its old version, by
+ * number, and then at once the new one: that is the next number.
+ */
+static struct
+{
+	ZRelLocator locator;
+	ItemPointerData tid;
+	int			ordinal;		/* of the new version; 0: none is expected */
+	LocalTransactionId lxid;
+	CommandId	cid;
+}			expected;
+
+static void
+expect_next(Relation rel, const ItemPointerData *tid, int ordinal)
+{
+	expected.locator = zrel_locator(rel);
+	expected.tid = *tid;
+	expected.ordinal = ordinal + 1;
+	expected.lxid = MyProc->lxid;
+	expected.cid = GetCurrentCommandId(false);
+}
+
+/* The number of the version that is fetched by this TID, 0 if it is not the new one of an event. */
+static int
+take_expected(Relation rel, const ItemPointerData *tid)
+{
+	int			ordinal = expected.ordinal;
+
+	expected.ordinal = 0;
+	if (ordinal == 0 || !zscan_events_fire() ||
+		expected.lxid != MyProc->lxid || expected.cid != GetCurrentCommandId(false) ||
+		!ItemPointerEquals(&expected.tid, unconstify(ItemPointerData *, tid)) ||
+		!RelFileNodeEquals(expected.locator, zrel_locator(rel)))
+		return 0;
+	return ordinal;
+}
+
+/*
+ * A deleted row is fetched for its AFTER ROW events, if there are any, and after
+ * that, into another slot, for RETURNING.
+ */
+static struct
+{
+	ZRelLocator locator;
+	ItemPointerData tid;
+	FullTransactionId fxid;
+	CommandId	cid;
+	TupleTableSlot *slot;		/* of the first fetch */
+}			deletion;
+
+static bool
+first_slot(Relation rel, const ItemPointerData *tid, const ZImage *image, TupleTableSlot *slot)
+{
+	if (!FullTransactionIdEquals(deletion.fxid, image->next_fxid) ||
+		deletion.cid != image->next_cid ||
+		!ItemPointerEquals(&deletion.tid, unconstify(ItemPointerData *, tid)) ||
+		!RelFileNodeEquals(deletion.locator, zrel_locator(rel)))
+	{
+		deletion.locator = zrel_locator(rel);
+		deletion.tid = *tid;
+		deletion.fxid = image->next_fxid;
+		deletion.cid = image->next_cid;
+		deletion.slot = slot;
+	}
+	return deletion.slot == slot;
+}
+
+/* Do AFTER ROW events keep the TID of this row, which our transaction has deleted? */
+static bool
+deletion_has_events(ZPageView *view, OffsetNumber offnum)
+{
+	TriggerDesc *triggers = view->rel->trigdesc;
+	ZImage		image;
+
+	if (triggers == NULL)
+		return false;
+	if (triggers->trig_delete_after_row)
+		return true;
+	zmvcc_current(view, offnum, &image);
+	return triggers->trig_update_after_row && (image.hdr.flags2 & ZROW2_MOVED_PART);
+}
+
+/* ---- what core means ---- */
+
 /*
  * No tag, SnapshotAny.  While a query runs: the version that its snapshot sees.
  * Core builds a new row from what it gets here, so it must never be another
@@ -97,45 +187,42 @@ fetch_untagged(ZPageView *view, OffsetNumber offnum, ZImage *image)
 	return zmvcc_fetch_inserted(view, offnum, image) || fetch_last(view, offnum, image);
 }
 
-/* SnapshotAny: the version that core means. */
-static bool
-fetch_meant(ZPageView *view, OffsetNumber offnum, int tag, ZImage *image)
-{
-	if (!zscan_is_row(view, offnum))
-		return false;
-	switch (tag)
-	{
-		case ZTID_TAG_NONE:
-			return fetch_untagged(view, offnum, image);
-		case ZTID_TAG_REPLACED:
-			return zmvcc_fetch_replaced(view, offnum, image);
-		case ZTID_TAG_LAST:
-			return fetch_last(view, offnum, image);
-		default:
-			return zmvcc_fetch_ordinal(view, offnum, tag, image);
-	}
-}
-
-/* Do AFTER ROW events keep TIDs of rows that are updated or deleted? */
-static bool
-has_row_events(Relation rel)
-{
-	return rel->trigdesc != NULL &&
-		(rel->trigdesc->trig_update_after_row || rel->trigdesc->trig_delete_after_row);
-}
-
 /*
- * A tag that names one version for good stays in the slot, from where it gets
- * into trigger events.  LAST does if the row has been deleted: nothing comes
- * after that.
+ * SnapshotAny: the version that core means.  *tag gets what stays in the slot, from
+ * where it gets into events: a tag that names the version for good.  LAST does if
+ * the row has been deleted: nothing comes after that.
  */
 static bool
-tag_stays(Relation rel, int tag, const ZImage *image)
+fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, ZImage *image,
+			TupleTableSlot *slot)
 {
-	if (tag == ZTID_TAG_LAST)
-		return has_row_events(rel) && FullTransactionIdIsValid(image->next_fxid) &&
-			TransactionIdIsCurrentTransactionId(zfxid_xid(image->next_fxid));
-	return tag <= ZTID_MAX_ORDINAL;
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
+	int			meant = *tag;
+	int			ordinal = take_expected(view->rel, tid);
+
+	if (!zscan_is_row(view, offnum))
+		return false;
+	if (meant == ZTID_TAG_NONE)
+		return ordinal > 0 ? zmvcc_fetch_ordinal(view, offnum, ordinal, image) :
+			fetch_untagged(view, offnum, image);
+	if (meant <= ZTID_MAX_ORDINAL)
+	{
+		if (!zmvcc_fetch_ordinal(view, offnum, meant, image))
+			return false;
+		if (zscan_events_fire())
+			expect_next(view->rel, tid, meant);
+		return true;
+	}
+	*tag = ZTID_TAG_NONE;
+	if (meant == ZTID_TAG_REPLACED)
+		return zmvcc_fetch_replaced(view, offnum, image);
+	if (!fetch_last(view, offnum, image))
+		return false;
+	if (FullTransactionIdIsValid(image->next_fxid) &&
+		TransactionIdIsCurrentTransactionId(zfxid_xid(image->next_fxid)) &&
+		deletion_has_events(view, offnum) && first_slot(view->rel, tid, image, slot))
+		*tag = ZTID_TAG_LAST;
+	return true;
 }
 
 bool
@@ -152,22 +239,25 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	zheap_require_preload();
 	zundo_open();
 
-	/* no row has such an offset: a user's invention, unless RETURNING showed it */
-	if (snapshot != SnapshotAny && tag != ZTID_TAG_NONE && tag != ZTID_TAG_LAST &&
-		!has_row_events(rel))
-		return false;
+	/* no row has such an offset: a user's invention, unless a cursor's lock left it */
+	if (snapshot != SnapshotAny)
+	{
+		if (tag != ZTID_TAG_NONE && tag != ZTID_TAG_LAST)
+			return false;
+		tag = ZTID_TAG_NONE;
+		zmvcc_check_snapshot(rel, snapshot);
+	}
 
 	if (page_open(&locked, rel, &rowtid))
 	{
 		if (snapshot == SnapshotAny)
-			found = fetch_meant(&locked.view, offnum, tag, &image);
+			found = fetch_meant(&locked.view, &rowtid, &tag, &image, slot);
 		else
 			found = zmvcc_fetch_serial(&locked.view, offnum, snapshot, &image);
 		if (found)
 		{
-			bool		stays = snapshot == SnapshotAny && tag_stays(rel, tag, &image);
-
-			zscan_image_store(&locked.view, &image, stays ? tid : &rowtid, slot);
+			zscan_image_store(&locked.view, &image, &rowtid, slot);
+			ztid_set_tag(&slot->tts_tid, tag);
 		}
 	}
 	page_close(&locked);

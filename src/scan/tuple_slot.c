@@ -151,7 +151,8 @@ ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 }
 
 void
-ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid)
+ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
+					bool was_locked)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
@@ -160,6 +161,11 @@ ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid)
 	memset(&zslot->version, 0, sizeof(zslot->version));
 	zslot->version.fxid = fxid;
 	zslot->version.cmin = cid;
+	if (was_locked)
+	{
+		zslot->version.xmax = XidFromFullTransactionId(fxid);
+		zslot->version.cmax = cid;
+	}
 	zslot->has_version = true;
 }
 
@@ -435,10 +441,11 @@ tts_zheap_copy_heap_tuple(TupleTableSlot *slot)
 
 	slot_getallattrs(slot);
 	tuple = heap_form_tuple(slot->tts_tupleDescriptor, slot->tts_values, slot->tts_isnull);
-	tuple->t_self = slot->tts_tid;
+	/* triggers show it; the events have the tag */
+	tuple->t_self = ztid_untagged(&slot->tts_tid);
 	tuple->t_tableOid = slot->tts_tableOid;
 	if (zslot->has_version)
-		tuple_set_version(tuple->t_data, &slot->tts_tid, &zslot->version);
+		tuple_set_version(tuple->t_data, &tuple->t_self, &zslot->version);
 	return tuple;
 }
 

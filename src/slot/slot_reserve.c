@@ -7,6 +7,10 @@
  * has committed (or is an earlier subtransaction of ours), which stays reachable
  * through our undo; a new one in the last room; one on the slot page.  No
  * transaction ever waits for a slot.
+ *
+ * On a page that is so crowded, a subtransaction takes the slot that its own
+ * transaction has there: a page has slots for more than 200 sessions, but not for
+ * any number of subtransactions of each.
  */
 #include "postgres.h"
 
@@ -26,6 +30,7 @@ typedef struct Candidates
 	int			fresh;
 	int			push;
 	FullTransactionId push_fxid;	/* oldest */
+	int			ours;			/* of another subtransaction of ours */
 	bool		aborted;
 } Candidates;
 
@@ -33,6 +38,7 @@ static void
 look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *cand)
 {
 	ZPageSlot  *slot = zpage_slot(view->page, view->slotpage, slotno);
+	ZFate		fate;
 
 	if (FullTransactionIdEquals(slot->fxid, fxid))
 	{
@@ -45,7 +51,10 @@ look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *ca
 			cand->free = slotno;
 		return;
 	}
-	switch (zmvcc_fate(slot->fxid))
+	fate = zmvcc_fate(slot->fxid);
+	if (fate == ZFATE_OWN)
+		cand->ours = slotno;
+	switch (fate)
 	{
 		case ZFATE_FROZEN:
 			if (cand->fresh == 0)
@@ -137,6 +146,22 @@ plan_fresh(ZPageView *view, ZSlotPlan *plan, int slotno)
 		plan->conflict = fxid;
 }
 
+static void
+plan_push(ZPageView *view, ZSlotPlan *plan, int slotno)
+{
+	plan_slot(plan, slotno, ZTAKE_PUSHED);
+	plan->prev = *zpage_slot(view->page, view->slotpage, slotno);
+}
+
+/* Is there no slot left but on the slot page? */
+static bool
+is_crowded(ZPageView *view, const Candidates *cand)
+{
+	int			best = cand->free ? cand->free : cand->fresh;
+
+	return view->slotpage != NULL && (best == 0 || best >= ZPAGE_FIRST_OVERFLOW);
+}
+
 ZSlotResult
 zslot_reserve(ZPageView *view, Buffer buffer, Buffer slotbuf,
 			  FullTransactionId fxid, Size reserve, ZSlotPlan *plan)
@@ -155,6 +180,8 @@ zslot_reserve(ZPageView *view, Buffer buffer, Buffer slotbuf,
 
 	if (cand.own)
 		plan_slot(plan, cand.own, ZTAKE_OWN);
+	else if (cand.ours && is_crowded(view, &cand))
+		plan_push(view, plan, cand.ours);
 	else if (cand.free)
 		plan_slot(plan, cand.free, ZTAKE_FREE);
 	else if (cand.fresh)
@@ -163,10 +190,7 @@ zslot_reserve(ZPageView *view, Buffer buffer, Buffer slotbuf,
 			 (grow = grow_by(view, reserve, GROW_GENEROUS_SPACE, 4)) > 0)
 		plan_growth(view, plan, grow);
 	else if (cand.push)
-	{
-		plan_slot(plan, cand.push, ZTAKE_PUSHED);
-		plan->prev = *zpage_slot(view->page, view->slotpage, cand.push);
-	}
+		plan_push(view, plan, cand.push);
 	else if ((grow = grow_by(view, reserve, 0, 1)) > 0)
 		plan_growth(view, plan, grow);
 	else if (view->slotpage == NULL)

@@ -7,7 +7,9 @@
  * takes afterwards.  So their undo is needed until the transaction ends, and
  * beyond that only if rows of an aborted (sub)transaction are still to be put
  * back: this is done when the next transaction opens the undo log, before it can
- * see a temporary table.  There is one transaction's undo here at a time.
+ * see a temporary table.  There is one transaction's undo here at a time.  (A
+ * snapshot that another session has taken and this one imports may be older than
+ * that, and is refused.)
  *
  * Pages look like those of the undo relation; their pointers name blocks from
  * LOCAL_BLOCK on, which the undo relation never reaches.
@@ -17,6 +19,7 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "undo_private.h"
 
@@ -41,6 +44,8 @@ static struct
 	bool		sub_aborted;	/* some records are rolled back */
 
 	bool		aborted;		/* it aborted as a whole */
+
+	FullTransactionId last;		/* the last one that committed */
 } my = {
 	.generation = 1
 };
@@ -220,6 +225,14 @@ zundo_local_horizon(void)
 	return FullTransactionIdIsValid(top) ? top : FullTransactionIdFromU64(PG_UINT64_MAX);
 }
 
+bool
+zundo_local_sees(Snapshot snapshot)
+{
+	return !FullTransactionIdIsValid(my.last) ||
+		FullTransactionIdPrecedes(my.last, zundo_horizon()) ||
+		!XidInMVCCSnapshot(XidFromFullTransactionId(my.last), snapshot);
+}
+
 FullTransactionId
 zundo_local_owner(bool *aborted)
 {
@@ -263,6 +276,8 @@ zundo_local_at_end(bool aborted)
 	zundo_local_settling = false;
 	if (zundo_local_pending)
 		return;
+	if (!aborted && FullTransactionIdIsValid(my.fxid))
+		my.last = my.fxid;
 	if (!FullTransactionIdIsValid(my.fxid) || (!aborted && !my.sub_aborted))
 	{
 		if (my.npages > 0)

@@ -163,7 +163,7 @@ reclaim_page(ZVacuum *vac, int *pos)
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	zdml_reclaim_pointers(vac->rel, buffer, offsets, n);
-	space = zpage_free_for_row(BufferGetPage(buffer));
+	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 
 	RecordPageWithFreeSpace(vac->rel, block, space);

@@ -47,9 +47,8 @@ static void
 count_row(ZVacuum *vac, OffsetNumber offnum)
 {
 	FullTransactionId fxid;
-	ZImage		image;
 
-	switch (zmvcc_state(&vac->view, offnum, &image, &fxid))
+	switch (zmvcc_state_to_count(&vac->view, offnum, &fxid))
 	{
 		case ZSTATE_LIVE:
 			vac->live++;
@@ -114,7 +113,7 @@ skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 	if (!is_new)
 		vac->nonempty = block + 1;
 	else if (GetRecordedFreeSpace(vac->rel, block) == 0)
-		RecordPageWithFreeSpace(vac->rel, block, ZPAGE_MAX_ROW);
+		RecordPageWithFreeSpace(vac->rel, block, ZPAGE_MAP_EMPTY);
 }
 
 static void
@@ -145,7 +144,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	if (ndead > 0 && vac->nindexes == 0)
 		zdml_reclaim_pointers(vac->rel, buffer, dead, ndead);
 
-	space = zpage_free_for_row(BufferGetPage(buffer));
+	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	RecordPageWithFreeSpace(vac->rel, block, space);
 

@@ -1,5 +1,29 @@
 -- Rows up to the size of a page: inserted, read, grown to and shrunk from it; larger ones refused as on heap.
 -- Searches for the largest row, so no size is written down here except the least that must fit.
+-- fillfactor keeps no large row from a page that is nearly empty
+create table big_f (id int, a text) using zheap with (fillfactor = 10);
+alter table big_f alter a set storage plain;
+insert into big_f values (1, null);
+insert into big_f values (2, repeat('a', 1000));
+insert into big_f values (3, repeat('a', 1000));
+insert into big_f values (4, null);
+insert into big_f values (5, repeat('a', 7000));
+insert into big_f values (6, null);
+insert into big_f select 7, repeat('a', 7800);
+select id, (ctid::text::point)[0] as block from big_f order by id;
+drop table big_f;
+
+-- pages that should begin with many transaction slots, for rows that leave no room for them
+set zheap.initial_slots = 31;
+create table big_s (id int, a text) using zheap;
+alter table big_s alter a set storage plain;
+insert into big_s values (1, repeat('a', 8050));
+copy big_s from program 'printf "2\t%07900d\n3\t%08050d\n4\t%07000d\n5\t%0300d\n" 0 0 0 0';
+update big_s set a = repeat('c', 8050) where id < 4;
+select count(*), sum(length(a)) from big_s;
+reset zheap.initial_slots;
+drop table big_s;
+
 create function big_noise(seed int, len int) returns text language sql immutable as $$
 	select left(string_agg(md5(seed || '/' || g), ''), len) from generate_series(1, len / 32 + 1) g
 $$;
@@ -39,6 +63,22 @@ insert into big_t select g, big_noise(g, len) from generate_series(1, 20) g, big
 select count(*), count(distinct md5(a)), min(length(a)) = max(length(a)) as same from big_t;
 select pg_relation_size('big_t') / current_setting('block_size')::int as pages;
 select count(*) as wrong from big_t where a <> big_noise(id, length(a));
+-- emptied pages take them again
+create table big_v (id int, a text) using zheap with (autovacuum_enabled = off);
+alter table big_v alter a set storage plain;
+insert into big_v select g, big_noise(g, len) from generate_series(1, 20) g, big_limits where what = 'insert';
+delete from big_v where id < 20;
+vacuum big_v;
+insert into big_v select g, big_noise(g, len) from generate_series(1, 15) g, big_limits where what = 'insert';
+select count(*), pg_relation_size('big_v') / current_setting('block_size')::int as pages from big_v;
+-- a page with nothing but an unused line pointer
+truncate big_v;
+insert into big_v select g, big_noise(g, len) from generate_series(1, 2) g, big_limits where what = 'insert';
+delete from big_v;
+vacuum (truncate off) big_v;
+insert into big_v select g, big_noise(g, len) from generate_series(1, 2) g, big_limits where what = 'insert';
+select count(*), pg_relation_size('big_v') / current_setting('block_size')::int as pages from big_v;
+drop table big_v;
 -- same length in place; shorter and longer; back by rollback
 begin;
 update big_t set a = big_noise(id + 100, length(a));

@@ -90,4 +90,36 @@ select grp, count(*) from reu_t where grp >= 77 group by 1 order by 1;
 select * from reu_check();
 drop table reu_t;
 drop table reu_size;
+
+-- an index scan that meets rolled-back insertions lets their entries be reused, even those of our own savepoints
+create table reu_i (key int, body text) using zheap with (autovacuum_enabled = off);
+create index reu_i_key on reu_i (key);
+insert into reu_i values (-1, 'the first page');
+create temp table reu_size as select pg_relation_size('reu_i_key') as i;
+create procedure reu_rounds(top bool) language plpgsql as $$
+begin
+	set local enable_seqscan = off; set local enable_bitmapscan = off;
+	for i in 1..60 loop
+		begin
+			if exists (select body from reu_i where key > 0) then
+				raise exception 'rolled-back rows are visible';
+			end if;
+			insert into reu_i select g, 'rolled back' from generate_series(1, 100) g;
+			if not top then
+				raise division_by_zero;
+			end if;
+		exception when division_by_zero then null;
+		end;
+		if top then
+			rollback;
+			set local enable_seqscan = off; set local enable_bitmapscan = off;
+		end if;
+	end loop;
+end $$;
+call reu_rounds(false);
+select pg_relation_size('reu_i_key') > i as grown from reu_size;
+call reu_rounds(true);
+select pg_relation_size('reu_i_key') > i as grown from reu_size;
+drop procedure reu_rounds;
+drop table reu_i, reu_size;
 drop function reu_check;

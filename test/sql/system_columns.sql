@@ -56,6 +56,27 @@ create function sys_trig() returns trigger language plpgsql as
 	$$ begin new.v := (old.xmin is not null)::text || (old.tableoid = tg_relid)::text; return new; end $$;
 create trigger sys_b before update on sys_t for each row execute function sys_trig();
 update sys_t set n = 0 where id = 1 returning v;
+drop trigger sys_b on sys_t;
+-- xmax of a new version: our own, where we had locked the row; so an upsert tells its updates from its insertions
+create table sys_u (id int primary key, n int) using zheap;
+insert into sys_u values (1, 1) on conflict (id) do update set n = 2 returning xmax = 0 as inserted;
+insert into sys_u values (1, 1) on conflict (id) do update set n = 2 returning xmin = sys_me() as mine, xmax = sys_me() as updated;
+update sys_u set n = 3 returning xmax;
+begin;
+insert into sys_u values (2, 1), (3, 1) returning xmax;
+insert into sys_u values (2, 1), (4, 1) on conflict (id) do update set n = 2 returning id, xmax = 0 as inserted;
+update sys_u set n = 3 where id = 3 returning xmax;
+select id from sys_u where id = 3 for update;
+update sys_u set n = 4 where id = 3 returning xmax = sys_me() as locked;
+commit;
+begin;
+select id from sys_u where id = 1 for key share;
+update sys_u set n = 4 where id = 1 returning xmax = sys_me() as locked;
+commit;
+update sys_u set id = 10, n = 5 where id = 1 returning xmax;
+create trigger sys_b before update on sys_u for each row execute function suppress_redundant_updates_trigger();
+update sys_u set n = 6 where id = 10 returning xmax = sys_me() as locked;
+drop table sys_u;
 drop view sys_v;
 drop table sys_t, sys_xid, sys_seen;
 drop function sys_me, sys_version, sys_trig;

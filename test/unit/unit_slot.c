@@ -185,7 +185,7 @@ virtual_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
 	version.xmax = version.cmax = 0;
 	ItemPointerSet(&slot->tts_tid, 7, 11);
 	slot->tts_tableOid = TABLE_OID;
-	ztuple_slot_written(slot, version.fxid, version.cmin);
+	ztuple_slot_written(slot, version.fxid, version.cmin, false);
 	version_check(slot, &version);
 
 	ExecStoreAllNullTuple(slot);

@@ -45,16 +45,18 @@ typedef struct ZLockHolders
 	TransactionId conflicting;	/* somebody else's, in progress, whose lock conflicts
 								 * with the mode asked for; or invalid */
 	int			own;			/* strongest mode that we hold, or -1 */
-	int			strongest;		/* strongest that anybody holds, or -1 */
+	int			strongest;		/* at least the strongest that anybody holds, or -1 */
 } ZLockHolders;
 
 /*
  * Who holds locks on the row?  The page is locked (any mode) and viewed in place.
  * Reads the undo of the transactions in progress on the page, if the row's hint
- * says that there may be a lock.
+ * says that there may be a lock.  "waits": the caller will wait in any case.  "own"
+ * is exact then, or if there is somebody in conflict; otherwise it may miss a lock
+ * that we took long ago.
  */
 extern void zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode,
-						  ZLockHolders *holders);
+						  bool waits, ZLockHolders *holders);
 
 /*
  * Somebody else's transaction, in progress, that holds a lock on what was the row

@@ -15,7 +15,8 @@
 
 #include "access/tableam.h"
 #include "storage/buf.h"
-#include "utils/snapshot.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "zheap/mvcc/version.h"
 #include "zheap/page/page.h"
@@ -163,6 +164,21 @@ extern bool zmvcc_previous(ZPageView *view, ZImage *image);
 extern bool zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image);
 
 /*
+ * ERROR if the snapshot, imported from another session, is too old for this
+ * session's temporary tables, and "rel" is one.  For whoever begins to read.
+ */
+extern void zmvcc_snapshot_too_old(Relation rel) pg_attribute_noreturn();
+
+static inline void
+zmvcc_check_snapshot(Relation rel, Snapshot snapshot)
+{
+	if (unlikely(RelationUsesLocalBuffers(rel)) &&
+		snapshot != InvalidSnapshot && IsMVCCSnapshot(snapshot) &&
+		!zundo_local_sees(snapshot))
+		zmvcc_snapshot_too_old(rel);
+}
+
+/*
  * Take away what aborted transactions did to the row.  False: it was never there.
  * Afterwards image->chain means that the modifier, whoever it is, has committed.
  * (A slot's owner in progress may have pushed an earlier subtransaction of its
@@ -207,6 +223,14 @@ typedef enum ZRowState
  */
 extern ZRowState zmvcc_state(ZPageView *view, OffsetNumber offnum, ZImage *image,
 							 FullTransactionId *fxid);
+
+/*
+ * The same for those who count rows: what a transaction in progress has inserted is
+ * INSERTING, even if it has updated the row since, or, being another's, deleted it.
+ * Costs a walk over that transaction's versions of the row.
+ */
+extern ZRowState zmvcc_state_to_count(ZPageView *view, OffsetNumber offnum,
+									  FullTransactionId *fxid);
 
 /*
  * Has the row (as zmvcc_state gave it) an older version that some snapshot may

@@ -14,13 +14,15 @@
  * say which one they mean by a tag in the spare high bits of the offset number:
  *
  *	NONE		as an index has it.  While a query runs: the version that its
- *				snapshot sees.  In an AFTER ROW event: the row as inserted.
+ *				snapshot sees.  In an AFTER ROW event: the row as inserted, or what
+ *				the update made of the old version that was fetched just before.
  *	1 .. 29		the k-th version of the row in our own transaction: 1 is the one
- *				that it found or inserted.  What AFTER ROW events keep.
+ *				that it found or inserted.  What AFTER ROW events keep of an update.
  *	REPLACED	the version that our last update replaced: tuple_update's answer
  *				where no event can keep it.
  *	LAST		the last version of a row that only we can change: after
- *				tuple_lock the newest, after tuple_delete the one deleted.
+ *				tuple_lock the newest, after tuple_delete the one deleted.  Also the
+ *				newest, of others, that is in the way of ON CONFLICT.
  *
  * Ordinals count versions that are not rolled back.  An event's own rollback
  * takes the event with it, so the versions up to the one it names stay as they

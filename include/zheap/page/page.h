@@ -80,8 +80,16 @@ extern Size zpage_free_contiguous(Page page);
 /* Bytes free after compaction (line pointer of a new row not deducted). */
 extern Size zpage_free_total(Page page);
 
-/* What a new row (with its line pointer) may need; for the free space map. */
+/* What a new row (with its line pointer) may need. */
 extern Size zpage_free_for_row(Page page);
+
+/*
+ * The same for the free space map.  It counts in steps of 32 bytes and rounds down
+ * what is there, up what is asked for; so pages that the largest row fits, new
+ * ones among them, have the one value that is good for every size.
+ */
+#define ZPAGE_MAP_EMPTY		MaxHeapTupleSize
+extern Size zpage_free_for_map(Page page);
 
 /*
  * Offset for a new row: the first unused line pointer, or one past the last;

@@ -16,8 +16,9 @@
  * Form a row from values.  Header flags other than HASNULL and HASEXTERNAL are
  * zero, slotno 0, natts = desc->natts.  The values must be detoasted as far as
  * the caller wants them stored; expanded objects are flattened, 4-byte varlena
- * headers become short where attstorage allows.  Palloc'd in the current
- * context.  May return a row of any length: the caller checks against the page.
+ * headers become short where attstorage allows.  A pointer to a value elsewhere,
+ * in a toast table or in memory, makes the row HASEXTERNAL: the toaster must see it
+ * before it is stored.  Palloc'd in the current context.  May return a row of any length: the caller checks against the page.
  */
 extern char *zrow_form(TupleDesc desc, const Datum *values, const bool *isnull,
 					   uint32 *len);

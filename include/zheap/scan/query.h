@@ -15,6 +15,12 @@
  */
 extern bool zscan_query_runs(void);
 
+/*
+ * False within ExecutorRun.  Otherwise AFTER ROW events may fire: in ExecutorFinish,
+ * or outside of any query.
+ */
+extern bool zscan_events_fire(void);
+
 extern void zscan_query_hooks_register(void);
 
 #endif							/* ZHEAP_QUERY_H */

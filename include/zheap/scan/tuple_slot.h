@@ -53,8 +53,11 @@ extern void ztuple_slot_stored(TupleTableSlot *slot, uint32 len,
 
 /*
  * The slot's row has just been written by our transaction: what RETURNING shows
- * as its system columns.  Slots of other kinds have none, as on heap.
+ * as its system columns.  was_locked: our transaction had locked the row before;
+ * then xmax is ours, as on heap (ON CONFLICT DO UPDATE is told from an insertion
+ * by that).  Slots of other kinds have none, as on heap.
  */
-extern void ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid);
+extern void ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid,
+								CommandId cid, bool was_locked);
 
 #endif							/* ZHEAP_TUPLE_SLOT_H */

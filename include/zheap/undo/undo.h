@@ -21,6 +21,7 @@
 #include "access/xlogreader.h"
 #include "storage/buf.h"
 #include "utils/rel.h"
+#include "utils/snapshot.h"
 
 #include "zheap/base/base.h"
 #include "zheap/undo/undo_format.h"
@@ -178,6 +179,12 @@ extern bool zundo_ptr_is_local(ZUndoPtr ptr);
  * visible to all.
  */
 extern FullTransactionId zundo_local_horizon(void);
+
+/*
+ * Does the snapshot see all that this session's earlier transactions did to
+ * temporary tables?  An imported one may not.
+ */
+extern bool zundo_local_sees(Snapshot snapshot);
 
 /*
  * Called by zundo_open() when an earlier transaction has left aborted rows in
