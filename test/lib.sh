@@ -77,7 +77,7 @@ quietly()
 # ---------------------------------------------------------------- packages
 
 BUILD_PACKAGES="postgresql-$PG_MAJOR postgresql-server-dev-$PG_MAJOR gcc libc6-dev make"
-TEST_PACKAGES="libipc-run-perl postgresql-$PG_MAJOR-pgtap libtap-parser-sourcehandler-pgtap-perl"
+TEST_PACKAGES="python3 libipc-run-perl postgresql-$PG_MAJOR-pgtap libtap-parser-sourcehandler-pgtap-perl"
 ASSERT_PACKAGES="bzip2 pkg-config libicu-dev liblz4-dev libzstd-dev zlib1g-dev"
 
 # Install the named Debian packages that are missing.
