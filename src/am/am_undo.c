@@ -381,6 +381,9 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 	zundo_horizon_advance();
 	zundo_discard();
 	zundo_horizon_log();
+	if (params->truncate != VACOPTVALUE_DISABLED)
+		(void) zundo_trim(true);
+	zundo_hold_warn();
 
 	nblocks = RelationGetNumberOfBlocks(rel);
 	vac_update_relstats(rel, nblocks, 0, 0, false,

@@ -41,6 +41,7 @@ redo(XLogReaderState *record)
 		case ZREC_CONFIRM:
 			zrec_confirm_redo(record);
 			break;
+		case ZREC_UNDO_CUT:
 		case ZREC_UNDO_EXTENT:
 		case ZREC_UNDO_FREE:
 		case ZREC_UNDO_HORIZON:

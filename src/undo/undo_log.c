@@ -112,6 +112,10 @@ load(void)
 		zundo_horizon_raise(&zundo_my.db->logged_horizon, meta.horizon);
 		/* a crash may have lost pages that nobody had written to */
 		zundo_extend_to(meta.nblocks);
+		pg_atomic_write_u32(&zundo_my.db->nblocks, meta.nblocks);
+		zundo_my.db->free_extents = meta.free_count;
+		zundo_my.db->free_hint = 0;
+		zundo_my.db->peak = zundo_extents_used(zundo_my.db);
 		done = load_directory();
 		zundo_my.db->loaded = done;
 	}

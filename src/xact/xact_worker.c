@@ -290,6 +290,8 @@ zheap_worker_main(Datum arg)
 	zundo_open();
 	zundo_horizon_advance();
 	zundo_discard();
+	zundo_trim(false);
+	zundo_hold_warn();
 	CommitTransactionCommand();
 
 	/* what is held up by others is tried again, but not in a tight loop */
