@@ -426,7 +426,7 @@ static void
 make_room(void)
 {
 	zundo_horizon_advance();
-	(void) zundo_discard_keeping(1);
+	(void) zundo_discard_keeping(1, PG_UINT32_MAX);
 }
 
 /* Lock the database with an extent for the log in sight. */
@@ -643,12 +643,12 @@ free_one(int from, int keep)
 }
 
 uint32
-zundo_discard_keeping(int keep)
+zundo_discard_keeping(int keep, uint32 max)
 {
 	uint32		freed = 0;
 	int			log = 0;
 
-	while ((log = free_one(log, keep)) >= 0)
+	while (freed < max && (log = free_one(log, keep)) >= 0)
 	{
 		freed++;
 		CHECK_FOR_INTERRUPTS();
@@ -657,10 +657,10 @@ zundo_discard_keeping(int keep)
 }
 
 uint32
-zundo_discard(void)
+zundo_discard(uint32 max)
 {
 	zundo_open();
 	if (!zundo_my.db->loaded)
 		zundo_db_load();
-	return zundo_discard_keeping(2);
+	return zundo_discard_keeping(2, max);
 }

@@ -233,7 +233,7 @@ extern uint32 zundo_extents_in(BlockNumber nblocks);
 extern uint32 zundo_extents_used(ZUndoDb *db);
 
 /* As zundo_discard(); logs in use keep so many extents, 1 or 2. */
-extern uint32 zundo_discard_keeping(int keep);
+extern uint32 zundo_discard_keeping(int keep, uint32 max);
 
 /* Values for a record that changes the meta page. */
 extern void zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values);

@@ -483,3 +483,15 @@ zundo_redo_nblocks_set(Oid dboid, BlockNumber nblocks)
 		pg_atomic_write_u32(&db->nblocks, nblocks);
 	LWLockRelease(&locks[LOCK_MAP].lock);
 }
+
+void
+zundo_forget_database(Oid dboid)
+{
+	ZUndoDb    *db;
+
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
+	db = find_db(dboid);
+	if (db != NULL && db->attached == 0)
+		drop_database(db);
+	LWLockRelease(&locks[LOCK_MAP].lock);
+}

@@ -284,8 +284,17 @@ extern void zundo_horizon_advance(void);
  */
 extern void zundo_horizon_log(void);
 
-/* Free extents that nobody needs.  For workers and VACUUM.  Returns their number. */
-extern uint32 zundo_discard(void);
+/*
+ * Free extents that nobody needs, at most so many.  For workers and VACUUM.
+ * Returns their number.
+ */
+extern uint32 zundo_discard(uint32 max);
+
+/*
+ * A database that is no more: nothing is to be done for it.  Only if nobody is
+ * connected to it.
+ */
+extern void zundo_forget_database(Oid dboid);
 
 /*
  * Truncate the undo relation if enough of its end is free (undo_trim.c).  For
