@@ -91,9 +91,9 @@ COMMENT ON VIEW zheap.zheap_stat_undo IS 'undo log of this database';
 COMMENT ON COLUMN zheap.zheap_stat_undo.total_bytes IS 'size of the undo relation, in bytes';
 COMMENT ON COLUMN zheap.zheap_stat_undo.live_bytes IS 'bytes of extents in use';
 COMMENT ON COLUMN zheap.zheap_stat_undo.pending_bytes IS
-	'of these, bytes with rolled back transactions whose rows are still to be put back (with what was written behind them)';
+	'of these, bytes with rolled back transactions whose rows are still to be put back (with what was written behind them), or with prepared transactions';
 COMMENT ON COLUMN zheap.zheap_stat_undo.pending_transactions IS
-	'rolled back transactions whose rows are still to be put back; right after a restart, the number of logs that are to be looked through';
+	'rolled back transactions whose rows are still to be put back, and prepared transactions; right after a restart, the number of logs that are to be looked through';
 COMMENT ON COLUMN zheap.zheap_stat_undo.free_bytes IS 'bytes of extents that were recycled and are free for use';
 COMMENT ON COLUMN zheap.zheap_stat_undo.high_water_bytes IS 'greatest size that the undo relation has ever had, in bytes';
 COMMENT ON COLUMN zheap.zheap_stat_undo.limit_bytes IS 'zheap.undo_max_size in bytes; null if there is no limit';

@@ -411,10 +411,10 @@ report_limit(void)
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 errmsg("undo relation would exceed \"zheap.undo_max_size\" (%d MB)",
 					zheap_undo_max_size),
-			 errdetail("All of its %llu MB are in use%s.%s%s",
+			 errdetail("All of its %llu MB are in use%s.%s%s%s",
 					   (unsigned long long) pg_atomic_read_u32(&zundo_my.db->nblocks) * BLCKSZ / (1024 * 1024),
 					   reserve ? ", or left to transactions with less undo than this one" : "",
-					   holder ? "  Kept back by " : "", holder ? holder : ""),
+					   holder ? "  They are kept back by " : "", holder ? holder : "", holder ? "." : ""),
 			 errhint("End the transactions that the view zheap.zheap_undo_holders shows, change fewer rows in one transaction, or raise \"zheap.undo_max_size\".")));
 }
 

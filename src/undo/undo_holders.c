@@ -39,6 +39,20 @@ typedef struct HolderList
 	int			max;
 } HolderList;
 
+/*
+ * Of those with the same xid whose own it is comes first, and ourselves last: a
+ * snapshot is that old because the transaction still ran when it was taken.
+ */
+static int
+rank(ZUndoHolderKind kind, int pid, bool own_xid)
+{
+	if (pid != 0 && pid == MyProcPid)
+		return 3;
+	if (own_xid || kind == ZUNDO_HOLDER_PREPARED)
+		return 0;
+	return kind == ZUNDO_HOLDER_BACKEND ? 2 : 1;
+}
+
 static void
 add_holder(HolderList *list, ZUndoHolderKind kind, int pid, FullTransactionId xid)
 {
@@ -51,6 +65,7 @@ add_holder(HolderList *list, ZUndoHolderKind kind, int pid, FullTransactionId xi
 	holder->kind = kind;
 	holder->pid = pid;
 	holder->xid = xid;
+	holder->rank = rank(kind, pid, false);
 }
 
 /* What the process keeps; invalid: nothing of this database. */
@@ -95,9 +110,13 @@ add_processes(HolderList *list)
 		if (is_prepared(proc, i))
 			add_holder(list, ZUNDO_HOLDER_PREPARED, 0, zfxid_from_xid(kept));
 		else if (proc->pid != 0)
-			add_holder(list, (proc->statusFlags & PROC_AFFECTS_ALL_HORIZONS) ?
-					   ZUNDO_HOLDER_STANDBY : ZUNDO_HOLDER_BACKEND,
-					   proc->pid, zfxid_from_xid(kept));
+		{
+			ZUndoHolderKind kind = (proc->statusFlags & PROC_AFFECTS_ALL_HORIZONS) ?
+			ZUNDO_HOLDER_STANDBY : ZUNDO_HOLDER_BACKEND;
+
+			add_holder(list, kind, proc->pid, zfxid_from_xid(kept));
+			list->holders[list->n - 1].rank = rank(kind, proc->pid, kept == proc->xid);
+		}
 	}
 	LWLockRelease(ProcArrayLock);
 }
@@ -145,7 +164,8 @@ add_aborted(HolderList *list)
 			oldest = fxid;
 	}
 	LWLockRelease(zundo_db_lock(db));
-	if (FullTransactionIdIsValid(oldest))
+	/* a prepared transaction's log is pending, too, but that is told already */
+	if (FullTransactionIdIsValid(oldest) && !TransactionIdIsInProgress(zfxid_xid(oldest)))
 		add_holder(list, ZUNDO_HOLDER_ABORTED, 0, oldest);
 }
 
@@ -155,7 +175,9 @@ compare_holders(const void *a, const void *b)
 	uint64		x = U64FromFullTransactionId(((const ZUndoHolder *) a)->xid);
 	uint64		y = U64FromFullTransactionId(((const ZUndoHolder *) b)->xid);
 
-	return x < y ? -1 : x > y;
+	if (x != y)
+		return x < y ? -1 : 1;
+	return ((const ZUndoHolder *) a)->rank - ((const ZUndoHolder *) b)->rank;
 }
 
 /* ---- GIDs: the server has no interface to them but its SQL function ---- */

@@ -345,6 +345,7 @@ typedef struct ZUndoHolder
 	int			pid;			/* of the backend or walsender, else 0 */
 	char		name[GIDSIZE];	/* of the slot, GID of the transaction */
 	FullTransactionId xid;		/* undo of this one and later ones is kept */
+	int			rank;			/* of two with the same xid the lower is the reason */
 	uint64		bytes;			/* zundo_holders_weigh() */
 } ZUndoHolder;
 
