@@ -454,8 +454,7 @@ lock_with_extent(ZUndoLog *log)
 static void
 count_for_autovacuum(void)
 {
-	if (zundo_relation()->pgstat_info != NULL)
-		pgstat_update_heap_dead_tuples(zundo_relation(), -ZUNDO_EXTENT_BLOCKS);
+	pgstat_update_heap_dead_tuples(zundo_relation(), -ZUNDO_EXTENT_BLOCKS);
 }
 
 void
@@ -581,7 +580,7 @@ zundo_free_head(ZUndoLog *log)
 
 /*
  * The log's only extent, unless its owner has entered a transaction since "uses"
- * was read (undo_write.c: enter).  Nothing in it is as new as log->idle_next,
+ * was read (zundo_log_enter).  Nothing in it is as new as log->idle_next,
  * which is not beyond the horizon.
  */
 bool

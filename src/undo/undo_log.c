@@ -220,21 +220,25 @@ find_insert_position(BlockNumber tail)
 	zundo_my.generation = first.generation;
 }
 
+/* We have entered: the tail that is seen now stays. */
 static void
 set_insert_position(ZUndoLog *log)
 {
+	BlockNumber tail = *(volatile BlockNumber *) &log->tail;
+
 	zundo_my.init = false;
 	zundo_my.recent = InvalidBuffer;
 	zundo_my.block = InvalidBlockNumber;
-	if (BlockNumberIsValid(log->insert_block))
+	if (!BlockNumberIsValid(tail))
+		return;
+	if (!BlockNumberIsValid(log->insert_block))
+		find_insert_position(tail);
+	else if (zundo_extent_of(log->insert_block) == tail)
 	{
 		zundo_my.block = log->insert_block;
 		zundo_my.offset = log->insert_offset;
 		zundo_my.generation = log->insert_generation;
-		Assert(zundo_extent_of(log->insert_block) == log->tail);
 	}
-	else if (BlockNumberIsValid(log->tail))
-		find_insert_position(log->tail);
 }
 
 void
@@ -255,5 +259,7 @@ zundo_log_attach(void)
 	 * insert position the log goes on in a new extent.
 	 */
 	zundo_my.log = log;
+	zundo_my.block = InvalidBlockNumber;
+	zundo_log_enter();
 	set_insert_position(log);
 }

@@ -223,6 +223,9 @@ extern bool zundo_block_exists(BlockNumber block);
 extern void zundo_db_load(void);
 extern void zundo_log_attach(void);
 
+/* Our log is in use until the end of the transaction (undo_write.c). */
+extern void zundo_log_enter(void);
+
 /* ---- extents (undo_extent.c) ---- */
 
 /* Our log goes on to a new extent; zundo_my stands at its begin. */

@@ -316,7 +316,10 @@ park_log(void)
 	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE);
 	if (zundo_my.incarnation == zundo_my.db->incarnation)
 	{
-		log->insert_block = zundo_my.init ? InvalidBlockNumber : zundo_my.block;
+		/* the extent may have been taken away since our last transaction */
+		log->insert_block = zundo_my.init || !BlockNumberIsValid(zundo_my.block) ||
+			log->tail != zundo_extent_of(zundo_my.block) ?
+			InvalidBlockNumber : zundo_my.block;
 		log->insert_offset = zundo_my.offset;
 		log->insert_generation = zundo_my.generation;
 		log->owner = 0;

@@ -68,9 +68,12 @@ advance_if_old(void)
  * was taken away while we were idle we begin with a new one; who is about to
  * take it now sees us, or we see that it is gone (undo_trim.c).
  */
-static void
-enter(ZUndoLog *log)
+void
+zundo_log_enter(void)
 {
+	ZUndoLog   *log = zundo_my.log;
+
+	Assert(!zundo_my.entered);
 	pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
 	zundo_my.entered = true;
 	pg_memory_barrier();
@@ -93,8 +96,8 @@ prepare(void)
 			zundo_db_load();
 		if (zundo_my.log == NULL)
 			zundo_log_attach();
-		if (!zundo_my.entered)
-			enter(zundo_my.log);
+		else if (!zundo_my.entered)
+			zundo_log_enter();
 		advance_if_old();
 	}
 	if (needs_extent())
