@@ -15,6 +15,7 @@
 #include "access/twophase.h"
 #include "access/xact.h"
 #include "commands/dbcommands.h"
+#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -359,14 +360,29 @@ zundo_hold_due(const ZUndoDb *db, TimestampTz now)
 	return false;
 }
 
+/* Another holder than last time, or the same one but some time ago. */
+static bool
+is_news(ZUndoDb *db, const ZUndoHolder *holder, TimestampTz now)
+{
+	uint32		hash = hash_bytes((const unsigned char *) holder->name, strlen(holder->name)) ^
+	hash_uint32(holder->pid) ^ holder->kind;
+
+	if (db->warned_of == hash &&
+		now - db->warned_at < Max(zheap_undo_hold_warning, WARN_INTERVAL) * INT64CONST(1000))
+		return false;
+	db->warned_of = hash;
+	db->warned_at = now;
+	return true;
+}
+
 static void
-report_hold(void)
+report_hold(ZUndoDb *db, TimestampTz now)
 {
 	char	   *database = get_database_name(MyDatabaseId);
 	int			n;
 	ZUndoHolder *holders = zundo_holders(&n);
 
-	if (n == 0 || database == NULL)
+	if (n == 0 || database == NULL || !is_news(db, &holders[0], now))
 		return;
 	zundo_holders_weigh(holders, 1);
 	ereport(LOG,
@@ -383,22 +399,16 @@ zundo_hold_warn(void)
 {
 	ZUndoDb    *db = zundo_my.db;
 	TimestampTz now = GetCurrentTimestamp();
-	bool		warn;
+	bool		something;
 
-	if (zheap_undo_hold_warning <= 0 || RecoveryInProgress())
+	if (zheap_undo_hold_warning <= 0 || now < db->hold_at || RecoveryInProgress())
 		return;
-	if (!is_held(db, now) ||
-		now - db->warned_at < Max(zheap_undo_hold_warning, WARN_INTERVAL) * INT64CONST(1000))
-		warn = false;
-	else
-	{
-		LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-		warn = has_something_to_hold(db);
-		LWLockRelease(zundo_db_lock(db));
-	}
 	db->hold_at = now + Max(zheap_undo_hold_warning / 2, 1000) * INT64CONST(1000);
-	if (!warn)
+	if (!is_held(db, now))
 		return;
-	db->warned_at = now;
-	report_hold();
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	something = has_something_to_hold(db);
+	LWLockRelease(zundo_db_lock(db));
+	if (something)
+		report_hold(db, now);
 }

@@ -130,6 +130,7 @@ typedef struct ZUndoDb
 	int			newest_sample;
 	ZUndoSample samples[ZUNDO_SAMPLES];
 	TimestampTz warned_at;
+	uint32		warned_of;		/* hash of the holder */
 } ZUndoDb;
 
 /* This backend's part. */
