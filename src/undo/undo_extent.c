@@ -24,8 +24,8 @@
 
 /*
  * The last eighth of what zheap.undo_max_size allows is left to transactions
- * that have opened less than so many extents: one that runs away does not take
- * all others with it.
+ * with less undo than that: one that runs away does not take all others with it.
+ * One with so many extents is large anyway.
  */
 #define LARGE_TRANSACTION	16
 
@@ -370,6 +370,15 @@ adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 
 /* ---- growing ---- */
 
+static bool
+is_large_transaction(void)
+{
+	uint64		reserve = (uint64) zheap_undo_max_size * 1024 * 1024 / 8;
+
+	return zundo_my.extents >= LARGE_TRANSACTION ||
+		(uint64) zundo_my.extents * ZUNDO_EXTENT_BLOCKS * BLCKSZ >= reserve;
+}
+
 /* Bytes that this transaction may let the undo relation have; 0: any number. */
 static uint64
 allowed_size(void)
@@ -379,7 +388,7 @@ allowed_size(void)
 	if (zheap_undo_max_size <= 0)
 		return 0;
 	limit = (uint64) zheap_undo_max_size * 1024 * 1024;
-	if (zundo_my.extents >= LARGE_TRANSACTION)
+	if (is_large_transaction())
 		limit -= limit / 8;
 	return limit;
 }
@@ -404,7 +413,7 @@ has_extent_for(ZUndoLog *log)
 static void
 report_limit(void)
 {
-	bool		reserve = zundo_my.extents >= LARGE_TRANSACTION;
+	bool		reserve = is_large_transaction();
 	char	   *holder = zundo_describe_holder();
 
 	ereport(ERROR,
