@@ -41,11 +41,103 @@ CREATE FUNCTION zheap.zheap_undo_stats(
 	OUT free_bytes bigint,
 	OUT logs integer,
 	OUT logs_pending integer,
-	OUT horizon xid8)
+	OUT horizon xid8,
+	OUT pending_bytes bigint,
+	OUT pending_transactions integer,
+	OUT high_water_bytes bigint,
+	OUT horizon_age bigint,
+	OUT limit_bytes bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'zheap_undo_stats'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_stats() IS
-	'undo log of this database: total_bytes = size of the undo relation in bytes; used_bytes = extents in use; free_bytes = extents free for reuse; logs = undo logs; logs_pending = logs with aborted transactions not put back yet; horizon = transactions below are committed and visible to all';
+	'undo log of this database; see the view zheap_stat_undo';
 REVOKE ALL ON FUNCTION zheap.zheap_undo_stats() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION zheap.zheap_undo_stats() TO pg_monitor;
+
+CREATE FUNCTION zheap.zheap_undo_holders(
+	OUT kind text,
+	OUT pid integer,
+	OUT name text,
+	OUT xid xid8,
+	OUT age bigint,
+	OUT undo_bytes bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'zheap_undo_holders'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_undo_holders() IS
+	'who keeps undo of this database; see the view zheap_undo_holders';
+
+CREATE FUNCTION zheap.zheap_undo_workers(
+	OUT pid integer,
+	OUT role text,
+	OUT datid oid,
+	OUT state text,
+	OUT started timestamptz,
+	OUT undo_bytes_total bigint,
+	OUT undo_bytes_done bigint,
+	OUT pages_reverted bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'zheap_undo_workers_info'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_undo_workers() IS
+	'processes that see to undo; see the view zheap_stat_workers';
+
+CREATE VIEW zheap.zheap_stat_undo AS
+	SELECT total_bytes, used_bytes AS live_bytes, pending_bytes, pending_transactions,
+		free_bytes, high_water_bytes, limit_bytes, horizon, horizon_age, logs, logs_pending
+	FROM zheap.zheap_undo_stats();
+COMMENT ON VIEW zheap.zheap_stat_undo IS 'undo log of this database';
+COMMENT ON COLUMN zheap.zheap_stat_undo.total_bytes IS 'size of the undo relation, in bytes';
+COMMENT ON COLUMN zheap.zheap_stat_undo.live_bytes IS 'bytes of extents in use';
+COMMENT ON COLUMN zheap.zheap_stat_undo.pending_bytes IS
+	'of these, bytes with rolled back transactions whose rows are still to be put back (with what was written behind them), or with prepared transactions';
+COMMENT ON COLUMN zheap.zheap_stat_undo.pending_transactions IS
+	'rolled back transactions whose rows are still to be put back, and prepared transactions; right after a restart, the number of logs that are to be looked through';
+COMMENT ON COLUMN zheap.zheap_stat_undo.free_bytes IS 'bytes of extents that were recycled and are free for use';
+COMMENT ON COLUMN zheap.zheap_stat_undo.high_water_bytes IS 'greatest size that the undo relation has ever had, in bytes';
+COMMENT ON COLUMN zheap.zheap_stat_undo.limit_bytes IS 'zheap.undo_max_size in bytes; null if there is no limit';
+COMMENT ON COLUMN zheap.zheap_stat_undo.horizon IS 'transactions below are committed and visible to all; their undo is not needed';
+COMMENT ON COLUMN zheap.zheap_stat_undo.horizon_age IS 'number of transactions from the horizon to the next transaction';
+COMMENT ON COLUMN zheap.zheap_stat_undo.logs IS 'number of undo logs; each has at least one extent in use';
+COMMENT ON COLUMN zheap.zheap_stat_undo.logs_pending IS 'logs with rolled back transactions that are still to be put back';
+
+CREATE VIEW zheap.zheap_undo_holders AS
+	SELECT kind, pid,
+		CASE WHEN kind = 'prepared transaction' THEN name END AS gid,
+		CASE WHEN kind = 'replication slot' THEN name END AS slot_name,
+		xid, age, undo_bytes
+	FROM zheap.zheap_undo_holders();
+COMMENT ON VIEW zheap.zheap_undo_holders IS 'who keeps undo of this database, those that keep most first';
+COMMENT ON COLUMN zheap.zheap_undo_holders.kind IS
+	'backend, prepared transaction, replication slot, standby feedback (hot_standby_feedback without a slot), or rollback (rows that are still to be put back)';
+COMMENT ON COLUMN zheap.zheap_undo_holders.pid IS 'process ID of a backend or walsender, else null';
+COMMENT ON COLUMN zheap.zheap_undo_holders.gid IS 'global identifier of a prepared transaction, else null';
+COMMENT ON COLUMN zheap.zheap_undo_holders.slot_name IS 'name of a replication slot, else null';
+COMMENT ON COLUMN zheap.zheap_undo_holders.xid IS 'undo of this transaction and later ones is kept';
+COMMENT ON COLUMN zheap.zheap_undo_holders.age IS 'number of transactions from xid to the next transaction';
+COMMENT ON COLUMN zheap.zheap_undo_holders.undo_bytes IS
+	'bytes of undo that this one would keep if it were the only one (whole extents of 256 kB)';
+
+CREATE VIEW zheap.zheap_stat_workers AS
+	SELECT w.pid, w.role, w.datid, d.datname, w.state, w.started,
+		w.undo_bytes_total, w.undo_bytes_done, w.pages_reverted
+	FROM zheap.zheap_undo_workers() w LEFT JOIN pg_catalog.pg_database d ON d.oid = w.datid;
+COMMENT ON VIEW zheap.zheap_stat_workers IS
+	'launcher and workers that put back rolled back changes and discard undo, in all databases';
+COMMENT ON COLUMN zheap.zheap_stat_workers.pid IS 'process ID; null if the process is being started';
+COMMENT ON COLUMN zheap.zheap_stat_workers.role IS 'launcher or worker';
+COMMENT ON COLUMN zheap.zheap_stat_workers.datid IS 'OID of the worker''s database';
+COMMENT ON COLUMN zheap.zheap_stat_workers.datname IS 'name of the worker''s database';
+COMMENT ON COLUMN zheap.zheap_stat_workers.state IS
+	'starting, reverting (puts back rolled back changes), discarding (frees undo, truncates the undo relation); running: the launcher';
+COMMENT ON COLUMN zheap.zheap_stat_workers.started IS 'time when the worker was started';
+COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_total IS 'bytes of undo to go through for rolled back changes, as known at the start';
+COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_done IS 'bytes of undo gone through so far';
+COMMENT ON COLUMN zheap.zheap_stat_workers.pages_reverted IS 'table pages put back so far (a page counts once per transaction)';
+
+REVOKE ALL ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers() TO pg_monitor, pg_read_all_stats;
+GRANT EXECUTE ON FUNCTION zheap.zheap_undo_stats() TO pg_read_all_stats;
+GRANT USAGE ON SCHEMA zheap TO pg_monitor, pg_read_all_stats;
+GRANT SELECT ON zheap.zheap_stat_undo, zheap.zheap_undo_holders, zheap.zheap_stat_workers TO pg_monitor, pg_read_all_stats;

@@ -379,8 +379,11 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 	if (zundo_vacuum_hook)
 		zundo_vacuum_hook();
 	zundo_horizon_advance();
-	zundo_discard();
+	zundo_discard(PG_UINT32_MAX);
 	zundo_horizon_log();
+	if (params->truncate != VACOPTVALUE_DISABLED)
+		(void) zundo_trim(true);
+	zundo_hold_warn();
 
 	nblocks = RelationGetNumberOfBlocks(rel);
 	vac_update_relstats(rel, nblocks, 0, 0, false,

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "utils/guc.h"
 
 #include "zheap/base/base.h"
@@ -13,6 +15,9 @@
 #define MAX_SLOTS		31
 
 int			zheap_initial_slots = DEFAULT_SLOTS;
+int			zheap_undo_max_size = -1;
+int			zheap_undo_hold_warning = 300000;
+int			zheap_undo_workers = 3;
 int			zheap_undo_worker_naptime = 200;
 
 void
@@ -24,6 +29,27 @@ zheap_guc_define(void)
 							&zheap_initial_slots,
 							DEFAULT_SLOTS, 1, MAX_SLOTS,
 							PGC_SUSET, 0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.undo_max_size",
+							"Limit for the size of the undo relation of each database.",
+							"A transaction that would exceed it fails.  -1 or 0 sets no limit.",
+							&zheap_undo_max_size,
+							-1, -1, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MB,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.undo_hold_warning",
+							"Time after which it is logged who keeps undo from being discarded.",
+							"-1 or 0 turns this off.",
+							&zheap_undo_hold_warning,
+							300000, -1, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.undo_workers",
+							"Number of workers that apply rolled back changes and discard undo.",
+							"With 0 writers and VACUUM of the undo relation do it.",
+							&zheap_undo_workers,
+							3, 0, ZHEAP_MAX_UNDO_WORKERS,
+							PGC_SIGHUP, 0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_worker_naptime",
 							"Time between two looks for rolled back changes to apply and undo to discard.",

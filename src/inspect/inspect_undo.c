@@ -1,18 +1,30 @@
 /*
  * inspect_undo.c
- *		The undo log's state, for SQL.
+ *		The undo log's state, for SQL: sizes, who keeps it, what workers do.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
 #include "utils/xid8.h"
 
 #include "zheap/undo/undo.h"
+#include "zheap/xact/xact.h"
 
 PG_FUNCTION_INFO_V1(zheap_undo_pending);
 PG_FUNCTION_INFO_V1(zheap_undo_stats);
+PG_FUNCTION_INFO_V1(zheap_undo_holders);
+PG_FUNCTION_INFO_V1(zheap_undo_workers_info);
+
+#define EXTENT_BYTES	((int64) ZUNDO_EXTENT_BLOCKS * BLCKSZ)
 
 /*
  * Logs of this database with undo of aborted transactions that may still have to
@@ -24,7 +36,6 @@ zheap_undo_pending(PG_FUNCTION_ARGS)
 	ZUndoStats	stats;
 
 	zheap_require_preload();
-	zundo_open();
 	zundo_stats(&stats);
 	PG_RETURN_INT32(stats.logs_pending);
 }
@@ -34,19 +45,142 @@ zheap_undo_stats(PG_FUNCTION_ARGS)
 {
 	ZUndoStats	stats;
 	TupleDesc	desc;
-	Datum		values[6];
-	bool		nulls[6] = {false};
+	Datum		values[11];
+	bool		nulls[lengthof(values)] = {false};
+	int			i = 0;
 
 	zheap_require_preload();
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	zundo_open();
 	zundo_stats(&stats);
-	values[0] = Int64GetDatum((int64) stats.nblocks * BLCKSZ);
-	values[1] = Int64GetDatum((int64) stats.extents_used * ZUNDO_EXTENT_BLOCKS * BLCKSZ);
-	values[2] = Int64GetDatum((int64) stats.extents_free * ZUNDO_EXTENT_BLOCKS * BLCKSZ);
-	values[3] = Int32GetDatum(stats.logs);
-	values[4] = Int32GetDatum(stats.logs_pending);
-	values[5] = FullTransactionIdGetDatum(stats.horizon);
+	values[i++] = Int64GetDatum((int64) stats.nblocks * BLCKSZ);
+	values[i++] = Int64GetDatum(stats.extents_used * EXTENT_BYTES);
+	values[i++] = Int64GetDatum(stats.extents_free * EXTENT_BYTES);
+	values[i++] = Int32GetDatum(stats.logs);
+	values[i++] = Int32GetDatum(stats.logs_pending);
+	values[i++] = FullTransactionIdGetDatum(stats.horizon);
+	values[i++] = Int64GetDatum(stats.extents_pending * EXTENT_BYTES);
+	values[i++] = Int32GetDatum(stats.transactions_pending);
+	values[i++] = Int64GetDatum((int64) stats.high_water * BLCKSZ);
+	values[i++] = Int64GetDatum((int64) (U64FromFullTransactionId(stats.next) -
+										 U64FromFullTransactionId(stats.horizon)));
+	nulls[i] = zheap_undo_max_size <= 0;
+	values[i++] = Int64GetDatum((int64) zheap_undo_max_size * 1024 * 1024);
+	Assert(i == (int) lengthof(values));
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}
+
+/* ---- who keeps undo ---- */
+
+/* As for pg_stat_activity: others' activity is for some roles only. */
+static bool
+may_see_all(void)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+}
+
+static bool
+may_see_process(int pid)
+{
+	PGPROC	   *proc = BackendPidGetProc(pid);
+
+	return proc != NULL && OidIsValid(proc->roleId) &&
+		has_privs_of_role(GetUserId(), proc->roleId);
+}
+
+static const char *const holder_kinds[] = {
+	[ZUNDO_HOLDER_BACKEND] = "backend",
+	[ZUNDO_HOLDER_PREPARED] = "prepared transaction",
+	[ZUNDO_HOLDER_SLOT] = "replication slot",
+	[ZUNDO_HOLDER_STANDBY] = "standby feedback",
+	[ZUNDO_HOLDER_ABORTED] = "rollback"
+};
+
+Datum
+zheap_undo_holders(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	uint64		next = U64FromFullTransactionId(ReadNextFullTransactionId());
+	bool		all = may_see_all();
+	ZUndoHolder *holders;
+	int			n;
+
+	zheap_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+	holders = zundo_holders(&n);
+	zundo_holders_weigh(holders, n);
+	for (int i = 0; i < n; i++)
+	{
+		const ZUndoHolder *holder = &holders[i];
+		Datum		values[6];
+		bool		nulls[lengthof(values)] = {false};
+
+		values[0] = CStringGetTextDatum(holder_kinds[holder->kind]);
+		values[1] = Int32GetDatum(holder->pid);
+		nulls[1] = holder->pid == 0;
+		values[2] = CStringGetTextDatum(holder->name);
+		nulls[2] = holder->name[0] == '\0' || !all;
+		values[3] = FullTransactionIdGetDatum(holder->xid);
+		values[4] = Int64GetDatum((int64) (next - U64FromFullTransactionId(holder->xid)));
+		values[5] = Int64GetDatum((int64) holder->bytes);
+		nulls[3] = nulls[4] = nulls[5] =
+			!all && (holder->pid == 0 || !may_see_process(holder->pid));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* ---- workers ---- */
+
+static const char *const worker_states[] = {
+	[ZWORKER_NONE] = "none",
+	[ZWORKER_STARTING] = "starting",
+	[ZWORKER_REVERTING] = "reverting",
+	[ZWORKER_DISCARDING] = "discarding"
+};
+
+static void
+put_launcher(ReturnSetInfo *rsinfo)
+{
+	Datum		values[8] = {0};
+	bool		nulls[lengthof(values)];
+
+	if (zxact_launcher_pid() == 0)
+		return;
+	memset(nulls, true, sizeof(nulls));
+	values[0] = Int32GetDatum(zxact_launcher_pid());
+	values[1] = CStringGetTextDatum("launcher");
+	values[3] = CStringGetTextDatum("running");
+	nulls[0] = nulls[1] = nulls[3] = false;
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+Datum
+zheap_undo_workers_info(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	zheap_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+	put_launcher(rsinfo);
+	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
+	{
+		ZWorkerInfo info;
+		Datum		values[8];
+		bool		nulls[lengthof(values)] = {false};
+
+		if (!zxact_worker_info(i, &info))
+			continue;
+		values[0] = Int32GetDatum(info.pid);
+		nulls[0] = info.pid == 0;
+		values[1] = CStringGetTextDatum("worker");
+		values[2] = ObjectIdGetDatum(info.db);
+		values[3] = CStringGetTextDatum(worker_states[info.state]);
+		values[4] = TimestampTzGetDatum(info.started);
+		values[5] = Int64GetDatum((int64) info.undo_total);
+		values[6] = Int64GetDatum((int64) info.undo_done);
+		values[7] = Int64GetDatum((int64) info.pages);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
 }

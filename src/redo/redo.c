@@ -45,6 +45,7 @@ redo(XLogReaderState *record)
 		case ZREC_CONFLICT:
 			zrec_conflict_redo(record);
 			break;
+		case ZREC_UNDO_CUT:
 		case ZREC_UNDO_EXTENT:
 		case ZREC_UNDO_FREE:
 		case ZREC_UNDO_HORIZON:

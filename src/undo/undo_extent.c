@@ -2,29 +2,39 @@
  * undo_extent.c
  *		Where extents come from and where they go.
  *
- * A log that needs an extent takes, in this order, its own oldest one if nobody
- * needs that any more, one of the database's free list, or new blocks at the end
- * of the relation.  One WAL record each; what the file has beyond
- * ZUndoMeta.nblocks when a crash comes in between is used by the next one.
+ * A log that needs an extent takes its own oldest one, if nobody needs that any
+ * more, or a free one, whichever comes first in the relation.  Only when all
+ * that is not needed has been freed does the relation grow.  One WAL record each;
+ * what the file has beyond ZUndoMeta.nblocks when a crash comes in between is
+ * used by the next one.
  *
- * LOCKING: the database's lock, exclusively, then up to four buffers: the
- * extent's first page, the first page of the log's last extent, directory, meta.
- * All of them may be taken by a caller that holds table pages.
+ * LOCKING: the database's lock, exclusively, then up to five buffers: the
+ * extent's first page, the first page of the log's last extent, directory, meta,
+ * map.  All of them may be taken by a caller that holds table pages.
  */
 #include "postgres.h"
 
 #include "access/transam.h"
 #include "access/xloginsert.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 
 #include "undo_private.h"
+
+/*
+ * The last eighth of what zheap.undo_max_size allows is left to transactions
+ * with less undo than that: one that runs away does not take all others with it.
+ * One with so many extents is large anyway.
+ */
+#define LARGE_TRANSACTION	16
 
 /* What opening an extent is going to change. */
 typedef struct ExtentPlan
 {
 	ZRecUndoExtent rec;
 	bool		meta_changes;
+	bool		from_map;		/* the extent was free */
 	BlockNumber block;			/* of the extent */
 	BlockNumber old_tail;		/* invalid if the log had no extent */
 
@@ -32,6 +42,24 @@ typedef struct ExtentPlan
 	BlockNumber head_next;
 	FullTransactionId head_closed;
 } ExtentPlan;
+
+/* Locked; those that do not change are invalid. */
+typedef struct ExtentPages
+{
+	Buffer		first;
+	Buffer		tail;
+	Buffer		dir;
+	Buffer		meta;
+	Buffer		map;
+} ExtentPages;
+
+/* Locked to free an extent. */
+typedef struct FreePages
+{
+	Buffer		meta;
+	Buffer		dir;
+	Buffer		map;
+} FreePages;
 
 /* ---- who needs it? ---- */
 
@@ -74,14 +102,29 @@ read_special(BlockNumber block, ZUndoPageSpecial *special)
 	UnlockReleaseBuffer(buffer);
 }
 
-static void
-meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values)
+void
+zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values)
 {
 	values->horizon = meta->horizon;
 	values->nblocks = meta->nblocks;
-	values->free_head = meta->free_head;
 	values->free_count = meta->free_count;
+	values->generation = meta->generation;
 	values->unused = 0;
+}
+
+/* The first extent of each group holds the map. */
+uint32
+zundo_extents_in(BlockNumber nblocks)
+{
+	uint32		all = nblocks / ZUNDO_EXTENT_BLOCKS;
+
+	return all - (all + ZUNDO_GROUP_EXTENTS - 1) / ZUNDO_GROUP_EXTENTS;
+}
+
+uint32
+zundo_extents_used(ZUndoDb *db)
+{
+	return zundo_extents_in(pg_atomic_read_u32(&db->nblocks)) - db->free_extents;
 }
 
 /* ---- opening ---- */
@@ -128,35 +171,57 @@ plan_recycled(const ZUndoLog *log, ExtentPlan *plan)
 	}
 }
 
+/* Where the relation will end when it gets one more extent, and which. */
+static BlockNumber
+grown(BlockNumber nblocks, BlockNumber *extent)
+{
+	*extent = nblocks;
+	if (zundo_map_bit(nblocks) == 0)
+		*extent += ZUNDO_EXTENT_BLOCKS;
+	return *extent + ZUNDO_EXTENT_BLOCKS;
+}
+
 static void
-plan_free_or_new(const ZUndoLog *log, ExtentPlan *plan)
+plan_free(ExtentPlan *plan, BlockNumber lowest)
 {
 	ZUndoMetaValues *meta = &plan->rec.meta;
 	ZUndoPageSpecial special;
 
-	if (BlockNumberIsValid(meta->free_head))
-	{
-		plan->block = meta->free_head;
-		if (plan->block % ZUNDO_EXTENT_BLOCKS != 0 || meta->free_count == 0)
-			zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
-						  "list of %u free undo extents begins at block %u",
-						  meta->free_count, plan->block);
-		read_special(plan->block, &special);
-		plan->rec.generation = next_generation(special.generation);
-		meta->free_head = special.next;
-		meta->free_count--;
-	}
+	plan->block = lowest;
+	plan->from_map = true;
+	read_special(lowest, &special);
+	plan->rec.generation = next_generation(special.generation);
+	if (meta->free_count == 0)
+		zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
+					  "block %u is said to be a free undo extent, of which there are none",
+					  lowest);
+	meta->free_count--;
+}
+
+/* Newer than what was there before the relation was truncated (U4). */
+static void
+plan_new(ExtentPlan *plan)
+{
+	ZUndoMetaValues *meta = &plan->rec.meta;
+
+	plan->rec.map_init = zundo_map_bit(meta->nblocks) == 0;
+	meta->nblocks = grown(meta->nblocks, &plan->block);
+	plan->rec.generation = next_generation((uint16) meta->generation);
+	/* from there on pointers are local ones (undo_local.c) */
+	if (meta->nblocks >= (BlockNumber) 1 << 31)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("undo relation has reached its greatest size")));
+	zundo_extend_to(meta->nblocks);
+}
+
+static void
+plan_free_or_new(const ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
+{
+	if (BlockNumberIsValid(lowest))
+		plan_free(plan, lowest);
 	else
-	{
-		plan->block = meta->nblocks;
-		plan->rec.generation = 1;
-		meta->nblocks += ZUNDO_EXTENT_BLOCKS;
-		if (meta->nblocks > MaxBlockNumber - ZUNDO_EXTENT_BLOCKS)
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("undo relation has reached its greatest size")));
-		zundo_extend_to(meta->nblocks);
-	}
+		plan_new(plan);
 	plan->meta_changes = true;
 
 	/* the head stays, but it may be left now, or be the log's first */
@@ -172,27 +237,75 @@ plan_free_or_new(const ZUndoLog *log, ExtentPlan *plan)
 
 /* May do I/O and fail; changes nothing but the length of the file. */
 static void
-plan_extent(ZUndoLog *log, ExtentPlan *plan)
+plan_extent(ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
 {
-	FullTransactionId horizon = zundo_horizon();
 	ZUndoMeta	meta;
 
 	zundo_meta_read(&meta);
 	memset(plan, 0, sizeof(*plan));
-	meta_values(&meta, &plan->rec.meta);
+	zundo_meta_values(&meta, &plan->rec.meta);
 	plan->rec.log = log->number;
 	plan->rec.closed = ReadNextFullTransactionId();
 	plan->old_tail = log->tail;
-	if (zundo_head_is_free(log, horizon, 1))
+	/* InvalidBlockNumber is greater than all others */
+	if (zundo_head_is_free(log, zundo_horizon(), 1) && log->head < lowest)
 		plan_recycled(log, plan);
 	else
-		plan_free_or_new(log, plan);
+		plan_free_or_new(log, plan, lowest);
 }
 
-/* Pages are locked; those that do not change are invalid. */
 static void
-execute_extent(ExtentPlan *plan, Buffer first, Buffer tail, Buffer dir, Buffer meta)
+lock_pages(const ExtentPlan *plan, ExtentPages *pages)
 {
+	memset(pages, 0, sizeof(*pages));
+	pages->first = zundo_page_lock(plan->block, BUFFER_LOCK_EXCLUSIVE, 0);
+	if (BlockNumberIsValid(plan->old_tail))
+		pages->tail = zundo_page_lock(plan->old_tail, BUFFER_LOCK_EXCLUSIVE, ZUNDO_PAGE_MAGIC);
+	pages->dir = zundo_page_lock(zundo_dir_block(plan->rec.log), BUFFER_LOCK_EXCLUSIVE,
+								 ZUNDO_DIR_MAGIC);
+	if (plan->meta_changes)
+		pages->meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
+									  ZUNDO_METAPAGE_MAGIC);
+	if (plan->from_map || plan->rec.map_init)
+		pages->map = zundo_page_lock(zundo_map_block(plan->block), BUFFER_LOCK_EXCLUSIVE,
+									 plan->from_map ? ZUNDO_MAP_MAGIC : 0);
+}
+
+static void
+unlock_pages(const ExtentPages *pages)
+{
+	UnlockReleaseBuffer(pages->first);
+	if (BufferIsValid(pages->tail))
+		UnlockReleaseBuffer(pages->tail);
+	UnlockReleaseBuffer(pages->dir);
+	if (BufferIsValid(pages->meta))
+		UnlockReleaseBuffer(pages->meta);
+	if (BufferIsValid(pages->map))
+		UnlockReleaseBuffer(pages->map);
+}
+
+/* In the critical section: change one page and register it. */
+static void
+execute_map(const ExtentPlan *plan, Buffer map)
+{
+	Page		page = BufferGetPage(map);
+
+	if (plan->rec.map_init)
+		zundo_map_init_apply(page);
+	else
+		zundo_map_apply(page, zundo_map_bit(plan->block), 1, false);
+	MarkBufferDirty(map);
+	XLogRegisterBuffer(4, map, REGBUF_STANDARD |
+					   (plan->rec.map_init ? REGBUF_WILL_INIT : 0));
+}
+
+static void
+execute_extent(ExtentPlan *plan, const ExtentPages *pages)
+{
+	Buffer		first = pages->first;
+	Buffer		tail = pages->tail;
+	Buffer		dir = pages->dir;
+	Buffer		meta = pages->meta;
 	XLogRecPtr	lsn;
 
 	START_CRIT_SECTION();
@@ -216,6 +329,8 @@ execute_extent(ExtentPlan *plan, Buffer first, Buffer tail, Buffer dir, Buffer m
 		MarkBufferDirty(meta);
 		XLogRegisterBuffer(3, meta, REGBUF_STANDARD);
 	}
+	if (BufferIsValid(pages->map))
+		execute_map(plan, pages->map);
 	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_EXTENT);
 	PageSetLSN(BufferGetPage(first), lsn);
 	if (BufferIsValid(tail))
@@ -223,13 +338,17 @@ execute_extent(ExtentPlan *plan, Buffer first, Buffer tail, Buffer dir, Buffer m
 	PageSetLSN(BufferGetPage(dir), lsn);
 	if (BufferIsValid(meta))
 		PageSetLSN(BufferGetPage(meta), lsn);
+	if (BufferIsValid(pages->map))
+		PageSetLSN(BufferGetPage(pages->map), lsn);
 	END_CRIT_SECTION();
 }
 
-/* The log in shared memory, and where we go on. */
+/* The database and the log in shared memory, and where we go on. */
 static void
 adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 {
+	ZUndoDb    *db = zundo_my.db;
+
 	Assert(log->tail == plan->old_tail && log->tail != plan->block);
 	Assert(FullTransactionIdPrecedesOrEquals(zundo_logged_horizon(), zundo_horizon()));
 
@@ -240,7 +359,11 @@ adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 	if (log->head == log->tail)
 		log->head_next = InvalidBlockNumber;
 	log->insert_block = InvalidBlockNumber;
+	db->free_extents = plan->rec.meta.free_count;
+	pg_atomic_write_u32(&db->nblocks, plan->rec.meta.nblocks);
+	db->peak = Max(db->peak, zundo_extents_used(db));
 
+	zundo_my.extents++;
 	zundo_my.block = plan->block;
 	zundo_my.offset = ZUNDO_PAGE_START;
 	zundo_my.generation = plan->rec.generation;
@@ -248,16 +371,102 @@ adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 	zundo_my.recent = first;
 }
 
+/* ---- growing ---- */
+
+static bool
+is_large_transaction(void)
+{
+	uint64		reserve = (uint64) zheap_undo_max_size * 1024 * 1024 / 8;
+
+	return zundo_my.extents >= LARGE_TRANSACTION ||
+		(uint64) zundo_my.extents * ZUNDO_EXTENT_BLOCKS * BLCKSZ >= reserve;
+}
+
+/* Bytes that this transaction may let the undo relation have; 0: any number. */
+static uint64
+allowed_size(void)
+{
+	uint64		limit;
+
+	if (zheap_undo_max_size <= 0)
+		return 0;
+	limit = (uint64) zheap_undo_max_size * 1024 * 1024;
+	if (is_large_transaction())
+		limit -= limit / 8;
+	return limit;
+}
+
+static bool
+may_grow(BlockNumber nblocks)
+{
+	uint64		allowed = allowed_size();
+	BlockNumber extent;
+
+	return allowed == 0 || (uint64) grown(nblocks, &extent) * BLCKSZ <= allowed;
+}
+
+/* The database is locked exclusively: has it an extent for the log? */
+static bool
+has_extent_for(ZUndoLog *log)
+{
+	return zundo_my.db->free_extents > 0 ||
+		zundo_head_is_free(log, zundo_horizon(), 1);
+}
+
+static void
+report_limit(void)
+{
+	bool		reserve = is_large_transaction();
+	char	   *holder = zundo_describe_holder();
+
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("undo relation would exceed \"zheap.undo_max_size\" (%d MB)",
+					zheap_undo_max_size),
+			 errdetail("All of its %llu MB are in use%s.%s%s%s",
+					   (unsigned long long) pg_atomic_read_u32(&zundo_my.db->nblocks) * BLCKSZ / (1024 * 1024),
+					   reserve ? ", or left to transactions with less undo than this one" : "",
+					   holder ? "  They are kept back by " : "", holder ? holder : "", holder ? "." : ""),
+			 errhint("End the transactions that the view zheap.zheap_undo_holders shows, change fewer rows in one transaction, or raise \"zheap.undo_max_size\".")));
+}
+
 /*
- * A horizon that is a moment old may keep our own oldest extent, where a fresh
- * one would let us have it back.
+ * Before the relation grows: a horizon that is a moment old may keep extents,
+ * and other logs may have some that their owners have not come to free.
  */
 static void
-refresh_horizon(const ZUndoLog *log)
+make_room(void)
 {
-	if (log->head != log->tail &&
-		FullTransactionIdFollows(log->head_closed, zundo_horizon()))
-		zundo_horizon_advance();
+	zundo_horizon_advance();
+	(void) zundo_discard_keeping(1, PG_UINT32_MAX);
+}
+
+/* Lock the database with an extent for the log in sight. */
+static void
+lock_with_extent(ZUndoLog *log)
+{
+	LWLock	   *lock = zundo_db_lock(zundo_my.db);
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	if (has_extent_for(log))
+		return;
+	LWLockRelease(lock);
+	make_room();
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	if (has_extent_for(log) || may_grow(pg_atomic_read_u32(&zundo_my.db->nblocks)))
+		return;
+	LWLockRelease(lock);
+	report_limit();
+}
+
+/*
+ * To autovacuum an extent that was not the log's own counts as so many dead
+ * rows: where no worker comes by, it sweeps, discards and truncates.
+ */
+static void
+count_for_autovacuum(void)
+{
+	pgstat_update_heap_dead_tuples(zundo_relation(), -ZUNDO_EXTENT_BLOCKS);
 }
 
 void
@@ -266,103 +475,162 @@ zundo_extent_open(void)
 	ZUndoDb    *db = zundo_my.db;
 	ZUndoLog   *log = zundo_my.log;
 	ExtentPlan	plan;
-	Buffer		first;
-	Buffer		tail = InvalidBuffer;
-	Buffer		dir;
-	Buffer		meta = InvalidBuffer;
+	ExtentPages pages;
+	BlockNumber lowest;
 
 	Assert(CritSectionCount == 0);
-	refresh_horizon(log);
 
-	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
+	lock_with_extent(log);
 	Assert(log->owner == MyProcPid);
-	plan_extent(log, &plan);
-	first = zundo_page_lock(plan.block, BUFFER_LOCK_EXCLUSIVE, 0);
-	if (BlockNumberIsValid(plan.old_tail))
-		tail = zundo_page_lock(plan.old_tail, BUFFER_LOCK_EXCLUSIVE, ZUNDO_PAGE_MAGIC);
-	dir = zundo_page_lock(zundo_dir_block(log->number), BUFFER_LOCK_EXCLUSIVE, ZUNDO_DIR_MAGIC);
-	if (plan.meta_changes)
-		meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE, ZUNDO_METAPAGE_MAGIC);
-
-	execute_extent(&plan, first, tail, dir, meta);
+	lowest = zundo_map_lowest();
+	/* towards the begin of the relation, so that its end gets free */
+	if (lowest < log->head && zundo_head_is_free(log, zundo_horizon(), 1))
+		zundo_free_head(log);
+	plan_extent(log, &plan, lowest);
+	lock_pages(&plan, &pages);
+	execute_extent(&plan, &pages);
 	zundo_horizon_raise(&db->logged_horizon, plan.rec.meta.horizon);
-	adopt_extent(log, &plan, first);
-
-	UnlockReleaseBuffer(first);
-	if (BufferIsValid(tail))
-		UnlockReleaseBuffer(tail);
-	UnlockReleaseBuffer(dir);
-	if (BufferIsValid(meta))
-		UnlockReleaseBuffer(meta);
+	adopt_extent(log, &plan, pages.first);
+	unlock_pages(&pages);
 	LWLockRelease(zundo_db_lock(db));
+	if (!plan.rec.recycled)
+		count_for_autovacuum();
 }
 
 /* ---- giving away ---- */
 
-/* The database is locked exclusively; the head is free. */
-static void
-free_head(ZUndoLog *log)
+/* generations are compared as 16-bit numbers that go round */
+static uint32
+newer_generation(uint32 known, uint16 generation)
 {
+	return (int16) (generation - (uint16) known) > 0 ? generation : known;
+}
+
+/* Everything that may fail: rec->extent, head, tail and log are given. */
+static void
+plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
+{
+	ZUndoPageSpecial special;
 	ZUndoMeta	old;
+
+	zundo_meta_read(&old);
+	read_special(rec->extent, &special);
+	zundo_meta_values(&old, &rec->meta);
+	if (FullTransactionIdFollows(closed, old.horizon))
+		rec->meta.horizon = closed;
+	rec->meta.free_count++;
+	rec->meta.generation = newer_generation(old.generation, special.generation);
+
+	pages->dir = zundo_page_lock(zundo_dir_block(rec->log), BUFFER_LOCK_EXCLUSIVE,
+								 ZUNDO_DIR_MAGIC);
+	pages->meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
+								  ZUNDO_METAPAGE_MAGIC);
+	pages->map = zundo_page_lock(zundo_map_block(rec->extent), BUFFER_LOCK_EXCLUSIVE,
+								 ZUNDO_MAP_MAGIC);
+}
+
+static void
+execute_free(ZRecUndoFree *rec, const FreePages *pages)
+{
+	XLogRecPtr	lsn;
+
+	START_CRIT_SECTION();
+	zundo_meta_apply(BufferGetPage(pages->meta), &rec->meta);
+	zundo_dir_apply(BufferGetPage(pages->dir), rec->log, rec->head, rec->tail);
+	zundo_map_apply(BufferGetPage(pages->map), zundo_map_bit(rec->extent), 1, true);
+	MarkBufferDirty(pages->meta);
+	MarkBufferDirty(pages->dir);
+	MarkBufferDirty(pages->map);
+	XLogBeginInsert();
+	XLogRegisterData((char *) rec, sizeof(*rec));
+	XLogRegisterBuffer(0, pages->meta, REGBUF_STANDARD);
+	XLogRegisterBuffer(1, pages->dir, REGBUF_STANDARD);
+	XLogRegisterBuffer(2, pages->map, REGBUF_STANDARD);
+	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_FREE);
+	PageSetLSN(BufferGetPage(pages->meta), lsn);
+	PageSetLSN(BufferGetPage(pages->dir), lsn);
+	PageSetLSN(BufferGetPage(pages->map), lsn);
+	END_CRIT_SECTION();
+
+	zundo_my.db->free_extents = rec->meta.free_count;
+	zundo_my.db->free_hint = Min(zundo_my.db->free_hint, rec->extent / ZUNDO_EXTENT_BLOCKS);
+	zundo_horizon_raise(&zundo_my.db->logged_horizon, rec->meta.horizon);
+}
+
+static void
+unlock_free(const FreePages *pages)
+{
+	UnlockReleaseBuffer(pages->meta);
+	UnlockReleaseBuffer(pages->dir);
+	UnlockReleaseBuffer(pages->map);
+}
+
+/* The head is free, and is not the tail. */
+void
+zundo_free_head(ZUndoLog *log)
+{
 	ZUndoPageSpecial next;
 	ZRecUndoFree rec;
-	Buffer		first;
-	Buffer		dir;
-	Buffer		meta;
-	XLogRecPtr	lsn;
+	FreePages	pages;
 
 	Assert(log->head != log->tail);
 	Assert(FullTransactionIdPrecedesOrEquals(log->head_closed, zundo_horizon()));
-	zundo_meta_read(&old);
 	read_special(log->head_next, &next);
 	memset(&rec, 0, sizeof(rec));
-	meta_values(&old, &rec.meta);
-	rec.meta.horizon = FullTransactionIdFollows(log->head_closed, old.horizon) ?
-		log->head_closed : old.horizon;
-	rec.meta.free_head = log->head;
-	rec.meta.free_count = old.free_count + 1;
-	rec.next_free = old.free_head;
+	rec.log = log->number;
+	rec.extent = log->head;
 	rec.head = log->head_next;
 	rec.tail = log->tail;
-	rec.log = log->number;
-
-	first = zundo_page_lock(log->head, BUFFER_LOCK_EXCLUSIVE, ZUNDO_PAGE_MAGIC);
-	dir = zundo_page_lock(zundo_dir_block(log->number), BUFFER_LOCK_EXCLUSIVE, ZUNDO_DIR_MAGIC);
-	meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE, ZUNDO_METAPAGE_MAGIC);
-
-	START_CRIT_SECTION();
-	zundo_extent_close_apply(BufferGetPage(first), rec.next_free, InvalidFullTransactionId);
-	zundo_dir_apply(BufferGetPage(dir), rec.log, rec.head, rec.tail);
-	zundo_meta_apply(BufferGetPage(meta), &rec.meta);
-	MarkBufferDirty(first);
-	MarkBufferDirty(dir);
-	MarkBufferDirty(meta);
-	XLogBeginInsert();
-	XLogRegisterData((char *) &rec, sizeof(rec));
-	XLogRegisterBuffer(0, first, REGBUF_STANDARD);
-	XLogRegisterBuffer(1, dir, REGBUF_STANDARD);
-	XLogRegisterBuffer(2, meta, REGBUF_STANDARD);
-	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_FREE);
-	PageSetLSN(BufferGetPage(first), lsn);
-	PageSetLSN(BufferGetPage(dir), lsn);
-	PageSetLSN(BufferGetPage(meta), lsn);
-	END_CRIT_SECTION();
+	plan_to_free(&rec, log->head_closed, &pages);
+	execute_free(&rec, &pages);
+	unlock_free(&pages);
 
 	log->head = rec.head;
 	log->head_next = log->head == log->tail ? InvalidBlockNumber : next.next;
 	log->head_closed = next.closed;
-	zundo_horizon_raise(&zundo_my.db->logged_horizon, rec.meta.horizon);
-	UnlockReleaseBuffer(first);
-	UnlockReleaseBuffer(dir);
-	UnlockReleaseBuffer(meta);
+}
+
+/*
+ * The log's only extent, unless its owner has entered a transaction since "uses"
+ * was read (zundo_log_enter).  Nothing in it is as new as log->idle_next,
+ * which is not beyond the horizon.
+ */
+bool
+zundo_free_only(ZUndoLog *log, uint32 uses)
+{
+	ZRecUndoFree rec;
+	FreePages	pages;
+	bool		taken;
+
+	Assert(log->head == log->tail && BlockNumberIsValid(log->tail));
+	Assert(FullTransactionIdPrecedesOrEquals(log->idle_next, zundo_horizon()));
+	memset(&rec, 0, sizeof(rec));
+	rec.log = log->number;
+	rec.extent = log->tail;
+	rec.head = rec.tail = InvalidBlockNumber;
+	plan_to_free(&rec, log->idle_next, &pages);
+
+	log->tail = InvalidBlockNumber;
+	pg_memory_barrier();
+	taken = pg_atomic_read_u32(&log->uses) == uses;
+	if (taken)
+	{
+		execute_free(&rec, &pages);
+		log->head = log->insert_block = InvalidBlockNumber;
+	}
+	else
+		log->tail = rec.extent;
+	unlock_free(&pages);
+	return taken;
 }
 
 /*
  * Free one extent of a log with this number or a greater one; the log's number,
- * or -1 if there is none.  A log in use keeps one free extent for its owner.
+ * or -1 if there is none.  A log in use keeps "keep" of them for its owner, its
+ * tail included.
  */
 static int
-free_one(int from)
+free_one(int from, int keep)
 {
 	FullTransactionId horizon = zundo_horizon();
 	ZUndoLog   *log = NULL;
@@ -373,28 +641,25 @@ free_one(int from)
 	while ((log = zundo_log_next(zundo_my.db, log)) != NULL)
 	{
 		if ((int) log->number >= from && (found == NULL || log->number < found->number) &&
-			zundo_head_is_free(log, horizon, log->owner != 0 ? 2 : 1))
+			zundo_head_is_free(log, horizon, log->owner != 0 ? keep : 1))
 			found = log;
 	}
 	if (found != NULL)
 	{
 		result = (int) found->number;
-		free_head(found);
+		zundo_free_head(found);
 	}
 	LWLockRelease(zundo_db_lock(zundo_my.db));
 	return result;
 }
 
 uint32
-zundo_discard(void)
+zundo_discard_keeping(int keep, uint32 max)
 {
 	uint32		freed = 0;
 	int			log = 0;
 
-	zundo_open();
-	if (!zundo_my.db->loaded)
-		zundo_db_load();
-	while ((log = free_one(log)) >= 0)
+	while (freed < max && (log = free_one(log, keep)) >= 0)
 	{
 		freed++;
 		CHECK_FOR_INTERRUPTS();
@@ -402,30 +667,11 @@ zundo_discard(void)
 	return freed;
 }
 
-void
-zundo_stats(ZUndoStats *stats)
+uint32
+zundo_discard(uint32 max)
 {
-	ZUndoMeta	meta;
-	ZUndoLog   *log = NULL;
-
-	memset(stats, 0, sizeof(*stats));
 	zundo_open();
-	if (!zundo_my.db->loaded && !RecoveryInProgress())
+	if (!zundo_my.db->loaded)
 		zundo_db_load();
-	zundo_meta_read(&meta);
-	stats->nblocks = RelationGetNumberOfBlocks(zundo_relation());
-	stats->extents_free = meta.free_count;
-	stats->extents_used = meta.nblocks / ZUNDO_EXTENT_BLOCKS - 1 - meta.free_count;
-	stats->horizon = zundo_horizon();
-
-	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_SHARED);
-	while ((log = zundo_log_next(zundo_my.db, log)) != NULL)
-	{
-		stats->logs++;
-		SpinLockAcquire(&log->mutex);
-		if (log->pending_from != ZUNDO_INVALID)
-			stats->logs_pending++;
-		SpinLockRelease(&log->mutex);
-	}
-	LWLockRelease(zundo_db_lock(zundo_my.db));
+	return zundo_discard_keeping(2, max);
 }

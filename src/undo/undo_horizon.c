@@ -85,6 +85,7 @@ zundo_horizon_advance(void)
 	pg_atomic_write_u64(&db->last_advance, (uint64) GetCurrentTimestamp());
 	pg_atomic_write_u64(&db->last_next,
 						U64FromFullTransactionId(ReadNextFullTransactionId()));
+	zundo_hold_note(db);
 }
 
 /* The meta page is locked exclusively, as is the database. */

@@ -114,10 +114,20 @@ load(void)
 		/* what an earlier attempt has left when it failed */
 		zundo_logs_drop(zundo_my.db);
 		zundo_meta_read(&meta);
+		/* the first page of each extent is in the WAL, the others may be lost */
+		if (meta.nblocks % ZUNDO_EXTENT_BLOCKS != 0 ||
+			meta.nblocks / ZUNDO_EXTENT_BLOCKS >
+			RelationGetNumberOfBlocks(zundo_relation()) / ZUNDO_EXTENT_BLOCKS + 2)
+			zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
+						  "undo relation is said to have %u blocks", meta.nblocks);
 		zundo_horizon_raise(&zundo_my.db->horizon, meta.horizon);
 		zundo_horizon_raise(&zundo_my.db->logged_horizon, meta.horizon);
 		/* a crash may have lost pages that nobody had written to */
 		zundo_extend_to(meta.nblocks);
+		pg_atomic_write_u32(&zundo_my.db->nblocks, meta.nblocks);
+		zundo_my.db->free_extents = meta.free_count;
+		zundo_my.db->free_hint = 0;
+		zundo_my.db->peak = zundo_extents_used(zundo_my.db);
 		done = load_directory();
 		zundo_my.db->loaded = done;
 	}
@@ -222,21 +232,25 @@ find_insert_position(BlockNumber tail)
 	zundo_my.generation = first.generation;
 }
 
+/* We have entered: the tail that is seen now stays. */
 static void
 set_insert_position(ZUndoLog *log)
 {
+	BlockNumber tail = *(volatile BlockNumber *) &log->tail;
+
 	zundo_my.init = false;
 	zundo_my.recent = InvalidBuffer;
 	zundo_my.block = InvalidBlockNumber;
-	if (BlockNumberIsValid(log->insert_block))
+	if (!BlockNumberIsValid(tail))
+		return;
+	if (!BlockNumberIsValid(log->insert_block))
+		find_insert_position(tail);
+	else if (zundo_extent_of(log->insert_block) == tail)
 	{
 		zundo_my.block = log->insert_block;
 		zundo_my.offset = log->insert_offset;
 		zundo_my.generation = log->insert_generation;
-		Assert(zundo_extent_of(log->insert_block) == log->tail);
 	}
-	else if (BlockNumberIsValid(log->tail))
-		find_insert_position(log->tail);
 }
 
 void
@@ -257,5 +271,7 @@ zundo_log_attach(void)
 	 * insert position the log goes on in a new extent.
 	 */
 	zundo_my.log = log;
+	zundo_my.block = InvalidBlockNumber;
+	zundo_log_enter();
 	set_insert_position(log);
 }

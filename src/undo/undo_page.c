@@ -47,7 +47,7 @@ zundo_is_undo_page(const char *page)
 		return false;
 	magic = zundo_special((Page) page)->magic;
 	return magic == ZUNDO_PAGE_MAGIC || magic == ZUNDO_DIR_MAGIC ||
-		magic == ZUNDO_METAPAGE_MAGIC;
+		magic == ZUNDO_MAP_MAGIC || magic == ZUNDO_METAPAGE_MAGIC;
 }
 
 bool
@@ -107,9 +107,9 @@ zundo_meta_init_apply(Page page, FullTransactionId horizon)
 	meta->magic = ZUNDO_META_MAGIC;
 	meta->version = ZUNDO_META_VERSION;
 	meta->horizon = horizon;
-	meta->nblocks = ZUNDO_EXTENT_BLOCKS;
-	meta->free_head = InvalidBlockNumber;
+	meta->nblocks = meta->high_water = ZUNDO_EXTENT_BLOCKS;
 	meta->free_count = 0;
+	meta->generation = 0;
 	((PageHeader) page)->pd_lower = (char *) (meta + 1) - (char *) page;
 }
 
@@ -141,12 +141,12 @@ zundo_meta_apply(Page page, const ZUndoMetaValues *values)
 	ZUndoMeta  *meta = zundo_meta(page);
 
 	Assert(meta->magic == ZUNDO_META_MAGIC);
-	Assert(values->nblocks >= meta->nblocks);	/* U1 */
 
 	zundo_horizon_apply(page, values->horizon);
 	meta->nblocks = values->nblocks;
-	meta->free_head = values->free_head;
+	meta->high_water = Max(meta->high_water, values->nblocks);
 	meta->free_count = values->free_count;
+	meta->generation = values->generation;
 }
 
 void
@@ -155,13 +155,14 @@ zundo_dir_apply(Page page, uint32 log, BlockNumber head, BlockNumber tail)
 	ZUndoDirEntry *entry = zundo_dir_entry(page, log);
 
 	Assert(zundo_special(page)->magic == ZUNDO_DIR_MAGIC);
-	Assert(head % ZUNDO_EXTENT_BLOCKS == 0 && tail % ZUNDO_EXTENT_BLOCKS == 0);
+	Assert(BlockNumberIsValid(head) == BlockNumberIsValid(tail));
+	Assert(!BlockNumberIsValid(head) ||
+		   (head % ZUNDO_EXTENT_BLOCKS == 0 && tail % ZUNDO_EXTENT_BLOCKS == 0));
 
 	entry->head = head;
 	entry->tail = tail;
 }
 
-/* "closed" is invalid for an extent that goes to the free list. */
 void
 zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed)
 {
@@ -171,4 +172,37 @@ zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed)
 
 	special->next = next;
 	special->closed = closed;
+}
+
+/* ---- map pages ---- */
+
+/* No hole: the whole page is bits. */
+void
+zundo_map_init_apply(Page page)
+{
+	init(page, ZUNDO_MAP_MAGIC);
+	((PageHeader) page)->pd_lower = ZUNDO_PAGE_END;
+}
+
+bool
+zundo_map_get(Page page, uint32 bit)
+{
+	return (PageGetContents(page)[bit / 8] & (1 << bit % 8)) != 0;
+}
+
+void
+zundo_map_apply(Page page, uint32 first, uint32 count, bool is_free)
+{
+	char	   *bits = PageGetContents(page);
+
+	Assert(zundo_special(page)->magic == ZUNDO_MAP_MAGIC);
+	Assert(first + count <= ZUNDO_GROUP_EXTENTS);
+
+	for (uint32 bit = first; bit < first + count; bit++)
+	{
+		if (is_free)
+			bits[bit / 8] |= 1 << bit % 8;
+		else
+			bits[bit / 8] &= ~(1 << bit % 8);
+	}
 }

@@ -48,6 +48,7 @@ zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid)
 		log->pending_fxid = fxid;
 		log->blocker = InvalidFullTransactionId;
 		log->more = false;
+		log->aborts = 1;
 	}
 	else
 	{
@@ -55,6 +56,7 @@ zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid)
 		if (log->late_from == ZUNDO_INVALID)
 			log->late_from = from;
 		log->late_fxid = older(log->late_fxid, fxid);
+		log->late_aborts++;
 		log->more = true;
 	}
 	SpinLockRelease(&log->mutex);
@@ -78,6 +80,13 @@ end_transaction(bool pending)
 		pg_write_barrier();
 		pg_atomic_write_u64(&log->active, 0);
 	}
+	if (zundo_my.entered)
+	{
+		pg_write_barrier();
+		pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
+	}
+	zundo_my.entered = false;
+	zundo_my.extents = 0;
 	zundo_my.first = ZUNDO_INVALID;
 	zundo_my.fxid = InvalidFullTransactionId;
 	zundo_my.sub_aborted = false;
@@ -236,9 +245,28 @@ zundo_pending_next(int after, ZUndoPending *pending)
 	return found != NULL && pending->from != ZUNDO_INVALID;
 }
 
+int
+zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from)
+{
+	int			result;
+
+	SpinLockAcquire(&log->mutex);
+	*from = log->pending_from;
+	*oldest = older(log->pending_fxid, log->late_fxid);
+	result = log->aborts + log->late_aborts;
+	SpinLockRelease(&log->mutex);
+	if (*from == ZUNDO_INVALID)
+	{
+		*oldest = InvalidFullTransactionId;
+		result = 0;
+	}
+	return result;
+}
+
 static void
 clear_pending(ZUndoLog *log)
 {
+	log->aborts = 0;
 	log->pending_from = ZUNDO_INVALID;
 	log->pending_fxid = log->blocker = InvalidFullTransactionId;
 	log->more = false;
@@ -250,6 +278,7 @@ settle_all(ZUndoLog *log)
 {
 	log->pending_from = log->late_from;
 	log->pending_fxid = log->late_fxid;
+	log->aborts = log->late_aborts;
 	log->blocker = InvalidFullTransactionId;
 	log->more = false;
 }
@@ -263,6 +292,7 @@ settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest)
 	if (FullTransactionIdIsValid(oldest))
 		log->pending_fxid = oldest;
 	log->pending_fxid = older(log->pending_fxid, log->late_fxid);
+	log->aborts += log->late_aborts;
 	log->blocker = oldest;
 }
 
@@ -293,6 +323,7 @@ settle(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, FullTransactionId
 		settle_part(log, upto, oldest);
 	log->late_from = ZUNDO_INVALID;
 	log->late_fxid = InvalidFullTransactionId;
+	log->late_aborts = 0;
 }
 
 void
@@ -377,7 +408,7 @@ search_work(ZUndoDb *db, void *state)
 	FullTransactionId horizon = possible_horizon(db, search);
 	ZUndoLog   *log = NULL;
 	bool		sweep = false;
-	bool		discard = false;
+	bool		discard = zundo_wants_trim(db, search->now) || zundo_hold_due(db, search->now);
 
 	while (!sweep && (log = zundo_log_next(db, log)) != NULL)
 	{

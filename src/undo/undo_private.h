@@ -9,6 +9,8 @@
  *   map			array of databases: which exist, how many backends are attached
  *   ZUndoDb's lock	list of logs, ownership, the chains of extents, meta and
  *					directory pages (exclusive: the only way to change them)
+ *   cut			who reads a page that may be cut off has it shared while he
+ *					asks whether the page is there and pins it
  *   pool			unused log entries
  *   ZUndoLog.mutex	what is pending; never held across anything that can fail
  */
@@ -59,6 +61,14 @@ typedef struct ZUndoLog
 	uint16		insert_offset;
 	uint16		insert_generation;
 
+	/*
+	 * Odd while the owner is in a transaction that may append.  An extent that
+	 * is the log's only one may be taken away when that is even (undo_trim.c).
+	 */
+	pg_atomic_uint32 uses;
+	uint32		idle_uses;		/* under the database's lock: seen so at ... */
+	FullTransactionId idle_next;	/* ... this next xid */
+
 	/* the owner's transaction: its top xid, 0 if none, and its first record */
 	pg_atomic_uint64 active;
 	pg_atomic_uint64 active_first;
@@ -72,8 +82,18 @@ typedef struct ZUndoLog
 	FullTransactionId blocker;	/* sweeping is no use before this one ends */
 	ZUndoPtr	late_from;		/* first abort since that sweep was begun */
 	FullTransactionId late_fxid;
+	uint32		aborts;			/* transactions that made it pending */
+	uint32		late_aborts;
 	ZUndoHold	holds[ZUNDO_HOLDS]; /* older first; invalid fxid: unused */
 } ZUndoLog;
+
+typedef struct ZUndoSample
+{
+	TimestampTz at;				/* 0: unused */
+	FullTransactionId next;
+} ZUndoSample;
+
+#define ZUNDO_SAMPLES	16
 
 typedef struct ZUndoDb
 {
@@ -86,14 +106,31 @@ typedef struct ZUndoDb
 	uint32		incarnation;	/* counts changes of relid */
 	bool		loaded;			/* the list of logs is complete */
 	int			first_log;
+	uint32		free_extents;	/* as on the meta page */
+	uint32		free_hint;		/* no extent with a lower number is free */
+	uint32		peak;			/* extents in use lately (undo_trim.c) */
+	uint32		cuts;			/* truncations of the file */
+	TimestampTz hold_at;		/* time to look whether undo is held for long */
+	TimestampTz trim_at;		/* not before */
+	uint32		trim_wait;		/* milliseconds, when it is no use */
 
 	/* no lock; both only grow, 0: not known yet */
 	pg_atomic_uint64 horizon;
 	pg_atomic_uint64 logged_horizon;
 
+	/* end of the last extent, 0: not known yet; see zundo_block_exists() */
+	pg_atomic_uint32 nblocks;
+
 	/* the horizon was last computed: when, and which xid was next then */
 	pg_atomic_uint64 last_advance;	/* TimestampTz */
 	pg_atomic_uint64 last_next;
+
+	/* what the next xid was some time ago (undo_holders.c) */
+	slock_t		mutex;
+	int			newest_sample;
+	ZUndoSample samples[ZUNDO_SAMPLES];
+	TimestampTz warned_at;
+	uint32		warned_of;		/* hash of the holder */
 } ZUndoDb;
 
 /* This backend's part. */
@@ -101,6 +138,7 @@ typedef struct ZUndoBackend
 {
 	ZUndoDb    *db;				/* kept until the backend exits */
 	uint32		incarnation;	/* log is of this one */
+	uint32		cuts;			/* the file was last looked at after so many */
 	ZUndoLog   *log;			/* ours to append to, or NULL */
 
 	/* where the next record goes; invalid block: the log has no extent yet */
@@ -113,6 +151,8 @@ typedef struct ZUndoBackend
 	/* of the transaction in progress */
 	Relation	rel;			/* the undo relation, open, or NULL */
 	bool		ready;			/* zundo_prepare() has nothing left to do */
+	bool		entered;		/* log->uses is odd */
+	uint32		extents;		/* that it opened */
 	ZUndoPtr	first;			/* its first record, or 0 */
 	FullTransactionId fxid;		/* its top xid, if first is set */
 	SubTransactionId last_sub;	/* who wrote last */
@@ -124,6 +164,7 @@ extern ZUndoBackend zundo_my;
 /* Become attached to this database, whose undo relation is "relid". */
 extern void zundo_db_attach(Oid relid);
 extern LWLock *zundo_db_lock(const ZUndoDb *db);
+extern LWLock *zundo_cut_lock(const ZUndoDb *db);
 
 /* for each loaded database, with map and database locked shared */
 typedef void (*ZUndoDbVisitor) (ZUndoDb *db, void *state);
@@ -147,13 +188,13 @@ extern void zundo_horizon_raise(pg_atomic_uint64 *horizon, FullTransactionId fxi
 extern bool zundo_redo_horizon_is_new(Oid dboid, FullTransactionId horizon);
 extern void zundo_redo_horizon_set(Oid dboid, FullTransactionId horizon);
 
+/* In redo: the undo relation ends there, as its meta page tells already. */
+extern void zundo_redo_nblocks_set(Oid dboid, BlockNumber nblocks);
+
 /* ---- the relation (undo_relation.c) ---- */
 
 extern void zundo_close_at_commit(void);
 extern void zundo_meta_read(ZUndoMeta *meta);
-
-/* Has the relation this block?  Asks the kernel only for blocks not seen yet. */
-extern bool zundo_block_exists(Relation rel, BlockNumber block);
 
 /* Pin and lock a page that must exist; checks its magic unless that is 0. */
 extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
@@ -161,15 +202,76 @@ extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
 /* Make the file at least so long; nobody else extends it meanwhile. */
 extern void zundo_extend_to(BlockNumber nblocks);
 
+/*
+ * Open the file anew if it was truncated: segments that another backend cut off
+ * would still count.  The database is locked exclusively.
+ */
+extern void zundo_refresh_file(void);
+
+/* Learn from the meta page what shared memory does not know yet. */
+extern void zundo_learn_meta(void);
+
+/*
+ * Is the block within the undo relation?  False: it was, and has been cut off.
+ * ERROR if it never was.  The cut lock must be held, and be kept until the page
+ * is pinned.
+ */
+extern bool zundo_block_exists(BlockNumber block);
+
+
 /* ---- logs (undo_log.c) ---- */
 
 extern void zundo_db_load(void);
 extern void zundo_log_attach(void);
 
+/* Our log is in use until the end of the transaction (undo_write.c). */
+extern void zundo_log_enter(void);
+
 /* ---- extents (undo_extent.c) ---- */
 
 /* Our log goes on to a new extent; zundo_my stands at its begin. */
 extern void zundo_extent_open(void);
+
+/* A file with this end has so many extents for undo; and so many are used. */
+extern uint32 zundo_extents_in(BlockNumber nblocks);
+extern uint32 zundo_extents_used(ZUndoDb *db);
+
+/* As zundo_discard(); logs in use keep so many extents, 1 or 2. */
+extern uint32 zundo_discard_keeping(int keep, uint32 max);
+
+/* Values for a record that changes the meta page. */
+extern void zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values);
+
+/* The database is locked exclusively: free the log's oldest, or only, extent. */
+extern void zundo_free_head(ZUndoLog *log);
+extern bool zundo_free_only(ZUndoLog *log, uint32 uses);
+
+/* ---- the free map (undo_map.c); the database is locked ---- */
+
+/* Lowest free extent; invalid if there is none. */
+extern BlockNumber zundo_map_lowest(void);
+
+/* So many extents before "end" are free, all of one group, not more than max. */
+extern uint32 zundo_map_free_before(BlockNumber end, uint32 max);
+
+extern BlockNumber zundo_map_block(BlockNumber extent);
+extern uint32 zundo_map_bit(BlockNumber extent);
+
+/* ---- who keeps undo (undo_holders.c) ---- */
+
+/* What keeps the horizon back most, for a message; NULL: nothing does. */
+extern char *zundo_describe_holder(void);
+
+/* The horizon was just computed: remember when it was where. */
+extern void zundo_hold_note(ZUndoDb *db);
+
+/* Is it time for a worker to call zundo_hold_warn()?  The database is locked. */
+extern bool zundo_hold_due(const ZUndoDb *db, TimestampTz now);
+
+/* ---- truncating (undo_trim.c) ---- */
+
+/* Is it worth a visit?  The database is locked. */
+extern bool zundo_wants_trim(ZUndoDb *db, TimestampTz now);
 
 /*
  * Nobody needs the log's oldest extent: the database is locked.  "keep" that
@@ -193,6 +295,9 @@ extern void zundo_local_at_subabort(void);
 /* ---- pending work (undo_pending.c) ---- */
 
 extern void zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid);
+
+/* Aborted transactions that are not settled; *oldest is invalid if there are none. */
+extern int	zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from);
 
 /* The oldest xid that the log keeps back, given what snapshots need. */
 extern FullTransactionId zundo_log_oldest(ZUndoLog *log, FullTransactionId oldest_needed);
@@ -250,6 +355,8 @@ zundo_dir_entry(Page page, uint32 log)
 /* The length and the begin of the record at "offset"; false: damaged. */
 extern bool zundo_record_at(Page page, uint16 offset, const char **bytes, Size *len);
 
+extern bool zundo_map_get(Page page, uint32 bit);
+
 /* Changes of pages: in the critical section and in redo, page locked. */
 extern void zundo_page_init_apply(Page page, uint16 generation);
 extern void zundo_page_append_apply(Page page, const char *bytes, Size len);
@@ -259,5 +366,7 @@ extern void zundo_meta_apply(Page page, const ZUndoMetaValues *values);
 extern void zundo_horizon_apply(Page page, FullTransactionId horizon);
 extern void zundo_dir_apply(Page page, uint32 log, BlockNumber head, BlockNumber tail);
 extern void zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed);
+extern void zundo_map_init_apply(Page page);
+extern void zundo_map_apply(Page page, uint32 first, uint32 count, bool is_free);
 
 #endif							/* ZHEAP_UNDO_PRIVATE_H */

@@ -3,7 +3,8 @@
  *		Following pointers.
  *
  * LOCKING: one page at a time is locked, shared, while bytes are copied from it;
- * nothing is held between calls.  Callers may hold table pages (L1).
+ * nothing is held between calls.  Callers may hold table pages (L1).  The relation
+ * may be truncated at any time: the cut lock is held while a page is looked for.
  *
  * A record that can be reached never changes, so a private copy of a page stays
  * true for the records that it has; only its end may be out of date.
@@ -41,19 +42,38 @@ zundo_reader_unpin(ZUndoReader *reader)
 
 /* ---- pages ---- */
 
-/* Pin and lock; by the buffer's number if it was read last. */
+/* Invalid if the page has been cut off. */
+static Buffer
+pin_page(Relation rel, BlockNumber block)
+{
+	LWLock	   *cut = zundo_cut_lock(zundo_my.db);
+	Buffer		buffer = InvalidBuffer;
+
+	if (block < ZUNDO_EXTENT_BLOCKS)
+		zheap_corrupt(rel, block, InvalidOffsetNumber,
+					  "undo pointer to a block that does not exist");
+	LWLockAcquire(cut, LW_SHARED);
+	if (zundo_block_exists(block))
+		buffer = ReadBuffer(rel, block);
+	LWLockRelease(cut);
+	return buffer;
+}
+
+/*
+ * Pin and lock; by the buffer's number if it was read last.  Invalid if the page
+ * has been cut off: what was there has long been recycled.
+ */
 static Buffer
 lock_page(ZUndoReader *reader, BlockNumber block)
 {
 	Relation	rel = zundo_relation();
 	Buffer		buffer = reader->buffer;
 
-	if (block < ZUNDO_EXTENT_BLOCKS || !zundo_block_exists(rel, block))
-		zheap_corrupt(rel, block, InvalidOffsetNumber,
-					  "undo pointer to a block that does not exist");
 	if (block != reader->block || !BufferIsValid(buffer) ||
 		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, block, buffer))
-		buffer = ReadBuffer(rel, block);
+		buffer = pin_page(rel, block);
+	if (!BufferIsValid(buffer))
+		return InvalidBuffer;
 	if (block != reader->block)
 		reader->have_copy = false;
 	reader->buffer = buffer;
@@ -71,8 +91,11 @@ check_not_reached(ZUndoReader *reader, BlockNumber block, uint16 generation)
 {
 	BlockNumber extent = zundo_extent_of(block);
 	Buffer		buffer = lock_page(reader, extent);
-	ZUndoPageSpecial special = *zundo_special(BufferGetPage(buffer));
+	ZUndoPageSpecial special;
 
+	if (!BufferIsValid(buffer))
+		return;
+	special = *zundo_special(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	if (special.magic != ZUNDO_PAGE_MAGIC || (int16) (special.generation - generation) <= 0)
 		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
@@ -89,9 +112,12 @@ lock_page_of(ZUndoReader *reader, ZUndoPtr ptr)
 	BlockNumber block = zundo_ptr_block(ptr);
 	uint16		generation = zundo_ptr_generation(ptr);
 	Buffer		buffer = lock_page(reader, block);
-	ZUndoPageSpecial *special = zundo_special(BufferGetPage(buffer));
+	ZUndoPageSpecial *special;
 	bool		older;
 
+	if (!BufferIsValid(buffer))
+		return InvalidBuffer;
+	special = zundo_special(BufferGetPage(buffer));
 	if (likely(special->magic == ZUNDO_PAGE_MAGIC && special->generation == generation))
 		return buffer;
 	if (special->magic != ZUNDO_PAGE_MAGIC && !PageIsNew(BufferGetPage(buffer)))
@@ -225,10 +251,13 @@ static ZUndoPtr
 first_on_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 {
 	Buffer		buffer = lock_page(reader, block);
-	Page		page = BufferGetPage(buffer);
-	ZUndoPageSpecial special = *zundo_special(page);
-	uint16		end = zundo_page_end(page);
+	ZUndoPageSpecial special;
+	uint16		end;
 
+	if (!BufferIsValid(buffer))
+		return ZUNDO_INVALID;
+	special = *zundo_special(BufferGetPage(buffer));
+	end = zundo_page_end(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	if (special.magic != ZUNDO_PAGE_MAGIC || end <= ZUNDO_PAGE_START ||
 		(generation != 0 && special.generation != generation))
@@ -246,6 +275,8 @@ first_after_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 		return first_on_page(reader, block + 1, generation);
 
 	buffer = lock_page(reader, zundo_extent_of(block));
+	if (!BufferIsValid(buffer))
+		return ZUNDO_INVALID;
 	special = *zundo_special(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	if (special.magic != ZUNDO_PAGE_MAGIC || special.generation != generation ||

@@ -177,14 +177,9 @@ open_for_transaction(void)
 
 	zundo_db_attach(RelationGetRelid(rel));
 	if (pg_atomic_read_u64(&zundo_my.db->horizon) == 0 ||
-		pg_atomic_read_u64(&zundo_my.db->logged_horizon) == 0)
-	{
-		ZUndoMeta	meta;
-
-		zundo_meta_read(&meta);
-		zundo_horizon_raise(&zundo_my.db->horizon, meta.horizon);
-		zundo_horizon_raise(&zundo_my.db->logged_horizon, meta.horizon);
-	}
+		pg_atomic_read_u64(&zundo_my.db->logged_horizon) == 0 ||
+		pg_atomic_read_u32(&zundo_my.db->nblocks) == 0)
+		zundo_learn_meta();
 }
 
 void
@@ -218,20 +213,6 @@ zundo_close_at_commit(void)
 
 /* ---- pages ---- */
 
-/* The relation is at least so long; of the relation that seen_rel is. */
-static BlockNumber seen_nblocks = 0;
-static Oid	seen_relid = InvalidOid;
-
-bool
-zundo_block_exists(Relation rel, BlockNumber block)
-{
-	if (likely(block < seen_nblocks && seen_relid == RelationGetRelid(rel)))
-		return true;
-	seen_relid = RelationGetRelid(rel);
-	seen_nblocks = RelationGetNumberOfBlocks(rel);
-	return block < seen_nblocks;
-}
-
 Buffer
 zundo_page_lock(BlockNumber block, int mode, uint16 magic)
 {
@@ -239,7 +220,7 @@ zundo_page_lock(BlockNumber block, int mode, uint16 magic)
 	Buffer		buffer;
 	Page		page;
 
-	if (!zundo_block_exists(rel, block))
+	if (block >= RelationGetNumberOfBlocks(rel))
 		zheap_corrupt(rel, block, InvalidOffsetNumber,
 					  "undo relation has no such block");
 	buffer = ReadBuffer(rel, block);
@@ -265,26 +246,64 @@ zundo_meta_read(ZUndoMeta *meta)
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("undo relation has version %u, this library reads version %u",
 						meta->version, ZUNDO_META_VERSION)));
+}
 
-	/* the first page of each extent is in the WAL, the others may be lost */
-	if (meta->nblocks % ZUNDO_EXTENT_BLOCKS != 0 ||
-		meta->nblocks / ZUNDO_EXTENT_BLOCKS >
-		RelationGetNumberOfBlocks(zundo_relation()) / ZUNDO_EXTENT_BLOCKS + 1)
-		zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
-					  "undo relation is said to have %u blocks", meta->nblocks);
+/*
+ * Under the cut lock, so that an end from before a truncation cannot be told
+ * after it.  Who extends the relation tells without it, so only a zero may be
+ * overwritten.
+ */
+void
+zundo_learn_meta(void)
+{
+	ZUndoDb    *db = zundo_my.db;
+	uint32		unknown = 0;
+	ZUndoMeta	meta;
+
+	LWLockAcquire(zundo_cut_lock(db), LW_SHARED);
+	zundo_meta_read(&meta);
+	zundo_horizon_raise(&db->horizon, meta.horizon);
+	zundo_horizon_raise(&db->logged_horizon, meta.horizon);
+	(void) pg_atomic_compare_exchange_u32(&db->nblocks, &unknown, meta.nblocks);
+	LWLockRelease(zundo_cut_lock(db));
+}
+
+bool
+zundo_block_exists(BlockNumber block)
+{
+	ZUndoMeta	meta;
+
+	Assert(LWLockHeldByMe(zundo_cut_lock(zundo_my.db)));
+	if (likely(block < pg_atomic_read_u32(&zundo_my.db->nblocks)))
+		return true;
+	zundo_meta_read(&meta);
+	if (block >= meta.high_water)
+		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+					  "undo pointer to a block that does not exist");
+	return block < meta.nblocks;
+}
+
+void
+zundo_refresh_file(void)
+{
+	if (zundo_my.cuts != zundo_my.db->cuts)
+		RelationCloseSmgr(zundo_relation());
+	zundo_my.cuts = zundo_my.db->cuts;
 }
 
 /*
  * The relation extension lock is not taken: our callers hold the database's
- * lock exclusively, and nobody else extends the relation (L1).
+ * lock exclusively, and nobody else extends or truncates the relation (L1).
  */
 void
 zundo_extend_to(BlockNumber nblocks)
 {
 	Relation	rel = zundo_relation();
-	BlockNumber have = RelationGetNumberOfBlocks(rel);
+	BlockNumber have;
 
 	Assert(LWLockHeldByMeInMode(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE));
+	zundo_refresh_file();
+	have = RelationGetNumberOfBlocks(rel);
 	for (; have < nblocks; have++)
 	{
 		Buffer		buffer = ReadBuffer(rel, P_NEW);
@@ -303,7 +322,7 @@ zundo_extend_to(BlockNumber nblocks)
 void
 zundo_storage_create(ZRelLocator locator)
 {
-	Buffer		buffers[1 + ZUNDO_DIR_PAGES];
+	Buffer		buffers[1 + ZUNDO_DIR_PAGES + 1];
 	ZRecUndoHorizon rec;
 	XLogRecPtr	lsn;
 
@@ -311,12 +330,13 @@ zundo_storage_create(ZRelLocator locator)
 	for (int i = 0; i < (int) lengthof(buffers); i++)
 		buffers[i] = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, P_NEW,
 											   RBM_ZERO_AND_LOCK, NULL, true);
-	XLogEnsureRecordSpace(ZUNDO_DIR_PAGES, 0);
+	XLogEnsureRecordSpace(ZUNDO_MAP_OFFSET, 0);
 
 	START_CRIT_SECTION();
 	zundo_meta_init_apply(BufferGetPage(buffers[0]), rec.horizon);
-	for (int i = 1; i < (int) lengthof(buffers); i++)
+	for (int i = 1; i <= ZUNDO_DIR_PAGES; i++)
 		zundo_dir_init_apply(BufferGetPage(buffers[i]));
+	zundo_map_init_apply(BufferGetPage(buffers[ZUNDO_MAP_OFFSET]));
 	XLogBeginInsert();
 	XLogRegisterData((char *) &rec, sizeof(rec));
 	for (int i = 0; i < (int) lengthof(buffers); i++)

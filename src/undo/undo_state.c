@@ -69,7 +69,7 @@ zundo_shmem_size(void)
 int
 zundo_lwlock_count(void)
 {
-	return LOCK_FIRST_DB + ZUNDO_MAX_DATABASES;
+	return LOCK_FIRST_DB + 2 * ZUNDO_MAX_DATABASES;
 }
 
 void
@@ -87,14 +87,17 @@ zundo_shmem_init(void)
 	for (int i = 0; i < ZUNDO_MAX_DATABASES; i++)
 	{
 		shared->dbs[i].first_log = -1;
+		SpinLockInit(&shared->dbs[i].mutex);
 		pg_atomic_init_u64(&shared->dbs[i].horizon, 0);
 		pg_atomic_init_u64(&shared->dbs[i].logged_horizon, 0);
+		pg_atomic_init_u32(&shared->dbs[i].nblocks, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_advance, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_next, 0);
 	}
 	for (int i = 0; i < max_logs(); i++)
 	{
 		SpinLockInit(&logs[i].log.mutex);
+		pg_atomic_init_u32(&logs[i].log.uses, 0);
 		pg_atomic_init_u64(&logs[i].log.active, 0);
 		pg_atomic_init_u64(&logs[i].log.active_first, 0);
 		logs[i].log.next_log = i + 1 < max_logs() ? i + 1 : -1;
@@ -105,6 +108,12 @@ LWLock *
 zundo_db_lock(const ZUndoDb *db)
 {
 	return &locks[LOCK_FIRST_DB + (db - shared->dbs)].lock;
+}
+
+LWLock *
+zundo_cut_lock(const ZUndoDb *db)
+{
+	return &locks[LOCK_FIRST_DB + ZUNDO_MAX_DATABASES + (db - shared->dbs)].lock;
 }
 
 /* ---- logs ---- */
@@ -149,11 +158,14 @@ log_clear(ZUndoLog *log, uint32 number)
 	log->head = log->tail = log->head_next = InvalidBlockNumber;
 	log->head_closed = InvalidFullTransactionId;
 	log->insert_block = InvalidBlockNumber;
+	pg_atomic_write_u32(&log->uses, 0);
+	log->idle_uses = 1;			/* odd: not seen idle yet */
 	pg_atomic_write_u64(&log->active, 0);
 	pg_atomic_write_u64(&log->active_first, 0);
 	log->more = false;
 	log->pending_from = log->late_from = ZUNDO_INVALID;
 	log->pending_fxid = log->blocker = log->late_fxid = InvalidFullTransactionId;
+	log->aborts = log->late_aborts = 0;
 	memset(log->holds, 0, sizeof(log->holds));
 	/* the ticket goes on counting: sweepers of the entry's former log hold one */
 	log->ticket++;
@@ -221,6 +233,12 @@ drop_database(ZUndoDb *db)
 	db->dboid = db->relid = InvalidOid;
 	pg_atomic_write_u64(&db->horizon, 0);
 	pg_atomic_write_u64(&db->logged_horizon, 0);
+	pg_atomic_write_u32(&db->nblocks, 0);
+	db->peak = 0;
+	db->trim_at = 0;
+	db->trim_wait = 0;
+	db->hold_at = db->warned_at = 0;
+	memset(db->samples, 0, sizeof(db->samples));
 	pg_atomic_write_u64(&db->last_advance, 0);
 	pg_atomic_write_u64(&db->last_next, 0);
 }
@@ -298,7 +316,10 @@ park_log(void)
 	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE);
 	if (zundo_my.incarnation == zundo_my.db->incarnation)
 	{
-		log->insert_block = zundo_my.init ? InvalidBlockNumber : zundo_my.block;
+		/* the extent may have been taken away since our last transaction */
+		log->insert_block = zundo_my.init || !BlockNumberIsValid(zundo_my.block) ||
+			log->tail != zundo_extent_of(zundo_my.block) ?
+			InvalidBlockNumber : zundo_my.block;
 		log->insert_offset = zundo_my.offset;
 		log->insert_generation = zundo_my.generation;
 		log->owner = 0;
@@ -360,6 +381,8 @@ change_relation(ZUndoDb *db, Oid relid)
 	if (db->relid != relid)
 	{
 		zundo_logs_drop(db);
+		pg_atomic_write_u32(&db->nblocks, 0);
+		db->peak = 0;
 		db->relid = relid;
 		db->incarnation++;
 	}
@@ -442,5 +465,36 @@ zundo_redo_horizon_set(Oid dboid, FullTransactionId horizon)
 		zundo_horizon_raise(&db->horizon, horizon);
 		zundo_horizon_raise(&db->logged_horizon, horizon);
 	}
+	LWLockRelease(&locks[LOCK_MAP].lock);
+}
+
+/* Readers who have not pinned their page yet are waited for. */
+void
+zundo_redo_nblocks_set(Oid dboid, BlockNumber nblocks)
+{
+	ZUndoDb    *db;
+
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_SHARED);
+	db = find_db(dboid);
+	if (db != NULL && pg_atomic_read_u32(&db->nblocks) > nblocks)
+	{
+		LWLockAcquire(zundo_cut_lock(db), LW_EXCLUSIVE);
+		pg_atomic_write_u32(&db->nblocks, nblocks);
+		LWLockRelease(zundo_cut_lock(db));
+	}
+	else if (db != NULL)
+		pg_atomic_write_u32(&db->nblocks, nblocks);
+	LWLockRelease(&locks[LOCK_MAP].lock);
+}
+
+void
+zundo_forget_database(Oid dboid)
+{
+	ZUndoDb    *db;
+
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
+	db = find_db(dboid);
+	if (db != NULL && db->attached == 0)
+		drop_database(db);
 	LWLockRelease(&locks[LOCK_MAP].lock);
 }

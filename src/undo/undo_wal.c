@@ -16,7 +16,7 @@
 
 #include "undo_private.h"
 
-/* ---- what the four have in common ---- */
+/* ---- what they have in common ---- */
 
 /*
  * All xids below "horizon" are visible to all from now on: first get rid of
@@ -74,9 +74,33 @@ redo_meta(XLogReaderState *record, uint8 block_id, const ZUndoMetaValues *values
 {
 	Buffer		buffer;
 	Page		page = redo_page(record, block_id, &buffer);
+	ZRelLocator locator;
 
 	if (page != NULL)
 		zundo_meta_apply(page, values);
+	redo_done(record, page, buffer);
+	XLogRecGetBlockTag(record, block_id, &locator, NULL, NULL);
+	zundo_redo_nblocks_set(zloc_db(locator), values->nblocks);
+}
+
+static void
+redo_map(XLogReaderState *record, uint8 block_id, uint32 first, uint32 count, bool is_free)
+{
+	Buffer		buffer;
+	Page		page = redo_page(record, block_id, &buffer);
+
+	if (page != NULL)
+		zundo_map_apply(page, first, count, is_free);
+	redo_done(record, page, buffer);
+}
+
+static void
+redo_new_map(XLogReaderState *record, uint8 block_id)
+{
+	Buffer		buffer;
+	Page		page = redo_new_page(record, block_id, &buffer);
+
+	zundo_map_init_apply(page);
 	redo_done(record, page, buffer);
 }
 
@@ -110,6 +134,10 @@ redo_extent(XLogReaderState *record)
 	redo_done(record, page, buffer);
 	if (XLogRecHasBlockRef(record, 3))
 		redo_meta(record, 3, &rec.meta);
+	if (rec.map_init)
+		redo_new_map(record, 4);
+	else if (XLogRecHasBlockRef(record, 4))
+		redo_map(record, 4, zundo_map_bit(extent), 1, false);
 }
 
 static void
@@ -122,15 +150,28 @@ redo_free(XLogReaderState *record)
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	redo_horizon(record, rec.meta.horizon);
 
-	page = redo_page(record, 0, &buffer);
-	if (page != NULL)
-		zundo_extent_close_apply(page, rec.next_free, InvalidFullTransactionId);
-	redo_done(record, page, buffer);
+	redo_meta(record, 0, &rec.meta);
 	page = redo_page(record, 1, &buffer);
 	if (page != NULL)
 		zundo_dir_apply(page, rec.log, rec.head, rec.tail);
 	redo_done(record, page, buffer);
-	redo_meta(record, 2, &rec.meta);
+	redo_map(record, 2, zundo_map_bit(rec.extent), 1, true);
+}
+
+/*
+ * The file itself is truncated by the server's record that follows: by then
+ * nobody looks for a page there (zundo_redo_nblocks_set).
+ */
+static void
+redo_cut(XLogReaderState *record)
+{
+	ZRecUndoCut rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	redo_meta(record, 0, &rec.meta);
+	if (XLogRecHasBlockRef(record, 1))
+		redo_map(record, 1, zundo_map_bit(rec.meta.nblocks),
+				 (rec.old_nblocks - rec.meta.nblocks) / ZUNDO_EXTENT_BLOCKS, false);
 }
 
 static void
@@ -169,6 +210,7 @@ redo_init(XLogReaderState *record)
 		zundo_dir_init_apply(page);
 		redo_done(record, page, buffer);
 	}
+	redo_new_map(record, ZUNDO_MAP_OFFSET);
 }
 
 void
@@ -178,6 +220,9 @@ zundo_redo(XLogReaderState *record)
 
 	switch (info)
 	{
+		case ZREC_UNDO_CUT:
+			redo_cut(record);
+			break;
 		case ZREC_UNDO_EXTENT:
 			redo_extent(record);
 			break;
@@ -251,6 +296,7 @@ zundo_desc(StringInfo buf, XLogReaderState *record)
 	ZRecUndoExtent extent;
 	ZRecUndoFree rec_free;
 	ZRecUndoHorizon horizon;
+	ZRecUndoCut cut;
 
 	switch (XLogRecGetInfo(record) & ~XLR_INFO_MASK)
 	{
@@ -264,9 +310,14 @@ zundo_desc(StringInfo buf, XLogReaderState *record)
 			break;
 		case ZREC_UNDO_FREE:
 			memcpy(&rec_free, data, sizeof(rec_free));
-			appendStringInfo(buf, "log: %u, head: %u, tail: %u", rec_free.log,
-							 rec_free.head, rec_free.tail);
+			appendStringInfo(buf, "log: %u, extent: %u, head: %u, tail: %u", rec_free.log,
+							 rec_free.extent, rec_free.head, rec_free.tail);
 			desc_meta(buf, &rec_free.meta);
+			break;
+		case ZREC_UNDO_CUT:
+			memcpy(&cut, data, sizeof(cut));
+			appendStringInfo(buf, "from: %u", cut.old_nblocks);
+			desc_meta(buf, &cut.meta);
 			break;
 		case ZREC_UNDO_HORIZON:
 		case ZREC_UNDO_INIT:
@@ -282,6 +333,8 @@ zundo_identify(uint8 info)
 {
 	switch (info & ~XLR_INFO_MASK)
 	{
+		case ZREC_UNDO_CUT:
+			return "UNDO_CUT";
 		case ZREC_UNDO_EXTENT:
 			return "UNDO_EXTENT";
 		case ZREC_UNDO_FREE:

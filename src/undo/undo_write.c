@@ -57,7 +57,29 @@ advance_if_old(void)
 		return;
 	count = 0;
 	if (pg_atomic_compare_exchange_u64(last_advance, &last, (uint64) now))
+	{
 		zundo_horizon_advance();
+		zundo_hold_warn();
+	}
+}
+
+/*
+ * From here to the end of the transaction our tail extent stays ours.  If it
+ * was taken away while we were idle we begin with a new one; who is about to
+ * take it now sees us, or we see that it is gone (undo_trim.c).
+ */
+void
+zundo_log_enter(void)
+{
+	ZUndoLog   *log = zundo_my.log;
+
+	Assert(!zundo_my.entered);
+	pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
+	zundo_my.entered = true;
+	pg_memory_barrier();
+	if (BlockNumberIsValid(zundo_my.block) &&
+		*(volatile BlockNumber *) &log->tail != zundo_extent_of(zundo_my.block))
+		zundo_my.block = InvalidBlockNumber;
 }
 
 static void
@@ -74,6 +96,8 @@ prepare(void)
 			zundo_db_load();
 		if (zundo_my.log == NULL)
 			zundo_log_attach();
+		else if (!zundo_my.entered)
+			zundo_log_enter();
 		advance_if_old();
 	}
 	if (needs_extent())

@@ -155,6 +155,7 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 	{
 		zxact_put_back(sweep->rel, sweep->block);
 		sweep->pages++;
+		zxact_worker_progress(0, 1);
 	}
 	else if (sweep->rel_busy)
 	{
@@ -165,8 +166,8 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 }
 
 /*
- * One log.  Stops after PAGES_PER_TRANSACTION pages; *from then tells where to go
- * on, invalid at the end of the log.
+ * One log.  Stops after PAGES_PER_TRANSACTION pages, or when a worker is to leave;
+ * *from then tells where to go on, invalid at the end of the log.
  */
 static void
 sweep_log(Sweep *sweep, ZUndoReader *reader, ZUndoPtr *from)
@@ -185,23 +186,32 @@ sweep_log(Sweep *sweep, ZUndoReader *reader, ZUndoPtr *from)
 		if (bytes == NULL || zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
 			zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), InvalidOffsetNumber,
 						  "undo record at offset %u cannot be read", zundo_ptr_offset(ptr));
-		if (sweep->pages >= PAGES_PER_TRANSACTION && rec.has_xact && rec.has_page)
+		if (rec.has_xact && rec.has_page &&
+			(sweep->pages >= PAGES_PER_TRANSACTION || zxact_worker_is_to_leave()))
 			break;
 		sweep_record(sweep, ptr, &rec);
 		ptr = zundo_next(reader, ptr, &new_page);
+		zxact_worker_progress(new_page ? BLCKSZ : 0, 0);
 	}
 	*from = ptr;
 }
 
-static void
+/*
+ * False if another sweep is under way: a worker's and one of VACUUM would only
+ * do each other's work once more.
+ */
+static bool
 begin(bool own_transactions)
 {
-	if (own_transactions)
+	if (!own_transactions)
 	{
-		StartTransactionCommand();
-		PushActiveSnapshot(GetTransactionSnapshot());
+		zundo_open();
+		return true;
 	}
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
 	zundo_open();
+	return ConditionalLockRelation(zundo_relation(), ShareUpdateExclusiveLock);
 }
 
 static void
@@ -214,45 +224,73 @@ end(bool own_transactions)
 	}
 }
 
-bool
-zxact_sweep(bool own_transactions)
+static void
+sweep_some(Sweep *sweep, ZUndoPtr *from)
 {
-	ZUndoPending pending;
-	bool		left = false;
-	int			log = -1;
+	ZUndoReader reader;
+
+	zundo_reader_open(&reader, CurrentMemoryContext);
+	sweep_log(sweep, &reader, from);
+	relation_leave(sweep);
+	zundo_reader_close(&reader);
+	sweep->pages = 0;
+}
+
+/*
+ * One log to its end, within a transaction on entry and exit.  What was done is
+ * settled each time a transaction ends, so that who comes next goes on there.
+ * False: to be gone on with another time.
+ */
+static bool
+sweep_pending(const ZUndoPending *pending, bool own_transactions, bool *left)
+{
+	Sweep		sweep = {0};
+	ZUndoPtr	from = pending->from;
 
 	for (;;)
 	{
-		Sweep		sweep = {0};
-		ZUndoPtr	from;
-		bool		more;
-
-		begin(own_transactions);
-		more = zundo_pending_next(log, &pending);
-		if (!more)
-		{
-			end(own_transactions);
+		sweep_some(&sweep, &from);
+		if (from == ZUNDO_INVALID)
 			break;
-		}
-		log = pending.log;
-		from = pending.from;
-		for (;;)
+		zundo_pending_settle(pending,
+							 sweep.unsettled != ZUNDO_INVALID ? sweep.unsettled : from,
+							 InvalidFullTransactionId);
+		if (zxact_worker_is_to_leave())
+			return false;
+		if (own_transactions)
 		{
-			ZUndoReader reader;
-
-			zundo_reader_open(&reader, CurrentMemoryContext);
-			sweep_log(&sweep, &reader, &from);
-			relation_leave(&sweep);
-			zundo_reader_close(&reader);
-			sweep.pages = 0;
-			if (from == ZUNDO_INVALID)
-				break;
-			end(own_transactions);
-			begin(own_transactions);
+			end(true);
+			if (!begin(true))
+				return false;
 		}
-		zundo_pending_settle(&pending, sweep.unsettled, sweep.oldest);
-		if (sweep.unsettled != ZUNDO_INVALID)
+	}
+	zundo_pending_settle(pending, sweep.unsettled, sweep.oldest);
+	if (sweep.unsettled != ZUNDO_INVALID)
+		*left = true;
+	return true;
+}
+
+bool
+zxact_sweep(bool own_transactions)
+{
+	ZUndoPending pending = {.log = -1};
+	bool		left = false;
+	bool		more = true;
+
+	while (more)
+	{
+		if (!begin(own_transactions))
+		{
 			left = true;
+			more = false;
+		}
+		else if (!zundo_pending_next(pending.log, &pending))
+			more = false;
+		else if (!sweep_pending(&pending, own_transactions, &left))
+		{
+			left = true;
+			more = false;
+		}
 		end(own_transactions);
 	}
 	return left;

@@ -1,18 +1,16 @@
 /*
  * xact_worker.c
- *		The launcher, and the short-lived workers that it starts for databases
- *		with something to do.
+ *		A worker: puts back what was rolled back in one database (xact_sweep.c),
+ *		moves the horizon, discards and truncates, and ends.
  *
- * A worker sweeps (xact_sweep.c), moves the horizon and discards, and ends when
- * there is nothing more: a worker that stayed would be in the way of DROP
- * DATABASE and CREATE DATABASE ... TEMPLATE.
+ * A worker that stayed would be in the way of DROP DATABASE and CREATE DATABASE
+ * ... TEMPLATE, which wait for other sessions of a database to go away, but tell
+ * only autovacuum workers.  They hold a lock on the database, though: while a
+ * worker is busy it tries that lock ten times a second, and leaves when it does
+ * not get it.
  */
 #include "postgres.h"
 
-#include "access/heapam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
-#include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/pg_database.h"
 #include "miscadmin.h"
@@ -20,39 +18,29 @@
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
-#include "storage/latch.h"
-#include "storage/proc.h"
+#include "storage/lock.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
-#include "utils/memutils.h"
-#include "utils/timestamp.h"
-#include "utils/rel.h"
 
 #include "zheap/undo/undo.h"
-#include "zheap/xact/xact.h"
+#include "xact_private.h"
 
-#define MAX_WORKERS		3
+/* in milliseconds: between looks, and how long before others have their turn */
+#define LOOK_INTERVAL	100
+#define TURN			5000
 
-/*
- * Giving extents back to the free list is not urgent, and writers reuse their own
- * anyway: unless somebody has aborted, a database is visited at most this often
- * (milliseconds).  Starting a worker costs as much as a new connection.
- */
-#define VISIT_INTERVAL	5000
-#define VISITS_KEPT		64
+/* extents freed between looks */
+#define DISCARD_AT_A_TIME	256
 
-typedef struct WorkerShared
-{
-	Latch	   *launcher;		/* NULL while it does not run */
-} WorkerShared;
+ZWorkerShared *zxact_shared;
 
-static WorkerShared *shared;
+static ZWorkerSlot *my_slot;	/* NULL in other processes */
 
 Size
 zxact_worker_shmem_size(void)
 {
-	return sizeof(WorkerShared);
+	return sizeof(ZWorkerShared);
 }
 
 void
@@ -60,240 +48,189 @@ zxact_worker_shmem_init(void)
 {
 	bool		found;
 
-	shared = ShmemInitStruct("zheap workers", sizeof(WorkerShared), &found);
-	if (!found)
-		shared->launcher = NULL;
-}
-
-/* Somebody aborted: no need to wait for the next round. */
-void
-zxact_worker_wake(void)
-{
-	Latch	   *latch = shared ? shared->launcher : NULL;
-
-	if (latch)
-		SetLatch(latch);
-}
-
-void
-zxact_launcher_register(void)
-{
-	BackgroundWorker worker;
-
-	memset(&worker, 0, sizeof(worker));
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = 5;
-	strlcpy(worker.bgw_library_name, "zheap", BGW_MAXLEN);
-	strlcpy(worker.bgw_function_name, "zheap_launcher_main", BGW_MAXLEN);
-	strlcpy(worker.bgw_name, "zheap undo launcher", BGW_MAXLEN);
-	strlcpy(worker.bgw_type, "zheap undo launcher", BGW_MAXLEN);
-	RegisterBackgroundWorker(&worker);
-}
-
-/* ---- launcher ---- */
-
-typedef struct RunningWorker
-{
-	Oid			db;
-	BackgroundWorkerHandle *handle;
-} RunningWorker;
-
-static RunningWorker running[MAX_WORKERS];
-
-typedef struct Visit
-{
-	Oid			db;
-	TimestampTz at;
-} Visit;
-
-static Visit visits[VISITS_KEPT];
-
-/* Note a visit to the database; false: the last one was a moment ago. */
-static bool
-visit_due(Oid db, bool urgent)
-{
-	TimestampTz now = GetCurrentTimestamp();
-	Visit	   *oldest = &visits[0];
-	int			i;
-
-	for (i = 0; i < VISITS_KEPT; i++)
+	zxact_shared = ShmemInitStruct("zheap workers", sizeof(ZWorkerShared), &found);
+	if (found)
+		return;
+	memset(zxact_shared, 0, sizeof(ZWorkerShared));
+	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
 	{
-		if (visits[i].db == db)
-		{
-			if (!urgent && !TimestampDifferenceExceeds(visits[i].at, now, VISIT_INTERVAL))
-				return false;
-			visits[i].at = now;
-			return true;
-		}
-		if (visits[i].at < oldest->at)
-			oldest = &visits[i];
+		ZWorkerSlot *slot = &zxact_shared->slots[i];
+
+		pg_atomic_init_u64(&slot->undo_total, 0);
+		pg_atomic_init_u64(&slot->undo_done, 0);
+		pg_atomic_init_u64(&slot->pages, 0);
 	}
-	oldest->db = db;
-	oldest->at = now;
-	return true;
 }
 
-/* The entry to use for db, or NULL if a worker runs there or none is free. */
-static RunningWorker *
-worker_entry(Oid db)
+/* ---- for views ---- */
+
+bool
+zxact_worker_info(int i, ZWorkerInfo *info)
 {
-	RunningWorker *free = NULL;
-	int			i;
+	ZWorkerSlot *slot = &zxact_shared->slots[i];
 
-	for (i = 0; i < MAX_WORKERS; i++)
-	{
-		RunningWorker *entry = &running[i];
-		pid_t		pid;
-
-		if (entry->handle &&
-			GetBackgroundWorkerPid(entry->handle, &pid) == BGWH_STOPPED)
-		{
-			pfree(entry->handle);
-			entry->handle = NULL;
-		}
-		if (entry->handle && entry->db == db)
-			return NULL;
-		if (!entry->handle)
-			free = entry;
-	}
-	return free;
+	info->pid = slot->pid;
+	info->db = slot->db;
+	info->state = slot->state;
+	info->started = slot->started;
+	info->undo_total = pg_atomic_read_u64(&slot->undo_total);
+	info->undo_done = pg_atomic_read_u64(&slot->undo_done);
+	info->pages = pg_atomic_read_u64(&slot->pages);
+	return info->state != ZWORKER_NONE;
 }
 
-static bool
-start_worker(Oid db)
+int
+zxact_launcher_pid(void)
 {
-	RunningWorker *entry = worker_entry(db);
-	BackgroundWorker worker;
+	return zxact_shared->launcher_pid;
+}
 
-	if (entry == NULL)
+void
+zxact_worker_progress(Size undo, uint32 pages)
+{
+	if (my_slot == NULL)
+		return;
+	if (undo > 0)
+		pg_atomic_write_u64(&my_slot->undo_done,
+							pg_atomic_read_u64(&my_slot->undo_done) + undo);
+	if (pages > 0)
+		pg_atomic_write_u64(&my_slot->pages,
+							pg_atomic_read_u64(&my_slot->pages) + pages);
+}
+
+/* ---- when to go ---- */
+
+bool
+zxact_database_is_wanted(Oid db)
+{
+	LOCKTAG		tag;
+
+	/* as LockSharedObject() */
+	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, db, 0);
+	if (LockAcquire(&tag, RowExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+		return true;
+	LockRelease(&tag, RowExclusiveLock, false);
+	return false;
+}
+
+bool
+zxact_worker_is_to_leave(void)
+{
+	static TimestampTz looked_at = 0;
+	static bool leave = false;
+	TimestampTz now;
+
+	if (my_slot == NULL || leave)
+		return leave;
+	now = GetCurrentTimestamp();
+	if (!TimestampDifferenceExceeds(looked_at, now, LOOK_INTERVAL))
 		return false;
-	memset(&worker, 0, sizeof(worker));
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-	worker.bgw_restart_time = BGW_NEVER_RESTART;
-	worker.bgw_main_arg = ObjectIdGetDatum(db);
-	worker.bgw_notify_pid = MyProcPid;
-	strlcpy(worker.bgw_library_name, "zheap", BGW_MAXLEN);
-	strlcpy(worker.bgw_function_name, "zheap_worker_main", BGW_MAXLEN);
-	strlcpy(worker.bgw_type, "zheap undo worker", BGW_MAXLEN);
-	snprintf(worker.bgw_name, BGW_MAXLEN, "zheap undo worker for database %u", db);
-	entry->db = db;
-	if (!RegisterDynamicBackgroundWorker(&worker, &entry->handle))
-		entry->handle = NULL;	/* no slot free: next round */
-	return entry->handle != NULL;
+	looked_at = now;
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+	leave = zheap_undo_workers == 0 || zxact_database_is_wanted(MyDatabaseId) ||
+		(zxact_shared->starving && TimestampDifferenceExceeds(my_slot->started, now, TURN));
+	return leave;
 }
 
-/*
- * After a restart nobody knows which databases hold undo of transactions that a
- * crash cut off: look at each of them once.
- */
-static List *
-all_databases(void)
+/* ---- the worker ---- */
+
+static void
+worker_gone(int code, Datum arg)
 {
-	MemoryContext context = CurrentMemoryContext;
-	List	   *dbs = NIL;
-	Relation	rel;
-	TableScanDesc scan;
-	HeapTuple	tuple;
-
-	StartTransactionCommand();
-	rel = table_open(DatabaseRelationId, AccessShareLock);
-	scan = table_beginscan_catalog(rel, 0, NULL);
-	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
-	{
-		Form_pg_database db = (Form_pg_database) GETSTRUCT(tuple);
-		MemoryContext old;
-
-		if (!db->datallowconn)
-			continue;
-		old = MemoryContextSwitchTo(context);
-		dbs = lappend_oid(dbs, db->oid);
-		MemoryContextSwitchTo(old);
-	}
-	table_endscan(scan);
-	table_close(rel, AccessShareLock);
-	CommitTransactionCommand();
-	MemoryContextSwitchTo(context);
-	return dbs;
+	my_slot->pid = 0;
+	my_slot->state = ZWORKER_NONE;
+	my_slot = NULL;
+	zxact_worker_wake();
 }
 
 static void
-launcher_gone(int code, Datum arg)
+report_state(ZWorkerState state, const char *activity)
 {
-	shared->launcher = NULL;
+	my_slot->state = state;
+	pgstat_report_activity(STATE_RUNNING, activity);
 }
 
-void
-zheap_launcher_main(Datum arg)
+/* How much there is to go through: how far the worker is can be told then. */
+static void
+measure_work(void)
 {
-	Oid			dbs[16];
-	bool		urgent[lengthof(dbs)];
-	List	   *unvisited;
+	ZUndoStats	stats;
 
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, die);
-	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	shared->launcher = MyLatch;
-	on_shmem_exit(launcher_gone, 0);
-	unvisited = all_databases();
-
-	for (;;)
-	{
-		int			n = zundo_databases_with_work(dbs, urgent, lengthof(dbs));
-		int			i;
-
-		for (i = 0; i < n; i++)
-		{
-			if (visit_due(dbs[i], urgent[i]))
-				start_worker(dbs[i]);
-		}
-		while (unvisited != NIL && start_worker(linitial_oid(unvisited)))
-			unvisited = list_delete_first(unvisited);
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 zheap_undo_worker_naptime, PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-		if (ConfigReloadPending)
-		{
-			ConfigReloadPending = false;
-			ProcessConfigFile(PGC_SIGHUP);
-		}
-		/* aborts come in bursts: not one round for each */
-		pg_usleep(10000L);
-	}
+	zundo_stats(&stats);
+	pg_atomic_write_u64(&my_slot->undo_total,
+						(uint64) stats.extents_pending * ZUNDO_EXTENT_BLOCKS * BLCKSZ);
 }
 
-/* ---- worker ---- */
+/*
+ * The horizon waits for snapshots that are as old as what was just put back to
+ * go away; where nobody else gets an xid, new ones would look as old.
+ */
+static void
+pass_an_xid(void)
+{
+	StartTransactionCommand();
+	(void) GetCurrentTransactionId();
+	CommitTransactionCommand();
+}
+
+static bool
+revert(void)
+{
+	bool		left;
+
+	report_state(ZWORKER_REVERTING, "zheap: putting back what was rolled back");
+	left = zxact_sweep(true);
+	if (pg_atomic_read_u64(&my_slot->pages) > 0 && !zxact_worker_is_to_leave())
+		pass_an_xid();
+	return left;
+}
+
+static void
+discard(void)
+{
+	StartTransactionCommand();
+	report_state(ZWORKER_DISCARDING, "zheap: discarding undo");
+	zundo_open();
+	zundo_horizon_advance();
+	while (!zxact_worker_is_to_leave() && zundo_discard(DISCARD_AT_A_TIME) > 0)
+		;						/* more of it */
+	if (!zxact_worker_is_to_leave())
+		(void) zundo_trim(false);
+	zundo_hold_warn();
+	CommitTransactionCommand();
+}
 
 void
 zheap_worker_main(Datum arg)
 {
-	Oid			db = DatumGetObjectId(arg);
-	bool		left;
+	bool		left = false;
 
+	my_slot = &zxact_shared->slots[DatumGetInt32(arg)];
+	on_shmem_exit(worker_gone, 0);
+	my_slot->pid = MyProcPid;
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnectionByOid(db, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
+	BackgroundWorkerInitializeConnectionByOid(my_slot->db, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
 	pgstat_report_appname("zheap undo worker");
 
 	StartTransactionCommand();
 	if (!zundo_exists())
+	{
+		my_slot->end = ZWORKER_DONE;
 		proc_exit(0);
-	CommitTransactionCommand();
-
-	left = zxact_sweep(true);
-
-	StartTransactionCommand();
+	}
 	zundo_open();
-	zundo_horizon_advance();
-	zundo_discard();
+	measure_work();
 	CommitTransactionCommand();
 
-	/* what is held up by others is tried again, but not in a tight loop */
-	if (left)
-		pg_usleep(100000L);
+	if (pg_atomic_read_u64(&my_slot->undo_total) > 0)
+		left = revert();
+	discard();
+	my_slot->end = left ? ZWORKER_LEFT : ZWORKER_DONE;
 	proc_exit(0);
 }

@@ -19,7 +19,12 @@
 /* ---- settings (zheap_guc.c) ---- */
 
 extern int	zheap_initial_slots;	/* slots of a new page */
+extern int	zheap_undo_max_size;	/* MB; 0 or less: no limit */
+extern int	zheap_undo_hold_warning;	/* ms; 0 or less: never */
+extern int	zheap_undo_workers; /* at the same time; 0: no worker starts */
 extern int	zheap_undo_worker_naptime;	/* ms between rounds of the launcher */
+
+#define ZHEAP_MAX_UNDO_WORKERS	16
 
 extern void zheap_guc_define(void);
 

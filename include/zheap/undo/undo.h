@@ -18,6 +18,7 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "access/xact.h"
 #include "access/xlogreader.h"
 #include "storage/buf.h"
 #include "utils/rel.h"
@@ -290,8 +291,24 @@ extern void zundo_horizon_advance(void);
  */
 extern void zundo_horizon_log(void);
 
-/* Give extents that nobody needs to the free list. For workers and VACUUM. Returns extents freed. */
-extern uint32 zundo_discard(void);
+/*
+ * Free extents that nobody needs, at most so many.  For workers and VACUUM.
+ * Returns their number.
+ */
+extern uint32 zundo_discard(uint32 max);
+
+/*
+ * A database that is no more: nothing is to be done for it.  Only if nobody is
+ * connected to it.
+ */
+extern void zundo_forget_database(Oid dboid);
+
+/*
+ * Truncate the undo relation if enough of its end is free (undo_trim.c).  For
+ * workers, who leave what was in use a moment ago; "all": for VACUUM, which
+ * leaves a small reserve.  Returns the number of blocks given back.
+ */
+extern BlockNumber zundo_trim(bool all);
 
 /*
  * Databases in which a worker has something to do; needs no database.  urgent[i]:
@@ -304,19 +321,64 @@ extern int	zundo_databases_with_work(Oid *dbs, bool *urgent, int max);
 typedef struct ZUndoStats
 {
 	BlockNumber nblocks;		/* of the undo relation */
+	BlockNumber high_water;		/* the greatest nblocks ever */
 	uint32		extents_used;
 	uint32		extents_free;
+	uint32		extents_pending;	/* used, in logs from what is pending on */
 	int			logs;
 	int			logs_pending;
+	int			transactions_pending;	/* after a restart: at least so many */
 	FullTransactionId horizon;
+	FullTransactionId next;		/* the next xid */
 } ZUndoStats;
 
+/* Walks through the logs, one page per extent. */
 extern void zundo_stats(ZUndoStats *stats);
 
-/* ---- WAL (undo_wal.c): opcodes 0xC0, 0xD0, 0xE0, 0xF0 of the library's rmgr ---- */
+/* ---- who keeps undo (undo_holders.c) ---- */
 
+typedef enum ZUndoHolderKind
+{
+	ZUNDO_HOLDER_BACKEND,
+	ZUNDO_HOLDER_PREPARED,		/* prepared transaction */
+	ZUNDO_HOLDER_SLOT,			/* replication slot */
+	ZUNDO_HOLDER_STANDBY,		/* hot_standby_feedback, without a slot */
+	ZUNDO_HOLDER_ABORTED		/* rolled back, not yet put back everywhere */
+} ZUndoHolderKind;
+
+typedef struct ZUndoHolder
+{
+	ZUndoHolderKind kind;
+	int			pid;			/* of the backend or walsender, else 0 */
+	char		name[GIDSIZE];	/* of the slot, GID of the transaction */
+	FullTransactionId xid;		/* undo of this one and later ones is kept */
+	int			rank;			/* of two with the same xid the lower is the reason */
+	uint64		bytes;			/* zundo_holders_weigh() */
+} ZUndoHolder;
+
+/*
+ * All that keep the horizon of this database back, oldest first, allocated.  A
+ * few catalog entries are read for GIDs unless buffer locks are held.
+ */
+extern ZUndoHolder *zundo_holders(int *n);
+
+/* Fill in the bytes of undo that would be kept if each was the only one. */
+extern void zundo_holders_weigh(ZUndoHolder *holders, int n);
+
+/* As text for a message, allocated. */
+extern char *zundo_holder_text(const ZUndoHolder *holder);
+
+/*
+ * LOG that undo is held for longer than zheap.undo_hold_warning, and by whom, if
+ * so; from time to time only.  No buffer lock may be held.
+ */
+extern void zundo_hold_warn(void);
+
+/* ---- WAL (undo_wal.c): opcodes 0xB0 to 0xF0 of the library's rmgr ---- */
+
+#define ZREC_UNDO_CUT		0xB0	/* free extents at the end are gone */
 #define ZREC_UNDO_EXTENT	0xC0	/* a log opens an extent */
-#define ZREC_UNDO_FREE		0xD0	/* a log gives its oldest extent away */
+#define ZREC_UNDO_FREE		0xD0	/* a log gives an extent away */
 #define ZREC_UNDO_HORIZON	0xE0	/* the horizon moved */
 #define ZREC_UNDO_INIT		0xF0	/* meta and directory pages made */
 

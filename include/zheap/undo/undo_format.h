@@ -2,13 +2,16 @@
  * undo_format.h
  *		The bytes of the undo relation.
  *
- * Block 0 is the meta page, blocks 1..ZUNDO_DIR_PAGES the log directory, the
- * rest of the first extent is unused.  From then on extents of
- * ZUNDO_EXTENT_BLOCKS blocks:
+ * Block 0 is the meta page, blocks 1..ZUNDO_DIR_PAGES the log directory, then
+ * the first page of the free map; the rest of the first extent is unused.  From
+ * then on extents of ZUNDO_EXTENT_BLOCKS blocks.  Each ZUNDO_GROUP_EXTENTS of
+ * them are a group, whose first extent holds nothing but the group's map page:
  *
  *   meta page       24 | ZUndoMeta
  *           pd_special | ZUndoPageSpecial (magic only)
  *   directory page  24 | ZUndoDirEntry[ZUNDO_DIR_ENTRIES]
+ *           pd_special | ZUndoPageSpecial (magic only)
+ *   map page        24 | one bit for each extent of the group: it is free
  *           pd_special | ZUndoPageSpecial (magic only)
  *   undo page       24 | records: varint length, bytes; append only
  *           pd_special | ZUndoPageSpecial
@@ -37,12 +40,13 @@
 #define ZUNDO_EXTENT_BLOCKS		32
 
 #define ZUNDO_META_MAGIC		0x5A554D45
-#define ZUNDO_META_VERSION		1
+#define ZUNDO_META_VERSION		2
 
 /* ZUndoPageSpecial.magic */
 #define ZUNDO_PAGE_MAGIC		0x5A55
 #define ZUNDO_DIR_MAGIC			0x5A44
 #define ZUNDO_METAPAGE_MAGIC	0x5A4D
+#define ZUNDO_MAP_MAGIC			0x5A46
 
 typedef struct ZUndoMeta
 {
@@ -50,9 +54,9 @@ typedef struct ZUndoMeta
 	uint32		version;		/*  4- 7 */
 	FullTransactionId horizon;	/*  8-15: older xids are committed and seen by all */
 	BlockNumber nblocks;		/* 16-19: end of the last extent */
-	BlockNumber free_head;		/* 20-23: first free extent, or invalid */
-	uint32		free_count;		/* 24-27: free extents */
-	uint32		unused;			/* 28-31 */
+	uint32		free_count;		/* 20-23: free extents */
+	uint32		generation;		/* 24-27: newest one of extents that were freed */
+	BlockNumber high_water;		/* 28-31: greatest nblocks ever */
 } ZUndoMeta;
 
 StaticAssertDecl(sizeof(ZUndoMeta) == 32, "ZUndoMeta is on disk");
@@ -70,7 +74,7 @@ StaticAssertDecl(sizeof(ZUndoDirEntry) == 8, "ZUndoDirEntry is on disk");
 	((int) ((BLCKSZ - SizeOfPageHeaderData - sizeof(ZUndoPageSpecial)) / sizeof(ZUndoDirEntry)))
 #define ZUNDO_MAX_LOGS		(ZUNDO_DIR_PAGES * ZUNDO_DIR_ENTRIES)
 
-/* Special area of all pages; meta and directory pages use the magic alone. */
+/* Special area of all pages; but undo pages use the magic alone. */
 typedef struct ZUndoPageSpecial
 {
 	FullTransactionId closed;	/*  0- 7: extent's first page: next xid when the
@@ -78,12 +82,24 @@ typedef struct ZUndoPageSpecial
 								 * the tail.  No record of the extent is of
 								 * this or a later xid. */
 	BlockNumber next;			/*  8-11: extent's first page: next extent of the
-								 * log (or of the free list) */
+								 * log */
 	uint16		generation;		/* 12-13: times this extent was opened */
 	uint16		magic;			/* 14-15: at the page's very end */
 } ZUndoPageSpecial;
 
 StaticAssertDecl(sizeof(ZUndoPageSpecial) == 16, "ZUndoPageSpecial is on disk");
+
+/* ---- the free map ---- */
+
+#define ZUNDO_MAP_BYTES		((int) (BLCKSZ - SizeOfPageHeaderData - sizeof(ZUndoPageSpecial)))
+#ifndef ZUNDO_GROUP_EXTENTS
+#define ZUNDO_GROUP_EXTENTS	(ZUNDO_MAP_BYTES * 8)
+#endif
+
+StaticAssertDecl(ZUNDO_GROUP_EXTENTS <= ZUNDO_MAP_BYTES * 8, "a group's map is one page");
+
+/* where a group's map page is: block of its first extent */
+#define ZUNDO_MAP_OFFSET	(1 + ZUNDO_DIR_PAGES)
 
 /* Records lie in [ZUNDO_PAGE_START, ZUNDO_PAGE_END). */
 #define ZUNDO_PAGE_START	((uint16) SizeOfPageHeaderData)
@@ -99,8 +115,8 @@ typedef struct ZUndoMetaValues
 {
 	FullTransactionId horizon;
 	BlockNumber nblocks;
-	BlockNumber free_head;
 	uint32		free_count;
+	uint32		generation;
 	uint32		unused;
 } ZUndoMetaValues;
 
@@ -111,6 +127,7 @@ typedef struct ZUndoMetaValues
  * Backup Blk 1: first page of the log's last extent (unless it had none)
  * Backup Blk 2: directory page
  * Backup Blk 3: meta page (if meta changed)
+ * Backup Blk 4: map page (if the extent was free, or is the first of its group)
  */
 typedef struct ZRecUndoExtent
 {
@@ -121,28 +138,43 @@ typedef struct ZRecUndoExtent
 	uint16		generation;		/* of the new extent */
 	bool		recycled;		/* it was the log's own head: conflicts with
 								 * snapshots older than meta.horizon */
-	uint8		unused[5];
+	bool		map_init;		/* block 4 is new, not changed */
+	uint8		unused[4];
 } ZRecUndoExtent;
 
 StaticAssertDecl(sizeof(ZRecUndoExtent) == 48, "ZRecUndoExtent is in WAL");
 
 /*
- * ZREC_UNDO_FREE: a log gives its head extent to the free list.
+ * ZREC_UNDO_FREE: a log gives its head extent away.
  *
- * Backup Blk 0: first page of that extent
+ * Backup Blk 0: meta page
  * Backup Blk 1: directory page
- * Backup Blk 2: meta page
+ * Backup Blk 2: map page
  */
 typedef struct ZRecUndoFree
 {
 	ZUndoMetaValues meta;		/* horizon: conflicts with older snapshots */
-	BlockNumber next_free;		/* for block 0 */
+	BlockNumber extent;			/* is free now */
 	BlockNumber head;			/* the log's head from now on */
-	BlockNumber tail;			/* its tail, unchanged */
+	BlockNumber tail;			/* its tail; both invalid: it is empty now */
 	uint32		log;
 } ZRecUndoFree;
 
 StaticAssertDecl(sizeof(ZRecUndoFree) == 40, "ZRecUndoFree is in WAL");
+
+/*
+ * ZREC_UNDO_CUT: free extents at the end are no longer part of the undo relation;
+ * the server's own record of the truncation follows.
+ *
+ * Backup Blk 0: meta page
+ * Backup Blk 1: map page (unless it is cut off, too)
+ */
+typedef struct ZRecUndoCut
+{
+	ZUndoMetaValues meta;		/* nblocks: the new end */
+	BlockNumber old_nblocks;	/* at least the end of what the map page tells */
+	uint32		unused;
+} ZRecUndoCut;
 
 /*
  * ZREC_UNDO_HORIZON: the logged horizon moves.
@@ -160,6 +192,7 @@ typedef struct ZRecUndoHorizon
  *
  * Backup Blk 0: meta page, initialised
  * Backup Blk 1..ZUNDO_DIR_PAGES: directory pages, initialised
+ * Backup Blk ZUNDO_MAP_OFFSET: map page, initialised
  */
 
 #endif							/* ZHEAP_UNDO_FORMAT_H */

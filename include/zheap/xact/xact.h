@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "storage/block.h"
+#include "utils/timestamp.h"
 #include "utils/rel.h"
 
 /* Register the (sub)transaction callbacks. */
@@ -27,11 +28,49 @@ extern void zxact_put_back(Relation rel, BlockNumber block);
 /* The same for this backend's temporary tables (xact_local.c). */
 extern void zxact_local_sweep(void);
 
-/* Launcher and workers (xact_worker.c). */
+/* ---- launcher and workers (xact_launcher.c, xact_worker.c) ---- */
+
 extern Size zxact_worker_shmem_size(void);
 extern void zxact_worker_shmem_init(void);
 extern void zxact_launcher_register(void);
+
+/* Somebody aborted: the launcher need not wait for the next round. */
 extern void zxact_worker_wake(void);
+
+/*
+ * In a worker: somebody wants the database for himself (DROP DATABASE, CREATE
+ * DATABASE ... TEMPLATE, ALTER DATABASE), or other databases wait for their turn.
+ * False in other processes.  Within a transaction; cheap.
+ */
+extern bool zxact_worker_is_to_leave(void);
+
+/* In a worker: so many bytes of undo more were read, pages put back. */
+extern void zxact_worker_progress(Size undo, uint32 pages);
+
+typedef enum ZWorkerState
+{
+	ZWORKER_NONE,				/* no such worker */
+	ZWORKER_STARTING,
+	ZWORKER_REVERTING,			/* puts back what was rolled back */
+	ZWORKER_DISCARDING			/* discards undo, truncates */
+} ZWorkerState;
+
+typedef struct ZWorkerInfo
+{
+	int			pid;			/* 0: not yet */
+	Oid			db;
+	ZWorkerState state;
+	TimestampTz started;
+	uint64		undo_total;		/* bytes to go through */
+	uint64		undo_done;
+	uint64		pages;			/* put back */
+} ZWorkerInfo;
+
+/* The "i"th worker's state, i < ZHEAP_MAX_UNDO_WORKERS; false: there is none. */
+extern bool zxact_worker_info(int i, ZWorkerInfo *info);
+
+/* The launcher's pid, 0 if it does not run. */
+extern int	zxact_launcher_pid(void);
 
 extern PGDLLEXPORT void zheap_launcher_main(Datum arg);
 extern PGDLLEXPORT void zheap_worker_main(Datum arg);

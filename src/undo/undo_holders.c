@@ -1,0 +1,414 @@
+/*
+ * undo_holders.c
+ *		Who keeps undo from being discarded.
+ *
+ * The horizon is computed from the process array, which does not tell whose xid
+ * was the oldest.  Here everybody is looked at who may be: for views and
+ * messages, so what is a moment old is good enough.
+ *
+ * LOCKING: ProcArrayLock or ReplicationSlotControlLock, shared, nothing else at
+ * the same time; zundo_hold_warn() also the database's lock.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/twophase.h"
+#include "access/xact.h"
+#include "commands/dbcommands.h"
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "replication/slot.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/timestamp.h"
+
+#include "undo_private.h"
+
+/* A message about a database at most so often, in milliseconds. */
+#define WARN_INTERVAL	60000
+
+/* ---- collecting ---- */
+
+typedef struct HolderList
+{
+	ZUndoHolder *holders;
+	int			n;
+	int			max;
+} HolderList;
+
+/*
+ * Of those with the same xid whose own it is comes first, and ourselves last: a
+ * snapshot is that old because the transaction still ran when it was taken.
+ */
+static int
+rank(ZUndoHolderKind kind, int pid, bool own_xid)
+{
+	if (pid != 0 && pid == MyProcPid)
+		return 3;
+	if (own_xid || kind == ZUNDO_HOLDER_PREPARED)
+		return 0;
+	return kind == ZUNDO_HOLDER_BACKEND ? 2 : 1;
+}
+
+static void
+add_holder(HolderList *list, ZUndoHolderKind kind, int pid, FullTransactionId xid)
+{
+	ZUndoHolder *holder;
+
+	if (list->n == list->max)
+		return;
+	holder = &list->holders[list->n++];
+	memset(holder, 0, sizeof(*holder));
+	holder->kind = kind;
+	holder->pid = pid;
+	holder->xid = xid;
+	holder->rank = rank(kind, pid, false);
+}
+
+/* What the process keeps; invalid: nothing of this database. */
+static TransactionId
+kept_by_process(const PGPROC *proc)
+{
+	TransactionId xmin = proc->xmin;
+	TransactionId xid = proc->xid;
+
+	if (proc->statusFlags & (PROC_IN_VACUUM | PROC_IN_LOGICAL_DECODING))
+		return InvalidTransactionId;
+	if (proc->databaseId != MyDatabaseId && proc->databaseId != InvalidOid)
+		return InvalidTransactionId;
+	/* of a parallel worker its leader tells */
+	if (proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc)
+		return InvalidTransactionId;
+	if (!TransactionIdIsNormal(xmin))
+		return TransactionIdIsNormal(xid) ? xid : InvalidTransactionId;
+	return TransactionIdIsNormal(xid) && TransactionIdPrecedes(xid, xmin) ? xid : xmin;
+}
+
+/* Is it an entry of a prepared transaction, and has that not ended? */
+static bool
+is_prepared(const PGPROC *proc, uint32 index)
+{
+	return index >= ProcGlobal->allProcCount && proc->pid == 0 &&
+		TransactionIdIsNormal(proc->xid) &&
+		ProcGlobal->xids[proc->pgxactoff] == proc->xid;
+}
+
+static void
+add_processes(HolderList *list)
+{
+	LWLockAcquire(ProcArrayLock, LW_SHARED);
+	for (uint32 i = 0; i < ProcGlobal->allProcCount + max_prepared_xacts; i++)
+	{
+		PGPROC	   *proc = &ProcGlobal->allProcs[i];
+		TransactionId kept = kept_by_process(proc);
+
+		if (!TransactionIdIsValid(kept))
+			continue;
+		if (is_prepared(proc, i))
+			add_holder(list, ZUNDO_HOLDER_PREPARED, 0, zfxid_from_xid(kept));
+		else if (proc->pid != 0)
+		{
+			ZUndoHolderKind kind = (proc->statusFlags & PROC_AFFECTS_ALL_HORIZONS) ?
+			ZUNDO_HOLDER_STANDBY : ZUNDO_HOLDER_BACKEND;
+
+			add_holder(list, kind, proc->pid, zfxid_from_xid(kept));
+			list->holders[list->n - 1].rank = rank(kind, proc->pid, kept == proc->xid);
+		}
+	}
+	LWLockRelease(ProcArrayLock);
+}
+
+static void
+add_slots(HolderList *list)
+{
+	if (max_replication_slots <= 0)
+		return;
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	for (int i = 0; i < max_replication_slots; i++)
+	{
+		ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
+		TransactionId xmin;
+
+		if (!slot->in_use)
+			continue;
+		SpinLockAcquire(&slot->mutex);
+		xmin = slot->effective_xmin;
+		SpinLockRelease(&slot->mutex);
+		if (!TransactionIdIsNormal(xmin))
+			continue;
+		add_holder(list, ZUNDO_HOLDER_SLOT, 0, zfxid_from_xid(xmin));
+		strlcpy(list->holders[list->n - 1].name, NameStr(slot->data.name), GIDSIZE);
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+}
+
+static void
+add_aborted(HolderList *list)
+{
+	ZUndoDb    *db = zundo_my.db;
+	ZUndoLog   *log = NULL;
+	FullTransactionId oldest = InvalidFullTransactionId;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		FullTransactionId fxid;
+		ZUndoPtr	from;
+
+		(void) zundo_log_aborted(log, &fxid, &from);
+		if (FullTransactionIdIsValid(fxid) &&
+			(!FullTransactionIdIsValid(oldest) || FullTransactionIdPrecedes(fxid, oldest)))
+			oldest = fxid;
+	}
+	LWLockRelease(zundo_db_lock(db));
+	/* a prepared transaction's log is pending, too, but that is told already */
+	if (FullTransactionIdIsValid(oldest) && !TransactionIdIsInProgress(zfxid_xid(oldest)))
+		add_holder(list, ZUNDO_HOLDER_ABORTED, 0, oldest);
+}
+
+static int
+compare_holders(const void *a, const void *b)
+{
+	uint64		x = U64FromFullTransactionId(((const ZUndoHolder *) a)->xid);
+	uint64		y = U64FromFullTransactionId(((const ZUndoHolder *) b)->xid);
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	return ((const ZUndoHolder *) a)->rank - ((const ZUndoHolder *) b)->rank;
+}
+
+/* ---- GIDs: the server has no interface to them but its SQL function ---- */
+
+static void
+name_prepared(HolderList *list, FunctionCallInfo fcinfo)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	for (;;)
+	{
+		Datum		row;
+		Datum		xid;
+		Datum		gid;
+		bool		isnull;
+
+		fcinfo->isnull = false;
+		rsinfo->isDone = ExprSingleResult;
+		row = FunctionCallInvoke(fcinfo);
+		if (rsinfo->isDone != ExprMultipleResult || fcinfo->isnull)
+			break;
+		xid = GetAttributeByNum(DatumGetHeapTupleHeader(row), 1, &isnull);
+		gid = GetAttributeByNum(DatumGetHeapTupleHeader(row), 2, &isnull);
+		for (int i = 0; i < list->n; i++)
+		{
+			ZUndoHolder *holder = &list->holders[i];
+
+			if (holder->kind == ZUNDO_HOLDER_PREPARED &&
+				zfxid_xid(holder->xid) == DatumGetTransactionId(xid))
+				strlcpy(holder->name, TextDatumGetCString(gid), GIDSIZE);
+		}
+	}
+}
+
+static void
+add_gids(HolderList *list)
+{
+	LOCAL_FCINFO(fcinfo, 0);
+	FmgrInfo	flinfo;
+	ReturnSetInfo rsinfo = {0};
+	bool		wanted = false;
+
+	for (int i = 0; i < list->n; i++)
+		wanted = wanted || list->holders[i].kind == ZUNDO_HOLDER_PREPARED;
+	/* not under a buffer lock: types are looked up */
+	if (!wanted || InterruptHoldoffCount > 0)
+		return;
+	fmgr_info(F_PG_PREPARED_XACT, &flinfo);
+	rsinfo.type = T_ReturnSetInfo;
+	rsinfo.econtext = CreateStandaloneExprContext();
+	rsinfo.allowedModes = SFRM_ValuePerCall;
+	rsinfo.returnMode = SFRM_ValuePerCall;
+	InitFunctionCallInfoData(*fcinfo, &flinfo, 0, InvalidOid, NULL, (Node *) &rsinfo);
+	name_prepared(list, fcinfo);
+	FreeExprContext(rsinfo.econtext, true);
+}
+
+ZUndoHolder *
+zundo_holders(int *n)
+{
+	HolderList	list;
+
+	zundo_open();
+	list.n = 0;
+	list.max = ProcGlobal->allProcCount + max_prepared_xacts + Max(max_replication_slots, 0) + 1;
+	list.holders = palloc(list.max * sizeof(ZUndoHolder));
+	add_processes(&list);
+	add_slots(&list);
+	add_aborted(&list);
+	add_gids(&list);
+	qsort(list.holders, list.n, sizeof(ZUndoHolder), compare_holders);
+	*n = list.n;
+	return list.holders;
+}
+
+/* ---- messages ---- */
+
+char *
+zundo_holder_text(const ZUndoHolder *holder)
+{
+	switch (holder->kind)
+	{
+		case ZUNDO_HOLDER_BACKEND:
+			return psprintf("the transaction of process %d", holder->pid);
+		case ZUNDO_HOLDER_PREPARED:
+			if (holder->name[0] == '\0')
+				return psprintf("prepared transaction %u", zfxid_xid(holder->xid));
+			return psprintf("prepared transaction \"%s\"", holder->name);
+		case ZUNDO_HOLDER_SLOT:
+			return psprintf("replication slot \"%s\"", holder->name);
+		case ZUNDO_HOLDER_STANDBY:
+			return psprintf("hot_standby_feedback to process %d", holder->pid);
+		case ZUNDO_HOLDER_ABORTED:
+			return pstrdup("rolled back changes that are still to be put back");
+	}
+	return pstrdup("?");
+}
+
+char *
+zundo_describe_holder(void)
+{
+	int			n;
+	ZUndoHolder *holders = zundo_holders(&n);
+
+	return n > 0 ? zundo_holder_text(&holders[0]) : NULL;
+}
+
+/* ---- held for long ---- */
+
+void
+zundo_hold_note(ZUndoDb *db)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	FullTransactionId next = ReadNextFullTransactionId();
+	int			interval = Max(zheap_undo_hold_warning / (ZUNDO_SAMPLES / 2), 100);
+	ZUndoSample *newest;
+
+	if (zheap_undo_hold_warning <= 0)
+		return;
+	SpinLockAcquire(&db->mutex);
+	newest = &db->samples[db->newest_sample];
+	if (newest->at == 0 || now - newest->at >= interval * INT64CONST(1000))
+	{
+		db->newest_sample = (db->newest_sample + 1) % ZUNDO_SAMPLES;
+		db->samples[db->newest_sample].at = now;
+		db->samples[db->newest_sample].next = next;
+	}
+	SpinLockRelease(&db->mutex);
+}
+
+/* Was some xid next so long ago that is beyond the horizon still? */
+static bool
+is_held(ZUndoDb *db, TimestampTz now)
+{
+	TimestampTz before = now - zheap_undo_hold_warning * INT64CONST(1000);
+	uint64		horizon = pg_atomic_read_u64(&db->horizon);
+	bool		result = false;
+
+	SpinLockAcquire(&db->mutex);
+	for (int i = 0; i < ZUNDO_SAMPLES; i++)
+	{
+		ZUndoSample *sample = &db->samples[i];
+
+		if (sample->at != 0 && sample->at <= before &&
+			U64FromFullTransactionId(sample->next) > horizon)
+			result = true;
+	}
+	SpinLockRelease(&db->mutex);
+	return result;
+}
+
+/* Has a log an extent that could be discarded but for the horizon? */
+static bool
+has_something_to_hold(const ZUndoDb *db)
+{
+	ZUndoLog   *log = NULL;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (log->head != log->tail &&
+			U64FromFullTransactionId(log->head_closed) > pg_atomic_read_u64(&zundo_my.db->horizon))
+			return true;
+	}
+	return false;
+}
+
+bool
+zundo_hold_due(const ZUndoDb *db, TimestampTz now)
+{
+	ZUndoLog   *log = NULL;
+
+	if (zheap_undo_hold_warning <= 0 || now < db->hold_at)
+		return false;
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (log->head != log->tail)
+			return true;
+	}
+	return false;
+}
+
+/* Another holder than last time, or the same one but some time ago. */
+static bool
+is_news(ZUndoDb *db, const ZUndoHolder *holder, TimestampTz now)
+{
+	uint32		hash = hash_bytes((const unsigned char *) holder->name, strlen(holder->name)) ^
+	hash_uint32(holder->pid) ^ holder->kind;
+
+	if (db->warned_of == hash &&
+		now - db->warned_at < Max(zheap_undo_hold_warning, WARN_INTERVAL) * INT64CONST(1000))
+		return false;
+	db->warned_of = hash;
+	db->warned_at = now;
+	return true;
+}
+
+static void
+report_hold(ZUndoDb *db, TimestampTz now)
+{
+	char	   *database = get_database_name(MyDatabaseId);
+	int			n;
+	ZUndoHolder *holders = zundo_holders(&n);
+
+	if (n == 0 || database == NULL || !is_news(db, &holders[0], now))
+		return;
+	zundo_holders_weigh(holders, 1);
+	ereport(LOG,
+			(errmsg("undo of database \"%s\" is kept for longer than \"zheap.undo_hold_warning\" (%d ms)",
+					database, zheap_undo_hold_warning),
+			 errdetail("%llu kB of undo are kept back by %s, which needs that of transaction %u and later.",
+					   (unsigned long long) holders[0].bytes / 1024,
+					   zundo_holder_text(&holders[0]), zfxid_xid(holders[0].xid)),
+			 errhint("The view zheap.zheap_undo_holders shows all holders.")));
+}
+
+void
+zundo_hold_warn(void)
+{
+	ZUndoDb    *db = zundo_my.db;
+	TimestampTz now = GetCurrentTimestamp();
+	bool		something;
+
+	if (zheap_undo_hold_warning <= 0 || now < db->hold_at || RecoveryInProgress())
+		return;
+	db->hold_at = now + Max(zheap_undo_hold_warning / 2, 1000) * INT64CONST(1000);
+	if (!is_held(db, now))
+		return;
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	something = has_something_to_hold(db);
+	LWLockRelease(zundo_db_lock(db));
+	if (something)
+		report_hold(db, now);
+}

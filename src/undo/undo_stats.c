@@ -1,0 +1,205 @@
+/*
+ * undo_stats.c
+ *		Sizes, for views: how much undo there is, what is pending, what each
+ *		holder keeps.
+ *
+ * Logs are walked from extent to extent.  The database's lock is given up now
+ * and then: what was seen of a log then counts only if its head has not moved
+ * since; else that log is begun anew.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "undo_private.h"
+
+/* extents looked at in one go, and attempts for a log whose head moves */
+#define EXTENTS_AT_A_TIME	64
+#define ATTEMPTS			10
+
+/* of one log or all */
+typedef struct Walk
+{
+	ZUndoHolder *holders;
+	int			nholders;
+	uint64	   *kept;			/* extents, for each holder */
+	uint32		pending;		/* extents */
+} Walk;
+
+/*
+ * The extent that was left when "closed" was next, or that is the tail.  In the
+ * tail of a log that is idle nothing is as new as idle_next.
+ */
+static void
+count_extent(Walk *walk, FullTransactionId closed, bool pending)
+{
+	if (pending)
+		walk->pending++;
+	for (int i = 0; i < walk->nholders; i++)
+	{
+		if (!FullTransactionIdIsValid(closed) ||
+			FullTransactionIdFollows(closed, walk->holders[i].xid))
+			walk->kept[i]++;
+	}
+}
+
+static FullTransactionId
+tail_closed(const ZUndoLog *log)
+{
+	if (log->idle_uses % 2 == 0 &&
+		log->idle_uses == pg_atomic_read_u32(&((ZUndoLog *) log)->uses))
+		return log->idle_next;
+	return InvalidFullTransactionId;
+}
+
+/*
+ * Some extents from *extent on, under the database's lock.  *extent becomes
+ * invalid at the end.
+ */
+static void
+walk_extents(Walk *walk, ZUndoLog *log, BlockNumber *extent, bool *pending)
+{
+	FullTransactionId oldest;
+	ZUndoPtr	from;
+
+	(void) zundo_log_aborted(log, &oldest, &from);
+	for (int i = 0; i < EXTENTS_AT_A_TIME && BlockNumberIsValid(*extent); i++)
+	{
+		if (from != ZUNDO_INVALID && zundo_extent_of(zundo_ptr_block(from)) == *extent)
+			*pending = true;
+		if (*extent == log->tail)
+		{
+			count_extent(walk, tail_closed(log), *pending);
+			*extent = InvalidBlockNumber;
+		}
+		else
+		{
+			Buffer		buffer = zundo_page_lock(*extent, BUFFER_LOCK_SHARE, ZUNDO_PAGE_MAGIC);
+			ZUndoPageSpecial special = *zundo_special(BufferGetPage(buffer));
+
+			UnlockReleaseBuffer(buffer);
+			count_extent(walk, special.closed, *pending);
+			*extent = special.next;
+		}
+	}
+}
+
+/* Once through the log; false: it has moved on meanwhile. */
+static bool
+walk_log(Walk *walk, uint32 number)
+{
+	BlockNumber head = InvalidBlockNumber;
+	BlockNumber extent = InvalidBlockNumber;
+	bool		pending = false;
+	bool		begun = false;
+
+	memset(walk->kept, 0, walk->nholders * sizeof(uint64));
+	walk->pending = 0;
+	do
+	{
+		ZUndoLog   *log;
+
+		CHECK_FOR_INTERRUPTS();
+		LWLockAcquire(zundo_db_lock(zundo_my.db), LW_SHARED);
+		log = zundo_log_find(zundo_my.db, number);
+		if (log == NULL || (begun && log->head != head))
+		{
+			LWLockRelease(zundo_db_lock(zundo_my.db));
+			return false;
+		}
+		if (!begun)
+			head = extent = log->head;
+		begun = true;
+		walk_extents(walk, log, &extent, &pending);
+		LWLockRelease(zundo_db_lock(zundo_my.db));
+	} while (BlockNumberIsValid(extent));
+	return true;
+}
+
+/* The number of the next log after "number" (start with -1); -1: none. */
+static int
+next_log(int number)
+{
+	ZUndoLog   *log = NULL;
+	int			result = -1;
+
+	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_SHARED);
+	while ((log = zundo_log_next(zundo_my.db, log)) != NULL)
+	{
+		if ((int) log->number > number && (result < 0 || (int) log->number < result))
+			result = log->number;
+	}
+	LWLockRelease(zundo_db_lock(zundo_my.db));
+	return result;
+}
+
+/* Adds up all logs; returns extents that are pending. */
+static uint32
+walk_all(ZUndoHolder *holders, int n)
+{
+	Walk		walk = {.holders = holders, .nholders = n};
+	uint32		pending = 0;
+	int			log = -1;
+
+	walk.kept = palloc0(Max(n, 1) * sizeof(uint64));
+	for (int i = 0; i < n; i++)
+		holders[i].bytes = 0;
+	while ((log = next_log(log)) >= 0)
+	{
+		for (int i = 0; i < ATTEMPTS && !walk_log(&walk, log); i++)
+			;					/* again */
+		pending += walk.pending;
+		for (int i = 0; i < n; i++)
+			holders[i].bytes += walk.kept[i] * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
+	}
+	pfree(walk.kept);
+	return pending;
+}
+
+void
+zundo_holders_weigh(ZUndoHolder *holders, int n)
+{
+	(void) walk_all(holders, n);
+}
+
+static void
+count_pending(ZUndoStats *stats)
+{
+	ZUndoLog   *log = NULL;
+
+	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_SHARED);
+	while ((log = zundo_log_next(zundo_my.db, log)) != NULL)
+	{
+		FullTransactionId oldest;
+		ZUndoPtr	from;
+
+		stats->logs++;
+		stats->transactions_pending += zundo_log_aborted(log, &oldest, &from);
+		stats->logs_pending += from != ZUNDO_INVALID;
+	}
+	LWLockRelease(zundo_db_lock(zundo_my.db));
+}
+
+void
+zundo_stats(ZUndoStats *stats)
+{
+	ZUndoMeta	meta;
+
+	memset(stats, 0, sizeof(*stats));
+	zundo_open();
+	if (!zundo_my.db->loaded && !RecoveryInProgress())
+		zundo_db_load();
+	zundo_meta_read(&meta);
+	stats->nblocks = meta.nblocks;
+	stats->high_water = meta.high_water;
+	stats->extents_free = meta.free_count;
+	stats->extents_used = zundo_extents_in(meta.nblocks) - meta.free_count;
+	stats->horizon = zundo_horizon();
+	stats->next = ReadNextFullTransactionId();
+	count_pending(stats);
+	if (stats->logs_pending > 0)
+		stats->extents_pending = walk_all(NULL, 0);
+}

@@ -1,0 +1,276 @@
+/*
+ * undo_trim.c
+ *		Giving the end of the undo relation back to the file system.
+ *
+ * Free extents are used lowest first, so the end gets free by itself, except for
+ * the last extents of logs that nobody writes to any more: those are taken away
+ * from them first, when the horizon has passed all that is in them.
+ *
+ * The relation is not locked against anybody: transactions that use zheap hold
+ * a lock on it to their end, and a busy server would never be without one.
+ * Instead ZREC_UNDO_CUT moves the end that all go by (ZUndoDb.nblocks) under the
+ * cut lock; after that nobody looks for a page behind it, and who has pinned one
+ * before, with a pointer that was recycled under his eyes, is waited for when
+ * the buffers are dropped.
+ *
+ * LOCKING: the database's lock, exclusively, throughout; the cut lock for the
+ * moment of ZREC_UNDO_CUT.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xloginsert.h"
+#include "catalog/storage.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/timestamp.h"
+
+#include "undo_private.h"
+
+/*
+ * In extents: what is kept free at least, and the least that is worth a
+ * truncation.  A worker also keeps what was in use lately.
+ */
+#define RESERVE_WORKER	64
+#define RESERVE_VACUUM	8
+#define LEAST_WORKER	64
+#define LEAST_VACUUM	1
+
+/* Time until the next look, in milliseconds; doubled while it is no use. */
+#define FIRST_WAIT		5000
+#define LONGEST_WAIT	300000
+
+/* ---- how much ---- */
+
+static uint32
+extents_to_keep(ZUndoDb *db, bool all)
+{
+	if (all)
+		return zundo_extents_used(db) + RESERVE_VACUUM;
+	return Max(db->peak, zundo_extents_used(db)) + RESERVE_WORKER;
+}
+
+static bool
+is_worth_it(ZUndoDb *db, bool all)
+{
+	uint32		have = zundo_extents_in(pg_atomic_read_u32(&db->nblocks));
+
+	return have >= extents_to_keep(db, all) + (all ? LEAST_VACUUM : LEAST_WORKER);
+}
+
+/* The peak is not asked: it comes down from visit to visit. */
+bool
+zundo_wants_trim(ZUndoDb *db, TimestampTz now)
+{
+	uint32		have = zundo_extents_in(pg_atomic_read_u32(&db->nblocks));
+
+	return now >= db->trim_at &&
+		have >= zundo_extents_used(db) + RESERVE_WORKER + LEAST_WORKER;
+}
+
+static void
+lower_peak(ZUndoDb *db)
+{
+	uint32		used = zundo_extents_used(db);
+
+	if (db->peak > used)
+		db->peak -= (db->peak - used + 3) / 4;
+	db->peak = Max(db->peak, used);
+}
+
+/* ---- logs that nobody writes to ---- */
+
+static bool
+could_be_emptied(ZUndoLog *log)
+{
+	bool		pending;
+
+	SpinLockAcquire(&log->mutex);
+	pending = log->pending_from != ZUNDO_INVALID;
+	SpinLockRelease(&log->mutex);
+	return !pending && log->head == log->tail && BlockNumberIsValid(log->tail) &&
+		pg_atomic_read_u64(&log->active) == 0;
+}
+
+/*
+ * All records of a log that is idle now have older xids than the next one.  So
+ * they are not needed when the horizon has come there, if the log is still idle.
+ */
+static void
+note_idle(ZUndoDb *db)
+{
+	ZUndoLog   *log = NULL;
+
+	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		uint32		uses = pg_atomic_read_u32(&log->uses);
+
+		pg_read_barrier();
+		if (uses % 2 == 0 && log->idle_uses != uses && could_be_emptied(log))
+		{
+			log->idle_uses = uses;
+			log->idle_next = ReadNextFullTransactionId();
+		}
+	}
+	LWLockRelease(zundo_db_lock(db));
+}
+
+/* Of logs with their only extent at "from" or behind. */
+static void
+empty_idle(ZUndoDb *db, BlockNumber from)
+{
+	FullTransactionId horizon = zundo_horizon();
+	ZUndoLog   *log = NULL;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		uint32		uses = log->idle_uses;
+
+		if (uses % 2 == 0 && log->tail >= from && could_be_emptied(log) &&
+			pg_atomic_read_u32(&log->uses) == uses &&
+			FullTransactionIdPrecedesOrEquals(log->idle_next, horizon))
+			(void) zundo_free_only(log, uses);
+	}
+}
+
+/* ---- cutting ---- */
+
+/* Where the relation may end when "max" extents or less go, all of one group. */
+static BlockNumber
+new_end(BlockNumber nblocks, uint32 max, uint32 *freed)
+{
+	*freed = 0;
+	/* nothing of the last group is left but its map */
+	if (nblocks > ZUNDO_EXTENT_BLOCKS &&
+		zundo_map_bit(nblocks - ZUNDO_EXTENT_BLOCKS) == 0)
+		return nblocks - ZUNDO_EXTENT_BLOCKS;
+	if (nblocks > ZUNDO_EXTENT_BLOCKS)
+		*freed = zundo_map_free_before(nblocks, max);
+	return nblocks - *freed * ZUNDO_EXTENT_BLOCKS;
+}
+
+static void
+execute_cut(ZRecUndoCut *rec, Buffer meta, Buffer map)
+{
+	XLogRecPtr	lsn;
+
+	START_CRIT_SECTION();
+	zundo_meta_apply(BufferGetPage(meta), &rec->meta);
+	MarkBufferDirty(meta);
+	XLogBeginInsert();
+	XLogRegisterData((char *) rec, sizeof(*rec));
+	XLogRegisterBuffer(0, meta, REGBUF_STANDARD);
+	if (BufferIsValid(map))
+	{
+		zundo_map_apply(BufferGetPage(map), zundo_map_bit(rec->meta.nblocks),
+						(rec->old_nblocks - rec->meta.nblocks) / ZUNDO_EXTENT_BLOCKS, false);
+		MarkBufferDirty(map);
+		XLogRegisterBuffer(1, map, REGBUF_STANDARD);
+	}
+	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_CUT);
+	PageSetLSN(BufferGetPage(meta), lsn);
+	if (BufferIsValid(map))
+		PageSetLSN(BufferGetPage(map), lsn);
+	END_CRIT_SECTION();
+}
+
+/* At most "max" extents less; false: there is nothing to cut. */
+static bool
+cut_once(ZUndoDb *db, uint32 *max)
+{
+	BlockNumber nblocks = pg_atomic_read_u32(&db->nblocks);
+	uint32		freed;
+	BlockNumber end = new_end(nblocks, *max, &freed);
+	ZUndoMeta	old;
+	ZRecUndoCut rec;
+	Buffer		meta;
+	Buffer		map = InvalidBuffer;
+
+	if (end == nblocks)
+		return false;
+	memset(&rec, 0, sizeof(rec));
+	zundo_meta_read(&old);
+	zundo_meta_values(&old, &rec.meta);
+	rec.old_nblocks = nblocks;
+	rec.meta.nblocks = end;
+	rec.meta.free_count -= freed;
+
+	LWLockAcquire(zundo_cut_lock(db), LW_EXCLUSIVE);
+	meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE, ZUNDO_METAPAGE_MAGIC);
+	if (freed > 0)
+		map = zundo_page_lock(zundo_map_block(end), BUFFER_LOCK_EXCLUSIVE, ZUNDO_MAP_MAGIC);
+	execute_cut(&rec, meta, map);
+	pg_atomic_write_u32(&db->nblocks, end);
+	db->free_extents = rec.meta.free_count;
+	if (BufferIsValid(map))
+		UnlockReleaseBuffer(map);
+	UnlockReleaseBuffer(meta);
+	LWLockRelease(zundo_cut_lock(db));
+	*max -= freed;
+	return true;
+}
+
+/* The database is locked exclusively.  Returns the blocks given back. */
+static BlockNumber
+cut(ZUndoDb *db, bool all)
+{
+	BlockNumber nblocks = pg_atomic_read_u32(&db->nblocks);
+	uint32		have = zundo_extents_in(nblocks);
+	uint32		max = have - Min(have, extents_to_keep(db, all));
+	BlockNumber end;
+
+	while (max > 0 && cut_once(db, &max))
+		;						/* group by group */
+	end = pg_atomic_read_u32(&db->nblocks);
+	if (end < nblocks)
+	{
+		zundo_refresh_file();
+		db->cuts++;
+		RelationTruncate(zundo_relation(), end);
+	}
+	return nblocks - end;
+}
+
+/* Is as much as a worker wants free at the end? */
+static bool
+end_is_free(BlockNumber nblocks, uint32 wanted)
+{
+	uint32		freed;
+
+	return nblocks > ZUNDO_EXTENT_BLOCKS &&
+		(zundo_map_bit(nblocks - ZUNDO_EXTENT_BLOCKS) == 0 ||
+		 (new_end(nblocks, wanted, &freed) != nblocks &&
+		  (freed == wanted || zundo_map_bit(nblocks - freed * ZUNDO_EXTENT_BLOCKS) == 1)));
+}
+
+BlockNumber
+zundo_trim(bool all)
+{
+	ZUndoDb    *db;
+	BlockNumber result = 0;
+
+	zundo_open();
+	db = zundo_my.db;
+	if (!db->loaded)
+		zundo_db_load();
+	note_idle(db);
+	zundo_horizon_advance();
+
+	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
+	lower_peak(db);
+	if (is_worth_it(db, all))
+	{
+		uint32		groups = pg_atomic_read_u32(&db->nblocks) / ZUNDO_EXTENT_BLOCKS -
+		zundo_extents_in(pg_atomic_read_u32(&db->nblocks));
+
+		empty_idle(db, (extents_to_keep(db, all) + groups) * ZUNDO_EXTENT_BLOCKS);
+		if (end_is_free(pg_atomic_read_u32(&db->nblocks), all ? LEAST_VACUUM : LEAST_WORKER))
+			result = cut(db, all);
+	}
+	db->trim_wait = result > 0 || db->peak > zundo_extents_used(db) ? FIRST_WAIT :
+		Min(Max(db->trim_wait, FIRST_WAIT) * 2, LONGEST_WAIT);
+	db->trim_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), db->trim_wait);
+	LWLockRelease(zundo_db_lock(db));
+	return result;
+}

@@ -1,0 +1,387 @@
+/*
+ * xact_launcher.c
+ *		Starts short-lived workers (xact_worker.c) for databases with something to
+ *		do: the one that has waited longest comes first, one where a worker failed
+ *		or could not do all of it waits longer each time.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_database.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+
+#include "zheap/undo/undo.h"
+#include "xact_private.h"
+
+/*
+ * Freeing extents is not urgent, and writers reuse their own anyway: unless
+ * somebody has aborted, a database is visited at most this often.  Starting a
+ * worker costs as much as a new connection.  All times in milliseconds.
+ */
+#define VISIT_INTERVAL		5000
+
+/* after a worker that failed; after one that left something; both are doubled */
+#define FIRST_DELAY_FAILED	1000
+#define LAST_DELAY_FAILED	60000
+#define FIRST_DELAY_LEFT	200
+#define LAST_DELAY_LEFT		10000
+
+/* when a database is locked */
+#define DELAY_LOCKED		1000
+
+/* What is kept of databases: the 129th takes the oldest one's place. */
+#define VISITS_KEPT			128
+
+typedef struct Visit
+{
+	Oid			db;
+	TimestampTz started;		/* last time; 0: never */
+	TimestampTz not_before;
+	int			delay;			/* the last one, 0: none */
+	bool		urgent;
+	bool		first;			/* not seen since the start of the server */
+} Visit;
+
+typedef struct RunningWorker
+{
+	Oid			db;
+	BackgroundWorkerHandle *handle;
+} RunningWorker;
+
+static Visit visits[VISITS_KEPT];
+static RunningWorker running[ZHEAP_MAX_UNDO_WORKERS];
+
+void
+zxact_worker_wake(void)
+{
+	Latch	   *latch = zxact_shared ? zxact_shared->launcher : NULL;
+
+	if (latch)
+		SetLatch(latch);
+}
+
+static void
+describe_worker(BackgroundWorker *worker, const char *function, const char *type)
+{
+	memset(worker, 0, sizeof(*worker));
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
+	strlcpy(worker->bgw_library_name, "zheap", BGW_MAXLEN);
+	strlcpy(worker->bgw_function_name, function, BGW_MAXLEN);
+	strlcpy(worker->bgw_name, type, BGW_MAXLEN);
+	strlcpy(worker->bgw_type, type, BGW_MAXLEN);
+}
+
+void
+zxact_launcher_register(void)
+{
+	BackgroundWorker worker;
+
+	describe_worker(&worker, "zheap_launcher_main", "zheap undo launcher");
+	worker.bgw_restart_time = 5;
+	RegisterBackgroundWorker(&worker);
+}
+
+/* ---- databases ---- */
+
+static Visit *
+visit_of(Oid db)
+{
+	Visit	   *oldest = &visits[0];
+
+	for (int i = 0; i < VISITS_KEPT; i++)
+	{
+		if (visits[i].db == db)
+			return &visits[i];
+		if (visits[i].started < oldest->started || !OidIsValid(visits[i].db))
+			oldest = &visits[i];
+	}
+	memset(oldest, 0, sizeof(*oldest));
+	oldest->db = db;
+	return oldest;
+}
+
+/* In a transaction.  Only the catalog itself can be read without a database. */
+static List *
+all_databases(MemoryContext context, bool connectable)
+{
+	Relation	rel = table_open(DatabaseRelationId, AccessShareLock);
+	TableScanDesc scan = table_beginscan_catalog(rel, 0, NULL);
+	List	   *dbs = NIL;
+	HeapTuple	tuple;
+
+	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
+	{
+		Form_pg_database db = (Form_pg_database) GETSTRUCT(tuple);
+		MemoryContext old;
+
+		if (connectable && !db->datallowconn)
+			continue;
+		old = MemoryContextSwitchTo(context);
+		dbs = lappend_oid(dbs, db->oid);
+		MemoryContextSwitchTo(old);
+	}
+	table_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return dbs;
+}
+
+/*
+ * After a restart nobody knows which databases hold undo of transactions that a
+ * crash cut off: look at each of them once.
+ */
+static void
+visit_all_once(void)
+{
+	List	   *dbs;
+	ListCell   *cell;
+
+	StartTransactionCommand();
+	dbs = all_databases(CurrentMemoryContext, true);
+	foreach(cell, dbs)
+		visit_of(lfirst_oid(cell))->first = true;
+	CommitTransactionCommand();
+}
+
+/*
+ * Is the database there, and nobody about to drop or copy it?  A worker would
+ * fail, or wait.
+ */
+static bool
+can_be_visited(Oid db)
+{
+	bool		exists;
+	bool		is_free;
+
+	StartTransactionCommand();
+	exists = list_member_oid(all_databases(CurrentMemoryContext, false), db);
+	is_free = exists && !zxact_database_is_wanted(db);
+	CommitTransactionCommand();
+	if (!exists)
+		zundo_forget_database(db);
+	return is_free;
+}
+
+/* ---- workers ---- */
+
+static void
+delay(Visit *visit, int first, int last)
+{
+	visit->delay = Min(Max(visit->delay * 2, first), last);
+	visit->not_before = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), visit->delay);
+}
+
+/* A worker has ended; how? */
+static void
+note_end(RunningWorker *worker, const ZWorkerSlot *slot)
+{
+	Visit	   *visit = visit_of(worker->db);
+
+	if (slot->end == ZWORKER_FAILED)
+		delay(visit, FIRST_DELAY_FAILED, LAST_DELAY_FAILED);
+	else if (slot->end == ZWORKER_LEFT)
+		delay(visit, FIRST_DELAY_LEFT, LAST_DELAY_LEFT);
+	else
+		visit->delay = 0;
+}
+
+static void
+collect_workers(void)
+{
+	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
+	{
+		RunningWorker *worker = &running[i];
+		pid_t		pid;
+
+		if (worker->handle == NULL ||
+			GetBackgroundWorkerPid(worker->handle, &pid) != BGWH_STOPPED)
+			continue;
+		pfree(worker->handle);
+		worker->handle = NULL;
+		note_end(worker, &zxact_shared->slots[i]);
+		zxact_shared->slots[i].state = ZWORKER_NONE;
+	}
+}
+
+/* Also one that a launcher before us has started. */
+static bool
+is_used(int i)
+{
+	return running[i].handle != NULL || zxact_shared->slots[i].pid != 0;
+}
+
+static bool
+is_running(Oid db)
+{
+	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
+	{
+		if (is_used(i) && zxact_shared->slots[i].db == db)
+			return true;
+	}
+	return false;
+}
+
+/* The number of an entry that may be used, or -1. */
+static int
+free_entry(void)
+{
+	for (int i = 0; i < zheap_undo_workers; i++)
+	{
+		if (!is_used(i))
+			return i;
+	}
+	return -1;
+}
+
+static void
+start_worker(int i, Oid db)
+{
+	ZWorkerSlot *slot = &zxact_shared->slots[i];
+	BackgroundWorker worker;
+
+	slot->pid = 0;
+	slot->db = db;
+	slot->end = ZWORKER_FAILED;
+	slot->started = GetCurrentTimestamp();
+	pg_atomic_write_u64(&slot->undo_total, 0);
+	pg_atomic_write_u64(&slot->undo_done, 0);
+	pg_atomic_write_u64(&slot->pages, 0);
+	slot->state = ZWORKER_STARTING;
+
+	describe_worker(&worker, "zheap_worker_main", "zheap undo worker");
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	worker.bgw_main_arg = Int32GetDatum(i);
+	worker.bgw_notify_pid = MyProcPid;
+	snprintf(worker.bgw_name, BGW_MAXLEN, "zheap undo worker for database %u", db);
+	running[i].db = db;
+	if (!RegisterDynamicBackgroundWorker(&worker, &running[i].handle))
+	{
+		/* no process is free: next round */
+		running[i].handle = NULL;
+		slot->state = ZWORKER_NONE;
+	}
+}
+
+/* ---- rounds ---- */
+
+static bool
+is_due(const Visit *visit, TimestampTz now)
+{
+	if (is_running(visit->db) || now < visit->not_before)
+		return false;
+	return visit->urgent || visit->first || visit->started == 0 ||
+		TimestampDifferenceExceeds(visit->started, now, VISIT_INTERVAL);
+}
+
+static int
+compare_visits(const void *a, const void *b)
+{
+	const Visit *x = *(Visit *const *) a;
+	const Visit *y = *(Visit *const *) b;
+
+	if (x->urgent != y->urgent)
+		return x->urgent ? -1 : 1;
+	return x->started < y->started ? -1 : x->started > y->started;
+}
+
+/* Databases with work whose turn it is, in order. */
+static int
+collect_due(Visit **due)
+{
+	Oid			dbs[VISITS_KEPT];
+	bool		urgent[VISITS_KEPT];
+	int			with_work = zundo_databases_with_work(dbs, urgent, VISITS_KEPT);
+	TimestampTz now = GetCurrentTimestamp();
+	bool		work[VISITS_KEPT] = {false};
+	int			n = 0;
+
+	for (int i = 0; i < with_work; i++)
+	{
+		Visit	   *visit = visit_of(dbs[i]);
+
+		visit->urgent = urgent[i];
+		work[visit - visits] = true;
+	}
+	for (int i = 0; i < VISITS_KEPT; i++)
+	{
+		if (OidIsValid(visits[i].db) && (work[i] || visits[i].first) &&
+			is_due(&visits[i], now))
+			due[n++] = &visits[i];
+	}
+	qsort(due, n, sizeof(Visit *), compare_visits);
+	return n;
+}
+
+static void
+start_due(void)
+{
+	Visit	   *due[VISITS_KEPT];
+	int			n = collect_due(due);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		int			entry = free_entry();
+
+		if (entry < 0)
+			break;
+		if (can_be_visited(due[i]->db))
+		{
+			due[i]->first = false;
+			due[i]->started = GetCurrentTimestamp();
+			start_worker(entry, due[i]->db);
+		}
+		else
+			due[i]->not_before =
+				TimestampTzPlusMilliseconds(GetCurrentTimestamp(), DELAY_LOCKED);
+	}
+	zxact_shared->starving = i < n;
+}
+
+static void
+launcher_gone(int code, Datum arg)
+{
+	zxact_shared->launcher = NULL;
+	zxact_shared->launcher_pid = 0;
+}
+
+void
+zheap_launcher_main(Datum arg)
+{
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	zxact_shared->launcher = MyLatch;
+	zxact_shared->launcher_pid = MyProcPid;
+	on_shmem_exit(launcher_gone, 0);
+	visit_all_once();
+
+	for (;;)
+	{
+		collect_workers();
+		start_due();
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 zheap_undo_worker_naptime, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		/* aborts come in bursts: not one round for each */
+		pg_usleep(10000L);
+	}
+}

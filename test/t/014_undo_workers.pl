@@ -1,0 +1,120 @@
+# Workers make way: DROP DATABASE, CREATE DATABASE ... TEMPLATE and ALTER DATABASE in the middle of a large revert wait for less than a second,
+# and the revert goes on where it was. One worker serves several databases in turn; one that fails does not come back at once.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+use ZheapTest;
+
+my $rows = short() ? 300_000 : 1_000_000;
+my $node = new_server('workers', [ 'shared_buffers = 256MB', 'max_wal_size = 4GB', 'autovacuum = off', 'checkpoint_timeout = 1h', 'zheap.undo_worker_naptime = 20ms' ]);
+
+sub large_database
+{
+	my ($name) = @_;
+
+	$node->safe_psql('postgres', "create database $name");
+	$node->safe_psql($name, <<"SQL");
+create extension zheap;
+create table big (id int, n int) using zheap;
+insert into big select g, 0 from generate_series(1, $rows) g;
+SQL
+	return;
+}
+
+sub roll_back
+{
+	$node->safe_psql($_[0], 'begin; update big set n = n + 1; rollback');
+	return;
+}
+
+# pages put back by the worker of a database so far
+sub wait_reverting
+{
+	my ($name) = @_;
+
+	return $node->poll_query_until('postgres',
+		"select count(*) > 0 from zheap.zheap_stat_workers where datname = '$name' and state = 'reverting' and pages_reverted > 0");
+}
+
+sub timed
+{
+	my ($statement) = @_;
+	my $start = time();
+	my ($rc, $out, $err) = $node->psql('postgres', $statement);
+
+	diag($err) if $rc != 0;
+	return ($rc, time() - $start);
+}
+
+large_database('d');
+$node->safe_psql('postgres', 'checkpoint');
+my (undef, $alone) = timed('create database copy0 template d');
+diag(sprintf('a copy of the database at rest takes %.2f s', $alone));
+
+roll_back('d');
+ok(wait_reverting('d'), 'a worker reverts');
+is($node->safe_psql('postgres', "select undo_bytes_total >= undo_bytes_done and undo_bytes_done > 0 and started < now() from zheap.zheap_stat_workers where datname = 'd'"),
+	't', 'its progress can be seen');
+my ($rc, $seconds) = timed('create database copy1 template d');
+is($rc, 0, 'the database can be copied in the middle of it');
+cmp_ok($seconds - $alone, '<', 1, sprintf('after %.2f s', $seconds));
+is($node->safe_psql('copy1', 'select count(*), sum(n) from big'), "$rows|0", 'the copy is right');
+is($node->safe_psql('d', 'select count(*), sum(n) from big'), "$rows|0", 'so is the original');
+ok($node->poll_query_until($_, 'select zheap.zheap_undo_pending() = 0'), "$_: the revert comes to its end") foreach 'd', 'copy1';
+is($node->safe_psql('copy1', 'select count(*), sum(n) from big'), "$rows|0", 'the copy is right afterwards');
+
+roll_back('copy1');
+ok(wait_reverting('copy1'), 'a worker reverts again');
+($rc, $seconds) = timed('alter database copy1 rename to copy2');
+is($rc, 0, 'the database can be renamed');
+cmp_ok($seconds, '<', 1, sprintf('after %.2f s', $seconds));
+ok(wait_reverting('copy2'), 'the worker comes back');
+($rc, $seconds) = timed('drop database copy2');
+is($rc, 0, 'the database can be dropped');
+cmp_ok($seconds, '<', 1, sprintf('after %.2f s', $seconds));
+
+# dropped when no worker was there yet
+$node->safe_psql('postgres', "alter system set zheap.undo_workers = 0; select pg_reload_conf()");
+usleep(300_000);
+roll_back('copy0');
+$node->safe_psql('postgres', 'drop database copy0');
+$node->safe_psql('postgres', "alter system set zheap.undo_workers = 1; select pg_reload_conf()");
+
+# one worker and a database with much to do: another one has its turn
+large_database('e');
+$node->safe_psql('e', "update big set n = 0") foreach 1 .. 2;
+$node->safe_psql('postgres', "alter system set zheap.undo_workers = 0; select pg_reload_conf()");
+usleep(300_000);
+roll_back('d') foreach 1 .. 5;
+roll_back('e');
+$node->safe_psql('postgres', "alter system set zheap.undo_workers = 1; select pg_reload_conf()");
+my $start = time();
+ok($node->poll_query_until('e', 'select zheap.zheap_undo_pending() = 0'), 'a database has its turn beside another one');
+diag(sprintf('after %.1f s', time() - $start));
+ok($node->poll_query_until('d', 'select zheap.zheap_undo_pending() = 0'), 'and so has that');
+diag(sprintf('after %.1f s', time() - $start));
+is($node->safe_psql($_, 'select count(*), sum(n) from big'), "$rows|0", "$_: rows") foreach 'd', 'e';
+
+# what a worker cannot do now because a table is locked
+my $session = $node->background_psql('d');
+$session->query_safe('begin');
+$session->query_safe('lock table big');
+my $other = $node->background_psql('d', on_error_stop => 0);
+$node->safe_psql('d', 'create table small (id int) using zheap; begin; insert into small values (1); rollback');
+$session->query_safe('update big set n = 1 where id = 1');
+$session->query_safe('commit');
+$session->quit;
+$other->quit;
+ok($node->poll_query_until('d', 'select zheap.zheap_undo_pending() = 0'), 'after a table was locked');
+
+unlike(slurp_file($node->logfile), qr/database \d+ does not exist|FATAL:  (?!terminating)/, 'no worker was started in vain');
+$node->stop;
+no_crash_in_log($node, 'to the end');
+done_testing();
