@@ -80,6 +80,9 @@ zxact_launcher_register(void)
 {
 	BackgroundWorker worker;
 
+	/* pg_upgrade drops and makes databases, and changes nothing in them */
+	if (IsBinaryUpgrade)
+		return;
 	memset(&worker, 0, sizeof(worker));
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
 	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
