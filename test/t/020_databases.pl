@@ -204,7 +204,7 @@ is(digests('src'), $expected, 'src: all rows after that');
 usable('src');
 
 # workers do not keep databases from being copied or dropped for long
-for my $i (1 .. short() ? 3 : 10)
+for my $i (1 .. (short() ? 3 : 10))
 {
 	abort_some('src');
 	$node->safe_psql('postgres', 'create database quick template src');
