@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/smgr.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
@@ -276,7 +277,8 @@ is_transient_copy(Relation rel)
 	Oid			original;
 
 	/* pg_class.relrewrite would tell, but is not filled in yet */
-	if (sscanf(RelationGetRelationName(rel), "pg_temp_%u", &original) != 1)
+	if (sscanf(RelationGetRelationName(rel), "pg_temp_%u", &original) != 1 ||
+		!CheckRelationOidLockedByMe(original, AccessExclusiveLock, false))
 		return false;
 	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(original));
 	if (!HeapTupleIsValid(tuple))

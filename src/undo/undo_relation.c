@@ -161,6 +161,24 @@ open_and_lock(void)
 	return rel;
 }
 
+/*
+ * If this transaction has moved the relation and fails, its new file is gone, and
+ * with it what was written there, while pages of tables name it.  Our reference is
+ * given back: this may be a savepoint's failure, the reference is not the savepoint's.
+ */
+static void
+refuse_moved(Relation rel)
+{
+	if (rel->rd_createSubid != InvalidSubTransactionId ||
+		rel->rd_firstRelfilenodeSubid == InvalidSubTransactionId)
+		return;
+	relation_close(rel, NoLock);
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("cannot access zheap tables in the transaction that has moved the undo relation"),
+			 errhint("Commit first.")));
+}
+
 static void
 open_for_transaction(void)
 {
@@ -172,6 +190,7 @@ open_for_transaction(void)
 	/* on error the (sub)transaction's abort sets the resource owner right */
 	CurrentResourceOwner = TopTransactionResourceOwner;
 	rel = open_and_lock();
+	refuse_moved(rel);
 	CurrentResourceOwner = owner;
 	zundo_my.rel = rel;
 

@@ -88,6 +88,9 @@ zxact_launcher_register(void)
 {
 	BackgroundWorker worker;
 
+	/* pg_upgrade drops and makes databases, and changes nothing in them */
+	if (IsBinaryUpgrade)
+		return;
 	describe_worker(&worker, "zheap_launcher_main", "zheap undo launcher");
 	worker.bgw_restart_time = 5;
 	RegisterBackgroundWorker(&worker);

@@ -60,13 +60,29 @@ relation_leave(Sweep *sweep)
 }
 
 /*
+ * The table that a file belongs to.  The database may have another tablespace
+ * than when the record was written (SET TABLESPACE, or it is a copy of another
+ * one): what is not where the record says is looked for in its own.  Should that
+ * be a different table, whose file has the same number by chance, no harm is done:
+ * of any page only what is aborted is put back.
+ */
+static Oid
+find_by_file(ZRelLocator locator)
+{
+	Oid			oid = RelidByRelfilenode(zloc_spc(locator), zloc_rel(locator));
+
+	if (!OidIsValid(oid) && zloc_spc(locator) != MyDatabaseTableSpace)
+		oid = RelidByRelfilenode(MyDatabaseTableSpace, zloc_rel(locator));
+	return oid;
+}
+
+/*
  * Open the table that a record is about.  Gone for good only if no transaction
  * that might have made it is still running.
  */
 static void
 relation_find(Sweep *sweep)
 {
-	Oid			spc = zloc_spc(sweep->locator);
 	Oid			oid;
 
 	if (sweep->rel_known && RelFileNodeEquals(sweep->rel_locator, sweep->locator))
@@ -74,7 +90,7 @@ relation_find(Sweep *sweep)
 	relation_leave(sweep);
 	sweep->rel_locator = sweep->locator;
 	sweep->rel_known = true;
-	oid = RelidByRelfilenode(spc, zloc_rel(sweep->locator));
+	oid = find_by_file(sweep->locator);
 	if (!OidIsValid(oid))
 	{
 		sweep->rel_busy = !FullTransactionIdPrecedes(sweep->fxid, zundo_oldest_needed());
@@ -88,7 +104,7 @@ relation_find(Sweep *sweep)
 	sweep->rel = try_relation_open(oid, NoLock);
 	if (sweep->rel == NULL)
 		UnlockRelationOid(oid, RowExclusiveLock);
-	else if (!RelFileNodeEquals(zrel_locator(sweep->rel), sweep->locator))
+	else if (zloc_rel(zrel_locator(sweep->rel)) != zloc_rel(sweep->locator))
 	{
 		/* rewritten meanwhile: the pages that we look for are no more */
 		relation_close(sweep->rel, RowExclusiveLock);
