@@ -145,20 +145,26 @@ name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHead
 	hdr->flags2 &= ~ZROW2_LOCK_MASK;
 	if (!visible_to_all(view, image))
 	{
-		switch (reach_of(view, plan, image))
+		Reach		reach = reach_of(view, plan, image);
+		ZFate		fate = zmvcc_fate(image->fxid);
+
+		if (reach != REACH_NOT)
 		{
-			case REACH_OWNER:
-				hdr->flags &= ~ZROW_REUSED;
-				break;
-			case REACH_CHAIN:
+			hdr->flags &= ~ZROW_REUSED;
+			if (reach == REACH_CHAIN)
 				hdr->flags |= ZROW_REUSED;
-				break;
-			case REACH_NOT:
-				zheap_corrupt(view->rel, view->block, image->offnum,
-							  "transaction slot %d does not lead to transaction %u",
-							  hdr->slotno, zfxid_xid(image->fxid));
+			return;
 		}
-		return;
+
+		/*
+		 * A slot leaves a committed owner behind only if that is visible to all.
+		 * Who took the slot has known it before this backend, whose idea of what
+		 * all can see may be older.
+		 */
+		if (fate != ZFATE_COMMITTED && fate != ZFATE_FROZEN)
+			zheap_corrupt(view->rel, view->block, image->offnum,
+						  "transaction slot %d does not lead to transaction %u",
+						  hdr->slotno, zfxid_xid(image->fxid));
 	}
 	/* standbys that see the modifier as running must know of the freezing */
 	if (FullTransactionIdIsValid(image->fxid) &&
