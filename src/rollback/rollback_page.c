@@ -156,7 +156,8 @@ name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHead
 				hdr->flags |= ZROW_REUSED;
 				break;
 			case REACH_NOT:
-				if (zmvcc_fate(image->fxid) != ZFATE_COMMITTED)
+				if (zmvcc_fate(image->fxid) != ZFATE_COMMITTED &&
+					zmvcc_fate(image->fxid) != ZFATE_FROZEN)
 					zheap_corrupt(view->rel, view->block, image->offnum,
 								  "transaction slot %d does not lead to transaction %u",
 								  hdr->slotno, zfxid_xid(image->fxid));
