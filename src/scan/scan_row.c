@@ -35,6 +35,33 @@ typedef struct LockedPage
 	bool		has_rows;
 } LockedPage;
 
+/*
+ * An event about an update in place has two TIDs.  The new one bears no tag, as
+ * RETURNING shows it.  But whoever fires an event fetches its old version, by
+ * number, and then at once the new one: that is the next number.
+ */
+static struct
+{
+	ZRelLocator locator;
+	ItemPointerData tid;
+	int			ordinal;		/* of the new version; 0: none is expected */
+	LocalTransactionId lxid;
+	CommandId	cid;
+}			expected;
+
+/*
+ * A deleted row is fetched for its AFTER ROW events, if there are any, and after
+ * that, into another slot, for RETURNING.
+ */
+static struct
+{
+	ZRelLocator locator;
+	ItemPointerData tid;
+	FullTransactionId fxid;
+	CommandId	cid;
+	TupleTableSlot *slot;		/* of the first fetch */
+}			deletion;
+
 static bool
 page_open(LockedPage *locked, Relation rel, const ItemPointerData *tid)
 {
@@ -82,20 +109,6 @@ fetch_last(ZPageView *view, OffsetNumber offnum, ZImage *image)
 
 /* ---- AFTER ROW events ---- */
 
-/*
- * An event about an update in place has two TIDs.  The new one bears no tag, as
- * RETURNING shows it.  But whoever fires an event fetches its old version, by
- * number, and then at once the new one: that is the next number.
- */
-static struct
-{
-	ZRelLocator locator;
-	ItemPointerData tid;
-	int			ordinal;		/* of the new version; 0: none is expected */
-	LocalTransactionId lxid;
-	CommandId	cid;
-}			expected;
-
 static void
 expect_next(Relation rel, const ItemPointerData *tid, int ordinal)
 {
@@ -106,33 +119,23 @@ expect_next(Relation rel, const ItemPointerData *tid, int ordinal)
 	expected.cid = GetCurrentCommandId(false);
 }
 
-/* The number of the version that is fetched by this TID, 0 if it is not the new one of an event. */
+/*
+ * The number of the version that is fetched by this TID; 0 if it is not the new one
+ * of an event.
+ */
 static int
 take_expected(Relation rel, const ItemPointerData *tid)
 {
 	int			ordinal = expected.ordinal;
+	bool		is_next;
 
+	is_next = ordinal > 0 && zscan_events_fire() &&
+		expected.lxid == MyProc->lxid && expected.cid == GetCurrentCommandId(false) &&
+		ItemPointerEquals(&expected.tid, unconstify(ItemPointerData *, tid)) &&
+		RelFileNodeEquals(expected.locator, zrel_locator(rel));
 	expected.ordinal = 0;
-	if (ordinal == 0 || !zscan_events_fire() ||
-		expected.lxid != MyProc->lxid || expected.cid != GetCurrentCommandId(false) ||
-		!ItemPointerEquals(&expected.tid, unconstify(ItemPointerData *, tid)) ||
-		!RelFileNodeEquals(expected.locator, zrel_locator(rel)))
-		return 0;
-	return ordinal;
+	return is_next ? ordinal : 0;
 }
-
-/*
- * A deleted row is fetched for its AFTER ROW events, if there are any, and after
- * that, into another slot, for RETURNING.
- */
-static struct
-{
-	ZRelLocator locator;
-	ItemPointerData tid;
-	FullTransactionId fxid;
-	CommandId	cid;
-	TupleTableSlot *slot;		/* of the first fetch */
-}			deletion;
 
 static bool
 first_slot(Relation rel, const ItemPointerData *tid, const ZImage *image, TupleTableSlot *slot)
