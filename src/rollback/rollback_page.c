@@ -137,36 +137,10 @@ version_before(ZPageView *view, const ZRestorePlan *plan, ZImage *image)
 	}
 }
 
-/* Let the row's header name the modifier of the version it is put back to. */
+/* As of now, the modifier needs no name. */
 static void
-name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
+forget_modifier(ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
 {
-	bool		freeze = visible_to_all(view, image);
-
-	*hdr = image->hdr;
-	hdr->flags2 &= ~ZROW2_LOCK_MASK;
-	if (!freeze)
-	{
-		switch (reach_of(view, plan, image))
-		{
-			case REACH_OWNER:
-				hdr->flags &= ~ZROW_REUSED;
-				break;
-			case REACH_CHAIN:
-				hdr->flags |= ZROW_REUSED;
-				break;
-			case REACH_NOT:
-				if (zmvcc_fate(image->fxid) != ZFATE_COMMITTED &&
-					zmvcc_fate(image->fxid) != ZFATE_FROZEN)
-					zheap_corrupt(view->rel, view->block, image->offnum,
-								  "transaction slot %d does not lead to transaction %u",
-								  hdr->slotno, zfxid_xid(image->fxid));
-				/* who took over the slot knew before us that it is visible to all */
-				freeze = true;
-		}
-	}
-	if (!freeze)
-		return;
 	/* standbys that see the modifier as running must know of the freezing */
 	if (FullTransactionIdIsValid(image->fxid) &&
 		!FullTransactionIdPrecedes(image->fxid, zundo_logged_horizon()) &&
@@ -175,6 +149,43 @@ name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHead
 	hdr->slotno = 0;
 	hdr->flags &= ~(ZROW_INSERTED | ZROW_REUSED);
 	hdr->flags2 &= ~ZROW2_SPECULATIVE;
+}
+
+/*
+ * Let the row's header name the modifier of the version it is put back to.
+ *
+ * Backends do not learn at the same time that a transaction is visible to all: the
+ * one that gave the modifier's slot away without a link to it (ZTAKE_FRESH) may
+ * have known what this one does not know yet.  So a committed modifier that no slot
+ * leads to is visible to all.
+ */
+static void
+name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
+{
+	*hdr = image->hdr;
+	hdr->flags2 &= ~ZROW2_LOCK_MASK;
+	if (visible_to_all(view, image))
+	{
+		forget_modifier(plan, image, hdr);
+		return;
+	}
+	switch (reach_of(view, plan, image))
+	{
+		case REACH_OWNER:
+			hdr->flags &= ~ZROW_REUSED;
+			break;
+		case REACH_CHAIN:
+			hdr->flags |= ZROW_REUSED;
+			break;
+		case REACH_NOT:
+			if (zmvcc_fate(image->fxid) != ZFATE_COMMITTED &&
+				zmvcc_fate(image->fxid) != ZFATE_FROZEN)
+				zheap_corrupt(view->rel, view->block, image->offnum,
+							  "transaction slot %d does not lead to transaction %u",
+							  hdr->slotno, zfxid_xid(image->fxid));
+			forget_modifier(plan, image, hdr);
+			break;
+	}
 }
 
 /* Body bytes that differ between the row on the page and what it was. */

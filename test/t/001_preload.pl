@@ -101,7 +101,8 @@ $node->safe_psql('postgres', "checkpoint; update t set v = 'before the crash'");
 $node->stop('immediate');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
 ok(!$node->start(fail_ok => 1), 'no recovery without the library');
-like(slurp_file($node->logfile), qr/FATAL:.*resource manager/, 'which the log says');
+like(slurp_file($node->logfile), qr/FATAL:  resource manager with ID 128 not registered/, 'which the log says');
+like(slurp_file($node->logfile), qr/HINT:  .*shared_preload_libraries/, 'with a hint');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'zheap'\n");
 $node->start;
 is($node->safe_psql('postgres', 'select count(*), min(v), max(v) from t'),

@@ -1,0 +1,255 @@
+# Transaction ids near 2^31 and 2^32 and beyond: rows from before keep their state though the commit log is truncated.
+# pg_resetwal moves the counter of a scratch cluster; each boundary is crossed under load, with undo that is older.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+use ZheapTest;
+
+use constant XIDS_PER_CLOG_SEGMENT => 8192 * 4 * 32;
+use constant XIDS_PER_CLOG_PAGE => 8192 * 4;
+
+my $node = new_server('wrap', [ 'max_worker_processes = 0', 'autovacuum = off', 'autovacuum_naptime = 1s',
+		'autovacuum_freeze_max_age = 2000000000', 'max_wal_senders = 5', 'max_wal_size = 1GB' ],
+	allows_streaming => 1);
+my $load = $node->basedir . '/load.sql';
+append_to_file($load, <<'SQL');
+\set id random(1, 1000)
+update hot set n = n + 1 where id = :id;
+begin; update hot set n = n + 1000000 where id between :id and :id + 3; savepoint s; delete from hot where id = :id; rollback;
+begin; savepoint s; update hot set v = 'gone' where id = :id; rollback to s; insert into history values (:id); commit;
+SQL
+
+# Stop, go on with that xid, start.
+sub jump
+{
+	my ($epoch, $xid) = @_;
+	my $clog = sprintf('%s/pg_xact/%04X', $node->data_dir, $xid / XIDS_PER_CLOG_SEGMENT);
+	my $need = (int(($xid % XIDS_PER_CLOG_SEGMENT) / XIDS_PER_CLOG_PAGE) + 1) * 8192;
+	my $have = -s $clog // 0;
+
+	$node->stop;
+	$node->command_ok([ 'pg_resetwal', '-e', $epoch, '-x', $xid, $node->data_dir ], "xid $xid of epoch $epoch");
+	append_to_file($clog, "\0" x ($need - $have)) if $have < $need;
+	$node->start;
+	return;
+}
+
+# Freeze all that has 32-bit xids, the undo relation with it; zheap tables are left alone.
+sub freeze
+{
+	my ($what) = @_;
+	my $clog = join(' ', sort map { s/.*\///r } glob($node->data_dir . '/pg_xact/*'));
+
+	foreach my $db (qw(template0 template1 other postgres))
+	{
+		$node->safe_psql('postgres', "update pg_database set datallowconn = true where datname = '$db'");
+		$node->safe_psql($db, <<'SQL');
+vacuum freeze pg_class;
+select format('vacuum freeze %s', c.oid::regclass) from pg_class c left join pg_am a on a.oid = relam
+ where relkind in ('r', 'm', 't') and amname <> 'zheap' \gexec
+SQL
+	}
+	# what was put back holds the horizon until newer snapshots are all there is, the standby's included
+	for (1 .. 50)
+	{
+		$node->safe_psql('postgres', 'select pg_current_xact_id()') for 1 .. 2;
+		$node->safe_psql($_, 'vacuum zheap.undo') foreach qw(other postgres);
+		last if $node->safe_psql('postgres', 'select max(age(datfrozenxid)) < 100000 from pg_database') eq 't';
+		usleep(100_000);
+	}
+	$node->safe_psql('postgres', 'checkpoint');
+	is($node->safe_psql('postgres', 'select max(age(datfrozenxid)) < 100000 from pg_database'), 't', "$what: no database holds old xids")
+	  or diag($node->safe_psql('postgres', 'select datname, datfrozenxid, age(datfrozenxid) from pg_database'),
+		"\n", $node->safe_psql('postgres', "select oid::regclass, relfrozenxid, age(relfrozenxid), relminmxid from pg_class where relkind in ('r', 'm', 't') and relfrozenxid <> '0' order by 3 desc limit 5"),
+		"\n", $node->safe_psql('postgres', 'select * from zheap.zheap_undo_stats()'));
+	my $now = join(' ', sort map { s/.*\///r } glob($node->data_dir . '/pg_xact/*'));
+	isnt($now, $clog, "$what: the commit log was truncated ($clog, now $now)");
+	return;
+}
+
+my @tables = qw(old hot history aborted locked);
+
+sub digests
+{
+	my ($server) = @_;
+
+	return join("\n", map { "$_: " . table_digest($server, $_) } @tables) . "\nother: " . table_digest($server, 'o', 'other');
+}
+
+# Rows of this moment in every state; what aborted stays pending.
+sub leave_rows
+{
+	my ($stage) = @_;
+
+	$node->safe_psql('postgres', <<SQL);
+insert into old select g, 'row of stage $stage' from generate_series($stage * 1000 + 1, $stage * 1000 + 500) g;
+update old set v = v || ', changed in stage $stage' where id % 10 = 1;
+delete from old where id % 1000 = $stage * 7 + 1;
+begin; update old set v = 'gone' where id % 2 = 0; rollback;
+begin; insert into aborted select g, 'gone' from generate_series(1001, 1300) g; update aborted set v = 'gone'; rollback;
+begin; update aborted set v = 'committed in stage $stage' where id = $stage; savepoint s; delete from aborted; rollback to s; commit;
+begin; select count(*) from (select from locked for update) x; rollback;
+begin; select count(*) from (select from locked for key share) x; commit;
+SQL
+	$node->safe_psql('other', "insert into o values ($stage); begin; update o set i = -i; rollback");
+	return;
+}
+
+sub unchanged
+{
+	my ($expected, $what) = @_;
+
+	is(digests($node), $expected, "$what: all rows");
+	is($node->safe_psql('postgres', "select count(*) from old where v = 'gone'"), '0', "$what: nothing aborted");
+	btrees_agree($node, $what, qw(old_pkey hot_pkey locked_pkey));
+	return;
+}
+
+# Use up xids until the counter has passed the boundary.
+sub cross
+{
+	my ($what, $boundary) = @_;
+
+	$node->safe_psql('postgres', "begin; update old set v = v || ', prepared' where id <= 5; prepare transaction 'across'");
+	my $old = $node->background_psql('postgres');
+	$old->query_safe('begin isolation level repeatable read');
+	my $then = $old->query_safe('select count(*), sum(n), min(v), max(v) from hot');
+	my ($rc, $out, $err) = pgbench_run($node, '-c', 4, '-t', 250, '-f', $load);
+	is($rc, 0, "$what: load") or diag($err);
+	is($node->safe_psql('postgres', "select pg_current_xact_id() > '$boundary'"), 't', "$what: boundary is passed");
+	is($old->query_safe('select count(*), sum(n), min(v), max(v) from hot'), $then, "$what: an old snapshot sees the old rows");
+	$old->query_safe('commit');
+	$old->quit;
+	is($node->safe_psql('postgres', "select count(*) from hot where v = 'gone' or n >= 1000000"), '0', "$what: nothing aborted is seen");
+	is($node->safe_psql('postgres', "select count(*) from old where v like '%prepared'"), '0', "$what: nor what is prepared");
+	my $before = digests($node);
+	crash($node);
+	start_again($node);
+	is(digests($node), $before, "$what: the same after a crash");
+	is($node->safe_psql('postgres', "set lock_timeout = '100ms'; select count(*) from (select from old where id <= 10 for update skip locked) x"),
+		4, "$what: rows of the prepared transaction are locked");
+	$node->safe_psql('postgres', "commit prepared 'across'");
+	is($node->safe_psql('postgres', "select count(*) from old where v like '%prepared'"), '5', "$what: it is committed");
+	$node->safe_psql('postgres', "update old set v = replace(v, ', prepared', '') where id <= 5");
+	return;
+}
+
+$node->safe_psql('postgres', <<'SQL');
+create database other;
+create table old (id int primary key, v text) using zheap;
+create table hot (id int primary key, n int, v text) using zheap;
+create table history (id int) using zheap;
+create table aborted (id int primary key, v text) using zheap;
+create table locked (id int primary key, v text) using zheap;
+insert into old select g, 'first' from generate_series(1, 1000) g;
+insert into hot select g, 0, 'hot' from generate_series(1, 1000) g;
+insert into aborted select g, 'first' from generate_series(1, 300) g;
+insert into locked select g, 'first' from generate_series(1, 300) g;
+SQL
+$node->safe_psql('other', 'create extension zheap; create table o (i int) using zheap; insert into o values (0)');
+leave_rows(1);
+my $expected = digests($node);
+
+# old undo is read as it was, then goes
+jump(0, 1_000_000_000);
+unchanged($expected, 'a thousand million later, undo pending');
+freeze('frozen');
+unchanged($expected, 'and all frozen');
+leave_rows(2);
+
+jump(0, 2**31 - 2000);
+cross('2^31', 2**31);
+leave_rows(3);
+$expected = digests($node);
+unchanged($expected, 'past 2^31');
+freeze('past 2^31');
+unchanged($expected, 'past 2^31, frozen');
+
+jump(0, 3_200_000_000);
+unchanged($expected, 'past 3,000,000,000');
+leave_rows(4);
+freeze('past 3,000,000,000');
+$expected = digests($node);
+
+# over the end of 32 bits, with a standby
+jump(0, 2**32 - 2000);
+unchanged($expected, 'just before 2^32');
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nwal_receiver_status_interval = 1s\n");
+$standby->start;
+cross('2^32', 2**32);
+leave_rows(5);
+$expected = digests($node);
+unchanged($expected, 'past 2^32');
+$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+is(digests($standby), $expected, 'the standby has the same rows');
+# its feedback may not hold anything back
+ok($node->poll_query_until('postgres', "select backend_xmin::text::bigint < 1000000000 from pg_stat_replication"), 'feedback in the new round');
+freeze('past 2^32');
+$node->safe_psql('postgres', 'vacuum');
+$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+is(digests($standby), $expected, 'also once all is frozen');
+unchanged($expected, 'past 2^32, frozen');
+$standby->stop;
+
+# rows whose xid has come around
+jump(1, 1_500_000_000);
+unchanged($expected, 'in the second round');
+leave_rows(6);
+$expected = digests($node);
+
+# autovacuum finds what is old by itself, undo of transactions that nobody else puts back included
+jump(1, 2**31 - 200_000_000);
+unchanged($expected, 'long after that');
+$node->append_conf('postgresql.conf', "autovacuum_freeze_max_age = 100000\nautovacuum_vacuum_cost_delay = 0\n");
+$node->restart;
+my $frozen = 'f';
+for (1 .. 300)
+{
+	# what was put back is held until xids have gone by
+	$node->safe_psql('postgres', 'select pg_current_xact_id()');
+	$frozen = $node->safe_psql('postgres', 'select max(age(datfrozenxid)) < 100000 from pg_database');
+	last if $frozen eq 't';
+	usleep(200_000);
+}
+is($frozen, 't', 'autovacuum has frozen all databases');
+is(digests($node), $expected, 'all rows after that');
+
+# The server refuses new xids, with undo pending: reading goes on, and single-user mode is the way out.
+leave_rows(7);
+$expected = digests($node);
+$node->append_conf('postgresql.conf', "autovacuum_freeze_max_age = 2000000000\n");
+jump(1, $node->safe_psql('postgres', 'select (min(datfrozenxid::text::bigint) + 2^31 - 2500000)::bigint from pg_database'));
+my ($rc, $out, $err) = $node->psql('postgres', "update old set v = 'new' where id = 2");
+like($err, qr/not accepting commands to avoid wraparound/, 'no new xid');
+is(digests($node), $expected, 'at the limit: all rows');
+$node->stop;
+foreach my $db (qw(other postgres template1 template0))
+{
+	my $undo = $db =~ /template/ ? '' : "vacuum zheap.undo\nselect pg_current_xact_id()\nselect pg_current_xact_id()\n";
+
+	ok(run_log([ 'postgres', '--single', '-D', $node->data_dir, $db ], '<', \"${undo}vacuum freeze\n${undo}vacuum freeze\n"),
+		"single-user mode: $db");
+}
+$node->start;
+is($node->safe_psql('postgres', 'select max(age(datfrozenxid)) < 100000000 from pg_database'), 't', 'it has frozen all databases');
+is(digests($node), $expected, 'all rows after single-user mode');
+
+$node->safe_psql('postgres', "update old set v = 'new' where id = 2; begin; update old set v = 'gone'; rollback");
+is($node->safe_psql('postgres', "select count(*) from old where v = 'new'"), '1', 'changed again');
+$node->safe_psql('postgres', 'vacuum zheap.undo');
+is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'what was pending is put back');
+unlike($node->safe_psql('postgres', "select relfrozenxid from pg_class where relname in ('old', 'hot')"), qr/[1-9]/, 'tables have nothing to freeze');
+$node->stop;
+no_crash_in_log($node, 'to the end');
+no_crash_in_log($standby, 'standby');
+done_testing();
