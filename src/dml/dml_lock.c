@@ -168,7 +168,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			ztarget_unlock(target);
 			if (zlock_queue_wait(queue, j->version, j->xid, j->own_lock >= 0))
 			{
-				call->slept = call->slept || j->version != 0;
+				call->slept = call->slept || j->replacing;
 				return false;
 			}
 			j->result = TM_WouldBlock;
@@ -184,10 +184,10 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
 			call->traversed = true;
+			ztarget_unlock(target);
+			zlock_queue_leave(queue);
 			if (!ItemPointerEquals(&j->ctid, &call->tid))
 			{
-				ztarget_unlock(target);
-				zlock_queue_leave(queue);
 				call->tid = j->ctid;
 				zlock_queue_init(queue, call->rel, &call->tid, call->mode,
 								 call->policy, XLTW_FetchUpdated);
