@@ -29,6 +29,9 @@ deferred unique     Rows are small and no other column indexed.  A heap update t
                     HOT inserts an entry with the old key, which is checked at commit
                     against a duplicate that another one has inserted meanwhile; an
                     update in place is not, as a HOT one.
+KEY SHARE           Without NOWAIT and SKIP LOCKED.  Where the row has been updated beside the
+                    lock, heap waits for who changes the key of a later version in spite
+                    of them.
 sequences, random() None: a retried row would take other numbers.
 
 Switches (the SWITCHES below; the command's --with NAME) name known differences that
@@ -361,7 +364,9 @@ class Generator:
     def lock(self, s):
         r = self.r
         modes = [self.for_update, 'NO KEY UPDATE', 'SHARE'] + ['KEY SHARE'] * self.keyshare
-        how = 'FOR %s%s' % (r.choice(modes), r.choice(['', '', '', ' NOWAIT', ' SKIP LOCKED', ' SKIP LOCKED']))
+        mode = r.choice(modes)
+        how = 'FOR %s%s' % (mode, '' if mode == 'KEY SHARE' else r.choice(
+            ['', '', '', ' NOWAIT', ' SKIP LOCKED', ' SKIP LOCKED']))
         x = r.random()
         if x < 0.3:
             a, b = self.span()
