@@ -123,6 +123,12 @@ judge_missed(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJ
 	return result == TM_Deleted && j->missed > 0 ? TM_Updated : result;
 }
 
+static uint16
+version_of(const ZImage *image)
+{
+	return (image->hdr.flags2 & ZROW2_PARITY) ? 1 : 0;
+}
+
 /*
  * Somebody is changing the row.  If the version that the snapshot sees has been
  * replaced before, by a transaction that committed, then that is the answer, and
@@ -135,11 +141,13 @@ judge_running(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, Z
 	ZImage		image = *newest;
 	ZFate		fate = ZFATE_RUNNING;
 
+	j->replacing = true;
 	while (fate == ZFATE_RUNNING)
 	{
-		j->version = zlock_version_name(zfxid_xid(image.fxid));
-		if (!zmvcc_previous(view, &image) || !zmvcc_skip_aborted(view, &image) ||
-			!FullTransactionIdIsValid(image.fxid))
+		bool		found = zmvcc_previous(view, &image) && zmvcc_skip_aborted(view, &image);
+
+		j->version = version_of(&image);
+		if (!found || !FullTransactionIdIsValid(image.fxid))
 			return TM_BeingModified;
 		fate = image.chain ? ZFATE_COMMITTED : zmvcc_image_fate(view, &image);
 	}
@@ -209,7 +217,7 @@ crosscheck(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 }
 
 static void
-judge_locks(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
+judge_locks(ZTarget *target, const ZImage *judged, const ZJudgeQuery *query, ZJudgement *j)
 {
 	ZLockHolders holders;
 
@@ -220,6 +228,7 @@ judge_locks(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 	if (j->result == TM_Ok && TransactionIdIsValid(holders.conflicting))
 	{
 		j->xid = holders.conflicting;
+		j->version = version_of(judged);
 		j->result = TM_BeingModified;
 	}
 }
@@ -261,7 +270,7 @@ judge_once(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 	if (j->result == TM_Ok && query->crosscheck != InvalidSnapshot)
 		j->result = crosscheck(target, query, j);
 	if (j->result == TM_Ok || j->result == TM_BeingModified)
-		judge_locks(target, query, j);
+		judge_locks(target, &image, query, j);
 }
 
 /*

@@ -81,6 +81,7 @@ store_row(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot)
 
 	if (!fetch_locked(target, call, &image))
 		return;
+	zmvcc_find_modifier(&target->view, &image);
 	zmvcc_version_of(&image, &target->view, &version);
 	ztuple_slot_store(slot, image.row, image.len, &call->tid,
 					  RelationGetRelid(call->rel), &version);
@@ -99,6 +100,29 @@ lock_now(ZTarget *target, ZLockCall *call, const ZJudgement *judgement)
 	return zdml_lock_row(target, judgement, call->mode, call->cid);
 }
 
+/* How the row at tid looks to who does not mind a snapshot; its page is not locked. */
+static TM_Result
+judge_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, TransactionId *xid)
+{
+	ZJudgeQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode};
+	ZJudgement	judgement;
+	ZTarget		target;
+
+	ztarget_open(&target, rel);
+	ztarget_pin(&target, &tid);
+	ztarget_lock_row_page(&target);
+	zjudge_row(&target, &query, &judgement);
+	/* replaced again: not the version that replaced ours */
+	if (judgement.result == TM_Updated && judgement.missed == 1)
+	{
+		query.snapshot = InvalidSnapshot;
+		zjudge_row(&target, &query, &judgement);
+	}
+	*xid = judgement.xid;
+	ztarget_close(&target);
+	return judgement.result;
+}
+
 /*
  * The version that we meant was being replaced when we came, now it has been.  Heap
  * locks the replacement first, too, even if it will then fail: so it waits for a
@@ -108,22 +132,26 @@ lock_now(ZTarget *target, ZLockCall *call, const ZJudgement *judgement)
 static bool
 replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 {
-	ZJudgeQuery query = {InvalidSnapshot, InvalidSnapshot, call->cid, call->mode};
-	ZJudgement	newest;
+	TransactionId xid;
+	TM_Result	result;
 
-	if (!call->slept || call->traversed || j->missed != 1 ||
+	if (!call->slept || call->traversed ||
 		!(call->flags & TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS) ||
-		!ItemPointerEquals(&j->ctid, &call->tid))
-		return true;
-	zjudge_row(target, &query, &newest);
-	if (newest.result == TM_Deleted)
-		j->result = TM_Deleted;
-	if (newest.result != TM_BeingModified)
+		ItemPointerIndicatesMovedPartitions(&j->ctid) ||
+		j->missed != (ItemPointerEquals(&j->ctid, &call->tid) ? 1 : 0))
 		return true;
 	ztarget_unlock(target);
-	/* like heap, not in the queue for the replacement, but still in ours */
-	zlock_queue_wait(queue, newest.version, newest.xid, true);
-	return false;
+	result = judge_newest(call->rel, j->ctid, call, &xid);
+	if (result == TM_BeingModified)
+	{
+		/* like heap, not in the queue for the replacement, but still in ours */
+		zlock_queue_wait(queue, 0, xid, true);
+		return false;
+	}
+	if (result == TM_Deleted)
+		j->result = TM_Deleted;
+	ztarget_lock_row_page(target);
+	return true;
 }
 
 /*
@@ -168,7 +196,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			ztarget_unlock(target);
 			if (zlock_queue_wait(queue, j->version, j->xid, j->own_lock >= 0))
 			{
-				call->slept = call->slept || j->version != 0;
+				call->slept = call->slept || j->replacing;
 				return false;
 			}
 			j->result = TM_WouldBlock;
@@ -184,10 +212,10 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
 			call->traversed = true;
+			ztarget_unlock(target);
+			zlock_queue_leave(queue);
 			if (!ItemPointerEquals(&j->ctid, &call->tid))
 			{
-				ztarget_unlock(target);
-				zlock_queue_leave(queue);
 				call->tid = j->ctid;
 				zlock_queue_init(queue, call->rel, &call->tid, call->mode,
 								 call->policy, XLTW_FetchUpdated);

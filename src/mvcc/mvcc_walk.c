@@ -283,6 +283,13 @@ zmvcc_restore_body(ZPageView *view, ZImage *image)
 	return true;
 }
 
+void
+zmvcc_find_modifier(ZPageView *view, ZImage *image)
+{
+	while (image->chain)
+		zmvcc_chain_step(view, image);
+}
+
 bool
 zmvcc_previous(ZPageView *view, ZImage *image)
 {

@@ -259,6 +259,8 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 			found = zmvcc_fetch_serial(&locked.view, offnum, snapshot, &image);
 		if (found)
 		{
+			/* whoever fetches by TID may ask whether it is this very version */
+			zmvcc_find_modifier(&locked.view, &image);
 			zscan_image_store(&locked.view, &image, &rowtid, slot);
 			ztid_set_tag(&slot->tts_tid, tag);
 		}
@@ -405,6 +407,7 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 	{
 		ZVersion	seen;
 
+		zmvcc_find_modifier(&locked.view, &image);
 		zmvcc_version_of(&image, &locked.view, &seen);
 		result = same_version(&zslot->version, &seen);
 	}

@@ -29,6 +29,9 @@ deferred unique     Rows are small and no other column indexed.  A heap update t
                     HOT inserts an entry with the old key, which is checked at commit
                     against a duplicate that another one has inserted meanwhile; an
                     update in place is not, as a HOT one.
+KEY SHARE           Without NOWAIT and SKIP LOCKED.  Where the row has been updated beside the
+                    lock, heap waits for who changes the key of a later version in spite
+                    of them.
 sequences, random() None: a retried row would take other numbers.
 
 Switches (the SWITCHES below; the command's --with NAME) name known differences that
@@ -39,6 +42,7 @@ import random
 
 SWITCHES = {
     'keyshare-index': 'updates of indexed columns and moved rows beside FOR KEY SHARE locks',
+    'lock-update': 'FOR UPDATE before an update in place beside KEY SHARE: heap makes it an update of the key',
     'upsert-rr': 'ON CONFLICT above READ COMMITTED',
 }
 
@@ -112,6 +116,7 @@ class Generator:
         calm = self.ser or (self.keyshare and 'keyshare-index' not in switches)
         self.wide = not calm and chance(0.4)
         self.indexed = not calm and chance(0.6)
+        self.for_update = 'NO KEY UPDATE' if self.keyshare and 'lock-update' not in switches else 'UPDATE'
         self.move_keyshare = 'keyshare-index' in switches
         self.upsert_rr = 'upsert-rr' in switches
         self.unique = chance(0.4)
@@ -292,7 +297,7 @@ class Generator:
             if s.mode == 'index' and r.random() < 0.6:
                 return 'UPDATE t SET %s WHERE id BETWEEN %d AND %d%s' % (self.assign(), a, b, self.returning())
             return ('UPDATE t SET %s FROM (SELECT id AS i FROM t WHERE id BETWEEN %d AND %d ORDER BY id '
-                    'FOR UPDATE) s WHERE t.id = s.i%s' % (self.assign(), a, b, self.returning()))
+                    'FOR %s) s WHERE t.id = s.i%s' % (self.assign(), a, b, self.for_update, self.returning()))
         if x < 0.36:
             return ('UPDATE t SET v = (SELECT coalesce(max(v), 0) + 1 FROM t x WHERE x.id <> t.id AND x.id < 4) '
                     'WHERE %s%s' % (self.where(), self.returning()))
@@ -307,7 +312,7 @@ class Generator:
         a, b = self.span()
         if self.multi and self.r.random() < 0.2:
             return ('DELETE FROM t USING (SELECT id AS i FROM t WHERE id BETWEEN %d AND %d ORDER BY id '
-                    'FOR UPDATE) s WHERE t.id = s.i%s' % (a, b, self.returning()))
+                    'FOR %s) s WHERE t.id = s.i%s' % (a, b, self.for_update, self.returning()))
         if self.view and self.r.random() < 0.3:
             return 'DELETE FROM tv WHERE ' + self.where('tv') + self.returning()
         return 'DELETE FROM t WHERE ' + self.where() + self.returning()
@@ -358,8 +363,10 @@ class Generator:
 
     def lock(self, s):
         r = self.r
-        modes = ['UPDATE', 'NO KEY UPDATE', 'SHARE'] + ['KEY SHARE'] * self.keyshare
-        how = 'FOR %s%s' % (r.choice(modes), r.choice(['', '', '', ' NOWAIT', ' SKIP LOCKED', ' SKIP LOCKED']))
+        modes = [self.for_update, 'NO KEY UPDATE', 'SHARE'] + ['KEY SHARE'] * self.keyshare
+        mode = r.choice(modes)
+        how = 'FOR %s%s' % (mode, '' if mode == 'KEY SHARE' else r.choice(
+            ['', '', '', ' NOWAIT', ' SKIP LOCKED', ' SKIP LOCKED']))
         x = r.random()
         if x < 0.3:
             a, b = self.span()
@@ -398,7 +405,7 @@ class Generator:
             x = r.random()
             if x < 0.45:
                 return ('DECLARE %s CURSOR FOR SELECT id, v FROM t ORDER BY id FOR %s'
-                        % (name, r.choice(['UPDATE', 'UPDATE', 'NO KEY UPDATE', 'SHARE'])))
+                        % (name, r.choice([self.for_update, self.for_update, 'NO KEY UPDATE', 'SHARE'])))
             if x < 0.6 and s.mode == 'index':
                 return 'DECLARE %s CURSOR FOR SELECT id, v FROM t WHERE id > 0 ORDER BY id' % name
             return ('DECLARE %s %sCURSOR%s FOR SELECT id, k, v, length(w) FROM t ORDER BY id'
@@ -424,7 +431,7 @@ class Generator:
             ('UPDATE p SET id = %d WHERE id = %d' % (r.randint(1, 8), p), 2),
             ('DELETE FROM p WHERE id = %d' % p, 2),
             ('SELECT * FROM p WHERE id = %d FOR %s' % (p, r.choice(
-                ['UPDATE', 'NO KEY UPDATE', 'SHARE', 'KEY SHARE'])), 2),
+                [self.for_update, 'NO KEY UPDATE', 'SHARE', 'KEY SHARE'])), 2),
             ('INSERT INTO c VALUES (%d, %d, 1)' % (r.randint(6, 12), p), 4),
             ('UPDATE c SET v = v + 1 WHERE id = %d' % c, 2),
             ('UPDATE c SET pid = %d WHERE id = %d RETURNING *' % (p, c), 2 * self.move_keyshare),
@@ -464,8 +471,8 @@ class Generator:
             "END LOOP; SELECT sum(v) INTO x FROM t; RAISE NOTICE 'sum %%', x; END $$" % self.id(),
             "DO $$ DECLARE x record; BEGIN FOR x IN SELECT id, v FROM t WHERE id <= 4 ORDER BY id LOOP "
             "UPDATE t SET v = v + 1 WHERE id = x.id + 1; RAISE NOTICE '%', x; END LOOP; END $$",
-            "DO $$ BEGIN PERFORM 1 FROM t WHERE id = %d FOR UPDATE NOWAIT; %s; "
-            "EXCEPTION WHEN lock_not_available THEN RAISE NOTICE 'locked'; END $$" % (self.id(), a),
+            "DO $$ BEGIN PERFORM 1 FROM t WHERE id = %d FOR %s NOWAIT; %s; "
+            "EXCEPTION WHEN lock_not_available THEN RAISE NOTICE 'locked'; END $$" % (self.id(), self.for_update, a),
             "WITH x AS (UPDATE t SET v = v + 1 WHERE id = %d RETURNING id, v) "
             "INSERT INTO lg SELECT 'cte ' || id || ' ' || v FROM x" % self.id(),
             "WITH x AS (DELETE FROM t WHERE id = %d RETURNING *) INSERT INTO t SELECT id + %d, k, NULL, v, w FROM x"

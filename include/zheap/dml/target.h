@@ -73,7 +73,8 @@ typedef struct ZJudgement
 	ZImage		image;			/* newest version, on the page */
 	TransactionId xid;			/* BeingModified: for whom to wait; otherwise who
 								 * made the version in the way */
-	uint16		version;		/* BeingModified: for which version (lock.h) */
+	uint16		version;		/* BeingModified: parity of the version asked about */
+	bool		replacing;		/* BeingModified: by who replaces it, not only locks */
 	int			own_lock;		/* strongest lock that we hold, or -1 */
 	int			strongest_lock; /* strongest that anybody holds, or -1 */
 	bool		modified_by_us; /* newest version is of our own transaction */

@@ -72,9 +72,10 @@ extern TransactionId zlock_origin_conflict(Relation rel, const ItemPointerData *
  * a heavyweight lock on the TID, so that they are served in the order they came.
  *
  * On heap each version has a TID, hence a queue.  It matters: waiters for a version
- * that has been replaced must all get ahead, to fail or to line up for the newest one
- * in the same order.  So the spare bits of the offset in the lock's tag tell apart
- * the versions of a row: zlock_version_name.
+ * that has been replaced must all get ahead, to fail or to line up for the newest
+ * one in the same order.  So the version's parity (ZROW2_PARITY) is in the lock's tag,
+ * above the offset.  Versions of the same parity share a queue; that does no harm,
+ * because who hears that its version was replaced leaves the queue.
  */
 typedef struct ZRowQueue
 {
@@ -84,21 +85,10 @@ typedef struct ZRowQueue
 	LockWaitPolicy policy;
 	XLTW_Oper	oper;			/* for the error context */
 	bool		queued;
-	uint16		version;		/* name of the version queued for */
+	uint16		version;		/* parity of the version queued for: 0, 1 */
 } ZRowQueue;
 
-/*
- * The name of the version that a transaction in progress is replacing; 0 is the one
- * that nobody replaces.  Versions that have the same name by chance share a queue,
- * which may change the order of waiters and nothing else.
- */
 #define ZLOCK_VERSION_SHIFT 9		/* offsets are below 512 */
-
-static inline uint16
-zlock_version_name(TransactionId replacer)
-{
-	return 1 + replacer % ((1 << (16 - ZLOCK_VERSION_SHIFT)) - 1);
-}
 
 extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
 							 LockTupleMode mode, LockWaitPolicy policy, XLTW_Oper oper);

@@ -150,6 +150,9 @@ extern bool zmvcc_chain_step(ZPageView *view, ZImage *image);
  */
 extern bool zmvcc_restore_body(ZPageView *view, ZImage *image);
 
+/* Make fxid the modifier itself, where image->chain says that it is an upper bound. */
+extern void zmvcc_find_modifier(ZPageView *view, ZImage *image);
+
 /* Step to the version before; false: there is none (the row was inserted). */
 extern bool zmvcc_previous(ZPageView *view, ZImage *image);
 
