@@ -20,7 +20,7 @@ my $files = PostgreSQL::Test::Utils::tempdir();
 
 sub differ
 {
-	my @command = ('python3', "$FindBin::RealBin/../diff/differ.py",
+	my @command = ((-x '/usr/bin/python3' ? '/usr/bin/python3' : 'python3'), "$FindBin::RealBin/../diff/differ.py",
 		'--host', $node->host, '--port', $node->port, '--workers', 2, @_);
 	my ($out, $err);
 	my $ok = IPC::Run::run(\@command, '>', \$out, '2>', \$err);
