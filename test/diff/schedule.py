@@ -32,6 +32,9 @@ deferred unique     Rows are small and no other column indexed.  A heap update t
 KEY SHARE           Without NOWAIT and SKIP LOCKED.  Where the row has been updated beside the
                     lock, heap waits for who changes the key of a later version in spite
                     of them.
+waking up           The answers of the sessions that one step wakes are compared as a set:
+                    after a MultiXactId has replaced an updater as heap's xmax, its
+                    waiters come in another order.  What they did is in their answers.
 sequences, random() None: a retried row would take other numbers.
 
 Switches (the SWITCHES below; the command's --with NAME) name known differences that

@@ -98,7 +98,8 @@ class Side:
             if not end.endswith(' blocked'):
                 outcome.append(end)
             i = self.woken()
-        return outcome
+        # who of several is heard of first is no answer
+        return outcome[:1] + sorted(outcome[1:])
 
     def settle(self, k):
         """Wait until session k, which runs, has finished or waits for another one."""
