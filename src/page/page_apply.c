@@ -33,7 +33,8 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 		if (visible_to_all)
 		{
 			row[0] &= ~(ZROW_INSERTED | ZROW_REUSED);
-			row[1] &= ~ZROW2_SPECULATIVE;
+			if (!(row[0] & ZROW_DELETED))
+				row[1] &= ~ZROW2_SPECULATIVE;	/* else ZROW2_STRIPPED */
 			row[2] = 0;
 		}
 		else

@@ -148,7 +148,8 @@ forget_modifier(ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
 		plan->conflict = image->fxid;
 	hdr->slotno = 0;
 	hdr->flags &= ~(ZROW_INSERTED | ZROW_REUSED);
-	hdr->flags2 &= ~ZROW2_SPECULATIVE;
+	if (!(hdr->flags & ZROW_DELETED))
+		hdr->flags2 &= ~ZROW2_SPECULATIVE;
 }
 
 /*
