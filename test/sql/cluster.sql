@@ -26,7 +26,7 @@ cluster clu_t using clu_t_pkey;
 reset maintenance_work_mem;
 select id, k from clu_t limit 4;
 cluster clu_t;
-select indexrelid::regclass, indisclustered from pg_index where indrelid = 'clu_t'::regclass order by 1::text;
+select indexrelid::regclass, indisclustered from pg_index where indrelid = 'clu_t'::regclass order by indexrelid::regclass::text collate "C";
 
 -- deleted, updated and rolled back rows; a dropped and an added column
 delete from clu_t where id % 3 = 0;
