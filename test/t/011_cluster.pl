@@ -178,7 +178,7 @@ my $from = $primary->lsn('insert');
 $primary->safe_psql('postgres', 'vacuum full t');
 my ($records) = run_command([ 'pg_waldump', '-p', $primary->data_dir . '/pg_wal', '-s', $from, '-e', $primary->lsn('insert') ]);
 # the server's catalogs are a source of conflicts, too
-like($records, qr/^rmgr: custom.*UNKNOWN \(80\)/m, 'the rewrite itself tells standbys what they must not see');
+like($records, qr/^rmgr: custom.*UNKNOWN \(90\)/m, 'the rewrite itself tells standbys what they must not see');
 $primary->wait_for_catchup($standby);
 IPC::Run::finish($victim);
 like($old_err, qr/conflict with recovery/, 'an old snapshot of the standby is cancelled');
