@@ -131,7 +131,7 @@ class Check:
         for table, _ in db.run(TABLES):
             if table in self.locked:
                 continue
-            digest = "select count(*), md5(string_agg(md5(t::text), '' order by md5(t::text))) from (%s) t"
+            digest = 'select count(*), sum(hashtextextended(t::text, 0)::numeric) from (%s) t'
             every = db.run(digest % ('select * from %s offset 0' % table))
             for name, keys in db.run(
                     "select i.indexrelid::regclass, (select string_agg(pg_get_indexdef(indexrelid, k, true), ', ' order by k) "
@@ -148,5 +148,5 @@ class Check:
 
 def digests(db):
     """table -> hash of its rows, of all that a standby has"""
-    return {table: db.run("select count(*), md5(string_agg(md5(t::text), '' order by md5(t::text))) from %s t" % table)[0]
+    return {table: db.run('select count(*), sum(hashtextextended(t::text, 0)::numeric) from %s t' % table)[0]
             for table, persistence in db.run(TABLES) if persistence == 'p'}

@@ -39,6 +39,8 @@ class Db(Session):
         reply = self.take()
         for item in reply:
             if item[0] == 'error':
+                if item[1] in ('57P01', '57P02', '57P03'):      # the server goes
+                    raise Lost(item[2])
                 raise SqlError(item[1], item[2], sql)
         self.tags = [item[1] for item in reply if item[0] == 'tag']
         return [item[1] for item in reply if item[0] == 'row']

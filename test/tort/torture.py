@@ -36,6 +36,7 @@ class Torture:
         self.findings = Findings()
         self.lost = self.commits = 0
         self.names = itertools.count(1)
+        os.makedirs(args.directory, exist_ok=True)
         self.numbers = [itertools.count(CLIENTS + c, CLIENTS) for c in range(args.clients + 2)]
         with open(args.conf) as f:
             self.conf = f.read()
@@ -145,6 +146,8 @@ class Torture:
         if self.args.save and not self.primary.process:
             self.save()
         took = self.primary.start()
+        if self.args.damage:
+            self.damage()
         self.verify(after_crash)
         if self.standby:
             self.compare_standby()
@@ -207,6 +210,17 @@ class Torture:
         """The files as the crash left them, until they are found to be right."""
         shutil.rmtree(self.primary.data + '.crashed', ignore_errors=True)
         shutil.copytree(self.primary.data, self.primary.data + '.crashed', symlinks=True)
+
+    def damage(self):
+        """To try the test itself: a commit is lost, a row changed, an index lacks a row."""
+        db = self.primary.connect('-c allow_system_table_mods=on')
+        db.run('delete from journal where n = %d' % min(self.model.journal))
+        db.run('update own set u = u + 1 where (client, key) = (select client, key from own limit 1)')
+        ready = "update pg_index set indisready = %s where indexrelid = 'tags2_n'::regclass"
+        db.run(ready % 'false')
+        db.run("insert into tags2 values (1, 'damage')")
+        db.run(ready % 'true')
+        db.close()
 
     def verify(self, after_crash):
         db = self.primary.connect('-c max_parallel_workers_per_gather=0')
@@ -297,6 +311,7 @@ def main():
     p.add_argument('--standby', action='store_true')
     p.add_argument('--save', action='store_true', help='keep the files as the crash left them')
     p.add_argument('--max', type=int, default=20, help='stop after so many findings')
+    p.add_argument('--damage', action='store_true', help='there must be findings')
     p.add_argument('--verbose', action='store_true')
     faulthandler.register(signal.SIGUSR1)       # where do all threads stand?
     sys.exit(Torture(p.parse_args()).run())
