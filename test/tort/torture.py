@@ -90,7 +90,8 @@ class Torture:
         self.primary.init()
         self.primary.set(self.settings())
         self.primary.start()
-        self.model = Model(self.args.rows)
+        # with wal_consistency_checking each change of a row is a page of WAL
+        self.model = Model(self.args.rows or (1000 if self.args.standby else 10000))
         db = self.primary.connect()
         self.model.setup(db, self.args.clients)
         db.close()
@@ -231,7 +232,7 @@ class Torture:
         if held:
             check.all('prepared transactions finished', False)
         self.lost += check.lost
-        db.run('begin; update accounts set filler = filler; update bulk set w = w + 1; rollback')
+        db.run('begin; update accounts set filler = filler; update bulk set w = w + 1 where id <= 500; rollback')
         db.close()
 
     def verify_later(self):
@@ -307,7 +308,7 @@ def main():
     p.add_argument('--seed', type=int, required=True)
     p.add_argument('--seconds', type=float, default=5, help='per round, on average')
     p.add_argument('--clients', type=int, default=6)
-    p.add_argument('--rows', type=int, default=10000, help='of the big table')
+    p.add_argument('--rows', type=int, help='of the big table; default 10000, with a standby 1000')
     p.add_argument('--standby', action='store_true')
     p.add_argument('--save', action='store_true', help='keep the files as the crash left them')
     p.add_argument('--max', type=int, default=20, help='stop after so many findings')
