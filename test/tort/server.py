@@ -134,13 +134,14 @@ class Server:
         """SIGKILL to all its processes, in any order."""
         if self.process is None:
             return
+        # no more children, or one that we miss would keep the shared memory
+        signal_to(self.process.pid, signal.SIGSTOP)
+        while state(self.process.pid) not in 'TZ':
+            time.sleep(0.001)
         victims = self.children() + [self.process.pid]
         random.shuffle(victims)
         for pid in victims:
             signal_to(pid, signal.SIGKILL)
-        for pid in self.children():         # born meanwhile
-            signal_to(pid, signal.SIGKILL)
-            victims.append(pid)
         self.process.wait()
         for pid in victims:
             while alive(pid):
@@ -178,9 +179,14 @@ def signal_to(pid, number):
         pass
 
 
-def alive(pid):
+def state(pid):
+    """One letter; Z if it is gone."""
     try:
         with open('/proc/%s/stat' % pid) as f:
-            return f.read().rsplit(')', 1)[1].split()[0] != 'Z'
+            return f.read().rsplit(')', 1)[1].split()[0]
     except OSError:
-        return False
+        return 'Z'
+
+
+def alive(pid):
+    return state(pid) != 'Z'
