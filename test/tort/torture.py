@@ -249,6 +249,8 @@ class Torture:
         db = self.primary.connect()
         lsn = db.value('select pg_current_wal_insert_lsn()')
         standby = self.standby.connect()
+        if 'zheap' not in db.value('show wal_consistency_checking'):
+            self.findings.add('records of zheap are not checked')
         self.wait_for(standby, "select pg_last_wal_replay_lsn() >= '%s'" % lsn)
         a, b = digests(db), digests(standby)
         if a != b:
