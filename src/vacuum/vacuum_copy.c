@@ -148,11 +148,15 @@ report_written(ZCopy *copy)
 #define SORT_HISTORY	((TransactionId) 1)
 
 static void
-sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, const ZImage *image,
+sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, ZImage *image,
 		 CopyVerdict verdict)
 {
-	HeapTuple	tuple = zdml_heap_tuple(copy->from, image->row, image->len);
+	HeapTuple	tuple;
 
+	/* none: the last snapshot that saw the deleted row has ended since */
+	if (!zmvcc_restore_body(&copy->view, image))
+		return;
+	tuple = zdml_heap_tuple(copy->from, image->row, image->len);
 	tuple->t_self = *tid;
 	HeapTupleHeaderSetXmin(tuple->t_data, verdict == COPY_HISTORY ? SORT_HISTORY : SORT_FROZEN);
 	tuplesort_putheaptuple(sort, tuple);

@@ -1,0 +1,44 @@
+# Clients do everything at once, the server is killed at any moment, then every row is compared with what was acknowledged.
+# The seed is fixed (ZHEAP_TEST_SEED: another); test/torture is the long run.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZheapTest;
+
+my $seed = $ENV{ZHEAP_TEST_SEED} // 1;
+my $directory = PostgreSQL::Test::Utils::tempdir_short();
+
+chomp(my $bindir = `pg_config --bindir`);
+
+sub torture
+{
+	my @command = ('python3', "$FindBin::RealBin/../tort/torture.py",
+		'--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, @_);
+	my ($out, $err);
+	my $ok = IPC::Run::run(\@command, '>', \$out, '2>', \$err);
+
+	return ($ok ? 1 : 0, $out . $err);
+}
+
+my ($ok, $out) = torture('--directory', $directory, '--rounds', short() ? 2 : 3,
+	'--seconds', 2, '--clients', 4, '--rows', 5000);
+
+ok($ok, 'nothing is lost, nothing is wrong') or diag($out);
+like($out, qr/^[23] rounds, 0 findings, 0 lost commits$/m, 'all rounds were run');
+like($out, qr/^[1-9]\d+ commits were acknowledged$/m, 'there was something to lose');
+
+# what is lost, and what is wrong, is found
+($ok, $out) = torture('--directory', "$directory/2", '--rounds', 1, '--seconds', 1, '--clients', 2,
+	'--rows', 100, '--damage');
+is($ok, 0, 'damage fails');
+like($out, qr/FINDING .*acknowledged and lost/, 'a lost commit is found');
+like($out, qr/FINDING .*: own: /, 'a changed row is found');
+like($out, qr/FINDING .*: index .* and a scan: /, 'an index that lacks a row is found');
+like($out, qr/^1 rounds, [1-9]\d* findings, 1 lost commits$/m, 'and they are counted');
+done_testing();
