@@ -156,6 +156,7 @@ zchange_execute(ZTarget *target, ZChange *change)
 	{
 		remember(&change->undo, &write);
 		zundo_release(&write);
+		zmvcc_record_added(target->fxid, &change->undo, write.ptr);
 	}
 	target->init_page = false;
 	zview_refresh(&target->view);

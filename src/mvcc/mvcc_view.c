@@ -10,7 +10,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "mvcc_chain.h"
 
 void
 zview_open(ZPageView *view, Relation rel)
@@ -30,7 +30,7 @@ maps_free(ZPageView *view)
 	for (i = 0; i <= ZPAGE_MAX_INPAGE; i++)
 	{
 		if (view->maps[i])
-			pfree(view->maps[i]);
+			zchain_free(view->maps[i]);
 	}
 	pfree(view->maps);
 	view->maps = NULL;

@@ -12,7 +12,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "mvcc_chain.h"
 
 /* a slot of the page, whatever page it lies on */
 static ZPageSlot *
@@ -78,68 +78,90 @@ record_read(ZPageView *view, ZUndoPtr ptr, OffsetNumber offnum, ZUndoRecord *rec
 	return true;
 }
 
-/*
- * Note for every row where its newest record lies in the part of the slot's chain
- * that belongs to its present owner.
- */
-static void
-map_build(ZPageView *view, int slotno)
+/* Build the map of a slot on the page, from its head. */
+static ZChainMap *
+view_map(ZPageView *view, int slotno)
 {
-	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
-	ZUndoPtr	ptr = zpage_slot(view->page, NULL, slotno)->undo;
-	ZUndoPtr   *map;
-	ZUndoRecord rec;
-	OffsetNumber off;
-
 	if (view->maps == NULL)
 		view->maps = MemoryContextAllocZero(view->context,
-											(ZPAGE_MAX_INPAGE + 1) * sizeof(ZUndoPtr *));
-	map = view->maps[slotno];
-	if (map == NULL)
-		map = view->maps[slotno] = MemoryContextAlloc(view->context,
-													  (ZPAGE_MAX_OFFSET + 1) * sizeof(ZUndoPtr));
-	memset(map, 0, (ZPAGE_MAX_OFFSET + 1) * sizeof(ZUndoPtr));
-	while (record_read(view, ptr, InvalidOffsetNumber, &rec))
-	{
-		OffsetNumber last = 0;
-
-		if (rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE)
-			last = rec.offnum;
-		else if (rec.type == ZOP_INSERT)
-			last = rec.open_run ? max : Min(max, rec.offnum + rec.count - 1);
-		for (off = rec.offnum; off <= last; off++)
-		{
-			if (map[off] == ZUNDO_INVALID)
-				map[off] = ptr;
-		}
-		if (rec.takeover != ZTAKE_OWN)
-			break;
-		ptr = rec.page_prev;
-	}
+											(ZPAGE_MAX_INPAGE + 1) * sizeof(ZChainMap *));
+	if (view->maps[slotno])
+		zchain_free(view->maps[slotno]);
+	view->maps[slotno] = NULL;
+	view->maps[slotno] = zchain_build(view, zpage_slot(view->page, NULL, slotno)->undo,
+									  view->context);
 	view->mapped |= (uint32) 1 << slotno;
+	return view->maps[slotno];
 }
 
-/* Where the walk for a row may begin: at its slot's head, or right at its record. */
+/*
+ * The map of the row's slot if there is one by now.  "head": a walk from the
+ * slot's head is about to begin; the second one is worth a map, be it in this view
+ * or in another one before.
+ */
+static ZChainMap *
+owner_map(ZPageView *view, int slotno, bool head)
+{
+	uint32		bit = (uint32) 1 << slotno;
+	const ZPageSlot *slot = zpage_slot(view->page, NULL, slotno);
+	ZChainEntry *entry;
+
+	if (view->mapped & bit)
+		return view->maps[slotno];
+	entry = zchain_entry(slot);
+	if (entry && entry->map)
+		return entry->map;
+	if (!head)
+		return NULL;
+	if (view->walked & bit)
+		return view_map(view, slotno);
+	view->walked |= bit;
+	if (entry)
+		return zchain_entry_build(view, entry);
+	zchain_entry_add(slot);
+	return NULL;
+}
+
+/* Has the slot that the image names room for a map? */
+static bool
+slot_is_mappable(ZPageView *view, int slotno)
+{
+	return slotno > 0 && slotno <= zpage_nslots(view->page);
+}
+
+/* Where the walk for a row may begin: right at its record, if a map tells it. */
 static ZUndoPtr
 walk_start(ZPageView *view, const ZImage *image)
 {
 	int			slotno = image->hdr.slotno;
+	ZChainMap  *map;
+	ZUndoPtr	found;
 
-	if (image->chain || slotno == 0 || slotno > zpage_nslots(view->page) ||
-		zpage_slot(view->page, NULL, slotno)->undo != image->undo)
+	if (image->chain || !slot_is_mappable(view, slotno))
 		return image->undo;
-	if (!(view->mapped & (uint32) 1 << slotno))
-	{
-		if (!(view->walked & (uint32) 1 << slotno))
-		{
-			view->walked |= (uint32) 1 << slotno;
-			return image->undo;
-		}
-		map_build(view, slotno);
-	}
-	if (view->maps[slotno][image->offnum] != ZUNDO_INVALID)
-		return view->maps[slotno][image->offnum];
-	return image->undo;
+	map = owner_map(view, slotno, zpage_slot(view->page, NULL, slotno)->undo == image->undo);
+	if (map == NULL)
+		return image->undo;
+	found = zchain_find(map, image->offnum, image->undo);
+	return found != ZUNDO_INVALID ? found : image->undo;
+}
+
+void
+zmvcc_map_slot(ZPageView *view, int slotno)
+{
+	if (slot_is_mappable(view, slotno) && !(view->mapped & (uint32) 1 << slotno))
+		view_map(view, slotno);
+}
+
+bool
+zmvcc_owner_has(ZPageView *view, const ZImage *image)
+{
+	ZChainMap  *map;
+
+	if (!slot_is_mappable(view, image->hdr.slotno))
+		return false;
+	map = owner_map(view, image->hdr.slotno, false);
+	return map != NULL && zchain_has(map, image->offnum, image->undo);
 }
 
 /*

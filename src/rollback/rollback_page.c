@@ -127,7 +127,8 @@ version_before(ZPageView *view, const ZRestorePlan *plan, ZImage *image)
 			return true;
 		/* the owner's own once more */
 		if (image->hdr.slotno == plan->slotno &&
-			slot_reaches(view, slot, image->undo) == REACH_OWNER)
+			(zmvcc_owner_has(view, image) ||
+			 slot_reaches(view, slot, image->undo) == REACH_OWNER))
 			continue;
 		/* put back already, so that no slot leads to it any more */
 		if (zmvcc_fate(image->fxid) == ZFATE_ABORTED &&
@@ -263,6 +264,7 @@ plan_slot(ZPageView *view, int slotno, ZRestorePlan *plan)
 		plan->next.fxid = InvalidFullTransactionId;
 		plan->next.undo = ZUNDO_INVALID;
 	}
+	zmvcc_map_slot(view, slotno);
 
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{

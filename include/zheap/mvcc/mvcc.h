@@ -64,12 +64,12 @@ typedef struct ZPageView
 
 	/*
 	 * One pass over a slot's chain serves all rows that name it: from the second
-	 * walk from the slot on, maps[slotno][offnum] is the newest record about that
-	 * row among the owner's (0: none).
+	 * walk from the slot on, maps[slotno] tells where the rows' records are among
+	 * the owner's (mvcc_chain.c).
 	 */
 	uint32		walked;			/* bit per slot */
 	uint32		mapped;
-	ZUndoPtr  **maps;			/* allocated on demand, kept */
+	struct ZChainMap **maps;	/* allocated on demand, kept */
 } ZPageView;
 
 /* Memory comes from the current context; one view serves many pages. */
@@ -155,6 +155,20 @@ extern void zmvcc_find_modifier(ZPageView *view, ZImage *image);
 
 /* Step to the version before; false: there is none (the row was inserted). */
 extern bool zmvcc_previous(ZPageView *view, ZImage *image);
+
+/* ---- maps of chains (mvcc_walk.c, mvcc_chain.c) ---- */
+
+/* Many rows of the slot are about to be walked. */
+extern void zmvcc_map_slot(ZPageView *view, int slotno);
+
+/*
+ * Is image->undo known to be a record of the present owner of the image's slot?
+ * Of an image without chain; false: not known.
+ */
+extern bool zmvcc_owner_has(ZPageView *view, const ZImage *image);
+
+/* The transaction has added the record at "ptr" to its chain on a page. */
+extern void zmvcc_record_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr);
 
 /* ---- verdicts (mvcc_snapshot.c) ---- */
 
