@@ -82,17 +82,18 @@ minds(const ZJudgeQuery *query, const ZImage *image)
 {
 	if (query->mode != LockTupleKeyShare)
 		return true;
-	if (!(image->hdr.flags & ZROW_DELETED))
-		return false;
-	return !(image->hdr.flags & ZROW_MOVED) || (image->hdr.flags2 & ZROW2_KEYS_UPDATED);
+	if (image->hdr.flags2 & ZROW2_KEYS_UPDATED)
+		return true;
+	return (image->hdr.flags & ZROW_DELETED) && !(image->hdr.flags & ZROW_MOVED);
 }
 
 /* Pass by an update that is not minded. */
 static void
-note_move(ZTarget *target, const ZImage *image, ZJudgement *j)
+pass_by(ZTarget *target, const ZImage *image, ZJudgement *j)
 {
 	ZUndoRecord rec;
 
+	j->later = true;
 	if ((image->hdr.flags & ZROW_DELETED) && making_of(target, image, &rec) &&
 		rec.has_new_tid)
 		j->moved_to = rec.new_tid;
@@ -110,7 +111,7 @@ judge_missed(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJ
 	ZImage		image = *newest;
 	TM_Result	result = judge_gone(target, newest, j);
 
-	if (!snapshot_decides(query->snapshot) || query->mode == LockTupleKeyShare)
+	if (!snapshot_decides(query->snapshot))
 		return result;
 	while (j->missed < 2 && FullTransactionIdIsValid(image.fxid) &&
 		   !zmvcc_modifier_visible(view, &image, query->snapshot))
@@ -120,7 +121,9 @@ judge_missed(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJ
 		if (!zmvcc_previous(view, &image) || !zmvcc_skip_aborted(view, &image))
 			break;
 	}
-	return result == TM_Deleted && j->missed > 0 ? TM_Updated : result;
+	if (result == TM_Deleted && j->missed > 0 && query->mode != LockTupleKeyShare)
+		return TM_Updated;
+	return result;
 }
 
 static uint16
@@ -132,7 +135,8 @@ version_of(const ZImage *image)
 /*
  * Somebody is changing the row.  If the version that the snapshot sees has been
  * replaced before, by a transaction that committed, then that is the answer, and
- * REPEATABLE READ fails without waiting.
+ * REPEATABLE READ fails without waiting.  Otherwise the one to wait for is the
+ * subtransaction that replaced it, not one that has changed the row again since.
  */
 static TM_Result
 judge_running(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJudgement *j)
@@ -144,18 +148,32 @@ judge_running(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, Z
 	j->replacing = true;
 	while (fate == ZFATE_RUNNING)
 	{
-		bool		found = zmvcc_previous(view, &image) && zmvcc_skip_aborted(view, &image);
+		bool		found;
 
+		j->later = !minds(query, &image);
+		if (!j->later)
+			j->xid = zfxid_xid(image.fxid);
+		found = zmvcc_previous(view, &image) && zmvcc_skip_aborted(view, &image);
 		j->version = version_of(&image);
 		if (!found || !FullTransactionIdIsValid(image.fxid))
 			return TM_BeingModified;
 		fate = image.chain ? ZFATE_COMMITTED : zmvcc_image_fate(view, &image);
 	}
-	if (fate == ZFATE_OWN || !snapshot_decides(query->snapshot) || query->mode == LockTupleKeyShare ||
-		zmvcc_modifier_visible(view, &image, query->snapshot))
+	if (fate == ZFATE_OWN || !snapshot_decides(query->snapshot))
 		return TM_BeingModified;
-	j->xid = zfxid_xid(image.fxid);
-	return judge_missed(target, &image, query, j);
+	while (FullTransactionIdIsValid(image.fxid) &&
+		   !zmvcc_modifier_visible(view, &image, query->snapshot))
+	{
+		if (minds(query, &image))
+		{
+			j->xid = zfxid_xid(image.fxid);
+			return judge_missed(target, &image, query, j);
+		}
+		j->later = true;
+		if (!zmvcc_previous(view, &image) || !zmvcc_skip_aborted(view, &image))
+			break;
+	}
+	return TM_BeingModified;
 }
 
 static TM_Result
@@ -192,7 +210,7 @@ judge_image(ZTarget *target, ZImage *image, const ZJudgeQuery *query, ZJudgement
 			if (minds(query, image))
 				return judge_missed(target, image, query, j);
 		}
-		note_move(target, image, j);
+		pass_by(target, image, j);
 		if (!zmvcc_previous(view, image))
 			break;
 	}

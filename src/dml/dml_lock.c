@@ -9,6 +9,7 @@
 
 #include "access/xact.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
@@ -194,6 +195,12 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			return lock_successors(target, call, j);
 		case TM_BeingModified:
 			ztarget_unlock(target);
+			if (j->later)
+			{
+				/* like heap, whatever the policy, and not in a queue */
+				XactLockTableWait(j->xid, call->rel, &call->tid, XLTW_LockUpdated);
+				return false;
+			}
 			if (zlock_queue_wait(queue, j->version, j->xid, j->own_lock >= 0))
 			{
 				call->slept = call->slept || j->replacing;

@@ -75,6 +75,8 @@ typedef struct ZJudgement
 								 * made the version in the way */
 	uint16		version;		/* BeingModified: parity of the version asked about */
 	bool		replacing;		/* BeingModified: by who replaces it, not only locks */
+	bool		later;			/* BeingModified for KEY SHARE: not the version asked
+								 * about, but one that an update made of it */
 	int			own_lock;		/* strongest lock that we hold, or -1 */
 	int			strongest_lock; /* strongest that anybody holds, or -1 */
 	bool		modified_by_us; /* newest version is of our own transaction */
