@@ -13,6 +13,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 
 bool
@@ -45,6 +46,7 @@ typedef struct ZLockCall
 	uint8		flags;
 	bool		traversed;
 	bool		slept;			/* waited for who replaced the version that we meant */
+	bool		conflict;		/* the caller is ON CONFLICT */
 } ZLockCall;
 
 /*
@@ -201,7 +203,8 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 				XactLockTableWait(j->xid, call->rel, &call->tid, XLTW_LockUpdated);
 				return false;
 			}
-			if (zlock_queue_wait(queue, j->version, j->xid, j->own_lock >= 0))
+			if (zlock_queue_wait(queue, j->version, j->xid,
+								 j->own_lock >= 0 || j->modified_by_us))
 			{
 				call->slept = call->slept || j->replacing;
 				return false;
@@ -230,8 +233,8 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			}
 			return false;
 		case TM_SelfModified:
-			/* ON CONFLICT must hear that this command made the row it hit */
-			if (means_newest(call))
+			/* ON CONFLICT must hear that this command made the version it hit */
+			if (call->conflict)
 				j->result = TM_Invisible;
 			return true;
 		default:
@@ -244,7 +247,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 		  TM_FailureData *tmfd)
 {
-	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags, false, false};
+	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags, false, false, false};
 	ZJudgement	judgement;
 	ZRowQueue	queue;
 	ZTarget		target;
@@ -254,6 +257,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	if (ztid_tag(tid) == ZTID_TAG_LAST)
 		call.snapshot = InvalidSnapshot;
 
+	call.conflict = zscan_take_conflict(rel, &call.tid);
 	ExecClearTuple(slot);
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &call.tid);

@@ -483,7 +483,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		{
 			ztarget_unlock(&target);
 			zlock_queue_wait(&queue, judgement.version, judgement.xid,
-							 judgement.own_lock >= 0);
+							 judgement.own_lock >= 0 || judgement.modified_by_us);
 			continue;
 		}
 		if (judgement.result != TM_Ok)

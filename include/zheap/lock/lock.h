@@ -17,7 +17,8 @@
  * the strongest mode (ZROW2_LOCK_MASK).
  *
  * An update holds NO KEY UPDATE and a delete, or an update of a key, UPDATE, by
- * being the row's modifier.
+ * being the row's modifier.  An update of a row that its transaction has locked FOR
+ * UPDATE counts as one of a key, as on heap, and stays one (ZROW2_KEYS_UPDATED).
  *
  * An update that moves the row leaves the KEY SHARE locks of others behind, at the
  * old TID.  They count for the new row as well: it carries the old TID
@@ -97,7 +98,8 @@ extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerDa
  * Wait for the version until xid has ended.  No buffer may be locked.  False: the policy is
  * LockWaitSkip and it has not; LockWaitError raises the error that heap does.
  * Who holds a lock on the row already does not queue: those in front may be
- * waiting for that lock.
+ * waiting for that lock.  Nor does who made the newest version: nobody else can be
+ * waiting for that.
  */
 extern bool zlock_queue_wait(ZRowQueue *queue, uint16 version, TransactionId xid,
 							 bool is_holder);
