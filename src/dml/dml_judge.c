@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "utils/snapmgr.h"
 
@@ -145,14 +146,13 @@ judge_running(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, Z
 	ZImage		image = *newest;
 	ZFate		fate = ZFATE_RUNNING;
 
-	j->replacing = true;
 	while (fate == ZFATE_RUNNING)
 	{
 		bool		found;
 
 		j->later = !minds(query, &image);
 		if (!j->later)
-			j->xid = zfxid_xid(image.fxid);
+			j->xid = j->replacer = zfxid_xid(image.fxid);
 		found = zmvcc_previous(view, &image) && zmvcc_skip_aborted(view, &image);
 		j->version = version_of(&image);
 		if (!found || !FullTransactionIdIsValid(image.fxid))
@@ -234,6 +234,25 @@ crosscheck(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 	return TM_Updated;
 }
 
+/*
+ * Somebody's lock is in the way, too.  Of several transactions heap waits for the
+ * oldest first: so they are sorted in a multixact.
+ */
+static void
+wait_for_lock(ZJudgement *j, TransactionId xid, uint16 version)
+{
+	if (!TransactionIdIsValid(xid))
+		return;
+	if (j->result == TM_Ok)
+	{
+		j->result = TM_BeingModified;
+		j->xid = xid;
+		j->version = version;
+	}
+	else if (!j->later && TransactionIdPrecedes(xid, j->xid))
+		j->xid = xid;
+}
+
 static void
 judge_locks(ZTarget *target, const ZImage *judged, const ZJudgeQuery *query, ZJudgement *j)
 {
@@ -243,12 +262,13 @@ judge_locks(ZTarget *target, const ZImage *judged, const ZJudgeQuery *query, ZJu
 				  j->result == TM_BeingModified, &holders);
 	j->own_lock = holders.own;
 	j->strongest_lock = holders.strongest;
-	if (j->result == TM_Ok && TransactionIdIsValid(holders.conflicting))
-	{
-		j->xid = holders.conflicting;
-		j->version = version_of(judged);
-		j->result = TM_BeingModified;
-	}
+	wait_for_lock(j, holders.conflicting, version_of(judged));
+}
+
+static bool
+locks_matter(const ZJudgement *j)
+{
+	return j->result == TM_Ok || j->result == TM_BeingModified;
 }
 
 static bool
@@ -287,7 +307,7 @@ judge_once(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 	j->result = judge_image(target, &image, query, j);
 	if (j->result == TM_Ok && query->crosscheck != InvalidSnapshot)
 		j->result = crosscheck(target, query, j);
-	if (j->result == TM_Ok || j->result == TM_BeingModified)
+	if (locks_matter(j))
 		judge_locks(target, &image, query, j);
 }
 
@@ -303,21 +323,18 @@ zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 	int			count;
 
 	judge_once(target, query, j);
-	if (query->mode != LockTupleExclusive || j->result != TM_Ok)
+	if (query->mode != LockTupleExclusive || !locks_matter(j))
 		return;
 	count = zrow_origins_get(j->image.row, j->image.len, origins);
 	if (count == 0)
 		return;
 	ztarget_unlock(target);
-	while (count > 0 && !TransactionIdIsValid(xid))
-		xid = zlock_origin_conflict(target->rel, &origins[--count]);
+	while (count > 0)
+		xid = zlock_oldest(xid, zlock_origin_conflict(target->rel, &origins[--count]));
 	ztarget_lock_row_page(target);
 	judge_once(target, query, j);
-	if (j->result == TM_Ok && TransactionIdIsValid(xid))
-	{
-		j->xid = xid;
-		j->result = TM_BeingModified;
-	}
+	if (locks_matter(j))
+		wait_for_lock(j, xid, version_of(&j->image));
 }
 
 void

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -45,7 +46,8 @@ typedef struct ZLockCall
 	LockWaitPolicy policy;
 	uint8		flags;
 	bool		traversed;
-	bool		slept;			/* waited for who replaced the version that we meant */
+	TransactionId replacer;		/* whom we waited for that replaced the version that we
+								 * meant, unless rolled back; or invalid */
 	bool		conflict;		/* the caller is ON CONFLICT */
 } ZLockCall;
 
@@ -138,7 +140,8 @@ replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgeme
 	TransactionId xid;
 	TM_Result	result;
 
-	if (!call->slept || call->traversed ||
+	if (!TransactionIdIsValid(call->replacer) || call->traversed ||
+		!TransactionIdDidCommit(call->replacer) ||
 		!(call->flags & TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS) ||
 		ItemPointerIndicatesMovedPartitions(&j->ctid) ||
 		j->missed != (ItemPointerEquals(&j->ctid, &call->tid) ? 1 : 0))
@@ -206,7 +209,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			if (zlock_queue_wait(queue, j->version, j->xid,
 								 j->own_lock >= 0 || j->modified_by_us))
 			{
-				call->slept = call->slept || j->replacing;
+				call->replacer = j->replacer;
 				return false;
 			}
 			j->result = TM_WouldBlock;
@@ -247,7 +250,8 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 		  TM_FailureData *tmfd)
 {
-	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags, false, false, false};
+	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags,
+	false, InvalidTransactionId, false};
 	ZJudgement	judgement;
 	ZRowQueue	queue;
 	ZTarget		target;

@@ -41,10 +41,13 @@
 
 extern bool zlock_modes_conflict(LockTupleMode a, LockTupleMode b);
 
+/* The older one; either may be invalid. */
+extern TransactionId zlock_oldest(TransactionId a, TransactionId b);
+
 typedef struct ZLockHolders
 {
-	TransactionId conflicting;	/* somebody else's, in progress, whose lock conflicts
-								 * with the mode asked for; or invalid */
+	TransactionId conflicting;	/* the oldest of others', in progress, whose lock
+								 * conflicts with the mode asked for; or invalid */
 	int			own;			/* strongest mode that we hold, or -1 */
 	int			strongest;		/* at least the strongest that anybody holds, or -1 */
 } ZLockHolders;
@@ -60,7 +63,7 @@ extern void zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mo
 						  bool waits, ZLockHolders *holders);
 
 /*
- * Somebody else's transaction, in progress, that holds a lock on what was the row
+ * The oldest transaction of others, in progress, that holds a lock on what was the row
  * at "origin"; or invalid.  No page may be locked.  The row may be gone, its page not:
  * a holder keeps its slot there.
  */
