@@ -34,6 +34,10 @@ KEY SHARE           One difference is passed over (fails_early in differ.py): th
                     been replaced by a transaction that committed, and is still locked
                     KEY SHARE by another one.  Heap waits for that one, then fails; zheap
                     fails at once, as locks there belong to the row, not to a version.
+SHARE               Not where there is KEY SHARE.  Beside such a lock, an update that was
+                    rolled back stays in heap's multixact, and until that is replaced FOR
+                    SHARE lines up behind those who wait for the KEY SHARE lock, or skips
+                    the row, though nothing that it minds is held.
 sequences, random() None: a retried row would take other numbers.
 """
 
@@ -349,7 +353,7 @@ class Generator:
 
     def lock(self, s):
         r = self.r
-        modes = ['UPDATE', 'NO KEY UPDATE', 'SHARE'] + ['KEY SHARE'] * self.keyshare
+        modes = ['UPDATE', 'NO KEY UPDATE', 'KEY SHARE' if self.keyshare else 'SHARE']
         mode = r.choice(modes)
         how = 'FOR %s%s' % (mode, r.choice(['', '', '', ' NOWAIT', ' SKIP LOCKED', ' SKIP LOCKED']))
         x = r.random()
@@ -390,7 +394,7 @@ class Generator:
             x = r.random()
             if x < 0.45:
                 return ('DECLARE %s CURSOR FOR SELECT id, v FROM t ORDER BY id FOR %s'
-                        % (name, r.choice(['UPDATE', 'UPDATE', 'NO KEY UPDATE', 'SHARE'])))
+                        % (name, r.choice(['UPDATE', 'UPDATE', 'NO KEY UPDATE', 'KEY SHARE' if self.keyshare else 'SHARE'])))
             if x < 0.6 and s.mode == 'index':
                 return 'DECLARE %s CURSOR FOR SELECT id, v FROM t WHERE id > 0 ORDER BY id' % name
             return ('DECLARE %s %sCURSOR%s FOR SELECT id, k, v, length(w) FROM t ORDER BY id'
@@ -416,7 +420,7 @@ class Generator:
             ('UPDATE p SET id = %d WHERE id = %d' % (r.randint(1, 8), p), 2),
             ('DELETE FROM p WHERE id = %d' % p, 2),
             ('SELECT * FROM p WHERE id = %d FOR %s' % (p, r.choice(
-                ['UPDATE', 'NO KEY UPDATE', 'SHARE', 'KEY SHARE'])), 2),
+                ['UPDATE', 'NO KEY UPDATE', 'KEY SHARE'])), 2),
             ('INSERT INTO c VALUES (%d, %d, 1)' % (r.randint(6, 12), p), 4),
             ('UPDATE c SET v = v + 1 WHERE id = %d' % c, 2),
             ('UPDATE c SET pid = %d WHERE id = %d RETURNING *' % (p, c), 2),
