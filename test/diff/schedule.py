@@ -11,7 +11,8 @@ order of rows       Without ORDER BY the rows of an answer are compared as a set
 order of locking    A statement that changes or locks several rows gets them in the
                     order of a key: by an ordered subquery FOR UPDATE, by ORDER BY, or
                     by a forced scan of the primary key.  A physical order would be
-                    heap's, where each update moves the row to the end.
+                    heap's, where each update moves the row to the end.  Rows that were
+                    locked in order may then be changed in another, so no keys of theirs.
 plans               Each session keeps to one kind of scan (enable_*), because sizes
                     differ and so would costs.  Sessions that force index scans also
                     force nested loops; only they join several rows in MERGE.
@@ -243,8 +244,8 @@ class Generator:
                                          r.choice(['NULL', str(r.randint(100, 110))]),
                                          r.randint(0, 5), self.text())
 
-    def assign(self, name='t'):
-        """What an UPDATE of t sets."""
+    def assign(self, name='t', keys=True):
+        """What an UPDATE of t sets; keys: also what may wait for a duplicate."""
         r = self.r
         can = [('v = %s.v + 1' % name, 6), ('v = %s.v * 2 - 1' % name, 1), ('v = %s.v' % name, 0.5)]
         if self.wide:
@@ -254,9 +255,9 @@ class Generator:
             can += [('k = %s.k + 1' % name, 3), ('k = %d, v = %s.v + 1' % (r.randint(0, 4), name), 2)]
         else:
             can += [('k = %s.k + 1' % name, 2)]
-        if self.unique and not self.ser:
+        if self.unique and keys and not self.ser:
             can += [('u = %d' % r.randint(100, 110), 2)]
-        if not self.ser:
+        if keys and not self.ser:
             can += [('id = %d' % self.new_id(), 1)]
         return pick(r, can)
 
@@ -287,7 +288,7 @@ class Generator:
             if s.mode == 'index' and r.random() < 0.6:
                 return 'UPDATE t SET %s WHERE id BETWEEN %d AND %d%s' % (self.assign(), a, b, self.returning())
             return ('UPDATE t SET %s FROM (SELECT id AS i FROM t WHERE id BETWEEN %d AND %d ORDER BY id '
-                    'FOR UPDATE) s WHERE t.id = s.i%s' % (self.assign(), a, b, self.returning()))
+                    'FOR UPDATE) s WHERE t.id = s.i%s' % (self.assign(keys=s.mode == 'index'), a, b, self.returning()))
         if x < 0.36:
             return ('UPDATE t SET v = (SELECT coalesce(max(v), 0) + 1 FROM t x WHERE x.id <> t.id AND x.id < 4) '
                     'WHERE %s%s' % (self.where(), self.returning()))
