@@ -63,7 +63,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
 		{
 			ztarget_unlock(&target);
 			zlock_queue_wait(&queue, judgement.version, judgement.xid,
-							 judgement.own_lock >= 0);
+							 judgement.own_lock >= 0 || judgement.modified_by_us);
 			continue;
 		}
 		if (judgement.result != TM_Ok)

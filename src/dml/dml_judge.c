@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "utils/snapmgr.h"
 
@@ -82,17 +83,18 @@ minds(const ZJudgeQuery *query, const ZImage *image)
 {
 	if (query->mode != LockTupleKeyShare)
 		return true;
-	if (!(image->hdr.flags & ZROW_DELETED))
-		return false;
-	return !(image->hdr.flags & ZROW_MOVED) || (image->hdr.flags2 & ZROW2_KEYS_UPDATED);
+	if (image->hdr.flags2 & ZROW2_KEYS_UPDATED)
+		return true;
+	return (image->hdr.flags & ZROW_DELETED) && !(image->hdr.flags & ZROW_MOVED);
 }
 
 /* Pass by an update that is not minded. */
 static void
-note_move(ZTarget *target, const ZImage *image, ZJudgement *j)
+pass_by(ZTarget *target, const ZImage *image, ZJudgement *j)
 {
 	ZUndoRecord rec;
 
+	j->later = true;
 	if ((image->hdr.flags & ZROW_DELETED) && making_of(target, image, &rec) &&
 		rec.has_new_tid)
 		j->moved_to = rec.new_tid;
@@ -110,7 +112,7 @@ judge_missed(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJ
 	ZImage		image = *newest;
 	TM_Result	result = judge_gone(target, newest, j);
 
-	if (!snapshot_decides(query->snapshot) || query->mode == LockTupleKeyShare)
+	if (!snapshot_decides(query->snapshot))
 		return result;
 	while (j->missed < 2 && FullTransactionIdIsValid(image.fxid) &&
 		   !zmvcc_modifier_visible(view, &image, query->snapshot))
@@ -120,7 +122,9 @@ judge_missed(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJ
 		if (!zmvcc_previous(view, &image) || !zmvcc_skip_aborted(view, &image))
 			break;
 	}
-	return result == TM_Deleted && j->missed > 0 ? TM_Updated : result;
+	if (result == TM_Deleted && j->missed > 0 && query->mode != LockTupleKeyShare)
+		return TM_Updated;
+	return result;
 }
 
 static uint16
@@ -132,7 +136,8 @@ version_of(const ZImage *image)
 /*
  * Somebody is changing the row.  If the version that the snapshot sees has been
  * replaced before, by a transaction that committed, then that is the answer, and
- * REPEATABLE READ fails without waiting.
+ * REPEATABLE READ fails without waiting.  Otherwise the one to wait for is the
+ * subtransaction that replaced it, not one that has changed the row again since.
  */
 static TM_Result
 judge_running(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, ZJudgement *j)
@@ -141,21 +146,34 @@ judge_running(ZTarget *target, const ZImage *newest, const ZJudgeQuery *query, Z
 	ZImage		image = *newest;
 	ZFate		fate = ZFATE_RUNNING;
 
-	j->replacing = true;
 	while (fate == ZFATE_RUNNING)
 	{
-		bool		found = zmvcc_previous(view, &image) && zmvcc_skip_aborted(view, &image);
+		bool		found;
 
+		j->later = !minds(query, &image);
+		if (!j->later)
+			j->xid = j->replacer = zfxid_xid(image.fxid);
+		found = zmvcc_previous(view, &image) && zmvcc_skip_aborted(view, &image);
 		j->version = version_of(&image);
 		if (!found || !FullTransactionIdIsValid(image.fxid))
 			return TM_BeingModified;
 		fate = image.chain ? ZFATE_COMMITTED : zmvcc_image_fate(view, &image);
 	}
-	if (fate == ZFATE_OWN || !snapshot_decides(query->snapshot) || query->mode == LockTupleKeyShare ||
-		zmvcc_modifier_visible(view, &image, query->snapshot))
+	if (fate == ZFATE_OWN || !snapshot_decides(query->snapshot))
 		return TM_BeingModified;
-	j->xid = zfxid_xid(image.fxid);
-	return judge_missed(target, &image, query, j);
+	while (FullTransactionIdIsValid(image.fxid) &&
+		   !zmvcc_modifier_visible(view, &image, query->snapshot))
+	{
+		if (minds(query, &image))
+		{
+			j->xid = zfxid_xid(image.fxid);
+			return judge_missed(target, &image, query, j);
+		}
+		j->later = true;
+		if (!zmvcc_previous(view, &image) || !zmvcc_skip_aborted(view, &image))
+			break;
+	}
+	return TM_BeingModified;
 }
 
 static TM_Result
@@ -192,7 +210,7 @@ judge_image(ZTarget *target, ZImage *image, const ZJudgeQuery *query, ZJudgement
 			if (minds(query, image))
 				return judge_missed(target, image, query, j);
 		}
-		note_move(target, image, j);
+		pass_by(target, image, j);
 		if (!zmvcc_previous(view, image))
 			break;
 	}
@@ -216,6 +234,25 @@ crosscheck(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 	return TM_Updated;
 }
 
+/*
+ * Somebody's lock is in the way, too.  Of several transactions heap waits for the
+ * oldest first: so they are sorted in a multixact.
+ */
+static void
+wait_for_lock(ZJudgement *j, TransactionId xid, uint16 version)
+{
+	if (!TransactionIdIsValid(xid))
+		return;
+	if (j->result == TM_Ok)
+	{
+		j->result = TM_BeingModified;
+		j->xid = xid;
+		j->version = version;
+	}
+	else if (!j->later && TransactionIdPrecedes(xid, j->xid))
+		j->xid = xid;
+}
+
 static void
 judge_locks(ZTarget *target, const ZImage *judged, const ZJudgeQuery *query, ZJudgement *j)
 {
@@ -225,12 +262,13 @@ judge_locks(ZTarget *target, const ZImage *judged, const ZJudgeQuery *query, ZJu
 				  j->result == TM_BeingModified, &holders);
 	j->own_lock = holders.own;
 	j->strongest_lock = holders.strongest;
-	if (j->result == TM_Ok && TransactionIdIsValid(holders.conflicting))
-	{
-		j->xid = holders.conflicting;
-		j->version = version_of(judged);
-		j->result = TM_BeingModified;
-	}
+	wait_for_lock(j, holders.conflicting, version_of(judged));
+}
+
+static bool
+locks_matter(const ZJudgement *j)
+{
+	return j->result == TM_Ok || j->result == TM_BeingModified;
 }
 
 static bool
@@ -269,7 +307,7 @@ judge_once(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 	j->result = judge_image(target, &image, query, j);
 	if (j->result == TM_Ok && query->crosscheck != InvalidSnapshot)
 		j->result = crosscheck(target, query, j);
-	if (j->result == TM_Ok || j->result == TM_BeingModified)
+	if (locks_matter(j))
 		judge_locks(target, &image, query, j);
 }
 
@@ -285,21 +323,18 @@ zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *j)
 	int			count;
 
 	judge_once(target, query, j);
-	if (query->mode != LockTupleExclusive || j->result != TM_Ok)
+	if (query->mode != LockTupleExclusive || !locks_matter(j))
 		return;
 	count = zrow_origins_get(j->image.row, j->image.len, origins);
 	if (count == 0)
 		return;
 	ztarget_unlock(target);
-	while (count > 0 && !TransactionIdIsValid(xid))
-		xid = zlock_origin_conflict(target->rel, &origins[--count]);
+	while (count > 0)
+		xid = zlock_oldest(xid, zlock_origin_conflict(target->rel, &origins[--count]));
 	ztarget_lock_row_page(target);
 	judge_once(target, query, j);
-	if (j->result == TM_Ok && TransactionIdIsValid(xid))
-	{
-		j->xid = xid;
-		j->result = TM_BeingModified;
-	}
+	if (locks_matter(j))
+		wait_for_lock(j, xid, version_of(&j->image));
 }
 
 void

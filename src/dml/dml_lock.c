@@ -7,11 +7,14 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 
 bool
@@ -43,7 +46,9 @@ typedef struct ZLockCall
 	LockWaitPolicy policy;
 	uint8		flags;
 	bool		traversed;
-	bool		slept;			/* waited for who replaced the version that we meant */
+	TransactionId replacer;		/* whom we waited for that replaced the version that we
+								 * meant, unless rolled back; or invalid */
+	bool		conflict;		/* the caller is ON CONFLICT */
 } ZLockCall;
 
 /*
@@ -135,7 +140,8 @@ replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgeme
 	TransactionId xid;
 	TM_Result	result;
 
-	if (!call->slept || call->traversed ||
+	if (!TransactionIdIsValid(call->replacer) || call->traversed ||
+		!TransactionIdDidCommit(call->replacer) ||
 		!(call->flags & TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS) ||
 		ItemPointerIndicatesMovedPartitions(&j->ctid) ||
 		j->missed != (ItemPointerEquals(&j->ctid, &call->tid) ? 1 : 0))
@@ -194,9 +200,16 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			return lock_successors(target, call, j);
 		case TM_BeingModified:
 			ztarget_unlock(target);
-			if (zlock_queue_wait(queue, j->version, j->xid, j->own_lock >= 0))
+			if (j->later)
 			{
-				call->slept = call->slept || j->replacing;
+				/* like heap, whatever the policy, and not in a queue */
+				XactLockTableWait(j->xid, call->rel, &call->tid, XLTW_LockUpdated);
+				return false;
+			}
+			if (zlock_queue_wait(queue, j->version, j->xid,
+								 j->own_lock >= 0 || j->modified_by_us))
+			{
+				call->replacer = j->replacer;
 				return false;
 			}
 			j->result = TM_WouldBlock;
@@ -223,8 +236,8 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 			}
 			return false;
 		case TM_SelfModified:
-			/* ON CONFLICT must hear that this command made the row it hit */
-			if (means_newest(call))
+			/* ON CONFLICT must hear that this command made the version it hit */
+			if (call->conflict)
 				j->result = TM_Invisible;
 			return true;
 		default:
@@ -237,7 +250,8 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 		  TM_FailureData *tmfd)
 {
-	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags, false, false};
+	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags,
+	false, InvalidTransactionId, false};
 	ZJudgement	judgement;
 	ZRowQueue	queue;
 	ZTarget		target;
@@ -247,6 +261,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	if (ztid_tag(tid) == ZTID_TAG_LAST)
 		call.snapshot = InvalidSnapshot;
 
+	call.conflict = zscan_take_conflict(rel, &call.tid);
 	ExecClearTuple(slot);
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &call.tid);

@@ -21,6 +21,25 @@ row_is_there(const ZTarget *target)
 }
 
 /*
+ * Has an update in place since the row was moved here changed what KEY SHARE is
+ * about?  Our snapshot does not see the move, so undo goes back to it.
+ */
+static bool
+key_changed(ZTarget *target, const ZImage *newest)
+{
+	ZImage		image = *newest;
+
+	while (zmvcc_skip_aborted(&target->view, &image) && FullTransactionIdIsValid(image.fxid))
+	{
+		if (!(image.hdr.flags & ZROW_DELETED) && (image.hdr.flags2 & ZROW2_KEYS_UPDATED))
+			return true;
+		if (!zmvcc_previous(&target->view, &image))
+			break;
+	}
+	return false;
+}
+
+/*
  * Lock one row.  True: *result is final unless the row was moved on, to *tid.
  * The page is locked on entry; on exit it may not be.
  */
@@ -57,6 +76,11 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, TM_Result *result, boo
 		default:
 			/* Invisible: made by the mover, which has not finished, or by us */
 			break;
+	}
+	if (!judgement.modified_by_us && key_changed(target, &judgement.image))
+	{
+		*result = TM_Updated;
+		return true;
 	}
 	zlock_holders(&target->view, target->offnum, LockTupleKeyShare, false, &holders);
 	judgement.strongest_lock = holders.strongest;

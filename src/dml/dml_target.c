@@ -13,6 +13,7 @@
 #include "storage/predicate.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/scan/scan.h"
 
 void
 ztarget_open(ZTarget *target, Relation rel)
@@ -21,6 +22,7 @@ ztarget_open(ZTarget *target, Relation rel)
 		zundo_open();
 	else
 		zundo_prepare();
+	zscan_forget_conflict();
 	target->rel = rel;
 	target->fxid = GetCurrentFullTransactionId();
 	target->buffer = InvalidBuffer;

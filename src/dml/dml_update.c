@@ -39,6 +39,8 @@ typedef struct ZUpdate
 								 * except KEY SHARE if the key stays */
 	bool		has_origin;		/* the new row names the TID that it had */
 	bool		was_locked;		/* our transaction had locked the row before */
+	bool		key_locked;		/* for UPDATE: then KEY SHARE minds the update, as on
+								 * heap, even if the key stays */
 	bool		has_events;		/* AFTER ROW triggers will ask for both versions */
 	int			ordinal;		/* has_events, in place: number of the old version */
 } ZUpdate;
@@ -216,7 +218,8 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
 	change.row.op = change.undo.type = ZOP_UPDATE;
 	change.row.offnum = change.undo.offnum = target->offnum;
 	change.row.hdr.flags = new.flags & ZROW_VALUE_FLAGS;
-	change.row.hdr.flags2 = zrow_lock_bits(judgement->strongest_lock);
+	change.row.hdr.flags2 = zrow_lock_bits(judgement->strongest_lock) |
+		(update->key_locked ? ZROW2_KEYS_UPDATED : 0);
 	change.row.hdr.slotno = change.slot.slotno;
 	change.row.hdr.natts = new.natts == image.hdr.natts ? ZROW_NATTS_KEEP : new.natts;
 	change.undo.cid = update->cid;
@@ -300,7 +303,7 @@ delete_old(ZTarget *target, const ZUpdate *update, LockTupleMode mode)
 	change.row.offnum = change.undo.offnum = target->offnum;
 	change.row.hdr.flags = (image.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED | ZROW_MOVED;
 	change.row.hdr.flags2 = zpage_row_lock_bits(target->view.page, target->offnum) |
-		(mode == LockTupleExclusive ? ZROW2_KEYS_UPDATED : 0);
+		(mode == LockTupleExclusive || update->key_locked ? ZROW2_KEYS_UPDATED : 0);
 	change.row.hdr.slotno = change.slot.slotno;
 	change.row.hdr.natts = ZROW_NATTS_KEEP;
 	change.undo.cid = update->cid;
@@ -480,13 +483,14 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		{
 			ztarget_unlock(&target);
 			zlock_queue_wait(&queue, judgement.version, judgement.xid,
-							 judgement.own_lock >= 0);
+							 judgement.own_lock >= 0 || judgement.modified_by_us);
 			continue;
 		}
 		if (judgement.result != TM_Ok)
 			break;
 		if (judgement.own_lock >= 0 && !update.locked)
 			update.was_locked = true;
+		update.key_locked = update.key_locked || judgement.own_lock == LockTupleExclusive;
 		step = update_step(&target, &update, &judgement, query.mode);
 		if (step == STEP_DONE)
 			break;

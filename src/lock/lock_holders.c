@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "storage/bufmgr.h"
 
 #include "zheap/lock/lock.h"
@@ -32,6 +33,14 @@ zlock_modes_conflict(LockTupleMode a, LockTupleMode b)
 			return true;
 	}
 	return true;
+}
+
+TransactionId
+zlock_oldest(TransactionId a, TransactionId b)
+{
+	if (!TransactionIdIsValid(a))
+		return b;
+	return TransactionIdIsValid(b) && TransactionIdPrecedes(b, a) ? b : a;
 }
 
 /* Our own records on a page are looked through that far, unless all must be known. */
@@ -54,9 +63,8 @@ note_lock(HolderSearch *search, ZFate fate, FullTransactionId fxid, int mode)
 	holders->strongest = Max(holders->strongest, mode);
 	if (fate == ZFATE_OWN)
 		holders->own = Max(holders->own, mode);
-	else if (!TransactionIdIsValid(holders->conflicting) &&
-			 zlock_modes_conflict(search->mode, mode))
-		holders->conflicting = zfxid_xid(fxid);
+	else if (zlock_modes_conflict(search->mode, mode))
+		holders->conflicting = zlock_oldest(holders->conflicting, zfxid_xid(fxid));
 }
 
 /*

@@ -82,6 +82,33 @@ names_last(const ZImage *image, Snapshot snapshot)
 		(image->chain || !TransactionIdIsCurrentTransactionId(zfxid_xid(image->fxid)));
 }
 
+/* The row that a dirty snapshot found last, until we change or lock any. */
+static Oid	conflict_rel = InvalidOid;
+static ItemPointerData conflict_tid;
+
+static void
+note_conflict(Relation rel, const ItemPointerData *tid)
+{
+	conflict_rel = RelationGetRelid(rel);
+	conflict_tid = *tid;
+}
+
+bool
+zscan_take_conflict(Relation rel, const ItemPointerData *tid)
+{
+	bool		same = conflict_rel == RelationGetRelid(rel) &&
+	ItemPointerEquals(&conflict_tid, unconstify(ItemPointerData *, tid));
+
+	conflict_rel = InvalidOid;
+	return same;
+}
+
+void
+zscan_forget_conflict(void)
+{
+	conflict_rel = InvalidOid;
+}
+
 /*
  * Judge and copy the row.  The page is locked in share mode and viewed in place.
  */
@@ -136,6 +163,8 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 		zview_detach(&fetch->view, &slotbuf);
 	}
 	LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
+	if (found && snapshot->snapshot_type == SNAPSHOT_DIRTY)
+		note_conflict(fetch->base.rel, &rowtid);
 
 	return found;
 }

@@ -11,7 +11,8 @@ order of rows       Without ORDER BY the rows of an answer are compared as a set
 order of locking    A statement that changes or locks several rows gets them in the
                     order of a key: by an ordered subquery FOR UPDATE, by ORDER BY, or
                     by a forced scan of the primary key.  A physical order would be
-                    heap's, where each update moves the row to the end.
+                    heap's, where each update moves the row to the end.  Rows that were
+                    locked in order may then be changed in another, so no keys of theirs.
 plans               Each session keeps to one kind of scan (enable_*), because sizes
                     differ and so would costs.  Sessions that force index scans also
                     force nested loops; only they join several rows in MERGE.
@@ -29,25 +30,22 @@ deferred unique     Rows are small and no other column indexed.  A heap update t
                     HOT inserts an entry with the old key, which is checked at commit
                     against a duplicate that another one has inserted meanwhile; an
                     update in place is not, as a HOT one.
-KEY SHARE           Without NOWAIT and SKIP LOCKED.  Where the row has been updated beside the
-                    lock, heap waits for who changes the key of a later version in spite
-                    of them.
+KEY SHARE           One difference is passed over (fails_early in differ.py): the version
+                    that a REPEATABLE READ session wants to delete or lock FOR UPDATE has
+                    been replaced by a transaction that committed, and is still locked
+                    KEY SHARE by another one.  Heap waits for that one, then fails; zheap
+                    fails at once, as locks there belong to the row, not to a version.
+SHARE               Not where there is KEY SHARE.  Beside such a lock, an update that was
+                    rolled back stays in heap's multixact, and until that is replaced FOR
+                    SHARE lines up behind those who wait for the KEY SHARE lock, or skips
+                    the row, though nothing that it minds is held.
 waking up           The answers of the sessions that one step wakes are compared as a set:
                     after a MultiXactId has replaced an updater as heap's xmax, its
                     waiters come in another order.  What they did is in their answers.
 sequences, random() None: a retried row would take other numbers.
-
-Switches (the SWITCHES below; the command's --with NAME) name known differences that
-are left out until they are mended.
 """
 
 import random
-
-SWITCHES = {
-    'keyshare-index': 'updates of indexed columns and moved rows beside FOR KEY SHARE locks',
-    'lock-update': 'FOR UPDATE before an update in place beside KEY SHARE: heap makes it an update of the key',
-    'upsert-rr': 'ON CONFLICT above READ COMMITTED',
-}
 
 LEVELS = {'RC': 'READ COMMITTED', 'RR': 'REPEATABLE READ', 'SER': 'SERIALIZABLE'}
 MODES = {
@@ -102,7 +100,7 @@ class SessionState:
 
 
 class Generator:
-    def __init__(self, seed, sessions=4, switches=(), length=None):
+    def __init__(self, seed, sessions=4, length=None):
         self.r = random.Random('differential %d' % seed)
         r = self.r
         self.seed = seed
@@ -116,12 +114,8 @@ class Generator:
         self.fk = chance(0.35)
         self.part = chance(0.2)
         self.keyshare = self.fk or chance(0.35)
-        calm = self.ser or (self.keyshare and 'keyshare-index' not in switches)
-        self.wide = not calm and chance(0.4)
-        self.indexed = not calm and chance(0.6)
-        self.for_update = 'NO KEY UPDATE' if self.keyshare and 'lock-update' not in switches else 'UPDATE'
-        self.move_keyshare = 'keyshare-index' in switches
-        self.upsert_rr = 'upsert-rr' in switches
+        self.wide = not self.ser and chance(0.4)
+        self.indexed = not self.ser and chance(0.6)
         self.unique = chance(0.4)
         self.deferrable = chance(0.15)
         if self.deferrable:
@@ -183,11 +177,8 @@ class Generator:
                    "INSERT INTO lg VALUES (concat_ws(' ', TG_NAME, TG_OP, left(OLD::text, 60), "
                    "length(OLD::text), left(NEW::text, 60), length(NEW::text))); RETURN NULL; END $$")
         if self.fk:
-            # SET NULL and ON UPDATE change an indexed column of rows that others lock KEY SHARE
-            ref = ' '.join(['ON DELETE ' + r.choice(['CASCADE', 'NO ACTION', 'RESTRICT'] +
-                                                    ['SET NULL'] * self.move_keyshare),
-                            'ON UPDATE ' + r.choice(['NO ACTION'] +
-                                                    ['CASCADE', 'SET NULL'] * self.move_keyshare),
+            ref = ' '.join(['ON DELETE ' + r.choice(['CASCADE', 'NO ACTION', 'RESTRICT', 'SET NULL']),
+                            'ON UPDATE ' + r.choice(['NO ACTION', 'CASCADE', 'SET NULL']),
                             r.choice(['', '', 'DEFERRABLE', 'DEFERRABLE INITIALLY DEFERRED'])])
             out.append('CREATE TABLE p (id int PRIMARY KEY, v int)')
             out.append('CREATE TABLE c (id int PRIMARY KEY, pid int REFERENCES p %s, v int)' % ref)
@@ -256,8 +247,8 @@ class Generator:
                                          r.choice(['NULL', str(r.randint(100, 110))]),
                                          r.randint(0, 5), self.text())
 
-    def assign(self, name='t'):
-        """What an UPDATE of t sets."""
+    def assign(self, name='t', keys=True):
+        """What an UPDATE of t sets; keys: also what may wait for a duplicate."""
         r = self.r
         can = [('v = %s.v + 1' % name, 6), ('v = %s.v * 2 - 1' % name, 1), ('v = %s.v' % name, 0.5)]
         if self.wide:
@@ -265,11 +256,11 @@ class Generator:
                     ("w = left(%s.w || %s, 1900), v = %s.v + 1" % (name, self.text(), name), 3)]
         if self.indexed:
             can += [('k = %s.k + 1' % name, 3), ('k = %d, v = %s.v + 1' % (r.randint(0, 4), name), 2)]
-        elif not self.keyshare:
+        else:
             can += [('k = %s.k + 1' % name, 2)]
-        if self.unique and not self.ser:
+        if self.unique and keys and not self.ser:
             can += [('u = %d' % r.randint(100, 110), 2)]
-        if not self.ser:
+        if keys and not self.ser:
             can += [('id = %d' % self.new_id(), 1)]
         return pick(r, can)
 
@@ -300,7 +291,7 @@ class Generator:
             if s.mode == 'index' and r.random() < 0.6:
                 return 'UPDATE t SET %s WHERE id BETWEEN %d AND %d%s' % (self.assign(), a, b, self.returning())
             return ('UPDATE t SET %s FROM (SELECT id AS i FROM t WHERE id BETWEEN %d AND %d ORDER BY id '
-                    'FOR %s) s WHERE t.id = s.i%s' % (self.assign(), a, b, self.for_update, self.returning()))
+                    'FOR UPDATE) s WHERE t.id = s.i%s' % (self.assign(keys=s.mode == 'index'), a, b, self.returning()))
         if x < 0.36:
             return ('UPDATE t SET v = (SELECT coalesce(max(v), 0) + 1 FROM t x WHERE x.id <> t.id AND x.id < 4) '
                     'WHERE %s%s' % (self.where(), self.returning()))
@@ -315,7 +306,7 @@ class Generator:
         a, b = self.span()
         if self.multi and self.r.random() < 0.2:
             return ('DELETE FROM t USING (SELECT id AS i FROM t WHERE id BETWEEN %d AND %d ORDER BY id '
-                    'FOR %s) s WHERE t.id = s.i%s' % (a, b, self.for_update, self.returning()))
+                    'FOR UPDATE) s WHERE t.id = s.i%s' % (a, b, self.returning()))
         if self.view and self.r.random() < 0.3:
             return 'DELETE FROM tv WHERE ' + self.where('tv') + self.returning()
         return 'DELETE FROM t WHERE ' + self.where() + self.returning()
@@ -366,10 +357,9 @@ class Generator:
 
     def lock(self, s):
         r = self.r
-        modes = [self.for_update, 'NO KEY UPDATE', 'SHARE'] + ['KEY SHARE'] * self.keyshare
+        modes = ['UPDATE', 'NO KEY UPDATE', 'KEY SHARE' if self.keyshare else 'SHARE']
         mode = r.choice(modes)
-        how = 'FOR %s%s' % (mode, '' if mode == 'KEY SHARE' else r.choice(
-            ['', '', '', ' NOWAIT', ' SKIP LOCKED', ' SKIP LOCKED']))
+        how = 'FOR %s%s' % (mode, r.choice(['', '', '', ' NOWAIT', ' SKIP LOCKED', ' SKIP LOCKED']))
         x = r.random()
         if x < 0.3:
             a, b = self.span()
@@ -408,7 +398,7 @@ class Generator:
             x = r.random()
             if x < 0.45:
                 return ('DECLARE %s CURSOR FOR SELECT id, v FROM t ORDER BY id FOR %s'
-                        % (name, r.choice([self.for_update, self.for_update, 'NO KEY UPDATE', 'SHARE'])))
+                        % (name, r.choice(['UPDATE', 'UPDATE', 'NO KEY UPDATE', 'KEY SHARE' if self.keyshare else 'SHARE'])))
             if x < 0.6 and s.mode == 'index':
                 return 'DECLARE %s CURSOR FOR SELECT id, v FROM t WHERE id > 0 ORDER BY id' % name
             return ('DECLARE %s %sCURSOR%s FOR SELECT id, k, v, length(w) FROM t ORDER BY id'
@@ -434,10 +424,10 @@ class Generator:
             ('UPDATE p SET id = %d WHERE id = %d' % (r.randint(1, 8), p), 2),
             ('DELETE FROM p WHERE id = %d' % p, 2),
             ('SELECT * FROM p WHERE id = %d FOR %s' % (p, r.choice(
-                [self.for_update, 'NO KEY UPDATE', 'SHARE', 'KEY SHARE'])), 2),
+                ['UPDATE', 'NO KEY UPDATE', 'KEY SHARE'])), 2),
             ('INSERT INTO c VALUES (%d, %d, 1)' % (r.randint(6, 12), p), 4),
             ('UPDATE c SET v = v + 1 WHERE id = %d' % c, 2),
-            ('UPDATE c SET pid = %d WHERE id = %d RETURNING *' % (p, c), 2 * self.move_keyshare),
+            ('UPDATE c SET pid = %d WHERE id = %d RETURNING *' % (p, c), 2),
             ('DELETE FROM c WHERE id = %d' % c, 1),
             ('INSERT INTO p VALUES (%d, 1) ON CONFLICT (id) DO UPDATE SET v = p.v + 1' % p, 1),
             ('SET CONSTRAINTS ALL ' + r.choice(['IMMEDIATE', 'DEFERRED']), 1),
@@ -474,8 +464,8 @@ class Generator:
             "END LOOP; SELECT sum(v) INTO x FROM t; RAISE NOTICE 'sum %%', x; END $$" % self.id(),
             "DO $$ DECLARE x record; BEGIN FOR x IN SELECT id, v FROM t WHERE id <= 4 ORDER BY id LOOP "
             "UPDATE t SET v = v + 1 WHERE id = x.id + 1; RAISE NOTICE '%', x; END LOOP; END $$",
-            "DO $$ BEGIN PERFORM 1 FROM t WHERE id = %d FOR %s NOWAIT; %s; "
-            "EXCEPTION WHEN lock_not_available THEN RAISE NOTICE 'locked'; END $$" % (self.id(), self.for_update, a),
+            "DO $$ BEGIN PERFORM 1 FROM t WHERE id = %d FOR UPDATE NOWAIT; %s; "
+            "EXCEPTION WHEN lock_not_available THEN RAISE NOTICE 'locked'; END $$" % (self.id(), a),
             "WITH x AS (UPDATE t SET v = v + 1 WHERE id = %d RETURNING id, v) "
             "INSERT INTO lg SELECT 'cte ' || id || ' ' || v FROM x" % self.id(),
             "WITH x AS (DELETE FROM t WHERE id = %d RETURNING *) INSERT INTO t SELECT id + %d, k, NULL, v, w FROM x"
@@ -501,7 +491,7 @@ class Generator:
             ('TRUNCATE lg', 1),
             ('TRUNCATE t', 1),
             ('ALTER TABLE t ADD COLUMN x%d int DEFAULT %d' % (self.serial, self.serial), 2),
-            ('CREATE INDEX ON t (%s)' % self.r.choice(['v', 'k', 'v, id']), 0 if self.ser or self.keyshare else 2),
+            ('CREATE INDEX ON t (%s)' % self.r.choice(['v', 'k', 'v, id']), 0 if self.ser else 2),
             ('REINDEX TABLE t', 1),
             ('LOCK TABLE t IN %s MODE' % self.r.choice(['SHARE', 'EXCLUSIVE', 'ROW EXCLUSIVE']), 1),
             ('ALTER TABLE t ALTER v TYPE bigint', 1),
@@ -578,8 +568,6 @@ class Generator:
             (self.cursor, 3 if status == 'T' else 0),
             (self.foreign, 12 if self.fk else 0), (self.partition, 9 if self.part else 0),
             (self.temporary, 2 if self.temp else 0), (self.definition, 1.2 if self.ddl else 0)])(s)
-        if 'ON CONFLICT' in sql and s.level != 'RC' and not self.upsert_rr:
-            return self.update(s)
         return sql
 
     def rollback_to(self, s):

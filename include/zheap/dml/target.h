@@ -74,7 +74,10 @@ typedef struct ZJudgement
 	TransactionId xid;			/* BeingModified: for whom to wait; otherwise who
 								 * made the version in the way */
 	uint16		version;		/* BeingModified: parity of the version asked about */
-	bool		replacing;		/* BeingModified: by who replaces it, not only locks */
+	TransactionId replacer;		/* BeingModified: who replaces the version asked
+								 * about; invalid: it is only locked */
+	bool		later;			/* BeingModified for KEY SHARE: not the version asked
+								 * about, but one that an update made of it */
 	int			own_lock;		/* strongest lock that we hold, or -1 */
 	int			strongest_lock; /* strongest that anybody holds, or -1 */
 	bool		modified_by_us; /* newest version is of our own transaction */

@@ -17,7 +17,8 @@
  * the strongest mode (ZROW2_LOCK_MASK).
  *
  * An update holds NO KEY UPDATE and a delete, or an update of a key, UPDATE, by
- * being the row's modifier.
+ * being the row's modifier.  An update of a row that its transaction has locked FOR
+ * UPDATE counts as one of a key, as on heap, and stays one (ZROW2_KEYS_UPDATED).
  *
  * An update that moves the row leaves the KEY SHARE locks of others behind, at the
  * old TID.  They count for the new row as well: it carries the old TID
@@ -40,10 +41,13 @@
 
 extern bool zlock_modes_conflict(LockTupleMode a, LockTupleMode b);
 
+/* The older one; either may be invalid. */
+extern TransactionId zlock_oldest(TransactionId a, TransactionId b);
+
 typedef struct ZLockHolders
 {
-	TransactionId conflicting;	/* somebody else's, in progress, whose lock conflicts
-								 * with the mode asked for; or invalid */
+	TransactionId conflicting;	/* the oldest of others', in progress, whose lock
+								 * conflicts with the mode asked for; or invalid */
 	int			own;			/* strongest mode that we hold, or -1 */
 	int			strongest;		/* at least the strongest that anybody holds, or -1 */
 } ZLockHolders;
@@ -59,7 +63,7 @@ extern void zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mo
 						  bool waits, ZLockHolders *holders);
 
 /*
- * Somebody else's transaction, in progress, that holds a lock on what was the row
+ * The oldest transaction of others, in progress, that holds a lock on what was the row
  * at "origin"; or invalid.  No page may be locked.  The row may be gone, its page not:
  * a holder keeps its slot there.
  */
@@ -97,7 +101,8 @@ extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerDa
  * Wait for the version until xid has ended.  No buffer may be locked.  False: the policy is
  * LockWaitSkip and it has not; LockWaitError raises the error that heap does.
  * Who holds a lock on the row already does not queue: those in front may be
- * waiting for that lock.
+ * waiting for that lock.  Nor does who made the newest version: nobody else can be
+ * waiting for that.
  */
 extern bool zlock_queue_wait(ZRowQueue *queue, uint16 version, TransactionId xid,
 							 bool is_holder);

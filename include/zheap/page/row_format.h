@@ -47,7 +47,9 @@
 									 * pointer (8 bytes) is all that is left of it */
 #define ZROW2_MULTIKEY		0x02	/* reserved: stale index entries may exist */
 #define ZROW2_MOVED_PART	0x04	/* with DELETED: to another partition */
-#define ZROW2_KEYS_UPDATED	0x08	/* with MOVED: the update changed the key */
+#define ZROW2_KEYS_UPDATED	0x08	/* made by (or with MOVED: gone by) an update that
+									 * KEY SHARE locks mind: it changed the key, or
+									 * its transaction held the row FOR UPDATE */
 #define ZROW2_LOCK_SHIFT	4		/* 3 bits: strongest row lock that somebody may
 									 * hold, LockTupleMode + 1; 0: nobody does.  A
 									 * hint: who does stands in the undo of running
