@@ -26,6 +26,9 @@ VACUUM              TRUNCATE off: it waits up to 5 s for a lock in small steps. 
 SERIALIZABLE        With small rows and no updates of indexed columns only.  Heap marks
                     index pages and moved rows as read or written that zheap does not
                     touch, so the false positives differ where a row moves.
+                    A transaction that is to fail hears of it when it looks at its next row:
+                    on heap that may be one of an aborted insertion that an index still
+                    leads to, here it is gone (seed 1795289348).
 deferred unique     Rows are small and no other column indexed.  A heap update that is not
                     HOT inserts an entry with the old key, which is checked at commit
                     against a duplicate that another one has inserted meanwhile; an
