@@ -9,7 +9,6 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "access/xact.h"
 #include "utils/snapmgr.h"
 
@@ -249,8 +248,8 @@ wait_for_lock(ZJudgement *j, TransactionId xid, uint16 version)
 		j->xid = xid;
 		j->version = version;
 	}
-	else if (!j->later && TransactionIdPrecedes(xid, j->xid))
-		j->xid = xid;
+	else if (!j->later)
+		j->xid = zlock_oldest(j->xid, xid);
 }
 
 static void

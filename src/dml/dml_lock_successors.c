@@ -11,14 +11,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/target.h"
-
-/* The mover was rolled back, and the row with it. */
-static bool
-row_is_there(const ZTarget *target)
-{
-	return target->offnum <= PageGetMaxOffsetNumber(target->view.page) &&
-		ItemIdIsNormal(PageGetItemId(target->view.page, target->offnum));
-}
+#include "zheap/scan/scan.h"
 
 /*
  * Has an update in place since the row was moved here changed what KEY SHARE is
@@ -53,7 +46,8 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, TM_Result *result, boo
 	zjudge_row(target, &query, &judgement);
 	*result = TM_Ok;
 	*moved = false;
-	if (!row_is_there(target))
+	/* the mover was rolled back, and the row with it */
+	if (!zscan_is_row(&target->view, target->offnum))
 		return true;
 	switch (judgement.result)
 	{

@@ -8,7 +8,7 @@
  * version: the row's modifier is its deleter as before, and nothing is put back if
  * the transaction that does it is rolled back.
  *
- * U7: the record (not in any chain that is walked for versions) is younger than the deletion, so it lives as long as any snapshot
+ * U7: the record is younger than the deletion, so it lives as long as any snapshot
  * that does not see the deletion.
  */
 #include "postgres.h"

@@ -143,24 +143,16 @@ indexed_changes(const ZUpdate *update, const ZImage *old)
 static void
 diff_rows(const ZImage *old, const ZUpdate *update, ZChange *change)
 {
-	const char *was = old->row + ZROW_HDR_SIZE;
-	const char *now = update->row + ZROW_HDR_SIZE;
-	uint32		waslen = old->len - ZROW_HDR_SIZE;
-	uint32		nowlen = update->len - ZROW_HDR_SIZE;
-	uint32		max = Min(waslen, nowlen);
-	uint32		prefix = 0;
-	uint32		suffix = 0;
+	uint16		prefix;
+	uint16		suffix;
 
-	while (prefix < max && was[prefix] == now[prefix])
-		prefix++;
-	while (suffix < max - prefix && was[waslen - 1 - suffix] == now[nowlen - 1 - suffix])
-		suffix++;
+	zrow_diff(update->row, update->len, old->row, old->len, &prefix, &suffix);
 	change->row.prefix = change->undo.prefix = prefix;
 	change->row.suffix = change->undo.suffix = suffix;
-	change->row.mid = now + prefix;
-	change->row.midlen = nowlen - prefix - suffix;
-	change->undo.mid = was + prefix;
-	change->undo.midlen = waslen - prefix - suffix;
+	change->row.mid = update->row + ZROW_HDR_SIZE + prefix;
+	change->row.midlen = update->len - ZROW_HDR_SIZE - prefix - suffix;
+	change->undo.mid = old->row + ZROW_HDR_SIZE + prefix;
+	change->undo.midlen = old->len - ZROW_HDR_SIZE - prefix - suffix;
 }
 
 /* Has the page room for the row as it will be, and for so many new slots? */

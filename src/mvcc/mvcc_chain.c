@@ -29,7 +29,6 @@ typedef struct ChainNode
 
 struct ZChainMap
 {
-	MemoryContext context;
 	ZUndoPtr	head;
 	uint32		newest[ZPAGE_MAX_OFFSET + 1];	/* 0: not known */
 	ChainNode  *nodes;			/* from 1 on */
@@ -124,7 +123,6 @@ zchain_build(ZPageView *view, ZUndoPtr head, MemoryContext context)
 	ZUndoPtr	ptr = head;
 	Build		build = {.map = map,.all_ended = ZPAGE_MAX_OFFSET + 1};
 
-	map->context = context;
 	map->head = head;
 	map->size = 64;
 	map->nodes = MemoryContextAlloc(context, map->size * sizeof(ChainNode));

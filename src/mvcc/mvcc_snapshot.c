@@ -343,12 +343,9 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 	ZImage		image;
 	FullTransactionId fxid;
 
-	if (offnum > PageGetMaxOffsetNumber(view->page) ||
-		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
-		return true;
 	switch (zmvcc_state(view, offnum, &image, &fxid))
 	{
-		case ZSTATE_NONE:		/* inserted by an aborted transaction */
+		case ZSTATE_NONE:		/* no row, or inserted by an aborted transaction */
 		case ZSTATE_DEAD:
 			return true;
 		default:

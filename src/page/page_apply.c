@@ -22,6 +22,7 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
 		ItemId		lp = PageGetItemId(page, off);
+		ZRowHeader	hdr;
 		char	   *row;
 
 		/* a damaged line pointer is for readers to report, and not to be followed */
@@ -32,10 +33,9 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 			continue;
 		if (visible_to_all)
 		{
-			row[0] &= ~(ZROW_INSERTED | ZROW_REUSED);
-			if (!(row[0] & ZROW_DELETED))
-				row[1] &= ~ZROW2_SPECULATIVE;	/* else ZROW2_STRIPPED */
-			row[2] = 0;
+			zrow_header_get(row, &hdr);
+			zrow_header_freeze(&hdr);
+			zrow_header_put(row, &hdr);
 		}
 		else
 			row[0] |= ZROW_REUSED;
@@ -179,10 +179,9 @@ zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header)
  * As in heap: an xid below the horizon tells that pruning will find something.
  * The oldest deletion counts.
  */
-static void
-set_prunable(Page page, const ZRowPlan *plan)
+void
+zpage_set_prunable(Page page, TransactionId xid)
 {
-	TransactionId xid = plan->xid;
 	TransactionId prunable = ((PageHeader) page)->pd_prune_xid;
 
 	if (!TransactionIdIsValid(prunable) || TransactionIdPrecedes(xid, prunable))
@@ -255,7 +254,7 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 			parity = row_parity(page, plan->offnum);
 			zpage_row_header_apply(page, plan->offnum, &plan->hdr);
 			set_parity(page, plan->offnum, parity);
-			set_prunable(page, plan);
+			zpage_set_prunable(page, plan->xid);
 			break;
 		case ZOP_LOCK:
 			set_lock_bits(page, plan);

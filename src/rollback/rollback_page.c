@@ -22,6 +22,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "zheap/page/row.h"
 #include "zheap/rollback/rollback.h"
 
 static bool
@@ -147,10 +148,7 @@ forget_modifier(ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
 		!FullTransactionIdPrecedes(image->fxid, zundo_logged_horizon()) &&
 		FullTransactionIdPrecedes(plan->conflict, image->fxid))
 		plan->conflict = image->fxid;
-	hdr->slotno = 0;
-	hdr->flags &= ~(ZROW_INSERTED | ZROW_REUSED);
-	if (!(hdr->flags & ZROW_DELETED))
-		hdr->flags2 &= ~ZROW2_SPECULATIVE;
+	zrow_header_freeze(hdr);
 }
 
 /*
@@ -194,24 +192,12 @@ name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHead
 static void
 diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRestore *out)
 {
-	uint32		max = Min(nowlen, waslen) - ZROW_HDR_SIZE;
-	uint32		prefix = 0;
-	uint32		suffix = 0;
 	char	   *mid;
 
-	now += ZROW_HDR_SIZE;
-	was += ZROW_HDR_SIZE;
-	nowlen -= ZROW_HDR_SIZE;
-	waslen -= ZROW_HDR_SIZE;
-	while (prefix < max && now[prefix] == was[prefix])
-		prefix++;
-	while (suffix < max - prefix && now[nowlen - 1 - suffix] == was[waslen - 1 - suffix])
-		suffix++;
-	out->prefix = prefix;
-	out->suffix = suffix;
-	out->midlen = waslen - prefix - suffix;
+	zrow_diff(now, nowlen, was, waslen, &out->prefix, &out->suffix);
+	out->midlen = waslen - ZROW_HDR_SIZE - out->prefix - out->suffix;
 	mid = palloc(out->midlen + 1);
-	memcpy(mid, was + prefix, out->midlen);
+	memcpy(mid, was + ZROW_HDR_SIZE + out->prefix, out->midlen);
 	out->mid = mid;
 }
 

@@ -93,8 +93,8 @@ zundo_head_is_free(ZUndoLog *log, FullTransactionId horizon, int keep)
 	return !has_pending_in(log, log->head); /* S2 */
 }
 
-static void
-read_special(BlockNumber block, ZUndoPageSpecial *special)
+void
+zundo_read_special(BlockNumber block, ZUndoPageSpecial *special)
 {
 	Buffer		buffer = zundo_page_lock(block, BUFFER_LOCK_SHARE, ZUNDO_PAGE_MAGIC);
 
@@ -149,7 +149,7 @@ plan_head_leaves(const ZUndoLog *log, ExtentPlan *plan)
 		plan->head_closed = plan->rec.closed;
 		return;
 	}
-	read_special(log->head_next, &special);
+	zundo_read_special(log->head_next, &special);
 	plan->head_next = special.next;
 	plan->head_closed = special.closed;
 }
@@ -160,7 +160,7 @@ plan_recycled(const ZUndoLog *log, ExtentPlan *plan)
 	ZUndoPageSpecial special;
 
 	plan->block = log->head;
-	read_special(log->head, &special);
+	zundo_read_special(log->head, &special);
 	plan->rec.generation = next_generation(special.generation);
 	plan->rec.recycled = true;
 	plan_head_leaves(log, plan);
@@ -189,7 +189,7 @@ plan_free(ExtentPlan *plan, BlockNumber lowest)
 
 	plan->block = lowest;
 	plan->from_map = true;
-	read_special(lowest, &special);
+	zundo_read_special(lowest, &special);
 	plan->rec.generation = next_generation(special.generation);
 	if (meta->free_count == 0)
 		zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
@@ -514,7 +514,7 @@ plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
 	ZUndoMeta	old;
 
 	zundo_meta_read(&old);
-	read_special(rec->extent, &special);
+	zundo_read_special(rec->extent, &special);
 	zundo_meta_values(&old, &rec->meta);
 	if (FullTransactionIdFollows(closed, old.horizon))
 		rec->meta.horizon = closed;
@@ -575,7 +575,7 @@ zundo_free_head(ZUndoLog *log)
 
 	Assert(log->head != log->tail);
 	Assert(FullTransactionIdPrecedesOrEquals(log->head_closed, zundo_horizon()));
-	read_special(log->head_next, &next);
+	zundo_read_special(log->head_next, &next);
 	memset(&rec, 0, sizeof(rec));
 	rec.log = log->number;
 	rec.extent = log->head;

@@ -160,9 +160,7 @@ add_aborted(HolderList *list)
 		ZUndoPtr	from;
 
 		(void) zundo_log_aborted(log, &fxid, &from);
-		if (FullTransactionIdIsValid(fxid) &&
-			(!FullTransactionIdIsValid(oldest) || FullTransactionIdPrecedes(fxid, oldest)))
-			oldest = fxid;
+		oldest = zundo_older(oldest, fxid);
 	}
 	LWLockRelease(zundo_db_lock(db));
 	/* a prepared transaction's log is pending, too, but that is told already */

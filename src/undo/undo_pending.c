@@ -24,8 +24,8 @@
 /* Try anew what was in vain so long ago, in microseconds. */
 #define RETRY_INTERVAL		(10 * USECS_PER_SEC)
 
-static inline FullTransactionId
-older(FullTransactionId a, FullTransactionId b)
+FullTransactionId
+zundo_older(FullTransactionId a, FullTransactionId b)
 {
 	if (!FullTransactionIdIsValid(a))
 		return b;
@@ -55,7 +55,7 @@ zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid)
 		/* further on in the log, but its xid may be older */
 		if (log->late_from == ZUNDO_INVALID)
 			log->late_from = from;
-		log->late_fxid = older(log->late_fxid, fxid);
+		log->late_fxid = zundo_older(log->late_fxid, fxid);
 		log->late_aborts++;
 		log->more = true;
 	}
@@ -150,7 +150,7 @@ add_hold(ZUndoLog *log, FullTransactionId fxid, FullTransactionId until)
 			return;
 		}
 	}
-	last->fxid = older(last->fxid, fxid);
+	last->fxid = zundo_older(last->fxid, fxid);
 	last->until = until;
 }
 
@@ -176,7 +176,7 @@ zundo_log_oldest(ZUndoLog *log, FullTransactionId oldest_needed)
 	FullTransactionId oldest;
 
 	oldest = FullTransactionIdFromU64(pg_atomic_read_u64(&log->active));
-	oldest = older(oldest, oldest_needed);
+	oldest = zundo_older(oldest, oldest_needed);
 
 	/*
 	 * A transaction marks its log before it clears "active", so that one of
@@ -186,9 +186,9 @@ zundo_log_oldest(ZUndoLog *log, FullTransactionId oldest_needed)
 	SpinLockAcquire(&log->mutex);
 	drop_holds(log, oldest_needed);
 	for (int i = 0; i < ZUNDO_HOLDS; i++)
-		oldest = older(oldest, log->holds[i].fxid);
+		oldest = zundo_older(oldest, log->holds[i].fxid);
 	if (log->pending_from != ZUNDO_INVALID)
-		oldest = older(oldest, older(log->pending_fxid, log->late_fxid));
+		oldest = zundo_older(oldest, zundo_older(log->pending_fxid, log->late_fxid));
 	SpinLockRelease(&log->mutex);
 	return oldest;
 }
@@ -203,15 +203,15 @@ take_ticket(ZUndoLog *log, ZUndoPending *pending)
 	pending->ticket = ++log->ticket;
 	pending->from = log->pending_from;
 	/* this sweep is going to see what was late for the last one */
-	log->pending_fxid = older(log->pending_fxid, log->late_fxid);
+	log->pending_fxid = zundo_older(log->pending_fxid, log->late_fxid);
 	log->late_from = ZUNDO_INVALID;
 	log->late_fxid = InvalidFullTransactionId;
 	log->more = false;
 	SpinLockRelease(&log->mutex);
 }
 
-static bool
-is_pending(ZUndoLog *log)
+bool
+zundo_log_is_pending(ZUndoLog *log)
 {
 	bool		result;
 
@@ -235,7 +235,7 @@ zundo_pending_next(int after, ZUndoPending *pending)
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		if ((int) log->number > after && is_pending(log) &&
+		if ((int) log->number > after && zundo_log_is_pending(log) &&
 			(found == NULL || log->number < found->number))
 			found = log;
 	}
@@ -252,7 +252,7 @@ zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from)
 
 	SpinLockAcquire(&log->mutex);
 	*from = log->pending_from;
-	*oldest = older(log->pending_fxid, log->late_fxid);
+	*oldest = zundo_older(log->pending_fxid, log->late_fxid);
 	result = log->aborts + log->late_aborts;
 	SpinLockRelease(&log->mutex);
 	if (*from == ZUNDO_INVALID)
@@ -291,7 +291,7 @@ settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest)
 	log->pending_from = upto;
 	if (FullTransactionIdIsValid(oldest))
 		log->pending_fxid = oldest;
-	log->pending_fxid = older(log->pending_fxid, log->late_fxid);
+	log->pending_fxid = zundo_older(log->pending_fxid, log->late_fxid);
 	log->aborts += log->late_aborts;
 	log->blocker = oldest;
 }
@@ -395,7 +395,7 @@ possible_horizon(ZUndoDb *db, const WorkSearch *search)
 		return search->next;
 
 	while ((log = zundo_log_next(db, log)) != NULL)
-		horizon = older(horizon, zundo_log_oldest(log, search->oldest));
+		horizon = zundo_older(horizon, zundo_log_oldest(log, search->oldest));
 	if (U64FromFullTransactionId(horizon) < known)
 		horizon = FullTransactionIdFromU64(known);
 	return horizon;

@@ -229,6 +229,9 @@ extern void zundo_log_enter(void);
 
 /* ---- extents (undo_extent.c) ---- */
 
+/* Copy the special area of an undo page; ERROR if it is none. */
+extern void zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
+
 /* Our log goes on to a new extent; zundo_my stands at its begin. */
 extern void zundo_extent_open(void);
 
@@ -295,6 +298,12 @@ extern void zundo_local_at_subabort(void);
 /* ---- pending work (undo_pending.c) ---- */
 
 extern void zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid);
+
+/* The older one; either may be invalid. */
+extern FullTransactionId zundo_older(FullTransactionId a, FullTransactionId b);
+
+/* Is anything left to be looked through?  Takes the log's mutex. */
+extern bool zundo_log_is_pending(ZUndoLog *log);
 
 /* Aborted transactions that are not settled; *oldest is invalid if there are none. */
 extern int	zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from);

@@ -77,10 +77,9 @@ walk_extents(Walk *walk, ZUndoLog *log, BlockNumber *extent, bool *pending)
 		}
 		else
 		{
-			Buffer		buffer = zundo_page_lock(*extent, BUFFER_LOCK_SHARE, ZUNDO_PAGE_MAGIC);
-			ZUndoPageSpecial special = *zundo_special(BufferGetPage(buffer));
+			ZUndoPageSpecial special;
 
-			UnlockReleaseBuffer(buffer);
+			zundo_read_special(*extent, &special);
 			count_extent(walk, special.closed, *pending);
 			*extent = special.next;
 		}

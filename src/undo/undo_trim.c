@@ -83,12 +83,7 @@ lower_peak(ZUndoDb *db)
 static bool
 could_be_emptied(ZUndoLog *log)
 {
-	bool		pending;
-
-	SpinLockAcquire(&log->mutex);
-	pending = log->pending_from != ZUNDO_INVALID;
-	SpinLockRelease(&log->mutex);
-	return !pending && log->head == log->tail && BlockNumberIsValid(log->tail) &&
+	return !zundo_log_is_pending(log) && log->head == log->tail && BlockNumberIsValid(log->tail) &&
 		pg_atomic_read_u64(&log->active) == 0;
 }
 

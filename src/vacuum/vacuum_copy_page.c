@@ -210,8 +210,6 @@ copy_page_inserted(ZCopyPage *out, int slotno, CommandId cid)
 void
 copy_page_add(ZCopyPage *out, const char *row, uint32 len, FullTransactionId deleter)
 {
-	PageHeader	header = (PageHeader) out->page;
-	TransactionId xid = zfxid_xid(deleter);
 	ZRowPlan	plan = {0};
 	ZNewRow		new;
 
@@ -223,9 +221,6 @@ copy_page_add(ZCopyPage *out, const char *row, uint32 len, FullTransactionId del
 	plan.rows = &new;
 	zpage_row_apply(out->page, &plan);
 
-	/* when pruning will find something, as after a delete */
-	if (TransactionIdIsValid(xid) &&
-		(!TransactionIdIsValid(header->pd_prune_xid) ||
-		 TransactionIdPrecedes(xid, header->pd_prune_xid)))
-		header->pd_prune_xid = xid;
+	if (FullTransactionIdIsValid(deleter))
+		zpage_set_prunable(out->page, zfxid_xid(deleter));
 }

@@ -174,22 +174,9 @@ take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 static void
 describe_delta(const CopyVersion *newer, const CopyVersion *older, ZUndoRecord *rec)
 {
-	const char *now = newer->row + ZROW_HDR_SIZE;
-	const char *was = older->row + ZROW_HDR_SIZE;
-	uint32		nowlen = newer->len - ZROW_HDR_SIZE;
-	uint32		waslen = older->len - ZROW_HDR_SIZE;
-	uint32		max = Min(nowlen, waslen);
-	uint32		prefix = 0;
-	uint32		suffix = 0;
-
-	while (prefix < max && was[prefix] == now[prefix])
-		prefix++;
-	while (suffix < max - prefix && was[waslen - 1 - suffix] == now[nowlen - 1 - suffix])
-		suffix++;
-	rec->prefix = prefix;
-	rec->suffix = suffix;
-	rec->mid = was + prefix;
-	rec->midlen = waslen - prefix - suffix;
+	zrow_diff(newer->row, newer->len, older->row, older->len, &rec->prefix, &rec->suffix);
+	rec->mid = older->row + ZROW_HDR_SIZE + rec->prefix;
+	rec->midlen = older->len - ZROW_HDR_SIZE - rec->prefix - rec->suffix;
 }
 
 /*

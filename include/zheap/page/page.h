@@ -191,6 +191,9 @@ extern void zpage_row_replace_apply(Page page, const ZRowPlan *plan);
 extern void zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header);
 extern uint8 zpage_row_lock_bits(Page page, OffsetNumber offnum);
 
+/* A row deleted by xid is on the page: pruning may find something once that is old. */
+extern void zpage_set_prunable(Page page, TransactionId xid);
+
 /* Would the row at offnum, grown to newlen bytes, fit the page? */
 extern bool zpage_update_fits(Page page, OffsetNumber offnum, uint32 newlen);
 

@@ -56,6 +56,15 @@ typedef struct ZRowDeform
 extern bool zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 						Datum *values, bool *isnull, ZRowDeform *state);
 
+/* ---- row_diff.c ---- */
+
+/*
+ * What the bodies (after the header) of two versions have in common: bytes at the
+ * begin and at the end that do not overlap.  Lengths are with header, without padding.
+ */
+extern void zrow_diff(const char *now, uint32 nowlen, const char *was, uint32 waslen,
+					  uint16 *prefix, uint16 *suffix);
+
 /* ---- row_origin.c ---- */
 
 /* Can they be read?  ("len" excludes padding everywhere.) */

@@ -119,6 +119,19 @@ zrow_lock_bits(int mode)
 	return (uint8) ((mode + 1) << ZROW2_LOCK_SHIFT);
 }
 
+/*
+ * The modifier is visible to all and need not be named.  (In a deleted row
+ * SPECULATIVE's bit is STRIPPED, which stays.)
+ */
+static inline void
+zrow_header_freeze(ZRowHeader *hdr)
+{
+	hdr->slotno = 0;
+	hdr->flags &= ~(ZROW_INSERTED | ZROW_REUSED);
+	if (!(hdr->flags & ZROW_DELETED))
+		hdr->flags2 &= ~ZROW2_SPECULATIVE;
+}
+
 static inline bool
 zrow_is_stripped(const ZRowHeader *hdr)
 {
