@@ -16,7 +16,9 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 
 PG_CPPFLAGS = -I$(srcdir)/include
 # -MMD writes one .d file beside each object: see the include at the end.
-PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -MMD -MP
+PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition -MMD -MP
+# Calls between our own functions go straight, not through the linkage table.
+SHLIB_LINK  = -Wl,-Bsymbolic-functions
 
 # No JIT bitcode: it doubles the time to build and wins nothing here.
 override with_llvm = no

@@ -70,7 +70,7 @@ check_row(Page page, ItemId lp)
 	if (zrow_is_stripped(&hdr))
 		return len == ZROW_STRIPPED_SIZE && pad == 0 ? NULL :
 			"row without a body has a wrong length";
-	if (!zrow_origins_valid(row, len - pad))
+	if ((hdr.flags & ZROW_ORIGIN) && !zrow_origins_valid(row, len - pad))
 		return "row has an impossible list of places where it was";
 	return NULL;
 }

@@ -15,10 +15,49 @@
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo.h"
 
+static inline bool
+slot_is_seen(const ZScan *scan, int slotno)
+{
+	return slotno <= ZPAGE_MAX_INPAGE && (scan->seen & (uint32) 1 << slotno) != 0;
+}
+
 /*
- * Offsets worth a look.  On a page whose every slot is below the horizon a row
- * is there unless it says that it was deleted, and that is all there is to say.
+ * The slots whose rows need no look at undo: the snapshot sees the owner and so
+ * all owners before it (mvcc_snapshot.c).  Other kinds of snapshot than MVCC also
+ * ask for deleted rows, or want an answer per row.
  */
+static void
+look_at_slots(ZScan *scan)
+{
+	Snapshot	snapshot = scan->base.rs_snapshot;
+	ZPageView  *view = &scan->view;
+	int			nslots = zpage_nslots(view->page);
+	int			i;
+
+	scan->seen = 0;
+	scan->frozen = false;
+	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
+		return;
+	scan->frozen = view->all_frozen;
+	memset(scan->versions, 0, (nslots + 1) * sizeof(ZVersion));
+	scan->seen = 1;
+	for (i = 1; i <= nslots; i++)
+	{
+		const ZPageSlot *slot = zpage_slot(view->page, NULL, i);
+
+		if (FullTransactionIdIsValid(slot->fxid) &&
+			!FullTransactionIdPrecedes(slot->fxid, view->horizon))
+		{
+			if (!zmvcc_fxid_in_snapshot(slot->fxid, snapshot))
+				continue;
+			scan->versions[i].fxid = slot->fxid;
+			scan->versions[i].undo = slot->undo;
+		}
+		scan->seen |= (uint32) 1 << i;
+	}
+}
+
+/* Offsets worth a look: not those that are gone for the snapshot. */
 static void
 list_rows(ZScan *scan)
 {
@@ -32,11 +71,13 @@ list_rows(ZScan *scan)
 	for (offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
 	{
 		ItemId		lp = PageGetItemId(page, offnum);
+		const char *row = (char *) page + ItemIdGetOffset(lp);
 
 		if (!ItemIdIsNormal(lp))
 			continue;
-		if (scan->frozen && ItemIdGetOffset(lp) < BLCKSZ &&
-			(zrow_flags((char *) page + ItemIdGetOffset(lp)) & ZROW_DELETED) != 0)
+		if (ItemIdGetOffset(lp) < BLCKSZ - ZROW_HDR_SIZE &&
+			(zrow_flags(row) & ZROW_DELETED) != 0 &&
+			slot_is_seen(scan, zrow_slotno(row)))
 			continue;
 		scan->rows[n++] = offnum;
 	}
@@ -59,11 +100,7 @@ page_leave(ZScan *scan, BlockNumber next)
 static void
 page_enter(ZScan *scan)
 {
-	Snapshot	snapshot = scan->base.rs_snapshot;
-
-	/* other kinds of snapshot also ask for deleted rows, or want an answer per row */
-	scan->frozen = scan->view.all_frozen &&
-		snapshot != NULL && IsMVCCSnapshot(snapshot);
+	look_at_slots(scan);
 	list_rows(scan);
 }
 
@@ -104,24 +141,28 @@ zscan_page_conflicts(ZScan *scan)
 bool
 zscan_row_store(ZScan *scan, OffsetNumber offnum, TupleTableSlot *slot)
 {
-	static const ZVersion visible_to_all;
 	ZPageView  *view = &scan->view;
 	ZImage		image;
 
 	ItemPointerSetOffsetNumber(&scan->tid, offnum);
 
-	if (scan->frozen)
+	if (likely(zscan_is_row(view, offnum)))
 	{
 		const char *wrong = zpage_check_row(view->page, offnum);
 		uint32		len;
 		char	   *row;
 
-		if (wrong)
+		if (unlikely(wrong != NULL))
 			zheap_corrupt(view->rel, scan->block, offnum, "%s", wrong);
 		row = zpage_row(view->page, offnum, &len, NULL);
-		ztuple_slot_store(slot, row, len, &scan->tid,
-						  RelationGetRelid(scan->base.rs_rd), &visible_to_all);
-		return true;
+		if (slot_is_seen(scan, zrow_slotno(row)))
+		{
+			if (zrow_flags(row) & ZROW_DELETED)
+				return false;
+			ztuple_slot_store(slot, row, len, &scan->tid, RelationGetRelid(view->rel),
+							  &scan->versions[zrow_slotno(row)]);
+			return true;
+		}
 	}
 
 	if (!zmvcc_fetch(view, offnum, scan->base.rs_snapshot, &image))

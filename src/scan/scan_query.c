@@ -86,6 +86,12 @@ utility(PlannedStmt *pstmt, const char *string, bool read_only,	/* tidy: the ser
 	ProcessUtility_hook_type next = previous_utility ? previous_utility : standard_ProcessUtility;
 	QueryPhase	outer = phase;
 
+	/* BEGIN, COMMIT: nothing to put back, whatever happens */
+	if (outer == QUERY_NONE)
+	{
+		next(pstmt, string, read_only, context, params, env, dest, qc);
+		return;
+	}
 	phase = QUERY_NONE;
 	PG_TRY();
 	{

@@ -137,7 +137,7 @@ ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 	char	   *room;
 
 	/* a damaged padding makes the length anything: do not copy it */
-	if (unlikely(len > BLCKSZ))
+	if (unlikely(len > zslot->room_alloc) && len > BLCKSZ)
 	{
 		ExecClearTuple(slot);
 		slot->tts_tid = *tid;

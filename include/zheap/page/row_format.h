@@ -106,6 +106,12 @@ zrow_flags(const char *row)
 	return (uint8) row[0];
 }
 
+static inline uint8
+zrow_slotno(const char *row)
+{
+	return (uint8) row[2];
+}
+
 /* Strongest row lock that somebody may hold, as LockTupleMode; -1: none. */
 static inline int
 zrow_lock_hint(uint8 flags2)
@@ -136,12 +142,6 @@ static inline bool
 zrow_is_stripped(const ZRowHeader *hdr)
 {
 	return (hdr->flags & ZROW_DELETED) && (hdr->flags2 & ZROW2_STRIPPED);
-}
-
-static inline uint8
-zrow_slotno(const char *row)
-{
-	return (uint8) row[2];
 }
 
 /*

@@ -24,9 +24,9 @@
 
 /*
  * The scan descriptor of every kind of page-wise scan.  "rows" are the offsets
- * of the current page that are worth judging; unless "frozen", the judgement
- * itself is made when a row's turn comes: a snapshot's answer does not change
- * meanwhile, and whoever stops early has not paid for the rest of the page.
+ * of the current page that are worth judging; unless the row's slot is "seen", the
+ * judgement itself is made when a row's turn comes: a snapshot's answer does not
+ * change meanwhile, and whoever stops early has not paid for the rest of the page.
  */
 typedef struct ZScan
 {
@@ -44,7 +44,10 @@ typedef struct ZScan
 	/* the current page */
 	ZPageView	view;
 	ItemPointerData tid;		/* of the row in hand; the block is set once */
-	bool		frozen;			/* all "rows" are visible as they are */
+	bool		frozen;			/* every slot is below the horizon */
+	uint32		seen;			/* bit per slot (0: none): the snapshot sees its owner,
+								 * so its rows are there unless they say DELETED */
+	ZVersion	versions[ZPAGE_MAX_INPAGE + 1]; /* of the rows of a "seen" slot */
 	int			index;			/* current member of "rows" */
 	int			nrows;
 	OffsetNumber rows[ZPAGE_MAX_OFFSET];
