@@ -90,6 +90,7 @@ zundo_shmem_init(void)
 		SpinLockInit(&shared->dbs[i].mutex);
 		pg_atomic_init_u64(&shared->dbs[i].horizon, 0);
 		pg_atomic_init_u64(&shared->dbs[i].logged_horizon, 0);
+		pg_atomic_init_u64(&shared->dbs[i].released, 0);
 		pg_atomic_init_u32(&shared->dbs[i].nblocks, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_advance, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_next, 0);
@@ -233,6 +234,7 @@ drop_database(ZUndoDb *db)
 	db->dboid = db->relid = InvalidOid;
 	pg_atomic_write_u64(&db->horizon, 0);
 	pg_atomic_write_u64(&db->logged_horizon, 0);
+	pg_atomic_write_u64(&db->released, 0);
 	pg_atomic_write_u32(&db->nblocks, 0);
 	db->peak = 0;
 	db->trim_at = 0;
