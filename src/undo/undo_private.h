@@ -99,6 +99,8 @@ typedef struct ZUndoDb
 {
 	/* under the map lock */
 	Oid			dboid;			/* invalid: unused entry */
+	TransactionId maker;		/* xmin of its row in pg_database; invalid: nobody
+								 * was attached yet */
 	uint32		attached;		/* backends that point here */
 
 	/* under the database's lock */
