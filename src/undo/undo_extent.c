@@ -109,7 +109,18 @@ zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values)
 	values->nblocks = meta->nblocks;
 	values->free_count = meta->free_count;
 	values->generation = meta->generation;
-	values->unused = 0;
+	values->conflict = InvalidTransactionId;
+}
+
+/* An extent that was left then is needed no more; true: that is news to the WAL. */
+static bool
+pass_extent(ZUndoMetaValues *values, FullTransactionId closed)
+{
+	if (!FullTransactionIdFollows(closed, values->horizon))
+		return false;
+	values->horizon = closed;
+	values->conflict = zundo_released();
+	return true;
 }
 
 /* The first extent of each group holds the map. */
@@ -164,11 +175,8 @@ plan_recycled(const ZUndoLog *log, ExtentPlan *plan)
 	plan->rec.generation = next_generation(special.generation);
 	plan->rec.recycled = true;
 	plan_head_leaves(log, plan);
-	if (FullTransactionIdPrecedes(plan->rec.meta.horizon, log->head_closed))
-	{
-		plan->rec.meta.horizon = log->head_closed;
+	if (pass_extent(&plan->rec.meta, log->head_closed))
 		plan->meta_changes = true;
-	}
 }
 
 /* Where the relation will end when it gets one more extent, and which. */
@@ -516,8 +524,7 @@ plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
 	zundo_meta_read(&old);
 	zundo_read_special(rec->extent, &special);
 	zundo_meta_values(&old, &rec->meta);
-	if (FullTransactionIdFollows(closed, old.horizon))
-		rec->meta.horizon = closed;
+	(void) pass_extent(&rec->meta, closed);
 	rec->meta.free_count++;
 	rec->meta.generation = newer_generation(old.generation, special.generation);
 

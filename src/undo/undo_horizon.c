@@ -13,7 +13,8 @@
  *
  * The logged horizon lags behind: the records that recycle or free an extent
  * move it as far as that extent needs, VACUUM moves it all the way.  A standby
- * learns no other, and lets no reader pass that has an older snapshot.
+ * learns no other, and lets no reader pass that has an older snapshot, or one that
+ * applied undo had to wait for here (zundo_released).
  */
 #include "postgres.h"
 
@@ -74,7 +75,7 @@ zundo_horizon_advance(void)
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		FullTransactionId oldest = zundo_log_oldest(log, oldest_needed);
+		FullTransactionId oldest = zundo_log_oldest(db, log, oldest_needed);
 
 		if (FullTransactionIdPrecedes(oldest, horizon))
 			horizon = oldest;
@@ -96,7 +97,9 @@ log_horizon(Buffer buffer, FullTransactionId horizon)
 	ZRecUndoHorizon rec;
 	XLogRecPtr	lsn;
 
+	memset(&rec, 0, sizeof(rec));
 	rec.horizon = horizon;
+	rec.conflict = zundo_released();
 	START_CRIT_SECTION();
 	zundo_horizon_apply(page, horizon);
 	MarkBufferDirty(buffer);

@@ -159,11 +159,13 @@ add_hold(ZUndoLog *log, FullTransactionId fxid, FullTransactionId until)
  * that, hence not older alone, but newer.
  */
 static void
-drop_holds(ZUndoLog *log, FullTransactionId oldest_needed)
+drop_holds(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 {
 	while (FullTransactionIdIsValid(log->holds[0].fxid) &&
 		   FullTransactionIdFollows(oldest_needed, log->holds[0].until))
 	{
+		/* before the horizon can move beyond what was held */
+		zundo_horizon_raise(&db->released, log->holds[0].until);
 		for (int i = 1; i < ZUNDO_HOLDS; i++)
 			log->holds[i - 1] = log->holds[i];
 		log->holds[ZUNDO_HOLDS - 1].fxid = InvalidFullTransactionId;
@@ -171,7 +173,7 @@ drop_holds(ZUndoLog *log, FullTransactionId oldest_needed)
 }
 
 FullTransactionId
-zundo_log_oldest(ZUndoLog *log, FullTransactionId oldest_needed)
+zundo_log_oldest(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 {
 	FullTransactionId oldest;
 
@@ -184,13 +186,21 @@ zundo_log_oldest(ZUndoLog *log, FullTransactionId oldest_needed)
 	 */
 	pg_read_barrier();
 	SpinLockAcquire(&log->mutex);
-	drop_holds(log, oldest_needed);
+	drop_holds(db, log, oldest_needed);
 	for (int i = 0; i < ZUNDO_HOLDS; i++)
 		oldest = zundo_older(oldest, log->holds[i].fxid);
 	if (log->pending_from != ZUNDO_INVALID)
 		oldest = zundo_older(oldest, zundo_older(log->pending_fxid, log->late_fxid));
 	SpinLockRelease(&log->mutex);
 	return oldest;
+}
+
+TransactionId
+zundo_released(void)
+{
+	/* the horizon was read before; who raised it had raised this one first */
+	pg_read_barrier();
+	return zfxid_xid(FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->released)));
 }
 
 /* ---- sweeping ---- */
@@ -313,11 +323,15 @@ only_active_is_left(ZUndoLog *log, ZUndoPtr upto)
 static void
 settle(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, FullTransactionId next)
 {
-	if (upto == ZUNDO_INVALID || FullTransactionIdIsValid(oldest))
+	bool		all = upto == ZUNDO_INVALID;
+	bool		only_active = !all && only_active_is_left(log, upto);
+
+	/* what was pending is let go, as a whole or up to "oldest" */
+	if (all || only_active || FullTransactionIdIsValid(oldest))
 		add_hold(log, log->pending_fxid, next);
-	if (upto == ZUNDO_INVALID)
+	if (all)
 		settle_all(log);
-	else if (only_active_is_left(log, upto))
+	else if (only_active)
 		clear_pending(log);
 	else
 		settle_part(log, upto, oldest);
@@ -395,7 +409,7 @@ possible_horizon(ZUndoDb *db, const WorkSearch *search)
 		return search->next;
 
 	while ((log = zundo_log_next(db, log)) != NULL)
-		horizon = zundo_older(horizon, zundo_log_oldest(log, search->oldest));
+		horizon = zundo_older(horizon, zundo_log_oldest(db, log, search->oldest));
 	if (U64FromFullTransactionId(horizon) < known)
 		horizon = FullTransactionIdFromU64(known);
 	return horizon;

@@ -99,6 +99,8 @@ typedef struct ZUndoDb
 {
 	/* under the map lock */
 	Oid			dboid;			/* invalid: unused entry */
+	TransactionId maker;		/* xmin of its row in pg_database; invalid: nobody
+								 * was attached yet */
 	uint32		attached;		/* backends that point here */
 
 	/* under the database's lock */
@@ -117,6 +119,9 @@ typedef struct ZUndoDb
 	/* no lock; both only grow, 0: not known yet */
 	pg_atomic_uint64 horizon;
 	pg_atomic_uint64 logged_horizon;
+
+	/* no lock, only grows: greatest "until" of the holds that are over; 0: none */
+	pg_atomic_uint64 released;
 
 	/* end of the last extent, 0: not known yet; see zundo_block_exists() */
 	pg_atomic_uint32 nblocks;
@@ -181,7 +186,7 @@ extern void zundo_logs_drop(ZUndoDb *db);
 /* Drop what is kept of idle databases.  No lock is held. */
 extern void zundo_state_shrink(void);
 
-/* Raise a horizon, never lower it. */
+/* Raise a horizon, or "released", never lower it. */
 extern void zundo_horizon_raise(pg_atomic_uint64 *horizon, FullTransactionId fxid);
 
 /* In redo: is this horizon news?  And now it is so. */
@@ -309,7 +314,15 @@ extern bool zundo_log_is_pending(ZUndoLog *log);
 extern int	zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from);
 
 /* The oldest xid that the log keeps back, given what snapshots need. */
-extern FullTransactionId zundo_log_oldest(ZUndoLog *log, FullTransactionId oldest_needed);
+extern FullTransactionId zundo_log_oldest(ZUndoDb *db, ZUndoLog *log,
+										  FullTransactionId oldest_needed);
+
+/*
+ * For WAL records that move the logged horizon, once it is known how far: standbys
+ * have no holds, so snapshots that those of this database waited for are told in
+ * the record.  All with an xmin up to this one; invalid: none.
+ */
+extern TransactionId zundo_released(void);
 
 /* ---- bytes (undo_page.c) ---- */
 

@@ -345,6 +345,7 @@ zundo_storage_create(ZRelLocator locator)
 	ZRecUndoHorizon rec;
 	XLogRecPtr	lsn;
 
+	memset(&rec, 0, sizeof(rec));
 	rec.horizon = zfxid_from_xid(GetOldestTransactionIdConsideredRunning());
 	for (int i = 0; i < (int) lengthof(buffers); i++)
 		buffers[i] = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, P_NEW,

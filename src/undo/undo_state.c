@@ -9,10 +9,12 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/twophase.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
+#include "utils/syscache.h"
 
 #include "undo_private.h"
 
@@ -90,6 +92,7 @@ zundo_shmem_init(void)
 		SpinLockInit(&shared->dbs[i].mutex);
 		pg_atomic_init_u64(&shared->dbs[i].horizon, 0);
 		pg_atomic_init_u64(&shared->dbs[i].logged_horizon, 0);
+		pg_atomic_init_u64(&shared->dbs[i].released, 0);
 		pg_atomic_init_u32(&shared->dbs[i].nblocks, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_advance, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_next, 0);
@@ -231,8 +234,10 @@ drop_database(ZUndoDb *db)
 {
 	zundo_logs_drop(db);
 	db->dboid = db->relid = InvalidOid;
+	db->maker = InvalidTransactionId;
 	pg_atomic_write_u64(&db->horizon, 0);
 	pg_atomic_write_u64(&db->logged_horizon, 0);
+	pg_atomic_write_u64(&db->released, 0);
 	pg_atomic_write_u32(&db->nblocks, 0);
 	db->peak = 0;
 	db->trim_at = 0;
@@ -345,15 +350,48 @@ detach(int code, Datum arg)
 	zundo_my.db = NULL;
 }
 
+/* Tells this database from one that had its OID before. */
+static TransactionId
+database_maker(void)
+{
+	HeapTuple	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+	TransactionId maker;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
+	maker = HeapTupleHeaderGetRawXmin(tuple->t_data);
+	ReleaseSysCache(tuple);
+	return maker;
+}
+
+/*
+ * Nobody is attached: what is known may be about a database that was dropped, or,
+ * as far as redo has told it, about two.  ALTER DATABASE makes a new row, too, and
+ * all is simply read again.  The map is locked exclusively.
+ */
+static void
+check_maker(ZUndoDb *db, TransactionId maker)
+{
+	if (db->maker == maker)
+		return;
+	drop_database(db);
+	db->dboid = MyDatabaseId;
+	db->maker = maker;
+}
+
 static void
 attach(void)
 {
+	TransactionId maker;
 	ZUndoDb    *db;
 
 	if (shared == NULL)
 		zheap_require_preload();
+	maker = database_maker();
 	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
 	db = find_or_make_db(MyDatabaseId);
+	if (db != NULL && db->attached == 0)
+		check_maker(db, maker);
 	if (db != NULL)
 		db->attached++;
 	LWLockRelease(&locks[LOCK_MAP].lock);

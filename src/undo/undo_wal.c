@@ -20,10 +20,12 @@
 
 /*
  * All xids below "horizon" are visible to all from now on: first get rid of
- * snapshots that see it otherwise, then tell readers, then change pages.
+ * snapshots that see it otherwise, and of those up to "conflict", which may go with
+ * copies of pages from before rows were put back; then tell readers, then change
+ * pages.
  */
 static void
-redo_horizon(XLogReaderState *record, FullTransactionId horizon)
+redo_horizon(XLogReaderState *record, FullTransactionId horizon, TransactionId conflict)
 {
 	ZRelLocator locator;
 	BlockNumber block;
@@ -37,6 +39,8 @@ redo_horizon(XLogReaderState *record, FullTransactionId horizon)
 
 		FullTransactionIdRetreat(&newest);
 		ResolveRecoveryConflictWithSnapshotFullXid(newest, locator);
+		if (TransactionIdIsNormal(conflict) && TransactionIdFollows(conflict, zfxid_xid(newest)))
+			ResolveRecoveryConflictWithSnapshot(conflict, locator);
 	}
 	zundo_redo_horizon_set(zloc_db(locator), horizon);
 }
@@ -116,7 +120,7 @@ redo_extent(XLogReaderState *record)
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	XLogRecGetBlockTag(record, 0, NULL, NULL, &extent);
-	redo_horizon(record, rec.meta.horizon);
+	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
 
 	page = redo_new_page(record, 0, &buffer);
 	zundo_page_init_apply(page, rec.generation);
@@ -148,7 +152,7 @@ redo_free(XLogReaderState *record)
 	Page		page;
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	redo_horizon(record, rec.meta.horizon);
+	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
 
 	redo_meta(record, 0, &rec.meta);
 	page = redo_page(record, 1, &buffer);
@@ -182,7 +186,7 @@ redo_logged_horizon(XLogReaderState *record)
 	Page		page;
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	redo_horizon(record, rec.horizon);
+	redo_horizon(record, rec.horizon, rec.conflict);
 	page = redo_page(record, 0, &buffer);
 	if (page != NULL)
 		zundo_horizon_apply(page, rec.horizon);
@@ -284,8 +288,8 @@ zundo_redo_write(XLogReaderState *record, uint8 block_id,	/* tidy: one append */
 static void
 desc_meta(StringInfo buf, const ZUndoMetaValues *meta)
 {
-	appendStringInfo(buf, ", horizon: " UINT64_FORMAT ", nblocks: %u, free: %u",
-					 U64FromFullTransactionId(meta->horizon), meta->nblocks,
+	appendStringInfo(buf, ", horizon: " UINT64_FORMAT ", conflict: %u, nblocks: %u, free: %u",
+					 U64FromFullTransactionId(meta->horizon), meta->conflict, meta->nblocks,
 					 meta->free_count);
 }
 
@@ -322,8 +326,8 @@ zundo_desc(StringInfo buf, XLogReaderState *record)
 		case ZREC_UNDO_HORIZON:
 		case ZREC_UNDO_INIT:
 			memcpy(&horizon, data, sizeof(horizon));
-			appendStringInfo(buf, "horizon: " UINT64_FORMAT,
-							 U64FromFullTransactionId(horizon.horizon));
+			appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u",
+							 U64FromFullTransactionId(horizon.horizon), horizon.conflict);
 			break;
 	}
 }

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
@@ -22,6 +23,7 @@
 
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
+#include "zheap/vacuum/vacuum.h"
 #include "zheap/xact/xact.h"
 
 /* pages put back per transaction of the worker */
@@ -64,7 +66,8 @@ relation_leave(Sweep *sweep)
  * than when the record was written (SET TABLESPACE, or it is a copy of another
  * one): what is not where the record says is looked for in its own.  Should that
  * be a different table, whose file has the same number by chance, no harm is done:
- * of any page only what is aborted is put back.
+ * of any page only what is aborted is put back.  It may be a relation of another
+ * kind as well, for numbers come round.
  */
 static Oid
 find_by_file(ZRelLocator locator)
@@ -74,6 +77,12 @@ find_by_file(ZRelLocator locator)
 	if (!OidIsValid(oid) && zloc_spc(locator) != MyDatabaseTableSpace)
 		oid = RelidByRelfilenode(MyDatabaseTableSpace, zloc_rel(locator));
 	return oid;
+}
+
+static bool
+is_ours(Relation rel)
+{
+	return rel->rd_tableam != NULL && rel->rd_tableam->relation_vacuum == zvacuum_relation;
 }
 
 /*
@@ -104,9 +113,10 @@ relation_find(Sweep *sweep)
 	sweep->rel = try_relation_open(oid, NoLock);
 	if (sweep->rel == NULL)
 		UnlockRelationOid(oid, RowExclusiveLock);
-	else if (zloc_rel(zrel_locator(sweep->rel)) != zloc_rel(sweep->locator))
+	else if (!is_ours(sweep->rel) ||
+			 zloc_rel(zrel_locator(sweep->rel)) != zloc_rel(sweep->locator))
 	{
-		/* rewritten meanwhile: the pages that we look for are no more */
+		/* rewritten meanwhile, or dropped: the pages that we look for are no more */
 		relation_close(sweep->rel, RowExclusiveLock);
 		sweep->rel = NULL;
 	}

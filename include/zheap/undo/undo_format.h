@@ -117,7 +117,8 @@ typedef struct ZUndoMetaValues
 	BlockNumber nblocks;
 	uint32		free_count;
 	uint32		generation;
-	uint32		unused;
+	TransactionId conflict;		/* snapshots up to this xmin may go with copies of
+								 * pages where rows were put back since; or invalid */
 } ZUndoMetaValues;
 
 /*
@@ -184,7 +185,11 @@ typedef struct ZRecUndoCut
 typedef struct ZRecUndoHorizon
 {
 	FullTransactionId horizon;	/* conflicts with older snapshots */
+	TransactionId conflict;		/* as in ZUndoMetaValues */
+	uint32		unused;
 } ZRecUndoHorizon;
+
+StaticAssertDecl(sizeof(ZRecUndoHorizon) == 16, "ZRecUndoHorizon is in WAL");
 
 /*
  * ZREC_UNDO_INIT: a new undo relation.  Data: ZRecUndoHorizon, the first one

@@ -1,0 +1,55 @@
+# A database is dropped and another one gets its OID: nothing that was known of the first one is taken for the second one's.
+# On the server itself and on its standby.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZheapTest;
+
+my $primary = new_server('primary', [ 'autovacuum = off', 'zheap.undo_workers = 0' ], allows_streaming => 1);
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->start;
+
+sub replayed
+{
+	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
+	return;
+}
+
+# the template has rows of a transaction that aborted
+$primary->safe_psql('postgres', 'create database model');
+$primary->safe_psql('model', <<'SQL');
+create extension zheap;
+create table t (id int primary key, v text) using zheap;
+insert into t select g, 'old' from generate_series(1, 1000) g;
+vacuum zheap.undo;
+SQL
+$primary->safe_psql('model', "begin; update t set v = 'aborted'; rollback");
+
+my $contents = "select count(*), min(v), max(v) from t";
+foreach my $round (1 .. 3)
+{
+	$primary->safe_psql('postgres', 'create database again oid = 50000 template model');
+	replayed();
+	is($standby->safe_psql('again', $contents), '1000|old|old', "round $round: standby, at first");
+	is($primary->safe_psql('again', $contents), '1000|old|old', "round $round: at first");
+	$primary->safe_psql('again', "update t set v = 'round $round'; update t set v = v || '!'");
+	is($primary->safe_psql('again', $contents), "1000|round $round!|round $round!", "round $round: changed");
+	# less each time: what is known is of a longer undo relation
+	$primary->safe_psql('again', "update t set v = repeat('x', 1000); update t set v = 'short'") for 1 .. 6 - 2 * $round;
+	$primary->safe_psql('again', 'vacuum zheap.undo; select pg_current_xact_id(); vacuum zheap.undo; vacuum zheap.undo');
+	replayed();
+	$standby->safe_psql('again', $contents);
+	$primary->safe_psql('postgres', 'drop database again');
+}
+$standby->stop;
+$primary->stop;
+no_crash_in_log($primary, 'to the end');
+done_testing();
