@@ -171,8 +171,7 @@ zmvcc_owner_has(ZPageView *view, const ZImage *image)
 static void
 record_gone(ZPageView *view, OffsetNumber offnum, FullTransactionId fxid, ZUndoPtr ptr)
 {
-	view->horizon = zview_horizon(view);
-	if (!FullTransactionIdPrecedes(fxid, view->horizon))
+	if (!FullTransactionIdPrecedes(fxid, zview_horizon(view)))
 		zheap_corrupt(view->rel, view->block, offnum,
 					  "undo record at block %u, offset %u of transaction %u is gone",
 					  zundo_ptr_block(ptr), zundo_ptr_offset(ptr), zfxid_xid(fxid));
@@ -189,6 +188,8 @@ owner_search(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 {
 	for (;;)
 	{
+		/* a hot row has many versions; does nothing while a page is locked */
+		CHECK_FOR_INTERRUPTS();
 		if (!record_read(view, *ptr, image->offnum, rec))
 		{
 			record_gone(view, image->offnum, *fxid, *ptr);

@@ -143,6 +143,7 @@ zrec_restore_redo(XLogReaderState *record)
 	ZRestorePlan plan;
 	Buffer		buffer;
 	Buffer		slotbuf = InvalidBuffer;
+	XLogRedoAction action;
 	PGAlignedBlock scratch;
 	Page		slotpage = (Page) scratch.data;
 
@@ -154,6 +155,8 @@ zrec_restore_redo(XLogReaderState *record)
 		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &locator, NULL, NULL);
 		ResolveRecoveryConflictWithSnapshot(zfxid_xid(plan.conflict), locator);
 	}
+	/* the table page first, as readers lock them (L1) */
+	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
 	if (XLogRecHasBlockRef(record, ZREC_BLK_SLOTS) &&
 		XLogReadBufferForRedo(record, ZREC_BLK_SLOTS, &slotbuf) == BLK_NEEDS_REDO)
 	{
@@ -162,7 +165,7 @@ zrec_restore_redo(XLogReaderState *record)
 		PageSetLSN(slotpage, record->EndRecPtr);
 		MarkBufferDirty(slotbuf);
 	}
-	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
+	if (action == BLK_NEEDS_REDO)
 	{
 		Size		len;
 		const char *in = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);

@@ -39,24 +39,26 @@ zrec_overflow_redo(XLogReaderState *record)
 	BlockNumber slot_block;
 	Buffer		buffer;
 	Buffer		slotbuf;
+	XLogRedoAction action;
 
 	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, NULL, NULL, &table_block);
 	XLogRecGetBlockTag(record, ZREC_BLK_SLOTS, NULL, NULL, &slot_block);
 
+	/* the table page first, as readers lock them (L1) */
+	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
 	slotbuf = XLogInitBufferForRedo(record, ZREC_BLK_SLOTS);
 	zpage_slots_init_apply(BufferGetPage(slotbuf), table_block);
 	PageSetLSN(BufferGetPage(slotbuf), record->EndRecPtr);
 	MarkBufferDirty(slotbuf);
-
-	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
+	if (action == BLK_NEEDS_REDO)
 	{
 		zpage_overflow_apply(BufferGetPage(buffer), slot_block);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
 		MarkBufferDirty(buffer);
 	}
+	UnlockReleaseBuffer(slotbuf);
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
-	UnlockReleaseBuffer(slotbuf);
 }
 
 XLogRecPtr

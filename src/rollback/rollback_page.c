@@ -139,15 +139,20 @@ version_before(ZPageView *view, const ZRestorePlan *plan, ZImage *image)
 	}
 }
 
-/* As of now, the modifier needs no name. */
+/* As of now, fxid needs no name: standbys that see it as running must know. */
+static void
+note_conflict(ZRestorePlan *plan, FullTransactionId fxid)
+{
+	if (FullTransactionIdIsValid(fxid) &&
+		!FullTransactionIdPrecedes(fxid, zundo_logged_horizon()) &&
+		FullTransactionIdPrecedes(plan->conflict, fxid))
+		plan->conflict = fxid;
+}
+
 static void
 forget_modifier(ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
 {
-	/* standbys that see the modifier as running must know of the freezing */
-	if (FullTransactionIdIsValid(image->fxid) &&
-		!FullTransactionIdPrecedes(image->fxid, zundo_logged_horizon()) &&
-		FullTransactionIdPrecedes(plan->conflict, image->fxid))
-		plan->conflict = image->fxid;
+	note_conflict(plan, image->fxid);
 	zrow_header_freeze(hdr);
 }
 
@@ -247,6 +252,7 @@ plan_slot(ZPageView *view, int slotno, ZRestorePlan *plan)
 	if (FullTransactionIdIsValid(plan->next.fxid) &&
 		zmvcc_fate(plan->next.fxid) == ZFATE_FROZEN)
 	{
+		note_conflict(plan, plan->next.fxid);
 		plan->next.fxid = InvalidFullTransactionId;
 		plan->next.undo = ZUNDO_INVALID;
 	}
