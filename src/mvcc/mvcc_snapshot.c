@@ -67,7 +67,7 @@ zmvcc_modifier_visible(ZPageView *view, ZImage *image, Snapshot snapshot)
 	{
 		if (chain_visible(view, image, snapshot))
 			return true;
-		zmvcc_chain_step(view, image);
+		zmvcc_chain_descend(view, image);
 	}
 	return !FullTransactionIdIsValid(image->fxid) ||
 		zmvcc_fxid_in_snapshot(image->fxid, snapshot);
@@ -116,7 +116,7 @@ zmvcc_skip_aborted(ZPageView *view, ZImage *image)
 		{
 			if (fate == ZFATE_COMMITTED || fate == ZFATE_FROZEN)
 				return true;	/* and so have all below */
-			zmvcc_chain_step(view, image);
+			zmvcc_chain_descend(view, image);
 		}
 		else if (fate != ZFATE_ABORTED)
 			return true;

@@ -143,6 +143,9 @@ extern bool zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
  */
 extern bool zmvcc_chain_step(ZPageView *view, ZImage *image);
 
+/* The same, but past any number of owners that are of our own transaction. */
+extern void zmvcc_chain_descend(ZPageView *view, ZImage *image);
+
 /*
  * Let image->row have the row's body again if it was moved to undo
  * (ZROW2_STRIPPED).  Whoever reads the bytes of a deleted version needs this.
