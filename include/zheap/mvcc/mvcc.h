@@ -262,9 +262,9 @@ extern bool zmvcc_has_older(ZPageView *view, const ZImage *image);
 
 /*
  * offnum must be a row.  The number of its newest version that is not rolled
- * back; counting stops at "limit".  0: there is no such version.
+ * back.  0: there is no such version.
  */
-extern int	zmvcc_ordinal(ZPageView *view, OffsetNumber offnum, int limit);
+extern int	zmvcc_ordinal(ZPageView *view, OffsetNumber offnum);
 
 /* That version; false: no such number. */
 extern bool zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZImage *image);
