@@ -267,6 +267,16 @@ chain_jump(ZPageView *view, ZImage *image)
 	}
 }
 
+void
+zmvcc_locate(ZPageView *view, ZImage *image)
+{
+	ZImage		jumped = *image;
+
+	if (image->chain && chain_jump(view, &jumped) && !jumped.chain &&
+		FullTransactionIdIsValid(jumped.fxid))
+		*image = jumped;
+}
+
 bool
 zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 			 FullTransactionId *fxid, ZUndoPtr *at)

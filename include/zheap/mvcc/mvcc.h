@@ -165,6 +165,12 @@ extern bool zmvcc_previous(ZPageView *view, ZImage *image);
 extern void zmvcc_map_slot(ZPageView *view, int slotno);
 
 /*
+ * Let an image with chain name its modifier, and that one's record, if they are
+ * known and of our own transaction.
+ */
+extern void zmvcc_locate(ZPageView *view, ZImage *image);
+
+/*
  * Is image->undo known to be a record of the present owner of the image's slot?
  * Of an image without chain; false: not known.
  */
