@@ -37,6 +37,7 @@ typedef struct ChainNode
 	ZUndoPtr	at;
 	ZUndoPtr	prev;			/* the same owner's record before, if any */
 	FullTransactionId owner;
+	CommandId	cid;
 	uint32		next;			/* node of the row's record before */
 	OffsetNumber offnum;
 	OffsetNumber last;
@@ -79,6 +80,7 @@ node_add(ZChainMap *map, const ZUndoRecord *rec, ZUndoPtr at, FullTransactionId 
 	node->at = at;
 	node->prev = rec->takeover == ZTAKE_OWN ? rec->page_prev : ZUNDO_INVALID;
 	node->owner = owner;
+	node->cid = rec->cid;
 	node->next = 0;
 	node->offnum = rec->offnum;
 	node->last = rec->offnum;
@@ -183,7 +185,7 @@ zchain_build(ZPageView *view, const ZPageSlot *head, bool across, MemoryContext 
 	ZPageSlot	from = *head;
 	Build		build = {.map = map};
 
-	map->size = 64;
+	map->size = 16;
 	map->nodes = MemoryContextAlloc(context, map->size * sizeof(ChainNode));
 	for (;;)
 	{
@@ -311,6 +313,17 @@ zchain_find(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
 }
 
 bool
+zchain_cid(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from, CommandId *cid)
+{
+	uint32		number = node_from(map, offnum, from);
+
+	if (!is_node(number))
+		return false;
+	*cid = map->nodes[number].cid;
+	return true;
+}
+
+bool
 zchain_has(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
 {
 	FullTransactionId owner;
@@ -351,7 +364,7 @@ zchain_newest(ZChainMap *map, OffsetNumber offnum, ZPageSlot *where)
 /* ---- the backend's own ---- */
 
 /* a slot's entry is one of a few, the one that came first makes room */
-#define CACHE_SETS	256
+#define CACHE_SETS	1024
 #define CACHE_WAYS	4
 
 static struct

@@ -28,6 +28,9 @@ extern void zchain_free(ZChainMap *map);
  */
 extern ZUndoPtr zchain_find(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from);
 
+/* That record's command; false: the map does not know. */
+extern bool zchain_cid(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from, CommandId *cid);
+
 /* Is "from" known to be a record of the present owner? */
 extern bool zchain_has(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from);
 

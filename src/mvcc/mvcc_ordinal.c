@@ -15,7 +15,7 @@
 
 #include "zheap/mvcc/mvcc.h"
 
-#define KNOWN_SIZE	1024		/* a power of two */
+#define KNOWN_SIZE	8192		/* a power of two */
 
 typedef struct Known
 {

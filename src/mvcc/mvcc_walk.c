@@ -128,17 +128,25 @@ slot_is_mappable(ZPageView *view, int slotno)
 	return slotno > 0 && slotno <= zpage_nslots(view->page);
 }
 
+/* The map that may know the image's record; NULL: none. */
+static ZChainMap *
+image_map(ZPageView *view, const ZImage *image)
+{
+	int			slotno = image->hdr.slotno;
+
+	if (image->chain || !slot_is_mappable(view, slotno))
+		return NULL;
+	return owner_map(view, slotno,
+					 zpage_slot(view->page, NULL, slotno)->undo == image->undo);
+}
+
 /* Where the walk for a row may begin: right at its record, if a map tells it. */
 static ZUndoPtr
 walk_start(ZPageView *view, const ZImage *image)
 {
-	int			slotno = image->hdr.slotno;
-	ZChainMap  *map;
+	ZChainMap  *map = image_map(view, image);
 	ZUndoPtr	found;
 
-	if (image->chain || !slot_is_mappable(view, slotno))
-		return image->undo;
-	map = owner_map(view, slotno, zpage_slot(view->page, NULL, slotno)->undo == image->undo);
 	if (map == NULL)
 		return image->undo;
 	found = zchain_find(map, image->offnum, image->undo);
@@ -297,6 +305,22 @@ zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 		if (!FullTransactionIdIsValid(*fxid))
 			return false;
 	}
+	return true;
+}
+
+bool
+zmvcc_command(ZPageView *view, const ZImage *image, CommandId *cid)
+{
+	ZChainMap  *map = image_map(view, image);
+	FullTransactionId owner;
+	ZUndoRecord rec;
+	ZUndoPtr	at;
+
+	if (map && zchain_cid(map, image->offnum, image->undo, cid))
+		return true;
+	if (!zmvcc_record(view, image, &rec, &owner, &at))
+		return false;
+	*cid = rec.cid;
 	return true;
 }
 

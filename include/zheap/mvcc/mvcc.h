@@ -136,6 +136,9 @@ extern void zmvcc_current(ZPageView *view, OffsetNumber offnum, ZImage *image);
 extern bool zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 						 FullTransactionId *fxid, ZUndoPtr *at);
 
+/* The command of a version's making; false as above. */
+extern bool zmvcc_command(ZPageView *view, const ZImage *image, CommandId *cid);
+
 /*
  * For an image with chain: look for its modifier among the records of one owner.
  * True if found (chain is cleared); otherwise the image names the owner before,
@@ -229,6 +232,12 @@ extern void zmvcc_version_of(const ZImage *image, ZPageView *view, ZVersion *ver
 
 /* Is the row at offnum gone for everybody (index entries may be killed)? */
 extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
+
+/*
+ * Is the version, on which a fetch for a snapshot has ended, a deletion by a
+ * transaction in progress?  Quicker than zmvcc_dead_to_all.  False: not known.
+ */
+extern bool zmvcc_is_being_deleted(ZPageView *view, const ZImage *image);
 
 /* For ANALYZE, VACUUM, index builds: the state of the newest version. */
 typedef enum ZRowState
