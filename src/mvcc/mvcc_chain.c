@@ -300,45 +300,52 @@ node_from(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
 	return 0;
 }
 
-ZUndoPtr
-zchain_find(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
+static ChainNode *
+image_node(ZChainMap *map, const ZImage *image)
 {
-	uint32		number = node_from(map, offnum, from);
+	uint32		number = node_from(map, image->offnum, image->undo);
 
-	if (!is_node(number))
-		return ZUNDO_INVALID;
-	map->last_offnum = offnum;
+	if (!is_node(number) ||
+		!FullTransactionIdEquals(map->nodes[number].owner, image->fxid))
+		return NULL;
+	map->last_offnum = image->offnum;
 	map->last = number;
-	return map->nodes[number].at;
+	return &map->nodes[number];
+}
+
+ZUndoPtr
+zchain_find(ZChainMap *map, const ZImage *image)
+{
+	ChainNode  *node = image_node(map, image);
+
+	return node ? node->at : ZUNDO_INVALID;
 }
 
 bool
-zchain_cid(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from, CommandId *cid)
+zchain_command(ZChainMap *map, const ZImage *image, CommandId *cid)
 {
-	uint32		number = node_from(map, offnum, from);
+	ChainNode  *node = image_node(map, image);
 
-	if (!is_node(number))
-		return false;
-	*cid = map->nodes[number].cid;
-	return true;
+	if (node)
+		*cid = node->cid;
+	return node != NULL;
 }
 
 bool
-zchain_has(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
+zchain_has(ZChainMap *map, const ZImage *image)
 {
-	FullTransactionId owner;
-	uint32		number;
+	ZUndoPtr	from = image->undo;
+	const ChainNode *top = &map->nodes[map->nnodes];
+	const ChainNode *node;
 
 	if (from == ZUNDO_INVALID || map->nnodes == 0)
 		return false;
-	owner = map->nodes[map->nnodes].owner;
-	if (map->nodes[map->nnodes].at == from)
+	if (top->at == from)
 		return true;
-	for (number = map->newest[offnum]; is_node(number); number = map->nodes[number].next)
+	for (uint32 i = map->newest[image->offnum]; is_node(i); i = node->next)
 	{
-		const ChainNode *node = &map->nodes[number];
-
-		if (!FullTransactionIdEquals(node->owner, owner))
+		node = &map->nodes[i];
+		if (!FullTransactionIdEquals(node->owner, top->owner))
 			return false;
 		if (node->at == from || node->prev == from)
 			return true;

@@ -23,16 +23,16 @@ extern ZChainMap *zchain_build(ZPageView *view, const ZPageSlot *head, bool acro
 extern void zchain_free(ZChainMap *map);
 
 /*
- * The first record about the row at "from" or further down its owner's records.
- * Invalid: the map does not know; walk.
+ * The record of an image without chain: the first one about the row at image->undo
+ * or further down its modifier's.  Invalid: the map does not know; walk.
  */
-extern ZUndoPtr zchain_find(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from);
+extern ZUndoPtr zchain_find(ZChainMap *map, const ZImage *image);
 
 /* That record's command; false: the map does not know. */
-extern bool zchain_cid(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from, CommandId *cid);
+extern bool zchain_command(ZChainMap *map, const ZImage *image, CommandId *cid);
 
-/* Is "from" known to be a record of the present owner? */
-extern bool zchain_has(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from);
+/* Is image->undo known to be a record of the present owner? */
+extern bool zchain_has(ZChainMap *map, const ZImage *image);
 
 typedef enum ZChainWhere
 {

@@ -149,7 +149,7 @@ walk_start(ZPageView *view, const ZImage *image)
 
 	if (map == NULL)
 		return image->undo;
-	found = zchain_find(map, image->offnum, image->undo);
+	found = zchain_find(map, image);
 	return found != ZUNDO_INVALID ? found : image->undo;
 }
 
@@ -168,7 +168,7 @@ zmvcc_owner_has(ZPageView *view, const ZImage *image)
 	if (!slot_is_mappable(view, image->hdr.slotno))
 		return false;
 	map = owner_map(view, image->hdr.slotno, false);
-	return map != NULL && zchain_has(map, image->offnum, image->undo);
+	return map != NULL && zchain_has(map, image);
 }
 
 /*
@@ -316,7 +316,7 @@ zmvcc_command(ZPageView *view, const ZImage *image, CommandId *cid)
 	ZUndoRecord rec;
 	ZUndoPtr	at;
 
-	if (map && zchain_cid(map, image->offnum, image->undo, cid))
+	if (map && zchain_command(map, image, cid))
 		return true;
 	if (!zmvcc_record(view, image, &rec, &owner, &at))
 		return false;
