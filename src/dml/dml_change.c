@@ -31,10 +31,11 @@ zchange_undo_fits(const ZChange *change)
 }
 
 void
-zchange_describe_before(const ZTarget *target, const ZImage *image, ZChange *change)
+zchange_describe_before(ZTarget *target, const ZImage *image, ZChange *change)
 {
 	ZUndoRecord *undo = &change->undo;
 	const ZSlotPlan *slot = &change->slot;
+	ZImage		made = *image;
 
 	undo->old_hdr = image->hdr;
 	undo->old_hdr.flags &= ~ZROW_PADDED;
@@ -56,9 +57,11 @@ zchange_describe_before(const ZTarget *target, const ZImage *image, ZChange *cha
 		undo->prev_own = true;
 		return;
 	}
-	undo->row_prev.fxid = image->fxid;
-	undo->row_prev.undo = image->undo;
-	undo->prev_chain = image->chain;
+	/* spares whoever walks back the way down the slot's chain */
+	zmvcc_locate(&target->view, &made);
+	undo->row_prev.fxid = made.fxid;
+	undo->row_prev.undo = made.undo;
+	undo->prev_chain = made.chain;
 }
 
 /* Whose record it is and about which page, as far as it is to say so. */

@@ -199,7 +199,7 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
 	if (update->has_events)
 	{
 		/* more versions than tags: a move begins to count anew */
-		update->ordinal = zmvcc_ordinal(&target->view, target->offnum, ZTID_MAX_ORDINAL);
+		update->ordinal = zmvcc_ordinal(&target->view, target->offnum);
 		if (update->ordinal >= ZTID_MAX_ORDINAL)
 			return STEP_MOVE;
 	}

@@ -5,14 +5,19 @@
  * A map is a function of the chain's head alone: a record that can be reached never
  * changes, and a transaction never has two at one place of the undo log (U1, U4).
  * So whoever meets the same head, and the same owner, may use the map, and the
- * owner's next record, which leads to that head, makes it the new head's map.
+ * slot's next record, which leads to that head, makes it the new head's map.
  *
  * Views have maps of the page that they copied.  Those of the backend outlive the
  * view, so that a command which changes row after row of a page does not walk down
  * the chain for each: from the second walk on they are kept up with each change.
+ * They go through the owners that the slot had before, too, as long as these are of
+ * our own transaction: each subtransaction is an owner.  When one of them has been
+ * rolled back, the slot returns to the head before, and so does the map: its nodes
+ * are a stack.
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "utils/memutils.h"
 
 #include "mvcc_chain.h"
@@ -20,30 +25,49 @@
 /* of rows with more versions the walk finds the rest */
 #define MAX_NODES		16384
 
+/* of all maps of the backend together */
+#define MAX_MEMORY		((Size) 32 * 1024 * 1024)
+
+/* instead of a node's number: not known (and 0: there is none) */
+#define UNKNOWN			PG_UINT32_MAX
+
+/* One record.  An insertion is about rows offnum .. last, a lock about none. */
 typedef struct ChainNode
 {
 	ZUndoPtr	at;
-	ZUndoPtr	prev;			/* the owner's record before, of whatever row */
-	uint32		next;			/* node of the row's record before; 0: not known */
+	ZUndoPtr	prev;			/* the same owner's record before, if any */
+	FullTransactionId owner;
+	CommandId	cid;
+	uint32		next;			/* node of the row's record before */
+	OffsetNumber offnum;
+	OffsetNumber last;
 } ChainNode;
 
 struct ZChainMap
 {
-	ZUndoPtr	head;
-	uint32		newest[ZPAGE_MAX_OFFSET + 1];	/* 0: not known */
-	ChainNode  *nodes;			/* from 1 on */
+	uint32		newest[ZPAGE_MAX_OFFSET + 1];
+	ChainNode  *nodes;			/* from 1 on, oldest first; the last is the head */
 	uint32		nnodes;
 	uint32		size;
+	uint32		floor;			/* above it no record is left out */
+	bool		complete;		/* no row is left out */
+	ZPageSlot	base;			/* the owner before, or invalid */
 
 	/* where the last one was found: who walks on begins there */
 	OffsetNumber last_offnum;
 	uint32		last;
 };
 
+static bool
+is_node(uint32 node)
+{
+	return node != 0 && node != UNKNOWN;
+}
+
 /* ---- building ---- */
 
 static uint32
-node_add(ZChainMap *map, ZUndoPtr at, ZUndoPtr prev, uint32 next)
+node_add(ZChainMap *map, const ZUndoRecord *rec, ZUndoPtr at, FullTransactionId owner)
 {
 	ChainNode  *node;
 
@@ -54,16 +78,21 @@ node_add(ZChainMap *map, ZUndoPtr at, ZUndoPtr prev, uint32 next)
 	}
 	node = &map->nodes[++map->nnodes];
 	node->at = at;
-	node->prev = prev;
-	node->next = next;
+	node->prev = rec->takeover == ZTAKE_OWN ? rec->page_prev : ZUNDO_INVALID;
+	node->owner = owner;
+	node->cid = rec->cid;
+	node->next = 0;
+	node->offnum = rec->offnum;
+	node->last = rec->offnum;
+	if (rec->type == ZOP_INSERT)
+	{
+		node->next = UNKNOWN;
+		node->last = rec->open_run ? ZPAGE_MAX_OFFSET :
+			Min(ZPAGE_MAX_OFFSET, rec->offnum + rec->count - 1);
+	}
+	else if (!zrec_undo_covers(rec, rec->offnum))
+		node->last = node->offnum - 1;
 	return map->nnodes;
-}
-
-/* The last row that an insertion may be about. */
-static int
-insert_last(const ZUndoRecord *rec)
-{
-	return rec->open_run ? ZPAGE_MAX_OFFSET : Min(ZPAGE_MAX_OFFSET, rec->offnum + rec->count - 1);
 }
 
 typedef struct Build
@@ -71,7 +100,8 @@ typedef struct Build
 	ZChainMap  *map;
 	uint32		tail[ZPAGE_MAX_OFFSET + 1]; /* oldest node of the row, 0: none */
 	bool		ended[ZPAGE_MAX_OFFSET + 1];	/* nothing is to follow it */
-	int			all_ended;		/* all rows from here on are */
+	bool		gap;			/* a record has been left out */
+	uint32		top;			/* nodes before that */
 } Build;
 
 static void
@@ -84,64 +114,106 @@ build_link(Build *build, int offnum, uint32 node)
 	build->tail[offnum] = node;
 }
 
+/*
+ * The next older record.  Once one of a row has been left out, so are all below;
+ * but the newest of each row never is.
+ */
 static void
-build_change(Build *build, const ZUndoRecord *rec, ZUndoPtr at)
+build_record(Build *build, const ZUndoRecord *rec, ZUndoPtr at, FullTransactionId owner)
 {
-	int			offnum = rec->offnum;
+	ZChainMap  *map = build->map;
+	bool		full = map->nnodes >= MAX_NODES;
+	uint32		number = node_add(map, rec, at, owner);
+	int			first = map->nodes[number].offnum;
+	int			last = map->nodes[number].last;
+	bool		used = !full;
 
-	/* once a record of a row has been left out, so are all below */
-	if (build->tail[offnum] != 0 && build->map->nnodes >= MAX_NODES)
-		build->ended[offnum] = true;
-	if (!build->ended[offnum])
-		build_link(build, offnum, node_add(build->map, at, rec->page_prev, 0));
-}
-
-/* One node for all its rows: there is nothing before it. */
-static void
-build_insert(Build *build, const ZUndoRecord *rec, ZUndoPtr at)
-{
-	int			last = Min(insert_last(rec), build->all_ended - 1);
-	uint32		node = 0;
-
-	for (int i = rec->offnum; i <= last; i++)
+	for (int i = first; i <= last; i++)
 	{
 		if (build->ended[i])
 			continue;
-		if (node == 0)
-			node = node_add(build->map, at, ZUNDO_INVALID, 0);
-		build_link(build, i, node);
-		build->ended[i] = true;
+		if (full && build->tail[i] != 0)
+		{
+			map->nodes[build->tail[i]].next = UNKNOWN;
+			build->ended[i] = true;
+			continue;
+		}
+		build_link(build, i, number);
+		build->ended[i] = rec->type == ZOP_INSERT;
+		used = true;
 	}
-	if (rec->open_run)
-		build->all_ended = Min(build->all_ended, rec->offnum);
+	if (used)
+		return;
+	map->nnodes--;
+	if (!build->gap)
+		build->top = map->nnodes;
+	build->gap = true;
+}
+
+static void
+reverse_number(uint32 *number, uint32 nnodes)
+{
+	if (is_node(*number))
+		*number = nnodes + 1 - *number;
+}
+
+/* The nodes are in the order in which they were found: newest first. */
+static void
+build_reverse(Build *build)
+{
+	ZChainMap  *map = build->map;
+	uint32		n = map->nnodes;
+
+	for (uint32 i = 1, j = n; i < j; i++, j--)
+	{
+		ChainNode	node = map->nodes[i];
+
+		map->nodes[i] = map->nodes[j];
+		map->nodes[j] = node;
+	}
+	for (uint32 i = 1; i <= n; i++)
+		reverse_number(&map->nodes[i].next, n);
+	for (int i = 0; i <= ZPAGE_MAX_OFFSET; i++)
+		reverse_number(&map->newest[i], n);
+	map->floor = build->gap ? n - build->top : 0;
 }
 
 ZChainMap *
-zchain_build(ZPageView *view, ZUndoPtr head, MemoryContext context)
+zchain_build(ZPageView *view, const ZPageSlot *head, bool across, MemoryContext context)
 {
 	ZChainMap  *map = MemoryContextAllocZero(context, sizeof(ZChainMap));
-	ZUndoPtr	ptr = head;
-	Build		build = {.map = map,.all_ended = ZPAGE_MAX_OFFSET + 1};
+	ZPageSlot	from = *head;
+	Build		build = {.map = map};
 
-	map->head = head;
-	map->size = 64;
+	map->size = 16;
 	map->nodes = MemoryContextAlloc(context, map->size * sizeof(ChainNode));
 	for (;;)
 	{
 		ZUndoRecord rec;
 		Size		len;
-		const char *bytes = zundo_read(&view->reader, ptr, &len);
+		const char *bytes = zundo_read(&view->reader, from.undo, &len);
 
-		if (bytes == NULL || zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
+		if (bytes == NULL || zrec_undo_decode(bytes, len, from.undo, ZFORM_LOG, &rec) == 0)
 			break;
-		if (rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE)
-			build_change(&build, &rec, ptr);
-		else if (rec.type == ZOP_INSERT)
-			build_insert(&build, &rec, ptr);
-		if (rec.takeover != ZTAKE_OWN)
-			break;
-		ptr = rec.page_prev;
+		build_record(&build, &rec, from.undo, from.fxid);
+		if (rec.takeover == ZTAKE_OWN)
+		{
+			from.undo = rec.page_prev;
+			continue;
+		}
+		if (rec.takeover == ZTAKE_PUSHED)
+		{
+			if (across && zmvcc_fate(rec.slot_prev.fxid) == ZFATE_OWN)
+			{
+				from = rec.slot_prev;
+				continue;
+			}
+			map->base = rec.slot_prev;
+		}
+		map->complete = true;
+		break;
 	}
+	build_reverse(&build);
 	return map;
 }
 
@@ -152,92 +224,171 @@ zchain_free(ZChainMap *map)
 	pfree(map);
 }
 
-/*
- * The owner's next record: it leads to the head.  False: the map is full.
- */
-static bool
-map_extend(ZChainMap *map, const ZUndoRecord *rec, ZUndoPtr ptr)
-{
-	Assert(rec->takeover == ZTAKE_OWN && rec->page_prev == map->head);
-	if (map->nnodes >= 2 * MAX_NODES)
-		return false;
-	if (rec->type == ZOP_UPDATE || rec->type == ZOP_DELETE)
-		map->newest[rec->offnum] = node_add(map, ptr, rec->page_prev,
-											map->newest[rec->offnum]);
-	else if (rec->type == ZOP_INSERT)
-	{
-		int			last = insert_last(rec);
-		uint32		node = node_add(map, ptr, ZUNDO_INVALID, 0);
+/* ---- the head moves ---- */
 
-		for (int i = rec->offnum; i <= last; i++)
-			map->newest[i] = node;
+static bool
+map_is_of(const ZChainMap *map, const ZPageSlot *head)
+{
+	const ChainNode *top = &map->nodes[map->nnodes];
+
+	return map->nnodes > 0 && top->at == head->undo &&
+		FullTransactionIdEquals(top->owner, head->fxid);
+}
+
+/* The slot's next record: it leads to the head. */
+static void
+map_push(ZChainMap *map, const ZUndoRecord *rec, ZUndoPtr ptr, FullTransactionId owner)
+{
+	uint32		number = node_add(map, rec, ptr, owner);
+	ChainNode  *node = &map->nodes[number];
+
+	if (node->last == node->offnum && rec->type != ZOP_INSERT)
+		node->next = map->newest[node->offnum];
+	for (int i = node->offnum; i <= node->last; i++)
+		map->newest[i] = number;
+}
+
+/* False: what the head before is, is not known. */
+static bool
+map_pop(ZChainMap *map)
+{
+	const ChainNode *node = &map->nodes[map->nnodes];
+
+	if (map->nnodes <= map->floor + 1)
+		return false;
+	for (int i = node->offnum; i <= node->last; i++)
+	{
+		if (map->newest[i] == map->nnodes)
+			map->newest[i] = node->next;
 	}
-	map->head = ptr;
+	map->last_offnum = InvalidOffsetNumber;
+	map->nnodes--;
 	return true;
 }
 
 /* ---- looking up ---- */
 
-/* The row's node whose record leads to "from"; 0: none. */
+/* The row's node that is at "from", or the first one below it. */
 static uint32
-node_before(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
+node_from(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
 {
-	uint32		node;
+	uint32		number = map->newest[offnum];
 
-	if (from == ZUNDO_INVALID)
+	if (from == ZUNDO_INVALID || map->nnodes == 0)
 		return 0;
-	if (map->last_offnum == offnum && map->nodes[map->last].prev == from)
-		return map->last;
-	node = map->newest[offnum];
-	while (node != 0 && map->nodes[node].prev != from)
-		node = map->nodes[node].next;
-	return node;
+	if (map->nodes[map->nnodes].at == from)
+		return number;
+	if (map->last_offnum == offnum)
+	{
+		ChainNode  *last = &map->nodes[map->last];
+
+		if (last->at == from)
+			return map->last;
+		if (last->prev == from)
+			return last->next;
+		if (is_node(last->next) && map->nodes[last->next].at == from)
+			return last->next;
+	}
+	while (is_node(number))
+	{
+		if (map->nodes[number].at == from)
+			return number;
+		if (map->nodes[number].prev == from)
+			return map->nodes[number].next;
+		number = map->nodes[number].next;
+	}
+	return 0;
+}
+
+static ChainNode *
+image_node(ZChainMap *map, const ZImage *image)
+{
+	uint32		number = node_from(map, image->offnum, image->undo);
+
+	if (!is_node(number) ||
+		!FullTransactionIdEquals(map->nodes[number].owner, image->fxid))
+		return NULL;
+	map->last_offnum = image->offnum;
+	map->last = number;
+	return &map->nodes[number];
 }
 
 ZUndoPtr
-zchain_find(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
+zchain_find(ZChainMap *map, const ZImage *image)
 {
-	uint32		node;
+	ChainNode  *node = image_node(map, image);
 
-	if (from == map->head)
-		node = map->newest[offnum];
-	else
-	{
-		node = node_before(map, offnum, from);
-		if (node != 0)
-			node = map->nodes[node].next;
-	}
-	if (node == 0)
-		return ZUNDO_INVALID;
-	map->last_offnum = offnum;
-	map->last = node;
-	return map->nodes[node].at;
+	return node ? node->at : ZUNDO_INVALID;
 }
 
 bool
-zchain_has(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
+zchain_command(ZChainMap *map, const ZImage *image, CommandId *cid)
 {
-	return from == map->head || node_before(map, offnum, from) != 0;
+	ChainNode  *node = image_node(map, image);
+
+	if (node)
+		*cid = node->cid;
+	return node != NULL;
+}
+
+bool
+zchain_has(ZChainMap *map, const ZImage *image)
+{
+	ZUndoPtr	from = image->undo;
+	const ChainNode *top = &map->nodes[map->nnodes];
+	const ChainNode *node;
+
+	if (from == ZUNDO_INVALID || map->nnodes == 0)
+		return false;
+	if (top->at == from)
+		return true;
+	for (uint32 i = map->newest[image->offnum]; is_node(i); i = node->next)
+	{
+		node = &map->nodes[i];
+		if (!FullTransactionIdEquals(node->owner, top->owner))
+			return false;
+		if (node->at == from || node->prev == from)
+			return true;
+	}
+	return false;
+}
+
+ZChainWhere
+zchain_newest(ZChainMap *map, OffsetNumber offnum, ZPageSlot *where)
+{
+	uint32		number = map->newest[offnum];
+
+	if (is_node(number))
+	{
+		where->fxid = map->nodes[number].owner;
+		where->undo = map->nodes[number].at;
+		return ZCHAIN_FOUND;
+	}
+	*where = map->base;
+	return number == 0 && map->complete ? ZCHAIN_BELOW : ZCHAIN_UNKNOWN;
 }
 
 /* ---- the backend's own ---- */
 
-#define CACHE_SIZE	32
+/* a slot's entry is one of a few, the one that came first makes room */
+#define CACHE_SETS	1024
+#define CACHE_WAYS	4
 
 static struct
 {
 	MemoryContext context;		/* NULL: nothing in this transaction so far */
 	MemoryContextCallback callback;
-	ZChainEntry entries[CACHE_SIZE];
-	int			found;			/* the last one */
-	int			next;			/* to be replaced */
+	uint64		epoch;			/* entries of others are empty */
+	ZChainEntry entries[CACHE_SETS][CACHE_WAYS];
+	uint8		next[CACHE_SETS];	/* to be replaced */
 }			cache;
 
-/* The transaction is over. */
+/* The transaction is over, or memory is to be freed. */
 static void
 cache_reset(void *arg)
 {
-	memset(&cache, 0, sizeof(cache));
+	cache.context = NULL;
+	cache.epoch++;
 }
 
 static void
@@ -249,34 +400,35 @@ cache_open(void)
 	MemoryContextRegisterResetCallback(cache.context, &cache.callback);
 }
 
-static bool
-is_entry_of(const ZChainEntry *entry, FullTransactionId fxid, ZUndoPtr head)
+static int
+cache_set(ZRelLocator locator, BlockNumber block, int slotno)
 {
-	return entry->slot.undo == head && FullTransactionIdEquals(entry->slot.fxid, fxid);
+	return hash_combine(murmurhash32(locator.relNode),
+						murmurhash32(block * 32 + slotno)) % CACHE_SETS;
 }
 
 static ZChainEntry *
-cache_find(FullTransactionId fxid, ZUndoPtr head)
+cache_find(ZRelLocator locator, BlockNumber block, int slotno)
 {
-	if (cache.context == NULL || !FullTransactionIdIsValid(fxid))
+	ZChainEntry *entry;
+
+	if (cache.context == NULL)
 		return NULL;
-	if (is_entry_of(&cache.entries[cache.found], fxid, head))
-		return &cache.entries[cache.found];
-	for (int i = 0; i < CACHE_SIZE; i++)
+	entry = cache.entries[cache_set(locator, block, slotno)];
+	for (int i = 0; i < CACHE_WAYS; i++, entry++)
 	{
-		if (is_entry_of(&cache.entries[i], fxid, head))
-		{
-			cache.found = i;
-			return &cache.entries[i];
-		}
+		if (entry->epoch == cache.epoch && entry->slotno == slotno &&
+			entry->block == block && RelFileNodeEquals(entry->locator, locator))
+			return entry;
 	}
 	return NULL;
 }
 
-ZChainEntry *
-zchain_entry(const ZPageSlot *slot)
+static bool
+is_entry_of(const ZChainEntry *entry, const ZPageSlot *slot)
 {
-	return cache_find(slot->fxid, slot->undo);
+	return entry->slot.undo == slot->undo &&
+		FullTransactionIdEquals(entry->slot.fxid, slot->fxid);
 }
 
 static void
@@ -287,39 +439,126 @@ entry_unmap(ZChainEntry *entry)
 	entry->map = NULL;
 }
 
-void
-zchain_entry_add(const ZPageSlot *slot)
+/* Back to the head before; without a map if that is not known. */
+static void
+entry_pop(ZChainEntry *entry)
 {
+	if (!map_pop(entry->map))
+	{
+		entry_unmap(entry);
+		return;
+	}
+	entry->slot.fxid = entry->map->nodes[entry->map->nnodes].owner;
+	entry->slot.undo = entry->map->nodes[entry->map->nnodes].at;
+}
+
+/*
+ * What has been rolled back is put back sooner or later, by whomever.
+ */
+ZChainEntry *
+zchain_entry(ZPageView *view, int slotno)
+{
+	const ZPageSlot *slot = zpage_slot(view->page, NULL, slotno);
 	ZChainEntry *entry;
+
+	if (cache.context == NULL || !FullTransactionIdIsValid(slot->fxid))
+		return NULL;
+	entry = cache_find(zrel_locator(view->rel), view->block, slotno);
+	if (entry == NULL)
+		return NULL;
+	while (entry->map && !is_entry_of(entry, slot) &&
+		   zmvcc_fate(entry->slot.fxid) == ZFATE_ABORTED)
+		entry_pop(entry);
+	return is_entry_of(entry, slot) ? entry : NULL;
+}
+
+/* If there is one that is ours, the view has an old copy of the page. */
+void
+zchain_entry_add(ZPageView *view, int slotno)
+{
+	ZRelLocator locator = zrel_locator(view->rel);
+	ZChainEntry *entry = cache_find(locator, view->block, slotno);
 
 	if (cache.context == NULL)
 		cache_open();
-	entry = &cache.entries[cache.next];
-	cache.found = cache.next;
-	cache.next = (cache.next + 1) % CACHE_SIZE;
-	entry_unmap(entry);
-	entry->slot = *slot;
+	if (entry && zmvcc_fate(entry->slot.fxid) == ZFATE_OWN)
+		return;
+	if (entry == NULL)
+	{
+		int			set = cache_set(locator, view->block, slotno);
+
+		entry = &cache.entries[set][cache.next[set]];
+		cache.next[set] = (cache.next[set] + 1) % CACHE_WAYS;
+	}
+	if (entry->epoch == cache.epoch)
+		entry_unmap(entry);
+	entry->epoch = cache.epoch;
+	entry->locator = locator;
+	entry->block = view->block;
+	entry->slotno = slotno;
+	entry->slot = *zpage_slot(view->page, NULL, slotno);
+	entry->map = NULL;
+}
+
+static bool
+memory_is_used_up(void)
+{
+	return MemoryContextMemAllocated(cache.context, false) > MAX_MEMORY;
+}
+
+static void
+unmap_all(void)
+{
+	for (int i = 0; i < CACHE_SETS * CACHE_WAYS; i++)
+	{
+		ZChainEntry *entry = &cache.entries[i / CACHE_WAYS][i % CACHE_WAYS];
+
+		if (entry->epoch == cache.epoch)
+			entry_unmap(entry);
+	}
 }
 
 ZChainMap *
 zchain_entry_build(ZPageView *view, ZChainEntry *entry)
 {
 	Assert(entry->map == NULL);
-	entry->map = zchain_build(view, entry->slot.undo, cache.context);
+	if (memory_is_used_up())
+		unmap_all();
+	entry->map = zchain_build(view, &entry->slot, true, cache.context);
 	return entry->map;
+}
+
+/* False: there cannot be a map, as things stand. */
+static bool
+entry_extend(ZChainEntry *entry, FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
+{
+	ZPageSlot	before = rec->slot_prev;
+
+	if (rec->takeover == ZTAKE_OWN)
+	{
+		before.fxid = fxid;
+		before.undo = rec->page_prev;
+	}
+	else if (rec->takeover != ZTAKE_PUSHED || zmvcc_fate(before.fxid) != ZFATE_OWN)
+		return false;
+	while (entry->map && !map_is_of(entry->map, &before))
+		entry_pop(entry);
+	if (entry->map == NULL || entry->map->nnodes >= 2 * MAX_NODES ||
+		(entry->map->nnodes + 1 >= entry->map->size && memory_is_used_up()))
+		return false;
+	map_push(entry->map, rec, ptr, fxid);
+	return true;
 }
 
 void
 zmvcc_record_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
 {
-	ZChainEntry *entry;
+	ZChainEntry *entry = cache_find(rec->locator, rec->block, rec->slotno);
 
-	if (rec->takeover != ZTAKE_OWN)
-		return;					/* a chain of its own */
-	entry = cache_find(fxid, rec->page_prev);
 	if (entry == NULL)
 		return;
-	if (entry->map && !map_extend(entry->map, rec, ptr))
+	if (entry->map && !entry_extend(entry, fxid, rec, ptr))
 		entry_unmap(entry);
+	entry->slot.fxid = fxid;
 	entry->slot.undo = ptr;
 }

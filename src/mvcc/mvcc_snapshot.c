@@ -67,7 +67,7 @@ zmvcc_modifier_visible(ZPageView *view, ZImage *image, Snapshot snapshot)
 	{
 		if (chain_visible(view, image, snapshot))
 			return true;
-		zmvcc_chain_step(view, image);
+		zmvcc_chain_descend(view, image);
 	}
 	return !FullTransactionIdIsValid(image->fxid) ||
 		zmvcc_fxid_in_snapshot(image->fxid, snapshot);
@@ -77,14 +77,12 @@ zmvcc_modifier_visible(ZPageView *view, ZImage *image, Snapshot snapshot)
 static bool
 own_visible(ZPageView *view, ZImage *image, Snapshot snapshot)
 {
-	ZUndoRecord rec;
-	FullTransactionId owner;
-	ZUndoPtr	at;
+	CommandId	cid;
 
-	if (!zmvcc_record(view, image, &rec, &owner, &at))
+	if (!zmvcc_command(view, image, &cid))
 		return true;
-	image->cid = rec.cid;
-	return rec.cid < snapshot->curcid;
+	image->cid = cid;
+	return cid < snapshot->curcid;
 }
 
 static bool
@@ -116,7 +114,7 @@ zmvcc_skip_aborted(ZPageView *view, ZImage *image)
 		{
 			if (fate == ZFATE_COMMITTED || fate == ZFATE_FROZEN)
 				return true;	/* and so have all below */
-			zmvcc_chain_step(view, image);
+			zmvcc_chain_descend(view, image);
 		}
 		else if (fate != ZFATE_ABORTED)
 			return true;
@@ -351,6 +349,19 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 		default:
 			return false;
 	}
+}
+
+bool
+zmvcc_is_being_deleted(ZPageView *view, const ZImage *image)
+{
+	ZFate		fate;
+
+	if (!image_deleted(image) || image->chain || !FullTransactionIdIsValid(image->fxid))
+		return false;
+	if (image->cid != InvalidCommandId)
+		return true;
+	fate = zmvcc_image_fate(view, image);
+	return fate == ZFATE_OWN || fate == ZFATE_RUNNING;
 }
 
 bool

@@ -88,7 +88,7 @@ view_map(ZPageView *view, int slotno)
 	if (view->maps[slotno])
 		zchain_free(view->maps[slotno]);
 	view->maps[slotno] = NULL;
-	view->maps[slotno] = zchain_build(view, zpage_slot(view->page, NULL, slotno)->undo,
+	view->maps[slotno] = zchain_build(view, zpage_slot(view->page, NULL, slotno), false,
 									  view->context);
 	view->mapped |= (uint32) 1 << slotno;
 	return view->maps[slotno];
@@ -103,12 +103,11 @@ static ZChainMap *
 owner_map(ZPageView *view, int slotno, bool head)
 {
 	uint32		bit = (uint32) 1 << slotno;
-	const ZPageSlot *slot = zpage_slot(view->page, NULL, slotno);
 	ZChainEntry *entry;
 
 	if (view->mapped & bit)
 		return view->maps[slotno];
-	entry = zchain_entry(slot);
+	entry = zchain_entry(view, slotno);
 	if (entry && entry->map)
 		return entry->map;
 	if (!head)
@@ -118,7 +117,7 @@ owner_map(ZPageView *view, int slotno, bool head)
 	view->walked |= bit;
 	if (entry)
 		return zchain_entry_build(view, entry);
-	zchain_entry_add(slot);
+	zchain_entry_add(view, slotno);
 	return NULL;
 }
 
@@ -129,20 +128,28 @@ slot_is_mappable(ZPageView *view, int slotno)
 	return slotno > 0 && slotno <= zpage_nslots(view->page);
 }
 
+/* The map that may know the image's record; NULL: none. */
+static ZChainMap *
+image_map(ZPageView *view, const ZImage *image)
+{
+	int			slotno = image->hdr.slotno;
+
+	if (image->chain || !slot_is_mappable(view, slotno))
+		return NULL;
+	return owner_map(view, slotno,
+					 zpage_slot(view->page, NULL, slotno)->undo == image->undo);
+}
+
 /* Where the walk for a row may begin: right at its record, if a map tells it. */
 static ZUndoPtr
 walk_start(ZPageView *view, const ZImage *image)
 {
-	int			slotno = image->hdr.slotno;
-	ZChainMap  *map;
+	ZChainMap  *map = image_map(view, image);
 	ZUndoPtr	found;
 
-	if (image->chain || !slot_is_mappable(view, slotno))
-		return image->undo;
-	map = owner_map(view, slotno, zpage_slot(view->page, NULL, slotno)->undo == image->undo);
 	if (map == NULL)
 		return image->undo;
-	found = zchain_find(map, image->offnum, image->undo);
+	found = zchain_find(map, image);
 	return found != ZUNDO_INVALID ? found : image->undo;
 }
 
@@ -161,7 +168,7 @@ zmvcc_owner_has(ZPageView *view, const ZImage *image)
 	if (!slot_is_mappable(view, image->hdr.slotno))
 		return false;
 	map = owner_map(view, image->hdr.slotno, false);
-	return map != NULL && zchain_has(map, image->offnum, image->undo);
+	return map != NULL && zchain_has(map, image);
 }
 
 /*
@@ -215,10 +222,83 @@ owner_search(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 	return false;
 }
 
+/*
+ * The map through all owners of our own transaction, if the image may be of any of
+ * them: it names the slot's head.  Again the second walk is worth a map.
+ */
+static ZChainMap *
+own_map(ZPageView *view, const ZImage *image)
+{
+	int			slotno = image->hdr.slotno;
+	const ZPageSlot *slot;
+	ZChainEntry *entry;
+
+	if (!slot_is_mappable(view, slotno))
+		return NULL;
+	slot = zpage_slot(view->page, NULL, slotno);
+	if (slot->undo != image->undo || !FullTransactionIdEquals(slot->fxid, image->fxid))
+		return NULL;
+	entry = zchain_entry(view, slotno);
+	if (entry && entry->map)
+		return entry->map;
+	if (zmvcc_image_fate(view, image) != ZFATE_OWN)
+		return NULL;
+	if (entry)
+		return zchain_entry_build(view, entry);
+	zchain_entry_add(view, slotno);
+	return NULL;
+}
+
+/*
+ * For an image with chain: past all owners of our own transaction that did not make
+ * it, if a map tells.
+ */
+static bool
+chain_jump(ZPageView *view, ZImage *image)
+{
+	ZChainMap  *map = own_map(view, image);
+	ZPageSlot	where;
+
+	if (map == NULL)
+		return false;
+	switch (zchain_newest(map, image->offnum, &where))
+	{
+		case ZCHAIN_FOUND:
+			image->fxid = where.fxid;
+			image->undo = where.undo;
+			image->chain = false;
+			return true;
+		case ZCHAIN_BELOW:
+			image_set_modifier(view, image, &where, true);
+			return true;
+		default:
+			return false;
+	}
+}
+
+void
+zmvcc_locate(ZPageView *view, ZImage *image)
+{
+	ZImage		jumped = *image;
+
+	if (image->chain && chain_jump(view, &jumped) && !jumped.chain &&
+		FullTransactionIdIsValid(jumped.fxid))
+		*image = jumped;
+}
+
 bool
 zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 			 FullTransactionId *fxid, ZUndoPtr *at)
 {
+	ZImage		jumped;
+
+	if (image->chain)
+	{
+		jumped = *image;
+		image = &jumped;
+		if (chain_jump(view, &jumped) && !FullTransactionIdIsValid(jumped.fxid))
+			return false;
+	}
 	*at = walk_start(view, image);
 	*fxid = image->fxid;
 	while (!owner_search(view, image, rec, fxid, at))
@@ -226,6 +306,22 @@ zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 		if (!FullTransactionIdIsValid(*fxid))
 			return false;
 	}
+	return true;
+}
+
+bool
+zmvcc_command(ZPageView *view, const ZImage *image, CommandId *cid)
+{
+	ZChainMap  *map = image_map(view, image);
+	FullTransactionId owner;
+	ZUndoRecord rec;
+	ZUndoPtr	at;
+
+	if (map && zchain_command(map, image, cid))
+		return true;
+	if (!zmvcc_record(view, image, &rec, &owner, &at))
+		return false;
+	*cid = rec.cid;
 	return true;
 }
 
@@ -243,6 +339,13 @@ zmvcc_chain_step(ZPageView *view, ZImage *image)
 	if (!FullTransactionIdIsValid(image->fxid))
 		image->chain = false;
 	return false;
+}
+
+void
+zmvcc_chain_descend(ZPageView *view, ZImage *image)
+{
+	if (!chain_jump(view, image))
+		zmvcc_chain_step(view, image);
 }
 
 static char *
@@ -310,7 +413,7 @@ void
 zmvcc_find_modifier(ZPageView *view, ZImage *image)
 {
 	while (image->chain)
-		zmvcc_chain_step(view, image);
+		zmvcc_chain_descend(view, image);
 }
 
 bool

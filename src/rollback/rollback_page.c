@@ -122,8 +122,7 @@ version_before(ZPageView *view, const ZRestorePlan *plan, ZImage *image)
 		if (!zmvcc_previous(view, image))
 			return false;
 		/* whose exactly? */
-		while (image->chain)
-			zmvcc_chain_step(view, image);
+		zmvcc_find_modifier(view, image);
 		if (visible_to_all(view, image))
 			return true;
 		/* the owner's own once more */

@@ -117,7 +117,7 @@ fetch_locked(ZPageView *view, const ItemPointerData *tid, Snapshot snapshot,
 			 TupleTableSlot *slot, bool *all_dead)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
-	ZImage		image;
+	ZImage		image = {0};
 
 	if (zmvcc_fetch_serial(view, offnum, snapshot, &image))
 	{
@@ -133,7 +133,7 @@ fetch_locked(ZPageView *view, const ItemPointerData *tid, Snapshot snapshot,
 	 */
 	if (all_dead != NULL)
 		*all_dead = offnum > PageGetMaxOffsetNumber(view->page) ||
-			zmvcc_dead_to_all(view, offnum);
+			(!zmvcc_is_being_deleted(view, &image) && zmvcc_dead_to_all(view, offnum));
 	return false;
 }
 

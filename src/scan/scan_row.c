@@ -166,7 +166,9 @@ deletion_has_events(ZPageView *view, OffsetNumber offnum)
 	if (triggers->trig_delete_after_row)
 		return true;
 	zmvcc_current(view, offnum, &image);
-	return triggers->trig_update_after_row && (image.hdr.flags2 & ZROW2_MOVED_PART);
+	/* an update that moved the row, within the table or to another partition */
+	return triggers->trig_update_after_row &&
+		((image.hdr.flags & ZROW_MOVED) || (image.hdr.flags2 & ZROW2_MOVED_PART));
 }
 
 /* ---- what core means ---- */

@@ -205,3 +205,41 @@ commit;
 drop view aft_v;
 drop table aft_t, aft_log;
 drop function aft_note, aft_show, aft_fire, aft_again, aft_self, aft_sys;
+-- moved and updated in place in turn, on the way to deferred events of updates alone; more versions than there are tags
+create table aft_m (id int primary key, n int) using zheap;
+create function aft_next() returns trigger language plpgsql as $$
+begin
+	if new.n <> old.n + 1 then raise exception 'OLD % NEW %', old, new; end if;
+	if new.id <> old.id and new.id % 10 = 1 then raise notice 'OLD % NEW %', old, new; end if;
+	return null;
+end $$;
+create constraint trigger late after update on aft_m deferrable initially deferred for each row execute function aft_next();
+begin;
+insert into aft_m values (1, 0), (2, 0), (3, 0);
+update aft_m set n = n + 1;
+update aft_m set n = n + 1 where id < 3;
+update aft_m set n = n + 1, id = id + 10 where id <> 2;
+update aft_m set n = n + 1;
+savepoint s;
+update aft_m set n = n + 1, id = id + 100;
+rollback to s;
+update aft_m set n = n + 1, id = id + 10;
+update aft_m set n = n + 1;
+commit;
+do $$
+begin
+	for i in 1 .. 100 loop
+		begin
+			update aft_m set n = n + 1;
+			if i % 10 = 5 then raise exception 'undo'; end if;
+		exception when raise_exception then null;
+		end;
+	end loop;
+end $$;
+select * from aft_m order by id;
+begin;
+do $$ begin for i in 1 .. 60 loop update aft_m set n = n + 1; end loop; end $$;
+set constraints all immediate;
+commit;
+drop table aft_m;
+drop function aft_next;

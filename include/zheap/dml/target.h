@@ -128,7 +128,7 @@ extern bool zchange_undo_fits(const ZChange *change);
 extern ZUndoPtr zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo);
 
 /* Fill the undo record's account of the version before (UPDATE, DELETE, LOCK). */
-extern void zchange_describe_before(const ZTarget *target, const ZImage *image, ZChange *change);
+extern void zchange_describe_before(ZTarget *target, const ZImage *image, ZChange *change);
 
 /* ---- dml_space.c ---- */
 

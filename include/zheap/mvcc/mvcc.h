@@ -136,12 +136,18 @@ extern void zmvcc_current(ZPageView *view, OffsetNumber offnum, ZImage *image);
 extern bool zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 						 FullTransactionId *fxid, ZUndoPtr *at);
 
+/* The command of a version's making; false as above. */
+extern bool zmvcc_command(ZPageView *view, const ZImage *image, CommandId *cid);
+
 /*
  * For an image with chain: look for its modifier among the records of one owner.
  * True if found (chain is cleared); otherwise the image names the owner before,
  * or is visible to all.
  */
 extern bool zmvcc_chain_step(ZPageView *view, ZImage *image);
+
+/* The same, but past any number of owners that are of our own transaction. */
+extern void zmvcc_chain_descend(ZPageView *view, ZImage *image);
 
 /*
  * Let image->row have the row's body again if it was moved to undo
@@ -160,6 +166,12 @@ extern bool zmvcc_previous(ZPageView *view, ZImage *image);
 
 /* Many rows of the slot are about to be walked. */
 extern void zmvcc_map_slot(ZPageView *view, int slotno);
+
+/*
+ * Let an image with chain name its modifier, and that one's record, if they are
+ * known and of our own transaction.
+ */
+extern void zmvcc_locate(ZPageView *view, ZImage *image);
 
 /*
  * Is image->undo known to be a record of the present owner of the image's slot?
@@ -221,6 +233,12 @@ extern void zmvcc_version_of(const ZImage *image, ZPageView *view, ZVersion *ver
 /* Is the row at offnum gone for everybody (index entries may be killed)? */
 extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
 
+/*
+ * Is the version, on which a fetch for a snapshot has ended, a deletion by a
+ * transaction in progress?  Quicker than zmvcc_dead_to_all.  False: not known.
+ */
+extern bool zmvcc_is_being_deleted(ZPageView *view, const ZImage *image);
+
 /* For ANALYZE, VACUUM, index builds: the state of the newest version. */
 typedef enum ZRowState
 {
@@ -259,9 +277,9 @@ extern bool zmvcc_has_older(ZPageView *view, const ZImage *image);
 
 /*
  * offnum must be a row.  The number of its newest version that is not rolled
- * back; counting stops at "limit".  0: there is no such version.
+ * back.  0: there is no such version.
  */
-extern int	zmvcc_ordinal(ZPageView *view, OffsetNumber offnum, int limit);
+extern int	zmvcc_ordinal(ZPageView *view, OffsetNumber offnum);
 
 /* That version; false: no such number. */
 extern bool zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZImage *image);
