@@ -45,12 +45,6 @@ shmem_startup(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-static void
-vacuum_undo(void)
-{
-	(void) zxact_sweep(false);
-}
-
 void
 _PG_init(void)
 {
@@ -63,7 +57,7 @@ _PG_init(void)
 	shmem_request_hook = shmem_request;
 	previous_shmem_startup = shmem_startup_hook;
 	shmem_startup_hook = shmem_startup;
-	zundo_vacuum_hook = vacuum_undo;
+	zundo_vacuum_hook = zxact_vacuum;
 	zundo_local_hook = zxact_local_sweep;
 	zscan_query_hooks_register();
 	zxact_callbacks_register();
