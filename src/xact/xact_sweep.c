@@ -425,7 +425,9 @@ void
 zxact_vacuum(void)
 {
 	(void) zxact_sweep(false);
-	if (!zheap_xids_are_refused() || !zundo_is_quiet())
+	if (IsUnderPostmaster && !zheap_xids_are_refused())
+		return;
+	if (!zundo_is_quiet())
 		return;
 	if (XLogStandbyInfoActive())
 		(void) zrec_conflict_emit(zundo_relation(), ReadNextFullTransactionId());
