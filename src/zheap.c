@@ -10,6 +10,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
 #include "zheap/redo/redo.h"
 #include "zheap/scan/query.h"
@@ -61,6 +62,7 @@ _PG_init(void)
 	zundo_local_hook = zxact_local_sweep;
 	zscan_query_hooks_register();
 	zxact_callbacks_register();
+	zam_drop_register();
 	zxact_launcher_register();
 	zheap_mark_preloaded();
 }
