@@ -359,7 +359,7 @@ clear_late(ZUndoLog *log)
 
 /* Something from "upto" on is left; what was late lies behind it. */
 static void
-settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest)
+settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left)
 {
 	Assert(upto != ZUNDO_INVALID);
 	log->pending_from = upto;
@@ -368,6 +368,7 @@ settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest)
 	if (FullTransactionIdIsValid(oldest))
 	{
 		log->pending_fxid = oldest;
+		log->aborts = left;
 		return;
 	}
 	log->pending_fxid = zundo_older(log->pending_fxid, log->late_fxid);
@@ -382,7 +383,7 @@ settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest)
  */
 static void
 settle_late(ZUndoLog *log, const ZUndoPending *pending, ZUndoPtr upto,
-			FullTransactionId oldest, FullTransactionId next)
+			FullTransactionId oldest, uint32 left)
 {
 	if (upto != ZUNDO_INVALID && !FullTransactionIdIsValid(oldest))
 	{
@@ -391,9 +392,8 @@ settle_late(ZUndoLog *log, const ZUndoPending *pending, ZUndoPtr upto,
 		log->more = true;
 		return;
 	}
-	add_hold(log, log->pending_fxid, next);
-	if (upto == ZUNDO_INVALID)
-		log->aborts -= Min(log->aborts, pending->aborts);
+	log->aborts -= Min(log->aborts, pending->aborts);
+	log->aborts += left;
 	log->blocker = zundo_older(log->blocker, oldest);
 	log->pending_fxid = log->blocker;
 	/* else what has come in since */
@@ -419,10 +419,8 @@ only_active_is_left(ZUndoLog *log, ZUndoPtr upto)
 }
 
 static void
-settle_whole(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, FullTransactionId next)
+settle_whole(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left)
 {
-	if (upto == ZUNDO_INVALID || FullTransactionIdIsValid(oldest))
-		add_hold(log, log->pending_fxid, next);
 	if (upto == ZUNDO_INVALID)
 	{
 		settle_all(log);
@@ -431,7 +429,7 @@ settle_whole(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, FullTransac
 	else if (only_active_is_left(log, upto))
 		clear_pending(log);
 	else
-		settle_part(log, upto, oldest);
+		settle_part(log, upto, oldest, left);
 }
 
 /* The mutex is held, and the database's lock; NULL: another sweep has begun, or no need. */
@@ -451,7 +449,7 @@ lock_unsettled(ZUndoDb *db, const ZUndoPending *pending)
 
 void
 zundo_pending_settle(const ZUndoPending *pending, ZUndoPtr upto,
-					 FullTransactionId oldest)
+					 FullTransactionId oldest, uint32 left)
 {
 	ZUndoDb    *db = zundo_my.db;
 	FullTransactionId next = ReadNextFullTransactionId();
@@ -461,10 +459,12 @@ zundo_pending_settle(const ZUndoPending *pending, ZUndoPtr upto,
 	log = lock_unsettled(db, pending);
 	if (log != NULL)
 	{
+		if (upto == ZUNDO_INVALID || FullTransactionIdIsValid(oldest))
+			add_hold(log, log->pending_fxid, next);
 		if (pending->late)
-			settle_late(log, pending, upto, oldest, next);
+			settle_late(log, pending, upto, oldest, left);
 		else
-			settle_whole(log, upto, oldest, next);
+			settle_whole(log, upto, oldest, left);
 		SpinLockRelease(&log->mutex);
 	}
 	LWLockRelease(zundo_db_lock(db));

@@ -59,6 +59,8 @@ typedef struct Sweep
 	ZUndoPtr	unsettled;		/* where the first record is that could not be
 								 * settled, or its context */
 	FullTransactionId oldest;	/* oldest transaction of such records */
+	FullTransactionId last;		/* the one of the last such record */
+	uint32		left;			/* number of these transactions */
 	bool		locked;			/* some because their table was locked */
 	bool		failed;			/* some because of an error */
 	Oid			told;			/* table whose errors have been told */
@@ -184,6 +186,10 @@ leave_unsettled(Sweep *sweep)
 	if (!FullTransactionIdIsValid(sweep->oldest) ||
 		FullTransactionIdPrecedes(sweep->fxid, sweep->oldest))
 		sweep->oldest = sweep->fxid;
+	/* in turns with its subtransactions one counts more than once */
+	if (!FullTransactionIdEquals(sweep->fxid, sweep->last))
+		sweep->left++;
+	sweep->last = sweep->fxid;
 }
 
 static void
@@ -336,6 +342,7 @@ give_up(Sweep *sweep, const ErrorData *error)
 	if (sweep->unsettled == ZUNDO_INVALID)
 		sweep->unsettled = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
 	sweep->oldest = zundo_horizon();
+	sweep->left++;
 	sweep->at = ZUNDO_INVALID;
 	sweep->failed = true;
 	/* the subtransaction has closed it */
@@ -373,7 +380,7 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 			break;
 		zundo_pending_settle(pending,
 							 sweep.unsettled != ZUNDO_INVALID ? sweep.unsettled : sweep.at,
-							 InvalidFullTransactionId);
+							 InvalidFullTransactionId, 0);
 		if (zxact_worker_is_to_leave())
 			return false;
 		if (own_transactions)
@@ -383,7 +390,7 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 				return false;
 		}
 	}
-	zundo_pending_settle(pending, sweep.unsettled, sweep.oldest);
+	zundo_pending_settle(pending, sweep.unsettled, sweep.oldest, sweep.left);
 	if (sweep.failed)
 		zundo_pending_put_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED);
 	else if (sweep.locked)

@@ -278,13 +278,14 @@ extern bool zundo_pending_next(int log, bool all, ZUndoPending *pending);
  * Everything before "upto" is settled (committed, or applied to the pages);
  * invalid: the whole log, up to where zundo_next() saw its end.  "oldest" is the
  * oldest xid (top level or not) of the unsettled records from "upto" to the end;
- * invalid if there is none or the sweeper did not look at them all.  "upto" may
+ * invalid if there is none or the sweeper did not look at them all; "left" is the
+ * number of their transactions.  "upto" may
  * not lie beyond a record of a transaction that was in progress when it was
  * looked at: the sweeper notes the first such record, and goes on to apply what
  * lies behind.  Safe against an abort that happened meanwhile.
  */
 extern void zundo_pending_settle(const ZUndoPending *pending, ZUndoPtr upto,
-								 FullTransactionId oldest);
+								 FullTransactionId oldest, uint32 left);
 
 /*
  * After it: what is left of the log could not be done now, so it is not to be
