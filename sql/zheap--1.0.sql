@@ -76,7 +76,10 @@ CREATE FUNCTION zheap.zheap_undo_workers(
 	OUT started timestamptz,
 	OUT undo_bytes_total bigint,
 	OUT undo_bytes_done bigint,
-	OUT pages_reverted bigint)
+	OUT pages_reverted bigint,
+	OUT errors bigint,
+	OUT last_error_at timestamptz,
+	OUT last_error text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'zheap_undo_workers_info'
 LANGUAGE C VOLATILE STRICT;
@@ -121,7 +124,8 @@ COMMENT ON COLUMN zheap.zheap_undo_holders.undo_bytes IS
 
 CREATE VIEW zheap.zheap_stat_workers AS
 	SELECT w.pid, w.role, w.datid, d.datname, w.state, w.started,
-		w.undo_bytes_total, w.undo_bytes_done, w.pages_reverted
+		w.undo_bytes_total, w.undo_bytes_done, w.pages_reverted,
+		w.errors, w.last_error_at, w.last_error
 	FROM zheap.zheap_undo_workers() w LEFT JOIN pg_catalog.pg_database d ON d.oid = w.datid;
 COMMENT ON VIEW zheap.zheap_stat_workers IS
 	'launcher and workers that put back rolled back changes and discard undo, in all databases';
@@ -135,6 +139,10 @@ COMMENT ON COLUMN zheap.zheap_stat_workers.started IS 'time when the worker was 
 COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_total IS 'bytes of undo to go through for rolled back changes, as known at the start';
 COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_done IS 'bytes of undo gone through so far';
 COMMENT ON COLUMN zheap.zheap_stat_workers.pages_reverted IS 'table pages put back so far (a page counts once per transaction)';
+COMMENT ON COLUMN zheap.zheap_stat_workers.errors IS
+	'errors met while putting back; the launcher: by all workers and VACUUM, in all databases, since the start of the server';
+COMMENT ON COLUMN zheap.zheap_stat_workers.last_error_at IS 'launcher: time of the last error; null if there was none';
+COMMENT ON COLUMN zheap.zheap_stat_workers.last_error IS 'launcher: database and message of the last error';
 
 REVOKE ALL ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers() TO pg_monitor, pg_read_all_stats;

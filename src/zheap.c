@@ -10,6 +10,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
 #include "zheap/redo/redo.h"
 #include "zheap/scan/query.h"
@@ -45,12 +46,6 @@ shmem_startup(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-static void
-vacuum_undo(void)
-{
-	(void) zxact_sweep(false);
-}
-
 void
 _PG_init(void)
 {
@@ -63,10 +58,11 @@ _PG_init(void)
 	shmem_request_hook = shmem_request;
 	previous_shmem_startup = shmem_startup_hook;
 	shmem_startup_hook = shmem_startup;
-	zundo_vacuum_hook = vacuum_undo;
+	zundo_vacuum_hook = zxact_vacuum;
 	zundo_local_hook = zxact_local_sweep;
 	zscan_query_hooks_register();
 	zxact_callbacks_register();
+	zam_drop_register();
 	zxact_launcher_register();
 	zheap_mark_preloaded();
 }

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "miscadmin.h"
 
 #include "zheap/base/base.h"
 
@@ -31,6 +32,18 @@ FullTransactionId
 zfxid_from_xid(TransactionId xid)
 {
 	return widen(xid, ReadNextFullTransactionId());
+}
+
+/*
+ * As GetNewTransactionId() decides, read without its lock: what is true a moment
+ * later is that one's business.
+ */
+bool
+zheap_xids_are_refused(void)
+{
+	TransactionId next = XidFromFullTransactionId(ReadNextFullTransactionId());
+
+	return IsUnderPostmaster && TransactionIdFollowsOrEquals(next, zcompat_xid_stop_limit());
 }
 
 /*

@@ -6,6 +6,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_authid.h"
+#include "commands/dbcommands.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -132,6 +133,8 @@ zheap_undo_holders(PG_FUNCTION_ARGS)
 
 /* ---- workers ---- */
 
+#define WORKER_COLUMNS	11
+
 static const char *const worker_states[] = {
 	[ZWORKER_NONE] = "none",
 	[ZWORKER_STARTING] = "starting",
@@ -139,10 +142,29 @@ static const char *const worker_states[] = {
 	[ZWORKER_DISCARDING] = "discarding"
 };
 
+/* Errors of workers that have gone are the launcher's. */
+static void
+put_errors(Datum *values, bool *nulls)
+{
+	ZErrorInfo	errors;
+	char	   *database;
+
+	zxact_error_info(&errors);
+	values[8] = Int64GetDatum((int64) errors.errors);
+	nulls[8] = false;
+	if (errors.last_at == 0)
+		return;
+	database = get_database_name(errors.last_db);
+	values[9] = TimestampTzGetDatum(errors.last_at);
+	values[10] = CStringGetTextDatum(psprintf("database \"%s\": %s",
+											  database ? database : "?", errors.last));
+	nulls[9] = nulls[10] = false;
+}
+
 static void
 put_launcher(ReturnSetInfo *rsinfo)
 {
-	Datum		values[8] = {0};
+	Datum		values[WORKER_COLUMNS] = {0};
 	bool		nulls[lengthof(values)];
 
 	if (zxact_launcher_pid() == 0)
@@ -152,6 +174,7 @@ put_launcher(ReturnSetInfo *rsinfo)
 	values[1] = CStringGetTextDatum("launcher");
 	values[3] = CStringGetTextDatum("running");
 	nulls[0] = nulls[1] = nulls[3] = false;
+	put_errors(values, nulls);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
@@ -166,7 +189,7 @@ zheap_undo_workers_info(PG_FUNCTION_ARGS)
 	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
 	{
 		ZWorkerInfo info;
-		Datum		values[8];
+		Datum		values[WORKER_COLUMNS] = {0};
 		bool		nulls[lengthof(values)] = {false};
 
 		if (!zxact_worker_info(i, &info))
@@ -180,6 +203,8 @@ zheap_undo_workers_info(PG_FUNCTION_ARGS)
 		values[5] = Int64GetDatum((int64) info.undo_total);
 		values[6] = Int64GetDatum((int64) info.undo_done);
 		values[7] = Int64GetDatum((int64) info.pages);
+		values[8] = Int64GetDatum((int64) info.errors);
+		nulls[9] = nulls[10] = true;
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

@@ -421,12 +421,18 @@ has_extent_for(ZUndoLog *log)
 		zundo_head_is_free(log, zundo_horizon(), 1);
 }
 
+/*
+ * The xid that we take makes the next snapshots newer: undo that was put back waits
+ * for those, and where all writers meet the limit nobody else assigns any.
+ */
 static void
 report_limit(void)
 {
 	bool		reserve = is_large_transaction();
 	char	   *holder = zundo_describe_holder();
 
+	if (!zheap_xids_are_refused())
+		(void) GetCurrentTransactionId();
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 errmsg("undo relation would exceed \"zheap.undo_max_size\" (%d MB)",
@@ -435,7 +441,8 @@ report_limit(void)
 					   (unsigned long long) pg_atomic_read_u32(&zundo_my.db->nblocks) * BLCKSZ / (1024 * 1024),
 					   reserve ? ", or left to transactions with less undo than this one" : "",
 					   holder ? "  They are kept back by " : "", holder ? holder : "", holder ? "." : ""),
-			 errhint("End the transactions that the view zheap.zheap_undo_holders shows, change fewer rows in one transaction, or raise \"zheap.undo_max_size\".")));
+			 errhint("End the transactions that the view zheap.zheap_undo_holders shows, change fewer rows in one transaction, or raise \"zheap.undo_max_size\".  "
+					 "VACUUM of the undo relation puts back what was rolled back, if no worker does.")));
 }
 
 /*

@@ -8,6 +8,10 @@
  * to its end, and settles; aborts that come in between are "late", and are what
  * the log is pending from afterwards.
  *
+ * What cannot be applied (a damaged page, a table that somebody has locked) is
+ * left, and not tried again before ZUndoLog.retry_at.  Until then sweeps begin at
+ * what is late.
+ *
  * LOCKING: ZUndoLog.mutex, a spinlock, nothing else; but finding a log by its
  * number needs the database's lock.  The callbacks cannot fail.
  */
@@ -16,6 +20,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/timestamp.h"
 
@@ -203,16 +208,54 @@ zundo_released(void)
 	return zfxid_xid(FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->released)));
 }
 
+bool
+zundo_is_quiet(void)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+	int			others;
+
+	if (!FullTransactionIdEquals(zundo_oldest_needed(), next))
+		return false;
+	pfree(GetCurrentVirtualXIDs(InvalidTransactionId, true, false, PROC_IN_VACUUM, &others));
+	return others == 0;
+}
+
+void
+zundo_holds_waive(void)
+{
+	ZUndoDb    *db = zundo_my.db;
+	ZUndoLog   *log = NULL;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		SpinLockAcquire(&log->mutex);
+		for (int i = 0; i < ZUNDO_HOLDS; i++)
+		{
+			if (!FullTransactionIdIsValid(log->holds[i].fxid))
+				break;
+			zundo_horizon_raise(&db->released, log->holds[i].until);
+			log->holds[i].fxid = InvalidFullTransactionId;
+		}
+		SpinLockRelease(&log->mutex);
+	}
+	LWLockRelease(zundo_db_lock(db));
+}
+
 /* ---- sweeping ---- */
 
 static void
-take_ticket(ZUndoLog *log, ZUndoPending *pending)
+take_ticket(ZUndoLog *log, bool late, ZUndoPending *pending)
 {
 	SpinLockAcquire(&log->mutex);
 	pending->log = (int) log->number;
 	pending->ticket = ++log->ticket;
-	pending->from = log->pending_from;
+	pending->late = late;
+	pending->from = late ? log->late_from : log->pending_from;
+	pending->aborts = log->late_aborts;
 	/* this sweep is going to see what was late for the last one */
+	log->aborts += log->late_aborts;
+	log->late_aborts = 0;
 	log->pending_fxid = zundo_older(log->pending_fxid, log->late_fxid);
 	log->late_from = ZUNDO_INVALID;
 	log->late_fxid = InvalidFullTransactionId;
@@ -231,12 +274,31 @@ zundo_log_is_pending(ZUndoLog *log)
 	return result;
 }
 
-bool
-zundo_pending_next(int after, ZUndoPending *pending)
+/*
+ * Is there anything to sweep now?  *late: only what is late; not if a sweep of the
+ * whole was broken off.
+ */
+static bool
+is_to_be_swept(ZUndoLog *log, TimestampTz now, bool *late)
 {
+	bool		result;
+
+	SpinLockAcquire(&log->mutex);
+	result = log->pending_from != ZUNDO_INVALID && (log->retry_at <= now || log->more);
+	*late = log->retry_at > now && log->late_from != ZUNDO_INVALID &&
+		FullTransactionIdIsValid(log->blocker);
+	SpinLockRelease(&log->mutex);
+	return result;
+}
+
+bool
+zundo_pending_next(int after, bool all, ZUndoPending *pending)
+{
+	TimestampTz now = all ? PG_INT64_MAX : GetCurrentTimestamp();
 	ZUndoDb    *db;
 	ZUndoLog   *log = NULL;
 	ZUndoLog   *found = NULL;
+	bool		found_late = false;
 
 	zundo_open();
 	db = zundo_my.db;
@@ -245,14 +307,19 @@ zundo_pending_next(int after, ZUndoPending *pending)
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		if ((int) log->number > after && zundo_log_is_pending(log) &&
-			(found == NULL || log->number < found->number))
+		bool		late;
+
+		if ((int) log->number > after && (found == NULL || log->number < found->number) &&
+			is_to_be_swept(log, now, &late))
+		{
 			found = log;
+			found_late = late;
+		}
 	}
 	if (found != NULL)
-		take_ticket(found, pending);
+		take_ticket(found, found_late, pending);
 	LWLockRelease(zundo_db_lock(db));
-	return found != NULL && pending->from != ZUNDO_INVALID;
+	return found != NULL;
 }
 
 int
@@ -279,6 +346,8 @@ clear_pending(ZUndoLog *log)
 	log->aborts = 0;
 	log->pending_from = ZUNDO_INVALID;
 	log->pending_fxid = log->blocker = InvalidFullTransactionId;
+	log->retry_at = 0;
+	log->retry_wait = 0;
 	log->more = false;
 }
 
@@ -290,20 +359,65 @@ settle_all(ZUndoLog *log)
 	log->pending_fxid = log->late_fxid;
 	log->aborts = log->late_aborts;
 	log->blocker = InvalidFullTransactionId;
+	log->retry_at = 0;
+	log->retry_wait = 0;
 	log->more = false;
 }
 
-/* Something from "upto" on is left, and what was late lies behind it. */
 static void
-settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest)
+clear_late(ZUndoLog *log)
+{
+	log->late_from = ZUNDO_INVALID;
+	log->late_fxid = InvalidFullTransactionId;
+	log->late_aborts = 0;
+}
+
+/* Something from "upto" on is left; what was late lies behind it. */
+static void
+settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left)
 {
 	Assert(upto != ZUNDO_INVALID);
 	log->pending_from = upto;
+	log->blocker = oldest;
+	log->retry_at = 0;
 	if (FullTransactionIdIsValid(oldest))
+	{
 		log->pending_fxid = oldest;
+		log->aborts = left;
+		return;
+	}
 	log->pending_fxid = zundo_older(log->pending_fxid, log->late_fxid);
 	log->aborts += log->late_aborts;
-	log->blocker = oldest;
+	clear_late(log);
+}
+
+/*
+ * What was late when the sweep began was looked at.  What an earlier one has left
+ * still is, and what this one has left joins it: the next that goes through the
+ * whole log comes by there.  A sweep that is broken off gives the rest back.
+ */
+static void
+settle_late(ZUndoLog *log, const ZUndoPending *pending, ZUndoPtr upto,
+			FullTransactionId oldest, uint32 left, FullTransactionId next)
+{
+	if (upto != ZUNDO_INVALID && !FullTransactionIdIsValid(oldest))
+	{
+		log->late_from = upto;
+		log->late_fxid = log->pending_fxid;
+		log->more = true;
+		return;
+	}
+	add_hold(log, log->pending_fxid, next);
+	log->aborts -= Min(log->aborts, pending->aborts);
+	log->aborts += left;
+	log->blocker = zundo_older(log->blocker, oldest);
+	log->pending_fxid = log->blocker;
+	/* else what has come in since */
+	if (log->late_aborts == 0)
+	{
+		clear_late(log);
+		log->more = false;
+	}
 }
 
 /*
@@ -321,7 +435,8 @@ only_active_is_left(ZUndoLog *log, ZUndoPtr upto)
 }
 
 static void
-settle(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, FullTransactionId next)
+settle_whole(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left,
+			 FullTransactionId next)
 {
 	bool		all = upto == ZUNDO_INVALID;
 	bool		only_active = !all && only_active_is_left(log, upto);
@@ -330,31 +445,68 @@ settle(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, FullTransactionId
 	if (all || only_active || FullTransactionIdIsValid(oldest))
 		add_hold(log, log->pending_fxid, next);
 	if (all)
+	{
 		settle_all(log);
+		clear_late(log);
+	}
 	else if (only_active)
 		clear_pending(log);
 	else
-		settle_part(log, upto, oldest);
-	log->late_from = ZUNDO_INVALID;
-	log->late_fxid = InvalidFullTransactionId;
-	log->late_aborts = 0;
+		settle_part(log, upto, oldest, left);
+}
+
+/* The mutex is held, and the database's lock; NULL: another sweep has begun, or no need. */
+static ZUndoLog *
+lock_unsettled(ZUndoDb *db, const ZUndoPending *pending)
+{
+	ZUndoLog   *log = zundo_log_find(db, pending->log);
+
+	if (log == NULL)
+		return NULL;
+	SpinLockAcquire(&log->mutex);
+	if (log->ticket == pending->ticket && log->pending_from != ZUNDO_INVALID)
+		return log;
+	SpinLockRelease(&log->mutex);
+	return NULL;
 }
 
 void
 zundo_pending_settle(const ZUndoPending *pending, ZUndoPtr upto,
-					 FullTransactionId oldest)
+					 FullTransactionId oldest, uint32 left)
 {
 	ZUndoDb    *db = zundo_my.db;
 	FullTransactionId next = ReadNextFullTransactionId();
 	ZUndoLog   *log;
 
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	log = zundo_log_find(db, pending->log);
+	log = lock_unsettled(db, pending);
 	if (log != NULL)
 	{
-		SpinLockAcquire(&log->mutex);
-		if (log->ticket == pending->ticket && log->pending_from != ZUNDO_INVALID)
-			settle(log, upto, oldest, next);
+		if (pending->late)
+			settle_late(log, pending, upto, oldest, left, next);
+		else
+			settle_whole(log, upto, oldest, left, next);
+		SpinLockRelease(&log->mutex);
+	}
+	LWLockRelease(zundo_db_lock(db));
+}
+
+void
+zundo_pending_put_off(const ZUndoPending *pending, uint32 first, uint32 last)
+{
+	ZUndoDb    *db = zundo_my.db;
+	TimestampTz now = GetCurrentTimestamp();
+	ZUndoLog   *log;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	log = lock_unsettled(db, pending);
+	if (log != NULL)
+	{
+		/* those in between do not count */
+		if (!pending->late)
+			log->retry_wait = Min(Max(log->retry_wait * 2, first), last);
+		if (log->retry_at <= now)
+			log->retry_at = now + Max(log->retry_wait, first) * INT64CONST(1000);
 		SpinLockRelease(&log->mutex);
 	}
 	LWLockRelease(zundo_db_lock(db));
@@ -375,20 +527,24 @@ typedef struct WorkSearch
 
 /* Not while all that is left is a prepared transaction. */
 static bool
-can_be_swept(ZUndoLog *log)
+can_be_swept(ZUndoLog *log, TimestampTz now)
 {
 	FullTransactionId blocker;
 	bool		pending;
 	bool		more;
+	TimestampTz retry_at;
 
 	SpinLockAcquire(&log->mutex);
 	pending = log->pending_from != ZUNDO_INVALID;
 	blocker = log->blocker;
 	more = log->more;
+	retry_at = log->retry_at;
 	SpinLockRelease(&log->mutex);
 
 	if (!pending || more || !FullTransactionIdIsValid(blocker))
 		return pending;
+	if (retry_at != 0)
+		return retry_at <= now;
 	return !TransactionIdIsInProgress(zfxid_xid(blocker));
 }
 
@@ -426,7 +582,7 @@ search_work(ZUndoDb *db, void *state)
 
 	while (!sweep && (log = zundo_log_next(db, log)) != NULL)
 	{
-		sweep = can_be_swept(log);
+		sweep = can_be_swept(log, search->now);
 		discard = discard || zundo_head_is_free(log, horizon, log->owner != 0 ? 2 : 1);
 	}
 	if ((sweep || discard) && search->ndbs < search->max)

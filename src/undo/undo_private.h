@@ -79,7 +79,9 @@ typedef struct ZUndoLog
 	uint32		ticket;			/* of the last sweep that was begun */
 	ZUndoPtr	pending_from;	/* 0: nothing pending */
 	FullTransactionId pending_fxid; /* keeps the horizon back */
-	FullTransactionId blocker;	/* sweeping is no use before this one ends */
+	FullTransactionId blocker;	/* oldest of what the last sweep has left */
+	TimestampTz retry_at;		/* something left has failed: not again before */
+	uint32		retry_wait;		/* milliseconds; doubled each time */
 	ZUndoPtr	late_from;		/* first abort since that sweep was begun */
 	FullTransactionId late_fxid;
 	uint32		aborts;			/* transactions that made it pending */

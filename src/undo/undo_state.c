@@ -169,6 +169,8 @@ log_clear(ZUndoLog *log, uint32 number)
 	log->pending_from = log->late_from = ZUNDO_INVALID;
 	log->pending_fxid = log->blocker = log->late_fxid = InvalidFullTransactionId;
 	log->aborts = log->late_aborts = 0;
+	log->retry_at = 0;
+	log->retry_wait = 0;
 	memset(log->holds, 0, sizeof(log->holds));
 	/* the ticket goes on counting: sweepers of the entry's former log hold one */
 	log->ticket++;

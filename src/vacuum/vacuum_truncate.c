@@ -15,6 +15,7 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 
+#include "zheap/base/base.h"
 #include "zheap/page/page.h"
 
 #include "vacuum_private.h"
@@ -26,6 +27,7 @@
 /* Blocks between two looks at who is waiting for our lock. */
 #define WAITER_CHECK_INTERVAL	32
 
+/* Standbys hear of the lock together with an xid, which the server may refuse. */
 static bool
 is_worth_it(ZVacuum *vac)
 {
@@ -33,7 +35,7 @@ is_worth_it(ZVacuum *vac)
 
 	Assert(vac->nonempty <= vac->npages);
 
-	return vac->do_truncate && empty > 0 &&
+	return vac->do_truncate && empty > 0 && !zheap_xids_are_refused() &&
 		(empty >= TRUNCATE_MIN_PAGES || empty >= vac->npages / TRUNCATE_MIN_FRACTION);
 }
 

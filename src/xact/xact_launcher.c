@@ -260,6 +260,7 @@ start_worker(int i, Oid db)
 	pg_atomic_write_u64(&slot->undo_total, 0);
 	pg_atomic_write_u64(&slot->undo_done, 0);
 	pg_atomic_write_u64(&slot->pages, 0);
+	pg_atomic_write_u64(&slot->errors, 0);
 	slot->state = ZWORKER_STARTING;
 
 	describe_worker(&worker, "zheap_worker_main", "zheap undo worker");

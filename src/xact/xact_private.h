@@ -9,8 +9,10 @@
 
 #include "port/atomics.h"
 #include "storage/latch.h"
+#include "storage/spin.h"
 #include "utils/timestamp.h"
 
+#include "zheap/base/base.h"
 #include "zheap/xact/xact.h"
 
 typedef enum ZWorkerEnd
@@ -34,13 +36,35 @@ typedef struct ZWorkerSlot
 	pg_atomic_uint64 undo_total;
 	pg_atomic_uint64 undo_done;
 	pg_atomic_uint64 pages;
+	pg_atomic_uint64 errors;
 } ZWorkerSlot;
+
+/* An error that was told in the server log. */
+typedef struct ZErrorNote
+{
+	Oid			db;				/* invalid: unused */
+	Oid			relid;			/* invalid: not about a table */
+	int			sqlerrcode;
+	int			silence;		/* seconds until it is told again */
+	TimestampTz told_at;
+} ZErrorNote;
+
+#define ZERROR_NOTES	64
 
 typedef struct ZWorkerShared
 {
 	Latch	   *launcher;		/* NULL while it does not run */
 	int			launcher_pid;
 	bool		starving;		/* databases wait for a worker to end */
+
+	/* errors since the start of the server; under mutex */
+	slock_t		mutex;
+	uint64		errors;
+	TimestampTz last_error_at;	/* 0: none */
+	Oid			last_error_db;
+	char		last_error[ZERROR_TEXT];
+	ZErrorNote	notes[ZERROR_NOTES];
+
 	ZWorkerSlot slots[ZHEAP_MAX_UNDO_WORKERS];
 } ZWorkerShared;
 
@@ -51,5 +75,27 @@ extern ZWorkerShared *zxact_shared;
  * transaction; needs no connection to it.
  */
 extern bool zxact_database_is_wanted(Oid db);
+
+/* ---- errors (xact_errors.c) ---- */
+
+/*
+ * Run work(arg) in a subtransaction and a memory context of its own.  NULL, or the
+ * error, allocated, after which what it held is released.  A request to cancel is
+ * not caught.  Within a transaction; no lock may be held that is not to be lost.
+ */
+extern ErrorData *zxact_try(void (*work) (void *), void *arg);
+
+/*
+ * Count the error, and tell of it: to the log from background processes, seldom of
+ * the same; as a warning in VACUUM.  "what" could not be put back; "relid" may be
+ * invalid.
+ */
+extern void zxact_error_report(const ErrorData *error, Oid relid, const char *what);
+
+/* Only count it.  Needs no transaction. */
+extern void zxact_error_count(const char *message);
+
+/* In a worker: it has met one more error. */
+extern void zxact_worker_error(void);
 
 #endif							/* ZHEAP_XACT_PRIVATE_H */

@@ -5,7 +5,7 @@
  * A log is read forwards from its first unsettled record.  Records name their
  * transaction and page; for an aborted one the page is put back, once per page
  * run.  What cannot be settled now (a transaction in progress, a table that
- * somebody holds locked) is where the next sweep begins.
+ * somebody holds locked, a damaged page) is where a later sweep begins.
  */
 #include "postgres.h"
 
@@ -17,6 +17,7 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "storage/smgr.h"
 #include "utils/memutils.h"
 #include "utils/relfilenodemap.h"
 #include "utils/snapmgr.h"
@@ -24,13 +25,26 @@
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/vacuum/vacuum.h"
-#include "zheap/xact/xact.h"
+
+#include "xact_private.h"
 
 /* pages put back per transaction of the worker */
 #define PAGES_PER_TRANSACTION	10000
 
+/*
+ * When what was left is tried again, in milliseconds: somebody had the table
+ * locked; an error.  Both are doubled each time.
+ */
+#define FIRST_RETRY_LOCKED	200
+#define LAST_RETRY_LOCKED	10000
+#define FIRST_RETRY_FAILED	1000
+#define LAST_RETRY_FAILED	60000
+
 typedef struct Sweep
 {
+	int			log;
+	ZUndoPtr	at;				/* next record to look at; invalid: none */
+
 	/* context given by the records */
 	FullTransactionId fxid;
 	ZRelLocator locator;
@@ -48,6 +62,11 @@ typedef struct Sweep
 	ZUndoPtr	unsettled;		/* where the first record is that could not be
 								 * settled, or its context */
 	FullTransactionId oldest;	/* oldest transaction of such records */
+	FullTransactionId last;		/* the one of the last such record */
+	uint32		left;			/* number of these transactions */
+	bool		locked;			/* some because their table was locked */
+	bool		failed;			/* some because of an error */
+	Oid			told;			/* table whose errors have been told */
 	uint64		pages;
 } Sweep;
 
@@ -85,9 +104,38 @@ is_ours(Relation rel)
 	return rel->rd_tableam != NULL && rel->rd_tableam->relation_vacuum == zvacuum_relation;
 }
 
+static bool
+file_has_pages(Oid spc, ZRelLocator locator)
+{
+	SMgrRelation smgr;
+	bool		result;
+
+	zloc_db(locator) = MyDatabaseId;
+	zloc_spc(locator) = spc;
+	smgr = smgropen(locator, InvalidBackendId);
+	result = smgrexists(smgr, MAIN_FORKNUM) && smgrnblocks(smgr, MAIN_FORKNUM) > 0;
+	smgrclose(smgr);
+	return result;
+}
+
 /*
- * Open the table that a record is about.  Gone for good only if no transaction
- * that might have made it is still running.
+ * A file that belongs to no table: is it gone for good?  It may be one that a
+ * transaction still running has made, a subtransaction of which aborted; then it has
+ * pages.  That of a table that was dropped or rewritten has none from the moment on
+ * when this has committed, whatever older snapshots there are.
+ */
+static bool
+is_gone(ZRelLocator locator, FullTransactionId fxid)
+{
+	if (FullTransactionIdPrecedes(fxid, zundo_oldest_needed()))
+		return true;
+	return !file_has_pages(zloc_spc(locator), locator) &&
+		(zloc_spc(locator) == MyDatabaseTableSpace ||
+		 !file_has_pages(MyDatabaseTableSpace, locator));
+}
+
+/*
+ * Open the table that a record is about.
  */
 static void
 relation_find(Sweep *sweep)
@@ -102,7 +150,7 @@ relation_find(Sweep *sweep)
 	oid = find_by_file(sweep->locator);
 	if (!OidIsValid(oid))
 	{
-		sweep->rel_busy = !FullTransactionIdPrecedes(sweep->fxid, zundo_oldest_needed());
+		sweep->rel_busy = !is_gone(sweep->locator, sweep->fxid);
 		return;
 	}
 	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
@@ -149,6 +197,42 @@ leave_unsettled(Sweep *sweep)
 	if (!FullTransactionIdIsValid(sweep->oldest) ||
 		FullTransactionIdPrecedes(sweep->fxid, sweep->oldest))
 		sweep->oldest = sweep->fxid;
+	/* in turns with its subtransactions one counts more than once */
+	if (!FullTransactionIdEquals(sweep->fxid, sweep->last))
+		sweep->left++;
+	sweep->last = sweep->fxid;
+}
+
+static void
+put_back_page(void *arg)
+{
+	Sweep	   *sweep = arg;
+
+	zxact_put_back(sweep->rel, sweep->block);
+}
+
+/* The page that the records tell of, or an error is. */
+static void
+put_back(Sweep *sweep)
+{
+	ErrorData  *error = zxact_try(put_back_page, sweep);
+
+	if (error == NULL)
+	{
+		sweep->pages++;
+		zxact_worker_progress(0, 1);
+		return;
+	}
+	leave_unsettled(sweep);
+	sweep->failed = true;
+	if (sweep->told != RelationGetRelid(sweep->rel))
+		zxact_error_report(error, RelationGetRelid(sweep->rel),
+						   psprintf("rolled back rows in block %u of table \"%s\"",
+									sweep->block, RelationGetRelationName(sweep->rel)));
+	else
+		zxact_error_count(error->message);
+	sweep->told = RelationGetRelid(sweep->rel);
+	FreeErrorData(error);
 }
 
 static void
@@ -178,31 +262,28 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 		return;
 	relation_find(sweep);
 	if (sweep->rel)
-	{
-		zxact_put_back(sweep->rel, sweep->block);
-		sweep->pages++;
-		zxact_worker_progress(0, 1);
-	}
+		put_back(sweep);
 	else if (sweep->rel_busy)
 	{
 		leave_unsettled(sweep);
+		sweep->locked = true;
 		return;					/* its other records are not settled either */
 	}
 	sweep->page_done = true;
 }
 
 /*
- * One log.  Stops after PAGES_PER_TRANSACTION pages, or when a worker is to leave;
- * *from then tells where to go on, invalid at the end of the log.
+ * One log, from sweep->at on.  Stops after PAGES_PER_TRANSACTION pages, or when a
+ * worker is to leave.
  */
 static void
-sweep_log(Sweep *sweep, ZUndoReader *reader, ZUndoPtr *from)
+sweep_log(Sweep *sweep, ZUndoReader *reader)
 {
-	ZUndoPtr	ptr = *from;
 	bool		new_page = true;
 
-	while (ptr != ZUNDO_INVALID)
+	while (sweep->at != ZUNDO_INVALID)
 	{
+		ZUndoPtr	ptr = sweep->at;
 		ZUndoRecord rec;
 		Size		len;
 		const char *bytes;
@@ -216,10 +297,9 @@ sweep_log(Sweep *sweep, ZUndoReader *reader, ZUndoPtr *from)
 			(sweep->pages >= PAGES_PER_TRANSACTION || zxact_worker_is_to_leave()))
 			break;
 		sweep_record(sweep, ptr, &rec);
-		ptr = zundo_next(reader, ptr, &new_page);
+		sweep->at = zundo_next(reader, ptr, &new_page);
 		zxact_worker_progress(new_page ? BLCKSZ : 0, 0);
 	}
-	*from = ptr;
 }
 
 /*
@@ -251,14 +331,46 @@ end(bool own_transactions)
 }
 
 static void
-sweep_some(Sweep *sweep, ZUndoPtr *from)
+read_some(void *arg)
 {
+	Sweep	   *sweep = arg;
 	ZUndoReader reader;
 
 	zundo_reader_open(&reader, CurrentMemoryContext);
-	sweep_log(sweep, &reader, from);
+	sweep_log(sweep, &reader);
 	relation_leave(sweep);
 	zundo_reader_close(&reader);
+}
+
+/*
+ * Undo that cannot be read: what lies behind is out of reach.  None of it is older
+ * than the horizon.
+ */
+static void
+give_up(Sweep *sweep, const ErrorData *error)
+{
+	zxact_error_report(error, InvalidOid, psprintf("rolled back rows of undo log %d", sweep->log));
+	if (sweep->unsettled == ZUNDO_INVALID)
+		sweep->unsettled = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
+	sweep->oldest = zundo_horizon();
+	sweep->left++;
+	sweep->at = ZUNDO_INVALID;
+	sweep->failed = true;
+	/* the subtransaction has closed it */
+	sweep->rel = NULL;
+	relation_leave(sweep);
+}
+
+static void
+sweep_some(Sweep *sweep)
+{
+	ErrorData  *error = zxact_try(read_some, sweep);
+
+	if (error != NULL)
+	{
+		give_up(sweep, error);
+		FreeErrorData(error);
+	}
 	sweep->pages = 0;
 }
 
@@ -268,19 +380,18 @@ sweep_some(Sweep *sweep, ZUndoPtr *from)
  * False: to be gone on with another time.
  */
 static bool
-sweep_pending(const ZUndoPending *pending, bool own_transactions, bool *left)
+sweep_pending(const ZUndoPending *pending, bool own_transactions)
 {
-	Sweep		sweep = {0};
-	ZUndoPtr	from = pending->from;
+	Sweep		sweep = {.log = pending->log, .at = pending->from};
 
 	for (;;)
 	{
-		sweep_some(&sweep, &from);
-		if (from == ZUNDO_INVALID)
+		sweep_some(&sweep);
+		if (sweep.at == ZUNDO_INVALID)
 			break;
 		zundo_pending_settle(pending,
-							 sweep.unsettled != ZUNDO_INVALID ? sweep.unsettled : from,
-							 InvalidFullTransactionId);
+							 sweep.unsettled != ZUNDO_INVALID ? sweep.unsettled : sweep.at,
+							 InvalidFullTransactionId, 0);
 		if (zxact_worker_is_to_leave())
 			return false;
 		if (own_transactions)
@@ -290,9 +401,11 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions, bool *left)
 				return false;
 		}
 	}
-	zundo_pending_settle(pending, sweep.unsettled, sweep.oldest);
-	if (sweep.unsettled != ZUNDO_INVALID)
-		*left = true;
+	zundo_pending_settle(pending, sweep.unsettled, sweep.oldest, sweep.left);
+	if (sweep.failed)
+		zundo_pending_put_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED);
+	else if (sweep.locked)
+		zundo_pending_put_off(pending, FIRST_RETRY_LOCKED, LAST_RETRY_LOCKED);
 	return true;
 }
 
@@ -310,9 +423,9 @@ zxact_sweep(bool own_transactions)
 			left = true;
 			more = false;
 		}
-		else if (!zundo_pending_next(pending.log, &pending))
+		else if (!zundo_pending_next(pending.log, !own_transactions, &pending))
 			more = false;
-		else if (!sweep_pending(&pending, own_transactions, &left))
+		else if (!sweep_pending(&pending, own_transactions))
 		{
 			left = true;
 			more = false;
@@ -320,4 +433,21 @@ zxact_sweep(bool own_transactions)
 		end(own_transactions);
 	}
 	return left;
+}
+
+/*
+ * Where no xids are assigned, no snapshot will be newer than those that the horizon
+ * waits for: see that there are none.
+ */
+void
+zxact_vacuum(void)
+{
+	(void) zxact_sweep(false);
+	if (IsUnderPostmaster && !zheap_xids_are_refused())
+		return;
+	if (!zundo_is_quiet())
+		return;
+	if (XLogStandbyInfoActive())
+		(void) zrec_conflict_emit(zundo_relation(), ReadNextFullTransactionId());
+	zundo_holds_waive();
 }

@@ -22,6 +22,7 @@
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 
 #include "zheap/undo/undo.h"
 #include "xact_private.h"
@@ -52,6 +53,7 @@ zxact_worker_shmem_init(void)
 	if (found)
 		return;
 	memset(zxact_shared, 0, sizeof(ZWorkerShared));
+	SpinLockInit(&zxact_shared->mutex);
 	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
 	{
 		ZWorkerSlot *slot = &zxact_shared->slots[i];
@@ -59,6 +61,7 @@ zxact_worker_shmem_init(void)
 		pg_atomic_init_u64(&slot->undo_total, 0);
 		pg_atomic_init_u64(&slot->undo_done, 0);
 		pg_atomic_init_u64(&slot->pages, 0);
+		pg_atomic_init_u64(&slot->errors, 0);
 	}
 }
 
@@ -76,7 +79,19 @@ zxact_worker_info(int i, ZWorkerInfo *info)
 	info->undo_total = pg_atomic_read_u64(&slot->undo_total);
 	info->undo_done = pg_atomic_read_u64(&slot->undo_done);
 	info->pages = pg_atomic_read_u64(&slot->pages);
+	info->errors = pg_atomic_read_u64(&slot->errors);
 	return info->state != ZWORKER_NONE;
+}
+
+void
+zxact_error_info(ZErrorInfo *info)
+{
+	SpinLockAcquire(&zxact_shared->mutex);
+	info->errors = zxact_shared->errors;
+	info->last_at = zxact_shared->last_error_at;
+	info->last_db = zxact_shared->last_error_db;
+	memcpy(info->last, zxact_shared->last_error, sizeof(info->last));
+	SpinLockRelease(&zxact_shared->mutex);
 }
 
 int
@@ -96,6 +111,13 @@ zxact_worker_progress(Size undo, uint32 pages)
 	if (pages > 0)
 		pg_atomic_write_u64(&my_slot->pages,
 							pg_atomic_read_u64(&my_slot->pages) + pages);
+}
+
+void
+zxact_worker_error(void)
+{
+	if (my_slot != NULL)
+		pg_atomic_write_u64(&my_slot->errors, pg_atomic_read_u64(&my_slot->errors) + 1);
 }
 
 /* ---- when to go ---- */
@@ -184,7 +206,8 @@ revert(void)
 
 	report_state(ZWORKER_REVERTING, "zheap: putting back what was rolled back");
 	left = zxact_sweep(true);
-	if (pg_atomic_read_u64(&my_slot->pages) > 0 && !zxact_worker_is_to_leave())
+	if (pg_atomic_read_u64(&my_slot->pages) > 0 && !zxact_worker_is_to_leave() &&
+		!zheap_xids_are_refused())
 		pass_an_xid();
 	return left;
 }
@@ -204,11 +227,41 @@ discard(void)
 	CommitTransactionCommand();
 }
 
-void
-zheap_worker_main(Datum arg)
+/* False: something is left. */
+static bool
+work(void)
 {
 	bool		left = false;
 
+	StartTransactionCommand();
+	if (!zundo_exists())
+	{
+		CommitTransactionCommand();
+		return true;
+	}
+	zundo_open();
+	measure_work();
+	CommitTransactionCommand();
+
+	if (pg_atomic_read_u64(&my_slot->undo_total) > 0)
+		left = revert();
+	discard();
+	return !left;
+}
+
+static void
+count_failure(void)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	ErrorData  *error = CopyErrorData();
+
+	zxact_error_count(error->message);
+	MemoryContextSwitchTo(old);
+}
+
+void
+zheap_worker_main(Datum arg)
+{
 	my_slot = &zxact_shared->slots[DatumGetInt32(arg)];
 	on_shmem_exit(worker_gone, 0);
 	my_slot->pid = MyProcPid;
@@ -218,19 +271,15 @@ zheap_worker_main(Datum arg)
 	BackgroundWorkerInitializeConnectionByOid(my_slot->db, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
 	pgstat_report_appname("zheap undo worker");
 
-	StartTransactionCommand();
-	if (!zundo_exists())
+	PG_TRY();
 	{
-		my_slot->end = ZWORKER_DONE;
-		proc_exit(0);
+		my_slot->end = work() ? ZWORKER_DONE : ZWORKER_LEFT;
 	}
-	zundo_open();
-	measure_work();
-	CommitTransactionCommand();
-
-	if (pg_atomic_read_u64(&my_slot->undo_total) > 0)
-		left = revert();
-	discard();
-	my_slot->end = left ? ZWORKER_LEFT : ZWORKER_DONE;
+	PG_CATCH();
+	{
+		count_failure();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 	proc_exit(0);
 }

@@ -66,6 +66,8 @@ $node->safe_psql('postgres', 'vacuum zheap.undo');
 my $before = undo_used($node);
 my ($rc) = pgbench_run($node, '-N', '-c', $clients, '-j', 2, '-T', $seconds);
 is($rc, 0, 'load beside an old snapshot');
+# more than fits what the logs have left, on a slow machine as well
+$node->safe_psql('postgres', 'update pgbench_accounts set abalance = abalance + 1 where aid <= 20000; update pgbench_accounts set abalance = abalance - 1 where aid <= 20000');
 is($old->query_safe('select sum(abalance), count(*) from pgbench_accounts'), $seen, 'the old snapshot sees what it saw');
 cmp_ok(undo_used($node), '>', $before, 'undo is kept for it');
 my $held = undo_size($node);
@@ -86,6 +88,57 @@ $after = undo_size($node);
 pgbench_run($node, '-N', '-c', $clients, '-j', 2, '-T', $seconds);
 cmp_ok(undo_size($node), '<=', $after + 2 * $extent, 'its undo is recycled');
 is($node->safe_psql('postgres', $sizes), $tables, 'the table has not grown at all');
+
+# Nothing but rollbacks, of more undo than there may be: who puts back keeps up with those who roll back, be it workers, or autovacuum alone.
+# With neither the limit is reached, rollback and readers go on, and VACUUM is the way out.
+append_to_file("$scripts/many.sql", <<'SQL');
+\set aid random(1, 99000)
+begin;
+update pgbench_accounts set abalance = abalance + 1000000, filler = 'gone' where aid between :aid and :aid + 999;
+rollback;
+SQL
+sub settings
+{
+	$node->safe_psql('postgres', join('', map { "alter system set $_;\n" } @_) . 'select pg_reload_conf()');
+	select(undef, undef, undef, 0.5);
+	return;
+}
+my $limit = 24;
+my $sum = $node->safe_psql('postgres', 'select sum(abalance), count(*) from pgbench_accounts');
+foreach my $who ([ 'workers', 'zheap.undo_workers = 2', 'autovacuum = off' ], [ 'autovacuum', 'zheap.undo_workers = 0', 'autovacuum = on', "autovacuum_naptime = '1s'" ])
+{
+	my ($what, @settings) = @$who;
+
+	settings("zheap.undo_max_size = '${limit}MB'", @settings);
+	$node->safe_psql('postgres', 'vacuum zheap.undo');
+	my $wal = $node->safe_psql('postgres', 'select pg_current_wal_lsn()');
+	my ($rc, $out, $err) = pgbench_run($node, '-c', $clients, '-T', 5 * $seconds, '-f', "$scripts/many.sql");
+	my ($done) = $out =~ /number of transactions actually processed: (\d+)/;
+	is($rc, 0, "$what: rollbacks do not meet the limit") or diag($err);
+	# 1000 rows of some 100 bytes each
+	cmp_ok($done * 100_000, '>', 1.5 * $limit * 1048576, "$what: there were enough of them: $done");
+	is($node->safe_psql('postgres', 'select sum(abalance), count(*) from pgbench_accounts'), $sum, "$what: balances");
+}
+settings('autovacuum = off');
+$node->safe_psql('postgres', 'vacuum zheap.undo');
+my ($failed, $out, $err);
+for (1 .. 50)
+{
+	($failed, $out, $err) = pgbench_run($node, '-c', $clients, '-t', 20, '-f', "$scripts/many.sql");
+	last if $err =~ /ERROR/;
+}
+like($err, qr/undo relation would exceed "zheap.undo_max_size" \($limit MB\)/, 'neither: the limit is met');
+isnt($node->safe_psql('postgres', 'select pending_bytes from zheap.zheap_stat_undo'), '0', 'by what was rolled back');
+(undef, undef, $err) = $node->psql('postgres', 'begin; update pgbench_accounts set abalance = 1');
+like($err, qr/kept back by rolled back changes that are still to be put back\.\nHINT: .*VACUUM of the undo relation puts back what was rolled back/, 'which the message tells, and what helps');
+is($node->safe_psql('postgres', 'select sum(abalance), count(*) from pgbench_accounts'), $sum, 'neither: readers go on');
+$node->safe_psql('postgres', 'vacuum zheap.undo');
+is($node->safe_psql('postgres', 'select pending_bytes from zheap.zheap_stat_undo'), '0', 'VACUUM puts all back');
+# who fails makes room for the next one: snapshots get newer
+$node->psql('postgres', 'update pgbench_tellers set tbalance = tbalance');
+is($node->psql('postgres', 'update pgbench_tellers set tbalance = tbalance'), 0, 'writers go on');
+is($node->psql('postgres', 'begin; update pgbench_accounts set abalance = 1 where aid <= 20000; rollback'), 0, 'large ones, too');
+is($node->safe_psql('postgres', 'select sum(abalance), count(*) from pgbench_accounts'), $sum, 'neither: balances');
 $node->stop;
 no_crash_in_log($node, 'to the end');
 done_testing();

@@ -114,6 +114,51 @@ $session->quit;
 $other->quit;
 ok($node->poll_query_until('d', 'select zheap.zheap_undo_pending() = 0'), 'after a table was locked');
 
+mkdir $node->basedir . '/ts';
+$node->safe_psql('postgres', "create tablespace ts location '" . $node->basedir . "/ts'");
+# a table that was dropped or rewritten since: nothing is to be done, whatever old transactions there are
+foreach my $what ('drop table gone', 'truncate gone', 'vacuum full gone', 'alter table gone alter n type int8', 'alter table gone set tablespace ts')
+{
+	$node->safe_psql('postgres', "alter system set zheap.undo_workers = 0; select pg_reload_conf()");
+	usleep(300_000);
+	$node->safe_psql('d', 'drop table if exists gone; create table gone (id int, n int) using zheap; insert into gone select g, 0 from generate_series(1, 1000) g');
+	my $holder = $node->background_psql('d');
+	$holder->query_safe('begin isolation level repeatable read');
+	$holder->query_safe('select pg_current_xact_id(), count(*) from small');
+	$node->safe_psql('d', 'begin; update gone set n = 1; savepoint s; insert into gone select g, 1 from generate_series(1, 1000) g; rollback');
+	isnt($node->safe_psql('d', 'select zheap.zheap_undo_pending()'), '0', "$what: a rollback is pending");
+	$node->safe_psql('d', $what);
+	$node->safe_psql('postgres', "alter system set zheap.undo_workers = 3; select pg_reload_conf()");
+	ok($node->poll_query_until('d', 'select zheap.zheap_undo_pending() = 0'), "$what: settled beside an old transaction");
+	is($holder->query_safe('select count(*) from small'), '0', "$what: that is still open");
+	$holder->query_safe('commit');
+	$holder->quit;
+}
+# but not one that is being made: its rolled back rows are there when it comes
+foreach my $end ('commit', 'rollback')
+{
+	$node->safe_psql('d', <<"SQL");
+begin;
+create table made (id int) using zheap;
+insert into made values (1);
+savepoint s; insert into made select g from generate_series(2, 3000) g; rollback to s;
+insert into made values (3001);
+prepare transaction 'making';
+SQL
+	$node->safe_psql('d', 'vacuum zheap.undo');
+	$node->safe_psql('d', 'select pg_current_xact_id()') for 1 .. 3;
+	$node->safe_psql('d', 'vacuum zheap.undo');
+	crash($node);
+	start_again($node);
+	$node->safe_psql('d', 'vacuum zheap.undo');
+	$node->safe_psql('d', 'select pg_current_xact_id()') for 1 .. 3;
+	$node->safe_psql('d', 'vacuum zheap.undo');
+	$node->safe_psql('d', "$end prepared 'making'");
+	is($node->safe_psql('d', 'select count(*), sum(id) from made'), '2|3002', 'a table made by a prepared transaction') if $end eq 'commit';
+	ok($node->poll_query_until('d', 'select zheap.zheap_undo_pending() = 0'), "prepared, $end: settled");
+	is($node->safe_psql('d', 'select count(*), sum(id) from made; drop table made'), '2|3002', 'the same afterwards') if $end eq 'commit';
+}
+
 unlike(slurp_file($node->logfile), qr/database \d+ does not exist|FATAL:  (?!terminating)/, 'no worker was started in vain');
 $node->stop;
 no_crash_in_log($node, 'to the end');

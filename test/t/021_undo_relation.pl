@@ -155,6 +155,111 @@ harmless($_) foreach (
 	'create trigger nothing before insert on zheap.undo execute function suppress_redundant_updates_trigger(); drop trigger nothing on zheap.undo');
 unharmed('after harmless statements');
 
+# taken out of its extension first: not from under tables either
+my $out_of = 'alter extension zheap drop table zheap.undo';
+foreach my $statement ("$out_of; drop table zheap.undo", "$out_of; drop table zheap.undo cascade",
+	"$out_of; savepoint s; drop table zheap.undo; savepoint r; release r",
+	"$out_of; alter table zheap.undo set schema public; drop table undo",
+	"$out_of; drop owned by owner cascade",
+	'alter extension zheap drop access method zheap; alter extension zheap drop function zheap.zheap_tableam_handler(internal); drop extension zheap')
+{
+	$node->safe_psql('postgres', 'create role owner superuser; alter table zheap.undo owner to owner');
+	refused("begin; $statement; commit", '2BP01');
+	refused("begin; $statement; prepare transaction 'drop'", '2BP01');
+	harmless("begin; $statement; rollback");
+	my ($rc, $out, $err) = $node->psql('postgres', "begin; $statement; select count(*) from t; rollback");
+	like($err, qr/ERROR:  this database has no undo relation/, 'tables cannot be used meanwhile');
+	is($node->psql('postgres', "begin; savepoint s; $statement; rollback to s; update t set n = n; commit"), 0, 'a savepoint brings it back')
+	  unless $statement =~ /savepoint/;
+	$node->safe_psql('postgres', 'alter table zheap.undo owner to current_user; drop role owner');
+	unharmed($statement);
+}
+refused("begin; $_; commit", '2BP01') foreach (
+	'alter extension zheap drop access method zheap; drop access method zheap',
+	'alter extension zheap drop access method zheap; drop extension zheap',
+	"$out_of; drop extension zheap",
+	'alter extension zheap drop access method zheap_undo; drop access method zheap_undo',
+	'alter extension zheap drop function zheap.zheap_undo_handler(internal); drop function zheap.zheap_undo_handler(internal)');
+refused('alter extension zheap set schema public', '0A000');
+# no harm in taking it out alone, nor in dropping all that there is
+harmless("begin; $out_of; alter table zheap.undo add column a int; update t set n = n; alter extension zheap add table zheap.undo; rollback");
+harmless("begin; $_; rollback") foreach ('drop extension zheap cascade', "$out_of; drop extension zheap cascade", 'drop schema zheap cascade', "drop table t, log; $out_of; drop table zheap.undo",
+	'alter extension zheap drop access method zheap; drop access method zheap cascade');
+unharmed('after other ways to drop it');
+
+# who may do what
+$node->safe_psql('postgres', 'grant usage on schema zheap to someone');
+foreach my $statement ('begin; lock table zheap.undo', 'begin; lock table zheap.undo in access share mode', 'select from zheap.undo', 'truncate zheap.undo',
+	'insert into zheap.undo default values', 'copy zheap.undo to stdout', 'copy zheap.undo from stdin', 'alter table zheap.undo rename to x', 'drop table zheap.undo',
+	'create trigger x before insert on zheap.undo execute function suppress_redundant_updates_trigger()', 'create policy x on zheap.undo', 'cluster zheap.undo')
+{
+	refused("set role someone; $statement", '42501');
+}
+my (undef, undef, $skipped) = $node->psql('postgres', 'set role someone; vacuum zheap.undo');
+like($skipped, qr/WARNING:  skipping "undo"/, 'others may not vacuum it');
+$node->safe_psql('postgres', 'revoke usage on schema zheap from someone');
+# a superuser's lock keeps others waiting, not himself
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('begin');
+$locker->query_safe('lock table zheap.undo');
+$locker->query_safe('update t set n = n where id = 1');
+refused("set lock_timeout = '200ms'; update t set n = n where id = 2", '55P03');
+$locker->query_safe('commit');
+$locker->quit;
+unharmed('after locks');
+
+# columns, and what comes with them
+foreach my $statement ('alter table zheap.undo add column b int not null default random()', 'alter table zheap.undo alter column a type int8',
+	'alter table zheap.undo add primary key (a)', 'alter table zheap.undo add foreign key (a) references t', 'alter table zheap.undo add unique (a)',
+	'create index on zheap.undo (a)', 'create index on zheap.undo using brin (a)', 'create index on zheap.undo using hash (a)', 'update zheap.undo set a = 1',
+	'copy zheap.undo to stdout', 'select from zheap.undo where a = 1 for share', 'alter table zheap.undo alter column a set not null')
+{
+	$node->safe_psql('postgres', 'alter table zheap.undo add column a int default 1');
+	refused($statement, '0A000');
+	$node->safe_psql('postgres', 'alter table zheap.undo drop column a');
+}
+harmless($_) foreach (
+	'create table parent (); alter table zheap.undo inherit parent; alter table zheap.undo no inherit parent; drop table parent',
+	'alter table zheap.undo replica identity full; alter table zheap.undo replica identity default',
+	'alter table zheap.undo set without cluster',
+	'create rule r as on insert to zheap.undo do instead nothing; drop rule r on zheap.undo',
+	'create policy p on zheap.undo; drop policy p on zheap.undo',
+	'create publication p for all tables; drop publication p',
+	'alter table zheap.undo add column a int, add column c text; create statistics s on a, c from zheap.undo; analyze zheap.undo; drop statistics s; alter table zheap.undo drop column a, drop column c',
+	'create table copied (like zheap.undo); drop table copied',
+	'explain select from zheap.undo');
+unharmed('after changes of its columns');
+
+# tools that look at pages
+SKIP:
+{
+	my $have = $node->safe_psql('postgres', "select count(*) from pg_available_extensions where name in ('pg_prewarm', 'pageinspect', 'amcheck', 'pgstattuple', 'pg_visibility', 'pgrowlocks', 'pg_surgery', 'pg_freespacemap')");
+
+	skip 'extensions are missing', 1 if $have < 8;
+	$node->safe_psql('postgres', "create extension $_") foreach qw(pg_prewarm pageinspect amcheck pgstattuple pg_visibility pgrowlocks pg_surgery pg_freespacemap);
+	harmless($_) foreach ("select pg_prewarm('zheap.undo'), pg_prewarm('zheap.undo', 'prefetch'), pg_prewarm('zheap.undo', 'read')",
+		"select count(page_header(get_raw_page('zheap.undo', b::int))) from generate_series(0, pg_relation_size('zheap.undo') / 8192 - 1) b",
+		"select count(*) from generate_series(0, pg_relation_size('zheap.undo') / 8192 - 1) b, fsm_page_contents(get_raw_page('zheap.undo', 0)) c",
+		"select count(*) from pg_check_visible('zheap.undo'), pg_check_frozen('zheap.undo'), pg_visibility_map('zheap.undo')",
+		"select pg_truncate_visibility_map('zheap.undo')",
+		"select count(*) from pg_freespace('zheap.undo')");
+	refused($_, '0A000') foreach ("select count(*) from verify_heapam('zheap.undo')", "select pgstattuple('zheap.undo')", "select pgstattuple_approx('zheap.undo')",
+		"select pgrowlocks('zheap.undo')", "select heap_force_kill('zheap.undo', array['(0,1)']::tid[])", "select heap_force_freeze('zheap.undo', array['(0,1)']::tid[])");
+	unharmed('after tools');
+	$node->safe_psql('postgres', "drop extension $_") foreach qw(pg_prewarm pageinspect amcheck pgstattuple pg_visibility pgrowlocks pg_surgery pg_freespacemap);
+}
+
+# pg_dump knows it as the extension's, and makes another database that works
+$node->safe_psql('postgres', 'create database restored');
+my $dump = "$dir/dump.sql";
+$node->command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'pg_dump');
+unlike(slurp_file($dump), qr/zheap\.undo|zheap_undo/, 'the dump does not contain it');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump ], 'the dump is restored');
+is(table_digest($node, 't', 'restored'), table_digest($node, 't'), 'with all rows');
+$node->safe_psql('restored', 'begin; update t set n = -1; rollback; vacuum zheap.undo');
+is(table_digest($node, 't', 'restored'), table_digest($node, 't'), 'and its own undo');
+$node->safe_psql('postgres', 'drop database restored');
+
 # another name, another schema
 foreach my $statement ('alter table zheap.undo rename to renamed', 'alter schema zheap rename to other',
 	'alter table other.renamed set schema public', 'alter table renamed rename to "Undo"')

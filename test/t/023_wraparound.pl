@@ -26,10 +26,10 @@ begin; update hot set n = n + 1000000 where id between :id and :id + 3; savepoin
 begin; savepoint s; update hot set v = 'gone' where id = :id; rollback to s; insert into history values (:id); commit;
 SQL
 
-# Stop, go on with that xid, start.
+# Stop, go on with that xid, start, or run that instead of starting.
 sub jump
 {
-	my ($epoch, $xid) = @_;
+	my ($epoch, $xid, $instead) = @_;
 	my $clog = sprintf('%s/pg_xact/%04X', $node->data_dir, $xid / XIDS_PER_CLOG_SEGMENT);
 	my $need = (int(($xid % XIDS_PER_CLOG_SEGMENT) / XIDS_PER_CLOG_PAGE) + 1) * 8192;
 	my $have = -s $clog // 0;
@@ -37,7 +37,7 @@ sub jump
 	$node->stop;
 	$node->command_ok([ 'pg_resetwal', '-e', $epoch, '-x', $xid, $node->data_dir ], "xid $xid of epoch $epoch");
 	append_to_file($clog, "\0" x ($need - $have)) if $have < $need;
-	$node->start;
+	$instead ? $instead->() : $node->start;
 	return;
 }
 
@@ -224,24 +224,89 @@ for (1 .. 300)
 is($frozen, 't', 'autovacuum has frozen all databases');
 is(digests($node), $expected, 'all rows after that');
 
-# The server refuses new xids, with undo pending: reading goes on, and single-user mode is the way out.
-leave_rows(7);
-$expected = digests($node);
-$node->append_conf('postgresql.conf', "autovacuum_freeze_max_age = 2000000000\n");
-jump(1, $node->safe_psql('postgres', 'select (min(datfrozenxid::text::bigint) + 2^31 - 2500000)::bigint from pg_database'));
-my ($rc, $out, $err) = $node->psql('postgres', "update old set v = 'new' where id = 2");
-like($err, qr/not accepting commands to avoid wraparound/, 'no new xid');
-is(digests($node), $expected, 'at the limit: all rows');
-$node->stop;
-foreach my $db (qw(other postgres template1 template0))
+# The server refuses new xids, with undo pending: reading goes on, and VACUUM is the way out, as for heap.
+my $epoch = 1;
+sub to_the_limit
 {
-	my $undo = $db =~ /template/ ? '' : "vacuum zheap.undo\nselect pg_current_xact_id()\nselect pg_current_xact_id()\n";
+	my ($instead) = @_;
+	my $xid = $node->safe_psql('postgres', 'select (min(datfrozenxid::text::bigint) + 2^31 - 2500000)::bigint from pg_database');
 
-	ok(run_log([ 'postgres', '--single', '-D', $node->data_dir, $db ], '<', \"${undo}vacuum freeze\n${undo}vacuum freeze\n"),
-		"single-user mode: $db");
+	$expected = digests($node);
+	$epoch++ if $xid >= 2**32;
+	jump($epoch, $xid % 2**32, $instead);
+	return;
 }
+
+sub freed
+{
+	my ($what) = @_;
+
+	is($node->psql('postgres', "update old set v = v where id = 2"), 0, "$what: xids are assigned again");
+	is(digests($node), $expected, "$what: all rows after that");
+	return;
+}
+
+sub undo_age
+{
+	return $node->safe_psql('postgres', "select age(relfrozenxid) from pg_class where oid = '" . undo_relation($node) . "'::regclass");
+}
+
+# as for pg_upgrade: without autovacuum, which would be too fast for us
+sub start_without_autovacuum
+{
+	system_or_bail('pg_ctl', '-w', '-D', $node->data_dir, '-l', $node->logfile, '-o', '-b', 'start');
+	$node->_update_pid(1);
+	return;
+}
+
+$node->append_conf('postgresql.conf', "autovacuum_freeze_max_age = 2000000000\n");
+# a table with an empty end: to truncate it would take an xid
+$node->safe_psql('postgres', "create table tail (id int) using zheap; insert into tail select g from generate_series(1, 30000) g; delete from tail where id > 10");
+leave_rows(7);
+to_the_limit(\&start_without_autovacuum);
+my ($rc, $out, $err) = $node->psql('postgres', "update old set v = 'new' where id = 2");
+like($err, qr/not accepting commands to avoid wraparound/, 'at the limit: no new xid');
+is(digests($node), $expected, 'at the limit: all rows');
+isnt($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'at the limit: undo is pending');
+my $reader = $node->background_psql('postgres');
+$reader->query_safe('begin isolation level repeatable read');
+my $then = $reader->query_safe("select count(*), md5(string_agg(v, '' order by id)) from old");
+is($node->psql('postgres', 'vacuum zheap.undo'), 0, 'at the limit: VACUUM of the undo relation') for 1 .. 3;
+cmp_ok(undo_age(), '>', 2_000_000_000, 'it does not go beyond an old snapshot');
+is($reader->query_safe("select count(*), md5(string_agg(v, '' order by id)) from old"), $then, 'which sees what it saw');
+$reader->query_safe('commit');
+$reader->quit;
+$node->safe_psql('postgres', 'vacuum zheap.undo');
+is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'all is put back');
+cmp_ok(undo_age(), '<', 100, 'and the undo relation is frozen');
+is($node->psql($_, 'vacuum freeze'), 0, "at the limit: VACUUM of database $_") foreach qw(other postgres template1 template0);
+freed('after VACUUM');
+
+# workers and autovacuum by themselves
+$node->append_conf('postgresql.conf', "max_worker_processes = 8\n");
+leave_rows(8);
+to_the_limit();
+ok($node->poll_query_until('postgres', 'select zheap.zheap_undo_pending() = 0'), 'with workers: all is put back');
+ok($node->poll_query_until('postgres', 'select max(age(datfrozenxid)) < 100000000 from pg_database'), 'with workers: autovacuum freezes all databases');
+freed('with workers');
+unlike(slurp_file($node->logfile), qr/background worker "zheap undo worker.*exited with exit code 1/, 'with workers: none has failed');
+
+# single-user mode, in which xids are assigned
+$node->append_conf('postgresql.conf', "max_worker_processes = 0\n");
+$node->restart;
+leave_rows(9);
+to_the_limit(sub { });
+foreach my $db (qw(postgres other template1 template0))
+{
+	my $commands = ($db =~ /template/ ? '' : "vacuum zheap.undo\n") . "vacuum freeze\n";
+
+	ok(run_log([ 'postgres', '--single', '-D', $node->data_dir, $db ], '<', \$commands), "single-user mode: $db");
+}
+my ($control) = run_command([ 'pg_controldata', $node->data_dir ]);
+my ($next) = $control =~ /NextXID: *\d+:(\d+)/;
+my ($oldest) = $control =~ /oldestXID: *(\d+)/;
+cmp_ok(($next - $oldest) % 2**32, '<', 1000, 'it has frozen all databases');
 $node->start;
-is($node->safe_psql('postgres', 'select max(age(datfrozenxid)) < 100000000 from pg_database'), 't', 'it has frozen all databases');
 is(digests($node), $expected, 'all rows after single-user mode');
 
 $node->safe_psql('postgres', "update old set v = 'new' where id = 2; begin; update old set v = 'gone'; rollback");

@@ -39,4 +39,12 @@ extern void zam_relation_estimate_size(Relation rel, int32 *attr_widths,
 									   BlockNumber *pages, double *tuples,
 									   double *allvisfrac);
 
+/* ---- dropping (am_drop.c) ---- */
+
+/*
+ * A transaction that drops the undo relation and leaves zheap tables is to fail:
+ * register the hook and the callback that see to it.
+ */
+extern void zam_drop_register(void);
+
 #endif							/* ZHEAP_AM_RELATION_H */

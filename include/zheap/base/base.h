@@ -66,6 +66,9 @@ extern FullTransactionId zfxid_from_xid(TransactionId xid);
 /* The same in redo, where the next xid already includes the record's own. */
 extern FullTransactionId zfxid_from_xid_in_redo(TransactionId xid);
 
+/* Does the server refuse to assign xids, because of wraparound? */
+extern bool zheap_xids_are_refused(void);
+
 static inline TransactionId
 zfxid_xid(FullTransactionId fxid)
 {

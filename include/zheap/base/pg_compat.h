@@ -27,5 +27,6 @@ typedef RelFileNode ZRelLocator;
 
 /* 17 renames ShmemVariableCache to TransamVariables. */
 #define zcompat_next_fxid_in_recovery() (ShmemVariableCache->nextXid)
+#define zcompat_xid_stop_limit() (ShmemVariableCache->xidStopLimit)
 
 #endif							/* ZHEAP_PG_COMPAT_H */

@@ -261,26 +261,50 @@ typedef struct ZUndoPending
 	int			log;
 	uint32		ticket;			/* the undo layer's own */
 	ZUndoPtr	from;			/* first record to look at */
+	bool		late;			/* only what aborted since the last sweep: what
+								 * that one has left is not to be tried yet */
+	uint32		aborts;			/* of these; the undo layer's own */
 } ZUndoPending;
 
 /*
  * The next log with pending work after "log" (start with -1); false at the end.
+ * "all": also what was in vain a moment ago (zundo_pending_put_off).
  * If two sweepers take the same log, the work of the one that took it first is
  * in vain: its settling is ignored.
  */
-extern bool zundo_pending_next(int log, ZUndoPending *pending);
+extern bool zundo_pending_next(int log, bool all, ZUndoPending *pending);
 
 /*
  * Everything before "upto" is settled (committed, or applied to the pages);
  * invalid: the whole log, up to where zundo_next() saw its end.  "oldest" is the
  * oldest xid (top level or not) of the unsettled records from "upto" to the end;
- * invalid if there is none or the sweeper did not look at them all.  "upto" may
+ * invalid if there is none or the sweeper did not look at them all; "left" is the
+ * number of their transactions.  "upto" may
  * not lie beyond a record of a transaction that was in progress when it was
  * looked at: the sweeper notes the first such record, and goes on to apply what
  * lies behind.  Safe against an abort that happened meanwhile.
  */
 extern void zundo_pending_settle(const ZUndoPending *pending, ZUndoPtr upto,
-								 FullTransactionId oldest);
+								 FullTransactionId oldest, uint32 left);
+
+/*
+ * After it: what is left of the log could not be done now, so it is not to be
+ * tried again before so many milliseconds, at first; twice as many each time, up
+ * to "last".  Later aborts are seen to meanwhile.
+ */
+extern void zundo_pending_put_off(const ZUndoPending *pending, uint32 first, uint32 last);
+
+/*
+ * For a server that assigns no xids any more, so that no snapshot will ever be
+ * newer than the ones that may go with a page copy from before undo was applied.
+ *
+ * zundo_is_quiet(): no transaction runs that has an xid, and nobody else in this
+ * database has a snapshot (VACUUM's aside).  zundo_holds_waive(): then the horizon
+ * need not wait.  In between standbys must have been told of a conflict with the
+ * next xid.  Nobody may sweep meanwhile.
+ */
+extern bool zundo_is_quiet(void);
+extern void zundo_holds_waive(void);
 
 /* Move the horizon as far as snapshots and pending aborts let it. */
 extern void zundo_horizon_advance(void);

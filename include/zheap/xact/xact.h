@@ -17,10 +17,17 @@ extern void zxact_callbacks_register(void);
 /*
  * Put back what aborted transactions of this database left on their pages, as
  * the undo log tells (xact_sweep.c).  Commits transactions of its own on the way
- * when "own_transactions"; otherwise runs in the caller's.  Returns whether
- * anything is left that could not be done now.
+ * when "own_transactions"; otherwise runs in the caller's.  Errors on the way are
+ * told and counted; what they are about is left for later, as is what somebody
+ * holds locked.  Returns whether it was broken off.
  */
 extern bool zxact_sweep(bool own_transactions);
+
+/*
+ * The same for VACUUM of the undo relation, which holds its lock.  Also lets the
+ * horizon go on where no more xids are assigned.
+ */
+extern void zxact_vacuum(void);
 
 /* One page of an open table, if it has that page.  zundo_open() was called. */
 extern void zxact_put_back(Relation rel, BlockNumber block);
@@ -64,7 +71,21 @@ typedef struct ZWorkerInfo
 	uint64		undo_total;		/* bytes to go through */
 	uint64		undo_done;
 	uint64		pages;			/* put back */
+	uint64		errors;			/* met */
 } ZWorkerInfo;
+
+#define ZERROR_TEXT		512
+
+/* Errors of workers and VACUUM, in all databases, since the start of the server. */
+typedef struct ZErrorInfo
+{
+	uint64		errors;
+	TimestampTz last_at;		/* 0: none */
+	Oid			last_db;
+	char		last[ZERROR_TEXT];
+} ZErrorInfo;
+
+extern void zxact_error_info(ZErrorInfo *info);
 
 /* The "i"th worker's state, i < ZHEAP_MAX_UNDO_WORKERS; false: there is none. */
 extern bool zxact_worker_info(int i, ZWorkerInfo *info);

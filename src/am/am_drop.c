@@ -1,0 +1,102 @@
+/*
+ * am_drop.c
+ *		The undo relation does not go from under zheap tables.
+ *
+ * As a member of the extension it cannot be dropped alone; but a superuser may take
+ * it, or the access method, out of the extension.  Then tables would be left with
+ * rows whose other versions are gone.  In which order DROP ... CASCADE takes objects
+ * away is the server's affair, so what is left is judged before the commit.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "utils/fmgroids.h"
+
+#include "zheap/am/am_relation.h"
+#include "zheap/undo/undo.h"
+
+#define TABLE_AM_NAME	"zheap"
+
+static object_access_hook_type previous_hook = NULL;
+static bool dropped = false;	/* in this transaction, or a part of it */
+
+static void
+note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
+{
+	if (previous_hook)
+		previous_hook(access, class, object, sub, arg);
+	if (access == OAT_DROP && class == RelationRelationId && sub == 0 &&
+		!dropped && IsTransactionState())
+		dropped = zundo_exists() && object == zundo_relation_oid();
+}
+
+/* The name of a table that needs the undo relation, allocated; or NULL. */
+static char *
+find_table(Oid am)
+{
+	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
+	char	   *name = NULL;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_class_relam, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(am));
+	scan = systable_beginscan(pg_class, InvalidOid, false, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		name = pstrdup(NameStr(((Form_pg_class) GETSTRUCT(tuple))->relname));
+	systable_endscan(scan);
+	table_close(pg_class, AccessShareLock);
+	return name;
+}
+
+static void
+check_tables(void)
+{
+	Oid			am = get_table_am_oid(TABLE_AM_NAME, true);
+	char	   *name;
+
+	if (!OidIsValid(am) || zundo_exists())
+		return;
+	name = find_table(am);
+	if (name != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop the undo relation of zheap because zheap tables depend on it"),
+				 errdetail("Table \"%s\" uses access method \"zheap\".", name),
+				 errhint("Drop these tables first, or all together with DROP EXTENSION zheap CASCADE.")));
+}
+
+static void
+before_commit(XactEvent event, void *arg)
+{
+	bool		check = dropped;
+
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			dropped = false;
+			if (check)
+				check_tables();
+			break;
+		case XACT_EVENT_ABORT:
+			dropped = false;
+			break;
+		default:
+			break;
+	}
+}
+
+void
+zam_drop_register(void)
+{
+	previous_hook = object_access_hook;
+	object_access_hook = note_drop;
+	RegisterXactCallback(before_commit, NULL);
+}

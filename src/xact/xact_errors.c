@@ -1,0 +1,144 @@
+/*
+ * xact_errors.c
+ *		Errors met while putting back: caught, told, counted.
+ *
+ * One page that cannot be read must not keep other tables, other transactions or
+ * other databases waiting; nor fill the server log, since it is tried again and
+ * again.  So each attempt runs in a subtransaction, and of the same error in the
+ * same table the log hears once, then less and less often.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "postmaster/autovacuum.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+
+#include "xact_private.h"
+
+/* The same error is told again after this time, then twice that; in seconds. */
+#define FIRST_SILENCE	60
+#define LAST_SILENCE	3600
+
+/* ---- catching ---- */
+
+/* Whoever cancels, or stops the server, means the whole. */
+static bool
+must_pass(const ErrorData *error)
+{
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION;
+}
+
+ErrorData *
+zxact_try(void (*work) (void *), void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	MemoryContext scratch = AllocSetContextCreate(context, "zheap try", ALLOCSET_SMALL_SIZES);
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(scratch);
+	PG_TRY();
+	{
+		work(arg);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	MemoryContextDelete(scratch);
+	if (error != NULL && must_pass(error))
+		ReThrowError(error);
+	return error;
+}
+
+/* ---- counting and telling ---- */
+
+void
+zxact_error_count(const char *message)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	char		text[ZERROR_TEXT] = {0};
+
+	strlcpy(text, message, sizeof(text));
+	zxact_worker_error();
+	SpinLockAcquire(&zxact_shared->mutex);
+	zxact_shared->errors++;
+	zxact_shared->last_error_at = now;
+	zxact_shared->last_error_db = MyDatabaseId;
+	memcpy(zxact_shared->last_error, text, sizeof(text));
+	SpinLockRelease(&zxact_shared->mutex);
+}
+
+static bool
+is_same(const ZErrorNote *note, Oid relid, int sqlerrcode)
+{
+	return note->db == MyDatabaseId && note->relid == relid && note->sqlerrcode == sqlerrcode;
+}
+
+/* Has the log not heard of it, or not for a long time?  Then it hears now. */
+static bool
+is_to_be_told(Oid relid, int sqlerrcode)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	ZErrorNote *note = &zxact_shared->notes[0];
+	bool		result;
+
+	SpinLockAcquire(&zxact_shared->mutex);
+	for (int i = 0; i < ZERROR_NOTES; i++)
+	{
+		ZErrorNote *other = &zxact_shared->notes[i];
+
+		if (is_same(other, relid, sqlerrcode))
+		{
+			note = other;
+			break;
+		}
+		if (other->told_at < note->told_at)
+			note = other;
+	}
+	if (!is_same(note, relid, sqlerrcode))
+	{
+		note->db = MyDatabaseId;
+		note->relid = relid;
+		note->sqlerrcode = sqlerrcode;
+		note->told_at = 0;
+		note->silence = FIRST_SILENCE / 2;
+	}
+	result = now - note->told_at >= note->silence * USECS_PER_SEC;
+	if (result)
+	{
+		note->told_at = now;
+		note->silence = Min(note->silence * 2, LAST_SILENCE);
+	}
+	SpinLockRelease(&zxact_shared->mutex);
+	return result;
+}
+
+void
+zxact_error_report(const ErrorData *error, Oid relid, const char *what)
+{
+	bool		background = IsBackgroundWorker || IsAutoVacuumWorkerProcess();
+	char	   *message = psprintf("could not put back %s: %s", what, error->message);
+
+	zxact_error_count(message);
+	if (background && !is_to_be_told(relid, error->sqlerrcode))
+		return;
+	ereport(background ? LOG : WARNING,
+			(errcode(error->sqlerrcode),
+			 errmsg("%s", message),
+			 errdetail("Database \"%s\" keeps undo from then on until that is possible, or the table is truncated or dropped.",
+					   get_database_name(MyDatabaseId)),
+			 errhint("It is tried again.  See the views zheap.zheap_stat_workers and zheap.zheap_undo_holders.")));
+}

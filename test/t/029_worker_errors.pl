@@ -1,0 +1,196 @@
+# A page that cannot be read keeps nobody else waiting: workers and VACUUM put back all other aborted rows, of that table, of others, of later
+# transactions and of other databases; the log hears of it once, the view counts it; it ends when the page is back or the table gone.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+use ZheapTest;
+
+my $node = new_server('errors', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_worker_naptime = 20ms', 'zheap.undo_hold_warning = -1' ]);
+
+sub setting
+{
+	my (@settings) = @_;
+
+	$node->safe_psql('postgres', join('', map { "alter system set $_;\n" } @settings) . 'select pg_reload_conf()');
+	usleep(300_000);
+	return;
+}
+
+# Write into the header of a page: the server does not accept it.  Returns what was there.
+sub damage
+{
+	my ($file, $block, $bytes) = @_;
+	my $had;
+
+	open my $fh, '+<:raw', $file or die "$file: $!";
+	seek $fh, $block * 8192 + 12, 0;
+	read $fh, $had, 2;
+	seek $fh, $block * 8192 + 12, 0;
+	print $fh $bytes // pack('v', 60000);
+	close $fh;
+	return $had;
+}
+
+# Pages of a table with rows of an aborted transaction: what putting back leaves of them can be told from
+# the file, since readers change no page.
+sub put_back
+{
+	my ($table, $what, $db) = @_;
+	my $n = 0;
+
+	for (1 .. 200)
+	{
+		$node->safe_psql('postgres', 'checkpoint');
+		my $content = slurp_file($node->data_dir . '/' . $node->safe_psql($db // 'postgres', "select pg_relation_filepath('$table')"));
+		$n = () = $content =~ /never/g;
+		last if $n == 0;
+		usleep(100_000);
+	}
+	is($n, 0, $what);
+	return;
+}
+
+$node->safe_psql('postgres', 'create database other');
+foreach my $db (qw(postgres other))
+{
+	$node->safe_psql($db, <<'SQL');
+create extension if not exists zheap;
+create table bad (id int primary key, v text) using zheap;
+create table good (id int, v text) using zheap;
+insert into bad select g, 'is here' from generate_series(1, 2000) g;
+insert into good select g, 'is here' from generate_series(1, 2000) g;
+SQL
+}
+my $file = $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('bad')");
+# all in one undo log: the damaged page's records lie before, between and behind those of others
+$node->safe_psql('postgres', <<'SQL');
+begin; update good set v = 'never1' where id < 300; update bad set v = 'never1'; update good set v = 'never2' where id > 1000; rollback;
+begin; update bad set v = 'never3' where id < 100; rollback;
+begin; update good set v = 'never4'; rollback;
+SQL
+$node->safe_psql('other', "begin; update good set v = 'never'; rollback");
+my $log_start = -s $node->logfile;
+$node->stop;
+my $had = damage($file, 0);
+$node->start;
+isnt($node->psql('postgres', 'select count(*) from bad'), 0, 'the page cannot be read');
+
+# ---- VACUUM, without workers ----
+
+my ($rc, $out, $err) = $node->psql('postgres', 'vacuum zheap.undo');
+is($rc, 0, 'VACUUM of the undo relation goes on');
+my @warnings = $err =~ /(WARNING:  .*)/g;
+is(scalar @warnings, 1, 'one warning');
+like($warnings[0], qr/could not put back rolled back rows in block 0 of table "bad": invalid page in block 0/, 'that names the page');
+is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), 1, 'its log is pending');
+put_back('good', 'all of the other table is put back');
+is($node->safe_psql('postgres', "select kind from zheap.zheap_undo_holders where kind = 'rollback'"), 'rollback', 'the view of holders tells of it');
+
+# ---- workers ----
+
+setting('zheap.undo_workers = 2');
+put_back('good', 'the other database', 'other');
+for my $round (1 .. 5)
+{
+	my $start = time();
+
+	$node->safe_psql('postgres', "begin; update good set v = 'never5'; rollback; set enable_seqscan = off; set enable_bitmapscan = off; begin; update bad set v = 'never6' where id > 1500; rollback");
+	put_back('good', "later rollbacks, round $round");
+	cmp_ok(time() - $start, '<', 8, 'without much delay');
+}
+$node->safe_psql('other', "begin; update bad set v = 'never'; update good set v = 'never'; rollback");
+put_back($_, "other database, $_", 'other') foreach qw(bad good);
+my $where = "role = 'launcher' and errors > 2 and last_error_at between now() - interval '5min' and now()";
+ok($node->poll_query_until('postgres', "select count(*) = 1 from zheap.zheap_stat_workers where $where"), 'the view counts errors');
+is($node->safe_psql('postgres', "select last_error ~ '^database \"postgres\": .*invalid page in block 0 of relation' from zheap.zheap_stat_workers where role = 'launcher'"),
+	't', 'and tells the last one');
+# two retries more
+usleep(4_000_000);
+my $log = substr(slurp_file($node->logfile), $log_start);
+my $told = () = $log =~ /LOG:  could not put back/g;
+is($told, 1, 'the log hears of it once');
+like($log, qr/LOG:  could not put back rolled back rows in block 0 of table "bad": invalid page.*\n.*DETAIL:  Database "postgres" keeps undo/, 'with what follows from it');
+my $tries = $node->safe_psql('postgres', "select errors from zheap.zheap_stat_workers where role = 'launcher'");
+cmp_ok($tries, '<', 60, "it is not tried all the time ($tries errors)");
+unlike($log, qr/ERROR:  (?!invalid page in block 0)/, 'no worker has failed');
+
+# the rest of what can be done is done: writers beside it, their undo is recycled as soon as it is nobody's
+is($node->psql('postgres', "update good set v = 'changed'"), 0, 'the other table can be changed');
+my $pending = $node->safe_psql('postgres', 'select pending_transactions from zheap.zheap_stat_undo');
+cmp_ok($pending, '<', 30, "transactions pending: $pending");
+
+# ---- the page comes back ----
+
+$node->stop;
+damage($file, 0, $had);
+$node->start;
+wait_undone($node, 'what is left is put back');
+is($node->safe_psql('postgres', "select count(*), count(*) filter (where v = 'is here') from bad"), '2000|2000', 'all rows are as before');
+
+# ---- undo that cannot be read ----
+
+$node->safe_psql('postgres', "alter system set zheap.undo_workers = 0; select pg_reload_conf()");
+usleep(300_000);
+my $one = $node->background_psql('postgres');
+my $two = $node->background_psql('postgres');
+# two logs; the second one's is damaged
+$one->query_safe('begin');
+$one->query_safe("update good set v = 'never7' where id <= 1000");
+$two->query_safe('begin');
+$two->query_safe("update bad set v = 'never8' where id <= 1000");
+$two->query_safe('rollback');
+$one->query_safe('rollback');
+$_->quit foreach $one, $two;
+my $undo = $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('zheap.undo')");
+$node->stop;
+my $content = slurp_file($undo);
+my @damaged;
+foreach my $block (16 .. length($content) / 8192 - 1)
+{
+	# the table's rows are 'is here' before; a page of the second log names 'bad' by its file number
+	my $page = substr($content, $block * 8192, 8192);
+	next if unpack('v', substr($page, 12, 2)) <= 24;
+	push @damaged, $block;
+}
+# the last page written of all is the second log's or one that follows it
+note("undo pages: @damaged");
+my $page = $damaged[-1];
+$had = damage($undo, $page);
+$node->start;
+$node->safe_psql('postgres', "alter system set zheap.undo_workers = 2; select pg_reload_conf()");
+ok($node->poll_query_until('postgres', "select errors > 0 from zheap.zheap_stat_workers where role = 'launcher'"), 'undo cannot be read');
+$node->safe_psql('other', "begin; update good set v = 'never9'; rollback");
+put_back('good', 'the other database does not wait', 'other');
+$node->stop;
+damage($undo, $page, $had);
+$node->start;
+wait_undone($node, 'undo is back: all is put back');
+is($node->safe_psql('postgres', "select count(*) from bad where v like 'never%'") + $node->safe_psql('postgres', "select count(*) from good where v like 'never%'"),
+	0, 'all rows are right');
+
+# ---- the table goes ----
+
+setting('zheap.undo_workers = 0');
+$node->safe_psql('postgres', "begin; update bad set v = 'never10'; rollback");
+$node->stop;
+damage($file, 0);
+$node->start;
+setting('zheap.undo_workers = 2');
+ok($node->poll_query_until('postgres', "select errors > 0 from zheap.zheap_stat_workers where role = 'launcher'"), 'damaged once more');
+my $old = $node->background_psql('postgres');
+$old->query_safe('begin isolation level repeatable read');
+$old->query_safe('select count(*) from good');
+$node->safe_psql('postgres', 'truncate bad');
+wait_undone($node, 'a table that is truncated is not waited for, though an old snapshot is open');
+$old->query_safe('commit');
+$old->quit;
+$node->stop;
+no_crash_in_log($node, 'to the end');
+done_testing();
