@@ -60,29 +60,60 @@ foreach my $am (qw(heap zheap))
 
 # ---- an empty tail ----
 
+# Many transactions at work on one page; zheap takes a page at the end for their slots.
+sub busy_page
+{
+	my ($table, $first) = @_;
+
+	return map {
+		my $session = $node->background_psql('postgres');
+
+		$session->query_safe("begin; update $table set v = upper(v) where id = $first + $_");
+		$session
+	} 0 .. 39;
+}
+
+sub end_all
+{
+	my ($how, @sessions) = @_;
+
+	foreach my $session (@sessions)
+	{
+		$session->query_safe($how);
+		$session->quit;
+	}
+	return;
+}
+
 foreach my $am (qw(heap zheap))
 {
 	my $table = $am . '_tail';
 
 	$node->safe_psql('postgres', "create table $table (id int primary key, v text) using $am; insert into $table select g, repeat('v', 80) from generate_series(1, $rows) g");
 	my $size = pages($table);
-	# many transactions at work on one page at the end; zheap takes a page for their slots
-	my @sessions = map {
-		my $session = $node->background_psql('postgres');
-		$session->query_safe("begin; update $table set v = upper(v) where id = $rows - $_");
-		$session
-	} 0 .. 39;
-	foreach my $session (@sessions)
-	{
-		$session->query_safe('commit');
-		$session->quit;
-	}
+	my @sessions = busy_page($table, $rows - 39);
+	end_all('commit', @sessions);
 	$node->safe_psql('postgres', "delete from $table where id > $rows / 4");
 	$node->safe_psql('postgres', "vacuum $table");
 	cmp_ok(pages($table), '<', $size / 4 + 4, "$am: the empty tail is given back");
+
+	# the same on the first page, which stays, and so do its slots
+	$node->safe_psql('postgres', "insert into $table select g, repeat('v', 80) from generate_series($rows + 1, $rows * 2) g");
+	@sessions = busy_page($table, 1);
+	$node->safe_psql('postgres', "delete from $table where id > $rows / 4; vacuum $table");
+	end_all('commit', @sessions);
+	is($node->safe_psql('postgres', "select count(*), count(*) filter (where v like 'VV%') from $table"), $rows / 4 . '|40', "$am: rows of the page that stays");
+	@sessions = busy_page($table, 1);
+	$node->safe_psql('postgres', "vacuum $table");
+	end_all('rollback', @sessions);
+	$node->safe_psql('postgres', "vacuum $table");
+	is($node->safe_psql('postgres', "select count(*), count(*) filter (where v like 'VV%') from $table"), $rows / 4 . '|40', "$am: and once more");
+	btrees_agree($node, $am, "${table}_pkey");
 	$node->safe_psql('postgres', "delete from $table");
 	$node->safe_psql('postgres', "vacuum $table");
 	is(pages($table), '0', "$am: nothing remains of an empty table");
+	$node->safe_psql('postgres', "insert into $table select g, 'again' from generate_series(1, 1000) g");
+	is($node->safe_psql('postgres', "select count(*), min(v) from $table"), '1000|again', "$am: and it is used again");
 }
 
 # ---- beside an old snapshot ----
