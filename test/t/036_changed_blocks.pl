@@ -50,9 +50,12 @@ sub contents
 sub named_blocks
 {
 	my ($from, $to) = @_;
-	my ($out, $err) = run_command([ 'pg_waldump', '-p', $node->data_dir . '/pg_wal', '-s', $from, '-e', $to ]);
+	# segments by name, lest it look at one that was made in advance
+	my @segments = split /\|/, $node->safe_psql('postgres', "select pg_walfile_name('$from'::pg_lsn + 1), pg_walfile_name('$to')");
+	my ($out, $err) = run_command([ 'pg_waldump', '-p', $node->data_dir . '/pg_wal', '-s', $from, '-e', $to, @segments ]);
 	my %named;
 
+	die $err if $err =~ /error/;
 	$named{"$1/$2"} = 1 while $out =~ m{rel \d+/\d+/(\d+)(?: fork main)? blk (\d+)}g;
 	return \%named;
 }
