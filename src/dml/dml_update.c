@@ -410,6 +410,28 @@ update_open(ZUpdate *update, Relation rel, TupleTableSlot *slot, CommandId cid)
 }
 
 /*
+ * An update in place leaves nothing for VACUUM, so it is taken off the dead rows.
+ * Where this transaction has truncated the table, core forgets at commit what was
+ * dead before, this as well; there it must not see the update as such.
+ */
+static void
+count_nothing_dead(PgStat_TableStatus *stats)
+{
+	PgStat_TableXactStatus *trans = stats->trans;
+
+	while (trans != NULL && !trans->truncdropped)
+		trans = trans->upper;
+	if (trans == NULL)
+	{
+		stats->t_counts.t_delta_dead_tuples--;
+		return;
+	}
+	stats->trans->tuples_updated--;
+	stats->t_counts.t_tuples_updated++;
+	stats->t_counts.t_changed_tuples++;
+}
+
+/*
  * Done: what core is told.  The old TID says which version it was (a transition
  * table, perhaps only the parent's, wants it even if there are no triggers).  The
  * new one stays as it is: it is shown, and may get into indexes.
@@ -429,9 +451,8 @@ update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
 		ztid_set_tag(otid, ZTID_TAG_REPLACED);
 	ztuple_slot_written(slot, target->fxid, update->cid, update->was_locked);
 	pgstat_count_heap_update(rel, !update->moved);
-	/* an in-place update leaves nothing for VACUUM */
 	if (!update->moved && rel->pgstat_info)
-		rel->pgstat_info->t_counts.t_delta_dead_tuples--;
+		count_nothing_dead(rel->pgstat_info);
 }
 
 TM_Result

@@ -25,6 +25,13 @@ typedef struct ZVacuumClock
 	BufferUsage buffers;
 } ZVacuumClock;
 
+/* A slot page, and the table page that may use it. */
+typedef struct ZVacuumSlotPage
+{
+	BlockNumber block;
+	BlockNumber table_block;
+} ZVacuumSlotPage;
+
 typedef struct ZVacuum
 {
 	Relation	rel;
@@ -51,10 +58,13 @@ typedef struct ZVacuum
 	/* pages */
 	BlockNumber npages;			/* when the scan began; less what was truncated */
 	BlockNumber scanned;
-	BlockNumber nonempty;		/* end of the last page in use */
+	BlockNumber nonempty;		/* end of the last page with rows */
 	BlockNumber removed;		/* truncated */
 	BlockNumber dead_pages;		/* pages with dead line pointers */
 	BlockNumber rolled_back;	/* pages where rows were put back */
+	ZVacuumSlotPage *slot_pages;	/* met so far */
+	int			nslot_pages;
+	int			slot_pages_alloc;
 
 	/* rows */
 	double		old_reltuples;
@@ -79,7 +89,8 @@ extern void vacuum_reap(ZVacuum *vac);
 extern void vacuum_reap_last(ZVacuum *vac);
 extern void vacuum_index_cleanup(ZVacuum *vac);
 
-/* vacuum_truncate.c */
+/* vacuum_truncate.c; "page" is a slot page, locked */
+extern void vacuum_slot_page_add(ZVacuum *vac, BlockNumber block, Page page);
 extern void vacuum_truncate(ZVacuum *vac);
 
 /* vacuum_report.c */

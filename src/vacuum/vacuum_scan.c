@@ -106,13 +106,14 @@ take_stock(ZVacuum *vac, OffsetNumber *dead, int *ndead)
 static void
 skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 {
-	bool		is_new = PageIsNew(BufferGetPage(buffer));
-
-	UnlockReleaseBuffer(buffer);
+	Page		page = BufferGetPage(buffer);
+	bool		is_new = PageIsNew(page);
 
 	if (!is_new)
-		vac->nonempty = block + 1;
-	else if (GetRecordedFreeSpace(vac->rel, block) == 0)
+		vacuum_slot_page_add(vac, block, page);
+	UnlockReleaseBuffer(buffer);
+
+	if (is_new && GetRecordedFreeSpace(vac->rel, block) == 0)
 		RecordPageWithFreeSpace(vac->rel, block, ZPAGE_MAP_EMPTY);
 }
 

@@ -27,13 +27,75 @@
 /* Blocks between two looks at who is waiting for our lock. */
 #define WAITER_CHECK_INTERVAL	32
 
+void
+vacuum_slot_page_add(ZVacuum *vac, BlockNumber block, Page page)
+{
+	ZVacuumSlotPage *slot_page;
+
+	if (vac->nslot_pages == vac->slot_pages_alloc)
+	{
+		vac->slot_pages_alloc = Max(64, vac->slot_pages_alloc * 2);
+		vac->slot_pages = vac->slot_pages == NULL ?
+			palloc(vac->slot_pages_alloc * sizeof(ZVacuumSlotPage)) :
+			repalloc_huge(vac->slot_pages, vac->slot_pages_alloc * sizeof(ZVacuumSlotPage));
+	}
+	slot_page = &vac->slot_pages[vac->nslot_pages++];
+	slot_page->block = block;
+	slot_page->table_block = ((ZSlotPageBody *) PageGetContents(page))->table_block;
+}
+
+/* Does the table page use the slot page?  One that was truncated has left it. */
+static bool
+is_used(ZVacuum *vac, const ZVacuumSlotPage *slot_page)
+{
+	Buffer		buffer;
+	Page		page;
+	bool		result;
+
+	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, slot_page->table_block, RBM_NORMAL,
+								vac->strategy);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	result = !PageIsNew(page) && zpage_is_table(page) &&
+		zpage_trailer(page)->overflow == slot_page->block;
+	UnlockReleaseBuffer(buffer);
+	return result;
+}
+
+/*
+ * Of the slot pages met so far, those that pages before "end" use must stay; so
+ * must then all pages before them, whose slot pages must stay, too.
+ */
+static BlockNumber
+end_with_slot_pages(ZVacuum *vac, BlockNumber end)
+{
+	BlockNumber before;
+
+	do
+	{
+		before = end;
+		for (int i = 0; i < vac->nslot_pages; i++)
+		{
+			ZVacuumSlotPage *slot_page = &vac->slot_pages[i];
+
+			if (slot_page->block >= end && slot_page->table_block < end &&
+				is_used(vac, slot_page))
+				end = slot_page->block + 1;
+		}
+	} while (end != before);
+	return end;
+}
+
 /* Standbys hear of the lock together with an xid, which the server may refuse. */
 static bool
 is_worth_it(ZVacuum *vac)
 {
-	BlockNumber empty = vac->npages - vac->nonempty;
+	BlockNumber empty;
 
 	Assert(vac->nonempty <= vac->npages);
+
+	vac->nonempty = end_with_slot_pages(vac, vac->nonempty);
+	empty = vac->npages - vac->nonempty;
 
 	return vac->do_truncate && empty > 0 && !zheap_xids_are_refused() &&
 		(empty >= TRUNCATE_MIN_PAGES || empty >= vac->npages / TRUNCATE_MIN_FRACTION);
@@ -41,7 +103,7 @@ is_worth_it(ZVacuum *vac)
 
 /*
  * Could the page go?  A dead line pointer keeps it, for index entries may name
- * it; so does being the slot page of a table page further down.
+ * it.  A slot page could, if its table page goes as well.
  */
 static bool
 is_empty(ZVacuum *vac, BlockNumber block)
@@ -55,8 +117,10 @@ is_empty(ZVacuum *vac, BlockNumber block)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 
-	empty = PageIsNew(page) || zpage_is_table(page);
-	if (empty && !PageIsNew(page))
+	empty = PageIsNew(page) || zpage_is_slots(page) || zpage_is_table(page);
+	if (!PageIsNew(page) && zpage_is_slots(page))
+		vacuum_slot_page_add(vac, block, page);
+	else if (empty && !PageIsNew(page))
 	{
 		for (offnum = PageGetMaxOffsetNumber(page);
 			 offnum >= FirstOffsetNumber && empty;
@@ -70,13 +134,15 @@ is_empty(ZVacuum *vac, BlockNumber block)
 
 /*
  * The end of the last page in use, seen under the exclusive lock: others may have
- * filled pages since we scanned them.
+ * filled pages since we scanned them.  Whoever owns a slot on a page without rows
+ * has ended, or it would have the table locked, and nothing is left to be put back.
  */
 static BlockNumber
 find_end(ZVacuum *vac)
 {
 	BlockNumber end = vac->npages;
 
+	vac->nslot_pages = 0;
 	while (end > vac->nonempty)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -90,7 +156,7 @@ find_end(ZVacuum *vac)
 			break;
 		end--;
 	}
-	return end;
+	return end_with_slot_pages(vac, end);
 }
 
 void
