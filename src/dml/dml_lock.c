@@ -261,7 +261,8 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	if (ztid_tag(tid) == ZTID_TAG_LAST)
 		call.snapshot = InvalidSnapshot;
 
-	call.conflict = zscan_take_conflict(rel, &call.tid);
+	/* whoever else locks rows asks for more */
+	call.conflict = zscan_take_conflict(rel, &call.tid) && flags == 0;
 	ExecClearTuple(slot);
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &call.tid);

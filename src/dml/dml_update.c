@@ -38,6 +38,9 @@ typedef struct ZUpdate
 	bool		locked;			/* we hold a row lock that keeps all others out,
 								 * except KEY SHARE if the key stays */
 	bool		has_origin;		/* the new row names the TID that it had */
+	bool		origins_known;	/* "ended" has been filled in */
+	int			nended;
+	ItemPointerData ended[ZROW_MAX_ORIGINS];	/* where nobody has a lock any more */
 	bool		was_locked;		/* our transaction had locked the row before */
 	bool		key_locked;		/* for UPDATE: then KEY SHARE minds the update, as on
 								 * heap, even if the key stays */
@@ -237,9 +240,53 @@ other_holder(ZTarget *target)
 	return holders.conflicting;
 }
 
-/* False: it would be too many places, or the row is too long to name them. */
-static bool
-choose_origin(ZTarget *target, ZUpdate *update, LockTupleMode mode)
+/* Where the row has been, as far as others may have locks there. */
+static int
+origins_left(ZTarget *target, const ZUpdate *update, ItemPointerData *origins)
+{
+	ZImage		image;
+	int			count;
+	int			left = 0;
+
+	zmvcc_current(&target->view, target->offnum, &image);
+	count = zrow_origins_get(image.row, image.len, origins);
+	for (int i = 0; i < count; i++)
+	{
+		bool		ended = false;
+
+		for (int k = 0; k < update->nended && !ended; k++)
+			ended = ItemPointerEquals(&origins[i], unconstify(ItemPointerData *, &update->ended[k]));
+		if (!ended)
+			origins[left++] = origins[i];
+	}
+	return left;
+}
+
+/*
+ * Look where holders have ended.  No new ones come there that are not on this row,
+ * too.  The page is unlocked.
+ */
+static void
+find_ended_origins(ZTarget *target, ZUpdate *update)
+{
+	ItemPointerData origins[ZROW_MAX_ORIGINS];
+	int			count = origins_left(target, update, origins);
+
+	ztarget_unlock(target);
+	for (int i = 0; i < count; i++)
+	{
+		if (!TransactionIdIsValid(zlock_origin_conflict(update->rel, &origins[i])))
+			update->ended[update->nended++] = origins[i];
+	}
+	update->origins_known = true;
+}
+
+/*
+ * Let the new row name the places where others may have KEY SHARE locks.  Not DONE:
+ * these are too many, or the row is too long to name them.
+ */
+static UpdateStep
+choose_origins(ZTarget *target, ZUpdate *update, LockTupleMode mode)
 {
 	ItemPointerData origins[ZROW_MAX_ORIGINS + 1];
 	int			count = 0;
@@ -247,21 +294,22 @@ choose_origin(ZTarget *target, ZUpdate *update, LockTupleMode mode)
 	update->has_origin = TransactionIdIsValid(other_holder(target));
 	/* otherwise nobody has a lock anywhere */
 	if (mode != LockTupleExclusive)
-	{
-		ZImage		image;
-
-		zmvcc_current(&target->view, target->offnum, &image);
-		count = zrow_origins_get(image.row, image.len, origins);
-	}
+		count = origins_left(target, update, origins);
 	if (update->has_origin)
 	{
 		ItemPointerSet(&origins[count], target->view.block, target->offnum);
 		count++;
 	}
-	if (count > ZROW_MAX_ORIGINS)
-		return false;
-	update->row = zrow_origins_set(update->row, &update->len, origins, count);
-	return update->len <= ZPAGE_MAX_ROW;
+	if (count <= ZROW_MAX_ORIGINS)
+	{
+		update->row = zrow_origins_set(update->row, &update->len, origins, count);
+		if (update->len <= ZPAGE_MAX_ROW)
+			return STEP_DONE;
+	}
+	if (update->origins_known || mode == LockTupleExclusive)
+		return STEP_EXCLUSIVE;
+	find_ended_origins(target, update);
+	return STEP_AGAIN;
 }
 
 static UpdateStep
@@ -311,8 +359,13 @@ update_move(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockT
 {
 	ZInsert		insert = {NULL, 0, update->cid, 0, NULL, 0};
 
-	if (!update->moved && !choose_origin(target, update, mode))
-		return STEP_EXCLUSIVE;
+	if (!update->moved)
+	{
+		UpdateStep	step = choose_origins(target, update, mode);
+
+		if (step != STEP_DONE)
+			return step;
+	}
 	insert.row = update->row;
 	insert.len = update->len;
 	if (!update->moved && !update->locked)

@@ -61,3 +61,19 @@ merge into ups_m m using ups_s s on false when not matched then insert values (s
 rollback;
 select count(*) from ups_m;
 drop table ups_t, ups_m, ups_s;
+
+-- a row that an insertion has met in vain is locked for no upsert: it is passed over, as this command has changed it
+create table ups_l (id int primary key, n int) using zheap;
+insert into ups_l values (1, 1), (2, 2);
+create function ups_taken(i int) returns bool language plpgsql volatile as $$
+begin
+	insert into ups_l values (i, 99);
+	return false;
+exception when unique_violation then
+	return true;
+end $$;
+with u as (update ups_l set n = n + 10 where id = 1 returning id)
+select t.* from u, ups_l t where t.id = u.id and ups_taken(t.id) for update of t;
+table ups_l order by id;
+drop function ups_taken(int);
+drop table ups_l;

@@ -22,7 +22,8 @@
  *
  * An update that moves the row leaves the KEY SHARE locks of others behind, at the
  * old TID.  They count for the new row as well: it carries the old TID
- * (ZROW_ORIGIN), and who wants UPDATE asks there, too (zlock_origin_conflict).
+ * (ZROW_ORIGIN), and who wants UPDATE asks there, too (zlock_origin_conflict).  When
+ * the places become too many, those where all holders have ended are left out.
  * KEY SHARE locks that are taken after the move, by those who still see the version
  * before, are put on both rows (dml_lock_successors.c).
  */
