@@ -119,7 +119,7 @@ pass_extent(ZUndoMetaValues *values, FullTransactionId closed)
 	if (!FullTransactionIdFollows(closed, values->horizon))
 		return false;
 	values->horizon = closed;
-	values->conflict = zundo_released();
+	values->conflict = zundo_released(closed);
 	return true;
 }
 

@@ -99,7 +99,7 @@ log_horizon(Buffer buffer, FullTransactionId horizon)
 
 	memset(&rec, 0, sizeof(rec));
 	rec.horizon = horizon;
-	rec.conflict = zundo_released();
+	rec.conflict = zundo_released(horizon);
 	START_CRIT_SECTION();
 	zundo_horizon_apply(page, horizon);
 	MarkBufferDirty(buffer);

@@ -201,11 +201,14 @@ zundo_log_oldest(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 }
 
 TransactionId
-zundo_released(void)
+zundo_released(FullTransactionId horizon)
 {
+	FullTransactionId released;
+
 	/* the horizon was read before; who raised it had raised this one first */
 	pg_read_barrier();
-	return zfxid_xid(FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->released)));
+	released = FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->released));
+	return FullTransactionIdPrecedes(released, horizon) ? InvalidTransactionId : zfxid_xid(released);
 }
 
 bool

@@ -322,9 +322,10 @@ extern FullTransactionId zundo_log_oldest(ZUndoDb *db, ZUndoLog *log,
 /*
  * For WAL records that move the logged horizon, once it is known how far: standbys
  * have no holds, so snapshots that those of this database waited for are told in
- * the record.  All with an xmin up to this one; invalid: none.
+ * the record.  All with an xmin up to this one; invalid: none but those that are
+ * older than the horizon anyway.
  */
-extern TransactionId zundo_released(void);
+extern TransactionId zundo_released(FullTransactionId horizon);
 
 /* ---- bytes (undo_page.c) ---- */
 

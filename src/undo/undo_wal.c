@@ -38,9 +38,10 @@ redo_horizon(XLogReaderState *record, FullTransactionId horizon, TransactionId c
 		FullTransactionId newest = horizon;
 
 		FullTransactionIdRetreat(&newest);
-		ResolveRecoveryConflictWithSnapshotFullXid(newest, locator);
-		if (TransactionIdIsNormal(conflict) && TransactionIdFollows(conflict, zfxid_xid(newest)))
+		if (TransactionIdIsValid(conflict))
 			ResolveRecoveryConflictWithSnapshot(conflict, locator);
+		else
+			ResolveRecoveryConflictWithSnapshotFullXid(newest, locator);
 	}
 	zundo_redo_horizon_set(zloc_db(locator), horizon);
 }

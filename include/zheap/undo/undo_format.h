@@ -117,8 +117,9 @@ typedef struct ZUndoMetaValues
 	BlockNumber nblocks;
 	uint32		free_count;
 	uint32		generation;
-	TransactionId conflict;		/* snapshots up to this xmin may go with copies of
-								 * pages where rows were put back since; or invalid */
+	TransactionId conflict;		/* not older than the horizon: snapshots up to this
+								 * xmin may go with copies of pages where rows were
+								 * put back since; or invalid */
 } ZUndoMetaValues;
 
 /*
