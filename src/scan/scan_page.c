@@ -61,6 +61,10 @@ page_enter(ZScan *scan)
 {
 	Snapshot	snapshot = scan->base.rs_snapshot;
 
+	if (!scan->view.all_frozen && snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC)
+		zmvcc_rewind(&scan->view, snapshot,
+					 CheckForSerializableConflictOutNeeded(scan->base.rs_rd, snapshot));
+
 	/* other kinds of snapshot also ask for deleted rows, or want an answer per row */
 	scan->frozen = scan->view.all_frozen &&
 		snapshot != NULL && IsMVCCSnapshot(snapshot);
