@@ -20,7 +20,7 @@ zvarint_put(char *out, uint64 value)
 }
 
 const char *
-zvarint_get(const char *in, const char *end, uint64 *value)
+zvarint_get_long(const char *in, const char *end, uint64 *value)
 {
 	uint64		result = 0;
 

@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 
 #include "mvcc_chain.h"
+#include "mvcc_rewind.h"
 
 void
 zview_open(ZPageView *view, Relation rel)
@@ -48,6 +49,7 @@ zview_close(ZPageView *view)
 		pfree(view->image);
 	if (view->maps)
 		maps_free(view);
+	zrewind_free(view);
 	view->copy = view->slotcopy = NULL;
 	view->image = NULL;
 }
@@ -148,6 +150,7 @@ set_page(ZPageView *view, Page page, Page slotpage)
 	view->slotpage = slotpage;
 	check_owners(view);
 	view->horizon = zview_horizon(view);
+	view->rewound = false;
 	zview_refresh(view);
 }
 

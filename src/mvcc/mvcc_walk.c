@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "mvcc_chain.h"
+#include "mvcc_rewind.h"
 
 /* a slot of the page, whatever page it lies on */
 static ZPageSlot *
@@ -55,6 +56,8 @@ zmvcc_current(ZPageView *view, OffsetNumber offnum, ZImage *image)
 	image->cid = InvalidCommandId;
 	image->next_fxid = InvalidFullTransactionId;
 	image->next_cid = InvalidCommandId;
+	if (unlikely(view->rewound) && zrewind_name(view, image))
+		return;
 	if (image->hdr.slotno == 0)
 		image_set_modifier(view, image, &none, false);
 	else

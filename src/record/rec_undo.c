@@ -170,7 +170,11 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *ou
 	return out - start;
 }
 
-/* ---- decoding: a cursor that remembers whether it ran out ---- */
+/*
+ * ---- decoding: a cursor that remembers whether it ran out ----
+ *
+ * Inline, so that the cursor stays in registers.
+ */
 
 typedef struct Cursor
 {
@@ -179,38 +183,41 @@ typedef struct Cursor
 	bool		bad;
 } Cursor;
 
-static uint64
+static inline uint64
 take_varint(Cursor *cur, uint64 max)
 {
-	uint64		value = 0;
-	const char *next = NULL;
+	uint64		value;
+	const char *next;
 
-	if (!cur->bad)
-		next = zvarint_get(cur->at, cur->end, &value);
+	if (likely(cur->at < cur->end && (uint8) *cur->at < 0x80 && (uint8) *cur->at <= max))
+		return (uint8) *cur->at++;
+	next = zvarint_get(cur->at, cur->end, &value);
 	if (next == NULL || value > max)
 	{
 		cur->bad = true;
+		cur->at = cur->end;
 		return 0;
 	}
 	cur->at = next;
 	return value;
 }
 
-static const char *
+static inline const char *
 take_bytes(Cursor *cur, Size len)
 {
 	const char *bytes = cur->at;
 
-	if (cur->bad || (Size) (cur->end - cur->at) < len)
+	if ((Size) (cur->end - cur->at) < len)
 	{
 		cur->bad = true;
+		cur->at = cur->end;
 		return NULL;
 	}
 	cur->at += len;
 	return bytes;
 }
 
-static void
+static inline void
 take_raw(Cursor *cur, void *out, Size len)
 {
 	const char *bytes = take_bytes(cur, len);
@@ -221,19 +228,20 @@ take_raw(Cursor *cur, void *out, Size len)
 		memset(out, 0, len);
 }
 
-static void
+static inline void
 take_slot(Cursor *cur, ZPageSlot *slot)
 {
 	slot->fxid = FullTransactionIdFromU64(take_varint(cur, PG_UINT64_MAX));
 	take_raw(cur, &slot->undo, sizeof(ZUndoPtr));
 }
 
-static void
+static inline void
 take_version_before(Cursor *cur, ZUndoRecord *rec, uint8 flags)
 {
-	uint8		hdr[2];
+	const uint8 *hdr = (const uint8 *) take_bytes(cur, 2);
 
-	take_raw(cur, hdr, sizeof(hdr));
+	if (hdr == NULL)
+		return;
 	rec->old_hdr.flags = hdr[0];
 	rec->old_hdr.slotno = hdr[1];
 	if (flags & U_FLAGS2)
@@ -261,21 +269,55 @@ take_version_before(Cursor *cur, ZUndoRecord *rec, uint8 flags)
 	}
 }
 
+/*
+ * What decoding does not always set.  Readers decode a record per row, and setting
+ * the whole struct to zero takes as long as all the rest of it.
+ */
+static inline void
+record_clear(ZUndoRecord *rec)
+{
+	rec->count = 0;
+	rec->page_prev = ZUNDO_INVALID;
+	rec->slot_prev.fxid = InvalidFullTransactionId;
+	rec->slot_prev.undo = ZUNDO_INVALID;
+	rec->lockmode = 0;
+	rec->old_hdr.flags = 0;
+	rec->old_hdr.flags2 = 0;
+	rec->old_hdr.slotno = 0;
+	rec->old_hdr.natts = 0;
+	rec->prev_own = false;
+	rec->prev_chain = false;
+	rec->row_prev.fxid = InvalidFullTransactionId;
+	rec->row_prev.undo = ZUNDO_INVALID;
+	rec->prefix = 0;
+	rec->suffix = 0;
+	rec->midlen = 0;
+	rec->mid = NULL;
+	rec->has_new_tid = false;
+	rec->token = 0;
+	rec->fxid = InvalidFullTransactionId;
+	zloc_spc(rec->locator) = InvalidOid;
+	zloc_db(rec->locator) = InvalidOid;
+	zloc_rel(rec->locator) = InvalidOid;
+	rec->block = 0;
+}
+
 Size
 zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 				 ZUndoRecord *rec)
 {
 	Cursor		cur = {bytes, bytes + len, false};
-	uint8		head[3];
+	const uint8 *head = (const uint8 *) take_bytes(&cur, 3);
 	uint8		flags;
 
-	memset(rec, 0, sizeof(*rec));
-	take_raw(&cur, head, sizeof(head));
+	record_clear(rec);
+	if (head == NULL)
+		return 0;
 	rec->type = head[0] & 0x07;
 	rec->takeover = (head[0] >> 3) & 0x03;
-	rec->has_xact = (head[0] >> 5) & 1;
-	rec->has_page = (head[0] >> 6) & 1;
-	rec->open_run = (head[0] >> 7) & 1;
+	rec->has_xact = (head[0] & 0x20) != 0;
+	rec->has_page = (head[0] & 0x40) != 0;
+	rec->open_run = (head[0] & 0x80) != 0;
 	flags = head[1];
 	rec->slotno = head[2];
 	if (rec->type < ZOP_INSERT || rec->type > ZOP_STRIP || rec->slotno == 0)

@@ -100,6 +100,11 @@ page_leave(ZScan *scan, BlockNumber next)
 static void
 page_enter(ZScan *scan)
 {
+	Snapshot	snapshot = scan->base.rs_snapshot;
+
+	if (!scan->view.all_frozen && snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC)
+		zmvcc_rewind(&scan->view, snapshot,
+					 CheckForSerializableConflictOutNeeded(scan->base.rs_rd, snapshot));
 	look_at_slots(scan);
 	list_rows(scan);
 }

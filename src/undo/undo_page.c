@@ -18,24 +18,6 @@ zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset)
 	return (uint64) block << 32 | (uint64) generation << 16 | offset;
 }
 
-BlockNumber
-zundo_ptr_block(ZUndoPtr ptr)
-{
-	return (BlockNumber) (ptr >> 32);
-}
-
-uint16
-zundo_ptr_generation(ZUndoPtr ptr)
-{
-	return (uint16) (ptr >> 16);
-}
-
-uint16
-zundo_ptr_offset(ZUndoPtr ptr)
-{
-	return (uint16) ptr;
-}
-
 /* ---- pages ---- */
 
 bool
@@ -48,19 +30,6 @@ zundo_is_undo_page(const char *page)
 	magic = zundo_special((Page) page)->magic;
 	return magic == ZUNDO_PAGE_MAGIC || magic == ZUNDO_DIR_MAGIC ||
 		magic == ZUNDO_MAP_MAGIC || magic == ZUNDO_METAPAGE_MAGIC;
-}
-
-bool
-zundo_record_at(Page page, uint16 offset, const char **bytes, Size *len)
-{
-	const char *end = (const char *) page + zundo_page_end(page);
-	uint64		length;
-
-	*bytes = zvarint_get((const char *) page + offset, end, &length);
-	if (*bytes == NULL || length > (uint64) (end - *bytes))
-		return false;
-	*len = (Size) length;
-	return true;
 }
 
 /* Zero bytes follow what is used: W1, and copies may drop them. */

@@ -378,7 +378,18 @@ zundo_dir_entry(Page page, uint32 log)
 }
 
 /* The length and the begin of the record at "offset"; false: damaged. */
-extern bool zundo_record_at(Page page, uint16 offset, const char **bytes, Size *len);
+static inline bool
+zundo_record_at(Page page, uint16 offset, const char **bytes, Size *len)
+{
+	const char *end = (const char *) page + zundo_page_end(page);
+	uint64		length;
+
+	*bytes = zvarint_get((const char *) page + offset, end, &length);
+	if (*bytes == NULL || length > (uint64) (end - *bytes))
+		return false;
+	*len = (Size) length;
+	return true;
+}
 
 extern bool zundo_map_get(Page page, uint32 bit);
 

@@ -21,14 +21,18 @@ zundo_reader_open(ZUndoReader *reader, MemoryContext context)
 	memset(reader, 0, sizeof(*reader));
 	reader->buffer = InvalidBuffer;
 	reader->block = InvalidBlockNumber;
+	reader->copies[0].block = reader->copies[1].block = InvalidBlockNumber;
 	reader->context = context;
 }
 
 void
 zundo_reader_close(ZUndoReader *reader)
 {
-	if (reader->copy)
-		pfree(reader->copy);
+	for (Size i = 0; i < lengthof(reader->copies); i++)
+	{
+		if (reader->copies[i].page)
+			pfree(reader->copies[i].page);
+	}
 	if (reader->bytes)
 		pfree(reader->bytes);
 	zundo_reader_open(reader, reader->context);
@@ -74,8 +78,6 @@ lock_page(ZUndoReader *reader, BlockNumber block)
 		buffer = pin_page(rel, block);
 	if (!BufferIsValid(buffer))
 		return InvalidBuffer;
-	if (block != reader->block)
-		reader->have_copy = false;
 	reader->buffer = buffer;
 	reader->block = block;
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -140,16 +142,28 @@ report_bad_record(ZUndoPtr ptr, uint16 end)
 
 /* ---- records ---- */
 
-/* From the private copy, or NULL if it cannot have the record. */
-static const char *
-read_copy(const ZUndoReader *reader, ZUndoPtr ptr, Size *len)
+static inline bool
+is_copy_of(const ZUndoCopy *copy, ZUndoPtr ptr)
 {
-	Page		page = (Page) reader->copy;
-	const char *bytes;
+	return copy->block == zundo_ptr_block(ptr) &&
+		copy->generation == zundo_ptr_generation(ptr);
+}
 
-	if (!reader->have_copy || reader->block != zundo_ptr_block(ptr) ||
-		reader->copy_generation != zundo_ptr_generation(ptr) ||
-		zundo_ptr_offset(ptr) >= zundo_page_end(page))
+/* From a private copy, or NULL if none can have the record. */
+static inline const char *
+read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
+{
+	const char *bytes;
+	Page		page;
+
+	if (!is_copy_of(&reader->copies[reader->used], ptr))
+	{
+		if (!is_copy_of(&reader->copies[!reader->used], ptr))
+			return NULL;
+		reader->used = !reader->used;
+	}
+	page = (Page) reader->copies[reader->used].page;
+	if (zundo_ptr_offset(ptr) >= zundo_page_end(page))
 		return NULL;
 	if (zundo_ptr_offset(ptr) < ZUNDO_PAGE_START ||
 		!zundo_record_at(page, zundo_ptr_offset(ptr), &bytes, len))
@@ -157,15 +171,22 @@ read_copy(const ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 	return bytes;
 }
 
+/* In place of an older copy of the page or of the one that was not used last. */
 static void
 copy_page(ZUndoReader *reader, Page page)
 {
+	ZUndoCopy  *copy;
+
 	Assert(zundo_page_end(page) >= ZUNDO_PAGE_START && zundo_page_end(page) <= ZUNDO_PAGE_END);
-	if (reader->copy == NULL)
-		reader->copy = MemoryContextAlloc(reader->context, sizeof(PGAlignedBlock));
-	memcpy(reader->copy->data, page, zundo_page_end(page));
-	reader->copy_generation = zundo_special(page)->generation;
-	reader->have_copy = true;
+	if (reader->copies[reader->used].block != reader->block)
+		reader->used = !reader->used;
+	copy = &reader->copies[reader->used];
+	copy->block = InvalidBlockNumber;
+	if (copy->page == NULL)
+		copy->page = MemoryContextAlloc(reader->context, sizeof(PGAlignedBlock));
+	memcpy(copy->page->data, page, zundo_page_end(page));
+	copy->block = reader->block;
+	copy->generation = zundo_special(page)->generation;
 }
 
 static const char *
@@ -183,8 +204,9 @@ copy_record(ZUndoReader *reader, const char *bytes, Size len)
 	return reader->bytes;
 }
 
-const char *
-zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
+/* From the buffer; the second record in a row of one page has the page copied. */
+static pg_noinline const char *
+read_page(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 {
 	bool		again = reader->block == zundo_ptr_block(ptr);
 	uint16		offset = zundo_ptr_offset(ptr);
@@ -192,11 +214,6 @@ zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 	Buffer		buffer;
 	Page		page;
 
-	if (zundo_ptr_is_local(ptr))
-		return zundo_local_read(ptr, len);
-	bytes = read_copy(reader, ptr, len);
-	if (bytes != NULL)
-		return bytes;
 	buffer = lock_page_of(reader, ptr);
 	if (!BufferIsValid(buffer))
 		return NULL;
@@ -212,6 +229,16 @@ zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 		bytes = copy_record(reader, bytes, *len);
 	UnlockReleaseBuffer(buffer);
 	return again ? read_copy(reader, ptr, len) : bytes;
+}
+
+const char *
+zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
+{
+	const char *bytes = read_copy(reader, ptr, len);
+
+	if (likely(bytes != NULL))
+		return bytes;
+	return zundo_ptr_is_local(ptr) ? zundo_local_read(ptr, len) : read_page(reader, ptr, len);
 }
 
 /* ---- the next record ---- */
@@ -301,8 +328,10 @@ zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page)
 	bytes = read_copy(reader, ptr, &len);
 	if (bytes != NULL)
 	{
-		end = (bytes + len) - reader->copy->data;
-		if (end < zundo_page_end((Page) reader->copy))
+		Page		page = (Page) reader->copies[reader->used].page;
+
+		end = (bytes + len) - (char *) page;
+		if (end < zundo_page_end(page))
 			return zundo_ptr_make(block, generation, end);
 	}
 	if (follows_on_page(reader, ptr, &end))

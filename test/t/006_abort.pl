@@ -128,6 +128,42 @@ is($node->safe_psql('postgres', 'select count(*) filter (where n = id + 1), coun
 	'100|' . ($rows - 100), 'a large subtransaction is undone, its parent stays');
 $node->safe_psql('postgres', 'update big set n = id where id <= 100');
 
+# A scan of pages that nobody has put back reads the undo of each page about once, whatever the number of rows.
+$node->append_conf('postgresql.conf', "zheap.undo_workers = 0\n");
+$node->restart;
+
+sub scan_buffers
+{
+	my $plan = $node->safe_psql('postgres', "set max_parallel_workers_per_gather = 0; explain (analyze, buffers, costs off) select sum(n) from scanned");
+	my ($line) = $plan =~ /Buffers: shared (.*)/;
+	my $buffers = 0;
+
+	$buffers += $1 while $line =~ /(?:hit|read)=(\d+)/g;
+	return $buffers;
+}
+
+foreach my $how (
+	[ 'an update', 3, 'update scanned set n = n + 1' ],
+	[ 'two updates', 8, 'update scanned set n = n + 1; update scanned set n = n + 1' ],
+	[ 'a savepoint', 3, 'savepoint s; update scanned set n = n + 1; rollback to s' ],
+	[ 'a deletion', 3, 'delete from scanned' ])
+{
+	my ($what, $most, $statements) = @$how;
+
+	$node->safe_psql('postgres', "drop table if exists scanned; create table scanned (id int, n int, v text) using zheap; insert into scanned select g, 1, repeat('v', 40) from generate_series(1, 20000) g");
+	my $normal = scan_buffers();
+
+	$node->safe_psql('postgres', "begin; $statements; insert into scanned values (0, 1000); rollback");
+	my $after = scan_buffers();
+
+	cmp_ok($normal, '>', 100, "$what: the table has $normal pages");
+	cmp_ok($after, '<=', $most * $normal, "$what taken back: a scan reads $after");
+	cmp_ok($after, '>', $normal, "$what taken back: nobody has put the rows back");
+	is($node->safe_psql('postgres', 'select count(*), sum(n) from scanned'), '20000|20000', "$what taken back: the rows are right");
+}
+$node->append_conf('postgresql.conf', "zheap.undo_workers = 3\n");
+$node->restart;
+
 # the table goes while its undo waits
 $node->safe_psql('postgres', <<'SQL');
 create table gone (like big) using zheap;

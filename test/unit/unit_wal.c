@@ -123,24 +123,6 @@ zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset)
 	return (uint64) block << 32 | (uint64) generation << 16 | offset;
 }
 
-BlockNumber
-zundo_ptr_block(ZUndoPtr ptr)
-{
-	return (BlockNumber) (ptr >> 32);
-}
-
-uint16
-zundo_ptr_generation(ZUndoPtr ptr)
-{
-	return (uint16) (ptr >> 16);
-}
-
-uint16
-zundo_ptr_offset(ZUndoPtr ptr)
-{
-	return (uint16) ptr;
-}
-
 uint8
 zundo_register_flags(const ZUndoWrite *write)
 {

@@ -55,8 +55,17 @@ extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 
 extern char *zvarint_put(char *out, uint64 value);
 
+extern const char *zvarint_get_long(const char *in, const char *end, uint64 *value);
+
 /* Returns NULL when the bytes run past "end" or are no varint. */
-extern const char *zvarint_get(const char *in, const char *end, uint64 *value);
+static inline const char *
+zvarint_get(const char *in, const char *end, uint64 *value)
+{
+	if (unlikely(in >= end || (uint8) *in >= 0x80))
+		return zvarint_get_long(in, end, value);
+	*value = (uint8) *in;
+	return in + 1;
+}
 
 /* ---- 64-bit transaction ids (zheap_fxid.c) ---- */
 

@@ -70,6 +70,11 @@ typedef struct ZPageView
 	uint32		walked;			/* bit per slot */
 	uint32		mapped;
 	struct ZChainMap **maps;	/* allocated on demand, kept */
+
+	/* zmvcc_rewind's copy of the page; rewound: some rows' slots do not
+	 * tell who made them */
+	bool		rewound;
+	struct ZRewind *rewind;		/* allocated on demand, kept */
 } ZPageView;
 
 /* Memory comes from the current context; one view serves many pages. */
@@ -161,6 +166,18 @@ extern void zmvcc_find_modifier(ZPageView *view, ZImage *image);
 
 /* Step to the version before; false: there is none (the row was inserted). */
 extern bool zmvcc_previous(ZPageView *view, ZImage *image);
+
+/* ---- many rows at once (mvcc_rewind.c) ---- */
+
+/*
+ * For whoever is about to read the rows of a private copy with an MVCC snapshot:
+ * where several were last changed by a transaction that it does not see, put them
+ * back in the copy.  Every answer for this snapshot stays the same, except that
+ * what aborted transactions have done is gone from what the system columns say.  If
+ * nothing is left to be judged, the view becomes all_frozen.  only_aborted: leave
+ * alone what others than aborted transactions have changed.
+ */
+extern void zmvcc_rewind(ZPageView *view, Snapshot snapshot, bool only_aborted);
 
 /* ---- maps of chains (mvcc_walk.c, mvcc_chain.c) ---- */
 

@@ -118,25 +118,48 @@ extern ZUndoPtr zundo_redo_write(XLogReaderState *record, uint8 block_id,
 
 /* The pointer alone, without touching the page. */
 extern ZUndoPtr zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset);
-extern BlockNumber zundo_ptr_block(ZUndoPtr ptr);
-extern uint16 zundo_ptr_generation(ZUndoPtr ptr);
-extern uint16 zundo_ptr_offset(ZUndoPtr ptr);
+
+static inline BlockNumber
+zundo_ptr_block(ZUndoPtr ptr)
+{
+	return (BlockNumber) (ptr >> 32);
+}
+
+static inline uint16
+zundo_ptr_generation(ZUndoPtr ptr)
+{
+	return (uint16) (ptr >> 16);
+}
+
+static inline uint16
+zundo_ptr_offset(ZUndoPtr ptr)
+{
+	return (uint16) ptr;
+}
 
 /* ---- reading (undo_read.c) ---- */
 
 /*
  * A reader keeps what makes a walk cheap: where the page last read was in the
  * buffer pool and, once a second record of the same page is wanted, a private
- * copy of the page.  It holds no pin between calls.
+ * copy of the page.  There are two, as what was written about one table page may
+ * begin on one undo page and end on the next, and the next table page's undo
+ * follows it.  It holds no pin between calls.
  */
+typedef struct ZUndoCopy
+{
+	PGAlignedBlock *page;		/* allocated on demand */
+	BlockNumber block;			/* invalid: none yet */
+	uint16		generation;
+} ZUndoCopy;
+
 typedef struct ZUndoReader
 {
 	Buffer		buffer;			/* where "block" was last, unpinned: a hint */
-	BlockNumber block;			/* of buffer and copy */
-	bool		have_copy;
-	uint16		copy_generation;
-	PGAlignedBlock *copy;		/* allocated on demand */
-	char	   *bytes;			/* last record, when not from the copy */
+	BlockNumber block;
+	ZUndoCopy	copies[2];
+	int			used;			/* the copy used last */
+	char	   *bytes;			/* last record, when not from a copy */
 	Size		bytes_size;
 	MemoryContext context;
 } ZUndoReader;

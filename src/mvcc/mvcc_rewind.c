@@ -1,0 +1,606 @@
+/*
+ * mvcc_rewind.c
+ *		Taking from a private copy of a page, at once, what a snapshot does not see.
+ *
+ * A scan that meets a page whose rows an unseen transaction has changed, an aborted
+ * one above all, would walk to each row's record and rebuild the row.  One pass down
+ * the chain of that transaction's slot does it for all: each record takes its row
+ * one version back, in the row's own space, so that every undo page is read once and
+ * a record costs little more than its bytes.
+ *
+ * A row goes back as long as the records are those of the slot's owner.  Where it
+ * ends up may have a maker whom no slot names; he is noted beside the page, unless
+ * he is visible to all.  What the walk would give from the row on the page, it gives
+ * from there.
+ *
+ * The pass works on a copy of the copy.  Whatever it finds that should not be, the
+ * page is left as it was and the rows' walks report it.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "mvcc_rewind.h"
+
+/* a chain much longer than a page has rows is left to the maps (mvcc_chain.c) */
+#define MAX_RECORDS		1024
+
+typedef enum RowState
+{
+	ROW_REST = 0,				/* nothing to do, or done: the header tells it */
+	ROW_OWNER,					/* the version is the slot owner's */
+	ROW_CHAIN,					/* his or, if he has no record, of one before him */
+	ROW_NAMED					/* done; see makers.  The header names the slot from
+								 * which the row came */
+} RowState;
+
+typedef struct Maker
+{
+	ZPageSlot	slot;			/* fxid, undo, chain, next_*: as in ZImage */
+	uint8		slotno;
+	bool		chain;
+	FullTransactionId next_fxid;
+	CommandId	next_cid;
+} Maker;
+
+typedef struct ZRewind
+{
+	PGAlignedBlock page;
+	uint8		state[ZPAGE_MAX_OFFSET + 1];	/* RowState */
+	Maker		makers[ZPAGE_MAX_OFFSET + 1];
+} ZRewind;
+
+/* One slot of the page. */
+typedef struct Pass
+{
+	ZPageView  *view;
+	ZRewind    *rewind;
+	Page		page;			/* rewind->page */
+	uint32		unseen;			/* bit per slot */
+	int			slotno;
+	ZPageSlot	slot;
+	bool		aborted;		/* the owner has; else he may go on */
+	int			pending;		/* rows in ROW_OWNER or ROW_CHAIN */
+	bool		left;			/* some row still names the slot */
+} Pass;
+
+/* ---- rows ---- */
+
+static inline bool
+is_pending(const Pass *pass, OffsetNumber offnum)
+{
+	uint8		state = pass->rewind->state[offnum];
+
+	return state == ROW_OWNER || state == ROW_CHAIN;
+}
+
+/* The row was inserted by someone unseen. */
+static void
+row_remove(Pass *pass, OffsetNumber offnum)
+{
+	ItemIdSetUnused(PageGetItemId(pass->page, offnum));
+	pass->rewind->state[offnum] = ROW_REST;
+	pass->pending--;
+}
+
+/* This one is to be walked: as it is on the page. */
+static void
+row_leave(Pass *pass, OffsetNumber offnum)
+{
+	ItemId		lp = PageGetItemId(pass->page, offnum);
+
+	memcpy((char *) pass->page + ItemIdGetOffset(lp),
+		   (char *) pass->view->page + ItemIdGetOffset(lp), ItemIdGetLength(lp));
+	pass->rewind->state[offnum] = ROW_REST;
+	pass->pending--;
+	pass->left = true;
+}
+
+/*
+ * Is "maker" in possession of the slot that the version names?  Whatever he has
+ * recorded about the row is older than the owner's records, so that the walk from
+ * the slot's head finds the right one.  Slots with passes of their own don't count:
+ * no row goes through two.
+ */
+static inline bool
+slot_tells(const Pass *pass, const ZRowHeader *hdr, const ZPageSlot *maker)
+{
+	return hdr->slotno != 0 && hdr->slotno <= zpage_nslots(pass->page) &&
+		(pass->unseen & (uint32) 1 << hdr->slotno) == 0 &&
+		FullTransactionIdEquals(zpage_slot(pass->page, NULL, hdr->slotno)->fxid, maker->fxid);
+}
+
+static pg_noinline void
+note_maker(Pass *pass, OffsetNumber offnum, uint8 slotno, const ZPageSlot *prev,
+		   bool chain, CommandId cid)
+{
+	Maker	   *maker = &pass->rewind->makers[offnum];
+
+	memset(maker, 0, sizeof(*maker));
+	if (prev)
+	{
+		maker->slot = *prev;
+		maker->chain = chain;
+	}
+	maker->slotno = slotno;
+	if (cid != InvalidCommandId)
+		maker->next_fxid = pass->slot.fxid;
+	maker->next_cid = cid;
+	pass->rewind->state[offnum] = ROW_NAMED;
+	pass->view->rewound = true;
+}
+
+/*
+ * The row has gone back as far as the owner's records lead: its maker is "prev".
+ * After an aborted owner it is as though nothing had been there; otherwise the
+ * version has a successor, made by command "cid".
+ *
+ * Here and below, once per record, all is inline for the header to stay in registers.
+ */
+static pg_attribute_always_inline void
+row_finish(Pass *pass, OffsetNumber offnum, ZRowHeader *hdr, const ZPageSlot *prev,
+		   bool chain, CommandId cid)
+{
+	bool		known = FullTransactionIdIsValid(prev->fxid) &&
+	!FullTransactionIdPrecedes(prev->fxid, pass->view->horizon);
+
+	if (pass->aborted)
+		cid = InvalidCommandId;
+	pass->pending--;
+	pass->rewind->state[offnum] = ROW_REST;
+	if (!known && cid == InvalidCommandId)
+		zrow_header_freeze(hdr);
+	else if (cid == InvalidCommandId && !chain && slot_tells(pass, hdr, prev))
+		hdr->flags &= ~ZROW_REUSED;
+	else
+	{
+		note_maker(pass, offnum, hdr->slotno, known ? prev : NULL, chain, cid);
+		hdr->slotno = pass->slotno;
+	}
+}
+
+/* ---- records ---- */
+
+/* Most updates change a few bytes: not worth a call. */
+static inline void
+copy_bytes(char *to, const char *from, Size len)
+{
+	if (len > 8)
+		memcpy(to, from, len);
+	else if (len >= 4)
+	{
+		uint32		first;
+		uint32		last;
+
+		memcpy(&first, from, sizeof(first));
+		memcpy(&last, from + len - sizeof(last), sizeof(last));
+		memcpy(to, &first, sizeof(first));
+		memcpy(to + len - sizeof(last), &last, sizeof(last));
+	}
+	else if (len > 0)
+	{
+		to[0] = from[0];
+		to[len / 2] = from[len / 2];
+		to[len - 1] = from[len - 1];
+	}
+}
+
+/*
+ * The body before an update.  False: the row's space is too small by now, as it may
+ * be if the update was committed long ago.
+ */
+static pg_attribute_always_inline bool
+body_unapply(char *row, uint32 alloc, const ZUndoRecord *rec, ZRowHeader *hdr)
+{
+	uint32		len = alloc - zrow_pad_length(row, alloc);
+	uint32		newlen = ZROW_HDR_SIZE + rec->prefix + rec->midlen + rec->suffix;
+	char	   *body = row + ZROW_HDR_SIZE;
+
+	if (newlen != len)
+	{
+		if (newlen > alloc)
+			return false;
+		memmove(body + rec->prefix + rec->midlen, row + len - rec->suffix, rec->suffix);
+		zrow_pad_put(row, alloc, alloc - newlen);
+	}
+	copy_bytes(body + rec->prefix, rec->mid, rec->midlen);
+	if (newlen < alloc)
+		hdr->flags |= ZROW_PADDED;
+	return true;
+}
+
+/* Are the records that made the version before those from rec->page_prev on? */
+static inline bool
+goes_on(const Pass *pass, const ZUndoRecord *rec)
+{
+	return rec->prev_own ||
+		(rec->takeover == ZTAKE_OWN && rec->row_prev.undo == rec->page_prev &&
+		 FullTransactionIdEquals(rec->row_prev.fxid, pass->slot.fxid));
+}
+
+/* Does what the record says fit the row? */
+static inline bool
+record_fits(const ZUndoRecord *rec, const char *row, uint32 alloc)
+{
+	return (uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix <=
+		alloc - zrow_pad_length(row, alloc);
+}
+
+/* An update or a delete; false: the chain is damaged. */
+static pg_attribute_always_inline bool
+unapply_change(Pass *pass, const ZUndoRecord *rec)
+{
+	OffsetNumber offnum = rec->offnum;
+	ItemId		lp = PageGetItemId(pass->page, offnum);
+	char	   *row = (char *) pass->page + ItemIdGetOffset(lp);
+	uint32		alloc = ItemIdGetLength(lp);
+	ZRowHeader	was;
+	ZRowHeader	hdr;
+
+	if (!is_pending(pass, offnum))
+		return true;
+	if (!record_fits(rec, row, alloc))
+		return false;
+	zrow_header_get(row, &was);
+	hdr.flags = rec->old_hdr.flags & ~ZROW_PADDED;
+	hdr.flags2 = rec->old_hdr.flags2 | (was.flags2 & ZROW2_PARITY);
+	hdr.slotno = rec->old_hdr.slotno;
+	hdr.natts = rec->old_hdr.natts == ZROW_NATTS_KEEP ? was.natts : rec->old_hdr.natts;
+	if (rec->type == ZOP_DELETE)
+		hdr.flags |= was.flags & ZROW_PADDED;
+	else if (body_unapply(row, alloc, rec, &hdr))
+		hdr.flags2 ^= ZROW2_PARITY;
+	else
+	{
+		row_leave(pass, offnum);
+		return true;
+	}
+
+	if (!goes_on(pass, rec))
+		row_finish(pass, offnum, &hdr, &rec->row_prev, rec->prev_chain, rec->cid);
+	else
+	{
+		hdr.slotno = pass->slotno;
+		if (rec->prev_chain)
+			pass->rewind->state[offnum] = ROW_CHAIN;
+		else if (rec->old_hdr.flags & ZROW_INSERTED)
+			row_remove(pass, offnum);
+		else
+			pass->rewind->state[offnum] = ROW_OWNER;
+	}
+	zrow_header_put(row, &hdr);
+	return true;
+}
+
+static void
+unapply_insert(Pass *pass, const ZUndoRecord *rec)
+{
+	int			max = PageGetMaxOffsetNumber(pass->page);
+	int			last = rec->open_run ? max : Min(max, rec->offnum + rec->count - 1);
+
+	for (int i = rec->offnum; i <= last; i++)
+	{
+		if (is_pending(pass, i))
+			row_remove(pass, i);
+	}
+}
+
+/* The owner's first record: what it has not changed is of those before. */
+static void
+reach_owner_before(Pass *pass, const ZUndoRecord *rec)
+{
+	ZPageSlot	prev = {InvalidFullTransactionId, ZUNDO_INVALID};
+	int			max = PageGetMaxOffsetNumber(pass->page);
+
+	if (rec->takeover == ZTAKE_PUSHED)
+		prev = rec->slot_prev;
+	for (int i = FirstOffsetNumber; i <= max; i++)
+	{
+		if (pass->rewind->state[i] == ROW_CHAIN)
+		{
+			char	   *row = (char *) pass->page + ItemIdGetOffset(PageGetItemId(pass->page, i));
+			ZRowHeader	hdr;
+
+			zrow_header_get(row, &hdr);
+			row_finish(pass, i, &hdr, &prev, true, InvalidCommandId);
+			zrow_header_put(row, &hdr);
+		}
+	}
+}
+
+/* False: something is wrong, or the chain is too long. */
+static bool
+go_down(Pass *pass)
+{
+	ZUndoPtr	ptr = pass->slot.undo;
+
+	for (int n = 0; pass->pending > 0 && n < MAX_RECORDS; n++)
+	{
+		ZUndoRecord rec;
+		Size		len;
+		const char *bytes = zundo_read(&pass->view->reader, ptr, &len);
+
+		if (bytes == NULL || zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
+			return false;
+		if (rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE)
+		{
+			if (!unapply_change(pass, &rec))
+				return false;
+		}
+		else if (rec.type == ZOP_INSERT)
+			unapply_insert(pass, &rec);
+		if (rec.takeover != ZTAKE_OWN)
+		{
+			reach_owner_before(pass, &rec);
+			break;
+		}
+		ptr = rec.page_prev;
+	}
+	return pass->pending == 0;
+}
+
+/* ---- a slot ---- */
+
+/* Of a row that lies within the page. */
+static inline bool
+padding_is_sound(const char *row, uint32 alloc)
+{
+	if (!(zrow_flags(row) & ZROW_PADDED))
+		return true;
+	return ((uint8) row[alloc - 1] < 255 || alloc >= ZROW_HDR_SIZE + 3) &&
+		zrow_pad_length(row, alloc) <= alloc - ZROW_HDR_SIZE;
+}
+
+/*
+ * A row that names the slot.  Left alone is one without a body, which is in another
+ * record, and one that needs no record to be visible: somebody in progress has
+ * taken over its slot.
+ */
+static inline void
+begin_row(Pass *pass, OffsetNumber offnum, const char *row)
+{
+	uint8		flags = zrow_flags(row);
+
+	if ((flags & ZROW_DELETED) && ((uint8) row[1] & ZROW2_STRIPPED))
+		pass->left = true;
+	else if ((flags & ZROW_REUSED) && !pass->aborted)
+		pass->left = true;
+	else
+	{
+		pass->pending++;
+		if (flags & ZROW_REUSED)
+			pass->rewind->state[offnum] = ROW_CHAIN;
+		else if (flags & ZROW_INSERTED)
+			row_remove(pass, offnum);
+		else
+			pass->rewind->state[offnum] = ROW_OWNER;
+	}
+}
+
+/* False: something is wrong. */
+static bool
+rewind_slot(Pass *pass)
+{
+	PageHeader	header = (PageHeader) pass->page;
+	OffsetNumber max = PageGetMaxOffsetNumber(pass->page);
+	int			slotno = pass->slotno;
+
+	pass->slot = *zpage_slot(pass->page, NULL, slotno);
+	pass->pending = 0;
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max; offnum++)
+	{
+		ItemId		lp = PageGetItemId(pass->page, offnum);
+		const char *row = (char *) pass->page + ItemIdGetOffset(lp);
+		uint32		alloc = ItemIdGetLength(lp);
+
+		if (!ItemIdIsNormal(lp))
+			continue;
+		if (alloc < ZROW_HDR_SIZE || ItemIdGetOffset(lp) < header->pd_upper ||
+			ItemIdGetOffset(lp) + alloc > header->pd_special)
+			return false;
+		/* one that has a state came here from another slot */
+		if (zrow_slotno(row) != slotno || pass->rewind->state[offnum] != ROW_REST)
+			continue;
+		if (!padding_is_sound(row, alloc))
+			return false;
+		begin_row(pass, offnum, row);
+	}
+	return go_down(pass);
+}
+
+/* ---- the page ---- */
+
+/* The owners on the page that the snapshot does not see, our own apart: bit per slot. */
+static uint32
+unseen_slots(ZPageView *view, Snapshot snapshot)
+{
+	int			nslots = zpage_nslots(view->page);
+	uint32		unseen = 0;
+
+	for (int i = 1; i <= nslots; i++)
+	{
+		FullTransactionId fxid = zpage_slot(view->page, NULL, i)->fxid;
+
+		if (FullTransactionIdIsValid(fxid) &&
+			!FullTransactionIdPrecedes(fxid, view->horizon) &&
+			!zmvcc_fxid_in_snapshot(fxid, snapshot) &&
+			!TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)))
+			unseen |= (uint32) 1 << i;
+	}
+	return unseen;
+}
+
+/*
+ * Of the slots those that more than one row names whose undo would have to be read:
+ * for a single one the walk does as well.
+ */
+static uint32
+worthwhile_slots(Page page, uint32 slots)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	uint32		once = 0;
+	uint32		twice = 0;
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max && twice != slots; offnum++)
+	{
+		ItemId		lp = PageGetItemId(page, offnum);
+		const char *row = (char *) page + ItemIdGetOffset(lp);
+		uint32		bit;
+
+		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) > BLCKSZ - ZROW_HDR_SIZE ||
+			zrow_slotno(row) > ZPAGE_MAX_INPAGE ||
+			(zrow_flags(row) & (ZROW_INSERTED | ZROW_REUSED)) == ZROW_INSERTED)
+			continue;
+		bit = slots & (uint32) 1 << zrow_slotno(row);
+		twice |= once & bit;
+		once |= bit;
+	}
+	return twice;
+}
+
+/* Without the slots in "rewound", is every slot below the horizon? */
+static bool
+others_frozen(ZPageView *view, uint32 rewound)
+{
+	int			nslots = zpage_nslots(view->page);
+
+	if (view->slotpage)
+		return false;
+	for (int i = 1; i <= nslots; i++)
+	{
+		FullTransactionId fxid = zpage_slot(view->page, NULL, i)->fxid;
+
+		if ((rewound & (uint32) 1 << i) == 0 && FullTransactionIdIsValid(fxid) &&
+			!FullTransactionIdPrecedes(fxid, view->horizon))
+			return false;
+	}
+	return true;
+}
+
+static void
+rewind_open(ZPageView *view)
+{
+	PageHeader	header = (PageHeader) view->page;
+	char	   *page;
+
+	if (view->rewind == NULL)
+		view->rewind = MemoryContextAllocZero(view->context, sizeof(ZRewind));
+	page = view->rewind->page.data;
+	memcpy(page, view->page, header->pd_lower);
+	memcpy(page + header->pd_upper, (char *) view->page + header->pd_upper,
+		   BLCKSZ - header->pd_upper);
+	memset(view->rewind->state, ROW_REST, sizeof(view->rewind->state));
+}
+
+#ifdef USE_ASSERT_CHECKING
+/* The rows are what the walks find. */
+static void
+assert_rewound(ZPageView *view, Page before, Snapshot snapshot)
+{
+	Page		after = view->page;
+	bool		rewound = view->rewound;
+	OffsetNumber max = PageGetMaxOffsetNumber(before);
+	char	   *body = palloc(BLCKSZ);
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max; offnum++)
+	{
+		ZImage		walked;
+		ZImage		image;
+		bool		found;
+
+		view->page = before;
+		view->rewound = false;
+		found = zmvcc_fetch(view, offnum, snapshot, &walked);
+		if (found)
+		{
+			Assert(walked.len <= BLCKSZ);
+			memcpy(body, walked.row, walked.len);
+		}
+		view->page = after;
+		view->rewound = rewound;
+		if (zmvcc_fetch(view, offnum, snapshot, &image) != found)
+			elog(PANIC, "row %u is %s", offnum, found ? "missing" : "too much");
+		if (!found)
+			continue;
+		Assert(image.len == walked.len && image.hdr.natts == walked.hdr.natts);
+		Assert(memcmp(image.row + ZROW_HDR_SIZE, body + ZROW_HDR_SIZE,
+					  image.len - ZROW_HDR_SIZE) == 0);
+		Assert(((image.hdr.flags ^ walked.hdr.flags) & (ZROW_VALUE_FLAGS | ZROW_DELETED)) == 0);
+		Assert(((image.hdr.flags2 ^ walked.hdr.flags2) & ZROW2_PARITY) == 0);
+		Assert(FullTransactionIdPrecedes(walked.fxid, view->horizon) || walked.chain ||
+			   image.chain || FullTransactionIdEquals(walked.fxid, image.fxid));
+	}
+	pfree(body);
+}
+#endif
+
+void
+zmvcc_rewind(ZPageView *view, Snapshot snapshot, bool only_aborted)
+{
+	Pass		pass = {.view = view};
+	uint32		slots = 0;
+
+	pass.unseen = unseen_slots(view, snapshot);
+	if (pass.unseen != 0)
+		slots = worthwhile_slots(view->page, pass.unseen);
+	if (slots == 0)
+		return;
+	rewind_open(view);
+	pass.rewind = view->rewind;
+	pass.page = (Page) view->rewind->page.data;
+	for (pass.slotno = 1; pass.slotno <= ZPAGE_MAX_INPAGE; pass.slotno++)
+	{
+		TransactionId xid;
+
+		if ((slots & (uint32) 1 << pass.slotno) == 0)
+			continue;
+		/* not in progress then, and not committed */
+		xid = zfxid_xid(zpage_slot(view->page, NULL, pass.slotno)->fxid);
+		pass.aborted = !XidInMVCCSnapshot(xid, snapshot);
+		if (only_aborted && !pass.aborted)
+			pass.left = true;
+		else if (!rewind_slot(&pass))
+		{
+			view->rewound = false;
+			return;
+		}
+	}
+#ifdef USE_ASSERT_CHECKING
+	{
+		Page		before = view->page;
+
+		view->page = pass.page;
+		assert_rewound(view, before, snapshot);
+	}
+#endif
+	view->page = pass.page;
+	view->all_frozen = !pass.left && !view->rewound && others_frozen(view, slots);
+}
+
+bool
+zrewind_name(const ZPageView *view, ZImage *image)
+{
+	const Maker *maker = &view->rewind->makers[image->offnum];
+
+	if (view->rewind->state[image->offnum] != ROW_NAMED)
+		return false;
+	image->hdr.slotno = maker->slotno;
+	image->fxid = maker->slot.fxid;
+	image->undo = maker->slot.undo;
+	image->chain = maker->chain;
+	image->next_fxid = maker->next_fxid;
+	if (FullTransactionIdIsValid(maker->next_fxid))
+		image->next_cid = maker->next_cid;
+	return true;
+}
+
+void
+zrewind_free(ZPageView *view)
+{
+	if (view->rewind)
+		pfree(view->rewind);
+	view->rewind = NULL;
+	view->rewound = false;
+}
