@@ -16,7 +16,7 @@ my $node = new_server('undo_primary', [ 'autovacuum = off', 'shared_buffers = 32
 		'zheap.undo_worker_naptime = 20ms' ], allows_streaming => 1);
 $node->safe_psql('postgres', <<'SQL');
 create table t (id int primary key, n int, v text) using zheap;
-insert into t select g, 0, repeat('v', 50) from generate_series(1, 20000) g;
+insert into t select g, 0, repeat('v', 50) from generate_series(1, 8000) g;
 create table h (id int primary key, n int, v text) using heap with (fillfactor = 50);
 insert into h select g, 0, repeat('v', 50) from generate_series(1, 1000) g;
 SQL
@@ -164,7 +164,7 @@ $reader->quit;
 # ---- reads while pages are put back ----
 
 my $wrong = 0;
-foreach my $round (1 .. (short() ? 3 : 8))
+foreach my $round (1 .. (short() ? 2 : 6))
 {
 	my $right = $node->safe_psql('postgres', $look);
 
@@ -186,7 +186,7 @@ caught_up('after that');
 restartpoint();
 
 my $scripts = PostgreSQL::Test::Utils::tempdir();
-append_to_file("$scripts/load.sql", "\\set id random(1, 19000)\nupdate t set n = n + 1 where id between :id and :id + 20;\nbegin;\nupdate t set v = 'gone' where id between :id and :id + 200;\nrollback;\n");
+append_to_file("$scripts/load.sql", "\\set id random(1, 7000)\nupdate t set n = n + 1 where id between :id and :id + 20;\nbegin;\nupdate t set v = 'gone' where id between :id and :id + 200;\nrollback;\n");
 my $load = pgbench_start($node, '-c', 4, '-R', 100, '-T', short() ? 5 : 12, '-f', "$scripts/load.sql");
 foreach my $round (1 .. (short() ? 2 : 5))
 {
@@ -194,7 +194,7 @@ foreach my $round (1 .. (short() ? 2 : 5))
 	$standby->safe_psql('postgres', 'checkpoint') if $round % 2;
 	crash($standby);
 	start_again($standby);
-	is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'gone') from t"), '20000|0', "killed $round times: rows");
+	is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'gone') from t"), '8000|0', "killed $round times: rows");
 }
 my ($rc, $out, $err) = pgbench_finish($load);
 is($rc, 0, 'load') or diag($err);
@@ -232,9 +232,9 @@ crash($node);
 eval { $open->quit };
 $standby->promote;
 ok($standby->poll_query_until('postgres', 'select not pg_is_in_recovery()'), 'promoted');
-is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'gone') from t"), '20000|0', 'rows at once');
+is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'gone') from t"), '8000|0', 'rows at once');
 wait_undone($standby, 'all is put back');
-is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'gone') from t"), '20000|0', 'rows after that');
+is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'gone') from t"), '8000|0', 'rows after that');
 btrees_agree($standby, 'promoted', 't_pkey');
 $standby->stop;
 no_crash_in_log($standby, 'standby, to the end');
