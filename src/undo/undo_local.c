@@ -25,12 +25,15 @@
 
 #define LOCAL_BLOCK		((BlockNumber) 0x80000000)
 
+/* Most transactions need no more than these, which are kept for the next one. */
+#define PAGES_KEPT		16
+
 static struct
 {
 	MemoryContext context;		/* of what follows */
 	Page	   *pages;
 	BlockNumber npages;			/* in use */
-	BlockNumber nalloc;			/* allocated; the first one is kept */
+	BlockNumber nalloc;			/* allocated */
 	BlockNumber maxpages;		/* room in pages[] */
 	uint16		generation;		/* counts the transactions, never 0 */
 
@@ -88,12 +91,23 @@ add_page(void)
 	my.npages++;
 }
 
-/* One page is kept: most transactions need no more. */
+/* Pages freed one by one would stay in the context, of no use to anybody else. */
+static void
+free_memory(void)
+{
+	MemoryContextDelete(my.context);
+	my.context = NULL;
+	my.pages = NULL;
+	my.nalloc = my.maxpages = 0;
+	my.relids = NULL;
+	my.maxrelids = 0;
+}
+
 static void
 drop_all(void)
 {
-	while (my.nalloc > 1)
-		pfree(my.pages[--my.nalloc]);
+	if (my.nalloc > PAGES_KEPT)
+		free_memory();
 	my.npages = 0;
 	my.nrelids = 0;
 	if (++my.generation == 0)
