@@ -1,3 +1,4 @@
+# (One row of a page: several would have been put back in the copy at once.)
 # Readers that go with a copy of a page from before aborted rows were put back: what aborted stays invisible to them.
 # On a standby the horizon may pass such rows only when those readers are gone; here it does so while it is held back by something newer.
 use strict;
@@ -58,7 +59,7 @@ sub reader_is_right
 }
 
 # put back, and the horizon is held by another transaction that aborted later
-$primary->safe_psql('postgres', "begin; update a set v = 'aborted'; rollback");
+$primary->safe_psql('postgres', "begin; update a set v = 'aborted' where id = 3; rollback");
 my $other = $primary->background_psql('postgres');
 $other->query_safe("begin; update b set v = 'aborted'; rollback");
 my $locker = $primary->background_psql('postgres');
@@ -76,13 +77,36 @@ $locker->query_safe('commit');
 $locker->quit;
 $other->quit;
 
+# put back, and what is to be waited for is forgotten with a restart
+$primary->safe_psql('postgres', 'vacuum zheap.undo');
+use_xids();
+$primary->safe_psql('postgres', 'vacuum zheap.undo');
+$primary->safe_psql('postgres', "begin; update a set v = 'aborted' where id = 3; rollback");
+$other = $primary->background_psql('postgres');
+$other->query_safe("begin; update b set v = 'aborted'; rollback");
+$locker = $primary->background_psql('postgres');
+$locker->query_safe('begin; lock table b in share mode');
+use_xids();
+replayed();
+$reader = $standby->background_psql('postgres');
+is($reader->query($open), 'old', 'standby: a page is copied');
+$primary->safe_psql('postgres', 'vacuum zheap.undo');
+$primary->stop('immediate');
+eval { $_->quit } for ($locker, $other);
+$primary->start;
+use_xids();
+$primary->safe_psql('postgres', 'vacuum zheap.undo');
+use_xids();
+replayed();
+reader_is_right($reader, 'standby, the primary was restarted');
+
 # put back, and then the horizon passes it with an extent that is used again; every
 # page is changed once only, so that no slot's owner is forgotten on the way
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
 use_xids();
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
 my $writer = $primary->background_psql('postgres');
-my $aborted = $writer->query_safe("begin; update a set v = 'aborted'; select pg_current_xact_id(); rollback");
+my $aborted = $writer->query_safe("begin; update a set v = 'aborted' where id = 3; select pg_current_xact_id(); rollback");
 $writer->query_safe("update much set v = repeat('y', 100) where id <= 5000");
 use_xids();
 replayed();
@@ -102,7 +126,7 @@ reader_is_right($reader, 'standby, an extent is used again');
 
 # on the primary: the sweep pauses where a transaction in progress begins
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
-$writer->query_safe("begin; update a set v = 'aborted'; insert into big select g, repeat('x', 5000) from generate_series(1, 9999) g; rollback");
+$writer->query_safe("begin; update a set v = 'aborted' where id = 3; insert into big select g, repeat('x', 5000) from generate_series(1, 9999) g; rollback");
 $writer->query_safe("begin; insert into b values (1, 'x')");
 $reader = $primary->background_psql('postgres');
 is($reader->query($open), 'old', 'primary: a page is copied');
