@@ -112,25 +112,37 @@ foreach my $who ([ 'workers', 'zheap.undo_workers = 2', 'autovacuum = off' ], [ 
 	settings("zheap.undo_max_size = '${limit}MB'", @settings);
 	$node->safe_psql('postgres', 'vacuum zheap.undo');
 	my $wal = $node->safe_psql('postgres', 'select pg_current_wal_lsn()');
-	my ($rc, $out, $err) = pgbench_run($node, '-c', $clients, '-T', 5 * $seconds, '-f', "$scripts/many.sql");
-	my ($done) = $out =~ /number of transactions actually processed: (\d+)/;
-	is($rc, 0, "$what: rollbacks do not meet the limit") or diag($err);
+	my $done = 0;
+	my $met = '';
+
+	# autovacuum comes each second: the limit may be met meanwhile, but not for long
+	for (my $i = 0; $i < 20 && ($i < 5 || $done * 100_000 < 3 * $limit * 1048576); $i++)
+	{
+		my (undef, $out, $err) = pgbench_run($node, '-c', $clients, '-T', $seconds, '-f', "$scripts/many.sql");
+
+		$done += $1 if $out =~ /number of transactions actually processed: (\d+)/;
+		$met .= $err if $err =~ /ERROR/;
+		sleep 2 if $err =~ /ERROR/;
+	}
+	is($met, '', "$what: rollbacks do not meet the limit") if $what eq 'workers';
+	unlike($met, qr/ERROR(?!:  undo relation would exceed)/, "$what: nor anything else");
 	# 1000 rows of some 100 bytes each
 	cmp_ok($done * 100_000, '>', 1.5 * $limit * 1048576, "$what: there were enough of them: $done");
 	is($node->safe_psql('postgres', 'select sum(abalance), count(*) from pgbench_accounts'), $sum, "$what: balances");
 }
 settings('autovacuum = off');
 $node->safe_psql('postgres', 'vacuum zheap.undo');
-my ($failed, $out, $err);
+my $met = 0;
+my $err;
 for (1 .. 50)
 {
-	($failed, $out, $err) = pgbench_run($node, '-c', $clients, '-t', 20, '-f', "$scripts/many.sql");
-	last if $err =~ /ERROR/;
+	(undef, undef, $err) = pgbench_run($node, '-c', $clients, '-t', 20, '-f', "$scripts/many.sql");
+	$met = 1 if $err =~ /undo relation would exceed "zheap.undo_max_size" \($limit MB\)/;
+	last if $err =~ /kept back by rolled back changes/;
 }
-like($err, qr/undo relation would exceed "zheap.undo_max_size" \($limit MB\)/, 'neither: the limit is met');
+ok($met, 'neither: the limit is met');
 isnt($node->safe_psql('postgres', 'select pending_bytes from zheap.zheap_stat_undo'), '0', 'by what was rolled back');
-(undef, undef, $err) = $node->psql('postgres', 'begin; update pgbench_accounts set abalance = 1');
-like($err, qr/kept back by rolled back changes that are still to be put back\.\nHINT: .*VACUUM of the undo relation puts back what was rolled back/, 'which the message tells, and what helps');
+like($err, qr/kept back by rolled back changes that are still to be put back\.\s+HINT: .*VACUUM of the undo relation puts back what was rolled back/, 'which the message tells, and what helps');
 is($node->safe_psql('postgres', 'select sum(abalance), count(*) from pgbench_accounts'), $sum, 'neither: readers go on');
 $node->safe_psql('postgres', 'vacuum zheap.undo');
 is($node->safe_psql('postgres', 'select pending_bytes from zheap.zheap_stat_undo'), '0', 'VACUUM puts all back');
