@@ -55,6 +55,8 @@ typedef struct Sweep
 	bool		page_done;		/* this page run has been seen to */
 
 	Relation	rel;			/* open, of rel_locator */
+	Oid			rel_oid;
+	NameData	rel_name;
 	ZRelLocator rel_locator;
 	bool		rel_known;		/* rel (perhaps NULL: gone) is right */
 	bool		rel_busy;		/* could not be locked */
@@ -67,7 +69,10 @@ typedef struct Sweep
 	bool		locked;			/* some because their table was locked */
 	bool		failed;			/* some because of an error */
 	Oid			told;			/* table whose errors have been told */
+	bool		putting;		/* a page back: an error is about it */
+	ZUndoPtr	passed;			/* the record of the last page that failed */
 	uint64		pages;
+	MemoryContext scratch;		/* for one page */
 } Sweep;
 
 static void
@@ -168,6 +173,11 @@ relation_find(Sweep *sweep)
 		relation_close(sweep->rel, RowExclusiveLock);
 		sweep->rel = NULL;
 	}
+	else
+	{
+		sweep->rel_oid = oid;
+		sweep->rel_name = sweep->rel->rd_rel->relname;
+	}
 }
 
 void
@@ -203,36 +213,19 @@ leave_unsettled(Sweep *sweep)
 	sweep->last = sweep->fxid;
 }
 
-static void
-put_back_page(void *arg)
-{
-	Sweep	   *sweep = arg;
-
-	zxact_put_back(sweep->rel, sweep->block);
-}
-
-/* The page that the records tell of, or an error is. */
+/* The page that the records tell of. */
 static void
 put_back(Sweep *sweep)
 {
-	ErrorData  *error = zxact_try(put_back_page, sweep);
+	MemoryContext outer = MemoryContextSwitchTo(sweep->scratch);
 
-	if (error == NULL)
-	{
-		sweep->pages++;
-		zxact_worker_progress(0, 1);
-		return;
-	}
-	leave_unsettled(sweep);
-	sweep->failed = true;
-	if (sweep->told != RelationGetRelid(sweep->rel))
-		zxact_error_report(error, RelationGetRelid(sweep->rel),
-						   psprintf("rolled back rows in block %u of table \"%s\"",
-									sweep->block, RelationGetRelationName(sweep->rel)));
-	else
-		zxact_error_count(error->message);
-	sweep->told = RelationGetRelid(sweep->rel);
-	FreeErrorData(error);
+	sweep->putting = true;
+	zxact_put_back(sweep->rel, sweep->block);
+	sweep->putting = false;
+	MemoryContextSwitchTo(outer);
+	MemoryContextReset(sweep->scratch);
+	sweep->pages++;
+	zxact_worker_progress(0, 1);
 }
 
 static void
@@ -260,6 +253,11 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 		leave_unsettled(sweep);
 	if (sweep->fate != ZFATE_ABORTED || sweep->page_done)
 		return;
+	if (ptr == sweep->passed)
+	{
+		sweep->page_done = true;
+		return;
+	}
 	relation_find(sweep);
 	if (sweep->rel)
 		put_back(sweep);
@@ -336,6 +334,7 @@ read_some(void *arg)
 	Sweep	   *sweep = arg;
 	ZUndoReader reader;
 
+	sweep->scratch = AllocSetContextCreate(CurrentMemoryContext, "zheap page", ALLOCSET_SMALL_SIZES);
 	zundo_reader_open(&reader, CurrentMemoryContext);
 	sweep_log(sweep, &reader);
 	relation_leave(sweep);
@@ -356,19 +355,40 @@ give_up(Sweep *sweep, const ErrorData *error)
 	sweep->left++;
 	sweep->at = ZUNDO_INVALID;
 	sweep->failed = true;
-	/* the subtransaction has closed it */
-	sweep->rel = NULL;
-	relation_leave(sweep);
 }
 
+/* A page that cannot be put back: the sweep goes on behind it. */
+static void
+pass_page(Sweep *sweep, const ErrorData *error)
+{
+	leave_unsettled(sweep);
+	sweep->failed = true;
+	sweep->passed = sweep->at;
+	if (sweep->told != sweep->rel_oid)
+		zxact_error_report(error, sweep->rel_oid,
+						   psprintf("rolled back rows in block %u of table \"%s\"",
+									sweep->block, NameStr(sweep->rel_name)));
+	else
+		zxact_error_count(error->message);
+	sweep->told = sweep->rel_oid;
+}
+
+/* One subtransaction for many pages, but for an error a new one: they are rare. */
 static void
 sweep_some(Sweep *sweep)
 {
-	ErrorData  *error = zxact_try(read_some, sweep);
+	ErrorData  *error;
 
-	if (error != NULL)
+	while ((error = zxact_try(read_some, sweep)) != NULL)
 	{
-		give_up(sweep, error);
+		/* the subtransaction has closed it */
+		sweep->rel = NULL;
+		relation_leave(sweep);
+		if (sweep->putting)
+			pass_page(sweep, error);
+		else
+			give_up(sweep, error);
+		sweep->putting = false;
 		FreeErrorData(error);
 	}
 	sweep->pages = 0;

@@ -18,6 +18,7 @@
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
+#include "storage/latch.h"
 #include "storage/lock.h"
 #include "storage/shmem.h"
 #include "tcop/tcopprot.h"
@@ -30,6 +31,10 @@
 /* in milliseconds: between looks, and how long before others have their turn */
 #define LOOK_INTERVAL	100
 #define TURN			5000
+
+/* without anything to put back: so many rounds, with naps in milliseconds between */
+#define STAY_ROUNDS		10
+#define STAY_NAP		20
 
 /* extents freed between looks */
 #define DISCARD_AT_A_TIME	256
@@ -176,15 +181,22 @@ report_state(ZWorkerState state, const char *activity)
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
 
-/* How much there is to go through: how far the worker is can be told then. */
-static void
+/*
+ * How much there is to go through: how far the worker is can be told then.  False:
+ * nothing, and what is told is about the last time.
+ */
+static bool
 measure_work(void)
 {
 	ZUndoStats	stats;
 
 	zundo_stats(&stats);
+	if (stats.extents_pending == 0)
+		return false;
 	pg_atomic_write_u64(&my_slot->undo_total,
 						(uint64) stats.extents_pending * ZUNDO_EXTENT_BLOCKS * BLCKSZ);
+	pg_atomic_write_u64(&my_slot->undo_done, 0);
+	return true;
 }
 
 /*
@@ -202,11 +214,12 @@ pass_an_xid(void)
 static bool
 revert(void)
 {
+	uint64		before = pg_atomic_read_u64(&my_slot->pages);
 	bool		left;
 
 	report_state(ZWORKER_REVERTING, "zheap: putting back what was rolled back");
 	left = zxact_sweep(true);
-	if (pg_atomic_read_u64(&my_slot->pages) > 0 && !zxact_worker_is_to_leave() &&
+	if (pg_atomic_read_u64(&my_slot->pages) > before && !zxact_worker_is_to_leave() &&
 		!zheap_xids_are_refused())
 		pass_an_xid();
 	return left;
@@ -227,11 +240,13 @@ discard(void)
 	CommitTransactionCommand();
 }
 
-/* False: something is left. */
+/* False: something is left.  *busy: there was something to put back. */
 static bool
-work(void)
+work(bool *busy)
 {
 	bool		left = false;
+
+	*busy = false;
 
 	StartTransactionCommand();
 	if (!zundo_exists())
@@ -240,13 +255,43 @@ work(void)
 		return true;
 	}
 	zundo_open();
-	measure_work();
+	*busy = measure_work();
 	CommitTransactionCommand();
 
-	if (pg_atomic_read_u64(&my_slot->undo_total) > 0)
+	if (*busy)
 		left = revert();
 	discard();
 	return !left;
+}
+
+/*
+ * Whoever rolls back does it again soon, and a new worker costs as much as a new
+ * connection: stay a moment.  True: there may be work again.
+ */
+static bool
+stay(bool busy, int *idle)
+{
+	*idle = busy ? 0 : *idle + 1;
+	if (*idle >= STAY_ROUNDS || zxact_shared->starving || zxact_worker_is_to_leave())
+		return false;
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, STAY_NAP,
+					 PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	return !zxact_worker_is_to_leave();
+}
+
+static bool
+work_on(void)
+{
+	int			idle = 0;
+	bool		busy;
+	bool		done;
+
+	do
+		done = work(&busy);
+	while (done && stay(busy, &idle));
+	return done;
 }
 
 static void
@@ -273,7 +318,7 @@ zheap_worker_main(Datum arg)
 
 	PG_TRY();
 	{
-		my_slot->end = work() ? ZWORKER_DONE : ZWORKER_LEFT;
+		my_slot->end = work_on() ? ZWORKER_DONE : ZWORKER_LEFT;
 	}
 	PG_CATCH();
 	{

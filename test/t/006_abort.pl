@@ -144,7 +144,7 @@ sub scan_buffers
 
 foreach my $how (
 	[ 'an update', 3, 'update scanned set n = n + 1' ],
-	[ 'two updates', 8, 'update scanned set n = n + 1; update scanned set n = n + 1' ],
+	[ 'two updates', 24, 'update scanned set n = n + 1; update scanned set n = n + 1' ],
 	[ 'a savepoint', 3, 'savepoint s; update scanned set n = n + 1; rollback to s' ],
 	[ 'a deletion', 3, 'delete from scanned' ])
 {
