@@ -143,8 +143,7 @@ static pg_attribute_always_inline void
 row_finish(Pass *pass, OffsetNumber offnum, ZRowHeader *hdr, const ZPageSlot *prev,
 		   bool chain, CommandId cid)
 {
-	bool		known = FullTransactionIdIsValid(prev->fxid) &&
-	!FullTransactionIdPrecedes(prev->fxid, pass->view->horizon);
+	bool		known = !zview_is_frozen(pass->view, prev->fxid);
 
 	if (pass->aborted)
 		cid = InvalidCommandId;
@@ -412,9 +411,9 @@ rewind_slot(Pass *pass)
 
 /* ---- the page ---- */
 
-/* The owners on the page that the snapshot does not see, our own apart: bit per slot. */
+/* The owners on the page other than these, our own apart: bit per slot. */
 static uint32
-unseen_slots(ZPageView *view, Snapshot snapshot)
+unseen_slots(ZPageView *view, uint32 seen)
 {
 	int			nslots = zpage_nslots(view->page);
 	uint32		unseen = 0;
@@ -423,9 +422,7 @@ unseen_slots(ZPageView *view, Snapshot snapshot)
 	{
 		FullTransactionId fxid = zpage_slot(view->page, NULL, i)->fxid;
 
-		if (FullTransactionIdIsValid(fxid) &&
-			!FullTransactionIdPrecedes(fxid, view->horizon) &&
-			!zmvcc_fxid_in_snapshot(fxid, snapshot) &&
+		if ((seen & (uint32) 1 << i) == 0 &&
 			!TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)))
 			unseen |= (uint32) 1 << i;
 	}
@@ -460,37 +457,12 @@ worthwhile_slots(Page page, uint32 slots)
 	return twice;
 }
 
-/* Without the slots in "rewound", is every slot below the horizon? */
-static bool
-others_frozen(ZPageView *view, uint32 rewound)
-{
-	int			nslots = zpage_nslots(view->page);
-
-	if (view->slotpage)
-		return false;
-	for (int i = 1; i <= nslots; i++)
-	{
-		FullTransactionId fxid = zpage_slot(view->page, NULL, i)->fxid;
-
-		if ((rewound & (uint32) 1 << i) == 0 && FullTransactionIdIsValid(fxid) &&
-			!FullTransactionIdPrecedes(fxid, view->horizon))
-			return false;
-	}
-	return true;
-}
-
 static void
 rewind_open(ZPageView *view)
 {
-	PageHeader	header = (PageHeader) view->page;
-	char	   *page;
-
 	if (view->rewind == NULL)
 		view->rewind = MemoryContextAllocZero(view->context, sizeof(ZRewind));
-	page = view->rewind->page.data;
-	memcpy(page, view->page, header->pd_lower);
-	memcpy(page + header->pd_upper, (char *) view->page + header->pd_upper,
-		   BLCKSZ - header->pd_upper);
+	zpage_copy_used(view->rewind->page.data, (PageHeader) view->page);
 	memset(view->rewind->state, ROW_REST, sizeof(view->rewind->state));
 }
 
@@ -537,12 +509,12 @@ assert_rewound(ZPageView *view, Page before, Snapshot snapshot)
 #endif
 
 void
-zmvcc_rewind(ZPageView *view, Snapshot snapshot, bool only_aborted)
+zmvcc_rewind(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted)
 {
 	Pass		pass = {.view = view};
 	uint32		slots = 0;
 
-	pass.unseen = unseen_slots(view, snapshot);
+	pass.unseen = unseen_slots(view, seen);
 	if (pass.unseen != 0)
 		slots = worthwhile_slots(view->page, pass.unseen);
 	if (slots == 0)
@@ -576,7 +548,7 @@ zmvcc_rewind(ZPageView *view, Snapshot snapshot, bool only_aborted)
 	}
 #endif
 	view->page = pass.page;
-	view->all_frozen = !pass.left && !view->rewound && others_frozen(view, slots);
+	view->all_frozen = !pass.left && !view->rewound && zview_slots_are_frozen(view, slots);
 }
 
 bool

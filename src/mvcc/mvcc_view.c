@@ -71,20 +71,17 @@ check_page(ZPageView *view, Page page)
 		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber, "%s", wrong);
 }
 
-static bool
-slots_all_frozen(ZPageView *view)
+bool
+zview_slots_are_frozen(const ZPageView *view, uint32 except)
 {
 	int			nslots = zpage_nslots(view->page);
-	int			i;
 
 	if (view->slotpage)
 		return false;
-	for (i = 1; i <= nslots; i++)
+	for (int i = 1; i <= nslots; i++)
 	{
-		ZPageSlot  *slot = zpage_slot(view->page, NULL, i);
-
-		if (FullTransactionIdIsValid(slot->fxid) &&
-			!FullTransactionIdPrecedes(slot->fxid, view->horizon))
+		if ((except & (uint32) 1 << i) == 0 &&
+			!zview_is_frozen(view, zpage_slot(view->page, NULL, i)->fxid))
 			return false;
 	}
 	return true;
@@ -169,9 +166,7 @@ copy_page(PGAlignedBlock **copy, MemoryContext context, Page page)
 		memcpy((*copy)->data, page, BLCKSZ);	/* damaged: for the check to see */
 		return;
 	}
-	memcpy((*copy)->data, page, header->pd_lower);
-	memcpy((*copy)->data + header->pd_upper, (char *) page + header->pd_upper,
-		   BLCKSZ - header->pd_upper);
+	zpage_copy_used((*copy)->data, header);
 }
 
 bool
@@ -205,7 +200,7 @@ zview_read_locked(ZPageView *view, BlockNumber block, BufferAccessStrategy strat
 			UnlockReleaseBuffer(slotbuf);
 		}
 		set_page(view, page, slotpage);
-		view->all_frozen = slots_all_frozen(view);
+		view->all_frozen = zview_slots_are_frozen(view, 0);
 	}
 	else
 	{

@@ -29,8 +29,7 @@ slot_of(ZPageView *view, OffsetNumber offnum, int slotno)
 static void
 image_set_modifier(ZPageView *view, ZImage *image, const ZPageSlot *slot, bool chain)
 {
-	if (!FullTransactionIdIsValid(slot->fxid) ||
-		FullTransactionIdPrecedes(slot->fxid, view->horizon))
+	if (zview_is_frozen(view, slot->fxid))
 	{
 		image->fxid = InvalidFullTransactionId;
 		image->undo = ZUNDO_INVALID;

@@ -27,7 +27,7 @@ origins_size(const char *row, uint32 len)
 bool
 zrow_origins_valid(const char *row, uint32 len)
 {
-	return !(zrow_flags(row) & ZROW_ORIGIN) || origins_size(row, len) > 0;
+	return origins_size(row, len) > 0;
 }
 
 int

@@ -187,20 +187,8 @@ static inline uint64
 take_varint(Cursor *cur, uint64 max)
 {
 	uint64		value;
-	const char *next;
+	const char *next = zvarint_get(cur->at, cur->end, &value);
 
-	if (likely(cur->at < cur->end && (uint8) *cur->at < 0x80 && (uint8) *cur->at <= max))
-		return (uint8) *cur->at++;
-	if (likely(cur->end - cur->at >= 2 && (uint8) cur->at[1] < 0x80))
-	{
-		value = ((uint8) cur->at[0] & 0x7F) | (uint64) (uint8) cur->at[1] << 7;
-		if (value > 0x7F && value <= max)
-		{
-			cur->at += 2;
-			return value;
-		}
-	}
-	next = zvarint_get(cur->at, cur->end, &value);
 	if (next == NULL || value > max)
 	{
 		cur->bad = true;

@@ -35,18 +35,15 @@ look_at_slots(ZScan *scan)
 	int			i;
 
 	scan->seen = 0;
-	scan->frozen = false;
 	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
 		return;
-	scan->frozen = view->all_frozen;
 	memset(scan->versions, 0, (nslots + 1) * sizeof(ZVersion));
 	scan->seen = 1;
 	for (i = 1; i <= nslots; i++)
 	{
 		const ZPageSlot *slot = zpage_slot(view->page, NULL, i);
 
-		if (FullTransactionIdIsValid(slot->fxid) &&
-			!FullTransactionIdPrecedes(slot->fxid, view->horizon))
+		if (!zview_is_frozen(view, slot->fxid))
 		{
 			if (!zmvcc_fxid_in_snapshot(slot->fxid, snapshot))
 				continue;
@@ -102,10 +99,12 @@ page_enter(ZScan *scan)
 {
 	Snapshot	snapshot = scan->base.rs_snapshot;
 
-	if (!scan->view.all_frozen && snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC)
-		zmvcc_rewind(&scan->view, snapshot,
-					 CheckForSerializableConflictOutNeeded(scan->base.rs_rd, snapshot));
 	look_at_slots(scan);
+	if (!scan->view.all_frozen && snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC)
+		zmvcc_rewind(&scan->view, snapshot, scan->seen,
+					 CheckForSerializableConflictOutNeeded(scan->base.rs_rd, snapshot));
+	/* nothing is seen by other kinds of snapshot */
+	scan->frozen = scan->view.all_frozen && scan->seen != 0;
 	list_rows(scan);
 }
 

@@ -233,19 +233,21 @@ zundo_holds_waive(void)
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
 		SpinLockAcquire(&log->mutex);
-		for (int i = 0; i < ZUNDO_HOLDS; i++)
-		{
-			if (!FullTransactionIdIsValid(log->holds[i].fxid))
-				break;
-			zundo_horizon_raise(&db->released, log->holds[i].until);
-			log->holds[i].fxid = InvalidFullTransactionId;
-		}
+		drop_holds(db, log, FullTransactionIdFromU64(PG_UINT64_MAX));
 		SpinLockRelease(&log->mutex);
 	}
 	LWLockRelease(zundo_db_lock(db));
 }
 
 /* ---- sweeping ---- */
+
+static void
+clear_late(ZUndoLog *log)
+{
+	log->late_from = ZUNDO_INVALID;
+	log->late_fxid = InvalidFullTransactionId;
+	log->late_aborts = 0;
+}
 
 static void
 take_ticket(ZUndoLog *log, bool late, ZUndoPending *pending)
@@ -258,10 +260,8 @@ take_ticket(ZUndoLog *log, bool late, ZUndoPending *pending)
 	pending->aborts = log->late_aborts;
 	/* this sweep is going to see what was late for the last one */
 	log->aborts += log->late_aborts;
-	log->late_aborts = 0;
 	log->pending_fxid = zundo_older(log->pending_fxid, log->late_fxid);
-	log->late_from = ZUNDO_INVALID;
-	log->late_fxid = InvalidFullTransactionId;
+	clear_late(log);
 	log->more = false;
 	SpinLockRelease(&log->mutex);
 }
@@ -358,21 +358,11 @@ clear_pending(ZUndoLog *log)
 static void
 settle_all(ZUndoLog *log)
 {
+	clear_pending(log);
 	log->pending_from = log->late_from;
 	log->pending_fxid = log->late_fxid;
 	log->aborts = log->late_aborts;
-	log->blocker = InvalidFullTransactionId;
-	log->retry_at = 0;
-	log->retry_wait = 0;
-	log->more = false;
-}
-
-static void
-clear_late(ZUndoLog *log)
-{
-	log->late_from = ZUNDO_INVALID;
-	log->late_fxid = InvalidFullTransactionId;
-	log->late_aborts = 0;
+	clear_late(log);
 }
 
 /* Something from "upto" on is left; what was late lies behind it. */
@@ -448,10 +438,7 @@ settle_whole(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left
 	if (all || only_active || FullTransactionIdIsValid(oldest))
 		add_hold(log, log->pending_fxid, next);
 	if (all)
-	{
 		settle_all(log);
-		clear_late(log);
-	}
 	else if (only_active)
 		clear_pending(log);
 	else

@@ -111,7 +111,6 @@ foreach my $who ([ 'workers', 'zheap.undo_workers = 2', 'autovacuum = off' ], [ 
 
 	settings("zheap.undo_max_size = '${limit}MB'", @settings);
 	$node->safe_psql('postgres', 'vacuum zheap.undo');
-	my $wal = $node->safe_psql('postgres', 'select pg_current_wal_lsn()');
 	my $done = 0;
 	my $met = '';
 

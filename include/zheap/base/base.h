@@ -55,16 +55,24 @@ extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 
 extern char *zvarint_put(char *out, uint64 value);
 
+/* Of any length. */
 extern const char *zvarint_get_long(const char *in, const char *end, uint64 *value);
 
-/* Returns NULL when the bytes run past "end" or are no varint. */
+/* Returns NULL when the bytes run past "end" or are no varint.  Most are short. */
 static inline const char *
 zvarint_get(const char *in, const char *end, uint64 *value)
 {
-	if (unlikely(in >= end || (uint8) *in >= 0x80))
-		return zvarint_get_long(in, end, value);
-	*value = (uint8) *in;
-	return in + 1;
+	if (likely(in < end && (uint8) in[0] < 0x80))
+	{
+		*value = (uint8) in[0];
+		return in + 1;
+	}
+	if (likely(end - in >= 2 && (uint8) in[1] < 0x80))
+	{
+		*value = ((uint8) in[0] & 0x7F) | (uint64) (uint8) in[1] << 7;
+		return in + 2;
+	}
+	return zvarint_get_long(in, end, value);
 }
 
 /* ---- 64-bit transaction ids (zheap_fxid.c) ---- */

@@ -105,6 +105,16 @@ extern void zview_detach(ZPageView *view, Buffer *slotbuf);
 /* What is below is visible to all: zundo_horizon(), or what temporary tables have. */
 extern FullTransactionId zview_horizon(const ZPageView *view);
 
+/* Is a modifier below that horizon, or nobody? */
+static inline bool
+zview_is_frozen(const ZPageView *view, FullTransactionId fxid)
+{
+	return !FullTransactionIdIsValid(fxid) || FullTransactionIdPrecedes(fxid, view->horizon);
+}
+
+/* Are all slots' owners?  "except": bit per slot that does not count. */
+extern bool zview_slots_are_frozen(const ZPageView *view, uint32 except);
+
 /* The page changed under the view (exclusive lock held): forget cached fates. */
 extern void zview_refresh(ZPageView *view);
 
@@ -174,10 +184,11 @@ extern bool zmvcc_previous(ZPageView *view, ZImage *image);
  * where several were last changed by a transaction that it does not see, put them
  * back in the copy.  Every answer for this snapshot stays the same, except that
  * what aborted transactions have done is gone from what the system columns say.  If
- * nothing is left to be judged, the view becomes all_frozen.  only_aborted: leave
+ * nothing is left to be judged, the view becomes all_frozen.  "seen": bit per slot,
+ * of those whose owners the snapshot sees, or that have none.  only_aborted: leave
  * alone what others than aborted transactions have changed.
  */
-extern void zmvcc_rewind(ZPageView *view, Snapshot snapshot, bool only_aborted);
+extern void zmvcc_rewind(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted);
 
 /* ---- maps of chains (mvcc_walk.c, mvcc_chain.c) ---- */
 

@@ -74,6 +74,14 @@ zpage_row(Page page, OffsetNumber offnum, uint32 *len, uint32 *alloc)
 	return row;
 }
 
+/* Copy what is in use of a sound page; the hole keeps whatever "to" had. */
+static inline void
+zpage_copy_used(char *to, const PageHeaderData *page)
+{
+	memcpy(to, page, page->pd_lower);
+	memcpy(to + page->pd_upper, (const char *) page + page->pd_upper, BLCKSZ - page->pd_upper);
+}
+
 /* Bytes between line pointers and rows. */
 extern Size zpage_free_contiguous(Page page);
 

@@ -67,7 +67,7 @@ extern void zrow_diff(const char *now, uint32 nowlen, const char *was, uint32 wa
 
 /* ---- row_origin.c ---- */
 
-/* Can they be read?  ("len" excludes padding everywhere.) */
+/* Of a row with ZROW_ORIGIN: can they be read?  ("len" excludes padding everywhere.) */
 extern bool zrow_origins_valid(const char *row, uint32 len);
 
 /*
