@@ -58,41 +58,39 @@ sub reader_is_right
 	return;
 }
 
+# A transaction that aborted was put back, one that did later could not be; a reader on
+# the standby has a copy of the first one's page from before.  Returns it, and two
+# sessions of the primary: the second one's table is locked until they end.
+sub read_beside_aborts
+{
+	$primary->safe_psql('postgres', "begin; update a set v = 'aborted' where id = 3; rollback");
+	my $other = $primary->background_psql('postgres');
+	$other->query_safe("begin; update b set v = 'aborted'; rollback");
+	my $locker = $primary->background_psql('postgres');
+	$locker->query_safe('begin; lock table b in share mode');
+	use_xids();
+	replayed();
+	my $reader = $standby->background_psql('postgres');
+	is($reader->query($open), 'old', 'standby: a page is copied');
+	$primary->safe_psql('postgres', 'vacuum zheap.undo');
+	return ($reader, $locker, $other);
+}
+
 # put back, and the horizon is held by another transaction that aborted later
-$primary->safe_psql('postgres', "begin; update a set v = 'aborted' where id = 3; rollback");
-my $other = $primary->background_psql('postgres');
-$other->query_safe("begin; update b set v = 'aborted'; rollback");
-my $locker = $primary->background_psql('postgres');
-$locker->query_safe('begin; lock table b in share mode');
-use_xids();
-replayed();
-my $reader = $standby->background_psql('postgres');
-is($reader->query($open), 'old', 'standby: a page is copied');
-$primary->safe_psql('postgres', 'vacuum zheap.undo');
+my ($reader, @others) = read_beside_aborts();
 use_xids();
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
 replayed();
 reader_is_right($reader, 'standby, horizon held by an abort');
-$locker->query_safe('commit');
-$locker->quit;
-$other->quit;
+$_->quit foreach @others;
 
 # put back, and what is to be waited for is forgotten with a restart
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
 use_xids();
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
-$primary->safe_psql('postgres', "begin; update a set v = 'aborted' where id = 3; rollback");
-$other = $primary->background_psql('postgres');
-$other->query_safe("begin; update b set v = 'aborted'; rollback");
-$locker = $primary->background_psql('postgres');
-$locker->query_safe('begin; lock table b in share mode');
-use_xids();
-replayed();
-$reader = $standby->background_psql('postgres');
-is($reader->query($open), 'old', 'standby: a page is copied');
-$primary->safe_psql('postgres', 'vacuum zheap.undo');
+($reader, @others) = read_beside_aborts();
 $primary->stop('immediate');
-eval { $_->quit } for ($locker, $other);
+eval { $_->quit } foreach @others;
 $primary->start;
 use_xids();
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
