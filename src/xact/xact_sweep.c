@@ -9,16 +9,21 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/relation.h"
+#include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
+#include "utils/fmgroids.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/relfilenodemap.h"
 #include "utils/snapmgr.h"
 
@@ -124,16 +129,52 @@ file_has_pages(Oid spc, ZRelLocator locator)
 }
 
 /*
+ * Does any table have the file?  Looked up in pg_class itself: what the caches say
+ * may be older than the end of the transaction that committed the file, which
+ * leaves the process array before it sends its invalidations.
+ */
+static bool
+file_has_table(Oid spc, ZRelLocator locator)
+{
+	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	ScanKeyData key[2];
+	SysScanDesc scan;
+	bool		found;
+
+	/* as pg_class has it: 0 is the database's own tablespace */
+	ScanKeyInit(&key[0], Anum_pg_class_reltablespace, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(spc == MyDatabaseTableSpace ? InvalidOid : spc));
+	ScanKeyInit(&key[1], Anum_pg_class_relfilenode, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(zloc_rel(locator)));
+	scan = systable_beginscan(pg_class, ClassTblspcRelfilenodeIndexId, true, snapshot, 2, key);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(pg_class, AccessShareLock);
+	return found;
+}
+
+/*
  * A file that belongs to no table: is it gone for good?  It may be one that a
  * transaction still running has made, a subtransaction of which aborted; then it has
  * pages.  That of a table that was dropped or rewritten has none from the moment on
  * when this has committed, whatever older snapshots there are.
+ *
+ * The horizon is asked for before the catalog.  In the other order the transaction
+ * that made the file could commit in between: the catalog would not know the file
+ * yet, the horizon not hold for the transaction any more, and rows that it has
+ * rolled back would never be put back.  If it has ended before the horizon was
+ * asked for, the catalog that is read after that knows the file.
  */
 static bool
 is_gone(ZRelLocator locator, FullTransactionId fxid)
 {
-	if (FullTransactionIdPrecedes(fxid, zundo_oldest_needed()))
-		return true;
+	FullTransactionId oldest = zundo_oldest_needed();
+
+	if (FullTransactionIdPrecedes(fxid, oldest))
+		return !file_has_table(zloc_spc(locator), locator) &&
+			!file_has_table(MyDatabaseTableSpace, locator);
 	return !file_has_pages(zloc_spc(locator), locator) &&
 		(zloc_spc(locator) == MyDatabaseTableSpace ||
 		 !file_has_pages(MyDatabaseTableSpace, locator));
