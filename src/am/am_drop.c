@@ -5,7 +5,7 @@
  * As a member of the extension it cannot be dropped alone; but a superuser may take
  * it, or the access method, out of the extension.  Then tables would be left with
  * rows whose other versions are gone.  In which order DROP ... CASCADE takes objects
- * away is the server's affair, so what is left is judged before the commit.
+ * away is the server's affair, so what is left is checked before the commit.
  */
 #include "postgres.h"
 

@@ -88,7 +88,7 @@ fork_copy(Relation rel, SMgrRelation target, ForkNumber fork)
  * the table, which is locked exclusively.
  */
 static void
-put_back_all(Relation rel)
+roll_back_all(Relation rel)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
 	BlockNumber block;
@@ -97,7 +97,7 @@ put_back_all(Relation rel)
 	for (block = 0; block < nblocks; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		zxact_put_back(rel, block);
+		zxact_roll_back_page(rel, block);
 	}
 }
 
@@ -111,7 +111,7 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	SMgrRelation target = smgropen(*locator, rel->rd_backend);
 	ForkNumber	fork;
 
-	put_back_all(rel);
+	roll_back_all(rel);
 
 	/* the files are copied without looking at the shared buffers */
 	FlushRelationBuffers(rel);

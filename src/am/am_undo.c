@@ -384,7 +384,7 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 	zundo_discard(PG_UINT32_MAX);
 	zundo_horizon_log();
 	if (params->truncate != VACOPTVALUE_DISABLED)
-		(void) zundo_trim(true);
+		(void) zundo_truncate(true);
 	zundo_hold_warn();
 
 	nblocks = RelationGetNumberOfBlocks(rel);

@@ -31,37 +31,37 @@ zchange_undo_fits(const ZChange *change)
 }
 
 void
-zchange_describe_before(ZTarget *target, const ZImage *image, ZChange *change)
+zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *change)
 {
 	ZUndoRecord *undo = &change->undo;
 	const ZSlotPlan *slot = &change->slot;
-	ZImage		made = *image;
+	ZRowVersion	made = *version;
 
-	undo->old_hdr = image->hdr;
+	undo->old_hdr = version->hdr;
 	undo->old_hdr.flags &= ~ZROW_PADDED;
 	undo->old_hdr.flags2 &= ~(ZROW2_LOCK_MASK | ZROW2_PARITY);
 	if (undo->old_hdr.natts == change->row.hdr.natts || change->row.hdr.natts == ZROW_NATTS_KEEP)
 		undo->old_hdr.natts = ZROW_NATTS_KEEP;
-	undo->prev_own = undo->prev_chain = false;
+	undo->prev_own = undo->prev_upper_bound = false;
 	undo->row_prev.fxid = InvalidFullTransactionId;
 	undo->row_prev.undo = ZUNDO_INVALID;
 
-	if (!FullTransactionIdIsValid(image->fxid) ||
-		FullTransactionIdPrecedes(image->fxid, zundo_logged_horizon()))
+	if (!FullTransactionIdIsValid(version->fxid) ||
+		FullTransactionIdPrecedes(version->fxid, zundo_logged_horizon()))
 		return;
 	/* about to be frozen along with its slot; the conflict is logged there */
-	if (slot->takeover == ZTAKE_FRESH && slot->slotno == image->hdr.slotno)
+	if (slot->takeover == ZTAKE_ALL_VISIBLE && slot->slotno == version->hdr.slotno)
 		return;
-	if (slot->takeover == ZTAKE_OWN && !image->chain && slot->slotno == image->hdr.slotno)
+	if (slot->takeover == ZTAKE_OWN && !version->upper_bound && slot->slotno == version->hdr.slotno)
 	{
 		undo->prev_own = true;
 		return;
 	}
-	/* spares whoever walks back the way down the slot's chain */
+	/* spares a reader that walks back the way down the slot's chain */
 	zmvcc_locate(&target->view, &made);
 	undo->row_prev.fxid = made.fxid;
 	undo->row_prev.undo = made.undo;
-	undo->prev_chain = made.chain;
+	undo->prev_upper_bound = made.upper_bound;
 }
 
 /* Whose record it is and about which page, as far as it is to say so. */
@@ -92,7 +92,7 @@ complete_undo(ZTarget *target, ZChange *change, const ZUndoWrite *write)
 	undo->takeover = slot->takeover;
 	undo->slot_prev = slot->prev;
 	if (slot->takeover == ZTAKE_OWN)
-		undo->page_prev = zpage_slot(target->view.page, target->view.slotpage,
+		undo->page_prev = zpage_slot(target->view.page, target->view.overflow,
 									 slot->slotno)->undo;
 	complete_context(undo, target->rel, BufferGetBlockNumber(target->buffer), target->fxid,
 					 write);
@@ -114,10 +114,10 @@ void
 zchange_execute(ZTarget *target, ZChange *change)
 {
 	Page		page = BufferGetPage(target->buffer);
-	Buffer		slotbuf = change->slot.slotno >= ZPAGE_FIRST_OVERFLOW ?
-	target->slotbuf : InvalidBuffer;
+	Buffer		overflow_buf = change->slot.slotno >= ZPAGE_FIRST_OVERFLOW ?
+	target->overflow_buf : InvalidBuffer;
 	bool		logged = RelationNeedsWAL(target->rel);
-	ZChangeBuffers buffers = {target->buffer, slotbuf, logged};
+	ZChangeBuffers buffers = {target->buffer, overflow_buf, logged};
 	ZUndoWrite	write = {InvalidBuffer};
 	char		bytes[BLCKSZ];
 	char		wal[BLCKSZ];
@@ -132,15 +132,15 @@ zchange_execute(ZTarget *target, ZChange *change)
 		wal_len = zrec_change_undo(change, &write, logged, wal);
 	}
 	else
-		buffers.slots = slotbuf = InvalidBuffer;
+		buffers.slots = overflow_buf = InvalidBuffer;
 
 	START_CRIT_SECTION();
 	if (change->has_undo)
 		zundo_write(&write, bytes, len);
-	zchange_apply(page, target->view.slotpage, change);
+	zchange_apply(page, target->view.overflow, change);
 	MarkBufferDirty(target->buffer);
-	if (BufferIsValid(slotbuf))
-		MarkBufferDirty(slotbuf);
+	if (BufferIsValid(overflow_buf))
+		MarkBufferDirty(overflow_buf);
 	/* undo is logged even if the table is not, unless it is a temporary one */
 	if (logged || BufferIsValid(write.buffer))
 	{
@@ -148,8 +148,8 @@ zchange_execute(ZTarget *target, ZChange *change)
 
 		if (logged)
 			PageSetLSN(page, lsn);
-		if (logged && BufferIsValid(slotbuf))
-			PageSetLSN(BufferGetPage(slotbuf), lsn);
+		if (logged && BufferIsValid(overflow_buf))
+			PageSetLSN(BufferGetPage(overflow_buf), lsn);
 		if (BufferIsValid(write.buffer))
 			PageSetLSN(BufferGetPage(write.buffer), lsn);
 	}

@@ -12,26 +12,26 @@
 
 /* Returns false if the page was unlocked: start again. */
 static bool
-delete_row(ZTarget *target, const ZJudgement *judgement, CommandId cid, bool changing_part)
+delete_row(ZTarget *target, const ZUpdateCheck *check, CommandId cid, bool changing_part)
 {
 	ZChange		change;
-	ZImage		image;
+	ZRowVersion	version;
 
 	memset(&change, 0, sizeof(change));
 	if (!ztarget_reserve_slot(target, 0, &change.slot))
 		return false;
 	ztarget_conflict_in(target);
-	zmvcc_current(&target->view, target->offnum, &image);
+	zmvcc_current(&target->view, target->offnum, &version);
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_DELETE;
 	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags = (image.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
+	change.row.hdr.flags = (version.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
 	change.row.hdr.flags2 = (changing_part ? ZROW2_MOVED_PART : 0) |
-		zrow_lock_bits(judgement->strongest_lock);
+		zrow_lock_bits(check->strongest_lock);
 	change.row.hdr.slotno = change.slot.slotno;
 	change.row.hdr.natts = ZROW_NATTS_KEEP;
 	change.undo.cid = cid;
-	zchange_describe_before(target, &image, &change);
+	zchange_describe_before(target, &version, &change);
 	zchange_execute(target, &change);
 	return true;
 }
@@ -41,8 +41,8 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
 			Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
 {
 	ItemPointerData tid = ztid_untagged(otid);
-	ZJudgeQuery query = {snapshot, crosscheck, cid, LockTupleExclusive};
-	ZJudgement	judgement;
+	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive};
+	ZUpdateCheck check;
 	ZRowQueue	queue;
 	ZTarget		target;
 	HeapTuple	toasted = NULL;
@@ -58,30 +58,30 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
 	{
 		if (!target.locked)
 			ztarget_lock_row_page(&target);
-		zjudge_row(&target, &query, &judgement);
-		if (judgement.result == TM_BeingModified && wait)
+		zcheck_row(&target, &query, &check);
+		if (check.result == TM_BeingModified && wait)
 		{
 			ztarget_unlock(&target);
-			zlock_queue_wait(&queue, judgement.version, judgement.xid,
-							 judgement.own_lock >= 0 || judgement.modified_by_us);
+			zlock_queue_wait(&queue, check.parity, check.xid,
+							 check.own_lock >= 0 || check.modified_by_us);
 			continue;
 		}
-		if (judgement.result != TM_Ok)
+		if (check.result != TM_Ok)
 			break;
-		if (judgement.image.hdr.flags & ZROW_HASEXTERNAL)
+		if (check.version.hdr.flags & ZROW_HASEXTERNAL)
 		{
 			if (toasted)
 				heap_freetuple(toasted);
-			toasted = zdml_heap_tuple(rel, judgement.image.row, judgement.image.len);
+			toasted = zdml_heap_tuple(rel, check.version.row, check.version.len);
 		}
-		if (delete_row(&target, &judgement, cid, changing_part))
+		if (delete_row(&target, &check, cid, changing_part))
 			break;
 	}
 	zlock_queue_leave(&queue);
-	if (judgement.result != TM_Ok)
-		zjudge_report(&target, &judgement, tmfd);
+	if (check.result != TM_Ok)
+		zcheck_report(&target, &check, tmfd);
 	ztarget_close(&target);
-	if (judgement.result == TM_Ok)
+	if (check.result == TM_Ok)
 	{
 		/* RETURNING and AFTER ROW triggers want the version that is gone */
 		ztid_set_tag(otid, ZTID_TAG_LAST);
@@ -91,5 +91,5 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
 	}
 	if (toasted)
 		heap_freetuple(toasted);
-	return judgement.result;
+	return check.result;
 }

@@ -38,7 +38,7 @@ zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid, OffsetNumb
 		run.block == BufferGetBlockNumber(target->buffer) &&
 		RelFileNodeEquals(run.locator, zrel_locator(target->rel)) &&
 		run.cid == cid && offnum >= run.first &&
-		zpage_slot(target->view.page, target->view.slotpage, plan->slotno)->undo == run.undo;
+		zpage_slot(target->view.page, target->view.overflow, plan->slotno)->undo == run.undo;
 }
 
 void
@@ -119,7 +119,7 @@ zinsert_set_header(char *row, const ZChange *change, uint32 token)
 	ZRowHeader	hdr;
 
 	zrow_header_get(row, &hdr);
-	hdr.flags &= ~ZROW_FATE_FLAGS;
+	hdr.flags &= ~ZROW_MODIFIER_FLAGS;
 	hdr.flags2 = token != 0 ? ZROW2_SPECULATIVE : 0;
 	hdr.slotno = change->slot.slotno;
 	if (hdr.slotno != 0)

@@ -18,7 +18,7 @@
 #include "zheap/scan/tuple_slot.h"
 
 bool
-zdml_lock_row(ZTarget *target, const ZJudgement *judgement, LockTupleMode mode, CommandId cid)
+zdml_lock_row(ZTarget *target, const ZUpdateCheck *check, LockTupleMode mode, CommandId cid)
 {
 	ZChange		change;
 
@@ -28,7 +28,7 @@ zdml_lock_row(ZTarget *target, const ZJudgement *judgement, LockTupleMode mode, 
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_LOCK;
 	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags2 = zrow_lock_bits(Max(judgement->strongest_lock, (int) mode));
+	change.row.hdr.flags2 = zrow_lock_bits(Max(check->strongest_lock, (int) mode));
 	change.row.hdr.natts = ZROW_NATTS_KEEP;
 	change.undo.lockmode = mode;
 	change.undo.cid = cid;
@@ -67,29 +67,29 @@ means_newest(const ZLockCall *call)
  * been taken beside an update in progress, and then is about the version before.
  */
 static bool
-fetch_locked(ZTarget *target, const ZLockCall *call, ZImage *image)
+fetch_locked(ZTarget *target, const ZLockCall *call, ZRowVersion *version)
 {
 	if (call->mode == LockTupleKeyShare && !call->traversed && !means_newest(call) &&
 		call->snapshot != InvalidSnapshot && IsMVCCSnapshot(call->snapshot) &&
-		zmvcc_fetch(&target->view, target->offnum, call->snapshot, image))
+		zmvcc_fetch(&target->view, target->offnum, call->snapshot, version))
 		return true;
-	if (zmvcc_fetch(&target->view, target->offnum, SnapshotSelf, image))
+	if (zmvcc_fetch(&target->view, target->offnum, SnapshotSelf, version))
 		return true;
-	return zmvcc_fetch(&target->view, target->offnum, SnapshotAny, image);
+	return zmvcc_fetch(&target->view, target->offnum, SnapshotAny, version);
 }
 
 static void
 store_row(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot)
 {
-	ZImage		image;
-	ZVersion	version;
+	ZRowVersion	version;
+	ZVersionId	id;
 
-	if (!fetch_locked(target, call, &image))
+	if (!fetch_locked(target, call, &version))
 		return;
-	zmvcc_find_modifier(&target->view, &image);
-	zmvcc_version_of(&image, &target->view, &version);
-	ztuple_slot_store(slot, image.row, image.len, &call->tid,
-					  RelationGetRelid(call->rel), &version);
+	zmvcc_find_modifier(&target->view, &version);
+	zmvcc_version_id(&version, &target->view, &id);
+	ztuple_slot_store(slot, version.row, version.len, &call->tid,
+					  RelationGetRelid(call->rel), &id);
 }
 
 /*
@@ -97,35 +97,35 @@ store_row(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot)
  * version ourselves, which keeps others out as an update in place does.
  */
 static bool
-lock_now(ZTarget *target, ZLockCall *call, const ZJudgement *judgement)
+lock_now(ZTarget *target, ZLockCall *call, const ZUpdateCheck *check)
 {
-	if (judgement->own_lock >= (int) call->mode ||
-		(judgement->modified_by_us && call->mode != LockTupleExclusive))
+	if (check->own_lock >= (int) call->mode ||
+		(check->modified_by_us && call->mode != LockTupleExclusive))
 		return true;
-	return zdml_lock_row(target, judgement, call->mode, call->cid);
+	return zdml_lock_row(target, check, call->mode, call->cid);
 }
 
-/* How the row at tid looks to who does not mind a snapshot; its page is not locked. */
+/* How the row at tid looks without regard to a snapshot; its page is not locked. */
 static TM_Result
-judge_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, TransactionId *xid)
+check_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, TransactionId *xid)
 {
-	ZJudgeQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode};
-	ZJudgement	judgement;
+	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode};
+	ZUpdateCheck check;
 	ZTarget		target;
 
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &tid);
 	ztarget_lock_row_page(&target);
-	zjudge_row(&target, &query, &judgement);
+	zcheck_row(&target, &query, &check);
 	/* replaced again: not the version that replaced ours */
-	if (judgement.result == TM_Updated && judgement.missed == 1)
+	if (check.result == TM_Updated && check.superseded == 1)
 	{
 		query.snapshot = InvalidSnapshot;
-		zjudge_row(&target, &query, &judgement);
+		zcheck_row(&target, &query, &check);
 	}
-	*xid = judgement.xid;
+	*xid = check.xid;
 	ztarget_close(&target);
-	return judgement.result;
+	return check.result;
 }
 
 /*
@@ -135,7 +135,7 @@ judge_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, Transacti
  * look again.  The page is locked on entry, and on exit if true.
  */
 static bool
-replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
+replacement_ended(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
 {
 	TransactionId xid;
 	TM_Result	result;
@@ -143,11 +143,11 @@ replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgeme
 	if (!TransactionIdIsValid(call->replacer) || call->traversed ||
 		!TransactionIdDidCommit(call->replacer) ||
 		!(call->flags & TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS) ||
-		ItemPointerIndicatesMovedPartitions(&j->ctid) ||
-		j->missed != (ItemPointerEquals(&j->ctid, &call->tid) ? 1 : 0))
+		ItemPointerIndicatesMovedPartitions(&check->ctid) ||
+		check->superseded != (ItemPointerEquals(&check->ctid, &call->tid) ? 1 : 0))
 		return true;
 	ztarget_unlock(target);
-	result = judge_newest(call->rel, j->ctid, call, &xid);
+	result = check_newest(call->rel, check->ctid, call, &xid);
 	if (result == TM_BeingModified)
 	{
 		/* like heap, not in the queue for the replacement, but still in ours */
@@ -155,7 +155,7 @@ replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgeme
 		return false;
 	}
 	if (result == TM_Deleted)
-		j->result = TM_Deleted;
+		check->result = TM_Deleted;
 	ztarget_lock_row_page(target);
 	return true;
 }
@@ -165,12 +165,12 @@ replacement_settled(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgeme
  * have the lock, too.  True: done.
  */
 static bool
-lock_successors(ZTarget *target, ZLockCall *call, ZJudgement *j)
+lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
 {
 	ztarget_unlock(target);
-	j->result = zdml_lock_successors(call->rel, j->moved_to, call->cid);
+	check->result = zdml_lock_successors(call->rel, check->moved_to, call->cid);
 	ztarget_lock_row_page(target);
-	if (j->result == TM_Ok || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
+	if (check->result == TM_Ok || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
 		return true;
 	/* gone after all: then what has become of it? */
 	call->traversed = true;
@@ -182,54 +182,54 @@ lock_successors(ZTarget *target, ZLockCall *call, ZJudgement *j)
  * exit it may not be.
  */
 static bool
-lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
+lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
 {
-	ZJudgeQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode};
+	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode};
 
 	if (means_newest(call) || call->traversed)
 		query.snapshot = InvalidSnapshot;
-	zjudge_row(target, &query, j);
+	zcheck_row(target, &query, check);
 
-	switch (j->result)
+	switch (check->result)
 	{
 		case TM_Ok:
-			if (!lock_now(target, call, j))
+			if (!lock_now(target, call, check))
 				return false;
-			if (!ItemPointerIsValid(&j->moved_to) || j->own_lock >= (int) call->mode)
+			if (!ItemPointerIsValid(&check->moved_to) || check->own_lock >= (int) call->mode)
 				return true;
-			return lock_successors(target, call, j);
+			return lock_successors(target, call, check);
 		case TM_BeingModified:
 			ztarget_unlock(target);
-			if (j->later)
+			if (check->later)
 			{
 				/* like heap, whatever the policy, and not in a queue */
-				XactLockTableWait(j->xid, call->rel, &call->tid, XLTW_LockUpdated);
+				XactLockTableWait(check->xid, call->rel, &call->tid, XLTW_LockUpdated);
 				return false;
 			}
-			if (zlock_queue_wait(queue, j->version, j->xid,
-								 j->own_lock >= 0 || j->modified_by_us))
+			if (zlock_queue_wait(queue, check->parity, check->xid,
+								 check->own_lock >= 0 || check->modified_by_us))
 			{
-				call->replacer = j->replacer;
+				call->replacer = check->replacer;
 				return false;
 			}
-			j->result = TM_WouldBlock;
+			check->result = TM_WouldBlock;
 			ztarget_lock_row_page(target);
 			return true;
 		case TM_Updated:
-			if (!replacement_settled(target, call, queue, j))
+			if (!replacement_ended(target, call, queue, check))
 				return false;
-			if (j->result == TM_Deleted || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
+			if (check->result == TM_Deleted || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
 				return true;
-			if (ItemPointerIndicatesMovedPartitions(&j->ctid))
+			if (ItemPointerIndicatesMovedPartitions(&check->ctid))
 				ereport(ERROR,
 						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
 			call->traversed = true;
 			ztarget_unlock(target);
 			zlock_queue_leave(queue);
-			if (!ItemPointerEquals(&j->ctid, &call->tid))
+			if (!ItemPointerEquals(&check->ctid, &call->tid))
 			{
-				call->tid = j->ctid;
+				call->tid = check->ctid;
 				zlock_queue_init(queue, call->rel, &call->tid, call->mode,
 								 call->policy, XLTW_FetchUpdated);
 				ztarget_pin(target, &call->tid);
@@ -238,7 +238,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZJudgement *j)
 		case TM_SelfModified:
 			/* ON CONFLICT must hear that this command made the version it hit */
 			if (call->conflict)
-				j->result = TM_Invisible;
+				check->result = TM_Invisible;
 			return true;
 		default:
 			return true;
@@ -252,7 +252,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 {
 	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags,
 	false, InvalidTransactionId, false};
-	ZJudgement	judgement;
+	ZUpdateCheck check;
 	ZRowQueue	queue;
 	ZTarget		target;
 	bool		done = false;
@@ -261,7 +261,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	if (ztid_tag(tid) == ZTID_TAG_LAST)
 		call.snapshot = InvalidSnapshot;
 
-	/* whoever else locks rows asks for more */
+	/* any other caller that locks rows asks for more */
 	call.conflict = zscan_take_conflict(rel, &call.tid) && flags == 0;
 	ExecClearTuple(slot);
 	ztarget_open(&target, rel);
@@ -271,15 +271,15 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	{
 		if (!target.locked)
 			ztarget_lock_row_page(&target);
-		done = lock_step(&target, &call, &queue, &judgement);
+		done = lock_step(&target, &call, &queue, &check);
 	}
 	zlock_queue_leave(&queue);
 	store_row(&target, &call, slot);
-	zjudge_report(&target, &judgement, tmfd);
+	zcheck_report(&target, &check, tmfd);
 	tmfd->traversed = call.traversed;
 	*tid = call.tid;
-	if (judgement.result == TM_Ok)
+	if (check.result == TM_Ok)
 		ztid_set_tag(tid, ZTID_TAG_LAST);	/* rule A */
 	ztarget_close(&target);
-	return judgement.result;
+	return check.result;
 }

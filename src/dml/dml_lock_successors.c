@@ -18,15 +18,15 @@
  * about?  Our snapshot does not see the move, so undo goes back to it.
  */
 static bool
-key_changed(ZTarget *target, const ZImage *newest)
+key_changed(ZTarget *target, const ZRowVersion *newest)
 {
-	ZImage		image = *newest;
+	ZRowVersion	version = *newest;
 
-	while (zmvcc_skip_aborted(&target->view, &image) && FullTransactionIdIsValid(image.fxid))
+	while (zmvcc_skip_aborted(&target->view, &version) && FullTransactionIdIsValid(version.fxid))
 	{
-		if (!(image.hdr.flags & ZROW_DELETED) && (image.hdr.flags2 & ZROW2_KEYS_UPDATED))
+		if (!(version.hdr.flags & ZROW_DELETED) && (version.hdr.flags2 & ZROW2_KEYS_UPDATED))
 			return true;
-		if (!zmvcc_previous(&target->view, &image))
+		if (!zmvcc_previous(&target->view, &version))
 			break;
 	}
 	return false;
@@ -39,21 +39,21 @@ key_changed(ZTarget *target, const ZImage *newest)
 static bool
 lock_one(ZTarget *target, CommandId cid, ItemPointer tid, TM_Result *result, bool *moved)
 {
-	ZJudgeQuery query = {InvalidSnapshot, InvalidSnapshot, cid, LockTupleKeyShare};
+	ZCheckQuery query = {InvalidSnapshot, InvalidSnapshot, cid, LockTupleKeyShare};
 	ZLockHolders holders;
-	ZJudgement	judgement;
+	ZUpdateCheck check;
 
-	zjudge_row(target, &query, &judgement);
+	zcheck_row(target, &query, &check);
 	*result = TM_Ok;
 	*moved = false;
 	/* the mover was rolled back, and the row with it */
 	if (!zscan_is_row(&target->view, target->offnum))
 		return true;
-	switch (judgement.result)
+	switch (check.result)
 	{
 		case TM_BeingModified:
 			ztarget_unlock(target);
-			XactLockTableWait(judgement.xid, target->rel, tid, XLTW_LockUpdated);
+			XactLockTableWait(check.xid, target->rel, tid, XLTW_LockUpdated);
 			return false;
 		case TM_SelfModified:
 			return true;
@@ -62,27 +62,27 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, TM_Result *result, boo
 			return true;
 		case TM_Updated:
 			*result = TM_Updated;
-			if (!(judgement.image.hdr.flags & ZROW_MOVED) ||
-				(judgement.image.hdr.flags2 & ZROW2_KEYS_UPDATED))
+			if (!(check.version.hdr.flags & ZROW_MOVED) ||
+				(check.version.hdr.flags2 & ZROW2_KEYS_UPDATED))
 				return true;
-			judgement.moved_to = judgement.ctid;
+			check.moved_to = check.ctid;
 			break;
 		default:
 			/* Invisible: made by the mover, which has not finished, or by us */
 			break;
 	}
-	if (!judgement.modified_by_us && key_changed(target, &judgement.image))
+	if (!check.modified_by_us && key_changed(target, &check.version))
 	{
 		*result = TM_Updated;
 		return true;
 	}
 	zlock_holders(&target->view, target->offnum, LockTupleKeyShare, false, &holders);
-	judgement.strongest_lock = holders.strongest;
-	if (holders.own < 0 && !judgement.modified_by_us &&
-		!zdml_lock_row(target, &judgement, LockTupleKeyShare, cid))
+	check.strongest_lock = holders.strongest;
+	if (holders.own < 0 && !check.modified_by_us &&
+		!zdml_lock_row(target, &check, LockTupleKeyShare, cid))
 		return false;
-	*moved = ItemPointerIsValid(&judgement.moved_to);
-	*tid = judgement.moved_to;
+	*moved = ItemPointerIsValid(&check.moved_to);
+	*tid = check.moved_to;
 	return true;
 }
 

@@ -24,24 +24,24 @@ note_conflict(ZPrunePlan *plan, FullTransactionId fxid)
 static bool
 padding_is_free(ZPageView *view, OffsetNumber offnum)
 {
-	ZImage		image;
-	ZFate		fate;
+	ZRowVersion	version;
+	ZXactStatus	status;
 
-	zmvcc_current(view, offnum, &image);
-	if (!FullTransactionIdIsValid(image.fxid))
+	zmvcc_current(view, offnum, &version);
+	if (!FullTransactionIdIsValid(version.fxid))
 		return true;
-	fate = zmvcc_image_fate(view, &image);
-	return fate == ZFATE_COMMITTED || fate == ZFATE_FROZEN;
+	status = zmvcc_version_status(view, &version);
+	return status == ZXACT_COMMITTED || status == ZXACT_ALL_VISIBLE;
 }
 
 static void
 plan_row(ZPageView *view, OffsetNumber offnum, ZPrunePlan *plan)
 {
-	ZImage		image;
+	ZRowVersion	version;
 	FullTransactionId fxid;
 	const char *row;
 
-	if (zmvcc_state(view, offnum, &image, &fxid) == ZSTATE_DEAD)
+	if (zmvcc_state(view, offnum, &version, &fxid) == ZSTATE_DEAD)
 	{
 		plan->dead[plan->ndead++] = offnum;
 		note_conflict(plan, fxid);

@@ -64,7 +64,7 @@ try_page(ZTarget *target, Size need, Size wanted)
 		}
 		if (space < wanted && TransactionIdIsValid(prunable))
 		{
-			if (!zdml_strip_page(target))
+			if (!zdml_tombstone_page(target))
 				return false;
 			space = zpage_free_for_row(page);
 		}

@@ -25,26 +25,26 @@ confirm(ZTarget *target)
 	END_CRIT_SECTION();
 }
 
-/* The row is put back like one of an aborted transaction; the slot stays ours. */
+/* The row is rolled back like one of an aborted transaction; the slot stays ours. */
 static void
 kill_row(ZTarget *target, int slotno)
 {
-	ZRowRestore restore = {0};
-	ZRestorePlan plan = {0};
+	ZRowRollback rollback = {0};
+	ZRollbackPlan plan = {0};
 
-	restore.offnum = target->offnum;
-	restore.kind = ZRESTORE_KILL;
+	rollback.offnum = target->offnum;
+	rollback.kind = ZROLLBACK_KILL;
 	plan.slotno = slotno;
-	plan.next = *zpage_slot(target->view.page, target->view.slotpage, slotno);
+	plan.next = *zpage_slot(target->view.page, target->view.overflow, slotno);
 	plan.nrows = 1;
-	plan.rows = &restore;
+	plan.rows = &rollback;
 
 	START_CRIT_SECTION();
-	zpage_restore_apply(target->view.page, target->view.slotpage, &plan);
+	zpage_rollback_apply(target->view.page, target->view.overflow, &plan);
 	MarkBufferDirty(target->buffer);
 	if (RelationNeedsWAL(target->rel))
 	{
-		XLogRecPtr	lsn = zrec_restore_emit(&plan, target->buffer, InvalidBuffer);
+		XLogRecPtr	lsn = zrec_rollback_emit(&plan, target->buffer, InvalidBuffer);
 
 		PageSetLSN(target->view.page, lsn);
 	}
@@ -57,21 +57,21 @@ zdml_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, bool
 	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
 	HeapTuple	toasted = NULL;
 	ZTarget		target;
-	ZImage		image;
+	ZRowVersion	version;
 
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &tid);
 	ztarget_lock_row_page(&target);
-	zmvcc_current(&target.view, target.offnum, &image);
-	if (!(image.hdr.flags2 & ZROW2_SPECULATIVE))
+	zmvcc_current(&target.view, target.offnum, &version);
+	if (!(version.hdr.flags2 & ZROW2_SPECULATIVE))
 		elog(ERROR, "row is no speculative insertion");
 	if (succeeded)
 		confirm(&target);
 	else
 	{
-		if (image.hdr.flags & ZROW_HASEXTERNAL)
-			toasted = zdml_heap_tuple(rel, image.row, image.len);
-		kill_row(&target, image.hdr.slotno);
+		if (version.hdr.flags & ZROW_HASEXTERNAL)
+			toasted = zdml_heap_tuple(rel, version.row, version.len);
+		kill_row(&target, version.hdr.slotno);
 	}
 	ztarget_close(&target);
 	if (toasted)

@@ -2,7 +2,7 @@
  * dml_target.c
  *		Opening, locking and leaving the page that an operation works on.
  *
- * LOCKING: one table page at a time, exclusively, with its slot page; the undo
+ * LOCKING: one table page at a time, exclusively, with its overflow page; the undo
  * page comes last (L1).  Everything that may block or touch a catalog happens
  * before the lock.
  */
@@ -26,7 +26,7 @@ ztarget_open(ZTarget *target, Relation rel)
 	target->rel = rel;
 	target->fxid = GetCurrentFullTransactionId();
 	target->buffer = InvalidBuffer;
-	target->slotbuf = InvalidBuffer;
+	target->overflow_buf = InvalidBuffer;
 	target->locked = false;
 	target->init_page = false;
 	target->offnum = InvalidOffsetNumber;
@@ -62,7 +62,7 @@ ztarget_lock(ZTarget *target)
 	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
 	target->locked = true;
 	return zview_attach(&target->view, target->buffer, BUFFER_LOCK_EXCLUSIVE,
-						&target->slotbuf);
+						&target->overflow_buf);
 }
 
 void
@@ -78,7 +78,7 @@ ztarget_unlock(ZTarget *target)
 {
 	if (!target->locked)
 		return;
-	zview_detach(&target->view, &target->slotbuf);
+	zview_detach(&target->view, &target->overflow_buf);
 	LockBuffer(target->buffer, BUFFER_LOCK_UNLOCK);
 	target->locked = false;
 }
@@ -96,7 +96,7 @@ ztarget_check_rows(ZTarget *target)
 bool
 ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
 {
-	if (zslot_reserve(&target->view, target->buffer, target->slotbuf,
+	if (zslot_reserve(&target->view, target->buffer, target->overflow_buf,
 					  target->fxid, reserve, plan) == ZSLOT_OK)
 	{
 		if (plan->grow > 0)
@@ -104,7 +104,7 @@ ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
 		return true;
 	}
 	ztarget_unlock(target);
-	zslot_add_page(target->rel, target->buffer);
+	zslot_add_overflow_page(target->rel, target->buffer);
 	return false;
 }
 
@@ -112,13 +112,13 @@ void
 ztarget_conflict_in(ZTarget *target)
 {
 	BlockNumber block = BufferGetBlockNumber(target->buffer);
-	ItemPointerData version;
-	ZImage		image;
+	ItemPointerData tid;
+	ZRowVersion	version;
 
 	Assert(target->locked);
-	zmvcc_current(&target->view, target->offnum, &image);
-	zmvcc_version_tid(&version, block, target->offnum, image.hdr.flags2);
-	CheckForSerializableConflictIn(target->rel, &version, block);
+	zmvcc_current(&target->view, target->offnum, &version);
+	zmvcc_version_tid(&tid, block, target->offnum, version.hdr.flags2);
+	CheckForSerializableConflictIn(target->rel, &tid, block);
 }
 
 void

@@ -42,7 +42,7 @@ typedef struct ZUpdate
 	int			nended;
 	ItemPointerData ended[ZROW_MAX_ORIGINS];	/* where nobody has a lock any more */
 	bool		was_locked;		/* our transaction had locked the row before */
-	bool		key_locked;		/* for UPDATE: then KEY SHARE minds the update, as on
+	bool		key_locked;		/* for UPDATE: then KEY SHARE conflicts with the update, as on
 								 * heap, even if the key stays */
 	bool		has_events;		/* AFTER ROW triggers will ask for both versions */
 	int			ordinal;		/* has_events, in place: number of the old version */
@@ -51,9 +51,9 @@ typedef struct ZUpdate
 typedef enum UpdateStep
 {
 	STEP_DONE,
-	STEP_AGAIN,					/* the page was unlocked: judge the row again */
+	STEP_AGAIN,					/* the page was unlocked: check the row again */
 	STEP_MOVE,					/* does not fit in place */
-	STEP_EXCLUSIVE				/* needs the row to itself: judge it again so */
+	STEP_EXCLUSIVE				/* needs the row to itself: check it again so */
 } UpdateStep;
 
 /* ---- does the update change indexed columns, or a key? ---- */
@@ -107,7 +107,7 @@ attribute_changed(Relation rel, int attno, Deformed *old, Deformed *new)
 }
 
 static Changes
-indexed_changes(const ZUpdate *update, const ZImage *old)
+indexed_changes(const ZUpdate *update, const ZRowVersion *old)
 {
 	int			bit = -1;
 	int			max = 0;
@@ -144,7 +144,7 @@ indexed_changes(const ZUpdate *update, const ZImage *old)
 
 /* The range of body bytes that changes. */
 static void
-diff_rows(const ZImage *old, const ZUpdate *update, ZChange *change)
+diff_rows(const ZRowVersion *old, const ZUpdate *update, ZChange *change)
 {
 	uint16		prefix;
 	uint16		suffix;
@@ -179,14 +179,14 @@ make_room(ZTarget *target, uint32 newlen)
 	if (has_room(target, newlen, 1))
 		return true;
 	zdml_prune_page(&target->view, target->buffer);
-	return has_room(target, newlen, 1) || zdml_strip_page(target);
+	return has_room(target, newlen, 1) || zdml_tombstone_page(target);
 }
 
 static UpdateStep
-update_in_place(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
+update_in_place(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check)
 {
 	ZChange		change;
-	ZImage		image;
+	ZRowVersion	version;
 	ZRowHeader	new;
 	uint32		alloc;
 
@@ -207,19 +207,19 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZJudgement *judgement)
 			return STEP_MOVE;
 	}
 
-	zmvcc_current(&target->view, target->offnum, &image);
+	zmvcc_current(&target->view, target->offnum, &version);
 	zrow_header_get(update->row, &new);
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_UPDATE;
 	change.row.offnum = change.undo.offnum = target->offnum;
 	change.row.hdr.flags = new.flags & ZROW_VALUE_FLAGS;
-	change.row.hdr.flags2 = zrow_lock_bits(judgement->strongest_lock) |
+	change.row.hdr.flags2 = zrow_lock_bits(check->strongest_lock) |
 		(update->key_locked ? ZROW2_KEYS_UPDATED : 0);
 	change.row.hdr.slotno = change.slot.slotno;
-	change.row.hdr.natts = new.natts == image.hdr.natts ? ZROW_NATTS_KEEP : new.natts;
+	change.row.hdr.natts = new.natts == version.hdr.natts ? ZROW_NATTS_KEEP : new.natts;
 	change.undo.cid = update->cid;
-	diff_rows(&image, update, &change);
-	zchange_describe_before(target, &image, &change);
+	diff_rows(&version, update, &change);
+	zchange_describe_before(target, &version, &change);
 	if (!zchange_undo_fits(&change))
 		return STEP_MOVE;
 	ztarget_conflict_in(target);
@@ -244,12 +244,12 @@ other_holder(ZTarget *target)
 static int
 origins_left(ZTarget *target, const ZUpdate *update, ItemPointerData *origins)
 {
-	ZImage		image;
+	ZRowVersion	version;
 	int			count;
 	int			left = 0;
 
-	zmvcc_current(&target->view, target->offnum, &image);
-	count = zrow_origins_get(image.row, image.len, origins);
+	zmvcc_current(&target->view, target->offnum, &version);
+	count = zrow_origins_get(version.row, version.len, origins);
 	for (int i = 0; i < count; i++)
 	{
 		bool		ended = false;
@@ -316,7 +316,7 @@ static UpdateStep
 delete_old(ZTarget *target, const ZUpdate *update, LockTupleMode mode)
 {
 	ZChange		change;
-	ZImage		image;
+	ZRowVersion	version;
 
 	if (!update->has_origin)
 	{
@@ -337,11 +337,11 @@ delete_old(ZTarget *target, const ZUpdate *update, LockTupleMode mode)
 	if (!ztarget_reserve_slot(target, 0, &change.slot))
 		return STEP_AGAIN;
 	ztarget_conflict_in(target);
-	zmvcc_current(&target->view, target->offnum, &image);
+	zmvcc_current(&target->view, target->offnum, &version);
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_DELETE;
 	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags = (image.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED | ZROW_MOVED;
+	change.row.hdr.flags = (version.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED | ZROW_MOVED;
 	change.row.hdr.flags2 = zpage_row_lock_bits(target->view.page, target->offnum) |
 		(mode == LockTupleExclusive || update->key_locked ? ZROW2_KEYS_UPDATED : 0);
 	change.row.hdr.slotno = change.slot.slotno;
@@ -349,13 +349,13 @@ delete_old(ZTarget *target, const ZUpdate *update, LockTupleMode mode)
 	change.undo.cid = update->cid;
 	change.undo.has_new_tid = true;
 	change.undo.new_tid = update->new_tid;
-	zchange_describe_before(target, &image, &change);
+	zchange_describe_before(target, &version, &change);
 	zchange_execute(target, &change);
 	return STEP_DONE;
 }
 
 static UpdateStep
-update_move(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockTupleMode mode)
+update_move(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check, LockTupleMode mode)
 {
 	ZInsert		insert = {NULL, 0, update->cid, 0, NULL, 0};
 
@@ -383,7 +383,7 @@ update_move(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockT
 		if (!update->locked)
 		{
 			/* then once more, with the row ours whatever happens to the page */
-			update->locked = zdml_lock_row(target, judgement, mode, update->cid);
+			update->locked = zdml_lock_row(target, check, mode, update->cid);
 			return STEP_AGAIN;
 		}
 		ztarget_unlock(target);
@@ -401,9 +401,9 @@ update_move(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockT
  * exit unless STEP_AGAIN says to start over.
  */
 static UpdateStep
-update_step(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockTupleMode mode)
+update_step(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check, LockTupleMode mode)
 {
-	const ZImage *old = &judgement->image;
+	const ZRowVersion *old = &check->version;
 	Changes		changes = indexed_changes(update, old);
 
 	if (changes == CHANGES_KEY && mode != LockTupleExclusive)
@@ -416,7 +416,7 @@ update_step(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockT
 
 		if (!update->locked)
 		{
-			update->locked = zdml_lock_row(target, judgement, mode, update->cid);
+			update->locked = zdml_lock_row(target, check, mode, update->cid);
 			return STEP_AGAIN;
 		}
 		before = zdml_heap_tuple(update->rel, old->row, old->len);
@@ -436,11 +436,11 @@ update_step(ZTarget *target, ZUpdate *update, const ZJudgement *judgement, LockT
 		if (mode != LockTupleExclusive)
 			count = zrow_origins_get(old->row, old->len, origins);
 		update->row = zrow_origins_set(update->row, &update->len, origins, count);
-		step = update_in_place(target, update, judgement);
+		step = update_in_place(target, update, check);
 		if (step != STEP_MOVE)
 			return step;
 	}
-	return update_move(target, update, judgement, mode);
+	return update_move(target, update, check, mode);
 }
 
 static void
@@ -457,7 +457,7 @@ update_open(ZUpdate *update, Relation rel, TupleTableSlot *slot, CommandId cid)
 	slot_getallattrs(slot);
 	update->row = zrow_form(RelationGetDescr(rel), slot->tts_values, slot->tts_isnull,
 							&update->len);
-	/* rows that the toaster will shorten are judged after it */
+	/* rows that the toaster will shorten are checked after it */
 	if (!zdml_needs_toaster(rel, update->len, zrow_flags(update->row)))
 		zdml_check_length(update->len);
 }
@@ -514,8 +514,8 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 			LockTupleMode *lockmode, bool *update_indexes)
 {
 	ItemPointerData tid = ztid_untagged(otid);
-	ZJudgeQuery query = {snapshot, crosscheck, cid, LockTupleNoKeyExclusive};
-	ZJudgement	judgement;
+	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleNoKeyExclusive};
+	ZUpdateCheck check;
 	ZRowQueue	queue;
 	ZTarget		target;
 	ZUpdate		update;
@@ -544,20 +544,20 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 				break;
 			continue;
 		}
-		zjudge_row(&target, &query, &judgement);
-		if (judgement.result == TM_BeingModified && wait)
+		zcheck_row(&target, &query, &check);
+		if (check.result == TM_BeingModified && wait)
 		{
 			ztarget_unlock(&target);
-			zlock_queue_wait(&queue, judgement.version, judgement.xid,
-							 judgement.own_lock >= 0 || judgement.modified_by_us);
+			zlock_queue_wait(&queue, check.parity, check.xid,
+							 check.own_lock >= 0 || check.modified_by_us);
 			continue;
 		}
-		if (judgement.result != TM_Ok)
+		if (check.result != TM_Ok)
 			break;
-		if (judgement.own_lock >= 0 && !update.locked)
+		if (check.own_lock >= 0 && !update.locked)
 			update.was_locked = true;
-		update.key_locked = update.key_locked || judgement.own_lock == LockTupleExclusive;
-		step = update_step(&target, &update, &judgement, query.mode);
+		update.key_locked = update.key_locked || check.own_lock == LockTupleExclusive;
+		step = update_step(&target, &update, &check, query.mode);
 		if (step == STEP_DONE)
 			break;
 		if (step == STEP_EXCLUSIVE)
@@ -568,8 +568,8 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		}
 	}
 	zlock_queue_leave(&queue);
-	if (judgement.result != TM_Ok)
-		zjudge_report(&target, &judgement, tmfd);
+	if (check.result != TM_Ok)
+		zcheck_report(&target, &check, tmfd);
 	else
 	{
 		update_report(&target, &update, otid);
@@ -579,5 +579,5 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	bms_free(update.indexed);
 	bms_free(update.keys);
 	pfree(update.row);
-	return judgement.result;
+	return check.result;
 }

@@ -135,20 +135,20 @@ key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
 }
 
 /*
- * Compare the versions before "image" that some snapshot may still see with the
+ * Compare the versions before "version" that some snapshot may still see with the
  * key to be indexed.  A summarizing index (anyvisible) wants to hear of their
  * keys as well: an updater in progress may yet abort.
  */
 static void
-check_older(IndexBuild *build, const ZImage *image, ItemPointer tid, const IndexKey *key)
+check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, const IndexKey *key)
 {
 	ZPageView  *view = &build->scan->view;
-	ZImage		version = *image;
+	ZRowVersion	older = *version;
 	IndexKey	before;
 
-	while (zmvcc_has_older(view, &version) && zmvcc_previous(view, &version))
+	while (zmvcc_has_older(view, &older) && zmvcc_previous(view, &older))
 	{
-		zscan_image_store(view, &version, tid, build->older);
+		zscan_version_store(view, &older, tid, build->older);
 		key_form(build, build->older, &before);
 		if (key_equal(build, key, &before))
 			continue;
@@ -166,22 +166,22 @@ check_older(IndexBuild *build, const ZImage *image, ItemPointer tid, const Index
 }
 
 static void
-index_row(IndexBuild *build, const ZImage *image, bool alive)
+index_row(IndexBuild *build, const ZRowVersion *version, bool alive)
 {
 	ZPageView  *view = &build->scan->view;
 	ItemPointerData tid;
 	IndexKey	key;
 
-	ItemPointerSet(&tid, build->scan->block, image->offnum);
+	ItemPointerSet(&tid, build->scan->block, version->offnum);
 	MemoryContextReset(build->econtext->ecxt_per_tuple_memory);
 
-	zscan_image_store(view, image, &tid, build->slot);
+	zscan_version_store(view, version, &tid, build->slot);
 	key_form(build, build->slot, &key);
 
 	/* once broken is broken */
 	if (build->snapshot == SnapshotAny &&
 		(build->anyvisible || !build->info->ii_BrokenHotChain))
-		check_older(build, image, &tid, &key);
+		check_older(build, version, &tid, &key);
 
 	if (key.present)
 		build->callback(build->index, &tid, key.values, key.isnull, alive,
@@ -191,7 +191,7 @@ index_row(IndexBuild *build, const ZImage *image, bool alive)
 /*
  * Somebody else is inserting or deleting the row, though our caller's lock should
  * keep others out.  Say so; and where duplicates matter, wait for the outcome:
- * true means that the page has been read anew and the row must be judged again.
+ * true means that the page has been read anew and the row must be checked again.
  */
 static bool
 wait_for_other(IndexBuild *build, OffsetNumber offnum, TransactionId xid, const char *doing)
@@ -216,7 +216,7 @@ wait_for_other(IndexBuild *build, OffsetNumber offnum, TransactionId xid, const 
  * The rules, and which rows count, are those of heap and of scan_analyze.c.
  */
 static bool
-judge_row(IndexBuild *build, OffsetNumber offnum, ZImage *image, bool *alive)
+check_row(IndexBuild *build, OffsetNumber offnum, ZRowVersion *version, bool *alive)
 {
 	for (;;)
 	{
@@ -227,7 +227,7 @@ judge_row(IndexBuild *build, OffsetNumber offnum, ZImage *image, bool *alive)
 			return false;
 
 		*alive = true;
-		switch (zmvcc_state(&build->scan->view, offnum, image, &fxid))
+		switch (zmvcc_state(&build->scan->view, offnum, version, &fxid))
 		{
 			case ZSTATE_NONE:
 			case ZSTATE_DEAD:
@@ -240,7 +240,7 @@ judge_row(IndexBuild *build, OffsetNumber offnum, ZImage *image, bool *alive)
 			case ZSTATE_RECENTLY_DEAD:
 				/* old snapshots will look for it in the index */
 				*alive = false;
-				return zmvcc_restore_body(&build->scan->view, image);
+				return zmvcc_reconstruct_body(&build->scan->view, version);
 
 			case ZSTATE_INSERTING:
 				xid = zfxid_xid(fxid);
@@ -275,28 +275,28 @@ index_page(IndexBuild *build)
 	for (i = 0; i < scan->nrows; i++)
 	{
 		OffsetNumber offnum = scan->rows[i];
-		ZImage		image;
+		ZRowVersion	version;
 		bool		alive = true;
 
 		CHECK_FOR_INTERRUPTS();
 
 		if (build->snapshot == SnapshotAny)
 		{
-			if (!judge_row(build, offnum, &image, &alive))
+			if (!check_row(build, offnum, &version, &alive))
 				continue;
 		}
 		else
 		{
-			if (!zmvcc_fetch(&scan->view, offnum, build->snapshot, &image))
+			if (!zmvcc_fetch(&scan->view, offnum, build->snapshot, &version))
 				continue;
 			build->reltuples += 1;
 		}
-		index_row(build, &image, alive);
+		index_row(build, &version, alive);
 	}
 }
 
 /*
- * An ordinary build looks at all rows and judges them itself, for it has to
+ * An ordinary build looks at all rows and checks them itself, for it has to
  * index recently deleted ones, too.  A concurrent build takes what an MVCC
  * snapshot sees.  In a parallel build the leader has decided that.
  */

@@ -42,7 +42,7 @@ typedef struct IndexDelete
 	TM_IndexDeleteOp *op;
 	ZPageView	view;
 	Buffer		buffer;			/* current table page, locked; or invalid */
-	Buffer		slotbuf;
+	Buffer		overflow_buf;
 	bool		has_rows;
 	BlockNumber block;
 	int			freed;			/* bytes of index space, bottom-up only */
@@ -125,7 +125,7 @@ page_leave(IndexDelete *del)
 	if (!BufferIsValid(del->buffer))
 		return;
 	if (del->has_rows)
-		zview_detach(&del->view, &del->slotbuf);
+		zview_detach(&del->view, &del->overflow_buf);
 	UnlockReleaseBuffer(del->buffer);
 	del->buffer = InvalidBuffer;
 }
@@ -138,7 +138,7 @@ page_enter(IndexDelete *del, BlockNumber block)
 	del->buffer = ReadBuffer(del->table, block);
 	LockBuffer(del->buffer, BUFFER_LOCK_SHARE);
 	del->has_rows = zview_attach(&del->view, del->buffer, BUFFER_LOCK_SHARE,
-								 &del->slotbuf);
+								 &del->overflow_buf);
 }
 
 /*
@@ -176,13 +176,13 @@ note_conflict(IndexDelete *del, OffsetNumber offnum)
 {
 	FullTransactionId fxid = InvalidFullTransactionId;
 	TransactionId xid;
-	ZImage		image;
+	ZRowVersion	version;
 
 	if (!ItemIdIsNormal(PageGetItemId(del->view.page, offnum)))
 		return;
 
 	/* an insertion that was rolled back was never seen by anybody */
-	if (zmvcc_state(&del->view, offnum, &image, &fxid) == ZSTATE_NONE)
+	if (zmvcc_state(&del->view, offnum, &version, &fxid) == ZSTATE_NONE)
 		return;
 
 	/* below the horizon the deleter's name may be lost: take the newest possible */
@@ -200,9 +200,9 @@ note_conflict(IndexDelete *del, OffsetNumber offnum)
 		del->conflict = xid;
 }
 
-/* Judge one entry of the current page; true if it may go. */
+/* Check one entry of the current page; true if it may go. */
 static bool
-judge_entry(IndexDelete *del, const TM_IndexDelete *deltid)
+entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 {
 	TM_IndexStatus *status = &del->op->status[deltid->id];
 	OffsetNumber offnum = ItemPointerGetOffsetNumber(&deltid->tid);
@@ -271,7 +271,7 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 			npages++;
 		}
 
-		if (judge_entry(&del, deltid))
+		if (entry_is_deletable(&del, deltid))
 			ndeletable = i + 1;
 	}
 

@@ -29,7 +29,7 @@ PG_FUNCTION_INFO_V1(zheap_undo_workers_info);
 
 /*
  * Logs of this database with undo of aborted transactions that may still have to
- * be applied.  0: everything is settled.
+ * be applied.  0: everything is applied.
  */
 Datum
 zheap_undo_pending(PG_FUNCTION_ARGS)
@@ -138,7 +138,7 @@ zheap_undo_holders(PG_FUNCTION_ARGS)
 static const char *const worker_states[] = {
 	[ZWORKER_NONE] = "none",
 	[ZWORKER_STARTING] = "starting",
-	[ZWORKER_REVERTING] = "reverting",
+	[ZWORKER_ROLLING_BACK] = "reverting",
 	[ZWORKER_DISCARDING] = "discarding"
 };
 

@@ -56,12 +56,12 @@ typedef struct HolderSearch
 } HolderSearch;
 
 static void
-note_lock(HolderSearch *search, ZFate fate, FullTransactionId fxid, int mode)
+note_lock(HolderSearch *search, ZXactStatus status, FullTransactionId fxid, int mode)
 {
 	ZLockHolders *holders = search->holders;
 
 	holders->strongest = Max(holders->strongest, mode);
-	if (fate == ZFATE_OWN)
+	if (status == ZXACT_OWN)
 		holders->own = Max(holders->own, mode);
 	else if (zlock_modes_conflict(search->mode, mode))
 		holders->conflicting = zlock_oldest(holders->conflicting, zfxid_xid(fxid));
@@ -76,38 +76,38 @@ search_chain(ZPageView *view, const ZPageSlot *slot, HolderSearch *search)
 {
 	FullTransactionId fxid = slot->fxid;
 	ZUndoPtr	ptr = slot->undo;
-	ZFate		fate = zmvcc_fate(fxid);
+	ZXactStatus	status = zmvcc_xact_status(fxid);
 
-	while (fate == ZFATE_OWN || fate == ZFATE_RUNNING || fate == ZFATE_ABORTED)
+	while (status == ZXACT_OWN || status == ZXACT_IN_PROGRESS || status == ZXACT_ABORTED)
 	{
 		ZUndoRecord rec;
 		Size		len;
 		const char *bytes;
 
-		if (fate == ZFATE_OWN && search->own_left-- <= 0)
+		if (status == ZXACT_OWN && search->own_left-- <= 0)
 		{
 			search->cut = true;
 			return;				/* below are ours, and committed ones */
 		}
 		bytes = zundo_read(&view->reader, ptr, &len);
 		if (bytes == NULL)
-			return;				/* aborted, put back, recycled */
+			return;				/* aborted, rolled back, recycled */
 		if (zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
 			zheap_corrupt(view->rel, view->block, search->offnum,
 						  "undo record at block %u, offset %u cannot be read",
 						  zundo_ptr_block(ptr), zundo_ptr_offset(ptr));
-		if (rec.type == ZOP_LOCK && rec.offnum == search->offnum && fate != ZFATE_ABORTED)
-			note_lock(search, fate, fxid, rec.lockmode);
+		if (rec.type == ZOP_LOCK && rec.offnum == search->offnum && status != ZXACT_ABORTED)
+			note_lock(search, status, fxid, rec.lockmode);
 		if (rec.takeover == ZTAKE_OWN)
 		{
 			ptr = rec.page_prev;
 			continue;
 		}
-		if (rec.takeover != ZTAKE_PUSHED)
+		if (rec.takeover != ZTAKE_REUSED)
 			return;
 		fxid = rec.slot_prev.fxid;
 		ptr = rec.slot_prev.undo;
-		fate = zmvcc_fate(fxid);
+		status = zmvcc_xact_status(fxid);
 	}
 }
 
@@ -123,9 +123,9 @@ search_page(ZPageView *view, HolderSearch *search)
 
 		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
 			i = ZPAGE_FIRST_OVERFLOW;
-		if (i >= ZPAGE_FIRST_OVERFLOW && view->slotpage == NULL)
+		if (i >= ZPAGE_FIRST_OVERFLOW && view->overflow == NULL)
 			break;
-		slot = zpage_slot(view->page, view->slotpage, i);
+		slot = zpage_slot(view->page, view->overflow, i);
 		if (FullTransactionIdIsValid(slot->fxid))
 			search_chain(view, slot, search);
 	}

@@ -26,7 +26,7 @@ zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
 	queue->policy = policy;
 	queue->oper = oper;
 	queue->queued = false;
-	queue->version = 0;
+	queue->parity = 0;
 }
 
 static void
@@ -44,20 +44,20 @@ queue_tid(const ZRowQueue *queue)
 {
 	ItemPointerData tid = queue->tid;
 
-	Assert(tid.ip_posid < (1 << ZLOCK_VERSION_SHIFT));
-	tid.ip_posid |= queue->version << ZLOCK_VERSION_SHIFT;
+	Assert(tid.ip_posid < (1 << ZLOCK_PARITY_SHIFT));
+	tid.ip_posid |= queue->parity << ZLOCK_PARITY_SHIFT;
 	return tid;
 }
 
 static bool
-queue_enter(ZRowQueue *queue, uint16 version)
+queue_enter(ZRowQueue *queue, uint16 parity)
 {
 	ItemPointerData tid;
 
-	if (queue->queued && queue->version == version)
+	if (queue->queued && queue->parity == parity)
 		return true;
 	zlock_queue_leave(queue);
-	queue->version = version;
+	queue->parity = parity;
 	tid = queue_tid(queue);
 	if (queue->policy == LockWaitBlock)
 		LockTuple(queue->rel, &tid, hwlock_mode[queue->mode]);
@@ -72,9 +72,9 @@ queue_enter(ZRowQueue *queue, uint16 version)
 }
 
 bool
-zlock_queue_wait(ZRowQueue *queue, uint16 version, TransactionId xid, bool is_holder)
+zlock_queue_wait(ZRowQueue *queue, uint16 parity, TransactionId xid, bool is_holder)
 {
-	if (!is_holder && !queue_enter(queue, version))
+	if (!is_holder && !queue_enter(queue, parity))
 		return false;
 	if (queue->policy == LockWaitBlock)
 	{

@@ -2,17 +2,17 @@
  * mvcc_chain.c
  *		Where in a slot's chain each row's records are.
  *
- * A map is a function of the chain's head alone: a record that can be reached never
+ * A map is a function of the chain's newest record alone: a record that can be reached never
  * changes, and a transaction never has two at one place of the undo log (U1, U4).
- * So whoever meets the same head, and the same owner, may use the map, and the
- * slot's next record, which leads to that head, makes it the new head's map.
+ * So a view that meets the same newest record, and the same owner, may use the map, and the
+ * slot's next record, which leads to that newest record, makes it the map of that one.
  *
  * Views have maps of the page that they copied.  Those of the backend outlive the
  * view, so that a command which changes row after row of a page does not walk down
  * the chain for each: from the second walk on they are kept up with each change.
  * They go through the owners that the slot had before, too, as long as these are of
  * our own transaction: each subtransaction is an owner.  When one of them has been
- * rolled back, the slot returns to the head before, and so does the map: its nodes
+ * rolled back, the slot returns to the newest record before, and so does the map: its nodes
  * are a stack.
  */
 #include "postgres.h"
@@ -46,14 +46,14 @@ typedef struct ChainNode
 struct ZChainMap
 {
 	uint32		newest[ZPAGE_MAX_OFFSET + 1];
-	ChainNode  *nodes;			/* from 1 on, oldest first; the last is the head */
+	ChainNode  *nodes;			/* from 1 on, oldest first; the last is the newest record */
 	uint32		nnodes;
 	uint32		size;
 	uint32		floor;			/* above it no record is left out */
 	bool		complete;		/* no row is left out */
 	ZPageSlot	base;			/* the owner before, or invalid */
 
-	/* where the last one was found: who walks on begins there */
+	/* where the last one was found: the next walk begins there */
 	OffsetNumber last_offnum;
 	uint32		last;
 };
@@ -179,10 +179,10 @@ build_reverse(Build *build)
 }
 
 ZChainMap *
-zchain_build(ZPageView *view, const ZPageSlot *head, bool across, MemoryContext context)
+zchain_build(ZPageView *view, const ZPageSlot *newest, bool across, MemoryContext context)
 {
 	ZChainMap  *map = MemoryContextAllocZero(context, sizeof(ZChainMap));
-	ZPageSlot	from = *head;
+	ZPageSlot	from = *newest;
 	Build		build = {.map = map};
 
 	map->size = 16;
@@ -201,9 +201,9 @@ zchain_build(ZPageView *view, const ZPageSlot *head, bool across, MemoryContext 
 			from.undo = rec.page_prev;
 			continue;
 		}
-		if (rec.takeover == ZTAKE_PUSHED)
+		if (rec.takeover == ZTAKE_REUSED)
 		{
-			if (across && zmvcc_fate(rec.slot_prev.fxid) == ZFATE_OWN)
+			if (across && zmvcc_xact_status(rec.slot_prev.fxid) == ZXACT_OWN)
 			{
 				from = rec.slot_prev;
 				continue;
@@ -224,18 +224,18 @@ zchain_free(ZChainMap *map)
 	pfree(map);
 }
 
-/* ---- the head moves ---- */
+/* ---- another newest record ---- */
 
 static bool
-map_is_of(const ZChainMap *map, const ZPageSlot *head)
+map_is_of(const ZChainMap *map, const ZPageSlot *newest)
 {
 	const ChainNode *top = &map->nodes[map->nnodes];
 
-	return map->nnodes > 0 && top->at == head->undo &&
-		FullTransactionIdEquals(top->owner, head->fxid);
+	return map->nnodes > 0 && top->at == newest->undo &&
+		FullTransactionIdEquals(top->owner, newest->fxid);
 }
 
-/* The slot's next record: it leads to the head. */
+/* The slot's next record: it leads to the newest record. */
 static void
 map_push(ZChainMap *map, const ZUndoRecord *rec, ZUndoPtr ptr, FullTransactionId owner)
 {
@@ -248,7 +248,7 @@ map_push(ZChainMap *map, const ZUndoRecord *rec, ZUndoPtr ptr, FullTransactionId
 		map->newest[i] = number;
 }
 
-/* False: what the head before is, is not known. */
+/* False: what the newest record before is, is not known. */
 static bool
 map_pop(ZChainMap *map)
 {
@@ -301,30 +301,30 @@ node_from(ZChainMap *map, OffsetNumber offnum, ZUndoPtr from)
 }
 
 static ChainNode *
-image_node(ZChainMap *map, const ZImage *image)
+version_node(ZChainMap *map, const ZRowVersion *version)
 {
-	uint32		number = node_from(map, image->offnum, image->undo);
+	uint32		number = node_from(map, version->offnum, version->undo);
 
 	if (!is_node(number) ||
-		!FullTransactionIdEquals(map->nodes[number].owner, image->fxid))
+		!FullTransactionIdEquals(map->nodes[number].owner, version->fxid))
 		return NULL;
-	map->last_offnum = image->offnum;
+	map->last_offnum = version->offnum;
 	map->last = number;
 	return &map->nodes[number];
 }
 
 ZUndoPtr
-zchain_find(ZChainMap *map, const ZImage *image)
+zchain_find(ZChainMap *map, const ZRowVersion *version)
 {
-	ChainNode  *node = image_node(map, image);
+	ChainNode  *node = version_node(map, version);
 
 	return node ? node->at : ZUNDO_INVALID;
 }
 
 bool
-zchain_command(ZChainMap *map, const ZImage *image, CommandId *cid)
+zchain_command(ZChainMap *map, const ZRowVersion *version, CommandId *cid)
 {
-	ChainNode  *node = image_node(map, image);
+	ChainNode  *node = version_node(map, version);
 
 	if (node)
 		*cid = node->cid;
@@ -332,9 +332,9 @@ zchain_command(ZChainMap *map, const ZImage *image, CommandId *cid)
 }
 
 bool
-zchain_has(ZChainMap *map, const ZImage *image)
+zchain_has(ZChainMap *map, const ZRowVersion *version)
 {
-	ZUndoPtr	from = image->undo;
+	ZUndoPtr	from = version->undo;
 	const ChainNode *top = &map->nodes[map->nnodes];
 	const ChainNode *node;
 
@@ -342,7 +342,7 @@ zchain_has(ZChainMap *map, const ZImage *image)
 		return false;
 	if (top->at == from)
 		return true;
-	for (uint32 i = map->newest[image->offnum]; is_node(i); i = node->next)
+	for (uint32 i = map->newest[version->offnum]; is_node(i); i = node->next)
 	{
 		node = &map->nodes[i];
 		if (!FullTransactionIdEquals(node->owner, top->owner))
@@ -439,7 +439,7 @@ entry_unmap(ZChainEntry *entry)
 	entry->map = NULL;
 }
 
-/* Back to the head before; without a map if that is not known. */
+/* Back to the newest record before; without a map if that is not known. */
 static void
 entry_pop(ZChainEntry *entry)
 {
@@ -453,7 +453,7 @@ entry_pop(ZChainEntry *entry)
 }
 
 /*
- * What has been rolled back is put back sooner or later, by whomever.
+ * What has aborted is rolled back on the page sooner or later, by any backend.
  */
 ZChainEntry *
 zchain_entry(ZPageView *view, int slotno)
@@ -467,7 +467,7 @@ zchain_entry(ZPageView *view, int slotno)
 	if (entry == NULL)
 		return NULL;
 	while (entry->map && !is_entry_of(entry, slot) &&
-		   zmvcc_fate(entry->slot.fxid) == ZFATE_ABORTED)
+		   zmvcc_xact_status(entry->slot.fxid) == ZXACT_ABORTED)
 		entry_pop(entry);
 	return is_entry_of(entry, slot) ? entry : NULL;
 }
@@ -481,7 +481,7 @@ zchain_entry_add(ZPageView *view, int slotno)
 
 	if (cache.context == NULL)
 		cache_open();
-	if (entry && zmvcc_fate(entry->slot.fxid) == ZFATE_OWN)
+	if (entry && zmvcc_xact_status(entry->slot.fxid) == ZXACT_OWN)
 		return;
 	if (entry == NULL)
 	{
@@ -539,7 +539,7 @@ entry_extend(ZChainEntry *entry, FullTransactionId fxid, const ZUndoRecord *rec,
 		before.fxid = fxid;
 		before.undo = rec->page_prev;
 	}
-	else if (rec->takeover != ZTAKE_PUSHED || zmvcc_fate(before.fxid) != ZFATE_OWN)
+	else if (rec->takeover != ZTAKE_REUSED || zmvcc_xact_status(before.fxid) != ZXACT_OWN)
 		return false;
 	while (entry->map && !map_is_of(entry->map, &before))
 		entry_pop(entry);

@@ -8,7 +8,7 @@
 #include "zheap/mvcc/mvcc.h"
 
 /*
- * The records that a slot's chain has from a head on: of each row the newest, and
+ * The records that a slot's chain has from one of its records on: of each row the newest, and
  * from each to the next older one of the same row.
  */
 typedef struct ZChainMap ZChainMap;
@@ -18,21 +18,21 @@ typedef struct ZChainMap ZChainMap;
  * the owners before, as long as they are of our own transaction; else the present
  * owner's records alone.
  */
-extern ZChainMap *zchain_build(ZPageView *view, const ZPageSlot *head, bool across,
+extern ZChainMap *zchain_build(ZPageView *view, const ZPageSlot *newest, bool across,
 							   MemoryContext context);
 extern void zchain_free(ZChainMap *map);
 
 /*
- * The record of an image without chain: the first one about the row at image->undo
+ * The record of a version without an upper bound: the first one about the row at version->undo
  * or further down its modifier's.  Invalid: the map does not know; walk.
  */
-extern ZUndoPtr zchain_find(ZChainMap *map, const ZImage *image);
+extern ZUndoPtr zchain_find(ZChainMap *map, const ZRowVersion *version);
 
 /* That record's command; false: the map does not know. */
-extern bool zchain_command(ZChainMap *map, const ZImage *image, CommandId *cid);
+extern bool zchain_command(ZChainMap *map, const ZRowVersion *version, CommandId *cid);
 
-/* Is image->undo known to be a record of the present owner? */
-extern bool zchain_has(ZChainMap *map, const ZImage *image);
+/* Is version->undo known to be a record of the present owner? */
+extern bool zchain_has(ZChainMap *map, const ZRowVersion *version);
 
 typedef enum ZChainWhere
 {

@@ -26,32 +26,32 @@ typedef struct Known
 static Known known[KNOWN_SIZE];
 
 /*
- * Made by our transaction, or a part of it that goes on?  The image has been
- * through zmvcc_skip_aborted: with "chain" its modifier has committed.
+ * Made by our transaction, or a part of it that goes on?  The version has been
+ * through zmvcc_skip_aborted: with upper_bound its modifier has committed.
  */
 static bool
-made_by_us(ZPageView *view, const ZImage *image)
+made_by_us(ZPageView *view, const ZRowVersion *version)
 {
-	return FullTransactionIdIsValid(image->fxid) && !image->chain &&
-		zmvcc_image_fate(view, image) == ZFATE_OWN;
+	return FullTransactionIdIsValid(version->fxid) && !version->upper_bound &&
+		zmvcc_version_status(view, version) == ZXACT_OWN;
 }
 
-/* One version back within our transaction; false: the image is number 1. */
+/* One version back within our transaction; false: the version is number 1. */
 static bool
-step_back(ZPageView *view, ZImage *image)
+step_back(ZPageView *view, ZRowVersion *version)
 {
-	if (!made_by_us(view, image) || (image->hdr.flags & ZROW_INSERTED))
+	if (!made_by_us(view, version) || (version->hdr.flags & ZROW_INSERTED))
 		return false;
-	return zmvcc_previous(view, image) && zmvcc_skip_aborted(view, image);
+	return zmvcc_previous(view, version) && zmvcc_skip_aborted(view, version);
 }
 
 /* Where the number of this version, which we made, is remembered; NULL: nowhere. */
 static Known *
-known_of(ZPageView *view, const ZImage *image, ZPageSlot *made)
+known_of(ZPageView *view, const ZRowVersion *version, ZPageSlot *made)
 {
 	ZUndoRecord rec;
 
-	if (!zmvcc_record(view, image, &rec, &made->fxid, &made->undo))
+	if (!zmvcc_record(view, version, &rec, &made->fxid, &made->undo))
 		return NULL;
 	return &known[murmurhash32((uint32) made->undo ^ (uint32) (made->undo >> 32)) % KNOWN_SIZE];
 }
@@ -63,25 +63,25 @@ is_known(const Known *entry, const ZPageSlot *made)
 		FullTransactionIdEquals(entry->made.fxid, made->fxid);
 }
 
-/* The number of the image, which has been through zmvcc_skip_aborted. */
+/* The number of the version, which has been through zmvcc_skip_aborted. */
 static int
-count_back(ZPageView *view, ZImage *image)
+count_back(ZPageView *view, ZRowVersion *version)
 {
 	Known	   *entry = NULL;
 	ZPageSlot	newest = {InvalidFullTransactionId, ZUNDO_INVALID};
 	int			ordinal = 1;
 
-	if (made_by_us(view, image))
-		entry = known_of(view, image, &newest);
+	if (made_by_us(view, version))
+		entry = known_of(view, version, &newest);
 	if (entry && is_known(entry, &newest))
 		return entry->ordinal;
-	while (step_back(view, image))
+	while (step_back(view, version))
 	{
 		Known	   *older;
 		ZPageSlot	made;
 
-		if (made_by_us(view, image) &&
-			(older = known_of(view, image, &made)) != NULL && is_known(older, &made))
+		if (made_by_us(view, version) &&
+			(older = known_of(view, version, &made)) != NULL && is_known(older, &made))
 		{
 			ordinal += older->ordinal;
 			break;
@@ -99,43 +99,43 @@ count_back(ZPageView *view, ZImage *image)
 int
 zmvcc_ordinal(ZPageView *view, OffsetNumber offnum)
 {
-	ZImage		image;
+	ZRowVersion	version;
 
-	zmvcc_current(view, offnum, &image);
-	if (!zmvcc_skip_aborted(view, &image))
+	zmvcc_current(view, offnum, &version);
+	if (!zmvcc_skip_aborted(view, &version))
 		return 0;
-	return count_back(view, &image);
+	return count_back(view, &version);
 }
 
 bool
-zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZImage *image)
+zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZRowVersion *version)
 {
 	int			steps = zmvcc_ordinal(view, offnum) - ordinal;
 
 	if (steps < 0)
 		return false;
-	zmvcc_current(view, offnum, image);
-	if (!zmvcc_skip_aborted(view, image))
+	zmvcc_current(view, offnum, version);
+	if (!zmvcc_skip_aborted(view, version))
 		return false;
-	while (steps > 0 && step_back(view, image))
+	while (steps > 0 && step_back(view, version))
 		steps--;
 	return steps == 0;
 }
 
 bool
-zmvcc_fetch_replaced(ZPageView *view, OffsetNumber offnum, ZImage *image)
+zmvcc_fetch_replaced(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 {
-	zmvcc_current(view, offnum, image);
-	return zmvcc_skip_aborted(view, image) && step_back(view, image);
+	zmvcc_current(view, offnum, version);
+	return zmvcc_skip_aborted(view, version) && step_back(view, version);
 }
 
 bool
-zmvcc_fetch_inserted(ZPageView *view, OffsetNumber offnum, ZImage *image)
+zmvcc_fetch_inserted(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 {
-	zmvcc_current(view, offnum, image);
-	if (!zmvcc_skip_aborted(view, image))
+	zmvcc_current(view, offnum, version);
+	if (!zmvcc_skip_aborted(view, version))
 		return false;
-	while (step_back(view, image))
+	while (step_back(view, version))
 		;
-	return made_by_us(view, image) && (image->hdr.flags & ZROW_INSERTED);
+	return made_by_us(view, version) && (version->hdr.flags & ZROW_INSERTED);
 }

@@ -6,7 +6,7 @@
  * A read and a write that miss each other must be noticed by one of the two: the
  * reader sees the change on the page and reports a conflict out, or the writer,
  * later, finds the reader's predicate lock.  So the page has to be locked from
- * before the judgement until the predicate lock has been taken, unless the lock
+ * before the check until the predicate lock has been taken, unless the lock
  * that covers the row (the relation's) is older than the view of the page.
  *
  * Heap looks at versions one by one, and who is reported here is the same.  As all
@@ -45,7 +45,7 @@ conflict_out(ZPageView *view, FullTransactionId fxid, Snapshot snapshot)
 	/* those before TransactionXmin have ended before our snapshot; so: aborted */
 	if (TransactionIdPrecedes(xid, TransactionXmin) ||
 		TransactionIdIsCurrentTransactionId(xid) ||
-		zmvcc_fate(fxid) == ZFATE_ABORTED)
+		zmvcc_xact_status(fxid) == ZXACT_ABORTED)
 		return;
 	xid = SubTransGetTopmostTransaction(xid);
 	if (TransactionIdPrecedes(xid, TransactionXmin))
@@ -57,16 +57,16 @@ conflict_out(ZPageView *view, FullTransactionId fxid, Snapshot snapshot)
 static void
 walk_conflicts(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
 {
-	ZImage		image;
+	ZRowVersion	version;
 
-	zmvcc_current(view, offnum, &image);
-	while (!zmvcc_modifier_visible(view, &image, snapshot))
+	zmvcc_current(view, offnum, &version);
+	while (!zmvcc_modifier_visible(view, &version, snapshot))
 	{
 		/* what we changed under this isolation level, our snapshot saw */
-		if (TransactionIdIsCurrentTransactionId(zfxid_xid(image.fxid)))
+		if (TransactionIdIsCurrentTransactionId(zfxid_xid(version.fxid)))
 			break;
-		conflict_out(view, image.fxid, snapshot);
-		if ((image.hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, &image))
+		conflict_out(view, version.fxid, snapshot);
+		if ((version.hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, &version))
 			break;
 	}
 }
@@ -88,30 +88,30 @@ zmvcc_conflicts_out(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
 }
 
 bool
-zmvcc_fetch_serial(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image)
+zmvcc_fetch_serial(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
 {
-	ItemPointerData version;
+	ItemPointerData tid;
 
 	if (!is_row(view, offnum) ||
 		!CheckForSerializableConflictOutNeeded(view->rel, snapshot))
-		return zmvcc_fetch(view, offnum, snapshot, image);
+		return zmvcc_fetch(view, offnum, snapshot, version);
 
-	if (!zmvcc_fetch(view, offnum, snapshot, image))
+	if (!zmvcc_fetch(view, offnum, snapshot, version))
 	{
 		walk_conflicts(view, offnum, snapshot);
 		return false;
 	}
 	/* heap's reader stops at the version it sees: only the next one counts */
-	if (FullTransactionIdIsValid(image->next_fxid))
-		conflict_out(view, image->next_fxid, snapshot);
+	if (FullTransactionIdIsValid(version->next_fxid))
+		conflict_out(view, version->next_fxid, snapshot);
 
 	/*
 	 * Rows that we have written ourselves need no lock.  A modifier who is only
 	 * known to be somewhere in the slot's chain is not us: then the snapshot
 	 * would not see it without looking (zmvcc_modifier_visible).
 	 */
-	zmvcc_version_tid(&version, view->block, offnum, image->hdr.flags2);
-	PredicateLockTID(view->rel, &version, snapshot,
-					 image->chain ? InvalidTransactionId : zfxid_xid(image->fxid));
+	zmvcc_version_tid(&tid, view->block, offnum, version->hdr.flags2);
+	PredicateLockTID(view->rel, &tid, snapshot,
+					 version->upper_bound ? InvalidTransactionId : zfxid_xid(version->fxid));
 	return true;
 }

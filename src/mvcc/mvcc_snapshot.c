@@ -20,168 +20,168 @@
 
 #include "zheap/mvcc/mvcc.h"
 
-ZFate
-zmvcc_image_fate(ZPageView *view, const ZImage *image)
+ZXactStatus
+zmvcc_version_status(ZPageView *view, const ZRowVersion *version)
 {
-	ZFate		fate;
+	ZXactStatus	status;
 
-	/* fates of the page's own slots are remembered for its other rows */
-	if (image->hdr.slotno > 0 && image->hdr.slotno <= ZPAGE_MAX_INPAGE &&
-		FullTransactionIdEquals(zpage_slot(view->page, NULL, image->hdr.slotno)->fxid, image->fxid))
+	/* statuses of the page's own slots are remembered for its other rows */
+	if (version->hdr.slotno > 0 && version->hdr.slotno <= ZPAGE_MAX_INPAGE &&
+		FullTransactionIdEquals(zpage_slot(view->page, NULL, version->hdr.slotno)->fxid, version->fxid))
 	{
-		fate = view->fate[image->hdr.slotno];
-		if (fate == ZFATE_UNKNOWN)
-			fate = view->fate[image->hdr.slotno] = zmvcc_fate(image->fxid);
-		return fate;
+		status = view->status[version->hdr.slotno];
+		if (status == ZXACT_UNKNOWN)
+			status = view->status[version->hdr.slotno] = zmvcc_xact_status(version->fxid);
+		return status;
 	}
-	return zmvcc_fate(image->fxid);
+	return zmvcc_xact_status(version->fxid);
 }
 
 static inline bool
-image_deleted(const ZImage *image)
+version_deleted(const ZRowVersion *version)
 {
-	return (image->hdr.flags & ZROW_DELETED) != 0;
+	return (version->hdr.flags & ZROW_DELETED) != 0;
 }
 
 /*
- * A row whose slot was taken over: is its modifier visible to the snapshot
+ * A row whose slot was reused: is its modifier visible to the snapshot
  * without knowing who it was?
  */
 static bool
-chain_visible(ZPageView *view, const ZImage *image, Snapshot snapshot)
+chain_visible(ZPageView *view, const ZRowVersion *version, Snapshot snapshot)
 {
 	FullTransactionId newest = zpage_trailer(view->page)->reused_fxid;
 	TransactionId xid = zfxid_xid(newest);
 
-	if (zmvcc_fxid_in_snapshot(image->fxid, snapshot))
+	if (zmvcc_fxid_in_snapshot(version->fxid, snapshot))
 		return true;
-	/* pushed owners have committed, unless they go down with this one */
+	/* owners before have committed, unless they go down with this one */
 	return TransactionIdPrecedes(xid, snapshot->xmin) &&
-		zmvcc_image_fate(view, image) != ZFATE_ABORTED;
+		zmvcc_version_status(view, version) != ZXACT_ABORTED;
 }
 
 bool
-zmvcc_modifier_visible(ZPageView *view, ZImage *image, Snapshot snapshot)
+zmvcc_modifier_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 {
-	while (image->chain)
+	while (version->upper_bound)
 	{
-		if (chain_visible(view, image, snapshot))
+		if (chain_visible(view, version, snapshot))
 			return true;
-		zmvcc_chain_descend(view, image);
+		zmvcc_chain_descend(view, version);
 	}
-	return !FullTransactionIdIsValid(image->fxid) ||
-		zmvcc_fxid_in_snapshot(image->fxid, snapshot);
+	return !FullTransactionIdIsValid(version->fxid) ||
+		zmvcc_fxid_in_snapshot(version->fxid, snapshot);
 }
 
 /* Our own version: is it older than the snapshot's command? */
 static bool
-own_visible(ZPageView *view, ZImage *image, Snapshot snapshot)
+own_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 {
 	CommandId	cid;
 
-	if (!zmvcc_command(view, image, &cid))
+	if (!zmvcc_command(view, version, &cid))
 		return true;
-	image->cid = cid;
+	version->cid = cid;
 	return cid < snapshot->curcid;
 }
 
 static bool
-fetch_mvcc(ZPageView *view, Snapshot snapshot, ZImage *image)
+fetch_mvcc(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 {
 	for (;;)
 	{
-		if (zmvcc_modifier_visible(view, image, snapshot))
-			return !image_deleted(image);
-		if (TransactionIdIsCurrentTransactionId(zfxid_xid(image->fxid)) &&
-			own_visible(view, image, snapshot))
-			return !image_deleted(image);
+		if (zmvcc_modifier_visible(view, version, snapshot))
+			return !version_deleted(version);
+		if (TransactionIdIsCurrentTransactionId(zfxid_xid(version->fxid)) &&
+			own_visible(view, version, snapshot))
+			return !version_deleted(version);
 		/* most rows never need the record of their insertion */
-		if (image->hdr.flags & ZROW_INSERTED)
+		if (version->hdr.flags & ZROW_INSERTED)
 			return false;
-		if (!zmvcc_previous(view, image))
+		if (!zmvcc_previous(view, version))
 			return false;
 	}
 }
 
 bool
-zmvcc_skip_aborted(ZPageView *view, ZImage *image)
+zmvcc_skip_aborted(ZPageView *view, ZRowVersion *version)
 {
-	while (FullTransactionIdIsValid(image->fxid))
+	while (FullTransactionIdIsValid(version->fxid))
 	{
-		ZFate		fate = zmvcc_image_fate(view, image);
+		ZXactStatus	status = zmvcc_version_status(view, version);
 
-		if (image->chain)
+		if (version->upper_bound)
 		{
-			if (fate == ZFATE_COMMITTED || fate == ZFATE_FROZEN)
+			if (status == ZXACT_COMMITTED || status == ZXACT_ALL_VISIBLE)
 				return true;	/* and so have all below */
-			zmvcc_chain_descend(view, image);
+			zmvcc_chain_descend(view, version);
 		}
-		else if (fate != ZFATE_ABORTED)
+		else if (status != ZXACT_ABORTED)
 			return true;
-		else if (!zmvcc_previous(view, image))
+		else if (!zmvcc_previous(view, version))
 			return false;
 	}
 	return true;
 }
 
 static bool
-fetch_self(ZPageView *view, ZImage *image)
+fetch_self(ZPageView *view, ZRowVersion *version)
 {
 	for (;;)
 	{
-		if (!zmvcc_skip_aborted(view, image))
+		if (!zmvcc_skip_aborted(view, version))
 			return false;
-		if (!FullTransactionIdIsValid(image->fxid) || image->chain ||
-			zmvcc_image_fate(view, image) != ZFATE_RUNNING)
-			return !image_deleted(image);
-		if (!zmvcc_previous(view, image))
+		if (!FullTransactionIdIsValid(version->fxid) || version->upper_bound ||
+			zmvcc_version_status(view, version) != ZXACT_IN_PROGRESS)
+			return !version_deleted(version);
+		if (!zmvcc_previous(view, version))
 			return false;
 	}
 }
 
 static bool
-fetch_dirty(ZPageView *view, Snapshot snapshot, ZImage *image)
+fetch_dirty(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 {
 	snapshot->xmin = snapshot->xmax = InvalidTransactionId;
 	snapshot->speculativeToken = 0;
 
-	if (!zmvcc_skip_aborted(view, image))
+	if (!zmvcc_skip_aborted(view, version))
 		return false;
-	if (!FullTransactionIdIsValid(image->fxid) || image->chain ||
-		zmvcc_image_fate(view, image) != ZFATE_RUNNING)
-		return !image_deleted(image);
+	if (!FullTransactionIdIsValid(version->fxid) || version->upper_bound ||
+		zmvcc_version_status(view, version) != ZXACT_IN_PROGRESS)
+		return !version_deleted(version);
 
-	if (image->hdr.flags & ZROW_INSERTED)
+	if (version->hdr.flags & ZROW_INSERTED)
 	{
-		snapshot->xmin = zfxid_xid(image->fxid);
-		if (image->hdr.flags2 & ZROW2_SPECULATIVE)
+		snapshot->xmin = zfxid_xid(version->fxid);
+		if (version->hdr.flags2 & ZROW2_SPECULATIVE)
 		{
 			ZUndoRecord rec;
 			FullTransactionId owner;
 			ZUndoPtr	at;
 
-			if (zmvcc_record(view, image, &rec, &owner, &at))
+			if (zmvcc_record(view, version, &rec, &owner, &at))
 				snapshot->speculativeToken = rec.token;
 		}
 	}
 	else
-		snapshot->xmax = zfxid_xid(image->fxid);
+		snapshot->xmax = zfxid_xid(version->fxid);
 	return true;
 }
 
 static bool
-fetch_nonvacuumable(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image)
+fetch_nonvacuumable(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
 {
 	FullTransactionId fxid;
 
-	switch (zmvcc_state(view, offnum, image, &fxid))
+	switch (zmvcc_state(view, offnum, version, &fxid))
 	{
 		case ZSTATE_NONE:
 		case ZSTATE_DEAD:
 			return false;
 		case ZSTATE_RECENTLY_DEAD:
 			return !GlobalVisTestIsRemovableFullXid(snapshot->vistest, fxid) &&
-				zmvcc_restore_body(view, image);
+				zmvcc_reconstruct_body(view, version);
 		default:
 			return true;
 	}
@@ -199,7 +199,7 @@ zmvcc_snapshot_too_old(Relation rel)
 }
 
 bool
-zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image)
+zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
 {
 	if (offnum < FirstOffsetNumber || offnum > PageGetMaxOffsetNumber(view->page) ||
 		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
@@ -212,21 +212,21 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *ima
 		return false;
 	}
 	if (snapshot->snapshot_type == SNAPSHOT_NON_VACUUMABLE)
-		return fetch_nonvacuumable(view, offnum, snapshot, image);
+		return fetch_nonvacuumable(view, offnum, snapshot, version);
 
-	zmvcc_current(view, offnum, image);
+	zmvcc_current(view, offnum, version);
 	switch (snapshot->snapshot_type)
 	{
 		case SNAPSHOT_MVCC:
 		case SNAPSHOT_HISTORIC_MVCC:
-			return fetch_mvcc(view, snapshot, image);
+			return fetch_mvcc(view, snapshot, version);
 		case SNAPSHOT_SELF:
 		case SNAPSHOT_TOAST:
-			return fetch_self(view, image);
+			return fetch_self(view, version);
 		case SNAPSHOT_ANY:
-			return zmvcc_skip_aborted(view, image) && zmvcc_restore_body(view, image);
+			return zmvcc_skip_aborted(view, version) && zmvcc_reconstruct_body(view, version);
 		case SNAPSHOT_DIRTY:
-			return fetch_dirty(view, snapshot, image);
+			return fetch_dirty(view, snapshot, version);
 		default:
 			elog(ERROR, "unexpected snapshot type: %d", snapshot->snapshot_type);
 	}
@@ -234,62 +234,62 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *ima
 }
 
 void
-zmvcc_version_of(const ZImage *image, ZPageView *view, ZVersion *version)
+zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersionId *id)
 {
-	memset(version, 0, sizeof(*version));
-	if (!FullTransactionIdIsValid(image->fxid) && !FullTransactionIdIsValid(image->next_fxid))
+	memset(id, 0, sizeof(*id));
+	if (!FullTransactionIdIsValid(version->fxid) && !FullTransactionIdIsValid(version->next_fxid))
 		return;
-	version->fxid = image->fxid;
-	version->undo = image->undo;
-	if (image->cid != InvalidCommandId)
-		version->cmin = image->cid;
-	else if (FullTransactionIdIsValid(image->fxid) &&
-		TransactionIdIsCurrentTransactionId(zfxid_xid(image->fxid)))
+	id->fxid = version->fxid;
+	id->undo = version->undo;
+	if (version->cid != InvalidCommandId)
+		id->cmin = version->cid;
+	else if (FullTransactionIdIsValid(version->fxid) &&
+		TransactionIdIsCurrentTransactionId(zfxid_xid(version->fxid)))
 	{
 		ZUndoRecord rec;
 		FullTransactionId owner;
 		ZUndoPtr	at;
 
-		if (zmvcc_record(view, image, &rec, &owner, &at))
+		if (zmvcc_record(view, version, &rec, &owner, &at))
 		{
-			version->cmin = rec.cid;
-			version->undo = at;
-			version->fxid = owner;
+			id->cmin = rec.cid;
+			id->undo = at;
+			id->fxid = owner;
 		}
 	}
-	if (FullTransactionIdIsValid(image->next_fxid))
+	if (FullTransactionIdIsValid(version->next_fxid))
 	{
-		version->xmax = zfxid_xid(image->next_fxid);
-		version->cmax = image->next_cid;
+		id->xmax = zfxid_xid(version->next_fxid);
+		id->cmax = version->next_cid;
 	}
 }
 
 ZRowState
-zmvcc_state(ZPageView *view, OffsetNumber offnum, ZImage *image, FullTransactionId *fxid)
+zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTransactionId *fxid)
 {
-	ZFate		fate;
+	ZXactStatus	status;
 
 	*fxid = InvalidFullTransactionId;
 	if (offnum > PageGetMaxOffsetNumber(view->page) ||
 		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
 		return ZSTATE_NONE;
-	zmvcc_current(view, offnum, image);
-	if (!zmvcc_skip_aborted(view, image))
+	zmvcc_current(view, offnum, version);
+	if (!zmvcc_skip_aborted(view, version))
 		return ZSTATE_NONE;
 
-	*fxid = image->fxid;
-	if (!FullTransactionIdIsValid(image->fxid))
-		return image_deleted(image) ? ZSTATE_DEAD : ZSTATE_LIVE;
-	fate = image->chain ? ZFATE_COMMITTED : zmvcc_image_fate(view, image);
-	if (fate == ZFATE_OWN || fate == ZFATE_RUNNING)
+	*fxid = version->fxid;
+	if (!FullTransactionIdIsValid(version->fxid))
+		return version_deleted(version) ? ZSTATE_DEAD : ZSTATE_LIVE;
+	status = version->upper_bound ? ZXACT_COMMITTED : zmvcc_version_status(view, version);
+	if (status == ZXACT_OWN || status == ZXACT_IN_PROGRESS)
 	{
-		if (image_deleted(image))
+		if (version_deleted(version))
 			return ZSTATE_DELETING;
-		return (image->hdr.flags & ZROW_INSERTED) ? ZSTATE_INSERTING : ZSTATE_LIVE;
+		return (version->hdr.flags & ZROW_INSERTED) ? ZSTATE_INSERTING : ZSTATE_LIVE;
 	}
-	if (!image_deleted(image))
+	if (!version_deleted(version))
 		return ZSTATE_LIVE;
-	return zmvcc_visible_to_all(view->rel, image->fxid) ? ZSTATE_DEAD : ZSTATE_RECENTLY_DEAD;
+	return zmvcc_visible_to_all(view->rel, version->fxid) ? ZSTATE_DEAD : ZSTATE_RECENTLY_DEAD;
 }
 
 /*
@@ -299,17 +299,17 @@ zmvcc_state(ZPageView *view, OffsetNumber offnum, ZImage *image, FullTransaction
 static bool
 is_unborn(ZPageView *view, OffsetNumber offnum)
 {
-	ZImage		image;
+	ZRowVersion	version;
 
-	zmvcc_current(view, offnum, &image);
-	while (zmvcc_skip_aborted(view, &image) &&
-		   FullTransactionIdIsValid(image.fxid) && !image.chain)
+	zmvcc_current(view, offnum, &version);
+	while (zmvcc_skip_aborted(view, &version) &&
+		   FullTransactionIdIsValid(version.fxid) && !version.upper_bound)
 	{
-		ZFate		fate = zmvcc_image_fate(view, &image);
+		ZXactStatus	status = zmvcc_version_status(view, &version);
 
-		if (fate != ZFATE_OWN && fate != ZFATE_RUNNING)
+		if (status != ZXACT_OWN && status != ZXACT_IN_PROGRESS)
 			return false;
-		if ((image.hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, &image))
+		if ((version.hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, &version))
 			return true;
 	}
 	return false;
@@ -318,8 +318,8 @@ is_unborn(ZPageView *view, OffsetNumber offnum)
 ZRowState
 zmvcc_state_to_count(ZPageView *view, OffsetNumber offnum, FullTransactionId *fxid)
 {
-	ZImage		image;
-	ZRowState	state = zmvcc_state(view, offnum, &image, fxid);
+	ZRowVersion	version;
+	ZRowState	state = zmvcc_state(view, offnum, &version, fxid);
 
 	switch (state)
 	{
@@ -338,10 +338,10 @@ zmvcc_state_to_count(ZPageView *view, OffsetNumber offnum, FullTransactionId *fx
 bool
 zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 {
-	ZImage		image;
+	ZRowVersion	version;
 	FullTransactionId fxid;
 
-	switch (zmvcc_state(view, offnum, &image, &fxid))
+	switch (zmvcc_state(view, offnum, &version, &fxid))
 	{
 		case ZSTATE_NONE:		/* no row, or inserted by an aborted transaction */
 		case ZSTATE_DEAD:
@@ -352,22 +352,22 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 }
 
 bool
-zmvcc_is_being_deleted(ZPageView *view, const ZImage *image)
+zmvcc_is_being_deleted(ZPageView *view, const ZRowVersion *version)
 {
-	ZFate		fate;
+	ZXactStatus	status;
 
-	if (!image_deleted(image) || image->chain || !FullTransactionIdIsValid(image->fxid))
+	if (!version_deleted(version) || version->upper_bound || !FullTransactionIdIsValid(version->fxid))
 		return false;
-	if (image->cid != InvalidCommandId)
+	if (version->cid != InvalidCommandId)
 		return true;
-	fate = zmvcc_image_fate(view, image);
-	return fate == ZFATE_OWN || fate == ZFATE_RUNNING;
+	status = zmvcc_version_status(view, version);
+	return status == ZXACT_OWN || status == ZXACT_IN_PROGRESS;
 }
 
 bool
-zmvcc_has_older(ZPageView *view, const ZImage *image)
+zmvcc_has_older(ZPageView *view, const ZRowVersion *version)
 {
-	return FullTransactionIdIsValid(image->fxid) &&
-		!(image->hdr.flags & ZROW_INSERTED) &&
-		!zmvcc_visible_to_all(view->rel, image->fxid);
+	return FullTransactionIdIsValid(version->fxid) &&
+		!(version->hdr.flags & ZROW_INSERTED) &&
+		!zmvcc_visible_to_all(view->rel, version->fxid);
 }

@@ -2,7 +2,7 @@
  * mvcc_view.c
  *		A table page to look at: a private copy, or the page itself under lock.
  *
- * LOCKING: a slot page is only ever locked while its table page is (L1: it comes
+ * LOCKING: an overflow page is only ever locked while its table page is (L1: it comes
  * after it), in the same mode.
  */
 #include "postgres.h"
@@ -11,7 +11,7 @@
 #include "utils/memutils.h"
 
 #include "mvcc_chain.h"
-#include "mvcc_rewind.h"
+#include "mvcc_reconstruct.h"
 
 void
 zview_open(ZPageView *view, Relation rel)
@@ -43,21 +43,21 @@ zview_close(ZPageView *view)
 	zundo_reader_close(&view->reader);
 	if (view->copy)
 		pfree(view->copy);
-	if (view->slotcopy)
-		pfree(view->slotcopy);
-	if (view->image)
-		pfree(view->image);
+	if (view->overflow_copy)
+		pfree(view->overflow_copy);
+	if (view->version_buf)
+		pfree(view->version_buf);
 	if (view->maps)
 		maps_free(view);
-	zrewind_free(view);
-	view->copy = view->slotcopy = NULL;
-	view->image = NULL;
+	zreconstruct_free(view);
+	view->copy = view->overflow_copy = NULL;
+	view->version_buf = NULL;
 }
 
 void
 zview_refresh(ZPageView *view)
 {
-	memset(view->fate, ZFATE_UNKNOWN, sizeof(view->fate));
+	memset(view->status, ZXACT_UNKNOWN, sizeof(view->status));
 	view->walked = view->mapped = 0;
 	view->all_frozen = false;
 }
@@ -76,7 +76,7 @@ zview_slots_are_frozen(const ZPageView *view, uint32 except)
 {
 	int			nslots = zpage_nslots(view->page);
 
-	if (view->slotpage)
+	if (view->overflow)
 		return false;
 	for (int i = 1; i <= nslots; i++)
 	{
@@ -88,17 +88,17 @@ zview_slots_are_frozen(const ZPageView *view, uint32 except)
 }
 
 static Buffer
-slot_page_lock(ZPageView *view, BlockNumber block, int lockmode)
+overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
 {
 	Buffer		buffer;
 
 	if (block >= RelationGetNumberOfBlocks(view->rel))
 		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
-					  "slot page %u does not exist", block);
+					  "overflow page %u does not exist", block);
 	buffer = ReadBuffer(view->rel, block);
 	LockBuffer(buffer, lockmode);
-	if (!zpage_is_slots(BufferGetPage(buffer)))
-		zheap_corrupt(view->rel, block, InvalidOffsetNumber, "page is no slot page");
+	if (!zpage_is_overflow(BufferGetPage(buffer)))
+		zheap_corrupt(view->rel, block, InvalidOffsetNumber, "page is no overflow page");
 	return buffer;
 }
 
@@ -134,20 +134,20 @@ check_owners(ZPageView *view)
 
 	for (i = 1; i <= nslots; i++)
 		check_owner(view, zpage_slot(view->page, NULL, i), i);
-	if (view->slotpage == NULL)
+	if (view->overflow == NULL)
 		return;
 	for (i = ZPAGE_FIRST_OVERFLOW; i <= ZPAGE_MAX_SLOTNO; i++)
-		check_owner(view, zpage_slot(view->page, view->slotpage, i), i);
+		check_owner(view, zpage_slot(view->page, view->overflow, i), i);
 }
 
 static void
-set_page(ZPageView *view, Page page, Page slotpage)
+set_page(ZPageView *view, Page page, Page overflow)
 {
 	view->page = page;
-	view->slotpage = slotpage;
+	view->overflow = overflow;
 	check_owners(view);
 	view->horizon = zview_horizon(view);
-	view->rewound = false;
+	view->reconstructed = false;
 	zview_refresh(view);
 }
 
@@ -181,25 +181,25 @@ zview_read_locked(ZPageView *view, BlockNumber block, BufferAccessStrategy strat
 	*buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(*buffer);
-	usable = !PageIsNew(page) && !zpage_is_slots(page);
+	usable = !PageIsNew(page) && !zpage_is_overflow(page);
 	if (usable)
 	{
-		Page		slotpage = NULL;
-		BlockNumber overflow;
+		Page		overflow = NULL;
+		BlockNumber overflow_block;
 
 		copy_page(&view->copy, view->context, page);
 		page = (Page) view->copy->data;
 		check_page(view, page);
-		overflow = zpage_trailer(page)->overflow;
-		if (overflow != InvalidBlockNumber)
+		overflow_block = zpage_trailer(page)->overflow;
+		if (overflow_block != InvalidBlockNumber)
 		{
-			Buffer		slotbuf = slot_page_lock(view, overflow, BUFFER_LOCK_SHARE);
+			Buffer		overflow_buf = overflow_page_lock(view, overflow_block, BUFFER_LOCK_SHARE);
 
-			copy_page(&view->slotcopy, view->context, BufferGetPage(slotbuf));
-			slotpage = (Page) view->slotcopy->data;
-			UnlockReleaseBuffer(slotbuf);
+			copy_page(&view->overflow_copy, view->context, BufferGetPage(overflow_buf));
+			overflow = (Page) view->overflow_copy->data;
+			UnlockReleaseBuffer(overflow_buf);
 		}
-		set_page(view, page, slotpage);
+		set_page(view, page, overflow);
 		view->all_frozen = zview_slots_are_frozen(view, 0);
 	}
 	else
@@ -222,24 +222,24 @@ zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
 }
 
 bool
-zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *slotbuf)
+zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 {
 	Page		page = BufferGetPage(buffer);
-	Page		slotpage = NULL;
-	BlockNumber overflow;
+	Page		overflow = NULL;
+	BlockNumber overflow_block;
 
-	*slotbuf = InvalidBuffer;
+	*overflow_buf = InvalidBuffer;
 	view->block = BufferGetBlockNumber(buffer);
-	if (PageIsNew(page) || zpage_is_slots(page))
+	if (PageIsNew(page) || zpage_is_overflow(page))
 		return false;
 	check_page(view, page);
-	overflow = zpage_trailer(page)->overflow;
-	if (overflow != InvalidBlockNumber)
+	overflow_block = zpage_trailer(page)->overflow;
+	if (overflow_block != InvalidBlockNumber)
 	{
-		*slotbuf = slot_page_lock(view, overflow, lockmode);
-		slotpage = BufferGetPage(*slotbuf);
+		*overflow_buf = overflow_page_lock(view, overflow_block, lockmode);
+		overflow = BufferGetPage(*overflow_buf);
 	}
-	set_page(view, page, slotpage);
+	set_page(view, page, overflow);
 
 	/*
 	 * A writer must not forget what a standby may still ask for: what is below
@@ -251,11 +251,11 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *slotbuf)
 }
 
 void
-zview_detach(ZPageView *view, Buffer *slotbuf)
+zview_detach(ZPageView *view, Buffer *overflow_buf)
 {
 	zundo_reader_unpin(&view->reader);
-	if (BufferIsValid(*slotbuf))
-		UnlockReleaseBuffer(*slotbuf);
-	*slotbuf = InvalidBuffer;
-	view->page = view->slotpage = NULL;
+	if (BufferIsValid(*overflow_buf))
+		UnlockReleaseBuffer(*overflow_buf);
+	*overflow_buf = InvalidBuffer;
+	view->page = view->overflow = NULL;
 }

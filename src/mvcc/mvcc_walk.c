@@ -4,7 +4,7 @@
  *
  * A version knows its modifier and a place in that transaction's undo chain for
  * this page.  The record about the row is there or further down (U2: chains
- * end).  For a row whose slot was taken over since (ZROW_REUSED) the walk goes on
+ * end).  For a row whose slot was reused since (ZROW_REUSED) the walk goes on
  * below, through the owners that the slot had before.
  */
 #include "postgres.h"
@@ -13,55 +13,55 @@
 #include "utils/memutils.h"
 
 #include "mvcc_chain.h"
-#include "mvcc_rewind.h"
+#include "mvcc_reconstruct.h"
 
 /* a slot of the page, whatever page it lies on */
 static ZPageSlot *
 slot_of(ZPageView *view, OffsetNumber offnum, int slotno)
 {
-	if (slotno >= ZPAGE_FIRST_OVERFLOW && view->slotpage == NULL)
+	if (slotno >= ZPAGE_FIRST_OVERFLOW && view->overflow == NULL)
 		zheap_corrupt(view->rel, view->block, offnum,
-					  "row names transaction slot %d, but the page has no slot page", slotno);
-	return zpage_slot(view->page, view->slotpage, slotno);
+					  "row names transaction slot %d, but the page has no overflow page", slotno);
+	return zpage_slot(view->page, view->overflow, slotno);
 }
 
 /* Below the horizon a transaction need not be known (S2). */
 static void
-image_set_modifier(ZPageView *view, ZImage *image, const ZPageSlot *slot, bool chain)
+version_set_modifier(ZPageView *view, ZRowVersion *version, const ZPageSlot *slot, bool upper_bound)
 {
 	if (zview_is_frozen(view, slot->fxid))
 	{
-		image->fxid = InvalidFullTransactionId;
-		image->undo = ZUNDO_INVALID;
-		image->chain = false;
+		version->fxid = InvalidFullTransactionId;
+		version->undo = ZUNDO_INVALID;
+		version->upper_bound = false;
 		return;
 	}
-	image->fxid = slot->fxid;
-	image->undo = slot->undo;
-	image->chain = chain;
+	version->fxid = slot->fxid;
+	version->undo = slot->undo;
+	version->upper_bound = upper_bound;
 }
 
 void
-zmvcc_current(ZPageView *view, OffsetNumber offnum, ZImage *image)
+zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 {
 	const char *wrong = zpage_check_row(view->page, offnum);
 	ZPageSlot	none = {InvalidFullTransactionId, ZUNDO_INVALID};
 
 	if (wrong)
 		zheap_corrupt(view->rel, view->block, offnum, "%s", wrong);
-	image->row = zpage_row(view->page, offnum, &image->len, NULL);
-	image->offnum = offnum;
-	zrow_header_get(image->row, &image->hdr);
-	image->cid = InvalidCommandId;
-	image->next_fxid = InvalidFullTransactionId;
-	image->next_cid = InvalidCommandId;
-	if (unlikely(view->rewound) && zrewind_name(view, image))
+	version->row = zpage_row(view->page, offnum, &version->len, NULL);
+	version->offnum = offnum;
+	zrow_header_get(version->row, &version->hdr);
+	version->cid = InvalidCommandId;
+	version->next_fxid = InvalidFullTransactionId;
+	version->next_cid = InvalidCommandId;
+	if (unlikely(view->reconstructed) && zreconstruct_name(view, version))
 		return;
-	if (image->hdr.slotno == 0)
-		image_set_modifier(view, image, &none, false);
+	if (version->hdr.slotno == 0)
+		version_set_modifier(view, version, &none, false);
 	else
-		image_set_modifier(view, image, slot_of(view, offnum, image->hdr.slotno),
-						   (image->hdr.flags & ZROW_REUSED) != 0);
+		version_set_modifier(view, version, slot_of(view, offnum, version->hdr.slotno),
+							 (version->hdr.flags & ZROW_REUSED) != 0);
 }
 
 /* Read and decode; false if the record is gone. */
@@ -80,7 +80,7 @@ record_read(ZPageView *view, ZUndoPtr ptr, OffsetNumber offnum, ZUndoRecord *rec
 	return true;
 }
 
-/* Build the map of a slot on the page, from its head. */
+/* Build the map of a slot on the page, from its newest record. */
 static ZChainMap *
 view_map(ZPageView *view, int slotno)
 {
@@ -97,12 +97,12 @@ view_map(ZPageView *view, int slotno)
 }
 
 /*
- * The map of the row's slot if there is one by now.  "head": a walk from the
- * slot's head is about to begin; the second one is worth a map, be it in this view
+ * The map of the row's slot if there is one by now.  "from_newest": a walk from the
+ * slot's newest record is about to begin; the second one is worth a map, be it in this view
  * or in another one before.
  */
 static ZChainMap *
-owner_map(ZPageView *view, int slotno, bool head)
+owner_map(ZPageView *view, int slotno, bool from_newest)
 {
 	uint32		bit = (uint32) 1 << slotno;
 	ZChainEntry *entry;
@@ -112,7 +112,7 @@ owner_map(ZPageView *view, int slotno, bool head)
 	entry = zchain_entry(view, slotno);
 	if (entry && entry->map)
 		return entry->map;
-	if (!head)
+	if (!from_newest)
 		return NULL;
 	if (view->walked & bit)
 		return view_map(view, slotno);
@@ -123,36 +123,36 @@ owner_map(ZPageView *view, int slotno, bool head)
 	return NULL;
 }
 
-/* Has the slot that the image names room for a map? */
+/* Has the slot that the version names room for a map? */
 static bool
 slot_is_mappable(ZPageView *view, int slotno)
 {
 	return slotno > 0 && slotno <= zpage_nslots(view->page);
 }
 
-/* The map that may know the image's record; NULL: none. */
+/* The map that may know the version's record; NULL: none. */
 static ZChainMap *
-image_map(ZPageView *view, const ZImage *image)
+version_map(ZPageView *view, const ZRowVersion *version)
 {
-	int			slotno = image->hdr.slotno;
+	int			slotno = version->hdr.slotno;
 
-	if (image->chain || !slot_is_mappable(view, slotno))
+	if (version->upper_bound || !slot_is_mappable(view, slotno))
 		return NULL;
 	return owner_map(view, slotno,
-					 zpage_slot(view->page, NULL, slotno)->undo == image->undo);
+					 zpage_slot(view->page, NULL, slotno)->undo == version->undo);
 }
 
 /* Where the walk for a row may begin: right at its record, if a map tells it. */
 static ZUndoPtr
-walk_start(ZPageView *view, const ZImage *image)
+walk_start(ZPageView *view, const ZRowVersion *version)
 {
-	ZChainMap  *map = image_map(view, image);
+	ZChainMap  *map = version_map(view, version);
 	ZUndoPtr	found;
 
 	if (map == NULL)
-		return image->undo;
-	found = zchain_find(map, image);
-	return found != ZUNDO_INVALID ? found : image->undo;
+		return version->undo;
+	found = zchain_find(map, version);
+	return found != ZUNDO_INVALID ? found : version->undo;
 }
 
 void
@@ -163,14 +163,14 @@ zmvcc_map_slot(ZPageView *view, int slotno)
 }
 
 bool
-zmvcc_owner_has(ZPageView *view, const ZImage *image)
+zmvcc_owner_has(ZPageView *view, const ZRowVersion *version)
 {
 	ZChainMap  *map;
 
-	if (!slot_is_mappable(view, image->hdr.slotno))
+	if (!slot_is_mappable(view, version->hdr.slotno))
 		return false;
-	map = owner_map(view, image->hdr.slotno, false);
-	return map != NULL && zchain_has(map, image);
+	map = owner_map(view, version->hdr.slotno, false);
+	return map != NULL && zchain_has(map, version);
 }
 
 /*
@@ -189,33 +189,33 @@ record_gone(ZPageView *view, OffsetNumber offnum, FullTransactionId fxid, ZUndoP
 /*
  * Look for the row's record among those of one owner, from *ptr on.  If there is
  * none, *ptr and *fxid become those of the owner before; an invalid *fxid tells
- * that whoever it was is visible to all.
+ * that it is visible to all, whichever it was.
  */
 static bool
-owner_search(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
+owner_search(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
 			 FullTransactionId *fxid, ZUndoPtr *ptr)
 {
 	for (;;)
 	{
 		/* a hot row has many versions; does nothing while a page is locked */
 		CHECK_FOR_INTERRUPTS();
-		if (!record_read(view, *ptr, image->offnum, rec))
+		if (!record_read(view, *ptr, version->offnum, rec))
 		{
-			record_gone(view, image->offnum, *fxid, *ptr);
+			record_gone(view, version->offnum, *fxid, *ptr);
 			*fxid = InvalidFullTransactionId;
 			return false;
 		}
-		if (zrec_undo_covers(rec, image->offnum))
+		if (zrec_undo_covers(rec, version->offnum))
 			return true;
 		if (rec->takeover != ZTAKE_OWN)
 			break;
 		*ptr = rec->page_prev;
 	}
-	if (!image->chain)
-		zheap_corrupt(view->rel, view->block, image->offnum,
+	if (!version->upper_bound)
+		zheap_corrupt(view->rel, view->block, version->offnum,
 					  "undo chain of the row's transaction slot has no record of it");
 	*fxid = InvalidFullTransactionId;
-	if (rec->takeover == ZTAKE_PUSHED &&
+	if (rec->takeover == ZTAKE_REUSED &&
 		!FullTransactionIdPrecedes(rec->slot_prev.fxid, view->horizon))
 	{
 		*fxid = rec->slot_prev.fxid;
@@ -225,25 +225,25 @@ owner_search(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 }
 
 /*
- * The map through all owners of our own transaction, if the image may be of any of
- * them: it names the slot's head.  Again the second walk is worth a map.
+ * The map through all owners of our own transaction, if the version may be of any of
+ * them: it names the slot's newest record.  Again the second walk is worth a map.
  */
 static ZChainMap *
-own_map(ZPageView *view, const ZImage *image)
+own_map(ZPageView *view, const ZRowVersion *version)
 {
-	int			slotno = image->hdr.slotno;
+	int			slotno = version->hdr.slotno;
 	const ZPageSlot *slot;
 	ZChainEntry *entry;
 
 	if (!slot_is_mappable(view, slotno))
 		return NULL;
 	slot = zpage_slot(view->page, NULL, slotno);
-	if (slot->undo != image->undo || !FullTransactionIdEquals(slot->fxid, image->fxid))
+	if (slot->undo != version->undo || !FullTransactionIdEquals(slot->fxid, version->fxid))
 		return NULL;
 	entry = zchain_entry(view, slotno);
 	if (entry && entry->map)
 		return entry->map;
-	if (zmvcc_image_fate(view, image) != ZFATE_OWN)
+	if (zmvcc_version_status(view, version) != ZXACT_OWN)
 		return NULL;
 	if (entry)
 		return zchain_entry_build(view, entry);
@@ -252,26 +252,26 @@ own_map(ZPageView *view, const ZImage *image)
 }
 
 /*
- * For an image with chain: past all owners of our own transaction that did not make
+ * For a version with an upper bound: past all owners of our own transaction that did not make
  * it, if a map tells.
  */
 static bool
-chain_jump(ZPageView *view, ZImage *image)
+chain_jump(ZPageView *view, ZRowVersion *version)
 {
-	ZChainMap  *map = own_map(view, image);
+	ZChainMap  *map = own_map(view, version);
 	ZPageSlot	where;
 
 	if (map == NULL)
 		return false;
-	switch (zchain_newest(map, image->offnum, &where))
+	switch (zchain_newest(map, version->offnum, &where))
 	{
 		case ZCHAIN_FOUND:
-			image->fxid = where.fxid;
-			image->undo = where.undo;
-			image->chain = false;
+			version->fxid = where.fxid;
+			version->undo = where.undo;
+			version->upper_bound = false;
 			return true;
 		case ZCHAIN_BELOW:
-			image_set_modifier(view, image, &where, true);
+			version_set_modifier(view, version, &where, true);
 			return true;
 		default:
 			return false;
@@ -279,31 +279,31 @@ chain_jump(ZPageView *view, ZImage *image)
 }
 
 void
-zmvcc_locate(ZPageView *view, ZImage *image)
+zmvcc_locate(ZPageView *view, ZRowVersion *version)
 {
-	ZImage		jumped = *image;
+	ZRowVersion	jumped = *version;
 
-	if (image->chain && chain_jump(view, &jumped) && !jumped.chain &&
+	if (version->upper_bound && chain_jump(view, &jumped) && !jumped.upper_bound &&
 		FullTransactionIdIsValid(jumped.fxid))
-		*image = jumped;
+		*version = jumped;
 }
 
 bool
-zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
+zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
 			 FullTransactionId *fxid, ZUndoPtr *at)
 {
-	ZImage		jumped;
+	ZRowVersion	jumped;
 
-	if (image->chain)
+	if (version->upper_bound)
 	{
-		jumped = *image;
-		image = &jumped;
+		jumped = *version;
+		version = &jumped;
 		if (chain_jump(view, &jumped) && !FullTransactionIdIsValid(jumped.fxid))
 			return false;
 	}
-	*at = walk_start(view, image);
-	*fxid = image->fxid;
-	while (!owner_search(view, image, rec, fxid, at))
+	*at = walk_start(view, version);
+	*fxid = version->fxid;
+	while (!owner_search(view, version, rec, fxid, at))
 	{
 		if (!FullTransactionIdIsValid(*fxid))
 			return false;
@@ -312,145 +312,145 @@ zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
 }
 
 bool
-zmvcc_command(ZPageView *view, const ZImage *image, CommandId *cid)
+zmvcc_command(ZPageView *view, const ZRowVersion *version, CommandId *cid)
 {
-	ZChainMap  *map = image_map(view, image);
+	ZChainMap  *map = version_map(view, version);
 	FullTransactionId owner;
 	ZUndoRecord rec;
 	ZUndoPtr	at;
 
-	if (map && zchain_command(map, image, cid))
+	if (map && zchain_command(map, version, cid))
 		return true;
-	if (!zmvcc_record(view, image, &rec, &owner, &at))
+	if (!zmvcc_record(view, version, &rec, &owner, &at))
 		return false;
 	*cid = rec.cid;
 	return true;
 }
 
 bool
-zmvcc_chain_step(ZPageView *view, ZImage *image)
+zmvcc_chain_step(ZPageView *view, ZRowVersion *version)
 {
 	ZUndoRecord rec;
 
-	Assert(image->chain);
-	if (owner_search(view, image, &rec, &image->fxid, &image->undo))
+	Assert(version->upper_bound);
+	if (owner_search(view, version, &rec, &version->fxid, &version->undo))
 	{
-		image->chain = false;
+		version->upper_bound = false;
 		return true;
 	}
-	if (!FullTransactionIdIsValid(image->fxid))
-		image->chain = false;
+	if (!FullTransactionIdIsValid(version->fxid))
+		version->upper_bound = false;
 	return false;
 }
 
 void
-zmvcc_chain_descend(ZPageView *view, ZImage *image)
+zmvcc_chain_descend(ZPageView *view, ZRowVersion *version)
 {
-	if (!chain_jump(view, image))
-		zmvcc_chain_step(view, image);
+	if (!chain_jump(view, version))
+		zmvcc_chain_step(view, version);
 }
 
 static char *
-image_buffer(ZPageView *view)
+version_buffer(ZPageView *view)
 {
-	if (view->image == NULL)
-		view->image = MemoryContextAlloc(view->context, BLCKSZ);
-	return view->image;
+	if (view->version_buf == NULL)
+		view->version_buf = MemoryContextAlloc(view->context, BLCKSZ);
+	return view->version_buf;
 }
 
 /*
- * Rebuild the bytes before an update into view->image (where the newer bytes may
+ * Rebuild the bytes before an update into view->version_buf (where the newer bytes may
  * lie already).
  */
 static void
-image_unapply_update(ZPageView *view, ZImage *image, const ZUndoRecord *rec)
+version_reconstruct(ZPageView *view, ZRowVersion *version, const ZUndoRecord *rec)
 {
 	uint32		oldlen = ZROW_HDR_SIZE + rec->prefix + rec->midlen + rec->suffix;
 	char	   *body;
 
-	if ((uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix > image->len || oldlen > BLCKSZ)
-		zheap_corrupt(view->rel, view->block, image->offnum,
+	if ((uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix > version->len || oldlen > BLCKSZ)
+		zheap_corrupt(view->rel, view->block, version->offnum,
 					  "undo record does not fit the row");
-	body = image_buffer(view) + ZROW_HDR_SIZE;
-	if (image->row != view->image)
-		memcpy(view->image, image->row, ZROW_HDR_SIZE + rec->prefix);
+	body = version_buffer(view) + ZROW_HDR_SIZE;
+	if (version->row != view->version_buf)
+		memcpy(view->version_buf, version->row, ZROW_HDR_SIZE + rec->prefix);
 	memmove(body + rec->prefix + rec->midlen,
-			image->row + image->len - rec->suffix, rec->suffix);
+			version->row + version->len - rec->suffix, rec->suffix);
 	memcpy(body + rec->prefix, rec->mid, rec->midlen);
-	image->row = view->image;
-	image->len = oldlen;
+	version->row = view->version_buf;
+	version->len = oldlen;
 }
 
 bool
-zmvcc_restore_body(ZPageView *view, ZImage *image)
+zmvcc_reconstruct_body(ZPageView *view, ZRowVersion *version)
 {
 	ZUndoRecord rec;
 	ZUndoPtr	ptr;
 	char	   *row;
 
-	if (!zrow_is_stripped(&image->hdr))
+	if (!zrow_is_tombstone(&version->hdr))
 		return true;
-	memcpy(&ptr, image->row + ZROW_HDR_SIZE, sizeof(ptr));
-	if (!record_read(view, ptr, image->offnum, &rec))
+	memcpy(&ptr, version->row + ZROW_HDR_SIZE, sizeof(ptr));
+	if (!record_read(view, ptr, version->offnum, &rec))
 	{
-		if (FullTransactionIdIsValid(image->fxid))
-			record_gone(view, image->offnum, image->fxid, ptr);
+		if (FullTransactionIdIsValid(version->fxid))
+			record_gone(view, version->offnum, version->fxid, ptr);
 		return false;
 	}
-	if (rec.type != ZOP_STRIP || rec.offnum != image->offnum ||
+	if (rec.type != ZOP_TOMBSTONE || rec.offnum != version->offnum ||
 		rec.midlen > BLCKSZ - ZROW_HDR_SIZE)
-		zheap_corrupt(view->rel, view->block, image->offnum,
+		zheap_corrupt(view->rel, view->block, version->offnum,
 					  "undo record at block %u, offset %u is not the body of the row",
 					  zundo_ptr_block(ptr), zundo_ptr_offset(ptr));
-	row = image_buffer(view);
-	image->hdr.flags2 &= ~ZROW2_STRIPPED;
-	zrow_header_put(row, &image->hdr);
+	row = version_buffer(view);
+	version->hdr.flags2 &= ~ZROW2_TOMBSTONE;
+	zrow_header_put(row, &version->hdr);
 	memcpy(row + ZROW_HDR_SIZE, rec.mid, rec.midlen);
-	image->row = row;
-	image->len = ZROW_HDR_SIZE + rec.midlen;
+	version->row = row;
+	version->len = ZROW_HDR_SIZE + rec.midlen;
 	return true;
 }
 
 void
-zmvcc_find_modifier(ZPageView *view, ZImage *image)
+zmvcc_find_modifier(ZPageView *view, ZRowVersion *version)
 {
-	while (image->chain)
-		zmvcc_chain_descend(view, image);
+	while (version->upper_bound)
+		zmvcc_chain_descend(view, version);
 }
 
 bool
-zmvcc_previous(ZPageView *view, ZImage *image)
+zmvcc_previous(ZPageView *view, ZRowVersion *version)
 {
 	ZUndoRecord rec;
 	FullTransactionId owner;
 	ZUndoPtr	at;
 	ZPageSlot	prev;
-	uint16		natts = image->hdr.natts;
-	uint8		parity = image->hdr.flags2 & ZROW2_PARITY;
+	uint16		natts = version->hdr.natts;
+	uint8		parity = version->hdr.flags2 & ZROW2_PARITY;
 
-	Assert(FullTransactionIdIsValid(image->fxid));
-	if (!zmvcc_restore_body(view, image) || !zmvcc_record(view, image, &rec, &owner, &at))
+	Assert(FullTransactionIdIsValid(version->fxid));
+	if (!zmvcc_reconstruct_body(view, version) || !zmvcc_record(view, version, &rec, &owner, &at))
 	{
 		/* the same version, but now known to be visible to all */
-		image->fxid = InvalidFullTransactionId;
-		image->chain = false;
+		version->fxid = InvalidFullTransactionId;
+		version->upper_bound = false;
 		return true;
 	}
 	if (rec.type == ZOP_INSERT)
 		return false;
 
-	image->cid = InvalidCommandId;
-	image->next_fxid = owner;
-	image->next_cid = rec.cid;
+	version->cid = InvalidCommandId;
+	version->next_fxid = owner;
+	version->next_cid = rec.cid;
 	if (rec.type == ZOP_UPDATE)
-		image_unapply_update(view, image, &rec);
-	image->hdr = rec.old_hdr;
-	image->hdr.flags &= ~ZROW_PADDED;
-	image->hdr.flags2 |= rec.type == ZOP_UPDATE ? parity ^ ZROW2_PARITY : parity;
+		version_reconstruct(view, version, &rec);
+	version->hdr = rec.old_hdr;
+	version->hdr.flags &= ~ZROW_PADDED;
+	version->hdr.flags2 |= rec.type == ZOP_UPDATE ? parity ^ ZROW2_PARITY : parity;
 	if (rec.old_hdr.natts == ZROW_NATTS_KEEP)
-		image->hdr.natts = natts;
+		version->hdr.natts = natts;
 	if (rec.type == ZOP_UPDATE)
-		zrow_header_put(view->image, &image->hdr);
+		zrow_header_put(view->version_buf, &version->hdr);
 
 	if (rec.prev_own)
 	{
@@ -459,6 +459,6 @@ zmvcc_previous(ZPageView *view, ZImage *image)
 	}
 	else
 		prev = rec.row_prev;
-	image_set_modifier(view, image, &prev, rec.prev_chain);
+	version_set_modifier(view, version, &prev, rec.prev_upper_bound);
 	return true;
 }

@@ -43,12 +43,12 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 }
 
 void
-zpage_slot_apply(Page page, Page slotpage, const ZSlotPlan *plan)
+zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 {
 	ZPageSlot  *slot;
 
 	zpage_grow_apply(page, plan->grow);
-	slot = zpage_slot(page, slotpage, plan->slotno);
+	slot = zpage_slot(page, overflow, plan->slotno);
 	switch (plan->takeover)
 	{
 		case ZTAKE_OWN:
@@ -56,10 +56,10 @@ zpage_slot_apply(Page page, Page slotpage, const ZSlotPlan *plan)
 			break;
 		case ZTAKE_FREE:
 			break;
-		case ZTAKE_FRESH:
+		case ZTAKE_ALL_VISIBLE:
 			rows_leave_slot(page, plan->slotno, true);
 			break;
-		case ZTAKE_PUSHED:
+		case ZTAKE_REUSED:
 			{
 				ZPageTrailer *trailer = zpage_trailer(page);
 
@@ -125,7 +125,7 @@ row_grow(Page page, OffsetNumber offnum, uint32 len, uint32 newlen)
 
 /*
  * Replace body bytes [prefix, len - suffix) of a row and its header.  Also how
- * an aborted update is put back (page_restore.c), hence not static.
+ * an aborted update is rolled back (page_rollback.c), hence not static.
  */
 void
 zpage_row_replace_apply(Page page, const ZRowPlan *plan)
@@ -223,16 +223,16 @@ set_lock_bits(Page page, const ZRowPlan *plan)
 
 /* Readers find the body by the pointer.  The space is free at once. */
 static void
-strip_apply(Page page, const ZRowPlan *plan)
+tombstone_apply(Page page, const ZRowPlan *plan)
 {
 	ItemId		lp = PageGetItemId(page, plan->offnum);
 	char	   *row = (char *) page + ItemIdGetOffset(lp);
 
-	Assert((zrow_flags(row) & ZROW_DELETED) && ItemIdGetLength(lp) >= ZROW_STRIPPED_SIZE);
+	Assert((zrow_flags(row) & ZROW_DELETED) && ItemIdGetLength(lp) >= ZROW_TOMBSTONE_SIZE);
 	row[0] &= ~ZROW_PADDED;
-	row[1] |= ZROW2_STRIPPED;
+	row[1] |= ZROW2_TOMBSTONE;
 	memcpy(row + ZROW_HDR_SIZE, &plan->body, sizeof(plan->body));
-	ItemIdSetNormal(lp, ItemIdGetOffset(lp), ZROW_STRIPPED_SIZE);
+	ItemIdSetNormal(lp, ItemIdGetOffset(lp), ZROW_TOMBSTONE_SIZE);
 }
 
 void
@@ -259,8 +259,8 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 		case ZOP_LOCK:
 			set_lock_bits(page, plan);
 			break;
-		case ZOP_STRIP:
-			strip_apply(page, plan);
+		case ZOP_TOMBSTONE:
+			tombstone_apply(page, plan);
 			break;
 	}
 	zpage_assert_valid(page);
@@ -275,8 +275,8 @@ zpage_confirm_apply(Page page, OffsetNumber offnum)
 }
 
 void
-zpage_overflow_apply(Page page, BlockNumber slot_block)
+zpage_overflow_apply(Page page, BlockNumber overflow_block)
 {
 	Assert(zpage_trailer(page)->overflow == InvalidBlockNumber);
-	zpage_trailer(page)->overflow = slot_block;
+	zpage_trailer(page)->overflow = overflow_block;
 }

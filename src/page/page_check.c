@@ -64,11 +64,11 @@ check_row(Page page, ItemId lp)
 	if (hdr.slotno >= ZPAGE_FIRST_OVERFLOW ? trailer->overflow == InvalidBlockNumber
 		: hdr.slotno > trailer->nslots)
 		return "row names a transaction slot that does not exist";	/* P2 */
-	if ((hdr.flags & ZROW_HASNULL) && !zrow_is_stripped(&hdr) &&
+	if ((hdr.flags & ZROW_HASNULL) && !zrow_is_tombstone(&hdr) &&
 		len - pad < (uint32) (ZROW_HDR_SIZE + (hdr.natts + 7) / 8))
 		return "row is shorter than its null bitmap";
-	if (zrow_is_stripped(&hdr))
-		return len == ZROW_STRIPPED_SIZE && pad == 0 ? NULL :
+	if (zrow_is_tombstone(&hdr))
+		return len == ZROW_TOMBSTONE_SIZE && pad == 0 ? NULL :
 			"row without a body has a wrong length";
 	if ((hdr.flags & ZROW_ORIGIN) && !zrow_origins_valid(row, len - pad))
 		return "row has an impossible list of places where it was";

@@ -27,16 +27,16 @@ zpage_init_apply(Page page, int nslots)
 	trailer_init(page, ZPAGE_MAGIC_TABLE, nslots);
 }
 
-/* An empty slot page for table_block. */
+/* An empty overflow page for table_block. */
 void
-zpage_slots_init_apply(Page page, BlockNumber table_block)
+zpage_overflow_init_apply(Page page, BlockNumber table_block)
 {
-	ZSlotPageBody *body;
+	ZOverflowPageBody *body;
 
 	PageInit(page, BLCKSZ, sizeof(ZPageTrailer));
-	trailer_init(page, ZPAGE_MAGIC_SLOTS, 0);
-	body = (ZSlotPageBody *) PageGetContents(page);
+	trailer_init(page, ZPAGE_MAGIC_OVERFLOW, 0);
+	body = (ZOverflowPageBody *) PageGetContents(page);
 	body->table_block = table_block;
 	/* the array is in use as a whole: pd_lower keeps it out of the "hole" */
-	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + sizeof(ZSlotPageBody);
+	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + sizeof(ZOverflowPageBody);
 }

@@ -136,7 +136,7 @@ variable_get(const char *in, Size left, Form_pg_attribute att, Datum *value,
 	if (size == 0)
 		return 0;
 	if (VARATT_IS_1B_E(in))
-		*value = PointerGetDatum(in);	/* whoever reads it copies it */
+		*value = PointerGetDatum(in);	/* the reader copies it */
 	else
 		*value = aligned_value(in, size, att->attalign, state);
 	return size;

@@ -51,8 +51,8 @@ opcode_of(const ZChange *change)
 			return ZREC_UPDATE;
 		case ZOP_DELETE:
 			return ZREC_DELETE;
-		case ZOP_STRIP:
-			return ZREC_STRIP;
+		case ZOP_TOMBSTONE:
+			return ZREC_TOMBSTONE;
 	}
 	return ZREC_LOCK;
 }
@@ -60,16 +60,16 @@ opcode_of(const ZChange *change)
 static uint8
 op_of(uint8 opcode)
 {
-	return opcode == ZREC_STRIP ? ZOP_STRIP : (opcode >> 4) + ZOP_INSERT;
+	return opcode == ZREC_TOMBSTONE ? ZOP_TOMBSTONE : (opcode >> 4) + ZOP_INSERT;
 }
 
 void
-zchange_apply(Page page, Page slotpage, ZChange *change)
+zchange_apply(Page page, Page overflow, ZChange *change)
 {
 	if (change->init_page)
 		zpage_init_apply(page, change->init_slots);
 	if (change->has_undo)
-		zpage_slot_apply(page, slotpage, &change->slot);
+		zpage_slot_apply(page, overflow, &change->slot);
 	change->row.xid = zfxid_xid(change->slot.next.fxid);
 	change->row.body = change->slot.next.undo;
 	zpage_row_apply(page, &change->row);
@@ -131,7 +131,7 @@ flags_of(const ZChange *change, const ZUndoWrite *write, bool logged)
 		flags |= C_MANY;
 	if (FullTransactionIdIsValid(change->slot.conflict))
 		flags |= C_CONFLICT;
-	if (change->row.op != ZOP_INSERT && change->row.op != ZOP_STRIP &&
+	if (change->row.op != ZOP_INSERT && change->row.op != ZOP_TOMBSTONE &&
 		!header_is_expected(change))
 		flags |= C_HEADER;
 	return flags;
@@ -245,7 +245,7 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, const ZUn
 						   change->init_page ? REGBUF_WILL_INIT | REGBUF_STANDARD : REGBUF_STANDARD);
 		register_rows(&change->row);
 		if (BufferIsValid(buffers->slots))
-			XLogRegisterBuffer(ZREC_BLK_SLOTS, buffers->slots, REGBUF_STANDARD);
+			XLogRegisterBuffer(ZREC_BLK_OVERFLOW, buffers->slots, REGBUF_STANDARD);
 	}
 	return XLogInsert(ZHEAP_RMGR_ID, opcode_of(change));
 }
@@ -425,11 +425,11 @@ static void
 redo_table(XLogReaderState *record, Decoded *d)
 {
 	Buffer		buffer;
-	Buffer		slotbuf = InvalidBuffer;
+	Buffer		overflow_buf = InvalidBuffer;
 	XLogRedoAction action;
 	XLogRedoAction slot_action = BLK_DONE;
 	PGAlignedBlock scratch;
-	Page		slotpage = (Page) scratch.data;
+	Page		overflow = (Page) scratch.data;
 
 	if (d->change.init_page)
 	{
@@ -438,35 +438,35 @@ redo_table(XLogReaderState *record, Decoded *d)
 	}
 	else
 		action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
-	if (XLogRecHasBlockRef(record, ZREC_BLK_SLOTS))
+	if (XLogRecHasBlockRef(record, ZREC_BLK_OVERFLOW))
 	{
-		slot_action = XLogReadBufferForRedo(record, ZREC_BLK_SLOTS, &slotbuf);
+		slot_action = XLogReadBufferForRedo(record, ZREC_BLK_OVERFLOW, &overflow_buf);
 		if (slot_action == BLK_NEEDS_REDO)
-			slotpage = BufferGetPage(slotbuf);
+			overflow = BufferGetPage(overflow_buf);
 		else
-			zpage_slots_init_apply(slotpage, 0);	/* a change to throw away */
+			zpage_overflow_init_apply(overflow, 0);	/* a change to throw away */
 	}
 	if (slot_action == BLK_NEEDS_REDO)
 	{
-		*zpage_slot(NULL, slotpage, d->change.slot.slotno) = d->change.slot.next;
-		PageSetLSN(slotpage, record->EndRecPtr);
-		MarkBufferDirty(slotbuf);
+		*zpage_slot(NULL, overflow, d->change.slot.slotno) = d->change.slot.next;
+		PageSetLSN(overflow, record->EndRecPtr);
+		MarkBufferDirty(overflow_buf);
 	}
 	if (action == BLK_NEEDS_REDO)
 	{
 		Page		page = BufferGetPage(buffer);
 
 		decode_rows(record, d);
-		if (slotpage == (Page) scratch.data && d->change.slot.slotno >= ZPAGE_FIRST_OVERFLOW)
-			*zpage_slot(page, slotpage, d->change.slot.slotno) = d->change.slot.next;
-		zchange_apply(page, slotpage, &d->change);
+		if (overflow == (Page) scratch.data && d->change.slot.slotno >= ZPAGE_FIRST_OVERFLOW)
+			*zpage_slot(page, overflow, d->change.slot.slotno) = d->change.slot.next;
+		zchange_apply(page, overflow, &d->change);
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buffer);
 		if (d->rows)
 			pfree(d->rows);
 	}
-	if (BufferIsValid(slotbuf))
-		UnlockReleaseBuffer(slotbuf);
+	if (BufferIsValid(overflow_buf))
+		UnlockReleaseBuffer(overflow_buf);
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
 }

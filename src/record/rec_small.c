@@ -2,7 +2,7 @@
  * rec_small.c
  *		WAL records that change a few bytes each, or none.
  *
- * OVERFLOW  block 0: table page, block 2: its new slot page.  No data.
+ * OVERFLOW  block 0: table page, block 2: its new overflow page.  No data.
  * CONFIRM   block 0: table page.  Main data: offset, 2 bytes.
  * CONFLICT  no blocks.  Main data: the table's file, 12 bytes; fxid, 8 bytes.
  */
@@ -24,11 +24,11 @@ typedef struct ConflictData
 #define CONFLICT_SIZE	(sizeof(ZRelLocator) + sizeof(FullTransactionId))
 
 XLogRecPtr
-zrec_overflow_emit(Buffer buffer, Buffer slotbuf)
+zrec_overflow_emit(Buffer buffer, Buffer overflow_buf)
 {
 	XLogBeginInsert();
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
-	XLogRegisterBuffer(ZREC_BLK_SLOTS, slotbuf, REGBUF_WILL_INIT | REGBUF_STANDARD);
+	XLogRegisterBuffer(ZREC_BLK_OVERFLOW, overflow_buf, REGBUF_WILL_INIT | REGBUF_STANDARD);
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_OVERFLOW);
 }
 
@@ -36,27 +36,27 @@ void
 zrec_overflow_redo(XLogReaderState *record)
 {
 	BlockNumber table_block;
-	BlockNumber slot_block;
+	BlockNumber overflow_block;
 	Buffer		buffer;
-	Buffer		slotbuf;
+	Buffer		overflow_buf;
 	XLogRedoAction action;
 
 	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, NULL, NULL, &table_block);
-	XLogRecGetBlockTag(record, ZREC_BLK_SLOTS, NULL, NULL, &slot_block);
+	XLogRecGetBlockTag(record, ZREC_BLK_OVERFLOW, NULL, NULL, &overflow_block);
 
 	/* the table page first, as readers lock them (L1) */
 	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
-	slotbuf = XLogInitBufferForRedo(record, ZREC_BLK_SLOTS);
-	zpage_slots_init_apply(BufferGetPage(slotbuf), table_block);
-	PageSetLSN(BufferGetPage(slotbuf), record->EndRecPtr);
-	MarkBufferDirty(slotbuf);
+	overflow_buf = XLogInitBufferForRedo(record, ZREC_BLK_OVERFLOW);
+	zpage_overflow_init_apply(BufferGetPage(overflow_buf), table_block);
+	PageSetLSN(BufferGetPage(overflow_buf), record->EndRecPtr);
+	MarkBufferDirty(overflow_buf);
 	if (action == BLK_NEEDS_REDO)
 	{
-		zpage_overflow_apply(BufferGetPage(buffer), slot_block);
+		zpage_overflow_apply(BufferGetPage(buffer), overflow_block);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
 		MarkBufferDirty(buffer);
 	}
-	UnlockReleaseBuffer(slotbuf);
+	UnlockReleaseBuffer(overflow_buf);
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
 }

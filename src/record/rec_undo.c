@@ -8,9 +8,9 @@
  *   ..  offnum, cid: varints
  *   ..  INSERT without open_run: count; with U_TOKEN: token
  *   ..  takeover OWN: page_prev, 2 bytes if on the same undo page, else 8
- *   ..  takeover PUSHED: slot_prev: fxid varint, undo 8 bytes
+ *   ..  takeover REUSED: slot_prev: fxid varint, undo 8 bytes
  *   ..  LOCK: mode, 1 byte
- *   ..  STRIP: midlen varint, bytes
+ *   ..  TOMBSTONE: midlen varint, bytes
  *   ..  UPDATE, DELETE: old flags, slotno; with U_FLAGS2 flags2; with U_NATTS natts
  *       varint;
  *       with U_ROW_PREV fxid varint, undo 8 bytes
@@ -26,7 +26,7 @@
 #include "zheap/record/record.h"
 
 #define U_PREV_OWN		0x01
-#define U_PREV_CHAIN	0x02
+#define U_PREV_UPPER_BOUND 0x02
 #define U_ROW_PREV		0x04
 #define U_NEAR			0x08
 #define U_NATTS			0x10
@@ -82,8 +82,8 @@ flags_of(const ZUndoRecord *rec, ZUndoPtr self)
 		flags |= U_PREV_OWN;
 	else if (FullTransactionIdIsValid(rec->row_prev.fxid))
 		flags |= U_ROW_PREV;
-	if (rec->prev_chain)
-		flags |= U_PREV_CHAIN;
+	if (rec->prev_upper_bound)
+		flags |= U_PREV_UPPER_BOUND;
 	if (rec->old_hdr.natts != ZROW_NATTS_KEEP)
 		flags |= U_NATTS;
 	if (rec->has_new_tid)
@@ -145,12 +145,12 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *ou
 		else
 			out = put_raw(out, &rec->page_prev, sizeof(ZUndoPtr));
 	}
-	else if (rec->takeover == ZTAKE_PUSHED)
+	else if (rec->takeover == ZTAKE_REUSED)
 		out = put_slot(out, &rec->slot_prev);
 
 	if (rec->type == ZOP_LOCK)
 		*out++ = (char) rec->lockmode;
-	else if (rec->type == ZOP_STRIP)
+	else if (rec->type == ZOP_TOMBSTONE)
 	{
 		out = zvarint_put(out, rec->midlen);
 		out = put_raw(out, rec->mid, rec->midlen);
@@ -246,7 +246,7 @@ take_version_before(Cursor *cur, ZUndoRecord *rec, uint8 flags)
 	rec->old_hdr.natts = (flags & U_NATTS) ?
 		take_varint(cur, ZROW_MAX_NATTS) : ZROW_NATTS_KEEP;
 	rec->prev_own = (flags & U_PREV_OWN) != 0;
-	rec->prev_chain = (flags & U_PREV_CHAIN) != 0;
+	rec->prev_upper_bound = (flags & U_PREV_UPPER_BOUND) != 0;
 	if (flags & U_ROW_PREV)
 		take_slot(cur, &rec->row_prev);
 	if (rec->type == ZOP_UPDATE)
@@ -283,7 +283,7 @@ record_clear(ZUndoRecord *rec)
 	rec->old_hdr.slotno = 0;
 	rec->old_hdr.natts = 0;
 	rec->prev_own = false;
-	rec->prev_chain = false;
+	rec->prev_upper_bound = false;
 	rec->row_prev.fxid = InvalidFullTransactionId;
 	rec->row_prev.undo = ZUNDO_INVALID;
 	rec->prefix = 0;
@@ -317,7 +317,7 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 	rec->open_run = (head[0] & 0x80) != 0;
 	flags = head[1];
 	rec->slotno = head[2];
-	if (rec->type < ZOP_INSERT || rec->type > ZOP_STRIP || rec->slotno == 0)
+	if (rec->type < ZOP_INSERT || rec->type > ZOP_TOMBSTONE || rec->slotno == 0)
 		return 0;
 	rec->offnum = take_varint(&cur, ZPAGE_MAX_OFFSET);
 	rec->cid = take_varint(&cur, PG_UINT32_MAX);
@@ -339,12 +339,12 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 		else
 			take_raw(&cur, &rec->page_prev, sizeof(ZUndoPtr));
 	}
-	else if (rec->takeover == ZTAKE_PUSHED)
+	else if (rec->takeover == ZTAKE_REUSED)
 		take_slot(&cur, &rec->slot_prev);
 
 	if (rec->type == ZOP_LOCK)
 		take_raw(&cur, &rec->lockmode, 1);
-	else if (rec->type == ZOP_STRIP)
+	else if (rec->type == ZOP_TOMBSTONE)
 	{
 		rec->midlen = take_varint(&cur, BLCKSZ);
 		rec->mid = take_bytes(&cur, rec->midlen);
@@ -369,7 +369,7 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 bool
 zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum)
 {
-	if (rec->type == ZOP_LOCK || rec->type == ZOP_STRIP)
+	if (rec->type == ZOP_LOCK || rec->type == ZOP_TOMBSTONE)
 		return false;
 	if (rec->type != ZOP_INSERT)
 		return rec->offnum == offnum;

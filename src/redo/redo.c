@@ -27,11 +27,11 @@ redo(XLogReaderState *record)
 		case ZREC_UPDATE:
 		case ZREC_DELETE:
 		case ZREC_LOCK:
-		case ZREC_STRIP:
+		case ZREC_TOMBSTONE:
 			zrec_change_redo(record);
 			break;
-		case ZREC_RESTORE:
-			zrec_restore_redo(record);
+		case ZREC_ROLLBACK:
+			zrec_rollback_redo(record);
 			break;
 		case ZREC_PRUNE:
 			zrec_prune_redo(record);
@@ -45,7 +45,7 @@ redo(XLogReaderState *record)
 		case ZREC_CONFLICT:
 			zrec_conflict_redo(record);
 			break;
-		case ZREC_UNDO_CUT:
+		case ZREC_UNDO_TRUNCATE:
 		case ZREC_UNDO_EXTENT:
 		case ZREC_UNDO_FREE:
 		case ZREC_UNDO_HORIZON:
@@ -67,11 +67,11 @@ desc(StringInfo buf, XLogReaderState *record)
 		case ZREC_UPDATE:
 		case ZREC_DELETE:
 		case ZREC_LOCK:
-		case ZREC_STRIP:
+		case ZREC_TOMBSTONE:
 			zrec_change_desc(buf, record);
 			break;
-		case ZREC_RESTORE:
-			zrec_restore_desc(buf, record);
+		case ZREC_ROLLBACK:
+			zrec_rollback_desc(buf, record);
 			break;
 		case ZREC_PRUNE:
 			zrec_prune_desc(buf, record);
@@ -100,16 +100,16 @@ identify(uint8 info)
 			return "DELETE";
 		case ZREC_LOCK:
 			return "LOCK";
-		case ZREC_RESTORE:
-			return "RESTORE";
+		case ZREC_ROLLBACK:
+			return "ROLLBACK";
 		case ZREC_PRUNE:
 			return "PRUNE";
 		case ZREC_OVERFLOW:
 			return "OVERFLOW";
 		case ZREC_CONFIRM:
 			return "CONFIRM";
-		case ZREC_STRIP:
-			return "STRIP";
+		case ZREC_TOMBSTONE:
+			return "TOMBSTONE";
 		case ZREC_CONFLICT:
 			return "CONFLICT";
 	}

@@ -1,6 +1,6 @@
 /*
  * rollback_page.c
- *		Putting back the rows of aborted transactions on one page.
+ *		Rolling back the rows of aborted transactions on one page.
  *
  * One slot's owner at a time, until no owner of a slot is aborted: each row whose
  * newest version that owner made becomes the version before, found by the same
@@ -14,7 +14,7 @@
  *
  * The row must name its old modifier.  That one's slot may have changed hands
  * meanwhile (this row did not count among its rows then): visible to all => slot
- * 0; pushed => the row is marked ZROW_REUSED.
+ * 0; slot reused before that => the row is marked ZROW_REUSED.
  */
 #include "postgres.h"
 
@@ -39,7 +39,7 @@ static ZPageSlot
 slot_before(ZPageView *view, int slotno)
 {
 	ZPageSlot	none = {InvalidFullTransactionId, ZUNDO_INVALID};
-	ZUndoPtr	ptr = zpage_slot(view->page, view->slotpage, slotno)->undo;
+	ZUndoPtr	ptr = zpage_slot(view->page, view->overflow, slotno)->undo;
 
 	for (;;)
 	{
@@ -48,7 +48,7 @@ slot_before(ZPageView *view, int slotno)
 		if (!undo_record(view, ptr, &rec))
 			zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
 						  "undo of the aborted transaction in slot %d cannot be read", slotno);
-		if (rec.takeover == ZTAKE_PUSHED)
+		if (rec.takeover == ZTAKE_REUSED)
 			return rec.slot_prev;
 		if (rec.takeover != ZTAKE_OWN)
 			return none;
@@ -82,7 +82,7 @@ slot_reaches(ZPageView *view, const ZPageSlot *slot, ZUndoPtr at)
 			ptr = rec.page_prev;
 			continue;
 		}
-		if (rec.takeover != ZTAKE_PUSHED)
+		if (rec.takeover != ZTAKE_REUSED)
 			return REACH_NOT;
 		ptr = rec.slot_prev.undo;
 		reach = REACH_CHAIN;
@@ -92,47 +92,47 @@ slot_reaches(ZPageView *view, const ZPageSlot *slot, ZUndoPtr at)
 
 /* Will the slot that the version names, once the plan has been carried out? */
 static Reach
-reach_of(ZPageView *view, const ZRestorePlan *plan, const ZImage *image)
+reach_of(ZPageView *view, const ZRollbackPlan *plan, const ZRowVersion *version)
 {
-	if (image->hdr.slotno == plan->slotno)
-		return slot_reaches(view, &plan->next, image->undo);
-	return slot_reaches(view, zpage_slot(view->page, view->slotpage, image->hdr.slotno),
-						image->undo);
+	if (version->hdr.slotno == plan->slotno)
+		return slot_reaches(view, &plan->next, version->undo);
+	return slot_reaches(view, zpage_slot(view->page, view->overflow, version->hdr.slotno),
+						version->undo);
 }
 
 /* Of a version whose maker has not aborted, or none that is known any more. */
 static bool
-visible_to_all(ZPageView *view, const ZImage *image)
+visible_to_all(ZPageView *view, const ZRowVersion *version)
 {
-	return !FullTransactionIdIsValid(image->fxid) ||
-		(zmvcc_fate(image->fxid) != ZFATE_ABORTED &&
-		 zmvcc_visible_to_all(view->rel, image->fxid));
+	return !FullTransactionIdIsValid(version->fxid) ||
+		(zmvcc_xact_status(version->fxid) != ZXACT_ABORTED &&
+		 zmvcc_visible_to_all(view->rel, version->fxid));
 }
 
 /*
  * The version before those that the slot's owner made.  False: there is none.
  */
 static bool
-version_before(ZPageView *view, const ZRestorePlan *plan, ZImage *image)
+version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 {
-	ZPageSlot  *slot = zpage_slot(view->page, view->slotpage, plan->slotno);
+	ZPageSlot  *slot = zpage_slot(view->page, view->overflow, plan->slotno);
 
 	for (;;)
 	{
-		if (!zmvcc_previous(view, image))
+		if (!zmvcc_previous(view, version))
 			return false;
 		/* whose exactly? */
-		zmvcc_find_modifier(view, image);
-		if (visible_to_all(view, image))
+		zmvcc_find_modifier(view, version);
+		if (visible_to_all(view, version))
 			return true;
 		/* the owner's own once more */
-		if (image->hdr.slotno == plan->slotno &&
-			(zmvcc_owner_has(view, image) ||
-			 slot_reaches(view, slot, image->undo) == REACH_OWNER))
+		if (version->hdr.slotno == plan->slotno &&
+			(zmvcc_owner_has(view, version) ||
+			 slot_reaches(view, slot, version->undo) == REACH_OWNER))
 			continue;
-		/* put back already, so that no slot leads to it any more */
-		if (zmvcc_fate(image->fxid) == ZFATE_ABORTED &&
-			reach_of(view, plan, image) == REACH_NOT)
+		/* rolled back already, so that no slot leads to it any more */
+		if (zmvcc_xact_status(version->fxid) == ZXACT_ABORTED &&
+			reach_of(view, plan, version) == REACH_NOT)
 			continue;
 		return true;
 	}
@@ -140,7 +140,7 @@ version_before(ZPageView *view, const ZRestorePlan *plan, ZImage *image)
 
 /* As of now, fxid needs no name: standbys that see it as running must know. */
 static void
-note_conflict(ZRestorePlan *plan, FullTransactionId fxid)
+note_conflict(ZRollbackPlan *plan, FullTransactionId fxid)
 {
 	if (FullTransactionIdIsValid(fxid) &&
 		!FullTransactionIdPrecedes(fxid, zundo_logged_horizon()) &&
@@ -149,31 +149,31 @@ note_conflict(ZRestorePlan *plan, FullTransactionId fxid)
 }
 
 static void
-forget_modifier(ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
+forget_modifier(ZRollbackPlan *plan, const ZRowVersion *version, ZRowHeader *hdr)
 {
-	note_conflict(plan, image->fxid);
+	note_conflict(plan, version->fxid);
 	zrow_header_freeze(hdr);
 }
 
 /*
- * Let the row's header name the modifier of the version it is put back to.
+ * Let the row's header name the modifier of the version it is rolled back to.
  *
  * Backends do not learn at the same time that a transaction is visible to all: the
- * one that gave the modifier's slot away without a link to it (ZTAKE_FRESH) may
+ * one that gave the modifier's slot away without a link to it (ZTAKE_ALL_VISIBLE) may
  * have known what this one does not know yet.  So a committed modifier that no slot
  * leads to is visible to all.
  */
 static void
-name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHeader *hdr)
+name_modifier(ZPageView *view, ZRollbackPlan *plan, const ZRowVersion *version, ZRowHeader *hdr)
 {
-	*hdr = image->hdr;
+	*hdr = version->hdr;
 	hdr->flags2 &= ~ZROW2_LOCK_MASK;
-	if (visible_to_all(view, image))
+	if (visible_to_all(view, version))
 	{
-		forget_modifier(plan, image, hdr);
+		forget_modifier(plan, version, hdr);
 		return;
 	}
-	switch (reach_of(view, plan, image))
+	switch (reach_of(view, plan, version))
 	{
 		case REACH_OWNER:
 			hdr->flags &= ~ZROW_REUSED;
@@ -182,19 +182,19 @@ name_modifier(ZPageView *view, ZRestorePlan *plan, const ZImage *image, ZRowHead
 			hdr->flags |= ZROW_REUSED;
 			break;
 		case REACH_NOT:
-			if (zmvcc_fate(image->fxid) != ZFATE_COMMITTED &&
-				zmvcc_fate(image->fxid) != ZFATE_FROZEN)
-				zheap_corrupt(view->rel, view->block, image->offnum,
+			if (zmvcc_xact_status(version->fxid) != ZXACT_COMMITTED &&
+				zmvcc_xact_status(version->fxid) != ZXACT_ALL_VISIBLE)
+				zheap_corrupt(view->rel, view->block, version->offnum,
 							  "transaction slot %d does not lead to transaction %u",
-							  hdr->slotno, zfxid_xid(image->fxid));
-			forget_modifier(plan, image, hdr);
+							  hdr->slotno, zfxid_xid(version->fxid));
+			forget_modifier(plan, version, hdr);
 			break;
 	}
 }
 
 /* Body bytes that differ between the row on the page and what it was. */
 static void
-diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRestore *out)
+diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRollback *out)
 {
 	char	   *mid;
 
@@ -207,39 +207,39 @@ diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRe
 
 /* The row names the slot: is its newest version its present owner's? */
 static void
-plan_row(ZPageView *view, OffsetNumber offnum, ZRestorePlan *plan)
+plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 {
-	ZRowRestore *restore = &plan->rows[plan->nrows];
-	ZImage		image;
+	ZRowRollback *rollback = &plan->rows[plan->nrows];
+	ZRowVersion	version;
 	const char *row;
 	uint32		len;
 
-	zmvcc_current(view, offnum, &image);
-	row = image.row;
-	len = image.len;
-	if (image.chain && !zmvcc_chain_step(view, &image))
+	zmvcc_current(view, offnum, &version);
+	row = version.row;
+	len = version.len;
+	if (version.upper_bound && !zmvcc_chain_step(view, &version))
 		return;					/* an earlier owner's */
 
 	plan->nrows++;
-	memset(restore, 0, sizeof(*restore));
-	restore->offnum = offnum;
-	if (!version_before(view, plan, &image))
+	memset(rollback, 0, sizeof(*rollback));
+	rollback->offnum = offnum;
+	if (!version_before(view, plan, &version))
 	{
-		restore->kind = ZRESTORE_KILL;
+		rollback->kind = ZROLLBACK_KILL;
 		return;
 	}
-	name_modifier(view, plan, &image, &restore->hdr);
-	if (image.row == row)
-		restore->kind = ZRESTORE_HEADER;
+	name_modifier(view, plan, &version, &rollback->hdr);
+	if (version.row == row)
+		rollback->kind = ZROLLBACK_HEADER;
 	else
 	{
-		restore->kind = ZRESTORE_BODY;
-		diff_body(row, len, image.row, image.len, restore);
+		rollback->kind = ZROLLBACK_BODY;
+		diff_body(row, len, version.row, version.len, rollback);
 	}
 }
 
 static void
-plan_slot(ZPageView *view, int slotno, ZRestorePlan *plan)
+plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 {
 	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
 	OffsetNumber off;
@@ -249,7 +249,7 @@ plan_slot(ZPageView *view, int slotno, ZRestorePlan *plan)
 	plan->conflict = InvalidFullTransactionId;
 	plan->next = slot_before(view, slotno);
 	if (FullTransactionIdIsValid(plan->next.fxid) &&
-		zmvcc_fate(plan->next.fxid) == ZFATE_FROZEN)
+		zmvcc_xact_status(plan->next.fxid) == ZXACT_ALL_VISIBLE)
 	{
 		note_conflict(plan, plan->next.fxid);
 		plan->next.fxid = InvalidFullTransactionId;
@@ -270,22 +270,22 @@ plan_slot(ZPageView *view, int slotno, ZRestorePlan *plan)
 }
 
 static void
-execute(ZPageView *view, Buffer buffer, Buffer slotbuf, const ZRestorePlan *plan)
+execute(ZPageView *view, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *plan)
 {
-	bool		on_slotpage = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
+	bool		on_overflow = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
 
 	START_CRIT_SECTION();
-	zpage_restore_apply(view->page, view->slotpage, plan);
+	zpage_rollback_apply(view->page, view->overflow, plan);
 	MarkBufferDirty(buffer);
-	if (on_slotpage)
-		MarkBufferDirty(slotbuf);
+	if (on_overflow)
+		MarkBufferDirty(overflow_buf);
 	if (RelationNeedsWAL(view->rel))
 	{
-		XLogRecPtr	lsn = zrec_restore_emit(plan, buffer, on_slotpage ? slotbuf : InvalidBuffer);
+		XLogRecPtr	lsn = zrec_rollback_emit(plan, buffer, on_overflow ? overflow_buf : InvalidBuffer);
 
 		PageSetLSN(view->page, lsn);
-		if (on_slotpage)
-			PageSetLSN(view->slotpage, lsn);
+		if (on_overflow)
+			PageSetLSN(view->overflow, lsn);
 	}
 	END_CRIT_SECTION();
 	zview_refresh(view);
@@ -303,22 +303,22 @@ find_aborted(ZPageView *view)
 
 		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
 			i = ZPAGE_FIRST_OVERFLOW;
-		if (i >= ZPAGE_FIRST_OVERFLOW && view->slotpage == NULL)
+		if (i >= ZPAGE_FIRST_OVERFLOW && view->overflow == NULL)
 			break;
-		slot = zpage_slot(view->page, view->slotpage, i);
-		if (FullTransactionIdIsValid(slot->fxid) && zmvcc_fate(slot->fxid) == ZFATE_ABORTED)
+		slot = zpage_slot(view->page, view->overflow, i);
+		if (FullTransactionIdIsValid(slot->fxid) && zmvcc_xact_status(slot->fxid) == ZXACT_ABORTED)
 			return i;
 	}
 	return 0;
 }
 
 bool
-zrollback_page(ZPageView *view, Buffer buffer, Buffer slotbuf)
+zrollback_page(ZPageView *view, Buffer buffer, Buffer overflow_buf)
 {
 	int			slotno = find_aborted(view);
 	MemoryContext context;
 	MemoryContext old;
-	ZRestorePlan plan;
+	ZRollbackPlan plan;
 	OffsetNumber offnum;
 	const char *wrong;
 
@@ -330,11 +330,11 @@ zrollback_page(ZPageView *view, Buffer buffer, Buffer slotbuf)
 	context = AllocSetContextCreate(CurrentMemoryContext, "zheap rollback",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	plan.rows = palloc(sizeof(ZRowRestore) * (ZPAGE_MAX_OFFSET + 1));
+	plan.rows = palloc(sizeof(ZRowRollback) * (ZPAGE_MAX_OFFSET + 1));
 	while (slotno != 0)
 	{
 		plan_slot(view, slotno, &plan);
-		execute(view, buffer, slotbuf, &plan);
+		execute(view, buffer, overflow_buf, &plan);
 		/* the owner before, or of a slot that was passed, may be aborted too */
 		slotno = find_aborted(view);
 	}

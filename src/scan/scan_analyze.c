@@ -83,7 +83,7 @@ zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 		FullTransactionId fxid;
 		ItemPointerData tid;
 		ZRowState	state;
-		ZImage		image;
+		ZRowVersion	version;
 
 		if (ItemIdIsDead(lp))
 			*deadrows += 1;
@@ -93,11 +93,11 @@ zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 		if (!count_row(state, fxid, liverows, deadrows))
 			continue;
 		/* not there: its deleter has committed just now */
-		if (!zmvcc_fetch(view, offnum, SnapshotSelf, &image))
+		if (!zmvcc_fetch(view, offnum, SnapshotSelf, &version))
 			continue;
 
 		ItemPointerSet(&tid, scan->block, offnum);
-		zscan_image_store(view, &image, &tid, slot);
+		zscan_version_store(view, &version, &tid, slot);
 		return true;
 	}
 

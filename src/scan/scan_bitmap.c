@@ -48,11 +48,11 @@ keep_visible_rows(ZScan *scan, bool lossy)
 	for (i = 0; i < scan->nrows; i++)
 	{
 		OffsetNumber offnum = scan->rows[i];
-		ZImage		image;
+		ZRowVersion	version;
 
 		if (lossy)
 			zmvcc_conflicts_out(&scan->view, offnum, snapshot);
-		if (zmvcc_fetch_serial(&scan->view, offnum, snapshot, &image))
+		if (zmvcc_fetch_serial(&scan->view, offnum, snapshot, &version))
 			scan->rows[kept++] = offnum;
 	}
 	scan->nrows = kept;

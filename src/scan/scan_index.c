@@ -4,7 +4,7 @@
  *
  * LOCKING: the pin on the last table page is kept from row to row, as rows that
  * are next to each other in an index often are in the table, too.  The page is
- * locked in share mode only while one row is judged and copied out; its undo is
+ * locked in share mode only while one row is checked and copied out; its undo is
  * read meanwhile (L1: undo ranks after table pages).
  */
 #include "postgres.h"
@@ -74,12 +74,12 @@ zscan_index_end(IndexFetchTableData *sfetch)
  * command validates a constraint, which is no query.
  */
 static bool
-names_last(const ZImage *image, Snapshot snapshot)
+names_last(const ZRowVersion *version, Snapshot snapshot)
 {
 	return snapshot->snapshot_type == SNAPSHOT_DIRTY && IsolationUsesXactSnapshot() &&
 		zscan_query_runs() &&
-		FullTransactionIdIsValid(image->fxid) &&
-		(image->chain || !TransactionIdIsCurrentTransactionId(zfxid_xid(image->fxid)));
+		FullTransactionIdIsValid(version->fxid) &&
+		(version->upper_bound || !TransactionIdIsCurrentTransactionId(zfxid_xid(version->fxid)));
 }
 
 /* The row that a dirty snapshot found last, until we change or lock any. */
@@ -110,19 +110,19 @@ zscan_forget_conflict(void)
 }
 
 /*
- * Judge and copy the row.  The page is locked in share mode and viewed in place.
+ * Check and copy the row.  The page is locked in share mode and viewed in place.
  */
 static bool
 fetch_locked(ZPageView *view, const ItemPointerData *tid, Snapshot snapshot,
 			 TupleTableSlot *slot, bool *all_dead)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
-	ZImage		image = {0};
+	ZRowVersion	version = {0};
 
-	if (zmvcc_fetch_serial(view, offnum, snapshot, &image))
+	if (zmvcc_fetch_serial(view, offnum, snapshot, &version))
 	{
-		zscan_image_store(view, &image, tid, slot);
-		if (unlikely(names_last(&image, snapshot)))
+		zscan_version_store(view, &version, tid, slot);
+		if (unlikely(names_last(&version, snapshot)))
 			ztid_set_tag(&slot->tts_tid, ZTID_TAG_LAST);
 		return true;
 	}
@@ -133,7 +133,7 @@ fetch_locked(ZPageView *view, const ItemPointerData *tid, Snapshot snapshot,
 	 */
 	if (all_dead != NULL)
 		*all_dead = offnum > PageGetMaxOffsetNumber(view->page) ||
-			(!zmvcc_is_being_deleted(view, &image) && zmvcc_dead_to_all(view, offnum));
+			(!zmvcc_is_being_deleted(view, &version) && zmvcc_dead_to_all(view, offnum));
 	return false;
 }
 
@@ -143,7 +143,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 	ItemPointerData rowtid = ztid_untagged(tid);
-	Buffer		slotbuf;
+	Buffer		overflow_buf;
 	bool		found = false;
 
 	Assert(TTS_IS_ZHEAP(slot));
@@ -157,10 +157,10 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	fetch->buffer = ReleaseAndReadBuffer(fetch->buffer, fetch->base.rel,
 										 ItemPointerGetBlockNumber(&rowtid));
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
-	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &slotbuf))
+	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &overflow_buf))
 	{
 		found = fetch_locked(&fetch->view, &rowtid, snapshot, slot, all_dead);
-		zview_detach(&fetch->view, &slotbuf);
+		zview_detach(&fetch->view, &overflow_buf);
 	}
 	LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
 	if (found && snapshot->snapshot_type == SNAPSHOT_DIRTY)

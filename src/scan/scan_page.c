@@ -37,7 +37,7 @@ look_at_slots(ZScan *scan)
 	scan->seen = 0;
 	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
 		return;
-	memset(scan->versions, 0, (nslots + 1) * sizeof(ZVersion));
+	memset(scan->ids, 0, (nslots + 1) * sizeof(ZVersionId));
 	scan->seen = 1;
 	for (i = 1; i <= nslots; i++)
 	{
@@ -47,8 +47,8 @@ look_at_slots(ZScan *scan)
 		{
 			if (!zmvcc_fxid_in_snapshot(slot->fxid, snapshot))
 				continue;
-			scan->versions[i].fxid = slot->fxid;
-			scan->versions[i].undo = slot->undo;
+			scan->ids[i].fxid = slot->fxid;
+			scan->ids[i].undo = slot->undo;
 		}
 		scan->seen |= (uint32) 1 << i;
 	}
@@ -101,8 +101,8 @@ page_enter(ZScan *scan)
 
 	look_at_slots(scan);
 	if (!scan->view.all_frozen && snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC)
-		zmvcc_rewind(&scan->view, snapshot, scan->seen,
-					 CheckForSerializableConflictOutNeeded(scan->base.rs_rd, snapshot));
+		zmvcc_reconstruct(&scan->view, snapshot, scan->seen,
+						  CheckForSerializableConflictOutNeeded(scan->base.rs_rd, snapshot));
 	/* nothing is seen by other kinds of snapshot */
 	scan->frozen = scan->view.all_frozen && scan->seen != 0;
 	list_rows(scan);
@@ -146,7 +146,7 @@ bool
 zscan_row_store(ZScan *scan, OffsetNumber offnum, TupleTableSlot *slot)
 {
 	ZPageView  *view = &scan->view;
-	ZImage		image;
+	ZRowVersion	version;
 
 	ItemPointerSetOffsetNumber(&scan->tid, offnum);
 
@@ -164,26 +164,26 @@ zscan_row_store(ZScan *scan, OffsetNumber offnum, TupleTableSlot *slot)
 			if (zrow_flags(row) & ZROW_DELETED)
 				return false;
 			ztuple_slot_store(slot, row, len, &scan->tid, RelationGetRelid(view->rel),
-							  &scan->versions[zrow_slotno(row)]);
+							  &scan->ids[zrow_slotno(row)]);
 			return true;
 		}
 	}
 
-	if (!zmvcc_fetch(view, offnum, scan->base.rs_snapshot, &image))
+	if (!zmvcc_fetch(view, offnum, scan->base.rs_snapshot, &version))
 		return false;
-	zscan_image_store(view, &image, &scan->tid, slot);
+	zscan_version_store(view, &version, &scan->tid, slot);
 	return true;
 }
 
 void
-zscan_image_store(ZPageView *view, const ZImage *image,
-				  const ItemPointerData *tid, TupleTableSlot *slot)
+zscan_version_store(ZPageView *view, const ZRowVersion *version,
+					const ItemPointerData *tid, TupleTableSlot *slot)
 {
-	ZVersion	version;
+	ZVersionId	id;
 
 	Assert(TTS_IS_ZHEAP(slot));
 
-	zmvcc_version_of(image, view, &version);
-	ztuple_slot_store(slot, image->row, image->len, tid,
-					  RelationGetRelid(view->rel), &version);
+	zmvcc_version_id(version, view, &id);
+	ztuple_slot_store(slot, version->row, version->len, tid,
+					  RelationGetRelid(view->rel), &id);
 }

@@ -86,7 +86,7 @@ utility(PlannedStmt *pstmt, const char *string, bool read_only,	/* tidy: the ser
 	ProcessUtility_hook_type next = previous_utility ? previous_utility : standard_ProcessUtility;
 	QueryPhase	outer = phase;
 
-	/* BEGIN, COMMIT: nothing to put back, whatever happens */
+	/* BEGIN, COMMIT: nothing to roll back, whatever happens */
 	if (outer == QUERY_NONE)
 	{
 		next(pstmt, string, read_only, context, params, env, dest, qc);

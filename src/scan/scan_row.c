@@ -7,7 +7,7 @@
  * tuple_lock, tuple_update and tuple_delete left in the TID (see tid.h) and, where
  * there is none, from the active snapshot: fetch_meant below.
  *
- * LOCKING: one page at a time, share lock, while the row is judged and copied.
+ * LOCKING: one page at a time, share lock, while the row is checked and copied.
  */
 #include "postgres.h"
 
@@ -31,13 +31,13 @@ typedef struct LockedPage
 {
 	ZPageView	view;
 	Buffer		buffer;
-	Buffer		slotbuf;
+	Buffer		overflow_buf;
 	bool		has_rows;
 } LockedPage;
 
 /*
  * An event about an update in place has two TIDs.  The new one bears no tag, as
- * RETURNING shows it.  But whoever fires an event fetches its old version, by
+ * RETURNING shows it.  But a caller that fires an event fetches its old version, by
  * number, and then at once the new one: that is the next number.
  */
 static struct
@@ -66,11 +66,11 @@ static bool
 page_open(LockedPage *locked, Relation rel, const ItemPointerData *tid)
 {
 	zview_open(&locked->view, rel);
-	locked->slotbuf = InvalidBuffer;
+	locked->overflow_buf = InvalidBuffer;
 	locked->buffer = ReadBuffer(rel, ItemPointerGetBlockNumber(tid));
 	LockBuffer(locked->buffer, BUFFER_LOCK_SHARE);
 	locked->has_rows = zview_attach(&locked->view, locked->buffer,
-									BUFFER_LOCK_SHARE, &locked->slotbuf);
+									BUFFER_LOCK_SHARE, &locked->overflow_buf);
 	return locked->has_rows;
 }
 
@@ -78,7 +78,7 @@ static void
 page_close(LockedPage *locked)
 {
 	if (locked->has_rows)
-		zview_detach(&locked->view, &locked->slotbuf);
+		zview_detach(&locked->view, &locked->overflow_buf);
 	UnlockReleaseBuffer(locked->buffer);
 	zview_close(&locked->view);
 }
@@ -88,20 +88,20 @@ page_close(LockedPage *locked)
  * that we deleted.
  */
 static bool
-fetch_last(ZPageView *view, OffsetNumber offnum, ZImage *image)
+fetch_last(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 {
 	FullTransactionId deleter;
 
-	if (zmvcc_fetch(view, offnum, SnapshotSelf, image))
+	if (zmvcc_fetch(view, offnum, SnapshotSelf, version))
 		return true;
-	switch (zmvcc_state(view, offnum, image, &deleter))
+	switch (zmvcc_state(view, offnum, version, &deleter))
 	{
 		case ZSTATE_DEAD:
 		case ZSTATE_RECENTLY_DEAD:
-			return zmvcc_restore_body(view, image);
+			return zmvcc_reconstruct_body(view, version);
 		case ZSTATE_DELETING:
 			return TransactionIdIsCurrentTransactionId(zfxid_xid(deleter)) &&
-				zmvcc_fetch_replaced(view, offnum, image);
+				zmvcc_fetch_replaced(view, offnum, version);
 		default:
 			return false;
 	}
@@ -138,17 +138,17 @@ take_expected(Relation rel, const ItemPointerData *tid)
 }
 
 static bool
-first_slot(Relation rel, const ItemPointerData *tid, const ZImage *image, TupleTableSlot *slot)
+first_slot(Relation rel, const ItemPointerData *tid, const ZRowVersion *version, TupleTableSlot *slot)
 {
-	if (!FullTransactionIdEquals(deletion.fxid, image->next_fxid) ||
-		deletion.cid != image->next_cid ||
+	if (!FullTransactionIdEquals(deletion.fxid, version->next_fxid) ||
+		deletion.cid != version->next_cid ||
 		!ItemPointerEquals(&deletion.tid, unconstify(ItemPointerData *, tid)) ||
 		!RelFileNodeEquals(deletion.locator, zrel_locator(rel)))
 	{
 		deletion.locator = zrel_locator(rel);
 		deletion.tid = *tid;
-		deletion.fxid = image->next_fxid;
-		deletion.cid = image->next_cid;
+		deletion.fxid = version->next_fxid;
+		deletion.cid = version->next_cid;
 		deletion.slot = slot;
 	}
 	return deletion.slot == slot;
@@ -159,16 +159,16 @@ static bool
 deletion_has_events(ZPageView *view, OffsetNumber offnum)
 {
 	TriggerDesc *triggers = view->rel->trigdesc;
-	ZImage		image;
+	ZRowVersion	version;
 
 	if (triggers == NULL)
 		return false;
 	if (triggers->trig_delete_after_row)
 		return true;
-	zmvcc_current(view, offnum, &image);
+	zmvcc_current(view, offnum, &version);
 	/* an update that moved the row, within the table or to another partition */
 	return triggers->trig_update_after_row &&
-		((image.hdr.flags & ZROW_MOVED) || (image.hdr.flags2 & ZROW2_MOVED_PART));
+		((version.hdr.flags & ZROW_MOVED) || (version.hdr.flags2 & ZROW2_MOVED_PART));
 }
 
 /* ---- what core means ---- */
@@ -183,13 +183,13 @@ deletion_has_events(ZPageView *view, OffsetNumber offnum)
  * there being no query.
  */
 static bool
-fetch_untagged(ZPageView *view, OffsetNumber offnum, ZImage *image)
+fetch_untagged(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 {
-	if (!zscan_query_runs() && zmvcc_fetch_inserted(view, offnum, image))
+	if (!zscan_query_runs() && zmvcc_fetch_inserted(view, offnum, version))
 		return true;
-	if (ActiveSnapshotSet() && zmvcc_fetch(view, offnum, GetActiveSnapshot(), image))
+	if (ActiveSnapshotSet() && zmvcc_fetch(view, offnum, GetActiveSnapshot(), version))
 		return true;
-	return zmvcc_fetch_inserted(view, offnum, image) || fetch_last(view, offnum, image);
+	return zmvcc_fetch_inserted(view, offnum, version) || fetch_last(view, offnum, version);
 }
 
 /*
@@ -198,7 +198,7 @@ fetch_untagged(ZPageView *view, OffsetNumber offnum, ZImage *image)
  * the row has been deleted: nothing comes after that.
  */
 static bool
-fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, ZImage *image,
+fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, ZRowVersion *version,
 			TupleTableSlot *slot)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
@@ -208,11 +208,11 @@ fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, ZImage *image
 	if (!zscan_is_row(view, offnum))
 		return false;
 	if (meant == ZTID_TAG_NONE)
-		return ordinal > 0 ? zmvcc_fetch_ordinal(view, offnum, ordinal, image) :
-			fetch_untagged(view, offnum, image);
+		return ordinal > 0 ? zmvcc_fetch_ordinal(view, offnum, ordinal, version) :
+			fetch_untagged(view, offnum, version);
 	if (meant <= ZTID_MAX_ORDINAL)
 	{
-		if (!zmvcc_fetch_ordinal(view, offnum, meant, image))
+		if (!zmvcc_fetch_ordinal(view, offnum, meant, version))
 			return false;
 		if (zscan_events_fire())
 			expect_next(view->rel, tid, meant);
@@ -220,12 +220,12 @@ fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, ZImage *image
 	}
 	*tag = ZTID_TAG_NONE;
 	if (meant == ZTID_TAG_REPLACED)
-		return zmvcc_fetch_replaced(view, offnum, image);
-	if (!fetch_last(view, offnum, image))
+		return zmvcc_fetch_replaced(view, offnum, version);
+	if (!fetch_last(view, offnum, version))
 		return false;
-	if (FullTransactionIdIsValid(image->next_fxid) &&
-		TransactionIdIsCurrentTransactionId(zfxid_xid(image->next_fxid)) &&
-		deletion_has_events(view, offnum) && first_slot(view->rel, tid, image, slot))
+	if (FullTransactionIdIsValid(version->next_fxid) &&
+		TransactionIdIsCurrentTransactionId(zfxid_xid(version->next_fxid)) &&
+		deletion_has_events(view, offnum) && first_slot(view->rel, tid, version, slot))
 		*tag = ZTID_TAG_LAST;
 	return true;
 }
@@ -239,7 +239,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	int			tag = ztid_tag(tid);
 	LockedPage	locked;
 	bool		found = false;
-	ZImage		image;
+	ZRowVersion	version;
 
 	zheap_require_preload();
 	zundo_open();
@@ -256,14 +256,14 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	if (page_open(&locked, rel, &rowtid))
 	{
 		if (snapshot == SnapshotAny)
-			found = fetch_meant(&locked.view, &rowtid, &tag, &image, slot);
+			found = fetch_meant(&locked.view, &rowtid, &tag, &version, slot);
 		else
-			found = zmvcc_fetch_serial(&locked.view, offnum, snapshot, &image);
+			found = zmvcc_fetch_serial(&locked.view, offnum, snapshot, &version);
 		if (found)
 		{
-			/* whoever fetches by TID may ask whether it is this very version */
-			zmvcc_find_modifier(&locked.view, &image);
-			zscan_image_store(&locked.view, &image, &rowtid, slot);
+			/* a caller that fetches by TID may ask whether it is this very version */
+			zmvcc_find_modifier(&locked.view, &version);
+			zscan_version_store(&locked.view, &version, &rowtid, slot);
 			ztid_set_tag(&slot->tts_tid, tag);
 		}
 	}
@@ -288,12 +288,12 @@ zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 static bool
 inserted_by(ZPageView *view, OffsetNumber offnum, FullTransactionId inserter)
 {
-	ZImage		image;
+	ZRowVersion	version;
 
-	zmvcc_current(view, offnum, &image);
-	while (FullTransactionIdIsValid(image.fxid) && zmvcc_previous(view, &image))
+	zmvcc_current(view, offnum, &version);
+	while (FullTransactionIdIsValid(version.fxid) && zmvcc_previous(view, &version))
 		;
-	return FullTransactionIdEquals(image.fxid, inserter);
+	return FullTransactionIdEquals(version.fxid, inserter);
 }
 
 /*
@@ -306,9 +306,9 @@ moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionI
 	FullTransactionId fxid;
 	ZUndoRecord rec;
 	ZUndoPtr	at;
-	ZImage		image;
+	ZRowVersion	version;
 
-	switch (zmvcc_state(view, offnum, &image, &fxid))
+	switch (zmvcc_state(view, offnum, &version, &fxid))
 	{
 		case ZSTATE_DEAD:
 		case ZSTATE_RECENTLY_DEAD:
@@ -317,11 +317,11 @@ moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionI
 		default:
 			return false;
 	}
-	if (!(image.hdr.flags & ZROW_MOVED) || (image.hdr.flags2 & ZROW2_MOVED_PART))
+	if (!(version.hdr.flags & ZROW_MOVED) || (version.hdr.flags2 & ZROW2_MOVED_PART))
 		return false;
 	/* a mover that is visible to all has left no trace of where to */
-	if (!FullTransactionIdIsValid(image.fxid) ||
-		!zmvcc_record(view, &image, &rec, mover, &at) || !rec.has_new_tid)
+	if (!FullTransactionIdIsValid(version.fxid) ||
+		!zmvcc_record(view, &version, &rec, mover, &at) || !rec.has_new_tid)
 		return false;
 
 	*tid = rec.new_tid;
@@ -346,7 +346,7 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 		ItemPointerData here = next;
 		OffsetNumber offnum = ItemPointerGetOffsetNumber(&here);
 		LockedPage	locked;
-		ZImage		image;
+		ZRowVersion	version;
 
 		CHECK_FOR_INTERRUPTS();
 
@@ -356,7 +356,7 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 		if (more)
 		{
 			zmvcc_conflicts_out(&locked.view, offnum, sscan->rs_snapshot);
-			if (zmvcc_fetch(&locked.view, offnum, sscan->rs_snapshot, &image))
+			if (zmvcc_fetch(&locked.view, offnum, sscan->rs_snapshot, &version))
 				*tid = here;
 			more = moved_to(&locked.view, offnum, &next, &mover);
 		}
@@ -370,7 +370,7 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
  * own versions the command tells them apart: no command changes a row twice.
  */
 static bool
-same_version(const ZVersion *a, const ZVersion *b)
+same_id(const ZVersionId *a, const ZVersionId *b)
 {
 	FullTransactionId horizon = zundo_horizon();
 	bool		a_old = FullTransactionIdPrecedes(a->fxid, horizon);
@@ -393,25 +393,25 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
 	LockedPage	locked;
-	ZImage		image;
+	ZRowVersion	version;
 	bool		result = false;
 
 	Assert(TTS_IS_ZHEAP(slot));
 	Assert(!TTS_EMPTY(slot));
 
-	if (!zslot->has_version)
+	if (!zslot->has_version_id)
 		elog(ERROR, "slot holds no version of a row of table \"%s\"",
 			 RelationGetRelationName(rel));
 
 	zundo_open();
 	if (page_open(&locked, rel, &tid) &&
-		zmvcc_fetch(&locked.view, ItemPointerGetOffsetNumberNoCheck(&tid), snapshot, &image))
+		zmvcc_fetch(&locked.view, ItemPointerGetOffsetNumberNoCheck(&tid), snapshot, &version))
 	{
-		ZVersion	seen;
+		ZVersionId	seen;
 
-		zmvcc_find_modifier(&locked.view, &image);
-		zmvcc_version_of(&image, &locked.view, &seen);
-		result = same_version(&zslot->version, &seen);
+		zmvcc_find_modifier(&locked.view, &version);
+		zmvcc_version_id(&version, &locked.view, &seen);
+		result = same_id(&zslot->version_id, &seen);
 	}
 	page_close(&locked);
 

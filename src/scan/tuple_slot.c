@@ -82,7 +82,7 @@ row_room(ZTupleSlot *zslot, uint32 len)
 
 	data_free(slot);
 	zslot->row = NULL;
-	zslot->has_version = false;
+	zslot->has_version_id = false;
 	slot->tts_nvalid = 0;
 	slot->tts_flags |= TTS_FLAG_EMPTY;
 	if (unlikely(len > zslot->room_alloc))
@@ -92,7 +92,7 @@ row_room(ZTupleSlot *zslot, uint32 len)
 
 static inline void
 row_stored(ZTupleSlot *zslot, uint32 len, const ItemPointerData *tid, Oid table,
-		   const ZVersion *version)
+		   const ZVersionId *id)
 {
 	TupleTableSlot *slot = &zslot->base;
 
@@ -108,10 +108,10 @@ row_stored(ZTupleSlot *zslot, uint32 len, const ItemPointerData *tid, Oid table,
 	zslot->row = zslot->room;
 	zslot->row_len = len;
 	zslot->deform.natts = 0;
-	if (version)
+	if (id)
 	{
-		zslot->has_version = true;
-		zslot->version = *version;
+		zslot->has_version_id = true;
+		zslot->version_id = *id;
 	}
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 }
@@ -124,14 +124,14 @@ ztuple_slot_room(TupleTableSlot *slot, uint32 len)
 
 void
 ztuple_slot_stored(TupleTableSlot *slot, uint32 len, const ItemPointerData *tid,
-				   Oid table, const ZVersion *version)
+				   Oid table, const ZVersionId *id)
 {
-	row_stored((ZTupleSlot *) slot, len, tid, table, version);
+	row_stored((ZTupleSlot *) slot, len, tid, table, id);
 }
 
 void
 ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
-				  const ItemPointerData *tid, Oid table, const ZVersion *version)
+				  const ItemPointerData *tid, Oid table, const ZVersionId *id)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 	char	   *room;
@@ -147,7 +147,7 @@ ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 	room = row_room(zslot, len);
 	Assert(row + len <= room || row >= room + len);
 	memcpy(room, row, len);
-	row_stored(zslot, len, tid, table, version);
+	row_stored(zslot, len, tid, table, id);
 }
 
 void
@@ -158,15 +158,15 @@ ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 
 	if (!TTS_IS_ZHEAP(slot))
 		return;
-	memset(&zslot->version, 0, sizeof(zslot->version));
-	zslot->version.fxid = fxid;
-	zslot->version.cmin = cid;
+	memset(&zslot->version_id, 0, sizeof(zslot->version_id));
+	zslot->version_id.fxid = fxid;
+	zslot->version_id.cmin = cid;
 	if (was_locked)
 	{
-		zslot->version.xmax = XidFromFullTransactionId(fxid);
-		zslot->version.cmax = cid;
+		zslot->version_id.xmax = XidFromFullTransactionId(fxid);
+		zslot->version_id.cmax = cid;
 	}
-	zslot->has_version = true;
+	zslot->has_version_id = true;
 }
 
 /* ---- callbacks ---- */
@@ -201,7 +201,7 @@ tts_zheap_clear(TupleTableSlot *slot)
 
 	data_free(slot);
 	zslot->row = NULL;
-	zslot->has_version = false;
+	zslot->has_version_id = false;
 	slot->tts_nvalid = 0;
 	slot->tts_flags |= TTS_FLAG_EMPTY;
 	ItemPointerSetInvalid(&slot->tts_tid);
@@ -238,11 +238,11 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 }
 
 static TransactionId
-version_xmin(const ZVersion *version)
+id_xmin(const ZVersionId *id)
 {
-	if (!FullTransactionIdIsValid(version->fxid))
+	if (!FullTransactionIdIsValid(id->fxid))
 		return FrozenTransactionId;
-	return XidFromFullTransactionId(version->fxid);
+	return XidFromFullTransactionId(id->fxid);
 }
 
 /* A command id to show: 0 where there is none. */
@@ -258,11 +258,11 @@ static Datum
 tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
-	const ZVersion *version = &zslot->version;
+	const ZVersionId *id = &zslot->version_id;
 
 	Assert(!TTS_EMPTY(slot));
 
-	if (!zslot->has_version)
+	if (!zslot->has_version_id)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot retrieve a system column in this context")));
@@ -271,13 +271,13 @@ tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 	switch (attnum)
 	{
 		case MinTransactionIdAttributeNumber:
-			return TransactionIdGetDatum(version_xmin(version));
+			return TransactionIdGetDatum(id_xmin(id));
 		case MaxTransactionIdAttributeNumber:
-			return TransactionIdGetDatum(version->xmax);
+			return TransactionIdGetDatum(id->xmax);
 		case MinCommandIdAttributeNumber:
-			return CommandIdGetDatum(shown_cid(version->cmin, version_xmin(version)));
+			return CommandIdGetDatum(shown_cid(id->cmin, id_xmin(id)));
 		case MaxCommandIdAttributeNumber:
-			return CommandIdGetDatum(shown_cid(version->cmax, version->xmax));
+			return CommandIdGetDatum(shown_cid(id->cmax, id->xmax));
 		default:
 			elog(ERROR, "invalid attnum: %d", attnum);
 			return 0;			/* keep compiler quiet */
@@ -392,17 +392,17 @@ tts_zheap_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
 	{
 		ztuple_slot_store(dstslot, source->row, source->row_len, &srcslot->tts_tid,
 						  srcslot->tts_tableOid,
-						  source->has_version ? &source->version : NULL);
+						  source->has_version_id ? &source->version_id : NULL);
 		return;
 	}
 
 	values_copy(dstslot, srcslot);
 	dstslot->tts_tid = srcslot->tts_tid;
 	dstslot->tts_tableOid = srcslot->tts_tableOid;
-	if (TTS_IS_ZHEAP(srcslot) && source->has_version)
+	if (TTS_IS_ZHEAP(srcslot) && source->has_version_id)
 	{
-		target->has_version = true;
-		target->version = source->version;
+		target->has_version_id = true;
+		target->version_id = source->version_id;
 	}
 }
 
@@ -411,9 +411,9 @@ tts_zheap_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
  * written in PL languages do.
  */
 static void
-tuple_set_version(HeapTupleHeader header, const ItemPointerData *tid, const ZVersion *version)
+tuple_set_id(HeapTupleHeader header, const ItemPointerData *tid, const ZVersionId *id)
 {
-	TransactionId xmin = version_xmin(version);
+	TransactionId xmin = id_xmin(id);
 
 	/*
 	 * heap_form_tuple made a composite datum, and recent minor releases mark it as
@@ -423,10 +423,10 @@ tuple_set_version(HeapTupleHeader header, const ItemPointerData *tid, const ZVer
 	header->t_infomask2 &= HEAP_NATTS_MASK;
 	header->t_ctid = *tid;
 	HeapTupleHeaderSetXmin(header, xmin);
-	HeapTupleHeaderSetCmin(header, shown_cid(version->cmin, xmin));
-	HeapTupleHeaderSetXmax(header, version->xmax);
-	if (TransactionIdIsValid(version->xmax))
-		header->t_choice.t_heap.t_field3.t_cid = shown_cid(version->cmax, version->xmax);
+	HeapTupleHeaderSetCmin(header, shown_cid(id->cmin, xmin));
+	HeapTupleHeaderSetXmax(header, id->xmax);
+	if (TransactionIdIsValid(id->xmax))
+		header->t_choice.t_heap.t_field3.t_cid = shown_cid(id->cmax, id->xmax);
 	else
 		header->t_infomask |= HEAP_XMAX_INVALID;
 }
@@ -444,8 +444,8 @@ tts_zheap_copy_heap_tuple(TupleTableSlot *slot)
 	/* triggers show it; the events have the tag */
 	tuple->t_self = ztid_untagged(&slot->tts_tid);
 	tuple->t_tableOid = slot->tts_tableOid;
-	if (zslot->has_version)
-		tuple_set_version(tuple->t_data, &tuple->t_self, &zslot->version);
+	if (zslot->has_version_id)
+		tuple_set_id(tuple->t_data, &tuple->t_self, &zslot->version_id);
 	return tuple;
 }
 

@@ -5,7 +5,7 @@
  * In order of preference: its own; a free one; one whose owner is visible to all
  * (its rows freeze); a new one while the page has plenty of room; one whose owner
  * has committed (or is an earlier subtransaction of ours), which stays reachable
- * through our undo; a new one in the last room; one on the slot page.  No
+ * through our undo; a new one in the last room; one on the overflow page.  No
  * transaction ever waits for a slot.
  *
  * On a page that is so crowded, a subtransaction takes the slot that its own
@@ -19,7 +19,7 @@
 #include "zheap/rollback/rollback.h"
 #include "zheap/slot/slot.h"
 
-/* grow rather than push while so much of the page is free */
+/* grow rather than reuse a slot while so much of the page is free */
 #define GROW_GENEROUS_SPACE		(BLCKSZ / 8)
 #define GROW_GENEROUS_SLOTS		16
 
@@ -27,9 +27,9 @@ typedef struct Candidates
 {
 	int			own;
 	int			free;
-	int			fresh;
-	int			push;
-	FullTransactionId push_fxid;	/* oldest */
+	int			all_visible;
+	int			reuse;
+	FullTransactionId reuse_fxid;	/* oldest */
 	int			ours;			/* of another subtransaction of ours */
 	bool		aborted;
 } Candidates;
@@ -37,8 +37,8 @@ typedef struct Candidates
 static void
 look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *cand)
 {
-	ZPageSlot  *slot = zpage_slot(view->page, view->slotpage, slotno);
-	ZFate		fate;
+	ZPageSlot  *slot = zpage_slot(view->page, view->overflow, slotno);
+	ZXactStatus	status;
 
 	if (FullTransactionIdEquals(slot->fxid, fxid))
 	{
@@ -51,31 +51,31 @@ look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *ca
 			cand->free = slotno;
 		return;
 	}
-	fate = zmvcc_fate(slot->fxid);
-	if (fate == ZFATE_OWN)
+	status = zmvcc_xact_status(slot->fxid);
+	if (status == ZXACT_OWN)
 		cand->ours = slotno;
-	switch (fate)
+	switch (status)
 	{
-		case ZFATE_FROZEN:
-			if (cand->fresh == 0)
-				cand->fresh = slotno;
+		case ZXACT_ALL_VISIBLE:
+			if (cand->all_visible == 0)
+				cand->all_visible = slotno;
 			break;
-		case ZFATE_ABORTED:
+		case ZXACT_ABORTED:
 			cand->aborted = true;
 			break;
-		case ZFATE_COMMITTED:
-			if (cand->fresh == 0 && cand->free == 0 &&
+		case ZXACT_COMMITTED:
+			if (cand->all_visible == 0 && cand->free == 0 &&
 				zmvcc_visible_to_all(view->rel, slot->fxid))
 			{
-				cand->fresh = slotno;
+				cand->all_visible = slotno;
 				break;
 			}
 			/* fall through */
-		case ZFATE_OWN:
-			if (cand->push == 0 || FullTransactionIdPrecedes(slot->fxid, cand->push_fxid))
+		case ZXACT_OWN:
+			if (cand->reuse == 0 || FullTransactionIdPrecedes(slot->fxid, cand->reuse_fxid))
 			{
-				cand->push = slotno;
-				cand->push_fxid = slot->fxid;
+				cand->reuse = slotno;
+				cand->reuse_fxid = slot->fxid;
 			}
 			break;
 		default:
@@ -90,7 +90,7 @@ look_at_slots(ZPageView *view, FullTransactionId fxid, Candidates *cand)
 	int			i;
 
 	memset(cand, 0, sizeof(*cand));
-	/* our own first: the others' fates need not be known then */
+	/* our own first: the others' statuses need not be known then */
 	for (i = 1; i <= nslots; i++)
 	{
 		if (FullTransactionIdEquals(zpage_slot(view->page, NULL, i)->fxid, fxid))
@@ -101,7 +101,7 @@ look_at_slots(ZPageView *view, FullTransactionId fxid, Candidates *cand)
 	}
 	for (i = 1; i <= nslots; i++)
 		look_at_slot(view, i, fxid, cand);
-	if (view->slotpage == NULL)
+	if (view->overflow == NULL)
 		return;
 	for (i = ZPAGE_FIRST_OVERFLOW; i <= ZPAGE_MAX_SLOTNO && cand->own == 0; i++)
 		look_at_slot(view, i, fxid, cand);
@@ -137,33 +137,33 @@ plan_growth(ZPageView *view, ZSlotPlan *plan, int grow)
 
 /* A frozen owner that standbys may still have to be told of. */
 static void
-plan_fresh(ZPageView *view, ZSlotPlan *plan, int slotno)
+plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
-	FullTransactionId fxid = zpage_slot(view->page, view->slotpage, slotno)->fxid;
+	FullTransactionId fxid = zpage_slot(view->page, view->overflow, slotno)->fxid;
 
-	plan_slot(plan, slotno, ZTAKE_FRESH);
+	plan_slot(plan, slotno, ZTAKE_ALL_VISIBLE);
 	if (!FullTransactionIdPrecedes(fxid, zundo_logged_horizon()))
 		plan->conflict = fxid;
 }
 
 static void
-plan_push(ZPageView *view, ZSlotPlan *plan, int slotno)
+plan_reuse(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
-	plan_slot(plan, slotno, ZTAKE_PUSHED);
-	plan->prev = *zpage_slot(view->page, view->slotpage, slotno);
+	plan_slot(plan, slotno, ZTAKE_REUSED);
+	plan->prev = *zpage_slot(view->page, view->overflow, slotno);
 }
 
-/* Is there no slot left but on the slot page? */
+/* Is there no slot left but on the overflow page? */
 static bool
 is_crowded(ZPageView *view, const Candidates *cand)
 {
-	int			best = cand->free ? cand->free : cand->fresh;
+	int			best = cand->free ? cand->free : cand->all_visible;
 
-	return view->slotpage != NULL && (best == 0 || best >= ZPAGE_FIRST_OVERFLOW);
+	return view->overflow != NULL && (best == 0 || best >= ZPAGE_FIRST_OVERFLOW);
 }
 
 ZSlotResult
-zslot_reserve(ZPageView *view, Buffer buffer, Buffer slotbuf,
+zslot_reserve(ZPageView *view, Buffer buffer, Buffer overflow_buf,
 			  FullTransactionId fxid, Size reserve, ZSlotPlan *plan)
 {
 	Candidates	cand;
@@ -174,26 +174,26 @@ zslot_reserve(ZPageView *view, Buffer buffer, Buffer slotbuf,
 	look_at_slots(view, fxid, &cand);
 	if (cand.aborted && cand.own == 0)
 	{
-		zrollback_page(view, buffer, slotbuf);
+		zrollback_page(view, buffer, overflow_buf);
 		look_at_slots(view, fxid, &cand);
 	}
 
 	if (cand.own)
 		plan_slot(plan, cand.own, ZTAKE_OWN);
 	else if (cand.ours && is_crowded(view, &cand))
-		plan_push(view, plan, cand.ours);
+		plan_reuse(view, plan, cand.ours);
 	else if (cand.free)
 		plan_slot(plan, cand.free, ZTAKE_FREE);
-	else if (cand.fresh)
-		plan_fresh(view, plan, cand.fresh);
+	else if (cand.all_visible)
+		plan_all_visible(view, plan, cand.all_visible);
 	else if (zpage_nslots(view->page) < GROW_GENEROUS_SLOTS &&
 			 (grow = grow_by(view, reserve, GROW_GENEROUS_SPACE, 4)) > 0)
 		plan_growth(view, plan, grow);
-	else if (cand.push)
-		plan_push(view, plan, cand.push);
+	else if (cand.reuse)
+		plan_reuse(view, plan, cand.reuse);
 	else if ((grow = grow_by(view, reserve, 0, 1)) > 0)
 		plan_growth(view, plan, grow);
-	else if (view->slotpage == NULL)
+	else if (view->overflow == NULL)
 		return ZSLOT_NEED_PAGE;
 	else
 		ereport(ERROR,

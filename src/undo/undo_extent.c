@@ -36,11 +36,11 @@ typedef struct ExtentPlan
 	bool		meta_changes;
 	bool		from_map;		/* the extent was free */
 	BlockNumber block;			/* of the extent */
-	BlockNumber old_tail;		/* invalid if the log had no extent */
+	BlockNumber old_newest;		/* invalid if the log had no extent */
 
 	/* of the log */
-	BlockNumber head_next;
-	FullTransactionId head_closed;
+	BlockNumber oldest_next;
+	FullTransactionId oldest_closed;
 } ExtentPlan;
 
 /* Locked; those that do not change are invalid. */
@@ -82,15 +82,15 @@ has_pending_in(ZUndoLog *log, BlockNumber extent)
  * horizon.)
  */
 bool
-zundo_head_is_free(ZUndoLog *log, FullTransactionId horizon, int keep)
+zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep)
 {
-	if (log->head == log->tail)
+	if (log->oldest_extent == log->newest_extent)
 		return false;
-	if (keep > 1 && log->head_next == log->tail)
+	if (keep > 1 && log->oldest_next == log->newest_extent)
 		return false;
-	if (FullTransactionIdFollows(log->head_closed, horizon))
+	if (FullTransactionIdFollows(log->oldest_closed, horizon))
 		return false;
-	return !has_pending_in(log, log->head); /* S2 */
+	return !has_pending_in(log, log->oldest_extent); /* S2 */
 }
 
 void
@@ -147,22 +147,22 @@ next_generation(uint16 generation)
 	return generation == 0 ? 1 : generation;
 }
 
-/* The log's head moves to its next extent, which may be the present tail. */
+/* The log's oldest extent becomes the next one, which may be the present newest. */
 static void
-plan_head_leaves(const ZUndoLog *log, ExtentPlan *plan)
+plan_oldest_leaves(const ZUndoLog *log, ExtentPlan *plan)
 {
 	ZUndoPageSpecial special;
 
-	plan->rec.head = log->head_next;
-	if (log->head_next == log->tail)
+	plan->rec.oldest_extent = log->oldest_next;
+	if (log->oldest_next == log->newest_extent)
 	{
-		plan->head_next = plan->block;
-		plan->head_closed = plan->rec.closed;
+		plan->oldest_next = plan->block;
+		plan->oldest_closed = plan->rec.closed;
 		return;
 	}
-	zundo_read_special(log->head_next, &special);
-	plan->head_next = special.next;
-	plan->head_closed = special.closed;
+	zundo_read_special(log->oldest_next, &special);
+	plan->oldest_next = special.next;
+	plan->oldest_closed = special.closed;
 }
 
 static void
@@ -170,12 +170,12 @@ plan_recycled(const ZUndoLog *log, ExtentPlan *plan)
 {
 	ZUndoPageSpecial special;
 
-	plan->block = log->head;
-	zundo_read_special(log->head, &special);
+	plan->block = log->oldest_extent;
+	zundo_read_special(log->oldest_extent, &special);
 	plan->rec.generation = next_generation(special.generation);
 	plan->rec.recycled = true;
-	plan_head_leaves(log, plan);
-	if (pass_extent(&plan->rec.meta, log->head_closed))
+	plan_oldest_leaves(log, plan);
+	if (pass_extent(&plan->rec.meta, log->oldest_closed))
 		plan->meta_changes = true;
 }
 
@@ -232,14 +232,14 @@ plan_free_or_new(const ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
 		plan_new(plan);
 	plan->meta_changes = true;
 
-	/* the head stays, but it may be left now, or be the log's first */
-	plan->rec.head = BlockNumberIsValid(log->head) ? log->head : plan->block;
-	plan->head_next = log->head_next;
-	plan->head_closed = log->head_closed;
-	if (log->head == log->tail && BlockNumberIsValid(log->head))
+	/* the oldest extent stays, but it may be left now, or be the log's first */
+	plan->rec.oldest_extent = BlockNumberIsValid(log->oldest_extent) ? log->oldest_extent : plan->block;
+	plan->oldest_next = log->oldest_next;
+	plan->oldest_closed = log->oldest_closed;
+	if (log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->oldest_extent))
 	{
-		plan->head_next = plan->block;
-		plan->head_closed = plan->rec.closed;
+		plan->oldest_next = plan->block;
+		plan->oldest_closed = plan->rec.closed;
 	}
 }
 
@@ -254,9 +254,9 @@ plan_extent(ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
 	zundo_meta_values(&meta, &plan->rec.meta);
 	plan->rec.log = log->number;
 	plan->rec.closed = ReadNextFullTransactionId();
-	plan->old_tail = log->tail;
+	plan->old_newest = log->newest_extent;
 	/* InvalidBlockNumber is greater than all others */
-	if (zundo_head_is_free(log, zundo_horizon(), 1) && log->head < lowest)
+	if (zundo_oldest_is_free(log, zundo_horizon(), 1) && log->oldest_extent < lowest)
 		plan_recycled(log, plan);
 	else
 		plan_free_or_new(log, plan, lowest);
@@ -267,8 +267,8 @@ lock_pages(const ExtentPlan *plan, ExtentPages *pages)
 {
 	memset(pages, 0, sizeof(*pages));
 	pages->first = zundo_page_lock(plan->block, BUFFER_LOCK_EXCLUSIVE, 0);
-	if (BlockNumberIsValid(plan->old_tail))
-		pages->tail = zundo_page_lock(plan->old_tail, BUFFER_LOCK_EXCLUSIVE, ZUNDO_PAGE_MAGIC);
+	if (BlockNumberIsValid(plan->old_newest))
+		pages->tail = zundo_page_lock(plan->old_newest, BUFFER_LOCK_EXCLUSIVE, ZUNDO_PAGE_MAGIC);
 	pages->dir = zundo_page_lock(zundo_dir_block(plan->rec.log), BUFFER_LOCK_EXCLUSIVE,
 								 ZUNDO_DIR_MAGIC);
 	if (plan->meta_changes)
@@ -328,7 +328,7 @@ execute_extent(ExtentPlan *plan, const ExtentPages *pages)
 		MarkBufferDirty(tail);
 		XLogRegisterBuffer(1, tail, REGBUF_STANDARD);
 	}
-	zundo_dir_apply(BufferGetPage(dir), plan->rec.log, plan->rec.head, plan->block);
+	zundo_dir_apply(BufferGetPage(dir), plan->rec.log, plan->rec.oldest_extent, plan->block);
 	MarkBufferDirty(dir);
 	XLogRegisterBuffer(2, dir, REGBUF_STANDARD);
 	if (BufferIsValid(meta))
@@ -355,28 +355,28 @@ execute_extent(ExtentPlan *plan, const ExtentPages *pages)
 static void
 adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 {
-	ZUndoDb    *db = zundo_my.db;
+	ZUndoDb    *db = MyUndo.db;
 
-	Assert(log->tail == plan->old_tail && log->tail != plan->block);
+	Assert(log->newest_extent == plan->old_newest && log->newest_extent != plan->block);
 	Assert(FullTransactionIdPrecedesOrEquals(zundo_logged_horizon(), zundo_horizon()));
 
-	log->head = plan->rec.head;
-	log->tail = plan->block;
-	log->head_next = plan->head_next;
-	log->head_closed = plan->head_closed;
-	if (log->head == log->tail)
-		log->head_next = InvalidBlockNumber;
+	log->oldest_extent = plan->rec.oldest_extent;
+	log->newest_extent = plan->block;
+	log->oldest_next = plan->oldest_next;
+	log->oldest_closed = plan->oldest_closed;
+	if (log->oldest_extent == log->newest_extent)
+		log->oldest_next = InvalidBlockNumber;
 	log->insert_block = InvalidBlockNumber;
 	db->free_extents = plan->rec.meta.free_count;
 	pg_atomic_write_u32(&db->nblocks, plan->rec.meta.nblocks);
 	db->peak = Max(db->peak, zundo_extents_used(db));
 
-	zundo_my.extents++;
-	zundo_my.block = plan->block;
-	zundo_my.offset = ZUNDO_PAGE_START;
-	zundo_my.generation = plan->rec.generation;
-	zundo_my.init = false;
-	zundo_my.recent = first;
+	MyUndo.extents++;
+	MyUndo.block = plan->block;
+	MyUndo.offset = ZUNDO_PAGE_START;
+	MyUndo.generation = plan->rec.generation;
+	MyUndo.init = false;
+	MyUndo.recent = first;
 }
 
 /* ---- growing ---- */
@@ -386,8 +386,8 @@ is_large_transaction(void)
 {
 	uint64		reserve = (uint64) zheap_undo_max_size * 1024 * 1024 / 8;
 
-	return zundo_my.extents >= LARGE_TRANSACTION ||
-		(uint64) zundo_my.extents * ZUNDO_EXTENT_BLOCKS * BLCKSZ >= reserve;
+	return MyUndo.extents >= LARGE_TRANSACTION ||
+		(uint64) MyUndo.extents * ZUNDO_EXTENT_BLOCKS * BLCKSZ >= reserve;
 }
 
 /* Bytes that this transaction may let the undo relation have; 0: any number. */
@@ -417,12 +417,12 @@ may_grow(BlockNumber nblocks)
 static bool
 has_extent_for(ZUndoLog *log)
 {
-	return zundo_my.db->free_extents > 0 ||
-		zundo_head_is_free(log, zundo_horizon(), 1);
+	return MyUndo.db->free_extents > 0 ||
+		zundo_oldest_is_free(log, zundo_horizon(), 1);
 }
 
 /*
- * The xid that we take makes the next snapshots newer: undo that was put back waits
+ * The xid that we take makes the next snapshots newer: undo that was rolled back waits
  * for those, and where all writers meet the limit nobody else assigns any.
  */
 static void
@@ -438,7 +438,7 @@ report_limit(void)
 			 errmsg("undo relation would exceed \"zheap.undo_max_size\" (%d MB)",
 					zheap_undo_max_size),
 			 errdetail("All of its %llu MB are in use%s.%s%s%s",
-					   (unsigned long long) pg_atomic_read_u32(&zundo_my.db->nblocks) * BLCKSZ / (1024 * 1024),
+					   (unsigned long long) pg_atomic_read_u32(&MyUndo.db->nblocks) * BLCKSZ / (1024 * 1024),
 					   reserve ? ", or left to transactions with less undo than this one" : "",
 					   holder ? "  They are kept back by " : "", holder ? holder : "", holder ? "." : ""),
 			 errhint("End the transactions that the view zheap.zheap_undo_holders shows, change fewer rows in one transaction, or raise \"zheap.undo_max_size\".  "
@@ -460,7 +460,7 @@ make_room(void)
 static void
 lock_with_extent(ZUndoLog *log)
 {
-	LWLock	   *lock = zundo_db_lock(zundo_my.db);
+	LWLock	   *lock = zundo_db_lock(MyUndo.db);
 
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	if (has_extent_for(log))
@@ -468,7 +468,7 @@ lock_with_extent(ZUndoLog *log)
 	LWLockRelease(lock);
 	make_room();
 	LWLockAcquire(lock, LW_EXCLUSIVE);
-	if (has_extent_for(log) || may_grow(pg_atomic_read_u32(&zundo_my.db->nblocks)))
+	if (has_extent_for(log) || may_grow(pg_atomic_read_u32(&MyUndo.db->nblocks)))
 		return;
 	LWLockRelease(lock);
 	report_limit();
@@ -487,8 +487,8 @@ count_for_autovacuum(void)
 void
 zundo_extent_open(void)
 {
-	ZUndoDb    *db = zundo_my.db;
-	ZUndoLog   *log = zundo_my.log;
+	ZUndoDb    *db = MyUndo.db;
+	ZUndoLog   *log = MyUndo.log;
 	ExtentPlan	plan;
 	ExtentPages pages;
 	BlockNumber lowest;
@@ -499,8 +499,8 @@ zundo_extent_open(void)
 	Assert(log->owner == MyProcPid);
 	lowest = zundo_map_lowest();
 	/* towards the begin of the relation, so that its end gets free */
-	if (lowest < log->head && zundo_head_is_free(log, zundo_horizon(), 1))
-		zundo_free_head(log);
+	if (lowest < log->oldest_extent && zundo_oldest_is_free(log, zundo_horizon(), 1))
+		zundo_free_oldest(log);
 	plan_extent(log, &plan, lowest);
 	lock_pages(&plan, &pages);
 	execute_extent(&plan, &pages);
@@ -521,7 +521,7 @@ newer_generation(uint32 known, uint16 generation)
 	return (int16) (generation - (uint16) known) > 0 ? generation : known;
 }
 
-/* Everything that may fail: rec->extent, head, tail and log are given. */
+/* Everything that may fail: rec->extent, oldest_extent, newest_extent and log are given. */
 static void
 plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
 {
@@ -550,7 +550,7 @@ execute_free(ZRecUndoFree *rec, const FreePages *pages)
 
 	START_CRIT_SECTION();
 	zundo_meta_apply(BufferGetPage(pages->meta), &rec->meta);
-	zundo_dir_apply(BufferGetPage(pages->dir), rec->log, rec->head, rec->tail);
+	zundo_dir_apply(BufferGetPage(pages->dir), rec->log, rec->oldest_extent, rec->newest_extent);
 	zundo_map_apply(BufferGetPage(pages->map), zundo_map_bit(rec->extent), 1, true);
 	MarkBufferDirty(pages->meta);
 	MarkBufferDirty(pages->dir);
@@ -566,9 +566,9 @@ execute_free(ZRecUndoFree *rec, const FreePages *pages)
 	PageSetLSN(BufferGetPage(pages->map), lsn);
 	END_CRIT_SECTION();
 
-	zundo_my.db->free_extents = rec->meta.free_count;
-	zundo_my.db->free_hint = Min(zundo_my.db->free_hint, rec->extent / ZUNDO_EXTENT_BLOCKS);
-	zundo_horizon_raise(&zundo_my.db->logged_horizon, rec->meta.horizon);
+	MyUndo.db->free_extents = rec->meta.free_count;
+	MyUndo.db->free_hint = Min(MyUndo.db->free_hint, rec->extent / ZUNDO_EXTENT_BLOCKS);
+	zundo_horizon_raise(&MyUndo.db->logged_horizon, rec->meta.horizon);
 }
 
 static void
@@ -579,29 +579,29 @@ unlock_free(const FreePages *pages)
 	UnlockReleaseBuffer(pages->map);
 }
 
-/* The head is free, and is not the tail. */
+/* The oldest extent is free, and is not the newest. */
 void
-zundo_free_head(ZUndoLog *log)
+zundo_free_oldest(ZUndoLog *log)
 {
 	ZUndoPageSpecial next;
 	ZRecUndoFree rec;
 	FreePages	pages;
 
-	Assert(log->head != log->tail);
-	Assert(FullTransactionIdPrecedesOrEquals(log->head_closed, zundo_horizon()));
-	zundo_read_special(log->head_next, &next);
+	Assert(log->oldest_extent != log->newest_extent);
+	Assert(FullTransactionIdPrecedesOrEquals(log->oldest_closed, zundo_horizon()));
+	zundo_read_special(log->oldest_next, &next);
 	memset(&rec, 0, sizeof(rec));
 	rec.log = log->number;
-	rec.extent = log->head;
-	rec.head = log->head_next;
-	rec.tail = log->tail;
-	plan_to_free(&rec, log->head_closed, &pages);
+	rec.extent = log->oldest_extent;
+	rec.oldest_extent = log->oldest_next;
+	rec.newest_extent = log->newest_extent;
+	plan_to_free(&rec, log->oldest_closed, &pages);
 	execute_free(&rec, &pages);
 	unlock_free(&pages);
 
-	log->head = rec.head;
-	log->head_next = log->head == log->tail ? InvalidBlockNumber : next.next;
-	log->head_closed = next.closed;
+	log->oldest_extent = rec.oldest_extent;
+	log->oldest_next = log->oldest_extent == log->newest_extent ? InvalidBlockNumber : next.next;
+	log->oldest_closed = next.closed;
 }
 
 /*
@@ -616,24 +616,24 @@ zundo_free_only(ZUndoLog *log, uint32 uses)
 	FreePages	pages;
 	bool		taken;
 
-	Assert(log->head == log->tail && BlockNumberIsValid(log->tail));
+	Assert(log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->newest_extent));
 	Assert(FullTransactionIdPrecedesOrEquals(log->idle_next, zundo_horizon()));
 	memset(&rec, 0, sizeof(rec));
 	rec.log = log->number;
-	rec.extent = log->tail;
-	rec.head = rec.tail = InvalidBlockNumber;
+	rec.extent = log->newest_extent;
+	rec.oldest_extent = rec.newest_extent = InvalidBlockNumber;
 	plan_to_free(&rec, log->idle_next, &pages);
 
-	log->tail = InvalidBlockNumber;
+	log->newest_extent = InvalidBlockNumber;
 	pg_memory_barrier();
 	taken = pg_atomic_read_u32(&log->uses) == uses;
 	if (taken)
 	{
 		execute_free(&rec, &pages);
-		log->head = log->insert_block = InvalidBlockNumber;
+		log->oldest_extent = log->insert_block = InvalidBlockNumber;
 	}
 	else
-		log->tail = rec.extent;
+		log->newest_extent = rec.extent;
 	unlock_free(&pages);
 	return taken;
 }
@@ -651,19 +651,19 @@ free_one(int from, int keep)
 	ZUndoLog   *found = NULL;
 	int			result = -1;
 
-	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE);
-	while ((log = zundo_log_next(zundo_my.db, log)) != NULL)
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
+	while ((log = zundo_log_next(MyUndo.db, log)) != NULL)
 	{
 		if ((int) log->number >= from && (found == NULL || log->number < found->number) &&
-			zundo_head_is_free(log, horizon, log->owner != 0 ? keep : 1))
+			zundo_oldest_is_free(log, horizon, log->owner != 0 ? keep : 1))
 			found = log;
 	}
 	if (found != NULL)
 	{
 		result = (int) found->number;
-		zundo_free_head(found);
+		zundo_free_oldest(found);
 	}
-	LWLockRelease(zundo_db_lock(zundo_my.db));
+	LWLockRelease(zundo_db_lock(MyUndo.db));
 	return result;
 }
 
@@ -685,7 +685,7 @@ uint32
 zundo_discard(uint32 max)
 {
 	zundo_open();
-	if (!zundo_my.db->loaded)
+	if (!MyUndo.db->loaded)
 		zundo_db_load();
 	return zundo_discard_keeping(2, max);
 }

@@ -149,7 +149,7 @@ add_slots(HolderList *list)
 static void
 add_aborted(HolderList *list)
 {
-	ZUndoDb    *db = zundo_my.db;
+	ZUndoDb    *db = MyUndo.db;
 	ZUndoLog   *log = NULL;
 	FullTransactionId oldest = InvalidFullTransactionId;
 
@@ -336,8 +336,8 @@ has_something_to_hold(const ZUndoDb *db)
 
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		if (log->head != log->tail &&
-			U64FromFullTransactionId(log->head_closed) > pg_atomic_read_u64(&zundo_my.db->horizon))
+		if (log->oldest_extent != log->newest_extent &&
+			U64FromFullTransactionId(log->oldest_closed) > pg_atomic_read_u64(&MyUndo.db->horizon))
 			return true;
 	}
 	return false;
@@ -352,7 +352,7 @@ zundo_hold_due(const ZUndoDb *db, TimestampTz now)
 		return false;
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		if (log->head != log->tail)
+		if (log->oldest_extent != log->newest_extent)
 			return true;
 	}
 	return false;
@@ -395,7 +395,7 @@ report_hold(ZUndoDb *db, TimestampTz now)
 void
 zundo_hold_warn(void)
 {
-	ZUndoDb    *db = zundo_my.db;
+	ZUndoDb    *db = MyUndo.db;
 	TimestampTz now = GetCurrentTimestamp();
 	bool		something;
 

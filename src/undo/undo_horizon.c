@@ -8,7 +8,7 @@
  * is not applied yet; and for a while those whose undo was applied, until no
  * snapshot is left that may go with a page copy from before.
  *
- * Once true, it stays true, so whoever computes it may publish it at any time
+ * Once true, it stays true, so a backend that computes it may publish it at any time
  * later; the shared value only grows (U1).
  *
  * The logged horizon lags behind: the records that recycle or free an extent
@@ -30,17 +30,17 @@
 FullTransactionId
 zundo_horizon(void)
 {
-	if (unlikely(zundo_my.db == NULL))
+	if (unlikely(MyUndo.db == NULL))
 		zundo_open();
-	return FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->horizon));
+	return FullTransactionIdFromU64(pg_atomic_read_u64(&MyUndo.db->horizon));
 }
 
 FullTransactionId
 zundo_logged_horizon(void)
 {
-	if (unlikely(zundo_my.db == NULL))
+	if (unlikely(MyUndo.db == NULL))
 		zundo_open();
-	return FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->logged_horizon));
+	return FullTransactionIdFromU64(pg_atomic_read_u64(&MyUndo.db->logged_horizon));
 }
 
 /*
@@ -69,7 +69,7 @@ zundo_horizon_advance(void)
 	FullTransactionId oldest_needed = zundo_oldest_needed();
 	FullTransactionId horizon = oldest_needed;
 
-	db = zundo_my.db;
+	db = MyUndo.db;
 	if (!db->loaded)
 		zundo_db_load();
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
@@ -119,11 +119,11 @@ zundo_horizon_log(void)
 
 	zundo_open();
 	horizon = zundo_horizon();
-	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE);
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
 	buffer = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE, ZUNDO_METAPAGE_MAGIC);
 	if (FullTransactionIdPrecedes(zundo_meta(BufferGetPage(buffer))->horizon, horizon))
 		log_horizon(buffer, horizon);
 	UnlockReleaseBuffer(buffer);
-	LWLockRelease(zundo_db_lock(zundo_my.db));
-	zundo_horizon_raise(&zundo_my.db->logged_horizon, horizon);
+	LWLockRelease(zundo_db_lock(MyUndo.db));
+	zundo_horizon_raise(&MyUndo.db->logged_horizon, horizon);
 }

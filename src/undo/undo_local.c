@@ -56,7 +56,7 @@ static struct
 void		(*zundo_local_hook) (void) = NULL;
 
 bool		zundo_local_pending = false;
-bool		zundo_local_settling = false;
+bool		zundo_local_rolling_back = false;
 
 /* ---- pages ---- */
 
@@ -232,7 +232,7 @@ zundo_local_horizon(void)
 {
 	FullTransactionId top;
 
-	if (zundo_local_settling)
+	if (zundo_local_rolling_back)
 		return my.fxid;
 	Assert(!zundo_local_pending);
 	top = GetTopFullTransactionIdIfAny();
@@ -257,22 +257,22 @@ zundo_local_owner(bool *aborted)
 /* ---- the end of the transaction ---- */
 
 /*
- * Put back what an earlier transaction has left.  On error it stays pending, and
- * whoever opens the undo log next tries again.
+ * Roll back what an earlier transaction has left.  On error it stays pending, and
+ * the next caller that opens the undo log tries again.
  */
 void
-zundo_local_settle(void)
+zundo_local_roll_back(void)
 {
-	if (zundo_local_settling)
+	if (zundo_local_rolling_back)
 		return;					/* we come from there */
-	zundo_local_settling = true;
+	zundo_local_rolling_back = true;
 	zundo_local_hook();
-	zundo_local_settling = false;
+	zundo_local_rolling_back = false;
 	drop_all();
 }
 
 void
-zundo_local_settle_subxacts(void)
+zundo_local_roll_back_subxacts(void)
 {
 	if (!my.sub_aborted || zundo_local_pending)
 		return;
@@ -281,13 +281,13 @@ zundo_local_settle_subxacts(void)
 }
 
 /*
- * Subtransactions that aborted since the rows were put back, if any, are left
+ * Subtransactions that aborted since the rows were rolled back, if any, are left
  * for the next transaction like a whole one.
  */
 void
 zundo_local_at_end(bool aborted)
 {
-	zundo_local_settling = false;
+	zundo_local_rolling_back = false;
 	if (zundo_local_pending)
 		return;
 	if (!aborted && FullTransactionIdIsValid(my.fxid))
@@ -305,7 +305,7 @@ zundo_local_at_end(bool aborted)
 void
 zundo_local_at_subabort(void)
 {
-	zundo_local_settling = false;
+	zundo_local_rolling_back = false;
 	if (!zundo_local_pending && FullTransactionIdIsValid(my.fxid) &&
 		my.last_sub >= GetCurrentSubTransactionId())
 		my.sub_aborted = true;

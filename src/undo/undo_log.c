@@ -36,10 +36,10 @@ static void
 load_pending(ZUndoLog *log, ZUndoPageSpecial special, uint16 end)
 {
 	FullTransactionId horizon;
-	BlockNumber extent = log->head;
+	BlockNumber extent = log->oldest_extent;
 	uint32		left = RelationGetNumberOfBlocks(zundo_relation()) / ZUNDO_EXTENT_BLOCKS;
 
-	horizon = FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->horizon));
+	horizon = FullTransactionIdFromU64(pg_atomic_read_u64(&MyUndo.db->horizon));
 	while (FullTransactionIdIsValid(special.closed) &&
 		   FullTransactionIdPrecedesOrEquals(special.closed, horizon))
 	{
@@ -59,21 +59,21 @@ load_pending(ZUndoLog *log, ZUndoPageSpecial special, uint16 end)
 static bool
 load_log(uint32 number, const ZUndoDirEntry *entry)
 {
-	ZUndoLog   *log = zundo_log_add(zundo_my.db, number);
+	ZUndoLog   *log = zundo_log_add(MyUndo.db, number);
 	ZUndoPageSpecial special;
 	uint16		end;
 
 	if (log == NULL)
 		return false;
-	read_extent(entry->head, &special, &end);
-	log->head = entry->head;
-	log->tail = entry->tail;
-	if (log->head != log->tail)
+	read_extent(entry->oldest_extent, &special, &end);
+	log->oldest_extent = entry->oldest_extent;
+	log->newest_extent = entry->newest_extent;
+	if (log->oldest_extent != log->newest_extent)
 	{
-		log->head_next = special.next;
-		log->head_closed = special.closed;
+		log->oldest_next = special.next;
+		log->oldest_closed = special.closed;
 		if (!FullTransactionIdIsValid(special.closed))
-			zheap_corrupt(zundo_relation(), log->head, InvalidOffsetNumber,
+			zheap_corrupt(zundo_relation(), log->oldest_extent, InvalidOffsetNumber,
 						  "undo extent is not closed but not the last of log %u", number);
 	}
 	load_pending(log, special, end);
@@ -94,7 +94,7 @@ load_directory(void)
 		{
 			ZUndoDirEntry *entry = zundo_dir_entry(copy.data, k);
 
-			if (BlockNumberIsValid(entry->head) &&
+			if (BlockNumberIsValid(entry->oldest_extent) &&
 				!load_log(i * ZUNDO_DIR_ENTRIES + k, entry))
 				return false;
 		}
@@ -108,11 +108,11 @@ load(void)
 	ZUndoMeta	meta;
 	bool		done = true;
 
-	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE);
-	if (!zundo_my.db->loaded)
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
+	if (!MyUndo.db->loaded)
 	{
 		/* what an earlier attempt has left when it failed */
-		zundo_logs_drop(zundo_my.db);
+		zundo_logs_drop(MyUndo.db);
 		zundo_meta_read(&meta);
 		/* the first page of each extent is in the WAL, the others may be lost */
 		if (meta.nblocks % ZUNDO_EXTENT_BLOCKS != 0 ||
@@ -120,18 +120,18 @@ load(void)
 			RelationGetNumberOfBlocks(zundo_relation()) / ZUNDO_EXTENT_BLOCKS + 2)
 			zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
 						  "undo relation is said to have %u blocks", meta.nblocks);
-		zundo_horizon_raise(&zundo_my.db->horizon, meta.horizon);
-		zundo_horizon_raise(&zundo_my.db->logged_horizon, meta.horizon);
+		zundo_horizon_raise(&MyUndo.db->horizon, meta.horizon);
+		zundo_horizon_raise(&MyUndo.db->logged_horizon, meta.horizon);
 		/* a crash may have lost pages that nobody had written to */
 		zundo_extend_to(meta.nblocks);
-		pg_atomic_write_u32(&zundo_my.db->nblocks, meta.nblocks);
-		zundo_my.db->free_extents = meta.free_count;
-		zundo_my.db->free_hint = 0;
-		zundo_my.db->peak = zundo_extents_used(zundo_my.db);
+		pg_atomic_write_u32(&MyUndo.db->nblocks, meta.nblocks);
+		MyUndo.db->free_extents = meta.free_count;
+		MyUndo.db->free_hint = 0;
+		MyUndo.db->peak = zundo_extents_used(MyUndo.db);
 		done = load_directory();
-		zundo_my.db->loaded = done;
+		MyUndo.db->loaded = done;
 	}
-	LWLockRelease(zundo_db_lock(zundo_my.db));
+	LWLockRelease(zundo_db_lock(MyUndo.db));
 	return done;
 }
 
@@ -185,7 +185,7 @@ choose_log(ZUndoDb *db)
 static ZUndoLog *
 take_log(void)
 {
-	ZUndoDb    *db = zundo_my.db;
+	ZUndoDb    *db = MyUndo.db;
 	ZUndoLog   *log;
 
 	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
@@ -200,22 +200,22 @@ take_log(void)
 }
 
 /*
- * The last page that was written since the tail extent was opened.  Its pages
+ * The last page that was written since the newest extent was opened.  Its pages
  * are written in order, so it can be found by bisection.
  */
 static void
-find_insert_position(BlockNumber tail)
+find_insert_position(BlockNumber newest_extent)
 {
 	ZUndoPageSpecial first;
 	uint16		end;
 	int			written = 0;
 	int			unwritten = ZUNDO_EXTENT_BLOCKS;
 
-	read_extent(tail, &first, &end);
+	read_extent(newest_extent, &first, &end);
 	while (unwritten - written > 1)
 	{
 		int			middle = (written + unwritten) / 2;
-		Buffer		buffer = zundo_page_lock(tail + middle, BUFFER_LOCK_SHARE, 0);
+		Buffer		buffer = zundo_page_lock(newest_extent + middle, BUFFER_LOCK_SHARE, 0);
 		ZUndoPageSpecial *special = zundo_special(BufferGetPage(buffer));
 
 		if (special->magic == ZUNDO_PAGE_MAGIC && special->generation == first.generation)
@@ -227,29 +227,29 @@ find_insert_position(BlockNumber tail)
 			unwritten = middle;
 		UnlockReleaseBuffer(buffer);
 	}
-	zundo_my.block = tail + written;
-	zundo_my.offset = end;
-	zundo_my.generation = first.generation;
+	MyUndo.block = newest_extent + written;
+	MyUndo.offset = end;
+	MyUndo.generation = first.generation;
 }
 
 /* We have entered: the tail that is seen now stays. */
 static void
 set_insert_position(ZUndoLog *log)
 {
-	BlockNumber tail = *(volatile BlockNumber *) &log->tail;
+	BlockNumber newest_extent = *(volatile BlockNumber *) &log->newest_extent;
 
-	zundo_my.init = false;
-	zundo_my.recent = InvalidBuffer;
-	zundo_my.block = InvalidBlockNumber;
-	if (!BlockNumberIsValid(tail))
+	MyUndo.init = false;
+	MyUndo.recent = InvalidBuffer;
+	MyUndo.block = InvalidBlockNumber;
+	if (!BlockNumberIsValid(newest_extent))
 		return;
 	if (!BlockNumberIsValid(log->insert_block))
-		find_insert_position(tail);
-	else if (zundo_extent_of(log->insert_block) == tail)
+		find_insert_position(newest_extent);
+	else if (zundo_extent_of(log->insert_block) == newest_extent)
 	{
-		zundo_my.block = log->insert_block;
-		zundo_my.offset = log->insert_offset;
-		zundo_my.generation = log->insert_generation;
+		MyUndo.block = log->insert_block;
+		MyUndo.offset = log->insert_offset;
+		MyUndo.generation = log->insert_generation;
 	}
 }
 
@@ -270,8 +270,8 @@ zundo_log_attach(void)
 	 * From here on it is given back when we exit, whatever fails.  Without an
 	 * insert position the log goes on in a new extent.
 	 */
-	zundo_my.log = log;
-	zundo_my.block = InvalidBlockNumber;
+	MyUndo.log = log;
+	MyUndo.block = InvalidBlockNumber;
 	zundo_log_enter();
 	set_insert_position(log);
 }

@@ -7,7 +7,7 @@
  * map page, and its own bit is never set.
  *
  * LOCKING: the database's lock, exclusively for changes (by undo_extent.c and
- * undo_trim.c); one map page at a time here.
+ * undo_truncate.c); one map page at a time here.
  */
 #include "postgres.h"
 
@@ -48,7 +48,7 @@ search_group(uint32 group, uint32 from, uint32 to, uint32 *found)
 BlockNumber
 zundo_map_lowest(void)
 {
-	ZUndoDb    *db = zundo_my.db;
+	ZUndoDb    *db = MyUndo.db;
 	uint32		end = pg_atomic_read_u32(&db->nblocks) / ZUNDO_EXTENT_BLOCKS;
 	uint32		extent = db->free_hint;
 

@@ -89,7 +89,7 @@ zundo_dir_init_apply(Page page)
 
 	init(page, ZUNDO_DIR_MAGIC);
 	for (int i = 0; i < ZUNDO_DIR_ENTRIES; i++)
-		entry[i].head = entry[i].tail = InvalidBlockNumber;
+		entry[i].oldest_extent = entry[i].newest_extent = InvalidBlockNumber;
 	((PageHeader) page)->pd_lower = (char *) (entry + ZUNDO_DIR_ENTRIES) - (char *) page;
 }
 
@@ -119,17 +119,17 @@ zundo_meta_apply(Page page, const ZUndoMetaValues *values)
 }
 
 void
-zundo_dir_apply(Page page, uint32 log, BlockNumber head, BlockNumber tail)
+zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent, BlockNumber newest_extent)
 {
 	ZUndoDirEntry *entry = zundo_dir_entry(page, log);
 
 	Assert(zundo_special(page)->magic == ZUNDO_DIR_MAGIC);
-	Assert(BlockNumberIsValid(head) == BlockNumberIsValid(tail));
-	Assert(!BlockNumberIsValid(head) ||
-		   (head % ZUNDO_EXTENT_BLOCKS == 0 && tail % ZUNDO_EXTENT_BLOCKS == 0));
+	Assert(BlockNumberIsValid(oldest_extent) == BlockNumberIsValid(newest_extent));
+	Assert(!BlockNumberIsValid(oldest_extent) ||
+		   (oldest_extent % ZUNDO_EXTENT_BLOCKS == 0 && newest_extent % ZUNDO_EXTENT_BLOCKS == 0));
 
-	entry->head = head;
-	entry->tail = tail;
+	entry->oldest_extent = oldest_extent;
+	entry->newest_extent = newest_extent;
 }
 
 void

@@ -4,13 +4,13 @@
  *
  * A transaction enters itself in its log with its first record (undo_write.c).
  * When it has ended its callback either simply strikes it out, or makes the log
- * pending from that record on.  A sweep takes a ticket, walks the log from there
- * to its end, and settles; aborts that come in between are "late", and are what
+ * pending from that record on.  A sweep takes a sweep id, walks the log from there
+ * to its end, and marks it applied; aborts that come in between are "newly aborted", and are what
  * the log is pending from afterwards.
  *
  * What cannot be applied (a damaged page, a table that somebody has locked) is
  * left, and not tried again before ZUndoLog.retry_at.  Until then sweeps begin at
- * what is late.
+ * what is newly aborted.
  *
  * LOCKING: ZUndoLog.mutex, a spinlock, nothing else; but finding a log by its
  * number needs the database's lock.  The callbacks cannot fail.
@@ -51,18 +51,18 @@ zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid)
 	{
 		log->pending_from = from;
 		log->pending_fxid = fxid;
-		log->blocker = InvalidFullTransactionId;
-		log->more = false;
+		log->oldest_unapplied = InvalidFullTransactionId;
+		log->needs_rescan = false;
 		log->aborts = 1;
 	}
 	else
 	{
 		/* further on in the log, but its xid may be older */
-		if (log->late_from == ZUNDO_INVALID)
-			log->late_from = from;
-		log->late_fxid = zundo_older(log->late_fxid, fxid);
-		log->late_aborts++;
-		log->more = true;
+		if (log->newly_aborted_from == ZUNDO_INVALID)
+			log->newly_aborted_from = from;
+		log->newly_aborted_fxid = zundo_older(log->newly_aborted_fxid, fxid);
+		log->newly_aborted_count++;
+		log->needs_rescan = true;
 	}
 	SpinLockRelease(&log->mutex);
 }
@@ -74,38 +74,38 @@ zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid)
 static void
 end_transaction(bool pending)
 {
-	ZUndoLog   *log = zundo_my.log;
+	ZUndoLog   *log = MyUndo.log;
 
-	zundo_my.ready = false;
-	if (zundo_my.first != ZUNDO_INVALID)
+	MyUndo.ready = false;
+	if (MyUndo.first != ZUNDO_INVALID)
 	{
 		Assert(log->owner == MyProcPid);
 		if (pending)
-			zundo_log_mark_pending(log, zundo_my.first, zundo_my.fxid);
+			zundo_log_mark_pending(log, MyUndo.first, MyUndo.fxid);
 		pg_write_barrier();
 		pg_atomic_write_u64(&log->active, 0);
 	}
-	if (zundo_my.entered)
+	if (MyUndo.entered)
 	{
 		pg_write_barrier();
 		pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
 	}
-	zundo_my.entered = false;
-	zundo_my.extents = 0;
-	zundo_my.first = ZUNDO_INVALID;
-	zundo_my.fxid = InvalidFullTransactionId;
-	zundo_my.sub_aborted = false;
+	MyUndo.entered = false;
+	MyUndo.extents = 0;
+	MyUndo.first = ZUNDO_INVALID;
+	MyUndo.fxid = InvalidFullTransactionId;
+	MyUndo.sub_aborted = false;
 }
 
 void
 zundo_at_commit(void)
 {
-	end_transaction(zundo_my.sub_aborted);
+	end_transaction(MyUndo.sub_aborted);
 	zundo_local_at_end(false);
 	zundo_close_at_commit();
 }
 
-/* Its fate will be known to whoever asks the commit log. */
+/* The commit log will tell its status. */
 void
 zundo_at_prepare(void)
 {
@@ -121,7 +121,7 @@ zundo_at_abort(void)
 	end_transaction(true);
 	zundo_local_at_end(true);
 	/* the resource owner closes it */
-	zundo_my.rel = NULL;
+	MyUndo.rel = NULL;
 }
 
 /*
@@ -132,26 +132,26 @@ zundo_at_abort(void)
 void
 zundo_at_subabort(void)
 {
-	if (zundo_my.first != ZUNDO_INVALID &&
-		zundo_my.last_sub >= GetCurrentSubTransactionId())
-		zundo_my.sub_aborted = true;
+	if (MyUndo.first != ZUNDO_INVALID &&
+		MyUndo.last_sub >= GetCurrentSubTransactionId())
+		MyUndo.sub_aborted = true;
 	zundo_local_at_subabort();
 }
 
-/* ---- holding the horizon ---- */
+/* ---- pinning the horizon ---- */
 
-/* Holds that are full become one that is in force until the last is over. */
+/* Pins that are full become one that is in force until the last is over. */
 static void
-add_hold(ZUndoLog *log, FullTransactionId fxid, FullTransactionId until)
+add_pin(ZUndoLog *log, FullTransactionId fxid, FullTransactionId until)
 {
-	ZUndoHold  *last = &log->holds[ZUNDO_HOLDS - 1];
+	ZUndoPin   *last = &log->pins[ZUNDO_PINS - 1];
 
-	for (int i = 0; i < ZUNDO_HOLDS; i++)
+	for (int i = 0; i < ZUNDO_PINS; i++)
 	{
-		if (!FullTransactionIdIsValid(log->holds[i].fxid))
+		if (!FullTransactionIdIsValid(log->pins[i].fxid))
 		{
-			log->holds[i].fxid = fxid;
-			log->holds[i].until = until;
+			log->pins[i].fxid = fxid;
+			log->pins[i].until = until;
 			return;
 		}
 	}
@@ -164,16 +164,16 @@ add_hold(ZUndoLog *log, FullTransactionId fxid, FullTransactionId until)
  * that, hence not older alone, but newer.
  */
 static void
-drop_holds(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
+drop_pins(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 {
-	while (FullTransactionIdIsValid(log->holds[0].fxid) &&
-		   FullTransactionIdFollows(oldest_needed, log->holds[0].until))
+	while (FullTransactionIdIsValid(log->pins[0].fxid) &&
+		   FullTransactionIdFollows(oldest_needed, log->pins[0].until))
 	{
 		/* before the horizon can move beyond what was held */
-		zundo_horizon_raise(&db->released, log->holds[0].until);
-		for (int i = 1; i < ZUNDO_HOLDS; i++)
-			log->holds[i - 1] = log->holds[i];
-		log->holds[ZUNDO_HOLDS - 1].fxid = InvalidFullTransactionId;
+		zundo_horizon_raise(&db->released, log->pins[0].until);
+		for (int i = 1; i < ZUNDO_PINS; i++)
+			log->pins[i - 1] = log->pins[i];
+		log->pins[ZUNDO_PINS - 1].fxid = InvalidFullTransactionId;
 	}
 }
 
@@ -191,11 +191,11 @@ zundo_log_oldest(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 	 */
 	pg_read_barrier();
 	SpinLockAcquire(&log->mutex);
-	drop_holds(db, log, oldest_needed);
-	for (int i = 0; i < ZUNDO_HOLDS; i++)
-		oldest = zundo_older(oldest, log->holds[i].fxid);
+	drop_pins(db, log, oldest_needed);
+	for (int i = 0; i < ZUNDO_PINS; i++)
+		oldest = zundo_older(oldest, log->pins[i].fxid);
 	if (log->pending_from != ZUNDO_INVALID)
-		oldest = zundo_older(oldest, zundo_older(log->pending_fxid, log->late_fxid));
+		oldest = zundo_older(oldest, zundo_older(log->pending_fxid, log->newly_aborted_fxid));
 	SpinLockRelease(&log->mutex);
 	return oldest;
 }
@@ -207,7 +207,7 @@ zundo_released(FullTransactionId horizon)
 
 	/* the horizon was read before; who raised it had raised this one first */
 	pg_read_barrier();
-	released = FullTransactionIdFromU64(pg_atomic_read_u64(&zundo_my.db->released));
+	released = FullTransactionIdFromU64(pg_atomic_read_u64(&MyUndo.db->released));
 	return FullTransactionIdPrecedes(released, horizon) ? InvalidTransactionId : zfxid_xid(released);
 }
 
@@ -224,16 +224,16 @@ zundo_is_quiet(void)
 }
 
 void
-zundo_holds_waive(void)
+zundo_pins_waive(void)
 {
-	ZUndoDb    *db = zundo_my.db;
+	ZUndoDb    *db = MyUndo.db;
 	ZUndoLog   *log = NULL;
 
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
 		SpinLockAcquire(&log->mutex);
-		drop_holds(db, log, FullTransactionIdFromU64(PG_UINT64_MAX));
+		drop_pins(db, log, FullTransactionIdFromU64(PG_UINT64_MAX));
 		SpinLockRelease(&log->mutex);
 	}
 	LWLockRelease(zundo_db_lock(db));
@@ -242,27 +242,27 @@ zundo_holds_waive(void)
 /* ---- sweeping ---- */
 
 static void
-clear_late(ZUndoLog *log)
+clear_newly_aborted(ZUndoLog *log)
 {
-	log->late_from = ZUNDO_INVALID;
-	log->late_fxid = InvalidFullTransactionId;
-	log->late_aborts = 0;
+	log->newly_aborted_from = ZUNDO_INVALID;
+	log->newly_aborted_fxid = InvalidFullTransactionId;
+	log->newly_aborted_count = 0;
 }
 
 static void
-take_ticket(ZUndoLog *log, bool late, ZUndoPending *pending)
+begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending)
 {
 	SpinLockAcquire(&log->mutex);
 	pending->log = (int) log->number;
-	pending->ticket = ++log->ticket;
-	pending->late = late;
-	pending->from = late ? log->late_from : log->pending_from;
-	pending->aborts = log->late_aborts;
-	/* this sweep is going to see what was late for the last one */
-	log->aborts += log->late_aborts;
-	log->pending_fxid = zundo_older(log->pending_fxid, log->late_fxid);
-	clear_late(log);
-	log->more = false;
+	pending->sweep_id = ++log->sweep_id;
+	pending->newly_aborted = newly_aborted;
+	pending->from = newly_aborted ? log->newly_aborted_from : log->pending_from;
+	pending->aborts = log->newly_aborted_count;
+	/* this sweep is going to see what was newly aborted for the last one */
+	log->aborts += log->newly_aborted_count;
+	log->pending_fxid = zundo_older(log->pending_fxid, log->newly_aborted_fxid);
+	clear_newly_aborted(log);
+	log->needs_rescan = false;
 	SpinLockRelease(&log->mutex);
 }
 
@@ -278,18 +278,18 @@ zundo_log_is_pending(ZUndoLog *log)
 }
 
 /*
- * Is there anything to sweep now?  *late: only what is late; not if a sweep of the
+ * Is there anything to sweep now?  *newly_aborted: only what is newly aborted; not if a sweep of the
  * whole was broken off.
  */
 static bool
-is_to_be_swept(ZUndoLog *log, TimestampTz now, bool *late)
+is_to_be_swept(ZUndoLog *log, TimestampTz now, bool *newly_aborted)
 {
 	bool		result;
 
 	SpinLockAcquire(&log->mutex);
-	result = log->pending_from != ZUNDO_INVALID && (log->retry_at <= now || log->more);
-	*late = log->retry_at > now && log->late_from != ZUNDO_INVALID &&
-		FullTransactionIdIsValid(log->blocker);
+	result = log->pending_from != ZUNDO_INVALID && (log->retry_at <= now || log->needs_rescan);
+	*newly_aborted = log->retry_at > now && log->newly_aborted_from != ZUNDO_INVALID &&
+		FullTransactionIdIsValid(log->oldest_unapplied);
 	SpinLockRelease(&log->mutex);
 	return result;
 }
@@ -301,26 +301,26 @@ zundo_pending_next(int after, bool all, ZUndoPending *pending)
 	ZUndoDb    *db;
 	ZUndoLog   *log = NULL;
 	ZUndoLog   *found = NULL;
-	bool		found_late = false;
+	bool		found_newly_aborted = false;
 
 	zundo_open();
-	db = zundo_my.db;
+	db = MyUndo.db;
 	if (!db->loaded)
 		zundo_db_load();
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		bool		late;
+		bool		newly_aborted;
 
 		if ((int) log->number > after && (found == NULL || log->number < found->number) &&
-			is_to_be_swept(log, now, &late))
+			is_to_be_swept(log, now, &newly_aborted))
 		{
 			found = log;
-			found_late = late;
+			found_newly_aborted = newly_aborted;
 		}
 	}
 	if (found != NULL)
-		take_ticket(found, found_late, pending);
+		begin_sweep(found, found_newly_aborted, pending);
 	LWLockRelease(zundo_db_lock(db));
 	return found != NULL;
 }
@@ -332,8 +332,8 @@ zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from)
 
 	SpinLockAcquire(&log->mutex);
 	*from = log->pending_from;
-	*oldest = zundo_older(log->pending_fxid, log->late_fxid);
-	result = log->aborts + log->late_aborts;
+	*oldest = zundo_older(log->pending_fxid, log->newly_aborted_fxid);
+	result = log->aborts + log->newly_aborted_count;
 	SpinLockRelease(&log->mutex);
 	if (*from == ZUNDO_INVALID)
 	{
@@ -348,30 +348,30 @@ clear_pending(ZUndoLog *log)
 {
 	log->aborts = 0;
 	log->pending_from = ZUNDO_INVALID;
-	log->pending_fxid = log->blocker = InvalidFullTransactionId;
+	log->pending_fxid = log->oldest_unapplied = InvalidFullTransactionId;
 	log->retry_at = 0;
 	log->retry_wait = 0;
-	log->more = false;
+	log->needs_rescan = false;
 }
 
-/* The whole log was looked at; only what was late is left. */
+/* The whole log was looked at; only what was newly aborted is left. */
 static void
-settle_all(ZUndoLog *log)
+mark_all_applied(ZUndoLog *log)
 {
 	clear_pending(log);
-	log->pending_from = log->late_from;
-	log->pending_fxid = log->late_fxid;
-	log->aborts = log->late_aborts;
-	clear_late(log);
+	log->pending_from = log->newly_aborted_from;
+	log->pending_fxid = log->newly_aborted_fxid;
+	log->aborts = log->newly_aborted_count;
+	clear_newly_aborted(log);
 }
 
-/* Something from "upto" on is left; what was late lies behind it. */
+/* Something from "upto" on is left; what was newly aborted lies behind it. */
 static void
-settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left)
+mark_part_applied(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left)
 {
 	Assert(upto != ZUNDO_INVALID);
 	log->pending_from = upto;
-	log->blocker = oldest;
+	log->oldest_unapplied = oldest;
 	log->retry_at = 0;
 	if (FullTransactionIdIsValid(oldest))
 	{
@@ -379,121 +379,121 @@ settle_part(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left)
 		log->aborts = left;
 		return;
 	}
-	log->pending_fxid = zundo_older(log->pending_fxid, log->late_fxid);
-	log->aborts += log->late_aborts;
-	clear_late(log);
+	log->pending_fxid = zundo_older(log->pending_fxid, log->newly_aborted_fxid);
+	log->aborts += log->newly_aborted_count;
+	clear_newly_aborted(log);
 }
 
 /*
- * What was late when the sweep began was looked at.  What an earlier one has left
+ * What was newly aborted when the sweep began was looked at.  What an earlier one has left
  * still is, and what this one has left joins it: the next that goes through the
  * whole log comes by there.  A sweep that is broken off gives the rest back.
  */
 static void
-settle_late(ZUndoLog *log, const ZUndoPending *pending, ZUndoPtr upto,
-			FullTransactionId oldest, uint32 left, FullTransactionId next)
+mark_newly_applied(ZUndoLog *log, const ZUndoPending *pending, ZUndoPtr upto,
+				   FullTransactionId oldest, uint32 left, FullTransactionId next)
 {
 	if (upto != ZUNDO_INVALID && !FullTransactionIdIsValid(oldest))
 	{
-		log->late_from = upto;
-		log->late_fxid = log->pending_fxid;
-		log->more = true;
+		log->newly_aborted_from = upto;
+		log->newly_aborted_fxid = log->pending_fxid;
+		log->needs_rescan = true;
 		return;
 	}
-	add_hold(log, log->pending_fxid, next);
+	add_pin(log, log->pending_fxid, next);
 	log->aborts -= Min(log->aborts, pending->aborts);
 	log->aborts += left;
-	log->blocker = zundo_older(log->blocker, oldest);
-	log->pending_fxid = log->blocker;
+	log->oldest_unapplied = zundo_older(log->oldest_unapplied, oldest);
+	log->pending_fxid = log->oldest_unapplied;
 	/* else what has come in since */
-	if (log->late_aborts == 0)
+	if (log->newly_aborted_count == 0)
 	{
-		clear_late(log);
-		log->more = false;
+		clear_newly_aborted(log);
+		log->needs_rescan = false;
 	}
 }
 
 /*
  * Does all that is left belong to the transaction that the log's owner is in?
  * It will tell itself when it aborts.  If it ended since its position was
- * noted, then it did so by now either with a mark, which is late, or without
+ * noted, then it did so by now either with a mark, which is newly aborted, or without
  * need of one; and what its successor writes is none of this sweep's business.
  */
 static bool
 only_active_is_left(ZUndoLog *log, ZUndoPtr upto)
 {
-	return log->late_from == ZUNDO_INVALID &&
+	return log->newly_aborted_from == ZUNDO_INVALID &&
 		pg_atomic_read_u64(&log->active_first) == upto &&
 		pg_atomic_read_u64(&log->active) != 0;
 }
 
 static void
-settle_whole(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left,
-			 FullTransactionId next)
+mark_whole_applied(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left,
+				   FullTransactionId next)
 {
 	bool		all = upto == ZUNDO_INVALID;
 	bool		only_active = !all && only_active_is_left(log, upto);
 
 	/* what was pending is let go, as a whole or up to "oldest" */
 	if (all || only_active || FullTransactionIdIsValid(oldest))
-		add_hold(log, log->pending_fxid, next);
+		add_pin(log, log->pending_fxid, next);
 	if (all)
-		settle_all(log);
+		mark_all_applied(log);
 	else if (only_active)
 		clear_pending(log);
 	else
-		settle_part(log, upto, oldest, left);
+		mark_part_applied(log, upto, oldest, left);
 }
 
 /* The mutex is held, and the database's lock; NULL: another sweep has begun, or no need. */
 static ZUndoLog *
-lock_unsettled(ZUndoDb *db, const ZUndoPending *pending)
+lock_unapplied(ZUndoDb *db, const ZUndoPending *pending)
 {
 	ZUndoLog   *log = zundo_log_find(db, pending->log);
 
 	if (log == NULL)
 		return NULL;
 	SpinLockAcquire(&log->mutex);
-	if (log->ticket == pending->ticket && log->pending_from != ZUNDO_INVALID)
+	if (log->sweep_id == pending->sweep_id && log->pending_from != ZUNDO_INVALID)
 		return log;
 	SpinLockRelease(&log->mutex);
 	return NULL;
 }
 
 void
-zundo_pending_settle(const ZUndoPending *pending, ZUndoPtr upto,
-					 FullTransactionId oldest, uint32 left)
+zundo_pending_mark_applied(const ZUndoPending *pending, ZUndoPtr upto,
+						   FullTransactionId oldest, uint32 left)
 {
-	ZUndoDb    *db = zundo_my.db;
+	ZUndoDb    *db = MyUndo.db;
 	FullTransactionId next = ReadNextFullTransactionId();
 	ZUndoLog   *log;
 
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	log = lock_unsettled(db, pending);
+	log = lock_unapplied(db, pending);
 	if (log != NULL)
 	{
-		if (pending->late)
-			settle_late(log, pending, upto, oldest, left, next);
+		if (pending->newly_aborted)
+			mark_newly_applied(log, pending, upto, oldest, left, next);
 		else
-			settle_whole(log, upto, oldest, left, next);
+			mark_whole_applied(log, upto, oldest, left, next);
 		SpinLockRelease(&log->mutex);
 	}
 	LWLockRelease(zundo_db_lock(db));
 }
 
 void
-zundo_pending_put_off(const ZUndoPending *pending, uint32 first, uint32 last)
+zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last)
 {
-	ZUndoDb    *db = zundo_my.db;
+	ZUndoDb    *db = MyUndo.db;
 	TimestampTz now = GetCurrentTimestamp();
 	ZUndoLog   *log;
 
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	log = lock_unsettled(db, pending);
+	log = lock_unapplied(db, pending);
 	if (log != NULL)
 	{
 		/* those in between do not count */
-		if (!pending->late)
+		if (!pending->newly_aborted)
 			log->retry_wait = Min(Max(log->retry_wait * 2, first), last);
 		if (log->retry_at <= now)
 			log->retry_at = now + Max(log->retry_wait, first) * INT64CONST(1000);
@@ -519,23 +519,23 @@ typedef struct WorkSearch
 static bool
 can_be_swept(ZUndoLog *log, TimestampTz now)
 {
-	FullTransactionId blocker;
+	FullTransactionId oldest_unapplied;
 	bool		pending;
-	bool		more;
+	bool		needs_rescan;
 	TimestampTz retry_at;
 
 	SpinLockAcquire(&log->mutex);
 	pending = log->pending_from != ZUNDO_INVALID;
-	blocker = log->blocker;
-	more = log->more;
+	oldest_unapplied = log->oldest_unapplied;
+	needs_rescan = log->needs_rescan;
 	retry_at = log->retry_at;
 	SpinLockRelease(&log->mutex);
 
-	if (!pending || more || !FullTransactionIdIsValid(blocker))
+	if (!pending || needs_rescan || !FullTransactionIdIsValid(oldest_unapplied))
 		return pending;
 	if (retry_at != 0)
 		return retry_at <= now;
-	return !TransactionIdIsInProgress(zfxid_xid(blocker));
+	return !TransactionIdIsInProgress(zfxid_xid(oldest_unapplied));
 }
 
 /*
@@ -568,12 +568,12 @@ search_work(ZUndoDb *db, void *state)
 	FullTransactionId horizon = possible_horizon(db, search);
 	ZUndoLog   *log = NULL;
 	bool		sweep = false;
-	bool		discard = zundo_wants_trim(db, search->now) || zundo_hold_due(db, search->now);
+	bool		discard = zundo_wants_truncation(db, search->now) || zundo_hold_due(db, search->now);
 
 	while (!sweep && (log = zundo_log_next(db, log)) != NULL)
 	{
 		sweep = can_be_swept(log, search->now);
-		discard = discard || zundo_head_is_free(log, horizon, log->owner != 0 ? 2 : 1);
+		discard = discard || zundo_oldest_is_free(log, horizon, log->owner != 0 ? 2 : 1);
 	}
 	if ((sweep || discard) && search->ndbs < search->max)
 	{

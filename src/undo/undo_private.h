@@ -9,7 +9,7 @@
  *   map			array of databases: which exist, how many backends are attached
  *   ZUndoDb's lock	list of logs, ownership, the chains of extents, meta and
  *					directory pages (exclusive: the only way to change them)
- *   cut			who reads a page that may be cut off has it shared while he
+ *   truncate		a reader of a page that may be truncated away has it shared while it
  *					asks whether the page is there and pins it
  *   pool			unused log entries
  *   ZUndoLog.mutex	what is pending; never held across anything that can fail
@@ -36,13 +36,13 @@
  * Undo was applied: snapshots that may go with a page copy from before keep the
  * horizon at "fxid" until all of them are newer than "until".
  */
-typedef struct ZUndoHold
+typedef struct ZUndoPin
 {
 	FullTransactionId fxid;
 	FullTransactionId until;
-} ZUndoHold;
+} ZUndoPin;
 
-#define ZUNDO_HOLDS		2
+#define ZUNDO_PINS		2
 
 typedef struct ZUndoLog
 {
@@ -51,10 +51,10 @@ typedef struct ZUndoLog
 								 * the next unused entry; -1 ends the list */
 	uint32		number;
 	int			owner;			/* pid of the backend that appends, or 0 */
-	BlockNumber head;			/* oldest extent, or invalid: none */
-	BlockNumber tail;			/* newest */
-	BlockNumber head_next;		/* the one after head; invalid if head is tail */
-	FullTransactionId head_closed;	/* when head was left for it */
+	BlockNumber oldest_extent;	/* oldest extent, or invalid: none */
+	BlockNumber newest_extent;	/* newest */
+	BlockNumber oldest_next;	/* the one after it; invalid if it is the newest */
+	FullTransactionId oldest_closed; /* when the oldest was left for it */
 
 	/* where the next owner goes on; invalid block: it has to search the tail */
 	BlockNumber insert_block;
@@ -63,7 +63,7 @@ typedef struct ZUndoLog
 
 	/*
 	 * Odd while the owner is in a transaction that may append.  An extent that
-	 * is the log's only one may be taken away when that is even (undo_trim.c).
+	 * is the log's only one may be taken away when that is even (undo_truncate.c).
 	 */
 	pg_atomic_uint32 uses;
 	uint32		idle_uses;		/* under the database's lock: seen so at ... */
@@ -75,18 +75,18 @@ typedef struct ZUndoLog
 
 	/* under mutex: what has to be looked at, [pending_from, end of the log) */
 	slock_t		mutex;
-	bool		more;			/* aborts behind blocker have not been seen */
-	uint32		ticket;			/* of the last sweep that was begun */
+	bool		needs_rescan;	/* aborts behind oldest_unapplied have not been seen */
+	uint32		sweep_id;		/* of the last sweep that was begun */
 	ZUndoPtr	pending_from;	/* 0: nothing pending */
 	FullTransactionId pending_fxid; /* keeps the horizon back */
-	FullTransactionId blocker;	/* oldest of what the last sweep has left */
+	FullTransactionId oldest_unapplied; /* oldest of what the last sweep has left */
 	TimestampTz retry_at;		/* something left has failed: not again before */
 	uint32		retry_wait;		/* milliseconds; doubled each time */
-	ZUndoPtr	late_from;		/* first abort since that sweep was begun */
-	FullTransactionId late_fxid;
+	ZUndoPtr	newly_aborted_from; /* first abort since that sweep was begun */
+	FullTransactionId newly_aborted_fxid;
 	uint32		aborts;			/* transactions that made it pending */
-	uint32		late_aborts;
-	ZUndoHold	holds[ZUNDO_HOLDS]; /* older first; invalid fxid: unused */
+	uint32		newly_aborted_count;
+	ZUndoPin	pins[ZUNDO_PINS]; /* older first; invalid fxid: unused */
 } ZUndoLog;
 
 typedef struct ZUndoSample
@@ -112,17 +112,17 @@ typedef struct ZUndoDb
 	int			first_log;
 	uint32		free_extents;	/* as on the meta page */
 	uint32		free_hint;		/* no extent with a lower number is free */
-	uint32		peak;			/* extents in use lately (undo_trim.c) */
-	uint32		cuts;			/* truncations of the file */
+	uint32		peak;			/* extents in use lately (undo_truncate.c) */
+	uint32		truncations;	/* truncations of the file */
 	TimestampTz hold_at;		/* time to look whether undo is held for long */
-	TimestampTz trim_at;		/* not before */
-	uint32		trim_wait;		/* milliseconds, when it is no use */
+	TimestampTz truncate_at;	/* not before */
+	uint32		truncate_wait;	/* milliseconds, when it is no use */
 
 	/* no lock; both only grow, 0: not known yet */
 	pg_atomic_uint64 horizon;
 	pg_atomic_uint64 logged_horizon;
 
-	/* no lock, only grows: greatest "until" of the holds that are over; 0: none */
+	/* no lock, only grows: greatest "until" of the pins that are over; 0: none */
 	pg_atomic_uint64 released;
 
 	/* end of the last extent, 0: not known yet; see zundo_block_exists() */
@@ -145,7 +145,7 @@ typedef struct ZUndoBackend
 {
 	ZUndoDb    *db;				/* kept until the backend exits */
 	uint32		incarnation;	/* log is of this one */
-	uint32		cuts;			/* the file was last looked at after so many */
+	uint32		truncations;	/* the file was last looked at after so many */
 	ZUndoLog   *log;			/* ours to append to, or NULL */
 
 	/* where the next record goes; invalid block: the log has no extent yet */
@@ -166,12 +166,12 @@ typedef struct ZUndoBackend
 	bool		sub_aborted;	/* some of its records are rolled back */
 } ZUndoBackend;
 
-extern ZUndoBackend zundo_my;
+extern ZUndoBackend MyUndo;
 
 /* Become attached to this database, whose undo relation is "relid". */
 extern void zundo_db_attach(Oid relid);
 extern LWLock *zundo_db_lock(const ZUndoDb *db);
-extern LWLock *zundo_cut_lock(const ZUndoDb *db);
+extern LWLock *zundo_truncate_lock(const ZUndoDb *db);
 
 /* for each loaded database, with map and database locked shared */
 typedef void (*ZUndoDbVisitor) (ZUndoDb *db, void *state);
@@ -210,7 +210,7 @@ extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
 extern void zundo_extend_to(BlockNumber nblocks);
 
 /*
- * Open the file anew if it was truncated: segments that another backend cut off
+ * Open the file anew if it was truncated: segments that another backend truncated away
  * would still count.  The database is locked exclusively.
  */
 extern void zundo_refresh_file(void);
@@ -219,8 +219,8 @@ extern void zundo_refresh_file(void);
 extern void zundo_learn_meta(void);
 
 /*
- * Is the block within the undo relation?  False: it was, and has been cut off.
- * ERROR if it never was.  The cut lock must be held, and be kept until the page
+ * Is the block within the undo relation?  False: it was, and has been truncated away.
+ * ERROR if it never was.  The truncate lock must be held, and be kept until the page
  * is pinned.
  */
 extern bool zundo_block_exists(BlockNumber block);
@@ -239,7 +239,7 @@ extern void zundo_log_enter(void);
 /* Copy the special area of an undo page; ERROR if it is none. */
 extern void zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
 
-/* Our log goes on to a new extent; zundo_my stands at its begin. */
+/* Our log goes on to a new extent; MyUndo stands at its begin. */
 extern void zundo_extent_open(void);
 
 /* A file with this end has so many extents for undo; and so many are used. */
@@ -253,7 +253,7 @@ extern uint32 zundo_discard_keeping(int keep, uint32 max);
 extern void zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values);
 
 /* The database is locked exclusively: free the log's oldest, or only, extent. */
-extern void zundo_free_head(ZUndoLog *log);
+extern void zundo_free_oldest(ZUndoLog *log);
 extern bool zundo_free_only(ZUndoLog *log, uint32 uses);
 
 /* ---- the free map (undo_map.c); the database is locked ---- */
@@ -278,23 +278,23 @@ extern void zundo_hold_note(ZUndoDb *db);
 /* Is it time for a worker to call zundo_hold_warn()?  The database is locked. */
 extern bool zundo_hold_due(const ZUndoDb *db, TimestampTz now);
 
-/* ---- truncating (undo_trim.c) ---- */
+/* ---- truncating (undo_truncate.c) ---- */
 
 /* Is it worth a visit?  The database is locked. */
-extern bool zundo_wants_trim(ZUndoDb *db, TimestampTz now);
+extern bool zundo_wants_truncation(ZUndoDb *db, TimestampTz now);
 
 /*
  * Nobody needs the log's oldest extent: the database is locked.  "keep" that
  * many of them, 1 or 2.
  */
-extern bool zundo_head_is_free(ZUndoLog *log, FullTransactionId horizon, int keep);
+extern bool zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep);
 
 /* ---- temporary tables (undo_local.c) ---- */
 
-/* An earlier transaction's aborted rows are to be put back. */
+/* An earlier transaction's aborted rows are to be rolled back. */
 extern bool zundo_local_pending;
 
-extern void zundo_local_settle(void);
+extern void zundo_local_roll_back(void);
 extern void zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write);
 extern void zundo_local_write(ZUndoWrite *write, const char *bytes, Size len);
 extern const char *zundo_local_read(ZUndoPtr ptr, Size *len);
@@ -312,7 +312,7 @@ extern FullTransactionId zundo_older(FullTransactionId a, FullTransactionId b);
 /* Is anything left to be looked through?  Takes the log's mutex. */
 extern bool zundo_log_is_pending(ZUndoLog *log);
 
-/* Aborted transactions that are not settled; *oldest is invalid if there are none. */
+/* Aborted transactions that are not applied; *oldest is invalid if there are none. */
 extern int	zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from);
 
 /* The oldest xid that the log keeps back, given what snapshots need. */
@@ -321,7 +321,7 @@ extern FullTransactionId zundo_log_oldest(ZUndoDb *db, ZUndoLog *log,
 
 /*
  * For WAL records that move the logged horizon, once it is known how far: standbys
- * have no holds, so snapshots that those of this database waited for are told in
+ * have no pins, so snapshots that those of this database waited for are told in
  * the record.  All with an xmin up to this one; invalid: none but those that are
  * older than the horizon anyway.
  */
@@ -400,7 +400,7 @@ extern void zundo_meta_init_apply(Page page, FullTransactionId horizon);
 extern void zundo_dir_init_apply(Page page);
 extern void zundo_meta_apply(Page page, const ZUndoMetaValues *values);
 extern void zundo_horizon_apply(Page page, FullTransactionId horizon);
-extern void zundo_dir_apply(Page page, uint32 log, BlockNumber head, BlockNumber tail);
+extern void zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent, BlockNumber newest_extent);
 extern void zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed);
 extern void zundo_map_init_apply(Page page);
 extern void zundo_map_apply(Page page, uint32 first, uint32 count, bool is_free);

@@ -4,7 +4,7 @@
  *
  * LOCKING: one page at a time is locked, shared, while bytes are copied from it;
  * nothing is held between calls.  Callers may hold table pages (L1).  The relation
- * may be truncated at any time: the cut lock is held while a page is looked for.
+ * may be truncated at any time: the truncate lock is held while a page is looked for.
  *
  * A record that can be reached never changes, so a private copy of a page stays
  * true for the records that it has; only its end may be out of date.
@@ -46,26 +46,26 @@ zundo_reader_unpin(ZUndoReader *reader)
 
 /* ---- pages ---- */
 
-/* Invalid if the page has been cut off. */
+/* Invalid if the page has been truncated away. */
 static Buffer
 pin_page(Relation rel, BlockNumber block)
 {
-	LWLock	   *cut = zundo_cut_lock(zundo_my.db);
+	LWLock	   *lock = zundo_truncate_lock(MyUndo.db);
 	Buffer		buffer = InvalidBuffer;
 
 	if (block < ZUNDO_EXTENT_BLOCKS)
 		zheap_corrupt(rel, block, InvalidOffsetNumber,
 					  "undo pointer to a block that does not exist");
-	LWLockAcquire(cut, LW_SHARED);
+	LWLockAcquire(lock, LW_SHARED);
 	if (zundo_block_exists(block))
 		buffer = ReadBuffer(rel, block);
-	LWLockRelease(cut);
+	LWLockRelease(lock);
 	return buffer;
 }
 
 /*
  * Pin and lock; by the buffer's number if it was read last.  Invalid if the page
- * has been cut off: what was there has long been recycled.
+ * has been truncated away: what was there has long been recycled.
  */
 static Buffer
 lock_page(ZUndoReader *reader, BlockNumber block)

@@ -192,29 +192,29 @@ open_for_transaction(void)
 	rel = open_and_lock();
 	refuse_moved(rel);
 	CurrentResourceOwner = owner;
-	zundo_my.rel = rel;
+	MyUndo.rel = rel;
 
 	zundo_db_attach(RelationGetRelid(rel));
-	if (pg_atomic_read_u64(&zundo_my.db->horizon) == 0 ||
-		pg_atomic_read_u64(&zundo_my.db->logged_horizon) == 0 ||
-		pg_atomic_read_u32(&zundo_my.db->nblocks) == 0)
+	if (pg_atomic_read_u64(&MyUndo.db->horizon) == 0 ||
+		pg_atomic_read_u64(&MyUndo.db->logged_horizon) == 0 ||
+		pg_atomic_read_u32(&MyUndo.db->nblocks) == 0)
 		zundo_learn_meta();
 }
 
 void
 zundo_open(void)
 {
-	if (unlikely(zundo_my.rel == NULL))
+	if (unlikely(MyUndo.rel == NULL))
 		open_for_transaction();
 	if (unlikely(zundo_local_pending))
-		zundo_local_settle();
+		zundo_local_roll_back();
 }
 
 Relation
 zundo_relation(void)
 {
-	Assert(zundo_my.rel != NULL);
-	return zundo_my.rel;
+	Assert(MyUndo.rel != NULL);
+	return MyUndo.rel;
 }
 
 void
@@ -222,12 +222,12 @@ zundo_close_at_commit(void)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 
-	if (zundo_my.rel == NULL)
+	if (MyUndo.rel == NULL)
 		return;
 	CurrentResourceOwner = TopTransactionResourceOwner;
-	relation_close(zundo_my.rel, NoLock);
+	relation_close(MyUndo.rel, NoLock);
 	CurrentResourceOwner = owner;
-	zundo_my.rel = NULL;
+	MyUndo.rel = NULL;
 }
 
 /* ---- pages ---- */
@@ -268,23 +268,23 @@ zundo_meta_read(ZUndoMeta *meta)
 }
 
 /*
- * Under the cut lock, so that an end from before a truncation cannot be told
+ * Under the truncate lock, so that an end from before a truncation cannot be told
  * after it.  Who extends the relation tells without it, so only a zero may be
  * overwritten.
  */
 void
 zundo_learn_meta(void)
 {
-	ZUndoDb    *db = zundo_my.db;
+	ZUndoDb    *db = MyUndo.db;
 	uint32		unknown = 0;
 	ZUndoMeta	meta;
 
-	LWLockAcquire(zundo_cut_lock(db), LW_SHARED);
+	LWLockAcquire(zundo_truncate_lock(db), LW_SHARED);
 	zundo_meta_read(&meta);
 	zundo_horizon_raise(&db->horizon, meta.horizon);
 	zundo_horizon_raise(&db->logged_horizon, meta.horizon);
 	(void) pg_atomic_compare_exchange_u32(&db->nblocks, &unknown, meta.nblocks);
-	LWLockRelease(zundo_cut_lock(db));
+	LWLockRelease(zundo_truncate_lock(db));
 }
 
 bool
@@ -292,8 +292,8 @@ zundo_block_exists(BlockNumber block)
 {
 	ZUndoMeta	meta;
 
-	Assert(LWLockHeldByMe(zundo_cut_lock(zundo_my.db)));
-	if (likely(block < pg_atomic_read_u32(&zundo_my.db->nblocks)))
+	Assert(LWLockHeldByMe(zundo_truncate_lock(MyUndo.db)));
+	if (likely(block < pg_atomic_read_u32(&MyUndo.db->nblocks)))
 		return true;
 	zundo_meta_read(&meta);
 	if (block >= meta.high_water)
@@ -305,9 +305,9 @@ zundo_block_exists(BlockNumber block)
 void
 zundo_refresh_file(void)
 {
-	if (zundo_my.cuts != zundo_my.db->cuts)
+	if (MyUndo.truncations != MyUndo.db->truncations)
 		RelationCloseSmgr(zundo_relation());
-	zundo_my.cuts = zundo_my.db->cuts;
+	MyUndo.truncations = MyUndo.db->truncations;
 }
 
 /*
@@ -320,7 +320,7 @@ zundo_extend_to(BlockNumber nblocks)
 	Relation	rel = zundo_relation();
 	BlockNumber have;
 
-	Assert(LWLockHeldByMeInMode(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE));
+	Assert(LWLockHeldByMeInMode(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE));
 	zundo_refresh_file();
 	have = RelationGetNumberOfBlocks(rel);
 	for (; have < nblocks; have++)

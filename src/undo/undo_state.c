@@ -39,7 +39,7 @@ static ZUndoShared *shared = NULL;
 static PaddedLog *logs = NULL;
 static LWLockPadded *locks = NULL;
 
-ZUndoBackend zundo_my = {
+ZUndoBackend MyUndo = {
 	.block = InvalidBlockNumber
 };
 
@@ -114,7 +114,7 @@ zundo_db_lock(const ZUndoDb *db)
 }
 
 LWLock *
-zundo_cut_lock(const ZUndoDb *db)
+zundo_truncate_lock(const ZUndoDb *db)
 {
 	return &locks[LOCK_FIRST_DB + ZUNDO_MAX_DATABASES + (db - shared->dbs)].lock;
 }
@@ -158,22 +158,22 @@ log_clear(ZUndoLog *log, uint32 number)
 {
 	log->number = number;
 	log->owner = 0;
-	log->head = log->tail = log->head_next = InvalidBlockNumber;
-	log->head_closed = InvalidFullTransactionId;
+	log->oldest_extent = log->newest_extent = log->oldest_next = InvalidBlockNumber;
+	log->oldest_closed = InvalidFullTransactionId;
 	log->insert_block = InvalidBlockNumber;
 	pg_atomic_write_u32(&log->uses, 0);
 	log->idle_uses = 1;			/* odd: not seen idle yet */
 	pg_atomic_write_u64(&log->active, 0);
 	pg_atomic_write_u64(&log->active_first, 0);
-	log->more = false;
-	log->pending_from = log->late_from = ZUNDO_INVALID;
-	log->pending_fxid = log->blocker = log->late_fxid = InvalidFullTransactionId;
-	log->aborts = log->late_aborts = 0;
+	log->needs_rescan = false;
+	log->pending_from = log->newly_aborted_from = ZUNDO_INVALID;
+	log->pending_fxid = log->oldest_unapplied = log->newly_aborted_fxid = InvalidFullTransactionId;
+	log->aborts = log->newly_aborted_count = 0;
 	log->retry_at = 0;
 	log->retry_wait = 0;
-	memset(log->holds, 0, sizeof(log->holds));
-	/* the ticket goes on counting: sweepers of the entry's former log hold one */
-	log->ticket++;
+	memset(log->pins, 0, sizeof(log->pins));
+	/* the sweep id goes on counting: sweepers of the entry's former log hold one */
+	log->sweep_id++;
 }
 
 ZUndoLog *
@@ -242,8 +242,8 @@ drop_database(ZUndoDb *db)
 	pg_atomic_write_u64(&db->released, 0);
 	pg_atomic_write_u32(&db->nblocks, 0);
 	db->peak = 0;
-	db->trim_at = 0;
-	db->trim_wait = 0;
+	db->truncate_at = 0;
+	db->truncate_wait = 0;
 	db->hold_at = db->warned_at = 0;
 	memset(db->samples, 0, sizeof(db->samples));
 	pg_atomic_write_u64(&db->last_advance, 0);
@@ -252,7 +252,7 @@ drop_database(ZUndoDb *db)
 
 /*
  * The map is locked exclusively, so that nobody attaches meanwhile.  Nobody has
- * a page copy of the database either, so holds do not matter.  One that is
+ * a page copy of the database either, so pins do not matter.  One that is
  * pending is dropped only if there is no other: all its logs will be pending
  * when it is loaded again, but no worker comes by before.
  */
@@ -314,25 +314,25 @@ find_or_make_db(Oid dboid)
 	return db;
 }
 
-/* Leave our log to whoever comes next. */
+/* Leave our log to the next backend. */
 static void
 park_log(void)
 {
-	ZUndoLog   *log = zundo_my.log;
+	ZUndoLog   *log = MyUndo.log;
 
-	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_EXCLUSIVE);
-	if (zundo_my.incarnation == zundo_my.db->incarnation)
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
+	if (MyUndo.incarnation == MyUndo.db->incarnation)
 	{
 		/* the extent may have been taken away since our last transaction */
-		log->insert_block = zundo_my.init || !BlockNumberIsValid(zundo_my.block) ||
-			log->tail != zundo_extent_of(zundo_my.block) ?
-			InvalidBlockNumber : zundo_my.block;
-		log->insert_offset = zundo_my.offset;
-		log->insert_generation = zundo_my.generation;
+		log->insert_block = MyUndo.init || !BlockNumberIsValid(MyUndo.block) ||
+			log->newest_extent != zundo_extent_of(MyUndo.block) ?
+			InvalidBlockNumber : MyUndo.block;
+		log->insert_offset = MyUndo.offset;
+		log->insert_generation = MyUndo.generation;
 		log->owner = 0;
 	}
-	LWLockRelease(zundo_db_lock(zundo_my.db));
-	zundo_my.log = NULL;
+	LWLockRelease(zundo_db_lock(MyUndo.db));
+	MyUndo.log = NULL;
 }
 
 /*
@@ -342,14 +342,14 @@ park_log(void)
 static void
 detach(int code, Datum arg)
 {
-	Assert(zundo_my.first == ZUNDO_INVALID);
-	if (zundo_my.log != NULL)
+	Assert(MyUndo.first == ZUNDO_INVALID);
+	if (MyUndo.log != NULL)
 		park_log();
 	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
-	Assert(zundo_my.db->attached > 0);
-	zundo_my.db->attached--;
+	Assert(MyUndo.db->attached > 0);
+	MyUndo.db->attached--;
 	LWLockRelease(&locks[LOCK_MAP].lock);
-	zundo_my.db = NULL;
+	MyUndo.db = NULL;
 }
 
 /* Tells this database from one that had its OID before. */
@@ -405,13 +405,13 @@ attach(void)
 				 errdetail("At most %d databases can be used at the same time.",
 						   ZUNDO_MAX_DATABASES),
 				 errhint("Close the sessions of another database.")));
-	zundo_my.db = db;
+	MyUndo.db = db;
 	on_shmem_exit(detach, (Datum) 0);
 }
 
 /*
  * What we know is about another undo relation, when the extension was dropped
- * and created again.  Whoever used the old one has ended his transaction: the
+ * and created again.  A backend that used the old one has ended its transaction: the
  * relation could not be dropped before.
  */
 static void
@@ -432,16 +432,16 @@ change_relation(ZUndoDb *db, Oid relid)
 void
 zundo_db_attach(Oid relid)
 {
-	if (zundo_my.db == NULL)
+	if (MyUndo.db == NULL)
 		attach();
-	if (unlikely(zundo_my.db->relid != relid))
-		change_relation(zundo_my.db, relid);
-	if (unlikely(zundo_my.incarnation != zundo_my.db->incarnation))
+	if (unlikely(MyUndo.db->relid != relid))
+		change_relation(MyUndo.db, relid);
+	if (unlikely(MyUndo.incarnation != MyUndo.db->incarnation))
 	{
-		Assert(zundo_my.first == ZUNDO_INVALID);
-		zundo_my.incarnation = zundo_my.db->incarnation;
-		zundo_my.log = NULL;
-		zundo_my.block = InvalidBlockNumber;
+		Assert(MyUndo.first == ZUNDO_INVALID);
+		MyUndo.incarnation = MyUndo.db->incarnation;
+		MyUndo.log = NULL;
+		MyUndo.block = InvalidBlockNumber;
 	}
 }
 
@@ -508,7 +508,7 @@ zundo_redo_horizon_set(Oid dboid, FullTransactionId horizon)
 	LWLockRelease(&locks[LOCK_MAP].lock);
 }
 
-/* Readers who have not pinned their page yet are waited for. */
+/* Readers that have not pinned their page yet are waited for. */
 void
 zundo_redo_nblocks_set(Oid dboid, BlockNumber nblocks)
 {
@@ -518,9 +518,9 @@ zundo_redo_nblocks_set(Oid dboid, BlockNumber nblocks)
 	db = find_db(dboid);
 	if (db != NULL && pg_atomic_read_u32(&db->nblocks) > nblocks)
 	{
-		LWLockAcquire(zundo_cut_lock(db), LW_EXCLUSIVE);
+		LWLockAcquire(zundo_truncate_lock(db), LW_EXCLUSIVE);
 		pg_atomic_write_u32(&db->nblocks, nblocks);
-		LWLockRelease(zundo_cut_lock(db));
+		LWLockRelease(zundo_truncate_lock(db));
 	}
 	else if (db != NULL)
 		pg_atomic_write_u32(&db->nblocks, nblocks);

@@ -4,7 +4,7 @@
  *		holder keeps.
  *
  * Logs are walked from extent to extent.  The database's lock is given up now
- * and then: what was seen of a log then counts only if its head has not moved
+ * and then: what was seen of a log then counts only if its oldest extent has not changed
  * since; else that log is begun anew.
  */
 #include "postgres.h"
@@ -16,7 +16,7 @@
 
 #include "undo_private.h"
 
-/* extents looked at in one go, and attempts for a log whose head moves */
+/* extents looked at in one go, and attempts for a log whose oldest extent changes */
 #define EXTENTS_AT_A_TIME	64
 #define ATTEMPTS			10
 
@@ -70,7 +70,7 @@ walk_extents(Walk *walk, ZUndoLog *log, BlockNumber *extent, bool *pending)
 	{
 		if (from != ZUNDO_INVALID && zundo_extent_of(zundo_ptr_block(from)) == *extent)
 			*pending = true;
-		if (*extent == log->tail)
+		if (*extent == log->newest_extent)
 		{
 			count_extent(walk, tail_closed(log), *pending);
 			*extent = InvalidBlockNumber;
@@ -90,7 +90,7 @@ walk_extents(Walk *walk, ZUndoLog *log, BlockNumber *extent, bool *pending)
 static bool
 walk_log(Walk *walk, uint32 number)
 {
-	BlockNumber head = InvalidBlockNumber;
+	BlockNumber oldest_extent = InvalidBlockNumber;
 	BlockNumber extent = InvalidBlockNumber;
 	bool		pending = false;
 	bool		begun = false;
@@ -102,18 +102,18 @@ walk_log(Walk *walk, uint32 number)
 		ZUndoLog   *log;
 
 		CHECK_FOR_INTERRUPTS();
-		LWLockAcquire(zundo_db_lock(zundo_my.db), LW_SHARED);
-		log = zundo_log_find(zundo_my.db, number);
-		if (log == NULL || (begun && log->head != head))
+		LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
+		log = zundo_log_find(MyUndo.db, number);
+		if (log == NULL || (begun && log->oldest_extent != oldest_extent))
 		{
-			LWLockRelease(zundo_db_lock(zundo_my.db));
+			LWLockRelease(zundo_db_lock(MyUndo.db));
 			return false;
 		}
 		if (!begun)
-			head = extent = log->head;
+			oldest_extent = extent = log->oldest_extent;
 		begun = true;
 		walk_extents(walk, log, &extent, &pending);
-		LWLockRelease(zundo_db_lock(zundo_my.db));
+		LWLockRelease(zundo_db_lock(MyUndo.db));
 	} while (BlockNumberIsValid(extent));
 	return true;
 }
@@ -125,13 +125,13 @@ next_log(int number)
 	ZUndoLog   *log = NULL;
 	int			result = -1;
 
-	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_SHARED);
-	while ((log = zundo_log_next(zundo_my.db, log)) != NULL)
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
+	while ((log = zundo_log_next(MyUndo.db, log)) != NULL)
 	{
 		if ((int) log->number > number && (result < 0 || (int) log->number < result))
 			result = log->number;
 	}
-	LWLockRelease(zundo_db_lock(zundo_my.db));
+	LWLockRelease(zundo_db_lock(MyUndo.db));
 	return result;
 }
 
@@ -169,8 +169,8 @@ count_pending(ZUndoStats *stats)
 {
 	ZUndoLog   *log = NULL;
 
-	LWLockAcquire(zundo_db_lock(zundo_my.db), LW_SHARED);
-	while ((log = zundo_log_next(zundo_my.db, log)) != NULL)
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
+	while ((log = zundo_log_next(MyUndo.db, log)) != NULL)
 	{
 		FullTransactionId oldest;
 		ZUndoPtr	from;
@@ -179,7 +179,7 @@ count_pending(ZUndoStats *stats)
 		stats->transactions_pending += zundo_log_aborted(log, &oldest, &from);
 		stats->logs_pending += from != ZUNDO_INVALID;
 	}
-	LWLockRelease(zundo_db_lock(zundo_my.db));
+	LWLockRelease(zundo_db_lock(MyUndo.db));
 }
 
 void
@@ -189,7 +189,7 @@ zundo_stats(ZUndoStats *stats)
 
 	memset(stats, 0, sizeof(*stats));
 	zundo_open();
-	if (!zundo_my.db->loaded && !RecoveryInProgress())
+	if (!MyUndo.db->loaded && !RecoveryInProgress())
 		zundo_db_load();
 	zundo_meta_read(&meta);
 	stats->nblocks = meta.nblocks;

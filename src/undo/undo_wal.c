@@ -21,7 +21,7 @@
 /*
  * All xids below "horizon" are visible to all from now on: first get rid of
  * snapshots that see it otherwise, and of those up to "conflict", which may go with
- * copies of pages from before rows were put back; then tell readers, then change
+ * copies of pages from before rows were rolled back; then tell readers, then change
  * pages.
  */
 static void
@@ -135,7 +135,7 @@ redo_extent(XLogReaderState *record)
 	}
 	page = redo_page(record, 2, &buffer);
 	if (page != NULL)
-		zundo_dir_apply(page, rec.log, rec.head, extent);
+		zundo_dir_apply(page, rec.log, rec.oldest_extent, extent);
 	redo_done(record, page, buffer);
 	if (XLogRecHasBlockRef(record, 3))
 		redo_meta(record, 3, &rec.meta);
@@ -158,7 +158,7 @@ redo_free(XLogReaderState *record)
 	redo_meta(record, 0, &rec.meta);
 	page = redo_page(record, 1, &buffer);
 	if (page != NULL)
-		zundo_dir_apply(page, rec.log, rec.head, rec.tail);
+		zundo_dir_apply(page, rec.log, rec.oldest_extent, rec.newest_extent);
 	redo_done(record, page, buffer);
 	redo_map(record, 2, zundo_map_bit(rec.extent), 1, true);
 }
@@ -168,9 +168,9 @@ redo_free(XLogReaderState *record)
  * nobody looks for a page there (zundo_redo_nblocks_set).
  */
 static void
-redo_cut(XLogReaderState *record)
+redo_truncate(XLogReaderState *record)
 {
-	ZRecUndoCut rec;
+	ZRecUndoTruncate rec;
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	redo_meta(record, 0, &rec.meta);
@@ -225,8 +225,8 @@ zundo_redo(XLogReaderState *record)
 
 	switch (info)
 	{
-		case ZREC_UNDO_CUT:
-			redo_cut(record);
+		case ZREC_UNDO_TRUNCATE:
+			redo_truncate(record);
 			break;
 		case ZREC_UNDO_EXTENT:
 			redo_extent(record);
@@ -301,7 +301,7 @@ zundo_desc(StringInfo buf, XLogReaderState *record)
 	ZRecUndoExtent extent;
 	ZRecUndoFree rec_free;
 	ZRecUndoHorizon horizon;
-	ZRecUndoCut cut;
+	ZRecUndoTruncate rec_truncate;
 
 	switch (XLogRecGetInfo(record) & ~XLR_INFO_MASK)
 	{
@@ -309,20 +309,20 @@ zundo_desc(StringInfo buf, XLogReaderState *record)
 			memcpy(&extent, data, sizeof(extent));
 			appendStringInfo(buf, "log: %u, generation: %u, recycled: %s, head: %u, closed: " UINT64_FORMAT,
 							 extent.log, extent.generation,
-							 extent.recycled ? "true" : "false", extent.head,
+							 extent.recycled ? "true" : "false", extent.oldest_extent,
 							 U64FromFullTransactionId(extent.closed));
 			desc_meta(buf, &extent.meta);
 			break;
 		case ZREC_UNDO_FREE:
 			memcpy(&rec_free, data, sizeof(rec_free));
 			appendStringInfo(buf, "log: %u, extent: %u, head: %u, tail: %u", rec_free.log,
-							 rec_free.extent, rec_free.head, rec_free.tail);
+							 rec_free.extent, rec_free.oldest_extent, rec_free.newest_extent);
 			desc_meta(buf, &rec_free.meta);
 			break;
-		case ZREC_UNDO_CUT:
-			memcpy(&cut, data, sizeof(cut));
-			appendStringInfo(buf, "from: %u", cut.old_nblocks);
-			desc_meta(buf, &cut.meta);
+		case ZREC_UNDO_TRUNCATE:
+			memcpy(&rec_truncate, data, sizeof(rec_truncate));
+			appendStringInfo(buf, "from: %u", rec_truncate.old_nblocks);
+			desc_meta(buf, &rec_truncate.meta);
 			break;
 		case ZREC_UNDO_HORIZON:
 		case ZREC_UNDO_INIT:
@@ -338,8 +338,8 @@ zundo_identify(uint8 info)
 {
 	switch (info & ~XLR_INFO_MASK)
 	{
-		case ZREC_UNDO_CUT:
-			return "UNDO_CUT";
+		case ZREC_UNDO_TRUNCATE:
+			return "UNDO_TRUNCATE";
 		case ZREC_UNDO_EXTENT:
 			return "UNDO_EXTENT";
 		case ZREC_UNDO_FREE:

@@ -2,7 +2,7 @@
  * undo_write.c
  *		Appending to the backend's own log.
  *
- * Where the next record goes is known to the backend alone (zundo_my), so
+ * Where the next record goes is known to the backend alone (MyUndo), so
  * appending costs one pin and one content lock of a page that nobody else
  * writes.  The pin is taken anew for each record: by the buffer's number, which
  * needs no look-up, and leaves nothing to clean up after errors.
@@ -39,9 +39,9 @@
 static inline bool
 needs_extent(void)
 {
-	return !BlockNumberIsValid(zundo_my.block) ||
-		(zundo_last_of_extent(zundo_my.block) &&
-		 zundo_my.offset > ZUNDO_PAGE_END - SWITCH_ROOM);
+	return !BlockNumberIsValid(MyUndo.block) ||
+		(zundo_last_of_extent(MyUndo.block) &&
+		 MyUndo.offset > ZUNDO_PAGE_END - SWITCH_ROOM);
 }
 
 /* One backend at a time does it for all. */
@@ -49,7 +49,7 @@ static void
 advance_if_old(void)
 {
 	static uint32 count = 0;
-	pg_atomic_uint64 *last_advance = &zundo_my.db->last_advance;
+	pg_atomic_uint64 *last_advance = &MyUndo.db->last_advance;
 	TimestampTz now = GetCurrentStatementStartTimestamp();
 	uint64		last = pg_atomic_read_u64(last_advance);
 
@@ -64,22 +64,22 @@ advance_if_old(void)
 }
 
 /*
- * From here to the end of the transaction our tail extent stays ours.  If it
+ * From here to the end of the transaction our newest extent stays ours.  If it
  * was taken away while we were idle we begin with a new one; who is about to
- * take it now sees us, or we see that it is gone (undo_trim.c).
+ * take it now sees us, or we see that it is gone (undo_truncate.c).
  */
 void
 zundo_log_enter(void)
 {
-	ZUndoLog   *log = zundo_my.log;
+	ZUndoLog   *log = MyUndo.log;
 
-	Assert(!zundo_my.entered);
+	Assert(!MyUndo.entered);
 	pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
-	zundo_my.entered = true;
+	MyUndo.entered = true;
 	pg_memory_barrier();
-	if (BlockNumberIsValid(zundo_my.block) &&
-		*(volatile BlockNumber *) &log->tail != zundo_extent_of(zundo_my.block))
-		zundo_my.block = InvalidBlockNumber;
+	if (BlockNumberIsValid(MyUndo.block) &&
+		*(volatile BlockNumber *) &log->newest_extent != zundo_extent_of(MyUndo.block))
+		MyUndo.block = InvalidBlockNumber;
 }
 
 static void
@@ -90,25 +90,25 @@ prepare(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("cannot write undo during recovery")));
-	if (!zundo_my.ready)
+	if (!MyUndo.ready)
 	{
-		if (!zundo_my.db->loaded)
+		if (!MyUndo.db->loaded)
 			zundo_db_load();
-		if (zundo_my.log == NULL)
+		if (MyUndo.log == NULL)
 			zundo_log_attach();
-		else if (!zundo_my.entered)
+		else if (!MyUndo.entered)
 			zundo_log_enter();
 		advance_if_old();
 	}
 	if (needs_extent())
 		zundo_extent_open();
-	zundo_my.ready = true;
+	MyUndo.ready = true;
 }
 
 void
 zundo_prepare(void)
 {
-	if (likely(zundo_my.ready) && likely(!needs_extent()))
+	if (likely(MyUndo.ready) && likely(!needs_extent()))
 		return;
 	prepare();
 }
@@ -118,37 +118,37 @@ zundo_prepare(void)
 static void
 next_page(void)
 {
-	if (zundo_last_of_extent(zundo_my.block))
+	if (zundo_last_of_extent(MyUndo.block))
 	{
 		zundo_extent_open();
 		return;
 	}
-	zundo_my.block++;
-	zundo_my.offset = ZUNDO_PAGE_START;
-	zundo_my.init = true;
-	zundo_my.recent = InvalidBuffer;
+	MyUndo.block++;
+	MyUndo.offset = ZUNDO_PAGE_START;
+	MyUndo.init = true;
+	MyUndo.recent = InvalidBuffer;
 }
 
 /* The page as we left it. */
 static Buffer
 lock_written_page(Relation rel)
 {
-	Buffer		buffer = zundo_my.recent;
+	Buffer		buffer = MyUndo.recent;
 	Page		page;
 
 	if (!BufferIsValid(buffer) ||
-		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, zundo_my.block, buffer))
-		buffer = ReadBuffer(rel, zundo_my.block);
+		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, MyUndo.block, buffer))
+		buffer = ReadBuffer(rel, MyUndo.block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 
 	page = BufferGetPage(buffer);
-	if (zundo_page_end(page) != zundo_my.offset ||
-		zundo_special(page)->generation != zundo_my.generation ||
+	if (zundo_page_end(page) != MyUndo.offset ||
+		zundo_special(page)->generation != MyUndo.generation ||
 		zundo_special(page)->magic != ZUNDO_PAGE_MAGIC)
-		zheap_corrupt(rel, zundo_my.block, InvalidOffsetNumber,
+		zheap_corrupt(rel, MyUndo.block, InvalidOffsetNumber,
 					  "undo page of generation %u ends at %u, not generation %u at %u",
 					  zundo_special(page)->generation, zundo_page_end(page),
-					  zundo_my.generation, zundo_my.offset);
+					  MyUndo.generation, MyUndo.offset);
 	return buffer;
 }
 
@@ -157,22 +157,22 @@ reserve(Size size, ZUndoWrite *write)
 {
 	Relation	rel = zundo_relation();
 
-	Assert(zundo_my.ready && CritSectionCount == 0);
-	Assert(BlockNumberIsValid(zundo_my.block));
-	if (zundo_my.offset + zundo_framed(size) > ZUNDO_PAGE_END)
+	Assert(MyUndo.ready && CritSectionCount == 0);
+	Assert(BlockNumberIsValid(MyUndo.block));
+	if (MyUndo.offset + zundo_framed(size) > ZUNDO_PAGE_END)
 		next_page();
 
 	/* what the page holds from the extent's last life does not matter */
-	if (zundo_my.init)
-		write->buffer = ReadBufferExtended(rel, MAIN_FORKNUM, zundo_my.block,
+	if (MyUndo.init)
+		write->buffer = ReadBufferExtended(rel, MAIN_FORKNUM, MyUndo.block,
 										   RBM_ZERO_AND_LOCK, NULL);
 	else
 		write->buffer = lock_written_page(rel);
-	zundo_my.recent = write->buffer;
-	write->offset = zundo_my.offset;
-	write->generation = zundo_my.generation;
-	write->init = zundo_my.init;
-	write->ptr = zundo_ptr_make(zundo_my.block, write->generation, write->offset);
+	MyUndo.recent = write->buffer;
+	write->offset = MyUndo.offset;
+	write->generation = MyUndo.generation;
+	write->init = MyUndo.init;
+	write->ptr = zundo_ptr_make(MyUndo.block, write->generation, write->offset);
 }
 
 void
@@ -200,20 +200,20 @@ zundo_release(ZUndoWrite *write)
  * The transaction's first record.  "active" keeps the horizon back from here on,
  * also in the moment between the transaction's leaving the process array and
  * our callback that tells what became of it.  The record's place must be known
- * before (zundo_pending_settle).
+ * before (zundo_pending_mark_applied).
  */
 static void
 begin_transaction(ZUndoPtr first)
 {
-	ZUndoLog   *log = zundo_my.log;
+	ZUndoLog   *log = MyUndo.log;
 
-	zundo_my.first = first;
-	zundo_my.fxid = GetTopFullTransactionIdIfAny();
-	Assert(FullTransactionIdIsValid(zundo_my.fxid));
+	MyUndo.first = first;
+	MyUndo.fxid = GetTopFullTransactionIdIfAny();
+	Assert(FullTransactionIdIsValid(MyUndo.fxid));
 
 	pg_atomic_write_u64(&log->active_first, first);
 	pg_write_barrier();
-	pg_atomic_write_u64(&log->active, U64FromFullTransactionId(zundo_my.fxid));
+	pg_atomic_write_u64(&log->active, U64FromFullTransactionId(MyUndo.fxid));
 }
 
 void
@@ -228,19 +228,19 @@ zundo_write(ZUndoWrite *write, const char *bytes, Size len)
 		return;
 	}
 	page = BufferGetPage(write->buffer);
-	Assert(write->offset == zundo_my.offset && write->init == zundo_my.init);	/* U1 */
+	Assert(write->offset == MyUndo.offset && write->init == MyUndo.init);		/* U1 */
 
-	if (unlikely(zundo_my.first == ZUNDO_INVALID))
+	if (unlikely(MyUndo.first == ZUNDO_INVALID))
 		begin_transaction(write->ptr);
-	zundo_my.last_sub = GetCurrentSubTransactionId();
+	MyUndo.last_sub = GetCurrentSubTransactionId();
 
 	if (write->init)
 		zundo_page_init_apply(page, write->generation);
 	zundo_page_append_apply(page, bytes, len);
 	MarkBufferDirty(write->buffer);
 
-	zundo_my.offset = zundo_page_end(page);
-	zundo_my.init = false;
+	MyUndo.offset = zundo_page_end(page);
+	MyUndo.init = false;
 }
 
 uint8

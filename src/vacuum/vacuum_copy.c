@@ -53,61 +53,61 @@ copy_view(ZCopy *copy, BlockNumber block)
 }
 
 bool
-copy_settled(ZCopy *copy, ZImage *image)
+copy_all_visible(ZCopy *copy, ZRowVersion *version)
 {
-	while (image->chain)
-		zmvcc_chain_step(&copy->view, image);
-	if (!FullTransactionIdIsValid(image->fxid))
+	while (version->upper_bound)
+		zmvcc_chain_step(&copy->view, version);
+	if (!FullTransactionIdIsValid(version->fxid))
 		return true;
-	if (!FullTransactionIdPrecedes(image->fxid, copy->oldest))
+	if (!FullTransactionIdPrecedes(version->fxid, copy->oldest))
 		return false;
-	if (FullTransactionIdPrecedes(copy->conflict, image->fxid))
-		copy->conflict = image->fxid;
+	if (FullTransactionIdPrecedes(copy->conflict, version->fxid))
+		copy->conflict = version->fxid;
 	return true;
 }
 
-typedef enum CopyVerdict
+typedef enum CopyVisibility
 {
 	COPY_NOT,
 	COPY_FROZEN,				/* as a row visible to all */
 	COPY_HISTORY				/* with the versions before, or deleted */
-} CopyVerdict;
+} CopyVisibility;
 
 /* Heap warns of system catalogs' rows here; a table of ours can have none such. */
 static void
-check_not_running(ZCopy *copy, const ZImage *image)
+check_not_running(ZCopy *copy, const ZRowVersion *version)
 {
-	if (zmvcc_image_fate(&copy->view, image) == ZFATE_RUNNING)
+	if (zmvcc_version_status(&copy->view, version) == ZXACT_IN_PROGRESS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("cannot rewrite table \"%s\" now", RelationGetRelationName(copy->from)),
-				 errdetail("Transaction %u is changing rows of it.", zfxid_xid(image->fxid))));
+				 errdetail("Transaction %u is changing rows of it.", zfxid_xid(version->fxid))));
 }
 
-/* What is to become of the row?  Counts it; *image is its newest version. */
-static CopyVerdict
-judge(ZCopy *copy, OffsetNumber offnum, ZImage *image)
+/* What is to become of the row?  Counts it; *version is its newest version. */
+static CopyVisibility
+check_visibility(ZCopy *copy, OffsetNumber offnum, ZRowVersion *version)
 {
 	bool		deleted;
-	bool		settled;
+	bool		all_visible;
 
-	zmvcc_current(&copy->view, offnum, image);
-	if (!zmvcc_skip_aborted(&copy->view, image))
+	zmvcc_current(&copy->view, offnum, version);
+	if (!zmvcc_skip_aborted(&copy->view, version))
 	{
 		copy->tups_vacuumed += 1;
 		return COPY_NOT;
 	}
-	settled = copy_settled(copy, image);
-	deleted = (image->hdr.flags & ZROW_DELETED) != 0;
-	if (settled && deleted)
+	all_visible = copy_all_visible(copy, version);
+	deleted = (version->hdr.flags & ZROW_DELETED) != 0;
+	if (all_visible && deleted)
 	{
 		copy->tups_vacuumed += 1;
 		return COPY_NOT;
 	}
 	copy->num_tuples += 1;
-	if (settled)
+	if (all_visible)
 		return COPY_FROZEN;
-	check_not_running(copy, image);
+	check_not_running(copy, version);
 	if (deleted)
 		copy->tups_recently_dead += 1;
 	return COPY_HISTORY;
@@ -148,17 +148,17 @@ report_written(ZCopy *copy)
 #define SORT_HISTORY	((TransactionId) 1)
 
 static void
-sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, ZImage *image,
-		 CopyVerdict verdict)
+sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, ZRowVersion *version,
+		 CopyVisibility visibility)
 {
 	HeapTuple	tuple;
 
 	/* none: the last snapshot that saw the deleted row has ended since */
-	if (!zmvcc_restore_body(&copy->view, image))
+	if (!zmvcc_reconstruct_body(&copy->view, version))
 		return;
-	tuple = zdml_heap_tuple(copy->from, image->row, image->len);
+	tuple = zdml_heap_tuple(copy->from, version->row, version->len);
 	tuple->t_self = *tid;
-	HeapTupleHeaderSetXmin(tuple->t_data, verdict == COPY_HISTORY ? SORT_HISTORY : SORT_FROZEN);
+	HeapTupleHeaderSetXmin(tuple->t_data, visibility == COPY_HISTORY ? SORT_HISTORY : SORT_FROZEN);
 	tuplesort_putheaptuple(sort, tuple);
 	pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED, copy->num_tuples);
 }
@@ -168,28 +168,28 @@ static void
 copy_row(ZCopy *copy, Tuplesortstate *sort, OffsetNumber offnum)
 {
 	ItemPointerData tid;
-	ZImage		image;
-	CopyVerdict verdict;
+	ZRowVersion	version;
+	CopyVisibility visibility;
 	MemoryContext old;
 
 	CHECK_FOR_INTERRUPTS();
 	if (!zscan_is_row(&copy->view, offnum))
 		return;
-	verdict = judge(copy, offnum, &image);
-	if (verdict == COPY_NOT)
+	visibility = check_visibility(copy, offnum, &version);
+	if (visibility == COPY_NOT)
 		return;
 
 	ItemPointerSet(&tid, copy->view_block, offnum);
 	old = MemoryContextSwitchTo(copy->context);
-	if (verdict == COPY_HISTORY && copy_is_moved(&image))
-		copy_move_later(copy, &image, &tid);
+	if (visibility == COPY_HISTORY && copy_is_moved(&version))
+		copy_move_later(copy, &version, &tid);
 	else if (sort != NULL)
-		sort_put(copy, sort, &tid, &image, verdict);
-	else if (verdict == COPY_HISTORY)
+		sort_put(copy, sort, &tid, &version, visibility);
+	else if (visibility == COPY_HISTORY)
 		write_history(copy, &tid);
 	else
 	{
-		copy_values(copy, &image);
+		copy_values(copy, &version);
 		copy_row_frozen(copy);
 	}
 	MemoryContextSwitchTo(old);

@@ -2,7 +2,7 @@
  * vacuum_copy_move.c
  *		Rows that updates have moved, in a table that is rewritten.
  *
- * Whoever comes with an old snapshot to the row that is deleted here follows it to
+ * A reader that comes with an old snapshot to the row that is deleted here follows it to
  * where it is now, so its undo record has to name the new place of that one.  Such
  * rows are written last, each after the row that it leads to.  What they may lead
  * to is remembered: every row that was inserted by a transaction that some snapshot
@@ -32,9 +32,9 @@ typedef struct Move
 } Move;
 
 bool
-copy_is_moved(const ZImage *image)
+copy_is_moved(const ZRowVersion *version)
 {
-	return (image->hdr.flags & ZROW_DELETED) != 0 && (image->hdr.flags & ZROW_MOVED) != 0;
+	return (version->hdr.flags & ZROW_DELETED) != 0 && (version->hdr.flags & ZROW_MOVED) != 0;
 }
 
 static Move *
@@ -68,7 +68,7 @@ copy_move_remember(ZCopy *copy, const ItemPointerData *from, const ItemPointerDa
 }
 
 void
-copy_move_later(ZCopy *copy, const ZImage *image, const ItemPointerData *tid)
+copy_move_later(ZCopy *copy, const ZRowVersion *version, const ItemPointerData *tid)
 {
 	Move	   *move = move_enter(copy, tid, MOVE_PENDING);
 	ZUndoRecord rec;
@@ -76,7 +76,7 @@ copy_move_later(ZCopy *copy, const ZImage *image, const ItemPointerData *tid)
 
 	ItemPointerSetInvalid(&move->to);
 	move->fxid = InvalidFullTransactionId;
-	if (zmvcc_record(&copy->view, image, &rec, &move->fxid, &at) && rec.has_new_tid)
+	if (zmvcc_record(&copy->view, version, &rec, &move->fxid, &at) && rec.has_new_tid)
 		move->to = rec.new_tid;
 
 	if (copy->npending == copy->pending_alloc)

@@ -101,9 +101,9 @@ extern bool copy_view(ZCopy *copy, BlockNumber block);
 
 /*
  * Is the version, whose modifier has not aborted, visible to all?  Resolves
- * image->chain.
+ * version->upper_bound.
  */
-extern bool copy_settled(ZCopy *copy, ZImage *image);
+extern bool copy_all_visible(ZCopy *copy, ZRowVersion *version);
 
 /* ---- one row (vacuum_copy_row.c) ---- */
 
@@ -111,7 +111,7 @@ extern bool copy_settled(ZCopy *copy, ZImage *image);
  * The values of a version of the view's page into copy->slot.  They live in the
  * version and the current memory context.
  */
-extern void copy_values(ZCopy *copy, const ZImage *image);
+extern void copy_values(ZCopy *copy, const ZRowVersion *version);
 
 /* Write a row of the values in copy->slot, visible to all. */
 extern void copy_row_frozen(ZCopy *copy);
@@ -127,11 +127,11 @@ extern FullTransactionId copy_row_history(ZCopy *copy, OffsetNumber offnum,
 
 /* ---- rows that updates have moved (vacuum_copy_move.c) ---- */
 
-/* "image" is the newest version of a row at "tid", not visible to all. */
-extern bool copy_is_moved(const ZImage *image);
+/* "version" is the newest version of a row at "tid", not visible to all. */
+extern bool copy_is_moved(const ZRowVersion *version);
 
 /* Put the row off until the end: it must name its new place. */
-extern void copy_move_later(ZCopy *copy, const ZImage *image, const ItemPointerData *tid);
+extern void copy_move_later(ZCopy *copy, const ZRowVersion *version, const ItemPointerData *tid);
 
 /* The row at "from" was inserted by "inserter" and is now at "to". */
 extern void copy_move_remember(ZCopy *copy, const ItemPointerData *from,

@@ -11,7 +11,7 @@
  * Our log is not the modifiers', but nobody needs their records for longer than
  * ours are kept: they had all committed, or are ourselves, before we wrote.  And
  * if we abort the new file is gone, so nothing that names these records has to be
- * put back.
+ * rolled back.
  */
 #include "postgres.h"
 
@@ -39,17 +39,17 @@ typedef struct CopyVersion
 } CopyVersion;
 
 void
-copy_values(ZCopy *copy, const ZImage *image)
+copy_values(ZCopy *copy, const ZRowVersion *version)
 {
 	TupleDesc	desc = RelationGetDescr(copy->from);
 	ZRowDeform	state = {0};
 
 	ExecClearTuple(copy->slot);
-	state.scratch = palloc(ZROW_SCRATCH_SIZE(desc->natts, image->len));
-	if (!zrow_deform(desc, image->row, image->len, desc->natts, copy->slot->tts_values,
+	state.scratch = palloc(ZROW_SCRATCH_SIZE(desc->natts, version->len));
+	if (!zrow_deform(desc, version->row, version->len, desc->natts, copy->slot->tts_values,
 					 copy->slot->tts_isnull, &state))
-		zheap_corrupt(copy->from, copy->view_block, image->offnum,
-					  "row of %u bytes cannot be read", image->len);
+		zheap_corrupt(copy->from, copy->view_block, version->offnum,
+					  "row of %u bytes cannot be read", version->len);
 	ExecStoreVirtualTuple(copy->slot);
 }
 
@@ -81,15 +81,15 @@ copy_row_frozen(ZCopy *copy)
 
 /* What the version's header says of its making goes to the new one's. */
 static void
-version_header(CopyVersion *version, const ZImage *image)
+version_header(CopyVersion *copied, const ZRowVersion *version)
 {
-	zrow_header_get(version->row, &version->hdr);
-	if (!FullTransactionIdIsValid(version->fxid))
+	zrow_header_get(copied->row, &copied->hdr);
+	if (!FullTransactionIdIsValid(copied->fxid))
 		return;
-	version->hdr.flags |= image->hdr.flags & (ZROW_DELETED | ZROW_MOVED);
-	version->hdr.flags2 |= image->hdr.flags2 & MODIFIER_FLAGS2;
-	if (version->made == ZOP_INSERT)
-		version->hdr.flags |= ZROW_INSERTED;
+	copied->hdr.flags |= version->hdr.flags & (ZROW_DELETED | ZROW_MOVED);
+	copied->hdr.flags2 |= version->hdr.flags2 & MODIFIER_FLAGS2;
+	if (copied->made == ZOP_INSERT)
+		copied->hdr.flags |= ZROW_INSERTED;
 }
 
 /*
@@ -97,7 +97,7 @@ version_header(CopyVersion *version, const ZImage *image)
  * that anybody needs.
  */
 static bool
-take_version(ZCopy *copy, ZImage *image, const CopyVersion *newer, CopyVersion *version)
+take_version(ZCopy *copy, ZRowVersion *version, const CopyVersion *newer, CopyVersion *copied)
 {
 	ZPageView  *view = &copy->view;
 	ZUndoRecord rec = {0};
@@ -106,27 +106,27 @@ take_version(ZCopy *copy, ZImage *image, const CopyVersion *newer, CopyVersion *
 	/* a deleted row holds the values that it had before */
 	if (newer != NULL && newer->made == ZOP_DELETE)
 	{
-		version->row = newer->row;
-		version->len = newer->len;
+		copied->row = newer->row;
+		copied->len = newer->len;
 	}
 	else
 	{
-		copy_values(copy, image);
-		version->row = form_row(copy, &version->len);
+		copy_values(copy, version);
+		copied->row = form_row(copy, &copied->len);
 	}
-	version->fxid = InvalidFullTransactionId;
-	if (!copy_settled(copy, image) && zmvcc_record(view, image, &rec, &version->fxid, &at))
+	copied->fxid = InvalidFullTransactionId;
+	if (!copy_all_visible(copy, version) && zmvcc_record(view, version, &rec, &copied->fxid, &at))
 	{
-		version->made = rec.type;
-		version->cid = rec.cid;
+		copied->made = rec.type;
+		copied->cid = rec.cid;
 	}
-	version_header(version, image);
-	if (!FullTransactionIdIsValid(version->fxid) || version->made == ZOP_INSERT)
+	version_header(copied, version);
+	if (!FullTransactionIdIsValid(copied->fxid) || copied->made == ZOP_INSERT)
 		return false;
-	if (!zmvcc_previous(view, image) || !zmvcc_skip_aborted(view, image))
-		zheap_corrupt(copy->from, copy->view_block, image->offnum,
+	if (!zmvcc_previous(view, version) || !zmvcc_skip_aborted(view, version))
+		zheap_corrupt(copy->from, copy->view_block, version->offnum,
 					  "row was changed by transaction %u, but there is no version before",
-					  zfxid_xid(version->fxid));
+					  zfxid_xid(copied->fxid));
 	return true;
 }
 
@@ -141,12 +141,12 @@ take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 	int			n = 0;
 	bool		more = true;
 	bool		deleted;
-	ZImage		image;
+	ZRowVersion	version;
 
-	zmvcc_current(&copy->view, offnum, &image);
-	if (!zmvcc_skip_aborted(&copy->view, &image))
+	zmvcc_current(&copy->view, offnum, &version);
+	if (!zmvcc_skip_aborted(&copy->view, &version))
 		zheap_corrupt(copy->from, copy->view_block, offnum, "row has no version");
-	if (!zmvcc_restore_body(&copy->view, &image))
+	if (!zmvcc_reconstruct_body(&copy->view, &version))
 		return 0;
 	*versions = palloc(alloc * sizeof(CopyVersion));
 	while (more)
@@ -158,8 +158,8 @@ take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 			*versions = repalloc(*versions, alloc * sizeof(CopyVersion));
 		}
 		memset(&(*versions)[n], 0, sizeof(CopyVersion));
-		deleted = (image.hdr.flags & ZROW_DELETED) != 0;
-		more = take_version(copy, &image, n > 0 ? &(*versions)[n - 1] : NULL,
+		deleted = (version.hdr.flags & ZROW_DELETED) != 0;
+		more = take_version(copy, &version, n > 0 ? &(*versions)[n - 1] : NULL,
 							&(*versions)[n]);
 		if (deleted && !FullTransactionIdIsValid((*versions)[n].fxid))
 			return 0;
@@ -197,15 +197,15 @@ check_fits(ZCopy *copy, const ZUndoRecord *rec)
 
 /* The undo record of a version, but for what is known of the newest one only. */
 static void
-describe_version(const CopyVersion *version, const ZPageSlot *before, ZUndoRecord *rec_out)
+describe_version(const CopyVersion *copied, const ZPageSlot *before, ZUndoRecord *rec_out)
 {
-	const CopyVersion *older = version + 1;
+	const CopyVersion *older = copied + 1;
 	ZUndoRecord rec = {0};
 
-	rec.type = version->made;
-	rec.cid = version->cid;
+	rec.type = copied->made;
+	rec.cid = copied->cid;
 	rec.old_hdr.natts = ZROW_NATTS_KEEP;
-	if (version->made == ZOP_INSERT)
+	if (copied->made == ZOP_INSERT)
 		rec.count = 1;
 	else
 	{
@@ -213,8 +213,8 @@ describe_version(const CopyVersion *version, const ZPageSlot *before, ZUndoRecor
 		rec.old_hdr.flags2 = older->hdr.flags2;
 		rec.row_prev = *before;
 	}
-	if (version->made == ZOP_UPDATE)
-		describe_delta(version, older, &rec);
+	if (copied->made == ZOP_UPDATE)
+		describe_delta(copied, older, &rec);
 	*rec_out = rec;
 }
 

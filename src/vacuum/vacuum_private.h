@@ -25,12 +25,12 @@ typedef struct ZVacuumClock
 	BufferUsage buffers;
 } ZVacuumClock;
 
-/* A slot page, and the table page that may use it. */
-typedef struct ZVacuumSlotPage
+/* An overflow page, and the table page that may use it. */
+typedef struct ZVacuumOverflowPage
 {
 	BlockNumber block;
 	BlockNumber table_block;
-} ZVacuumSlotPage;
+} ZVacuumOverflowPage;
 
 typedef struct ZVacuum
 {
@@ -61,10 +61,10 @@ typedef struct ZVacuum
 	BlockNumber nonempty;		/* end of the last page with rows */
 	BlockNumber removed;		/* truncated */
 	BlockNumber dead_pages;		/* pages with dead line pointers */
-	BlockNumber rolled_back;	/* pages where rows were put back */
-	ZVacuumSlotPage *slot_pages;	/* met so far */
-	int			nslot_pages;
-	int			slot_pages_alloc;
+	BlockNumber rolled_back;	/* pages where rows were rolled back */
+	ZVacuumOverflowPage *overflow_pages; /* met so far */
+	int			noverflow_pages;
+	int			overflow_pages_alloc;
 
 	/* rows */
 	double		old_reltuples;
@@ -72,7 +72,7 @@ typedef struct ZVacuum
 	int64		dead_pointers;	/* found or made, over all pages */
 	int64		live;
 	int64		recently_dead;
-	int64		unsettled;		/* of transactions in progress */
+	int64		in_progress;	/* of transactions in progress */
 
 	ZVacuumClock clock;
 } ZVacuum;
@@ -89,8 +89,8 @@ extern void vacuum_reap(ZVacuum *vac);
 extern void vacuum_reap_last(ZVacuum *vac);
 extern void vacuum_index_cleanup(ZVacuum *vac);
 
-/* vacuum_truncate.c; "page" is a slot page, locked */
-extern void vacuum_slot_page_add(ZVacuum *vac, BlockNumber block, Page page);
+/* vacuum_truncate.c; "page" is an overflow page, locked */
+extern void vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page);
 extern void vacuum_truncate(ZVacuum *vac);
 
 /* vacuum_report.c */

@@ -65,9 +65,9 @@ append_table(ZVacuum *vac, StringInfo buf)
 					 (long long) vac->pruned,
 					 (long long) vac->live,
 					 (long long) vac->recently_dead);
-	if (vac->unsettled > 0)
+	if (vac->in_progress > 0)
 		appendStringInfo(buf, _("tuples of transactions in progress: %lld\n"),
-						 (long long) vac->unsettled);
+						 (long long) vac->in_progress);
 	if (vac->rolled_back > 0)
 		appendStringInfo(buf, _("aborted transactions rolled back on %u pages\n"),
 						 vac->rolled_back);

@@ -2,7 +2,7 @@
  * vacuum_scan.c
  *		VACUUM's first pass: every page in order.
  *
- * Rows of aborted transactions are put back, rows that are dead to all become
+ * Rows of aborted transactions are rolled back, rows that are dead to all become
  * dead line pointers, and those are collected for vacuum_reap.c.
  *
  * LOCKING: one table page, exclusively.  No cleanup lock is ever needed, since
@@ -28,13 +28,13 @@
 /* Blocks between two updates of the free space map's upper levels: 1 GB. */
 #define FSM_INTERVAL	((BlockNumber) (((uint64) 1 << 30) / BLCKSZ))
 
-/* Put back and prune what there is; the page is locked exclusively. */
+/* Roll back and prune what there is; the page is locked exclusively. */
 static void
-clean_page(ZVacuum *vac, Buffer buffer, Buffer slotbuf)
+clean_page(ZVacuum *vac, Buffer buffer, Buffer overflow_buf)
 {
 	ZPageView  *view = &vac->view;
 
-	if (!view->all_frozen && zrollback_page(view, buffer, slotbuf))
+	if (!view->all_frozen && zrollback_page(view, buffer, overflow_buf))
 	{
 		vac->rolled_back++;
 		zview_refresh(view);
@@ -63,11 +63,11 @@ count_row(ZVacuum *vac, OffsetNumber offnum)
 			 * Not counted as live: when the inserter commits it reports the row to
 			 * the statistics itself.
 			 */
-			vac->unsettled++;
+			vac->in_progress++;
 			break;
 		case ZSTATE_DELETING:
 			vac->live++;
-			vac->unsettled++;
+			vac->in_progress++;
 			break;
 		case ZSTATE_NONE:
 			break;
@@ -101,7 +101,7 @@ take_stock(ZVacuum *vac, OffsetNumber *dead, int *ndead)
 
 /*
  * A page that holds no rows: new (the inserter that added it crashed, or has not
- * got to it yet), or a slot page, which stays as long as its table page.
+ * got to it yet), or an overflow page, which stays as long as its table page.
  */
 static void
 skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
@@ -110,7 +110,7 @@ skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 	bool		is_new = PageIsNew(page);
 
 	if (!is_new)
-		vacuum_slot_page_add(vac, block, page);
+		vacuum_overflow_page_add(vac, block, page);
 	UnlockReleaseBuffer(buffer);
 
 	if (is_new && GetRecordedFreeSpace(vac->rel, block) == 0)
@@ -123,7 +123,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	OffsetNumber dead[ZPAGE_MAX_OFFSET];
 	int			ndead;
 	Buffer		buffer;
-	Buffer		slotbuf;
+	Buffer		overflow_buf;
 	Size		space;
 	bool		has_rows;
 
@@ -131,15 +131,15 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	vac->scanned++;
 
-	if (!zview_attach(&vac->view, buffer, BUFFER_LOCK_EXCLUSIVE, &slotbuf))
+	if (!zview_attach(&vac->view, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf))
 	{
 		skip_page(vac, buffer, block);
 		return;
 	}
 
-	clean_page(vac, buffer, slotbuf);
+	clean_page(vac, buffer, overflow_buf);
 	has_rows = take_stock(vac, dead, &ndead);
-	zview_detach(&vac->view, &slotbuf);
+	zview_detach(&vac->view, &overflow_buf);
 
 	/* without indexes nothing can name the dead pointers */
 	if (ndead > 0 && vac->nindexes == 0)

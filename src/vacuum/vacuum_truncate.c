@@ -28,59 +28,59 @@
 #define WAITER_CHECK_INTERVAL	32
 
 void
-vacuum_slot_page_add(ZVacuum *vac, BlockNumber block, Page page)
+vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page)
 {
-	ZVacuumSlotPage *slot_page;
+	ZVacuumOverflowPage *overflow_page;
 
-	if (vac->nslot_pages == vac->slot_pages_alloc)
+	if (vac->noverflow_pages == vac->overflow_pages_alloc)
 	{
-		vac->slot_pages_alloc = Max(64, vac->slot_pages_alloc * 2);
-		vac->slot_pages = vac->slot_pages == NULL ?
-			palloc(vac->slot_pages_alloc * sizeof(ZVacuumSlotPage)) :
-			repalloc_huge(vac->slot_pages, vac->slot_pages_alloc * sizeof(ZVacuumSlotPage));
+		vac->overflow_pages_alloc = Max(64, vac->overflow_pages_alloc * 2);
+		vac->overflow_pages = vac->overflow_pages == NULL ?
+			palloc(vac->overflow_pages_alloc * sizeof(ZVacuumOverflowPage)) :
+			repalloc_huge(vac->overflow_pages, vac->overflow_pages_alloc * sizeof(ZVacuumOverflowPage));
 	}
-	slot_page = &vac->slot_pages[vac->nslot_pages++];
-	slot_page->block = block;
-	slot_page->table_block = ((ZSlotPageBody *) PageGetContents(page))->table_block;
+	overflow_page = &vac->overflow_pages[vac->noverflow_pages++];
+	overflow_page->block = block;
+	overflow_page->table_block = ((ZOverflowPageBody *) PageGetContents(page))->table_block;
 }
 
-/* Does the table page use the slot page?  One that was truncated has left it. */
+/* Does the table page use the overflow page?  One that was truncated has left it. */
 static bool
-is_used(ZVacuum *vac, const ZVacuumSlotPage *slot_page)
+is_used(ZVacuum *vac, const ZVacuumOverflowPage *overflow_page)
 {
 	Buffer		buffer;
 	Page		page;
 	bool		result;
 
-	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, slot_page->table_block, RBM_NORMAL,
+	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, overflow_page->table_block, RBM_NORMAL,
 								vac->strategy);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	result = !PageIsNew(page) && zpage_is_table(page) &&
-		zpage_trailer(page)->overflow == slot_page->block;
+		zpage_trailer(page)->overflow == overflow_page->block;
 	UnlockReleaseBuffer(buffer);
 	return result;
 }
 
 /*
- * Of the slot pages met so far, those that pages before "end" use must stay; so
- * must then all pages before them, whose slot pages must stay, too.
+ * Of the overflow pages met so far, those that pages before "end" use must stay; so
+ * must then all pages before them, whose overflow pages must stay, too.
  */
 static BlockNumber
-end_with_slot_pages(ZVacuum *vac, BlockNumber end)
+end_with_overflow_pages(ZVacuum *vac, BlockNumber end)
 {
 	BlockNumber before;
 
 	do
 	{
 		before = end;
-		for (int i = 0; i < vac->nslot_pages; i++)
+		for (int i = 0; i < vac->noverflow_pages; i++)
 		{
-			ZVacuumSlotPage *slot_page = &vac->slot_pages[i];
+			ZVacuumOverflowPage *overflow_page = &vac->overflow_pages[i];
 
-			if (slot_page->block >= end && slot_page->table_block < end &&
-				is_used(vac, slot_page))
-				end = slot_page->block + 1;
+			if (overflow_page->block >= end && overflow_page->table_block < end &&
+				is_used(vac, overflow_page))
+				end = overflow_page->block + 1;
 		}
 	} while (end != before);
 	return end;
@@ -94,7 +94,7 @@ is_worth_it(ZVacuum *vac)
 
 	Assert(vac->nonempty <= vac->npages);
 
-	vac->nonempty = end_with_slot_pages(vac, vac->nonempty);
+	vac->nonempty = end_with_overflow_pages(vac, vac->nonempty);
 	empty = vac->npages - vac->nonempty;
 
 	return vac->do_truncate && empty > 0 && !zheap_xids_are_refused() &&
@@ -103,7 +103,7 @@ is_worth_it(ZVacuum *vac)
 
 /*
  * Could the page go?  A dead line pointer keeps it, for index entries may name
- * it.  A slot page could, if its table page goes as well.
+ * it.  An overflow page could, if its table page goes as well.
  */
 static bool
 is_empty(ZVacuum *vac, BlockNumber block)
@@ -117,9 +117,9 @@ is_empty(ZVacuum *vac, BlockNumber block)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 
-	empty = PageIsNew(page) || zpage_is_slots(page) || zpage_is_table(page);
-	if (!PageIsNew(page) && zpage_is_slots(page))
-		vacuum_slot_page_add(vac, block, page);
+	empty = PageIsNew(page) || zpage_is_overflow(page) || zpage_is_table(page);
+	if (!PageIsNew(page) && zpage_is_overflow(page))
+		vacuum_overflow_page_add(vac, block, page);
 	else if (empty && !PageIsNew(page))
 	{
 		for (offnum = PageGetMaxOffsetNumber(page);
@@ -134,15 +134,15 @@ is_empty(ZVacuum *vac, BlockNumber block)
 
 /*
  * The end of the last page in use, seen under the exclusive lock: others may have
- * filled pages since we scanned them.  Whoever owns a slot on a page without rows
- * has ended, or it would have the table locked, and nothing is left to be put back.
+ * filled pages since we scanned them.  A transaction that owns a slot on a page without rows
+ * has ended, or it would have the table locked, and nothing is left to be rolled back.
  */
 static BlockNumber
 find_end(ZVacuum *vac)
 {
 	BlockNumber end = vac->npages;
 
-	vac->nslot_pages = 0;
+	vac->noverflow_pages = 0;
 	while (end > vac->nonempty)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -156,7 +156,7 @@ find_end(ZVacuum *vac)
 			break;
 		end--;
 	}
-	return end_with_slot_pages(vac, end);
+	return end_with_overflow_pages(vac, end);
 }
 
 void

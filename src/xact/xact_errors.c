@@ -1,6 +1,6 @@
 /*
  * xact_errors.c
- *		Errors met while putting back: caught, told, counted.
+ *		Errors met while rolling back: caught, reported, counted.
  *
  * One page that cannot be read must not keep other tables, other transactions or
  * other databases waiting; nor fill the server log, since it is tried again and
@@ -19,7 +19,7 @@
 
 #include "xact_private.h"
 
-/* The same error is told again after this time, then twice that; in seconds. */
+/* The same error is reported again after this time, then twice that; in seconds. */
 #define FIRST_SILENCE	60
 #define LAST_SILENCE	3600
 
@@ -89,7 +89,7 @@ is_same(const ZErrorNote *note, Oid relid, int sqlerrcode)
 
 /* Has the log not heard of it, or not for a long time?  Then it hears now. */
 static bool
-is_to_be_told(Oid relid, int sqlerrcode)
+is_to_be_reported(Oid relid, int sqlerrcode)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	ZErrorNote *note = &zxact_shared->notes[0];
@@ -105,7 +105,7 @@ is_to_be_told(Oid relid, int sqlerrcode)
 			note = other;
 			break;
 		}
-		if (other->told_at < note->told_at)
+		if (other->reported_at < note->reported_at)
 			note = other;
 	}
 	if (!is_same(note, relid, sqlerrcode))
@@ -113,13 +113,13 @@ is_to_be_told(Oid relid, int sqlerrcode)
 		note->db = MyDatabaseId;
 		note->relid = relid;
 		note->sqlerrcode = sqlerrcode;
-		note->told_at = 0;
+		note->reported_at = 0;
 		note->silence = FIRST_SILENCE / 2;
 	}
-	result = now - note->told_at >= note->silence * USECS_PER_SEC;
+	result = now - note->reported_at >= note->silence * USECS_PER_SEC;
 	if (result)
 	{
-		note->told_at = now;
+		note->reported_at = now;
 		note->silence = Min(note->silence * 2, LAST_SILENCE);
 	}
 	SpinLockRelease(&zxact_shared->mutex);
@@ -133,7 +133,7 @@ zxact_error_report(const ErrorData *error, Oid relid, const char *what)
 	char	   *message = psprintf("could not put back %s: %s", what, error->message);
 
 	zxact_error_count(message);
-	if (background && !is_to_be_told(relid, error->sqlerrcode))
+	if (background && !is_to_be_reported(relid, error->sqlerrcode))
 		return;
 	ereport(background ? LOG : WARNING,
 			(errcode(error->sqlerrcode),

@@ -22,7 +22,7 @@ typedef struct LocalSweep
 	int			nrels;
 
 	/* context given by the records */
-	ZFate		fate;
+	ZXactStatus	status;
 	Relation	rel;			/* NULL: dropped, or rewritten since */
 	BlockNumber block;
 	bool		page_done;
@@ -74,7 +74,7 @@ static void
 sweep_record(LocalSweep *sweep, const ZUndoRecord *rec)
 {
 	if (rec->has_xact)
-		sweep->fate = zmvcc_fate(rec->fxid);
+		sweep->status = zmvcc_xact_status(rec->fxid);
 	if (rec->has_page)
 	{
 		sweep->rel = relation_find(sweep, rec->locator);
@@ -82,10 +82,10 @@ sweep_record(LocalSweep *sweep, const ZUndoRecord *rec)
 	}
 	if (rec->has_xact || rec->has_page)
 		sweep->page_done = false;
-	if (sweep->fate != ZFATE_ABORTED || sweep->page_done)
+	if (sweep->status != ZXACT_ABORTED || sweep->page_done)
 		return;
 	if (sweep->rel)
-		zxact_put_back(sweep->rel, sweep->block);
+		zxact_roll_back_page(sweep->rel, sweep->block);
 	sweep->page_done = true;
 }
 

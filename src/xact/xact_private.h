@@ -23,8 +23,8 @@ typedef enum ZWorkerEnd
 } ZWorkerEnd;
 
 /*
- * One worker.  The launcher fills it in and starts the worker, who is the only
- * one to write it until he has gone.  Others only look.
+ * One worker.  The launcher fills it in and starts the worker, which is the only
+ * one to write it until it has gone.  Others only look.
  */
 typedef struct ZWorkerSlot
 {
@@ -39,14 +39,14 @@ typedef struct ZWorkerSlot
 	pg_atomic_uint64 errors;
 } ZWorkerSlot;
 
-/* An error that was told in the server log. */
+/* An error that was reported in the server log. */
 typedef struct ZErrorNote
 {
 	Oid			db;				/* invalid: unused */
 	Oid			relid;			/* invalid: not about a table */
 	int			sqlerrcode;
-	int			silence;		/* seconds until it is told again */
-	TimestampTz told_at;
+	int			silence;		/* seconds until it is reported again */
+	TimestampTz reported_at;
 } ZErrorNote;
 
 #define ZERROR_NOTES	64
@@ -87,7 +87,7 @@ extern ErrorData *zxact_try(void (*work) (void *), void *arg);
 
 /*
  * Count the error, and tell of it: to the log from background processes, seldom of
- * the same; as a warning in VACUUM.  "what" could not be put back; "relid" may be
+ * the same; as a warning in VACUUM.  "what" could not be rolled back; "relid" may be
  * invalid.
  */
 extern void zxact_error_report(const ErrorData *error, Oid relid, const char *what);

@@ -2,9 +2,9 @@
  * xact_sweep.c
  *		Going through undo logs for transactions that aborted.
  *
- * A log is read forwards from its first unsettled record.  Records name their
- * transaction and page; for an aborted one the page is put back, once per page
- * run.  What cannot be settled now (a transaction in progress, a table that
+ * A log is read forwards from its first unapplied record.  Records name their
+ * transaction and page; for an aborted one the page is rolled back, once per page
+ * run.  What cannot be applied now (a transaction in progress, a table that
  * somebody holds locked, a damaged page) is where a later sweep begins.
  */
 #include "postgres.h"
@@ -33,7 +33,7 @@
 
 #include "xact_private.h"
 
-/* pages put back per transaction of the worker */
+/* pages rolled back per transaction of the worker */
 #define PAGES_PER_TRANSACTION	10000
 
 /*
@@ -56,7 +56,7 @@ typedef struct Sweep
 	BlockNumber block;
 
 	ZUndoPtr	context;		/* the record that gave both: a sweep may begin there */
-	ZFate		fate;			/* of fxid */
+	ZXactStatus	status;			/* of fxid */
 	bool		page_done;		/* this page run has been seen to */
 
 	Relation	rel;			/* open, of rel_locator */
@@ -66,14 +66,14 @@ typedef struct Sweep
 	bool		rel_known;		/* rel (perhaps NULL: gone) is right */
 	bool		rel_busy;		/* could not be locked */
 
-	ZUndoPtr	unsettled;		/* where the first record is that could not be
-								 * settled, or its context */
+	ZUndoPtr	unapplied;		/* where the first record is that could not be
+								 * applied, or its context */
 	FullTransactionId oldest;	/* oldest transaction of such records */
 	FullTransactionId last;		/* the one of the last such record */
 	uint32		left;			/* number of these transactions */
 	bool		locked;			/* some because their table was locked */
 	bool		failed;			/* some because of an error */
-	Oid			told;			/* table whose errors have been told */
+	Oid			reported;		/* table whose errors have been reported */
 	bool		putting;		/* a page back: an error is about it */
 	ZUndoPtr	passed;			/* the record of the last page that failed */
 	uint64		pages;
@@ -95,7 +95,7 @@ relation_leave(Sweep *sweep)
  * than when the record was written (SET TABLESPACE, or it is a copy of another
  * one): what is not where the record says is looked for in its own.  Should that
  * be a different table, whose file has the same number by chance, no harm is done:
- * of any page only what is aborted is put back.  It may be a relation of another
+ * of any page only what is aborted is rolled back.  It may be a relation of another
  * kind as well, for numbers come round.
  */
 static Oid
@@ -222,29 +222,29 @@ relation_find(Sweep *sweep)
 }
 
 void
-zxact_put_back(Relation rel, BlockNumber block)
+zxact_roll_back_page(Relation rel, BlockNumber block)
 {
 	ZPageView	view;
 	Buffer		buffer;
-	Buffer		slotbuf;
+	Buffer		overflow_buf;
 
 	if (block >= RelationGetNumberOfBlocks(rel))
 		return;					/* truncated, or an unlogged table after a crash */
 	zview_open(&view, rel);
 	buffer = ReadBuffer(rel, block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (zview_attach(&view, buffer, BUFFER_LOCK_EXCLUSIVE, &slotbuf))
-		zrollback_page(&view, buffer, slotbuf);
-	zview_detach(&view, &slotbuf);
+	if (zview_attach(&view, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf))
+		zrollback_page(&view, buffer, overflow_buf);
+	zview_detach(&view, &overflow_buf);
 	UnlockReleaseBuffer(buffer);
 	zview_close(&view);
 }
 
 static void
-leave_unsettled(Sweep *sweep)
+leave_unapplied(Sweep *sweep)
 {
-	if (sweep->unsettled == ZUNDO_INVALID)
-		sweep->unsettled = sweep->context;
+	if (sweep->unapplied == ZUNDO_INVALID)
+		sweep->unapplied = sweep->context;
 	if (!FullTransactionIdIsValid(sweep->oldest) ||
 		FullTransactionIdPrecedes(sweep->fxid, sweep->oldest))
 		sweep->oldest = sweep->fxid;
@@ -256,12 +256,12 @@ leave_unsettled(Sweep *sweep)
 
 /* The page that the records tell of. */
 static void
-put_back(Sweep *sweep)
+roll_back(Sweep *sweep)
 {
 	MemoryContext outer = MemoryContextSwitchTo(sweep->scratch);
 
 	sweep->putting = true;
-	zxact_put_back(sweep->rel, sweep->block);
+	zxact_roll_back_page(sweep->rel, sweep->block);
 	sweep->putting = false;
 	MemoryContextSwitchTo(outer);
 	MemoryContextReset(sweep->scratch);
@@ -281,7 +281,7 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 	if (rec->has_xact)
 	{
 		sweep->fxid = rec->fxid;
-		sweep->fate = zmvcc_fate(rec->fxid);
+		sweep->status = zmvcc_xact_status(rec->fxid);
 		sweep->page_done = false;
 	}
 	if (rec->has_page)
@@ -290,9 +290,9 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 		sweep->block = rec->block;
 		sweep->page_done = false;
 	}
-	if (sweep->fate == ZFATE_RUNNING || sweep->fate == ZFATE_OWN)
-		leave_unsettled(sweep);
-	if (sweep->fate != ZFATE_ABORTED || sweep->page_done)
+	if (sweep->status == ZXACT_IN_PROGRESS || sweep->status == ZXACT_OWN)
+		leave_unapplied(sweep);
+	if (sweep->status != ZXACT_ABORTED || sweep->page_done)
 		return;
 	if (ptr == sweep->passed)
 	{
@@ -301,12 +301,12 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 	}
 	relation_find(sweep);
 	if (sweep->rel)
-		put_back(sweep);
+		roll_back(sweep);
 	else if (sweep->rel_busy)
 	{
-		leave_unsettled(sweep);
+		leave_unapplied(sweep);
 		sweep->locked = true;
-		return;					/* its other records are not settled either */
+		return;					/* its other records are not applied either */
 	}
 	sweep->page_done = true;
 }
@@ -390,28 +390,28 @@ static void
 give_up(Sweep *sweep, const ErrorData *error)
 {
 	zxact_error_report(error, InvalidOid, psprintf("rolled back rows of undo log %d", sweep->log));
-	if (sweep->unsettled == ZUNDO_INVALID)
-		sweep->unsettled = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
+	if (sweep->unapplied == ZUNDO_INVALID)
+		sweep->unapplied = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
 	sweep->oldest = zundo_horizon();
 	sweep->left++;
 	sweep->at = ZUNDO_INVALID;
 	sweep->failed = true;
 }
 
-/* A page that cannot be put back: the sweep goes on behind it. */
+/* A page that cannot be rolled back: the sweep goes on behind it. */
 static void
 pass_page(Sweep *sweep, const ErrorData *error)
 {
-	leave_unsettled(sweep);
+	leave_unapplied(sweep);
 	sweep->failed = true;
 	sweep->passed = sweep->at;
-	if (sweep->told != sweep->rel_oid)
+	if (sweep->reported != sweep->rel_oid)
 		zxact_error_report(error, sweep->rel_oid,
 						   psprintf("rolled back rows in block %u of table \"%s\"",
 									sweep->block, NameStr(sweep->rel_name)));
 	else
 		zxact_error_count(error->message);
-	sweep->told = sweep->rel_oid;
+	sweep->reported = sweep->rel_oid;
 }
 
 /* One subtransaction for many pages, but for an error a new one: they are rare. */
@@ -437,7 +437,7 @@ sweep_some(Sweep *sweep)
 
 /*
  * One log to its end, within a transaction on entry and exit.  What was done is
- * settled each time a transaction ends, so that who comes next goes on there.
+ * marked applied each time a transaction ends, so that the next sweep goes on there.
  * False: to be gone on with another time.
  */
 static bool
@@ -450,9 +450,9 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 		sweep_some(&sweep);
 		if (sweep.at == ZUNDO_INVALID)
 			break;
-		zundo_pending_settle(pending,
-							 sweep.unsettled != ZUNDO_INVALID ? sweep.unsettled : sweep.at,
-							 InvalidFullTransactionId, 0);
+		zundo_pending_mark_applied(pending,
+								   sweep.unapplied != ZUNDO_INVALID ? sweep.unapplied : sweep.at,
+								   InvalidFullTransactionId, 0);
 		if (zxact_worker_is_to_leave())
 			return false;
 		if (own_transactions)
@@ -462,11 +462,11 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 				return false;
 		}
 	}
-	zundo_pending_settle(pending, sweep.unsettled, sweep.oldest, sweep.left);
+	zundo_pending_mark_applied(pending, sweep.unapplied, sweep.oldest, sweep.left);
 	if (sweep.failed)
-		zundo_pending_put_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED);
+		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED);
 	else if (sweep.locked)
-		zundo_pending_put_off(pending, FIRST_RETRY_LOCKED, LAST_RETRY_LOCKED);
+		zundo_pending_back_off(pending, FIRST_RETRY_LOCKED, LAST_RETRY_LOCKED);
 	return true;
 }
 
@@ -510,5 +510,5 @@ zxact_vacuum(void)
 		return;
 	if (XLogStandbyInfoActive())
 		(void) zrec_conflict_emit(zundo_relation(), ReadNextFullTransactionId());
-	zundo_holds_waive();
+	zundo_pins_waive();
 }

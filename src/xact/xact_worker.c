@@ -1,6 +1,6 @@
 /*
  * xact_worker.c
- *		A worker: puts back what was rolled back in one database (xact_sweep.c),
+ *		A worker: rolls back what aborted transactions left in one database (xact_sweep.c),
  *		moves the horizon, discards and truncates, and ends.
  *
  * A worker that stayed would be in the way of DROP DATABASE and CREATE DATABASE
@@ -32,7 +32,7 @@
 #define LOOK_INTERVAL	100
 #define TURN			5000
 
-/* without anything to put back: so many rounds, with naps in milliseconds between */
+/* without anything to roll back: so many rounds, with naps in milliseconds between */
 #define STAY_ROUNDS		10
 #define STAY_NAP		20
 
@@ -200,7 +200,7 @@ measure_work(void)
 }
 
 /*
- * The horizon waits for snapshots that are as old as what was just put back to
+ * The horizon waits for snapshots that are as old as what was just rolled back to
  * go away; where nobody else gets an xid, new ones would look as old.
  */
 static void
@@ -212,12 +212,12 @@ pass_an_xid(void)
 }
 
 static bool
-revert(void)
+roll_back(void)
 {
 	uint64		before = pg_atomic_read_u64(&my_slot->pages);
 	bool		left;
 
-	report_state(ZWORKER_REVERTING, "zheap: putting back what was rolled back");
+	report_state(ZWORKER_ROLLING_BACK, "zheap: putting back what was rolled back");
 	left = zxact_sweep(true);
 	if (pg_atomic_read_u64(&my_slot->pages) > before && !zxact_worker_is_to_leave() &&
 		!zheap_xids_are_refused())
@@ -235,12 +235,12 @@ discard(void)
 	while (!zxact_worker_is_to_leave() && zundo_discard(DISCARD_AT_A_TIME) > 0)
 		;						/* more of it */
 	if (!zxact_worker_is_to_leave())
-		(void) zundo_trim(false);
+		(void) zundo_truncate(false);
 	zundo_hold_warn();
 	CommitTransactionCommand();
 }
 
-/* False: something is left.  *busy: there was something to put back. */
+/* False: something is left.  *busy: there was something to roll back. */
 static bool
 work(bool *busy)
 {
@@ -259,13 +259,13 @@ work(bool *busy)
 	CommitTransactionCommand();
 
 	if (*busy)
-		left = revert();
+		left = roll_back();
 	discard();
 	return !left;
 }
 
 /*
- * Whoever rolls back does it again soon, and a new worker costs as much as a new
+ * A client that rolls back does it again soon, and a new worker costs as much as a new
  * connection: stay a moment.  True: there may be work again.
  */
 static bool

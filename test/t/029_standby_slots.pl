@@ -61,7 +61,7 @@ ok(!defined $now || $now eq '0', 'keeps its view, or ends') or diag("sum is $now
 eval { $old->quit };
 is($standby->safe_psql('postgres', 'select sum(n) from push'), '2', 'a new snapshot');
 
-# 2. Slots on the slot page: holders keep those of the table page.
+# 2. Slots on the overflow page: holders keep those of the table page.
 my @holders;
 foreach my $id (1 .. 6)
 {

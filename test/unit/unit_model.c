@@ -48,7 +48,7 @@ model_strongest_lock(const Model *model, OffsetNumber offnum, int except)
 	{
 		const ModelLock *lock;
 
-		if (txn == except || model->fates[txn] != FATE_RUNNING)
+		if (txn == except || model->statuses[txn] != MODEL_IN_PROGRESS)
 			continue;
 		for (lock = model->locks[txn]; lock != NULL; lock = lock->prev)
 		{
@@ -129,12 +129,12 @@ slots_check(Model *model)
 
 	unit_check(trailer->nslots == model->nslots);
 	unit_check(FullTransactionIdEquals(trailer->reused_fxid, model->reused_fxid));
-	unit_check((trailer->overflow != InvalidBlockNumber) == model->have_slotpage);
+	unit_check((trailer->overflow != InvalidBlockNumber) == model->have_overflow);
 	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
 	{
-		if (i > model->nslots && (i < ZPAGE_FIRST_OVERFLOW || !model->have_slotpage))
+		if (i > model->nslots && (i < ZPAGE_FIRST_OVERFLOW || !model->have_overflow))
 			continue;
-		unit_check(memcmp(zpage_slot(page, model_slotpage(model), i),
+		unit_check(memcmp(zpage_slot(page, model_overflow(model), i),
 						  &model->slots[i], sizeof(ZPageSlot)) == 0);
 	}
 }
@@ -210,7 +210,7 @@ model_check(Model *model)
 	slots_check(model);
 	for (txn = 0; txn < model->ntxns; txn++)
 	{
-		if (model->fates[txn] == FATE_RUNNING)
+		if (model->statuses[txn] == MODEL_IN_PROGRESS)
 			locks_check(model, txn);
 	}
 	free_check(model);
@@ -264,9 +264,9 @@ static void
 slot_change(Model *model, const ZSlotPlan *plan)
 {
 	model->nslots += plan->grow;
-	if (plan->takeover == ZTAKE_FRESH)
+	if (plan->takeover == ZTAKE_ALL_VISIBLE)
 		rows_leave_slot(model, plan->slotno, true);
-	if (plan->takeover == ZTAKE_PUSHED)
+	if (plan->takeover == ZTAKE_REUSED)
 	{
 		rows_leave_slot(model, plan->slotno, false);
 		if (FullTransactionIdPrecedes(model->reused_fxid, plan->prev.fxid))

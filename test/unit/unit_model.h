@@ -19,13 +19,13 @@
 #define MODEL_MAX_UNDO	8000
 #define MODEL_NOBODY	(-1)	/* modifier: visible to all */
 
-typedef enum ModelFate
+typedef enum ModelStatus
 {
-	FATE_RUNNING,
-	FATE_COMMITTED,				/* somebody may not see it yet */
-	FATE_FROZEN,				/* visible to all */
-	FATE_ABORTED				/* and put back */
-} ModelFate;
+	MODEL_IN_PROGRESS,
+	MODEL_COMMITTED,			/* somebody may not see it yet */
+	MODEL_ALL_VISIBLE,			/* visible to all */
+	MODEL_ABORTED				/* and rolled back */
+} ModelStatus;
 
 /*
  * bytes: the row with its header as it is on the page, but for ZROW_PADDED and
@@ -34,7 +34,7 @@ typedef enum ModelFate
 typedef struct ModelVersion
 {
 	struct ModelVersion *prev;	/* the version before, unless inserted */
-	int			txn;			/* who made it */
+	int			txn;			/* the transaction that made it */
 	uint32		len;
 	char	   *bytes;
 } ModelVersion;
@@ -73,9 +73,9 @@ typedef struct Model
 {
 	Unit	   *unit;
 	PGAlignedBlock page;
-	PGAlignedBlock slotpage;
+	PGAlignedBlock overflow;
 	bool		initialised;
-	bool		have_slotpage;
+	bool		have_overflow;
 
 	/* what they should hold */
 	ModelRow	rows[ZPAGE_MAX_OFFSET + 2];
@@ -83,7 +83,7 @@ typedef struct Model
 	int			nslots;
 	FullTransactionId reused_fxid;
 
-	ModelFate	fates[MODEL_MAX_TXNS];
+	ModelStatus	statuses[MODEL_MAX_TXNS];
 	ModelLock  *locks[MODEL_MAX_TXNS];	/* of each transaction, newest first */
 	int			ntxns;
 	int			window;			/* about so many run at a time */
@@ -100,10 +100,10 @@ typedef struct Model
 extern FullTransactionId model_fxid(int txn);
 extern int	model_txn(FullTransactionId fxid);
 
-static inline ModelFate
-model_fate(const Model *model, int txn)
+static inline ModelStatus
+model_status(const Model *model, int txn)
 {
-	return txn == MODEL_NOBODY ? FATE_FROZEN : model->fates[txn];
+	return txn == MODEL_NOBODY ? MODEL_ALL_VISIBLE : model->statuses[txn];
 }
 
 static inline Page
@@ -113,9 +113,9 @@ model_page(Model *model)
 }
 
 static inline Page
-model_slotpage(Model *model)
+model_overflow(Model *model)
 {
-	return (Page) model->slotpage.data;
+	return (Page) model->overflow.data;
 }
 
 /* Slot of a running transaction, or 0. */
@@ -140,7 +140,7 @@ extern const ModelUndo *model_undo_find(const Model *model, ZUndoPtr ptr);
 /* ---- unit_replay.c: the same through encoders, decoders, WAL and redo ---- */
 
 extern void replay_change(Model *model, ZChange *change, int txn);
-extern void replay_restore(Model *model, const ZRestorePlan *plan);
+extern void replay_rollback(Model *model, const ZRollbackPlan *plan);
 extern void replay_prune(Model *model, const ZPrunePlan *plan);
 extern void replay_overflow(Model *model);
 extern void replay_confirm(Model *model, OffsetNumber offnum);

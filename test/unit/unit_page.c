@@ -3,7 +3,7 @@
  *		Random transactions on one page.
  *
  * Several run at a time; they insert, update, delete and lock rows, take slots in
- * every way there is, commit, become visible to all, or abort and are put back
+ * every way there is, commit, become visible to all, or abort and are rolled back
  * (R1: rows are then as they were, but for the row locks of others).  In between
  * the page is pruned.  After each step the page is compared with the model.
  */
@@ -37,10 +37,10 @@ running_txn(Model *model)
 	{
 		int			txn = unit_int(model->unit, Max(0, model->ntxns - model->window), model->ntxns - 1);
 
-		if (model->fates[txn] == FATE_RUNNING)
+		if (model->statuses[txn] == MODEL_IN_PROGRESS)
 			return txn;
 	}
-	model->fates[model->ntxns] = FATE_RUNNING;
+	model->statuses[model->ntxns] = MODEL_IN_PROGRESS;
 	return model->ntxns++;
 }
 
@@ -72,7 +72,7 @@ random_header(Unit *unit, uint32 len)
 }
 
 /*
- * Conflicts of modes are judged above pages (lock_holders.c): here locks of any
+ * Conflicts of modes are checked above pages (lock_holders.c): here locks of any
  * modes go together, also with an update of another transaction.  But a locked
  * row stays: others do not delete it, and none inserted it who may yet abort.
  */
@@ -83,7 +83,7 @@ row_stays(Model *model, const ModelRow *row, int txn)
 
 	while (first->prev != NULL)
 		first = first->prev;
-	return first->txn == txn || model_fate(model, first->txn) != FATE_RUNNING;
+	return first->txn == txn || model_status(model, first->txn) != MODEL_IN_PROGRESS;
 }
 
 static bool
@@ -97,7 +97,7 @@ row_suits(Model *model, OffsetNumber offnum, ZRowOp op, int txn)
 		return row_stays(model, row, txn);
 	if (op == ZOP_DELETE && model_strongest_lock(model, offnum, txn) >= 0)
 		return false;
-	return row->top->txn == txn || model_fate(model, row->top->txn) != FATE_RUNNING;
+	return row->top->txn == txn || model_status(model, row->top->txn) != MODEL_IN_PROGRESS;
 }
 
 /*
@@ -130,16 +130,16 @@ slot_suits(Model *model, int slotno, ZTakeover takeover)
 {
 	FullTransactionId fxid = model->slots[slotno].fxid;
 
-	if (slotno > model->nslots && (slotno < ZPAGE_FIRST_OVERFLOW || !model->have_slotpage))
+	if (slotno > model->nslots && (slotno < ZPAGE_FIRST_OVERFLOW || !model->have_overflow))
 		return false;
 	if (!FullTransactionIdIsValid(fxid))
 		return takeover == ZTAKE_FREE;
-	switch (model->fates[model_txn(fxid)])
+	switch (model->statuses[model_txn(fxid)])
 	{
-		case FATE_FROZEN:
-			return takeover == ZTAKE_FRESH;
-		case FATE_COMMITTED:
-			return takeover == ZTAKE_PUSHED;
+		case MODEL_ALL_VISIBLE:
+			return takeover == ZTAKE_ALL_VISIBLE;
+		case MODEL_COMMITTED:
+			return takeover == ZTAKE_REUSED;
 		default:
 			return false;
 	}
@@ -164,7 +164,7 @@ slot_grow(Model *model, Size reserve, ZSlotPlan *plan)
 static bool
 slot_plan(Model *model, int txn, Size reserve, ZSlotPlan *plan)
 {
-	ZTakeover	takeover = unit_int(model->unit, ZTAKE_FREE, ZTAKE_PUSHED);
+	ZTakeover	takeover = unit_int(model->unit, ZTAKE_FREE, ZTAKE_REUSED);
 	int			tries;
 
 	memset(plan, 0, sizeof(*plan));
@@ -174,7 +174,7 @@ slot_plan(Model *model, int txn, Size reserve, ZSlotPlan *plan)
 		return true;
 	if (unit_once_in(model->unit, 15) && slot_grow(model, reserve, plan))
 		return true;
-	if (!model->have_slotpage && unit_once_in(model->unit, 30))
+	if (!model->have_overflow && unit_once_in(model->unit, 30))
 		replay_overflow(model);
 
 	for (tries = 0; tries < 60; tries++)
@@ -187,7 +187,7 @@ slot_plan(Model *model, int txn, Size reserve, ZSlotPlan *plan)
 		plan->slotno = slotno;
 		plan->takeover = takeover;
 		plan->prev = model->slots[slotno];
-		if (takeover == ZTAKE_FRESH && unit_once_in(model->unit, 2))
+		if (takeover == ZTAKE_ALL_VISIBLE && unit_once_in(model->unit, 2))
 			plan->conflict = plan->prev.fxid;
 		return true;
 	}
@@ -317,11 +317,11 @@ describe_before(Model *model, int txn, ZChange *change)
 		undo->old_hdr.natts = ZROW_NATTS_KEEP;
 	if (old->txn == txn && change->slot.takeover == ZTAKE_OWN && !(hdr.flags & ZROW_REUSED))
 		undo->prev_own = true;
-	else if (model_fate(model, old->txn) != FATE_FROZEN)
+	else if (model_status(model, old->txn) != MODEL_ALL_VISIBLE)
 	{
 		undo->row_prev.fxid = model_fxid(old->txn);
 		undo->row_prev.undo = pg_prng_uint64(&model->unit->rng);
-		undo->prev_chain = (hdr.flags & ZROW_REUSED) != 0;
+		undo->prev_upper_bound = (hdr.flags & ZROW_REUSED) != 0;
 	}
 }
 
@@ -502,7 +502,7 @@ step_commit(Model *model)
 {
 	int			txn = running_txn(model);
 
-	model->fates[txn] = FATE_COMMITTED;
+	model->statuses[txn] = MODEL_COMMITTED;
 	model->committed[model->ncommitted++] = txn;
 }
 
@@ -513,7 +513,7 @@ step_freeze(Model *model)
 	int			n = unit_int(model->unit, 0, model->ncommitted - model->nfrozen);
 
 	for (; n > 0; n--)
-		model->fates[model->committed[model->nfrozen++]] = FATE_FROZEN;
+		model->statuses[model->committed[model->nfrozen++]] = MODEL_ALL_VISIBLE;
 }
 
 /*
@@ -522,12 +522,12 @@ step_freeze(Model *model)
  * none.
  */
 static uint32
-rebuild(Model *model, OffsetNumber offnum, ZUndoPtr ptr, char *image)
+rebuild(Model *model, OffsetNumber offnum, ZUndoPtr ptr, char *version)
 {
 	uint32		len;
 	const char *row = zpage_row(model_page(model), offnum, &len, NULL);
 
-	memcpy(image, row, len);
+	memcpy(version, row, len);
 	for (;;)
 	{
 		const ModelUndo *undo = model_undo_find(model, ptr);
@@ -542,15 +542,15 @@ rebuild(Model *model, OffsetNumber offnum, ZUndoPtr ptr, char *image)
 			if (rec.type == ZOP_INSERT)
 				return 0;
 			if (hdr.natts == ZROW_NATTS_KEEP)
-				memcpy(&hdr.natts, image + 3, sizeof(hdr.natts));
+				memcpy(&hdr.natts, version + 3, sizeof(hdr.natts));
 			if (rec.type == ZOP_UPDATE)
 			{
-				memmove(image + ZROW_HDR_SIZE + rec.prefix + rec.midlen,
-						image + len - rec.suffix, rec.suffix);
-				memcpy(image + ZROW_HDR_SIZE + rec.prefix, rec.mid, rec.midlen);
+				memmove(version + ZROW_HDR_SIZE + rec.prefix + rec.midlen,
+						version + len - rec.suffix, rec.suffix);
+				memcpy(version + ZROW_HDR_SIZE + rec.prefix, rec.mid, rec.midlen);
 				len = ZROW_HDR_SIZE + rec.prefix + rec.midlen + rec.suffix;
 			}
-			zrow_header_put(image, &hdr);
+			zrow_header_put(version, &hdr);
 			if (!rec.prev_own)
 				return len;
 		}
@@ -559,14 +559,14 @@ rebuild(Model *model, OffsetNumber offnum, ZUndoPtr ptr, char *image)
 	}
 }
 
-/* Let the header of a version put back name its modifier as things are now. */
+/* Let the header of a version rolled back name its modifier as things are now. */
 static void
 name_modifier(Model *model, ModelVersion *version)
 {
 	ZRowHeader	hdr;
 
 	zrow_header_get(version->bytes, &hdr);
-	if (model_fate(model, version->txn) == FATE_FROZEN)
+	if (model_status(model, version->txn) == MODEL_ALL_VISIBLE)
 	{
 		hdr.slotno = 0;
 		hdr.flags &= ~(ZROW_INSERTED | ZROW_REUSED);
@@ -579,42 +579,42 @@ name_modifier(Model *model, ModelVersion *version)
 }
 
 static void
-restore_row(Model *model, OffsetNumber offnum, ZUndoPtr ptr, ZRowRestore *restore)
+rollback_row(Model *model, OffsetNumber offnum, ZUndoPtr ptr, ZRowRollback *rollback)
 {
 	ModelRow   *row = &model->rows[offnum];
 	int			txn = row->top->txn;
 	const ModelVersion *now = row->top;
 	ModelVersion *was = row->top;
 	ZChange		diff = {0};
-	PGAlignedBlock image;
-	uint32		len = rebuild(model, offnum, ptr, image.data);
+	PGAlignedBlock version;
+	uint32		len = rebuild(model, offnum, ptr, version.data);
 
 	while (was != NULL && was->txn == txn)
 		was = was->prev;
 	unit_check(len == (was ? was->len : 0));
-	unit_check(len == 0 || memcmp(image.data, was->bytes, len) == 0);
+	unit_check(len == 0 || memcmp(version.data, was->bytes, len) == 0);
 
-	restore->offnum = offnum;
+	rollback->offnum = offnum;
 	if (was == NULL)
 	{
-		restore->kind = ZRESTORE_KILL;
+		rollback->kind = ZROLLBACK_KILL;
 		row->state = ROW_DEAD;
 		return;
 	}
 	name_modifier(model, was);
-	zrow_header_get(was->bytes, &restore->hdr);
+	zrow_header_get(was->bytes, &rollback->hdr);
 	if (now->len == was->len &&
 		memcmp(now->bytes + ZROW_HDR_SIZE, was->bytes + ZROW_HDR_SIZE, len - ZROW_HDR_SIZE) == 0)
-		restore->kind = ZRESTORE_HEADER;
+		rollback->kind = ZROLLBACK_HEADER;
 	else
 	{
 		diff.row.offnum = offnum;
 		plan_update(model, &diff, was->bytes, was->len);
-		restore->kind = ZRESTORE_BODY;
-		restore->prefix = diff.row.prefix;
-		restore->suffix = diff.row.suffix;
-		restore->midlen = diff.row.midlen;
-		restore->mid = diff.row.mid;
+		rollback->kind = ZROLLBACK_BODY;
+		rollback->prefix = diff.row.prefix;
+		rollback->suffix = diff.row.suffix;
+		rollback->midlen = diff.row.midlen;
+		rollback->mid = diff.row.mid;
 	}
 	row->top = was;
 }
@@ -631,8 +631,8 @@ slot_before(Model *model, ZUndoPtr ptr)
 		ZUndoRecord rec;
 
 		zrec_undo_decode(undo->bytes, undo->len, ptr, ZFORM_LOG, &rec);
-		if (rec.takeover == ZTAKE_PUSHED &&
-			model->fates[model_txn(rec.slot_prev.fxid)] != FATE_FROZEN)
+		if (rec.takeover == ZTAKE_REUSED &&
+			model->statuses[model_txn(rec.slot_prev.fxid)] != MODEL_ALL_VISIBLE)
 			before = rec.slot_prev;
 		if (rec.takeover != ZTAKE_OWN)
 			return before;
@@ -645,11 +645,11 @@ step_abort(Model *model)
 {
 	int			txn = running_txn(model);
 	int			slotno = model_own_slot(model, txn);
-	ZRowRestore rows[ZPAGE_MAX_OFFSET];
-	ZRestorePlan plan = {0};
+	ZRowRollback rows[ZPAGE_MAX_OFFSET];
+	ZRollbackPlan plan = {0};
 	OffsetNumber i;
 
-	model->fates[txn] = FATE_ABORTED;
+	model->statuses[txn] = MODEL_ABORTED;
 	if (slotno == 0)
 		return;
 	memset(rows, 0, sizeof(rows));
@@ -661,10 +661,10 @@ step_abort(Model *model)
 	for (i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
 	{
 		if (model->rows[i].state == ROW_NORMAL && model->rows[i].top->txn == txn)
-			restore_row(model, i, model->slots[slotno].undo, &rows[plan.nrows++]);
+			rollback_row(model, i, model->slots[slotno].undo, &rows[plan.nrows++]);
 	}
 	model->slots[slotno] = plan.next;
-	replay_restore(model, &plan);
+	replay_rollback(model, &plan);
 	model_check(model);
 }
 
@@ -681,10 +681,10 @@ prune_row(Model *model, OffsetNumber offnum, ZPrunePlan *plan)
 		row->state = ROW_UNUSED;
 		return;
 	}
-	if (row->state == ROW_UNUSED || model_fate(model, row->top->txn) == FATE_RUNNING)
+	if (row->state == ROW_UNUSED || model_status(model, row->top->txn) == MODEL_IN_PROGRESS)
 		return;
 	if ((zrow_flags(row->top->bytes) & ZROW_DELETED) &&
-		model_fate(model, row->top->txn) == FATE_FROZEN)
+		model_status(model, row->top->txn) == MODEL_ALL_VISIBLE)
 	{
 		plan->dead[plan->ndead++] = offnum;
 		row->state = ROW_DEAD;

@@ -18,14 +18,14 @@
 typedef struct Before
 {
 	PGAlignedBlock page;
-	PGAlignedBlock slotpage;
+	PGAlignedBlock overflow;
 } Before;
 
 static void
 remember(Model *model, Before *before)
 {
 	before->page = model->page;
-	before->slotpage = model->slotpage;
+	before->overflow = model->overflow;
 }
 
 /* ---- redo ---- */
@@ -64,7 +64,7 @@ redo_once(Model *model, const Before *before, void (*redo) (XLogReaderState *), 
 	XLogReaderState record;
 	Before		copy = *before;
 	UnitWalBlock *table = &unit_wal.blocks[ZREC_BLK_TABLE];
-	UnitWalBlock *slots = &unit_wal.blocks[ZREC_BLK_SLOTS];
+	UnitWalBlock *slots = &unit_wal.blocks[ZREC_BLK_OVERFLOW];
 
 	memset(&record, 0, sizeof(record));
 	record.ReadRecPtr = UNIT_WAL_LSN;
@@ -72,7 +72,7 @@ redo_once(Model *model, const Before *before, void (*redo) (XLogReaderState *), 
 	if (!with_hole)
 	{
 		hole_zero(copy.page.data);
-		hole_zero(copy.slotpage.data);
+		hole_zero(copy.overflow.data);
 	}
 	/* a page may have reached the disk after the change */
 	table->done = !(table->flags & REGBUF_WILL_INIT) && unit_once_in(model->unit, 10);
@@ -80,16 +80,16 @@ redo_once(Model *model, const Before *before, void (*redo) (XLogReaderState *), 
 	if (table->done || (table->flags & REGBUF_FORCE_IMAGE))
 		copy.page = model->page;
 	if (slots->done)
-		copy.slotpage = model->slotpage;
+		copy.overflow = model->overflow;
 	table->page = (Page) copy.page.data;
-	slots->page = (Page) copy.slotpage.data;
+	slots->page = (Page) copy.overflow.data;
 
 	redo(&record);
 
 	if (table->used)
 		pages_compare(&model->page, &copy.page, with_hole);
 	if (slots->used)
-		pages_compare(&model->slotpage, &copy.slotpage, with_hole);
+		pages_compare(&model->overflow, &copy.overflow, with_hole);
 }
 
 static void
@@ -119,8 +119,8 @@ set_lsn(Model *model)
 {
 	if (unit_wal.blocks[ZREC_BLK_TABLE].used)
 		PageSetLSN(model_page(model), UNIT_WAL_LSN);
-	if (unit_wal.blocks[ZREC_BLK_SLOTS].used)
-		PageSetLSN(model_slotpage(model), UNIT_WAL_LSN);
+	if (unit_wal.blocks[ZREC_BLK_OVERFLOW].used)
+		PageSetLSN(model_overflow(model), UNIT_WAL_LSN);
 }
 
 /* ---- undo records ---- */
@@ -138,7 +138,7 @@ version_before_compare(const ZUndoRecord *want, const ZUndoRecord *got)
 	unit_check(got->old_hdr.flags2 == want->old_hdr.flags2);
 	unit_check(got->old_hdr.slotno == want->old_hdr.slotno);
 	unit_check(got->old_hdr.natts == want->old_hdr.natts);
-	unit_check(got->prev_own == want->prev_own && got->prev_chain == want->prev_chain);
+	unit_check(got->prev_own == want->prev_own && got->prev_upper_bound == want->prev_upper_bound);
 	if (!want->prev_own && FullTransactionIdIsValid(want->row_prev.fxid))
 		unit_check(slots_equal(&got->row_prev, &want->row_prev));
 	unit_check(got->has_new_tid == want->has_new_tid);
@@ -161,7 +161,7 @@ undo_compare(const ZUndoRecord *want, const ZUndoRecord *got, ZUndoForm form)
 		unit_check(got->count == want->count);
 	if (want->takeover == ZTAKE_OWN)
 		unit_check(got->page_prev == want->page_prev);
-	if (want->takeover == ZTAKE_PUSHED)
+	if (want->takeover == ZTAKE_REUSED)
 		unit_check(slots_equal(&got->slot_prev, &want->slot_prev));
 	unit_check(got->lockmode == want->lockmode);
 	if (want->type != ZOP_INSERT)
@@ -235,11 +235,11 @@ lock_exact_check(Model *model, const Before *before, const ZChange *change)
 	uint32		len;
 	char	   *row;
 
-	zpage_slot_apply(page, (Page) want.slotpage.data, &change->slot);
+	zpage_slot_apply(page, (Page) want.overflow.data, &change->slot);
 	row = zpage_row(page, offnum, &len, NULL);
 	row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (change->row.hdr.flags2 & ZROW2_LOCK_MASK);
 	unit_check(memcmp(&want.page, &model->page, BLCKSZ) == 0);
-	unit_check(memcmp(&want.slotpage, &model->slotpage, BLCKSZ) == 0);
+	unit_check(memcmp(&want.overflow, &model->overflow, BLCKSZ) == 0);
 }
 
 /* What only the place of the undo record decides. */
@@ -287,7 +287,7 @@ void
 replay_change(Model *model, ZChange *change, int txn)
 {
 	ZUndoWrite	write = {InvalidBuffer};
-	bool		on_slotpage = change->has_undo && change->slot.slotno >= ZPAGE_FIRST_OVERFLOW;
+	bool		on_overflow = change->has_undo && change->slot.slotno >= ZPAGE_FIRST_OVERFLOW;
 	bool		logged = !change->has_undo || !unit_once_in(model->unit, 10);
 	ZChangeBuffers buffers = {UNIT_BUFFER(ZREC_BLK_TABLE), InvalidBuffer, logged};
 	char		bytes[2 * BLCKSZ];
@@ -297,8 +297,8 @@ replay_change(Model *model, ZChange *change, int txn)
 	Before		before;
 
 	remember(model, &before);
-	if (on_slotpage)
-		buffers.slots = UNIT_BUFFER(ZREC_BLK_SLOTS);
+	if (on_overflow)
+		buffers.slots = UNIT_BUFFER(ZREC_BLK_OVERFLOW);
 	/* as in the engine, the old bytes lie on the page that is about to change */
 	if (change->row.op == ZOP_UPDATE)
 		change->undo.mid = row_on_page(model, change->row.offnum) + ZROW_HDR_SIZE +
@@ -313,7 +313,7 @@ replay_change(Model *model, ZChange *change, int txn)
 	}
 	unit_wal.fxid = model_fxid(Max(txn, 0));
 
-	zchange_apply(model_page(model), model_slotpage(model), change);
+	zchange_apply(model_page(model), model_overflow(model), change);
 	if (change->row.op == ZOP_LOCK)
 		lock_exact_check(model, &before, change);
 	zrec_change_emit(change, &buffers, &write, wal, wal_len);
@@ -332,18 +332,18 @@ replay_change(Model *model, ZChange *change, int txn)
 /* ---- the others; their effect on the model is the caller's ---- */
 
 void
-replay_restore(Model *model, const ZRestorePlan *plan)
+replay_rollback(Model *model, const ZRollbackPlan *plan)
 {
-	bool		on_slotpage = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
+	bool		on_overflow = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
 	Before		before;
 
 	remember(model, &before);
-	zpage_restore_apply(model_page(model), model_slotpage(model), plan);
-	zrec_restore_emit(plan, UNIT_BUFFER(ZREC_BLK_TABLE),
-					  on_slotpage ? UNIT_BUFFER(ZREC_BLK_SLOTS) : InvalidBuffer);
+	zpage_rollback_apply(model_page(model), model_overflow(model), plan);
+	zrec_rollback_emit(plan, UNIT_BUFFER(ZREC_BLK_TABLE),
+					   on_overflow ? UNIT_BUFFER(ZREC_BLK_OVERFLOW) : InvalidBuffer);
 	set_lsn(model);
-	redo_check(model, &before, zrec_restore_redo);
-	desc_check(zrec_restore_desc);
+	redo_check(model, &before, zrec_rollback_redo);
+	desc_check(zrec_rollback_desc);
 }
 
 void
@@ -365,12 +365,12 @@ replay_overflow(Model *model)
 	Before		before;
 
 	remember(model, &before);
-	zpage_slots_init_apply(model_slotpage(model), UNIT_WAL_TABLE);
-	zpage_overflow_apply(model_page(model), UNIT_WAL_SLOTS);
-	zrec_overflow_emit(UNIT_BUFFER(ZREC_BLK_TABLE), UNIT_BUFFER(ZREC_BLK_SLOTS));
+	zpage_overflow_init_apply(model_overflow(model), UNIT_WAL_TABLE);
+	zpage_overflow_apply(model_page(model), UNIT_WAL_OVERFLOW);
+	zrec_overflow_emit(UNIT_BUFFER(ZREC_BLK_TABLE), UNIT_BUFFER(ZREC_BLK_OVERFLOW));
 	set_lsn(model);
 	redo_check(model, &before, zrec_overflow_redo);
-	model->have_slotpage = true;
+	model->have_overflow = true;
 	model_check(model);
 }
 

@@ -26,23 +26,23 @@ static const TupleTableSlotOps *const others[] = {
 };
 
 static void
-version_make(Unit *unit, ZVersion *version)
+id_make(Unit *unit, ZVersionId *id)
 {
-	memset(version, 0, sizeof(*version));
+	memset(id, 0, sizeof(*id));
 	if (unit_once_in(unit, 3))
 		return;
-	version->fxid = FullTransactionIdFromEpochAndXid(unit_int(unit, 0, 2),
-													 unit_int(unit, 3, 1000));
-	version->cmin = unit_int(unit, 0, 9);
+	id->fxid = FullTransactionIdFromEpochAndXid(unit_int(unit, 0, 2),
+												unit_int(unit, 3, 1000));
+	id->cmin = unit_int(unit, 0, 9);
 	if (unit_once_in(unit, 2))
 	{
-		version->xmax = unit_int(unit, 3, 1000);
-		version->cmax = unit_int(unit, 0, 9);
+		id->xmax = unit_int(unit, 3, 1000);
+		id->cmax = unit_int(unit, 0, 9);
 	}
 }
 
 static void
-row_store(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersion *version)
+row_store(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersionId *id)
 {
 	ItemPointerData tid;
 	uint32		len;
@@ -50,11 +50,11 @@ row_store(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersion *
 
 	ItemPointerSet(&tid, 7, 11);
 	if (unit_once_in(unit, 2))
-		ztuple_slot_store(slot, bytes, len, &tid, TABLE_OID, version);
+		ztuple_slot_store(slot, bytes, len, &tid, TABLE_OID, id);
 	else
 	{
 		memcpy(ztuple_slot_room(slot, len), bytes, len);
-		ztuple_slot_stored(slot, len, &tid, TABLE_OID, version);
+		ztuple_slot_stored(slot, len, &tid, TABLE_OID, id);
 	}
 	memset(bytes, 0x7f, len);	/* the slot must not look there again */
 	pfree(bytes);
@@ -85,17 +85,17 @@ sysattr(TupleTableSlot *slot, int attnum)
 }
 
 static void
-version_check(TupleTableSlot *slot, const ZVersion *version)
+id_check(TupleTableSlot *slot, const ZVersionId *id)
 {
-	bool		frozen = !FullTransactionIdIsValid(version->fxid);
-	TransactionId xmin = frozen ? FrozenTransactionId : XidFromFullTransactionId(version->fxid);
+	bool		frozen = !FullTransactionIdIsValid(id->fxid);
+	TransactionId xmin = frozen ? FrozenTransactionId : XidFromFullTransactionId(id->fxid);
 	HeapTuple	tuple = ExecCopySlotHeapTuple(slot);
 	bool		isnull;
 
 	unit_check(sysattr(slot, MinTransactionIdAttributeNumber) == xmin);
-	unit_check(sysattr(slot, MaxTransactionIdAttributeNumber) == version->xmax);
-	unit_check(sysattr(slot, MinCommandIdAttributeNumber) == (frozen ? 0 : version->cmin));
-	unit_check(sysattr(slot, MaxCommandIdAttributeNumber) == version->cmax);
+	unit_check(sysattr(slot, MaxTransactionIdAttributeNumber) == id->xmax);
+	unit_check(sysattr(slot, MinCommandIdAttributeNumber) == (frozen ? 0 : id->cmin));
+	unit_check(sysattr(slot, MaxCommandIdAttributeNumber) == id->cmax);
 	unit_check(sysattr(slot, TableOidAttributeNumber) == TABLE_OID);
 	unit_check(ItemPointerGetBlockNumber(&slot->tts_tid) == 7);
 
@@ -106,7 +106,7 @@ version_check(TupleTableSlot *slot, const ZVersion *version)
 #endif
 	unit_check(xmin == DatumGetTransactionId(
 				   heap_getsysattr(tuple, MinTransactionIdAttributeNumber, NULL, &isnull)));
-	unit_check(version->xmax == DatumGetTransactionId(
+	unit_check(id->xmax == DatumGetTransactionId(
 				   heap_getsysattr(tuple, MaxTransactionIdAttributeNumber, NULL, &isnull)));
 	heap_freetuple(tuple);
 }
@@ -117,20 +117,20 @@ version_check(TupleTableSlot *slot, const ZVersion *version)
  */
 static void
 plain_copy_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row,
-				 const ZVersion *version)
+				 const ZVersionId *id)
 {
 	TupleTableSlot *copy = MakeSingleTupleTableSlot(CreateTupleDescCopy(row->desc),
 													&TTSOpsZheap);
 
 	ExecCopySlot(copy, slot);
 	content_check(unit, copy, row);
-	version_check(copy, version);
+	id_check(copy, id);
 	ExecDropSingleTupleTableSlot(copy);
 }
 
 /* There and back through a slot of another kind. */
 static void
-copies_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersion *version)
+copies_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersionId *id)
 {
 	int			i;
 
@@ -143,14 +143,14 @@ copies_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersio
 		content_check(unit, other, row);
 		ExecCopySlot(back, other);
 		if (TTS_IS_ZHEAP(other))
-			version_check(other, version);
+			id_check(other, id);
 		ExecDropSingleTupleTableSlot(other);
 		content_check(unit, back, row);
 		if (others[i] == &TTSOpsZheap)
-			version_check(back, version);
+			id_check(back, id);
 		ExecDropSingleTupleTableSlot(back);
 	}
-	plain_copy_check(unit, slot, row, version);
+	plain_copy_check(unit, slot, row, id);
 }
 
 /* What core puts into slots of a table without asking the table. */
@@ -158,7 +158,7 @@ static void
 virtual_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
 {
 	int			natts = row->desc->natts;
-	ZVersion	version;
+	ZVersionId	id;
 	HeapTuple	tuple = heap_form_tuple(row->desc, row->values, row->isnull);
 	int			i;
 
@@ -181,18 +181,18 @@ virtual_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
 	tuple = ExecFetchSlotHeapTuple(slot, unit_once_in(unit, 2), NULL);
 	unit_check((int) HeapTupleHeaderGetNatts(tuple->t_data) == natts);
 
-	version_make(unit, &version);
-	version.xmax = version.cmax = 0;
+	id_make(unit, &id);
+	id.xmax = id.cmax = 0;
 	ItemPointerSet(&slot->tts_tid, 7, 11);
 	slot->tts_tableOid = TABLE_OID;
-	ztuple_slot_written(slot, version.fxid, version.cmin, false);
-	version_check(slot, &version);
+	ztuple_slot_written(slot, id.fxid, id.cmin, false);
+	id_check(slot, &id);
 
 	ExecStoreAllNullTuple(slot);
 	slot_getallattrs(slot);
 	for (i = 0; i < natts; i++)
 		unit_check(slot->tts_isnull[i]);
-	unit_check(!((ZTupleSlot *) slot)->has_version);
+	unit_check(!((ZTupleSlot *) slot)->has_version_id);
 }
 
 /* One slot, several rows of its table. */
@@ -207,7 +207,7 @@ slot_round(Unit *unit)
 	slot = MakeSingleTupleTableSlot(row.desc, &TTSOpsZheap);
 	for (n = unit_int(unit, 1, 6); n > 0; n--)
 	{
-		ZVersion	version;
+		ZVersionId	id;
 
 		unit_values_make(unit, &row);
 		if (zrow_form_length(row.stored_desc, row.values, row.isnull) > BLCKSZ)
@@ -215,13 +215,13 @@ slot_round(Unit *unit)
 			virtual_check(unit, slot, &row);	/* no such row comes from a page */
 			continue;
 		}
-		version_make(unit, &version);
-		row_store(unit, slot, &row, &version);
+		id_make(unit, &id);
+		row_store(unit, slot, &row, &id);
 		if (unit_once_in(unit, 2))
 			content_check(unit, slot, &row);
-		version_check(slot, &version);
+		id_check(slot, &id);
 		if (unit_once_in(unit, 3))
-			copies_check(unit, slot, &row, &version);
+			copies_check(unit, slot, &row, &id);
 		content_check(unit, slot, &row);
 		if (unit_once_in(unit, 4))
 			virtual_check(unit, slot, &row);

@@ -103,7 +103,7 @@ unit_wal_tag(uint8 block_id, ZRelLocator *locator, BlockNumber *block)
 	}
 	if (block)
 		*block = block_id == ZREC_BLK_TABLE ? UNIT_WAL_TABLE :
-			block_id == ZREC_BLK_SLOTS ? UNIT_WAL_SLOTS : zundo_ptr_block(unit_wal.undo_ptr);
+			block_id == ZREC_BLK_OVERFLOW ? UNIT_WAL_OVERFLOW : zundo_ptr_block(unit_wal.undo_ptr);
 }
 
 char *

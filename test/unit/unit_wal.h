@@ -21,7 +21,7 @@
 
 #define UNIT_WAL_LSN		((XLogRecPtr) 0x1000)
 #define UNIT_WAL_TABLE		7	/* block numbers */
-#define UNIT_WAL_SLOTS		8
+#define UNIT_WAL_OVERFLOW	8
 #define UNIT_BUFFER(block_id)	((Buffer) (block_id) + 1)
 
 typedef struct UnitWalBlock
@@ -40,7 +40,7 @@ typedef struct UnitWal
 	uint8		info;
 	Size		len;
 	char		data[2 * BLCKSZ];
-	UnitWalBlock blocks[ZREC_BLK_SLOTS + 1];
+	UnitWalBlock blocks[ZREC_BLK_OVERFLOW + 1];
 	/* surroundings */
 	FullTransactionId fxid;
 	ZUndoPtr	undo_ptr;		/* block of the undo page */

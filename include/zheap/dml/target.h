@@ -21,7 +21,7 @@ typedef struct ZTarget
 	Relation	rel;
 	FullTransactionId fxid;		/* the current (sub)transaction */
 	Buffer		buffer;			/* pinned, or invalid */
-	Buffer		slotbuf;		/* while locked: the slot page, or invalid */
+	Buffer		overflow_buf;	/* while locked: the overflow page, or invalid */
 	bool		locked;			/* exclusively; view attached */
 	bool		init_page;		/* the page is new and still to be initialised */
 	OffsetNumber offnum;
@@ -52,7 +52,7 @@ extern void ztarget_check_rows(ZTarget *target);
 
 /*
  * A slot for the transaction; "reserve" as in zslot_reserve.  False: the page was
- * unlocked to get a slot page (and is unlocked now): start again.
+ * unlocked to get an overflow page (and is unlocked now): start again.
  */
 extern bool ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan);
 
@@ -64,17 +64,17 @@ extern bool ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
 extern void ztarget_conflict_in(ZTarget *target);
 extern void ztarget_conflict_in_new(ZTarget *target);
 
-/* ---- dml_judge.c ---- */
+/* ---- dml_check.c ---- */
 
 /* What an updater, deleter or locker wants to know of a row. */
-typedef struct ZJudgement
+typedef struct ZUpdateCheck
 {
 	TM_Result	result;
-	ZImage		image;			/* newest version, on the page */
-	TransactionId xid;			/* BeingModified: for whom to wait; otherwise who
-								 * made the version in the way */
-	uint16		version;		/* BeingModified: parity of the version asked about */
-	TransactionId replacer;		/* BeingModified: who replaces the version asked
+	ZRowVersion	version;		/* newest version, on the page */
+	TransactionId xid;			/* BeingModified: to be waited for; otherwise the
+								 * one that made the version in the way */
+	uint16		parity;			/* BeingModified: parity of the version asked about */
+	TransactionId replacer;		/* BeingModified: the one that replaces the version asked
 								 * about; invalid: it is only locked */
 	bool		later;			/* BeingModified for KEY SHARE: not the version asked
 								 * about, but one that an update made of it */
@@ -82,31 +82,31 @@ typedef struct ZJudgement
 	int			strongest_lock; /* strongest that anybody holds, or -1 */
 	bool		modified_by_us; /* newest version is of our own transaction */
 	CommandId	cmax;			/* SelfModified */
-	int			missed;			/* Updated: versions that lie between the caller's and
+	int			superseded;		/* Updated: versions that lie between the caller's and
 								 * the newest that is committed, that one included;
 								 * from 2 on not counted */
 	ItemPointerData ctid;		/* Updated: where the newest version is */
 	ItemPointerData moved_to;	/* Ok for KEY SHARE although an update has moved the
 								 * row: where to; or invalid */
-} ZJudgement;
+} ZUpdateCheck;
 
-typedef struct ZJudgeQuery
+typedef struct ZCheckQuery
 {
 	Snapshot	snapshot;		/* the version that the caller saw; NULL: newest */
 	Snapshot	crosscheck;
 	CommandId	cid;
 	LockTupleMode mode;			/* what is to be done needs this lock */
-} ZJudgeQuery;
+} ZCheckQuery;
 
 /*
- * Judge the row at target->offnum as HeapTupleSatisfiesUpdate would, after
- * putting back what aborted transactions did to the page.  The page is locked; it
+ * Check the row at target->offnum as HeapTupleSatisfiesUpdate would, after
+ * rolling back what aborted transactions did to the page.  The page is locked; it
  * is unlocked and locked again if locks at the row's origin matter.
  */
-extern void zjudge_row(ZTarget *target, const ZJudgeQuery *query, ZJudgement *judgement);
+extern void zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check);
 
 /* Fill tmfd for a result other than Ok. */
-extern void zjudge_report(const ZTarget *target, const ZJudgement *judgement, TM_FailureData *tmfd);
+extern void zcheck_report(const ZTarget *target, const ZUpdateCheck *check, TM_FailureData *tmfd);
 
 /* ---- dml_change.c ---- */
 
@@ -128,7 +128,7 @@ extern bool zchange_undo_fits(const ZChange *change);
 extern ZUndoPtr zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo);
 
 /* Fill the undo record's account of the version before (UPDATE, DELETE, LOCK). */
-extern void zchange_describe_before(ZTarget *target, const ZImage *image, ZChange *change);
+extern void zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *change);
 
 /* ---- dml_space.c ---- */
 
@@ -156,7 +156,7 @@ extern HeapTuple zdml_heap_tuple(Relation rel, const char *row, uint32 len);
 
 /* ---- dml_insert.c ---- */
 
-/* Insert a formed row; its header's fate flags are set here. */
+/* Insert a formed row; its header's modifier flags are set here. */
 typedef struct ZInsert
 {
 	char	   *row;
@@ -171,24 +171,24 @@ extern void zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid
 
 /*
  * Insert into the target's locked page, if it has room.  False: it has not, or
- * (target not locked any more) needs a slot page first.
+ * (target not locked any more) needs an overflow page first.
  */
 extern bool zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid);
 
 /* ---- dml_lock.c ---- */
 
 /* Record our lock on the locked page's row.  False: start again. */
-extern bool zdml_lock_row(ZTarget *target, const ZJudgement *judgement,
+extern bool zdml_lock_row(ZTarget *target, const ZUpdateCheck *check,
 						  LockTupleMode mode, CommandId cid);
 
-/* ---- dml_strip.c ---- */
+/* ---- dml_tombstone.c ---- */
 
 /*
  * Move the bodies of deleted rows that old snapshots may still see from the locked
  * page to undo.  What becomes free has no better use than a new row or version of
  * the caller's on this page.  False: the page was unlocked on the way.
  */
-extern bool zdml_strip_page(ZTarget *target);
+extern bool zdml_tombstone_page(ZTarget *target);
 
 /* ---- dml_lock_successors.c ---- */
 

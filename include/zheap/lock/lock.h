@@ -1,6 +1,6 @@
 /*
  * lock.h
- *		Row locks: who holds them, and waiting for whom.
+ *		Row locks: their holders, and waiting for them.
  *
  * Modes and conflicts are heap's:
  *
@@ -22,7 +22,7 @@
  *
  * An update that moves the row leaves the KEY SHARE locks of others behind, at the
  * old TID.  They count for the new row as well: it carries the old TID
- * (ZROW_ORIGIN), and who wants UPDATE asks there, too (zlock_origin_conflict).  When
+ * (ZROW_ORIGIN), and a transaction that wants UPDATE asks there, too (zlock_origin_conflict).  When
  * the places become too many, those where all holders have ended are left out.
  * KEY SHARE locks that are taken after the move, by those who still see the version
  * before, are put on both rows (dml_lock_successors.c).
@@ -54,7 +54,7 @@ typedef struct ZLockHolders
 } ZLockHolders;
 
 /*
- * Who holds locks on the row?  The page is locked (any mode) and viewed in place.
+ * Which transactions hold locks on the row?  The page is locked (any mode) and viewed in place.
  * Reads the undo of the transactions in progress on the page, if the row's hint
  * says that there may be a lock.  "waits": the caller will wait in any case.  "own"
  * is exact then, or if there is somebody in conflict; otherwise it may miss a lock
@@ -80,7 +80,7 @@ extern TransactionId zlock_origin_conflict(Relation rel, const ItemPointerData *
  * that has been replaced must all get ahead, to fail or to line up for the newest
  * one in the same order.  So the version's parity (ZROW2_PARITY) is in the lock's tag,
  * above the offset.  Versions of the same parity share a queue; that does no harm,
- * because who hears that its version was replaced leaves the queue.
+ * because a waiter that hears that its version was replaced leaves the queue.
  */
 typedef struct ZRowQueue
 {
@@ -90,10 +90,10 @@ typedef struct ZRowQueue
 	LockWaitPolicy policy;
 	XLTW_Oper	oper;			/* for the error context */
 	bool		queued;
-	uint16		version;		/* parity of the version queued for: 0, 1 */
+	uint16		parity;			/* parity of the version queued for: 0, 1 */
 } ZRowQueue;
 
-#define ZLOCK_VERSION_SHIFT 9		/* offsets are below 512 */
+#define ZLOCK_PARITY_SHIFT 9		/* offsets are below 512 */
 
 extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
 							 LockTupleMode mode, LockWaitPolicy policy, XLTW_Oper oper);
@@ -101,11 +101,11 @@ extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerDa
 /*
  * Wait for the version until xid has ended.  No buffer may be locked.  False: the policy is
  * LockWaitSkip and it has not; LockWaitError raises the error that heap does.
- * Who holds a lock on the row already does not queue: those in front may be
- * waiting for that lock.  Nor does who made the newest version: nobody else can be
+ * A transaction that holds a lock on the row already does not queue: those in front may be
+ * waiting for that lock.  Nor does the one that made the newest version: nobody else can be
  * waiting for that.
  */
-extern bool zlock_queue_wait(ZRowQueue *queue, uint16 version, TransactionId xid,
+extern bool zlock_queue_wait(ZRowQueue *queue, uint16 parity, TransactionId xid,
 							 bool is_holder);
 
 /* Leave the queue, if in it. */

@@ -18,25 +18,25 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "zheap/mvcc/version.h"
+#include "zheap/mvcc/version_id.h"
 #include "zheap/page/page.h"
 #include "zheap/record/record.h"
 #include "zheap/undo/undo.h"
 
-/* ---- fate of a transaction (mvcc_fate.c) ---- */
+/* ---- status of a transaction (mvcc_status.c) ---- */
 
-typedef enum ZFate
+typedef enum ZXactStatus
 {
-	ZFATE_UNKNOWN,
-	ZFATE_FROZEN,				/* committed, visible to all: below the horizon */
-	ZFATE_COMMITTED,
-	ZFATE_ABORTED,
-	ZFATE_OWN,					/* current transaction or a live child of it */
-	ZFATE_RUNNING				/* somebody else's, in progress or prepared */
-} ZFate;
+	ZXACT_UNKNOWN,
+	ZXACT_ALL_VISIBLE,			/* committed, visible to all: below the horizon */
+	ZXACT_COMMITTED,
+	ZXACT_ABORTED,
+	ZXACT_OWN,					/* current transaction or a live child of it */
+	ZXACT_IN_PROGRESS			/* somebody else's, in progress or prepared */
+} ZXactStatus;
 
 /* Cached per backend for finished transactions. */
-extern ZFate zmvcc_fate(FullTransactionId fxid);
+extern ZXactStatus zmvcc_xact_status(FullTransactionId fxid);
 
 /* Committed (or frozen) and visible to every snapshot of this database. */
 extern bool zmvcc_visible_to_all(Relation rel, FullTransactionId fxid);
@@ -51,16 +51,16 @@ typedef struct ZPageView
 	Relation	rel;
 	BlockNumber block;
 	Page		page;
-	Page		slotpage;		/* or NULL */
+	Page		overflow;		/* or NULL */
 	FullTransactionId horizon;	/* zview_horizon() when the view was made */
 	bool		all_frozen;		/* every slot is below the horizon: a row is there
 								 * unless it says DELETED */
-	uint8		fate[ZPAGE_MAX_INPAGE + 1]; /* ZFate, filled on demand */
+	uint8		status[ZPAGE_MAX_INPAGE + 1]; /* ZXactStatus, filled on demand */
 	PGAlignedBlock *copy;		/* storage of private copies, allocated once */
-	PGAlignedBlock *slotcopy;
+	PGAlignedBlock *overflow_copy;
 	ZUndoReader reader;
 	MemoryContext context;		/* of everything that the view allocates */
-	char	   *image;			/* buffer for rebuilt rows, BLCKSZ */
+	char	   *version_buf;	/* buffer for rebuilt rows, BLCKSZ */
 
 	/*
 	 * One pass over a slot's chain serves all rows that name it: from the second
@@ -71,10 +71,10 @@ typedef struct ZPageView
 	uint32		mapped;
 	struct ZChainMap **maps;	/* allocated on demand, kept */
 
-	/* zmvcc_rewind's copy of the page; rewound: some rows' slots do not
-	 * tell who made them */
-	bool		rewound;
-	struct ZRewind *rewind;		/* allocated on demand, kept */
+	/* zmvcc_reconstruct's copy of the page; reconstructed: some rows' slots do not
+	 * tell which transaction made them */
+	bool		reconstructed;
+	struct ZReconstruct *reconstruct; /* allocated on demand, kept */
 } ZPageView;
 
 /* Memory comes from the current context; one view serves many pages. */
@@ -83,7 +83,7 @@ extern void zview_close(ZPageView *view);
 
 /*
  * Copy block into the view: takes and releases pin and share lock.  False if the
- * page holds no rows (new page, or a slot page).  ERROR if it is damaged.
+ * page holds no rows (new page, or an overflow page).  ERROR if it is damaged.
  */
 extern bool zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy);
 
@@ -95,12 +95,12 @@ extern bool zview_read_locked(ZPageView *view, BlockNumber block,
 							  BufferAccessStrategy strategy, Buffer *buffer);
 
 /*
- * View a page that the caller has pinned and locked, in place.  *slotbuf gets the
- * pinned and (same mode) locked slot page, or InvalidBuffer; the caller releases
+ * View a page that the caller has pinned and locked, in place.  *overflow_buf gets the
+ * pinned and (same mode) locked overflow page, or InvalidBuffer; the caller releases
  * it with zview_detach before unlocking the page.  False as above.
  */
-extern bool zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *slotbuf);
-extern void zview_detach(ZPageView *view, Buffer *slotbuf);
+extern bool zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf);
+extern void zview_detach(ZPageView *view, Buffer *overflow_buf);
 
 /* What is below is visible to all: zundo_horizon(), or what temporary tables have. */
 extern FullTransactionId zview_horizon(const ZPageView *view);
@@ -115,16 +115,16 @@ zview_is_frozen(const ZPageView *view, FullTransactionId fxid)
 /* Are all slots' owners?  "except": bit per slot that does not count. */
 extern bool zview_slots_are_frozen(const ZPageView *view, uint32 except);
 
-/* The page changed under the view (exclusive lock held): forget cached fates. */
+/* The page changed under the view (exclusive lock held): forget cached statuses. */
 extern void zview_refresh(ZPageView *view);
 
 /* ---- versions (mvcc_walk.c) ---- */
 
 /*
- * A version in hand.  "row" points into the page, or into view->image when it
+ * A version in hand.  "row" points into the page, or into view->version_buf when it
  * was rebuilt (then valid until the next rebuild).
  */
-typedef struct ZImage
+typedef struct ZRowVersion
 {
 	const char *row;
 	uint32		len;			/* without padding */
@@ -132,63 +132,63 @@ typedef struct ZImage
 	ZRowHeader	hdr;
 	FullTransactionId fxid;		/* modifier; invalid: visible to all */
 	ZUndoPtr	undo;			/* from where to look for its record */
-	bool		chain;			/* fxid is an upper bound: the modifier is it or
+	bool		upper_bound;	/* fxid is an upper bound: the modifier is it or
 								 * below in the slot's chain (ZROW_REUSED) */
 	/* of its making, once looked up: invalid until then */
 	CommandId	cid;
 	/* the version that superseded this one, if the walk came from there */
 	FullTransactionId next_fxid;
 	CommandId	next_cid;
-} ZImage;
+} ZRowVersion;
 
 /* The version on the page.  The line pointer must be LP_NORMAL. */
-extern void zmvcc_current(ZPageView *view, OffsetNumber offnum, ZImage *image);
+extern void zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *version);
 
 /*
- * The undo record of a version's making; *fxid gets who wrote it, *at where it
+ * The undo record of a version's making; *fxid gets the transaction that wrote it, *at where it
  * is.  False if it has been recycled, so that the version is visible to all.
  */
-extern bool zmvcc_record(ZPageView *view, const ZImage *image, ZUndoRecord *rec,
+extern bool zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
 						 FullTransactionId *fxid, ZUndoPtr *at);
 
 /* The command of a version's making; false as above. */
-extern bool zmvcc_command(ZPageView *view, const ZImage *image, CommandId *cid);
+extern bool zmvcc_command(ZPageView *view, const ZRowVersion *version, CommandId *cid);
 
 /*
- * For an image with chain: look for its modifier among the records of one owner.
- * True if found (chain is cleared); otherwise the image names the owner before,
+ * For a version with an upper bound: look for its modifier among the records of one owner.
+ * True if found (upper_bound is cleared); otherwise the version names the owner before,
  * or is visible to all.
  */
-extern bool zmvcc_chain_step(ZPageView *view, ZImage *image);
+extern bool zmvcc_chain_step(ZPageView *view, ZRowVersion *version);
 
 /* The same, but past any number of owners that are of our own transaction. */
-extern void zmvcc_chain_descend(ZPageView *view, ZImage *image);
+extern void zmvcc_chain_descend(ZPageView *view, ZRowVersion *version);
 
 /*
- * Let image->row have the row's body again if it was moved to undo
- * (ZROW2_STRIPPED).  Whoever reads the bytes of a deleted version needs this.
+ * Let version->row have the row's body again if it was moved to undo
+ * (ZROW2_TOMBSTONE).  A caller that reads the bytes of a deleted version needs this.
  * False: it is gone, so that the deletion is visible to all.
  */
-extern bool zmvcc_restore_body(ZPageView *view, ZImage *image);
+extern bool zmvcc_reconstruct_body(ZPageView *view, ZRowVersion *version);
 
-/* Make fxid the modifier itself, where image->chain says that it is an upper bound. */
-extern void zmvcc_find_modifier(ZPageView *view, ZImage *image);
+/* Make fxid the modifier itself, where version->upper_bound says that it is an upper bound. */
+extern void zmvcc_find_modifier(ZPageView *view, ZRowVersion *version);
 
 /* Step to the version before; false: there is none (the row was inserted). */
-extern bool zmvcc_previous(ZPageView *view, ZImage *image);
+extern bool zmvcc_previous(ZPageView *view, ZRowVersion *version);
 
-/* ---- many rows at once (mvcc_rewind.c) ---- */
+/* ---- many rows at once (mvcc_reconstruct.c) ---- */
 
 /*
- * For whoever is about to read the rows of a private copy with an MVCC snapshot:
- * where several were last changed by a transaction that it does not see, put them
- * back in the copy.  Every answer for this snapshot stays the same, except that
+ * For a caller that is about to read the rows of a private copy with an MVCC snapshot:
+ * where several were last changed by a transaction that it does not see, reconstruct
+ * the versions before in the copy.  Every answer for this snapshot stays the same, except that
  * what aborted transactions have done is gone from what the system columns say.  If
- * nothing is left to be judged, the view becomes all_frozen.  "seen": bit per slot,
+ * nothing is left to be checked, the view becomes all_frozen.  "seen": bit per slot,
  * of those whose owners the snapshot sees, or that have none.  only_aborted: leave
  * alone what others than aborted transactions have changed.
  */
-extern void zmvcc_rewind(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted);
+extern void zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted);
 
 /* ---- maps of chains (mvcc_walk.c, mvcc_chain.c) ---- */
 
@@ -196,33 +196,33 @@ extern void zmvcc_rewind(ZPageView *view, Snapshot snapshot, uint32 seen, bool o
 extern void zmvcc_map_slot(ZPageView *view, int slotno);
 
 /*
- * Let an image with chain name its modifier, and that one's record, if they are
+ * Let a version with an upper bound name its modifier, and that one's record, if they are
  * known and of our own transaction.
  */
-extern void zmvcc_locate(ZPageView *view, ZImage *image);
+extern void zmvcc_locate(ZPageView *view, ZRowVersion *version);
 
 /*
- * Is image->undo known to be a record of the present owner of the image's slot?
- * Of an image without chain; false: not known.
+ * Is version->undo known to be a record of the present owner of the version's slot?
+ * Of a version without an upper bound; false: not known.
  */
-extern bool zmvcc_owner_has(ZPageView *view, const ZImage *image);
+extern bool zmvcc_owner_has(ZPageView *view, const ZRowVersion *version);
 
 /* The transaction has added the record at "ptr" to its chain on a page. */
 extern void zmvcc_record_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr);
 
-/* ---- verdicts (mvcc_snapshot.c) ---- */
+/* ---- visibility (mvcc_snapshot.c) ---- */
 
 /*
- * The version of the row at offnum that the snapshot sees: true, with *image, or
+ * The version of the row at offnum that the snapshot sees: true, with *version, or
  * false.  offnum may name any line pointer.  Every kind of snapshot: MVCC, SELF,
  * ANY (current version whatever it is, deleted rows included), TOAST, DIRTY
  * (fills snapshot->xmin, xmax, speculativeToken as heap does), NON_VACUUMABLE.
  */
-extern bool zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZImage *image);
+extern bool zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version);
 
 /*
  * ERROR if the snapshot, imported from another session, is too old for this
- * session's temporary tables, and "rel" is one.  For whoever begins to read.
+ * session's temporary tables, and "rel" is one.  For a caller that begins to read.
  */
 extern void zmvcc_snapshot_too_old(Relation rel) pg_attribute_noreturn();
 
@@ -237,26 +237,26 @@ zmvcc_check_snapshot(Relation rel, Snapshot snapshot)
 
 /*
  * Take away what aborted transactions did to the row.  False: it was never there.
- * Afterwards image->chain means that the modifier, whoever it is, has committed.
- * (A slot's owner in progress may have pushed an earlier subtransaction of its
+ * Afterwards version->upper_bound means that the modifier, whichever it is, has committed.
+ * (A slot's owner in progress may have reused the slot of an earlier subtransaction of its
  * own, so until then it may be in progress too.)
  */
-extern bool zmvcc_skip_aborted(ZPageView *view, ZImage *image);
+extern bool zmvcc_skip_aborted(ZPageView *view, ZRowVersion *version);
 
 /*
  * Does the snapshot see the modifier of this version, and therefore the version?
- * (Own transactions: no; ask the command id.)  May resolve image->chain.
+ * (Own transactions: no; ask the command id.)  May resolve version->upper_bound.
  */
-extern bool zmvcc_modifier_visible(ZPageView *view, ZImage *image, Snapshot snapshot);
+extern bool zmvcc_modifier_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot);
 
-/* The modifier's fate; rows with chain: of the upper bound. */
-extern ZFate zmvcc_image_fate(ZPageView *view, const ZImage *image);
+/* The modifier's status; where it is an upper bound: of that. */
+extern ZXactStatus zmvcc_version_status(ZPageView *view, const ZRowVersion *version);
 
 /*
  * What the system columns of the version say.  Costs an undo lookup only for
  * versions of our own transaction.
  */
-extern void zmvcc_version_of(const ZImage *image, ZPageView *view, ZVersion *version);
+extern void zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersionId *id);
 
 /* Is the row at offnum gone for everybody (index entries may be killed)? */
 extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
@@ -265,7 +265,7 @@ extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
  * Is the version, on which a fetch for a snapshot has ended, a deletion by a
  * transaction in progress?  Quicker than zmvcc_dead_to_all.  False: not known.
  */
-extern bool zmvcc_is_being_deleted(ZPageView *view, const ZImage *image);
+extern bool zmvcc_is_being_deleted(ZPageView *view, const ZRowVersion *version);
 
 /* For ANALYZE, VACUUM, index builds: the state of the newest version. */
 typedef enum ZRowState
@@ -279,12 +279,12 @@ typedef enum ZRowState
 } ZRowState;
 
 /*
- * Judge the newest version that is not aborted; *image is that version (for
+ * Check the newest version that is not aborted; *version is that version (for
  * INSERTING and LIVE rows the one to index).  An update in progress is LIVE.
  * *fxid gets the transaction concerned (inserter or deleter).  ABORTED
  * insertions are ZSTATE_NONE.
  */
-extern ZRowState zmvcc_state(ZPageView *view, OffsetNumber offnum, ZImage *image,
+extern ZRowState zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version,
 							 FullTransactionId *fxid);
 
 /*
@@ -299,7 +299,7 @@ extern ZRowState zmvcc_state_to_count(ZPageView *view, OffsetNumber offnum,
  * Has the row (as zmvcc_state gave it) an older version that some snapshot may
  * still see?  For CREATE INDEX (broken chains).
  */
-extern bool zmvcc_has_older(ZPageView *view, const ZImage *image);
+extern bool zmvcc_has_older(ZPageView *view, const ZRowVersion *version);
 
 /* ---- the versions within our own transaction, by number (mvcc_ordinal.c) ---- */
 
@@ -310,13 +310,13 @@ extern bool zmvcc_has_older(ZPageView *view, const ZImage *image);
 extern int	zmvcc_ordinal(ZPageView *view, OffsetNumber offnum);
 
 /* That version; false: no such number. */
-extern bool zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZImage *image);
+extern bool zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZRowVersion *version);
 
 /* What our last update or delete of the row replaced; false: there is none. */
-extern bool zmvcc_fetch_replaced(ZPageView *view, OffsetNumber offnum, ZImage *image);
+extern bool zmvcc_fetch_replaced(ZPageView *view, OffsetNumber offnum, ZRowVersion *version);
 
 /* The row as our transaction inserted it; false: it did not. */
-extern bool zmvcc_fetch_inserted(ZPageView *view, OffsetNumber offnum, ZImage *image);
+extern bool zmvcc_fetch_inserted(ZPageView *view, OffsetNumber offnum, ZRowVersion *version);
 
 /* ---- SERIALIZABLE (mvcc_serial.c) ---- */
 
@@ -328,12 +328,12 @@ extern void zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber o
 							  uint8 flags2);
 
 /*
- * zmvcc_fetch for whoever reads a single row.  If the transaction takes part in
+ * zmvcc_fetch for a caller that reads a single row.  If the transaction takes part in
  * serializable snapshot isolation: lock the row's TID if a version is visible,
  * and report conflicts with others whose changes are not.  The page is locked.
  */
 extern bool zmvcc_fetch_serial(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
-							   ZImage *image);
+							   ZRowVersion *version);
 
 /*
  * The row was passed by in a scan of its page: report conflicts with everyone

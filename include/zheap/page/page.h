@@ -9,7 +9,7 @@
  * Invariants (checked by zpage_check, asserted after each apply):
  * P1  24 <= pd_lower <= pd_upper <= pd_special = BLCKSZ - trailer - nslots * 16
  * P2  a row's slot number is 0, or <= nslots, or an overflow number while the
- *     page has a slot page
+ *     page has an overflow page
  * P3  rows do not overlap and lie in [pd_upper, pd_special)
  * P5  a row's padding is shorter than the row's space; the header fits
  */
@@ -38,13 +38,13 @@ zpage_nslots(Page page)
 	return zpage_trailer(page)->nslots;
 }
 
-/* Slot "slotno" >= 1; "slotpage" is needed for overflow numbers only. */
+/* Slot "slotno" >= 1; "overflow" is needed for overflow numbers only. */
 static inline ZPageSlot *
-zpage_slot(Page page, Page slotpage, int slotno)
+zpage_slot(Page page, Page overflow, int slotno)
 {
 	if (slotno < ZPAGE_FIRST_OVERFLOW)
 		return (ZPageSlot *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer)) - slotno;
-	return &((ZSlotPageBody *) PageGetContents(slotpage))->slots[slotno - ZPAGE_FIRST_OVERFLOW];
+	return &((ZOverflowPageBody *) PageGetContents(overflow))->slots[slotno - ZPAGE_FIRST_OVERFLOW];
 }
 
 static inline bool
@@ -54,9 +54,9 @@ zpage_is_table(Page page)
 }
 
 static inline bool
-zpage_is_slots(Page page)
+zpage_is_overflow(Page page)
 {
-	return zpage_trailer(page)->magic == ZPAGE_MAGIC_SLOTS;
+	return zpage_trailer(page)->magic == ZPAGE_MAGIC_OVERFLOW;
 }
 
 /* The row's bytes; *len excludes padding, *alloc (may be NULL) includes it. */
@@ -127,8 +127,8 @@ typedef enum ZTakeover
 {
 	ZTAKE_OWN,					/* the slot is ours already */
 	ZTAKE_FREE,					/* it was free */
-	ZTAKE_FRESH,				/* its owner is visible to all: its rows freeze */
-	ZTAKE_PUSHED				/* its owner is committed (or ours) but not visible
+	ZTAKE_ALL_VISIBLE,			/* its owner is visible to all: its rows freeze */
+	ZTAKE_REUSED				/* its owner is committed (or ours) but not visible
 								 * to all: it stays reachable through our undo */
 } ZTakeover;
 
@@ -138,8 +138,8 @@ typedef struct ZSlotPlan
 	uint8		takeover;		/* ZTakeover */
 	uint8		grow;			/* slots to add to the page first */
 	ZPageSlot	next;			/* what the slot will be */
-	ZPageSlot	prev;			/* what it was, with ZTAKE_PUSHED */
-	FullTransactionId conflict; /* WAL only: with ZTAKE_FRESH, the owner before if
+	ZPageSlot	prev;			/* what it was, with ZTAKE_REUSED */
+	FullTransactionId conflict; /* WAL only: with ZTAKE_ALL_VISIBLE, the owner before if
 								 * standbys have not been told that it is visible to
 								 * all; else invalid */
 } ZSlotPlan;
@@ -150,10 +150,10 @@ typedef enum ZRowOp
 	ZOP_UPDATE,
 	ZOP_DELETE,
 	ZOP_LOCK,
-	ZOP_STRIP					/* a deleted row's body moves to undo; no version */
+	ZOP_TOMBSTONE				/* a deleted row's body moves to undo; no version */
 } ZRowOp;
 
-/* A new row; its header's slotno and fate flags are set by the caller. */
+/* A new row; its header's slotno and modifier flags are set by the caller. */
 typedef struct ZNewRow
 {
 	OffsetNumber offnum;
@@ -167,7 +167,7 @@ typedef struct ZRowPlan
 	OffsetNumber offnum;		/* not for INSERT */
 	ZRowHeader	hdr;			/* header afterwards (PADDED is seen to here); LOCK:
 								 * only the lock bits of flags2 count */
-	uint64		body;			/* STRIP: undo pointer to where it goes */
+	uint64		body;			/* TOMBSTONE: undo pointer to where it goes */
 	/* UPDATE: body bytes (after the header) [prefix, len - suffix) become mid */
 	uint16		prefix;
 	uint16		suffix;
@@ -182,19 +182,19 @@ typedef struct ZRowPlan
 
 /* ---- page_init.c ---- */
 extern void zpage_init_apply(Page page, int nslots);
-extern void zpage_slots_init_apply(Page page, BlockNumber table_block);
+extern void zpage_overflow_init_apply(Page page, BlockNumber table_block);
 
 /* ---- page_apply.c ---- */
 
 /*
- * Prepare the slot, then change rows.  "slotpage" only with an overflow slot.
+ * Prepare the slot, then change rows.  "overflow" only with an overflow slot.
  * The space must have been checked: zpage_update_fits, zpage_free_contiguous /
  * zpage_free_total.
  */
-extern void zpage_slot_apply(Page page, Page slotpage, const ZSlotPlan *plan);
+extern void zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan);
 extern void zpage_row_apply(Page page, const ZRowPlan *plan);
 
-/* Parts of it, for restoring rows too. */
+/* Parts of it, for rolling rows back too. */
 extern void zpage_row_replace_apply(Page page, const ZRowPlan *plan);
 extern void zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header);
 extern uint8 zpage_row_lock_bits(Page page, OffsetNumber offnum);
@@ -205,16 +205,16 @@ extern void zpage_set_prunable(Page page, TransactionId xid);
 /* Would the row at offnum, grown to newlen bytes, fit the page? */
 extern bool zpage_update_fits(Page page, OffsetNumber offnum, uint32 newlen);
 
-/* ---- restoring rows of an aborted transaction (page_restore.c) ---- */
+/* ---- rolling back rows of an aborted transaction (page_rollback.c) ---- */
 
-typedef enum ZRestoreKind
+typedef enum ZRollbackKind
 {
-	ZRESTORE_KILL,				/* the row never was: dead line pointer */
-	ZRESTORE_HEADER,			/* header only */
-	ZRESTORE_BODY				/* header, and body bytes [prefix, len - suffix) */
-} ZRestoreKind;
+	ZROLLBACK_KILL,				/* the row never was: dead line pointer */
+	ZROLLBACK_HEADER,			/* header only */
+	ZROLLBACK_BODY				/* header, and body bytes [prefix, len - suffix) */
+} ZRollbackKind;
 
-typedef struct ZRowRestore
+typedef struct ZRowRollback
 {
 	OffsetNumber offnum;
 	uint8		kind;
@@ -223,19 +223,19 @@ typedef struct ZRowRestore
 	uint16		suffix;
 	uint16		midlen;
 	const char *mid;
-} ZRowRestore;
+} ZRowRollback;
 
-typedef struct ZRestorePlan
+typedef struct ZRollbackPlan
 {
 	uint8		slotno;
 	ZPageSlot	next;			/* the owner before, or free */
 	int			nrows;
-	ZRowRestore *rows;
+	ZRowRollback *rows;
 	FullTransactionId conflict; /* newest modifier that became "visible to all" here
 								 * and that standbys have not been told of */
-} ZRestorePlan;
+} ZRollbackPlan;
 
-extern void zpage_restore_apply(Page page, Page slotpage, const ZRestorePlan *plan);
+extern void zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan);
 
 /* ---- pruning (page_prune.c) ---- */
 
@@ -263,8 +263,8 @@ extern void zpage_grow_apply(Page page, int grow);
 /* Speculative insertion succeeded: clear the mark. */
 extern void zpage_confirm_apply(Page page, OffsetNumber offnum);
 
-/* Name the slot page of a table page. */
-extern void zpage_overflow_apply(Page page, BlockNumber slot_block);
+/* Name the overflow page of a table page. */
+extern void zpage_overflow_apply(Page page, BlockNumber overflow_block);
 
 #ifdef USE_ASSERT_CHECKING
 extern void zpage_assert_valid(Page page);

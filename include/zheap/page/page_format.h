@@ -1,6 +1,6 @@
 /*
  * page_format.h
- *		The bytes of a table page and of a slot page.
+ *		The bytes of a table page and of an overflow page.
  *
  *   0          +------------------------------------------+
  *              | PageHeaderData, 24 bytes                 |
@@ -14,14 +14,14 @@
  *              | ZPageTrailer, 16 bytes                   |
  *   BLCKSZ     +------------------------------------------+
  *
- * A slot page carries the slots that found no room on one table page:
+ * An overflow page carries the slots that found no room on one table page:
  *
  *   24         | BlockNumber of that table page, 4 bytes; 4 unused |
  *   32         | ZPageSlot[ZPAGE_OVERFLOW_SLOTS]                   |
  *   pd_lower = pd_upper's lower bound, free space, ZPageTrailer
  *
  * Slot numbers: 0 frozen; 1..ZPAGE_MAX_INPAGE on the page itself;
- * ZPAGE_FIRST_OVERFLOW.. on its slot page.
+ * ZPAGE_FIRST_OVERFLOW.. on its overflow page.
  *
  * Line pointers: LP_UNUSED, LP_NORMAL, LP_DEAD (no storage; index entries may
  * still name it).  LP_REDIRECT does not occur.
@@ -56,7 +56,7 @@ typedef struct ZPageTrailer
 {
 	FullTransactionId reused_fxid;	/* 0-7: newest owner whose slot was taken
 									 * over before all could see it */
-	BlockNumber overflow;		/*  8-11: slot page, or InvalidBlockNumber */
+	BlockNumber overflow;		/*  8-11: overflow page, or InvalidBlockNumber */
 	uint8		nslots;			/* 12 */
 	uint8		version;		/* 13 */
 	uint16		magic;			/* 14-15: ZPAGE_MAGIC_* */
@@ -65,7 +65,7 @@ typedef struct ZPageTrailer
 StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
 
 #define ZPAGE_MAGIC_TABLE	0x5A48
-#define ZPAGE_MAGIC_SLOTS	0x5A53
+#define ZPAGE_MAGIC_OVERFLOW 0x5A53
 #define ZPAGE_VERSION		1
 
 #define ZPAGE_INITIAL_SLOTS		4
@@ -83,11 +83,11 @@ StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
 #define ZPAGE_MAX_ROW \
 	(BLCKSZ - SizeOfPageHeaderData - sizeof(ItemIdData) - ZPAGE_SPECIAL_SIZE(ZPAGE_INITIAL_SLOTS))
 
-typedef struct ZSlotPageBody
+typedef struct ZOverflowPageBody
 {
 	BlockNumber table_block;	/* 0-3 */
 	uint32		unused;			/* 4-7 */
 	ZPageSlot	slots[ZPAGE_OVERFLOW_SLOTS];
-} ZSlotPageBody;
+} ZOverflowPageBody;
 
 #endif							/* ZHEAP_PAGE_FORMAT_H */

@@ -34,7 +34,7 @@
 									 * slot's owner: nothing precedes it */
 #define ZROW_DELETED		0x08	/* gone for all who see the slot's owner */
 #define ZROW_MOVED			0x10	/* with DELETED: by an update, to another TID */
-#define ZROW_REUSED			0x20	/* the slot has been taken over since; the
+#define ZROW_REUSED			0x20	/* the slot has been reused since; the
 									 * modifier is found through the slot's chain */
 #define ZROW_PADDED			0x40
 #define ZROW_ORIGIN			0x80	/* an update moved the row while others held KEY
@@ -43,12 +43,12 @@
 
 /* flags2 */
 #define ZROW2_SPECULATIVE	0x01	/* ON CONFLICT insertion in doubt */
-#define ZROW2_STRIPPED		0x01	/* with DELETED: the body lies in undo, an undo
+#define ZROW2_TOMBSTONE		0x01	/* with DELETED: the body lies in undo, an undo
 									 * pointer (8 bytes) is all that is left of it */
 #define ZROW2_MULTIKEY		0x02	/* reserved: stale index entries may exist */
 #define ZROW2_MOVED_PART	0x04	/* with DELETED: to another partition */
 #define ZROW2_KEYS_UPDATED	0x08	/* made by (or with MOVED: gone by) an update that
-									 * KEY SHARE locks mind: it changed the key, or
+									 * KEY SHARE locks conflict with: it changed the key, or
 									 * its transaction held the row FOR UPDATE */
 #define ZROW2_LOCK_SHIFT	4		/* 3 bits: strongest row lock that somebody may
 									 * hold, LockTupleMode + 1; 0: nobody does.  A
@@ -63,9 +63,9 @@
 #define ZROW_VALUE_FLAGS	(ZROW_HASNULL | ZROW_HASEXTERNAL | ZROW_ORIGIN)
 
 /* Flags that describe a version's modifier, not the value bytes. */
-#define ZROW_FATE_FLAGS		(ZROW_INSERTED | ZROW_DELETED | ZROW_MOVED | ZROW_REUSED)
+#define ZROW_MODIFIER_FLAGS	(ZROW_INSERTED | ZROW_DELETED | ZROW_MOVED | ZROW_REUSED)
 
-#define ZROW_STRIPPED_SIZE	(ZROW_HDR_SIZE + sizeof(uint64))
+#define ZROW_TOMBSTONE_SIZE	(ZROW_HDR_SIZE + sizeof(uint64))
 
 #define ZROW_MAX_NATTS		1600
 #define ZROW_MAX_ORIGINS	8
@@ -127,7 +127,7 @@ zrow_lock_bits(int mode)
 
 /*
  * The modifier is visible to all and need not be named.  (In a deleted row
- * SPECULATIVE's bit is STRIPPED, which stays.)
+ * SPECULATIVE's bit is TOMBSTONE, which stays.)
  */
 static inline void
 zrow_header_freeze(ZRowHeader *hdr)
@@ -139,9 +139,9 @@ zrow_header_freeze(ZRowHeader *hdr)
 }
 
 static inline bool
-zrow_is_stripped(const ZRowHeader *hdr)
+zrow_is_tombstone(const ZRowHeader *hdr)
 {
-	return (hdr->flags & ZROW_DELETED) && (hdr->flags2 & ZROW2_STRIPPED);
+	return (hdr->flags & ZROW_DELETED) && (hdr->flags2 & ZROW2_TOMBSTONE);
 }
 
 /*

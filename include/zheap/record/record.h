@@ -21,17 +21,17 @@
 #define ZREC_UPDATE			0x10
 #define ZREC_DELETE			0x20
 #define ZREC_LOCK			0x30
-#define ZREC_RESTORE		0x40	/* rows of an aborted transaction put back */
+#define ZREC_ROLLBACK		0x40	/* rows of an aborted transaction rolled back */
 #define ZREC_PRUNE			0x50
-#define ZREC_OVERFLOW		0x60	/* a table page got a slot page */
+#define ZREC_OVERFLOW		0x60	/* a table page got an overflow page */
 #define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
-#define ZREC_STRIP			0x80
+#define ZREC_TOMBSTONE		0x80
 #define ZREC_CONFLICT		0x90	/* a rewritten table lacks what older snapshots saw */
 
 /* block references of all of them */
 #define ZREC_BLK_TABLE		0
 #define ZREC_BLK_UNDO		1
-#define ZREC_BLK_SLOTS		2
+#define ZREC_BLK_OVERFLOW	2
 
 /* ---- undo record (rec_undo.c) ---- */
 
@@ -51,18 +51,18 @@ typedef struct ZUndoRecord
 	uint16		count;
 	CommandId	cid;
 	ZUndoPtr	page_prev;		/* the owner's record before, same page */
-	ZPageSlot	slot_prev;		/* PUSHED: the slot's owner before */
+	ZPageSlot	slot_prev;		/* REUSED: the slot's owner before */
 
 	uint8		lockmode;		/* LOCK: LockTupleMode; no version of the row */
 
 	/* UPDATE, DELETE: the version before */
 	ZRowHeader	old_hdr;
 	bool		prev_own;		/* made by the same owner: see page_prev */
-	bool		prev_chain;		/* its modifier is below row_prev in the slot's
+	bool		prev_upper_bound; /* its modifier is below row_prev in the slot's
 								 * chain (ZROW_REUSED) */
 	ZPageSlot	row_prev;		/* its modifier; invalid fxid: visible to all */
 
-	/* UPDATE: body bytes [prefix, len - suffix) were mid; STRIP: mid is the body */
+	/* UPDATE: body bytes [prefix, len - suffix) were mid; TOMBSTONE: mid is the body */
 	uint16		prefix;
 	uint16		suffix;
 	uint16		midlen;
@@ -119,7 +119,7 @@ typedef struct ZChange
 } ZChange;
 
 /* The one place that changes a page by a ZChange: forward path and redo. */
-extern void zchange_apply(Page page, Page slotpage, ZChange *change);
+extern void zchange_apply(Page page, Page overflow, ZChange *change);
 
 /* The pages of a change; the table's writes no WAL unless logged. */
 typedef struct ZChangeBuffers
@@ -147,15 +147,15 @@ extern void zrec_change_desc(StringInfo buf, XLogReaderState *record);
 
 /* ---- others: one file each, emit + redo + desc ---- */
 
-extern XLogRecPtr zrec_restore_emit(const ZRestorePlan *plan, Buffer buffer, Buffer slotbuf);
-extern void zrec_restore_redo(XLogReaderState *record);
-extern void zrec_restore_desc(StringInfo buf, XLogReaderState *record);
+extern XLogRecPtr zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf);
+extern void zrec_rollback_redo(XLogReaderState *record);
+extern void zrec_rollback_desc(StringInfo buf, XLogReaderState *record);
 
 extern XLogRecPtr zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer);
 extern void zrec_prune_redo(XLogReaderState *record);
 extern void zrec_prune_desc(StringInfo buf, XLogReaderState *record);
 
-extern XLogRecPtr zrec_overflow_emit(Buffer buffer, Buffer slotbuf);
+extern XLogRecPtr zrec_overflow_emit(Buffer buffer, Buffer overflow_buf);
 extern void zrec_overflow_redo(XLogReaderState *record);
 
 extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum);

@@ -24,9 +24,9 @@
 
 /*
  * The scan descriptor of every kind of page-wise scan.  "rows" are the offsets
- * of the current page that are worth judging; unless the row's slot is "seen", the
- * judgement itself is made when a row's turn comes: a snapshot's answer does not
- * change meanwhile, and whoever stops early has not paid for the rest of the page.
+ * of the current page that are worth checking; unless the row's slot is "seen", the
+ * check itself is made when a row's turn comes: a snapshot's answer does not
+ * change meanwhile, and a caller that stops early has not paid for the rest of the page.
  */
 typedef struct ZScan
 {
@@ -47,7 +47,7 @@ typedef struct ZScan
 	bool		frozen;			/* every slot is below the horizon */
 	uint32		seen;			/* bit per slot (0: none): the snapshot sees its owner,
 								 * so its rows are there unless they say DELETED */
-	ZVersion	versions[ZPAGE_MAX_INPAGE + 1]; /* of the rows of a "seen" slot */
+	ZVersionId	ids[ZPAGE_MAX_INPAGE + 1]; /* of the rows of a "seen" slot */
 	int			index;			/* current member of "rows" */
 	int			nrows;
 	OffsetNumber rows[ZPAGE_MAX_OFFSET];
@@ -72,7 +72,7 @@ extern void zscan_set_limits(ZScan *scan, BlockNumber startblock, BlockNumber nu
 
 /*
  * Copy the block into the scan's view and list its rows.  False if the page has
- * none (new, or a slot page); then nrows is 0.
+ * none (new, or an overflow page); then nrows is 0.
  */
 extern bool zscan_page_read(ZScan *scan, BlockNumber block);
 
@@ -100,8 +100,8 @@ zscan_reads_pages(ZScan *scan)
 extern bool zscan_row_store(ZScan *scan, OffsetNumber offnum, TupleTableSlot *slot);
 
 /* Put a version of a row into the slot, whatever any snapshot says of it. */
-extern void zscan_image_store(ZPageView *view, const ZImage *image,
-							  const ItemPointerData *tid, TupleTableSlot *slot);
+extern void zscan_version_store(ZPageView *view, const ZRowVersion *version,
+								const ItemPointerData *tid, TupleTableSlot *slot);
 
 /* Is offnum a row (not an unused or dead line pointer) of the view's page? */
 static inline bool

@@ -13,7 +13,7 @@
 #include "executor/tuptable.h"
 #include "storage/itemptr.h"
 
-#include "zheap/mvcc/version.h"
+#include "zheap/mvcc/version_id.h"
 #include "zheap/page/row.h"
 
 typedef struct ZTupleSlot
@@ -26,8 +26,8 @@ typedef struct ZTupleSlot
 	ZRowDeform	deform;
 	uint32		scratch_alloc;
 	char	   *data;			/* materialised values, when virtual */
-	bool		has_version;	/* version is meaningful: the row came from a table */
-	ZVersion	version;
+	bool		has_version_id;	/* version is meaningful: the row came from a table */
+	ZVersionId	version_id;
 } ZTupleSlot;
 
 extern const TupleTableSlotOps TTSOpsZheap;
@@ -40,7 +40,7 @@ extern const TupleTableSlotOps TTSOpsZheap;
  */
 extern void ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 							  const ItemPointerData *tid, Oid table,
-							  const ZVersion *version);
+							  const ZVersionId *id);
 
 /*
  * Room for a row of "len" bytes to be filled by the caller, who then calls
@@ -49,7 +49,7 @@ extern void ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 extern char *ztuple_slot_room(TupleTableSlot *slot, uint32 len);
 extern void ztuple_slot_stored(TupleTableSlot *slot, uint32 len,
 							   const ItemPointerData *tid, Oid table,
-							   const ZVersion *version);
+							   const ZVersionId *id);
 
 /*
  * The slot's row has just been written by our transaction: what RETURNING shows

@@ -15,25 +15,25 @@ typedef enum ZSlotResult
 {
 	ZSLOT_OK,
 	ZSLOT_NEED_PAGE				/* every slot is taken by a running transaction and
-								 * the page is full: it needs a slot page */
+								 * the page is full: it needs an overflow page */
 } ZSlotResult;
 
 /*
  * Plan which slot "fxid" (the current transaction) gets on the page: its own, a
  * free one, one whose owner is visible to all, a new one, or one whose owner has
- * committed.  Only plans, except that rows of aborted transactions are put back
+ * committed.  Only plans, except that rows of aborted transactions are rolled back
  * on the way (the caller must look at the page again).  The page and its slot
  * page are locked exclusively.  "reserve" bytes of the page's free space are not
  * to be used for new slots.
  */
-extern ZSlotResult zslot_reserve(ZPageView *view, Buffer buffer, Buffer slotbuf,
+extern ZSlotResult zslot_reserve(ZPageView *view, Buffer buffer, Buffer overflow_buf,
 								 FullTransactionId fxid, Size reserve, ZSlotPlan *plan);
 
 /*
- * Give the page a slot page, after ZSLOT_NEED_PAGE.  The caller holds a pin on
+ * Give the page an overflow page, after ZSLOT_NEED_PAGE.  The caller holds a pin on
  * the table page and no lock; it starts its operation again afterwards.  Harmless
  * if somebody else was faster.
  */
-extern void zslot_add_page(Relation rel, Buffer buffer);
+extern void zslot_add_overflow_page(Relation rel, Buffer buffer);
 
 #endif							/* ZHEAP_SLOT_H */

@@ -174,7 +174,7 @@ extern void zundo_reader_unpin(ZUndoReader *reader);
 /*
  * The record's bytes, valid until the next call on this reader.  NULL if it has
  * been recycled (its transaction is then below the horizon, or the record
- * belonged to a reverted transaction).  ERROR (data corrupted) if the pointer
+ * belonged to a rolled back transaction).  ERROR (data corrupted) if the pointer
  * or the page makes no sense.  The caller may hold table pages.
  */
 extern const char *zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len);
@@ -222,7 +222,7 @@ extern void (*zundo_local_hook) (void);
  * whether it aborted as a whole: nothing older on the pages is in question, and
  * the database's horizon, which may have passed it, says nothing.
  */
-extern bool zundo_local_settling;
+extern bool zundo_local_rolling_back;
 extern FullTransactionId zundo_local_owner(bool *aborted);
 
 /* The first record (invalid: there is none); the tables that they are about. */
@@ -230,7 +230,7 @@ extern ZUndoPtr zundo_local_first(void);
 extern int	zundo_local_relations(const Oid **relids);
 
 /* To be called at XACT_EVENT_PRE_COMMIT. */
-extern void zundo_local_settle_subxacts(void);
+extern void zundo_local_roll_back_subxacts(void);
 
 /* ---- transactions and the horizon (undo_horizon.c) ---- */
 
@@ -238,11 +238,11 @@ extern void zundo_local_settle_subxacts(void);
  * Every transaction below is committed and visible to all snapshots of this
  * database, and nobody needs its undo.  One atomic read; monotonic.
  *
- * It may be compared with a private copy of a page only by who has held a
+ * It may be compared with a private copy of a page only by a caller that has held a
  * snapshot (one that the server's removable horizon respects: not VACUUM's)
  * since before the copy was made; anybody else reads the horizon first, then
  * copies the page.  Else a slot of an aborted transaction in the copy may pass
- * for an old committed one, after its page was reverted.
+ * for an old committed one, after its page was rolled back.
  */
 extern FullTransactionId zundo_horizon(void);
 
@@ -276,58 +276,58 @@ extern void zundo_at_commit(void);
 
 /*
  * Pending work: the logs of this database that hold undo of transactions which
- * aborted (or whose fate is not known after a restart).  The sweeper goes
+ * aborted (or whose status is not known after a restart).  The sweeper goes
  * through [from, end of log) and tells how far it got.
  */
 typedef struct ZUndoPending
 {
 	int			log;
-	uint32		ticket;			/* the undo layer's own */
+	uint32		sweep_id;		/* the undo layer's own */
 	ZUndoPtr	from;			/* first record to look at */
-	bool		late;			/* only what aborted since the last sweep: what
+	bool		newly_aborted;	/* only what aborted since the last sweep: what
 								 * that one has left is not to be tried yet */
 	uint32		aborts;			/* of these; the undo layer's own */
 } ZUndoPending;
 
 /*
  * The next log with pending work after "log" (start with -1); false at the end.
- * "all": also what was in vain a moment ago (zundo_pending_put_off).
+ * "all": also what was in vain a moment ago (zundo_pending_back_off).
  * If two sweepers take the same log, the work of the one that took it first is
- * in vain: its settling is ignored.
+ * in vain: what it marks applied is ignored.
  */
 extern bool zundo_pending_next(int log, bool all, ZUndoPending *pending);
 
 /*
- * Everything before "upto" is settled (committed, or applied to the pages);
+ * Everything before "upto" is applied (committed, or applied to the pages);
  * invalid: the whole log, up to where zundo_next() saw its end.  "oldest" is the
- * oldest xid (top level or not) of the unsettled records from "upto" to the end;
+ * oldest xid (top level or not) of the unapplied records from "upto" to the end;
  * invalid if there is none or the sweeper did not look at them all; "left" is the
  * number of their transactions.  "upto" may
  * not lie beyond a record of a transaction that was in progress when it was
  * looked at: the sweeper notes the first such record, and goes on to apply what
  * lies behind.  Safe against an abort that happened meanwhile.
  */
-extern void zundo_pending_settle(const ZUndoPending *pending, ZUndoPtr upto,
-								 FullTransactionId oldest, uint32 left);
+extern void zundo_pending_mark_applied(const ZUndoPending *pending, ZUndoPtr upto,
+									   FullTransactionId oldest, uint32 left);
 
 /*
  * After it: what is left of the log could not be done now, so it is not to be
  * tried again before so many milliseconds, at first; twice as many each time, up
  * to "last".  Later aborts are seen to meanwhile.
  */
-extern void zundo_pending_put_off(const ZUndoPending *pending, uint32 first, uint32 last);
+extern void zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last);
 
 /*
  * For a server that assigns no xids any more, so that no snapshot will ever be
  * newer than the ones that may go with a page copy from before undo was applied.
  *
  * zundo_is_quiet(): no transaction runs that has an xid, and nobody else in this
- * database has a snapshot (VACUUM's aside).  zundo_holds_waive(): then the horizon
+ * database has a snapshot (VACUUM's aside).  zundo_pins_waive(): then the horizon
  * need not wait.  In between standbys must have been told of a conflict with the
  * next xid.  Nobody may sweep meanwhile.
  */
 extern bool zundo_is_quiet(void);
-extern void zundo_holds_waive(void);
+extern void zundo_pins_waive(void);
 
 /* Move the horizon as far as snapshots and pending aborts let it. */
 extern void zundo_horizon_advance(void);
@@ -351,15 +351,15 @@ extern uint32 zundo_discard(uint32 max);
 extern void zundo_forget_database(Oid dboid);
 
 /*
- * Truncate the undo relation if enough of its end is free (undo_trim.c).  For
+ * Truncate the undo relation if enough of its end is free (undo_truncate.c).  For
  * workers, who leave what was in use a moment ago; "all": for VACUUM, which
  * leaves a small reserve.  Returns the number of blocks given back.
  */
-extern BlockNumber zundo_trim(bool all);
+extern BlockNumber zundo_truncate(bool all);
 
 /*
  * Databases in which a worker has something to do; needs no database.  urgent[i]:
- * aborted transactions are to be put back, not only extents to be freed.
+ * aborted transactions are to be rolled back, not only extents to be freed.
  */
 extern int	zundo_databases_with_work(Oid *dbs, bool *urgent, int max);
 
@@ -390,7 +390,7 @@ typedef enum ZUndoHolderKind
 	ZUNDO_HOLDER_PREPARED,		/* prepared transaction */
 	ZUNDO_HOLDER_SLOT,			/* replication slot */
 	ZUNDO_HOLDER_STANDBY,		/* hot_standby_feedback, without a slot */
-	ZUNDO_HOLDER_ABORTED		/* rolled back, not yet put back everywhere */
+	ZUNDO_HOLDER_ABORTED		/* aborted, not yet rolled back everywhere */
 } ZUndoHolderKind;
 
 typedef struct ZUndoHolder
@@ -423,7 +423,7 @@ extern void zundo_hold_warn(void);
 
 /* ---- WAL (undo_wal.c): opcodes 0xB0 to 0xF0 of the library's rmgr ---- */
 
-#define ZREC_UNDO_CUT		0xB0	/* free extents at the end are gone */
+#define ZREC_UNDO_TRUNCATE	0xB0	/* free extents at the end are gone */
 #define ZREC_UNDO_EXTENT	0xC0	/* a log opens an extent */
 #define ZREC_UNDO_FREE		0xD0	/* a log gives an extent away */
 #define ZREC_UNDO_HORIZON	0xE0	/* the horizon moved */

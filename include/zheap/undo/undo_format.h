@@ -64,8 +64,8 @@ StaticAssertDecl(sizeof(ZUndoMeta) == 32, "ZUndoMeta is on disk");
 /* One undo log: a chain of extents that one backend at a time appends to. */
 typedef struct ZUndoDirEntry
 {
-	BlockNumber head;			/* 0-3: oldest extent, or invalid: no extents */
-	BlockNumber tail;			/* 4-7: newest */
+	BlockNumber oldest_extent;	/* 0-3: oldest extent, or invalid: no extents */
+	BlockNumber newest_extent;	/* 4-7: newest */
 } ZUndoDirEntry;
 
 StaticAssertDecl(sizeof(ZUndoDirEntry) == 8, "ZUndoDirEntry is on disk");
@@ -119,7 +119,7 @@ typedef struct ZUndoMetaValues
 	uint32		generation;
 	TransactionId conflict;		/* not older than the horizon: snapshots up to this
 								 * xmin may go with copies of pages where rows were
-								 * put back since; or invalid */
+								 * rolled back since; or invalid */
 } ZUndoMetaValues;
 
 /*
@@ -135,10 +135,10 @@ typedef struct ZRecUndoExtent
 {
 	ZUndoMetaValues meta;
 	FullTransactionId closed;	/* for block 1 */
-	BlockNumber head;			/* the log's head from now on */
+	BlockNumber oldest_extent;	/* the log's oldest extent from now on */
 	uint32		log;
 	uint16		generation;		/* of the new extent */
-	bool		recycled;		/* it was the log's own head: conflicts with
+	bool		recycled;		/* it was the log's own oldest extent: conflicts with
 								 * snapshots older than meta.horizon */
 	bool		map_init;		/* block 4 is new, not changed */
 	uint8		unused[4];
@@ -147,7 +147,7 @@ typedef struct ZRecUndoExtent
 StaticAssertDecl(sizeof(ZRecUndoExtent) == 48, "ZRecUndoExtent is in WAL");
 
 /*
- * ZREC_UNDO_FREE: a log gives its head extent away.
+ * ZREC_UNDO_FREE: a log gives its oldest extent away.
  *
  * Backup Blk 0: meta page
  * Backup Blk 1: directory page
@@ -157,26 +157,26 @@ typedef struct ZRecUndoFree
 {
 	ZUndoMetaValues meta;		/* horizon: conflicts with older snapshots */
 	BlockNumber extent;			/* is free now */
-	BlockNumber head;			/* the log's head from now on */
-	BlockNumber tail;			/* its tail; both invalid: it is empty now */
+	BlockNumber oldest_extent;	/* the log's oldest extent from now on */
+	BlockNumber newest_extent;	/* both invalid: it is empty now */
 	uint32		log;
 } ZRecUndoFree;
 
 StaticAssertDecl(sizeof(ZRecUndoFree) == 40, "ZRecUndoFree is in WAL");
 
 /*
- * ZREC_UNDO_CUT: free extents at the end are no longer part of the undo relation;
+ * ZREC_UNDO_TRUNCATE: free extents at the end are no longer part of the undo relation;
  * the server's own record of the truncation follows.
  *
  * Backup Blk 0: meta page
- * Backup Blk 1: map page (unless it is cut off, too)
+ * Backup Blk 1: map page (unless it is truncated away, too)
  */
-typedef struct ZRecUndoCut
+typedef struct ZRecUndoTruncate
 {
 	ZUndoMetaValues meta;		/* nblocks: the new end */
 	BlockNumber old_nblocks;	/* at least the end of what the map page tells */
 	uint32		unused;
-} ZRecUndoCut;
+} ZRecUndoTruncate;
 
 /*
  * ZREC_UNDO_HORIZON: the logged horizon moves.

@@ -15,10 +15,10 @@
 extern void zxact_callbacks_register(void);
 
 /*
- * Put back what aborted transactions of this database left on their pages, as
+ * Roll back what aborted transactions of this database left on their pages, as
  * the undo log tells (xact_sweep.c).  Commits transactions of its own on the way
  * when "own_transactions"; otherwise runs in the caller's.  Errors on the way are
- * told and counted; what they are about is left for later, as is what somebody
+ * reported and counted; what they are about is left for later, as is what somebody
  * holds locked.  Returns whether it was broken off.
  */
 extern bool zxact_sweep(bool own_transactions);
@@ -30,7 +30,7 @@ extern bool zxact_sweep(bool own_transactions);
 extern void zxact_vacuum(void);
 
 /* One page of an open table, if it has that page.  zundo_open() was called. */
-extern void zxact_put_back(Relation rel, BlockNumber block);
+extern void zxact_roll_back_page(Relation rel, BlockNumber block);
 
 /* The same for this backend's temporary tables (xact_local.c). */
 extern void zxact_local_sweep(void);
@@ -45,20 +45,20 @@ extern void zxact_launcher_register(void);
 extern void zxact_worker_wake(void);
 
 /*
- * In a worker: somebody wants the database for himself (DROP DATABASE, CREATE
+ * In a worker: a backend wants the database for itself (DROP DATABASE, CREATE
  * DATABASE ... TEMPLATE, ALTER DATABASE), or other databases wait for their turn.
  * False in other processes.  Within a transaction; cheap.
  */
 extern bool zxact_worker_is_to_leave(void);
 
-/* In a worker: so many bytes of undo more were read, pages put back. */
+/* In a worker: so many bytes of undo more were read, pages rolled back. */
 extern void zxact_worker_progress(Size undo, uint32 pages);
 
 typedef enum ZWorkerState
 {
 	ZWORKER_NONE,				/* no such worker */
 	ZWORKER_STARTING,
-	ZWORKER_REVERTING,			/* puts back what was rolled back */
+	ZWORKER_ROLLING_BACK,		/* rolls back what aborted transactions left */
 	ZWORKER_DISCARDING			/* discards undo, truncates */
 } ZWorkerState;
 
@@ -70,7 +70,7 @@ typedef struct ZWorkerInfo
 	TimestampTz started;
 	uint64		undo_total;		/* bytes to go through */
 	uint64		undo_done;
-	uint64		pages;			/* put back */
+	uint64		pages;			/* rolled back */
 	uint64		errors;			/* met */
 } ZWorkerInfo;
 

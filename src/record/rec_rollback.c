@@ -1,8 +1,8 @@
 /*
- * rec_restore.c
- *		WAL record: the rows of an aborted transaction on one page are put back.
+ * rec_rollback.c
+ *		WAL record: the rows of an aborted transaction on one page are rolled back.
  *
- * Block 0: table page.  Block 2: slot page, when the slot lies there.
+ * Block 0: table page.  Block 2: overflow page, when the slot lies there.
  *
  * Main data: slotno 1 byte; fxid varint (0: slot becomes free) and, if valid,
  * undo 8 bytes; conflict xid varint (0: none); number of rows, varint.
@@ -22,21 +22,21 @@
 #include "zheap/record/record.h"
 
 /* more than this is logged as an image */
-#define RESTORE_MAX_BYTES	(BLCKSZ / 2)
-#define RESTORE_ROW_BOUND	(3 + 1 + 3 + 3 + 9)
+#define ROLLBACK_MAX_BYTES	(BLCKSZ / 2)
+#define ROLLBACK_ROW_BOUND	(3 + 1 + 3 + 3 + 9)
 
 static char *
-put_row(char *out, const ZRowRestore *row)
+put_row(char *out, const ZRowRollback *row)
 {
 	out = zvarint_put(out, row->offnum);
 	*out++ = (char) row->kind;
-	if (row->kind == ZRESTORE_KILL)
+	if (row->kind == ZROLLBACK_KILL)
 		return out;
 	*out++ = (char) row->hdr.flags;
 	*out++ = (char) row->hdr.flags2;
 	*out++ = (char) row->hdr.slotno;
 	out = zvarint_put(out, row->hdr.natts);
-	if (row->kind == ZRESTORE_BODY)
+	if (row->kind == ZROLLBACK_BODY)
 	{
 		out = zvarint_put(out, row->prefix);
 		out = zvarint_put(out, row->suffix);
@@ -48,10 +48,10 @@ put_row(char *out, const ZRowRestore *row)
 }
 
 XLogRecPtr
-zrec_restore_emit(const ZRestorePlan *plan, Buffer buffer, Buffer slotbuf)
+zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf)
 {
 	static char head[32];
-	static char rows[RESTORE_MAX_BYTES];
+	static char rows[ROLLBACK_MAX_BYTES];
 	char	   *end = head;
 	char	   *at = rows;
 	bool		image = false;
@@ -59,7 +59,7 @@ zrec_restore_emit(const ZRestorePlan *plan, Buffer buffer, Buffer slotbuf)
 
 	for (i = 0; i < plan->nrows && !image; i++)
 	{
-		if (at + RESTORE_ROW_BOUND + plan->rows[i].midlen > rows + RESTORE_MAX_BYTES)
+		if (at + ROLLBACK_ROW_BOUND + plan->rows[i].midlen > rows + ROLLBACK_MAX_BYTES)
 			image = true;
 		else
 			at = put_row(at, &plan->rows[i]);
@@ -80,13 +80,13 @@ zrec_restore_emit(const ZRestorePlan *plan, Buffer buffer, Buffer slotbuf)
 					   image ? REGBUF_STANDARD | REGBUF_FORCE_IMAGE : REGBUF_STANDARD);
 	if (!image && at > rows)
 		XLogRegisterBufData(ZREC_BLK_TABLE, rows, at - rows);
-	if (BufferIsValid(slotbuf))
-		XLogRegisterBuffer(ZREC_BLK_SLOTS, slotbuf, REGBUF_STANDARD);
-	return XLogInsert(ZHEAP_RMGR_ID, ZREC_RESTORE);
+	if (BufferIsValid(overflow_buf))
+		XLogRegisterBuffer(ZREC_BLK_OVERFLOW, overflow_buf, REGBUF_STANDARD);
+	return XLogInsert(ZHEAP_RMGR_ID, ZREC_ROLLBACK);
 }
 
 static void
-decode_main(XLogReaderState *record, ZRestorePlan *plan)
+decode_main(XLogReaderState *record, ZRollbackPlan *plan)
 {
 	const char *in = XLogRecGetData(record);
 	const char *end = in + XLogRecGetDataLen(record);
@@ -108,7 +108,7 @@ decode_main(XLogReaderState *record, ZRestorePlan *plan)
 }
 
 static const char *
-take_row(const char *in, const char *end, ZRowRestore *row)
+take_row(const char *in, const char *end, ZRowRollback *row)
 {
 	uint64		value;
 
@@ -116,14 +116,14 @@ take_row(const char *in, const char *end, ZRowRestore *row)
 	in = zvarint_get(in, end, &value);
 	row->offnum = value;
 	row->kind = (uint8) *in++;
-	if (row->kind == ZRESTORE_KILL)
+	if (row->kind == ZROLLBACK_KILL)
 		return in;
 	row->hdr.flags = (uint8) *in++;
 	row->hdr.flags2 = (uint8) *in++;
 	row->hdr.slotno = (uint8) *in++;
 	in = zvarint_get(in, end, &value);
 	row->hdr.natts = value;
-	if (row->kind == ZRESTORE_BODY)
+	if (row->kind == ZROLLBACK_BODY)
 	{
 		in = zvarint_get(in, end, &value);
 		row->prefix = value;
@@ -138,14 +138,14 @@ take_row(const char *in, const char *end, ZRowRestore *row)
 }
 
 void
-zrec_restore_redo(XLogReaderState *record)
+zrec_rollback_redo(XLogReaderState *record)
 {
-	ZRestorePlan plan;
+	ZRollbackPlan plan;
 	Buffer		buffer;
-	Buffer		slotbuf = InvalidBuffer;
+	Buffer		overflow_buf = InvalidBuffer;
 	XLogRedoAction action;
 	PGAlignedBlock scratch;
-	Page		slotpage = (Page) scratch.data;
+	Page		overflow = (Page) scratch.data;
 
 	decode_main(record, &plan);
 	if (InHotStandby && FullTransactionIdIsValid(plan.conflict))
@@ -157,13 +157,13 @@ zrec_restore_redo(XLogReaderState *record)
 	}
 	/* the table page first, as readers lock them (L1) */
 	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
-	if (XLogRecHasBlockRef(record, ZREC_BLK_SLOTS) &&
-		XLogReadBufferForRedo(record, ZREC_BLK_SLOTS, &slotbuf) == BLK_NEEDS_REDO)
+	if (XLogRecHasBlockRef(record, ZREC_BLK_OVERFLOW) &&
+		XLogReadBufferForRedo(record, ZREC_BLK_OVERFLOW, &overflow_buf) == BLK_NEEDS_REDO)
 	{
-		slotpage = BufferGetPage(slotbuf);
-		*zpage_slot(NULL, slotpage, plan.slotno) = plan.next;
-		PageSetLSN(slotpage, record->EndRecPtr);
-		MarkBufferDirty(slotbuf);
+		overflow = BufferGetPage(overflow_buf);
+		*zpage_slot(NULL, overflow, plan.slotno) = plan.next;
+		PageSetLSN(overflow, record->EndRecPtr);
+		MarkBufferDirty(overflow_buf);
 	}
 	if (action == BLK_NEEDS_REDO)
 	{
@@ -172,24 +172,24 @@ zrec_restore_redo(XLogReaderState *record)
 		const char *end = in + len;
 		int			i;
 
-		plan.rows = palloc(sizeof(ZRowRestore) * Max(plan.nrows, 1));
+		plan.rows = palloc(sizeof(ZRowRollback) * Max(plan.nrows, 1));
 		for (i = 0; i < plan.nrows; i++)
 			in = take_row(in, end, &plan.rows[i]);
-		zpage_restore_apply(BufferGetPage(buffer), slotpage, &plan);
+		zpage_rollback_apply(BufferGetPage(buffer), overflow, &plan);
 		pfree(plan.rows);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
 		MarkBufferDirty(buffer);
 	}
-	if (BufferIsValid(slotbuf))
-		UnlockReleaseBuffer(slotbuf);
+	if (BufferIsValid(overflow_buf))
+		UnlockReleaseBuffer(overflow_buf);
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
 }
 
 void
-zrec_restore_desc(StringInfo buf, XLogReaderState *record)
+zrec_rollback_desc(StringInfo buf, XLogReaderState *record)
 {
-	ZRestorePlan plan;
+	ZRollbackPlan plan;
 
 	decode_main(record, &plan);
 	appendStringInfo(buf, "slot: %u, rows: %d", plan.slotno, plan.nrows);

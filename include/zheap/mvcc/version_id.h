@@ -2,8 +2,8 @@
  * version.h
  *		The identity of one version of a row.
  */
-#ifndef ZHEAP_VERSION_H
-#define ZHEAP_VERSION_H
+#ifndef ZHEAP_VERSION_ID_H
+#define ZHEAP_VERSION_ID_H
 
 #include "postgres.h"
 
@@ -15,13 +15,13 @@
  * What the system columns of a version say.  The creator is invalid for a
  * version that is visible to all (its xmin reads as FrozenTransactionId).
  */
-typedef struct ZVersion
+typedef struct ZVersionId
 {
-	FullTransactionId fxid;		/* who made this version */
+	FullTransactionId fxid;		/* the transaction that made this version */
 	ZUndoPtr	undo;			/* the record of its making, or near it */
 	CommandId	cmin;			/* valid only for versions of our own transaction */
-	TransactionId xmax;			/* who superseded, deleted or locked it, or 0 */
+	TransactionId xmax;			/* the one that superseded, deleted or locked it, or 0 */
 	CommandId	cmax;
-} ZVersion;
+} ZVersionId;
 
-#endif							/* ZHEAP_VERSION_H */
+#endif							/* ZHEAP_VERSION_ID_H */

@@ -1,5 +1,5 @@
 /*
- * undo_trim.c
+ * undo_truncate.c
  *		Giving the end of the undo relation back to the file system.
  *
  * Free extents are used lowest first, so the end gets free by itself, except for
@@ -8,13 +8,13 @@
  *
  * The relation is not locked against anybody: transactions that use zheap hold
  * a lock on it to their end, and a busy server would never be without one.
- * Instead ZREC_UNDO_CUT moves the end that all go by (ZUndoDb.nblocks) under the
- * cut lock; after that nobody looks for a page behind it, and who has pinned one
- * before, with a pointer that was recycled under his eyes, is waited for when
+ * Instead ZREC_UNDO_TRUNCATE moves the end that all go by (ZUndoDb.nblocks) under the
+ * truncate lock; after that nobody looks for a page behind it, and a reader that has pinned one
+ * before, with a pointer that was recycled meanwhile, is waited for when
  * the buffers are dropped.
  *
- * LOCKING: the database's lock, exclusively, throughout; the cut lock for the
- * moment of ZREC_UNDO_CUT.
+ * LOCKING: the database's lock, exclusively, throughout; the truncate lock for the
+ * moment of ZREC_UNDO_TRUNCATE.
  */
 #include "postgres.h"
 
@@ -60,11 +60,11 @@ is_worth_it(ZUndoDb *db, bool all)
 
 /* The peak is not asked: it comes down from visit to visit. */
 bool
-zundo_wants_trim(ZUndoDb *db, TimestampTz now)
+zundo_wants_truncation(ZUndoDb *db, TimestampTz now)
 {
 	uint32		have = zundo_extents_in(pg_atomic_read_u32(&db->nblocks));
 
-	return now >= db->trim_at &&
+	return now >= db->truncate_at &&
 		have >= zundo_extents_used(db) + RESERVE_WORKER + LEAST_WORKER;
 }
 
@@ -83,7 +83,7 @@ lower_peak(ZUndoDb *db)
 static bool
 could_be_emptied(ZUndoLog *log)
 {
-	return !zundo_log_is_pending(log) && log->head == log->tail && BlockNumberIsValid(log->tail) &&
+	return !zundo_log_is_pending(log) && log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->newest_extent) &&
 		pg_atomic_read_u64(&log->active) == 0;
 }
 
@@ -122,14 +122,14 @@ empty_idle(ZUndoDb *db, BlockNumber from)
 	{
 		uint32		uses = log->idle_uses;
 
-		if (uses % 2 == 0 && log->tail >= from && could_be_emptied(log) &&
+		if (uses % 2 == 0 && log->newest_extent >= from && could_be_emptied(log) &&
 			pg_atomic_read_u32(&log->uses) == uses &&
 			FullTransactionIdPrecedesOrEquals(log->idle_next, horizon))
 			(void) zundo_free_only(log, uses);
 	}
 }
 
-/* ---- cutting ---- */
+/* ---- truncating ---- */
 
 /* Where the relation may end when "max" extents or less go, all of one group. */
 static BlockNumber
@@ -146,7 +146,7 @@ new_end(BlockNumber nblocks, uint32 max, uint32 *freed)
 }
 
 static void
-execute_cut(ZRecUndoCut *rec, Buffer meta, Buffer map)
+execute_truncate(ZRecUndoTruncate *rec, Buffer meta, Buffer map)
 {
 	XLogRecPtr	lsn;
 
@@ -163,22 +163,22 @@ execute_cut(ZRecUndoCut *rec, Buffer meta, Buffer map)
 		MarkBufferDirty(map);
 		XLogRegisterBuffer(1, map, REGBUF_STANDARD);
 	}
-	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_CUT);
+	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_TRUNCATE);
 	PageSetLSN(BufferGetPage(meta), lsn);
 	if (BufferIsValid(map))
 		PageSetLSN(BufferGetPage(map), lsn);
 	END_CRIT_SECTION();
 }
 
-/* At most "max" extents less; false: there is nothing to cut. */
+/* At most "max" extents less; false: there is nothing to truncate. */
 static bool
-cut_once(ZUndoDb *db, uint32 *max)
+truncate_once(ZUndoDb *db, uint32 *max)
 {
 	BlockNumber nblocks = pg_atomic_read_u32(&db->nblocks);
 	uint32		freed;
 	BlockNumber end = new_end(nblocks, *max, &freed);
 	ZUndoMeta	old;
-	ZRecUndoCut rec;
+	ZRecUndoTruncate rec;
 	Buffer		meta;
 	Buffer		map = InvalidBuffer;
 
@@ -191,37 +191,37 @@ cut_once(ZUndoDb *db, uint32 *max)
 	rec.meta.nblocks = end;
 	rec.meta.free_count -= freed;
 
-	LWLockAcquire(zundo_cut_lock(db), LW_EXCLUSIVE);
+	LWLockAcquire(zundo_truncate_lock(db), LW_EXCLUSIVE);
 	meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE, ZUNDO_METAPAGE_MAGIC);
 	if (freed > 0)
 		map = zundo_page_lock(zundo_map_block(end), BUFFER_LOCK_EXCLUSIVE, ZUNDO_MAP_MAGIC);
-	execute_cut(&rec, meta, map);
+	execute_truncate(&rec, meta, map);
 	pg_atomic_write_u32(&db->nblocks, end);
 	db->free_extents = rec.meta.free_count;
 	if (BufferIsValid(map))
 		UnlockReleaseBuffer(map);
 	UnlockReleaseBuffer(meta);
-	LWLockRelease(zundo_cut_lock(db));
+	LWLockRelease(zundo_truncate_lock(db));
 	*max -= freed;
 	return true;
 }
 
 /* The database is locked exclusively.  Returns the blocks given back. */
 static BlockNumber
-cut(ZUndoDb *db, bool all)
+truncate_file(ZUndoDb *db, bool all)
 {
 	BlockNumber nblocks = pg_atomic_read_u32(&db->nblocks);
 	uint32		have = zundo_extents_in(nblocks);
 	uint32		max = have - Min(have, extents_to_keep(db, all));
 	BlockNumber end;
 
-	while (max > 0 && cut_once(db, &max))
+	while (max > 0 && truncate_once(db, &max))
 		;						/* group by group */
 	end = pg_atomic_read_u32(&db->nblocks);
 	if (end < nblocks)
 	{
 		zundo_refresh_file();
-		db->cuts++;
+		db->truncations++;
 		RelationTruncate(zundo_relation(), end);
 	}
 	return nblocks - end;
@@ -240,13 +240,13 @@ end_is_free(BlockNumber nblocks, uint32 wanted)
 }
 
 BlockNumber
-zundo_trim(bool all)
+zundo_truncate(bool all)
 {
 	ZUndoDb    *db;
 	BlockNumber result = 0;
 
 	zundo_open();
-	db = zundo_my.db;
+	db = MyUndo.db;
 	if (!db->loaded)
 		zundo_db_load();
 	note_idle(db);
@@ -261,11 +261,11 @@ zundo_trim(bool all)
 
 		empty_idle(db, (extents_to_keep(db, all) + groups) * ZUNDO_EXTENT_BLOCKS);
 		if (end_is_free(pg_atomic_read_u32(&db->nblocks), all ? LEAST_VACUUM : LEAST_WORKER))
-			result = cut(db, all);
+			result = truncate_file(db, all);
 	}
-	db->trim_wait = result > 0 || db->peak > zundo_extents_used(db) ? FIRST_WAIT :
-		Min(Max(db->trim_wait, FIRST_WAIT) * 2, LONGEST_WAIT);
-	db->trim_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), db->trim_wait);
+	db->truncate_wait = result > 0 || db->peak > zundo_extents_used(db) ? FIRST_WAIT :
+		Min(Max(db->truncate_wait, FIRST_WAIT) * 2, LONGEST_WAIT);
+	db->truncate_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), db->truncate_wait);
 	LWLockRelease(zundo_db_lock(db));
 	return result;
 }

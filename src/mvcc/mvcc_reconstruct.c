@@ -1,5 +1,5 @@
 /*
- * mvcc_rewind.c
+ * mvcc_reconstruct.c
  *		Taking from a private copy of a page, at once, what a snapshot does not see.
  *
  * A scan that meets a page whose rows an unseen transaction has changed, an aborted
@@ -8,9 +8,10 @@
  * one version back, in the row's own space, so that every undo page is read once and
  * a record costs little more than its bytes.
  *
- * A row goes back as long as the records are those of the slot's owner.  Where it
- * ends up may have a maker whom no slot names; he is noted beside the page, unless
- * he is visible to all.  What the walk would give from the row on the page, it gives
+ * A row goes back as long as the records are those of the slot's owner.  The
+ * resulting version may have been created by a transaction that no slot of this page
+ * names any more.  Its id is kept in makers[] next to the page, unless it is visible
+ * to all.  What the walk would give from the row on the page, it gives
  * from there.
  *
  * The pass works on a copy of the copy.  Whatever it finds that should not be, the
@@ -22,7 +23,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "mvcc_rewind.h"
+#include "mvcc_reconstruct.h"
 
 /* a chain much longer than a page has rows is left to the maps (mvcc_chain.c) */
 #define MAX_RECORDS		1024
@@ -31,37 +32,37 @@ typedef enum RowState
 {
 	ROW_REST = 0,				/* nothing to do, or done: the header tells it */
 	ROW_OWNER,					/* the version is the slot owner's */
-	ROW_CHAIN,					/* his or, if he has no record, of one before him */
+	ROW_CHAIN,					/* its or, if it has no record, of one before it */
 	ROW_NAMED					/* done; see makers.  The header names the slot from
 								 * which the row came */
 } RowState;
 
 typedef struct Maker
 {
-	ZPageSlot	slot;			/* fxid, undo, chain, next_*: as in ZImage */
+	ZPageSlot	slot;			/* fxid, undo, upper_bound, next_*: as in ZRowVersion */
 	uint8		slotno;
-	bool		chain;
+	bool		upper_bound;
 	FullTransactionId next_fxid;
 	CommandId	next_cid;
 } Maker;
 
-typedef struct ZRewind
+typedef struct ZReconstruct
 {
 	PGAlignedBlock page;
 	uint8		state[ZPAGE_MAX_OFFSET + 1];	/* RowState */
 	Maker		makers[ZPAGE_MAX_OFFSET + 1];
-} ZRewind;
+} ZReconstruct;
 
 /* One slot of the page. */
 typedef struct Pass
 {
 	ZPageView  *view;
-	ZRewind    *rewind;
-	Page		page;			/* rewind->page */
+	ZReconstruct *reconstruct;
+	Page		page;			/* reconstruct->page */
 	uint32		unseen;			/* bit per slot */
 	int			slotno;
 	ZPageSlot	slot;
-	bool		aborted;		/* the owner has; else he may go on */
+	bool		aborted;		/* the owner has; else it may go on */
 	int			pending;		/* rows in ROW_OWNER or ROW_CHAIN */
 	bool		left;			/* some row still names the slot */
 } Pass;
@@ -71,7 +72,7 @@ typedef struct Pass
 static inline bool
 is_pending(const Pass *pass, OffsetNumber offnum)
 {
-	uint8		state = pass->rewind->state[offnum];
+	uint8		state = pass->reconstruct->state[offnum];
 
 	return state == ROW_OWNER || state == ROW_CHAIN;
 }
@@ -81,7 +82,7 @@ static void
 row_remove(Pass *pass, OffsetNumber offnum)
 {
 	ItemIdSetUnused(PageGetItemId(pass->page, offnum));
-	pass->rewind->state[offnum] = ROW_REST;
+	pass->reconstruct->state[offnum] = ROW_REST;
 	pass->pending--;
 }
 
@@ -93,15 +94,15 @@ row_leave(Pass *pass, OffsetNumber offnum)
 
 	memcpy((char *) pass->page + ItemIdGetOffset(lp),
 		   (char *) pass->view->page + ItemIdGetOffset(lp), ItemIdGetLength(lp));
-	pass->rewind->state[offnum] = ROW_REST;
+	pass->reconstruct->state[offnum] = ROW_REST;
 	pass->pending--;
 	pass->left = true;
 }
 
 /*
- * Is "maker" in possession of the slot that the version names?  Whatever he has
+ * Is "maker" in possession of the slot that the version names?  Whatever it has
  * recorded about the row is older than the owner's records, so that the walk from
- * the slot's head finds the right one.  Slots with passes of their own don't count:
+ * the slot's newest record finds the right one.  Slots with passes of their own don't count:
  * no row goes through two.
  */
 static inline bool
@@ -114,22 +115,22 @@ slot_tells(const Pass *pass, const ZRowHeader *hdr, const ZPageSlot *maker)
 
 static pg_noinline void
 note_maker(Pass *pass, OffsetNumber offnum, uint8 slotno, const ZPageSlot *prev,
-		   bool chain, CommandId cid)
+		   bool upper_bound, CommandId cid)
 {
-	Maker	   *maker = &pass->rewind->makers[offnum];
+	Maker	   *maker = &pass->reconstruct->makers[offnum];
 
 	memset(maker, 0, sizeof(*maker));
 	if (prev)
 	{
 		maker->slot = *prev;
-		maker->chain = chain;
+		maker->upper_bound = upper_bound;
 	}
 	maker->slotno = slotno;
 	if (cid != InvalidCommandId)
 		maker->next_fxid = pass->slot.fxid;
 	maker->next_cid = cid;
-	pass->rewind->state[offnum] = ROW_NAMED;
-	pass->view->rewound = true;
+	pass->reconstruct->state[offnum] = ROW_NAMED;
+	pass->view->reconstructed = true;
 }
 
 /*
@@ -141,21 +142,21 @@ note_maker(Pass *pass, OffsetNumber offnum, uint8 slotno, const ZPageSlot *prev,
  */
 static pg_attribute_always_inline void
 row_finish(Pass *pass, OffsetNumber offnum, ZRowHeader *hdr, const ZPageSlot *prev,
-		   bool chain, CommandId cid)
+		   bool upper_bound, CommandId cid)
 {
 	bool		known = !zview_is_frozen(pass->view, prev->fxid);
 
 	if (pass->aborted)
 		cid = InvalidCommandId;
 	pass->pending--;
-	pass->rewind->state[offnum] = ROW_REST;
+	pass->reconstruct->state[offnum] = ROW_REST;
 	if (!known && cid == InvalidCommandId)
 		zrow_header_freeze(hdr);
-	else if (cid == InvalidCommandId && !chain && slot_tells(pass, hdr, prev))
+	else if (cid == InvalidCommandId && !upper_bound && slot_tells(pass, hdr, prev))
 		hdr->flags &= ~ZROW_REUSED;
 	else
 	{
-		note_maker(pass, offnum, hdr->slotno, known ? prev : NULL, chain, cid);
+		note_maker(pass, offnum, hdr->slotno, known ? prev : NULL, upper_bound, cid);
 		hdr->slotno = pass->slotno;
 	}
 }
@@ -191,7 +192,7 @@ copy_bytes(char *to, const char *from, Size len)
  * be if the update was committed long ago.
  */
 static pg_attribute_always_inline bool
-body_unapply(char *row, uint32 alloc, const ZUndoRecord *rec, ZRowHeader *hdr)
+reconstruct_body(char *row, uint32 alloc, const ZUndoRecord *rec, ZRowHeader *hdr)
 {
 	uint32		len = alloc - zrow_pad_length(row, alloc);
 	uint32		newlen = ZROW_HDR_SIZE + rec->prefix + rec->midlen + rec->suffix;
@@ -229,7 +230,7 @@ record_fits(const ZUndoRecord *rec, const char *row, uint32 alloc)
 
 /* An update or a delete; false: the chain is damaged. */
 static pg_attribute_always_inline bool
-unapply_change(Pass *pass, const ZUndoRecord *rec)
+reconstruct_change(Pass *pass, const ZUndoRecord *rec)
 {
 	OffsetNumber offnum = rec->offnum;
 	ItemId		lp = PageGetItemId(pass->page, offnum);
@@ -249,7 +250,7 @@ unapply_change(Pass *pass, const ZUndoRecord *rec)
 	hdr.natts = rec->old_hdr.natts == ZROW_NATTS_KEEP ? was.natts : rec->old_hdr.natts;
 	if (rec->type == ZOP_DELETE)
 		hdr.flags |= was.flags & ZROW_PADDED;
-	else if (body_unapply(row, alloc, rec, &hdr))
+	else if (reconstruct_body(row, alloc, rec, &hdr))
 		hdr.flags2 ^= ZROW2_PARITY;
 	else
 	{
@@ -258,23 +259,23 @@ unapply_change(Pass *pass, const ZUndoRecord *rec)
 	}
 
 	if (!goes_on(pass, rec))
-		row_finish(pass, offnum, &hdr, &rec->row_prev, rec->prev_chain, rec->cid);
+		row_finish(pass, offnum, &hdr, &rec->row_prev, rec->prev_upper_bound, rec->cid);
 	else
 	{
 		hdr.slotno = pass->slotno;
-		if (rec->prev_chain)
-			pass->rewind->state[offnum] = ROW_CHAIN;
+		if (rec->prev_upper_bound)
+			pass->reconstruct->state[offnum] = ROW_CHAIN;
 		else if (rec->old_hdr.flags & ZROW_INSERTED)
 			row_remove(pass, offnum);
 		else
-			pass->rewind->state[offnum] = ROW_OWNER;
+			pass->reconstruct->state[offnum] = ROW_OWNER;
 	}
 	zrow_header_put(row, &hdr);
 	return true;
 }
 
 static void
-unapply_insert(Pass *pass, const ZUndoRecord *rec)
+reconstruct_insert(Pass *pass, const ZUndoRecord *rec)
 {
 	int			max = PageGetMaxOffsetNumber(pass->page);
 	int			last = rec->open_run ? max : Min(max, rec->offnum + rec->count - 1);
@@ -293,11 +294,11 @@ reach_owner_before(Pass *pass, const ZUndoRecord *rec)
 	ZPageSlot	prev = {InvalidFullTransactionId, ZUNDO_INVALID};
 	int			max = PageGetMaxOffsetNumber(pass->page);
 
-	if (rec->takeover == ZTAKE_PUSHED)
+	if (rec->takeover == ZTAKE_REUSED)
 		prev = rec->slot_prev;
 	for (int i = FirstOffsetNumber; i <= max; i++)
 	{
-		if (pass->rewind->state[i] == ROW_CHAIN)
+		if (pass->reconstruct->state[i] == ROW_CHAIN)
 		{
 			char	   *row = (char *) pass->page + ItemIdGetOffset(PageGetItemId(pass->page, i));
 			ZRowHeader	hdr;
@@ -325,11 +326,11 @@ go_down(Pass *pass)
 			return false;
 		if (rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE)
 		{
-			if (!unapply_change(pass, &rec))
+			if (!reconstruct_change(pass, &rec))
 				return false;
 		}
 		else if (rec.type == ZOP_INSERT)
-			unapply_insert(pass, &rec);
+			reconstruct_insert(pass, &rec);
 		if (rec.takeover != ZTAKE_OWN)
 		{
 			reach_owner_before(pass, &rec);
@@ -355,14 +356,14 @@ padding_is_sound(const char *row, uint32 alloc)
 /*
  * A row that names the slot.  Left alone is one without a body, which is in another
  * record, and one that needs no record to be visible: somebody in progress has
- * taken over its slot.
+ * reused its slot.
  */
 static inline void
 begin_row(Pass *pass, OffsetNumber offnum, const char *row)
 {
 	uint8		flags = zrow_flags(row);
 
-	if ((flags & ZROW_DELETED) && ((uint8) row[1] & ZROW2_STRIPPED))
+	if ((flags & ZROW_DELETED) && ((uint8) row[1] & ZROW2_TOMBSTONE))
 		pass->left = true;
 	else if ((flags & ZROW_REUSED) && !pass->aborted)
 		pass->left = true;
@@ -370,17 +371,17 @@ begin_row(Pass *pass, OffsetNumber offnum, const char *row)
 	{
 		pass->pending++;
 		if (flags & ZROW_REUSED)
-			pass->rewind->state[offnum] = ROW_CHAIN;
+			pass->reconstruct->state[offnum] = ROW_CHAIN;
 		else if (flags & ZROW_INSERTED)
 			row_remove(pass, offnum);
 		else
-			pass->rewind->state[offnum] = ROW_OWNER;
+			pass->reconstruct->state[offnum] = ROW_OWNER;
 	}
 }
 
 /* False: something is wrong. */
 static bool
-rewind_slot(Pass *pass)
+reconstruct_slot(Pass *pass)
 {
 	PageHeader	header = (PageHeader) pass->page;
 	OffsetNumber max = PageGetMaxOffsetNumber(pass->page);
@@ -400,7 +401,7 @@ rewind_slot(Pass *pass)
 			ItemIdGetOffset(lp) + alloc > header->pd_special)
 			return false;
 		/* one that has a state came here from another slot */
-		if (zrow_slotno(row) != slotno || pass->rewind->state[offnum] != ROW_REST)
+		if (zrow_slotno(row) != slotno || pass->reconstruct->state[offnum] != ROW_REST)
 			continue;
 		if (!padding_is_sound(row, alloc))
 			return false;
@@ -458,32 +459,32 @@ worthwhile_slots(Page page, uint32 slots)
 }
 
 static void
-rewind_open(ZPageView *view)
+reconstruct_open(ZPageView *view)
 {
-	if (view->rewind == NULL)
-		view->rewind = MemoryContextAllocZero(view->context, sizeof(ZRewind));
-	zpage_copy_used(view->rewind->page.data, (PageHeader) view->page);
-	memset(view->rewind->state, ROW_REST, sizeof(view->rewind->state));
+	if (view->reconstruct == NULL)
+		view->reconstruct = MemoryContextAllocZero(view->context, sizeof(ZReconstruct));
+	zpage_copy_used(view->reconstruct->page.data, (PageHeader) view->page);
+	memset(view->reconstruct->state, ROW_REST, sizeof(view->reconstruct->state));
 }
 
 #ifdef USE_ASSERT_CHECKING
 /* The rows are what the walks find. */
 static void
-assert_rewound(ZPageView *view, Page before, Snapshot snapshot)
+assert_reconstructed(ZPageView *view, Page before, Snapshot snapshot)
 {
 	Page		after = view->page;
-	bool		rewound = view->rewound;
+	bool		reconstructed = view->reconstructed;
 	OffsetNumber max = PageGetMaxOffsetNumber(before);
 	char	   *body = palloc(BLCKSZ);
 
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max; offnum++)
 	{
-		ZImage		walked;
-		ZImage		image;
+		ZRowVersion	walked;
+		ZRowVersion	version;
 		bool		found;
 
 		view->page = before;
-		view->rewound = false;
+		view->reconstructed = false;
 		found = zmvcc_fetch(view, offnum, snapshot, &walked);
 		if (found)
 		{
@@ -491,25 +492,25 @@ assert_rewound(ZPageView *view, Page before, Snapshot snapshot)
 			memcpy(body, walked.row, walked.len);
 		}
 		view->page = after;
-		view->rewound = rewound;
-		if (zmvcc_fetch(view, offnum, snapshot, &image) != found)
+		view->reconstructed = reconstructed;
+		if (zmvcc_fetch(view, offnum, snapshot, &version) != found)
 			elog(PANIC, "row %u is %s", offnum, found ? "missing" : "too much");
 		if (!found)
 			continue;
-		Assert(image.len == walked.len && image.hdr.natts == walked.hdr.natts);
-		Assert(memcmp(image.row + ZROW_HDR_SIZE, body + ZROW_HDR_SIZE,
-					  image.len - ZROW_HDR_SIZE) == 0);
-		Assert(((image.hdr.flags ^ walked.hdr.flags) & (ZROW_VALUE_FLAGS | ZROW_DELETED)) == 0);
-		Assert(((image.hdr.flags2 ^ walked.hdr.flags2) & ZROW2_PARITY) == 0);
-		Assert(FullTransactionIdPrecedes(walked.fxid, view->horizon) || walked.chain ||
-			   image.chain || FullTransactionIdEquals(walked.fxid, image.fxid));
+		Assert(version.len == walked.len && version.hdr.natts == walked.hdr.natts);
+		Assert(memcmp(version.row + ZROW_HDR_SIZE, body + ZROW_HDR_SIZE,
+					  version.len - ZROW_HDR_SIZE) == 0);
+		Assert(((version.hdr.flags ^ walked.hdr.flags) & (ZROW_VALUE_FLAGS | ZROW_DELETED)) == 0);
+		Assert(((version.hdr.flags2 ^ walked.hdr.flags2) & ZROW2_PARITY) == 0);
+		Assert(FullTransactionIdPrecedes(walked.fxid, view->horizon) || walked.upper_bound ||
+			   version.upper_bound || FullTransactionIdEquals(walked.fxid, version.fxid));
 	}
 	pfree(body);
 }
 #endif
 
 void
-zmvcc_rewind(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted)
+zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted)
 {
 	Pass		pass = {.view = view};
 	uint32		slots = 0;
@@ -519,9 +520,9 @@ zmvcc_rewind(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted)
 		slots = worthwhile_slots(view->page, pass.unseen);
 	if (slots == 0)
 		return;
-	rewind_open(view);
-	pass.rewind = view->rewind;
-	pass.page = (Page) view->rewind->page.data;
+	reconstruct_open(view);
+	pass.reconstruct = view->reconstruct;
+	pass.page = (Page) view->reconstruct->page.data;
 	for (pass.slotno = 1; pass.slotno <= ZPAGE_MAX_INPAGE; pass.slotno++)
 	{
 		TransactionId xid;
@@ -533,9 +534,9 @@ zmvcc_rewind(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted)
 		pass.aborted = !XidInMVCCSnapshot(xid, snapshot);
 		if (only_aborted && !pass.aborted)
 			pass.left = true;
-		else if (!rewind_slot(&pass))
+		else if (!reconstruct_slot(&pass))
 		{
-			view->rewound = false;
+			view->reconstructed = false;
 			return;
 		}
 	}
@@ -544,35 +545,35 @@ zmvcc_rewind(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted)
 		Page		before = view->page;
 
 		view->page = pass.page;
-		assert_rewound(view, before, snapshot);
+		assert_reconstructed(view, before, snapshot);
 	}
 #endif
 	view->page = pass.page;
-	view->all_frozen = !pass.left && !view->rewound && zview_slots_are_frozen(view, slots);
+	view->all_frozen = !pass.left && !view->reconstructed && zview_slots_are_frozen(view, slots);
 }
 
 bool
-zrewind_name(const ZPageView *view, ZImage *image)
+zreconstruct_name(const ZPageView *view, ZRowVersion *version)
 {
-	const Maker *maker = &view->rewind->makers[image->offnum];
+	const Maker *maker = &view->reconstruct->makers[version->offnum];
 
-	if (view->rewind->state[image->offnum] != ROW_NAMED)
+	if (view->reconstruct->state[version->offnum] != ROW_NAMED)
 		return false;
-	image->hdr.slotno = maker->slotno;
-	image->fxid = maker->slot.fxid;
-	image->undo = maker->slot.undo;
-	image->chain = maker->chain;
-	image->next_fxid = maker->next_fxid;
+	version->hdr.slotno = maker->slotno;
+	version->fxid = maker->slot.fxid;
+	version->undo = maker->slot.undo;
+	version->upper_bound = maker->upper_bound;
+	version->next_fxid = maker->next_fxid;
 	if (FullTransactionIdIsValid(maker->next_fxid))
-		image->next_cid = maker->next_cid;
+		version->next_cid = maker->next_cid;
 	return true;
 }
 
 void
-zrewind_free(ZPageView *view)
+zreconstruct_free(ZPageView *view)
 {
-	if (view->rewind)
-		pfree(view->rewind);
-	view->rewind = NULL;
-	view->rewound = false;
+	if (view->reconstruct)
+		pfree(view->reconstruct);
+	view->reconstruct = NULL;
+	view->reconstructed = false;
 }

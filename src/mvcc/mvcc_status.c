@@ -1,6 +1,6 @@
 /*
- * mvcc_fate.c
- *		What became of a transaction.
+ * mvcc_status.c
+ *		The status of a transaction.
  *
  * A small cache of finished transactions per backend spares the commit log and
  * the proc array when rows of one transaction come in a row (the idea of the
@@ -20,76 +20,76 @@
 typedef struct CacheEntry
 {
 	uint64		fxid;
-	ZFate		fate;			/* COMMITTED or ABORTED */
+	ZXactStatus	status;			/* COMMITTED or ABORTED */
 } CacheEntry;
 
 static CacheEntry cache[CACHE_SIZE];
 
-static ZFate
+static ZXactStatus
 cache_get(FullTransactionId fxid)
 {
 	uint64		value = U64FromFullTransactionId(fxid);
 	CacheEntry *entry = &cache[value % CACHE_SIZE];
 
-	return entry->fxid == value ? entry->fate : ZFATE_UNKNOWN;
+	return entry->fxid == value ? entry->status : ZXACT_UNKNOWN;
 }
 
-static ZFate
-cache_put(FullTransactionId fxid, ZFate fate)
+static ZXactStatus
+cache_put(FullTransactionId fxid, ZXactStatus status)
 {
 	uint64		value = U64FromFullTransactionId(fxid);
 	CacheEntry *entry = &cache[value % CACHE_SIZE];
 
 	entry->fxid = value;
-	entry->fate = fate;
-	return fate;
+	entry->status = status;
+	return status;
 }
 
 /* For a transaction known not to be in progress. */
-static ZFate
-finished_fate(FullTransactionId fxid)
+static ZXactStatus
+finished_status(FullTransactionId fxid)
 {
-	ZFate		fate = cache_get(fxid);
+	ZXactStatus	status = cache_get(fxid);
 
-	if (fate != ZFATE_UNKNOWN)
-		return fate;
+	if (status != ZXACT_UNKNOWN)
+		return status;
 	return cache_put(fxid, TransactionIdDidCommit(zfxid_xid(fxid)) ?
-					 ZFATE_COMMITTED : ZFATE_ABORTED);
+					 ZXACT_COMMITTED : ZXACT_ABORTED);
 }
 
 /*
- * While rows are put back that an earlier transaction has left in temporary
+ * While rows are rolled back that an earlier transaction has left in temporary
  * tables.  The commit log may have forgotten it by now, if it has aborted.
  */
-static ZFate
-local_fate(FullTransactionId fxid)
+static ZXactStatus
+local_status(FullTransactionId fxid)
 {
 	bool		aborted;
 
 	if (FullTransactionIdPrecedes(fxid, zundo_local_owner(&aborted)))
-		return ZFATE_FROZEN;
-	return aborted ? ZFATE_ABORTED : finished_fate(fxid);
+		return ZXACT_ALL_VISIBLE;
+	return aborted ? ZXACT_ABORTED : finished_status(fxid);
 }
 
-ZFate
-zmvcc_fate(FullTransactionId fxid)
+ZXactStatus
+zmvcc_xact_status(FullTransactionId fxid)
 {
 	TransactionId xid = zfxid_xid(fxid);
-	ZFate		fate;
+	ZXactStatus	status;
 
-	if (unlikely(zundo_local_settling))
-		return local_fate(fxid);
+	if (unlikely(zundo_local_rolling_back))
+		return local_status(fxid);
 	if (FullTransactionIdPrecedes(fxid, zundo_horizon()))
-		return ZFATE_FROZEN;
-	fate = cache_get(fxid);
-	if (fate != ZFATE_UNKNOWN)
-		return fate;
+		return ZXACT_ALL_VISIBLE;
+	status = cache_get(fxid);
+	if (status != ZXACT_UNKNOWN)
+		return status;
 	if (TransactionIdIsCurrentTransactionId(xid))
-		return ZFATE_OWN;
+		return ZXACT_OWN;
 	/* in this order: a commit is in the commit log before it leaves the array */
 	if (TransactionIdIsInProgress(xid))
-		return ZFATE_RUNNING;
-	return finished_fate(fxid);
+		return ZXACT_IN_PROGRESS;
+	return finished_status(fxid);
 }
 
 bool
@@ -97,7 +97,7 @@ zmvcc_visible_to_all(Relation rel, FullTransactionId fxid)
 {
 	if (FullTransactionIdPrecedes(fxid, zundo_horizon()))
 		return true;
-	return zmvcc_fate(fxid) == ZFATE_COMMITTED &&
+	return zmvcc_xact_status(fxid) == ZXACT_COMMITTED &&
 		GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid);
 }
 
@@ -111,7 +111,7 @@ zmvcc_fxid_in_snapshot(FullTransactionId fxid, Snapshot snapshot)
 	if (XidInMVCCSnapshot(xid, snapshot))
 		return false;
 	/* our own transaction is never in our snapshot's array */
-	if (cache_get(fxid) == ZFATE_UNKNOWN && TransactionIdIsCurrentTransactionId(xid))
+	if (cache_get(fxid) == ZXACT_UNKNOWN && TransactionIdIsCurrentTransactionId(xid))
 		return false;
-	return finished_fate(fxid) == ZFATE_COMMITTED;
+	return finished_status(fxid) == ZXACT_COMMITTED;
 }

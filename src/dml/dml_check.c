@@ -1,0 +1,346 @@
+/*
+ * dml_check.c
+ *		May the row be changed?  HeapTupleSatisfiesUpdate for rows that change in
+ *		place.
+ *
+ * On heap a TID names one version.  Here it names the row, so the question is
+ * put as "the version that my snapshot sees": if a transaction that the snapshot
+ * does not see has changed the row since, the caller's version has been updated.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/dml/target.h"
+#include "zheap/rollback/rollback.h"
+
+static bool
+snapshot_decides(Snapshot snapshot)
+{
+	return snapshot != InvalidSnapshot && IsMVCCSnapshot(snapshot);
+}
+
+/* The record of a version's making, or false if the version is visible to all. */
+static bool
+making_of(ZTarget *target, const ZRowVersion *version, ZUndoRecord *rec)
+{
+	FullTransactionId owner;
+	ZUndoPtr	at;
+
+	return FullTransactionIdIsValid(version->fxid) &&
+		zmvcc_record(&target->view, version, rec, &owner, &at);
+}
+
+/* A version of our own transaction: made before the command, or by it? */
+static TM_Result
+check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	ZUndoRecord rec;
+	bool		later;
+
+	if (!making_of(target, version, &rec))
+		return TM_Ok;
+	later = rec.cid >= query->cid;
+	if (version->hdr.flags & ZROW_DELETED)
+	{
+		check->cmax = rec.cid;
+		return later ? TM_SelfModified : TM_Invisible;
+	}
+	if (!later)
+		return TM_Ok;
+	check->cmax = rec.cid;
+	return (version->hdr.flags & ZROW_INSERTED) ? TM_Invisible : TM_SelfModified;
+}
+
+/* A version of a committed transaction that deleted or replaced what we saw. */
+static TM_Result
+check_gone(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
+{
+	ZUndoRecord rec;
+
+	if (!(version->hdr.flags & ZROW_DELETED))
+		return TM_Updated;
+	if (version->hdr.flags2 & ZROW2_MOVED_PART)
+		ItemPointerSetMovedPartitions(&check->ctid);
+	if (!(version->hdr.flags & ZROW_MOVED))
+		return (version->hdr.flags2 & ZROW2_MOVED_PART) ? TM_Updated : TM_Deleted;
+	if (making_of(target, version, &rec) && rec.has_new_tid)
+	{
+		check->ctid = rec.new_tid;
+		return TM_Updated;
+	}
+	return TM_Deleted;
+}
+
+/*
+ * A KEY SHARE lock does not conflict with an update that leaves the key as it is: it is
+ * about whatever version the caller saw.
+ */
+static bool
+conflicts_with(const ZCheckQuery *query, const ZRowVersion *version)
+{
+	if (query->mode != LockTupleKeyShare)
+		return true;
+	if (version->hdr.flags2 & ZROW2_KEYS_UPDATED)
+		return true;
+	return (version->hdr.flags & ZROW_DELETED) && !(version->hdr.flags & ZROW_MOVED);
+}
+
+/* Skip an update that the lock does not conflict with. */
+static void
+skip_compatible(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
+{
+	ZUndoRecord rec;
+
+	check->later = true;
+	if ((version->hdr.flags & ZROW_DELETED) && making_of(target, version, &rec) &&
+		rec.has_new_tid)
+		check->moved_to = rec.new_tid;
+}
+
+/*
+ * The version is of a transaction that committed, and it deletes the row or is not
+ * the one that the snapshot sees.  What heap says is what became of the version seen:
+ * if there was another one in between, then it was updated, not deleted.
+ */
+static TM_Result
+check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	ZPageView  *view = &target->view;
+	ZRowVersion	version = *newest;
+	TM_Result	result = check_gone(target, newest, check);
+
+	if (!snapshot_decides(query->snapshot))
+		return result;
+	while (check->superseded < 2 && FullTransactionIdIsValid(version.fxid) &&
+		   !zmvcc_modifier_visible(view, &version, query->snapshot))
+	{
+		if (!(version.hdr.flags & ZROW_DELETED))
+			check->superseded++;
+		if (!zmvcc_previous(view, &version) || !zmvcc_skip_aborted(view, &version))
+			break;
+	}
+	if (result == TM_Deleted && check->superseded > 0 && query->mode != LockTupleKeyShare)
+		return TM_Updated;
+	return result;
+}
+
+static uint16
+parity_of(const ZRowVersion *version)
+{
+	return (version->hdr.flags2 & ZROW2_PARITY) ? 1 : 0;
+}
+
+/*
+ * Somebody is changing the row.  If the version that the snapshot sees has been
+ * replaced before, by a transaction that committed, then that is the answer, and
+ * REPEATABLE READ fails without waiting.  Otherwise the one to wait for is the
+ * subtransaction that replaced it, not one that has changed the row again since.
+ */
+static TM_Result
+check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	ZPageView  *view = &target->view;
+	ZRowVersion	version = *newest;
+	ZXactStatus	status = ZXACT_IN_PROGRESS;
+
+	while (status == ZXACT_IN_PROGRESS)
+	{
+		bool		found;
+
+		check->later = !conflicts_with(query, &version);
+		if (!check->later)
+			check->xid = check->replacer = zfxid_xid(version.fxid);
+		found = zmvcc_previous(view, &version) && zmvcc_skip_aborted(view, &version);
+		check->parity = parity_of(&version);
+		if (!found || !FullTransactionIdIsValid(version.fxid))
+			return TM_BeingModified;
+		status = version.upper_bound ? ZXACT_COMMITTED : zmvcc_version_status(view, &version);
+	}
+	if (status == ZXACT_OWN || !snapshot_decides(query->snapshot))
+		return TM_BeingModified;
+	while (FullTransactionIdIsValid(version.fxid) &&
+		   !zmvcc_modifier_visible(view, &version, query->snapshot))
+	{
+		if (conflicts_with(query, &version))
+		{
+			check->xid = zfxid_xid(version.fxid);
+			return check_superseded(target, &version, query, check);
+		}
+		check->later = true;
+		if (!zmvcc_previous(view, &version) || !zmvcc_skip_aborted(view, &version))
+			break;
+	}
+	return TM_BeingModified;
+}
+
+static TM_Result
+check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	ZPageView  *view = &target->view;
+
+	while (zmvcc_skip_aborted(view, version))
+	{
+		bool		deleted = (version->hdr.flags & ZROW_DELETED) != 0;
+		ZXactStatus	status;
+
+		if (!FullTransactionIdIsValid(version->fxid))
+			return deleted ? TM_Deleted : TM_Ok;
+		status = version->upper_bound ? ZXACT_COMMITTED : zmvcc_version_status(view, version);
+		check->xid = zfxid_xid(version->fxid);
+		if (status == ZXACT_OWN)
+		{
+			check->modified_by_us = true;
+			return check_own(target, version, query, check);
+		}
+		if (status == ZXACT_IN_PROGRESS)
+		{
+			if (version->hdr.flags & ZROW_INSERTED)
+				return TM_Invisible;
+			if (conflicts_with(query, version))
+				return check_in_progress(target, version, query, check);
+		}
+		else
+		{
+			if (!snapshot_decides(query->snapshot) ||
+				zmvcc_modifier_visible(view, version, query->snapshot))
+				return deleted ? check_gone(target, version, check) : TM_Ok;
+			if (conflicts_with(query, version))
+				return check_superseded(target, version, query, check);
+		}
+		skip_compatible(target, version, check);
+		if (!zmvcc_previous(view, version))
+			break;
+	}
+	return TM_Invisible;
+}
+
+/*
+ * Under REPEATABLE READ, referential actions must not touch rows that the
+ * transaction's own snapshot does not see.
+ */
+static TM_Result
+crosscheck(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	ZRowVersion	version = check->version;
+
+	if (!zmvcc_skip_aborted(&target->view, &version) ||
+		!FullTransactionIdIsValid(version.fxid) ||
+		zmvcc_version_status(&target->view, &version) == ZXACT_OWN ||
+		zmvcc_modifier_visible(&target->view, &version, query->crosscheck))
+		return TM_Ok;
+	return TM_Updated;
+}
+
+/*
+ * Somebody's lock is in the way, too.  Of several transactions heap waits for the
+ * oldest first: so they are sorted in a multixact.
+ */
+static void
+wait_for_lock(ZUpdateCheck *check, TransactionId xid, uint16 parity)
+{
+	if (!TransactionIdIsValid(xid))
+		return;
+	if (check->result == TM_Ok)
+	{
+		check->result = TM_BeingModified;
+		check->xid = xid;
+		check->parity = parity;
+	}
+	else if (!check->later)
+		check->xid = zlock_oldest(check->xid, xid);
+}
+
+static void
+check_locks(ZTarget *target, const ZRowVersion *checked, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	ZLockHolders holders;
+
+	zlock_holders(&target->view, target->offnum, query->mode,
+				  check->result == TM_BeingModified, &holders);
+	check->own_lock = holders.own;
+	check->strongest_lock = holders.strongest;
+	wait_for_lock(check, holders.conflicting, parity_of(checked));
+}
+
+static bool
+locks_matter(const ZUpdateCheck *check)
+{
+	return check->result == TM_Ok || check->result == TM_BeingModified;
+}
+
+static bool
+row_of_aborted(ZTarget *target)
+{
+	ZRowVersion	version;
+
+	zmvcc_current(&target->view, target->offnum, &version);
+	return FullTransactionIdIsValid(version.fxid) &&
+		zmvcc_version_status(&target->view, &version) == ZXACT_ABORTED;
+}
+
+static void
+check_once(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	Page		page = target->view.page;
+	ZRowVersion	version;
+
+	memset(check, 0, sizeof(*check));
+	check->own_lock = check->strongest_lock = -1;
+	ItemPointerSetInvalid(&check->moved_to);
+	check->result = TM_Deleted;
+	ItemPointerSet(&check->ctid, target->view.block, target->offnum);
+	if (target->offnum > PageGetMaxOffsetNumber(page) ||
+		!ItemIdIsNormal(PageGetItemId(page, target->offnum)))
+		return;
+	if (row_of_aborted(target))
+	{
+		zrollback_page(&target->view, target->buffer, target->overflow_buf);
+		if (!ItemIdIsNormal(PageGetItemId(page, target->offnum)))
+			return;
+	}
+	zmvcc_current(&target->view, target->offnum, &check->version);
+	version = check->version;
+
+	check->result = check_version(target, &version, query, check);
+	if (check->result == TM_Ok && query->crosscheck != InvalidSnapshot)
+		check->result = crosscheck(target, query, check);
+	if (locks_matter(check))
+		check_locks(target, &version, query, check);
+}
+
+/*
+ * Locks that the row left behind where it was moved from.  No new ones come there
+ * that are not on this row, too, so it is enough to have looked once.
+ */
+void
+zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	ItemPointerData origins[ZROW_MAX_ORIGINS];
+	TransactionId xid = InvalidTransactionId;
+	int			count;
+
+	check_once(target, query, check);
+	if (query->mode != LockTupleExclusive || !locks_matter(check))
+		return;
+	count = zrow_origins_get(check->version.row, check->version.len, origins);
+	if (count == 0)
+		return;
+	ztarget_unlock(target);
+	while (count > 0)
+		xid = zlock_oldest(xid, zlock_origin_conflict(target->rel, &origins[--count]));
+	ztarget_lock_row_page(target);
+	check_once(target, query, check);
+	if (locks_matter(check))
+		wait_for_lock(check, xid, parity_of(&check->version));
+}
+
+void
+zcheck_report(const ZTarget *target, const ZUpdateCheck *check, TM_FailureData *tmfd)
+{
+	tmfd->ctid = check->ctid;
+	tmfd->xmax = check->xid;
+	tmfd->cmax = check->result == TM_SelfModified ? check->cmax : InvalidCommandId;
+	tmfd->traversed = false;
+}

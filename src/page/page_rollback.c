@@ -1,0 +1,67 @@
+/*
+ * page_rollback.c
+ *		Rolling rows back as they were before an aborted transaction.
+ *
+ * R1: rolling back gives the rows as everybody else saw them; doing it twice
+ * changes nothing, because the slot no longer names the transaction.
+ */
+#include "postgres.h"
+
+#include "zheap/page/page.h"
+
+static void
+row_rollback(Page page, const ZRowRollback *rollback)
+{
+	ItemId		lp = PageGetItemId(page, rollback->offnum);
+	ZRowHeader	hdr = rollback->hdr;
+
+	/* row locks are not the aborted transaction's to take away */
+	switch (rollback->kind)
+	{
+		case ZROLLBACK_KILL:
+			ItemIdSetDead(lp);
+			break;
+		case ZROLLBACK_HEADER:
+			hdr.flags2 |= zpage_row_lock_bits(page, rollback->offnum);
+			zpage_row_header_apply(page, rollback->offnum, &hdr);
+			break;
+		case ZROLLBACK_BODY:
+			{
+				ZRowPlan	plan = {0};
+
+				plan.op = ZOP_UPDATE;
+				plan.offnum = rollback->offnum;
+				plan.hdr = rollback->hdr;
+				plan.hdr.flags2 |= zpage_row_lock_bits(page, rollback->offnum);
+				plan.prefix = rollback->prefix;
+				plan.suffix = rollback->suffix;
+				plan.midlen = rollback->midlen;
+				plan.mid = rollback->mid;
+				zpage_row_replace_apply(page, &plan);
+				break;
+			}
+	}
+}
+
+/*
+ * Dead rows first: what they held makes sure that the others fit, although each
+ * row's own space was kept for it anyway.
+ */
+void
+zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan)
+{
+	int			i;
+
+	for (i = 0; i < plan->nrows; i++)
+	{
+		if (plan->rows[i].kind == ZROLLBACK_KILL)
+			row_rollback(page, &plan->rows[i]);
+	}
+	for (i = 0; i < plan->nrows; i++)
+	{
+		if (plan->rows[i].kind != ZROLLBACK_KILL)
+			row_rollback(page, &plan->rows[i]);
+	}
+	*zpage_slot(page, overflow, plan->slotno) = plan->next;
+	zpage_assert_valid(page);
+}
