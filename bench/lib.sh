@@ -15,7 +15,7 @@ bench_conf()
 {
 	cat <<-CONF
 	shared_buffers = '${BENCH_SHARED_BUFFERS:-512MB}'
-	max_connections = 100
+	max_connections = 400
 	max_wal_size = '20GB'
 	wal_keep_size = '10GB'
 	checkpoint_timeout = '1h'

@@ -3,6 +3,7 @@
 # Environment:
 #   ZHEAP_TEST_SHORT    shorter runs
 #   ZHEAP_TEST_SEED     seed of the random choices; a test prints the one it used
+#   ZHEAP_BOUND_CHANGES changes of one page by one transaction in 042; its long form has 1000000
 
 package ZheapTest;
 
@@ -20,7 +21,7 @@ use PostgreSQL::Test::Utils;
 our @EXPORT = qw(short seed new_server tables_use pgbench_init pgbench_run
   pgbench_start pgbench_finish crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
-  no_crash_in_log undo_relation);
+  no_crash_in_log undo_relation used session begin_in ended cost_of);
 
 sub short
 {
@@ -275,6 +276,73 @@ sub undo_size
 
 	return $node->safe_psql('postgres',
 		"select pg_relation_size(c.oid) from pg_class c join pg_am a on a.oid = relam where amname = 'zheap_undo'");
+}
+
+# Processor time that backends have used, in 1/100 s: a stalled disk or a busy machine does not count.
+sub used
+{
+	my $sum = 0;
+
+	foreach my $pid (map { ref $_ ? $_->{pid} : $_ } @_)
+	{
+		open my $fh, '<', "/proc/$pid/stat" or next;
+		my $line = <$fh> // '';
+		close $fh;
+		$sum += $1 + $2 if $line =~ /.*\) \S(?: -?\d+){10} (\d+) (\d+)/s;
+	}
+	return $sum;
+}
+
+# A session that goes on after errors.  Its statements can be left running, and watched.
+sub session
+{
+	my ($node, $database) = @_;
+	my $session = $node->background_psql($database // 'postgres', on_error_stop => 0);
+
+	$session->{pid} = $session->query_safe('set client_min_messages = warning; select pg_backend_pid()');
+	return $session;
+}
+
+# Start a statement and go on.
+sub begin_in
+{
+	my ($session, $sql) = @_;
+
+	$session->{running} = 1;
+	$session->{stdin} .= "$sql;\n\\echo it ended\n\\warn it ended\n";
+	$session->{run}->pump_nb;
+	return;
+}
+
+# Has it ended, well or with an error, or with the session?  What it printed is then in "answer", errors included.
+sub ended
+{
+	my ($session) = @_;
+
+	return 1 if !$session->{running};
+	$session->{run}->pump_nb if $session->{run}->pumpable;
+	return 0 if $session->{run}->pumpable && !($session->{stdout} =~ /^it ended$/m && $session->{stderr} =~ /^it ended$/m);
+	$session->{answer} = $session->{stderr} . $session->{stdout};
+	$session->{answer} =~ s/^it ended\n//mg;
+	chomp $session->{answer};
+	@$session{qw(running stdout stderr)} = (0, '', '');
+	return 1;
+}
+
+# Run a statement to its end.  Returns the processor time that the session used for it, with that of the others named; undef as
+# soon as this is more than the limit: the statement is still running then.
+sub cost_of
+{
+	my ($session, $sql, $limit, @others) = @_;
+	my $began = used($session, @others);
+
+	begin_in($session, $sql);
+	until (ended($session))
+	{
+		return if used($session, @others) - $began > $limit;
+		usleep(2_000);
+	}
+	return used($session, @others) - $began;
 }
 
 # A hash over all rows of a table, whatever their order.
