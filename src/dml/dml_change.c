@@ -9,6 +9,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/chain.h"
 
 /*
  * What the last record on the current undo page said of transaction and page:
@@ -46,22 +47,28 @@ zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *ch
 	undo->row_prev.fxid = InvalidFullTransactionId;
 	undo->row_prev.undo = ZUNDO_INVALID;
 
-	if (!FullTransactionIdIsValid(version->fxid) ||
-		FullTransactionIdPrecedes(version->fxid, zundo_logged_horizon()))
+	if (zmodifier_is_all_visible(&version->modifier) ||
+		FullTransactionIdPrecedes(zmodifier_bound(&version->modifier), zundo_logged_horizon()))
 		return;
 	/* about to be frozen along with its slot; the conflict is logged there */
 	if (slot->takeover == ZTAKE_ALL_VISIBLE && slot->slotno == version->hdr.slotno)
 		return;
-	if (slot->takeover == ZTAKE_OWN && !version->upper_bound && slot->slotno == version->hdr.slotno)
-	{
-		undo->prev_own = true;
-		return;
-	}
 	/* spares a reader that walks back the way down the slot's chain */
-	zmvcc_locate(&target->view, &made);
-	undo->row_prev.fxid = made.fxid;
-	undo->row_prev.undo = made.undo;
-	undo->prev_upper_bound = made.upper_bound;
+	if (zmvcc_version_status(&target->view, version) == ZXACT_OWN)
+	{
+		ZOwner		at;
+
+		if (zchain_find(&target->view, version->hdr.slotno, &made.modifier.place,
+						target->offnum, NULL, &at, NULL) == ZCHAIN_FOUND)
+		{
+			made.modifier.kind = ZMODIFIER_EXACT;
+			made.modifier.place = at;
+		}
+	}
+	undo->prev_own = slot->takeover == ZTAKE_OWN && zmodifier_is_exact(&version->modifier) &&
+		slot->slotno == version->hdr.slotno;
+	undo->row_prev = made.modifier.place;
+	undo->prev_upper_bound = made.modifier.kind == ZMODIFIER_UPPER_BOUND;
 }
 
 /* Whose record it is and about which page, as far as it is to say so. */
@@ -110,8 +117,9 @@ remember(const ZUndoRecord *undo, const ZUndoWrite *write)
 	last.block = undo->block;
 }
 
-void
-zchange_execute(ZTarget *target, ZChange *change)
+/* The change as it is: one undo record, or none, and one WAL record. */
+static void
+execute_one(ZTarget *target, ZChange *change)
 {
 	Page		page = BufferGetPage(target->buffer);
 	Buffer		overflow_buf = change->slot.slotno >= ZPAGE_FIRST_OVERFLOW ?
@@ -159,10 +167,51 @@ zchange_execute(ZTarget *target, ZChange *change)
 	{
 		remember(&change->undo, &write);
 		zundo_release(&write);
-		zmvcc_record_added(target->fxid, &change->undo, write.ptr);
+		zchain_added(target->fxid, &change->undo, write.ptr);
 	}
 	target->init_page = false;
 	zview_refresh(&target->view);
+}
+
+/*
+ * C1: the chain's next record but one would be too far from its newest directory.  The
+ * directory is ours like any record, so the slot is from now on.
+ */
+static void
+add_directory(ZTarget *target, ZSlotPlan *slot)
+{
+	ZChange		change;
+	ZDirectory	directory = *zchain_directory(&target->view, slot->slotno);
+	char		bytes[ZUNDO_MAX_RECORD];
+
+	memset(&change, 0, sizeof(change));
+	change.has_undo = true;
+	change.row.op = change.undo.type = ZOP_DIRECTORY;
+	change.slot = *slot;
+	change.slot.directory = true;
+	if (slot->takeover == ZTAKE_REUSED)
+		directory.before = slot->prev;
+	change.undo.mid = bytes;
+	change.undo.midlen = zrec_directory_encode(&directory, target->view.horizon,
+											   zpage_slot(target->view.page, target->view.overflow,
+														  slot->slotno)->undo, bytes);
+	execute_one(target, &change);
+	slot->takeover = ZTAKE_OWN;
+	slot->prev.fxid = InvalidFullTransactionId;
+	slot->conflict = InvalidFullTransactionId;
+}
+
+void
+zchange_execute(ZTarget *target, ZChange *change)
+{
+	ZSlotPlan  *slot = &change->slot;
+
+	if (change->has_undo &&
+		(slot->takeover == ZTAKE_OWN || slot->takeover == ZTAKE_REUSED) &&
+		zpage_slot_count(zpage_slot(target->view.page, target->view.overflow,
+									slot->slotno)) >= ZCHAIN_INTERVAL)
+		add_directory(target, slot);
+	execute_one(target, change);
 }
 
 ZUndoPtr

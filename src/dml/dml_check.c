@@ -14,6 +14,7 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/rollback/rollback.h"
+#include "zheap/scan/scan.h"
 
 static bool
 snapshot_decides(Snapshot snapshot)
@@ -25,11 +26,9 @@ snapshot_decides(Snapshot snapshot)
 static bool
 making_of(ZTarget *target, const ZRowVersion *version, ZUndoRecord *rec)
 {
-	FullTransactionId owner;
-	ZUndoPtr	at;
+	ZOwner		at;
 
-	return FullTransactionIdIsValid(version->fxid) &&
-		zmvcc_record(&target->view, version, rec, &owner, &at);
+	return zmvcc_record(&target->view, version, rec, &at);
 }
 
 /* A version of our own transaction: made before the command, or by it? */
@@ -87,16 +86,48 @@ conflicts_with(const ZCheckQuery *query, const ZRowVersion *version)
 	return (version->hdr.flags & ZROW_DELETED) && !(version->hdr.flags & ZROW_MOVED);
 }
 
+/*
+ * Versions that are passed by: of transactions in progress, or that the snapshot does
+ * not see; for KEY SHARE none that such a lock conflicts with.
+ */
+static bool
+unseen_by_check(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	switch (zmvcc_xact_status(fxid))
+	{
+		case ZXACT_IN_PROGRESS:
+			return true;
+		case ZXACT_COMMITTED:
+			return unseen->snapshot != NULL && !zmvcc_fxid_in_snapshot(fxid, unseen->snapshot);
+		default:
+			return false;
+	}
+}
+
+static ZUnseen
+unseen_of(const ZCheckQuery *query, Snapshot snapshot)
+{
+	ZUnseen		unseen = {.owner = unseen_by_check, .curcid = InvalidCommandId};
+
+	unseen.snapshot = snapshot;
+	unseen.no_keys = query->mode == LockTupleKeyShare;
+	return unseen;
+}
+
 /* Skip an update that the lock does not conflict with. */
 static void
 skip_compatible(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
 {
 	ZUndoRecord rec;
+	ZOwner		at;
 
 	check->later = true;
-	if ((version->hdr.flags & ZROW_DELETED) && making_of(target, version, &rec) &&
-		rec.has_new_tid)
+	if ((version->hdr.flags & ZROW_DELETED) &&
+		zmvcc_record(&target->view, version, &rec, &at) && rec.has_new_tid)
+	{
 		check->moved_to = rec.new_tid;
+		check->mover = at.fxid;
+	}
 }
 
 /*
@@ -113,7 +144,7 @@ check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *
 
 	if (!snapshot_decides(query->snapshot))
 		return result;
-	while (check->superseded < 2 && FullTransactionIdIsValid(version.fxid) &&
+	while (check->superseded < 2 && !zmodifier_is_all_visible(&version.modifier) &&
 		   !zmvcc_modifier_visible(view, &version, query->snapshot))
 	{
 		if (!(version.hdr.flags & ZROW_DELETED))
@@ -144,32 +175,43 @@ check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery 
 	ZPageView  *view = &target->view;
 	ZRowVersion	version = *newest;
 	ZXactStatus	status = ZXACT_IN_PROGRESS;
+	ZUnseen		unseen = unseen_of(query, NULL);
 
 	while (status == ZXACT_IN_PROGRESS)
 	{
+		bool		conflict = conflicts_with(query, &version);
 		bool		found;
 
-		check->later = !conflicts_with(query, &version);
-		if (!check->later)
-			check->xid = check->replacer = zfxid_xid(version.fxid);
-		found = zmvcc_previous(view, &version) && zmvcc_skip_aborted(view, &version);
+		check->later = !conflict;
+		if (conflict)
+			check->xid = zfxid_xid(zmodifier_fxid(&version.modifier));
+		found = zmvcc_previous_unseen(view, &version, &unseen);
+		/* the last of those that were passed at once: what was said of the first holds */
+		if (conflict && found && FullTransactionIdIsValid(version.next_fxid))
+			check->xid = zfxid_xid(version.next_fxid);
+		if (conflict)
+			check->replacer = check->xid;
+		found = found && zmvcc_skip_aborted(view, &version);
 		check->parity = parity_of(&version);
-		if (!found || !FullTransactionIdIsValid(version.fxid))
+		if (!found || zmodifier_is_all_visible(&version.modifier))
 			return TM_BeingModified;
-		status = version.upper_bound ? ZXACT_COMMITTED : zmvcc_version_status(view, &version);
+		status = zmodifier_is_exact(&version.modifier) ?
+			zmvcc_version_status(view, &version) : ZXACT_COMMITTED;
 	}
 	if (status == ZXACT_OWN || !snapshot_decides(query->snapshot))
 		return TM_BeingModified;
-	while (FullTransactionIdIsValid(version.fxid) &&
+	unseen.snapshot = query->snapshot;
+	while (!zmodifier_is_all_visible(&version.modifier) &&
 		   !zmvcc_modifier_visible(view, &version, query->snapshot))
 	{
 		if (conflicts_with(query, &version))
 		{
-			check->xid = zfxid_xid(version.fxid);
+			check->xid = zfxid_xid(zmodifier_fxid(&version.modifier));
 			return check_superseded(target, &version, query, check);
 		}
 		check->later = true;
-		if (!zmvcc_previous(view, &version) || !zmvcc_skip_aborted(view, &version))
+		if (!zmvcc_previous_unseen(view, &version, &unseen) ||
+			!zmvcc_skip_aborted(view, &version))
 			break;
 	}
 	return TM_BeingModified;
@@ -179,16 +221,19 @@ static TM_Result
 check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
 {
 	ZPageView  *view = &target->view;
+	ZUnseen		unseen = unseen_of(query, snapshot_decides(query->snapshot) ? query->snapshot : NULL);
 
 	while (zmvcc_skip_aborted(view, version))
 	{
 		bool		deleted = (version->hdr.flags & ZROW_DELETED) != 0;
 		ZXactStatus	status;
 
-		if (!FullTransactionIdIsValid(version->fxid))
+		if (zmodifier_is_all_visible(&version->modifier))
 			return deleted ? TM_Deleted : TM_Ok;
-		status = version->upper_bound ? ZXACT_COMMITTED : zmvcc_version_status(view, version);
-		check->xid = zfxid_xid(version->fxid);
+		status = zmodifier_is_exact(&version->modifier) ?
+			zmvcc_version_status(view, version) : ZXACT_COMMITTED;
+		if (status != ZXACT_COMMITTED)
+			check->xid = zfxid_xid(zmodifier_fxid(&version->modifier));
 		if (status == ZXACT_OWN)
 		{
 			check->modified_by_us = true;
@@ -203,14 +248,20 @@ check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, Z
 		}
 		else
 		{
-			if (!snapshot_decides(query->snapshot) ||
-				zmvcc_modifier_visible(view, version, query->snapshot))
-				return deleted ? check_gone(target, version, check) : TM_Ok;
+			bool		seen = !snapshot_decides(query->snapshot) ||
+			zmvcc_modifier_visible(view, version, query->snapshot);
+
+			if (seen && !deleted)
+				return TM_Ok;
+			zmvcc_find_modifier(view, version);
+			check->xid = zfxid_xid(zmodifier_fxid(&version->modifier));
+			if (seen)
+				return check_gone(target, version, check);
 			if (conflicts_with(query, version))
 				return check_superseded(target, version, query, check);
 		}
 		skip_compatible(target, version, check);
-		if (!zmvcc_previous(view, version))
+		if (!zmvcc_previous_unseen(view, version, &unseen))
 			break;
 	}
 	return TM_Invisible;
@@ -226,7 +277,7 @@ crosscheck(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	ZRowVersion	version = check->version;
 
 	if (!zmvcc_skip_aborted(&target->view, &version) ||
-		!FullTransactionIdIsValid(version.fxid) ||
+		zmodifier_is_all_visible(&version.modifier) ||
 		zmvcc_version_status(&target->view, &version) == ZXACT_OWN ||
 		zmvcc_modifier_visible(&target->view, &version, query->crosscheck))
 		return TM_Ok;
@@ -276,8 +327,20 @@ row_of_aborted(ZTarget *target)
 	ZRowVersion	version;
 
 	zmvcc_current(&target->view, target->offnum, &version);
-	return FullTransactionIdIsValid(version.fxid) &&
+	return !zmodifier_is_all_visible(&version.modifier) &&
 		zmvcc_version_status(&target->view, &version) == ZXACT_ABORTED;
+}
+
+/* The page is unlocked meanwhile. */
+static void
+roll_back(ZTarget *target)
+{
+	do
+	{
+		ztarget_unlock(target);
+		zrollback_page(target->rel, target->buffer);
+		ztarget_lock_row_page(target);
+	} while (zscan_is_row(&target->view, target->offnum) && row_of_aborted(target));
 }
 
 static void
@@ -296,8 +359,9 @@ check_once(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 		return;
 	if (row_of_aborted(target))
 	{
-		zrollback_page(&target->view, target->buffer, target->overflow_buf);
-		if (!ItemIdIsNormal(PageGetItemId(page, target->offnum)))
+		roll_back(target);
+		page = target->view.page;
+		if (!zscan_is_row(&target->view, target->offnum))
 			return;
 	}
 	zmvcc_current(&target->view, target->offnum, &check->version);

@@ -33,6 +33,7 @@ zdml_lock_row(ZTarget *target, const ZUpdateCheck *check, LockTupleMode mode, Co
 	change.undo.lockmode = mode;
 	change.undo.cid = cid;
 	zchange_execute(target, &change);
+	zlock_own_add(target->rel, target->view.block, target->offnum, mode, target->fxid);
 	return true;
 }
 
@@ -131,8 +132,9 @@ check_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, Transacti
 /*
  * The version that we meant was being replaced when we came, now it has been.  Heap
  * locks the replacement first, too, even if it will then fail: so it waits for a
- * third transaction that is at it, and hears that it has been deleted.  False: waited;
- * look again.  The page is locked on entry, and on exit if true.
+ * third transaction that is at it, and hears that it has been deleted; a caller that
+ * does not want to wait skips the row.  False: waited; look again.  The page is locked
+ * on entry, and on exit if true.
  */
 static bool
 replacement_ended(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
@@ -151,8 +153,10 @@ replacement_ended(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateChe
 	if (result == TM_BeingModified)
 	{
 		/* like heap, not in the queue for the replacement, but still in ours */
-		zlock_queue_wait(queue, 0, xid, true);
-		return false;
+		if (zlock_queue_wait(queue, 0, xid, true))
+			return false;
+		check->result = TM_WouldBlock;
+		check->xid = xid;
 	}
 	if (result == TM_Deleted)
 		check->result = TM_Deleted;
@@ -168,7 +172,7 @@ static bool
 lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
 {
 	ztarget_unlock(target);
-	check->result = zdml_lock_successors(call->rel, check->moved_to, call->cid);
+	check->result = zdml_lock_successors(call->rel, check->moved_to, check->mover, call->cid);
 	ztarget_lock_row_page(target);
 	if (check->result == TM_Ok || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
 		return true;
@@ -218,7 +222,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 		case TM_Updated:
 			if (!replacement_ended(target, call, queue, check))
 				return false;
-			if (check->result == TM_Deleted || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
+			if (check->result != TM_Updated || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
 				return true;
 			if (ItemPointerIndicatesMovedPartitions(&check->ctid))
 				ereport(ERROR,

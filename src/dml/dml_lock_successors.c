@@ -22,7 +22,8 @@ key_changed(ZTarget *target, const ZRowVersion *newest)
 {
 	ZRowVersion	version = *newest;
 
-	while (zmvcc_skip_aborted(&target->view, &version) && FullTransactionIdIsValid(version.fxid))
+	while (zmvcc_skip_aborted(&target->view, &version) &&
+		   !zmodifier_is_all_visible(&version.modifier))
 	{
 		if (!(version.hdr.flags & ZROW_DELETED) && (version.hdr.flags2 & ZROW2_KEYS_UPDATED))
 			return true;
@@ -33,11 +34,24 @@ key_changed(ZTarget *target, const ZRowVersion *newest)
 }
 
 /*
- * Lock one row.  True: *result is final unless the row was moved on, to *tid.
- * The page is locked on entry; on exit it may not be.
+ * Has the move to this page been rolled back?  Then the row that it made is gone, or
+ * about to go, and the place may be another row's.  If not, the row is there while its
+ * page is locked: our snapshot does not see the move, nor what came after that.
  */
 static bool
-lock_one(ZTarget *target, CommandId cid, ItemPointer tid, TM_Result *result, bool *moved)
+move_is_undone(FullTransactionId mover)
+{
+	return FullTransactionIdIsValid(mover) && zmvcc_xact_status(mover) == ZXACT_ABORTED;
+}
+
+/*
+ * Lock one row, which *mover has moved to *tid.  True: *result is final unless the row
+ * was moved on: then *tid and *mover tell of that.  The page is locked on entry; on
+ * exit it may not be.
+ */
+static bool
+lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mover,
+		 TM_Result *result, bool *moved)
 {
 	ZCheckQuery query = {InvalidSnapshot, InvalidSnapshot, cid, LockTupleKeyShare};
 	ZLockHolders holders;
@@ -46,8 +60,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, TM_Result *result, boo
 	zcheck_row(target, &query, &check);
 	*result = TM_Ok;
 	*moved = false;
-	/* the mover was rolled back, and the row with it */
-	if (!zscan_is_row(&target->view, target->offnum))
+	if (move_is_undone(*mover) || !zscan_is_row(&target->view, target->offnum))
 		return true;
 	switch (check.result)
 	{
@@ -83,11 +96,12 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, TM_Result *result, boo
 		return false;
 	*moved = ItemPointerIsValid(&check.moved_to);
 	*tid = check.moved_to;
+	*mover = check.mover;
 	return true;
 }
 
 TM_Result
-zdml_lock_successors(Relation rel, ItemPointerData tid, CommandId cid)
+zdml_lock_successors(Relation rel, ItemPointerData tid, FullTransactionId mover, CommandId cid)
 {
 	TM_Result	result = TM_Ok;
 	bool		moved = true;
@@ -101,7 +115,7 @@ zdml_lock_successors(Relation rel, ItemPointerData tid, CommandId cid)
 		{
 			if (!target.locked)
 				ztarget_lock_row_page(&target);
-		} while (!lock_one(&target, cid, &tid, &result, &moved));
+		} while (!lock_one(&target, cid, &tid, &mover, &result, &moved));
 		ztarget_unlock(&target);
 	}
 	ztarget_close(&target);

@@ -28,10 +28,23 @@ padding_is_free(ZPageView *view, OffsetNumber offnum)
 	ZXactStatus	status;
 
 	zmvcc_current(view, offnum, &version);
-	if (!FullTransactionIdIsValid(version.fxid))
+	if (zmodifier_is_all_visible(&version.modifier))
 		return true;
 	status = zmvcc_version_status(view, &version);
 	return status == ZXACT_COMMITTED || status == ZXACT_ALL_VISIBLE;
+}
+
+/*
+ * Is the row to keep its line pointer, because somebody may hold a lock on it?  An
+ * update that moved it may be over while KEY SHARE locks at this place still count.
+ */
+static bool
+prune_keeps_locked(ZPageView *view, const ZRowVersion *version)
+{
+	return (version->hdr.flags & ZROW_MOVED) &&
+		!(version->hdr.flags2 & ZROW2_KEYS_UPDATED) &&
+		zpage_row_lock_bits(view->page, version->offnum) != 0 &&
+		zlock_may_be_held(view, version->offnum);
 }
 
 static void
@@ -41,7 +54,8 @@ plan_row(ZPageView *view, OffsetNumber offnum, ZPrunePlan *plan)
 	FullTransactionId fxid;
 	const char *row;
 
-	if (zmvcc_state(view, offnum, &version, &fxid) == ZSTATE_DEAD)
+	if (zmvcc_state(view, offnum, &version, &fxid) == ZSTATE_DEAD &&
+		!prune_keeps_locked(view, &version))
 	{
 		plan->dead[plan->ndead++] = offnum;
 		note_conflict(plan, fxid);

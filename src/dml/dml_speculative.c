@@ -35,7 +35,8 @@ kill_row(ZTarget *target, int slotno)
 	rollback.offnum = target->offnum;
 	rollback.kind = ZROLLBACK_KILL;
 	plan.slotno = slotno;
-	plan.next = *zpage_slot(target->view.page, target->view.overflow, slotno);
+	plan.next = zpage_slot_owner(zpage_slot(target->view.page, target->view.overflow, slotno));
+	plan.next_count = zpage_slot_count(zpage_slot(target->view.page, target->view.overflow, slotno));
 	plan.nrows = 1;
 	plan.rows = &rollback;
 

@@ -13,6 +13,7 @@
 #include "storage/predicate.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
 
 void
@@ -96,15 +97,21 @@ ztarget_check_rows(ZTarget *target)
 bool
 ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
 {
-	if (zslot_reserve(&target->view, target->buffer, target->overflow_buf,
-					  target->fxid, reserve, plan) == ZSLOT_OK)
+	switch (zslot_reserve(&target->view, target->fxid, reserve, plan))
 	{
-		if (plan->grow > 0)
-			ztarget_check_rows(target);
-		return true;
+		case ZSLOT_OK:
+			if (plan->grow > 0)
+				ztarget_check_rows(target);
+			return true;
+		case ZSLOT_ROLL_BACK:
+			ztarget_unlock(target);
+			zrollback_page(target->rel, target->buffer);
+			break;
+		case ZSLOT_NEED_PAGE:
+			ztarget_unlock(target);
+			zslot_add_overflow_page(target->rel, target->buffer);
+			break;
 	}
-	ztarget_unlock(target);
-	zslot_add_overflow_page(target->rel, target->buffer);
 	return false;
 }
 

@@ -220,6 +220,7 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check)
 	change.undo.cid = update->cid;
 	diff_rows(&version, update, &change);
 	zchange_describe_before(target, &version, &change);
+	zwaypoint_describe(target, &version, update->row, update->len, &change);
 	if (!zchange_undo_fits(&change))
 		return STEP_MOVE;
 	ztarget_conflict_in(target);

@@ -8,8 +8,8 @@
  * lot itself.
  *
  * A transaction that works through a page by thousands of commands or subtransactions
- * has a long chain there, all of it its own, and does not look through it each
- * time: which lock it holds matters only where it has to wait for another.
+ * has a long chain there, all of it its own, and does not look through it: it remembers
+ * what it has locked (lock_own.c).
  */
 #include "postgres.h"
 
@@ -46,13 +46,17 @@ zlock_oldest(TransactionId a, TransactionId b)
 /* Our own records on a page are looked through that far, unless all must be known. */
 #define OWN_RECORDS		64
 
+/* All records, where it does no harm to take a row for locked. */
+#define MAX_READS		64
+
 typedef struct HolderSearch
 {
 	OffsetNumber offnum;
 	LockTupleMode mode;
 	ZLockHolders *holders;
 	int			own_left;		/* how many of our own records may still be read */
-	bool		cut;			/* more of them would have been there */
+	bool		cut;			/* more would have been there */
+	int			left;			/* how many records may still be read at all */
 } HolderSearch;
 
 static void
@@ -72,7 +76,7 @@ note_lock(HolderSearch *search, ZXactStatus status, FullTransactionId fxid, int 
  * back alone may sit on top of others that go on.)
  */
 static void
-search_chain(ZPageView *view, const ZPageSlot *slot, HolderSearch *search)
+search_chain(ZPageView *view, const ZOwner *slot, HolderSearch *search)
 {
 	FullTransactionId fxid = slot->fxid;
 	ZUndoPtr	ptr = slot->undo;
@@ -84,7 +88,7 @@ search_chain(ZPageView *view, const ZPageSlot *slot, HolderSearch *search)
 		Size		len;
 		const char *bytes;
 
-		if (status == ZXACT_OWN && search->own_left-- <= 0)
+		if ((status == ZXACT_OWN && search->own_left-- <= 0) || search->left-- <= 0)
 		{
 			search->cut = true;
 			return;				/* below are ours, and committed ones */
@@ -119,15 +123,15 @@ search_page(ZPageView *view, HolderSearch *search)
 
 	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
 	{
-		ZPageSlot  *slot;
+		ZOwner		slot;
 
 		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
 			i = ZPAGE_FIRST_OVERFLOW;
 		if (i >= ZPAGE_FIRST_OVERFLOW && view->overflow == NULL)
 			break;
-		slot = zpage_slot(view->page, view->overflow, i);
-		if (FullTransactionIdIsValid(slot->fxid))
-			search_chain(view, slot, search);
+		slot = zpage_slot_owner(zpage_slot(view->page, view->overflow, i));
+		if (FullTransactionIdIsValid(slot.fxid))
+			search_chain(view, &slot, search);
 	}
 }
 
@@ -138,24 +142,52 @@ holders_init(ZLockHolders *holders)
 	holders->own = holders->strongest = -1;
 }
 
+/*
+ * Nobody holds a stronger lock than the row's hint says.  So only where that one is in
+ * the way of the mode asked for, others' undo is looked at; and our own, only if we do
+ * not remember what we have locked.
+ */
 void
 zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode, bool waits,
 			  ZLockHolders *holders)
 {
-	HolderSearch search = {offnum, mode, holders, waits ? INT_MAX : OWN_RECORDS, false};
+	HolderSearch search = {offnum, mode, holders, waits ? INT_MAX : OWN_RECORDS, false, INT_MAX};
 	uint8		bits = zpage_row_lock_bits(view->page, offnum);
+	int			hint = zrow_lock_hint(bits);
+	bool		exact;
+	int			own;
 
 	holders_init(holders);
 	if (bits == 0)
 		return;
+	own = zlock_own_strongest(view->rel, view->block, offnum, &exact);
+	if (!zlock_modes_conflict(mode, hint) && (exact || own >= (int) mode))
+	{
+		holders->own = own;
+		holders->strongest = hint;
+		return;
+	}
+	if (exact)
+		search.own_left = 0;
 	search_page(view, &search);
-	if (search.cut && TransactionIdIsValid(holders->conflicting))
+	if (!exact && search.cut && TransactionIdIsValid(holders->conflicting))
 	{
 		search.own_left = INT_MAX;
 		search_page(view, &search);
 	}
-	else if (search.cut)
-		holders->strongest = Max(holders->strongest, zrow_lock_hint(bits));
+	holders->own = Max(holders->own, own);
+	holders->strongest = Max(holders->strongest, search.cut && !exact ? hint : holders->own);
+}
+
+bool
+zlock_may_be_held(ZPageView *view, OffsetNumber offnum)
+{
+	ZLockHolders holders;
+	HolderSearch search = {offnum, LockTupleExclusive, &holders, OWN_RECORDS, false, MAX_READS};
+
+	holders_init(&holders);
+	search_page(view, &search);
+	return search.cut || holders.strongest >= 0;
 }
 
 TransactionId
@@ -163,7 +195,7 @@ zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 {
 	ZLockHolders holders;
 	HolderSearch search = {ItemPointerGetOffsetNumberNoCheck(origin), LockTupleExclusive,
-	&holders, 0, false};
+	&holders, 0, false, INT_MAX};
 	BlockNumber block = ItemPointerGetBlockNumberNoCheck(origin);
 	ZPageView	view;
 

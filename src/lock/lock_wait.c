@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 
 #include "zheap/lock/lock.h"
 
@@ -38,30 +39,36 @@ could_not_lock(ZRowQueue *queue)
 					RelationGetRelationName(queue->rel))));
 }
 
-/* What waiters line up on: names the version, not only the row. */
-static ItemPointerData
-queue_tid(const ZRowQueue *queue)
+/*
+ * What waiters line up on: names the version, not only the row.  pg_locks, the log and
+ * reports of deadlocks show all of a tuple lock's tag but the method, and the two
+ * methods are alike.
+ */
+static void
+queue_tag(const ZRowQueue *queue, LOCKTAG *tag)
 {
-	ItemPointerData tid = queue->tid;
+	const LockRelId *rel = &queue->rel->rd_lockInfo.lockRelId;
 
-	Assert(tid.ip_posid < (1 << ZLOCK_PARITY_SHIFT));
-	tid.ip_posid |= queue->parity << ZLOCK_PARITY_SHIFT;
-	return tid;
+	SET_LOCKTAG_TUPLE(*tag, rel->dbId, rel->relId,
+					  ItemPointerGetBlockNumber(&queue->tid),
+					  ItemPointerGetOffsetNumber(&queue->tid));
+	if (queue->parity != 0)
+		tag->locktag_lockmethodid = USER_LOCKMETHOD;
 }
 
 static bool
 queue_enter(ZRowQueue *queue, uint16 parity)
 {
-	ItemPointerData tid;
+	bool		may_wait = queue->policy == LockWaitBlock;
+	LOCKTAG		tag;
 
 	if (queue->queued && queue->parity == parity)
 		return true;
 	zlock_queue_leave(queue);
 	queue->parity = parity;
-	tid = queue_tid(queue);
-	if (queue->policy == LockWaitBlock)
-		LockTuple(queue->rel, &tid, hwlock_mode[queue->mode]);
-	else if (!ConditionalLockTuple(queue->rel, &tid, hwlock_mode[queue->mode]))
+	queue_tag(queue, &tag);
+	if (LockAcquire(&tag, hwlock_mode[queue->mode], false, !may_wait) ==
+		LOCKACQUIRE_NOT_AVAIL)
 	{
 		if (queue->policy == LockWaitError)
 			could_not_lock(queue);
@@ -93,9 +100,10 @@ zlock_queue_leave(ZRowQueue *queue)
 {
 	if (queue->queued)
 	{
-		ItemPointerData tid = queue_tid(queue);
+		LOCKTAG		tag;
 
-		UnlockTuple(queue->rel, &tid, hwlock_mode[queue->mode]);
+		queue_tag(queue, &tag);
+		LockRelease(&tag, hwlock_mode[queue->mode], false);
 	}
 	queue->queued = false;
 }

@@ -19,7 +19,7 @@
 
 typedef struct Known
 {
-	ZPageSlot	made;			/* by whom, and the record */
+	ZOwner	made;			/* by whom, and the record */
 	int			ordinal;		/* 0: empty */
 } Known;
 
@@ -32,7 +32,7 @@ static Known known[KNOWN_SIZE];
 static bool
 made_by_us(ZPageView *view, const ZRowVersion *version)
 {
-	return FullTransactionIdIsValid(version->fxid) && !version->upper_bound &&
+	return zmodifier_is_exact(&version->modifier) &&
 		zmvcc_version_status(view, version) == ZXACT_OWN;
 }
 
@@ -47,17 +47,17 @@ step_back(ZPageView *view, ZRowVersion *version)
 
 /* Where the number of this version, which we made, is remembered; NULL: nowhere. */
 static Known *
-known_of(ZPageView *view, const ZRowVersion *version, ZPageSlot *made)
+known_of(ZPageView *view, const ZRowVersion *version, ZOwner *made)
 {
 	ZUndoRecord rec;
 
-	if (!zmvcc_record(view, version, &rec, &made->fxid, &made->undo))
+	if (!zmvcc_record(view, version, &rec, made))
 		return NULL;
 	return &known[murmurhash32((uint32) made->undo ^ (uint32) (made->undo >> 32)) % KNOWN_SIZE];
 }
 
 static bool
-is_known(const Known *entry, const ZPageSlot *made)
+is_known(const Known *entry, const ZOwner *made)
 {
 	return entry->ordinal > 0 && entry->made.undo == made->undo &&
 		FullTransactionIdEquals(entry->made.fxid, made->fxid);
@@ -68,7 +68,7 @@ static int
 count_back(ZPageView *view, ZRowVersion *version)
 {
 	Known	   *entry = NULL;
-	ZPageSlot	newest = {InvalidFullTransactionId, ZUNDO_INVALID};
+	ZOwner	newest = {InvalidFullTransactionId, ZUNDO_INVALID};
 	int			ordinal = 1;
 
 	if (made_by_us(view, version))
@@ -78,7 +78,7 @@ count_back(ZPageView *view, ZRowVersion *version)
 	while (step_back(view, version))
 	{
 		Known	   *older;
-		ZPageSlot	made;
+		ZOwner	made;
 
 		if (made_by_us(view, version) &&
 			(older = known_of(view, version, &made)) != NULL && is_known(older, &made))

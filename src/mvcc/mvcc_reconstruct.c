@@ -24,8 +24,9 @@
 #include "utils/snapmgr.h"
 
 #include "mvcc_reconstruct.h"
+#include "mvcc_unapply.h"
 
-/* a chain much longer than a page has rows is left to the maps (mvcc_chain.c) */
+/* a chain much longer than a page has rows is left to the rows' own walks */
 #define MAX_RECORDS		1024
 
 typedef enum RowState
@@ -39,8 +40,8 @@ typedef enum RowState
 
 typedef struct Maker
 {
-	ZPageSlot	slot;			/* fxid, undo, upper_bound, next_*: as in ZRowVersion */
-	uint8		slotno;
+	ZOwner	slot;			/* fxid, undo, upper_bound, next_*: as in ZRowVersion */
+	uint16		slotno;
 	bool		upper_bound;
 	FullTransactionId next_fxid;
 	CommandId	next_cid;
@@ -61,7 +62,7 @@ typedef struct Pass
 	Page		page;			/* reconstruct->page */
 	uint32		unseen;			/* bit per slot */
 	int			slotno;
-	ZPageSlot	slot;
+	ZOwner	slot;
 	bool		aborted;		/* the owner has; else it may go on */
 	int			pending;		/* rows in ROW_OWNER or ROW_CHAIN */
 	bool		left;			/* some row still names the slot */
@@ -106,15 +107,15 @@ row_leave(Pass *pass, OffsetNumber offnum)
  * no row goes through two.
  */
 static inline bool
-slot_tells(const Pass *pass, const ZRowHeader *hdr, const ZPageSlot *maker)
+slot_tells(const Pass *pass, const ZRowHeader *hdr, const ZOwner *maker)
 {
 	return hdr->slotno != 0 && hdr->slotno <= zpage_nslots(pass->page) &&
 		(pass->unseen & (uint32) 1 << hdr->slotno) == 0 &&
-		FullTransactionIdEquals(zpage_slot(pass->page, NULL, hdr->slotno)->fxid, maker->fxid);
+		FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(pass->page, NULL, hdr->slotno)), maker->fxid);
 }
 
 static pg_noinline void
-note_maker(Pass *pass, OffsetNumber offnum, uint8 slotno, const ZPageSlot *prev,
+note_maker(Pass *pass, OffsetNumber offnum, int slotno, const ZOwner *prev,
 		   bool upper_bound, CommandId cid)
 {
 	Maker	   *maker = &pass->reconstruct->makers[offnum];
@@ -141,7 +142,7 @@ note_maker(Pass *pass, OffsetNumber offnum, uint8 slotno, const ZPageSlot *prev,
  * Here and below, once per record, all is inline for the header to stay in registers.
  */
 static pg_attribute_always_inline void
-row_finish(Pass *pass, OffsetNumber offnum, ZRowHeader *hdr, const ZPageSlot *prev,
+row_finish(Pass *pass, OffsetNumber offnum, ZRowHeader *hdr, const ZOwner *prev,
 		   bool upper_bound, CommandId cid)
 {
 	bool		known = !zview_is_frozen(pass->view, prev->fxid);
@@ -163,49 +164,21 @@ row_finish(Pass *pass, OffsetNumber offnum, ZRowHeader *hdr, const ZPageSlot *pr
 
 /* ---- records ---- */
 
-/* Most updates change a few bytes: not worth a call. */
-static inline void
-copy_bytes(char *to, const char *from, Size len)
-{
-	if (len > 8)
-		memcpy(to, from, len);
-	else if (len >= 4)
-	{
-		uint32		first;
-		uint32		last;
-
-		memcpy(&first, from, sizeof(first));
-		memcpy(&last, from + len - sizeof(last), sizeof(last));
-		memcpy(to, &first, sizeof(first));
-		memcpy(to + len - sizeof(last), &last, sizeof(last));
-	}
-	else if (len > 0)
-	{
-		to[0] = from[0];
-		to[len / 2] = from[len / 2];
-		to[len - 1] = from[len - 1];
-	}
-}
-
 /*
- * The body before an update.  False: the row's space is too small by now, as it may
+ * The row before an update.  False: the row's space is too small by now, as it may
  * be if the update was committed long ago.
  */
 static pg_attribute_always_inline bool
 reconstruct_body(char *row, uint32 alloc, const ZUndoRecord *rec, ZRowHeader *hdr)
 {
 	uint32		len = alloc - zrow_pad_length(row, alloc);
-	uint32		newlen = ZROW_HDR_SIZE + rec->prefix + rec->midlen + rec->suffix;
-	char	   *body = row + ZROW_HDR_SIZE;
+	uint32		newlen = zunapply_length(rec);
 
+	if (newlen > alloc)
+		return false;
+	zunapply_body(rec, row, len);
 	if (newlen != len)
-	{
-		if (newlen > alloc)
-			return false;
-		memmove(body + rec->prefix + rec->midlen, row + len - rec->suffix, rec->suffix);
 		zrow_pad_put(row, alloc, alloc - newlen);
-	}
-	copy_bytes(body + rec->prefix, rec->mid, rec->midlen);
 	if (newlen < alloc)
 		hdr->flags |= ZROW_PADDED;
 	return true;
@@ -224,8 +197,8 @@ goes_on(const Pass *pass, const ZUndoRecord *rec)
 static inline bool
 record_fits(const ZUndoRecord *rec, const char *row, uint32 alloc)
 {
-	return (uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix <=
-		alloc - zrow_pad_length(row, alloc);
+	return rec->type == ZOP_DELETE ||
+		zunapply_fits(rec, alloc - zrow_pad_length(row, alloc), BLCKSZ);
 }
 
 /* An update or a delete; false: the chain is damaged. */
@@ -244,15 +217,10 @@ reconstruct_change(Pass *pass, const ZUndoRecord *rec)
 	if (!record_fits(rec, row, alloc))
 		return false;
 	zrow_header_get(row, &was);
-	hdr.flags = rec->old_hdr.flags & ~ZROW_PADDED;
-	hdr.flags2 = rec->old_hdr.flags2 | (was.flags2 & ZROW2_PARITY);
-	hdr.slotno = rec->old_hdr.slotno;
-	hdr.natts = rec->old_hdr.natts == ZROW_NATTS_KEEP ? was.natts : rec->old_hdr.natts;
+	zunapply_header(rec, &was, &hdr);
 	if (rec->type == ZOP_DELETE)
 		hdr.flags |= was.flags & ZROW_PADDED;
-	else if (reconstruct_body(row, alloc, rec, &hdr))
-		hdr.flags2 ^= ZROW2_PARITY;
-	else
+	else if (!reconstruct_body(row, alloc, rec, &hdr))
 	{
 		row_leave(pass, offnum);
 		return true;
@@ -291,7 +259,7 @@ reconstruct_insert(Pass *pass, const ZUndoRecord *rec)
 static void
 reach_owner_before(Pass *pass, const ZUndoRecord *rec)
 {
-	ZPageSlot	prev = {InvalidFullTransactionId, ZUNDO_INVALID};
+	ZOwner	prev = {InvalidFullTransactionId, ZUNDO_INVALID};
 	int			max = PageGetMaxOffsetNumber(pass->page);
 
 	if (rec->takeover == ZTAKE_REUSED)
@@ -387,7 +355,7 @@ reconstruct_slot(Pass *pass)
 	OffsetNumber max = PageGetMaxOffsetNumber(pass->page);
 	int			slotno = pass->slotno;
 
-	pass->slot = *zpage_slot(pass->page, NULL, slotno);
+	pass->slot = zpage_slot_owner(zpage_slot(pass->page, NULL, slotno));
 	pass->pending = 0;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max; offnum++)
 	{
@@ -421,7 +389,7 @@ unseen_slots(ZPageView *view, uint32 seen)
 
 	for (int i = 1; i <= nslots; i++)
 	{
-		FullTransactionId fxid = zpage_slot(view->page, NULL, i)->fxid;
+		FullTransactionId fxid = zpage_slot_fxid(zpage_slot(view->page, NULL, i));
 
 		if ((seen & (uint32) 1 << i) == 0 &&
 			!TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)))
@@ -502,8 +470,9 @@ assert_reconstructed(ZPageView *view, Page before, Snapshot snapshot)
 					  version.len - ZROW_HDR_SIZE) == 0);
 		Assert(((version.hdr.flags ^ walked.hdr.flags) & (ZROW_VALUE_FLAGS | ZROW_DELETED)) == 0);
 		Assert(((version.hdr.flags2 ^ walked.hdr.flags2) & ZROW2_PARITY) == 0);
-		Assert(FullTransactionIdPrecedes(walked.fxid, view->horizon) || walked.upper_bound ||
-			   version.upper_bound || FullTransactionIdEquals(walked.fxid, version.fxid));
+		Assert(!zmodifier_is_exact(&walked.modifier) || !zmodifier_is_exact(&version.modifier) ||
+			   FullTransactionIdEquals(zmodifier_fxid(&walked.modifier),
+									   zmodifier_fxid(&version.modifier)));
 	}
 	pfree(body);
 }
@@ -530,7 +499,7 @@ zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_abo
 		if ((slots & (uint32) 1 << pass.slotno) == 0)
 			continue;
 		/* not in progress then, and not committed */
-		xid = zfxid_xid(zpage_slot(view->page, NULL, pass.slotno)->fxid);
+		xid = zfxid_xid(zpage_slot_fxid(zpage_slot(view->page, NULL, pass.slotno)));
 		pass.aborted = !XidInMVCCSnapshot(xid, snapshot);
 		if (only_aborted && !pass.aborted)
 			pass.left = true;
@@ -560,9 +529,13 @@ zreconstruct_name(const ZPageView *view, ZRowVersion *version)
 	if (view->reconstruct->state[version->offnum] != ROW_NAMED)
 		return false;
 	version->hdr.slotno = maker->slotno;
-	version->fxid = maker->slot.fxid;
-	version->undo = maker->slot.undo;
-	version->upper_bound = maker->upper_bound;
+	if (!FullTransactionIdIsValid(maker->slot.fxid))
+		zmodifier_set_all_visible(&version->modifier);
+	else
+	{
+		version->modifier.kind = maker->upper_bound ? ZMODIFIER_UPPER_BOUND : ZMODIFIER_EXACT;
+		version->modifier.place = maker->slot;
+	}
 	version->next_fxid = maker->next_fxid;
 	if (FullTransactionIdIsValid(maker->next_fxid))
 		version->next_cid = maker->next_cid;

@@ -63,9 +63,9 @@ walk_conflicts(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
 	while (!zmvcc_modifier_visible(view, &version, snapshot))
 	{
 		/* what we changed under this isolation level, our snapshot saw */
-		if (TransactionIdIsCurrentTransactionId(zfxid_xid(version.fxid)))
+		if (TransactionIdIsCurrentTransactionId(zfxid_xid(zmodifier_fxid(&version.modifier))))
 			break;
-		conflict_out(view, version.fxid, snapshot);
+		conflict_out(view, zmodifier_fxid(&version.modifier), snapshot);
 		if ((version.hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, &version))
 			break;
 	}
@@ -112,6 +112,7 @@ zmvcc_fetch_serial(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRow
 	 */
 	zmvcc_version_tid(&tid, view->block, offnum, version->hdr.flags2);
 	PredicateLockTID(view->rel, &tid, snapshot,
-					 version->upper_bound ? InvalidTransactionId : zfxid_xid(version->fxid));
+					 zmodifier_is_exact(&version->modifier) ?
+					 zfxid_xid(zmodifier_fxid(&version->modifier)) : InvalidTransactionId);
 	return true;
 }

@@ -18,23 +18,24 @@
 #include "access/xact.h"
 #include "utils/snapmgr.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/chain.h"
 
 ZXactStatus
 zmvcc_version_status(ZPageView *view, const ZRowVersion *version)
 {
+	FullTransactionId fxid = zmodifier_bound(&version->modifier);
 	ZXactStatus	status;
 
 	/* statuses of the page's own slots are remembered for its other rows */
-	if (version->hdr.slotno > 0 && version->hdr.slotno <= ZPAGE_MAX_INPAGE &&
-		FullTransactionIdEquals(zpage_slot(view->page, NULL, version->hdr.slotno)->fxid, version->fxid))
+	if (version->hdr.slotno > 0 && version->hdr.slotno <= zpage_nslots(view->page) &&
+		FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(view->page, NULL, version->hdr.slotno)), fxid))
 	{
 		status = view->status[version->hdr.slotno];
 		if (status == ZXACT_UNKNOWN)
-			status = view->status[version->hdr.slotno] = zmvcc_xact_status(version->fxid);
+			status = view->status[version->hdr.slotno] = zmvcc_xact_status(fxid);
 		return status;
 	}
-	return zmvcc_xact_status(version->fxid);
+	return zmvcc_xact_status(fxid);
 }
 
 static inline bool
@@ -45,16 +46,18 @@ version_deleted(const ZRowVersion *version)
 
 /*
  * A row whose slot was reused: is its modifier visible to the snapshot
- * without knowing who it was?
+ * without knowing which it was?
  */
 static bool
-chain_visible(ZPageView *view, const ZRowVersion *version, Snapshot snapshot)
+bound_visible(ZPageView *view, const ZRowVersion *version, Snapshot snapshot)
 {
 	FullTransactionId newest = zpage_trailer(view->page)->reused_fxid;
 	TransactionId xid = zfxid_xid(newest);
 
-	if (zmvcc_fxid_in_snapshot(version->fxid, snapshot))
+	if (zmvcc_fxid_in_snapshot(zmodifier_bound(&version->modifier), snapshot))
 		return true;
+	if (zmodifier_is_exact(&version->modifier))
+		return false;
 	/* owners before have committed, unless they go down with this one */
 	return TransactionIdPrecedes(xid, snapshot->xmin) &&
 		zmvcc_version_status(view, version) != ZXACT_ABORTED;
@@ -63,15 +66,34 @@ chain_visible(ZPageView *view, const ZRowVersion *version, Snapshot snapshot)
 bool
 zmvcc_modifier_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 {
-	while (version->upper_bound)
-	{
-		if (chain_visible(view, version, snapshot))
-			return true;
-		zmvcc_chain_descend(view, version);
-	}
-	return !FullTransactionIdIsValid(version->fxid) ||
-		zmvcc_fxid_in_snapshot(version->fxid, snapshot);
+	if (version->modifier.kind == ZMODIFIER_UPPER_BOUND &&
+		(bound_visible(view, version, snapshot) || !zmvcc_resolve(view, version, snapshot)))
+		return true;
+	return zmodifier_is_all_visible(&version->modifier) ||
+		zmvcc_fxid_in_snapshot(zmodifier_fxid(&version->modifier), snapshot);
 }
+
+/* What a snapshot does not see. */
+static bool
+unseen_by_snapshot(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	return !zmvcc_fxid_in_snapshot(fxid, unseen->snapshot);
+}
+
+static bool
+unseen_in_progress(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	return zmvcc_xact_status(fxid) == ZXACT_IN_PROGRESS;
+}
+
+static bool
+unseen_aborted(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	return zmvcc_xact_status(fxid) == ZXACT_ABORTED;
+}
+
+static const ZUnseen in_progress = {.owner = unseen_in_progress, .curcid = InvalidCommandId};
+static const ZUnseen aborted = {.owner = unseen_aborted, .curcid = InvalidCommandId};
 
 /* Our own version: is it older than the snapshot's command? */
 static bool
@@ -88,17 +110,32 @@ own_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 static bool
 fetch_mvcc(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 {
+	ZUnseen		unseen = {
+		.owner = unseen_by_snapshot,
+		.snapshot = snapshot,
+		.curcid = snapshot->curcid
+	};
+
+	/* without undo, as long as the page may be locked */
+	if (view->leave != NULL)
+	{
+		if (zmodifier_is_all_visible(&version->modifier) ||
+			bound_visible(view, version, snapshot))
+			return !version_deleted(version);
+		if (zview_leave(view))
+			zmvcc_current(view, version->offnum, version);
+	}
 	for (;;)
 	{
 		if (zmvcc_modifier_visible(view, version, snapshot))
 			return !version_deleted(version);
-		if (TransactionIdIsCurrentTransactionId(zfxid_xid(version->fxid)) &&
+		if (TransactionIdIsCurrentTransactionId(zfxid_xid(zmodifier_fxid(&version->modifier))) &&
 			own_visible(view, version, snapshot))
 			return !version_deleted(version);
 		/* most rows never need the record of their insertion */
 		if (version->hdr.flags & ZROW_INSERTED)
 			return false;
-		if (!zmvcc_previous(view, version))
+		if (!zmvcc_previous_unseen(view, version, &unseen))
 			return false;
 	}
 }
@@ -106,22 +143,30 @@ fetch_mvcc(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 bool
 zmvcc_skip_aborted(ZPageView *view, ZRowVersion *version)
 {
-	while (FullTransactionIdIsValid(version->fxid))
+	while (!zmodifier_is_all_visible(&version->modifier))
 	{
-		ZXactStatus	status = zmvcc_version_status(view, version);
+		ZXactStatus status = zmvcc_version_status(view, version);
 
-		if (version->upper_bound)
+		if (version->modifier.kind == ZMODIFIER_UPPER_BOUND)
 		{
 			if (status == ZXACT_COMMITTED || status == ZXACT_ALL_VISIBLE)
 				return true;	/* and so have all below */
-			zmvcc_chain_descend(view, version);
+			zmvcc_find_modifier(view, version);
 		}
 		else if (status != ZXACT_ABORTED)
 			return true;
-		else if (!zmvcc_previous(view, version))
+		else if (!zmvcc_previous_unseen(view, version, &aborted))
 			return false;
 	}
 	return true;
+}
+
+/* Is it the version of a transaction of others that has not ended? */
+static bool
+is_in_progress(ZPageView *view, const ZRowVersion *version)
+{
+	return zmodifier_is_exact(&version->modifier) &&
+		zmvcc_version_status(view, version) == ZXACT_IN_PROGRESS;
 }
 
 static bool
@@ -131,10 +176,9 @@ fetch_self(ZPageView *view, ZRowVersion *version)
 	{
 		if (!zmvcc_skip_aborted(view, version))
 			return false;
-		if (!FullTransactionIdIsValid(version->fxid) || version->upper_bound ||
-			zmvcc_version_status(view, version) != ZXACT_IN_PROGRESS)
+		if (!is_in_progress(view, version))
 			return !version_deleted(version);
-		if (!zmvcc_previous(view, version))
+		if (!zmvcc_previous_unseen(view, version, &in_progress))
 			return false;
 	}
 }
@@ -147,25 +191,23 @@ fetch_dirty(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 
 	if (!zmvcc_skip_aborted(view, version))
 		return false;
-	if (!FullTransactionIdIsValid(version->fxid) || version->upper_bound ||
-		zmvcc_version_status(view, version) != ZXACT_IN_PROGRESS)
+	if (!is_in_progress(view, version))
 		return !version_deleted(version);
 
 	if (version->hdr.flags & ZROW_INSERTED)
 	{
-		snapshot->xmin = zfxid_xid(version->fxid);
+		snapshot->xmin = zfxid_xid(zmodifier_fxid(&version->modifier));
 		if (version->hdr.flags2 & ZROW2_SPECULATIVE)
 		{
 			ZUndoRecord rec;
-			FullTransactionId owner;
-			ZUndoPtr	at;
+			ZOwner		at;
 
-			if (zmvcc_record(view, version, &rec, &owner, &at))
+			if (zmvcc_record(view, version, &rec, &at))
 				snapshot->speculativeToken = rec.token;
 		}
 	}
 	else
-		snapshot->xmax = zfxid_xid(version->fxid);
+		snapshot->xmax = zfxid_xid(zmodifier_fxid(&version->modifier));
 	return true;
 }
 
@@ -237,26 +279,12 @@ void
 zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersionId *id)
 {
 	memset(id, 0, sizeof(*id));
-	if (!FullTransactionIdIsValid(version->fxid) && !FullTransactionIdIsValid(version->next_fxid))
-		return;
-	id->fxid = version->fxid;
-	id->undo = version->undo;
+	id->modifier = version->modifier;
 	if (version->cid != InvalidCommandId)
 		id->cmin = version->cid;
-	else if (FullTransactionIdIsValid(version->fxid) &&
-		TransactionIdIsCurrentTransactionId(zfxid_xid(version->fxid)))
-	{
-		ZUndoRecord rec;
-		FullTransactionId owner;
-		ZUndoPtr	at;
-
-		if (zmvcc_record(view, version, &rec, &owner, &at))
-		{
-			id->cmin = rec.cid;
-			id->undo = at;
-			id->fxid = owner;
-		}
-	}
+	else if (zmodifier_is_exact(&version->modifier) &&
+			 TransactionIdIsCurrentTransactionId(zfxid_xid(zmodifier_fxid(&version->modifier))))
+		(void) zmvcc_command(view, version, &id->cmin);
 	if (FullTransactionIdIsValid(version->next_fxid))
 	{
 		id->xmax = zfxid_xid(version->next_fxid);
@@ -264,32 +292,75 @@ zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersionId *id)
 	}
 }
 
+/* The page is not at hand any more, and need not be. */
+void
+zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
+{
+	ZPageView	view;
+	ZOwner		at;
+
+	if (id->modifier.kind != ZMODIFIER_UPPER_BOUND)
+		return;
+	zview_open(&view, NULL);
+	view.local = zundo_ptr_is_local(id->modifier.place.undo);
+	view.horizon = zview_horizon(&view);
+	if (zchain_find(&view, 0, &id->modifier.place, offnum, NULL, &at, NULL) == ZCHAIN_FOUND)
+	{
+		id->modifier.kind = ZMODIFIER_EXACT;
+		id->modifier.place = at;
+	}
+	else
+		zmodifier_set_all_visible(&id->modifier);
+	zview_close(&view);
+}
+
+/* Is the newest version, a deletion, visible to all? */
+static bool
+deletion_is_old(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
+{
+	if (version->modifier.kind == ZMODIFIER_UPPER_BOUND &&
+		zmvcc_visible_to_all(view->rel, zmodifier_bound(&version->modifier)))
+		return true;
+	if (version->modifier.kind == ZMODIFIER_UPPER_BOUND && zview_is_spent(view))
+		return false;
+	zmvcc_find_modifier(view, version);
+	*fxid = zmodifier_fxid(&version->modifier);
+	return !FullTransactionIdIsValid(*fxid) || zmvcc_visible_to_all(view->rel, *fxid);
+}
+
 ZRowState
 zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTransactionId *fxid)
 {
-	ZXactStatus	status;
-
 	*fxid = InvalidFullTransactionId;
 	if (offnum > PageGetMaxOffsetNumber(view->page) ||
 		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
 		return ZSTATE_NONE;
 	zmvcc_current(view, offnum, version);
+
+	/*
+	 * What would take too long under the page's lock is not known (B1).  Then nobody is
+	 * to take the row, or its body, away: the deletion may still be rolled back.
+	 */
+	if (version->modifier.kind == ZMODIFIER_UPPER_BOUND && zview_is_spent(view))
+		return version_deleted(version) ? ZSTATE_DELETING : ZSTATE_LIVE;
 	if (!zmvcc_skip_aborted(view, version))
 		return ZSTATE_NONE;
 
-	*fxid = version->fxid;
-	if (!FullTransactionIdIsValid(version->fxid))
-		return version_deleted(version) ? ZSTATE_DEAD : ZSTATE_LIVE;
-	status = version->upper_bound ? ZXACT_COMMITTED : zmvcc_version_status(view, version);
-	if (status == ZXACT_OWN || status == ZXACT_IN_PROGRESS)
+	*fxid = zmodifier_bound(&version->modifier);
+	if (zmodifier_is_exact(&version->modifier))
 	{
-		if (version_deleted(version))
-			return ZSTATE_DELETING;
-		return (version->hdr.flags & ZROW_INSERTED) ? ZSTATE_INSERTING : ZSTATE_LIVE;
+		ZXactStatus status = zmvcc_version_status(view, version);
+
+		if (status == ZXACT_OWN || status == ZXACT_IN_PROGRESS)
+		{
+			if (version_deleted(version))
+				return ZSTATE_DELETING;
+			return (version->hdr.flags & ZROW_INSERTED) ? ZSTATE_INSERTING : ZSTATE_LIVE;
+		}
 	}
 	if (!version_deleted(version))
 		return ZSTATE_LIVE;
-	return zmvcc_visible_to_all(view->rel, version->fxid) ? ZSTATE_DEAD : ZSTATE_RECENTLY_DEAD;
+	return deletion_is_old(view, version, fxid) ? ZSTATE_DEAD : ZSTATE_RECENTLY_DEAD;
 }
 
 /*
@@ -302,8 +373,7 @@ is_unborn(ZPageView *view, OffsetNumber offnum)
 	ZRowVersion	version;
 
 	zmvcc_current(view, offnum, &version);
-	while (zmvcc_skip_aborted(view, &version) &&
-		   FullTransactionIdIsValid(version.fxid) && !version.upper_bound)
+	while (zmvcc_skip_aborted(view, &version) && zmodifier_is_exact(&version.modifier))
 	{
 		ZXactStatus	status = zmvcc_version_status(view, &version);
 
@@ -356,7 +426,7 @@ zmvcc_is_being_deleted(ZPageView *view, const ZRowVersion *version)
 {
 	ZXactStatus	status;
 
-	if (!version_deleted(version) || version->upper_bound || !FullTransactionIdIsValid(version->fxid))
+	if (!version_deleted(version) || !zmodifier_is_exact(&version->modifier))
 		return false;
 	if (version->cid != InvalidCommandId)
 		return true;
@@ -365,9 +435,10 @@ zmvcc_is_being_deleted(ZPageView *view, const ZRowVersion *version)
 }
 
 bool
-zmvcc_has_older(ZPageView *view, const ZRowVersion *version)
+zmvcc_has_older(ZPageView *view, ZRowVersion *version)
 {
-	return FullTransactionIdIsValid(version->fxid) &&
+	zmvcc_find_modifier(view, version);
+	return zmodifier_is_exact(&version->modifier) &&
 		!(version->hdr.flags & ZROW_INSERTED) &&
-		!zmvcc_visible_to_all(view->rel, version->fxid);
+		!zmvcc_visible_to_all(view->rel, zmodifier_fxid(&version->modifier));
 }

@@ -10,7 +10,6 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-#include "mvcc_chain.h"
 #include "mvcc_reconstruct.h"
 
 void
@@ -18,23 +17,10 @@ zview_open(ZPageView *view, Relation rel)
 {
 	memset(view, 0, sizeof(*view));
 	view->rel = rel;
+	view->local = rel != NULL && RelationUsesLocalBuffers(rel);
 	view->block = InvalidBlockNumber;
 	view->context = CurrentMemoryContext;
 	zundo_reader_open(&view->reader, CurrentMemoryContext);
-}
-
-static void
-maps_free(ZPageView *view)
-{
-	int			i;
-
-	for (i = 0; i <= ZPAGE_MAX_INPAGE; i++)
-	{
-		if (view->maps[i])
-			zchain_free(view->maps[i]);
-	}
-	pfree(view->maps);
-	view->maps = NULL;
 }
 
 void
@@ -47,8 +33,6 @@ zview_close(ZPageView *view)
 		pfree(view->overflow_copy);
 	if (view->version_buf)
 		pfree(view->version_buf);
-	if (view->maps)
-		maps_free(view);
 	zreconstruct_free(view);
 	view->copy = view->overflow_copy = NULL;
 	view->version_buf = NULL;
@@ -58,7 +42,6 @@ void
 zview_refresh(ZPageView *view)
 {
 	memset(view->status, ZXACT_UNKNOWN, sizeof(view->status));
-	view->walked = view->mapped = 0;
 	view->all_frozen = false;
 }
 
@@ -81,7 +64,7 @@ zview_slots_are_frozen(const ZPageView *view, uint32 except)
 	for (int i = 1; i <= nslots; i++)
 	{
 		if ((except & (uint32) 1 << i) == 0 &&
-			!zview_is_frozen(view, zpage_slot(view->page, NULL, i)->fxid))
+			!zview_is_frozen(view, zpage_slot_fxid(zpage_slot(view->page, NULL, i))))
 			return false;
 	}
 	return true;
@@ -105,7 +88,7 @@ overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
 FullTransactionId
 zview_horizon(const ZPageView *view)
 {
-	return RelationUsesLocalBuffers(view->rel) ? zundo_local_horizon() : zundo_horizon();
+	return view->local ? zundo_local_horizon() : zundo_horizon();
 }
 
 /*
@@ -116,14 +99,15 @@ static void
 check_owner(ZPageView *view, const ZPageSlot *slot, int slotno)
 {
 	static FullTransactionId known_next = {0};
+	FullTransactionId fxid = zpage_slot_fxid(slot);
 
-	if (likely(FullTransactionIdPrecedes(slot->fxid, known_next)))
+	if (likely(FullTransactionIdPrecedes(fxid, known_next)))
 		return;
 	known_next = ReadNextFullTransactionId();
-	if (!FullTransactionIdPrecedes(slot->fxid, known_next))
+	if (!FullTransactionIdPrecedes(fxid, known_next))
 		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
 					  "transaction slot %d belongs to transaction %llu, which has not begun yet",
-					  slotno, (unsigned long long) U64FromFullTransactionId(slot->fxid));
+					  slotno, (unsigned long long) U64FromFullTransactionId(fxid));
 }
 
 static void
@@ -169,45 +153,85 @@ copy_page(PGAlignedBlock **copy, MemoryContext context, Page page)
 	zpage_copy_used((*copy)->data, header);
 }
 
+/* The page is locked, any mode.  False: it holds no rows. */
+static bool
+copy_locked(ZPageView *view, Page page)
+{
+	Page		overflow = NULL;
+	BlockNumber block;
+
+	view->locked = false;
+	if (PageIsNew(page) || zpage_is_overflow(page))
+		return false;
+	copy_page(&view->copy, view->context, page);
+	page = (Page) view->copy->data;
+	check_page(view, page);
+	block = zpage_trailer(page)->overflow;
+	if (block != InvalidBlockNumber)
+	{
+		Buffer		overflow_buf = overflow_page_lock(view, block, BUFFER_LOCK_SHARE);
+
+		copy_page(&view->overflow_copy, view->context, BufferGetPage(overflow_buf));
+		overflow = (Page) view->overflow_copy->data;
+		UnlockReleaseBuffer(overflow_buf);
+	}
+	set_page(view, page, overflow);
+	view->all_frozen = zview_slots_are_frozen(view, 0);
+	return true;
+}
+
 bool
 zview_read_locked(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy,
 				  Buffer *buffer)
 {
-	Page		page;
-	bool		usable;
-
 	zundo_reader_unpin(&view->reader);
 	view->block = block;
 	*buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
-	page = BufferGetPage(*buffer);
-	usable = !PageIsNew(page) && !zpage_is_overflow(page);
-	if (usable)
-	{
-		Page		overflow = NULL;
-		BlockNumber overflow_block;
+	if (copy_locked(view, BufferGetPage(*buffer)))
+		return true;
+	UnlockReleaseBuffer(*buffer);
+	*buffer = InvalidBuffer;
+	return false;
+}
 
-		copy_page(&view->copy, view->context, page);
-		page = (Page) view->copy->data;
-		check_page(view, page);
-		overflow_block = zpage_trailer(page)->overflow;
-		if (overflow_block != InvalidBlockNumber)
-		{
-			Buffer		overflow_buf = overflow_page_lock(view, overflow_block, BUFFER_LOCK_SHARE);
+bool
+zview_copy(ZPageView *view, Buffer buffer)
+{
+	bool		usable;
 
-			copy_page(&view->overflow_copy, view->context, BufferGetPage(overflow_buf));
-			overflow = (Page) view->overflow_copy->data;
-			UnlockReleaseBuffer(overflow_buf);
-		}
-		set_page(view, page, overflow);
-		view->all_frozen = zview_slots_are_frozen(view, 0);
-	}
-	else
-	{
-		UnlockReleaseBuffer(*buffer);
-		*buffer = InvalidBuffer;
-	}
+	view->block = BufferGetBlockNumber(buffer);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	usable = copy_locked(view, BufferGetPage(buffer));
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (usable && !view->local)
+		view->horizon = zundo_logged_horizon();
 	return usable;
+}
+
+bool
+zview_copy_viewed(ZPageView *view, Buffer buffer, Buffer *overflow_buf)
+{
+	FullTransactionId horizon = view->horizon;
+
+	zview_detach(view, overflow_buf);
+	if (!copy_locked(view, BufferGetPage(buffer)))
+		return false;
+	view->horizon = horizon;
+	return true;
+}
+
+bool
+zview_leave(ZPageView *view)
+{
+	Buffer	   *leave = view->leave;
+
+	if (leave == NULL)
+		return false;
+	view->leave = NULL;
+	(void) zview_copy_viewed(view, leave[0], &leave[1]);
+	LockBuffer(leave[0], BUFFER_LOCK_UNLOCK);
+	return true;
 }
 
 bool
@@ -240,6 +264,8 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 		overflow = BufferGetPage(*overflow_buf);
 	}
 	set_page(view, page, overflow);
+	view->locked = true;
+	view->reads = 0;
 
 	/*
 	 * A writer must not forget what a standby may still ask for: what is below
@@ -257,5 +283,7 @@ zview_detach(ZPageView *view, Buffer *overflow_buf)
 	if (BufferIsValid(*overflow_buf))
 		UnlockReleaseBuffer(*overflow_buf);
 	*overflow_buf = InvalidBuffer;
+	view->leave = NULL;
+	view->locked = false;
 	view->page = view->overflow = NULL;
 }

@@ -1,19 +1,26 @@
 /*
  * mvcc_walk.c
- *		From a version of a row to the one before.
+ *		From a version of a row to the ones before.
  *
- * A version knows its modifier and a place in that transaction's undo chain for
- * this page.  The record about the row is there or further down (U2: chains
- * end).  For a row whose slot was reused since (ZROW_REUSED) the walk goes on
- * below, through the owners that the slot had before.
+ * A version's record is found through the chain of its modifier's slot (chain.h), or
+ * directly where the record of the version after it names it.  What the record says is
+ * taken back in a private buffer (mvcc_unapply.h).
+ *
+ * A row that has been changed very often has waypoints: every ZROW_TURNS updates in
+ * place the record also holds a far link, to a record with a full image (waypoint.h).
+ * A caller that does not see the transaction at a far link's end goes there at once.
+ * That skips no version that it could see: what precedes an unseen version of a row was
+ * committed before, or is unseen, too.
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
+#include "access/xact.h"
 #include "utils/memutils.h"
 
-#include "mvcc_chain.h"
+#include "zheap/mvcc/chain.h"
+
 #include "mvcc_reconstruct.h"
+#include "mvcc_unapply.h"
 
 /* a slot of the page, whatever page it lies on */
 static ZPageSlot *
@@ -27,25 +34,21 @@ slot_of(ZPageView *view, OffsetNumber offnum, int slotno)
 
 /* Below the horizon a transaction need not be known (S2). */
 static void
-version_set_modifier(ZPageView *view, ZRowVersion *version, const ZPageSlot *slot, bool upper_bound)
+set_modifier(const ZPageView *view, ZRowVersion *version, ZOwner place, bool upper_bound)
 {
-	if (zview_is_frozen(view, slot->fxid))
+	if (zview_is_frozen(view, place.fxid))
+		zmodifier_set_all_visible(&version->modifier);
+	else
 	{
-		version->fxid = InvalidFullTransactionId;
-		version->undo = ZUNDO_INVALID;
-		version->upper_bound = false;
-		return;
+		version->modifier.kind = upper_bound ? ZMODIFIER_UPPER_BOUND : ZMODIFIER_EXACT;
+		version->modifier.place = place;
 	}
-	version->fxid = slot->fxid;
-	version->undo = slot->undo;
-	version->upper_bound = upper_bound;
 }
 
 void
 zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 {
 	const char *wrong = zpage_check_row(view->page, offnum);
-	ZPageSlot	none = {InvalidFullTransactionId, ZUNDO_INVALID};
 
 	if (wrong)
 		zheap_corrupt(view->rel, view->block, offnum, "%s", wrong);
@@ -55,300 +58,89 @@ zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 	version->cid = InvalidCommandId;
 	version->next_fxid = InvalidFullTransactionId;
 	version->next_cid = InvalidCommandId;
+	version->same_owner = false;
 	if (unlikely(view->reconstructed) && zreconstruct_name(view, version))
 		return;
 	if (version->hdr.slotno == 0)
-		version_set_modifier(view, version, &none, false);
+		zmodifier_set_all_visible(&version->modifier);
 	else
-		version_set_modifier(view, version, slot_of(view, offnum, version->hdr.slotno),
-							 (version->hdr.flags & ZROW_REUSED) != 0);
+		set_modifier(view, version,
+					 zpage_slot_owner(slot_of(view, offnum, version->hdr.slotno)),
+					 (version->hdr.flags & ZROW_REUSED) != 0);
 }
 
-/* Read and decode; false if the record is gone. */
-static bool
-record_read(ZPageView *view, ZUndoPtr ptr, OffsetNumber offnum, ZUndoRecord *rec)
-{
-	Size		len;
-	const char *bytes = zundo_read(&view->reader, ptr, &len);
+/* ---- the record of a version ---- */
 
-	if (bytes == NULL)
-		return false;
-	if (zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, rec) == 0)
-		zheap_corrupt(view->rel, view->block, offnum,
-					  "undo record at block %u, offset %u cannot be read",
-					  zundo_ptr_block(ptr), zundo_ptr_offset(ptr));
-	return true;
-}
-
-/* Build the map of a slot on the page, from its newest record. */
-static ZChainMap *
-view_map(ZPageView *view, int slotno)
-{
-	if (view->maps == NULL)
-		view->maps = MemoryContextAllocZero(view->context,
-											(ZPAGE_MAX_INPAGE + 1) * sizeof(ZChainMap *));
-	if (view->maps[slotno])
-		zchain_free(view->maps[slotno]);
-	view->maps[slotno] = NULL;
-	view->maps[slotno] = zchain_build(view, zpage_slot(view->page, NULL, slotno), false,
-									  view->context);
-	view->mapped |= (uint32) 1 << slotno;
-	return view->maps[slotno];
-}
-
-/*
- * The map of the row's slot if there is one by now.  "from_newest": a walk from the
- * slot's newest record is about to begin; the second one is worth a map, be it in this view
- * or in another one before.
- */
-static ZChainMap *
-owner_map(ZPageView *view, int slotno, bool from_newest)
-{
-	uint32		bit = (uint32) 1 << slotno;
-	ZChainEntry *entry;
-
-	if (view->mapped & bit)
-		return view->maps[slotno];
-	entry = zchain_entry(view, slotno);
-	if (entry && entry->map)
-		return entry->map;
-	if (!from_newest)
-		return NULL;
-	if (view->walked & bit)
-		return view_map(view, slotno);
-	view->walked |= bit;
-	if (entry)
-		return zchain_entry_build(view, entry);
-	zchain_entry_add(view, slotno);
-	return NULL;
-}
-
-/* Has the slot that the version names room for a map? */
-static bool
-slot_is_mappable(ZPageView *view, int slotno)
-{
-	return slotno > 0 && slotno <= zpage_nslots(view->page);
-}
-
-/* The map that may know the version's record; NULL: none. */
-static ZChainMap *
-version_map(ZPageView *view, const ZRowVersion *version)
-{
-	int			slotno = version->hdr.slotno;
-
-	if (version->upper_bound || !slot_is_mappable(view, slotno))
-		return NULL;
-	return owner_map(view, slotno,
-					 zpage_slot(view->page, NULL, slotno)->undo == version->undo);
-}
-
-/* Where the walk for a row may begin: right at its record, if a map tells it. */
-static ZUndoPtr
-walk_start(ZPageView *view, const ZRowVersion *version)
-{
-	ZChainMap  *map = version_map(view, version);
-	ZUndoPtr	found;
-
-	if (map == NULL)
-		return version->undo;
-	found = zchain_find(map, version);
-	return found != ZUNDO_INVALID ? found : version->undo;
-}
-
-void
-zmvcc_map_slot(ZPageView *view, int slotno)
-{
-	if (slot_is_mappable(view, slotno) && !(view->mapped & (uint32) 1 << slotno))
-		view_map(view, slotno);
-}
-
-bool
-zmvcc_owner_has(ZPageView *view, const ZRowVersion *version)
-{
-	ZChainMap  *map;
-
-	if (!slot_is_mappable(view, version->hdr.slotno))
-		return false;
-	map = owner_map(view, version->hdr.slotno, false);
-	return map != NULL && zchain_has(map, version);
-}
-
-/*
- * The record is gone: recycled since the view was made.  Then the horizon has
- * passed its transaction (U4).
- */
+/* An owner's record about the row must be there. */
 static void
-record_gone(ZPageView *view, OffsetNumber offnum, FullTransactionId fxid, ZUndoPtr ptr)
+report_no_record(ZPageView *view, const ZRowVersion *version)
 {
-	if (!FullTransactionIdPrecedes(fxid, zview_horizon(view)))
-		zheap_corrupt(view->rel, view->block, offnum,
-					  "undo record at block %u, offset %u of transaction %u is gone",
-					  zundo_ptr_block(ptr), zundo_ptr_offset(ptr), zfxid_xid(fxid));
-}
-
-/*
- * Look for the row's record among those of one owner, from *ptr on.  If there is
- * none, *ptr and *fxid become those of the owner before; an invalid *fxid tells
- * that it is visible to all, whichever it was.
- */
-static bool
-owner_search(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
-			 FullTransactionId *fxid, ZUndoPtr *ptr)
-{
-	for (;;)
-	{
-		/* a hot row has many versions; does nothing while a page is locked */
-		CHECK_FOR_INTERRUPTS();
-		if (!record_read(view, *ptr, version->offnum, rec))
-		{
-			record_gone(view, version->offnum, *fxid, *ptr);
-			*fxid = InvalidFullTransactionId;
-			return false;
-		}
-		if (zrec_undo_covers(rec, version->offnum))
-			return true;
-		if (rec->takeover != ZTAKE_OWN)
-			break;
-		*ptr = rec->page_prev;
-	}
-	if (!version->upper_bound)
-		zheap_corrupt(view->rel, view->block, version->offnum,
-					  "undo chain of the row's transaction slot has no record of it");
-	*fxid = InvalidFullTransactionId;
-	if (rec->takeover == ZTAKE_REUSED &&
-		!FullTransactionIdPrecedes(rec->slot_prev.fxid, view->horizon))
-	{
-		*fxid = rec->slot_prev.fxid;
-		*ptr = rec->slot_prev.undo;
-	}
-	return false;
-}
-
-/*
- * The map through all owners of our own transaction, if the version may be of any of
- * them: it names the slot's newest record.  Again the second walk is worth a map.
- */
-static ZChainMap *
-own_map(ZPageView *view, const ZRowVersion *version)
-{
-	int			slotno = version->hdr.slotno;
-	const ZPageSlot *slot;
-	ZChainEntry *entry;
-
-	if (!slot_is_mappable(view, slotno))
-		return NULL;
-	slot = zpage_slot(view->page, NULL, slotno);
-	if (slot->undo != version->undo || !FullTransactionIdEquals(slot->fxid, version->fxid))
-		return NULL;
-	entry = zchain_entry(view, slotno);
-	if (entry && entry->map)
-		return entry->map;
-	if (zmvcc_version_status(view, version) != ZXACT_OWN)
-		return NULL;
-	if (entry)
-		return zchain_entry_build(view, entry);
-	zchain_entry_add(view, slotno);
-	return NULL;
-}
-
-/*
- * For a version with an upper bound: past all owners of our own transaction that did not make
- * it, if a map tells.
- */
-static bool
-chain_jump(ZPageView *view, ZRowVersion *version)
-{
-	ZChainMap  *map = own_map(view, version);
-	ZPageSlot	where;
-
-	if (map == NULL)
-		return false;
-	switch (zchain_newest(map, version->offnum, &where))
-	{
-		case ZCHAIN_FOUND:
-			version->fxid = where.fxid;
-			version->undo = where.undo;
-			version->upper_bound = false;
-			return true;
-		case ZCHAIN_BELOW:
-			version_set_modifier(view, version, &where, true);
-			return true;
-		default:
-			return false;
-	}
-}
-
-void
-zmvcc_locate(ZPageView *view, ZRowVersion *version)
-{
-	ZRowVersion	jumped = *version;
-
-	if (version->upper_bound && chain_jump(view, &jumped) && !jumped.upper_bound &&
-		FullTransactionIdIsValid(jumped.fxid))
-		*version = jumped;
+	zheap_corrupt(view->rel, view->block, version->offnum,
+				  "undo chain of transaction %u has no record of the row",
+				  zfxid_xid(version->modifier.place.fxid));
 }
 
 bool
-zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
-			 FullTransactionId *fxid, ZUndoPtr *at)
+zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec, ZOwner *at)
 {
-	ZRowVersion	jumped;
+	const ZModifier *modifier = &version->modifier;
 
-	if (version->upper_bound)
+	if (modifier->kind == ZMODIFIER_ALL_VISIBLE)
+		return false;
+	if (zchain_find(view, version->hdr.slotno, &modifier->place, version->offnum, NULL,
+					at, rec) != ZCHAIN_FOUND)
 	{
-		jumped = *version;
-		version = &jumped;
-		if (chain_jump(view, &jumped) && !FullTransactionIdIsValid(jumped.fxid))
-			return false;
+		if (modifier->kind == ZMODIFIER_EXACT &&
+			!FullTransactionIdPrecedes(modifier->place.fxid, zview_horizon(view)))
+			report_no_record(view, version);
+		return false;
 	}
-	*at = walk_start(view, version);
-	*fxid = version->fxid;
-	while (!owner_search(view, version, rec, fxid, at))
-	{
-		if (!FullTransactionIdIsValid(*fxid))
-			return false;
-	}
+	if (modifier->kind == ZMODIFIER_EXACT &&
+		!FullTransactionIdEquals(at->fxid, modifier->place.fxid))
+		report_no_record(view, version);
 	return true;
 }
 
 bool
 zmvcc_command(ZPageView *view, const ZRowVersion *version, CommandId *cid)
 {
-	ZChainMap  *map = version_map(view, version);
-	FullTransactionId owner;
-	ZUndoRecord rec;
-	ZUndoPtr	at;
-
-	if (map && zchain_command(map, version, cid))
-		return true;
-	if (!zmvcc_record(view, version, &rec, &owner, &at))
-		return false;
-	*cid = rec.cid;
-	return true;
+	return version->modifier.kind != ZMODIFIER_ALL_VISIBLE &&
+		zchain_command(view, version->hdr.slotno, &version->modifier.place,
+					   version->offnum, cid);
 }
 
 bool
-zmvcc_chain_step(ZPageView *view, ZRowVersion *version)
+zmvcc_resolve(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 {
-	ZUndoRecord rec;
+	ZModifier  *modifier = &version->modifier;
+	ZOwner		at;
 
-	Assert(version->upper_bound);
-	if (owner_search(view, version, &rec, &version->fxid, &version->undo))
-	{
-		version->upper_bound = false;
+	if (modifier->kind != ZMODIFIER_UPPER_BOUND)
 		return true;
+	switch (zchain_find(view, version->hdr.slotno, &modifier->place, version->offnum,
+						snapshot, &at, NULL))
+	{
+		case ZCHAIN_FOUND:
+			modifier->kind = ZMODIFIER_EXACT;
+			modifier->place = at;
+			return true;
+		case ZCHAIN_VISIBLE:
+			return false;
+		case ZCHAIN_GONE:
+			break;
 	}
-	if (!FullTransactionIdIsValid(version->fxid))
-		version->upper_bound = false;
-	return false;
+	zmodifier_set_all_visible(modifier);
+	return true;
 }
 
 void
-zmvcc_chain_descend(ZPageView *view, ZRowVersion *version)
+zmvcc_find_modifier(ZPageView *view, ZRowVersion *version)
 {
-	if (!chain_jump(view, version))
-		zmvcc_chain_step(view, version);
+	(void) zmvcc_resolve(view, version, NULL);
+	Assert(version->modifier.kind != ZMODIFIER_UPPER_BOUND);	/* M1 */
 }
+
+/* ---- the bytes ---- */
 
 static char *
 version_buffer(ZPageView *view)
@@ -358,50 +150,27 @@ version_buffer(ZPageView *view)
 	return view->version_buf;
 }
 
-/*
- * Rebuild the bytes before an update into view->version_buf (where the newer bytes may
- * lie already).
- */
-static void
-version_reconstruct(ZPageView *view, ZRowVersion *version, const ZUndoRecord *rec)
-{
-	uint32		oldlen = ZROW_HDR_SIZE + rec->prefix + rec->midlen + rec->suffix;
-	char	   *body;
-
-	if ((uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix > version->len || oldlen > BLCKSZ)
-		zheap_corrupt(view->rel, view->block, version->offnum,
-					  "undo record does not fit the row");
-	body = version_buffer(view) + ZROW_HDR_SIZE;
-	if (version->row != view->version_buf)
-		memcpy(view->version_buf, version->row, ZROW_HDR_SIZE + rec->prefix);
-	memmove(body + rec->prefix + rec->midlen,
-			version->row + version->len - rec->suffix, rec->suffix);
-	memcpy(body + rec->prefix, rec->mid, rec->midlen);
-	version->row = view->version_buf;
-	version->len = oldlen;
-}
-
 bool
 zmvcc_reconstruct_body(ZPageView *view, ZRowVersion *version)
 {
 	ZUndoRecord rec;
-	ZUndoPtr	ptr;
+	ZOwner		at;
 	char	   *row;
 
 	if (!zrow_is_tombstone(&version->hdr))
 		return true;
-	memcpy(&ptr, version->row + ZROW_HDR_SIZE, sizeof(ptr));
-	if (!record_read(view, ptr, version->offnum, &rec))
-	{
-		if (FullTransactionIdIsValid(version->fxid))
-			record_gone(view, version->offnum, version->fxid, ptr);
+	zmvcc_find_modifier(view, version);
+	if (version->modifier.kind == ZMODIFIER_ALL_VISIBLE)
 		return false;
-	}
+	at.fxid = version->modifier.place.fxid;
+	memcpy(&at.undo, version->row + ZROW_HDR_SIZE, sizeof(ZUndoPtr));
+	if (!zchain_read(view, version->offnum, &at, &rec))
+		return false;
 	if (rec.type != ZOP_TOMBSTONE || rec.offnum != version->offnum ||
 		rec.midlen > BLCKSZ - ZROW_HDR_SIZE)
 		zheap_corrupt(view->rel, view->block, version->offnum,
 					  "undo record at block %u, offset %u is not the body of the row",
-					  zundo_ptr_block(ptr), zundo_ptr_offset(ptr));
+					  zundo_ptr_block(at.undo), zundo_ptr_offset(at.undo));
 	row = version_buffer(view);
 	version->hdr.flags2 &= ~ZROW2_TOMBSTONE;
 	zrow_header_put(row, &version->hdr);
@@ -411,54 +180,138 @@ zmvcc_reconstruct_body(ZPageView *view, ZRowVersion *version)
 	return true;
 }
 
-void
-zmvcc_find_modifier(ZPageView *view, ZRowVersion *version)
+/*
+ * The bytes before an update, in view->version_buf (where the newer bytes may lie
+ * already).
+ */
+static void
+take_back_body(ZPageView *view, ZRowVersion *version, const ZUndoRecord *rec)
 {
-	while (version->upper_bound)
-		zmvcc_chain_descend(view, version);
+	char	   *buf = version_buffer(view);
+
+	if (!zunapply_fits(rec, version->len, BLCKSZ))
+		zheap_corrupt(view->rel, view->block, version->offnum,
+					  "undo record does not fit the row");
+	if (version->row != buf)
+		memcpy(buf, version->row, version->len);
+	version->len = zunapply_body(rec, buf, version->len);
+	version->row = buf;
+}
+
+/* The modifier of the version before the one that the record at "at" made. */
+static void
+set_version_before(const ZPageView *view, ZRowVersion *version, const ZUndoRecord *rec,
+				   const ZOwner *at)
+{
+	ZOwner		prev = rec->row_prev;
+
+	version->same_owner = rec->prev_own;
+	if (rec->prev_own)
+		prev.fxid = at->fxid;
+	set_modifier(view, version, prev, rec->prev_upper_bound);
+}
+
+/* ---- far links ---- */
+
+/*
+ * Go from the record at *at, which has a far link, to the furthest one that still made
+ * a version which the caller does not see.  False: stay.
+ */
+static bool
+follow_far(ZPageView *view, const ZRowVersion *version, const ZUnseen *unseen,
+		   ZUndoRecord *rec, ZOwner *at)
+{
+	ZOwner		here = *at;
+	ZOwner		far = rec->far;
+	bool		moved = false;
+
+	bool		own = rec->far_own;
+	bool		keys = rec->far_keys;
+
+	while (!zview_is_frozen(view, far.fxid) && (own || !unseen->same_owner) &&
+		   !(keys && unseen->no_keys) && zunseen_owner(unseen, far.fxid))
+	{
+		ZUndoRecord next;
+
+		if (!zchain_read(view, version->offnum, &far, &next))
+			break;
+		if (!zwaypoint_has_image(&next) || next.offnum != version->offnum)
+			zheap_corrupt(view->rel, view->block, version->offnum,
+						  "undo record at block %u, offset %u is no waypoint of the row",
+						  zundo_ptr_block(far.undo), zundo_ptr_offset(far.undo));
+		if (!zunseen_command(unseen, far.fxid, next.cid))
+			break;
+		here = far;
+		far = next.far;
+		own = next.far_own;
+		keys = next.far_keys;
+		moved = true;
+	}
+	/* what was read last may have taken the record's bytes away */
+	if (!zchain_read(view, version->offnum, &here, rec))
+		return false;
+	*at = here;
+	return moved;
 }
 
 bool
-zmvcc_previous(ZPageView *view, ZRowVersion *version)
+zmvcc_find_waypoint(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
+					ZOwner *at, bool *own, bool *keys)
+{
+	ZRowVersion here = *version;
+
+	for (int i = 0; i < ZROW_TURNS && !zview_is_spent(view); i++)
+	{
+		if (!zmvcc_record(view, &here, rec, at) || rec->type == ZOP_INSERT)
+			return false;
+		if (rec->waypoint)
+			return true;
+		*own = *own && rec->prev_own;
+		*keys = *keys || (rec->old_hdr.flags2 & ZROW2_KEYS_UPDATED);
+		here.hdr.slotno = rec->old_hdr.slotno;
+		set_version_before(view, &here, rec, at);
+	}
+	return false;
+}
+
+/* ---- stepping back ---- */
+
+bool
+zmvcc_previous_unseen(ZPageView *view, ZRowVersion *version, const ZUnseen *unseen)
 {
 	ZUndoRecord rec;
-	FullTransactionId owner;
-	ZUndoPtr	at;
-	ZPageSlot	prev;
-	uint16		natts = version->hdr.natts;
-	uint8		parity = version->hdr.flags2 & ZROW2_PARITY;
+	ZOwner		at;
+	ZRowHeader	hdr;
 
-	Assert(FullTransactionIdIsValid(version->fxid));
-	if (!zmvcc_reconstruct_body(view, version) || !zmvcc_record(view, version, &rec, &owner, &at))
+	Assert(version->modifier.kind != ZMODIFIER_ALL_VISIBLE);
+	if (!zmvcc_reconstruct_body(view, version) || !zmvcc_record(view, version, &rec, &at))
 	{
 		/* the same version, but now known to be visible to all */
-		version->fxid = InvalidFullTransactionId;
-		version->upper_bound = false;
+		zmodifier_set_all_visible(&version->modifier);
 		return true;
 	}
 	if (rec.type == ZOP_INSERT)
 		return false;
 
+	hdr = version->hdr;
+	if (unseen && FullTransactionIdIsValid(rec.far.fxid) &&
+		follow_far(view, version, unseen, &rec, &at))
+		zrow_set_turn(&hdr, 0);
 	version->cid = InvalidCommandId;
-	version->next_fxid = owner;
+	version->next_fxid = at.fxid;
 	version->next_cid = rec.cid;
+	zunapply_header(&rec, &hdr, &version->hdr);
 	if (rec.type == ZOP_UPDATE)
-		version_reconstruct(view, version, &rec);
-	version->hdr = rec.old_hdr;
-	version->hdr.flags &= ~ZROW_PADDED;
-	version->hdr.flags2 |= rec.type == ZOP_UPDATE ? parity ^ ZROW2_PARITY : parity;
-	if (rec.old_hdr.natts == ZROW_NATTS_KEEP)
-		version->hdr.natts = natts;
-	if (rec.type == ZOP_UPDATE)
-		zrow_header_put(view->version_buf, &version->hdr);
-
-	if (rec.prev_own)
 	{
-		prev.fxid = owner;
-		prev.undo = rec.page_prev;
+		take_back_body(view, version, &rec);
+		zrow_header_put(view->version_buf, &version->hdr);
 	}
-	else
-		prev = rec.row_prev;
-	version_set_modifier(view, version, &prev, rec.prev_upper_bound);
+	set_version_before(view, version, &rec, &at);
 	return true;
+}
+
+bool
+zmvcc_previous(ZPageView *view, ZRowVersion *version)
+{
+	return zmvcc_previous_unseen(view, version, NULL);
 }

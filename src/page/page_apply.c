@@ -43,6 +43,15 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 }
 
 void
+zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan)
+{
+	bool		goes_on = plan->takeover == ZTAKE_OWN || plan->takeover == ZTAKE_REUSED;
+	int			count = goes_on ? zpage_slot_count(slot) : 0;
+
+	zpage_slot_set(slot, &plan->next, plan->directory ? 0 : count + 1);
+}
+
+void
 zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 {
 	ZPageSlot  *slot;
@@ -52,7 +61,7 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 	switch (plan->takeover)
 	{
 		case ZTAKE_OWN:
-			Assert(FullTransactionIdEquals(slot->fxid, plan->next.fxid));	/* S1 */
+			Assert(FullTransactionIdEquals(zpage_slot_fxid(slot), plan->next.fxid));	/* S1 */
 			break;
 		case ZTAKE_FREE:
 			break;
@@ -69,7 +78,7 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 				break;
 			}
 	}
-	*slot = plan->next;
+	zpage_slot_take_apply(slot, plan);
 }
 
 static void
@@ -152,7 +161,7 @@ zpage_row_replace_apply(Page page, const ZRowPlan *plan)
 	/* what the row does not need any more stays its own until commit */
 	hdr.flags &= ~ZROW_PADDED;
 	if (hdr.natts == ZROW_NATTS_KEEP)
-		memcpy(&hdr.natts, row + 3, sizeof(hdr.natts));
+		hdr.natts = zrow_natts(row);
 	if (newlen < alloc)
 	{
 		hdr.flags |= ZROW_PADDED;
@@ -171,7 +180,7 @@ zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header)
 	hdr.flags &= ~ZROW_PADDED;
 	hdr.flags |= zrow_flags(row) & ZROW_PADDED;
 	if (hdr.natts == ZROW_NATTS_KEEP)
-		memcpy(&hdr.natts, row + 3, sizeof(hdr.natts));
+		hdr.natts = zrow_natts(row);
 	zrow_header_put(row, &hdr);
 }
 
@@ -196,20 +205,13 @@ zpage_row_lock_bits(Page page, OffsetNumber offnum)
 	return (uint8) row[1] & ZROW2_LOCK_MASK;
 }
 
-static uint8
-row_parity(Page page, OffsetNumber offnum)
+static int
+row_turn(Page page, OffsetNumber offnum)
 {
-	const char *row = (const char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
+	ZRowHeader	hdr;
 
-	return (uint8) row[1] & ZROW2_PARITY;
-}
-
-static void
-set_parity(Page page, OffsetNumber offnum, uint8 parity)
-{
-	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
-
-	row[1] = (row[1] & ~ZROW2_PARITY) | parity;
+	zrow_header_get((const char *) page + ItemIdGetOffset(PageGetItemId(page, offnum)), &hdr);
+	return zrow_turn(&hdr);
 }
 
 /* A lock leaves version and modifier alone. */
@@ -238,7 +240,7 @@ tombstone_apply(Page page, const ZRowPlan *plan)
 void
 zpage_row_apply(Page page, const ZRowPlan *plan)
 {
-	uint8		parity;
+	ZRowPlan	turned;
 
 	switch (plan->op)
 	{
@@ -246,14 +248,14 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 			insert_apply(page, plan);
 			break;
 		case ZOP_UPDATE:
-			parity = row_parity(page, plan->offnum);
-			zpage_row_replace_apply(page, plan);
-			set_parity(page, plan->offnum, parity ^ ZROW2_PARITY);
+			turned = *plan;
+			zrow_set_turn(&turned.hdr, row_turn(page, plan->offnum) + 1);
+			zpage_row_replace_apply(page, &turned);
 			break;
 		case ZOP_DELETE:
-			parity = row_parity(page, plan->offnum);
-			zpage_row_header_apply(page, plan->offnum, &plan->hdr);
-			set_parity(page, plan->offnum, parity);
+			turned = *plan;
+			zrow_set_turn(&turned.hdr, row_turn(page, plan->offnum));
+			zpage_row_header_apply(page, plan->offnum, &turned.hdr);
 			zpage_set_prunable(page, plan->xid);
 			break;
 		case ZOP_LOCK:
@@ -261,6 +263,8 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 			break;
 		case ZOP_TOMBSTONE:
 			tombstone_apply(page, plan);
+			break;
+		case ZOP_DIRECTORY:
 			break;
 	}
 	zpage_assert_valid(page);

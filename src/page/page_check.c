@@ -33,11 +33,27 @@ zpage_check_header(Page page)
 	return NULL;
 }
 
+/* A row's bytes without padding; the header need not be the one that they begin with. */
+static const char *
+check_version(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
+{
+	if (hdr->natts > ZROW_MAX_NATTS)
+		return "row has an impossible number of attributes";
+	if (hdr->slotno != 0 && !zpage_has_slot(page, hdr->slotno))
+		return "row names a transaction slot that does not exist";	/* P2 */
+	if (zrow_is_tombstone(hdr))
+		return len == ZROW_TOMBSTONE_SIZE ? NULL : "row without a body has a wrong length";
+	if ((hdr->flags & ZROW_HASNULL) && len < (uint32) (ZROW_HDR_SIZE + (hdr->natts + 7) / 8))
+		return "row is shorter than its null bitmap";
+	if ((hdr->flags & ZROW_ORIGIN) && !zrow_origins_valid(row, len))
+		return "row has an impossible list of places where it was";
+	return NULL;
+}
+
 static const char *
 check_row(Page page, ItemId lp)
 {
 	PageHeader	header = (PageHeader) page;
-	ZPageTrailer *trailer = zpage_trailer(page);
 	uint32		off = ItemIdGetOffset(lp);
 	uint32		len = ItemIdGetLength(lp);
 	const char *row = (const char *) page + off;
@@ -59,20 +75,18 @@ check_row(Page page, ItemId lp)
 	}
 	else
 		pad = 0;
-	if (hdr.natts > ZROW_MAX_NATTS)
-		return "row has an impossible number of attributes";
-	if (hdr.slotno >= ZPAGE_FIRST_OVERFLOW ? trailer->overflow == InvalidBlockNumber
-		: hdr.slotno > trailer->nslots)
-		return "row names a transaction slot that does not exist";	/* P2 */
-	if ((hdr.flags & ZROW_HASNULL) && !zrow_is_tombstone(&hdr) &&
-		len - pad < (uint32) (ZROW_HDR_SIZE + (hdr.natts + 7) / 8))
-		return "row is shorter than its null bitmap";
-	if (zrow_is_tombstone(&hdr))
-		return len == ZROW_TOMBSTONE_SIZE && pad == 0 ? NULL :
-			"row without a body has a wrong length";
-	if ((hdr.flags & ZROW_ORIGIN) && !zrow_origins_valid(row, len - pad))
-		return "row has an impossible list of places where it was";
-	return NULL;
+	if (zrow_is_tombstone(&hdr) && pad != 0)
+		return "row without a body has a wrong length";
+	return check_version(page, &hdr, row, len - pad);
+}
+
+const char *
+zpage_check_version(Page page, OffsetNumber offnum, const ZRowHeader *hdr,
+					const char *row, uint32 len)
+{
+	if (len > ItemIdGetLength(PageGetItemId(page, offnum)))
+		return "row was longer than the space that was kept for it";
+	return check_version(page, hdr, row, len);
 }
 
 const char *

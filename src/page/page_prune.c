@@ -26,7 +26,7 @@ oldest_deletion(Page page)
 		if (!ItemIdIsNormal(lp) || !(zrow_flags(row) & ZROW_DELETED) ||
 			zrow_slotno(row) == 0 || zrow_slotno(row) > ZPAGE_MAX_INPAGE)
 			continue;
-		xid = XidFromFullTransactionId(zpage_slot(page, NULL, zrow_slotno(row))->fxid);
+		xid = XidFromFullTransactionId(zpage_slot_fxid(zpage_slot(page, NULL, zrow_slotno(row))));
 		if (TransactionIdIsValid(xid) &&
 			(!TransactionIdIsValid(oldest) || TransactionIdPrecedes(xid, oldest)))
 			oldest = xid;

@@ -62,6 +62,6 @@ zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan)
 		if (plan->rows[i].kind != ZROLLBACK_KILL)
 			row_rollback(page, &plan->rows[i]);
 	}
-	*zpage_slot(page, overflow, plan->slotno) = plan->next;
+	zpage_slot_set(zpage_slot(page, overflow, plan->slotno), &plan->next, plan->next_count);
 	zpage_assert_valid(page);
 }

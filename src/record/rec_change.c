@@ -13,7 +13,7 @@
  *   C_CONFLICT: how much older than this one the transaction is that standby
  *   snapshots must not see as running any more, varint
  *   C_UNDO: undo record, WAL form (C_UNDO_ONLY: log form, and nothing else)
- *   otherwise (INSERT that goes on with a run): slotno 1 byte, first offnum varint
+ *   otherwise (INSERT that goes on with a run): slotno, first offnum varints
  *   UPDATE, DELETE, LOCK: C_HEADER: new flags, flags2, natts varint; otherwise
  *   the header is the one expected (header_expected)
  *   INSERT with C_MANY: number of rows, varint
@@ -53,6 +53,8 @@ opcode_of(const ZChange *change)
 			return ZREC_DELETE;
 		case ZOP_TOMBSTONE:
 			return ZREC_TOMBSTONE;
+		case ZOP_DIRECTORY:
+			return ZREC_DIRECTORY;
 	}
 	return ZREC_LOCK;
 }
@@ -60,7 +62,14 @@ opcode_of(const ZChange *change)
 static uint8
 op_of(uint8 opcode)
 {
-	return opcode == ZREC_TOMBSTONE ? ZOP_TOMBSTONE : (opcode >> 4) + ZOP_INSERT;
+	switch (opcode)
+	{
+		case ZREC_TOMBSTONE:
+			return ZOP_TOMBSTONE;
+		case ZREC_DIRECTORY:
+			return ZOP_DIRECTORY;
+	}
+	return (opcode >> 4) + ZOP_INSERT;
 }
 
 void
@@ -132,7 +141,7 @@ flags_of(const ZChange *change, const ZUndoWrite *write, bool logged)
 	if (FullTransactionIdIsValid(change->slot.conflict))
 		flags |= C_CONFLICT;
 	if (change->row.op != ZOP_INSERT && change->row.op != ZOP_TOMBSTONE &&
-		!header_is_expected(change))
+		change->row.op != ZOP_DIRECTORY && !header_is_expected(change))
 		flags |= C_HEADER;
 	return flags;
 }
@@ -164,7 +173,7 @@ put_tail(char *out, const ZChange *change, uint8 flags)
 
 	if (!(flags & C_UNDO))
 	{
-		*out++ = (char) change->slot.slotno;
+		out = zvarint_put(out, change->slot.slotno);
 		out = zvarint_put(out, row->rows[0].offnum);
 	}
 	if (row->op == ZOP_INSERT)
@@ -319,13 +328,15 @@ decode_main(XLogReaderState *record, Decoded *d)
 		change->slot.slotno = undo->slotno;
 		change->slot.takeover = undo->takeover;
 		change->slot.prev = undo->slot_prev;
+		change->slot.directory = undo->type == ZOP_DIRECTORY;
 		d->first = undo->offnum;
 	}
 	if (d->flags & C_UNDO_ONLY)
 		return;
 	if (!(d->flags & C_UNDO))
 	{
-		change->slot.slotno = (uint8) *in++;
+		in = zvarint_get(in, end, &value);
+		change->slot.slotno = value;
 		in = zvarint_get(in, end, &value);
 		d->first = value;
 	}
@@ -448,7 +459,10 @@ redo_table(XLogReaderState *record, Decoded *d)
 	}
 	if (slot_action == BLK_NEEDS_REDO)
 	{
-		*zpage_slot(NULL, overflow, d->change.slot.slotno) = d->change.slot.next;
+		/* else the table page's replay sees to it, too */
+		if (action != BLK_NEEDS_REDO)
+			zpage_slot_take_apply(zpage_slot(NULL, overflow, d->change.slot.slotno),
+								  &d->change.slot);
 		PageSetLSN(overflow, record->EndRecPtr);
 		MarkBufferDirty(overflow_buf);
 	}
@@ -458,7 +472,8 @@ redo_table(XLogReaderState *record, Decoded *d)
 
 		decode_rows(record, d);
 		if (overflow == (Page) scratch.data && d->change.slot.slotno >= ZPAGE_FIRST_OVERFLOW)
-			*zpage_slot(page, overflow, d->change.slot.slotno) = d->change.slot.next;
+			zpage_slot_set(zpage_slot(page, overflow, d->change.slot.slotno),
+						   &d->change.slot.next, 0);
 		zchange_apply(page, overflow, &d->change);
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buffer);

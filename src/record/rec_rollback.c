@@ -4,10 +4,10 @@
  *
  * Block 0: table page.  Block 2: overflow page, when the slot lies there.
  *
- * Main data: slotno 1 byte; fxid varint (0: slot becomes free) and, if valid,
- * undo 8 bytes; conflict xid varint (0: none); number of rows, varint.
- * Data of block 0, per row: offnum varint, kind 1 byte; unless KILL flags, flags2,
- * slotno and natts varint; with BODY prefix, suffix, midlen varints and bytes.
+ * Main data: slotno varint; fxid varint (0: slot becomes free) and, if valid,
+ * undo 8 bytes and the count of its chain 1 byte; conflict xid varint (0: none); number of rows, varint.
+ * Data of block 0, per row: offnum varint, kind 1 byte; unless KILL the header as on
+ * the page; with BODY prefix, suffix, midlen varints and bytes.
  *
  * A transaction that rewrote most of the page is logged as a page image instead:
  * no data of block 0 then.
@@ -23,7 +23,7 @@
 
 /* more than this is logged as an image */
 #define ROLLBACK_MAX_BYTES	(BLCKSZ / 2)
-#define ROLLBACK_ROW_BOUND	(3 + 1 + 3 + 3 + 9)
+#define ROLLBACK_ROW_BOUND	(3 + 1 + ZROW_HDR_SIZE + 9)
 
 static char *
 put_row(char *out, const ZRowRollback *row)
@@ -32,10 +32,8 @@ put_row(char *out, const ZRowRollback *row)
 	*out++ = (char) row->kind;
 	if (row->kind == ZROLLBACK_KILL)
 		return out;
-	*out++ = (char) row->hdr.flags;
-	*out++ = (char) row->hdr.flags2;
-	*out++ = (char) row->hdr.slotno;
-	out = zvarint_put(out, row->hdr.natts);
+	zrow_header_put(out, &row->hdr);
+	out += ZROW_HDR_SIZE;
 	if (row->kind == ZROLLBACK_BODY)
 	{
 		out = zvarint_put(out, row->prefix);
@@ -64,12 +62,13 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 		else
 			at = put_row(at, &plan->rows[i]);
 	}
-	*end++ = (char) plan->slotno;
+	end = zvarint_put(end, plan->slotno);
 	end = zvarint_put(end, U64FromFullTransactionId(plan->next.fxid));
 	if (FullTransactionIdIsValid(plan->next.fxid))
 	{
 		memcpy(end, &plan->next.undo, sizeof(ZUndoPtr));
 		end += sizeof(ZUndoPtr);
+		*end++ = (char) plan->next_count;
 	}
 	end = zvarint_put(end, zfxid_xid(plan->conflict));
 	end = zvarint_put(end, plan->nrows);
@@ -93,13 +92,15 @@ decode_main(XLogReaderState *record, ZRollbackPlan *plan)
 	uint64		value;
 
 	memset(plan, 0, sizeof(*plan));
-	plan->slotno = (uint8) *in++;
+	in = zvarint_get(in, end, &value);
+	plan->slotno = value;
 	in = zvarint_get(in, end, &value);
 	plan->next.fxid = FullTransactionIdFromU64(value);
 	if (value != 0)
 	{
 		memcpy(&plan->next.undo, in, sizeof(ZUndoPtr));
 		in += sizeof(ZUndoPtr);
+		plan->next_count = (uint8) *in++;
 	}
 	in = zvarint_get(in, end, &value);
 	plan->conflict = FullTransactionIdFromEpochAndXid(0, value);
@@ -118,11 +119,8 @@ take_row(const char *in, const char *end, ZRowRollback *row)
 	row->kind = (uint8) *in++;
 	if (row->kind == ZROLLBACK_KILL)
 		return in;
-	row->hdr.flags = (uint8) *in++;
-	row->hdr.flags2 = (uint8) *in++;
-	row->hdr.slotno = (uint8) *in++;
-	in = zvarint_get(in, end, &value);
-	row->hdr.natts = value;
+	zrow_header_get(in, &row->hdr);
+	in += ZROW_HDR_SIZE;
 	if (row->kind == ZROLLBACK_BODY)
 	{
 		in = zvarint_get(in, end, &value);
@@ -161,7 +159,7 @@ zrec_rollback_redo(XLogReaderState *record)
 		XLogReadBufferForRedo(record, ZREC_BLK_OVERFLOW, &overflow_buf) == BLK_NEEDS_REDO)
 	{
 		overflow = BufferGetPage(overflow_buf);
-		*zpage_slot(NULL, overflow, plan.slotno) = plan.next;
+		zpage_slot_set(zpage_slot(NULL, overflow, plan.slotno), &plan.next, plan.next_count);
 		PageSetLSN(overflow, record->EndRecPtr);
 		MarkBufferDirty(overflow_buf);
 	}

@@ -4,16 +4,18 @@
  *
  *   0   type (3 bits), takeover (2), has_xact (1), has_page (1), open_run (1)
  *   1   U_* flags
- *   2   slotno
- *   ..  offnum, cid: varints
+ *   2   slotno, offnum, cid: varints (DIRECTORY: no offnum)
  *   ..  INSERT without open_run: count; with U_TOKEN: token
- *   ..  takeover OWN: page_prev, 2 bytes if on the same undo page, else 8
+ *   ..  takeover OWN: page_prev (zundo_ptr_put, relative to the record itself)
  *   ..  takeover REUSED: slot_prev: fxid varint, undo 8 bytes
  *   ..  LOCK: mode, 1 byte
- *   ..  TOMBSTONE: midlen varint, bytes
- *   ..  UPDATE, DELETE: old flags, slotno; with U_FLAGS2 flags2; with U_NATTS natts
- *       varint;
- *       with U_ROW_PREV fxid varint, undo 8 bytes
+ *   ..  TOMBSTONE, DIRECTORY: midlen varint, bytes
+ *   ..  UPDATE, DELETE: old flags, slotno varint; with U_FLAGS2 flags2; with U_NATTS
+ *       natts varint;
+ *       with U_ROW_PREV fxid varint and undo 8 bytes, but with U_PREV_OWN no fxid and
+ *       undo as page_prev (without U_ROW_PREV: undo is page_prev)
+ *   ..  UPDATE with U_WAYPOINT: images, (since << 2 | far_keys << 1 | far_own),
+ *       fxid varints; fxid not 0: undo 8 bytes
  *   ..  UPDATE: prefix, suffix, midlen varints, bytes
  *   ..  DELETE with U_NEW_TID: block, offset varints
  *   ..  log form only: has_xact: fxid varint;
@@ -28,19 +30,20 @@
 #define U_PREV_OWN		0x01
 #define U_PREV_UPPER_BOUND 0x02
 #define U_ROW_PREV		0x04
-#define U_NEAR			0x08
 #define U_NATTS			0x10
-#define U_TOKEN			0x20
+#define U_TOKEN			0x20	/* INSERT */
+#define U_WAYPOINT		0x20	/* UPDATE */
 #define U_NEW_TID		0x40
 #define U_FLAGS2		0x80
 
 Size
 zrec_undo_bound(const ZUndoRecord *rec)
 {
-	return 3 + 4 * 5			/* offnum, cid, count, token */
-		+ 8						/* page_prev */
+	return 2 + 3 + 4 * 5			/* slotno, offnum, cid, count, token */
+		+ ZUNDO_PTR_MAX			/* page_prev */
 		+ (ZVARINT_MAX + 8)		/* slot_prev */
-		+ 3 + 3 + (ZVARINT_MAX + 8) /* version before */
+		+ 1 + 3 + 1 + 3 + (ZVARINT_MAX + ZUNDO_PTR_MAX) /* version before */
+		+ (rec->waypoint ? 2 * 5 + ZVARINT_MAX + 8 : 0)
 		+ 3 * 3 + rec->midlen	/* delta */
 		+ 5 + 3					/* new tid */
 		+ ZVARINT_MAX + 3 * 5;	/* context */
@@ -54,32 +57,23 @@ put_raw(char *out, const void *bytes, Size len)
 }
 
 static char *
-put_slot(char *out, const ZPageSlot *slot)
+put_slot(char *out, const ZOwner *slot)
 {
 	out = zvarint_put(out, U64FromFullTransactionId(slot->fxid));
 	return put_raw(out, &slot->undo, sizeof(ZUndoPtr));
 }
 
-static bool
-page_prev_is_near(const ZUndoRecord *rec, ZUndoPtr self)
-{
-	return zundo_ptr_block(rec->page_prev) == zundo_ptr_block(self) &&
-		zundo_ptr_generation(rec->page_prev) == zundo_ptr_generation(self);
-}
-
 static uint8
-flags_of(const ZUndoRecord *rec, ZUndoPtr self)
+flags_of(const ZUndoRecord *rec)
 {
 	uint8		flags = 0;
 
-	if (rec->takeover == ZTAKE_OWN && page_prev_is_near(rec, self))
-		flags |= U_NEAR;
 	if (rec->token != 0)
 		flags |= U_TOKEN;
 	if (rec->type != ZOP_UPDATE && rec->type != ZOP_DELETE)
 		return flags;
 	if (rec->prev_own)
-		flags |= U_PREV_OWN;
+		flags |= U_PREV_OWN | (rec->row_prev.undo != rec->page_prev ? U_ROW_PREV : 0);
 	else if (FullTransactionIdIsValid(rec->row_prev.fxid))
 		flags |= U_ROW_PREV;
 	if (rec->prev_upper_bound)
@@ -90,20 +84,33 @@ flags_of(const ZUndoRecord *rec, ZUndoPtr self)
 		flags |= U_NEW_TID;
 	if (rec->old_hdr.flags2 != 0)
 		flags |= U_FLAGS2;
+	if (rec->waypoint)
+		flags |= U_WAYPOINT;
 	return flags;
 }
 
 static char *
-put_version_before(char *out, const ZUndoRecord *rec, uint8 flags)
+put_version_before(char *out, const ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
 {
 	*out++ = (char) rec->old_hdr.flags;
-	*out++ = (char) rec->old_hdr.slotno;
+	out = zvarint_put(out, rec->old_hdr.slotno);
 	if (flags & U_FLAGS2)
 		*out++ = (char) rec->old_hdr.flags2;
 	if (flags & U_NATTS)
 		out = zvarint_put(out, rec->old_hdr.natts);
-	if (flags & U_ROW_PREV)
+	if ((flags & U_ROW_PREV) && (flags & U_PREV_OWN))
+		out = zundo_ptr_put(out, rec->row_prev.undo, self);
+	else if (flags & U_ROW_PREV)
 		out = put_slot(out, &rec->row_prev);
+	if (rec->waypoint)
+	{
+		out = zvarint_put(out, rec->images);
+		out = zvarint_put(out, (uint64) rec->since << 2 | rec->far_keys << 1 | rec->far_own);
+		if (FullTransactionIdIsValid(rec->far.fxid))
+			out = put_slot(out, &rec->far);
+		else
+			out = zvarint_put(out, 0);
+	}
 	if (rec->type == ZOP_UPDATE)
 	{
 		out = zvarint_put(out, rec->prefix);
@@ -123,40 +130,34 @@ Size
 zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *out)
 {
 	char	   *start = out;
-	uint8		flags = flags_of(rec, self);
+	uint8		flags = flags_of(rec);
 
 	*out++ = (char) (rec->type | rec->takeover << 3 | rec->has_xact << 5 |
 					 rec->has_page << 6 | rec->open_run << 7);
 	*out++ = (char) flags;
-	*out++ = (char) rec->slotno;
-	out = zvarint_put(out, rec->offnum);
+	out = zvarint_put(out, rec->slotno);
+	if (rec->type != ZOP_DIRECTORY)
+		out = zvarint_put(out, rec->offnum);
 	out = zvarint_put(out, rec->cid);
 	if (rec->type == ZOP_INSERT && !rec->open_run)
 		out = zvarint_put(out, rec->count);
-	if (flags & U_TOKEN)
+	if (rec->token != 0)
 		out = zvarint_put(out, rec->token);
 
 	if (rec->takeover == ZTAKE_OWN)
-	{
-		uint16		near = zundo_ptr_offset(rec->page_prev);
-
-		if (flags & U_NEAR)
-			out = put_raw(out, &near, sizeof(near));
-		else
-			out = put_raw(out, &rec->page_prev, sizeof(ZUndoPtr));
-	}
+		out = zundo_ptr_put(out, rec->page_prev, self);
 	else if (rec->takeover == ZTAKE_REUSED)
 		out = put_slot(out, &rec->slot_prev);
 
 	if (rec->type == ZOP_LOCK)
 		*out++ = (char) rec->lockmode;
-	else if (rec->type == ZOP_TOMBSTONE)
+	else if (rec->type == ZOP_TOMBSTONE || rec->type == ZOP_DIRECTORY)
 	{
 		out = zvarint_put(out, rec->midlen);
 		out = put_raw(out, rec->mid, rec->midlen);
 	}
 	else if (rec->type != ZOP_INSERT)
-		out = put_version_before(out, rec, flags);
+		out = put_version_before(out, rec, self, flags);
 
 	if (form == ZFORM_LOG && rec->has_xact)
 		out = zvarint_put(out, U64FromFullTransactionId(rec->fxid));
@@ -226,29 +227,63 @@ take_raw(Cursor *cur, void *out, Size len)
 }
 
 static inline void
-take_slot(Cursor *cur, ZPageSlot *slot)
+take_slot(Cursor *cur, ZOwner *slot)
 {
 	slot->fxid = FullTransactionIdFromU64(take_varint(cur, PG_UINT64_MAX));
 	take_raw(cur, &slot->undo, sizeof(ZUndoPtr));
 }
 
 static inline void
-take_version_before(Cursor *cur, ZUndoRecord *rec, uint8 flags)
+take_ptr(Cursor *cur, ZUndoPtr self, ZUndoPtr *ptr)
 {
-	const uint8 *hdr = (const uint8 *) take_bytes(cur, 2);
+	const char *next = zundo_ptr_get(cur->at, cur->end, self, ptr);
 
-	if (hdr == NULL)
+	if (next == NULL)
+	{
+		cur->bad = true;
+		cur->at = cur->end;
 		return;
-	rec->old_hdr.flags = hdr[0];
-	rec->old_hdr.slotno = hdr[1];
+	}
+	cur->at = next;
+}
+
+static inline void
+take_waypoint(Cursor *cur, ZUndoRecord *rec)
+{
+	uint32		since;
+
+	rec->waypoint = true;
+	rec->images = take_varint(cur, PG_UINT32_MAX);
+	since = take_varint(cur, PG_UINT32_MAX);
+	rec->since = since >> 2;
+	rec->far_keys = (since & 2) != 0;
+	rec->far_own = (since & 1) != 0;
+	rec->far.fxid = FullTransactionIdFromU64(take_varint(cur, ZPAGE_SLOT_FXID_MASK));
+	if (FullTransactionIdIsValid(rec->far.fxid))
+		take_raw(cur, &rec->far.undo, sizeof(ZUndoPtr));
+}
+
+static inline void
+take_version_before(Cursor *cur, ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
+{
+	take_raw(cur, &rec->old_hdr.flags, 1);
+	rec->old_hdr.slotno = take_varint(cur, ZPAGE_MAX_SLOTNO);
 	if (flags & U_FLAGS2)
 		take_raw(cur, &rec->old_hdr.flags2, 1);
 	rec->old_hdr.natts = (flags & U_NATTS) ?
 		take_varint(cur, ZROW_MAX_NATTS) : ZROW_NATTS_KEEP;
 	rec->prev_own = (flags & U_PREV_OWN) != 0;
 	rec->prev_upper_bound = (flags & U_PREV_UPPER_BOUND) != 0;
-	if (flags & U_ROW_PREV)
+	if (rec->prev_own)
+	{
+		rec->row_prev.undo = rec->page_prev;
+		if (flags & U_ROW_PREV)
+			take_ptr(cur, self, &rec->row_prev.undo);
+	}
+	else if (flags & U_ROW_PREV)
 		take_slot(cur, &rec->row_prev);
+	if (rec->type == ZOP_UPDATE && (flags & U_WAYPOINT))
+		take_waypoint(cur, rec);
 	if (rec->type == ZOP_UPDATE)
 	{
 		rec->prefix = take_varint(cur, BLCKSZ);
@@ -280,12 +315,20 @@ record_clear(ZUndoRecord *rec)
 	rec->lockmode = 0;
 	rec->old_hdr.flags = 0;
 	rec->old_hdr.flags2 = 0;
+	rec->old_hdr.turn4 = 0;
 	rec->old_hdr.slotno = 0;
 	rec->old_hdr.natts = 0;
 	rec->prev_own = false;
 	rec->prev_upper_bound = false;
 	rec->row_prev.fxid = InvalidFullTransactionId;
 	rec->row_prev.undo = ZUNDO_INVALID;
+	rec->waypoint = false;
+	rec->images = 0;
+	rec->since = 0;
+	rec->far_own = false;
+	rec->far_keys = false;
+	rec->far.fxid = InvalidFullTransactionId;
+	rec->far.undo = ZUNDO_INVALID;
 	rec->prefix = 0;
 	rec->suffix = 0;
 	rec->midlen = 0;
@@ -304,7 +347,7 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 				 ZUndoRecord *rec)
 {
 	Cursor		cur = {bytes, bytes + len, false};
-	const uint8 *head = (const uint8 *) take_bytes(&cur, 3);
+	const uint8 *head = (const uint8 *) take_bytes(&cur, 2);
 	uint8		flags;
 
 	record_clear(rec);
@@ -316,41 +359,31 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 	rec->has_page = (head[0] & 0x40) != 0;
 	rec->open_run = (head[0] & 0x80) != 0;
 	flags = head[1];
-	rec->slotno = head[2];
-	if (rec->type < ZOP_INSERT || rec->type > ZOP_TOMBSTONE || rec->slotno == 0)
+	rec->slotno = take_varint(&cur, ZPAGE_MAX_SLOTNO);
+	if (rec->type < ZOP_INSERT || rec->type > ZOP_DIRECTORY || rec->slotno == 0)
 		return 0;
-	rec->offnum = take_varint(&cur, ZPAGE_MAX_OFFSET);
+	rec->offnum = rec->type != ZOP_DIRECTORY ? take_varint(&cur, ZPAGE_MAX_OFFSET) :
+		InvalidOffsetNumber;
 	rec->cid = take_varint(&cur, PG_UINT32_MAX);
 	if (rec->type == ZOP_INSERT && !rec->open_run)
 		rec->count = take_varint(&cur, ZPAGE_MAX_OFFSET);
-	if (flags & U_TOKEN)
+	if (rec->type == ZOP_INSERT && (flags & U_TOKEN))
 		rec->token = take_varint(&cur, PG_UINT32_MAX);
 
 	if (rec->takeover == ZTAKE_OWN)
-	{
-		if (flags & U_NEAR)
-		{
-			uint16		near;
-
-			take_raw(&cur, &near, sizeof(near));
-			rec->page_prev = zundo_ptr_make(zundo_ptr_block(self),
-											zundo_ptr_generation(self), near);
-		}
-		else
-			take_raw(&cur, &rec->page_prev, sizeof(ZUndoPtr));
-	}
+		take_ptr(&cur, self, &rec->page_prev);
 	else if (rec->takeover == ZTAKE_REUSED)
 		take_slot(&cur, &rec->slot_prev);
 
 	if (rec->type == ZOP_LOCK)
 		take_raw(&cur, &rec->lockmode, 1);
-	else if (rec->type == ZOP_TOMBSTONE)
+	else if (rec->type == ZOP_TOMBSTONE || rec->type == ZOP_DIRECTORY)
 	{
 		rec->midlen = take_varint(&cur, BLCKSZ);
 		rec->mid = take_bytes(&cur, rec->midlen);
 	}
 	else if (rec->type != ZOP_INSERT)
-		take_version_before(&cur, rec, flags);
+		take_version_before(&cur, rec, self, flags);
 
 	if (form == ZFORM_LOG && rec->has_xact)
 		rec->fxid = FullTransactionIdFromU64(take_varint(&cur, PG_UINT64_MAX));
@@ -361,7 +394,7 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 		zloc_rel(rec->locator) = take_varint(&cur, PG_UINT32_MAX);
 		rec->block = take_varint(&cur, MaxBlockNumber);
 	}
-	if (cur.bad || rec->offnum == InvalidOffsetNumber)
+	if (cur.bad || (rec->offnum == InvalidOffsetNumber) != (rec->type == ZOP_DIRECTORY))
 		return 0;
 	return cur.at - bytes;
 }
@@ -369,7 +402,7 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 bool
 zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum)
 {
-	if (rec->type == ZOP_LOCK || rec->type == ZOP_TOMBSTONE)
+	if (rec->type == ZOP_LOCK || rec->type == ZOP_TOMBSTONE || rec->type == ZOP_DIRECTORY)
 		return false;
 	if (rec->type != ZOP_INSERT)
 		return rec->offnum == offnum;

@@ -28,6 +28,7 @@ redo(XLogReaderState *record)
 		case ZREC_DELETE:
 		case ZREC_LOCK:
 		case ZREC_TOMBSTONE:
+		case ZREC_DIRECTORY:
 			zrec_change_redo(record);
 			break;
 		case ZREC_ROLLBACK:
@@ -68,6 +69,7 @@ desc(StringInfo buf, XLogReaderState *record)
 		case ZREC_DELETE:
 		case ZREC_LOCK:
 		case ZREC_TOMBSTONE:
+		case ZREC_DIRECTORY:
 			zrec_change_desc(buf, record);
 			break;
 		case ZREC_ROLLBACK:
@@ -110,6 +112,8 @@ identify(uint8 info)
 			return "CONFIRM";
 		case ZREC_TOMBSTONE:
 			return "TOMBSTONE";
+		case ZREC_DIRECTORY:
+			return "DIRECTORY";
 		case ZREC_CONFLICT:
 			return "CONFLICT";
 	}

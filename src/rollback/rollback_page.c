@@ -1,6 +1,6 @@
 /*
  * rollback_page.c
- *		Rolling back the rows of aborted transactions on one page.
+ *		Rolling back what aborted transactions did to the rows of one page.
  *
  * One slot's owner at a time, until no owner of a slot is aborted: each row whose
  * newest version that owner made becomes the version before, found by the same
@@ -14,99 +14,111 @@
  *
  * The row must name its old modifier.  That one's slot may have changed hands
  * meanwhile (this row did not count among its rows then): visible to all => slot
- * 0; slot reused before that => the row is marked ZROW_REUSED.
+ * 0; still reachable => the row is marked ZROW_REUSED.
+ *
+ * The plan is made on a private copy of the page, without any lock, so that a large
+ * transaction keeps nobody waiting and can be cancelled.  Then the page is locked, and
+ * the plan carried out if what it is about is still as it was: only another backend
+ * that rolls back the same slot changes the rows of an aborted owner.
+ *
+ * The work is linear: each row's record is found through the slot's directory (C1),
+ * and far links lead past the other versions of the same owner.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/proc.h"
 #include "utils/memutils.h"
 
+#include "zheap/mvcc/chain.h"
 #include "zheap/page/row.h"
 #include "zheap/rollback/rollback.h"
-
-static bool
-undo_record(ZPageView *view, ZUndoPtr ptr, ZUndoRecord *rec)
-{
-	Size		len;
-	const char *bytes = zundo_read(&view->reader, ptr, &len);
-
-	return bytes != NULL && zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, rec) != 0;
-}
-
-/* The owner before the one of slot "slotno": from the first record of its chain. */
-static ZPageSlot
-slot_before(ZPageView *view, int slotno)
-{
-	ZPageSlot	none = {InvalidFullTransactionId, ZUNDO_INVALID};
-	ZUndoPtr	ptr = zpage_slot(view->page, view->overflow, slotno)->undo;
-
-	for (;;)
-	{
-		ZUndoRecord rec;
-
-		if (!undo_record(view, ptr, &rec))
-			zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
-						  "undo of the aborted transaction in slot %d cannot be read", slotno);
-		if (rec.takeover == ZTAKE_REUSED)
-			return rec.slot_prev;
-		if (rec.takeover != ZTAKE_OWN)
-			return none;
-		ptr = rec.page_prev;
-	}
-}
 
 typedef enum Reach
 {
 	REACH_NOT,
-	REACH_OWNER,				/* in the records of the slot's present owner */
-	REACH_CHAIN					/* in those of an owner before */
+	REACH_OWNER,				/* the slot's present owner made the version */
+	REACH_CHAIN					/* an owner before it */
 } Reach;
 
-/* Does a slot lead to the record at "at"? */
-static Reach
-slot_reaches(ZPageView *view, const ZPageSlot *slot, ZUndoPtr at)
+static ZOwner
+slot_owner(ZPageView *view, int slotno)
 {
-	ZUndoPtr	ptr = slot->undo;
-	Reach		reach = REACH_OWNER;
-	ZUndoRecord rec;
-
-	if (!FullTransactionIdIsValid(slot->fxid))
-		return REACH_NOT;
-	while (ptr != at)
-	{
-		if (!undo_record(view, ptr, &rec))
-			return REACH_NOT;
-		if (rec.takeover == ZTAKE_OWN)
-		{
-			ptr = rec.page_prev;
-			continue;
-		}
-		if (rec.takeover != ZTAKE_REUSED)
-			return REACH_NOT;
-		ptr = rec.slot_prev.undo;
-		reach = REACH_CHAIN;
-	}
-	return reach;
+	return zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
 }
 
-/* Will the slot that the version names, once the plan has been carried out? */
+/*
+ * Is the row's newest record "at" one from before the slot's owner got the slot?  An owner
+ * may have had it before, and a subtransaction of it in between.
+ */
+static bool
+is_before(ZPageView *view, const ZOwner *before, OffsetNumber offnum, const ZOwner *at)
+{
+	ZOwner		found;
+
+	return FullTransactionIdIsValid(before->fxid) &&
+		zchain_find(view, 0, before, offnum, NULL, &found, NULL) == ZCHAIN_FOUND &&
+		found.undo == at->undo;
+}
+
+/*
+ * Will the slot that the version names lead to its record, once the plan has been
+ * carried out?
+ */
 static Reach
 reach_of(ZPageView *view, const ZRollbackPlan *plan, const ZRowVersion *version)
 {
-	if (version->hdr.slotno == plan->slotno)
-		return slot_reaches(view, &plan->next, version->undo);
-	return slot_reaches(view, zpage_slot(view->page, view->overflow, version->hdr.slotno),
-						version->undo);
+	int			slotno = version->hdr.slotno;
+	ZOwner		from;
+	ZUndoRecord rec;
+	ZOwner		made;
+	ZOwner		found;
+	ZOwner		before;
+
+	/* not known: of what is rolled back to, only a damaged record says so */
+	if (slotno == 0)
+		return REACH_NOT;
+	from = slotno == plan->slotno ? plan->next : slot_owner(view, slotno);
+	if (!FullTransactionIdIsValid(from.fxid) || !zmvcc_record(view, version, &rec, &made) ||
+		zchain_find(view, slotno, &from, version->offnum, NULL, &found, NULL) != ZCHAIN_FOUND ||
+		found.undo != made.undo)
+		return REACH_NOT;
+	if (!FullTransactionIdEquals(from.fxid, made.fxid))
+		return REACH_CHAIN;
+	before = slotno == plan->slotno ? plan->next_before : zchain_directory(view, slotno)->before;
+	return is_before(view, &before, version->offnum, &made) ? REACH_CHAIN : REACH_OWNER;
 }
 
 /* Of a version whose maker has not aborted, or none that is known any more. */
 static bool
 visible_to_all(ZPageView *view, const ZRowVersion *version)
 {
-	return !FullTransactionIdIsValid(version->fxid) ||
-		(zmvcc_xact_status(version->fxid) != ZXACT_ABORTED &&
-		 zmvcc_visible_to_all(view->rel, version->fxid));
+	FullTransactionId fxid = zmodifier_fxid(&version->modifier);
+
+	return !FullTransactionIdIsValid(fxid) ||
+		(zmvcc_xact_status(fxid) != ZXACT_ABORTED && zmvcc_visible_to_all(view->rel, fxid));
+}
+
+static bool
+any_owner(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	return true;
+}
+
+/*
+ * What a damaged undo record tells must not get into the page, where it would run over
+ * other rows.  Space that an aborted change has left stays the row's, so the versions
+ * before it fit.
+ */
+static void
+check_version_before(ZPageView *view, const ZRowVersion *version)
+{
+	const char *wrong = zpage_check_version(view->page, version->offnum, &version->hdr,
+											version->row, version->len);
+
+	if (wrong)
+		zheap_corrupt(view->rel, view->block, version->offnum, "by its undo, %s", wrong);
 }
 
 /*
@@ -115,23 +127,21 @@ visible_to_all(ZPageView *view, const ZRowVersion *version)
 static bool
 version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 {
-	ZPageSlot  *slot = zpage_slot(view->page, view->overflow, plan->slotno);
+	static const ZUnseen own = {.owner = any_owner, .curcid = InvalidCommandId, .same_owner = true};
 
 	for (;;)
 	{
-		if (!zmvcc_previous(view, version))
+		if (!zmvcc_previous_unseen(view, version, &own))
 			return false;
-		/* whose exactly? */
+		check_version_before(view, version);
+		/* the owner's own once more */
+		if (version->same_owner)
+			continue;
 		zmvcc_find_modifier(view, version);
 		if (visible_to_all(view, version))
 			return true;
-		/* the owner's own once more */
-		if (version->hdr.slotno == plan->slotno &&
-			(zmvcc_owner_has(view, version) ||
-			 slot_reaches(view, slot, version->undo) == REACH_OWNER))
-			continue;
 		/* rolled back already, so that no slot leads to it any more */
-		if (zmvcc_xact_status(version->fxid) == ZXACT_ABORTED &&
+		if (zmvcc_xact_status(zmodifier_fxid(&version->modifier)) == ZXACT_ABORTED &&
 			reach_of(view, plan, version) == REACH_NOT)
 			continue;
 		return true;
@@ -151,12 +161,12 @@ note_conflict(ZRollbackPlan *plan, FullTransactionId fxid)
 static void
 forget_modifier(ZRollbackPlan *plan, const ZRowVersion *version, ZRowHeader *hdr)
 {
-	note_conflict(plan, version->fxid);
+	note_conflict(plan, zmodifier_fxid(&version->modifier));
 	zrow_header_freeze(hdr);
 }
 
 /*
- * Let the row's header name the modifier of the version it is rolled back to.
+ * Let the row's header name the modifier of the version it becomes.
  *
  * Backends do not learn at the same time that a transaction is visible to all: the
  * one that gave the modifier's slot away without a link to it (ZTAKE_ALL_VISIBLE) may
@@ -166,6 +176,9 @@ forget_modifier(ZRollbackPlan *plan, const ZRowVersion *version, ZRowHeader *hdr
 static void
 name_modifier(ZPageView *view, ZRollbackPlan *plan, const ZRowVersion *version, ZRowHeader *hdr)
 {
+	FullTransactionId fxid = zmodifier_fxid(&version->modifier);
+	ZXactStatus status;
+
 	*hdr = version->hdr;
 	hdr->flags2 &= ~ZROW2_LOCK_MASK;
 	if (visible_to_all(view, version))
@@ -182,11 +195,11 @@ name_modifier(ZPageView *view, ZRollbackPlan *plan, const ZRowVersion *version, 
 			hdr->flags |= ZROW_REUSED;
 			break;
 		case REACH_NOT:
-			if (zmvcc_xact_status(version->fxid) != ZXACT_COMMITTED &&
-				zmvcc_xact_status(version->fxid) != ZXACT_ALL_VISIBLE)
+			status = zmvcc_xact_status(fxid);
+			if (status != ZXACT_COMMITTED && status != ZXACT_ALL_VISIBLE)
 				zheap_corrupt(view->rel, view->block, version->offnum,
 							  "transaction slot %d does not lead to transaction %u",
-							  hdr->slotno, zfxid_xid(version->fxid));
+							  hdr->slotno, zfxid_xid(fxid));
 			forget_modifier(plan, version, hdr);
 			break;
 	}
@@ -205,20 +218,38 @@ diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRo
 	out->mid = mid;
 }
 
+/*
+ * Is the newest version of a row, which says that its slot was reused since, the slot's
+ * present owner's all the same?  So it is if those that came after have been rolled back.
+ */
+static bool
+is_owners_again(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
+{
+	FullTransactionId owner = zmodifier_bound(&version->modifier);
+	ZOwner		before;
+
+	zmvcc_find_modifier(view, version);
+	if (!FullTransactionIdEquals(zmodifier_fxid(&version->modifier), owner))
+		return false;
+	before = zchain_directory(view, plan->slotno)->before;
+	return !is_before(view, &before, version->offnum, &version->modifier.place);
+}
+
 /* The row names the slot: is its newest version its present owner's? */
 static void
 plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 {
 	ZRowRollback *rollback = &plan->rows[plan->nrows];
-	ZRowVersion	version;
+	ZRowVersion version;
 	const char *row;
 	uint32		len;
 
 	zmvcc_current(view, offnum, &version);
 	row = version.row;
 	len = version.len;
-	if (version.upper_bound && !zmvcc_chain_step(view, &version))
-		return;					/* an earlier owner's */
+	if (version.modifier.kind == ZMODIFIER_UPPER_BOUND &&
+		!is_owners_again(view, plan, &version))
+		return;
 
 	plan->nrows++;
 	memset(rollback, 0, sizeof(*rollback));
@@ -238,6 +269,58 @@ plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 	}
 }
 
+static bool
+row_names(ZPageView *view, OffsetNumber offnum, int slotno)
+{
+	ItemId		lp = PageGetItemId(view->page, offnum);
+
+	return ItemIdIsNormal(lp) &&
+		zrow_slotno((const char *) view->page + ItemIdGetOffset(lp)) == slotno;
+}
+
+static int
+count_rows(ZPageView *view, int slotno)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
+	int			count = 0;
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+		count += row_names(view, off, slotno);
+	return count;
+}
+
+/*
+ * How many records a chain has above its newest directory.  *before gets the owner before
+ * that of its newest record, or an invalid one.
+ */
+static int
+chain_count(ZPageView *view, const ZOwner *newest, ZOwner *before)
+{
+	ZChainCursor cursor;
+	bool		own = true;
+	int			count = 0;
+
+	before->fxid = InvalidFullTransactionId;
+	zchain_open(&cursor, view, InvalidOffsetNumber, newest);
+	cursor.past_horizon = true;
+	while (zchain_next(&cursor))
+	{
+		if (cursor.rec.type == ZOP_DIRECTORY)
+		{
+			ZDirectory	dir;
+
+			if (own && zrec_directory_decode(&cursor.rec, &dir))
+				*before = dir.before;
+			break;
+		}
+		count++;
+		if (own && cursor.rec.takeover == ZTAKE_REUSED)
+			*before = cursor.rec.slot_prev;
+		own = own && cursor.rec.takeover == ZTAKE_OWN;
+	}
+	return count;
+}
+
 static void
 plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 {
@@ -247,49 +330,159 @@ plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 	plan->slotno = slotno;
 	plan->nrows = 0;
 	plan->conflict = InvalidFullTransactionId;
-	plan->next = slot_before(view, slotno);
-	if (FullTransactionIdIsValid(plan->next.fxid) &&
-		zmvcc_xact_status(plan->next.fxid) == ZXACT_ALL_VISIBLE)
+	plan->next = zchain_directory(view, slotno)->before;
+	plan->next_count = 0;
+	plan->next_before.fxid = InvalidFullTransactionId;
+	if (FullTransactionIdIsValid(plan->next.fxid))
 	{
-		note_conflict(plan, plan->next.fxid);
-		plan->next.fxid = InvalidFullTransactionId;
-		plan->next.undo = ZUNDO_INVALID;
+		if (zmvcc_xact_status(plan->next.fxid) == ZXACT_ALL_VISIBLE)
+		{
+			note_conflict(plan, plan->next.fxid);
+			plan->next.fxid = InvalidFullTransactionId;
+			plan->next.undo = ZUNDO_INVALID;
+		}
+		else
+			plan->next_count = chain_count(view, &plan->next, &plan->next_before);
 	}
-	zmvcc_map_slot(view, slotno);
 
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
-		const char *row;
-
-		if (!ItemIdIsNormal(PageGetItemId(view->page, off)))
-			continue;
-		row = (const char *) view->page + ItemIdGetOffset(PageGetItemId(view->page, off));
-		if (zrow_slotno(row) == slotno)
+		if (row_names(view, off, slotno))
 			plan_row(view, off, plan);
 	}
 }
 
+/* ---- carrying it out ---- */
+
+static bool
+slot_is_unchanged(ZPageView *copy, ZPageView *live, int slotno)
+{
+	if (slotno >= ZPAGE_FIRST_OVERFLOW && (copy->overflow == NULL || live->overflow == NULL))
+		return false;
+	return memcmp(zpage_slot(copy->page, copy->overflow, slotno),
+				  zpage_slot(live->page, live->overflow, slotno), sizeof(ZPageSlot)) == 0;
+}
+
+/* The row as the plan was made for it; row locks do not matter. */
+static bool
+row_is_unchanged(ZPageView *copy, ZPageView *live, OffsetNumber offnum)
+{
+	ItemId		lp = PageGetItemId(live->page, offnum);
+	uint32		alloc;
+	uint32		copy_alloc;
+	uint32		len;
+	uint32		copy_len;
+	const char *row;
+	const char *copy_row;
+
+	if (offnum > PageGetMaxOffsetNumber(copy->page) || !ItemIdIsNormal(lp) ||
+		!ItemIdIsNormal(PageGetItemId(copy->page, offnum)))
+		return false;
+	row = zpage_row(live->page, offnum, &len, &alloc);
+	copy_row = zpage_row(copy->page, offnum, &copy_len, &copy_alloc);
+	return alloc == copy_alloc && len == copy_len && row[0] == copy_row[0] &&
+		((row[1] ^ copy_row[1]) & ~ZROW2_LOCK_MASK) == 0 &&
+		memcmp(row + 2, copy_row + 2, len - 2) == 0;
+}
+
+/*
+ * Has the horizon moved since before the copy was made, while this backend did not keep
+ * it from moving?  Then a transaction that looks old may be an aborted one (zundo_horizon).
+ */
+static bool
+horizon_is_sound(ZPageView *copy, FullTransactionId horizon)
+{
+	if (TransactionIdIsValid(MyProc->xmin) && !(MyProc->statusFlags & PROC_IN_VACUUM))
+		return true;
+	return FullTransactionIdEquals(horizon, zview_horizon(copy));
+}
+
+/*
+ * The rows that name the slot, as many as there were.  One may have come: rolled back,
+ * from another slot, to a version of the owner of this one.
+ */
+static bool
+rows_are_unchanged(ZPageView *copy, ZPageView *live, int slotno)
+{
+	int			more = count_rows(live, slotno) - count_rows(copy, slotno);
+	OffsetNumber max = PageGetMaxOffsetNumber(live->page);
+
+	for (OffsetNumber off = FirstOffsetNumber; more == 0 && off <= max; off++)
+	{
+		if (row_names(live, off, slotno) && !row_is_unchanged(copy, live, off))
+			return false;
+	}
+	return more == 0;
+}
+
+static bool
+plan_holds(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan,
+		   FullTransactionId horizon)
+{
+	if (!horizon_is_sound(copy, horizon) || !slot_is_unchanged(copy, live, plan->slotno) ||
+		!rows_are_unchanged(copy, live, plan->slotno))
+		return false;
+	for (int i = 0; i < plan->nrows; i++)
+	{
+		const ZRowRollback *row = &plan->rows[i];
+
+		/* the slot that the row is going to name */
+		if (row->kind != ZROLLBACK_KILL && row->hdr.slotno != 0 &&
+			row->hdr.slotno != plan->slotno &&
+			!slot_is_unchanged(copy, live, row->hdr.slotno))
+			return false;
+	}
+	return true;
+}
+
 static void
-execute(ZPageView *view, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *plan)
+apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *plan)
 {
 	bool		on_overflow = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
 
 	START_CRIT_SECTION();
-	zpage_rollback_apply(view->page, view->overflow, plan);
+	zpage_rollback_apply(live->page, live->overflow, plan);
 	MarkBufferDirty(buffer);
 	if (on_overflow)
 		MarkBufferDirty(overflow_buf);
-	if (RelationNeedsWAL(view->rel))
+	if (RelationNeedsWAL(live->rel))
 	{
 		XLogRecPtr	lsn = zrec_rollback_emit(plan, buffer, on_overflow ? overflow_buf : InvalidBuffer);
 
-		PageSetLSN(view->page, lsn);
+		PageSetLSN(live->page, lsn);
 		if (on_overflow)
-			PageSetLSN(view->overflow, lsn);
+			PageSetLSN(live->overflow, lsn);
 	}
 	END_CRIT_SECTION();
-	zview_refresh(view);
 }
+
+/* False: the page has changed, the plan is to be made anew. */
+static bool
+execute(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *plan,
+		FullTransactionId horizon)
+{
+	Buffer		overflow_buf;
+	bool		holds;
+	OffsetNumber offnum;
+	const char *wrong;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	holds = zview_attach(live, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf);
+	if (holds)
+	{
+		wrong = zpage_check_quick(live->page, &offnum);
+		if (wrong)
+			zheap_corrupt(live->rel, live->block, offnum, "%s", wrong);
+		holds = plan_holds(copy, live, plan, horizon);
+	}
+	if (holds)
+		apply(live, buffer, overflow_buf, plan);
+	zview_detach(live, &overflow_buf);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return holds;
+}
+
+/* ---- the page ---- */
 
 static int
 find_aborted(ZPageView *view)
@@ -299,46 +492,54 @@ find_aborted(ZPageView *view)
 
 	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
 	{
-		ZPageSlot  *slot;
+		FullTransactionId fxid;
 
 		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
 			i = ZPAGE_FIRST_OVERFLOW;
 		if (i >= ZPAGE_FIRST_OVERFLOW && view->overflow == NULL)
 			break;
-		slot = zpage_slot(view->page, view->overflow, i);
-		if (FullTransactionIdIsValid(slot->fxid) && zmvcc_xact_status(slot->fxid) == ZXACT_ABORTED)
+		fxid = zpage_slot_fxid(zpage_slot(view->page, view->overflow, i));
+		if (FullTransactionIdIsValid(fxid) && zmvcc_xact_status(fxid) == ZXACT_ABORTED)
 			return i;
 	}
 	return 0;
 }
 
 bool
-zrollback_page(ZPageView *view, Buffer buffer, Buffer overflow_buf)
+zrollback_page(Relation rel, Buffer buffer)
 {
-	int			slotno = find_aborted(view);
-	MemoryContext context;
-	MemoryContext old;
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zheap rollback",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext rows = AllocSetContextCreate(context, "zheap rollback rows",
+											   ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	ZRollbackPlan plan;
-	OffsetNumber offnum;
-	const char *wrong;
+	ZPageView	copy;
+	ZPageView	live;
+	bool		done = false;
+	int			slotno;
 
-	if (slotno == 0)
-		return false;
-	wrong = zpage_check_quick(view->page, &offnum);
-	if (wrong)
-		zheap_corrupt(view->rel, view->block, offnum, "%s", wrong);
-	context = AllocSetContextCreate(CurrentMemoryContext, "zheap rollback",
-									ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(context);
 	plan.rows = palloc(sizeof(ZRowRollback) * (ZPAGE_MAX_OFFSET + 1));
-	while (slotno != 0)
+	zview_open(&copy, rel);
+	zview_open(&live, rel);
+	/* the owner before, or of a slot that was passed, may be aborted too */
+	for (;;)
 	{
-		plan_slot(view, slotno, &plan);
-		execute(view, buffer, overflow_buf, &plan);
-		/* the owner before, or of a slot that was passed, may be aborted too */
-		slotno = find_aborted(view);
+		FullTransactionId horizon = zview_horizon(&copy);
+
+		if (!zview_copy(&copy, buffer) || (slotno = find_aborted(&copy)) == 0)
+			break;
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(rows);
+		MemoryContextSwitchTo(rows);
+		plan_slot(&copy, slotno, &plan);
+		MemoryContextSwitchTo(context);
+		if (execute(&copy, &live, buffer, &plan, horizon))
+			done = true;
 	}
+	zview_close(&copy);
+	zview_close(&live);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return true;
+	return done;
 }

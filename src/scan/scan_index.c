@@ -4,14 +4,16 @@
  *
  * LOCKING: the pin on the last table page is kept from row to row, as rows that
  * are next to each other in an index often are in the table, too.  The page is
- * locked in share mode only while one row is checked and copied out; its undo is
- * read meanwhile (L1: undo ranks after table pages).
+ * locked in share mode only while one row is checked and copied out.  If its undo has to
+ * be read, that is done with a copy of the page, unless predicate locks are needed.
  */
 #include "postgres.h"
 
 #include "access/relscan.h"
 #include "access/xact.h"
 #include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "storage/proc.h"
 
 #include "zheap/base/base.h"
 #include "zheap/mvcc/tid.h"
@@ -78,8 +80,9 @@ names_last(const ZRowVersion *version, Snapshot snapshot)
 {
 	return snapshot->snapshot_type == SNAPSHOT_DIRTY && IsolationUsesXactSnapshot() &&
 		zscan_query_runs() &&
-		FullTransactionIdIsValid(version->fxid) &&
-		(version->upper_bound || !TransactionIdIsCurrentTransactionId(zfxid_xid(version->fxid)));
+		!zmodifier_is_all_visible(&version->modifier) &&
+		(version->modifier.kind == ZMODIFIER_UPPER_BOUND ||
+		 !TransactionIdIsCurrentTransactionId(zfxid_xid(zmodifier_fxid(&version->modifier))));
 }
 
 /* The row that a dirty snapshot found last, until we change or lock any. */
@@ -137,13 +140,25 @@ fetch_locked(ZPageView *view, const ItemPointerData *tid, Snapshot snapshot,
 	return false;
 }
 
+/*
+ * May the page be unlocked, and its copy be looked at, while undo is read?  Predicate
+ * locks are taken under the page's lock; and without a snapshot that the server's horizon
+ * respects a copy may not be compared with ours (zundo_horizon).
+ */
+static bool
+may_leave(Relation rel, Snapshot snapshot)
+{
+	return TransactionIdIsValid(MyProc->xmin) && !(MyProc->statusFlags & PROC_IN_VACUUM) &&
+		!CheckForSerializableConflictOutNeeded(rel, snapshot);
+}
+
 bool
 zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapshot,
 				  TupleTableSlot *slot, bool *call_again, bool *all_dead)
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 	ItemPointerData rowtid = ztid_untagged(tid);
-	Buffer		overflow_buf;
+	Buffer		page[2];		/* and its overflow page */
 	bool		found = false;
 
 	Assert(TTS_IS_ZHEAP(slot));
@@ -157,12 +172,19 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	fetch->buffer = ReleaseAndReadBuffer(fetch->buffer, fetch->base.rel,
 										 ItemPointerGetBlockNumber(&rowtid));
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
-	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &overflow_buf))
+	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))
 	{
+		page[0] = fetch->buffer;
+		fetch->view.leave = may_leave(fetch->base.rel, snapshot) ? page : NULL;
 		found = fetch_locked(&fetch->view, &rowtid, snapshot, slot, all_dead);
-		zview_detach(&fetch->view, &overflow_buf);
+		if (fetch->view.locked)
+		{
+			zview_detach(&fetch->view, &page[1]);
+			LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
+		}
 	}
-	LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
+	else
+		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
 	if (found && snapshot->snapshot_type == SNAPSHOT_DIRTY)
 		note_conflict(fetch->base.rel, &rowtid);
 

@@ -38,17 +38,20 @@ look_at_slots(ZScan *scan)
 	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
 		return;
 	memset(scan->ids, 0, (nslots + 1) * sizeof(ZVersionId));
+	memset(scan->reused_ids, 0, (nslots + 1) * sizeof(ZVersionId));
 	scan->seen = 1;
 	for (i = 1; i <= nslots; i++)
 	{
-		const ZPageSlot *slot = zpage_slot(view->page, NULL, i);
+		ZOwner		owner = zpage_slot_owner(zpage_slot(view->page, NULL, i));
 
-		if (!zview_is_frozen(view, slot->fxid))
+		if (!zview_is_frozen(view, owner.fxid))
 		{
-			if (!zmvcc_fxid_in_snapshot(slot->fxid, snapshot))
+			if (!zmvcc_fxid_in_snapshot(owner.fxid, snapshot))
 				continue;
-			scan->ids[i].fxid = slot->fxid;
-			scan->ids[i].undo = slot->undo;
+			scan->ids[i].modifier.kind = ZMODIFIER_EXACT;
+			scan->ids[i].modifier.place = owner;
+			scan->reused_ids[i].modifier.kind = ZMODIFIER_UPPER_BOUND;
+			scan->reused_ids[i].modifier.place = owner;
 		}
 		scan->seen |= (uint32) 1 << i;
 	}
@@ -164,6 +167,8 @@ zscan_row_store(ZScan *scan, OffsetNumber offnum, TupleTableSlot *slot)
 			if (zrow_flags(row) & ZROW_DELETED)
 				return false;
 			ztuple_slot_store(slot, row, len, &scan->tid, RelationGetRelid(view->rel),
+							  (zrow_flags(row) & ZROW_REUSED) ?
+							  &scan->reused_ids[zrow_slotno(row)] :
 							  &scan->ids[zrow_slotno(row)]);
 			return true;
 		}

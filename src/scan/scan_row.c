@@ -244,12 +244,11 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	zheap_require_preload();
 	zundo_open();
 
-	/* no row has such an offset: a user's invention, unless a cursor's lock left it */
 	if (snapshot != SnapshotAny)
 	{
-		if (tag != ZTID_TAG_NONE && tag != ZTID_TAG_LAST)
+		/* a user's invention: what a cursor says has been through zscan_latest_tid */
+		if (tag != ZTID_TAG_NONE)
 			return false;
-		tag = ZTID_TAG_NONE;
 		zmvcc_check_snapshot(rel, snapshot);
 	}
 
@@ -272,6 +271,10 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	return found;
 }
 
+/*
+ * TIDs with a tag pass: core asks about a cursor's TID, too, right before
+ * zscan_latest_tid.
+ */
 bool
 zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 {
@@ -281,6 +284,12 @@ zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 		ItemPointerGetBlockNumber(&rowtid) < ((ZScan *) sscan)->nblocks;
 }
 
+static bool
+any_owner(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	return true;
+}
+
 /*
  * Was the row's first version made by "inserter"?  It may have been updated in
  * place since, or its line pointer may belong to another row by now.
@@ -288,12 +297,15 @@ zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 static bool
 inserted_by(ZPageView *view, OffsetNumber offnum, FullTransactionId inserter)
 {
-	ZRowVersion	version;
+	static const ZUnseen all = {.owner = any_owner, .curcid = InvalidCommandId};
+	ZRowVersion version;
 
 	zmvcc_current(view, offnum, &version);
-	while (FullTransactionIdIsValid(version.fxid) && zmvcc_previous(view, &version))
+	while (!zmodifier_is_all_visible(&version.modifier) &&
+		   zmvcc_previous_unseen(view, &version, &all))
 		;
-	return FullTransactionIdEquals(version.fxid, inserter);
+	zmvcc_find_modifier(view, &version);
+	return FullTransactionIdEquals(zmodifier_fxid(&version.modifier), inserter);
 }
 
 /*
@@ -305,7 +317,7 @@ moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionI
 {
 	FullTransactionId fxid;
 	ZUndoRecord rec;
-	ZUndoPtr	at;
+	ZOwner		at;
 	ZRowVersion	version;
 
 	switch (zmvcc_state(view, offnum, &version, &fxid))
@@ -320,17 +332,18 @@ moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionI
 	if (!(version.hdr.flags & ZROW_MOVED) || (version.hdr.flags2 & ZROW2_MOVED_PART))
 		return false;
 	/* a mover that is visible to all has left no trace of where to */
-	if (!FullTransactionIdIsValid(version.fxid) ||
-		!zmvcc_record(view, &version, &rec, mover, &at) || !rec.has_new_tid)
+	if (!zmvcc_record(view, &version, &rec, &at) || !rec.has_new_tid)
 		return false;
 
+	*mover = at.fxid;
 	*tid = rec.new_tid;
 	return true;
 }
 
 /*
  * Follow a row that updates moved from page to page: the last TID on its way
- * where the scan's snapshot sees a version.
+ * where the scan's snapshot sees a version.  WHERE CURRENT OF looks here first, and
+ * so gets rid of the tag that tuple_lock left in the cursor's row.
  */
 void
 zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
@@ -372,15 +385,17 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 static bool
 same_id(const ZVersionId *a, const ZVersionId *b)
 {
+	FullTransactionId a_fxid = zmodifier_fxid(&a->modifier);
+	FullTransactionId b_fxid = zmodifier_fxid(&b->modifier);
 	FullTransactionId horizon = zundo_horizon();
-	bool		a_old = FullTransactionIdPrecedes(a->fxid, horizon);
-	bool		b_old = FullTransactionIdPrecedes(b->fxid, horizon);
+	bool		a_old = FullTransactionIdPrecedes(a_fxid, horizon);
+	bool		b_old = FullTransactionIdPrecedes(b_fxid, horizon);
 
 	if (a_old || b_old)
 		return a_old && b_old;
-	if (!FullTransactionIdEquals(a->fxid, b->fxid))
+	if (!FullTransactionIdEquals(a_fxid, b_fxid))
 		return false;
-	return !TransactionIdIsCurrentTransactionId(zfxid_xid(a->fxid)) ||
+	return !TransactionIdIsCurrentTransactionId(zfxid_xid(a_fxid)) ||
 		a->cmin == b->cmin;
 }
 
@@ -411,6 +426,7 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 
 		zmvcc_find_modifier(&locked.view, &version);
 		zmvcc_version_id(&version, &locked.view, &seen);
+		zmvcc_resolve_id(&zslot->version_id, ItemPointerGetOffsetNumberNoCheck(&tid));
 		result = same_id(&zslot->version_id, &seen);
 	}
 	page_close(&locked);

@@ -159,7 +159,8 @@ ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 	if (!TTS_IS_ZHEAP(slot))
 		return;
 	memset(&zslot->version_id, 0, sizeof(zslot->version_id));
-	zslot->version_id.fxid = fxid;
+	zslot->version_id.modifier.kind = ZMODIFIER_EXACT;
+	zslot->version_id.modifier.place.fxid = fxid;
 	zslot->version_id.cmin = cid;
 	if (was_locked)
 	{
@@ -237,12 +238,24 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 	slot->tts_nvalid = natts;
 }
 
+/* The slot's version; its modifier is looked up if need be. */
+static const ZVersionId *
+resolved_id(ZTupleSlot *zslot)
+{
+	ItemPointerData tid = ztid_untagged(&zslot->base.tts_tid);
+
+	zmvcc_resolve_id(&zslot->version_id, ItemPointerGetOffsetNumberNoCheck(&tid));
+	return &zslot->version_id;
+}
+
 static TransactionId
 id_xmin(const ZVersionId *id)
 {
-	if (!FullTransactionIdIsValid(id->fxid))
+	FullTransactionId fxid = zmodifier_fxid(&id->modifier);
+
+	if (!FullTransactionIdIsValid(fxid))
 		return FrozenTransactionId;
-	return XidFromFullTransactionId(id->fxid);
+	return XidFromFullTransactionId(fxid);
 }
 
 /* A command id to show: 0 where there is none. */
@@ -258,7 +271,7 @@ static Datum
 tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
-	const ZVersionId *id = &zslot->version_id;
+	const ZVersionId *id;
 
 	Assert(!TTS_EMPTY(slot));
 
@@ -268,6 +281,7 @@ tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 				 errmsg("cannot retrieve a system column in this context")));
 
 	*isnull = false;
+	id = resolved_id(zslot);
 	switch (attnum)
 	{
 		case MinTransactionIdAttributeNumber:
@@ -445,7 +459,7 @@ tts_zheap_copy_heap_tuple(TupleTableSlot *slot)
 	tuple->t_self = ztid_untagged(&slot->tts_tid);
 	tuple->t_tableOid = slot->tts_tableOid;
 	if (zslot->has_version_id)
-		tuple_set_id(tuple->t_data, &tuple->t_self, &zslot->version_id);
+		tuple_set_id(tuple->t_data, &tuple->t_self, resolved_id(zslot));
 	return tuple;
 }
 

@@ -15,8 +15,8 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "common/hashfn.h"
 
-#include "zheap/rollback/rollback.h"
 #include "zheap/slot/slot.h"
 
 /* grow rather than reuse a slot while so much of the page is free */
@@ -37,21 +37,21 @@ typedef struct Candidates
 static void
 look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *cand)
 {
-	ZPageSlot  *slot = zpage_slot(view->page, view->overflow, slotno);
+	FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
 	ZXactStatus	status;
 
-	if (FullTransactionIdEquals(slot->fxid, fxid))
+	if (FullTransactionIdEquals(owner, fxid))
 	{
 		cand->own = slotno;
 		return;
 	}
-	if (!FullTransactionIdIsValid(slot->fxid))
+	if (!FullTransactionIdIsValid(owner))
 	{
 		if (cand->free == 0)
 			cand->free = slotno;
 		return;
 	}
-	status = zmvcc_xact_status(slot->fxid);
+	status = zmvcc_xact_status(owner);
 	if (status == ZXACT_OWN)
 		cand->ours = slotno;
 	switch (status)
@@ -65,17 +65,17 @@ look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *ca
 			break;
 		case ZXACT_COMMITTED:
 			if (cand->all_visible == 0 && cand->free == 0 &&
-				zmvcc_visible_to_all(view->rel, slot->fxid))
+				zmvcc_visible_to_all(view->rel, owner))
 			{
 				cand->all_visible = slotno;
 				break;
 			}
 			/* fall through */
 		case ZXACT_OWN:
-			if (cand->reuse == 0 || FullTransactionIdPrecedes(slot->fxid, cand->reuse_fxid))
+			if (cand->reuse == 0 || FullTransactionIdPrecedes(owner, cand->reuse_fxid))
 			{
 				cand->reuse = slotno;
-				cand->reuse_fxid = slot->fxid;
+				cand->reuse_fxid = owner;
 			}
 			break;
 		default:
@@ -83,28 +83,105 @@ look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *ca
 	}
 }
 
+/*
+ * Where the backend last found a slot on a page: it looks there first, and from there
+ * on.  On a page where hundreds of transactions are at work the slot is as a rule that of
+ * its own last transaction.  A wrong hint costs a few more looks.
+ */
+#define HINTS		256			/* a power of two */
+
+typedef struct SlotHint
+{
+	Oid			rel;
+	BlockNumber block;
+	int			slotno;
+} SlotHint;
+
+static SlotHint hints[HINTS];
+
+static SlotHint *
+hint_of(ZPageView *view)
+{
+	Oid			rel = zloc_rel(zrel_locator(view->rel));
+
+	return &hints[hash_combine(murmurhash32(rel), murmurhash32(view->block)) & (HINTS - 1)];
+}
+
+static int
+hint_get(ZPageView *view)
+{
+	const SlotHint *hint = hint_of(view);
+
+	return hint->rel == zloc_rel(zrel_locator(view->rel)) && hint->block == view->block ?
+		hint->slotno : 1;
+}
+
+static void
+hint_set(ZPageView *view, int slotno)
+{
+	SlotHint   *hint = hint_of(view);
+
+	hint->rel = zloc_rel(zrel_locator(view->rel));
+	hint->block = view->block;
+	hint->slotno = slotno;
+}
+
+/* Numbers of slots go round: on the page, on its overflow page, on the page. */
+static int
+next_slot(ZPageView *view, int slotno)
+{
+	int			nslots = zpage_nslots(view->page);
+
+	if (slotno < nslots)
+		return slotno + 1;
+	if (view->overflow == NULL || slotno >= ZPAGE_MAX_SLOTNO)
+		return 1;
+	return Max(slotno + 1, ZPAGE_FIRST_OVERFLOW);
+}
+
+/* Owners in progress that are looked at before a slot that is not the best will do. */
+#define ENOUGH		16
+
+static bool
+is_good_enough(ZPageView *view, const Candidates *cand, int looked)
+{
+	/* where there are few, all of them are looked at: some may be aborted */
+	return view->overflow != NULL &&
+		(cand->free || cand->all_visible || cand->ours || (cand->reuse && looked >= ENOUGH));
+}
+
 static void
 look_at_slots(ZPageView *view, FullTransactionId fxid, Candidates *cand)
 {
 	int			nslots = zpage_nslots(view->page);
-	int			i;
+	int			total = nslots + (view->overflow ? ZPAGE_OVERFLOW_SLOTS : 0);
+	int			slotno = 1;
 
 	memset(cand, 0, sizeof(*cand));
-	/* our own first: the others' statuses need not be known then */
-	for (i = 1; i <= nslots; i++)
+	/* our own, or a free one, first: the others' statuses need not be known then */
+	for (int i = 0; i < total; i++)
 	{
-		if (FullTransactionIdEquals(zpage_slot(view->page, NULL, i)->fxid, fxid))
+		FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
+
+		if (FullTransactionIdEquals(owner, fxid))
 		{
-			cand->own = i;
+			cand->own = slotno;
 			return;
 		}
+		if (cand->free == 0 && !FullTransactionIdIsValid(owner))
+			cand->free = slotno;
+		slotno = next_slot(view, slotno);
 	}
-	for (i = 1; i <= nslots; i++)
-		look_at_slot(view, i, fxid, cand);
-	if (view->overflow == NULL)
-		return;
-	for (i = ZPAGE_FIRST_OVERFLOW; i <= ZPAGE_MAX_SLOTNO && cand->own == 0; i++)
-		look_at_slot(view, i, fxid, cand);
+	slotno = hint_get(view);
+	if (slotno > nslots && (view->overflow == NULL || slotno < ZPAGE_FIRST_OVERFLOW))
+		slotno = 1;
+	if (cand->free > nslots)
+		cand->free = 0;			/* one on the page itself is better, if there is one */
+	for (int i = 0; i < total && !is_good_enough(view, cand, i); i++)
+	{
+		look_at_slot(view, slotno, fxid, cand);
+		slotno = next_slot(view, slotno);
+	}
 }
 
 /* How many slots the page may add, at most "want". */
@@ -139,7 +216,7 @@ plan_growth(ZPageView *view, ZSlotPlan *plan, int grow)
 static void
 plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
-	FullTransactionId fxid = zpage_slot(view->page, view->overflow, slotno)->fxid;
+	FullTransactionId fxid = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
 
 	plan_slot(plan, slotno, ZTAKE_ALL_VISIBLE);
 	if (!FullTransactionIdPrecedes(fxid, zundo_logged_horizon()))
@@ -150,7 +227,7 @@ static void
 plan_reuse(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
 	plan_slot(plan, slotno, ZTAKE_REUSED);
-	plan->prev = *zpage_slot(view->page, view->overflow, slotno);
+	plan->prev = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
 }
 
 /* Is there no slot left but on the overflow page? */
@@ -163,8 +240,7 @@ is_crowded(ZPageView *view, const Candidates *cand)
 }
 
 ZSlotResult
-zslot_reserve(ZPageView *view, Buffer buffer, Buffer overflow_buf,
-			  FullTransactionId fxid, Size reserve, ZSlotPlan *plan)
+zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *plan)
 {
 	Candidates	cand;
 	int			grow;
@@ -173,11 +249,7 @@ zslot_reserve(ZPageView *view, Buffer buffer, Buffer overflow_buf,
 	plan->conflict = InvalidFullTransactionId;
 	look_at_slots(view, fxid, &cand);
 	if (cand.aborted && cand.own == 0)
-	{
-		zrollback_page(view, buffer, overflow_buf);
-		look_at_slots(view, fxid, &cand);
-	}
-
+		return ZSLOT_ROLL_BACK;
 	if (cand.own)
 		plan_slot(plan, cand.own, ZTAKE_OWN);
 	else if (cand.ours && is_crowded(view, &cand))
@@ -203,5 +275,6 @@ zslot_reserve(ZPageView *view, Buffer buffer, Buffer overflow_buf,
 				 errdetail("All %d transaction slots of block %u belong to transactions in progress.",
 						   zpage_nslots(view->page) + ZPAGE_OVERFLOW_SLOTS, view->block),
 				 errhint("Retry when some of them have ended.")));
+	hint_set(view, plan->slotno);
 	return ZSLOT_OK;
 }

@@ -55,14 +55,16 @@ copy_view(ZCopy *copy, BlockNumber block)
 bool
 copy_all_visible(ZCopy *copy, ZRowVersion *version)
 {
-	while (version->upper_bound)
-		zmvcc_chain_step(&copy->view, version);
-	if (!FullTransactionIdIsValid(version->fxid))
+	FullTransactionId fxid;
+
+	zmvcc_find_modifier(&copy->view, version);
+	fxid = zmodifier_fxid(&version->modifier);
+	if (!FullTransactionIdIsValid(fxid))
 		return true;
-	if (!FullTransactionIdPrecedes(version->fxid, copy->oldest))
+	if (!FullTransactionIdPrecedes(fxid, copy->oldest))
 		return false;
-	if (FullTransactionIdPrecedes(copy->conflict, version->fxid))
-		copy->conflict = version->fxid;
+	if (FullTransactionIdPrecedes(copy->conflict, fxid))
+		copy->conflict = fxid;
 	return true;
 }
 
@@ -81,7 +83,7 @@ check_not_running(ZCopy *copy, const ZRowVersion *version)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("cannot rewrite table \"%s\" now", RelationGetRelationName(copy->from)),
-				 errdetail("Transaction %u is changing rows of it.", zfxid_xid(version->fxid))));
+				 errdetail("Transaction %u is changing rows of it.", zfxid_xid(zmodifier_fxid(&version->modifier)))));
 }
 
 /* What is to become of the row?  Counts it; *version is its newest version. */

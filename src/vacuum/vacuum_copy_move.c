@@ -72,12 +72,16 @@ copy_move_later(ZCopy *copy, const ZRowVersion *version, const ItemPointerData *
 {
 	Move	   *move = move_enter(copy, tid, MOVE_PENDING);
 	ZUndoRecord rec;
-	ZUndoPtr	at;
+	ZOwner		at;
 
 	ItemPointerSetInvalid(&move->to);
 	move->fxid = InvalidFullTransactionId;
-	if (zmvcc_record(&copy->view, version, &rec, &move->fxid, &at) && rec.has_new_tid)
-		move->to = rec.new_tid;
+	if (zmvcc_record(&copy->view, version, &rec, &at))
+	{
+		move->fxid = at.fxid;
+		if (rec.has_new_tid)
+			move->to = rec.new_tid;
+	}
 
 	if (copy->npending == copy->pending_alloc)
 	{

@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/chain.h"
 
 #include "vacuum_copy_private.h"
 
@@ -49,20 +50,52 @@ slot_at(const ZCopyPage *out, int slotno)
 	return zpage_slot(out->page, NULL, slotno);
 }
 
+static void add_directory(ZCopyPage *out, int slotno);
+
 /* A record of the slot's owner joins its chain on this page. */
 static ZUndoPtr
 chain_add(ZCopyPage *out, ZUndoRecord *rec)
 {
 	ZPageSlot  *slot = slot_at(out, rec->slotno);
+	ZOwner		owner = zpage_slot_owner(slot);
 
 	rec->takeover = ZTAKE_FREE;
-	if (slot->undo != ZUNDO_INVALID)
+	if (owner.undo != ZUNDO_INVALID)
 	{
+		if (rec->type != ZOP_DIRECTORY && zpage_slot_count(slot) >= ZCHAIN_INTERVAL)
+		{
+			add_directory(out, rec->slotno);
+			owner = zpage_slot_owner(slot);
+		}
 		rec->takeover = ZTAKE_OWN;
-		rec->page_prev = slot->undo;
+		rec->page_prev = owner.undo;
 	}
-	slot->undo = zchange_undo_alone(out->rel, out->block, rec);
-	return slot->undo;
+	owner.undo = zchange_undo_alone(out->rel, out->block, rec);
+	zpage_slot_set(slot, &owner,
+				   rec->type == ZOP_DIRECTORY ? 0 : zpage_slot_count(slot) + 1);
+	return owner.undo;
+}
+
+/* C1, as in zchange_execute. */
+static void
+add_directory(ZCopyPage *out, int slotno)
+{
+	ZPageView	view;
+	ZUndoRecord rec = {0};
+	char	   *bytes = palloc(ZUNDO_MAX_RECORD);
+
+	zview_open(&view, out->rel);
+	view.block = out->block;
+	view.page = out->page;
+	view.horizon = zview_horizon(&view);
+	rec.type = ZOP_DIRECTORY;
+	rec.slotno = slotno;
+	rec.midlen = zrec_directory_encode(zchain_directory(&view, slotno), view.horizon,
+									   slot_at(out, slotno)->undo, bytes);
+	rec.mid = bytes;
+	chain_add(out, &rec);
+	zview_close(&view);
+	pfree(bytes);
 }
 
 static void
@@ -123,7 +156,7 @@ slot_for(ZCopyPage *out, FullTransactionId fxid)
 		ZPageSlot  *slot = slot_at(out, i);
 
 		/* they are taken in order */
-		if (!FullTransactionIdIsValid(slot->fxid) || FullTransactionIdEquals(slot->fxid, fxid))
+		if (slot->word == 0 || FullTransactionIdEquals(zpage_slot_fxid(slot), fxid))
 			break;
 	}
 	return i;
@@ -169,7 +202,12 @@ copy_page_find(ZCopyPage *out, uint32 len, FullTransactionId fxid)
 	if (slotno > zpage_nslots(out->page))
 		zpage_grow_apply(out->page, 1);
 	if (slotno > 0)
-		slot_at(out, slotno)->fxid = fxid;
+	{
+		ZPageSlot  *slot = slot_at(out, slotno);
+		ZOwner		owner = {fxid, slot->undo};
+
+		zpage_slot_set(slot, &owner, zpage_slot_count(slot));
+	}
 	return slotno;
 }
 

@@ -101,7 +101,7 @@ take_version(ZCopy *copy, ZRowVersion *version, const CopyVersion *newer, CopyVe
 {
 	ZPageView  *view = &copy->view;
 	ZUndoRecord rec = {0};
-	ZUndoPtr	at;
+	ZOwner		at;
 
 	/* a deleted row holds the values that it had before */
 	if (newer != NULL && newer->made == ZOP_DELETE)
@@ -115,8 +115,9 @@ take_version(ZCopy *copy, ZRowVersion *version, const CopyVersion *newer, CopyVe
 		copied->row = form_row(copy, &copied->len);
 	}
 	copied->fxid = InvalidFullTransactionId;
-	if (!copy_all_visible(copy, version) && zmvcc_record(view, version, &rec, &copied->fxid, &at))
+	if (!copy_all_visible(copy, version) && zmvcc_record(view, version, &rec, &at))
 	{
+		copied->fxid = at.fxid;
 		copied->made = rec.type;
 		copied->cid = rec.cid;
 	}
@@ -197,7 +198,7 @@ check_fits(ZCopy *copy, const ZUndoRecord *rec)
 
 /* The undo record of a version, but for what is known of the newest one only. */
 static void
-describe_version(const CopyVersion *copied, const ZPageSlot *before, ZUndoRecord *rec_out)
+describe_version(const CopyVersion *copied, const ZOwner *before, ZUndoRecord *rec_out)
 {
 	const CopyVersion *older = copied + 1;
 	ZUndoRecord rec = {0};
@@ -222,7 +223,7 @@ describe_version(const CopyVersion *copied, const ZPageSlot *before, ZUndoRecord
 static void
 write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerData *moved_to)
 {
-	ZPageSlot	before = {InvalidFullTransactionId, ZUNDO_INVALID};
+	ZOwner		before = {InvalidFullTransactionId, ZUNDO_INVALID};
 
 	for (int i = n - 1; i >= 0; i--)
 	{

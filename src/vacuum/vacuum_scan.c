@@ -28,21 +28,6 @@
 /* Blocks between two updates of the free space map's upper levels: 1 GB. */
 #define FSM_INTERVAL	((BlockNumber) (((uint64) 1 << 30) / BLCKSZ))
 
-/* Roll back and prune what there is; the page is locked exclusively. */
-static void
-clean_page(ZVacuum *vac, Buffer buffer, Buffer overflow_buf)
-{
-	ZPageView  *view = &vac->view;
-
-	if (!view->all_frozen && zrollback_page(view, buffer, overflow_buf))
-	{
-		vac->rolled_back++;
-		zview_refresh(view);
-	}
-	vac->pruned += zdml_prune_page(view, buffer);
-	zview_refresh(view);
-}
-
 static void
 count_row(ZVacuum *vac, OffsetNumber offnum)
 {
@@ -74,23 +59,34 @@ count_row(ZVacuum *vac, OffsetNumber offnum)
 	}
 }
 
-/* Count rows, list dead pointers; returns whether there is any row. */
+static int
+list_dead(Page page, OffsetNumber *dead)
+{
+	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
+	int			ndead = 0;
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
+	{
+		if (ItemIdIsDead(PageGetItemId(page, offnum)))
+			dead[ndead++] = offnum;
+	}
+	return ndead;
+}
+
+/*
+ * Returns whether there is any row.  Works on a copy of the page: what transactions in
+ * progress have done is looked up in undo.
+ */
 static bool
-take_stock(ZVacuum *vac, OffsetNumber *dead, int *ndead)
+count_rows(ZVacuum *vac)
 {
 	Page		page = vac->view.page;
 	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
-	OffsetNumber offnum;
 	bool		has_rows = false;
 
-	*ndead = 0;
-	for (offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
 	{
-		ItemId		lp = PageGetItemId(page, offnum);
-
-		if (ItemIdIsDead(lp))
-			dead[(*ndead)++] = offnum;
-		else if (ItemIdIsNormal(lp))
+		if (ItemIdIsNormal(PageGetItemId(page, offnum)))
 		{
 			count_row(vac, offnum);
 			has_rows = true;
@@ -128,6 +124,8 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	bool		has_rows;
 
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
+	if (zrollback_page(vac->rel, buffer))
+		vac->rolled_back++;
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	vac->scanned++;
 
@@ -137,9 +135,9 @@ scan_page(ZVacuum *vac, BlockNumber block)
 		return;
 	}
 
-	clean_page(vac, buffer, overflow_buf);
-	has_rows = take_stock(vac, dead, &ndead);
-	zview_detach(&vac->view, &overflow_buf);
+	vac->pruned += zdml_prune_page(&vac->view, buffer);
+	ndead = list_dead(vac->view.page, dead);
+	(void) zview_copy_viewed(&vac->view, buffer, &overflow_buf);
 
 	/* without indexes nothing can name the dead pointers */
 	if (ndead > 0 && vac->nindexes == 0)
@@ -147,6 +145,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 
 	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
+	has_rows = count_rows(vac);
 	RecordPageWithFreeSpace(vac->rel, block, space);
 
 	if (ndead > 0)

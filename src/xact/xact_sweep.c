@@ -27,6 +27,7 @@
 #include "utils/relfilenodemap.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/vacuum/vacuum.h"
@@ -224,20 +225,13 @@ relation_find(Sweep *sweep)
 void
 zxact_roll_back_page(Relation rel, BlockNumber block)
 {
-	ZPageView	view;
 	Buffer		buffer;
-	Buffer		overflow_buf;
 
 	if (block >= RelationGetNumberOfBlocks(rel))
 		return;					/* truncated, or an unlogged table after a crash */
-	zview_open(&view, rel);
 	buffer = ReadBuffer(rel, block);
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (zview_attach(&view, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf))
-		zrollback_page(&view, buffer, overflow_buf);
-	zview_detach(&view, &overflow_buf);
-	UnlockReleaseBuffer(buffer);
-	zview_close(&view);
+	zrollback_page(rel, buffer);
+	ReleaseBuffer(buffer);
 }
 
 static void

@@ -9,9 +9,16 @@
 /* The low half wraps around on the way. */
 #define FIRST_FXID		(UINT64CONST(0x2FFFFFFFF) - 300)
 
+/*
+ * Undo records are at places that are more or less near to each other, and not always
+ * in the order of blocks.
+ */
 #define UNDO_PER_PAGE	50
 #define UNDO_STEP		100
 #define UNDO_FIRST_BLOCK 16
+#define UNDO_BLOCK_STEP	7
+#define UNDO_SHUFFLE	5
+#define UNDO_PER_GENERATION	8
 
 FullTransactionId
 model_fxid(int txn)
@@ -32,7 +39,7 @@ model_own_slot(const Model *model, int txn)
 
 	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
 	{
-		if (FullTransactionIdEquals(model->slots[i].fxid, model_fxid(txn)))
+		if (FullTransactionIdEquals(model->slots[i].owner.fxid, model_fxid(txn)))
 			return i;
 	}
 	return 0;
@@ -59,34 +66,105 @@ model_strongest_lock(const Model *model, OffsetNumber offnum, int except)
 	return strongest;
 }
 
-/* ---- undo: pointers that grow, several to a page ---- */
+/* ---- undo ---- */
 
 ZUndoPtr
 model_undo_next(const Model *model)
 {
-	return zundo_ptr_make(UNDO_FIRST_BLOCK + model->nundo / UNDO_PER_PAGE, 3,
+	int			page = model->nundo / UNDO_PER_PAGE;
+
+	return zundo_ptr_make(UNDO_FIRST_BLOCK + (page ^ UNDO_SHUFFLE) * UNDO_BLOCK_STEP,
+						  3 + page / UNDO_PER_GENERATION,
 						  24 + model->nundo % UNDO_PER_PAGE * UNDO_STEP);
 }
 
-void
-model_undo_append(Model *model, ZUndoPtr ptr, const char *bytes, Size len)
+/* The slot's count after the change. */
+static int
+count_after(const Model *model, const ZSlotPlan *plan)
 {
-	ModelUndo  *undo = &model->undo[model->nundo++];
+	if (plan->directory)
+		return 0;
+	if (plan->takeover == ZTAKE_OWN || plan->takeover == ZTAKE_REUSED)
+		return model->slots[plan->slotno].count + 1;
+	return 1;
+}
 
-	undo->ptr = ptr;
+/* The record's place in its chain. */
+static void
+undo_link(const Model *model, const ZSlotPlan *plan, ModelUndo *undo)
+{
+	const ZOwner none = {InvalidFullTransactionId, ZUNDO_INVALID};
+
+	undo->next = undo->before = none;
+	undo->count = count_after(model, plan);
+	if (plan->takeover == ZTAKE_OWN)
+	{
+		undo->next = model->slots[plan->slotno].owner;
+		undo->before = model_undo_find(model, undo->next.undo)->before;
+	}
+	else if (plan->takeover == ZTAKE_REUSED)
+		undo->next = undo->before = model->slots[plan->slotno].owner;
+}
+
+void
+model_undo_append(Model *model, const ZChange *change, int txn, const char *bytes, Size len)
+{
+	ModelUndo  *undo = &model->undo[model->nundo];
+
+	if (model->nundo >= MODEL_MAX_UNDO)
+		elog(ERROR, "too many undo records");
+	undo->ptr = change->slot.next.undo;
 	undo->len = len;
 	undo->bytes = palloc(len);
 	memcpy(undo->bytes, bytes, len);
+	undo->txn = txn;
+	undo_link(model, &change->slot, undo);
+	undo->horizon = model->horizon;
+	undo->first = 1;
+	undo->last = 0;
+	if (change->row.op == ZOP_INSERT)
+	{
+		undo->first = change->row.rows[0].offnum;
+		undo->last = change->undo.open_run ? ZPAGE_MAX_OFFSET :
+			undo->first + change->row.nrows - 1;
+	}
+	else if (change->row.op == ZOP_UPDATE || change->row.op == ZOP_DELETE)
+		undo->first = undo->last = change->row.offnum;
+	model->nundo++;
 }
 
 const ModelUndo *
 model_undo_find(const Model *model, ZUndoPtr ptr)
 {
-	int			i = (zundo_ptr_block(ptr) - UNDO_FIRST_BLOCK) * UNDO_PER_PAGE +
+	int			page = (zundo_ptr_block(ptr) - UNDO_FIRST_BLOCK) / UNDO_BLOCK_STEP;
+	int			i = (page ^ UNDO_SHUFFLE) * UNDO_PER_PAGE +
 	(zundo_ptr_offset(ptr) - 24) / UNDO_STEP;
 
 	unit_check(i >= 0 && i < model->nundo && model->undo[i].ptr == ptr);
 	return &model->undo[i];
+}
+
+void
+model_directory(const Model *model, const ZOwner *from, ZDirectory *dir)
+{
+	ZOwner		at = *from;
+
+	memset(dir, 0, sizeof(*dir));
+	if (FullTransactionIdIsValid(at.fxid))
+		dir->before = model_undo_find(model, at.undo)->before;
+	while (FullTransactionIdIsValid(at.fxid))
+	{
+		const ModelUndo *undo = model_undo_find(model, at.undo);
+		int			i;
+
+		unit_check(FullTransactionIdEquals(at.fxid, model_fxid(undo->txn)));
+		for (i = undo->first; i <= undo->last; i++)
+		{
+			if (!FullTransactionIdIsValid(dir->newest[i].fxid))
+				dir->newest[i] = at;
+		}
+		at = undo->next;
+	}
 }
 
 /* ---- checking ---- */
@@ -120,6 +198,20 @@ row_check(Model *model, OffsetNumber offnum)
 	unit_check(memcmp(bytes + 2, version->bytes + 2, len - 2) == 0);
 }
 
+/* The slot's bytes as page_format.h tells them. */
+static void
+slot_check(const ZPageSlot *slot, const ModelSlot *want)
+{
+	ZOwner		owner = zpage_slot_owner(slot);
+
+	unit_check(slot->word == (U64FromFullTransactionId(want->owner.fxid) |
+							  (uint64) want->count << 56));
+	unit_check(slot->undo == want->owner.undo);
+	unit_check(owners_equal(&owner, &want->owner));
+	unit_check(FullTransactionIdEquals(zpage_slot_fxid(slot), want->owner.fxid));
+	unit_check(zpage_slot_count(slot) == want->count && want->count <= ZCHAIN_INTERVAL);
+}
+
 static void
 slots_check(Model *model)
 {
@@ -134,8 +226,118 @@ slots_check(Model *model)
 	{
 		if (i > model->nslots && (i < ZPAGE_FIRST_OVERFLOW || !model->have_overflow))
 			continue;
-		unit_check(memcmp(zpage_slot(page, model_overflow(model), i),
-						  &model->slots[i], sizeof(ZPageSlot)) == 0);
+		slot_check(zpage_slot(page, model_overflow(model), i), &model->slots[i]);
+	}
+}
+
+/* ---- chains ---- */
+
+static void
+undo_decode(const ModelUndo *undo, ZUndoRecord *rec)
+{
+	unit_check(zrec_undo_decode(undo->bytes, undo->len, undo->ptr, ZFORM_LOG, rec) == undo->len);
+}
+
+/*
+ * What the bytes say of each row, from the newest record down to a directory, if
+ * there is one, and nothing below it.  Returns the number of records above it;
+ * *horizon is the directory's.
+ */
+static int
+chain_read(Model *model, const ZOwner *from, ZDirectory *dir, FullTransactionId *horizon)
+{
+	ZOwner		at = *from;
+	ZDirectory	older;
+	ZUndoRecord rec;
+	int			count;
+	int			i;
+
+	memset(dir, 0, sizeof(*dir));
+	memset(&older, 0, sizeof(older));
+	*horizon = InvalidFullTransactionId;
+	for (count = 0; FullTransactionIdIsValid(at.fxid); count++)
+	{
+		const ModelUndo *undo = model_undo_find(model, at.undo);
+
+		undo_decode(undo, &rec);
+		if (rec.type == ZOP_DIRECTORY)
+		{
+			unit_check(zrec_directory_decode(&rec, &older));
+			unit_check(owners_equal(&older.before, &undo->before));
+			*horizon = undo->horizon;
+			break;
+		}
+		for (i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
+		{
+			if (zrec_undo_covers(&rec, i) && !FullTransactionIdIsValid(dir->newest[i].fxid))
+				dir->newest[i] = at;
+		}
+		if (rec.takeover == ZTAKE_OWN)
+			at.undo = rec.page_prev;
+		else
+			at = rec.slot_prev;
+	}
+	for (i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
+	{
+		if (!FullTransactionIdIsValid(dir->newest[i].fxid))
+			dir->newest[i] = older.newest[i];
+	}
+	return count;
+}
+
+/* The slot that a row names leads to the record of its version. */
+static void
+chain_row_check(Model *model, OffsetNumber offnum, const ZOwner *newest)
+{
+	const ModelVersion *version = model->rows[offnum].top;
+
+	if (!FullTransactionIdIsValid(newest->fxid))
+	{
+		unit_check(model_status(model, version->txn) == MODEL_ALL_VISIBLE);
+		return;
+	}
+	unit_check(FullTransactionIdEquals(newest->fxid, model_fxid(version->txn)));
+	unit_check(newest->undo == version->undo);
+}
+
+/*
+ * C1: down to its newest directory the chain tells of every row its newest record, but
+ * for those that are visible to all.
+ */
+static void
+chain_check(Model *model, int slotno)
+{
+	const ModelSlot *slot = &model->slots[slotno];
+	FullTransactionId horizon;
+	ZDirectory	want;
+	ZDirectory	got;
+	int			i;
+
+	unit_check(chain_read(model, &slot->owner, &got, &horizon) == slot->count);
+	model_directory(model, &slot->owner, &want);
+	for (i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
+	{
+		const ModelRow *row = &model->rows[i];
+
+		if (FullTransactionIdIsValid(got.newest[i].fxid))
+			unit_check(owners_equal(&got.newest[i], &want.newest[i]));
+		else
+			unit_check(!FullTransactionIdIsValid(want.newest[i].fxid) ||
+					   FullTransactionIdPrecedes(want.newest[i].fxid, horizon));
+		if (row->state == ROW_NORMAL && zrow_slotno(row->top->bytes) == slotno)
+			chain_row_check(model, i, &got.newest[i]);
+	}
+}
+
+static void
+chains_check(Model *model)
+{
+	int			i;
+
+	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
+	{
+		if (FullTransactionIdIsValid(model->slots[i].owner.fxid) && unit_once_in(model->unit, 8))
+			chain_check(model, i);
 	}
 }
 
@@ -148,14 +350,12 @@ locks_check(Model *model, int txn)
 {
 	const ModelLock *lock = model->locks[txn];
 	int			slotno = model_own_slot(model, txn);
-	ZUndoPtr	ptr = model->slots[slotno].undo;
+	ZUndoPtr	ptr = model->slots[slotno].owner.undo;
 	ZUndoRecord rec = {0};
 
 	for (; slotno != 0; ptr = rec.page_prev)
 	{
-		const ModelUndo *undo = model_undo_find(model, ptr);
-
-		unit_check(zrec_undo_decode(undo->bytes, undo->len, ptr, ZFORM_LOG, &rec) == undo->len);
+		undo_decode(model_undo_find(model, ptr), &rec);
 		if (rec.type == ZOP_LOCK)
 		{
 			unit_check(lock != NULL && rec.offnum == lock->offnum);
@@ -208,6 +408,7 @@ model_check(Model *model)
 	for (offnum = FirstOffsetNumber; offnum <= ZPAGE_MAX_OFFSET; offnum++)
 		row_check(model, offnum);
 	slots_check(model);
+	chains_check(model);
 	for (txn = 0; txn < model->ntxns; txn++)
 	{
 		if (model->statuses[txn] == MODEL_IN_PROGRESS)
@@ -219,12 +420,13 @@ model_check(Model *model)
 /* ---- changing ---- */
 
 static ModelVersion *
-version_make(ModelVersion *prev, int txn, const char *bytes, uint32 len)
+version_make(ModelVersion *prev, int txn, ZUndoPtr undo, const char *bytes, uint32 len)
 {
 	ModelVersion *version = palloc(sizeof(ModelVersion));
 
 	version->prev = prev;
 	version->txn = txn;
+	version->undo = undo;
 	version->len = len;
 	version->bytes = palloc(len);
 	memcpy(version->bytes, bytes, len);
@@ -263,6 +465,8 @@ rows_leave_slot(Model *model, int slotno, bool visible_to_all)
 static void
 slot_change(Model *model, const ZSlotPlan *plan)
 {
+	ModelSlot  *slot = &model->slots[plan->slotno];
+
 	model->nslots += plan->grow;
 	if (plan->takeover == ZTAKE_ALL_VISIBLE)
 		rows_leave_slot(model, plan->slotno, true);
@@ -272,7 +476,8 @@ slot_change(Model *model, const ZSlotPlan *plan)
 		if (FullTransactionIdPrecedes(model->reused_fxid, plan->prev.fxid))
 			model->reused_fxid = plan->prev.fxid;
 	}
-	model->slots[plan->slotno] = plan->next;
+	slot->count = count_after(model, plan);
+	slot->owner = plan->next;
 }
 
 /*
@@ -280,19 +485,21 @@ slot_change(Model *model, const ZSlotPlan *plan)
  * is what undo knows.
  */
 static void
-row_change(Model *model, const ZRowPlan *plan, int txn, const ZRowHeader *before)
+row_change(Model *model, const ZRowPlan *plan, int txn, ZUndoPtr undo, const ZRowHeader *before)
 {
 	ModelRow   *row = &model->rows[plan->offnum];
 	ModelVersion *old = row->top;
 	ModelVersion *new;
 	ZRowHeader	hdr = plan->hdr;
 	uint32		body = ZROW_HDR_SIZE;
+	int			turn = zrow_turn(before);
 
 	if (hdr.natts == ZROW_NATTS_KEEP)
-		memcpy(&hdr.natts, old->bytes + 3, sizeof(hdr.natts));
+		hdr.natts = before->natts;
 	if (plan->op == ZOP_UPDATE)
 	{
-		new = version_make(old, txn, old->bytes, body + plan->prefix);
+		new = version_make(old, txn, undo, old->bytes, body + plan->prefix);
+		turn = (turn + 1) % ZROW_TURNS;
 		new->len = body + plan->prefix + plan->midlen + plan->suffix;
 		new->bytes = repalloc(new->bytes, new->len);
 		memcpy(new->bytes + body + plan->prefix, plan->mid, plan->midlen);
@@ -300,9 +507,9 @@ row_change(Model *model, const ZRowPlan *plan, int txn, const ZRowHeader *before
 			   old->bytes + old->len - plan->suffix, plan->suffix);
 	}
 	else
-		new = version_make(old, txn, old->bytes, old->len);
-	hdr.flags2 &= ~(ZROW2_LOCK_MASK | ZROW2_PARITY);
-	hdr.flags2 |= (old->bytes[1] & ZROW2_PARITY) ^ (plan->op == ZOP_UPDATE ? ZROW2_PARITY : 0);
+		new = version_make(old, txn, undo, old->bytes, old->len);
+	hdr.flags2 &= ~ZROW2_LOCK_MASK;
+	zrow_set_turn(&hdr, turn);
 	zrow_header_put(new->bytes, &hdr);
 	zrow_header_put(old->bytes, before);
 	row->top = new;
@@ -326,9 +533,11 @@ model_change(Model *model, const ZChange *change, int txn)
 {
 	ModelRow   *row = &model->rows[change->row.offnum];
 	ZRowHeader	before = {0};
+	bool		one_row = change->row.op != ZOP_INSERT && change->row.op != ZOP_DIRECTORY;
+	ZUndoPtr	undo;
 	int			i;
 
-	if (change->row.op != ZOP_INSERT)
+	if (one_row)
 	{
 		zrow_header_get(row->top->bytes, &before);
 		row->lock_bits = change->row.hdr.flags2 & ZROW2_LOCK_MASK;
@@ -340,22 +549,17 @@ model_change(Model *model, const ZChange *change, int txn)
 	}
 	if (change->has_undo)
 		slot_change(model, &change->slot);
+	undo = model->slots[change->slot.slotno].owner.undo;
 	if (change->row.op == ZOP_LOCK)
-	{
 		lock_add(model, &change->undo, txn);
-		return;
-	}
-	if (change->row.op != ZOP_INSERT)
-	{
-		row_change(model, &change->row, txn, &before);
-		return;
-	}
+	else if (one_row)
+		row_change(model, &change->row, txn, undo, &before);
 	for (i = 0; i < change->row.nrows; i++)
 	{
 		const ZNewRow *new = &change->row.rows[i];
 
 		model->rows[new->offnum].state = ROW_NORMAL;
 		model->rows[new->offnum].lock_bits = 0;
-		model->rows[new->offnum].top = version_make(NULL, txn, new->bytes, new->len);
+		model->rows[new->offnum].top = version_make(NULL, txn, undo, new->bytes, new->len);
 	}
 }

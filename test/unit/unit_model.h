@@ -29,12 +29,13 @@ typedef enum ModelStatus
 
 /*
  * bytes: the row with its header as it is on the page, but for ZROW_PADDED and
- * ZROW2_LOCK_MASK, which no version has
+ * ZROW2_LOCK_MASK, which no version has; undo: the record of the making
  */
 typedef struct ModelVersion
 {
 	struct ModelVersion *prev;	/* the version before, unless inserted */
 	int			txn;			/* the transaction that made it */
+	ZUndoPtr	undo;
 	uint32		len;
 	char	   *bytes;
 } ModelVersion;
@@ -62,11 +63,25 @@ typedef struct ModelLock
 	CommandId	cid;
 } ModelLock;
 
+typedef struct ModelSlot
+{
+	ZOwner		owner;			/* invalid fxid: free */
+	int			count;			/* records above the chain's newest directory */
+} ModelSlot;
+
+/* An undo record's bytes, and what the model knows of it without them. */
 typedef struct ModelUndo
 {
 	ZUndoPtr	ptr;
 	Size		len;
 	char	   *bytes;
+	int			txn;
+	ZOwner		next;			/* the record below in the chain; invalid fxid: none */
+	ZOwner		before;			/* the slot's owner before txn, likewise */
+	int			count;			/* as the slot's, while the record is the newest */
+	OffsetNumber first;			/* it made versions of these rows; none if last is less */
+	OffsetNumber last;
+	FullTransactionId horizon;	/* DIRECTORY: what is older may be missing */
 } ModelUndo;
 
 typedef struct Model
@@ -79,7 +94,7 @@ typedef struct Model
 
 	/* what they should hold */
 	ModelRow	rows[ZPAGE_MAX_OFFSET + 2];
-	ZPageSlot	slots[ZPAGE_MAX_SLOTNO + 1];
+	ModelSlot	slots[ZPAGE_MAX_SLOTNO + 1];
 	int			nslots;
 	FullTransactionId reused_fxid;
 
@@ -87,9 +102,11 @@ typedef struct Model
 	ModelLock  *locks[MODEL_MAX_TXNS];	/* of each transaction, newest first */
 	int			ntxns;
 	int			window;			/* about so many run at a time */
+	bool		long_chains;	/* slots change hands rather than become free */
 	int			committed[MODEL_MAX_TXNS];	/* in the order of their commits */
 	int			ncommitted;
 	int			nfrozen;		/* so many of them are visible to all */
+	FullTransactionId horizon;	/* all below are, or were rolled back */
 
 	ModelUndo	undo[MODEL_MAX_UNDO];
 	int			nundo;
@@ -118,6 +135,12 @@ model_overflow(Model *model)
 	return (Page) model->overflow.data;
 }
 
+static inline bool
+owners_equal(const ZOwner *a, const ZOwner *b)
+{
+	return FullTransactionIdEquals(a->fxid, b->fxid) && a->undo == b->undo;
+}
+
 /* Slot of a running transaction, or 0. */
 extern int	model_own_slot(const Model *model, int txn);
 
@@ -134,8 +157,22 @@ extern void model_check(Model *model);
 extern void model_change(Model *model, const ZChange *change, int txn);
 
 extern ZUndoPtr model_undo_next(const Model *model);
-extern void model_undo_append(Model *model, ZUndoPtr ptr, const char *bytes, Size len);
+
+/* Before model_change. */
+extern void model_undo_append(Model *model, const ZChange *change, int txn,
+							  const char *bytes, Size len);
 extern const ModelUndo *model_undo_find(const Model *model, ZUndoPtr ptr);
+
+/* Of each row the newest record of the chain from "from" on. */
+extern void model_directory(const Model *model, const ZOwner *from, ZDirectory *dir);
+
+/* ---- unit_undo.c: the codecs of undo records, with whatever can be checked ---- */
+
+/* The record's bytes in the log. */
+extern Size undo_encode(Unit *unit, const ZUndoRecord *record, ZUndoPtr self, char *bytes);
+
+extern Size undo_directory_encode(Unit *unit, const ZDirectory *dir,
+								  FullTransactionId horizon, ZUndoPtr base, char *bytes);
 
 /* ---- unit_replay.c: the same through encoders, decoders, WAL and redo ---- */
 

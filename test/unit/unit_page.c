@@ -13,7 +13,7 @@
 
 PG_FUNCTION_INFO_V1(zheap_unit_page);
 
-#define MAX_NATTS	20
+#define FEW_NATTS	20
 
 /* The insertions that a run's undo record stands for. */
 typedef struct Run
@@ -63,7 +63,7 @@ random_header(Unit *unit, uint32 len)
 {
 	ZRowHeader	hdr = {0};
 
-	hdr.natts = unit_int(unit, 0, MAX_NATTS);
+	hdr.natts = unit_int(unit, 0, unit_once_in(unit, 8) ? ZROW_MAX_NATTS : FEW_NATTS);
 	if (len >= (uint32) ZROW_HDR_SIZE + (hdr.natts + 7) / 8 && unit_once_in(unit, 2))
 		hdr.flags |= ZROW_HASNULL;
 	if (unit_once_in(unit, 5))
@@ -128,7 +128,7 @@ changeable_row(Model *model, ZRowOp op, int txn)
 static bool
 slot_suits(Model *model, int slotno, ZTakeover takeover)
 {
-	FullTransactionId fxid = model->slots[slotno].fxid;
+	FullTransactionId fxid = model->slots[slotno].owner.fxid;
 
 	if (slotno > model->nslots && (slotno < ZPAGE_FIRST_OVERFLOW || !model->have_overflow))
 		return false;
@@ -162,7 +162,7 @@ slot_grow(Model *model, Size reserve, ZSlotPlan *plan)
 
 /* Any slot that the transaction may have, in any way.  False: none, this time. */
 static bool
-slot_plan(Model *model, int txn, Size reserve, ZSlotPlan *plan)
+slot_choose(Model *model, int txn, Size reserve, ZSlotPlan *plan)
 {
 	ZTakeover	takeover = unit_int(model->unit, ZTAKE_FREE, ZTAKE_REUSED);
 	int			tries;
@@ -172,7 +172,9 @@ slot_plan(Model *model, int txn, Size reserve, ZSlotPlan *plan)
 	plan->takeover = ZTAKE_OWN;
 	if (plan->slotno != 0)
 		return true;
-	if (unit_once_in(model->unit, 15) && slot_grow(model, reserve, plan))
+	if (model->long_chains && !unit_once_in(model->unit, 8))
+		takeover = ZTAKE_REUSED;
+	else if (unit_once_in(model->unit, 15) && slot_grow(model, reserve, plan))
 		return true;
 	if (!model->have_overflow && unit_once_in(model->unit, 30))
 		replay_overflow(model);
@@ -186,12 +188,64 @@ slot_plan(Model *model, int txn, Size reserve, ZSlotPlan *plan)
 			continue;
 		plan->slotno = slotno;
 		plan->takeover = takeover;
-		plan->prev = model->slots[slotno];
+		plan->prev = model->slots[slotno].owner;
 		if (takeover == ZTAKE_ALL_VISIBLE && unit_once_in(model->unit, 2))
 			plan->conflict = plan->prev.fxid;
 		return true;
 	}
 	return slot_grow(model, reserve, plan);
+}
+
+/*
+ * The slot's chain gets a directory.  Like any record it is its transaction's, so the
+ * slot is from now on.
+ */
+static void
+add_directory(Model *model, int txn, ZSlotPlan *plan)
+{
+	ZChange		change = {0};
+	static char bytes[ZUNDO_MAX_RECORD];
+	ZDirectory	dir;
+	ZOwner		none = {InvalidFullTransactionId, ZUNDO_INVALID};
+	bool		goes_on = plan->takeover == ZTAKE_OWN || plan->takeover == ZTAKE_REUSED;
+
+	change.has_undo = true;
+	change.row.op = change.undo.type = ZOP_DIRECTORY;
+	change.undo.cid = unit_int(model->unit, 0, 300);
+	change.slot = *plan;
+	change.slot.directory = true;
+	model_directory(model, goes_on ? &model->slots[plan->slotno].owner : &none, &dir);
+	if (plan->takeover == ZTAKE_REUSED)
+		dir.before = plan->prev;
+	change.undo.mid = bytes;
+	change.undo.midlen = undo_directory_encode(model->unit, &dir, model->horizon,
+											   plan->takeover == ZTAKE_OWN ?
+											   model->slots[plan->slotno].owner.undo :
+											   plan->prev.undo, bytes);
+	replay_change(model, &change, txn);
+
+	plan->takeover = ZTAKE_OWN;
+	plan->grow = 0;
+	plan->prev = none;
+	plan->conflict = InvalidFullTransactionId;
+}
+
+/*
+ * As slot_choose.  C1: a directory comes when the chain is long enough; at times one
+ * comes early, and even where there is nothing to tell of.
+ */
+static bool
+slot_plan(Model *model, int txn, Size reserve, ZSlotPlan *plan)
+{
+	bool		goes_on;
+
+	if (!slot_choose(model, txn, reserve, plan))
+		return false;
+	goes_on = plan->takeover == ZTAKE_OWN || plan->takeover == ZTAKE_REUSED;
+	if ((goes_on && model->slots[plan->slotno].count >= ZCHAIN_INTERVAL) ||
+		unit_once_in(model->unit, model->long_chains ? 500 : goes_on ? 50 : 200))
+		add_directory(model, txn, plan);
+	return true;
 }
 
 /* ---- insert ---- */
@@ -202,7 +256,7 @@ run_continues(Model *model, int txn, const ZChange *change, OffsetNumber first)
 {
 	return change->slot.takeover == ZTAKE_OWN && run.txn == txn &&
 		change->undo.cid == run.cid && first >= run.first &&
-		model->slots[change->slot.slotno].undo == run.undo;
+		model->slots[change->slot.slotno].owner.undo == run.undo;
 }
 
 /* Rows at consecutive free offsets, as many as fit. */
@@ -231,6 +285,8 @@ new_rows(Model *model, const ZChange *change, uint32 token, ZNewRow *rows)
 			hdr.flags |= ZROW_INSERTED;
 		if (token != 0)
 			hdr.flags2 |= ZROW2_SPECULATIVE;
+		if (unit_once_in(unit, 2))
+			zrow_set_turn(&hdr, unit_int(unit, 0, ZROW_TURNS - 1));
 		unit_bytes(unit, bytes, len);
 		zrow_header_put(bytes, &hdr);
 		rows[n].offnum = first + n;
@@ -275,7 +331,7 @@ step_insert(Model *model, bool init)
 	change.has_undo = !frozen;
 	if (init)
 	{
-		change.init_slots = unit_int(unit, 1, 8);
+		change.init_slots = unit_int(unit, 1, model->long_chains ? 2 : 8);
 		zpage_init_apply(model_page(model), change.init_slots); /* to look at; again below */
 		change.slot.slotno = 1;
 		change.slot.takeover = ZTAKE_FREE;
@@ -313,10 +369,17 @@ describe_before(Model *model, int txn, ZChange *change)
 	undo->offnum = change->row.offnum;
 	undo->cid = unit_int(model->unit, 0, 300);
 	undo->old_hdr = hdr;
-	if (hdr.natts == change->row.hdr.natts || change->row.hdr.natts == ZROW_NATTS_KEEP)
+	undo->old_hdr.flags2 &= ~ZROW2_PARITY;
+	if ((hdr.natts == change->row.hdr.natts || change->row.hdr.natts == ZROW_NATTS_KEEP) &&
+		!zwaypoint_has_image(undo))
 		undo->old_hdr.natts = ZROW_NATTS_KEEP;
 	if (old->txn == txn && change->slot.takeover == ZTAKE_OWN && !(hdr.flags & ZROW_REUSED))
+	{
+		/* its own record, or one that it is below */
 		undo->prev_own = true;
+		undo->row_prev.undo = unit_once_in(model->unit, 2) ? old->undo :
+			model->slots[change->slot.slotno].owner.undo;
+	}
 	else if (model_status(model, old->txn) != MODEL_ALL_VISIBLE)
 	{
 		undo->row_prev.fxid = model_fxid(old->txn);
@@ -382,7 +445,7 @@ plan_update(Model *model, ZChange *change, const char *new, uint32 newlen)
 	while (suffix < max - prefix &&
 		   old->bytes[old->len - 1 - suffix] == new[newlen - 1 - suffix])
 		suffix++;
-	if (unit_once_in(model->unit, 10))
+	if (unit_once_in(model->unit, 10) || zwaypoint_has_image(&change->undo))
 		prefix = suffix = 0;	/* longer than need be is allowed */
 	change->row.prefix = change->undo.prefix = prefix;
 	change->row.suffix = change->undo.suffix = suffix;
@@ -392,13 +455,31 @@ plan_update(Model *model, ZChange *change, const char *new, uint32 newlen)
 	change->undo.midlen = old->len - ZROW_HDR_SIZE - prefix - suffix;
 }
 
+/* Waypoints anywhere: this is about their bytes, not about who follows them. */
+static void
+maybe_waypoint(Unit *unit, ZUndoRecord *undo)
+{
+	undo->type = ZOP_UPDATE;
+	if (!unit_once_in(unit, 8))
+		return;
+	undo->waypoint = true;
+	undo->images = unit_int(unit, 0, 1000);
+	undo->since = unit_once_in(unit, 2) ? 0 : unit_int(unit, 1, 1000);
+	undo->far_own = unit_once_in(unit, 2);
+	undo->far_keys = unit_once_in(unit, 2);
+	if (unit_once_in(unit, 2))
+	{
+		undo->far.fxid = model_fxid(0);
+		undo->far.undo = pg_prng_uint64(&unit->rng);
+	}
+}
+
 static void
 header_after_update(Unit *unit, const ModelVersion *old, uint32 newlen, ZRowHeader *hdr)
 {
-	uint16		natts;
+	uint16		natts = zrow_natts(old->bytes);
 
 	*hdr = random_header(unit, newlen);
-	memcpy(&natts, old->bytes + 3, sizeof(natts));
 	if (unit_once_in(unit, 2))
 	{
 		hdr->natts = ZROW_NATTS_KEEP;
@@ -432,6 +513,7 @@ plan_row(Model *model, ZChange *change, Size *reserve)
 			if (len > ZPAGE_MAX_ROW || !zpage_update_fits(model_page(model), change->row.offnum, len))
 				return false;
 			*reserve = len > alloc ? len - alloc : 0;
+			maybe_waypoint(unit, &change->undo);
 			header_after_update(unit, old, len, hdr);
 			plan_update(model, change, bytes, len);
 			break;
@@ -448,6 +530,9 @@ plan_row(Model *model, ZChange *change, Size *reserve)
 			}
 	}
 	hdr->flags2 |= lock_bits(model, change->row.offnum, -1);
+	/* what the plan says of the turn does not count */
+	if (unit_once_in(unit, 4))
+		zrow_set_turn(hdr, unit_int(unit, 0, ZROW_TURNS - 1));
 	return true;
 }
 
@@ -514,6 +599,16 @@ step_freeze(Model *model)
 
 	for (; n > 0; n--)
 		model->statuses[model->committed[model->nfrozen++]] = MODEL_ALL_VISIBLE;
+
+	/* not everybody learns of it at once */
+	if (unit_once_in(model->unit, 2))
+		return;
+	for (n = 0; n < model->ntxns; n++)
+	{
+		if (model->statuses[n] != MODEL_ALL_VISIBLE && model->statuses[n] != MODEL_ABORTED)
+			break;
+	}
+	model->horizon = model_fxid(n);
 }
 
 /*
@@ -526,6 +621,7 @@ rebuild(Model *model, OffsetNumber offnum, ZUndoPtr ptr, char *version)
 {
 	uint32		len;
 	const char *row = zpage_row(model_page(model), offnum, &len, NULL);
+	const ModelUndo *last = NULL;
 
 	memcpy(version, row, len);
 	for (;;)
@@ -533,18 +629,25 @@ rebuild(Model *model, OffsetNumber offnum, ZUndoPtr ptr, char *version)
 		const ModelUndo *undo = model_undo_find(model, ptr);
 		ZUndoRecord rec;
 
+		unit_check(last == NULL || undo < last);	/* U2 */
+		last = undo;
+
 		unit_check(zrec_undo_decode(undo->bytes, undo->len, ptr, ZFORM_LOG, &rec) == undo->len);
 		if (zrec_undo_covers(&rec, offnum))
 		{
 			ZRowHeader	hdr = rec.old_hdr;
+			ZRowHeader	now;
 
-			unit_check(rec.type != ZOP_LOCK && (hdr.flags2 & ZROW2_LOCK_MASK) == 0);
+			unit_check((hdr.flags2 & (ZROW2_LOCK_MASK | ZROW2_PARITY)) == 0);
 			if (rec.type == ZOP_INSERT)
 				return 0;
 			if (hdr.natts == ZROW_NATTS_KEEP)
-				memcpy(&hdr.natts, version + 3, sizeof(hdr.natts));
+				hdr.natts = zrow_natts(version);
+			zrow_header_get(version, &now);
+			zrow_set_turn(&hdr, zrow_turn(&now) - (rec.type == ZOP_UPDATE ? 1 : 0));
 			if (rec.type == ZOP_UPDATE)
 			{
+				unit_check(!zwaypoint_has_image(&rec) || rec.prefix + rec.suffix == 0);
 				memmove(version + ZROW_HDR_SIZE + rec.prefix + rec.midlen,
 						version + len - rec.suffix, rec.suffix);
 				memcpy(version + ZROW_HDR_SIZE + rec.prefix, rec.mid, rec.midlen);
@@ -553,8 +656,10 @@ rebuild(Model *model, OffsetNumber offnum, ZUndoPtr ptr, char *version)
 			zrow_header_put(version, &hdr);
 			if (!rec.prev_own)
 				return len;
+			ptr = rec.row_prev.undo;
+			continue;
 		}
-		unit_check(rec.takeover == ZTAKE_OWN && rec.page_prev < ptr);	/* U2 */
+		unit_check(rec.takeover == ZTAKE_OWN);
 		ptr = rec.page_prev;
 	}
 }
@@ -573,7 +678,8 @@ name_modifier(Model *model, ModelVersion *version)
 		hdr.flags2 &= ~ZROW2_SPECULATIVE;
 		version->txn = MODEL_NOBODY;
 	}
-	else if (!FullTransactionIdEquals(model->slots[hdr.slotno].fxid, model_fxid(version->txn)))
+	else if (!FullTransactionIdEquals(model->slots[hdr.slotno].owner.fxid,
+									  model_fxid(version->txn)))
 		hdr.flags |= ZROW_REUSED;
 	zrow_header_put(version->bytes, &hdr);
 }
@@ -619,11 +725,11 @@ rollback_row(Model *model, OffsetNumber offnum, ZUndoPtr ptr, ZRowRollback *roll
 	row->top = was;
 }
 
-/* Who had the slot before: the chain's first record knows. */
-static ZPageSlot
+/* Who had the slot before: the owner's first record knows, and its directories do. */
+static ZOwner
 slot_before(Model *model, ZUndoPtr ptr)
 {
-	ZPageSlot	before = {InvalidFullTransactionId, ZUNDO_INVALID};
+	ZOwner		before = {InvalidFullTransactionId, ZUNDO_INVALID};
 
 	for (;;)
 	{
@@ -654,16 +760,19 @@ step_abort(Model *model)
 		return;
 	memset(rows, 0, sizeof(rows));
 	plan.slotno = slotno;
-	plan.next = slot_before(model, model->slots[slotno].undo);
+	plan.next = slot_before(model, model->slots[slotno].owner.undo);
+	if (FullTransactionIdIsValid(plan.next.fxid))
+		plan.next_count = model_undo_find(model, plan.next.undo)->count;
 	plan.rows = rows;
 	if (unit_once_in(model->unit, 2))
 		plan.conflict = model_fxid(0);
 	for (i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
 	{
 		if (model->rows[i].state == ROW_NORMAL && model->rows[i].top->txn == txn)
-			rollback_row(model, i, model->slots[slotno].undo, &rows[plan.nrows++]);
+			rollback_row(model, i, model->slots[slotno].owner.undo, &rows[plan.nrows++]);
 	}
-	model->slots[slotno] = plan.next;
+	model->slots[slotno].owner = plan.next;
+	model->slots[slotno].count = plan.next_count;
 	replay_rollback(model, &plan);
 	model_check(model);
 }
@@ -751,7 +860,7 @@ step(Model *model)
 		step_commit(model);
 	else if (dice <= 88)
 		step_abort(model);
-	else if (dice <= 93)
+	else if (dice <= 93 && !(model->long_chains && !unit_once_in(model->unit, 50)))
 		step_freeze(model);
 	else if (dice <= 96)
 		step_prune(model);
@@ -767,6 +876,12 @@ page_round(Unit *unit)
 
 	model->unit = unit;
 	model->window = unit_int(unit, 1, 40);
+	if (unit_once_in(unit, 5))
+	{
+		model->long_chains = true;
+		model->window = unit_int(unit, 1, 3);
+		n = unit_int(unit, 600, 1500);
+	}
 	memset(&run, 0, sizeof(run));
 	unit_bytes(unit, model->page.data, BLCKSZ);
 	while (!model->initialised)

@@ -4,8 +4,8 @@
  *
  * W1: redo of the record on the old page gives the new page, byte for byte; on
  * an old page that lost what lay in its hole, all but the hole.
- * U3: decoding an undo record gives what was encoded; redo encodes the same
- * bytes once more.
+ * U3: redo encodes the same bytes of the undo record once more (unit_undo.c for the
+ * rest).
  */
 #include "postgres.h"
 
@@ -123,121 +123,26 @@ set_lsn(Model *model)
 		PageSetLSN(model_overflow(model), UNIT_WAL_LSN);
 }
 
-/* ---- undo records ---- */
-
-static bool
-slots_equal(const ZPageSlot *a, const ZPageSlot *b)
-{
-	return FullTransactionIdEquals(a->fxid, b->fxid) && a->undo == b->undo;
-}
-
-static void
-version_before_compare(const ZUndoRecord *want, const ZUndoRecord *got)
-{
-	unit_check(got->old_hdr.flags == want->old_hdr.flags);
-	unit_check(got->old_hdr.flags2 == want->old_hdr.flags2);
-	unit_check(got->old_hdr.slotno == want->old_hdr.slotno);
-	unit_check(got->old_hdr.natts == want->old_hdr.natts);
-	unit_check(got->prev_own == want->prev_own && got->prev_upper_bound == want->prev_upper_bound);
-	if (!want->prev_own && FullTransactionIdIsValid(want->row_prev.fxid))
-		unit_check(slots_equal(&got->row_prev, &want->row_prev));
-	unit_check(got->has_new_tid == want->has_new_tid);
-	if (want->has_new_tid)
-		unit_check(ItemPointerEquals((ItemPointer) &got->new_tid, (ItemPointer) &want->new_tid));
-	if (want->type != ZOP_UPDATE)
-		return;
-	unit_check(got->prefix == want->prefix && got->suffix == want->suffix);
-	unit_check(got->midlen == want->midlen && memcmp(got->mid, want->mid, want->midlen) == 0);
-}
-
-static void
-undo_compare(const ZUndoRecord *want, const ZUndoRecord *got, ZUndoForm form)
-{
-	unit_check(got->type == want->type && got->slotno == want->slotno);
-	unit_check(got->takeover == want->takeover && got->open_run == want->open_run);
-	unit_check(got->offnum == want->offnum && got->cid == want->cid);
-	unit_check(got->token == want->token);
-	if (want->type == ZOP_INSERT && !want->open_run)
-		unit_check(got->count == want->count);
-	if (want->takeover == ZTAKE_OWN)
-		unit_check(got->page_prev == want->page_prev);
-	if (want->takeover == ZTAKE_REUSED)
-		unit_check(slots_equal(&got->slot_prev, &want->slot_prev));
-	unit_check(got->lockmode == want->lockmode);
-	if (want->type != ZOP_INSERT)
-		version_before_compare(want, got);
-	unit_check(got->has_xact == want->has_xact && got->has_page == want->has_page);
-	if (form == ZFORM_LOG && want->has_xact)
-		unit_check(FullTransactionIdEquals(got->fxid, want->fxid));
-	if (form == ZFORM_LOG && want->has_page)
-		unit_check(RelFileNodeEquals(got->locator, want->locator) && got->block == want->block);
-}
-
-/* Cut or damaged records are refused or misread, but not beyond their end. */
-static void
-undo_damage_check(Model *model, const char *bytes, Size len, ZUndoPtr ptr)
-{
-	ZUndoRecord record;
-	int			i;
-
-	for (i = 0; i < 4; i++)
-	{
-		Size		left = unit_int(model->unit, 0, (int) len);
-		char	   *copy = unit_guarded(left);
-		Size		used;
-
-		memcpy(copy, bytes, left);
-		if (left > 0 && unit_once_in(model->unit, 2))
-			unit_bytes(model->unit, copy + unit_int(model->unit, 0, (int) left - 1), 1);
-		used = zrec_undo_decode(copy, left, ptr, ZFORM_LOG, &record);
-		unit_check(used <= left);
-		if (used > 0 && record.type == ZOP_UPDATE)
-			unit_check(record.mid >= copy && record.mid + record.midlen <= copy + left);
-	}
-}
-
-static Size
-undo_encode(Model *model, const ZUndoRecord *record, ZUndoPtr ptr, char *bytes)
-{
-	ZUndoRecord decoded;
-	Size		len;
-	int			form;
-
-	for (form = ZFORM_LOG; form <= ZFORM_WAL; form++)
-	{
-		char	   *guarded;
-
-		len = zrec_undo_encode(record, ptr, form, bytes);
-		unit_check(len <= zrec_undo_bound(record));
-		guarded = unit_guarded(len);
-		memcpy(guarded, bytes, len);
-		unit_check(zrec_undo_decode(guarded, len, ptr, form, &decoded) == len);
-		undo_compare(record, &decoded, form);
-		unit_check(zrec_undo_covers(&decoded, record->offnum) == (record->type != ZOP_LOCK));
-	}
-	len = zrec_undo_encode(record, ptr, ZFORM_LOG, bytes);
-	undo_damage_check(model, bytes, len, ptr);
-	return len;
-}
-
 /* ---- changes ---- */
 
 /*
- * A lock prepares its slot and sets three bits: every other byte of the pages is
- * what it was.
+ * A lock prepares its slot and sets three bits, a directory does the former alone: every
+ * other byte of the pages is what it was.
  */
 static void
-lock_exact_check(Model *model, const Before *before, const ZChange *change)
+exact_check(Model *model, const Before *before, const ZChange *change)
 {
 	Before		want = *before;
-	OffsetNumber offnum = change->row.offnum;
 	Page		page = (Page) want.page.data;
 	uint32		len;
 	char	   *row;
 
 	zpage_slot_apply(page, (Page) want.overflow.data, &change->slot);
-	row = zpage_row(page, offnum, &len, NULL);
-	row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (change->row.hdr.flags2 & ZROW2_LOCK_MASK);
+	if (change->row.op == ZOP_LOCK)
+	{
+		row = zpage_row(page, change->row.offnum, &len, NULL);
+		row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (change->row.hdr.flags2 & ZROW2_LOCK_MASK);
+	}
 	unit_check(memcmp(&want.page, &model->page, BLCKSZ) == 0);
 	unit_check(memcmp(&want.overflow, &model->overflow, BLCKSZ) == 0);
 }
@@ -258,7 +163,7 @@ undo_complete(Model *model, ZChange *change, int txn, ZUndoWrite *write)
 	undo->takeover = change->slot.takeover;
 	undo->slot_prev = change->slot.prev;
 	if (undo->takeover == ZTAKE_OWN)
-		undo->page_prev = model->slots[undo->slotno].undo;
+		undo->page_prev = model->slots[undo->slotno].owner.undo;
 	undo->fxid = model_fxid(txn);
 	undo->has_xact = unit_once_in(model->unit, 2);
 	undo->has_page = undo->has_xact || unit_once_in(model->unit, 2);
@@ -306,7 +211,7 @@ replay_change(Model *model, ZChange *change, int txn)
 	if (change->has_undo)
 	{
 		undo_complete(model, change, txn, &write);
-		len = undo_encode(model, &change->undo, write.ptr, bytes);
+		len = undo_encode(model->unit, &change->undo, write.ptr, bytes);
 		unit_wal.undo_ptr = write.ptr;
 		unit_wal.undo_len = 0;
 		wal_len = zrec_change_undo(change, &write, logged, wal);
@@ -314,8 +219,8 @@ replay_change(Model *model, ZChange *change, int txn)
 	unit_wal.fxid = model_fxid(Max(txn, 0));
 
 	zchange_apply(model_page(model), model_overflow(model), change);
-	if (change->row.op == ZOP_LOCK)
-		lock_exact_check(model, &before, change);
+	if (change->row.op == ZOP_LOCK || change->row.op == ZOP_DIRECTORY)
+		exact_check(model, &before, change);
 	zrec_change_emit(change, &buffers, &write, wal, wal_len);
 	set_lsn(model);
 	redo_check(model, &before, zrec_change_redo);
@@ -323,7 +228,7 @@ replay_change(Model *model, ZChange *change, int txn)
 	if (change->has_undo)
 	{
 		redo_undo_check(&write, bytes, len);
-		model_undo_append(model, write.ptr, bytes, len);
+		model_undo_append(model, change, txn, bytes, len);
 	}
 	model_change(model, change, txn);
 	model_check(model);

@@ -7,6 +7,7 @@
 
 #include "catalog/pg_type.h"
 
+#include "zheap/page/page_format.h"
 #include "zheap/page/row.h"
 
 #include "unit.h"
@@ -108,9 +109,40 @@ header_check(const UnitRow *row, const char *bytes)
 	}
 	zrow_header_get(bytes, &hdr);
 	unit_check(hdr.natts == row->stored_desc->natts);
-	unit_check(hdr.slotno == 0 && hdr.flags2 == 0);
+	unit_check(hdr.slotno == 0 && hdr.flags2 == 0 && hdr.turn4 == 0);
 	unit_check(hdr.flags == ((hasnull ? ZROW_HASNULL : 0) |
 								   (hasexternal ? ZROW_HASEXTERNAL : 0)));
+}
+
+/* Every field of a header next to every other. */
+static void
+header_round_trip(Unit *unit)
+{
+	ZRowHeader	hdr;
+	ZRowHeader	got;
+	char		bytes[ZROW_HDR_SIZE];
+	int			turn = unit_int(unit, 0, ZROW_TURNS - 1);
+	uint8		other;
+
+	hdr.flags = unit_int(unit, 0, 0xFF);
+	hdr.flags2 = unit_int(unit, 0, 0xFF);
+	hdr.slotno = unit_int(unit, 0, ZPAGE_MAX_SLOTNO);
+	hdr.natts = unit_int(unit, 0, ZROW_MAX_NATTS);
+	other = hdr.flags2 & ~ZROW2_PARITY;
+	zrow_set_turn(&hdr, turn);
+	zrow_header_put(bytes, &hdr);
+	zrow_header_get(bytes, &got);
+	unit_check(got.flags == hdr.flags && zrow_flags(bytes) == hdr.flags);
+	unit_check(got.flags2 == hdr.flags2 && (got.flags2 & ~ZROW2_PARITY) == other);
+	unit_check(got.slotno == hdr.slotno && zrow_slotno(bytes) == hdr.slotno);
+	unit_check(got.natts == hdr.natts && zrow_natts(bytes) == hdr.natts);
+	unit_check(zrow_turn(&got) == turn);
+	unit_check(((got.flags2 & ZROW2_PARITY) != 0) == (turn % 2 == 1) && got.turn4 == turn / 2);
+
+	zrow_set_turn(&got, turn + 1);
+	unit_check(zrow_turn(&got) == (turn + 1) % ZROW_TURNS);
+	zrow_set_turn(&got, turn - 1);
+	unit_check(zrow_turn(&got) == (turn + ZROW_TURNS - 1) % ZROW_TURNS);
 }
 
 static void
@@ -121,6 +153,7 @@ round_trip(Unit *unit)
 	uint32		len;
 	char	   *bytes;
 
+	header_round_trip(unit);
 	unit_desc_make(unit, unit_natts(unit), &row);
 	unit_values_make(unit, &row);
 	bytes = row_form_guarded(&row, &len);

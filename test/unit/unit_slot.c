@@ -20,19 +20,63 @@ PG_FUNCTION_INFO_V1(zheap_unit_slot);
 PG_FUNCTION_INFO_V1(zheap_unit_slot_damage);
 
 #define TABLE_OID	12345
+#define TID_BLOCK	7
+#define TID_OFFSET	11
 
 static const TupleTableSlotOps *const others[] = {
 	&TTSOpsVirtual, &TTSOpsHeapTuple, &TTSOpsMinimalTuple, &TTSOpsBufferHeapTuple, &TTSOpsZheap
 };
 
+/*
+ * Instead of the one that reads undo: an upper bound is of the transaction whose number
+ * stands in the place of the record.
+ */
+void
+zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
+{
+	unit_check(offnum == TID_OFFSET);
+	if (id->modifier.kind != ZMODIFIER_UPPER_BOUND)
+		return;
+	if (id->modifier.place.undo == ZUNDO_INVALID)
+		zmodifier_set_all_visible(&id->modifier);
+	else
+	{
+		id->modifier.kind = ZMODIFIER_EXACT;
+		id->modifier.place.fxid = FullTransactionIdFromU64(id->modifier.place.undo);
+	}
+}
+
+/* The xmin to be shown. */
+static TransactionId
+id_xmin(const ZVersionId *id)
+{
+	ZVersionId	resolved = *id;
+
+	zmvcc_resolve_id(&resolved, TID_OFFSET);
+	if (zmodifier_is_all_visible(&resolved.modifier))
+		return FrozenTransactionId;
+	return XidFromFullTransactionId(zmodifier_fxid(&resolved.modifier));
+}
+
+static void
+modifier_make(Unit *unit, ZModifier *modifier)
+{
+	modifier->kind = unit_once_in(unit, 2) ? ZMODIFIER_EXACT : ZMODIFIER_UPPER_BOUND;
+	modifier->place.fxid = FullTransactionIdFromEpochAndXid(unit_int(unit, 0, 2),
+															unit_int(unit, 3, 1000));
+	modifier->place.undo = ZUNDO_INVALID;
+	if (!unit_once_in(unit, 3))
+		modifier->place.undo = unit_int(unit, 3, 1000);
+}
+
 static void
 id_make(Unit *unit, ZVersionId *id)
 {
 	memset(id, 0, sizeof(*id));
+	zmodifier_set_all_visible(&id->modifier);
 	if (unit_once_in(unit, 3))
 		return;
-	id->fxid = FullTransactionIdFromEpochAndXid(unit_int(unit, 0, 2),
-												unit_int(unit, 3, 1000));
+	modifier_make(unit, &id->modifier);
 	id->cmin = unit_int(unit, 0, 9);
 	if (unit_once_in(unit, 2))
 	{
@@ -48,7 +92,7 @@ row_store(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersionId
 	uint32		len;
 	char	   *bytes = zrow_form(row->stored_desc, row->values, row->isnull, &len);
 
-	ItemPointerSet(&tid, 7, 11);
+	ItemPointerSet(&tid, TID_BLOCK, TID_OFFSET);
 	if (unit_once_in(unit, 2))
 		ztuple_slot_store(slot, bytes, len, &tid, TABLE_OID, id);
 	else
@@ -87,8 +131,8 @@ sysattr(TupleTableSlot *slot, int attnum)
 static void
 id_check(TupleTableSlot *slot, const ZVersionId *id)
 {
-	bool		frozen = !FullTransactionIdIsValid(id->fxid);
-	TransactionId xmin = frozen ? FrozenTransactionId : XidFromFullTransactionId(id->fxid);
+	TransactionId xmin = id_xmin(id);
+	bool		frozen = xmin == FrozenTransactionId;
 	HeapTuple	tuple = ExecCopySlotHeapTuple(slot);
 	bool		isnull;
 
@@ -97,7 +141,7 @@ id_check(TupleTableSlot *slot, const ZVersionId *id)
 	unit_check(sysattr(slot, MinCommandIdAttributeNumber) == (frozen ? 0 : id->cmin));
 	unit_check(sysattr(slot, MaxCommandIdAttributeNumber) == id->cmax);
 	unit_check(sysattr(slot, TableOidAttributeNumber) == TABLE_OID);
-	unit_check(ItemPointerGetBlockNumber(&slot->tts_tid) == 7);
+	unit_check(ItemPointerGetBlockNumber(&slot->tts_tid) == TID_BLOCK);
 
 	unit_check(tuple->t_tableOid == TABLE_OID);
 	unit_check(ItemPointerEquals(&tuple->t_self, &slot->tts_tid));
@@ -181,11 +225,13 @@ virtual_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
 	tuple = ExecFetchSlotHeapTuple(slot, unit_once_in(unit, 2), NULL);
 	unit_check((int) HeapTupleHeaderGetNatts(tuple->t_data) == natts);
 
-	id_make(unit, &id);
+	do
+		id_make(unit, &id);
+	while (!zmodifier_is_exact(&id.modifier));
 	id.xmax = id.cmax = 0;
-	ItemPointerSet(&slot->tts_tid, 7, 11);
+	ItemPointerSet(&slot->tts_tid, TID_BLOCK, TID_OFFSET);
 	slot->tts_tableOid = TABLE_OID;
-	ztuple_slot_written(slot, id.fxid, id.cmin, false);
+	ztuple_slot_written(slot, zmodifier_fxid(&id.modifier), id.cmin, false);
 	id_check(slot, &id);
 
 	ExecStoreAllNullTuple(slot);
@@ -262,7 +308,7 @@ zheap_unit_slot_damage(PG_FUNCTION_ARGS)
 	values[1] = CStringGetTextDatum("some text");
 	bytes = zrow_form(desc, values, isnull, &len);
 	slot = MakeSingleTupleTableSlot(desc, &TTSOpsZheap);
-	ItemPointerSet(&tid, 7, 11);
+	ItemPointerSet(&tid, TID_BLOCK, TID_OFFSET);
 
 	if (strcmp(what, "length") == 0)
 		ztuple_slot_store(slot, bytes, (uint32) -3, &tid, TABLE_OID, NULL);

@@ -15,6 +15,9 @@ create function zheap_unit_slot(seed bigint, rounds integer) returns void
 create function zheap_unit_slot_damage(what text) returns void
     language c strict as 'MODULE_PATHNAME';
 
+create function zheap_unit_undo(seed bigint, rounds integer) returns void
+    language c called on null input as 'MODULE_PATHNAME';
+
 create function zheap_unit_page(seed bigint, rounds integer) returns void
     language c called on null input as 'MODULE_PATHNAME';
 

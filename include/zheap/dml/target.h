@@ -88,6 +88,7 @@ typedef struct ZUpdateCheck
 	ItemPointerData ctid;		/* Updated: where the newest version is */
 	ItemPointerData moved_to;	/* Ok for KEY SHARE although an update has moved the
 								 * row: where to; or invalid */
+	FullTransactionId mover;	/* moved_to: who did, perhaps still in progress */
 } ZUpdateCheck;
 
 typedef struct ZCheckQuery
@@ -101,7 +102,7 @@ typedef struct ZCheckQuery
 /*
  * Check the row at target->offnum as HeapTupleSatisfiesUpdate would, after
  * rolling back what aborted transactions did to the page.  The page is locked; it
- * is unlocked and locked again if locks at the row's origin matter.
+ * is unlocked and locked again for that, and if locks at the row's origin matter.
  */
 extern void zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check);
 
@@ -129,6 +130,15 @@ extern ZUndoPtr zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord 
 
 /* Fill the undo record's account of the version before (UPDATE, DELETE, LOCK). */
 extern void zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *change);
+
+/* ---- dml_waypoint.c ---- */
+
+/*
+ * Make the undo record of an update in place of "version" a waypoint, if one is due: the
+ * update's difference and the version before have been described.  "row": the new row.
+ */
+extern void zwaypoint_describe(ZTarget *target, const ZRowVersion *version, const char *row,
+							   uint32 len, ZChange *change);
 
 /* ---- dml_space.c ---- */
 
@@ -193,10 +203,11 @@ extern bool zdml_tombstone_page(ZTarget *target);
 /* ---- dml_lock_successors.c ---- */
 
 /*
- * Our transaction has locked a row FOR KEY SHARE that an update has moved to "tid":
- * lock the row there, and wherever it went from there.  No page is locked.  Other
+ * Our transaction has locked a row FOR KEY SHARE that an update of "mover" has moved to
+ * "tid": lock the row there, and wherever it went from there.  No page is locked.  Other
  * results than Ok: somebody has deleted it or changed its key.
  */
-extern TM_Result zdml_lock_successors(Relation rel, ItemPointerData tid, CommandId cid);
+extern TM_Result zdml_lock_successors(Relation rel, ItemPointerData tid, FullTransactionId mover,
+									  CommandId cid);
 
 #endif							/* ZHEAP_TARGET_H */

@@ -64,6 +64,24 @@ extern void zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mo
 						  bool waits, ZLockHolders *holders);
 
 /*
+ * May anybody hold a lock on the row?  True also where that would take long to find out.
+ */
+extern bool zlock_may_be_held(ZPageView *view, OffsetNumber offnum);
+
+/* ---- lock_own.c ---- */
+
+/* The (sub)transaction "fxid", which is ours, has taken the lock. */
+extern void zlock_own_add(Relation rel, BlockNumber block, OffsetNumber offnum,
+						  LockTupleMode mode, FullTransactionId fxid);
+
+/*
+ * The strongest lock that our transaction holds on the row, or -1.  *exact: false if it
+ * may hold one, or a stronger one, that is not remembered.
+ */
+extern int	zlock_own_strongest(Relation rel, BlockNumber block, OffsetNumber offnum,
+								bool *exact);
+
+/*
  * The oldest transaction of others, in progress, that holds a lock on what was the row
  * at "origin"; or invalid.  No page may be locked.  The row may be gone, its page not:
  * a holder keeps its slot there.
@@ -79,8 +97,9 @@ extern TransactionId zlock_origin_conflict(Relation rel, const ItemPointerData *
  * On heap each version has a TID, hence a queue.  It matters: waiters for a version
  * that has been replaced must all get ahead, to fail or to line up for the newest
  * one in the same order.  So the version's parity (ZROW2_PARITY) is in the lock's tag,
- * above the offset.  Versions of the same parity share a queue; that does no harm,
- * because a waiter that hears that its version was replaced leaves the queue.
+ * as one of the server's two lock methods.  Versions of the same parity share a queue;
+ * that does no harm, because a waiter that hears that its version was replaced leaves the
+ * queue.
  */
 typedef struct ZRowQueue
 {
@@ -92,8 +111,6 @@ typedef struct ZRowQueue
 	bool		queued;
 	uint16		parity;			/* parity of the version queued for: 0, 1 */
 } ZRowQueue;
-
-#define ZLOCK_PARITY_SHIFT 9		/* offsets are below 512 */
 
 extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
 							 LockTupleMode mode, LockWaitPolicy policy, XLTW_Oper oper);

@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "storage/buf.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -48,7 +49,8 @@ extern bool zmvcc_fxid_in_snapshot(FullTransactionId fxid, Snapshot snapshot);
 
 typedef struct ZPageView
 {
-	Relation	rel;
+	Relation	rel;			/* NULL: no page, undo alone is read */
+	bool		local;			/* of a temporary table */
 	BlockNumber block;
 	Page		page;
 	Page		overflow;		/* or NULL */
@@ -61,15 +63,10 @@ typedef struct ZPageView
 	ZUndoReader reader;
 	MemoryContext context;		/* of everything that the view allocates */
 	char	   *version_buf;	/* buffer for rebuilt rows, BLCKSZ */
-
-	/*
-	 * One pass over a slot's chain serves all rows that name it: from the second
-	 * walk from the slot on, maps[slotno] tells where the rows' records are among
-	 * the owner's (mvcc_chain.c).
-	 */
-	uint32		walked;			/* bit per slot */
-	uint32		mapped;
-	struct ZChainMap **maps;	/* allocated on demand, kept */
+	bool		locked;			/* a page is viewed in place: its lock is held */
+	Buffer	   *leave;			/* not NULL: that page and its overflow page, to be left
+								 * before undo is read (zview_leave) */
+	int			reads;			/* undo records read since then */
 
 	/* zmvcc_reconstruct's copy of the page; reconstructed: some rows' slots do not
 	 * tell which transaction made them */
@@ -95,6 +92,26 @@ extern bool zview_read_locked(ZPageView *view, BlockNumber block,
 							  BufferAccessStrategy strategy, Buffer *buffer);
 
 /*
+ * Copy a page that the caller has pinned and not locked, to plan a change of it: the
+ * view's horizon is the one that standbys know.
+ */
+extern bool zview_copy(ZPageView *view, Buffer buffer);
+
+/*
+ * A page that is viewed in place (zview_attach, share lock): copy it, and look at the
+ * copy from now on.  The overflow page is unlocked; the caller unlocks the page.
+ */
+extern bool zview_copy_viewed(ZPageView *view, Buffer buffer, Buffer *overflow_buf);
+
+/*
+ * Before undo is read for a row of a page that is viewed in place: if the caller that
+ * viewed it allows that (view->leave, an array of the page's buffer and the overflow
+ * page's), copy the page, unlock it, and look at the copy; the overflow page's buffer is
+ * released, too.  True: versions of it must be looked at anew.
+ */
+extern bool zview_leave(ZPageView *view);
+
+/*
  * View a page that the caller has pinned and locked, in place.  *overflow_buf gets the
  * pinned and (same mode) locked overflow page, or InvalidBuffer; the caller releases
  * it with zview_detach before unlocking the page.  False as above.
@@ -115,6 +132,30 @@ zview_is_frozen(const ZPageView *view, FullTransactionId fxid)
 /* Are all slots' owners?  "except": bit per slot that does not count. */
 extern bool zview_slots_are_frozen(const ZPageView *view, uint32 except);
 
+/*
+ * B1	No buffer content lock is held while more than ZVIEW_MAX_READS undo records are
+ *		read.
+ */
+#define ZVIEW_MAX_READS		256
+
+static inline void
+zview_count_read(ZPageView *view)
+{
+	view->reads++;
+#ifdef ZHEAP_CHECK_READS
+	Assert(!view->locked || view->reads <= ZVIEW_MAX_READS);
+#endif
+}
+
+/*
+ * Is a page locked, and might looking for one more row's record be more than B1 allows?
+ */
+static inline bool
+zview_is_spent(const ZPageView *view)
+{
+	return view->locked && view->reads > ZVIEW_MAX_READS - ZCHAIN_INTERVAL - 2;
+}
+
 /* The page changed under the view (exclusive lock held): forget cached statuses. */
 extern void zview_refresh(ZPageView *view);
 
@@ -130,39 +171,39 @@ typedef struct ZRowVersion
 	uint32		len;			/* without padding */
 	OffsetNumber offnum;
 	ZRowHeader	hdr;
-	FullTransactionId fxid;		/* modifier; invalid: visible to all */
-	ZUndoPtr	undo;			/* from where to look for its record */
-	bool		upper_bound;	/* fxid is an upper bound: the modifier is it or
-								 * below in the slot's chain (ZROW_REUSED) */
+	ZModifier	modifier;
 	/* of its making, once looked up: invalid until then */
 	CommandId	cid;
 	/* the version that superseded this one, if the walk came from there */
 	FullTransactionId next_fxid;
 	CommandId	next_cid;
+	bool		same_owner;		/* ... and that one's slot was the modifier's all the time
+								 * in between */
 } ZRowVersion;
 
 /* The version on the page.  The line pointer must be LP_NORMAL. */
 extern void zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *version);
 
 /*
- * The undo record of a version's making; *fxid gets the transaction that wrote it, *at where it
- * is.  False if it has been recycled, so that the version is visible to all.
+ * The undo record of a version's making; *at gets the transaction that wrote it, and
+ * where it is.  False if the version is visible to all.
  */
 extern bool zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
-						 FullTransactionId *fxid, ZUndoPtr *at);
+						 ZOwner *at);
 
 /* The command of a version's making; false as above. */
 extern bool zmvcc_command(ZPageView *view, const ZRowVersion *version, CommandId *cid);
 
 /*
- * For a version with an upper bound: look for its modifier among the records of one owner.
- * True if found (upper_bound is cleared); otherwise the version names the owner before,
- * or is visible to all.
+ * M1	A modifier is EXACT, an UPPER_BOUND or ALL_VISIBLE; what is only a bound is
+ *		never compared, reported, or taken for the transaction that made the version.
+ *
+ * zmvcc_find_modifier makes an UPPER_BOUND one of the others.  zmvcc_resolve does the
+ * same unless it finds on the way that the snapshot sees the version whoever made it:
+ * then false.
  */
-extern bool zmvcc_chain_step(ZPageView *view, ZRowVersion *version);
-
-/* The same, but past any number of owners that are of our own transaction. */
-extern void zmvcc_chain_descend(ZPageView *view, ZRowVersion *version);
+extern void zmvcc_find_modifier(ZPageView *view, ZRowVersion *version);
+extern bool zmvcc_resolve(ZPageView *view, ZRowVersion *version, Snapshot snapshot);
 
 /*
  * Let version->row have the row's body again if it was moved to undo
@@ -171,11 +212,59 @@ extern void zmvcc_chain_descend(ZPageView *view, ZRowVersion *version);
  */
 extern bool zmvcc_reconstruct_body(ZPageView *view, ZRowVersion *version);
 
-/* Make fxid the modifier itself, where version->upper_bound says that it is an upper bound. */
-extern void zmvcc_find_modifier(ZPageView *view, ZRowVersion *version);
-
-/* Step to the version before; false: there is none (the row was inserted). */
+/*
+ * Step to the version before; false: there is none (the row was inserted).  If it turns
+ * out that the version is visible to all, it stays, and says so.  The modifier must not
+ * be ALL_VISIBLE.
+ */
 extern bool zmvcc_previous(ZPageView *view, ZRowVersion *version);
+
+/*
+ * What a caller does not see, so that it may be passed by at once: changes by
+ * transactions of which "owner" is true and, where there is a limit, by commands of our
+ * own transaction from that one on.  If it does not see a version it must see none after
+ * it.
+ */
+typedef struct ZUnseen
+{
+	bool		(*owner) (const struct ZUnseen *unseen, FullTransactionId fxid);
+	Snapshot	snapshot;		/* of use to "owner", or NULL */
+	FullTransactionId fxid;
+	CommandId	curcid;			/* InvalidCommandId: commands do not matter */
+	bool		same_owner;		/* go no further than one owner's possession of its slot */
+	bool		no_keys;		/* pass by no version that KEY SHARE locks conflict with */
+} ZUnseen;
+
+/*
+ * The same, to the last version whose successor the caller does not see either, or a
+ * newer one.  A version changed in place n times costs O(log n) steps.
+ */
+static inline bool
+zunseen_owner(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	return unseen->owner(unseen, fxid);
+}
+
+/* Of an unseen owner: is its command unseen as well? */
+static inline bool
+zunseen_command(const ZUnseen *unseen, FullTransactionId fxid, CommandId cid)
+{
+	return unseen->curcid == InvalidCommandId || cid >= unseen->curcid ||
+		!TransactionIdIsCurrentTransactionId(zfxid_xid(fxid));
+}
+
+extern bool zmvcc_previous_unseen(ZPageView *view, ZRowVersion *version,
+								  const ZUnseen *unseen);
+
+/*
+ * The newest waypoint among the versions of the row from this one on.  False: there is
+ * none that matters, or not within what B1 allows.  *own becomes
+ * false if an owner other than this version's, or one that had lost its slot in between,
+ * made any version down to the waypoint's; *keys true if one of them is of a kind that
+ * KEY SHARE locks conflict with.
+ */
+extern bool zmvcc_find_waypoint(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
+								ZOwner *at, bool *own, bool *keys);
 
 /* ---- many rows at once (mvcc_reconstruct.c) ---- */
 
@@ -189,26 +278,6 @@ extern bool zmvcc_previous(ZPageView *view, ZRowVersion *version);
  * alone what others than aborted transactions have changed.
  */
 extern void zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_aborted);
-
-/* ---- maps of chains (mvcc_walk.c, mvcc_chain.c) ---- */
-
-/* Many rows of the slot are about to be walked. */
-extern void zmvcc_map_slot(ZPageView *view, int slotno);
-
-/*
- * Let a version with an upper bound name its modifier, and that one's record, if they are
- * known and of our own transaction.
- */
-extern void zmvcc_locate(ZPageView *view, ZRowVersion *version);
-
-/*
- * Is version->undo known to be a record of the present owner of the version's slot?
- * Of a version without an upper bound; false: not known.
- */
-extern bool zmvcc_owner_has(ZPageView *view, const ZRowVersion *version);
-
-/* The transaction has added the record at "ptr" to its chain on a page. */
-extern void zmvcc_record_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr);
 
 /* ---- visibility (mvcc_snapshot.c) ---- */
 
@@ -237,7 +306,7 @@ zmvcc_check_snapshot(Relation rel, Snapshot snapshot)
 
 /*
  * Take away what aborted transactions did to the row.  False: it was never there.
- * Afterwards version->upper_bound means that the modifier, whichever it is, has committed.
+ * Afterwards an UPPER_BOUND means that the modifier, whichever it is, has committed.
  * (A slot's owner in progress may have reused the slot of an earlier subtransaction of its
  * own, so until then it may be in progress too.)
  */
@@ -245,7 +314,7 @@ extern bool zmvcc_skip_aborted(ZPageView *view, ZRowVersion *version);
 
 /*
  * Does the snapshot see the modifier of this version, and therefore the version?
- * (Own transactions: no; ask the command id.)  May resolve version->upper_bound.
+ * (Own transactions: no; ask the command id.)  May resolve an UPPER_BOUND.
  */
 extern bool zmvcc_modifier_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot);
 
@@ -253,8 +322,8 @@ extern bool zmvcc_modifier_visible(ZPageView *view, ZRowVersion *version, Snapsh
 extern ZXactStatus zmvcc_version_status(ZPageView *view, const ZRowVersion *version);
 
 /*
- * What the system columns of the version say.  Costs an undo lookup only for
- * versions of our own transaction.
+ * What the system columns of the version say; its modifier may be an UPPER_BOUND.
+ * Costs an undo lookup only for versions of our own transaction.
  */
 extern void zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersionId *id);
 
@@ -299,7 +368,7 @@ extern ZRowState zmvcc_state_to_count(ZPageView *view, OffsetNumber offnum,
  * Has the row (as zmvcc_state gave it) an older version that some snapshot may
  * still see?  For CREATE INDEX (broken chains).
  */
-extern bool zmvcc_has_older(ZPageView *view, const ZRowVersion *version);
+extern bool zmvcc_has_older(ZPageView *view, ZRowVersion *version);
 
 /* ---- the versions within our own transaction, by number (mvcc_ordinal.c) ---- */
 

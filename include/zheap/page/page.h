@@ -38,6 +38,15 @@ zpage_nslots(Page page)
 	return zpage_trailer(page)->nslots;
 }
 
+/* Does the page, with its overflow page, have slot "slotno" >= 1? */
+static inline bool
+zpage_has_slot(Page page, int slotno)
+{
+	if (slotno < ZPAGE_FIRST_OVERFLOW)
+		return slotno <= zpage_nslots(page);
+	return slotno <= ZPAGE_MAX_SLOTNO && zpage_trailer(page)->overflow != InvalidBlockNumber;
+}
+
 /* Slot "slotno" >= 1; "overflow" is needed for overflow numbers only. */
 static inline ZPageSlot *
 zpage_slot(Page page, Page overflow, int slotno)
@@ -45,6 +54,41 @@ zpage_slot(Page page, Page overflow, int slotno)
 	if (slotno < ZPAGE_FIRST_OVERFLOW)
 		return (ZPageSlot *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer)) - slotno;
 	return &((ZOverflowPageBody *) PageGetContents(overflow))->slots[slotno - ZPAGE_FIRST_OVERFLOW];
+}
+
+#define ZPAGE_SLOT_COUNT_SHIFT	56
+#define ZPAGE_SLOT_FXID_MASK	(((uint64) 1 << ZPAGE_SLOT_COUNT_SHIFT) - 1)
+
+/* Invalid: the slot is free. */
+static inline FullTransactionId
+zpage_slot_fxid(const ZPageSlot *slot)
+{
+	return FullTransactionIdFromU64(slot->word & ZPAGE_SLOT_FXID_MASK);
+}
+
+/* Records of the chain above its newest directory. */
+static inline int
+zpage_slot_count(const ZPageSlot *slot)
+{
+	return (int) (slot->word >> ZPAGE_SLOT_COUNT_SHIFT);
+}
+
+/* The owner, and the newest record of the chain. */
+static inline ZOwner
+zpage_slot_owner(const ZPageSlot *slot)
+{
+	ZOwner		owner = {zpage_slot_fxid(slot), slot->undo};
+
+	return owner;
+}
+
+static inline void
+zpage_slot_set(ZPageSlot *slot, const ZOwner *owner, int count)
+{
+	Assert(count >= 0 && count <= ZCHAIN_INTERVAL); /* C1 */
+	slot->word = U64FromFullTransactionId(owner->fxid) |
+		(uint64) count << ZPAGE_SLOT_COUNT_SHIFT;
+	slot->undo = owner->undo;
 }
 
 static inline bool
@@ -121,6 +165,13 @@ extern const char *zpage_check_quick(Page page, OffsetNumber *offnum);
 extern const char *zpage_check_header(Page page);
 extern const char *zpage_check_row(Page page, OffsetNumber offnum);
 
+/*
+ * Can the row at offnum have been this, before what is being rolled back?  The bytes
+ * need not begin with the header; "len" is without padding.
+ */
+extern const char *zpage_check_version(Page page, OffsetNumber offnum, const ZRowHeader *hdr,
+									   const char *row, uint32 len);
+
 /* ---- plans ---- */
 
 typedef enum ZTakeover
@@ -134,11 +185,12 @@ typedef enum ZTakeover
 
 typedef struct ZSlotPlan
 {
-	uint8		slotno;
+	uint16		slotno;
 	uint8		takeover;		/* ZTakeover */
 	uint8		grow;			/* slots to add to the page first */
-	ZPageSlot	next;			/* what the slot will be */
-	ZPageSlot	prev;			/* what it was, with ZTAKE_REUSED */
+	bool		directory;		/* the record is a directory: the chain counts anew */
+	ZOwner		next;			/* what the slot will be */
+	ZOwner		prev;			/* what it was, with ZTAKE_REUSED */
 	FullTransactionId conflict; /* WAL only: with ZTAKE_ALL_VISIBLE, the owner before if
 								 * standbys have not been told that it is visible to
 								 * all; else invalid */
@@ -150,7 +202,8 @@ typedef enum ZRowOp
 	ZOP_UPDATE,
 	ZOP_DELETE,
 	ZOP_LOCK,
-	ZOP_TOMBSTONE				/* a deleted row's body moves to undo; no version */
+	ZOP_TOMBSTONE,				/* a deleted row's body moves to undo; no version */
+	ZOP_DIRECTORY				/* no row: see chain.h */
 } ZRowOp;
 
 /* A new row; its header's slotno and modifier flags are set by the caller. */
@@ -192,6 +245,9 @@ extern void zpage_overflow_init_apply(Page page, BlockNumber table_block);
  * zpage_free_total.
  */
 extern void zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan);
+
+/* The slot alone, where only its page needs replay. */
+extern void zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan);
 extern void zpage_row_apply(Page page, const ZRowPlan *plan);
 
 /* Parts of it, for rolling rows back too. */
@@ -227,8 +283,10 @@ typedef struct ZRowRollback
 
 typedef struct ZRollbackPlan
 {
-	uint8		slotno;
-	ZPageSlot	next;			/* the owner before, or free */
+	uint16		slotno;
+	ZOwner		next;			/* the owner before, or free */
+	uint8		next_count;		/* its records above a directory (zpage_slot_count) */
+	ZOwner		next_before;	/* planning only: the owner before "next" */
 	int			nrows;
 	ZRowRollback *rows;
 	FullTransactionId conflict; /* newest modifier that became "visible to all" here

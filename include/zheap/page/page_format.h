@@ -44,10 +44,19 @@ typedef uint64 ZUndoPtr;
 
 #define ZUNDO_INVALID	((ZUndoPtr) 0)
 
+/* A transaction, and a place in what it wrote about a page. */
+typedef struct ZOwner
+{
+	FullTransactionId fxid;		/* invalid: none */
+	ZUndoPtr	undo;
+} ZOwner;
+
 typedef struct ZPageSlot
 {
-	FullTransactionId fxid;		/*  0- 7: owner; invalid means free */
-	ZUndoPtr	undo;			/*  8-15: owner's newest undo for this page */
+	uint64		word;			/*  0- 7: lower 56 bits: the owner's fxid, 0 means free;
+								 * upper 8 bits: how many records the chain has above
+								 * its newest directory (C1) */
+	ZUndoPtr	undo;			/*  8-15: the chain's newest record */
 } ZPageSlot;
 
 StaticAssertDecl(sizeof(ZPageSlot) == 16, "ZPageSlot is on disk");
@@ -66,13 +75,16 @@ StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
 
 #define ZPAGE_MAGIC_TABLE	0x5A48
 #define ZPAGE_MAGIC_OVERFLOW 0x5A53
-#define ZPAGE_VERSION		1
+#define ZPAGE_VERSION		2
+
+/* C1, chain.h: the most records of a chain above its newest directory */
+#define ZCHAIN_INTERVAL			192
 
 #define ZPAGE_INITIAL_SLOTS		4
 #define ZPAGE_MAX_INPAGE		31
 #define ZPAGE_FIRST_OVERFLOW	32
-#define ZPAGE_OVERFLOW_SLOTS	224 /* numbers 32..255 */
-#define ZPAGE_MAX_SLOTNO		255
+#define ZPAGE_OVERFLOW_SLOTS	480 /* numbers 32..511 */
+#define ZPAGE_MAX_SLOTNO		511
 
 /* core's tidbitmap refuses larger offsets */
 #define ZPAGE_MAX_OFFSET		MaxHeapTuplesPerPage
@@ -89,5 +101,8 @@ typedef struct ZOverflowPageBody
 	uint32		unused;			/* 4-7 */
 	ZPageSlot	slots[ZPAGE_OVERFLOW_SLOTS];
 } ZOverflowPageBody;
+
+StaticAssertDecl(SizeOfPageHeaderData + sizeof(ZOverflowPageBody) + sizeof(ZPageTrailer) <= BLCKSZ,
+				 "ZOverflowPageBody fits a page");
 
 #endif							/* ZHEAP_PAGE_FORMAT_H */

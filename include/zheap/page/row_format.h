@@ -4,8 +4,9 @@
  *
  *   0  flags      ZROW_*: what this version is
  *   1  flags2     ZROW2_*
- *   2  slotno     transaction slot of the last modifier; 0 = frozen
- *   3  natts      uint16, native order, not aligned: attributes stored
+ *   2  slotno     transaction slot of the last modifier, lower 8 bits; 0 = frozen
+ *   3  natts      attributes stored, lower 8 bits
+ *   4  bits 0-2: natts, upper 3 bits; bit 3: slotno, bit 8; bits 4-7: turn, upper 4 bits
  *   5  null bitmap, (natts + 7) / 8 bytes, only with ZROW_HASNULL; a set bit
  *      means "not null", as in heap
  *   .. attribute values, without any alignment padding:
@@ -55,9 +56,11 @@
 									 * hint: who does stands in the undo of running
 									 * transactions (lock_holders.c) */
 #define ZROW2_LOCK_MASK		0x70
-#define ZROW2_PARITY		0x80	/* turns with every update in place: tells a
-									 * version from its neighbours.  Neither plans
-									 * nor undo carry it, as it follows from theirs */
+#define ZROW2_PARITY		0x80	/* lowest bit of the row's turn: each update in
+									 * place adds 1 to it, modulo ZROW_TURNS.  It tells
+									 * a version from its neighbours, and where its
+									 * waypoints are (waypoint.h).  Neither plans nor
+									 * undo carry it, as it follows from theirs */
 
 /* Flags that describe the bytes of a version, kept until they change. */
 #define ZROW_VALUE_FLAGS	(ZROW_HASNULL | ZROW_HASEXTERNAL | ZROW_ORIGIN)
@@ -66,6 +69,8 @@
 #define ZROW_MODIFIER_FLAGS	(ZROW_INSERTED | ZROW_DELETED | ZROW_MOVED | ZROW_REUSED)
 
 #define ZROW_TOMBSTONE_SIZE	(ZROW_HDR_SIZE + sizeof(uint64))
+
+#define ZROW_TURNS			32
 
 #define ZROW_MAX_NATTS		1600
 #define ZROW_MAX_ORIGINS	8
@@ -78,7 +83,8 @@ typedef struct ZRowHeader
 {
 	uint8		flags;
 	uint8		flags2;
-	uint8		slotno;
+	uint8		turn4;			/* upper bits of the turn; see zrow_turn */
+	uint16		slotno;
 	uint16		natts;
 } ZRowHeader;
 
@@ -87,8 +93,9 @@ zrow_header_get(const char *row, ZRowHeader *hdr)
 {
 	hdr->flags = (uint8) row[0];
 	hdr->flags2 = (uint8) row[1];
-	hdr->slotno = (uint8) row[2];
-	memcpy(&hdr->natts, row + 3, sizeof(uint16));
+	hdr->turn4 = (uint8) row[4] >> 4;
+	hdr->slotno = (uint8) row[2] | ((uint8) row[4] & 0x08) << 5;
+	hdr->natts = (uint8) row[3] | ((uint8) row[4] & 0x07) << 8;
 }
 
 static inline void
@@ -96,8 +103,24 @@ zrow_header_put(char *row, const ZRowHeader *hdr)
 {
 	row[0] = (char) hdr->flags;
 	row[1] = (char) hdr->flags2;
-	row[2] = (char) hdr->slotno;
-	memcpy(row + 3, &hdr->natts, sizeof(uint16));
+	row[2] = (char) (uint8) hdr->slotno;
+	row[3] = (char) (uint8) hdr->natts;
+	row[4] = (char) (hdr->natts >> 8 | (hdr->slotno >> 8) << 3 | hdr->turn4 << 4);
+}
+
+/* How often the row has been updated in place, modulo ZROW_TURNS. */
+static inline int
+zrow_turn(const ZRowHeader *hdr)
+{
+	return hdr->turn4 << 1 | ((hdr->flags2 & ZROW2_PARITY) ? 1 : 0);
+}
+
+/* The turn may be one too far in either direction. */
+static inline void
+zrow_set_turn(ZRowHeader *hdr, int turn)
+{
+	hdr->turn4 = (turn & (ZROW_TURNS - 1)) >> 1;
+	hdr->flags2 = (hdr->flags2 & ~ZROW2_PARITY) | ((turn & 1) ? ZROW2_PARITY : 0);
 }
 
 static inline uint8
@@ -106,10 +129,16 @@ zrow_flags(const char *row)
 	return (uint8) row[0];
 }
 
-static inline uint8
+static inline int
 zrow_slotno(const char *row)
 {
-	return (uint8) row[2];
+	return (uint8) row[2] | ((uint8) row[4] & 0x08) << 5;
+}
+
+static inline uint16
+zrow_natts(const char *row)
+{
+	return (uint8) row[3] | ((uint8) row[4] & 0x07) << 8;
 }
 
 /* Strongest row lock that somebody may hold, as LockTupleMode; -1: none. */

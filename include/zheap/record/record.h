@@ -26,6 +26,7 @@
 #define ZREC_OVERFLOW		0x60	/* a table page got an overflow page */
 #define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
 #define ZREC_TOMBSTONE		0x80
+#define ZREC_DIRECTORY		0xA0	/* a chain got a directory */
 #define ZREC_CONFLICT		0x90	/* a rewritten table lacks what older snapshots saw */
 
 /* block references of all of them */
@@ -42,7 +43,7 @@
 typedef struct ZUndoRecord
 {
 	uint8		type;			/* ZRowOp */
-	uint8		slotno;
+	uint16		slotno;
 	uint8		takeover;		/* ZTakeover: OWN means page_prev is set; otherwise
 								 * this is the owner's first record on the page */
 	bool		open_run;		/* INSERT: all rows from offnum on that the owner
@@ -51,18 +52,32 @@ typedef struct ZUndoRecord
 	uint16		count;
 	CommandId	cid;
 	ZUndoPtr	page_prev;		/* the owner's record before, same page */
-	ZPageSlot	slot_prev;		/* REUSED: the slot's owner before */
+	ZOwner		slot_prev;		/* REUSED: the slot's owner before */
 
 	uint8		lockmode;		/* LOCK: LockTupleMode; no version of the row */
 
 	/* UPDATE, DELETE: the version before */
 	ZRowHeader	old_hdr;
-	bool		prev_own;		/* made by the same owner: see page_prev */
+	bool		prev_own;		/* made by the same owner */
 	bool		prev_upper_bound; /* its modifier is below row_prev in the slot's
 								 * chain (ZROW_REUSED) */
-	ZPageSlot	row_prev;		/* its modifier; invalid fxid: visible to all */
+	ZOwner		row_prev;		/* its modifier, and a record of its chain that the
+								 * version's own is, or is below; invalid fxid: visible
+								 * to all.  With prev_own undo alone counts */
 
-	/* UPDATE: body bytes [prefix, len - suffix) were mid; TOMBSTONE: mid is the body */
+	/* UPDATE that is a waypoint of the row (waypoint.h) */
+	bool		waypoint;
+	uint32		images;			/* waypoints with an image, up to here */
+	uint32		since;			/* waypoints since the last of them; 0: this is one */
+	ZOwner		far;			/* a waypoint with an image further down, or invalid */
+	bool		far_own;		/* from there to here all versions are of one owner's
+								 * possession of the slot (prev_own) */
+	bool		far_keys;		/* from there to the version before this one's some are
+								 * ZROW2_KEYS_UPDATED */
+
+
+	/* UPDATE: body bytes [prefix, len - suffix) were mid; TOMBSTONE: mid is the body;
+	 * DIRECTORY: mid is what zrec_directory_encode gave */
 	uint16		prefix;
 	uint16		suffix;
 	uint16		midlen;
@@ -101,6 +116,47 @@ extern Size zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self,
 
 /* Did the record make a version of the row at offnum? */
 extern bool zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum);
+
+/* ---- directories (rec_directory.c) ---- */
+
+/*
+ * Of each row of a page the newest record that a chain has about it, and whose that
+ * is; an invalid fxid: none, or visible to all.
+ */
+typedef struct ZDirectory
+{
+	ZOwner		before;			/* the slot's owner before the one of the newest record;
+								 * invalid: none */
+	ZOwner		newest[ZPAGE_MAX_OFFSET + 1];
+} ZDirectory;
+
+/*
+ * Rows whose newest record is of a transaction below "horizon" are left out.  "base" is
+ * where the chain's newest record is, which the directory's will follow.  "out" has
+ * ZUNDO_MAX_RECORD bytes.  Returns the length.
+ */
+extern Size zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon,
+								  ZUndoPtr base, char *out);
+
+/* What zrec_directory_encode writes at most: all rows of a page, each its own owner. */
+#define ZUNDO_MAX_DIRECTORY \
+	(8 + ZVARINT_MAX + ZPAGE_MAX_OFFSET * (2 + 9 + ZUNDO_PTR_MAX))
+
+/* False: the bytes are no directory. */
+extern bool zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir);
+
+/* What it says of one row; false: nothing, or *damaged: as above. */
+extern bool zrec_directory_find(const ZUndoRecord *rec, OffsetNumber offnum, ZOwner *at,
+								bool *damaged);
+
+/* ---- waypoints ---- */
+
+/* Does the record hold the whole row before? */
+static inline bool
+zwaypoint_has_image(const ZUndoRecord *rec)
+{
+	return rec->type == ZOP_UPDATE && rec->waypoint && rec->since == 0;
+}
 
 /* ---- a change of rows (rec_change.c) ---- */
 

@@ -8,15 +8,15 @@
 #include "postgres.h"
 
 #include "storage/buf.h"
-
-#include "zheap/mvcc/mvcc.h"
+#include "utils/rel.h"
 
 /*
- * Roll back every row that names an aborted transaction's slot on this page, and
- * give the slots back.  "view" is attached to the page, which is locked
- * exclusively (as is its overflow page).  One WAL record per slot.  May read undo;
- * must not be called in a critical section.  Returns whether the page changed.
+ * Roll back every row of the page that names an aborted transaction's slot, and give
+ * the slots back.  "buffer" is pinned and not locked; the page is locked exclusively
+ * (as is its overflow page) while a slot's rows, which have been worked out before, are
+ * changed.  One WAL record per slot.  Reads undo; may be cancelled.  Must not be called in a
+ * critical section.  Returns whether the page changed.
  */
-extern bool zrollback_page(ZPageView *view, Buffer buffer, Buffer overflow_buf);
+extern bool zrollback_page(Relation rel, Buffer buffer);
 
 #endif							/* ZHEAP_ROLLBACK_H */

@@ -47,7 +47,9 @@ typedef struct ZScan
 	bool		frozen;			/* every slot is below the horizon */
 	uint32		seen;			/* bit per slot (0: none): the snapshot sees its owner,
 								 * so its rows are there unless they say DELETED */
-	ZVersionId	ids[ZPAGE_MAX_INPAGE + 1]; /* of the rows of a "seen" slot */
+	/* of the rows of a "seen" slot, and of those that say that it was reused since */
+	ZVersionId	ids[ZPAGE_MAX_INPAGE + 1];
+	ZVersionId	reused_ids[ZPAGE_MAX_INPAGE + 1];
 	int			index;			/* current member of "rows" */
 	int			nrows;
 	OffsetNumber rows[ZPAGE_MAX_OFFSET];

@@ -14,6 +14,8 @@
 typedef enum ZSlotResult
 {
 	ZSLOT_OK,
+	ZSLOT_ROLL_BACK,			/* an aborted transaction's rows are to be rolled back
+								 * first (zrollback_page) */
 	ZSLOT_NEED_PAGE				/* every slot is taken by a running transaction and
 								 * the page is full: it needs an overflow page */
 } ZSlotResult;
@@ -21,13 +23,11 @@ typedef enum ZSlotResult
 /*
  * Plan which slot "fxid" (the current transaction) gets on the page: its own, a
  * free one, one whose owner is visible to all, a new one, or one whose owner has
- * committed.  Only plans, except that rows of aborted transactions are rolled back
- * on the way (the caller must look at the page again).  The page and its slot
- * page are locked exclusively.  "reserve" bytes of the page's free space are not
- * to be used for new slots.
+ * committed.  Only plans.  The page and its overflow page are locked exclusively.
+ * "reserve" bytes of the page's free space are not to be used for new slots.
  */
-extern ZSlotResult zslot_reserve(ZPageView *view, Buffer buffer, Buffer overflow_buf,
-								 FullTransactionId fxid, Size reserve, ZSlotPlan *plan);
+extern ZSlotResult zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve,
+								 ZSlotPlan *plan);
 
 /*
  * Give the page an overflow page, after ZSLOT_NEED_PAGE.  The caller holds a pin on

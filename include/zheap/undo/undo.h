@@ -137,6 +137,16 @@ zundo_ptr_offset(ZUndoPtr ptr)
 	return (uint16) ptr;
 }
 
+/*
+ * A pointer in a record, in few bytes if it leads to the same extent as "base", a
+ * pointer that whoever reads it knows, and not behind it: two on the same page, three
+ * elsewhere.  ZUNDO_PTR_MAX bytes at most.  Reading returns NULL if the bytes run past
+ * "end" or are no pointer.
+ */
+#define ZUNDO_PTR_MAX	9
+extern char *zundo_ptr_put(char *out, ZUndoPtr ptr, ZUndoPtr base);
+extern const char *zundo_ptr_get(const char *in, const char *end, ZUndoPtr base, ZUndoPtr *ptr);
+
 /* ---- reading (undo_read.c) ---- */
 
 /*

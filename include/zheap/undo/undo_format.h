@@ -40,7 +40,7 @@
 #define ZUNDO_EXTENT_BLOCKS		32
 
 #define ZUNDO_META_MAGIC		0x5A554D45
-#define ZUNDO_META_VERSION		2
+#define ZUNDO_META_VERSION		3
 
 /* ZUndoPageSpecial.magic */
 #define ZUNDO_PAGE_MAGIC		0x5A55

@@ -1,0 +1,89 @@
+/*
+ * chain.h
+ *		The undo records of one transaction slot about one page.
+ *
+ * From the slot's pointer the records lead from the newest to the oldest: those of
+ * the slot's owner (page_prev), then, if the slot was taken over from a transaction
+ * that some snapshot might not see, those of that one (slot_prev), and so on.  Each
+ * owner before had ended when the next one came, or is an earlier subtransaction of
+ * the same transaction.
+ *
+ * C1	Among any ZCHAIN_INTERVAL + 1 records that follow each other in a chain there
+ *		is a directory, or the chain's last record.  A directory tells of every row
+ *		its newest record further down; what it does not name is visible to all.
+ *
+ * So the way from a slot, or from any record of its chain, to the newest record about
+ * a row is never longer than ZCHAIN_INTERVAL + 2 records, whatever else the owner did
+ * to the page and however many owners there were.
+ */
+#ifndef ZHEAP_CHAIN_H
+#define ZHEAP_CHAIN_H
+
+#include "postgres.h"
+
+#include "zheap/mvcc/mvcc.h"
+
+/*
+ * Going down a chain, record by record.
+ */
+typedef struct ZChainCursor
+{
+	ZPageView  *view;
+	OffsetNumber offnum;		/* the row concerned, for messages; or invalid */
+	bool		past_horizon;	/* go on as far as there are records */
+	ZOwner		next;			/* the record to be read next; invalid fxid: none */
+	ZOwner		at;				/* the record read last: whose, and where */
+	ZUndoRecord rec;			/* rec.mid is valid until the next read */
+} ZChainCursor;
+
+extern void zchain_open(ZChainCursor *cursor, ZPageView *view, OffsetNumber offnum,
+						const ZOwner *from);
+
+/*
+ * The next record.  False: the chain ends, or all that follows is visible to all.
+ * May be cancelled unless a page is locked.  ERROR (data corrupted) if the record
+ * cannot be read.
+ */
+extern bool zchain_next(ZChainCursor *cursor);
+
+/*
+ * Read the one record at "at"; false: it has been recycled, so that it is visible to
+ * all.  ERROR (data corrupted) if it cannot be read.
+ */
+extern bool zchain_read(ZPageView *view, OffsetNumber offnum, const ZOwner *at,
+						ZUndoRecord *rec);
+
+typedef enum ZChainFound
+{
+	ZCHAIN_FOUND,
+	ZCHAIN_VISIBLE,				/* not found: whatever there was is visible */
+	ZCHAIN_GONE					/* not found: there was none that is not visible to all */
+} ZChainFound;
+
+/*
+ * The newest record about the row at "offnum" in the chain of slot "slotno" (0: not
+ * known), from the record at "from" on.  FOUND: *at tells whose it is and where; "rec",
+ * if not NULL, is the record.  With a snapshot (else NULL) the search ends at an owner
+ * that it sees: VISIBLE.
+ */
+extern ZChainFound zchain_find(ZPageView *view, int slotno, const ZOwner *from,
+							   OffsetNumber offnum, Snapshot snapshot, ZOwner *at,
+							   ZUndoRecord *rec);
+
+/*
+ * The command of the record that zchain_find would give; false: there is none.
+ */
+extern bool zchain_command(ZPageView *view, int slotno, const ZOwner *from,
+						   OffsetNumber offnum, CommandId *cid);
+
+/*
+ * The directory of slot "slotno" as its chain is now: of each row the newest record.
+ * Reads at most ZCHAIN_INTERVAL + 1 records, none if the backend has built it
+ * lately.  Valid until the next call of this file's functions.
+ */
+extern const ZDirectory *zchain_directory(ZPageView *view, int slotno);
+
+/* The backend has added the record at "ptr" to its chain on a page. */
+extern void zchain_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr);
+
+#endif							/* ZHEAP_CHAIN_H */

@@ -1,0 +1,133 @@
+/*
+ * dml_waypoint.c
+ *		Waypoints among the versions of a row that is updated in place very often.
+ *
+ * Every ZROW_TURNS updates the undo record of a row is a waypoint: it has a far link to
+ * a waypoint further down that holds the whole row before, an image.  Waypoints with an
+ * image are so many apart that they cost about a byte per update.  Theirs lead on in the
+ * manner of a skew-binary list (E. Myers, "An applicative random-access stack", 1983):
+ * from any of n waypoints each earlier one is O(log n) links away.
+ *
+ * Nothing is done where the version before is visible to all: no one walks there.
+ *
+ * LOCKING: works under the page's lock, so it reads no more records than B1 allows; if
+ * the last waypoint cannot be found within that, the list begins anew.
+ */
+#include "postgres.h"
+
+#include "zheap/dml/target.h"
+#include "zheap/mvcc/chain.h"
+
+/* more do not matter */
+#define MAX_SINCE		(1 << 20)
+
+/* Bytes of a row that a waypoint may cost on average; with its links about twice that. */
+#define BYTES_PER_WAYPOINT	32
+
+/* A waypoint with an image, and what is known of the versions from there on. */
+typedef struct Far
+{
+	ZOwner		at;				/* invalid: none */
+	bool		own;			/* far_own, far_keys */
+	bool		keys;
+} Far;
+
+/* The link that the waypoint at "from" has; "from" itself if it is the first one. */
+static Far
+next_far(ZPageView *view, OffsetNumber offnum, const Far *from, uint32 *images)
+{
+	ZUndoRecord rec;
+	Far			far = *from;
+
+	*images = 0;
+	if (!zchain_read(view, offnum, &from->at, &rec))
+		return far;
+	*images = rec.images;
+	if (FullTransactionIdIsValid(rec.far.fxid))
+	{
+		far.at = rec.far;
+		far.own = from->own && rec.far_own;
+		far.keys = from->keys || rec.far_keys;
+	}
+	return far;
+}
+
+/* Where the next waypoint with an image is to lead, the one before being "last". */
+static Far
+choose_far(ZPageView *view, OffsetNumber offnum, const Far *last)
+{
+	uint32		depth;
+	uint32		next_depth;
+	uint32		far_depth;
+	Far			next = next_far(view, offnum, last, &depth);
+	Far			far = next_far(view, offnum, &next, &next_depth);
+
+	(void) next_far(view, offnum, &far, &far_depth);
+	return depth - next_depth == next_depth - far_depth ? far : *last;
+}
+
+/* The whole row before, in place of the difference. */
+static void
+hold_image(const ZRowVersion *version, const char *row, uint32 len, ZChange *change)
+{
+	change->row.prefix = change->undo.prefix = 0;
+	change->row.suffix = change->undo.suffix = 0;
+	change->row.mid = row + ZROW_HDR_SIZE;
+	change->row.midlen = len - ZROW_HDR_SIZE;
+	change->undo.mid = version->row + ZROW_HDR_SIZE;
+	change->undo.midlen = version->len - ZROW_HDR_SIZE;
+	change->undo.old_hdr.natts = version->hdr.natts;
+}
+
+void
+zwaypoint_describe(ZTarget *target, const ZRowVersion *version, const char *row, uint32 len,
+				   ZChange *change)
+{
+	ZUndoRecord *undo = &change->undo;
+	ZUndoRecord rec;
+	ZOwner		at;
+	Far			last = {
+		{InvalidFullTransactionId, ZUNDO_INVALID},
+		undo->prev_own, (undo->old_hdr.flags2 & ZROW2_KEYS_UPDATED) != 0
+	};
+
+	if (zrow_turn(&version->hdr) != ZROW_TURNS - 1 ||
+		(!undo->prev_own && !FullTransactionIdIsValid(undo->row_prev.fxid)))
+		return;
+	undo->waypoint = true;
+	undo->since = 0;
+	undo->images = 0;
+	if (zmvcc_find_waypoint(&target->view, version, &rec, &at, &last.own, &last.keys))
+	{
+		undo->images = rec.images;
+		undo->since = Min(rec.since + 1, MAX_SINCE);
+		last.at = at;
+		if (rec.since > 0)
+		{
+			last.at = rec.far;
+			last.own = last.own && rec.far_own;
+			last.keys = last.keys || rec.far_keys;
+		}
+	}
+	undo->far = last.at;
+	undo->far_own = last.own;
+	undo->far_keys = last.keys;
+	if (FullTransactionIdIsValid(last.at.fxid) &&
+		undo->since * BYTES_PER_WAYPOINT < version->len)
+		return;
+	if (zrec_undo_bound(undo) - undo->midlen + version->len > ZUNDO_MAX_RECORD)
+	{
+		undo->since = Max(undo->since, 1);
+		return;
+	}
+	if (FullTransactionIdIsValid(last.at.fxid))
+	{
+		last = choose_far(&target->view, version->offnum, &last);
+		undo->far = last.at;
+		undo->far_own = last.own;
+		undo->far_keys = last.keys;
+	}
+	undo->images++;
+	undo->since = 0;
+	hold_image(version, row, len, change);
+}

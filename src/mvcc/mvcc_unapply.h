@@ -1,0 +1,88 @@
+/*
+ * mvcc_unapply.h
+ *		Private to mvcc: what an undo record says, taken back from a row's bytes.
+ *
+ * Pure functions of record, bytes and header; inline, as the pass over a page calls
+ * them once per record.
+ */
+#ifndef ZHEAP_MVCC_UNAPPLY_H
+#define ZHEAP_MVCC_UNAPPLY_H
+
+#include "zheap/record/record.h"
+
+/* Length of the row before an update, with its header. */
+static inline uint32
+zunapply_length(const ZUndoRecord *rec)
+{
+	return (uint32) ZROW_HDR_SIZE + rec->prefix + rec->midlen + rec->suffix;
+}
+
+/*
+ * Can the record be about a row of "len" bytes, and has the row before room in
+ * "space" bytes?
+ */
+static inline bool
+zunapply_fits(const ZUndoRecord *rec, uint32 len, uint32 space)
+{
+	return (zwaypoint_has_image(rec) || (uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix <= len) &&
+		zunapply_length(rec) <= space;
+}
+
+/* Most updates change a few bytes: not worth a call. */
+static pg_attribute_always_inline void
+zunapply_copy(char *to, const char *from, Size len)
+{
+	if (len > 8)
+		memcpy(to, from, len);
+	else if (len >= 4)
+	{
+		uint32		first;
+		uint32		last;
+
+		memcpy(&first, from, sizeof(first));
+		memcpy(&last, from + len - sizeof(last), sizeof(last));
+		memcpy(to, &first, sizeof(first));
+		memcpy(to + len - sizeof(last), &last, sizeof(last));
+	}
+	else if (len > 0)
+	{
+		to[0] = from[0];
+		to[len / 2] = from[len / 2];
+		to[len - 1] = from[len - 1];
+	}
+}
+
+/*
+ * An update's record: the row of "len" bytes becomes the one before.  Returns its
+ * length.  zunapply_fits() must have been asked.
+ */
+static pg_attribute_always_inline uint32
+zunapply_body(const ZUndoRecord *rec, char *row, uint32 len)
+{
+	uint32		newlen = zunapply_length(rec);
+	char	   *body = row + ZROW_HDR_SIZE;
+
+	if (newlen != len && rec->suffix > 0)
+		memmove(body + rec->prefix + rec->midlen, row + len - rec->suffix, rec->suffix);
+	zunapply_copy(body + rec->prefix, rec->mid, rec->midlen);
+	return newlen;
+}
+
+/*
+ * The header before an update or a delete.  "newer" is the header after it; padding is
+ * not looked at.
+ */
+static pg_attribute_always_inline void
+zunapply_header(const ZUndoRecord *rec, const ZRowHeader *newer, ZRowHeader *older)
+{
+	uint16		natts = newer->natts;
+	int			turn = zrow_turn(newer);
+
+	*older = rec->old_hdr;
+	older->flags &= ~ZROW_PADDED;
+	if (rec->old_hdr.natts == ZROW_NATTS_KEEP)
+		older->natts = natts;
+	zrow_set_turn(older, rec->type == ZOP_UPDATE ? turn - 1 : turn);
+}
+
+#endif							/* ZHEAP_MVCC_UNAPPLY_H */

@@ -1,0 +1,155 @@
+/*
+ * rec_directory.c
+ *		What a directory record says (C1, chain.h).
+ *
+ *   ..  owner before, of the owner that wrote the directory: fxid varint (0: none);
+ *       undo 8 bytes
+ *   ..  per row, in the order of offsets: varint (gap << 2 | D_SAME_OWNER |
+ *       D_SAME_RECORD), gap being the distance from the offset before; unless
+ *       D_SAME_OWNER fxid varint; unless D_SAME_RECORD the record's place, relative to
+ *       the record before the directory's in the chain (zundo_ptr_put)
+ *
+ * "Same" means: as of the entry before.
+ */
+#include "postgres.h"
+
+#include "zheap/record/record.h"
+
+#define D_SAME_RECORD	0x01
+#define D_SAME_OWNER	0x02
+#define D_SHIFT			2
+
+StaticAssertDecl(ZUNDO_MAX_DIRECTORY <= ZUNDO_MAX_RECORD - 128,
+				 "a directory of all rows fits an undo record");
+
+Size
+zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr base, char *out)
+{
+	char	   *start = out;
+	ZOwner		last = {InvalidFullTransactionId, ZUNDO_INVALID};
+	OffsetNumber last_offnum = 0;
+
+	out = zvarint_put(out, U64FromFullTransactionId(dir->before.fxid));
+	if (FullTransactionIdIsValid(dir->before.fxid))
+	{
+		memcpy(out, &dir->before.undo, sizeof(ZUndoPtr));
+		out += sizeof(ZUndoPtr);
+	}
+	for (int i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
+	{
+		const ZOwner *entry = &dir->newest[i];
+		uint64		head = (uint64) (i - last_offnum) << D_SHIFT;
+
+		if (!FullTransactionIdIsValid(entry->fxid) ||
+			FullTransactionIdPrecedes(entry->fxid, horizon))
+			continue;
+		if (FullTransactionIdEquals(entry->fxid, last.fxid))
+			head |= D_SAME_OWNER;
+		if ((head & D_SAME_OWNER) && entry->undo == last.undo)
+			head |= D_SAME_RECORD;
+		out = zvarint_put(out, head);
+		if (!(head & D_SAME_OWNER))
+			out = zvarint_put(out, U64FromFullTransactionId(entry->fxid));
+		if (!(head & D_SAME_RECORD))
+			out = zundo_ptr_put(out, entry->undo, base);
+		last = *entry;
+		last_offnum = i;
+	}
+	return out - start;
+}
+
+/* ---- decoding ---- */
+
+typedef struct Reader
+{
+	const char *at;
+	const char *end;
+	ZUndoPtr	base;
+	OffsetNumber offnum;		/* of the last entry */
+	ZOwner		entry;
+} Reader;
+
+/* False: damaged. */
+static bool
+read_before(Reader *reader, const ZUndoRecord *rec, ZOwner *before)
+{
+	uint64		value;
+
+	Assert(rec->type == ZOP_DIRECTORY);
+	reader->at = rec->mid;
+	reader->end = rec->mid + rec->midlen;
+	reader->base = rec->takeover == ZTAKE_OWN ? rec->page_prev : rec->slot_prev.undo;
+	reader->offnum = 0;
+	reader->entry.fxid = InvalidFullTransactionId;
+	reader->entry.undo = ZUNDO_INVALID;
+	before->undo = ZUNDO_INVALID;
+	reader->at = zvarint_get(reader->at, reader->end, &value);
+	if (reader->at == NULL)
+		return false;
+	before->fxid = FullTransactionIdFromU64(value);
+	if (value == 0)
+		return true;
+	if (reader->end - reader->at < (ptrdiff_t) sizeof(ZUndoPtr))
+		return false;
+	memcpy(&before->undo, reader->at, sizeof(ZUndoPtr));
+	reader->at += sizeof(ZUndoPtr);
+	return true;
+}
+
+/* False: damaged. */
+static bool
+read_entry(Reader *reader)
+{
+	uint64		head;
+	uint64		fxid;
+
+	reader->at = zvarint_get(reader->at, reader->end, &head);
+	if (reader->at == NULL || head >> D_SHIFT == 0 ||
+		(head >> D_SHIFT) + reader->offnum > (uint64) ZPAGE_MAX_OFFSET)
+		return false;
+	reader->offnum += head >> D_SHIFT;
+	if (!(head & D_SAME_OWNER))
+	{
+		reader->at = zvarint_get(reader->at, reader->end, &fxid);
+		if (reader->at == NULL)
+			return false;
+		reader->entry.fxid = FullTransactionIdFromU64(fxid);
+	}
+	if (!(head & D_SAME_RECORD))
+	{
+		reader->at = zundo_ptr_get(reader->at, reader->end, reader->base, &reader->entry.undo);
+		if (reader->at == NULL)
+			return false;
+	}
+	return FullTransactionIdIsValid(reader->entry.fxid);
+}
+
+bool
+zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir)
+{
+	Reader		reader;
+
+	memset(dir->newest, 0, sizeof(dir->newest));
+	if (!read_before(&reader, rec, &dir->before))
+		return false;
+	while (reader.at < reader.end)
+	{
+		if (!read_entry(&reader))
+			return false;
+		dir->newest[reader.offnum] = reader.entry;
+	}
+	return true;
+}
+
+bool
+zrec_directory_find(const ZUndoRecord *rec, OffsetNumber offnum, ZOwner *at, bool *damaged)
+{
+	Reader		reader;
+	ZOwner		before;
+
+	*damaged = !read_before(&reader, rec, &before);
+	while (!*damaged && reader.at < reader.end && reader.offnum < offnum)
+		*damaged = !read_entry(&reader);
+	*at = reader.entry;
+	return !*damaged && reader.offnum == offnum;
+}
