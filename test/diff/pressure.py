@@ -19,7 +19,8 @@ many changes        Loops that change one row, or the rows of a page, up to --ch
 cancel, terminate   Of a session that waits: it waits on both sides, or the traces differ
                     before.  Of one that runs: it never ends by itself (it sleeps at last), so
                     that it fails on both sides, no matter how far it came, and what it did
-                    is rolled back.  Of one that waits for its client: terminate only.
+                    is rolled back; only while nobody waits, who might be woken by it.  Of one
+                    that waits for its client: terminate only.
 VACUUM, indexes     VACUUM, CREATE INDEX, REINDEX, CLUSTER, rarely rewrites, beside all that.
 foreign keys        By a role that may not read the other table: then the server checks row by
                     row.  The constraint does not stay.
@@ -91,7 +92,8 @@ class Pressure(Generator):
             out.append('SET session_replication_role = replica; %s FROM generate_series(%d, %d) i; '
                        'RESET session_replication_role' % (insert, FILLER + 1, FILLER + n))
 
-        if self.wide and self.r.random() < 0.5:
+        self.external = self.wide and self.r.random() < 0.6
+        if self.external:
             out.append('ALTER TABLE t ALTER w SET STORAGE EXTERNAL')
         fill("INSERT INTO t SELECT i, 90, NULL, 0, repeat('f', %d)" % self.filler, self.fillers)
         if self.fk:
@@ -293,10 +295,10 @@ class Pressure(Generator):
             return self.terminated(r.choice(waiting), '\\terminate')
         if x < 0.05:
             return self.terminated(r.choice(free) if free else 1, '\\terminate')
-        if x < 0.065 and able:
+        if x < 0.065 and able and not waiting:
             k = r.choice(able)
             return k, '\\cancel ' + self.endless(k)
-        if x < 0.07 and able:
+        if x < 0.07 and able and not waiting:
             k = r.choice(able)
             return self.terminated(k, '\\terminate ' + self.endless(k))
         if len(workers) < len(free) and (x < 0.15 or not workers and (x < 0.7 or not self.open_prepared())):
@@ -320,6 +322,8 @@ class Pressure(Generator):
         older, younger = r.sample(list(self.holders), 2)
         if self.big and r.random() < 0.3:
             return self.stripped(older, younger)
+        if self.external and r.random() < 0.25:
+            return self.toasted(older, younger)
         c = r.randint(1, self.n)
         row = r.randint(1, self.rows)
         changes = [(r.randint(1, self.n), sql) for sql in r.sample(self.changes(row), r.randint(1, 3))]
@@ -380,6 +384,25 @@ class Pressure(Generator):
             plot += [self.horizon, much]
         plot += [self.horizon] + [self.say_idle(look)] * r.randint(2, 4)
         return plot
+
+    def toasted(self, older, younger):
+        """A toasted value is replaced, and removed by VACUUM, while the row's transaction slot
+        belongs to somebody whom a snapshot does not see."""
+        r = self.r
+        row = r.randint(1, self.rows)
+
+        def put(what):
+            return self.say_idle(lambda s: "UPDATE t SET w = repeat('%s', 2500) WHERE id = %d" % (what, row))
+
+        def look(s):
+            return r.choice(['CREATE INDEX IF NOT EXISTS x%d ON t USING hash (w)', 'REINDEX TABLE t',
+                             'CREATE INDEX IF NOT EXISTS x%d ON t (left(w, 10))', 'CLUSTER t USING t_pkey']
+                            ).replace('%d', str(r.randint(1, 3)))
+
+        plot = [put('M'), self.holding(older), put('N'), self.holding(younger), self.churning(), self.saying(older, 'COMMIT')]
+        plot += [self.ending(k) for k in range(1, self.n + 1)]
+        plot += [self.say_idle(lambda s: 'VACUUM (TRUNCATE off) @TOAST@')]
+        return plot + [self.say_idle(look)] * r.randint(1, 2)
 
     def horizon(self, free, status):
         return (0, '\\horizon') if len(free) == len(self.state) - 1 else None
