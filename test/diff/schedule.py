@@ -38,6 +38,10 @@ KEY SHARE           One difference is passed over (fails_early in differ.py): th
                     been replaced by a transaction that committed, and is still locked
                     KEY SHARE by another one.  Heap waits for that one, then fails; zheap
                     fails at once, as locks there belong to the row, not to a version.
+                    And a difference of time (deadlock_early): a row is being updated by one
+                    and locked KEY SHARE by another; who wants to delete it waits for one of
+                    them, then for the other.  Which one is first decides when a deadlock with
+                    the other is found.
 SHARE               Not where there is KEY SHARE.  Beside such a lock, an update that was
                     rolled back stays in heap's multixact, and until that is replaced FOR
                     SHARE lines up behind those who wait for the KEY SHARE lock, or skips
@@ -60,18 +64,26 @@ MODES = {
 
 
 class Schedule:
-    """What a run needs: setup, settings of the sessions, steps, tables to compare."""
+    """What a run needs: setup, settings of the sessions, steps; zheap.initial_slots, if it
+    is not the run's.  A step is (session, statement), or in place of the statement what
+    side.py does to the session."""
 
-    def __init__(self, setup, inits, steps=None):
+    def __init__(self, setup, inits, steps=None, slots=None):
         self.setup = setup
         self.inits = inits
         self.steps = steps or []
+        self.slots = slots
 
     def with_steps(self, steps):
-        return Schedule(self.setup, self.inits, steps)
+        return Schedule(self.setup, self.inits, steps, self.slots)
+
+    def sessions(self):
+        """The highest number of a session."""
+        return max([k for k, _ in self.inits + self.steps], default=0)
 
     def text(self):
-        lines = ['setup: ' + s for s in self.setup]
+        lines = ['slots: %d' % self.slots] if self.slots else []
+        lines += ['setup: ' + s for s in self.setup]
         lines += ['init%d: %s' % i for i in self.inits]
         lines += ['s%d: %s' % s for s in self.steps]
         return '\n'.join(x.replace('\n', '\\n') for x in lines) + '\n'
@@ -81,7 +93,9 @@ class Schedule:
         s = Schedule([], [])
         for line in text.splitlines():
             label, _, sql = line.replace('\\n', '\n').partition(': ')
-            if label == 'setup':
+            if label == 'slots':
+                s.slots = int(sql)
+            elif label == 'setup':
                 s.setup.append(sql)
             elif label.startswith('init'):
                 s.inits.append((int(label[4:]), sql))
@@ -103,15 +117,29 @@ class SessionState:
 
 
 class Generator:
+    NAME = 'differential'
+    FINISH = 0.5                # chance that an open prepared transaction is finished next
+
     def __init__(self, seed, sessions=4, length=None):
-        self.r = random.Random('differential %d' % seed)
+        self.r = random.Random('%s %d' % (self.NAME, seed))
         r = self.r
         self.seed = seed
         self.n = sessions
         self.length = length or r.randint(15, 60)
         self.rows = r.choice([1, 2, 5, 8, 8, 12, 20])
         self.serial = 0
-        chance = lambda p: r.random() < p
+        self.features()
+        modes = ['index'] * sessions if self.fk else \
+            [r.choice(['index', 'index', 'seq', 'bitmap']) for _ in range(sessions)]
+        self.state = [SessionState('index')] + [SessionState(m) for m in modes]
+        self.schedule = Schedule(self.make_setup(),
+                                 [(k + 1, MODES[m]) for k, m in enumerate(modes)])
+
+    def features(self):
+        r = self.r
+
+        def chance(p):
+            return r.random() < p
 
         self.ser = chance(0.12)
         self.fk = chance(0.35)
@@ -135,12 +163,6 @@ class Generator:
         self.vacuum = chance(0.3)
         self.level_weights = r.choice([(8, 2), (5, 5), (2, 8), (10, 0)])
         self.multi = chance(0.6)
-
-        modes = ['index'] * sessions if self.fk else \
-            [r.choice(['index', 'index', 'seq', 'bitmap']) for _ in range(sessions)]
-        self.state = [SessionState('index')] + [SessionState(m) for m in modes]
-        self.schedule = Schedule(self.make_setup(),
-                                 [(k + 1, MODES[m]) for k, m in enumerate(modes)])
 
     # ------------------------------------------------------------ tables
 
@@ -506,7 +528,7 @@ class Generator:
         """(session, statement): free are the sessions that can do something, status as
         the server reported it."""
         r = self.r
-        if not free or (r.random() < 0.5 and self.open_prepared()):
+        if not free or (r.random() < self.FINISH and self.open_prepared()):
             gid = self.open_prepared()
             if not gid:
                 return None
@@ -516,6 +538,10 @@ class Generator:
         if status[k] == 'I':
             s.savepoints, s.cursors = [], [c for c in s.cursors if r.random() < 0.1]
         return k, self.statement(k, s, status[k], len(free))
+
+    def closing(self, free, status):
+        """A step after the last one, or None."""
+        return None
 
     def open_prepared(self):
         for s in self.state:
@@ -565,13 +591,16 @@ class Generator:
                     name = s.savepoints.pop()
                     return 'RELEASE ' + name
                 return self.rollback_to(s)
-        sql = pick(r, [
+        return pick(r, self.kinds(status))(s)
+
+    def kinds(self, status):
+        """What a statement may be, with weights."""
+        return [
             (self.update, 9), (self.delete, 2.5), (self.insert, 3), (self.upsert, 2.5), (self.merge, 1.5),
             (self.lock, 5), (self.select, 5), (self.block, 1.5),
             (self.cursor, 3 if status == 'T' else 0),
             (self.foreign, 12 if self.fk else 0), (self.partition, 9 if self.part else 0),
-            (self.temporary, 2 if self.temp else 0), (self.definition, 1.2 if self.ddl else 0)])(s)
-        return sql
+            (self.temporary, 2 if self.temp else 0), (self.definition, 1.2 if self.ddl else 0)]
 
     def rollback_to(self, s):
         i = self.r.randrange(len(s.savepoints))

@@ -9,6 +9,13 @@ lock and it is its turn: those who were woken go on one by one, in the order in 
 they began to wait.  A session that waits sleeps and holds nothing but its locks and
 pins, so the others do not notice.  And since only the running session can look for a
 deadlock, it is always the one that closes the circle whose transaction ends.
+
+@TOAST@ in a statement is the TOAST table of t.  A step may also be one of these:
+\\cancel          of the statement that the session waits with
+\\cancel N SQL    of SQL, N ms after it has begun; it must not end by itself before
+\\terminate       of the session, whatever it does; another one takes its place
+\\terminate N SQL  of the session, N ms after SQL has begun
+\\horizon         the undo horizon moves on, where there is one
 """
 
 import os
@@ -20,19 +27,22 @@ from wire import Session
 
 DEADLOCK_MS = 4
 HANG = 40                   # seconds after which a step that does nothing is an error
+INTERRUPT = re.compile(r'\\(cancel|terminate)(?: (\d+) (.*))?$', re.S)
+TICK = 1 / os.sysconf('SC_CLK_TCK')
 
 
 class Side:
-    def __init__(self, host, port, database, sessions, options=''):
+    def __init__(self, host, port, database, sessions, zheap=False):
         self.database = database
+        self.zheap = zheap
         opts = ('-c deadlock_timeout=%d -c statement_timeout=30s -c client_min_messages=notice '
-                '-c log_lock_waits=off -c max_parallel_workers_per_gather=0 '
-                '-c log_min_error_statement=panic -c log_min_messages=fatal %s'
-                % (DEADLOCK_MS, options))
+                '-c log_lock_waits=off -c max_parallel_workers_per_gather=0 -c jit=off '
+                '-c log_min_error_statement=panic -c log_min_messages=fatal' % DEADLOCK_MS)
         self.connect = lambda: Session(host, port, database, opts)
         self.sessions = [self.connect() for _ in range(sessions + 1)]   # 0 is our own
         self.control = self.connect()
         self.blocked = []           # sessions that wait, stopped, in the order they began
+        self.inits = {}             # session -> settings
 
     def close(self):
         for i in self.blocked:
@@ -68,38 +78,116 @@ class Side:
         return self.control.query('SELECT gid FROM pg_prepared_xacts '
                                   'WHERE database = current_database() ORDER BY gid')
 
-    def setup(self, statements, inits):
+    def setup(self, statements, inits, slots):
         self.reset()
+        self.inits = {}
+        if self.zheap:
+            self.inits = {i: ['SET zheap.initial_slots = %d' % slots] for i in range(len(self.sessions))}
+            self.control.query(self.inits[0][0])
         self.control.query('SET client_min_messages = error; '
                            'DROP SCHEMA public CASCADE; CREATE SCHEMA public; '
                            'RESET client_min_messages')
         for s in statements:
             self.control.query(self.localise(s))
         for k, s in inits:
+            self.inits.setdefault(k, []).append(s)
+        for k in self.inits:
+            self.initialise(k)
+
+    def initialise(self, k):
+        for s in self.inits.get(k, []):
             self.sessions[k].query(s)
 
     def localise(self, sql):
-        """Names of prepared transactions are shared by the databases of a cluster."""
+        """Names of prepared transactions are shared by the databases of a cluster; the name
+        of a TOAST table is known by its number only."""
+        if '@TOAST@' in sql:
+            name = self.control.query("SELECT reltoastrelid::regclass FROM pg_class WHERE oid = to_regclass('t')")
+            sql = sql.replace('@TOAST@', name[0][0] if name else 't')
         return sql.replace('@DB@', self.database)
 
     def step(self, k, sql):
         """Let session k do sql.  Returns the outcome of k and of all that it woke."""
         session = self.sessions[k]
-        if session.busy():
-            return ['s%d skipped: it is blocked' % k]
-        session.send(self.localise(sql))
-        session.sql = sql
-        outcome = [self.settle(k)]
+        interrupt = INTERRUPT.match(sql)
+        if sql == '\\horizon':
+            if self.zheap:
+                self.control.query('VACUUM zheap.undo')
+            return []
+        if interrupt:
+            outcome = self.interrupt(k, *interrupt.groups())
+        elif session.busy():
+            outcome = None
+        else:
+            session.send(self.localise(sql))
+            session.sql = sql
+            outcome = self.settle(k)
+        if outcome is None:
+            return ['s%d skipped: it is %s' % (k, 'blocked' if session.busy() else 'not blocked')]
+        woken = []
         i = self.woken()
         while i is not None:
             self.blocked.remove(i)
             self.signal(i, signal.SIGCONT)
             end = self.settle(i)
             if not end.endswith(' blocked'):
-                outcome.append(end)
+                woken.append(end)
             i = self.woken()
         # who of several is heard of first is no answer
-        return outcome[:1] + sorted(outcome[1:])
+        return [outcome] + sorted(woken)
+
+    def interrupt(self, k, how, ms, sql):
+        """Cancel or terminate what session k does, or sql after some time."""
+        session = self.sessions[k]
+        if sql and session.busy() or how == 'cancel' and not sql and not session.busy():
+            return None
+        if sql:
+            session.sql = sql
+            session.send(self.localise(sql))
+            end = time.monotonic() + int(ms) / 1000
+            while session.busy() and time.monotonic() < end:
+                session.read(max(0, end - time.monotonic()))
+        elif k in self.blocked:
+            self.blocked.remove(k)
+        ask = 'SELECT pg_%s_backend(%d)' % (how, session.pid)
+        self.control.query(ask)
+        self.signal(k, signal.SIGCONT)
+        if how == 'terminate':
+            self.replace(k)
+            return 's%d terminated' % k
+        end = time.monotonic() + HANG
+        while session.busy() and not session.read(0.2):
+            if time.monotonic() > end:
+                raise TimeoutError('s%d is not cancelled' % k)
+            self.control.query(ask)     # it may have come before the statement
+        session.wait(HANG)
+        result = self.result(session)
+        # it may have run into a deadlock, or another error, before
+        return 's%d %s' % (k, 'interrupted' if sql and 'error ' in result else result)
+
+    def replace(self, k):
+        """Session k has been terminated."""
+        old = self.sessions[k]
+        end = time.monotonic() + HANG
+        while os.path.exists('/proc/%d' % old.pid):
+            if time.monotonic() > end:
+                raise TimeoutError('s%d does not terminate' % k)
+            time.sleep(0.001)
+        old.close()
+        self.sessions[k] = self.connect()
+        self.initialise(k)
+
+    def cpu(self):
+        """Seconds of processor time that each session has taken."""
+        used = {}
+        for s in self.sessions:
+            try:
+                with open('/proc/%d/stat' % s.pid) as f:
+                    fields = f.read().rsplit(')', 1)[1].split()
+                used[s.pid] = (int(fields[11]) + int(fields[12])) * TICK
+            except OSError:
+                pass
+        return used
 
     def settle(self, k):
         """Wait until session k, which runs, has finished or waits for another one."""

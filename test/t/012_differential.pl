@@ -1,4 +1,4 @@
-# Random schedules of four sessions give on zheap what they give on heap, step by step: results, errors and blocking.
+# Random schedules of several sessions give on zheap what they give on heap, step by step: results, errors and blocking.
 # Seeds are fixed (ZHEAP_TEST_SEED: others); test/differential is the long run, and replays a schedule that fails here.
 use strict;
 use warnings;
@@ -37,6 +37,30 @@ foreach my $slots (4, 1)
 	ok($ok, "schedules with $slots slots") or diag($out);
 	like($out, qr/^\d+ schedules, [1-9]\d+ steps .* 0 differences$/m, 'steps were compared');
 	diag(($out =~ /([^\n]*)\n\z/)[0]);
+}
+
+# full pages, old snapshots, many changes, sessions cancelled and terminated
+{
+	my ($ok, $out) = differ('--pressure', '--seed', $seed, '--count', $count, '--shrink', 30, '--max', 1);
+
+	ok($ok, 'schedules under pressure') or diag($out);
+	like($out, qr/^\d+ schedules, [1-9]\d+ steps .* 0 differences$/m, 'steps under pressure were compared');
+	diag(($out =~ /([^\n]*)\n\z/)[0]);
+}
+
+# a session that waits or sleeps is cancelled or terminated, alike on both sides
+my $interrupts = "setup: CREATE TABLE t (id int PRIMARY KEY, v int)\nsetup: INSERT INTO t VALUES (1, 1), (2, 1)\n"
+  . "s1: BEGIN\ns1: UPDATE t SET v = 2 WHERE id = 1\ns2: UPDATE t SET v = 3 WHERE id = 1\n"
+  . "s3: UPDATE t SET v = 4 WHERE id = 1\ns2: \\cancel\ns2: \\cancel\ns3: \\terminate\n"
+  . "s4: BEGIN\ns4: SAVEPOINT a\ns4: \\cancel 5 DO \$\$ BEGIN UPDATE t SET v = 5 WHERE id = 2; PERFORM pg_sleep(60); END \$\$\n"
+  . "s4: ROLLBACK TO a\ns4: COMMIT\ns1: \\terminate\ns0: \\horizon\n";
+append_to_file("$files/interrupts", $interrupts);
+{
+	my ($ok, $out) = differ('--replay', "$files/interrupts", '--shrink', 0, '--verbose');
+
+	ok($ok, 'sessions are interrupted alike') or diag($out);
+	like($out, qr/s2 error 57014 .*\n.*\n\s+s2 skipped: it is not blocked\n.*\n\s+s3 terminated\n/, 'what waits is interrupted');
+	like($out, qr/s4 interrupted\n.*\n\s+s4 ROLLBACK\n.*\n\s+s4 COMMIT\n.*\n\s+s1 terminated\n/, 'what runs is interrupted');
 }
 
 # schedules that once differed

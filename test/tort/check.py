@@ -101,6 +101,7 @@ class Check:
                    rows('select n, count(*), sum(i), sum(length(t)) from copied group by n'))
         self.equal('bulk', [(str(m.bulk),) * 2 + (str(m.bulk_w),) * 2 + ('clean',) * 2],
                    self.db.run('select count(*), count(distinct id), min(w), max(w), min(v), max(v) from bulk'))
+        self.equal('crowd', {k: (str(n), '150') for k, n in m.crowd.items()}, rows('select id, n, length(pad) from crowd'))
         if 'wide' not in self.locked:
             self.wide()
         for c, n in m.truncated.items():

@@ -7,10 +7,11 @@ import random
 import threading
 import time
 
-from model import ACCOUNTS, CLIENTS, COPIED, PARENTS, START_BALANCE, TRUNCATED, WIDE, Transaction
+from model import ACCOUNTS, CLIENTS, COPIED, CROWD, PARENTS, START_BALANCE, TRUNCATED, WIDE, Transaction
 from server import Lost, SqlError
 
 KEYS = 40                       # rows of "own" of a client, at most
+CHANGES = 1000                  # of one row or page by one statement, at most
 
 # lock timeout, deadlock, serialization, key still referenced or not there, cancelled,
 # undo limit
@@ -22,6 +23,9 @@ class Wrong(Exception):
 
 
 class Client(threading.Thread):
+    pressure = False                    # mostly what crowds pages
+    CROWDED = []
+
     def __init__(self, number, server, model, seed, findings, numbers):
         super().__init__(daemon=True)
         self.number, self.server, self.model, self.findings = number, server, model, findings
@@ -37,7 +41,7 @@ class Client(threading.Thread):
             self.db = self.server.connect(
                 '-c lock_timeout=2s -c deadlock_timeout=50ms -c statement_timeout=100s '
                 '-c default_table_access_method=zheap -c max_parallel_workers_per_gather=0')
-            actions, weights = zip(*self.ACTIONS)
+            actions, weights = zip(*(self.ACTIONS + self.CROWDED * (10 if self.pressure else 1)))
             while not self.end.is_set():
                 self.attempt(self.r.choices(actions, weights)[0])
             self.db.close()
@@ -357,6 +361,105 @@ class Client(threading.Thread):
         self.effect('truncated', self.number, n)
         self.finish()
 
+    # ------------------------------------------------------------ full pages
+
+    def crowd_rows(self, n):
+        """Up to n rows in the order of their numbers, so that few deadlock.  Mostly rows
+        that others leave alone: it is the page that is crowded."""
+        r = self.r
+        busy = {e[1] for t in self.prepared for e in t.effects if e[0] == 'crowd'}
+        first = r.randrange(1, CROWD + 1)
+        if r.random() < 0.15:
+            some = range(first, min(CROWD, first + n - 1) + 1)
+        else:
+            some = range(1 + self.number % 8, CROWD + 1, 8)
+        some = [id for id in some if id not in busy] or [first]
+        return sorted(r.sample(some, min(n, len(some))))
+
+    def crowd_loop(self):
+        """Many changes of a row, or of the rows of a page, by one statement; its effects."""
+        r = self.r
+        some = self.crowd_rows(r.choice([1, 1, 4, 15]))
+        times = max(1, r.choice([1, 10, 100, CHANGES]) // len(some))
+        change = r.choice(['', '', ", pad = repeat(chr(97 + i % 26), 150)", ', k = k + 1' if times < 50 else ''])
+        loop = ("for i in 1..%d loop update crowd set n = n + 1%s where id = r; "
+                "if not found then raise 'row %% is not there', r; end if; end loop; " % (times, change))
+        if r.random() < 0.2:
+            loop = 'begin %s raise division_by_zero; exception when division_by_zero then null; end; %s' % (loop, loop)
+        self.db.run("do $$ declare r int; begin foreach r in array '{%s}'::int[] loop %s end loop; end $$"
+                    % (','.join(map(str, some)), loop))
+        return [('crowd', id, times) for id in some]
+
+    def crowd(self):
+        """Many changes of one page, and savepoints among them."""
+        self.begin('crowd')
+        for _ in range(self.r.randrange(1, 4)):
+            undone = self.r.random() < 0.3
+            if undone:
+                self.db.run('savepoint s')
+            effects = self.crowd_loop()
+            if undone:
+                self.db.run('rollback to s')
+            else:
+                self.t.effects += effects
+        self.finish()
+
+    def crowd_one(self):
+        """Small: slots of full pages change hands."""
+        self.begin('crowd_one')
+        id = self.crowd_rows(1)[0] if self.r.random() < 0.8 else self.r.randrange(1, 4)
+        if self.r.random() < 0.3:
+            self.db.run('select from crowd where id between %d and %d order by id for %s' % (
+                id, id + 2, self.r.choice(['update', 'no key update', 'share', 'key share']) +
+                self.r.choice(['', ' skip locked'])))
+        self.db.run('update crowd set n = n + 1, k = k + %d where id = %d' % (self.r.randrange(2), id))
+        if self.db.tags != ['UPDATE 1']:
+            raise Wrong('crowd %d: %s' % (id, self.db.tags))
+        self.effect('crowd', id, 1)
+        self.finish()
+
+    def crowd_cursor(self):
+        """WHERE CURRENT OF; others may change the row meanwhile."""
+        self.begin('crowd_cursor', 'read committed')
+        id = self.crowd_rows(1)[0] if self.r.random() < 0.3 else self.r.randrange(1, 4)
+        self.db.run('declare c cursor for select * from crowd where id = %d' % id)
+        self.db.run('fetch c')
+        time.sleep(self.r.random() * 0.1)
+        self.db.run('update crowd set n = n + 1 where current of c')
+        if self.db.tags != ['UPDATE 1']:
+            raise Wrong('current of, crowd %d: %s' % (id, self.db.tags))
+        self.effect('crowd', id, 1)
+        self.finish()
+
+    def crowd_abort(self):
+        """A big rollback of few pages."""
+        self.begin('crowd_abort')
+        for _ in range(self.r.randrange(1, 3)):
+            if self.r.random() < 0.3:
+                # each row of the table several times, or nothing
+                self.db.run('do $$ begin perform from crowd order by id for update nowait; for i in 1..%d loop '
+                            'update crowd set n = -1; end loop; end $$' % self.r.randrange(1, 1 + CHANGES // CROWD))
+            else:
+                self.crowd_loop()
+        self.db.run('rollback')
+
+    def crowd_hold(self):
+        """An old snapshot of the full pages: it sees the same all the time, however it looks."""
+        self.db.run('begin isolation level repeatable read')
+        first = None
+        for _ in range(self.r.randrange(2, 8)):
+            scan = self.r.choice(['seqscan', 'indexscan', 'bitmapscan'])
+            for s in ('seqscan', 'indexscan', 'bitmapscan'):
+                self.db.run('set local enable_%s = %s' % (s, 'on' if s == scan else 'off'))
+            found = dict(self.db.run('select id, n from crowd where id > 0'))
+            first = first or found
+            if found != first:
+                raise Wrong('a snapshot of crowd changed (%s): %s' % (scan, differences(first, found)))
+            time.sleep(self.r.random() * 0.4)
+        if len(first) != CROWD:
+            raise Wrong('%d rows in crowd' % len(first))
+        self.db.run('commit')
+
     # ------------------------------------------------------------ many rows
 
     def big_abort(self):
@@ -451,13 +554,15 @@ class Client(threading.Thread):
     ACTIONS = [('own', 30), ('look', 5), ('transfer', 20), ('tag', 12), ('forget', 2), ('family', 10),
                ('put', 5), ('take', 5), ('copy', 4), ('widen', 4), ('truncate', 3), ('big_abort', 1),
                ('bulk', 0.3), ('snapshot', 2), ('unlogged', 3), ('temporary', 1), ('finish_prepared', 8)]
+    CROWDED = [('crowd', 8), ('crowd_one', 16), ('crowd_cursor', 2), ('crowd_abort', 2), ('crowd_hold', 0.7),
+               ('finish_prepared', 4)]
 
 
 class Chores(Client):
     """The client that looks after the tables: VACUUM and DDL."""
 
     TABLES = ('journal', 'accounts', 'tags1', 'tags2', 'tags3', 'own', 'parent', 'child', 'queue',
-              'done', 'bulk', 'copied', 'wide')
+              'done', 'bulk', 'copied', 'wide', 'crowd')
 
     def table(self):
         return self.r.choice(self.TABLES)
@@ -483,7 +588,7 @@ class Chores(Client):
 
     INDEXES = [('x_own', 'own (u)'), ('x_own_t', 'own (md5(t))'), ('x_accounts', 'accounts (filler, id)'),
                ('x_tags', 'tags2 (pad, n)'), ('x_bulk', 'bulk (v, id)'), ('x_wide', 'wide (k)'),
-               ('x_copied', 'copied (i)')]
+               ('x_copied', 'copied (i)'), ('x_crowd', 'crowd (n, id)')]
 
     def index(self):
         name, what = self.r.choice(self.INDEXES)
@@ -538,6 +643,7 @@ class Chores(Client):
     ACTIONS = [('vacuum', 8), ('vacuum_undo', 1), ('vacuum_full', 4), ('cluster', 3), ('checkpoint', 4),
                ('index', 6), ('reindex', 2), ('rewrite', 1), ('column', 3), ('new_table', 3),
                ('rest', 20), ('finish_prepared', 5)]
+    CROWDED = []
 
 
 class Reader(Client):
@@ -550,6 +656,7 @@ class Reader(Client):
         time.sleep(self.r.random() * 0.3)
 
     ACTIONS = [('snapshot', 1), ('new_snapshot', 3)]
+    CROWDED = [('crowd_hold', 1)]
 
 
 def differences(expected, found):

@@ -13,6 +13,7 @@ ACCOUNTS = 200
 START_BALANCE = 1000
 PARENTS = 40
 WIDE = 300
+CROWD = 120                     # rows on a few full pages
 COPIED = 40                     # rows of one COPY
 TRUNCATED = 25                  # rows of a truncated and refilled table
 
@@ -38,6 +39,8 @@ create index bulk_w on bulk (w);
 create table copied (n bigint, i int, t text);
 create index copied_n on copied (n, i);
 create table wide (id int primary key, k int not null);
+create table crowd (id int primary key, n int not null, k int not null, pad text);
+create index crowd_k on crowd (k);
 create unlogged table unlogged (id bigint primary key, n bigint, t text);
 create index unlogged_n on unlogged (n);
 """
@@ -70,6 +73,7 @@ class Model:
         self.copied = set()
         self.truncated = {}                 # client -> n
         self.wide = dict.fromkeys(range(1, WIDE + 1), 0)
+        self.crowd = dict.fromkeys(range(1, CROWD + 1), 0)
         self.columns = {}                   # of wide -> value in all rows
         self.doubtful = []                  # transactions that a crash cut off
 
@@ -84,6 +88,7 @@ class Model:
         db.run("insert into accounts select g, %d, 'f' from generate_series(1, %d) g" % (START_BALANCE, ACCOUNTS))
         db.run('insert into parent select g, 0 from generate_series(1, %d) g' % PARENTS)
         db.run('insert into wide select g, 0 from generate_series(1, %d) g' % WIDE)
+        db.run("insert into crowd select g, 0, 0, repeat('c', 150) from generate_series(1, %d) g" % CROWD)
         db.run("insert into bulk select g, 'clean', 0 from generate_series(1, %d) g" % self.bulk)
 
     def committed(self, t):
@@ -133,6 +138,9 @@ class Model:
 
     def apply_wide(self, id, delta):
         self.wide[id] += delta
+
+    def apply_crowd(self, id, delta):
+        self.crowd[id] += delta
 
     def apply_column(self, name, value):
         if value is None:

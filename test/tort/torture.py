@@ -59,7 +59,7 @@ class Torture:
              'checkpoint_timeout': r.choice(['30s', '5min']),
              'full_page_writes': r.choice(['on', 'on', 'off']),
              'wal_compression': r.choice(['on', 'off']),
-             'synchronous_commit': 'on',
+             'synchronous_commit': 'on', 'jit': 'off',
              'autovacuum_naptime': '1s', 'autovacuum_vacuum_cost_delay': 0,
              'autovacuum_vacuum_scale_factor': r.choice([0.02, 0.2]),
              'bgwriter_delay': r.choice(['10ms', '200ms']),
@@ -121,6 +121,8 @@ class Torture:
 
         clients = [Client(c, self.primary, self.model, seed + c, self.findings, self.numbers[c])
                    for c in range(self.args.clients)]
+        for c in clients:
+            c.pressure = self.args.pressure
         clients.append(Chores(self.args.clients, self.primary, self.model, seed + 100, self.findings,
                               self.numbers[self.args.clients]))
         if self.standby:
@@ -312,6 +314,7 @@ def main():
     p.add_argument('--clients', type=int, default=6)
     p.add_argument('--rows', type=int, help='of the big table; default 10000, with a standby 1000')
     p.add_argument('--standby', action='store_true')
+    p.add_argument('--pressure', action='store_true', help='mostly full pages, many changes of one page')
     p.add_argument('--save', action='store_true', help='keep the files as the crash left them')
     p.add_argument('--max', type=int, default=20, help='stop after so many findings')
     p.add_argument('--damage', action='store_true', help='there must be findings')
