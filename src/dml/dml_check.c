@@ -16,6 +16,13 @@
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
 
+/*
+ * Undo records that a check reads while the page is locked, or a confirmation of one:
+ * what is read for the change itself comes on top of it (B1): a step for the version
+ * before, another for a directory, and some for its number or a waypoint.
+ */
+#define MAX_READS		(ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - 44)
+
 static bool
 snapshot_decides(Snapshot snapshot)
 {
@@ -303,16 +310,20 @@ wait_for_lock(ZUpdateCheck *check, TransactionId xid, uint16 parity)
 		check->xid = zlock_oldest(check->xid, xid);
 }
 
+/*
+ * "before": an older copy of the page, whose locks are known; or NULL.  "parity" is the
+ * checked version's.
+ */
 static void
-check_locks(ZTarget *target, const ZRowVersion *checked, const ZCheckQuery *query, ZUpdateCheck *check)
+check_locks(ZTarget *target, ZPageView *before, uint16 parity, const ZCheckQuery *query,
+			ZUpdateCheck *check)
 {
 	ZLockHolders holders;
 
-	zlock_holders(&target->view, target->offnum, query->mode,
-				  check->result == TM_BeingModified, &holders);
-	check->own_lock = holders.own;
-	check->strongest_lock = holders.strongest;
-	wait_for_lock(check, holders.conflicting, parity_of(checked));
+	zlock_holders(&target->view, before, target->offnum, query->mode, &holders);
+	check->own_lock = Max(check->own_lock, holders.own);
+	check->strongest_lock = Max(check->strongest_lock, holders.strongest);
+	wait_for_lock(check, holders.conflicting, parity);
 }
 
 static bool
@@ -343,35 +354,103 @@ roll_back(ZTarget *target)
 	} while (zscan_is_row(&target->view, target->offnum) && row_of_aborted(target));
 }
 
-static void
-check_once(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+/*
+ * Check the row, which is one and has not been changed last by an aborted transaction.
+ * Returns the parity of the version that it ended with.
+ */
+static uint16
+look(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 {
-	Page		page = target->view.page;
-	ZRowVersion	version;
+	ZRowVersion version;
 
+	zmvcc_current(&target->view, target->offnum, &check->version);
+	version = check->version;
+	check->result = check_version(target, &version, query, check);
+	if (check->result == TM_Ok && query->crosscheck != InvalidSnapshot)
+		check->result = crosscheck(target, query, check);
+	if (locks_matter(check))
+		check_locks(target, NULL, parity_of(&version), query, check);
+	return parity_of(&version);
+}
+
+static void
+check_init(ZTarget *target, ZUpdateCheck *check)
+{
 	memset(check, 0, sizeof(*check));
 	check->own_lock = check->strongest_lock = -1;
 	ItemPointerSetInvalid(&check->moved_to);
 	check->result = TM_Deleted;
 	ItemPointerSet(&check->ctid, target->view.block, target->offnum);
-	if (target->offnum > PageGetMaxOffsetNumber(page) ||
-		!ItemIdIsNormal(PageGetItemId(page, target->offnum)))
-		return;
-	if (row_of_aborted(target))
+}
+
+/*
+ * What was found out with a copy of the page counts if the row is still that version.
+ * Locks that have come since are looked for now.
+ */
+static bool
+confirm(ZTarget *target, ZPageView *copy, uint16 parity, const ZCheckQuery *query,
+		ZUpdateCheck *check)
+{
+	bool		same;
+
+	if (!zscan_is_row(&target->view, target->offnum))
+		return false;
+	zview_limit(&target->view, MAX_READS);
+	zmvcc_current(&target->view, target->offnum, &check->version);
+	if (locks_matter(check))
+		check_locks(target, copy, parity, query, check);
+	same = zmvcc_same_versions(copy, &target->view, &target->offnum, 1);
+	return zview_limit_end(&target->view) && same;
+}
+
+/*
+ * The check takes more undo records than may be read while the page is locked (B1): do it
+ * with a copy.  False: the row has changed since.
+ */
+static bool
+check_copy(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	ZTarget		copy = *target;
+	uint16		parity = 0;
+	bool		is_row;
+	bool		done = false;
+
+	ztarget_unlock(target);
+	copy.locked = false;
+	copy.overflow_buf = InvalidBuffer;
+	zview_open(&copy.view, target->rel);
+	is_row = zview_copy(&copy.view, target->buffer) &&
+		zscan_is_row(&copy.view, target->offnum) && !row_of_aborted(&copy);
+	check_init(&copy, check);
+	if (is_row)
+		parity = look(&copy, query, check);
+	ztarget_lock_row_page(target);
+	if (is_row)
+		done = confirm(target, &copy.view, parity, query, check);
+	zview_close(&copy.view);
+	return done;
+}
+
+/* As zcheck_row, without locks at the row's origin. */
+static void
+check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	bool		done = false;
+
+	while (!done)
 	{
-		roll_back(target);
-		page = target->view.page;
+		check_init(target, check);
 		if (!zscan_is_row(&target->view, target->offnum))
 			return;
+		if (row_of_aborted(target))
+		{
+			roll_back(target);
+			continue;
+		}
+		zview_limit(&target->view, MAX_READS);
+		(void) look(target, query, check);
+		done = zview_limit_end(&target->view) || check_copy(target, query, check);
 	}
-	zmvcc_current(&target->view, target->offnum, &check->version);
-	version = check->version;
-
-	check->result = check_version(target, &version, query, check);
-	if (check->result == TM_Ok && query->crosscheck != InvalidSnapshot)
-		check->result = crosscheck(target, query, check);
-	if (locks_matter(check))
-		check_locks(target, &version, query, check);
 }
 
 /*
@@ -385,7 +464,7 @@ zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	TransactionId xid = InvalidTransactionId;
 	int			count;
 
-	check_once(target, query, check);
+	check_row(target, query, check);
 	if (query->mode != LockTupleExclusive || !locks_matter(check))
 		return;
 	count = zrow_origins_get(check->version.row, check->version.len, origins);
@@ -395,7 +474,7 @@ zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	while (count > 0)
 		xid = zlock_oldest(xid, zlock_origin_conflict(target->rel, &origins[--count]));
 	ztarget_lock_row_page(target);
-	check_once(target, query, check);
+	check_row(target, query, check);
 	if (locks_matter(check))
 		wait_for_lock(check, xid, parity_of(&check->version));
 }

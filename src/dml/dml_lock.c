@@ -79,18 +79,42 @@ fetch_locked(ZTarget *target, const ZLockCall *call, ZRowVersion *version)
 	return zmvcc_fetch(&target->view, target->offnum, SnapshotAny, version);
 }
 
+/* What may be read of undo to store the row, besides check and lock (B1). */
+#define STORE_READS		32
+
+/* False: more undo would have to be read. */
+static bool
+try_store(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot, int limit)
+{
+	ZPageView  *view = &target->view;
+	ZRowVersion	version;
+	ZVersionId	id;
+	bool		found;
+
+	if (limit > 0)
+		zview_limit(view, limit);
+	found = fetch_locked(target, call, &version);
+	if (found)
+	{
+		zmvcc_find_modifier(view, &version);
+		zmvcc_version_id(&version, view, &id);
+	}
+	if (limit > 0 && !zview_limit_end(view))
+		return false;
+	if (found)
+		ztuple_slot_store(slot, version.row, version.len, &call->tid,
+						  RelationGetRelid(call->rel), &id);
+	return true;
+}
+
+/* The page may be unlocked. */
 static void
 store_row(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot)
 {
-	ZRowVersion	version;
-	ZVersionId	id;
-
-	if (!fetch_locked(target, call, &version))
+	if (try_store(target, call, slot, STORE_READS))
 		return;
-	zmvcc_find_modifier(&target->view, &version);
-	zmvcc_version_id(&version, &target->view, &id);
-	ztuple_slot_store(slot, version.row, version.len, &call->tid,
-					  RelationGetRelid(call->rel), &id);
+	ztarget_leave(target);
+	(void) try_store(target, call, slot, 0);
 }
 
 /*

@@ -13,6 +13,9 @@
 #include "zheap/dml/target.h"
 #include "zheap/scan/scan.h"
 
+/* Undo records that looking for holders may take besides all else (B1). */
+#define HOLDER_READS	16
+
 /*
  * Has an update in place since the row was moved here changed what KEY SHARE is
  * about?  Our snapshot does not see the move, so undo goes back to it.
@@ -89,7 +92,9 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 		*result = TM_Updated;
 		return true;
 	}
-	zlock_holders(&target->view, target->offnum, LockTupleKeyShare, false, &holders);
+	zview_limit(&target->view, HOLDER_READS);
+	zlock_holders(&target->view, NULL, target->offnum, LockTupleKeyShare, &holders);
+	(void) zview_limit_end(&target->view);
 	check.strongest_lock = holders.strongest;
 	if (holders.own < 0 && !check.modified_by_us &&
 		!zdml_lock_row(target, &check, LockTupleKeyShare, cid))

@@ -85,6 +85,14 @@ ztarget_unlock(ZTarget *target)
 }
 
 void
+ztarget_leave(ZTarget *target)
+{
+	(void) zview_copy_viewed(&target->view, target->buffer, &target->overflow_buf);
+	LockBuffer(target->buffer, BUFFER_LOCK_UNLOCK);
+	target->locked = false;
+}
+
+void
 ztarget_check_rows(ZTarget *target)
 {
 	OffsetNumber offnum;

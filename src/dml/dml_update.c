@@ -41,6 +41,7 @@ typedef struct ZUpdate
 	bool		origins_known;	/* "ended" has been filled in */
 	int			nended;
 	ItemPointerData ended[ZROW_MAX_ORIGINS];	/* where nobody has a lock any more */
+	bool		made_room;		/* what can be taken back of the page has been */
 	bool		was_locked;		/* our transaction had locked the row before */
 	bool		key_locked;		/* for UPDATE: then KEY SHARE conflicts with the update, as on
 								 * heap, even if the key stays */
@@ -169,17 +170,28 @@ has_room(ZTarget *target, uint32 newlen, int grow)
 		zpage_free_total(page) >= newlen - alloc + grow * sizeof(ZPageSlot);
 }
 
-/* Take back space if the row needs it.  False: the page was unlocked. */
+/*
+ * Take back space if the row needs it.  False: the page was unlocked, for one of its
+ * reasons that much undo had to be read (B1).
+ */
 static bool
-make_room(ZTarget *target, uint32 newlen)
+make_room(ZTarget *target, ZUpdate *update)
 {
+	uint32		newlen = update->len;
+
 	if (newlen <= ItemIdGetLength(PageGetItemId(target->view.page, target->offnum)))
 		return true;
 	ztarget_check_rows(target);
-	if (has_room(target, newlen, 1))
+	if (has_room(target, newlen, 1) || update->made_room)
 		return true;
 	zdml_prune_page(&target->view, target->buffer);
-	return has_room(target, newlen, 1) || zdml_tombstone_page(target);
+	if (!has_room(target, newlen, 1) && !zdml_tombstone_page(target))
+		return false;
+	if (!zview_is_spent(&target->view))
+		return true;
+	update->made_room = true;
+	ztarget_unlock(target);
+	return false;
 }
 
 static UpdateStep
@@ -190,7 +202,7 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check)
 	ZRowHeader	new;
 	uint32		alloc;
 
-	if (!make_room(target, update->len))
+	if (!make_room(target, update))
 		return STEP_AGAIN;
 	alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
 	memset(&change, 0, sizeof(change));
@@ -231,13 +243,54 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check)
 
 /* ---- moved ---- */
 
-/* Has somebody else a lock on the row?  With NO KEY UPDATE: that is, KEY SHARE. */
-static TransactionId
-other_holder(ZTarget *target)
+/* Undo records that looking for holders may take besides the check and the change (B1). */
+#define HOLDER_READS	16
+
+/*
+ * Has somebody else a lock on the row?  With NO KEY UPDATE: that is, KEY SHARE.  False:
+ * not known.
+ */
+static bool
+find_other_holder(ZTarget *target, TransactionId *xid)
 {
 	ZLockHolders holders;
 
-	zlock_holders(&target->view, target->offnum, LockTupleExclusive, false, &holders);
+	zview_limit(&target->view, HOLDER_READS);
+	zlock_holders(&target->view, NULL, target->offnum, LockTupleExclusive, &holders);
+	*xid = holders.conflicting;
+	return zview_limit_end(&target->view) || TransactionIdIsValid(*xid);
+}
+
+/*
+ * The same, however long it takes.  The page is unlocked meanwhile; the row stays as it
+ * is, for we have locked it.
+ */
+static TransactionId
+find_with_copy(ZTarget *target)
+{
+	ZLockHolders holders;
+	bool		done = false;
+
+	while (!done)
+	{
+		ZPageView	copy;
+
+		ztarget_unlock(target);
+		zview_open(&copy, target->rel);
+		if (!zview_copy(&copy, target->buffer))
+			zheap_corrupt(target->rel, BufferGetBlockNumber(target->buffer), target->offnum,
+						  "page of a locked row holds no rows");
+		zlock_holders(&copy, NULL, target->offnum, LockTupleExclusive, &holders);
+		ztarget_lock_row_page(target);
+		if (!TransactionIdIsValid(holders.conflicting))
+		{
+			zview_limit(&target->view, HOLDER_READS);
+			zlock_holders(&target->view, &copy, target->offnum, LockTupleExclusive, &holders);
+			done = zview_limit_end(&target->view);
+		}
+		zview_close(&copy);
+		done = done || TransactionIdIsValid(holders.conflicting);
+	}
 	return holders.conflicting;
 }
 
@@ -290,9 +343,11 @@ static UpdateStep
 choose_origins(ZTarget *target, ZUpdate *update, LockTupleMode mode)
 {
 	ItemPointerData origins[ZROW_MAX_ORIGINS + 1];
+	TransactionId xid;
 	int			count = 0;
 
-	update->has_origin = TransactionIdIsValid(other_holder(target));
+	/* where it takes long to find out it does no harm to name the place */
+	update->has_origin = !find_other_holder(target, &xid) || TransactionIdIsValid(xid);
 	/* otherwise nobody has a lock anywhere */
 	if (mode != LockTupleExclusive)
 		count = origins_left(target, update, origins);
@@ -321,9 +376,11 @@ delete_old(ZTarget *target, const ZUpdate *update, LockTupleMode mode)
 
 	if (!update->has_origin)
 	{
-		/* came while the new row was made: it cannot tell of it any more */
-		TransactionId xid = other_holder(target);
+		TransactionId xid;
 
+		if (!find_other_holder(target, &xid))
+			xid = find_with_copy(target);
+		/* came while the new row was made: it cannot tell of it any more */
 		if (TransactionIdIsValid(xid))
 		{
 			ItemPointerData tid;

@@ -4,12 +4,9 @@
  *
  * A holder is a transaction in progress, so it still owns a slot of the page
  * (S3), or its slot went to a later subtransaction of its own and is found down
- * the chain.  Its records about the page are few unless it changed the page a
- * lot itself.
- *
- * A transaction that works through a page by thousands of commands or subtransactions
- * has a long chain there, all of it its own, and does not look through it: it remembers
- * what it has locked (lock_own.c).
+ * the chain.  However much it has done to the page, a directory tells what it has locked
+ * there (C1).  A backend does not look through its own chains at all: it remembers what
+ * it has locked (lock_own.c).
  */
 #include "postgres.h"
 
@@ -17,6 +14,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/lock/lock.h"
+#include "zheap/mvcc/chain.h"
 
 bool
 zlock_modes_conflict(LockTupleMode a, LockTupleMode b)
@@ -43,20 +41,15 @@ zlock_oldest(TransactionId a, TransactionId b)
 	return TransactionIdIsValid(b) && TransactionIdPrecedes(b, a) ? b : a;
 }
 
-/* Our own records on a page are looked through that far, unless all must be known. */
-#define OWN_RECORDS		64
-
-/* All records, where it does no harm to take a row for locked. */
+/* Undo records that it takes at most where it does no harm to take a row for locked. */
 #define MAX_READS		64
 
 typedef struct HolderSearch
 {
 	OffsetNumber offnum;
 	LockTupleMode mode;
+	bool		others;			/* our own locks are known */
 	ZLockHolders *holders;
-	int			own_left;		/* how many of our own records may still be read */
-	bool		cut;			/* more would have been there */
-	int			left;			/* how many records may still be read at all */
 } HolderSearch;
 
 static void
@@ -72,51 +65,83 @@ note_lock(HolderSearch *search, ZXactStatus status, FullTransactionId fxid, int 
 }
 
 /*
- * One slot's chain, as far as its owners are in progress.  (One that was rolled
- * back alone may sit on top of others that go on.)
+ * What a directory says of our row; it is about all that follows.  False: there may be
+ * more, as the directory is of a subtransaction that was rolled back: the search goes on
+ * before it.
+ */
+static bool
+note_directory(ZChainCursor *cursor, HolderSearch *search, ZXactStatus status)
+{
+	ZDirectory	dir;
+	bool		damaged;
+	int			mode;
+
+	if (zchain_holds_locks(status))
+	{
+		mode = zrec_directory_lock(&cursor->rec, search->offnum, &damaged);
+		if (!damaged && mode != ZDIRECTORY_NO_LOCK)
+			note_lock(search, status, cursor->at.fxid, mode);
+	}
+	else
+	{
+		damaged = !zrec_directory_decode(&cursor->rec, &dir);
+		cursor->next = dir.before;
+	}
+	if (damaged)
+		zheap_corrupt(cursor->view->rel, cursor->view->block, search->offnum,
+					  "directory at undo block %u, offset %u cannot be read",
+					  zundo_ptr_block(cursor->at.undo), zundo_ptr_offset(cursor->at.undo));
+	return zchain_holds_locks(status);
+}
+
+/*
+ * One slot's chain, as far as its owners are in progress, down to the record "known".
+ * One that was rolled back alone may sit on top of others that go on.
  */
 static void
-search_chain(ZPageView *view, const ZOwner *slot, HolderSearch *search)
+search_chain(ZPageView *view, const ZOwner *newest, ZUndoPtr known, HolderSearch *search)
 {
-	FullTransactionId fxid = slot->fxid;
-	ZUndoPtr	ptr = slot->undo;
-	ZXactStatus	status = zmvcc_xact_status(fxid);
+	FullTransactionId owner = InvalidFullTransactionId;
+	ZXactStatus	status = ZXACT_UNKNOWN;
+	ZChainCursor cursor;
 
-	while (status == ZXACT_OWN || status == ZXACT_IN_PROGRESS || status == ZXACT_ABORTED)
+	zchain_open(&cursor, view, search->offnum, newest);
+	while (FullTransactionIdIsValid(cursor.next.fxid) && cursor.next.undo != known)
 	{
-		ZUndoRecord rec;
-		Size		len;
-		const char *bytes;
-
-		if ((status == ZXACT_OWN && search->own_left-- <= 0) || search->left-- <= 0)
+		if (!FullTransactionIdEquals(owner, cursor.next.fxid))
 		{
-			search->cut = true;
+			owner = cursor.next.fxid;
+			status = zmvcc_xact_status(owner);
+		}
+		if (!(zchain_holds_locks(status) || status == ZXACT_ABORTED) ||
+			(status == ZXACT_OWN && search->others))
 			return;				/* below are ours, and committed ones */
-		}
-		bytes = zundo_read(&view->reader, ptr, &len);
-		if (bytes == NULL)
-			return;				/* aborted, rolled back, recycled */
-		if (zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
-			zheap_corrupt(view->rel, view->block, search->offnum,
-						  "undo record at block %u, offset %u cannot be read",
-						  zundo_ptr_block(ptr), zundo_ptr_offset(ptr));
-		if (rec.type == ZOP_LOCK && rec.offnum == search->offnum && status != ZXACT_ABORTED)
-			note_lock(search, status, fxid, rec.lockmode);
-		if (rec.takeover == ZTAKE_OWN)
-		{
-			ptr = rec.page_prev;
-			continue;
-		}
-		if (rec.takeover != ZTAKE_REUSED)
+		if (!zchain_next(&cursor))
 			return;
-		fxid = rec.slot_prev.fxid;
-		ptr = rec.slot_prev.undo;
-		status = zmvcc_xact_status(fxid);
+		if (cursor.rec.type == ZOP_DIRECTORY)
+		{
+			if (note_directory(&cursor, search, status))
+				return;
+		}
+		else if (cursor.rec.type == ZOP_LOCK && cursor.rec.offnum == search->offnum &&
+				 zchain_holds_locks(status))
+			note_lock(search, status, owner, cursor.rec.lockmode);
 	}
 }
 
+/* The newest record of the slot as it was in "before"; or ZUNDO_INVALID. */
+static ZUndoPtr
+known_record(ZPageView *before, int slotno)
+{
+	if (before == NULL ||
+		(slotno >= ZPAGE_FIRST_OVERFLOW ? before->overflow == NULL :
+		 slotno > zpage_nslots(before->page)))
+		return ZUNDO_INVALID;
+	return zpage_slot(before->page, before->overflow, slotno)->undo;
+}
+
 static void
-search_page(ZPageView *view, HolderSearch *search)
+search_page(ZPageView *view, ZPageView *before, HolderSearch *search)
 {
 	int			nslots = zpage_nslots(view->page);
 	int			i;
@@ -131,7 +156,7 @@ search_page(ZPageView *view, HolderSearch *search)
 			break;
 		slot = zpage_slot_owner(zpage_slot(view->page, view->overflow, i));
 		if (FullTransactionIdIsValid(slot.fxid))
-			search_chain(view, &slot, search);
+			search_chain(view, &slot, known_record(before, i), search);
 	}
 }
 
@@ -148,54 +173,52 @@ holders_init(ZLockHolders *holders)
  * not remember what we have locked.
  */
 void
-zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode, bool waits,
+zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTupleMode mode,
 			  ZLockHolders *holders)
 {
-	HolderSearch search = {offnum, mode, holders, waits ? INT_MAX : OWN_RECORDS, false, INT_MAX};
+	HolderSearch search = {offnum, mode, false, holders};
 	uint8		bits = zpage_row_lock_bits(view->page, offnum);
 	int			hint = zrow_lock_hint(bits);
-	bool		exact;
 	int			own;
 
 	holders_init(holders);
 	if (bits == 0)
 		return;
-	own = zlock_own_strongest(view->rel, view->block, offnum, &exact);
-	if (!zlock_modes_conflict(mode, hint) && (exact || own >= (int) mode))
+	own = zlock_own_strongest(view->rel, view->block, offnum, &search.others);
+	if (!zlock_modes_conflict(mode, hint) && (search.others || own >= (int) mode))
 	{
 		holders->own = own;
 		holders->strongest = hint;
 		return;
 	}
-	if (exact)
-		search.own_left = 0;
-	search_page(view, &search);
-	if (!exact && search.cut && TransactionIdIsValid(holders->conflicting))
-	{
-		search.own_left = INT_MAX;
-		search_page(view, &search);
-	}
+	search_page(view, before, &search);
 	holders->own = Max(holders->own, own);
-	holders->strongest = Max(holders->strongest, search.cut && !exact ? hint : holders->own);
+	holders->strongest = Max(holders->strongest, holders->own);
+	if (view->unfinished)
+		holders->strongest = hint;
 }
 
 bool
 zlock_may_be_held(ZPageView *view, OffsetNumber offnum)
 {
 	ZLockHolders holders;
-	HolderSearch search = {offnum, LockTupleExclusive, &holders, OWN_RECORDS, false, MAX_READS};
+	HolderSearch search = {offnum, LockTupleExclusive, false, &holders};
 
+	if (zview_is_spent(view))
+		return true;
 	holders_init(&holders);
-	search_page(view, &search);
-	return search.cut || holders.strongest >= 0;
+	zview_limit(view, MAX_READS);
+	search_page(view, NULL, &search);
+	return !zview_limit_end(view) || holders.strongest >= 0;
 }
 
 TransactionId
 zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 {
 	ZLockHolders holders;
-	HolderSearch search = {ItemPointerGetOffsetNumberNoCheck(origin), LockTupleExclusive,
-	&holders, 0, false, INT_MAX};
+	HolderSearch search = {
+		ItemPointerGetOffsetNumberNoCheck(origin), LockTupleExclusive, true, &holders
+	};
 	BlockNumber block = ItemPointerGetBlockNumberNoCheck(origin);
 	ZPageView	view;
 
@@ -205,7 +228,7 @@ zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 		return InvalidTransactionId;
 	zview_open(&view, rel);
 	if (zview_read(&view, block, NULL))
-		search_page(&view, &search);
+		search_page(&view, NULL, &search);
 	zview_close(&view);
 	return holders.conflicting;
 }

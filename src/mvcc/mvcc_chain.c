@@ -45,6 +45,11 @@ zchain_read(ZPageView *view, OffsetNumber offnum, const ZOwner *at, ZUndoRecord 
 
 	/* a hot row has many versions; does nothing while a page is locked */
 	CHECK_FOR_INTERRUPTS();
+	if (unlikely(view->limit > 0 && view->reads >= view->limit))
+	{
+		view->unfinished = true;
+		return false;
+	}
 	zview_count_read(view);		/* B1 */
 	bytes = zundo_read(&view->reader, at->undo, &len);
 	if (unlikely(bytes == NULL))
@@ -107,6 +112,13 @@ directory_clear(ZDirectory *dir)
 	dir->before.fxid = InvalidFullTransactionId;
 	dir->before.undo = ZUNDO_INVALID;
 	memset(dir->newest, 0, sizeof(dir->newest));
+	memset(dir->lock, ZDIRECTORY_NO_LOCK, sizeof(dir->lock));
+}
+
+static void
+directory_add_lock(ZDirectory *dir, OffsetNumber offnum, int mode)
+{
+	dir->lock[offnum] = Max(dir->lock[offnum], mode);
 }
 
 /* Rows that a record is about: offnum .. last; invalid: none. */
@@ -134,6 +146,9 @@ directory_build(ZPageView *view, const ZOwner *from, ZDirectory *dir)
 {
 	ZChainCursor cursor;
 	bool		first_owner = true;
+	bool		holds = true;	/* the owner is of the newest record's transaction, and
+								 * goes on */
+	FullTransactionId owner = InvalidFullTransactionId;
 
 	directory_clear(dir);
 	zchain_open(&cursor, view, InvalidOffsetNumber, from);
@@ -143,6 +158,13 @@ directory_build(ZPageView *view, const ZOwner *from, ZDirectory *dir)
 	{
 		const ZUndoRecord *rec = &cursor.rec;
 
+		if (holds && !FullTransactionIdEquals(owner, cursor.at.fxid))
+		{
+			owner = cursor.at.fxid;
+			holds = zchain_holds_locks(zmvcc_xact_status(owner));
+		}
+		if (holds && rec->type == ZOP_LOCK)
+			directory_add_lock(dir, rec->offnum, rec->lockmode);
 		if (rec->type == ZOP_DIRECTORY)
 		{
 			ZDirectory	older;
@@ -153,6 +175,8 @@ directory_build(ZPageView *view, const ZOwner *from, ZDirectory *dir)
 			{
 				if (FullTransactionIdIsValid(older.newest[i].fxid))
 					directory_add_older(dir, i, &older.newest[i]);
+				if (holds)
+					directory_add_lock(dir, i, older.lock[i]);
 			}
 			if (first_owner)
 				dir->before = older.before;
@@ -311,6 +335,11 @@ entry_build(ZPageView *view, CacheEntry *entry)
 		return entry->cached;
 	cached = directory_alloc();
 	directory_build(view, &entry->newest, &cached->dir);
+	if (view->unfinished)
+	{
+		pfree(cached);
+		return NULL;
+	}
 	memset(cached->cids, 0xFF, sizeof(cached->cids));	/* InvalidCommandId */
 	/* making room may have emptied the entry */
 	entry->epoch = cache.epoch;
@@ -323,6 +352,7 @@ zchain_directory(ZPageView *view, int slotno)
 {
 	ZOwner		newest = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
 
+	Assert(view->limit == 0);
 	return &entry_build(view, make_entry(view, slotno, &newest))->dir;
 }
 
@@ -360,7 +390,13 @@ directory_add_newer(CachedDirectory *cached, const ZUndoRecord *rec, const ZOwne
 	ZDirectory *dir = &cached->dir;
 
 	if (rec->takeover == ZTAKE_REUSED)
+	{
 		dir->before = rec->slot_prev;
+		if (zmvcc_xact_status(rec->slot_prev.fxid) != ZXACT_OWN)
+			memset(dir->lock, ZDIRECTORY_NO_LOCK, sizeof(dir->lock));
+	}
+	if (rec->type == ZOP_LOCK)
+		directory_add_lock(dir, rec->offnum, rec->lockmode);
 	for (int i = Max(rec->offnum, FirstOffsetNumber); i <= last_covered(rec); i++)
 	{
 		dir->newest[i] = *at;

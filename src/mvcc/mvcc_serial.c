@@ -21,12 +21,16 @@
 #include "access/subtrans.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/mvcc/tid.h"
+
+/* Undo records that are read while a page is locked (B1). */
+#define SERIAL_READS	128
 
 void
 zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber offnum, uint8 flags2)
@@ -38,7 +42,7 @@ zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber offnum, uint8
 
 /* The snapshot does not see what fxid made of a row. */
 static void
-conflict_out(ZPageView *view, FullTransactionId fxid, Snapshot snapshot)
+conflict_out(const ZPageView *view, FullTransactionId fxid, Snapshot snapshot)
 {
 	TransactionId xid = zfxid_xid(fxid);
 
@@ -53,24 +57,6 @@ conflict_out(ZPageView *view, FullTransactionId fxid, Snapshot snapshot)
 	CheckForSerializableConflictOut(view->rel, xid, snapshot);
 }
 
-/* The row at offnum, which is one, from its newest version on. */
-static void
-walk_conflicts(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
-{
-	ZRowVersion	version;
-
-	zmvcc_current(view, offnum, &version);
-	while (!zmvcc_modifier_visible(view, &version, snapshot))
-	{
-		/* what we changed under this isolation level, our snapshot saw */
-		if (TransactionIdIsCurrentTransactionId(zfxid_xid(zmodifier_fxid(&version.modifier))))
-			break;
-		conflict_out(view, zmodifier_fxid(&version.modifier), snapshot);
-		if ((version.hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, &version))
-			break;
-	}
-}
-
 static bool
 is_row(ZPageView *view, OffsetNumber offnum)
 {
@@ -79,40 +65,190 @@ is_row(ZPageView *view, OffsetNumber offnum)
 		ItemIdIsNormal(PageGetItemId(view->page, offnum));
 }
 
+/* The next transaction that the snapshot does not see, from the newest version on. */
+static bool
+next_conflict(ZPageView *view, ZRowVersion *version, Snapshot snapshot, bool first)
+{
+	if (!first && ((version->hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, version)))
+		return false;
+	/* what we changed under this isolation level, our snapshot saw */
+	return !zmvcc_modifier_visible(view, version, snapshot) &&
+		!TransactionIdIsCurrentTransactionId(zfxid_xid(zmodifier_fxid(&version->modifier)));
+}
+
 void
 zmvcc_conflicts_out(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
 {
-	if (is_row(view, offnum) &&
-		CheckForSerializableConflictOutNeeded(view->rel, snapshot))
-		walk_conflicts(view, offnum, snapshot);
+	ZRowVersion	version;
+
+	if (!is_row(view, offnum) || !CheckForSerializableConflictOutNeeded(view->rel, snapshot))
+		return;
+	zmvcc_current(view, offnum, &version);
+	for (bool first = true; next_conflict(view, &version, snapshot, first); first = false)
+		conflict_out(view, zmodifier_fxid(&version.modifier), snapshot);
+}
+
+/* ---- reads that are reported later ---- */
+
+void
+zserial_begin(ZSerialReads *reads)
+{
+	reads->nrows = reads->nunseen = 0;
+	if (reads->unseen == NULL)
+	{
+		reads->alloc = 16;
+		reads->unseen = palloc(sizeof(FullTransactionId) * reads->alloc);
+	}
+}
+
+void
+zserial_end(ZSerialReads *reads)
+{
+	if (reads->unseen)
+		pfree(reads->unseen);
+	reads->unseen = NULL;
+}
+
+static void
+add_unseen(ZSerialReads *reads, FullTransactionId fxid)
+{
+	if (reads->nunseen > 0 && FullTransactionIdEquals(reads->unseen[reads->nunseen - 1], fxid))
+		return;
+	if (reads->nunseen == reads->alloc)
+	{
+		reads->alloc *= 2;
+		reads->unseen = repalloc_huge(reads->unseen, sizeof(FullTransactionId) * reads->alloc);
+	}
+	reads->unseen[reads->nunseen++] = fxid;
+}
+
+static void
+add_all_unseen(ZSerialReads *reads, ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
+{
+	ZRowVersion version;
+
+	zmvcc_current(view, offnum, &version);
+	for (bool first = true; next_conflict(view, &version, snapshot, first); first = false)
+		add_unseen(reads, zmodifier_fxid(&version.modifier));
 }
 
 bool
-zmvcc_fetch_serial(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
+zserial_read(ZSerialReads *reads, ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
+			 bool whole, ZRowVersion *version)
 {
-	ItemPointerData tid;
+	ZSerialRow *row;
 
+	if (!is_row(view, offnum))
+		return false;
+	Assert(reads->nrows < ZPAGE_MAX_OFFSET);
+	reads->offsets[reads->nrows] = offnum;
+	row = &reads->rows[reads->nrows++];
+	row->seen = zmvcc_fetch(view, offnum, snapshot, version);
+	if (whole || !row->seen)
+		add_all_unseen(reads, view, offnum, snapshot);
+	if (!row->seen)
+		return false;
+	/* heap's reader stops at the version it sees: only the next one counts */
+	if (FullTransactionIdIsValid(version->next_fxid))
+		add_unseen(reads, version->next_fxid);
+	row->flags2 = version->hdr.flags2;
+
+	/*
+	 * Rows that we have written ourselves need no lock.  A modifier that is only
+	 * known to be somewhere in the slot's chain is not us: then the snapshot
+	 * would not see it without looking (zmvcc_modifier_visible).
+	 */
+	row->writer = zmodifier_is_exact(&version->modifier) ?
+		zfxid_xid(zmodifier_fxid(&version->modifier)) : InvalidTransactionId;
+	return true;
+}
+
+bool
+zserial_report(const ZSerialReads *reads, ZPageView *before, ZPageView *view, Snapshot snapshot)
+{
+	bool		same = true;
+
+	Assert(view->locked);
+	if (before != NULL)
+	{
+		zview_limit(view, SERIAL_READS);
+		same = zmvcc_same_versions(before, view, reads->offsets, reads->nrows);
+		same = zview_limit_end(view) && same;
+	}
+	if (!same)
+		return false;
+	for (int i = 0; i < reads->nunseen; i++)
+		conflict_out(view, reads->unseen[i], snapshot);
+	for (int i = 0; i < reads->nrows; i++)
+	{
+		const ZSerialRow *row = &reads->rows[i];
+		ItemPointerData tid;
+
+		if (!row->seen)
+			continue;
+		zmvcc_version_tid(&tid, view->block, reads->offsets[i], row->flags2);
+		PredicateLockTID(view->rel, &tid, snapshot, row->writer);
+	}
+	return true;
+}
+
+/* ---- a single row ---- */
+
+/*
+ * With a copy of the page, without its lock, and report it if the row is the same when the
+ * page is locked again.  False: it is not; the page is locked and viewed in place.
+ */
+static bool
+read_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnum,
+		  Snapshot snapshot, ZRowVersion *version, bool *found)
+{
+	ZPageView	live;
+	Buffer		overflow_buf;
+	bool		done;
+
+	view->leave = page;
+	(void) zview_leave(view);
+	zserial_begin(reads);
+	*found = zserial_read(reads, view, offnum, snapshot, false, version);
+
+	zview_open(&live, view->rel);
+	LockBuffer(page[0], BUFFER_LOCK_SHARE);
+	done = zview_attach(&live, page[0], BUFFER_LOCK_SHARE, &overflow_buf) &&
+		zserial_report(reads, view, &live, snapshot);
+	if (live.locked)
+		zview_detach(&live, &overflow_buf);
+	zview_close(&live);
+	if (done)
+		LockBuffer(page[0], BUFFER_LOCK_UNLOCK);
+	else if (!zview_attach(view, page[0], BUFFER_LOCK_SHARE, &page[1]))
+		zheap_corrupt(view->rel, view->block, offnum, "page holds no rows any more");
+	return done;
+}
+
+bool
+zmvcc_fetch_serial(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot snapshot,
+				   ZRowVersion *version)
+{
+	ZSerialReads reads = {0};
+	bool		done = false;
+	bool		found = false;
+
+	Assert(view->locked);
 	if (!is_row(view, offnum) ||
 		!CheckForSerializableConflictOutNeeded(view->rel, snapshot))
 		return zmvcc_fetch(view, offnum, snapshot, version);
 
-	if (!zmvcc_fetch(view, offnum, snapshot, version))
+	view->leave = NULL;
+	while (!done)
 	{
-		walk_conflicts(view, offnum, snapshot);
-		return false;
+		zserial_begin(&reads);
+		zview_limit(view, SERIAL_READS);
+		found = zserial_read(&reads, view, offnum, snapshot, false, version);
+		if (zview_limit_end(view))
+			done = zserial_report(&reads, NULL, view, snapshot);
+		else
+			done = read_copy(&reads, view, page, offnum, snapshot, version, &found);
 	}
-	/* heap's reader stops at the version it sees: only the next one counts */
-	if (FullTransactionIdIsValid(version->next_fxid))
-		conflict_out(view, version->next_fxid, snapshot);
-
-	/*
-	 * Rows that we have written ourselves need no lock.  A modifier who is only
-	 * known to be somewhere in the slot's chain is not us: then the snapshot
-	 * would not see it without looking (zmvcc_modifier_visible).
-	 */
-	zmvcc_version_tid(&tid, view->block, offnum, version->hdr.flags2);
-	PredicateLockTID(view->rel, &tid, snapshot,
-					 zmodifier_is_exact(&version->modifier) ?
-					 zfxid_xid(zmodifier_fxid(&version->modifier)) : InvalidTransactionId);
-	return true;
+	zserial_end(&reads);
+	return found;
 }

@@ -107,6 +107,24 @@ own_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 	return cid < snapshot->curcid;
 }
 
+/*
+ * Leave the page, if the caller allows it, unless it is plain what the newest version is:
+ * for snapshots that look at no older one if that has committed.
+ */
+static void
+leave_for_undo(ZPageView *view, ZRowVersion *version)
+{
+	ZXactStatus	status;
+
+	if (view->leave == NULL || zmodifier_is_all_visible(&version->modifier))
+		return;
+	status = zmvcc_version_status(view, version);
+	if (status == ZXACT_COMMITTED || status == ZXACT_ALL_VISIBLE)
+		return;
+	(void) zview_leave(view);
+	zmvcc_current(view, version->offnum, version);
+}
+
 static bool
 fetch_mvcc(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 {
@@ -262,6 +280,12 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion
 		case SNAPSHOT_MVCC:
 		case SNAPSHOT_HISTORIC_MVCC:
 			return fetch_mvcc(view, snapshot, version);
+		default:
+			break;
+	}
+	leave_for_undo(view, version);
+	switch (snapshot->snapshot_type)
+	{
 		case SNAPSHOT_SELF:
 		case SNAPSHOT_TOAST:
 			return fetch_self(view, version);
@@ -341,7 +365,9 @@ zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTran
 	 * What would take too long under the page's lock is not known (B1).  Then nobody is
 	 * to take the row, or its body, away: the deletion may still be rolled back.
 	 */
-	if (version->modifier.kind == ZMODIFIER_UPPER_BOUND && zview_is_spent(view))
+	if (zview_is_spent(view) &&
+		(version->modifier.kind == ZMODIFIER_UPPER_BOUND ||
+		 zmvcc_version_status(view, version) == ZXACT_ABORTED))
 		return version_deleted(version) ? ZSTATE_DELETING : ZSTATE_LIVE;
 	if (!zmvcc_skip_aborted(view, version))
 		return ZSTATE_NONE;

@@ -181,18 +181,18 @@ copy_locked(ZPageView *view, Page page)
 }
 
 bool
-zview_read_locked(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy,
-				  Buffer *buffer)
+zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
 {
+	Buffer		buffer;
+	bool		usable;
+
 	zundo_reader_unpin(&view->reader);
 	view->block = block;
-	*buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
-	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
-	if (copy_locked(view, BufferGetPage(*buffer)))
-		return true;
-	UnlockReleaseBuffer(*buffer);
-	*buffer = InvalidBuffer;
-	return false;
+	buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	usable = copy_locked(view, BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return usable;
 }
 
 bool
@@ -231,17 +231,6 @@ zview_leave(ZPageView *view)
 	view->leave = NULL;
 	(void) zview_copy_viewed(view, leave[0], &leave[1]);
 	LockBuffer(leave[0], BUFFER_LOCK_UNLOCK);
-	return true;
-}
-
-bool
-zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
-{
-	Buffer		buffer;
-
-	if (!zview_read_locked(view, block, strategy, &buffer))
-		return false;
-	UnlockReleaseBuffer(buffer);
 	return true;
 }
 

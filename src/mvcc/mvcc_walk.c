@@ -90,7 +90,7 @@ zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec, ZOwn
 	if (zchain_find(view, version->hdr.slotno, &modifier->place, version->offnum, NULL,
 					at, rec) != ZCHAIN_FOUND)
 	{
-		if (modifier->kind == ZMODIFIER_EXACT &&
+		if (modifier->kind == ZMODIFIER_EXACT && !view->unfinished &&
 			!FullTransactionIdPrecedes(modifier->place.fxid, zview_horizon(view)))
 			report_no_record(view, version);
 		return false;
@@ -98,6 +98,69 @@ zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec, ZOwn
 	if (modifier->kind == ZMODIFIER_EXACT &&
 		!FullTransactionIdEquals(at->fxid, modifier->place.fxid))
 		report_no_record(view, version);
+	return true;
+}
+
+/* The row's bytes as they are on the page, but for the hint of its locks. */
+static bool
+same_bytes(const ZRowVersion *a, const ZRowVersion *b)
+{
+	return a->len == b->len && a->row[0] == b->row[0] &&
+		((a->row[1] ^ b->row[1]) & ~ZROW2_LOCK_MASK) == 0 &&
+		memcmp(a->row + 2, b->row + 2, a->len - 2) == 0;
+}
+
+/*
+ * Which rows have the records of a slot changed since "before"?  "touched": a flag per
+ * offset.  False: more records have come than there are from one directory to the next.
+ */
+static bool
+mark_touched(ZPageView *before, ZPageView *view, OffsetNumber offnum, int slotno, bool *touched)
+{
+	ZOwner		newest = zpage_slot_owner(slot_of(view, offnum, slotno));
+	ZUndoPtr	known = slot_of(before, offnum, slotno)->undo;
+	ZChainCursor cursor;
+
+	zchain_open(&cursor, view, offnum, &newest);
+	while (cursor.next.undo != known && zchain_next(&cursor))
+	{
+		if (cursor.rec.type == ZOP_DIRECTORY)
+			return false;
+		for (int off = FirstOffsetNumber; off <= ZPAGE_MAX_OFFSET; off++)
+			touched[off] = touched[off] || zrec_undo_covers(&cursor.rec, off);
+	}
+	return cursor.next.undo == known;
+}
+
+bool
+zmvcc_same_versions(ZPageView *before, ZPageView *view, const OffsetNumber *offsets, int n)
+{
+	bool		touched[ZPAGE_MAX_OFFSET + 1] = {0};
+	bool		looked[ZPAGE_MAX_SLOTNO + 1] = {0};
+
+	for (int i = 0; i < n; i++)
+	{
+		OffsetNumber offnum = offsets[i];
+		ZRowVersion old;
+		ZRowVersion new;
+		int			slotno;
+
+		if (offnum > PageGetMaxOffsetNumber(view->page) ||
+			!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
+			return false;
+		zmvcc_current(before, offnum, &old);
+		zmvcc_current(view, offnum, &new);
+		if (!same_bytes(&old, &new))
+			return false;
+		/* changed, and back to the same bytes? */
+		slotno = new.hdr.slotno;
+		if (slotno > 0 && !looked[slotno] &&
+			!mark_touched(before, view, offnum, slotno, touched))
+			return false;
+		looked[slotno] = true;
+		if (touched[offnum])
+			return false;
+	}
 	return true;
 }
 

@@ -4,6 +4,8 @@
  *
  *   ..  owner before, of the owner that wrote the directory: fxid varint (0: none);
  *       undo 8 bytes
+ *   ..  locks: length of what follows of them, varint; per locked row, in the order of
+ *       offsets: varint (gap << 2 | mode), gap being the distance from the offset before
  *   ..  per row, in the order of offsets: varint (gap << 2 | D_SAME_OWNER |
  *       D_SAME_RECORD), gap being the distance from the offset before; unless
  *       D_SAME_OWNER fxid varint; unless D_SAME_RECORD the record's place, relative to
@@ -19,8 +21,29 @@
 #define D_SAME_OWNER	0x02
 #define D_SHIFT			2
 
+#define LOCK_SHIFT		2
+
 StaticAssertDecl(ZUNDO_MAX_DIRECTORY <= ZUNDO_MAX_RECORD - 128,
 				 "a directory of all rows fits an undo record");
+
+static char *
+put_locks(char *out, const ZDirectory *dir)
+{
+	char		locks[2 * ZPAGE_MAX_OFFSET];
+	char	   *end = locks;
+	OffsetNumber last_offnum = 0;
+
+	for (int i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
+	{
+		if (dir->lock[i] == ZDIRECTORY_NO_LOCK)
+			continue;
+		end = zvarint_put(end, (uint64) (i - last_offnum) << LOCK_SHIFT | dir->lock[i]);
+		last_offnum = i;
+	}
+	out = zvarint_put(out, end - locks);
+	memcpy(out, locks, end - locks);
+	return out + (end - locks);
+}
 
 Size
 zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr base, char *out)
@@ -35,6 +58,7 @@ zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr
 		memcpy(out, &dir->before.undo, sizeof(ZUndoPtr));
 		out += sizeof(ZUndoPtr);
 	}
+	out = put_locks(out, dir);
 	for (int i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
 	{
 		const ZOwner *entry = &dir->newest[i];
@@ -64,10 +88,25 @@ typedef struct Reader
 {
 	const char *at;
 	const char *end;
+	const char *locks;			/* up to "at", when nothing has been read yet */
 	ZUndoPtr	base;
 	OffsetNumber offnum;		/* of the last entry */
 	ZOwner		entry;
 } Reader;
+
+/* Past the locks; false: damaged. */
+static bool
+skip_locks(Reader *reader)
+{
+	uint64		len;
+
+	reader->at = zvarint_get(reader->at, reader->end, &len);
+	if (reader->at == NULL || len > (uint64) (reader->end - reader->at))
+		return false;
+	reader->locks = reader->at;
+	reader->at += len;
+	return true;
+}
 
 /* False: damaged. */
 static bool
@@ -88,11 +127,29 @@ read_before(Reader *reader, const ZUndoRecord *rec, ZOwner *before)
 		return false;
 	before->fxid = FullTransactionIdFromU64(value);
 	if (value == 0)
-		return true;
+		return skip_locks(reader);
 	if (reader->end - reader->at < (ptrdiff_t) sizeof(ZUndoPtr))
 		return false;
 	memcpy(&before->undo, reader->at, sizeof(ZUndoPtr));
 	reader->at += sizeof(ZUndoPtr);
+	return skip_locks(reader);
+}
+
+/* The next lock; false: there is none, or *damaged. */
+static bool
+read_lock(const char **at, const char *end, OffsetNumber *offnum, int *mode, bool *damaged)
+{
+	uint64		value;
+
+	if (*at >= end)
+		return false;
+	*at = zvarint_get(*at, end, &value);
+	*damaged = *at == NULL || value >> LOCK_SHIFT == 0 ||
+		(value >> LOCK_SHIFT) + *offnum > (uint64) ZPAGE_MAX_OFFSET;
+	if (*damaged)
+		return false;
+	*offnum += value >> LOCK_SHIFT;
+	*mode = value & ((1 << LOCK_SHIFT) - 1);
 	return true;
 }
 
@@ -128,9 +185,21 @@ bool
 zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir)
 {
 	Reader		reader;
+	const char *locks;
+	const char *locks_end;
+	OffsetNumber offnum = 0;
+	int			mode;
+	bool		damaged = false;
 
 	memset(dir->newest, 0, sizeof(dir->newest));
+	memset(dir->lock, ZDIRECTORY_NO_LOCK, sizeof(dir->lock));
 	if (!read_before(&reader, rec, &dir->before))
+		return false;
+	locks = reader.locks;
+	locks_end = reader.at;
+	while (read_lock(&locks, locks_end, &offnum, &mode, &damaged))
+		dir->lock[offnum] = mode;
+	if (damaged)
 		return false;
 	while (reader.at < reader.end)
 	{
@@ -152,4 +221,22 @@ zrec_directory_find(const ZUndoRecord *rec, OffsetNumber offnum, ZOwner *at, boo
 		*damaged = !read_entry(&reader);
 	*at = reader.entry;
 	return !*damaged && reader.offnum == offnum;
+}
+
+int
+zrec_directory_lock(const ZUndoRecord *rec, OffsetNumber offnum, bool *damaged)
+{
+	Reader		reader;
+	ZOwner		before;
+	const char *locks;
+	OffsetNumber at = 0;
+	int			mode = ZDIRECTORY_NO_LOCK;
+
+	*damaged = !read_before(&reader, rec, &before);
+	if (*damaged)
+		return ZDIRECTORY_NO_LOCK;
+	locks = reader.locks;
+	while (at < offnum && read_lock(&locks, reader.at, &at, &mode, damaged))
+		;
+	return !*damaged && at == offnum ? mode : ZDIRECTORY_NO_LOCK;
 }

@@ -35,47 +35,72 @@ keep_named_rows(ZScan *scan, const TBMIterateResult *tbmres)
 }
 
 /*
- * Keep the rows that the snapshot sees, and lock their TIDs.  The page is locked.
- * A lossy scan reads all rows of the page, whether they match or not.
+ * Keep the rows that the snapshot sees.  A lossy scan reads all rows of the page, whether
+ * they match or not.
  */
 static void
-keep_visible_rows(ZScan *scan, bool lossy)
+keep_visible_rows(ZScan *scan, bool lossy, ZSerialReads *reads)
 {
-	Snapshot	snapshot = scan->base.rs_snapshot;
 	int			kept = 0;
 	int			i;
 
+	zserial_begin(reads);
 	for (i = 0; i < scan->nrows; i++)
 	{
 		OffsetNumber offnum = scan->rows[i];
 		ZRowVersion	version;
 
-		if (lossy)
-			zmvcc_conflicts_out(&scan->view, offnum, snapshot);
-		if (zmvcc_fetch_serial(&scan->view, offnum, snapshot, &version))
+		if (zserial_read(reads, &scan->view, offnum, scan->base.rs_snapshot, lossy, &version))
 			scan->rows[kept++] = offnum;
 	}
 	scan->nrows = kept;
 }
 
+/* Lock the page and report what has been read of it; false: it has changed. */
+static bool
+report_reads(ZScan *scan, const ZSerialReads *reads, ZPageView *before)
+{
+	Buffer		buffer = ReadBuffer(scan->base.rs_rd, scan->block);
+	Buffer		overflow_buf;
+	ZPageView	live;
+	bool		done = false;
+
+	zview_open(&live, scan->base.rs_rd);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (zview_attach(&live, buffer, BUFFER_LOCK_SHARE, &overflow_buf))
+	{
+		done = zserial_report(reads, before, &live, scan->base.rs_snapshot);
+		zview_detach(&live, &overflow_buf);
+	}
+	UnlockReleaseBuffer(buffer);
+	zview_close(&live);
+	return done;
+}
+
 /*
  * The rows of a page, for a transaction that takes part in serializable snapshot
- * isolation: no lock covers them yet, so the page stays locked until they have
+ * isolation: no lock covers them yet, so they must be as they were read when they get
  * theirs (see mvcc_serial.c).
  */
 static bool
 next_block_serial(ZScan *scan, const TBMIterateResult *tbmres)
 {
 	bool		lossy = tbmres->ntuples < 0;
-	Buffer		buffer;
+	ZSerialReads reads = {0};
+	ZPageView	before;			/* what aborted transactions did is still in it */
+	bool		done = false;
 
-	if (!zscan_page_read_locked(scan, tbmres->blockno, &buffer))
-		return false;
-	if (!lossy)
-		keep_named_rows(scan, tbmres);
-	keep_visible_rows(scan, lossy);
-	zundo_reader_unpin(&scan->view.reader);
-	UnlockReleaseBuffer(buffer);
+	zview_open(&before, scan->base.rs_rd);
+	while (!done && zview_read(&before, tbmres->blockno, NULL) &&
+		   zscan_page_read(scan, tbmres->blockno))
+	{
+		if (!lossy)
+			keep_named_rows(scan, tbmres);
+		keep_visible_rows(scan, lossy, &reads);
+		done = report_reads(scan, &reads, &before);
+	}
+	zserial_end(&reads);
+	zview_close(&before);
 	return scan->nrows > 0;
 }
 

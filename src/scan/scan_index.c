@@ -5,7 +5,8 @@
  * LOCKING: the pin on the last table page is kept from row to row, as rows that
  * are next to each other in an index often are in the table, too.  The page is
  * locked in share mode only while one row is checked and copied out.  If its undo has to
- * be read, that is done with a copy of the page, unless predicate locks are needed.
+ * be read, that is done with a copy of the page; with one exception (zscan_may_leave),
+ * where the row's undo is read under the lock, in the O(log n) steps of C1 and waypoints.
  */
 #include "postgres.h"
 
@@ -116,13 +117,13 @@ zscan_forget_conflict(void)
  * Check and copy the row.  The page is locked in share mode and viewed in place.
  */
 static bool
-fetch_locked(ZPageView *view, const ItemPointerData *tid, Snapshot snapshot,
+fetch_locked(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snapshot snapshot,
 			 TupleTableSlot *slot, bool *all_dead)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
 	ZRowVersion	version = {0};
 
-	if (zmvcc_fetch_serial(view, offnum, snapshot, &version))
+	if (zmvcc_fetch_serial(view, page, offnum, snapshot, &version))
 	{
 		zscan_version_store(view, &version, tid, slot);
 		if (unlikely(names_last(&version, snapshot)))
@@ -140,16 +141,10 @@ fetch_locked(ZPageView *view, const ItemPointerData *tid, Snapshot snapshot,
 	return false;
 }
 
-/*
- * May the page be unlocked, and its copy be looked at, while undo is read?  Predicate
- * locks are taken under the page's lock; and without a snapshot that the server's horizon
- * respects a copy may not be compared with ours (zundo_horizon).
- */
-static bool
-may_leave(Relation rel, Snapshot snapshot)
+bool
+zscan_may_leave(void)
 {
-	return TransactionIdIsValid(MyProc->xmin) && !(MyProc->statusFlags & PROC_IN_VACUUM) &&
-		!CheckForSerializableConflictOutNeeded(rel, snapshot);
+	return TransactionIdIsValid(MyProc->xmin) && !(MyProc->statusFlags & PROC_IN_VACUUM);
 }
 
 bool
@@ -175,8 +170,8 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))
 	{
 		page[0] = fetch->buffer;
-		fetch->view.leave = may_leave(fetch->base.rel, snapshot) ? page : NULL;
-		found = fetch_locked(&fetch->view, &rowtid, snapshot, slot, all_dead);
+		fetch->view.leave = zscan_may_leave() ? page : NULL;
+		found = fetch_locked(&fetch->view, page, &rowtid, snapshot, slot, all_dead);
 		if (fetch->view.locked)
 		{
 			zview_detach(&fetch->view, &page[1]);

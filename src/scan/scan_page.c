@@ -121,16 +121,6 @@ zscan_page_read(ZScan *scan, BlockNumber block)
 	return true;
 }
 
-bool
-zscan_page_read_locked(ZScan *scan, BlockNumber block, Buffer *buffer)
-{
-	page_leave(scan, block);
-	if (!zview_read_locked(&scan->view, block, scan->strategy, buffer))
-		return false;
-	page_enter(scan);
-	return true;
-}
-
 void
 zscan_page_conflicts(ZScan *scan)
 {

@@ -7,7 +7,8 @@
  * tuple_lock, tuple_update and tuple_delete left in the TID (see tid.h) and, where
  * there is none, from the active snapshot: fetch_meant below.
  *
- * LOCKING: one page at a time, share lock, while the row is checked and copied.
+ * LOCKING: one page at a time, share lock, while the row is checked and copied; undo is
+ * read with a copy of the page, without the lock.
  */
 #include "postgres.h"
 
@@ -26,12 +27,14 @@
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo.h"
 
-/* A table page, pinned, locked in share mode and viewed in place. */
+/*
+ * A table page, pinned, locked in share mode and viewed in place; or, if undo may have to
+ * be read for the row that is wanted, unlocked, and the view is of a copy.
+ */
 typedef struct LockedPage
 {
 	ZPageView	view;
-	Buffer		buffer;
-	Buffer		overflow_buf;
+	Buffer		buffers[2];		/* and its overflow page's */
 	bool		has_rows;
 } LockedPage;
 
@@ -62,24 +65,47 @@ static struct
 	TupleTableSlot *slot;		/* of the first fetch */
 }			deletion;
 
+/* Is the row not simply there, or gone, for everybody? */
 static bool
-page_open(LockedPage *locked, Relation rel, const ItemPointerData *tid)
+has_undo(ZPageView *view, OffsetNumber offnum)
+{
+	ZRowVersion version;
+
+	if (!zscan_is_row(view, offnum))
+		return false;
+	zmvcc_current(view, offnum, &version);
+	return !zmodifier_is_all_visible(&version.modifier);
+}
+
+static bool
+page_open(LockedPage *locked, Relation rel, const ItemPointerData *tid, bool may_leave)
 {
 	zview_open(&locked->view, rel);
-	locked->overflow_buf = InvalidBuffer;
-	locked->buffer = ReadBuffer(rel, ItemPointerGetBlockNumber(tid));
-	LockBuffer(locked->buffer, BUFFER_LOCK_SHARE);
-	locked->has_rows = zview_attach(&locked->view, locked->buffer,
-									BUFFER_LOCK_SHARE, &locked->overflow_buf);
+	locked->buffers[1] = InvalidBuffer;
+	locked->buffers[0] = ReadBuffer(rel, ItemPointerGetBlockNumber(tid));
+	LockBuffer(locked->buffers[0], BUFFER_LOCK_SHARE);
+	locked->has_rows = zview_attach(&locked->view, locked->buffers[0],
+									BUFFER_LOCK_SHARE, &locked->buffers[1]);
+	if (!locked->has_rows)
+		LockBuffer(locked->buffers[0], BUFFER_LOCK_UNLOCK);
+	else if (may_leave && zscan_may_leave() &&
+			 has_undo(&locked->view, ItemPointerGetOffsetNumberNoCheck(tid)))
+	{
+		locked->view.leave = locked->buffers;
+		(void) zview_leave(&locked->view);
+	}
 	return locked->has_rows;
 }
 
 static void
 page_close(LockedPage *locked)
 {
-	if (locked->has_rows)
-		zview_detach(&locked->view, &locked->overflow_buf);
-	UnlockReleaseBuffer(locked->buffer);
+	if (locked->view.locked)
+	{
+		zview_detach(&locked->view, &locked->buffers[1]);
+		LockBuffer(locked->buffers[0], BUFFER_LOCK_UNLOCK);
+	}
+	ReleaseBuffer(locked->buffers[0]);
 	zview_close(&locked->view);
 }
 
@@ -252,12 +278,15 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 		zmvcc_check_snapshot(rel, snapshot);
 	}
 
-	if (page_open(&locked, rel, &rowtid))
+	if (page_open(&locked, rel, &rowtid, snapshot == SnapshotAny))
 	{
 		if (snapshot == SnapshotAny)
 			found = fetch_meant(&locked.view, &rowtid, &tag, &version, slot);
 		else
-			found = zmvcc_fetch_serial(&locked.view, offnum, snapshot, &version);
+		{
+			locked.view.leave = zscan_may_leave() ? locked.buffers : NULL;
+			found = zmvcc_fetch_serial(&locked.view, locked.buffers, offnum, snapshot, &version);
+		}
 		if (found)
 		{
 			/* a caller that fetches by TID may ask whether it is this very version */
@@ -363,7 +392,7 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 
 		CHECK_FOR_INTERRUPTS();
 
-		more = page_open(&locked, rel, &here) && zscan_is_row(&locked.view, offnum);
+		more = page_open(&locked, rel, &here, true) && zscan_is_row(&locked.view, offnum);
 		if (more && FullTransactionIdIsValid(mover))
 			more = inserted_by(&locked.view, offnum, mover);
 		if (more)
@@ -419,7 +448,7 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 			 RelationGetRelationName(rel));
 
 	zundo_open();
-	if (page_open(&locked, rel, &tid) &&
+	if (page_open(&locked, rel, &tid, true) &&
 		zmvcc_fetch(&locked.view, ItemPointerGetOffsetNumberNoCheck(&tid), snapshot, &version))
 	{
 		ZVersionId	seen;

@@ -44,6 +44,9 @@ extern void ztarget_unlock(ZTarget *target);
 /* The same for a page that a TID names: ERROR if it holds no rows. */
 extern void ztarget_lock_row_page(ZTarget *target);
 
+/* Unlock the locked page, but go on with a copy of it in target->view. */
+extern void ztarget_leave(ZTarget *target);
+
 /*
  * ERROR if any row of the locked page is damaged: before a change that moves or
  * touches all of them (a slot that changes hands, compaction).

@@ -54,14 +54,15 @@ typedef struct ZLockHolders
 } ZLockHolders;
 
 /*
- * Which transactions hold locks on the row?  The page is locked (any mode) and viewed in place.
- * Reads the undo of the transactions in progress on the page, if the row's hint
- * says that there may be a lock.  "waits": the caller will wait in any case.  "own"
- * is exact then, or if there is somebody in conflict; otherwise it may miss a lock
- * that we took long ago.
+ * Which transactions hold locks on the row?  "view": the page, locked (any mode) and
+ * viewed in place, or a copy.  Reads undo of the transactions in progress on the page, if
+ * the row's hint says that there may be a lock in the way: of each at most
+ * ZVIEW_STEP_READS records.  The caller may set a limit (zview_limit); if it is reached,
+ * "conflicting" may have missed some.  "before": an older copy of the page, whose locks
+ * are known: only what came after that counts; or NULL.
  */
-extern void zlock_holders(ZPageView *view, OffsetNumber offnum, LockTupleMode mode,
-						  bool waits, ZLockHolders *holders);
+extern void zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum,
+						  LockTupleMode mode, ZLockHolders *holders);
 
 /*
  * May anybody hold a lock on the row?  True also where that would take long to find out.

@@ -53,6 +53,18 @@ extern bool zchain_next(ZChainCursor *cursor);
 extern bool zchain_read(ZPageView *view, OffsetNumber offnum, const ZOwner *at,
 						ZUndoRecord *rec);
 
+/*
+ * Of an owner in a chain: do its locks count?  If the locks of one do, so do those of the
+ * owners before it, as far as they are of its transaction: an owner before is a
+ * subtransaction that had ended or one that it is nested in when it took the slot, so
+ * that it is rolled back with what came before it, or alone.
+ */
+static inline bool
+zchain_holds_locks(ZXactStatus status)
+{
+	return status == ZXACT_OWN || status == ZXACT_IN_PROGRESS;
+}
+
 typedef enum ZChainFound
 {
 	ZCHAIN_FOUND,

@@ -66,7 +66,9 @@ typedef struct ZPageView
 	bool		locked;			/* a page is viewed in place: its lock is held */
 	Buffer	   *leave;			/* not NULL: that page and its overflow page, to be left
 								 * before undo is read (zview_leave) */
-	int			reads;			/* undo records read since then */
+	int			reads;			/* undo records read since the page was locked */
+	int			limit;			/* how many may be (zview_limit); 0: no limit */
+	bool		unfinished;		/* the limit was reached */
 
 	/* zmvcc_reconstruct's copy of the page; reconstructed: some rows' slots do not
 	 * tell which transaction made them */
@@ -83,13 +85,6 @@ extern void zview_close(ZPageView *view);
  * page holds no rows (new page, or an overflow page).  ERROR if it is damaged.
  */
 extern bool zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy);
-
-/*
- * The same, but *buffer gets the page, still pinned and locked, if it holds rows;
- * otherwise InvalidBuffer.
- */
-extern bool zview_read_locked(ZPageView *view, BlockNumber block,
-							  BufferAccessStrategy strategy, Buffer *buffer);
 
 /*
  * Copy a page that the caller has pinned and not locked, to plan a change of it: the
@@ -138,22 +133,48 @@ extern bool zview_slots_are_frozen(const ZPageView *view, uint32 except);
  */
 #define ZVIEW_MAX_READS		256
 
+/* One step: from a chain's newest record to a row's, or a directory built (C1). */
+#define ZVIEW_STEP_READS	(ZCHAIN_INTERVAL + 2)
+
 static inline void
 zview_count_read(ZPageView *view)
 {
 	view->reads++;
-#ifdef ZHEAP_CHECK_READS
 	Assert(!view->locked || view->reads <= ZVIEW_MAX_READS);
-#endif
 }
 
 /*
- * Is a page locked, and might looking for one more row's record be more than B1 allows?
+ * Is a page locked, and might one more step, and a directory for the change that is to
+ * follow with a few records more, be more than B1 allows?
  */
 static inline bool
 zview_is_spent(const ZPageView *view)
 {
-	return view->locked && view->reads > ZVIEW_MAX_READS - ZCHAIN_INTERVAL - 2;
+	return view->locked && view->reads > ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - 8;
+}
+
+/*
+ * Until zview_limit_end, read no more than "reads" further undo records: where more
+ * would be read, answers are wrong but harmless, mostly that a version is visible to
+ * all.  zview_limit_end tells whether the limit was never reached, so that what was
+ * found out meanwhile counts.
+ */
+static inline void
+zview_limit(ZPageView *view, int reads)
+{
+	Assert(view->limit == 0);
+	view->limit = view->reads + reads;
+	view->unfinished = false;
+}
+
+static inline bool
+zview_limit_end(ZPageView *view)
+{
+	bool		finished = !view->unfinished;
+
+	view->limit = 0;
+	view->unfinished = false;
+	return finished;
 }
 
 /* The page changed under the view (exclusive lock held): forget cached statuses. */
@@ -190,6 +211,13 @@ extern void zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *ver
  */
 extern bool zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
 						 ZOwner *at);
+
+/*
+ * Are the rows at these offsets, which "before" (an older copy of the page) has, the same
+ * versions still?  Row locks do not matter.  False also where it takes long to find out.
+ */
+extern bool zmvcc_same_versions(ZPageView *before, ZPageView *view,
+								const OffsetNumber *offsets, int n);
 
 /* The command of a version's making; false as above. */
 extern bool zmvcc_command(ZPageView *view, const ZRowVersion *version, CommandId *cid);
@@ -397,17 +425,56 @@ extern void zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber o
 							  uint8 flags2);
 
 /*
- * zmvcc_fetch for a caller that reads a single row.  If the transaction takes part in
- * serializable snapshot isolation: lock the row's TID if a version is visible,
- * and report conflicts with others whose changes are not.  The page is locked.
- */
-extern bool zmvcc_fetch_serial(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
-							   ZRowVersion *version);
-
-/*
- * The row was passed by in a scan of its page: report conflicts with everyone
+ * The row was passed by in a scan of its page: report conflicts with all transactions
  * whose changes of it the snapshot does not see.
  */
 extern void zmvcc_conflicts_out(ZPageView *view, OffsetNumber offnum, Snapshot snapshot);
+
+/* What a reader has read of one page, to be reported at once. */
+typedef struct ZSerialRow
+{
+	bool		seen;			/* the snapshot sees a version, to be locked */
+	uint8		flags2;			/* its parity */
+	TransactionId writer;		/* of that version, if it might be us */
+} ZSerialRow;
+
+typedef struct ZSerialReads
+{
+	int			nrows;
+	OffsetNumber offsets[ZPAGE_MAX_OFFSET];
+	ZSerialRow	rows[ZPAGE_MAX_OFFSET];
+	FullTransactionId *unseen;	/* transactions that the reader is in conflict with */
+	int			nunseen;
+	int			alloc;
+} ZSerialReads;
+
+/* Forget all; "reads" is zero the first time, and freed by zserial_end. */
+extern void zserial_begin(ZSerialReads *reads);
+extern void zserial_end(ZSerialReads *reads);
+
+/*
+ * zmvcc_fetch, noting what is to be reported.  "whole": a scan that does not know which
+ * versions match: all that the snapshot does not see count.
+ */
+extern bool zserial_read(ZSerialReads *reads, ZPageView *view, OffsetNumber offnum,
+						 Snapshot snapshot, bool whole, ZRowVersion *version);
+
+/*
+ * Report it and take the predicate locks.  "view": the page, locked and viewed in place.
+ * The reads were of this view ("before" NULL), or of a copy that was not older than
+ * "before".  False, and nothing is done: a row has changed since.
+ */
+extern bool zserial_report(const ZSerialReads *reads, ZPageView *before, ZPageView *view,
+						   Snapshot snapshot);
+
+/*
+ * zmvcc_fetch for a caller that reads a single row of a page that is viewed in place
+ * (share lock): page[0] is its buffer, page[1] its overflow page's.  If the transaction
+ * takes part in serializable snapshot isolation: lock the row's TID if a version is
+ * visible, and report conflicts with others whose changes are not.  On exit the view may
+ * be of a copy and the page unlocked, the overflow page released (view->locked tells).
+ */
+extern bool zmvcc_fetch_serial(ZPageView *view, Buffer *page, OffsetNumber offnum,
+							   Snapshot snapshot, ZRowVersion *version);
 
 #endif							/* ZHEAP_MVCC_H */

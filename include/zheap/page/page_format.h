@@ -78,7 +78,7 @@ StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
 #define ZPAGE_VERSION		2
 
 /* C1, chain.h: the most records of a chain above its newest directory */
-#define ZCHAIN_INTERVAL			192
+#define ZCHAIN_INTERVAL			64
 
 #define ZPAGE_INITIAL_SLOTS		4
 #define ZPAGE_MAX_INPAGE		31

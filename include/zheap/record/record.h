@@ -121,14 +121,18 @@ extern bool zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum);
 
 /*
  * Of each row of a page the newest record that a chain has about it, and whose that
- * is; an invalid fxid: none, or visible to all.
+ * is; an invalid fxid: none, or visible to all.  And the locks of the transaction whose
+ * record is the chain's newest, as far as it, or that subtransaction of it, goes on.
  */
 typedef struct ZDirectory
 {
 	ZOwner		before;			/* the slot's owner before the one of the newest record;
 								 * invalid: none */
 	ZOwner		newest[ZPAGE_MAX_OFFSET + 1];
+	int8		lock[ZPAGE_MAX_OFFSET + 1]; /* strongest LockTupleMode, or none */
 } ZDirectory;
+
+#define ZDIRECTORY_NO_LOCK	(-1)
 
 /*
  * Rows whose newest record is of a transaction below "horizon" are left out.  "base" is
@@ -140,7 +144,7 @@ extern Size zrec_directory_encode(const ZDirectory *dir, FullTransactionId horiz
 
 /* What zrec_directory_encode writes at most: all rows of a page, each its own owner. */
 #define ZUNDO_MAX_DIRECTORY \
-	(8 + ZVARINT_MAX + ZPAGE_MAX_OFFSET * (2 + 9 + ZUNDO_PTR_MAX))
+	(8 + ZVARINT_MAX + 3 + ZPAGE_MAX_OFFSET * (2 + 2 + 9 + ZUNDO_PTR_MAX))
 
 /* False: the bytes are no directory. */
 extern bool zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir);
@@ -148,6 +152,9 @@ extern bool zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir);
 /* What it says of one row; false: nothing, or *damaged: as above. */
 extern bool zrec_directory_find(const ZUndoRecord *rec, OffsetNumber offnum, ZOwner *at,
 								bool *damaged);
+
+/* The lock on the row, or ZDIRECTORY_NO_LOCK. */
+extern int	zrec_directory_lock(const ZUndoRecord *rec, OffsetNumber offnum, bool *damaged);
 
 /* ---- waypoints ---- */
 

@@ -78,9 +78,6 @@ extern void zscan_set_limits(ZScan *scan, BlockNumber startblock, BlockNumber nu
  */
 extern bool zscan_page_read(ZScan *scan, BlockNumber block);
 
-/* The same; *buffer gets the page as from zview_read_locked. */
-extern bool zscan_page_read_locked(ZScan *scan, BlockNumber block, Buffer *buffer);
-
 /* A SERIALIZABLE scan passes by all rows of its page: see zmvcc_conflicts_out. */
 extern void zscan_page_conflicts(ZScan *scan);
 
@@ -113,6 +110,13 @@ zscan_is_row(ZPageView *view, OffsetNumber offnum)
 		offnum <= PageGetMaxOffsetNumber(view->page) &&
 		ItemIdIsNormal(PageGetItemId(view->page, offnum));
 }
+
+/*
+ * May a page be unlocked, and its copy be looked at, while undo is read?  Without a
+ * snapshot that the server's horizon respects a copy may not be compared with ours
+ * (zundo_horizon).
+ */
+extern bool zscan_may_leave(void);
 
 /* ---- blocks in order, and rows of them (scan_seq.c) ---- */
 
