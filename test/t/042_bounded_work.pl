@@ -518,7 +518,7 @@ sub busy_page
 	my $writer = new_session();
 
 	make_hot($writer, '');
-	$writer->query_safe('begin; update hot set n = n + 1 where id between 3 and 90');
+	$writer->query_safe('select from hot where id = 97 for key share; begin; select from hot where id = 96 for key share; update hot set n = n + 1 where id between 3 and 90');
 	$writer->query_safe("do \$\$ begin for i in 1 .. $n loop update hot set n = n + 1 where id = 2; end loop; end \$\$");
 	return $writer;
 }
@@ -558,12 +558,45 @@ foreach my $what (
 	[ 'a row not changed', $same, $read, id => '91 + i % 10' ],
 	[ 'the row itself', $in_proportion, $read, id => 2, turns => 3 ],
 	[ 'a row that is share locked beside a key share lock', $same, 'perform from hot where id = 95 for share', held => 'select from hot where id = 95 for key share' ],
+	[ 'a row that it has locked before', $same, "begin perform from hot where id = 96 for update nowait; raise exception 'not locked'; exception when lock_not_available then null; end" ],
+	[ 'a row that somebody has had locked', $same, 'perform from hot where id = 97 for update nowait' ],
 	[ 'a row that is updated beside a key share lock', $same, 'update hot set n = n + 1 where id = 95', held => 'select from hot where id = 95 for key share' ])
 {
 	my ($name, $times, $body, %more) = @$what;
 
 	$body =~ s/ID/$more{id}/ if $more{id};
 	compare("beside an open transaction, $name", $times, sub { cost_beside($body, @_, %more) });
+}
+
+# ---- locks far down ----
+
+# A transaction has locked rows, then and in between it has changed another row of the page more often than there are records between two directories.
+sub locked_rows
+{
+	my %free = map { $_ => 1 } split /\n/, $node->safe_psql('postgres', 'select id from hot where id <= 12 for update skip locked');
+
+	return join(' ', grep { !$free{$_} } 1 .. 12);
+}
+
+{
+	my $holder = session($node);
+	my $change = 'do $$ begin for i in 1 .. 500 loop update hot set n = n + 1 where id = 50; end loop; end $$';
+
+	make_hot($holder, '');
+	$holder->query_safe("begin; select from hot where id = 1 for key share; $change; select from hot where id = 2 for share; $change");
+	is(locked_rows(), '1 2', 'locks below many changes are held');
+	$holder->query_safe("savepoint s; select from hot where id = 3 for update; $change; savepoint t; select from hot where id = 4 for share; $change");
+	is(locked_rows(), '1 2 3 4', 'so are those of savepoints');
+	$holder->query_safe("rollback to t; select from hot where id = 5 for share; $change");
+	is(locked_rows(), '1 2 3 5', 'one that was rolled back alone is not');
+	$holder->query_safe("release s; $change");
+	is(locked_rows(), '1 2 3 5', 'those of a savepoint that was released are');
+	$holder->query_safe("savepoint s; select from hot where id = 6 for share; savepoint t; select from hot where id = 7 for share; $change; release t; $change; rollback to s");
+	is(locked_rows(), '1 2 3 5', 'those of one that was released and then rolled back are not');
+	$holder->query_safe(q{do $$ begin for i in 1 .. 400 loop begin update hot set n = n + 1 where id = 50; if i = 200 then perform from hot where id = 8 for share; end if;
+		if i % 3 = 0 then raise exception 'back'; end if; exception when raise_exception then null; end; end loop; end $$});
+	is(locked_rows(), '1 2 3 5 8', 'one of hundreds of subtransactions is');
+	$holder->quit;
 }
 
 # ---- an old snapshot, and very many versions that were committed since ----

@@ -150,6 +150,7 @@ model_directory(const Model *model, const ZOwner *from, ZDirectory *dir)
 	ZOwner		at = *from;
 
 	memset(dir, 0, sizeof(*dir));
+	memset(dir->lock, ZDIRECTORY_NO_LOCK, sizeof(dir->lock));
 	if (FullTransactionIdIsValid(at.fxid))
 		dir->before = model_undo_find(model, at.undo)->before;
 	while (FullTransactionIdIsValid(at.fxid))

@@ -143,10 +143,13 @@ damaged_directory_check(const ZUndoRecord *record)
 		ZOwner		at;
 		bool		damaged;
 		bool		found = zrec_directory_find(record, i, &at, &damaged);
+		int			lock = zrec_directory_lock(record, i, &(bool) {0});
 
 		unit_check(!found || !damaged);
+		unit_check(lock >= ZDIRECTORY_NO_LOCK && lock <= 3);
 		if (!sound)
 			continue;
+		unit_check(lock == dir.lock[i]);
 		unit_check(!damaged && found == FullTransactionIdIsValid(dir.newest[i].fxid));
 		if (found)
 			unit_check(owners_equal(&at, &dir.newest[i]));
@@ -225,6 +228,8 @@ directory_compare(const ZDirectory *want, FullTransactionId horizon, const ZUndo
 		unit_check(zrec_directory_find(record, i, &at, &damaged) == named && !damaged);
 		if (named)
 			unit_check(owners_equal(&got.newest[i], entry) && owners_equal(&at, entry));
+		unit_check(got.lock[i] == want->lock[i]);
+		unit_check(zrec_directory_lock(record, i, &damaged) == want->lock[i] && !damaged);
 	}
 }
 
@@ -507,6 +512,9 @@ random_directory(Unit *unit, ZDirectory *dir)
 			entry.undo = random_ptr_near(unit, entry.undo);
 		dir->newest[i] = entry;
 	}
+	one_in = unit_once_in(unit, 2) ? 1 : unit_int(unit, 1, 100);
+	for (i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
+		dir->lock[i] = unit_once_in(unit, one_in) ? unit_int(unit, 0, 3) : ZDIRECTORY_NO_LOCK;
 }
 
 static ZUndoRecord
