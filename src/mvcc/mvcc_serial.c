@@ -207,7 +207,7 @@ read_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnu
 	bool		done;
 
 	view->leave = page;
-	(void) zview_leave(view);
+	zview_leave(view);
 	zserial_begin(reads);
 	*found = zserial_read(reads, view, offnum, snapshot, false, version);
 

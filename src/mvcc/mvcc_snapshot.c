@@ -20,6 +20,9 @@
 
 #include "zheap/mvcc/chain.h"
 
+/* Undo records that are worth a copy of the page, so that it can be unlocked. */
+#define READS_IN_PLACE	16
+
 ZXactStatus
 zmvcc_version_status(ZPageView *view, const ZRowVersion *version)
 {
@@ -107,24 +110,6 @@ own_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 	return cid < snapshot->curcid;
 }
 
-/*
- * Leave the page, if the caller allows it, unless it is plain what the newest version is:
- * for snapshots that look at no older one if that has committed.
- */
-static void
-leave_for_undo(ZPageView *view, ZRowVersion *version)
-{
-	ZXactStatus	status;
-
-	if (view->leave == NULL || zmodifier_is_all_visible(&version->modifier))
-		return;
-	status = zmvcc_version_status(view, version);
-	if (status == ZXACT_COMMITTED || status == ZXACT_ALL_VISIBLE)
-		return;
-	(void) zview_leave(view);
-	zmvcc_current(view, version->offnum, version);
-}
-
 static bool
 fetch_mvcc(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 {
@@ -134,15 +119,6 @@ fetch_mvcc(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 		.curcid = snapshot->curcid
 	};
 
-	/* without undo, as long as the page may be locked */
-	if (view->leave != NULL)
-	{
-		if (zmodifier_is_all_visible(&version->modifier) ||
-			bound_visible(view, version, snapshot))
-			return !version_deleted(version);
-		if (zview_leave(view))
-			zmvcc_current(view, version->offnum, version);
-	}
 	for (;;)
 	{
 		if (zmvcc_modifier_visible(view, version, snapshot))
@@ -258,8 +234,8 @@ zmvcc_snapshot_too_old(Relation rel)
 			 errhint("Import a newer snapshot, or use the access method heap for temporary tables.")));
 }
 
-bool
-zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
+static bool
+fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
 {
 	if (offnum < FirstOffsetNumber || offnum > PageGetMaxOffsetNumber(view->page) ||
 		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
@@ -280,12 +256,6 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion
 		case SNAPSHOT_MVCC:
 		case SNAPSHOT_HISTORIC_MVCC:
 			return fetch_mvcc(view, snapshot, version);
-		default:
-			break;
-	}
-	leave_for_undo(view, version);
-	switch (snapshot->snapshot_type)
-	{
 		case SNAPSHOT_SELF:
 		case SNAPSHOT_TOAST:
 			return fetch_self(view, version);
@@ -297,6 +267,22 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion
 			elog(ERROR, "unexpected snapshot type: %d", snapshot->snapshot_type);
 	}
 	return false;
+}
+
+bool
+zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
+{
+	Buffer	   *leave = view->leave;
+	bool		found;
+
+	if (leave == NULL)
+		return fetch(view, offnum, snapshot, version);
+	zview_limit(view, READS_IN_PLACE);
+	found = fetch(view, offnum, snapshot, version);
+	if (zview_limit_end(view))
+		return found;
+	zview_leave(view);
+	return fetch(view, offnum, snapshot, version);
 }
 
 void

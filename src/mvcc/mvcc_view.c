@@ -144,7 +144,7 @@ copy_page(PGAlignedBlock **copy, MemoryContext context, Page page)
 	PageHeader	header = (PageHeader) page;
 
 	if (*copy == NULL)
-		*copy = MemoryContextAllocZero(context, sizeof(PGAlignedBlock));
+		*copy = MemoryContextAlloc(context, sizeof(PGAlignedBlock));
 	if (header->pd_lower > header->pd_upper || header->pd_upper > BLCKSZ)
 	{
 		memcpy((*copy)->data, page, BLCKSZ);	/* damaged: for the check to see */
@@ -221,17 +221,16 @@ zview_copy_viewed(ZPageView *view, Buffer buffer, Buffer *overflow_buf)
 	return true;
 }
 
-bool
+void
 zview_leave(ZPageView *view)
 {
 	Buffer	   *leave = view->leave;
 
 	if (leave == NULL)
-		return false;
+		return;
 	view->leave = NULL;
 	(void) zview_copy_viewed(view, leave[0], &leave[1]);
 	LockBuffer(leave[0], BUFFER_LOCK_UNLOCK);
-	return true;
 }
 
 bool

@@ -29,7 +29,8 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) > BLCKSZ - ZROW_HDR_SIZE)
 			continue;
 		row = (char *) page + ItemIdGetOffset(lp);
-		if (zrow_slotno(row) != slotno)
+		/* of most rows one byte says enough */
+		if ((uint8) row[2] != (uint8) slotno || zrow_slotno(row) != slotno)
 			continue;
 		if (visible_to_all)
 		{

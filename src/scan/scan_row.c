@@ -28,8 +28,8 @@
 #include "zheap/undo/undo.h"
 
 /*
- * A table page, pinned, locked in share mode and viewed in place; or, if undo may have to
- * be read for the row that is wanted, unlocked, and the view is of a copy.
+ * A table page, pinned, locked in share mode and viewed in place; or, if the row that is
+ * wanted has versions in undo, unlocked, and the view is of a copy.
  */
 typedef struct LockedPage
 {
@@ -65,16 +65,17 @@ static struct
 	TupleTableSlot *slot;		/* of the first fetch */
 }			deletion;
 
-/* Is the row not simply there, or gone, for everybody? */
+/* May more than the newest version's record have to be read? */
 static bool
-has_undo(ZPageView *view, OffsetNumber offnum)
+has_versions(ZPageView *view, OffsetNumber offnum)
 {
 	ZRowVersion version;
 
 	if (!zscan_is_row(view, offnum))
 		return false;
 	zmvcc_current(view, offnum, &version);
-	return !zmodifier_is_all_visible(&version.modifier);
+	return !zmodifier_is_all_visible(&version.modifier) &&
+		!(zmodifier_is_exact(&version.modifier) && (version.hdr.flags & ZROW_INSERTED));
 }
 
 static bool
@@ -89,10 +90,10 @@ page_open(LockedPage *locked, Relation rel, const ItemPointerData *tid, bool may
 	if (!locked->has_rows)
 		LockBuffer(locked->buffers[0], BUFFER_LOCK_UNLOCK);
 	else if (may_leave && zscan_may_leave() &&
-			 has_undo(&locked->view, ItemPointerGetOffsetNumberNoCheck(tid)))
+			 has_versions(&locked->view, ItemPointerGetOffsetNumberNoCheck(tid)))
 	{
 		locked->view.leave = locked->buffers;
-		(void) zview_leave(&locked->view);
+		zview_leave(&locked->view);
 	}
 	return locked->has_rows;
 }

@@ -65,7 +65,7 @@ typedef struct ZPageView
 	char	   *version_buf;	/* buffer for rebuilt rows, BLCKSZ */
 	bool		locked;			/* a page is viewed in place: its lock is held */
 	Buffer	   *leave;			/* not NULL: that page and its overflow page, to be left
-								 * before undo is read (zview_leave) */
+								 * before much undo is read (zview_leave) */
 	int			reads;			/* undo records read since the page was locked */
 	int			limit;			/* how many may be (zview_limit); 0: no limit */
 	bool		unfinished;		/* the limit was reached */
@@ -99,12 +99,12 @@ extern bool zview_copy(ZPageView *view, Buffer buffer);
 extern bool zview_copy_viewed(ZPageView *view, Buffer buffer, Buffer *overflow_buf);
 
 /*
- * Before undo is read for a row of a page that is viewed in place: if the caller that
- * viewed it allows that (view->leave, an array of the page's buffer and the overflow
+ * Before much undo is read for a row of a page that is viewed in place: if the caller
+ * that viewed it allows that (view->leave, an array of the page's buffer and the overflow
  * page's), copy the page, unlock it, and look at the copy; the overflow page's buffer is
- * released, too.  True: versions of it must be looked at anew.
+ * released, too.  Versions of it must be looked at anew.
  */
-extern bool zview_leave(ZPageView *view);
+extern void zview_leave(ZPageView *view);
 
 /*
  * View a page that the caller has pinned and locked, in place.  *overflow_buf gets the
