@@ -88,7 +88,7 @@ count_back(ZPageView *view, ZRowVersion *version)
 		}
 		ordinal++;
 	}
-	if (entry)
+	if (entry && !view->unfinished)
 	{
 		entry->made = newest;
 		entry->ordinal = ordinal;

@@ -225,18 +225,13 @@ read_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnu
 	return done;
 }
 
-bool
-zmvcc_fetch_serial(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot snapshot,
-				   ZRowVersion *version)
+static pg_noinline bool
+fetch_and_report(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot snapshot,
+				 ZRowVersion *version)
 {
 	ZSerialReads reads = {0};
 	bool		done = false;
 	bool		found = false;
-
-	Assert(view->locked);
-	if (!is_row(view, offnum) ||
-		!CheckForSerializableConflictOutNeeded(view->rel, snapshot))
-		return zmvcc_fetch(view, offnum, snapshot, version);
 
 	view->leave = NULL;
 	while (!done)
@@ -251,4 +246,15 @@ zmvcc_fetch_serial(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot 
 	}
 	zserial_end(&reads);
 	return found;
+}
+
+bool
+zmvcc_fetch_serial(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot snapshot,
+				   ZRowVersion *version)
+{
+	Assert(view->locked);
+	if (!is_row(view, offnum) ||
+		!CheckForSerializableConflictOutNeeded(view->rel, snapshot))
+		return zmvcc_fetch(view, offnum, snapshot, version);
+	return fetch_and_report(view, page, offnum, snapshot, version);
 }

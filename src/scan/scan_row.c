@@ -27,9 +27,12 @@
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo.h"
 
+/* Undo records that are worth a copy of the page, so that it can be unlocked. */
+#define READS_IN_PLACE	16
+
 /*
  * A table page, pinned, locked in share mode and viewed in place; or, if the row that is
- * wanted has versions in undo, unlocked, and the view is of a copy.
+ * wanted may have versions in undo, unlocked, and the view is of a copy.
  */
 typedef struct LockedPage
 {
@@ -65,17 +68,16 @@ static struct
 	TupleTableSlot *slot;		/* of the first fetch */
 }			deletion;
 
-/* May more than the newest version's record have to be read? */
+/* Is the row not simply there, or gone, for everybody? */
 static bool
-has_versions(ZPageView *view, OffsetNumber offnum)
+has_undo(ZPageView *view, OffsetNumber offnum)
 {
 	ZRowVersion version;
 
 	if (!zscan_is_row(view, offnum))
 		return false;
 	zmvcc_current(view, offnum, &version);
-	return !zmodifier_is_all_visible(&version.modifier) &&
-		!(zmodifier_is_exact(&version.modifier) && (version.hdr.flags & ZROW_INSERTED));
+	return !zmodifier_is_all_visible(&version.modifier);
 }
 
 static bool
@@ -90,7 +92,7 @@ page_open(LockedPage *locked, Relation rel, const ItemPointerData *tid, bool may
 	if (!locked->has_rows)
 		LockBuffer(locked->buffers[0], BUFFER_LOCK_UNLOCK);
 	else if (may_leave && zscan_may_leave() &&
-			 has_versions(&locked->view, ItemPointerGetOffsetNumberNoCheck(tid)))
+			 has_undo(&locked->view, ItemPointerGetOffsetNumberNoCheck(tid)))
 	{
 		locked->view.leave = locked->buffers;
 		zview_leave(&locked->view);
@@ -222,15 +224,15 @@ fetch_untagged(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 /*
  * SnapshotAny: the version that core means.  *tag gets what stays in the slot, from
  * where it gets into events: a tag that names the version for good.  LAST does if
- * the row has been deleted: nothing comes after that.
+ * the row has been deleted: nothing comes after that.  "ordinal": of the version if it is
+ * the new one of an event, or 0.  May be called once more.
  */
 static bool
-fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, ZRowVersion *version,
-			TupleTableSlot *slot)
+fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, int ordinal,
+			ZRowVersion *version, TupleTableSlot *slot)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
 	int			meant = *tag;
-	int			ordinal = take_expected(view->rel, tid);
 
 	if (!zscan_is_row(view, offnum))
 		return false;
@@ -257,6 +259,33 @@ fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, ZRowVersion *
 	return true;
 }
 
+/* The same for a page that has just been opened: in place, if that takes little undo. */
+static bool
+fetch_any(LockedPage *locked, const ItemPointerData *tid, int *tag, ZRowVersion *version,
+		  TupleTableSlot *slot)
+{
+	ZPageView  *view = &locked->view;
+	int			ordinal = take_expected(view->rel, tid);
+	int			tag_in_place = *tag;
+	bool		found;
+
+	if (zscan_may_leave())
+	{
+		zview_limit(view, READS_IN_PLACE);
+		found = fetch_meant(view, tid, &tag_in_place, ordinal, version, slot);
+		if (found)
+			zmvcc_find_modifier(view, version);
+		if (zview_limit_end(view))
+		{
+			*tag = tag_in_place;
+			return found;
+		}
+		view->leave = locked->buffers;
+		zview_leave(view);
+	}
+	return fetch_meant(view, tid, tag, ordinal, version, slot);
+}
+
 bool
 zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 						TupleTableSlot *slot)
@@ -279,10 +308,10 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 		zmvcc_check_snapshot(rel, snapshot);
 	}
 
-	if (page_open(&locked, rel, &rowtid, snapshot == SnapshotAny))
+	if (page_open(&locked, rel, &rowtid, false))
 	{
 		if (snapshot == SnapshotAny)
-			found = fetch_meant(&locked.view, &rowtid, &tag, &version, slot);
+			found = fetch_any(&locked, &rowtid, &tag, &version, slot);
 		else
 		{
 			locked.view.leave = zscan_may_leave() ? locked.buffers : NULL;
