@@ -44,6 +44,14 @@ move_is_undone(FullTransactionId mover)
 	return FullTransactionIdIsValid(mover) && zmvcc_xact_status(mover) == ZXACT_ABORTED;
 }
 
+/* Like heap, whatever the caller's policy is, and not in a queue. */
+static void
+wait_for(ZTarget *target, TransactionId xid, ItemPointer tid)
+{
+	ztarget_unlock(target);
+	XactLockTableWait(xid, target->rel, tid, XLTW_LockUpdated);
+}
+
 /*
  * Lock one row, which *mover has moved to *tid.  True: *result is final unless the row
  * was moved on: then *tid and *mover tell of that.  The page is locked on entry; on
@@ -65,8 +73,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 	switch (check.result)
 	{
 		case TM_BeingModified:
-			ztarget_unlock(target);
-			XactLockTableWait(check.xid, target->rel, tid, XLTW_LockUpdated);
+			wait_for(target, check.xid, tid);
 			return false;
 		case TM_SelfModified:
 			return true;
@@ -81,7 +88,10 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 			check.moved_to = check.ctid;
 			break;
 		default:
-			/* Invisible: made by the mover, which has not finished, or by us */
+			/*
+			 * Invisible: made by the mover, which has not finished, or by us.  The mover
+			 * may have locked the row as well: see below.
+			 */
 			break;
 	}
 	if (!check.modified_by_us && key_changed(target, &check.version))
@@ -90,6 +100,11 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 		return true;
 	}
 	zlock_holders(&target->view, target->offnum, LockTupleKeyShare, false, &holders);
+	if (TransactionIdIsValid(holders.conflicting))
+	{
+		wait_for(target, holders.conflicting, tid);
+		return false;
+	}
 	check.strongest_lock = holders.strongest;
 	if (holders.own < 0 && !check.modified_by_us &&
 		!zdml_lock_row(target, &check, LockTupleKeyShare, cid))

@@ -25,7 +25,7 @@
  * (ZROW_ORIGIN), and a transaction that wants UPDATE asks there, too (zlock_origin_conflict).  When
  * the places become too many, those where all holders have ended are left out.
  * KEY SHARE locks that are taken after the move, by those who still see the version
- * before, are put on both rows (dml_lock_successors.c).
+ * before, are put on both rows, the new one first (dml_lock_successors.c).
  */
 #ifndef ZHEAP_LOCK_H
 #define ZHEAP_LOCK_H
