@@ -125,7 +125,10 @@ extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerDa
 extern bool zlock_queue_wait(ZRowQueue *queue, uint16 parity, TransactionId xid,
 							 bool is_holder);
 
-/* Leave the queue, if in it. */
+/* Leave the queue, if in it.  After an ERROR that is done by itself. */
 extern void zlock_queue_leave(ZRowQueue *queue);
+
+/* At server start. */
+extern void zlock_wait_register(void);
 
 #endif							/* ZHEAP_LOCK_H */
