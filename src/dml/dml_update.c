@@ -10,7 +10,8 @@
  * first, by a record like that of SELECT FOR NO KEY UPDATE.  The same when the
  * toaster, which writes to other tables, has to run.  KEY SHARE locks of others may
  * be there all the time unless the key changes; a row that is moved says where they
- * are (ZROW_ORIGIN).
+ * are (ZROW_ORIGIN).  If the first of them comes after the new row was made, that one is
+ * taken back, and another one made.
  */
 #include "postgres.h"
 
@@ -314,25 +315,18 @@ choose_origins(ZTarget *target, ZUpdate *update, LockTupleMode mode)
 }
 
 static UpdateStep
-delete_old(ZTarget *target, const ZUpdate *update, LockTupleMode mode)
+delete_old(ZTarget *target, ZUpdate *update, LockTupleMode mode)
 {
 	ZChange		change;
 	ZRowVersion	version;
 
-	if (!update->has_origin)
+	if (!update->has_origin && TransactionIdIsValid(other_holder(target)))
 	{
-		/* came while the new row was made: it cannot tell of it any more */
-		TransactionId xid = other_holder(target);
-
-		if (TransactionIdIsValid(xid))
-		{
-			ItemPointerData tid;
-
-			ItemPointerSet(&tid, target->view.block, target->offnum);
-			ztarget_unlock(target);
-			XactLockTableWait(xid, target->rel, &tid, XLTW_Update);
-			return STEP_AGAIN;
-		}
+		/* came while the new row was made; make one that tells of it: nobody waits */
+		ztarget_unlock(target);
+		zdml_take_back_row(update->rel, &update->new_tid);
+		update->moved = false;
+		return STEP_AGAIN;
 	}
 	memset(&change, 0, sizeof(change));
 	if (!ztarget_reserve_slot(target, 0, &change.slot))
