@@ -9,10 +9,7 @@
  * savepoints need no attention.
  *
  * The line pointer of a locked row is not used again while the transaction runs
- * (prune_keeps_locked, dml_prune.c), so a place on a page is the row.  The exception is a
- * row that a move made which was rolled back since: when VACUUM has freed its place, our
- * KEY SHARE lock counts for the next row there, by our record as well as here.  Somebody may
- * wait for us in vain then; nobody misses a lock.
+ * (prune_keeps_locked and pointer_is_locked, dml_prune.c), so a place on a page is the row.
  *
  * What is remembered has a limit.  When it is reached all is forgotten, and from then on
  * the records tell.
