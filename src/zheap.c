@@ -12,6 +12,7 @@
 
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
+#include "zheap/lock/lock.h"
 #include "zheap/redo/redo.h"
 #include "zheap/scan/query.h"
 #include "zheap/undo/undo.h"
@@ -61,6 +62,7 @@ _PG_init(void)
 	zundo_vacuum_hook = zxact_vacuum;
 	zundo_local_hook = zxact_local_sweep;
 	zscan_query_hooks_register();
+	zlock_wait_register();
 	zxact_callbacks_register();
 	zam_drop_register();
 	zxact_launcher_register();

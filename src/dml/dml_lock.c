@@ -50,6 +50,9 @@ typedef struct ZLockCall
 	TransactionId replacer;		/* whom we waited for that replaced the version that we
 								 * meant, unless rolled back; or invalid */
 	bool		conflict;		/* the caller is ON CONFLICT */
+	ItemPointerData successor;	/* the row there, moved by "mover", and what came of it has
+								 * our KEY SHARE lock; or invalid */
+	FullTransactionId mover;
 } ZLockCall;
 
 /*
@@ -188,21 +191,42 @@ replacement_ended(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateChe
 	return true;
 }
 
+/* Has the version to be locked been moved, and the new row not got the lock yet? */
+static bool
+lacks_successor(const ZLockCall *call, const ZUpdateCheck *check)
+{
+	if (!ItemPointerIsValid(&check->moved_to) || check->own_lock >= (int) call->mode)
+		return false;
+	return !FullTransactionIdEquals(check->mover, call->mover) ||
+		!ItemPointerEquals(unconstify(ItemPointerData *, &check->moved_to),
+						   unconstify(ItemPointerData *, &call->successor));
+}
+
 /*
- * The version that we locked has been moved, or is being moved; the newest is to
- * have the lock, too.  True: done.
+ * The version to be locked has been moved, or is being moved; the newest is to have the
+ * lock, too.  It gets it first, as on heap: while we wait there, nobody must have to wait
+ * for us here, where a transaction that deletes the newest one may look (ZROW_ORIGIN).
+ * True: *check is final, and the page is locked.  False: look at the row again.
  */
 static bool
 lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
 {
 	ztarget_unlock(target);
 	check->result = zdml_lock_successors(call->rel, check->moved_to, check->mover, call->cid);
+	if (check->result == TM_Ok)
+	{
+		call->successor = check->moved_to;
+		call->mover = check->mover;
+		return false;
+	}
+	if (call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION)
+	{
+		/* gone after all: then what has become of it? */
+		call->traversed = true;
+		return false;
+	}
 	ztarget_lock_row_page(target);
-	if (check->result == TM_Ok || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
-		return true;
-	/* gone after all: then what has become of it? */
-	call->traversed = true;
-	return false;
+	return true;
 }
 
 /*
@@ -221,11 +245,9 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 	switch (check->result)
 	{
 		case TM_Ok:
-			if (!lock_now(target, call, check))
-				return false;
-			if (!ItemPointerIsValid(&check->moved_to) || check->own_lock >= (int) call->mode)
-				return true;
-			return lock_successors(target, call, check);
+			if (lacks_successor(call, check))
+				return lock_successors(target, call, check);
+			return lock_now(target, call, check);
 		case TM_BeingModified:
 			ztarget_unlock(target);
 			if (check->later)
@@ -279,7 +301,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 		  TM_FailureData *tmfd)
 {
 	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags,
-	false, InvalidTransactionId, false};
+	false, InvalidTransactionId, false, {{0, 0}, 0}, InvalidFullTransactionId};
 	ZUpdateCheck check;
 	ZRowQueue	queue;
 	ZTarget		target;

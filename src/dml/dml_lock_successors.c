@@ -2,9 +2,9 @@
  * dml_lock_successors.c
  *		A KEY SHARE lock on a row that an update has moved.
  *
- * What heap_lock_updated_tuple does on heap: the version that the caller saw is
- * locked already, and a later version must not lose its key either.  The new row
- * may belong to a transaction in progress.
+ * What heap_lock_updated_tuple does on heap: the version that the caller saw is to be
+ * locked, and a later version must not lose its key either.  The new row may belong to
+ * a transaction in progress.
  */
 #include "postgres.h"
 
@@ -13,27 +13,78 @@
 #include "zheap/dml/target.h"
 #include "zheap/scan/scan.h"
 
-/* Undo records that looking for holders may take besides all else (B1). */
-#define HOLDER_READS	16
+/* Undo records that are read for that besides the check and the lock (B1). */
+#define MAX_READS	96
+
+static bool
+any_owner(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	return true;
+}
 
 /*
  * Has an update in place since the row was moved here changed what KEY SHARE is
- * about?  Our snapshot does not see the move, so undo goes back to it.
+ * about?  Our snapshot does not see the move, so undo goes back to it.  Far links lead past
+ * versions that have left the key alone, so that n of them cost O(log n) steps.
  */
 static bool
-key_changed(ZTarget *target, const ZRowVersion *newest)
+key_changed(ZPageView *view, OffsetNumber offnum)
 {
-	ZRowVersion	version = *newest;
+	ZUnseen		keys = {.owner = any_owner, .curcid = InvalidCommandId, .no_keys = true};
+	ZRowVersion	version;
 
-	while (zmvcc_skip_aborted(&target->view, &version) &&
-		   !zmodifier_is_all_visible(&version.modifier))
+	zmvcc_current(view, offnum, &version);
+	while (zmvcc_skip_aborted(view, &version) && !zmodifier_is_all_visible(&version.modifier))
 	{
 		if (!(version.hdr.flags & ZROW_DELETED) && (version.hdr.flags2 & ZROW2_KEYS_UPDATED))
 			return true;
-		if (!zmvcc_previous(&target->view, &version))
+		if (!zmvcc_previous_unseen(view, &version, &keys))
 			break;
 	}
 	return false;
+}
+
+static void
+look_at(ZPageView *view, OffsetNumber offnum, bool keys, bool *changed, ZLockHolders *holders)
+{
+	*changed = keys && key_changed(view, offnum);
+	zlock_holders(view, NULL, offnum, LockTupleKeyShare, holders);
+}
+
+/*
+ * Has the key changed ("keys": if that matters), and who holds a lock?  If that takes more
+ * undo than may be read while the page is locked, it is found out with a copy.  False:
+ * the row has changed meanwhile.
+ */
+static bool
+look(ZTarget *target, bool keys, bool *changed, ZLockHolders *holders)
+{
+	ZLockHolders since;
+	ZPageView	copy;
+	bool		same;
+
+	zview_limit(&target->view, MAX_READS);
+	look_at(&target->view, target->offnum, keys, changed, holders);
+	if (zview_limit_end(&target->view))
+		return true;
+
+	ztarget_leave(target);
+	copy = target->view;
+	zview_open(&target->view, target->rel);
+	look_at(&copy, target->offnum, keys, changed, holders);
+	ztarget_lock_row_page(target);
+	zview_limit(&target->view, MAX_READS);
+	same = zmvcc_same_versions(&copy, &target->view, &target->offnum, 1);
+	if (same)
+		zlock_holders(&target->view, &copy, target->offnum, LockTupleKeyShare, &since);
+	same = zview_limit_end(&target->view) && same;
+	zview_close(&copy);
+	if (!same)
+		return false;
+	holders->conflicting = zlock_oldest(holders->conflicting, since.conflicting);
+	holders->own = Max(holders->own, since.own);
+	holders->strongest = Max(holders->strongest, since.strongest);
+	return true;
 }
 
 /*
@@ -45,6 +96,14 @@ static bool
 move_is_undone(FullTransactionId mover)
 {
 	return FullTransactionIdIsValid(mover) && zmvcc_xact_status(mover) == ZXACT_ABORTED;
+}
+
+/* Like heap, whatever the caller's policy is, and not in a queue. */
+static void
+wait_for(ZTarget *target, TransactionId xid, ItemPointer tid)
+{
+	ztarget_unlock(target);
+	XactLockTableWait(xid, target->rel, tid, XLTW_LockUpdated);
 }
 
 /*
@@ -59,6 +118,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 	ZCheckQuery query = {InvalidSnapshot, InvalidSnapshot, cid, LockTupleKeyShare};
 	ZLockHolders holders;
 	ZUpdateCheck check;
+	bool		changed;
 
 	zcheck_row(target, &query, &check);
 	*result = TM_Ok;
@@ -68,8 +128,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 	switch (check.result)
 	{
 		case TM_BeingModified:
-			ztarget_unlock(target);
-			XactLockTableWait(check.xid, target->rel, tid, XLTW_LockUpdated);
+			wait_for(target, check.xid, tid);
 			return false;
 		case TM_SelfModified:
 			return true;
@@ -84,17 +143,24 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 			check.moved_to = check.ctid;
 			break;
 		default:
-			/* Invisible: made by the mover, which has not finished, or by us */
+			/*
+			 * Invisible: made by the mover, which has not finished, or by us.  The mover
+			 * may have locked the row as well: see below.
+			 */
 			break;
 	}
-	if (!check.modified_by_us && key_changed(target, &check.version))
+	if (!look(target, !check.modified_by_us, &changed, &holders))
+		return false;
+	if (changed)
 	{
 		*result = TM_Updated;
 		return true;
 	}
-	zview_limit(&target->view, HOLDER_READS);
-	zlock_holders(&target->view, NULL, target->offnum, LockTupleKeyShare, &holders);
-	(void) zview_limit_end(&target->view);
+	if (TransactionIdIsValid(holders.conflicting))
+	{
+		wait_for(target, holders.conflicting, tid);
+		return false;
+	}
 	check.strongest_lock = holders.strongest;
 	if (holders.own < 0 && !check.modified_by_us &&
 		!zdml_lock_row(target, &check, LockTupleKeyShare, cid))

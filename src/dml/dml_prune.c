@@ -13,6 +13,9 @@
 #include "zheap/dml/dml.h"
 #include "zheap/dml/target.h"
 
+/* How many pointers are looked up in undo while one page is locked (64 records each). */
+#define MAX_LOOKS	3
+
 static void
 note_conflict(ZPrunePlan *plan, FullTransactionId fxid)
 {
@@ -123,11 +126,31 @@ zdml_prune_page(ZPageView *view, Buffer buffer)
 	return plan.ndead;
 }
 
+/*
+ * A row that a move made was rolled back.  Is its line pointer to stay, because somebody
+ * may hold a KEY SHARE lock there, that would then be a lock on another row?
+ */
+static bool
+pointer_is_locked(Relation rel, Buffer buffer, OffsetNumber offnum)
+{
+	Buffer		overflow_buf;
+	ZPageView	view;
+	bool		locked;
+
+	zview_open(&view, rel);
+	locked = zview_attach(&view, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf) &&
+		zlock_may_be_held(&view, offnum);
+	zview_detach(&view, &overflow_buf);
+	zview_close(&view);
+	return locked;
+}
+
 void
 zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 {
 	Page		page = BufferGetPage(buffer);
 	ZPrunePlan	plan;
+	int			looks = 0;
 	int			i;
 
 	plan_init(&plan);
@@ -135,8 +158,13 @@ zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 	{
 		ItemId		lp = PageGetItemId(page, offsets[i]);
 
-		if (offsets[i] <= PageGetMaxOffsetNumber(page) && ItemIdIsDead(lp))
-			plan.unused[plan.nunused++] = offsets[i];
+		if (offsets[i] > PageGetMaxOffsetNumber(page) || !ItemIdIsDead(lp))
+			continue;
+		/* B1: only so many; the others stay for the next VACUUM */
+		if (ItemIdGetOffset(lp) == ZPAGE_DEAD_LOCKED &&
+			(looks++ >= MAX_LOOKS || pointer_is_locked(rel, buffer, offsets[i])))
+			continue;
+		plan.unused[plan.nunused++] = offsets[i];
 	}
 	if (plan.nunused > 0)
 		execute(rel, buffer, &plan);

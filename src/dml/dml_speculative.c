@@ -1,6 +1,8 @@
 /*
  * dml_speculative.c
  *		The end of an ON CONFLICT insertion: it stands, or it never was.
+ *
+ * An update that moves a row can take back the new one in the same way.
  */
 #include "postgres.h"
 
@@ -50,6 +52,21 @@ kill_row(ZTarget *target, int slotno)
 		PageSetLSN(target->view.page, lsn);
 	}
 	END_CRIT_SECTION();
+}
+
+void
+zdml_take_back_row(Relation rel, const ItemPointerData *tid)
+{
+	ZTarget		target;
+	ZRowVersion	version;
+
+	ztarget_open(&target, rel);
+	ztarget_pin(&target, tid);
+	ztarget_lock_row_page(&target);
+	zmvcc_current(&target.view, target.offnum, &version);
+	Assert(version.hdr.flags & ZROW_INSERTED);
+	kill_row(&target, version.hdr.slotno);
+	ztarget_close(&target);
 }
 
 void

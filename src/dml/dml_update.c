@@ -10,7 +10,8 @@
  * first, by a record like that of SELECT FOR NO KEY UPDATE.  The same when the
  * toaster, which writes to other tables, has to run.  KEY SHARE locks of others may
  * be there all the time unless the key changes; a row that is moved says where they
- * are (ZROW_ORIGIN).
+ * are (ZROW_ORIGIN).  If the first of them comes after the new row was made, that one is
+ * taken back, and another one made.
  */
 #include "postgres.h"
 
@@ -38,6 +39,7 @@ typedef struct ZUpdate
 	bool		locked;			/* we hold a row lock that keeps all others out,
 								 * except KEY SHARE if the key stays */
 	bool		has_origin;		/* the new row names the TID that it had */
+	bool		may_be_held;	/* it is to do so */
 	bool		origins_known;	/* "ended" has been filled in */
 	int			nended;
 	ItemPointerData ended[ZROW_MAX_ORIGINS];	/* where nobody has a lock any more */
@@ -247,51 +249,17 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check)
 #define HOLDER_READS	16
 
 /*
- * Has somebody else a lock on the row?  With NO KEY UPDATE: that is, KEY SHARE.  False:
- * not known.
+ * Has somebody else a lock on the row?  With NO KEY UPDATE: that is, KEY SHARE.  True also
+ * where it takes long to find out.
  */
 static bool
-find_other_holder(ZTarget *target, TransactionId *xid)
+may_be_held(ZTarget *target)
 {
 	ZLockHolders holders;
 
 	zview_limit(&target->view, HOLDER_READS);
 	zlock_holders(&target->view, NULL, target->offnum, LockTupleExclusive, &holders);
-	*xid = holders.conflicting;
-	return zview_limit_end(&target->view) || TransactionIdIsValid(*xid);
-}
-
-/*
- * The same, however long it takes.  The page is unlocked meanwhile; the row stays as it
- * is, for we have locked it.
- */
-static TransactionId
-find_with_copy(ZTarget *target)
-{
-	ZLockHolders holders;
-	bool		done = false;
-
-	while (!done)
-	{
-		ZPageView	copy;
-
-		ztarget_unlock(target);
-		zview_open(&copy, target->rel);
-		if (!zview_copy(&copy, target->buffer))
-			zheap_corrupt(target->rel, BufferGetBlockNumber(target->buffer), target->offnum,
-						  "page of a locked row holds no rows");
-		zlock_holders(&copy, NULL, target->offnum, LockTupleExclusive, &holders);
-		ztarget_lock_row_page(target);
-		if (!TransactionIdIsValid(holders.conflicting))
-		{
-			zview_limit(&target->view, HOLDER_READS);
-			zlock_holders(&target->view, &copy, target->offnum, LockTupleExclusive, &holders);
-			done = zview_limit_end(&target->view);
-		}
-		zview_close(&copy);
-		done = done || TransactionIdIsValid(holders.conflicting);
-	}
-	return holders.conflicting;
+	return !zview_limit_end(&target->view) || TransactionIdIsValid(holders.conflicting);
 }
 
 /* Where the row has been, as far as others may have locks there. */
@@ -343,11 +311,9 @@ static UpdateStep
 choose_origins(ZTarget *target, ZUpdate *update, LockTupleMode mode)
 {
 	ItemPointerData origins[ZROW_MAX_ORIGINS + 1];
-	TransactionId xid;
 	int			count = 0;
 
-	/* where it takes long to find out it does no harm to name the place */
-	update->has_origin = !find_other_holder(target, &xid) || TransactionIdIsValid(xid);
+	update->has_origin = update->may_be_held || may_be_held(target);
 	/* otherwise nobody has a lock anywhere */
 	if (mode != LockTupleExclusive)
 		count = origins_left(target, update, origins);
@@ -369,27 +335,19 @@ choose_origins(ZTarget *target, ZUpdate *update, LockTupleMode mode)
 }
 
 static UpdateStep
-delete_old(ZTarget *target, const ZUpdate *update, LockTupleMode mode)
+delete_old(ZTarget *target, ZUpdate *update, LockTupleMode mode)
 {
 	ZChange		change;
 	ZRowVersion	version;
 
-	if (!update->has_origin)
+	if (!update->has_origin && may_be_held(target))
 	{
-		TransactionId xid;
-
-		if (!find_other_holder(target, &xid))
-			xid = find_with_copy(target);
-		/* came while the new row was made: it cannot tell of it any more */
-		if (TransactionIdIsValid(xid))
-		{
-			ItemPointerData tid;
-
-			ItemPointerSet(&tid, target->view.block, target->offnum);
-			ztarget_unlock(target);
-			XactLockTableWait(xid, target->rel, &tid, XLTW_Update);
-			return STEP_AGAIN;
-		}
+		/* came while the new row was made; make one that tells of it: nobody waits */
+		ztarget_unlock(target);
+		zdml_take_back_row(update->rel, &update->new_tid);
+		update->moved = false;
+		update->may_be_held = true;
+		return STEP_AGAIN;
 	}
 	memset(&change, 0, sizeof(change));
 	if (!ztarget_reserve_slot(target, 0, &change.slot))

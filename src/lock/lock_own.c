@@ -9,7 +9,7 @@
  * savepoints need no attention.
  *
  * The line pointer of a locked row is not used again while the transaction runs
- * (prune_keeps_locked, dml_prune.c), so a place on a page is the row.
+ * (prune_keeps_locked and pointer_is_locked, dml_prune.c), so a place on a page is the row.
  *
  * What is remembered has a limit.  When it is reached all is forgotten, and from then on
  * the records tell.

@@ -6,6 +6,7 @@
 
 #include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "utils/resowner.h"
 
 #include "zheap/lock/lock.h"
 
@@ -16,6 +17,43 @@ static const LOCKMODE hwlock_mode[] = {
 	[LockTupleNoKeyExclusive] = ExclusiveLock,
 	[LockTupleExclusive] = AccessExclusiveLock
 };
+
+/*
+ * The place in a queue that the backend has, or is about to get; no owner: none.  There
+ * is never more than one: nothing between entering and leaving works on another row of
+ * ours (toast tables are heap tables).
+ */
+static struct
+{
+	ResourceOwner owner;
+	LOCKTAG		tag;
+	LOCKMODE	mode;
+}			place;
+
+/*
+ * After an ERROR the place is given up as soon as its owner is released: with the
+ * statement, the savepoint or the transaction.  The server would do that, too, but
+ * thinks that a tuple lock of USER_LOCKMETHOD has been forgotten.
+ *
+ * The error may have come while the lock was being acquired, so it is there or not.
+ */
+static void
+release_place(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
+{
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS || place.owner == NULL ||
+		place.owner != CurrentResourceOwner)
+		return;
+	Assert(!is_commit);
+	if (LockHeldByMe(&place.tag, place.mode))
+		LockRelease(&place.tag, place.mode, false);
+	place.owner = NULL;
+}
+
+void
+zlock_wait_register(void)
+{
+	RegisterResourceReleaseCallback(release_place, NULL);
+}
 
 void
 zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
@@ -60,22 +98,22 @@ static bool
 queue_enter(ZRowQueue *queue, uint16 parity)
 {
 	bool		may_wait = queue->policy == LockWaitBlock;
-	LOCKTAG		tag;
 
 	if (queue->queued && queue->parity == parity)
 		return true;
 	zlock_queue_leave(queue);
 	queue->parity = parity;
-	queue_tag(queue, &tag);
-	if (LockAcquire(&tag, hwlock_mode[queue->mode], false, !may_wait) ==
-		LOCKACQUIRE_NOT_AVAIL)
-	{
-		if (queue->policy == LockWaitError)
-			could_not_lock(queue);
-		return false;
-	}
-	queue->queued = true;
-	return true;
+	Assert(place.owner == NULL);
+	queue_tag(queue, &place.tag);
+	place.mode = hwlock_mode[queue->mode];
+	place.owner = CurrentResourceOwner;
+	queue->queued = LockAcquire(&place.tag, place.mode, false, !may_wait) != LOCKACQUIRE_NOT_AVAIL;
+	if (queue->queued)
+		return true;
+	place.owner = NULL;
+	if (queue->policy == LockWaitError)
+		could_not_lock(queue);
+	return false;
 }
 
 bool
@@ -100,10 +138,8 @@ zlock_queue_leave(ZRowQueue *queue)
 {
 	if (queue->queued)
 	{
-		LOCKTAG		tag;
-
-		queue_tag(queue, &tag);
-		LockRelease(&tag, hwlock_mode[queue->mode], false);
+		LockRelease(&place.tag, place.mode, false);
+		place.owner = NULL;
 	}
 	queue->queued = false;
 }

@@ -14,12 +14,17 @@ row_rollback(Page page, const ZRowRollback *rollback)
 {
 	ItemId		lp = PageGetItemId(page, rollback->offnum);
 	ZRowHeader	hdr = rollback->hdr;
+	bool		locked;
 
 	/* row locks are not the aborted transaction's to take away */
 	switch (rollback->kind)
 	{
 		case ZROLLBACK_KILL:
+			locked = zpage_row_lock_bits(page, rollback->offnum) != 0;
 			ItemIdSetDead(lp);
+			/* they go on to count for this place: see zdml_reclaim_pointers */
+			if (locked)
+				lp->lp_off = ZPAGE_DEAD_LOCKED;
 			break;
 		case ZROLLBACK_HEADER:
 			hdr.flags2 |= zpage_row_lock_bits(page, rollback->offnum);

@@ -63,6 +63,32 @@ for my $scan ('seqscan', 'indexscan')
 }
 cmp_ok($node->safe_psql('postgres', 'select count(*) from parent'), '>', 0, 'there are parents');
 btrees_agree($node, "after the load", qw(parent_pkey parent_n child_pkey child_p));
+
+# Rows that leave their page with every update, beside transactions that lock them FOR KEY SHARE and then update them, too.  A lock that comes while the row
+# is on its way must not be waited for: its holder may wait already.
+$node->safe_psql('postgres', <<'SQL');
+create table far (id int primary key, n int, t text) using zheap;
+alter table far alter t set storage plain;
+create index far_n on far (n);
+insert into far select g, 0, repeat('y', 5000) from generate_series(1, 2) g;
+SQL
+append_to_file("$dir/mover.sql", <<'SQL');
+\set p random(1, 2)
+UPDATE far SET n = n + 1 WHERE id = :p;
+SQL
+append_to_file("$dir/sharer.sql", <<'SQL');
+\set p random(1, 2)
+BEGIN;
+SELECT n FROM far WHERE id = :p FOR KEY SHARE;
+UPDATE far SET n = n + 1 WHERE id = :p;
+COMMIT;
+SQL
+my $times = short() ? 1000 : 3000;
+($rc, $out, $err) = pgbench_run($node, '-c', 6, '-j', 2, '-t', $times, '-f', "$dir/mover.sql", '-f', "$dir/sharer.sql");
+is($rc, 0, 'the second load runs') or diag($err);
+unlike($err, qr/ERROR/, 'no statement of it fails') or diag(substr($err, 0, 1000));
+is($node->safe_psql('postgres', 'select sum(n) from far'), 6 * $times, 'all updates are there');
+btrees_agree($node, "after the second load", qw(far_pkey far_n));
 no_crash_in_log($node);
 $node->stop;
 done_testing();

@@ -634,6 +634,40 @@ compare('an old version under those of one transaction', $less, sub { cost_of_ol
 compare('an old version under those of as many transactions', $less, sub { cost_of_old_version(@_,
 	sub { "do \$\$ begin for i in 1 .. $_[0] loop update hot set n = n + 1 where id = 2; commit; end loop; end \$\$" }) });
 
+# The same, KEY SHARE locked: what was done to the row since it was moved must have left its key alone.
+sub cost_of_key_share
+{
+	my ($n, $limit) = @_;
+	my $locker = new_session();
+	my $writer = new_session();
+	my $cost = 0;
+
+	make_hot($writer, '');
+	$writer->query_safe('create index on hot (v)');
+	$locker->query_safe('set enable_seqscan = off; set enable_bitmapscan = off; begin isolation level repeatable read; select count(*) from pg_class');
+	$writer->query_safe("update hot set v = 'moved' where id = 2");
+	$writer->query_safe("do \$\$ begin for i in 1 .. $n loop update hot set n = n + 1 where id = 2; end loop; end \$\$");
+	for (1 .. 50)
+	{
+		# each time anew
+		my $part = cost_of($locker, 'do $$ declare x int; begin for i in 1 .. 10 loop begin select n into x from hot where id = 2 for key share; raise exception $e$%$e$, x; '
+			. 'exception when raise_exception then assert x = 0; end; end loop; end $$', $limit - $cost);
+
+		if (!defined $part || $locker->{answer} ne '')
+		{
+			diag($locker->{answer}) if defined $part;
+			give_up('hot');
+			return;
+		}
+		$cost += $part;
+		$writer->query_safe('update hot set n = n + 1 where id = 2');
+	}
+	close_sessions();
+	return $cost;
+}
+
+compare('a key share lock on a moved row under those of one transaction', $less, \&cost_of_key_share);
+
 no_crash_in_log($node, 'in the end');
 $node->stop;
 done_testing();

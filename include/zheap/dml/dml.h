@@ -48,7 +48,7 @@ extern int	zdml_prune_page(ZPageView *view, Buffer buffer);
 
 /*
  * VACUUM's second pass: dead line pointers whose index entries are gone.  The
- * page is locked exclusively.
+ * page is locked exclusively.  Those of rows that somebody may still hold a lock on stay.
  */
 extern void zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n);
 

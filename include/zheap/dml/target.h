@@ -188,6 +188,14 @@ extern void zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid
  */
 extern bool zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid);
 
+/* ---- dml_speculative.c ---- */
+
+/*
+ * Take back the insertion of a row by this very command; its toasted values stay.  No
+ * index names it, and no page is locked.
+ */
+extern void zdml_take_back_row(Relation rel, const ItemPointerData *tid);
+
 /* ---- dml_lock.c ---- */
 
 /* Record our lock on the locked page's row.  False: start again. */

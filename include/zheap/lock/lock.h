@@ -25,7 +25,7 @@
  * (ZROW_ORIGIN), and a transaction that wants UPDATE asks there, too (zlock_origin_conflict).  When
  * the places become too many, those where all holders have ended are left out.
  * KEY SHARE locks that are taken after the move, by those who still see the version
- * before, are put on both rows (dml_lock_successors.c).
+ * before, are put on both rows, the new one first (dml_lock_successors.c).
  */
 #ifndef ZHEAP_LOCK_H
 #define ZHEAP_LOCK_H
@@ -126,7 +126,10 @@ extern void zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerDa
 extern bool zlock_queue_wait(ZRowQueue *queue, uint16 parity, TransactionId xid,
 							 bool is_holder);
 
-/* Leave the queue, if in it. */
+/* Leave the queue, if in it.  After an ERROR that is done by itself. */
 extern void zlock_queue_leave(ZRowQueue *queue);
+
+/* At server start. */
+extern void zlock_wait_register(void);
 
 #endif							/* ZHEAP_LOCK_H */

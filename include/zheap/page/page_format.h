@@ -24,7 +24,7 @@
  * ZPAGE_FIRST_OVERFLOW.. on its overflow page.
  *
  * Line pointers: LP_UNUSED, LP_NORMAL, LP_DEAD (no storage; index entries may
- * still name it).  LP_REDIRECT does not occur.
+ * still name it; lp_off is 0, or ZPAGE_DEAD_LOCKED).  LP_REDIRECT does not occur.
  */
 #ifndef ZHEAP_PAGE_FORMAT_H
 #define ZHEAP_PAGE_FORMAT_H
@@ -43,6 +43,9 @@
 typedef uint64 ZUndoPtr;
 
 #define ZUNDO_INVALID	((ZUndoPtr) 0)
+
+/* lp_off of a dead line pointer whose row was rolled back while it may have been locked */
+#define ZPAGE_DEAD_LOCKED	1
 
 /* A transaction, and a place in what it wrote about a page. */
 typedef struct ZOwner
