@@ -601,6 +601,56 @@ compare('an old version under those of one transaction', $less, sub { cost_of_ol
 compare('an old version under those of as many transactions', $less, sub { cost_of_old_version(@_,
 	sub { "do \$\$ begin for i in 1 .. $_[0] loop update hot set n = n + 1 where id = 2; commit; end loop; end \$\$" }) });
 
+# ---- deferred events ----
+
+# What COMMIT costs after these changes; the events' function counts what is wrong about the versions that it is given.
+sub cost_of_events
+{
+	my ($rows, $triggers, $changes, $limit) = @_;
+	my $session = new_session();
+
+	$session->query_safe(<<"SQL");
+drop table if exists ev;
+create table ev (id int, n int) using zheap;
+insert into ev select g, 0 from generate_series(1, $rows) g;
+create or replace function check_event() returns trigger language plpgsql as 'begin
+	if tg_op = \$\$UPDATE\$\$ and new.n is distinct from old.n + 1 or tg_op = \$\$INSERT\$\$ and new.n <> 0 then
+		raise exception \$\$event has % and %\$\$, old, new;
+	end if;
+	return null;
+end';
+do \$\$ begin $triggers end \$\$;
+begin;
+do \$\$ begin $changes end \$\$
+SQL
+	my $cost = cost_of($session, 'commit', $limit);
+
+	defined $cost ? is($session->{answer}, '', 'events have the right versions') : give_up('ev');
+	close_sessions();
+	return $cost;
+}
+
+my $on_update = 'create constraint trigger tr after update on ev deferrable initially deferred for each row execute function check_event();';
+my %event_cost;
+
+# 29 versions of a row share a place
+foreach my $often ('once', 'very often')
+{
+	compare("deferred events of rows updated $often", $in_proportion, sub {
+		my $rows = $often eq 'once' ? 3 * $_[0] : 100;
+		my $rounds = 3 * $_[0] / $rows;
+
+		return $event_cost{$often} = cost_of_events($rows, $on_update, "for i in 1 .. $rounds loop update ev set n = n + 1; end loop;", $_[1]);
+	});
+}
+cmp_ok($event_cost{'very often'} // $hopeless, '<=', allowed($event_cost{once} // 0, 2), 'deferred events: they cost about the same however often the row was changed');
+
+# one row, whose insertion 300 events ask for after so many updates
+compare('deferred events of a row inserted long ago', $same, sub {
+	return cost_of_events(0, "for i in 1 .. 300 loop execute format('create constraint trigger tr_%s after insert on ev deferrable initially deferred for each row execute function check_event()', i); end loop;",
+		"insert into ev values (1, 0); for i in 1 .. $_[0] loop update ev set n = n + 1; end loop;", $_[1]);
+});
+
 no_crash_in_log($node, 'in the end');
 $node->stop;
 done_testing();
