@@ -204,7 +204,6 @@ wait_for_other(IndexBuild *build, OffsetNumber offnum, TransactionId xid, const 
 		return false;
 
 	ItemPointerSet(&tid, build->scan->block, offnum);
-	zundo_reader_unpin(&build->scan->view.reader);
 	XactLockTableWait(xid, build->table, &tid, XLTW_InsertIndexUnique);
 	CHECK_FOR_INTERRUPTS();
 	(void) zview_read(&build->scan->view, build->scan->block, build->scan->strategy);

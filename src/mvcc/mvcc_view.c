@@ -184,7 +184,6 @@ bool
 zview_read_locked(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy,
 				  Buffer *buffer)
 {
-	zundo_reader_unpin(&view->reader);
 	view->block = block;
 	*buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
@@ -279,7 +278,6 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 void
 zview_detach(ZPageView *view, Buffer *overflow_buf)
 {
-	zundo_reader_unpin(&view->reader);
 	if (BufferIsValid(*overflow_buf))
 		UnlockReleaseBuffer(*overflow_buf);
 	*overflow_buf = InvalidBuffer;

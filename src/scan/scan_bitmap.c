@@ -74,7 +74,6 @@ next_block_serial(ZScan *scan, const TBMIterateResult *tbmres)
 	if (!lossy)
 		keep_named_rows(scan, tbmres);
 	keep_visible_rows(scan, lossy);
-	zundo_reader_unpin(&scan->view.reader);
 	UnlockReleaseBuffer(buffer);
 	return scan->nrows > 0;
 }

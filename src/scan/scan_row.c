@@ -284,12 +284,6 @@ zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 		ItemPointerGetBlockNumber(&rowtid) < ((ZScan *) sscan)->nblocks;
 }
 
-static bool
-any_owner(const ZUnseen *unseen, FullTransactionId fxid)
-{
-	return true;
-}
-
 /*
  * Was the row's first version made by "inserter"?  It may have been updated in
  * place since, or its line pointer may belong to another row by now.
@@ -297,7 +291,7 @@ any_owner(const ZUnseen *unseen, FullTransactionId fxid)
 static bool
 inserted_by(ZPageView *view, OffsetNumber offnum, FullTransactionId inserter)
 {
-	static const ZUnseen all = {.owner = any_owner, .curcid = InvalidCommandId};
+	static const ZUnseen all = {.owner = zunseen_any, .curcid = InvalidCommandId};
 	ZRowVersion version;
 
 	zmvcc_current(view, offnum, &version);
