@@ -46,7 +46,7 @@ typedef struct Way
 
 typedef struct Known
 {
-	ZOwner		made;			/* by whom, and the record */
+	ZOwner		made;			/* the transaction, and the record */
 	int			ordinal;		/* 0: empty */
 	uint64		epoch;			/* of another one: no way is remembered */
 	Way		   *way;

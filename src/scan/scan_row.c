@@ -303,8 +303,8 @@ inserted_by(ZPageView *view, OffsetNumber offnum, FullTransactionId inserter)
 }
 
 /*
- * If an update moved the row elsewhere, and that update is not undone, where to
- * and by whom.
+ * If an update moved the row elsewhere, and that update is not rolled back: where to,
+ * and the transaction that did it.
  */
 static bool
 moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionId *mover)
@@ -372,8 +372,8 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 }
 
 /*
- * Two versions of one row, compared by who made them.  A version that has become
- * visible to all since the slot was filled has lost its maker's name.  Among our
+ * Two versions of one row, compared by their modifiers.  A version that has become
+ * visible to all since the slot was filled has lost its modifier's name.  Among our
  * own versions the command tells them apart: no command changes a row twice.
  */
 static bool

@@ -3,10 +3,10 @@
  *		One row of a table that is rewritten, with the versions before it.
  *
  * Each version that some snapshot may still not see gets an undo record in our own
- * log, the oldest first, which tells the version before it and who made that.  The
+ * log, the oldest first, which tells the version before it and that one's modifier.  The
  * newest one's joins the chain of its modifier's slot on the new page; the others
  * are found by the pointer in the record above them.  So readers walk as ever, and
- * versions go on to bear the names of those who made them.
+ * versions go on to bear the names of their modifiers.
  *
  * Our log is not the modifiers', but nobody needs their records for longer than
  * ours are kept: they had all committed, or are ourselves, before we wrote.  And
