@@ -601,6 +601,53 @@ compare('an old version under those of one transaction', $less, sub { cost_of_ol
 compare('an old version under those of as many transactions', $less, sub { cost_of_old_version(@_,
 	sub { "do \$\$ begin for i in 1 .. $_[0] loop update hot set n = n + 1 where id = 2; commit; end loop; end \$\$" }) });
 
+# The same after the table has been rewritten, for snapshots from before, of many ages: counts of pages read.
+sub rewritten
+{
+	my @readers;
+	my $rounds = int($many / 10);
+	my $writer = new_session();
+
+	make_hot($writer, '');
+	for my $i (0 .. 10)
+	{
+		push @readers, new_session();
+		$readers[-1]->query_safe('begin isolation level repeatable read; select count(*) from pg_class');
+		$writer->query_safe("do \$\$ begin for i in 1 .. $rounds loop update hot set n = n + 1, v = repeat('v', n % 5) where id = 2; commit; end loop; end \$\$") if $i < 10;
+	}
+	$writer->query_safe('delete from hot where id = 2');
+	my $pages = sub {
+		my ($reader) = @_;
+		my $plan = $reader->query_safe('explain (analyze, buffers, costs off, timing off, summary off) select sum(n) from hot where id = 2');
+		return $plan =~ /Buffers: shared hit=(\d+)(?: read=(\d+))?/ ? $1 + ($2 // 0) : -1;
+	};
+	my $oldest = shift @readers;
+	my $before = $pages->($oldest);
+	$oldest->query_safe('commit');
+	my $age = 1;
+	foreach my $rewrite ('vacuum full hot', 'cluster hot using hot_pkey')
+	{
+		my $reader = shift @readers;
+
+		$writer->query_safe($rewrite);
+		my $after = $pages->($reader);
+		cmp_ok($after, '<=', 2 * $before, "$rewrite: an old version costs about as many pages as before, $before");
+		is($reader->query_safe('select n from hot where id = 2'), $rounds * $age++, "$rewrite: the old version");
+		$reader->query_safe('commit');
+	}
+	foreach my $reader (@readers)
+	{
+		my $n = $rounds * $age++;
+
+		is($reader->query_safe('select n, length(v) from hot where id = 2'), join('|', $n, ($n - 1) % 5), "rewritten: the version of $n");
+	}
+	is($writer->query_safe('select count(*) from hot'), 99, 'rewritten: the row is gone');
+	close_sessions();
+	return;
+}
+
+rewritten();
+
 # ---- deferred events ----
 
 # What COMMIT costs after these changes; the events' function counts what is wrong about the versions that it is given.

@@ -65,7 +65,7 @@ typedef struct ZUndoRecord
 								 * version's own is, or is below; invalid fxid: visible
 								 * to all.  With prev_own undo alone counts */
 
-	/* UPDATE that is a waypoint of the row (waypoint.h) */
+	/* UPDATE that is a waypoint of the row (mvcc/README.md) */
 	bool		waypoint;
 	uint32		images;			/* waypoints with an image, up to here */
 	uint32		since;			/* waypoints since the last of them; 0: this is one */
