@@ -49,8 +49,8 @@ sub snapshot
 
 # ---- deletions that are not known ----
 
-# The page is crowded with deletions of a transaction in progress, each under a savepoint of its own: whose they are is told by
-# a slot that had an owner for each.  Another transaction needs room.  What was deleted must be there again, or for the old
+# The page is crowded with deletions of a transaction in progress, each under a savepoint of its own, and there are many more
+# savepoints than slots: whose deletions they are is told by slots that had other owners since.  Another transaction needs room.  What was deleted must be there again, or for the old
 # snapshot, bodies and all.
 foreach my $end ('rollback', 'commit')
 {
@@ -63,7 +63,9 @@ foreach my $end ('rollback', 'commit')
 	# room that could be had
 	sql("delete from $table where id <= 10");
 	my $before = sql($contents);
-	my $deleter = session($node);
+	my ($grower, $deleter) = (session($node), session($node));
+	# so it has a slot
+	$grower->query_safe("begin; update $table set n = 1 where id = $wide");
 	$deleter->query_safe(<<"SQL");
 begin;
 do \$\$
@@ -74,23 +76,30 @@ begin
 		exception when division_by_zero then
 		end;
 	end loop;
+	for i in 1 .. 2000 loop
+		begin
+			update $table set n = n + 1 where id = $rows;
+		exception when division_by_zero then
+		end;
+	end loop;
 end \$\$
 SQL
 	cmp_ok($rows, '>', 150, "$end: rows enough for more records than may be read");
-	# each time more than before
-	sql("update $table set pad = repeat('W', 20 * $_) where id = $wide") foreach 2 .. 12;
+	# each time more than before, in the end more than the page has if nothing that is being deleted gives up its space
+	$grower->query_safe("update $table set pad = repeat('W', 20 * $_) where id = $wide") foreach 2 .. 12, 20, 40, 80, 120;
 	is(sql("select count(*), sum(length(pad)) from $table where id <> $wide"), ($rows - 11) . '|' . 20 * ($rows - 11), "$end: all that is being deleted is there");
 	is(sql($contents), $before, "$end: and as it was");
 	$deleter->query_safe($end);
+	$grower->query_safe('commit');
 	is(sql($contents), $before, 'rollback: all that was deleted is there') if $end eq 'rollback';
 	is(sql("select count(*) from $table"), 10, 'commit: the rest is there') if $end eq 'commit';
 	is($old->query_safe("select count(*), sum(length(pad)), count(*) filter (where pad <> repeat(chr(97 + id % 26), 20)) from $table"), "$rows|" . 20 * $rows . '|0', "$end: the old snapshot sees all rows");
 	my $left = sql($contents);
 	sql("update $table set n = n + 1");
 	is(sql($contents), $left, "$end: all can be changed");
-	is(sql("select pad from $table where id = $wide"), 'W' x 240, "$end: the row that grew");
+	is(sql("select pad from $table where id = $wide"), 'W' x 2400, "$end: the row that grew");
 	$old->query_safe('commit');
-	$_->quit foreach $old, $deleter;
+	$_->quit foreach $old, $deleter, $grower;
 }
 
 # ---- directories beside older copies of the page ----
