@@ -1,5 +1,5 @@
 # A full page with a single slot and very many records, beside an old snapshot: what transactions in progress are deleting keeps its
-# space; copies of the page from before go on to show what they have shown.
+# space, though not all of it can be looked up under the page's lock; copies of the page from before go on to show what they have shown.
 use strict;
 use warnings;
 
@@ -47,10 +47,10 @@ sub snapshot
 	return $session;
 }
 
-# ---- deletions in progress ----
+# ---- deletions that are not known ----
 
 # The page is crowded with deletions of transactions in progress, each under a savepoint of its own: whose they are is told by
-# slots that had another owner for each.  Another transaction needs room.  What was deleted must be there again, or for the old
+# slots that had another owner for each, more than may be read under the page's lock.  Another transaction needs room.  What was deleted must be there again, or for the old
 # snapshot, bodies and all.
 foreach my $end ('rollback', 'commit')
 {
@@ -82,8 +82,8 @@ end \$\$
 SQL
 	}
 	cmp_ok($rows, '>', 150, "$end: rows enough");
-	# each time more than before, in the end more than the page has if nothing that is being deleted gives up its space
-	sql("update $table set pad = repeat('W', 20 * $_) where id = $wide") foreach 2 .. 12, 20, 40, 80, 120;
+	# by TID, without a scan, which would remember what it has learned about the page; in the end the row has moved
+	sql("update $table set pad = repeat('W', 20 * $_) where ctid = '(0,$wide)'") foreach 2 .. 12, 20, 40, 80, 120;
 	is(sql("select count(*), sum(length(pad)) from $table where id <> $wide"), ($rows - 11) . '|' . 20 * ($rows - 11), "$end: all that is being deleted is there");
 	is(sql($contents), $before, "$end: and as it was");
 	$_->query_safe($end) foreach @deleters;
@@ -93,7 +93,7 @@ SQL
 	my $left = sql($contents);
 	sql("update $table set n = n + 1");
 	is(sql($contents), $left, "$end: all can be changed");
-	is(sql("select pad from $table where id = $wide"), 'W' x 2400, "$end: the row that grew");
+	is(sql("select rtrim(pad, 'W') || (length(pad) > 20) from $table where id = $wide"), 'true', "$end: the row that grew");
 	$old->query_safe('commit');
 	$_->quit foreach $old, @deleters;
 }
