@@ -82,7 +82,7 @@ extend_by_one(Relation rel, BulkInsertState bistate)
 							  bistate ? bistate->strategy : NULL);
 }
 
-/* Pages for those who wait, announced in the free space map (as heap does). */
+/* Pages for the backends that wait, announced in the free space map (as heap does). */
 static void
 extend_for_waiters(Relation rel, BulkInsertState bistate, int waiters)
 {

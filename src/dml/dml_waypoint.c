@@ -10,8 +10,8 @@
  *
  * Nothing is done where the version before is visible to all: no one walks there.
  *
- * LOCKING: works under the page's lock, so it reads no more records than B1 allows; if
- * the last waypoint cannot be found within that, the list begins anew.
+ * LOCKING: zwaypoint_describe works under the page's lock, so it reads no more records
+ * than B1 allows; if the last waypoint cannot be found within that, the list begins anew.
  */
 #include "postgres.h"
 
@@ -66,6 +66,51 @@ choose_far(ZPageView *view, OffsetNumber offnum, const Far *last)
 	return depth - next_depth == next_depth - far_depth ? far : *last;
 }
 
+bool
+zwaypoint_link(ZPageView *view, const ZWaypointBelow *below, uint32 len, ZUndoRecord *undo)
+{
+	Far			last = {{InvalidFullTransactionId, ZUNDO_INVALID}, below->own, below->keys};
+
+	undo->waypoint = true;
+	undo->since = 0;
+	undo->images = 0;
+	if (below->found)
+	{
+		const ZUndoRecord *rec = &below->rec;
+
+		undo->images = rec->images;
+		undo->since = Min(rec->since + 1, MAX_SINCE);
+		last.at = below->at;
+		if (rec->since > 0)
+		{
+			last.at = rec->far;
+			last.own = last.own && rec->far_own;
+			last.keys = last.keys || rec->far_keys;
+		}
+	}
+	undo->far = last.at;
+	undo->far_own = last.own;
+	undo->far_keys = last.keys;
+	if (FullTransactionIdIsValid(last.at.fxid) &&
+		undo->since * BYTES_PER_WAYPOINT < len)
+		return false;
+	if (zrec_undo_bound(undo) - undo->midlen + len > ZUNDO_MAX_RECORD)
+	{
+		undo->since = Max(undo->since, 1);
+		return false;
+	}
+	if (FullTransactionIdIsValid(last.at.fxid))
+	{
+		last = choose_far(view, undo->offnum, &last);
+		undo->far = last.at;
+		undo->far_own = last.own;
+		undo->far_keys = last.keys;
+	}
+	undo->images++;
+	undo->since = 0;
+	return true;
+}
+
 /* The whole row before, in place of the difference. */
 static void
 hold_image(const ZRowVersion *version, const char *row, uint32 len, ZChange *change)
@@ -84,50 +129,15 @@ zwaypoint_describe(ZTarget *target, const ZRowVersion *version, const char *row,
 				   ZChange *change)
 {
 	ZUndoRecord *undo = &change->undo;
-	ZUndoRecord rec;
-	ZOwner		at;
-	Far			last = {
-		{InvalidFullTransactionId, ZUNDO_INVALID},
-		undo->prev_own, (undo->old_hdr.flags2 & ZROW2_KEYS_UPDATED) != 0
-	};
+	ZWaypointBelow below;
 
 	if (zrow_turn(&version->hdr) != ZROW_TURNS - 1 ||
 		(!undo->prev_own && !FullTransactionIdIsValid(undo->row_prev.fxid)))
 		return;
-	undo->waypoint = true;
-	undo->since = 0;
-	undo->images = 0;
-	if (zmvcc_find_waypoint(&target->view, version, &rec, &at, &last.own, &last.keys))
-	{
-		undo->images = rec.images;
-		undo->since = Min(rec.since + 1, MAX_SINCE);
-		last.at = at;
-		if (rec.since > 0)
-		{
-			last.at = rec.far;
-			last.own = last.own && rec.far_own;
-			last.keys = last.keys || rec.far_keys;
-		}
-	}
-	undo->far = last.at;
-	undo->far_own = last.own;
-	undo->far_keys = last.keys;
-	if (FullTransactionIdIsValid(last.at.fxid) &&
-		undo->since * BYTES_PER_WAYPOINT < version->len)
-		return;
-	if (zrec_undo_bound(undo) - undo->midlen + version->len > ZUNDO_MAX_RECORD)
-	{
-		undo->since = Max(undo->since, 1);
-		return;
-	}
-	if (FullTransactionIdIsValid(last.at.fxid))
-	{
-		last = choose_far(&target->view, version->offnum, &last);
-		undo->far = last.at;
-		undo->far_own = last.own;
-		undo->far_keys = last.keys;
-	}
-	undo->images++;
-	undo->since = 0;
-	hold_image(version, row, len, change);
+	below.own = undo->prev_own;
+	below.keys = (undo->old_hdr.flags2 & ZROW2_KEYS_UPDATED) != 0;
+	below.found = zmvcc_find_waypoint(&target->view, version, &below.rec, &below.at,
+									  &below.own, &below.keys);
+	if (zwaypoint_link(&target->view, &below, version->len, undo))
+		hold_image(version, row, len, change);
 }

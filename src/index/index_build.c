@@ -4,8 +4,8 @@
  *
  * A row has one TID for all its versions, so a build makes one entry per row,
  * from its newest version.  Versions before it have no entry of their own; if
- * one that somebody may still see has another key, the index is of no use to
- * those who see it, and core is told so (ii_BrokenHotChain, heap's name for it).
+ * one that some snapshot may still see has another key, the index is of no use to
+ * that one, and core is told so (ii_BrokenHotChain, heap's name for it).
  *
  * LOCKING: pages are copied one by one; none is locked while the index's code or
  * the user's expressions run.
@@ -204,7 +204,6 @@ wait_for_other(IndexBuild *build, OffsetNumber offnum, TransactionId xid, const 
 		return false;
 
 	ItemPointerSet(&tid, build->scan->block, offnum);
-	zundo_reader_unpin(&build->scan->view.reader);
 	XactLockTableWait(xid, build->table, &tid, XLTW_InsertIndexUnique);
 	CHECK_FOR_INTERRUPTS();
 	(void) zview_read(&build->scan->view, build->scan->block, build->scan->strategy);

@@ -1,6 +1,6 @@
 /*
  * inspect_undo.c
- *		The undo log's state, for SQL: sizes, who keeps it, what workers do.
+ *		The undo log's state, for SQL: sizes, what keeps it, what workers do.
  */
 #include "postgres.h"
 
@@ -71,7 +71,7 @@ zheap_undo_stats(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
 }
 
-/* ---- who keeps undo ---- */
+/* ---- what keeps undo ---- */
 
 /* As for pg_stat_activity: others' activity is for some roles only. */
 static bool

@@ -9,7 +9,7 @@
  * before the check until the predicate lock has been taken, unless the lock
  * that covers the row (the relation's) is older than the view of the page.
  *
- * Heap looks at versions one by one, and who is reported here is the same.  As all
+ * Heap looks at versions one by one, and the transactions reported here are the same.  As all
  * versions of a row share its TID, their parity goes into the predicate lock:
  * without it, the second to update a row that a transaction had read would be in
  * conflict with that one as well.  Every other version still shares a lock, and

@@ -6,11 +6,11 @@
  *						than the command
  *	fetch_self			committed or ours by now (SELF, TOAST)
  *	fetch_any			the newest that is not aborted, deleted or not
- *	fetch_dirty			like self, but reports who is at work on the row
+ *	fetch_dirty			like self, but reports which transaction is at work on the row
  *	fetch_nonvacuumable	not dead to all
  *
  * One fact is used throughout: when the owner of a slot is visible, so are all
- * who had the slot before it, as each had committed when the next one took it.
+ * that had the slot before it, as each had committed when the next one took it.
  * Row locks make no versions and do not matter here.
  */
 #include "postgres.h"

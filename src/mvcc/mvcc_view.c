@@ -186,7 +186,6 @@ zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
 	Buffer		buffer;
 	bool		usable;
 
-	zundo_reader_unpin(&view->reader);
 	view->block = block;
 	buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -267,7 +266,6 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 void
 zview_detach(ZPageView *view, Buffer *overflow_buf)
 {
-	zundo_reader_unpin(&view->reader);
 	if (BufferIsValid(*overflow_buf))
 		UnlockReleaseBuffer(*overflow_buf);
 	*overflow_buf = InvalidBuffer;

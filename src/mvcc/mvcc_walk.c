@@ -7,7 +7,7 @@
  * taken back in a private buffer (mvcc_unapply.h).
  *
  * A row that has been changed very often has waypoints: every ZROW_TURNS updates in
- * place the record also holds a far link, to a record with a full image (waypoint.h).
+ * place the record also holds a far link, to a record with a full image (record.h).
  * A caller that does not see the transaction at a far link's end goes there at once.
  * That skips no version that it could see: what precedes an unseen version of a row was
  * committed before, or is unseen, too.
@@ -275,6 +275,12 @@ set_version_before(const ZPageView *view, ZRowVersion *version, const ZUndoRecor
 }
 
 /* ---- far links ---- */
+
+bool
+zunseen_any(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	return true;
+}
 
 /*
  * Go from the record at *at, which has a far link, to the furthest one that still made

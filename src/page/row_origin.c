@@ -3,8 +3,8 @@
  *		The TIDs that a row had before updates moved it.
  *
  * Written only if other transactions held KEY SHARE locks there, which an update
- * does not disturb: who wants to delete the row, or change its key, looks for them
- * at all the places.  See lock.h.
+ * does not disturb: a transaction that wants to delete the row, or change its key,
+ * looks for them at all the places.  See lock.h.
  */
 #include "postgres.h"
 

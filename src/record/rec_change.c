@@ -27,7 +27,6 @@
 #include "access/xloginsert.h"
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
-#include "storage/standby.h"
 
 #include "zheap/record/record.h"
 
@@ -404,13 +403,9 @@ static void
 redo_conflict(XLogReaderState *record, Decoded *d)
 {
 	FullTransactionId fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
-	ZRelLocator locator;
 
-	if (!(d->flags & C_CONFLICT) || !InHotStandby)
-		return;
-	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &locator, NULL, NULL);
-	ResolveRecoveryConflictWithSnapshot(zfxid_xid(fxid) - (TransactionId) d->conflict_distance,
-										locator);
+	if (d->flags & C_CONFLICT)
+		zrec_resolve_conflict(record, zfxid_xid(fxid) - (TransactionId) d->conflict_distance);
 }
 
 static void

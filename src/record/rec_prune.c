@@ -10,7 +10,6 @@
 #include "access/xloginsert.h"
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
-#include "storage/standby.h"
 
 #include "zheap/record/record.h"
 
@@ -65,13 +64,7 @@ zrec_prune_redo(XLogReaderState *record)
 	Buffer		buffer;
 
 	memcpy(&header, XLogRecGetData(record), PRUNE_HEADER_SIZE);
-	if (InHotStandby && TransactionIdIsValid(header.conflict))
-	{
-		ZRelLocator locator;
-
-		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &locator, NULL, NULL);
-		ResolveRecoveryConflictWithSnapshot(header.conflict, locator);
-	}
+	zrec_resolve_conflict(record, header.conflict);
 	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
 	{
 		Size		len;

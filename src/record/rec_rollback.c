@@ -17,7 +17,6 @@
 #include "access/xloginsert.h"
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
-#include "storage/standby.h"
 
 #include "zheap/record/record.h"
 
@@ -146,13 +145,7 @@ zrec_rollback_redo(XLogReaderState *record)
 	Page		overflow = (Page) scratch.data;
 
 	decode_main(record, &plan);
-	if (InHotStandby && FullTransactionIdIsValid(plan.conflict))
-	{
-		ZRelLocator locator;
-
-		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &locator, NULL, NULL);
-		ResolveRecoveryConflictWithSnapshot(zfxid_xid(plan.conflict), locator);
-	}
+	zrec_resolve_conflict(record, zfxid_xid(plan.conflict));
 	/* the table page first, as readers lock them (L1) */
 	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
 	if (XLogRecHasBlockRef(record, ZREC_BLK_OVERFLOW) &&

@@ -111,6 +111,17 @@ conflict_decode(XLogReaderState *record, ConflictData *data)
 }
 
 void
+zrec_resolve_conflict(XLogReaderState *record, TransactionId newest)
+{
+	ZRelLocator locator;
+
+	if (!InHotStandby || !TransactionIdIsValid(newest))
+		return;
+	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &locator, NULL, NULL);
+	ResolveRecoveryConflictWithSnapshot(newest, locator);
+}
+
+void
 zrec_conflict_redo(XLogReaderState *record)
 {
 	ConflictData data;

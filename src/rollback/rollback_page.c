@@ -100,12 +100,6 @@ visible_to_all(ZPageView *view, const ZRowVersion *version)
 		(zmvcc_xact_status(fxid) != ZXACT_ABORTED && zmvcc_visible_to_all(view->rel, fxid));
 }
 
-static bool
-any_owner(const ZUnseen *unseen, FullTransactionId fxid)
-{
-	return true;
-}
-
 /*
  * What a damaged undo record tells must not get into the page, where it would run over
  * other rows.  Space that an aborted change has left stays the row's, so the versions
@@ -127,7 +121,7 @@ check_version_before(ZPageView *view, const ZRowVersion *version)
 static bool
 version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 {
-	static const ZUnseen own = {.owner = any_owner, .curcid = InvalidCommandId, .same_owner = true};
+	static const ZUnseen own = {.owner = zunseen_any, .curcid = InvalidCommandId, .same_owner = true};
 
 	for (;;)
 	{

@@ -20,7 +20,6 @@ zscan_analyze_next_block(TableScanDesc sscan, BlockNumber block,
 {
 	ZScan	   *scan = (ZScan *) sscan;
 
-	zundo_reader_unpin(&scan->view.reader);
 	scan->block = block;
 	scan->nrows = 0;
 	scan->index = 0;
@@ -101,7 +100,6 @@ zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 		return true;
 	}
 
-	zundo_reader_unpin(&view->reader);
 	ExecClearTuple(slot);
 	return false;
 }

@@ -94,7 +94,6 @@ scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
 	scan->frozen = false;
 	scan->nrows = 0;
 	scan->index = -1;
-	zundo_reader_unpin(&scan->view.reader);
 
 	ItemPointerSetInvalid(&scan->base.rs_mintid);
 	ItemPointerSetInvalid(&scan->base.rs_maxtid);

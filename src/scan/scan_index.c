@@ -51,7 +51,6 @@ zscan_index_reset(IndexFetchTableData *sfetch)
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 
-	zundo_reader_unpin(&fetch->view.reader);
 	if (BufferIsValid(fetch->buffer))
 	{
 		ReleaseBuffer(fetch->buffer);

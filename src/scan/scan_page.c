@@ -90,7 +90,6 @@ page_leave(ZScan *scan, BlockNumber next)
 	/* a scan over nothing but dead rows must be interruptible, too */
 	CHECK_FOR_INTERRUPTS();
 
-	zundo_reader_unpin(&scan->view.reader);
 	scan->block = next;
 	ItemPointerSetBlockNumber(&scan->tid, next);
 	scan->frozen = false;

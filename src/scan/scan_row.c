@@ -343,12 +343,6 @@ zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 		ItemPointerGetBlockNumber(&rowtid) < ((ZScan *) sscan)->nblocks;
 }
 
-static bool
-any_owner(const ZUnseen *unseen, FullTransactionId fxid)
-{
-	return true;
-}
-
 /*
  * Was the row's first version made by "inserter"?  It may have been updated in
  * place since, or its line pointer may belong to another row by now.
@@ -356,7 +350,7 @@ any_owner(const ZUnseen *unseen, FullTransactionId fxid)
 static bool
 inserted_by(ZPageView *view, OffsetNumber offnum, FullTransactionId inserter)
 {
-	static const ZUnseen all = {.owner = any_owner, .curcid = InvalidCommandId};
+	static const ZUnseen all = {.owner = zunseen_any, .curcid = InvalidCommandId};
 	ZRowVersion version;
 
 	zmvcc_current(view, offnum, &version);
@@ -368,8 +362,8 @@ inserted_by(ZPageView *view, OffsetNumber offnum, FullTransactionId inserter)
 }
 
 /*
- * If an update moved the row elsewhere, and that update is not undone, where to
- * and by whom.
+ * If an update moved the row elsewhere, and that update is not rolled back: where to,
+ * and the transaction that did it.
  */
 static bool
 moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionId *mover)
@@ -437,8 +431,8 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 }
 
 /*
- * Two versions of one row, compared by who made them.  A version that has become
- * visible to all since the slot was filled has lost its maker's name.  Among our
+ * Two versions of one row, compared by their modifiers.  A version that has become
+ * visible to all since the slot was filled has lost its modifier's name.  Among our
  * own versions the command tells them apart: no command changes a row twice.
  */
 static bool

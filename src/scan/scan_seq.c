@@ -100,7 +100,6 @@ zscan_block_next(ZScan *scan, bool backward)
 		scan->inited = false;
 		scan->block = InvalidBlockNumber;
 		scan->nrows = 0;
-		zundo_reader_unpin(&scan->view.reader);
 		return false;
 	}
 

@@ -421,7 +421,7 @@ tts_zheap_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
 }
 
 /*
- * The system columns, for those who look for them in a heap tuple: triggers
+ * The system columns, for callers that look for them in a heap tuple: triggers
  * written in PL languages do.
  */
 static void

@@ -61,7 +61,7 @@ typedef struct FreePages
 	Buffer		map;
 } FreePages;
 
-/* ---- who needs it? ---- */
+/* ---- is it still needed? ---- */
 
 static bool
 has_pending_in(ZUndoLog *log, BlockNumber extent)
@@ -78,7 +78,7 @@ has_pending_in(ZUndoLog *log, BlockNumber extent)
  * The horizon tells all: it is kept back by transactions that run, by aborted
  * ones that are not applied everywhere yet, and by snapshots.  An extent that
  * was left before the horizon's xid was even assigned holds nothing else.  (That
- * it holds nothing pending follows; it is asked for callers who only guess the
+ * it holds nothing pending follows; it is asked for callers that only guess the
  * horizon.)
  */
 bool

@@ -1,10 +1,11 @@
 /*
  * undo_holders.c
- *		Who keeps undo from being discarded.
+ *		What keeps undo from being discarded.
  *
  * The horizon is computed from the process array, which does not tell whose xid
- * was the oldest.  Here everybody is looked at who may be: for views and
- * messages, so what is a moment old is good enough.
+ * was the oldest.  Here each backend, prepared transaction and slot that may
+ * hold it back is looked at: for views and messages, so what is a moment old is good
+ * enough.
  *
  * LOCKING: ProcArrayLock or ReplicationSlotControlLock, shared, nothing else at
  * the same time; zundo_hold_warn() also the database's lock.

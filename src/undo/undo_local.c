@@ -43,7 +43,7 @@ static struct
 
 	/* the transaction that wrote what is here: its top xid; invalid: empty */
 	FullTransactionId fxid;
-	SubTransactionId last_sub;	/* who wrote last */
+	SubTransactionId last_sub;	/* that wrote last */
 	bool		sub_aborted;	/* some records are rolled back */
 
 	bool		aborted;		/* it aborted as a whole */

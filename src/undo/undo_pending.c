@@ -205,7 +205,7 @@ zundo_released(FullTransactionId horizon)
 {
 	FullTransactionId released;
 
-	/* the horizon was read before; who raised it had raised this one first */
+	/* the horizon was read before; the backend that raised it had raised this one first */
 	pg_read_barrier();
 	released = FullTransactionIdFromU64(pg_atomic_read_u64(&MyUndo.db->released));
 	return FullTransactionIdPrecedes(released, horizon) ? InvalidTransactionId : zfxid_xid(released);

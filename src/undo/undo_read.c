@@ -38,12 +38,6 @@ zundo_reader_close(ZUndoReader *reader)
 	zundo_reader_open(reader, reader->context);
 }
 
-void
-zundo_reader_unpin(ZUndoReader *reader)
-{
-	/* no pin is held between calls */
-}
-
 /* ---- pages ---- */
 
 /* Invalid if the page has been truncated away. */

@@ -269,8 +269,8 @@ zundo_meta_read(ZUndoMeta *meta)
 
 /*
  * Under the truncate lock, so that an end from before a truncation cannot be told
- * after it.  Who extends the relation tells without it, so only a zero may be
- * overwritten.
+ * after it.  A backend that extends the relation tells without it, so only a zero may
+ * be overwritten.
  */
 void
 zundo_learn_meta(void)

@@ -1,7 +1,7 @@
 /*
  * undo_state.c
- *		Shared memory: which databases have undo, which logs they have, who
- *		appends to which.
+ *		Shared memory: which databases have undo, which logs they have, which
+ *		backend appends to which.
  *
  * Everything here but what is pending can be read again from the undo relation,
  * and after a restart it is (undo_log.c); so entries of idle databases are

@@ -65,8 +65,8 @@ advance_if_old(void)
 
 /*
  * From here to the end of the transaction our newest extent stays ours.  If it
- * was taken away while we were idle we begin with a new one; who is about to
- * take it now sees us, or we see that it is gone (undo_truncate.c).
+ * was taken away while we were idle we begin with a new one; a backend that is about
+ * to take it now sees us, or we see that it is gone (undo_truncate.c).
  */
 void
 zundo_log_enter(void)

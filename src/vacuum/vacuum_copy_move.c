@@ -28,7 +28,7 @@ typedef struct Move
 	uint8		state;			/* MoveState */
 	ItemPointerData to;			/* WRITTEN: place in the new table; otherwise of
 								 * the row that it was moved to, in the old one */
-	FullTransactionId fxid;		/* WRITTEN: who inserted it; otherwise who moved it */
+	FullTransactionId fxid;		/* WRITTEN: of the insertion; otherwise of the move */
 } Move;
 
 bool

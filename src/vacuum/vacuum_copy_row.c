@@ -3,10 +3,11 @@
  *		One row of a table that is rewritten, with the versions before it.
  *
  * Each version that some snapshot may still not see gets an undo record in our own
- * log, the oldest first, which tells the version before it and who made that.  The
+ * log, the oldest first, which tells the version before it and that one's modifier.  The
  * newest one's joins the chain of its modifier's slot on the new page; the others
- * are found by the pointer in the record above them.  So readers walk as ever, and
- * versions go on to bear the names of those who made them.
+ * are found by the pointer in the record above them.  Updates that complete
+ * ZROW_TURNS get far links.  So readers walk as ever, and versions go on to bear the
+ * names of their modifiers.
  *
  * Our log is not the modifiers', but nobody needs their records for longer than
  * ours are kept: they had all committed, or are ourselves, before we wrote.  And
@@ -219,11 +220,39 @@ describe_version(const CopyVersion *copied, const ZOwner *before, ZUndoRecord *r
 	*rec_out = rec;
 }
 
-/* Those of all versions, the oldest first; each names the modifier before. */
+/*
+ * An update's record becomes a waypoint, as if the update had been made in this file
+ * (dml_waypoint.c).
+ */
 static void
+describe_waypoint(ZCopy *copy, const ZWaypointBelow *below, const CopyVersion *older,
+				  ZUndoRecord *rec)
+{
+	ZPageView	view;
+
+	zview_open(&view, copy->to);
+	view.block = copy->out.block;
+	view.horizon = zview_horizon(&view);
+	if (zwaypoint_link(&view, below, older->len, rec))
+	{
+		rec->prefix = rec->suffix = 0;
+		rec->mid = older->row + ZROW_HDR_SIZE;
+		rec->midlen = older->len - ZROW_HDR_SIZE;
+		rec->old_hdr.natts = older->hdr.natts;
+	}
+	zview_close(&view);
+}
+
+/*
+ * Those of all versions, the oldest first; each names the modifier before.  Returns the
+ * turn of the newest version, if the oldest one has turn 0.
+ */
+static int
 write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerData *moved_to)
 {
 	ZOwner		before = {InvalidFullTransactionId, ZUNDO_INVALID};
+	ZWaypointBelow below = {0};
+	int			turn = 0;
 
 	for (int i = n - 1; i >= 0; i--)
 	{
@@ -238,10 +267,23 @@ write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerDat
 			rec.has_new_tid = true;
 			rec.new_tid = *moved_to;
 		}
+		if (rec.type == ZOP_UPDATE)
+			turn = (turn + 1) % ZROW_TURNS;
+		below.keys = below.keys || (rec.old_hdr.flags2 & ZROW2_KEYS_UPDATED);
+		if (rec.type == ZOP_UPDATE && turn == 0 && FullTransactionIdIsValid(before.fxid))
+			describe_waypoint(copy, &below, &versions[i + 1], &rec);
 		check_fits(copy, &rec);
 		before.fxid = versions[i].fxid;
 		before.undo = copy_page_undo(&copy->out, &rec, i == 0);
+		if (rec.waypoint)
+		{
+			below.found = true;
+			below.rec = rec;
+			below.at = before;
+			below.keys = false;
+		}
 	}
+	return turn;
 }
 
 FullTransactionId
@@ -266,7 +308,7 @@ copy_row_history(ZCopy *copy, OffsetNumber offnum, const ItemPointerData *moved_
 	if (newest->made == ZOP_INSERT)
 		copy_page_inserted(&copy->out, newest->hdr.slotno, newest->cid);
 	else
-		write_undo(copy, versions, n, moved_to);
+		zrow_set_turn(&newest->hdr, write_undo(copy, versions, n, moved_to));
 	if (newest->made == ZOP_DELETE)
 		deleter = newest->fxid;
 	zrow_header_put(newest->row, &newest->hdr);

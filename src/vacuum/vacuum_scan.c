@@ -182,7 +182,6 @@ vacuum_scan(ZVacuum *vac)
 		if (vac->dead->max_items - vac->dead->num_items < ZPAGE_MAX_OFFSET)
 		{
 			vac->may_bypass = false;
-			zundo_reader_unpin(&vac->view.reader);
 			vacuum_reap(vac);
 			vac->doing = "scanning";
 			pgstat_progress_update_param(PROGRESS_VACUUM_PHASE,
@@ -198,7 +197,6 @@ vacuum_scan(ZVacuum *vac)
 		}
 	}
 	vac->doing = NULL;
-	zundo_reader_unpin(&vac->view.reader);
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED, vac->npages);
 	FreeSpaceMapVacuumRange(vac->rel, fsm_done, vac->npages);

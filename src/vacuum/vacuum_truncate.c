@@ -24,7 +24,7 @@
 #define TRUNCATE_MIN_PAGES		1000
 #define TRUNCATE_MIN_FRACTION	16
 
-/* Blocks between two looks at who is waiting for our lock. */
+/* Blocks between two looks whether a backend waits for our lock. */
 #define WAITER_CHECK_INTERVAL	32
 
 void

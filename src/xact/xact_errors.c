@@ -25,7 +25,7 @@
 
 /* ---- catching ---- */
 
-/* Whoever cancels, or stops the server, means the whole. */
+/* A cancellation, or the server's end, ends the whole. */
 static bool
 must_pass(const ErrorData *error)
 {

@@ -164,8 +164,8 @@ file_has_table(Oid spc, ZRelLocator locator)
  *
  * The horizon is asked for before the catalog.  In the other order the transaction
  * that made the file could commit in between: the catalog would not know the file
- * yet, the horizon not hold for the transaction any more, and rows that it has
- * rolled back would never be put back.  If it has ended before the horizon was
+ * yet, the horizon not hold for the transaction any more, and what it did
+ * would never be rolled back on its pages.  If it has ended before the horizon was
  * asked for, the catalog that is read after that knows the file.
  */
 static bool

@@ -155,5 +155,57 @@ commit;
 update tt set n = n + 1;
 select count(*), sum(n), min(n), max(n) from tt;
 
+-- deferred events of rows that are changed very often: each has its own two versions,
+-- and the row as inserted is found below all that came since
+create function fill(rounds int, step int) returns void language plpgsql as $$
+begin
+	for i in 1 .. rounds loop
+		update t set n = n + step, v = repeat('z', i % 7) where id between 80 and 83;
+	end loop;
+end $$;
+create view pairs as
+	select count(*), count(distinct old_n) olds, min(new_n - old_n) min, max(new_n - old_n) max, max(new_n) last from log where op = 'UPDATE';
+create constraint trigger late after insert or update or delete on t deferrable initially deferred
+	for each row execute function note();
+truncate log;
+insert into t select g, (g - 80) * 10000, 'v' from generate_series(80, 82) g;
+begin;
+select fill(20, 1);
+savepoint g;
+select fill(50, 1000);
+rollback to g;
+select fill(4, 1);
+set constraints late immediate;
+select * from pairs;
+set constraints late deferred;
+select fill(76, 1);
+insert into t values (83, 30000, 'v');
+savepoint h;
+select fill(30, 1);
+release h;
+delete from t where id = 83;
+commit;
+select * from pairs;
+select op, old_n, new_n from log where op <> 'UPDATE' order by 1, 2, 3;
+drop trigger late on t;
+create constraint trigger late after insert on t deferrable initially deferred
+	for each row execute function note();
+truncate log;
+begin;
+insert into t values (84, 0, 'v');
+do $$ begin for i in 1 .. 2000 loop update t set n = n + 1 where id >= 83; end loop; end $$;
+savepoint i;
+do $$ begin for i in 1 .. 100 loop update t set n = n + 1 where id >= 83; end loop; end $$;
+insert into t values (85, 5, 'v');
+do $$ begin for i in 1 .. 100 loop update t set n = n + 1 where id >= 83; end loop; end $$;
+release i;
+savepoint k;
+update t set n = -1 where id >= 83;
+rollback to k;
+commit;
+select * from log order by new_n;
+select id, n from t where id >= 83 order by id;
+
+drop view pairs;
 drop table t, log cascade;
-drop function note;
+drop function note, fill;

@@ -662,11 +662,105 @@ sub cost_of_key_share
 		$cost += $part;
 		$writer->query_safe('update hot set n = n + 1 where id = 2');
 	}
+
+# The same after the table has been rewritten, for snapshots from before, of many ages: counts of pages read.
+sub rewritten
+{
+	my @readers;
+	my $rounds = int($many / 10);
+	my $writer = new_session();
+
+	make_hot($writer, '');
+	for my $i (0 .. 10)
+	{
+		push @readers, new_session();
+		$readers[-1]->query_safe('begin isolation level repeatable read; select count(*) from pg_class');
+		$writer->query_safe("do \$\$ begin for i in 1 .. $rounds loop update hot set n = n + 1, v = repeat('v', n % 5) where id = 2; commit; end loop; end \$\$") if $i < 10;
+	}
+	$writer->query_safe('delete from hot where id = 2');
+	my $pages = sub {
+		my ($reader) = @_;
+		my $plan = $reader->query_safe('explain (analyze, buffers, costs off, timing off, summary off) select sum(n) from hot where id = 2');
+		return $plan =~ /Buffers: shared hit=(\d+)(?: read=(\d+))?/ ? $1 + ($2 // 0) : -1;
+	};
+	my $oldest = shift @readers;
+	my $before = $pages->($oldest);
+	$oldest->query_safe('commit');
+	my $age = 1;
+	foreach my $rewrite ('vacuum full hot', 'cluster hot using hot_pkey')
+	{
+		my $reader = shift @readers;
+
+		$writer->query_safe($rewrite);
+		my $after = $pages->($reader);
+		cmp_ok($after, '<=', 2 * $before, "$rewrite: an old version costs about as many pages as before, $before");
+		is($reader->query_safe('select n from hot where id = 2'), $rounds * $age++, "$rewrite: the old version");
+		$reader->query_safe('commit');
+	}
+	foreach my $reader (@readers)
+	{
+		my $n = $rounds * $age++;
+
+		is($reader->query_safe('select n, length(v) from hot where id = 2'), join('|', $n, ($n - 1) % 5), "rewritten: the version of $n");
+	}
+	is($writer->query_safe('select count(*) from hot'), 99, 'rewritten: the row is gone');
+	close_sessions();
+	return;
+}
+
+rewritten();
+
+# ---- deferred events ----
+
+# What COMMIT costs after these changes; the events' function counts what is wrong about the versions that it is given.
+sub cost_of_events
+{
+	my ($rows, $triggers, $changes, $limit) = @_;
+	my $session = new_session();
+
+	$session->query_safe(<<"SQL");
+drop table if exists ev;
+create table ev (id int, n int) using zheap;
+insert into ev select g, 0 from generate_series(1, $rows) g;
+create or replace function check_event() returns trigger language plpgsql as 'begin
+	if tg_op = \$\$UPDATE\$\$ and new.n is distinct from old.n + 1 or tg_op = \$\$INSERT\$\$ and new.n <> 0 then
+		raise exception \$\$event has % and %\$\$, old, new;
+	end if;
+	return null;
+end';
+do \$\$ begin $triggers end \$\$;
+begin;
+do \$\$ begin $changes end \$\$
+SQL
+	my $cost = cost_of($session, 'commit', $limit);
+
+	defined $cost ? is($session->{answer}, '', 'events have the right versions') : give_up('ev');
 	close_sessions();
 	return $cost;
 }
 
 compare('a key share lock on a moved row under those of one transaction', $less, \&cost_of_key_share);
+
+my $on_update = 'create constraint trigger tr after update on ev deferrable initially deferred for each row execute function check_event();';
+my %event_cost;
+
+# 29 versions of a row share a place
+foreach my $often ('once', 'very often')
+{
+	compare("deferred events of rows updated $often", $in_proportion, sub {
+		my $rows = $often eq 'once' ? 3 * $_[0] : 100;
+		my $rounds = 3 * $_[0] / $rows;
+
+		return $event_cost{$often} = cost_of_events($rows, $on_update, "for i in 1 .. $rounds loop update ev set n = n + 1; end loop;", $_[1]);
+	});
+}
+cmp_ok($event_cost{'very often'} // $hopeless, '<=', allowed($event_cost{once} // 0, 2), 'deferred events: they cost about the same however often the row was changed');
+
+# one row, whose insertion 300 events ask for after so many updates
+compare('deferred events of a row inserted long ago', $same, sub {
+	return cost_of_events(0, "for i in 1 .. 300 loop execute format('create constraint trigger tr_%s after insert on ev deferrable initially deferred for each row execute function check_event()', i); end loop;",
+		"insert into ev values (1, 0); for i in 1 .. $_[0] loop update ev set n = n + 1; end loop;", $_[1]);
+});
 
 no_crash_in_log($node, 'in the end');
 $node->stop;

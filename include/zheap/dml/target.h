@@ -136,6 +136,23 @@ extern void zchange_describe_before(ZTarget *target, const ZRowVersion *version,
 
 /* ---- dml_waypoint.c ---- */
 
+/* The newest waypoint below an update's record, and what lies between. */
+typedef struct ZWaypointBelow
+{
+	bool		found;			/* false: there is none that matters */
+	ZUndoRecord rec;
+	ZOwner		at;
+	bool		own;			/* as far_own and far_keys of a link to there */
+	bool		keys;
+} ZWaypointBelow;
+
+/*
+ * Make the update's record a waypoint above that one.  True: it is to hold an image of
+ * the version before, "len" bytes long.  The view is for reading undo.
+ */
+extern bool zwaypoint_link(ZPageView *view, const ZWaypointBelow *below, uint32 len,
+						   ZUndoRecord *undo);
+
 /*
  * Make the undo record of an update in place of "version" a waypoint, if one is due: the
  * update's difference and the version before have been described.  "row": the new row.

@@ -263,6 +263,9 @@ typedef struct ZUnseen
 	bool		no_keys;		/* pass by no version that KEY SHARE locks conflict with */
 } ZUnseen;
 
+/* An "owner" for a caller that wants none of the versions by the way. */
+extern bool zunseen_any(const ZUnseen *unseen, FullTransactionId fxid);
+
 /*
  * The same, to the last version whose successor the caller does not see either, or a
  * newer one.  A version changed in place n times costs O(log n) steps.

@@ -59,7 +59,7 @@
 #define ZROW2_PARITY		0x80	/* lowest bit of the row's turn: each update in
 									 * place adds 1 to it, modulo ZROW_TURNS.  It tells
 									 * a version from its neighbours, and where its
-									 * waypoints are (waypoint.h).  Neither plans nor
+									 * waypoints are (record.h).  Neither plans nor
 									 * undo carry it, as it follows from theirs */
 
 /* Flags that describe the bytes of a version, kept until they change. */

@@ -65,7 +65,7 @@ typedef struct ZUndoRecord
 								 * version's own is, or is below; invalid fxid: visible
 								 * to all.  With prev_own undo alone counts */
 
-	/* UPDATE that is a waypoint of the row (waypoint.h) */
+	/* UPDATE that is a waypoint of the row (mvcc/README.md) */
 	bool		waypoint;
 	uint32		images;			/* waypoints with an image, up to here */
 	uint32		since;			/* waypoints since the last of them; 0: this is one */
@@ -230,6 +230,13 @@ extern void zrec_confirm_redo(XLogReaderState *record);
  */
 extern XLogRecPtr zrec_conflict_emit(Relation rel, FullTransactionId newest);
 extern void zrec_conflict_redo(XLogReaderState *record);
+
+/*
+ * In replay, before the table page of the record is changed: get rid of a standby's
+ * snapshots that do not see "newest" (invalid: of none), which the page is going to take
+ * as visible to all.
+ */
+extern void zrec_resolve_conflict(XLogReaderState *record, TransactionId newest);
 extern void zrec_conflict_desc(StringInfo buf, XLogReaderState *record);
 
 #endif							/* ZHEAP_RECORD_H */

@@ -178,8 +178,6 @@ typedef struct ZUndoReader
 extern void zundo_reader_open(ZUndoReader *reader, MemoryContext context);
 extern void zundo_reader_close(ZUndoReader *reader);
 
-/* Let go of anything but memory: between rows of a scan.  Free of charge. */
-extern void zundo_reader_unpin(ZUndoReader *reader);
 
 /*
  * The record's bytes, valid until the next call on this reader.  NULL if it has
