@@ -16,12 +16,6 @@
 /* Undo records that are read for that besides the check and the lock (B1). */
 #define MAX_READS	96
 
-static bool
-any_owner(const ZUnseen *unseen, FullTransactionId fxid)
-{
-	return true;
-}
-
 /*
  * Has an update in place since the row was moved here changed what KEY SHARE is
  * about?  Our snapshot does not see the move, so undo goes back to it.  Far links lead past
@@ -30,7 +24,7 @@ any_owner(const ZUnseen *unseen, FullTransactionId fxid)
 static bool
 key_changed(ZPageView *view, OffsetNumber offnum)
 {
-	ZUnseen		keys = {.owner = any_owner, .curcid = InvalidCommandId, .no_keys = true};
+	ZUnseen		keys = {.owner = zunseen_any, .curcid = InvalidCommandId, .no_keys = true};
 	ZRowVersion	version;
 
 	zmvcc_current(view, offnum, &version);
