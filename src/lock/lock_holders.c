@@ -118,18 +118,18 @@ search_chain(ZPageView *view, const ZOwner *slot, HolderSearch *search)
 static void
 search_page(ZPageView *view, HolderSearch *search)
 {
-	int			nslots = zpage_nslots(view->page);
-	int			i;
+	int			noverflow = zview_slot_pages(view);
+	Page		slots = view->overflow;
+	int			k = 0;
+	int			i = 0;
 
-	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
+	while ((i = zpage_next_slotno(view->page, noverflow, i)) != 0)
 	{
 		ZOwner		slot;
 
-		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
-			i = ZPAGE_FIRST_OVERFLOW;
-		if (i >= ZPAGE_FIRST_OVERFLOW && view->overflow == NULL)
-			break;
-		slot = zpage_slot_owner(zpage_slot(view->page, view->overflow, i));
+		if (zpage_slot_page(i) != k)
+			slots = zview_slot_page(view, k = zpage_slot_page(i));
+		slot = zpage_slot_owner(zpage_slot(view->page, slots, i));
 		if (FullTransactionIdIsValid(slot.fxid))
 			search_chain(view, &slot, search);
 	}

@@ -3,7 +3,9 @@
  *		A table page to look at: a private copy, or the page itself under lock.
  *
  * LOCKING: an overflow page is only ever locked while its table page is (L1: it comes
- * after it), in the same mode.
+ * after it), in the same mode.  A lock page comes after both.  It is changed only while
+ * they are locked exclusively; to look at it, it is locked by itself, so that what is on
+ * it may be newer than a copy of the table page.
  */
 #include "postgres.h"
 
@@ -31,10 +33,12 @@ zview_close(ZPageView *view)
 		pfree(view->copy);
 	if (view->overflow_copy)
 		pfree(view->overflow_copy);
+	if (view->lock_copy)
+		pfree(view->lock_copy);
 	if (view->version_buf)
 		pfree(view->version_buf);
 	zreconstruct_free(view);
-	view->copy = view->overflow_copy = NULL;
+	view->copy = view->overflow_copy = view->lock_copy = NULL;
 	view->version_buf = NULL;
 }
 
@@ -70,18 +74,24 @@ zview_slots_are_frozen(const ZPageView *view, uint32 except)
 	return true;
 }
 
+/* The overflow page, or a lock page. */
 static Buffer
 overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
 {
 	Buffer		buffer;
+	Page		page;
 
 	if (block >= RelationGetNumberOfBlocks(view->rel))
 		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
 					  "overflow page %u does not exist", block);
 	buffer = ReadBuffer(view->rel, block);
 	LockBuffer(buffer, lockmode);
-	if (!zpage_is_overflow(BufferGetPage(buffer)))
+	page = BufferGetPage(buffer);
+	if (!zpage_is_overflow(page))
 		zheap_corrupt(view->rel, block, InvalidOffsetNumber, "page is no overflow page");
+	if (zpage_overflow_body(page)->nlock_pages > ZPAGE_MAX_LOCK_PAGES)
+		zheap_corrupt(view->rel, block, InvalidOffsetNumber,
+					  "overflow page has an impossible number of lock pages");
 	return buffer;
 }
 
@@ -113,14 +123,10 @@ check_owner(ZPageView *view, const ZPageSlot *slot, int slotno)
 static void
 check_owners(ZPageView *view)
 {
-	int			nslots = zpage_nslots(view->page);
-	int			i;
+	int			noverflow = view->overflow ? 1 : 0;
+	int			i = 0;
 
-	for (i = 1; i <= nslots; i++)
-		check_owner(view, zpage_slot(view->page, NULL, i), i);
-	if (view->overflow == NULL)
-		return;
-	for (i = ZPAGE_FIRST_OVERFLOW; i <= ZPAGE_MAX_SLOTNO; i++)
+	while ((i = zpage_next_slotno(view->page, noverflow, i)) != 0)
 		check_owner(view, zpage_slot(view->page, view->overflow, i), i);
 }
 
@@ -178,6 +184,32 @@ copy_locked(ZPageView *view, Page page)
 	set_page(view, page, overflow);
 	view->all_frozen = zview_slots_are_frozen(view, 0);
 	return true;
+}
+
+Buffer
+zview_lock_page(ZPageView *view, int k, int lockmode)
+{
+	Assert(k >= 1 && k < zview_slot_pages(view));
+	return overflow_page_lock(view, zpage_overflow_body(view->overflow)->lock_pages[k - 1],
+							  lockmode);
+}
+
+Page
+zview_slot_page(ZPageView *view, int k)
+{
+	Buffer		buffer;
+	Page		page;
+
+	if (k == 0)
+		return view->overflow;
+	buffer = zview_lock_page(view, k, BUFFER_LOCK_SHARE);
+	copy_page(&view->lock_copy, view->context, BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	page = (Page) view->lock_copy->data;
+	for (int i = 0; i < ZPAGE_OVERFLOW_SLOTS; i++)
+		check_owner(view, &zpage_overflow_body(page)->slots[i],
+					ZPAGE_FIRST_OVERFLOW + k * ZPAGE_OVERFLOW_SLOTS + i);
+	return page;
 }
 
 bool

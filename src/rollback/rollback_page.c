@@ -484,25 +484,21 @@ execute(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *pl
 
 /* ---- the page ---- */
 
+/* Lock pages do not matter: no row names their slots, which need no rolling back. */
 static int
 find_aborted(ZPageView *view)
 {
-	int			nslots = zpage_nslots(view->page);
-	int			i;
+	int			noverflow = view->overflow ? 1 : 0;
+	int			i = 0;
 
-	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
+	while ((i = zpage_next_slotno(view->page, noverflow, i)) != 0)
 	{
-		FullTransactionId fxid;
+		FullTransactionId fxid = zpage_slot_fxid(zpage_slot(view->page, view->overflow, i));
 
-		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
-			i = ZPAGE_FIRST_OVERFLOW;
-		if (i >= ZPAGE_FIRST_OVERFLOW && view->overflow == NULL)
-			break;
-		fxid = zpage_slot_fxid(zpage_slot(view->page, view->overflow, i));
 		if (FullTransactionIdIsValid(fxid) && zmvcc_xact_status(fxid) == ZXACT_ABORTED)
-			return i;
+			break;
 	}
-	return 0;
+	return i;
 }
 
 bool

@@ -60,6 +60,7 @@ typedef struct ZPageView
 	uint8		status[ZPAGE_MAX_INPAGE + 1]; /* ZXactStatus, filled on demand */
 	PGAlignedBlock *copy;		/* storage of private copies, allocated once */
 	PGAlignedBlock *overflow_copy;
+	PGAlignedBlock *lock_copy;	/* zview_slot_page */
 	ZUndoReader reader;
 	MemoryContext context;		/* of everything that the view allocates */
 	char	   *version_buf;	/* buffer for rebuilt rows, BLCKSZ */
@@ -118,6 +119,27 @@ extern bool zview_leave(ZPageView *view);
  */
 extern bool zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf);
 extern void zview_detach(ZPageView *view, Buffer *overflow_buf);
+
+/*
+ * On how many overflow pages the page has slots, its lock pages included: for
+ * zpage_next_slotno.  Of these 0 is the overflow page, from 1 on they are lock pages.
+ */
+static inline int
+zview_slot_pages(const ZPageView *view)
+{
+	return view->overflow ? 1 + zpage_overflow_body(view->overflow)->nlock_pages : 0;
+}
+
+/*
+ * Number k of them, to look at.  A lock page is copied when it is asked for, whether the
+ * page is viewed in place or is a copy, and the copy is good until the next call.  A
+ * transaction that holds a lock when the page is viewed, and still does, is there: its
+ * slot and what that leads to are left alone by others.
+ */
+extern Page zview_slot_page(ZPageView *view, int k);
+
+/* Lock page k, pinned and locked; to change it, the page is viewed in place. */
+extern Buffer zview_lock_page(ZPageView *view, int k, int lockmode);
 
 /* What is below is visible to all: zundo_horizon(), or what temporary tables have. */
 extern FullTransactionId zview_horizon(const ZPageView *view);

@@ -1,0 +1,152 @@
+/*
+ * slot_lock.c
+ *		Slots on lock pages, for transactions that only lock rows.
+ *
+ * A slot is free if nobody needs the locks that it leads to.  The owners down its chain
+ * are all (sub)transactions of one transaction, if any of them is in progress, for a slot
+ * whose owner has ended is taken without a link (ZTAKE_FREE).  So of an owner that has
+ * committed, or is visible to all, everything below has ended too; below one that has
+ * aborted by itself its own transaction may still hold locks.
+ *
+ * Such aborted records are left out when the transaction goes on: its next record has a
+ * link to the newest one of those that are not rolled back.
+ *
+ * LOCKING: the table page and its overflow page are locked exclusively.  So nobody
+ * changes a lock page, which is locked only while it is looked at.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+
+#include "zheap/mvcc/chain.h"
+
+#include "slot_private.h"
+
+/*
+ * From a slot's newest record on, pass by those of owners that have aborted.  *below gets
+ * the first one of a transaction in progress, or an invalid owner: there is none.  False:
+ * not found out, because that would be a long way (B1) or leave out a directory (C1).
+ */
+static bool
+pass_aborted(ZPageView *view, const ZOwner *newest, ZOwner *below)
+{
+	ZChainCursor cursor;
+
+	zchain_open(&cursor, view, InvalidOffsetNumber, newest);
+	for (;;)
+	{
+		*below = cursor.next;
+		if (!FullTransactionIdIsValid(below->fxid))
+			return true;
+		switch (zmvcc_xact_status(below->fxid))
+		{
+			case ZXACT_OWN:
+			case ZXACT_IN_PROGRESS:
+				return true;
+			case ZXACT_ABORTED:
+				break;
+			default:
+				below->fxid = InvalidFullTransactionId;
+				return true;
+		}
+		if (zview_is_spent(view))
+			return false;
+		if (zchain_next(&cursor) && cursor.rec.type == ZOP_DIRECTORY)
+			return false;
+	}
+}
+
+bool
+slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
+{
+	ZOwner		newest;
+	ZOwner		owner;
+	ZOwner		below;
+	int			slotno = zslot_own_get(view, &newest);
+	Page		slots;
+
+	if (slotno == 0 || zpage_slot_page(slotno) >= zview_slot_pages(view))
+		return false;
+	slots = zview_slot_page(view, zpage_slot_page(slotno));
+	owner = zpage_slot_owner(zpage_slot(NULL, slots, slotno));
+	if (owner.undo != newest.undo || !FullTransactionIdEquals(owner.fxid, newest.fxid))
+		return false;
+	plan->slotno = slotno;
+	plan->prev = owner;
+	plan->takeover = FullTransactionIdEquals(owner.fxid, fxid) ? ZTAKE_OWN : ZTAKE_REUSED;
+	if (plan->takeover == ZTAKE_REUSED && pass_aborted(view, &owner, &below))
+	{
+		plan->prev = below;
+		if (!FullTransactionIdIsValid(below.fxid))
+			plan->takeover = ZTAKE_FREE;
+	}
+	return true;
+}
+
+/* Does the slot lead to no lock of a transaction in progress? */
+static bool
+has_ended(ZPageView *view, const ZOwner *newest)
+{
+	ZOwner		below;
+
+	return pass_aborted(view, newest, &below) && !FullTransactionIdIsValid(below.fxid);
+}
+
+/*
+ * A round through all slots, from number "slotno" on: the first one that is free, or
+ * whose owner is found to have ended; at most "looks" owners are looked at.  0: none.
+ */
+static int
+find_slot(ZPageView *view, int slotno, int looks)
+{
+	int			end = ZPAGE_FIRST_OVERFLOW + zview_slot_pages(view) * ZPAGE_OVERFLOW_SLOTS;
+	Page		slots = NULL;
+	int			k = 0;
+
+	for (int i = ZPAGE_FIRST_LOCK; i < end; i++)
+	{
+		ZOwner		owner;
+
+		if (zpage_slot_page(slotno) != k)
+			slots = zview_slot_page(view, k = zpage_slot_page(slotno));
+		owner = zpage_slot_owner(zpage_slot(NULL, slots, slotno));
+		if (!FullTransactionIdIsValid(owner.fxid) ||
+			(looks-- > 0 && has_ended(view, &owner)))
+			return slotno;
+		if (++slotno == end)
+			slotno = ZPAGE_FIRST_LOCK;
+	}
+	return 0;
+}
+
+/*
+ * A slot that was never used costs no look at its owner; as long as there are any, few
+ * owners are looked at.
+ */
+ZSlotResult
+slot_choose_lock(ZPageView *view, ZSlotPlan *plan)
+{
+	SlotHint   *hint = slot_hint(view);
+	int			npages = zview_slot_pages(view);
+	int			nslots = (npages - 1) * ZPAGE_OVERFLOW_SLOTS;
+	int			from = hint->lock_slotno;
+
+	if (nslots > 0)
+	{
+		if (from == 0 || zpage_slot_page(from) >= npages)
+			from = ZPAGE_FIRST_LOCK + murmurhash32(MyProcPid) % nslots;
+		plan->slotno = find_slot(view, from, ENOUGH);
+		if (plan->slotno == 0)
+			plan->slotno = find_slot(view, from, nslots);
+	}
+	if (plan->slotno == 0)
+	{
+		if (npages > ZPAGE_MAX_LOCK_PAGES)
+			slot_report_crowd(view, ZPAGE_MAX_LOCK_SLOTNO);
+		return ZSLOT_NEED_PAGE;
+	}
+	plan->takeover = ZTAKE_FREE;
+	hint->lock_slotno = plan->slotno;
+	return ZSLOT_OK;
+}
