@@ -124,29 +124,22 @@ find_slot(ZPageView *view, int slotno, int looks)
  * A slot that was never used costs no look at its owner; as long as there are any, few
  * owners are looked at.
  */
-ZSlotResult
+bool
 slot_choose_lock(ZPageView *view, ZSlotPlan *plan)
 {
 	SlotHint   *hint = slot_hint(view);
-	int			npages = zview_slot_pages(view);
-	int			nslots = (npages - 1) * ZPAGE_OVERFLOW_SLOTS;
+	int			nslots = (zview_slot_pages(view) - 1) * ZPAGE_OVERFLOW_SLOTS;
 	int			from = hint->lock_slotno;
+	int			slotno;
 
-	if (nslots > 0)
-	{
-		if (from == 0 || zpage_slot_page(from) >= npages)
-			from = ZPAGE_FIRST_LOCK + murmurhash32(MyProcPid) % nslots;
-		plan->slotno = find_slot(view, from, ENOUGH);
-		if (plan->slotno == 0)
-			plan->slotno = find_slot(view, from, nslots);
-	}
-	if (plan->slotno == 0)
-	{
-		if (npages > ZPAGE_MAX_LOCK_PAGES)
-			slot_report_crowd(view, ZPAGE_MAX_LOCK_SLOTNO);
-		return ZSLOT_NEED_PAGE;
-	}
+	if (from == 0 || from >= ZPAGE_FIRST_LOCK + nslots)
+		from = ZPAGE_FIRST_LOCK + murmurhash32(MyProcPid) % nslots;
+	slotno = find_slot(view, from, FEW_LOOKS);
+	if (slotno == 0)
+		slotno = find_slot(view, from, nslots);
+	if (slotno == 0)
+		return false;
+	plan->slotno = hint->lock_slotno = slotno;
 	plan->takeover = ZTAKE_FREE;
-	hint->lock_slotno = plan->slotno;
-	return ZSLOT_OK;
+	return true;
 }

@@ -7,8 +7,11 @@
 
 #include "zheap/slot/slot.h"
 
-/* Owners in progress that are looked at before a slot that is not the best will do. */
-#define ENOUGH		16
+/*
+ * Owners that a transaction which only locks looks at, of either kind of slot, before it
+ * looks at all: in a crowd most are in progress, which takes a while to find out.
+ */
+#define FEW_LOOKS	4
 
 /*
  * Where the backend last found a slot on a page: it looks there first, and from there
@@ -26,12 +29,10 @@ typedef struct SlotHint
 /* slot_reserve.c; never NULL */
 extern SlotHint *slot_hint(ZPageView *view);
 
-/* slot_lock.c: a slot on a lock page, all others being taken */
-extern ZSlotResult slot_choose_lock(ZPageView *view, ZSlotPlan *plan);
-
-/* The one that the transaction has already; false: it has none. */
+/* slot_lock.c: the slot on a lock page that the transaction has; false: it has none */
 extern bool slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan);
 
-extern void slot_report_crowd(ZPageView *view, int nslots) pg_attribute_noreturn();
+/* One that is free, on a page that has lock pages; false: there is none. */
+extern bool slot_choose_lock(ZPageView *view, ZSlotPlan *plan);
 
 #endif							/* ZHEAP_SLOT_PRIVATE_H */

@@ -123,6 +123,9 @@ named_pages(ZPageView *view)
 	return view->overflow ? 1 : 0;
 }
 
+/* Owners in progress that are looked at before a slot that is not the best will do. */
+#define ENOUGH		16
+
 static bool
 is_good_enough(ZPageView *view, const Candidates *cand)
 {
@@ -231,8 +234,8 @@ is_crowded(ZPageView *view, const Candidates *cand)
 	return view->overflow != NULL && (best == 0 || best >= ZPAGE_FIRST_OVERFLOW);
 }
 
-void
-slot_report_crowd(ZPageView *view, int nslots)
+static void
+report_crowd(ZPageView *view, int nslots)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -290,24 +293,31 @@ zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *
 	plan_init(plan);
 	result = reserve_named(view, &wanted, reserve, plan);
 	if (result == ZSLOT_NEED_PAGE && view->overflow != NULL)
-		slot_report_crowd(view, zpage_nslots(view->page) + ZPAGE_OVERFLOW_SLOTS);
+		report_crowd(view, zpage_nslots(view->page) + ZPAGE_OVERFLOW_SLOTS);
 	return result;
 }
 
 ZSlotResult
 zslot_reserve_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
 {
-	Wanted		wanted = {fxid, ZPAGE_MAX_SHARED_SLOTNO, INT_MAX};
+	Wanted		wanted = {fxid, ZPAGE_MAX_SHARED_SLOTNO, FEW_LOOKS};
 	ZSlotResult result;
 
 	plan_init(plan);
 	if (slot_find_own_lock(view, fxid, plan))
 		return ZSLOT_OK;
-	/* as long as there are slots on lock pages, few others are looked at */
 	if (zview_slot_pages(view) > 1)
-		wanted.looks = ENOUGH;
+	{
+		result = reserve_named(view, &wanted, 0, plan);
+		if (result != ZSLOT_NEED_PAGE)
+			return result;
+		if (slot_choose_lock(view, plan))
+			return ZSLOT_OK;
+	}
+	/* before a page is added, look at all */
+	wanted.looks = INT_MAX;
 	result = reserve_named(view, &wanted, 0, plan);
-	if (result == ZSLOT_NEED_PAGE && view->overflow != NULL)
-		result = slot_choose_lock(view, plan);
+	if (result == ZSLOT_NEED_PAGE && zview_slot_pages(view) > ZPAGE_MAX_LOCK_PAGES)
+		report_crowd(view, ZPAGE_MAX_LOCK_SLOTNO);
 	return result;
 }
