@@ -233,7 +233,7 @@ execute_on_lock_page(ZTarget *target, ZChange *change)
 	UnlockReleaseBuffer(target->overflow_buf);
 	target->overflow_buf = overflow_buf;
 	view->overflow = overflow;
-	zslot_own_set(view, change->slot.slotno, &change->slot.next);
+	zslot_own_set(view, change->slot.slotno);
 }
 
 void

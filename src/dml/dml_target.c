@@ -108,7 +108,10 @@ reserved(ZTarget *target, ZSlotResult result, const ZSlotPlan *plan)
 			return true;
 		case ZSLOT_ROLL_BACK:
 			ztarget_unlock(target);
-			zrollback_page(target->rel, target->buffer);
+			if (plan->slotno != 0)
+				zrollback_lock_slot(target->rel, target->buffer, plan->slotno);
+			else
+				zrollback_page(target->rel, target->buffer);
 			break;
 		case ZSLOT_NEED_PAGE:
 			ztarget_unlock(target);

@@ -14,6 +14,13 @@
 
 #include "mvcc_reconstruct.h"
 
+/* What a view has copied of lock pages; lock page k is number k - 1. */
+typedef struct ZLockPageCopies
+{
+	bool		seen[ZPAGE_MAX_LOCK_PAGES];
+	PGAlignedBlock *pages[ZPAGE_MAX_LOCK_PAGES];
+} ZLockPageCopies;
+
 void
 zview_open(ZPageView *view, Relation rel)
 {
@@ -33,12 +40,18 @@ zview_close(ZPageView *view)
 		pfree(view->copy);
 	if (view->overflow_copy)
 		pfree(view->overflow_copy);
-	if (view->lock_copy)
-		pfree(view->lock_copy);
+	for (int i = 0; view->lock_copies && i < ZPAGE_MAX_LOCK_PAGES; i++)
+	{
+		if (view->lock_copies->pages[i])
+			pfree(view->lock_copies->pages[i]);
+	}
+	if (view->lock_copies)
+		pfree(view->lock_copies);
 	if (view->version_buf)
 		pfree(view->version_buf);
 	zreconstruct_free(view);
-	view->copy = view->overflow_copy = view->lock_copy = NULL;
+	view->copy = view->overflow_copy = NULL;
+	view->lock_copies = NULL;
 	view->version_buf = NULL;
 }
 
@@ -135,6 +148,8 @@ set_page(ZPageView *view, Page page, Page overflow)
 {
 	view->page = page;
 	view->overflow = overflow;
+	if (view->lock_copies)
+		memset(view->lock_copies->seen, 0, sizeof(view->lock_copies->seen));
 	check_owners(view);
 	view->horizon = zview_horizon(view);
 	view->reconstructed = false;
@@ -195,21 +210,42 @@ zview_lock_page(ZPageView *view, int k, int lockmode)
 }
 
 Page
-zview_slot_page(ZPageView *view, int k)
+zview_slot_page_seen(const ZPageView *view, int k)
 {
-	Buffer		buffer;
-	Page		page;
-
 	if (k == 0)
 		return view->overflow;
-	buffer = zview_lock_page(view, k, BUFFER_LOCK_SHARE);
-	copy_page(&view->lock_copy, view->context, BufferGetPage(buffer));
+	if (view->lock_copies == NULL || !view->lock_copies->seen[k - 1])
+		return NULL;
+	return (Page) view->lock_copies->pages[k - 1]->data;
+}
+
+static Page
+copy_lock_page(ZPageView *view, int k)
+{
+	Buffer		buffer = zview_lock_page(view, k, BUFFER_LOCK_SHARE);
+	ZLockPageCopies *copies = view->lock_copies;
+	Page		page;
+
+	copy_page(&copies->pages[k - 1], view->context, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
-	page = (Page) view->lock_copy->data;
+	page = (Page) copies->pages[k - 1]->data;
 	for (int i = 0; i < ZPAGE_OVERFLOW_SLOTS; i++)
 		check_owner(view, &zpage_overflow_body(page)->slots[i],
 					ZPAGE_FIRST_OVERFLOW + k * ZPAGE_OVERFLOW_SLOTS + i);
+	copies->seen[k - 1] = !view->locked;
 	return page;
+}
+
+Page
+zview_slot_page(ZPageView *view, int k)
+{
+	Page		seen = zview_slot_page_seen(view, k);
+
+	if (seen)
+		return seen;
+	if (view->lock_copies == NULL)
+		view->lock_copies = MemoryContextAllocZero(view->context, sizeof(ZLockPageCopies));
+	return copy_lock_page(view, k);
 }
 
 bool

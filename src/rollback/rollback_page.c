@@ -456,12 +456,29 @@ apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *
 	END_CRIT_SECTION();
 }
 
+/*
+ * If the slot is on a lock page, lock that and view it in place of the overflow page: no
+ * other slot is looked at.
+ */
+static Buffer
+view_lock_page(ZPageView *live, int slotno)
+{
+	Buffer		buffer;
+
+	if (!zpage_is_lock_slot(slotno))
+		return InvalidBuffer;
+	buffer = zview_lock_page(live, zpage_slot_page(slotno), BUFFER_LOCK_EXCLUSIVE);
+	live->overflow = BufferGetPage(buffer);
+	return buffer;
+}
+
 /* False: the page has changed, the plan is to be made anew. */
 static bool
 execute(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *plan,
 		FullTransactionId horizon)
 {
 	Buffer		overflow_buf;
+	Buffer		slots_buf;
 	bool		holds;
 	OffsetNumber offnum;
 	const char *wrong;
@@ -473,10 +490,13 @@ execute(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *pl
 		wrong = zpage_check_quick(live->page, &offnum);
 		if (wrong)
 			zheap_corrupt(live->rel, live->block, offnum, "%s", wrong);
+		slots_buf = view_lock_page(live, plan->slotno);
 		holds = plan_holds(copy, live, plan, horizon);
+		if (holds)
+			apply(live, buffer, BufferIsValid(slots_buf) ? slots_buf : overflow_buf, plan);
+		if (BufferIsValid(slots_buf))
+			UnlockReleaseBuffer(slots_buf);
 	}
-	if (holds)
-		apply(live, buffer, overflow_buf, plan);
 	zview_detach(live, &overflow_buf);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return holds;
@@ -501,8 +521,23 @@ find_aborted(ZPageView *view)
 	return i;
 }
 
-bool
-zrollback_page(Relation rel, Buffer buffer)
+/* Is the owner of the slot on a lock page aborted?  Then that page is viewed, as above. */
+static bool
+lock_slot_is_aborted(ZPageView *copy, int slotno)
+{
+	int			k = zpage_slot_page(slotno);
+	FullTransactionId fxid;
+
+	if (k >= zview_slot_pages(copy))
+		return false;
+	copy->overflow = zview_slot_page(copy, k);
+	fxid = zpage_slot_fxid(zpage_slot(NULL, copy->overflow, slotno));
+	return FullTransactionIdIsValid(fxid) && zmvcc_xact_status(fxid) == ZXACT_ABORTED;
+}
+
+/* The slot on a lock page, or 0: all slots that rows can name. */
+static bool
+roll_back(Relation rel, Buffer buffer, int lock_slot)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zheap rollback",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -523,7 +558,13 @@ zrollback_page(Relation rel, Buffer buffer)
 	{
 		FullTransactionId horizon = zview_horizon(&copy);
 
-		if (!zview_copy(&copy, buffer) || (slotno = find_aborted(&copy)) == 0)
+		if (!zview_copy(&copy, buffer))
+			break;
+		if (lock_slot != 0)
+			slotno = lock_slot_is_aborted(&copy, lock_slot) ? lock_slot : 0;
+		else
+			slotno = find_aborted(&copy);
+		if (slotno == 0)
 			break;
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(rows);
@@ -538,4 +579,16 @@ zrollback_page(Relation rel, Buffer buffer)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return done;
+}
+
+bool
+zrollback_page(Relation rel, Buffer buffer)
+{
+	return roll_back(rel, buffer, 0);
+}
+
+bool
+zrollback_lock_slot(Relation rel, Buffer buffer, int slotno)
+{
+	return roll_back(rel, buffer, slotno);
 }

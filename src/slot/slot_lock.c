@@ -8,9 +8,6 @@
  * committed, or is visible to all, everything below has ended too; below one that has
  * aborted by itself its own transaction may still hold locks.
  *
- * Such aborted records are left out when the transaction goes on: its next record has a
- * link to the newest one of those that are not rolled back.
- *
  * LOCKING: the table page and its overflow page are locked exclusively.  So nobody
  * changes a lock page, which is locked only while it is looked at.
  */
@@ -24,73 +21,71 @@
 #include "slot_private.h"
 
 /*
- * From a slot's newest record on, pass by those of owners that have aborted.  *below gets
- * the first one of a transaction in progress, or an invalid owner: there is none.  False:
- * not found out, because that would be a long way (B1) or leave out a directory (C1).
+ * Does the slot lead to no lock of a transaction in progress?  No also where that is a long
+ * way (B1).
  */
 static bool
-pass_aborted(ZPageView *view, const ZOwner *newest, ZOwner *below)
+has_ended(ZPageView *view, const ZOwner *newest)
 {
 	ZChainCursor cursor;
 
 	zchain_open(&cursor, view, InvalidOffsetNumber, newest);
-	for (;;)
+	while (FullTransactionIdIsValid(cursor.next.fxid))
 	{
-		*below = cursor.next;
-		if (!FullTransactionIdIsValid(below->fxid))
-			return true;
-		switch (zmvcc_xact_status(below->fxid))
+		switch (zmvcc_xact_status(cursor.next.fxid))
 		{
-			case ZXACT_OWN:
-			case ZXACT_IN_PROGRESS:
+			case ZXACT_ALL_VISIBLE:
+			case ZXACT_COMMITTED:
 				return true;
 			case ZXACT_ABORTED:
 				break;
 			default:
-				below->fxid = InvalidFullTransactionId;
-				return true;
+				return false;
 		}
 		if (zview_is_spent(view))
 			return false;
-		if (zchain_next(&cursor) && cursor.rec.type == ZOP_DIRECTORY)
-			return false;
-	}
-}
-
-bool
-slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
-{
-	ZOwner		newest;
-	ZOwner		owner;
-	ZOwner		below;
-	int			slotno = zslot_own_get(view, &newest);
-	Page		slots;
-
-	if (slotno == 0 || zpage_slot_page(slotno) >= zview_slot_pages(view))
-		return false;
-	slots = zview_slot_page(view, zpage_slot_page(slotno));
-	owner = zpage_slot_owner(zpage_slot(NULL, slots, slotno));
-	if (owner.undo != newest.undo || !FullTransactionIdEquals(owner.fxid, newest.fxid))
-		return false;
-	plan->slotno = slotno;
-	plan->prev = owner;
-	plan->takeover = FullTransactionIdEquals(owner.fxid, fxid) ? ZTAKE_OWN : ZTAKE_REUSED;
-	if (plan->takeover == ZTAKE_REUSED && pass_aborted(view, &owner, &below))
-	{
-		plan->prev = below;
-		if (!FullTransactionIdIsValid(below.fxid))
-			plan->takeover = ZTAKE_FREE;
+		(void) zchain_next(&cursor);
 	}
 	return true;
 }
 
-/* Does the slot lead to no lock of a transaction in progress? */
-static bool
-has_ended(ZPageView *view, const ZOwner *newest)
+/*
+ * What our own savepoints have rolled back must not come between our records: the slot
+ * returns to the owner before first.
+ */
+bool
+slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan,
+				   ZSlotResult *result)
 {
-	ZOwner		below;
+	int			slotno = zslot_own_get(view);
+	ZOwner		owner;
 
-	return pass_aborted(view, newest, &below) && !FullTransactionIdIsValid(below.fxid);
+	if (slotno == 0 || zpage_slot_page(slotno) >= zview_slot_pages(view))
+		return false;
+	owner = zpage_slot_owner(zpage_slot(NULL, zview_slot_page(view, zpage_slot_page(slotno)),
+										slotno));
+	*result = ZSLOT_OK;
+	if (!FullTransactionIdIsValid(owner.fxid) || has_ended(view, &owner))
+		plan->takeover = ZTAKE_FREE;
+	else if (FullTransactionIdEquals(owner.fxid, fxid))
+		plan->takeover = ZTAKE_OWN;
+	else
+	{
+		switch (zmvcc_xact_status(owner.fxid))
+		{
+			case ZXACT_OWN:
+				plan->takeover = ZTAKE_REUSED;
+				plan->prev = owner;
+				break;
+			case ZXACT_ABORTED:
+				*result = ZSLOT_ROLL_BACK;
+				break;
+			default:
+				return false;	/* another's by now */
+		}
+	}
+	plan->slotno = slotno;
+	return true;
 }
 
 /*

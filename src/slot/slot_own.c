@@ -3,10 +3,8 @@
  *		The slots on lock pages that the backend's transaction has.
  *
  * There may be tens of thousands of slots to a page, so a transaction does not look for
- * its own: it remembers, for each page, the slot and its newest record there.  No two
- * records have the same place while the transaction runs, so a slot that leads there has
- * not been another's since; one that does not was free, because all that the transaction
- * did by it was rolled back.
+ * its own: it remembers it.  It may have lost a slot: one by which it only did what a
+ * savepoint has rolled back since was free.
  */
 #include "postgres.h"
 
@@ -26,7 +24,6 @@ typedef struct OwnSlot
 {
 	OwnKey		key;
 	int			slotno;
-	ZOwner		newest;
 } OwnSlot;
 
 static HTAB *own_slots;			/* NULL: none in this transaction so far */
@@ -63,7 +60,7 @@ key_of(ZPageView *view)
 }
 
 void
-zslot_own_set(ZPageView *view, int slotno, const ZOwner *newest)
+zslot_own_set(ZPageView *view, int slotno)
 {
 	OwnKey		key = key_of(view);
 	OwnSlot    *slot;
@@ -72,17 +69,13 @@ zslot_own_set(ZPageView *view, int slotno, const ZOwner *newest)
 		own_open();
 	slot = hash_search(own_slots, &key, HASH_ENTER, NULL);
 	slot->slotno = slotno;
-	slot->newest = *newest;
 }
 
 int
-zslot_own_get(ZPageView *view, ZOwner *newest)
+zslot_own_get(ZPageView *view)
 {
 	OwnKey		key = key_of(view);
 	OwnSlot    *slot = own_slots ? hash_search(own_slots, &key, HASH_FIND, NULL) : NULL;
 
-	if (slot == NULL)
-		return 0;
-	*newest = slot->newest;
-	return slot->slotno;
+	return slot ? slot->slotno : 0;
 }

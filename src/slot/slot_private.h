@@ -29,8 +29,12 @@ typedef struct SlotHint
 /* slot_reserve.c; never NULL */
 extern SlotHint *slot_hint(ZPageView *view);
 
-/* slot_lock.c: the slot on a lock page that the transaction has; false: it has none */
-extern bool slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan);
+/*
+ * slot_lock.c: the slot on a lock page that the transaction has.  False: it has none;
+ * otherwise *result is that of the reservation.
+ */
+extern bool slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan,
+							   ZSlotResult *result);
 
 /* One that is free, on a page that has lock pages; false: there is none. */
 extern bool slot_choose_lock(ZPageView *view, ZSlotPlan *plan);

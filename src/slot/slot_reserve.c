@@ -304,8 +304,8 @@ zslot_reserve_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
 	ZSlotResult result;
 
 	plan_init(plan);
-	if (slot_find_own_lock(view, fxid, plan))
-		return ZSLOT_OK;
+	if (slot_find_own_lock(view, fxid, plan, &result))
+		return result;
 	if (zview_slot_pages(view) > 1)
 	{
 		result = reserve_named(view, &wanted, 0, plan);

@@ -769,7 +769,8 @@ step_abort(Model *model)
 	OffsetNumber i;
 
 	model->statuses[txn] = MODEL_ABORTED;
-	if (slotno == 0 || zpage_is_lock_slot(slotno))
+	/* a slot on a lock page may stay as it is */
+	if (slotno == 0 || (zpage_is_lock_slot(slotno) && unit_once_in(model->unit, 2)))
 		return;
 	memset(rows, 0, sizeof(rows));
 	plan.slotno = slotno;

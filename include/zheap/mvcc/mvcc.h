@@ -60,7 +60,7 @@ typedef struct ZPageView
 	uint8		status[ZPAGE_MAX_INPAGE + 1]; /* ZXactStatus, filled on demand */
 	PGAlignedBlock *copy;		/* storage of private copies, allocated once */
 	PGAlignedBlock *overflow_copy;
-	PGAlignedBlock *lock_copy;	/* zview_slot_page */
+	struct ZLockPageCopies *lock_copies;	/* zview_slot_page; allocated on demand, kept */
 	ZUndoReader reader;
 	MemoryContext context;		/* of everything that the view allocates */
 	char	   *version_buf;	/* buffer for rebuilt rows, BLCKSZ */
@@ -131,12 +131,16 @@ zview_slot_pages(const ZPageView *view)
 }
 
 /*
- * Number k of them, to look at.  A lock page is copied when it is asked for, whether the
- * page is viewed in place or is a copy, and the copy is good until the next call.  A
- * transaction that holds a lock when the page is viewed, and still does, is there: its
- * slot and what that leads to are left alone by others.
+ * Number k of them, to look at.  Of a lock page it is a copy: where the page is viewed in
+ * place as it is now; of a private copy of the page as it was when asked for the first
+ * time.  That may be later than the page was copied, so there may be locks that the rows
+ * say nothing of, but none is missing that was there and still is: others leave the slot
+ * of a transaction in progress alone, and what it leads to.
  */
 extern Page zview_slot_page(ZPageView *view, int k);
+
+/* The same of a private copy of the page, if it was asked for before; else NULL. */
+extern Page zview_slot_page_seen(const ZPageView *view, int k);
 
 /* Lock page k, pinned and locked; to change it, the page is viewed in place. */
 extern Buffer zview_lock_page(ZPageView *view, int k, int lockmode);

@@ -75,9 +75,13 @@ zpage_slot_page(int slotno)
 static inline ZPageSlot *
 zpage_slot(Page page, Page overflow, int slotno)
 {
+	int			i = slotno - ZPAGE_FIRST_OVERFLOW;
+
 	if (slotno < ZPAGE_FIRST_OVERFLOW)
 		return (ZPageSlot *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer)) - slotno;
-	return &zpage_overflow_body(overflow)->slots[(slotno - ZPAGE_FIRST_OVERFLOW) % ZPAGE_OVERFLOW_SLOTS];
+	if (zpage_is_lock_slot(slotno))
+		i %= ZPAGE_OVERFLOW_SLOTS;
+	return &zpage_overflow_body(overflow)->slots[i];
 }
 
 /*

@@ -9,7 +9,8 @@
  *
  * A slot on a lock page leads to the lock records of its owner, and is of use only while
  * that transaction is in progress.  Then it is free, whatever became of the transaction:
- * nothing is rolled back, nothing kept for old snapshots, nobody told.
+ * nothing is rolled back, nothing kept for old snapshots, nobody told.  Only a transaction
+ * that goes on after a savepoint was rolled back puts its own slot back first.
  */
 #ifndef ZHEAP_SLOT_H
 #define ZHEAP_SLOT_H
@@ -24,7 +25,8 @@ typedef enum ZSlotResult
 {
 	ZSLOT_OK,
 	ZSLOT_ROLL_BACK,			/* an aborted transaction's rows are to be rolled back
-								 * first (zrollback_page) */
+								 * first (zrollback_page); or, if plan->slotno is set, what
+								 * it did by that slot (zrollback_lock_slot) */
 	ZSLOT_NEED_PAGE				/* every slot is taken by a running transaction and
 								 * the page is full: it needs one more page for slots */
 } ZSlotResult;
@@ -50,13 +52,10 @@ extern void zslot_add_page(Relation rel, Buffer buffer, int npages);
 
 /* ---- slot_own.c ---- */
 
-/* The current transaction has written the record "newest" by a slot on a lock page. */
-extern void zslot_own_set(ZPageView *view, int slotno, const ZOwner *newest);
+/* The current transaction has used the slot, which is on a lock page of the viewed page. */
+extern void zslot_own_set(ZPageView *view, int slotno);
 
-/*
- * The slot on a lock page by which it did so last, or 0: none on this page; *newest gets
- * that record.  The slot is still ours if it leads there.
- */
-extern int	zslot_own_get(ZPageView *view, ZOwner *newest);
+/* The one that it used last, and may still have; or 0. */
+extern int	zslot_own_get(ZPageView *view);
 
 #endif							/* ZHEAP_SLOT_H */
