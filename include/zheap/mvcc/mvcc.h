@@ -81,7 +81,7 @@ extern void zview_close(ZPageView *view);
 
 /*
  * Copy block into the view: takes and releases pin and share lock.  False if the
- * page holds no rows (new page, or an overflow page).  ERROR if it is damaged.
+ * page holds no rows (new page, overflow page or lock page).  ERROR if it is damaged.
  */
 extern bool zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy);
 

@@ -9,7 +9,7 @@
  * Invariants (checked by zpage_check, asserted after each apply):
  * P1  24 <= pd_lower <= pd_upper <= pd_special = BLCKSZ - trailer - nslots * 16
  * P2  a row's slot number is 0, or <= nslots, or an overflow number while the
- *     page has an overflow page
+ *     page has an overflow page; never that of a slot on a lock page
  * P3  rows do not overlap and lie in [pd_upper, pd_special)
  * P5  a row's padding is shorter than the row's space; the header fits
  */
