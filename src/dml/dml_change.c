@@ -201,8 +201,8 @@ add_directory(ZTarget *target, ZSlotPlan *slot)
 	slot->conflict = InvalidFullTransactionId;
 }
 
-void
-zchange_execute(ZTarget *target, ZChange *change)
+static void
+execute(ZTarget *target, ZChange *change)
 {
 	ZSlotPlan  *slot = &change->slot;
 
@@ -212,6 +212,37 @@ zchange_execute(ZTarget *target, ZChange *change)
 									slot->slotno)) >= ZCHAIN_INTERVAL)
 		add_directory(target, slot);
 	execute_one(target, change);
+}
+
+/*
+ * The slot is on a lock page, which takes the place of the overflow page until the change
+ * is made: no other slot is looked at meanwhile.
+ */
+static void
+execute_on_lock_page(ZTarget *target, ZChange *change)
+{
+	ZPageView  *view = &target->view;
+	Page		overflow = view->overflow;
+	Buffer		overflow_buf = target->overflow_buf;
+
+	Assert(change->row.op == ZOP_LOCK);
+	target->overflow_buf = zview_lock_page(view, zpage_slot_page(change->slot.slotno),
+										   BUFFER_LOCK_EXCLUSIVE);
+	view->overflow = BufferGetPage(target->overflow_buf);
+	execute(target, change);
+	UnlockReleaseBuffer(target->overflow_buf);
+	target->overflow_buf = overflow_buf;
+	view->overflow = overflow;
+	zslot_own_set(view, change->slot.slotno);
+}
+
+void
+zchange_execute(ZTarget *target, ZChange *change)
+{
+	if (change->has_undo && zpage_is_lock_slot(change->slot.slotno))
+		execute_on_lock_page(target, change);
+	else
+		execute(target, change);
 }
 
 ZUndoPtr

@@ -23,7 +23,7 @@ zdml_lock_row(ZTarget *target, const ZUpdateCheck *check, LockTupleMode mode, Co
 	ZChange		change;
 
 	memset(&change, 0, sizeof(change));
-	if (!ztarget_reserve_slot(target, 0, &change.slot))
+	if (!ztarget_reserve_lock_slot(target, &change.slot))
 		return false;
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_LOCK;

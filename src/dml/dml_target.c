@@ -2,8 +2,8 @@
  * dml_target.c
  *		Opening, locking and leaving the page that an operation works on.
  *
- * LOCKING: one table page at a time, exclusively, with its overflow page; the undo
- * page comes last (L1).  Everything that may block or touch a catalog happens
+ * LOCKING: one table page at a time, exclusively, with its overflow page; then a lock
+ * page; the undo page comes last (L1).  Everything that may block or touch a catalog happens
  * before the lock.
  */
 #include "postgres.h"
@@ -102,10 +102,13 @@ ztarget_check_rows(ZTarget *target)
 		zheap_corrupt(target->rel, target->view.block, offnum, "%s", wrong);
 }
 
-bool
-ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
+/* Do what the result of a reservation asks for. */
+static bool
+reserved(ZTarget *target, ZSlotResult result, const ZSlotPlan *plan)
 {
-	switch (zslot_reserve(&target->view, target->fxid, reserve, plan))
+	int			npages = zview_slot_pages(&target->view);
+
+	switch (result)
 	{
 		case ZSLOT_OK:
 			if (plan->grow > 0)
@@ -113,14 +116,33 @@ ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
 			return true;
 		case ZSLOT_ROLL_BACK:
 			ztarget_unlock(target);
-			zrollback_page(target->rel, target->buffer);
+			if (plan->slotno != 0)
+				zrollback_lock_slot(target->rel, target->buffer, plan->slotno);
+			else
+				zrollback_page(target->rel, target->buffer);
 			break;
 		case ZSLOT_NEED_PAGE:
 			ztarget_unlock(target);
-			zslot_add_overflow_page(target->rel, target->buffer);
+			zslot_add_page(target->rel, target->buffer, npages);
 			break;
 	}
 	return false;
+}
+
+bool
+ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
+{
+	ZSlotResult result = zslot_reserve(&target->view, target->fxid, reserve, plan);
+
+	return reserved(target, result, plan);
+}
+
+bool
+ztarget_reserve_lock_slot(ZTarget *target, ZSlotPlan *plan)
+{
+	ZSlotResult result = zslot_reserve_lock(&target->view, target->fxid, plan);
+
+	return reserved(target, result, plan);
 }
 
 void

@@ -133,28 +133,33 @@ search_chain(ZPageView *view, const ZOwner *newest, ZUndoPtr known, HolderSearch
 static ZUndoPtr
 known_record(ZPageView *before, int slotno)
 {
-	if (before == NULL ||
-		(slotno >= ZPAGE_FIRST_OVERFLOW ? before->overflow == NULL :
-		 slotno > zpage_nslots(before->page)))
+	Page		slots = NULL;
+
+	if (before == NULL)
 		return ZUNDO_INVALID;
-	return zpage_slot(before->page, before->overflow, slotno)->undo;
+	if (slotno >= ZPAGE_FIRST_OVERFLOW)
+		slots = zview_slot_page_seen(before, zpage_slot_page(slotno));
+	if (slotno >= ZPAGE_FIRST_OVERFLOW ? slots == NULL : slotno > zpage_nslots(before->page))
+		return ZUNDO_INVALID;
+	return zpage_slot(before->page, slots, slotno)->undo;
 }
 
+/* Ends when the limit has been reached. */
 static void
 search_page(ZPageView *view, ZPageView *before, HolderSearch *search)
 {
-	int			nslots = zpage_nslots(view->page);
-	int			i;
+	int			noverflow = zview_slot_pages(view);
+	Page		slots = view->overflow;
+	int			k = 0;
+	int			i = 0;
 
-	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
+	while (!view->unfinished && (i = zpage_next_slotno(view->page, noverflow, i)) != 0)
 	{
 		ZOwner		slot;
 
-		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
-			i = ZPAGE_FIRST_OVERFLOW;
-		if (i >= ZPAGE_FIRST_OVERFLOW && view->overflow == NULL)
-			break;
-		slot = zpage_slot_owner(zpage_slot(view->page, view->overflow, i));
+		if (zpage_slot_page(i) != k)
+			slots = zview_slot_page(view, k = zpage_slot_page(i));
+		slot = zpage_slot_owner(zpage_slot(view->page, slots, i));
 		if (FullTransactionIdIsValid(slot.fxid))
 			search_chain(view, &slot, known_record(before, i), search);
 	}

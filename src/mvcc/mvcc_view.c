@@ -3,7 +3,9 @@
  *		A table page to look at: a private copy, or the page itself under lock.
  *
  * LOCKING: an overflow page is only ever locked while its table page is (L1: it comes
- * after it), in the same mode.
+ * after it), in the same mode.  A lock page comes after both.  It is changed only while
+ * they are locked exclusively; to look at it, it is locked by itself, so that what is on
+ * it may be newer than a copy of the table page.
  */
 #include "postgres.h"
 
@@ -11,6 +13,13 @@
 #include "utils/memutils.h"
 
 #include "mvcc_reconstruct.h"
+
+/* What a view has copied of lock pages; lock page k is number k - 1. */
+typedef struct ZLockPageCopies
+{
+	bool		seen[ZPAGE_MAX_LOCK_PAGES];
+	PGAlignedBlock *pages[ZPAGE_MAX_LOCK_PAGES];
+} ZLockPageCopies;
 
 void
 zview_open(ZPageView *view, Relation rel)
@@ -31,10 +40,18 @@ zview_close(ZPageView *view)
 		pfree(view->copy);
 	if (view->overflow_copy)
 		pfree(view->overflow_copy);
+	for (int i = 0; view->lock_copies && i < ZPAGE_MAX_LOCK_PAGES; i++)
+	{
+		if (view->lock_copies->pages[i])
+			pfree(view->lock_copies->pages[i]);
+	}
+	if (view->lock_copies)
+		pfree(view->lock_copies);
 	if (view->version_buf)
 		pfree(view->version_buf);
 	zreconstruct_free(view);
 	view->copy = view->overflow_copy = NULL;
+	view->lock_copies = NULL;
 	view->version_buf = NULL;
 }
 
@@ -70,18 +87,24 @@ zview_slots_are_frozen(const ZPageView *view, uint32 except)
 	return true;
 }
 
+/* The overflow page, or a lock page. */
 static Buffer
 overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
 {
 	Buffer		buffer;
+	Page		page;
 
 	if (block >= RelationGetNumberOfBlocks(view->rel))
 		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
 					  "overflow page %u does not exist", block);
 	buffer = ReadBuffer(view->rel, block);
 	LockBuffer(buffer, lockmode);
-	if (!zpage_is_overflow(BufferGetPage(buffer)))
+	page = BufferGetPage(buffer);
+	if (!zpage_is_overflow(page))
 		zheap_corrupt(view->rel, block, InvalidOffsetNumber, "page is no overflow page");
+	if (zpage_overflow_body(page)->nlock_pages > ZPAGE_MAX_LOCK_PAGES)
+		zheap_corrupt(view->rel, block, InvalidOffsetNumber,
+					  "overflow page has an impossible number of lock pages");
 	return buffer;
 }
 
@@ -113,14 +136,10 @@ check_owner(ZPageView *view, const ZPageSlot *slot, int slotno)
 static void
 check_owners(ZPageView *view)
 {
-	int			nslots = zpage_nslots(view->page);
-	int			i;
+	int			noverflow = view->overflow ? 1 : 0;
+	int			i = 0;
 
-	for (i = 1; i <= nslots; i++)
-		check_owner(view, zpage_slot(view->page, NULL, i), i);
-	if (view->overflow == NULL)
-		return;
-	for (i = ZPAGE_FIRST_OVERFLOW; i <= ZPAGE_MAX_SLOTNO; i++)
+	while ((i = zpage_next_slotno(view->page, noverflow, i)) != 0)
 		check_owner(view, zpage_slot(view->page, view->overflow, i), i);
 }
 
@@ -129,6 +148,8 @@ set_page(ZPageView *view, Page page, Page overflow)
 {
 	view->page = page;
 	view->overflow = overflow;
+	if (view->lock_copies)
+		memset(view->lock_copies->seen, 0, sizeof(view->lock_copies->seen));
 	check_owners(view);
 	view->horizon = zview_horizon(view);
 	view->reconstructed = false;
@@ -178,6 +199,53 @@ copy_locked(ZPageView *view, Page page)
 	set_page(view, page, overflow);
 	view->all_frozen = zview_slots_are_frozen(view, 0);
 	return true;
+}
+
+Buffer
+zview_lock_page(ZPageView *view, int k, int lockmode)
+{
+	Assert(k >= 1 && k < zview_slot_pages(view));
+	return overflow_page_lock(view, zpage_overflow_body(view->overflow)->lock_pages[k - 1],
+							  lockmode);
+}
+
+Page
+zview_slot_page_seen(const ZPageView *view, int k)
+{
+	if (k == 0)
+		return view->overflow;
+	if (view->lock_copies == NULL || !view->lock_copies->seen[k - 1])
+		return NULL;
+	return (Page) view->lock_copies->pages[k - 1]->data;
+}
+
+static Page
+copy_lock_page(ZPageView *view, int k)
+{
+	Buffer		buffer = zview_lock_page(view, k, BUFFER_LOCK_SHARE);
+	ZLockPageCopies *copies = view->lock_copies;
+	Page		page;
+
+	copy_page(&copies->pages[k - 1], view->context, BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	page = (Page) copies->pages[k - 1]->data;
+	for (int i = 0; i < ZPAGE_OVERFLOW_SLOTS; i++)
+		check_owner(view, &zpage_overflow_body(page)->slots[i],
+					ZPAGE_FIRST_OVERFLOW + k * ZPAGE_OVERFLOW_SLOTS + i);
+	copies->seen[k - 1] = !view->locked;
+	return page;
+}
+
+Page
+zview_slot_page(ZPageView *view, int k)
+{
+	Page		seen = zview_slot_page_seen(view, k);
+
+	if (seen)
+		return seen;
+	if (view->lock_copies == NULL)
+		view->lock_copies = MemoryContextAllocZero(view->context, sizeof(ZLockPageCopies));
+	return copy_lock_page(view, k);
 }
 
 bool

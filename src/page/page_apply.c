@@ -59,6 +59,13 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 
 	zpage_grow_apply(page, plan->grow);
 	slot = zpage_slot(page, overflow, plan->slotno);
+	if (zpage_is_lock_slot(plan->slotno))
+	{
+		/* no row names it */
+		Assert(plan->takeover != ZTAKE_ALL_VISIBLE);
+		zpage_slot_take_apply(slot, plan);
+		return;
+	}
 	switch (plan->takeover)
 	{
 		case ZTAKE_OWN:
@@ -282,6 +289,16 @@ zpage_confirm_apply(Page page, OffsetNumber offnum)
 void
 zpage_overflow_apply(Page page, BlockNumber overflow_block)
 {
-	Assert(zpage_trailer(page)->overflow == InvalidBlockNumber);
-	zpage_trailer(page)->overflow = overflow_block;
+	if (zpage_is_table(page))
+	{
+		Assert(zpage_trailer(page)->overflow == InvalidBlockNumber);
+		zpage_trailer(page)->overflow = overflow_block;
+	}
+	else
+	{
+		ZOverflowPageBody *body = zpage_overflow_body(page);
+
+		Assert(body->nlock_pages < ZPAGE_MAX_LOCK_PAGES);
+		body->lock_pages[body->nlock_pages++] = overflow_block;
+	}
 }

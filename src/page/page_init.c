@@ -27,7 +27,7 @@ zpage_init_apply(Page page, int nslots)
 	trailer_init(page, ZPAGE_MAGIC_TABLE, nslots);
 }
 
-/* An empty overflow page for table_block. */
+/* An empty overflow page, or lock page, for table_block. */
 void
 zpage_overflow_init_apply(Page page, BlockNumber table_block)
 {
@@ -37,6 +37,6 @@ zpage_overflow_init_apply(Page page, BlockNumber table_block)
 	trailer_init(page, ZPAGE_MAGIC_OVERFLOW, 0);
 	body = (ZOverflowPageBody *) PageGetContents(page);
 	body->table_block = table_block;
-	/* the array is in use as a whole: pd_lower keeps it out of the "hole" */
+	/* the arrays are in use as a whole: pd_lower keeps them out of the "hole" */
 	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + sizeof(ZOverflowPageBody);
 }

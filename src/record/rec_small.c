@@ -2,7 +2,9 @@
  * rec_small.c
  *		WAL records that change a few bytes each, or none.
  *
- * OVERFLOW  block 0: table page, block 2: its new overflow page.  No data.
+ * OVERFLOW  block 0: table page, block 2: its new overflow page; or block 0: an
+ *           overflow page, block 2: its new lock page.  Main data: block number of the
+ *           table page, 4 bytes.
  * CONFIRM   block 0: table page.  Main data: offset, 2 bytes.
  * CONFLICT  no blocks.  Main data: the table's file, 12 bytes; fxid, 8 bytes.
  */
@@ -24,9 +26,10 @@ typedef struct ConflictData
 #define CONFLICT_SIZE	(sizeof(ZRelLocator) + sizeof(FullTransactionId))
 
 XLogRecPtr
-zrec_overflow_emit(Buffer buffer, Buffer overflow_buf)
+zrec_overflow_emit(Buffer buffer, Buffer overflow_buf, BlockNumber table_block)
 {
 	XLogBeginInsert();
+	XLogRegisterData((char *) &table_block, sizeof(table_block));
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
 	XLogRegisterBuffer(ZREC_BLK_OVERFLOW, overflow_buf, REGBUF_WILL_INIT | REGBUF_STANDARD);
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_OVERFLOW);
@@ -41,10 +44,10 @@ zrec_overflow_redo(XLogReaderState *record)
 	Buffer		overflow_buf;
 	XLogRedoAction action;
 
-	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, NULL, NULL, &table_block);
+	memcpy(&table_block, XLogRecGetData(record), sizeof(table_block));
 	XLogRecGetBlockTag(record, ZREC_BLK_OVERFLOW, NULL, NULL, &overflow_block);
 
-	/* the table page first, as readers lock them (L1) */
+	/* the page that names the other first, as readers lock them (L1) */
 	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
 	overflow_buf = XLogInitBufferForRedo(record, ZREC_BLK_OVERFLOW);
 	zpage_overflow_init_apply(BufferGetPage(overflow_buf), table_block);

@@ -359,8 +359,10 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 	rec->has_page = (head[0] & 0x40) != 0;
 	rec->open_run = (head[0] & 0x80) != 0;
 	flags = head[1];
-	rec->slotno = take_varint(&cur, ZPAGE_MAX_SLOTNO);
+	rec->slotno = take_varint(&cur, ZPAGE_MAX_LOCK_SLOTNO);
 	if (rec->type < ZOP_INSERT || rec->type > ZOP_DIRECTORY || rec->slotno == 0)
+		return 0;
+	if (zpage_is_lock_slot(rec->slotno) && rec->type != ZOP_LOCK && rec->type != ZOP_DIRECTORY)
 		return 0;
 	rec->offnum = rec->type != ZOP_DIRECTORY ? take_varint(&cur, ZPAGE_MAX_OFFSET) :
 		InvalidOffsetNumber;

@@ -450,12 +450,29 @@ apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *
 	END_CRIT_SECTION();
 }
 
+/*
+ * If the slot is on a lock page, lock that and view it in place of the overflow page: no
+ * other slot is looked at.
+ */
+static Buffer
+view_lock_page(ZPageView *live, int slotno)
+{
+	Buffer		buffer;
+
+	if (!zpage_is_lock_slot(slotno))
+		return InvalidBuffer;
+	buffer = zview_lock_page(live, zpage_slot_page(slotno), BUFFER_LOCK_EXCLUSIVE);
+	live->overflow = BufferGetPage(buffer);
+	return buffer;
+}
+
 /* False: the page has changed, the plan is to be made anew. */
 static bool
 execute(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *plan,
 		FullTransactionId horizon)
 {
 	Buffer		overflow_buf;
+	Buffer		slots_buf;
 	bool		holds;
 	OffsetNumber offnum;
 	const char *wrong;
@@ -467,10 +484,13 @@ execute(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *pl
 		wrong = zpage_check_quick(live->page, &offnum);
 		if (wrong)
 			zheap_corrupt(live->rel, live->block, offnum, "%s", wrong);
+		slots_buf = view_lock_page(live, plan->slotno);
 		holds = plan_holds(copy, live, plan, horizon);
+		if (holds)
+			apply(live, buffer, BufferIsValid(slots_buf) ? slots_buf : overflow_buf, plan);
+		if (BufferIsValid(slots_buf))
+			UnlockReleaseBuffer(slots_buf);
 	}
-	if (holds)
-		apply(live, buffer, overflow_buf, plan);
 	zview_detach(live, &overflow_buf);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return holds;
@@ -478,29 +498,40 @@ execute(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *pl
 
 /* ---- the page ---- */
 
+/* Lock pages do not matter: no row names their slots, which need no rolling back. */
 static int
 find_aborted(ZPageView *view)
 {
-	int			nslots = zpage_nslots(view->page);
-	int			i;
+	int			noverflow = view->overflow ? 1 : 0;
+	int			i = 0;
 
-	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
+	while ((i = zpage_next_slotno(view->page, noverflow, i)) != 0)
 	{
-		FullTransactionId fxid;
+		FullTransactionId fxid = zpage_slot_fxid(zpage_slot(view->page, view->overflow, i));
 
-		if (i > nslots && i < ZPAGE_FIRST_OVERFLOW)
-			i = ZPAGE_FIRST_OVERFLOW;
-		if (i >= ZPAGE_FIRST_OVERFLOW && view->overflow == NULL)
-			break;
-		fxid = zpage_slot_fxid(zpage_slot(view->page, view->overflow, i));
 		if (FullTransactionIdIsValid(fxid) && zmvcc_xact_status(fxid) == ZXACT_ABORTED)
-			return i;
+			break;
 	}
-	return 0;
+	return i;
 }
 
-bool
-zrollback_page(Relation rel, Buffer buffer)
+/* Is the owner of the slot on a lock page aborted?  Then that page is viewed, as above. */
+static bool
+lock_slot_is_aborted(ZPageView *copy, int slotno)
+{
+	int			k = zpage_slot_page(slotno);
+	FullTransactionId fxid;
+
+	if (k >= zview_slot_pages(copy))
+		return false;
+	copy->overflow = zview_slot_page(copy, k);
+	fxid = zpage_slot_fxid(zpage_slot(NULL, copy->overflow, slotno));
+	return FullTransactionIdIsValid(fxid) && zmvcc_xact_status(fxid) == ZXACT_ABORTED;
+}
+
+/* The slot on a lock page, or 0: all slots that rows can name. */
+static bool
+roll_back(Relation rel, Buffer buffer, int lock_slot)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zheap rollback",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -521,7 +552,13 @@ zrollback_page(Relation rel, Buffer buffer)
 	{
 		FullTransactionId horizon = zview_horizon(&copy);
 
-		if (!zview_copy(&copy, buffer) || (slotno = find_aborted(&copy)) == 0)
+		if (!zview_copy(&copy, buffer))
+			break;
+		if (lock_slot != 0)
+			slotno = lock_slot_is_aborted(&copy, lock_slot) ? lock_slot : 0;
+		else
+			slotno = find_aborted(&copy);
+		if (slotno == 0)
 			break;
 		CHECK_FOR_INTERRUPTS();
 		MemoryContextReset(rows);
@@ -536,4 +573,16 @@ zrollback_page(Relation rel, Buffer buffer)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return done;
+}
+
+bool
+zrollback_page(Relation rel, Buffer buffer)
+{
+	return roll_back(rel, buffer, 0);
+}
+
+bool
+zrollback_lock_slot(Relation rel, Buffer buffer, int slotno)
+{
+	return roll_back(rel, buffer, slotno);
 }

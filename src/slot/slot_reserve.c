@@ -8,6 +8,9 @@
  * through our undo; a new one in the last room; one on the overflow page.  No
  * transaction ever waits for a slot.
  *
+ * A transaction that only locks rows gets none of the last slots that rows can name
+ * (ZPAGE_MAX_SHARED_SLOTNO), and where others are scarce one on a lock page (slot_lock.c).
+ *
  * On a page that is so crowded, a subtransaction takes the slot that its own
  * transaction has there: a page has slots for more than 200 sessions, but not for
  * any number of subtransactions of each.
@@ -17,14 +20,23 @@
 #include "access/transam.h"
 #include "common/hashfn.h"
 
-#include "zheap/slot/slot.h"
+#include "slot_private.h"
 
 /* grow rather than reuse a slot while so much of the page is free */
 #define GROW_GENEROUS_SPACE		(BLCKSZ / 8)
 #define GROW_GENEROUS_SLOTS		16
 
+/* What is looked for. */
+typedef struct Wanted
+{
+	FullTransactionId fxid;		/* the transaction */
+	int			max;			/* greatest number of a slot that is not its own */
+	int			looks;			/* owners to be looked at, at most */
+} Wanted;
+
 typedef struct Candidates
 {
+	int			looked;			/* owners looked at */
 	int			own;
 	int			free;
 	int			all_visible;
@@ -51,6 +63,7 @@ look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *ca
 			cand->free = slotno;
 		return;
 	}
+	cand->looked++;
 	status = zmvcc_xact_status(owner);
 	if (status == ZXACT_OWN)
 		cand->ours = slotno;
@@ -83,105 +96,87 @@ look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *ca
 	}
 }
 
-/*
- * Where the backend last found a slot on a page: it looks there first, and from there
- * on.  On a page where hundreds of transactions are at work the slot is as a rule that of
- * its own last transaction.  A wrong hint costs a few more looks.
- */
 #define HINTS		256			/* a power of two */
 
-typedef struct SlotHint
+SlotHint *
+slot_hint(ZPageView *view)
 {
-	Oid			rel;
-	BlockNumber block;
-	int			slotno;
-} SlotHint;
-
-static SlotHint hints[HINTS];
-
-static SlotHint *
-hint_of(ZPageView *view)
-{
+	static SlotHint hints[HINTS];
 	Oid			rel = zloc_rel(zrel_locator(view->rel));
+	SlotHint   *hint = &hints[hash_combine(murmurhash32(rel), murmurhash32(view->block)) &
+							  (HINTS - 1)];
 
-	return &hints[hash_combine(murmurhash32(rel), murmurhash32(view->block)) & (HINTS - 1)];
+	if (hint->rel != rel || hint->block != view->block)
+	{
+		hint->rel = rel;
+		hint->block = view->block;
+		hint->slotno = 1;
+		hint->lock_slotno = 0;
+	}
+	return hint;
 }
 
+/* Of overflow pages whose slots rows can name. */
 static int
-hint_get(ZPageView *view)
+named_pages(ZPageView *view)
 {
-	const SlotHint *hint = hint_of(view);
-
-	return hint->rel == zloc_rel(zrel_locator(view->rel)) && hint->block == view->block ?
-		hint->slotno : 1;
-}
-
-static void
-hint_set(ZPageView *view, int slotno)
-{
-	SlotHint   *hint = hint_of(view);
-
-	hint->rel = zloc_rel(zrel_locator(view->rel));
-	hint->block = view->block;
-	hint->slotno = slotno;
-}
-
-/* Numbers of slots go round: on the page, on its overflow page, on the page. */
-static int
-next_slot(ZPageView *view, int slotno)
-{
-	int			nslots = zpage_nslots(view->page);
-
-	if (slotno < nslots)
-		return slotno + 1;
-	if (view->overflow == NULL || slotno >= ZPAGE_MAX_SLOTNO)
-		return 1;
-	return Max(slotno + 1, ZPAGE_FIRST_OVERFLOW);
+	return view->overflow ? 1 : 0;
 }
 
 /* Owners in progress that are looked at before a slot that is not the best will do. */
 #define ENOUGH		16
 
 static bool
-is_good_enough(ZPageView *view, const Candidates *cand, int looked)
+is_good_enough(ZPageView *view, const Candidates *cand)
 {
 	/* where there are few, all of them are looked at: some may be aborted */
 	return view->overflow != NULL &&
-		(cand->free || cand->all_visible || cand->ours || (cand->reuse && looked >= ENOUGH));
+		(cand->free || cand->all_visible || cand->ours ||
+		 (cand->reuse && cand->looked >= ENOUGH));
+}
+
+/* From where the last one was found, round to there. */
+static void
+look_at_owners(ZPageView *view, const Wanted *wanted, Candidates *cand)
+{
+	int			nslots = zpage_nslots(view->page);
+	int			total = nslots + named_pages(view) * ZPAGE_OVERFLOW_SLOTS;
+	int			slotno = slot_hint(view)->slotno;
+
+	if (slotno > nslots && (view->overflow == NULL || slotno < ZPAGE_FIRST_OVERFLOW))
+		slotno = 1;
+	for (int i = 0; i < total && cand->looked < wanted->looks && !is_good_enough(view, cand); i++)
+	{
+		if (slotno <= wanted->max)
+			look_at_slot(view, slotno, wanted->fxid, cand);
+		slotno = zpage_next_slotno(view->page, named_pages(view), slotno);
+		if (slotno == 0)
+			slotno = 1;
+	}
 }
 
 static void
-look_at_slots(ZPageView *view, FullTransactionId fxid, Candidates *cand)
+look_at_slots(ZPageView *view, const Wanted *wanted, Candidates *cand)
 {
-	int			nslots = zpage_nslots(view->page);
-	int			total = nslots + (view->overflow ? ZPAGE_OVERFLOW_SLOTS : 0);
-	int			slotno = 1;
+	int			slotno = 0;
 
 	memset(cand, 0, sizeof(*cand));
 	/* our own, or a free one, first: the others' statuses need not be known then */
-	for (int i = 0; i < total; i++)
+	while ((slotno = zpage_next_slotno(view->page, named_pages(view), slotno)) != 0)
 	{
 		FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
 
-		if (FullTransactionIdEquals(owner, fxid))
+		if (FullTransactionIdEquals(owner, wanted->fxid))
 		{
 			cand->own = slotno;
 			return;
 		}
-		if (cand->free == 0 && !FullTransactionIdIsValid(owner))
+		if (cand->free == 0 && !FullTransactionIdIsValid(owner) && slotno <= wanted->max)
 			cand->free = slotno;
-		slotno = next_slot(view, slotno);
 	}
-	slotno = hint_get(view);
-	if (slotno > nslots && (view->overflow == NULL || slotno < ZPAGE_FIRST_OVERFLOW))
-		slotno = 1;
-	if (cand->free > nslots)
+	if (cand->free >= ZPAGE_FIRST_OVERFLOW)
 		cand->free = 0;			/* one on the page itself is better, if there is one */
-	for (int i = 0; i < total && !is_good_enough(view, cand, i); i++)
-	{
-		look_at_slot(view, slotno, fxid, cand);
-		slotno = next_slot(view, slotno);
-	}
+	look_at_owners(view, wanted, cand);
 }
 
 /* How many slots the page may add, at most "want". */
@@ -239,15 +234,26 @@ is_crowded(ZPageView *view, const Candidates *cand)
 	return view->overflow != NULL && (best == 0 || best >= ZPAGE_FIRST_OVERFLOW);
 }
 
-ZSlotResult
-zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *plan)
+static void
+report_crowd(ZPageView *view, int nslots)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("too many transactions at work on one page of table \"%s\"",
+					RelationGetRelationName(view->rel)),
+			 errdetail("All %d transaction slots of block %u belong to transactions in progress.",
+					   nslots, view->block),
+			 errhint("Retry when some of them have ended.")));
+}
+
+/* A slot that rows can name. */
+static ZSlotResult
+reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *plan)
 {
 	Candidates	cand;
 	int			grow;
 
-	memset(plan, 0, sizeof(*plan));
-	plan->conflict = InvalidFullTransactionId;
-	look_at_slots(view, fxid, &cand);
+	look_at_slots(view, wanted, &cand);
 	if (cand.aborted && cand.own == 0)
 		return ZSLOT_ROLL_BACK;
 	if (cand.own)
@@ -265,16 +271,53 @@ zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *
 		plan_reuse(view, plan, cand.reuse);
 	else if ((grow = grow_by(view, reserve, 0, 1)) > 0)
 		plan_growth(view, plan, grow);
-	else if (view->overflow == NULL)
-		return ZSLOT_NEED_PAGE;
 	else
-		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("too many transactions at work on one page of table \"%s\"",
-						RelationGetRelationName(view->rel)),
-				 errdetail("All %d transaction slots of block %u belong to transactions in progress.",
-						   zpage_nslots(view->page) + ZPAGE_OVERFLOW_SLOTS, view->block),
-				 errhint("Retry when some of them have ended.")));
-	hint_set(view, plan->slotno);
+		return ZSLOT_NEED_PAGE;
+	slot_hint(view)->slotno = plan->slotno;
 	return ZSLOT_OK;
+}
+
+static void
+plan_init(ZSlotPlan *plan)
+{
+	memset(plan, 0, sizeof(*plan));
+	plan->conflict = InvalidFullTransactionId;
+}
+
+ZSlotResult
+zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *plan)
+{
+	Wanted		wanted = {fxid, ZPAGE_MAX_SLOTNO, INT_MAX};
+	ZSlotResult result;
+
+	plan_init(plan);
+	result = reserve_named(view, &wanted, reserve, plan);
+	if (result == ZSLOT_NEED_PAGE && view->overflow != NULL)
+		report_crowd(view, zpage_nslots(view->page) + ZPAGE_OVERFLOW_SLOTS);
+	return result;
+}
+
+ZSlotResult
+zslot_reserve_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
+{
+	Wanted		wanted = {fxid, ZPAGE_MAX_SHARED_SLOTNO, FEW_LOOKS};
+	ZSlotResult result;
+
+	plan_init(plan);
+	if (slot_find_own_lock(view, fxid, plan, &result))
+		return result;
+	if (zview_slot_pages(view) > 1)
+	{
+		result = reserve_named(view, &wanted, 0, plan);
+		if (result != ZSLOT_NEED_PAGE)
+			return result;
+		if (slot_choose_lock(view, plan))
+			return ZSLOT_OK;
+	}
+	/* before a page is added, look at all */
+	wanted.looks = INT_MAX;
+	result = reserve_named(view, &wanted, 0, plan);
+	if (result == ZSLOT_NEED_PAGE && zview_slot_pages(view) > ZPAGE_MAX_LOCK_PAGES)
+		report_crowd(view, ZPAGE_MAX_LOCK_SLOTNO);
+	return result;
 }

@@ -25,7 +25,7 @@ typedef struct ZVacuumClock
 	BufferUsage buffers;
 } ZVacuumClock;
 
-/* An overflow page, and the table page that may use it. */
+/* An overflow page or lock page, and the table page that may use it. */
 typedef struct ZVacuumOverflowPage
 {
 	BlockNumber block;

@@ -97,7 +97,7 @@ count_rows(ZVacuum *vac)
 
 /*
  * A page that holds no rows: new (the inserter that added it crashed, or has not
- * got to it yet), or an overflow page, which stays as long as its table page.
+ * got to it yet), or an overflow page or lock page, which stays as long as its table page.
  */
 static void
 skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)

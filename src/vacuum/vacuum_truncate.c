@@ -41,25 +41,55 @@ vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page)
 	}
 	overflow_page = &vac->overflow_pages[vac->noverflow_pages++];
 	overflow_page->block = block;
-	overflow_page->table_block = ((ZOverflowPageBody *) PageGetContents(page))->table_block;
+	overflow_page->table_block = zpage_overflow_body(page)->table_block;
 }
 
-/* Does the table page use the overflow page?  One that was truncated has left it. */
+/* Does the table page's overflow page list the lock page? */
 static bool
-is_used(ZVacuum *vac, const ZVacuumOverflowPage *overflow_page)
+is_listed(ZVacuum *vac, BlockNumber overflow_block, BlockNumber lock_block)
 {
 	Buffer		buffer;
 	Page		page;
-	bool		result;
+	bool		result = false;
+
+	/* none, or newer than any page met so far */
+	if (overflow_block >= vac->npages)
+		return false;
+	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, overflow_block, RBM_NORMAL,
+								vac->strategy);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(buffer);
+	if (!PageIsNew(page) && zpage_is_overflow(page))
+	{
+		const ZOverflowPageBody *body = zpage_overflow_body(page);
+
+		for (uint32 i = 0; i < Min(body->nlock_pages, ZPAGE_MAX_LOCK_PAGES); i++)
+			result = result || body->lock_pages[i] == lock_block;
+	}
+	UnlockReleaseBuffer(buffer);
+	return result;
+}
+
+/*
+ * Does the table page use the overflow page, or lock page?  One that was truncated has
+ * left it.
+ */
+static bool
+is_used(ZVacuum *vac, const ZVacuumOverflowPage *overflow_page)
+{
+	BlockNumber overflow_block = InvalidBlockNumber;
+	Buffer		buffer;
+	Page		page;
 
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, overflow_page->table_block, RBM_NORMAL,
 								vac->strategy);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
-	result = !PageIsNew(page) && zpage_is_table(page) &&
-		zpage_trailer(page)->overflow == overflow_page->block;
+	if (!PageIsNew(page) && zpage_is_table(page))
+		overflow_block = zpage_trailer(page)->overflow;
 	UnlockReleaseBuffer(buffer);
-	return result;
+	return overflow_block == overflow_page->block ||
+		is_listed(vac, overflow_block, overflow_page->block);
 }
 
 /*

@@ -37,7 +37,7 @@ model_own_slot(const Model *model, int txn)
 {
 	int			i;
 
-	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
+	for (i = 1; i <= MODEL_MAX_SLOTNO; i++)
 	{
 		if (FullTransactionIdEquals(model->slots[i].owner.fxid, model_fxid(txn)))
 			return i;
@@ -218,17 +218,16 @@ slots_check(Model *model)
 {
 	Page		page = model_page(model);
 	ZPageTrailer *trailer = zpage_trailer(page);
-	int			i;
+	int			i = 0;
 
 	unit_check(trailer->nslots == model->nslots);
 	unit_check(FullTransactionIdEquals(trailer->reused_fxid, model->reused_fxid));
-	unit_check((trailer->overflow != InvalidBlockNumber) == model->have_overflow);
-	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
-	{
-		if (i > model->nslots && (i < ZPAGE_FIRST_OVERFLOW || !model->have_overflow))
-			continue;
-		slot_check(zpage_slot(page, model_overflow(model), i), &model->slots[i]);
-	}
+	unit_check((trailer->overflow != InvalidBlockNumber) == (model->noverflow > 0));
+	if (model->noverflow > 0)
+		unit_check((int) zpage_overflow_body(model_overflow(model, 0))->nlock_pages ==
+				   model->noverflow - 1);
+	while ((i = zpage_next_slotno(page, model->noverflow, i)) != 0)
+		slot_check(zpage_slot(page, model_overflow(model, i), i), &model->slots[i]);
 }
 
 /* ---- chains ---- */
@@ -335,7 +334,7 @@ chains_check(Model *model)
 {
 	int			i;
 
-	for (i = 1; i <= ZPAGE_MAX_SLOTNO; i++)
+	for (i = 1; i <= MODEL_MAX_SLOTNO; i++)
 	{
 		if (FullTransactionIdIsValid(model->slots[i].owner.fxid) && unit_once_in(model->unit, 8))
 			chain_check(model, i);
@@ -471,7 +470,7 @@ slot_change(Model *model, const ZSlotPlan *plan)
 	model->nslots += plan->grow;
 	if (plan->takeover == ZTAKE_ALL_VISIBLE)
 		rows_leave_slot(model, plan->slotno, true);
-	if (plan->takeover == ZTAKE_REUSED)
+	if (plan->takeover == ZTAKE_REUSED && !zpage_is_lock_slot(plan->slotno))
 	{
 		rows_leave_slot(model, plan->slotno, false);
 		if (FullTransactionIdPrecedes(model->reused_fxid, plan->prev.fxid))

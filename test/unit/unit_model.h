@@ -18,6 +18,7 @@
 #define MODEL_MAX_TXNS	2000
 #define MODEL_MAX_UNDO	8000
 #define MODEL_NOBODY	(-1)	/* modifier: visible to all */
+#define MODEL_MAX_SLOTNO (ZPAGE_MAX_SLOTNO + ZPAGE_OVERFLOW_SLOTS)
 
 typedef enum ModelStatus
 {
@@ -88,13 +89,13 @@ typedef struct Model
 {
 	Unit	   *unit;
 	PGAlignedBlock page;
-	PGAlignedBlock overflow;
+	PGAlignedBlock overflow[2]; /* the overflow page and a lock page */
 	bool		initialised;
-	bool		have_overflow;
+	int			noverflow;		/* so many of them are there */
 
 	/* what they should hold */
 	ModelRow	rows[ZPAGE_MAX_OFFSET + 2];
-	ModelSlot	slots[ZPAGE_MAX_SLOTNO + 1];
+	ModelSlot	slots[MODEL_MAX_SLOTNO + 1];
 	int			nslots;
 	FullTransactionId reused_fxid;
 
@@ -129,10 +130,11 @@ model_page(Model *model)
 	return (Page) model->page.data;
 }
 
+/* The page that has the slot, if the table page has not. */
 static inline Page
-model_overflow(Model *model)
+model_overflow(Model *model, int slotno)
 {
-	return (Page) model->overflow.data;
+	return (Page) model->overflow[zpage_slot_page(slotno)].data;
 }
 
 static inline bool
@@ -141,7 +143,10 @@ owners_equal(const ZOwner *a, const ZOwner *b)
 	return FullTransactionIdEquals(a->fxid, b->fxid) && a->undo == b->undo;
 }
 
-/* Slot of a running transaction, or 0. */
+/*
+ * Slot of a running transaction, or 0.  One that has a slot on the lock page does nothing
+ * but lock.
+ */
 extern int	model_own_slot(const Model *model, int txn);
 
 /*

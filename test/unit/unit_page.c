@@ -130,10 +130,11 @@ slot_suits(Model *model, int slotno, ZTakeover takeover)
 {
 	FullTransactionId fxid = model->slots[slotno].owner.fxid;
 
-	if (slotno > model->nslots && (slotno < ZPAGE_FIRST_OVERFLOW || !model->have_overflow))
-		return false;
 	if (!FullTransactionIdIsValid(fxid))
 		return takeover == ZTAKE_FREE;
+	if (zpage_is_lock_slot(slotno))
+		return model->statuses[model_txn(fxid)] != MODEL_IN_PROGRESS &&
+			(takeover == ZTAKE_FREE || takeover == ZTAKE_REUSED);
 	switch (model->statuses[model_txn(fxid)])
 	{
 		case MODEL_ALL_VISIBLE:
@@ -160,9 +161,22 @@ slot_grow(Model *model, Size reserve, ZSlotPlan *plan)
 	return true;
 }
 
+/* Any number of a slot that the page has; on the lock page only to lock a row. */
+static int
+slot_any(Model *model, bool lock)
+{
+	int			kind = unit_int(model->unit, 0, lock ? 3 : 7);
+
+	if (kind == 0 && lock && model->noverflow > 1)
+		return unit_int(model->unit, ZPAGE_FIRST_LOCK, MODEL_MAX_SLOTNO);
+	if (kind <= 1 && model->noverflow > 0)
+		return unit_int(model->unit, ZPAGE_FIRST_OVERFLOW, ZPAGE_MAX_SLOTNO);
+	return unit_int(model->unit, 1, model->nslots);
+}
+
 /* Any slot that the transaction may have, in any way.  False: none, this time. */
 static bool
-slot_choose(Model *model, int txn, Size reserve, ZSlotPlan *plan)
+slot_choose(Model *model, int txn, bool lock, Size reserve, ZSlotPlan *plan)
 {
 	ZTakeover	takeover = unit_int(model->unit, ZTAKE_FREE, ZTAKE_REUSED);
 	int			tries;
@@ -171,18 +185,17 @@ slot_choose(Model *model, int txn, Size reserve, ZSlotPlan *plan)
 	plan->slotno = model_own_slot(model, txn);
 	plan->takeover = ZTAKE_OWN;
 	if (plan->slotno != 0)
-		return true;
+		return lock || !zpage_is_lock_slot(plan->slotno);
 	if (model->long_chains && !unit_once_in(model->unit, 8))
 		takeover = ZTAKE_REUSED;
 	else if (unit_once_in(model->unit, 15) && slot_grow(model, reserve, plan))
 		return true;
-	if (!model->have_overflow && unit_once_in(model->unit, 30))
+	if (model->noverflow < 2 && unit_once_in(model->unit, 30))
 		replay_overflow(model);
 
 	for (tries = 0; tries < 60; tries++)
 	{
-		int			slotno = unit_int(model->unit, 1,
-									  unit_once_in(model->unit, 4) ? ZPAGE_MAX_SLOTNO : model->nslots);
+		int			slotno = slot_any(model, lock);
 
 		if (!slot_suits(model, slotno, takeover))
 			continue;
@@ -235,11 +248,11 @@ add_directory(Model *model, int txn, ZSlotPlan *plan)
  * comes early, and even where there is nothing to tell of.
  */
 static bool
-slot_plan(Model *model, int txn, Size reserve, ZSlotPlan *plan)
+slot_plan(Model *model, int txn, bool lock, Size reserve, ZSlotPlan *plan)
 {
 	bool		goes_on;
 
-	if (!slot_choose(model, txn, reserve, plan))
+	if (!slot_choose(model, txn, lock, reserve, plan))
 		return false;
 	goes_on = plan->takeover == ZTAKE_OWN || plan->takeover == ZTAKE_REUSED;
 	if ((goes_on && model->slots[plan->slotno].count >= ZCHAIN_INTERVAL) ||
@@ -336,7 +349,7 @@ step_insert(Model *model, bool init)
 		change.slot.slotno = 1;
 		change.slot.takeover = ZTAKE_FREE;
 	}
-	else if (!frozen && !slot_plan(model, txn, 0, &change.slot))
+	else if (!frozen && !slot_plan(model, txn, false, 0, &change.slot))
 		return;
 	change.row.nrows = new_rows(model, &change, token, rows);
 	if (change.row.nrows == 0)
@@ -548,7 +561,7 @@ step_change(Model *model)
 	if (change.row.offnum == InvalidOffsetNumber || !plan_row(model, &change, &reserve))
 		return;
 	change.has_undo = true;
-	if (!slot_plan(model, txn, reserve, &change.slot))
+	if (!slot_plan(model, txn, false, reserve, &change.slot))
 		return;
 	change.row.hdr.slotno = change.slot.slotno;
 	describe_before(model, txn, &change);
@@ -576,7 +589,7 @@ step_lock(Model *model)
 		unit_bytes(unit, hdr, sizeof(*hdr));
 	hdr->flags2 &= ~ZROW2_LOCK_MASK;
 	hdr->flags2 |= lock_bits(model, change.row.offnum, change.undo.lockmode);
-	if (slot_plan(model, txn, 0, &change.slot))
+	if (slot_plan(model, txn, true, 0, &change.slot))
 		replay_change(model, &change, txn);
 }
 
@@ -756,7 +769,8 @@ step_abort(Model *model)
 	OffsetNumber i;
 
 	model->statuses[txn] = MODEL_ABORTED;
-	if (slotno == 0)
+	/* a slot on a lock page may stay as it is */
+	if (slotno == 0 || (zpage_is_lock_slot(slotno) && unit_once_in(model->unit, 2)))
 		return;
 	memset(rows, 0, sizeof(rows));
 	plan.slotno = slotno;

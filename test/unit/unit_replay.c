@@ -14,18 +14,42 @@
 #include "unit_model.h"
 #include "unit_wal.h"
 
-/* The pages before a change. */
+/* The pages before a change: the table page, its overflow page and a lock page. */
 typedef struct Before
 {
-	PGAlignedBlock page;
-	PGAlignedBlock overflow;
+	PGAlignedBlock pages[3];
 } Before;
+
+/*
+ * Which of them a record is about: the one that is block reference ZREC_BLK_TABLE, and the
+ * one that is ZREC_BLK_OVERFLOW.
+ */
+typedef struct Subject
+{
+	int			table;
+	int			slots;
+} Subject;
+
+static PGAlignedBlock *
+model_block(Model *model, int i)
+{
+	return i == 0 ? &model->page : &model->overflow[i - 1];
+}
 
 static void
 remember(Model *model, Before *before)
 {
-	before->page = model->page;
-	before->overflow = model->overflow;
+	for (int i = 0; i < 3; i++)
+		before->pages[i] = *model_block(model, i);
+}
+
+/* What a change by the slot is about. */
+static Subject
+subject_of(int slotno)
+{
+	Subject		subject = {0, 1 + zpage_slot_page(slotno)};
+
+	return subject;
 }
 
 /* ---- redo ---- */
@@ -59,7 +83,8 @@ pages_compare(const PGAlignedBlock *want, const PGAlignedBlock *got, bool with_h
 }
 
 static void
-redo_once(Model *model, const Before *before, void (*redo) (XLogReaderState *), bool with_hole)
+redo_once(Model *model, const Before *before, Subject subject, void (*redo) (XLogReaderState *),
+		  bool with_hole)
 {
 	XLogReaderState record;
 	Before		copy = *before;
@@ -69,34 +94,31 @@ redo_once(Model *model, const Before *before, void (*redo) (XLogReaderState *), 
 	memset(&record, 0, sizeof(record));
 	record.ReadRecPtr = UNIT_WAL_LSN;
 	record.EndRecPtr = UNIT_WAL_LSN;
-	if (!with_hole)
-	{
-		hole_zero(copy.page.data);
-		hole_zero(copy.overflow.data);
-	}
+	for (int i = 0; i < 3 && !with_hole; i++)
+		hole_zero(copy.pages[i].data);
 	/* a page may have reached the disk after the change */
 	table->done = !(table->flags & REGBUF_WILL_INIT) && unit_once_in(model->unit, 10);
 	slots->done = !(slots->flags & REGBUF_WILL_INIT) && unit_once_in(model->unit, 4);
 	if (table->done || (table->flags & REGBUF_FORCE_IMAGE))
-		copy.page = model->page;
+		copy.pages[subject.table] = *model_block(model, subject.table);
 	if (slots->done)
-		copy.overflow = model->overflow;
-	table->page = (Page) copy.page.data;
-	slots->page = (Page) copy.overflow.data;
+		copy.pages[subject.slots] = *model_block(model, subject.slots);
+	table->page = (Page) copy.pages[subject.table].data;
+	slots->page = (Page) copy.pages[subject.slots].data;
 
 	redo(&record);
 
 	if (table->used)
-		pages_compare(&model->page, &copy.page, with_hole);
+		pages_compare(model_block(model, subject.table), &copy.pages[subject.table], with_hole);
 	if (slots->used)
-		pages_compare(&model->overflow, &copy.overflow, with_hole);
+		pages_compare(model_block(model, subject.slots), &copy.pages[subject.slots], with_hole);
 }
 
 static void
-redo_check(Model *model, const Before *before, void (*redo) (XLogReaderState *))
+redo_check(Model *model, const Before *before, Subject subject, void (*redo) (XLogReaderState *))
 {
-	redo_once(model, before, redo, true);
-	redo_once(model, before, redo, false);
+	redo_once(model, before, subject, redo, true);
+	redo_once(model, before, subject, redo, false);
 }
 
 /* A description of the record must be possible. */
@@ -115,12 +137,12 @@ desc_check(void (*desc) (StringInfo, XLogReaderState *))
 
 /* The buffers carry the record's LSN, as after the critical section. */
 static void
-set_lsn(Model *model)
+set_lsn(Model *model, Subject subject)
 {
 	if (unit_wal.blocks[ZREC_BLK_TABLE].used)
-		PageSetLSN(model_page(model), UNIT_WAL_LSN);
+		PageSetLSN((Page) model_block(model, subject.table)->data, UNIT_WAL_LSN);
 	if (unit_wal.blocks[ZREC_BLK_OVERFLOW].used)
-		PageSetLSN(model_overflow(model), UNIT_WAL_LSN);
+		PageSetLSN((Page) model_block(model, subject.slots)->data, UNIT_WAL_LSN);
 }
 
 /* ---- changes ---- */
@@ -133,18 +155,19 @@ static void
 exact_check(Model *model, const Before *before, const ZChange *change)
 {
 	Before		want = *before;
-	Page		page = (Page) want.page.data;
+	Page		page = (Page) want.pages[0].data;
 	uint32		len;
 	char	   *row;
 
-	zpage_slot_apply(page, (Page) want.overflow.data, &change->slot);
+	zpage_slot_apply(page, (Page) want.pages[subject_of(change->slot.slotno).slots].data,
+					 &change->slot);
 	if (change->row.op == ZOP_LOCK)
 	{
 		row = zpage_row(page, change->row.offnum, &len, NULL);
 		row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (change->row.hdr.flags2 & ZROW2_LOCK_MASK);
 	}
-	unit_check(memcmp(&want.page, &model->page, BLCKSZ) == 0);
-	unit_check(memcmp(&want.overflow, &model->overflow, BLCKSZ) == 0);
+	for (int i = 0; i < 3; i++)
+		unit_check(memcmp(&want.pages[i], model_block(model, i), BLCKSZ) == 0);
 }
 
 /* What only the place of the undo record decides. */
@@ -193,6 +216,7 @@ replay_change(Model *model, ZChange *change, int txn)
 {
 	ZUndoWrite	write = {InvalidBuffer};
 	bool		on_overflow = change->has_undo && change->slot.slotno >= ZPAGE_FIRST_OVERFLOW;
+	Subject		subject = subject_of(change->slot.slotno);
 	bool		logged = !change->has_undo || !unit_once_in(model->unit, 10);
 	ZChangeBuffers buffers = {UNIT_BUFFER(ZREC_BLK_TABLE), InvalidBuffer, logged};
 	char		bytes[2 * BLCKSZ];
@@ -218,12 +242,12 @@ replay_change(Model *model, ZChange *change, int txn)
 	}
 	unit_wal.fxid = model_fxid(Max(txn, 0));
 
-	zchange_apply(model_page(model), model_overflow(model), change);
+	zchange_apply(model_page(model), model_overflow(model, change->slot.slotno), change);
 	if (change->row.op == ZOP_LOCK || change->row.op == ZOP_DIRECTORY)
 		exact_check(model, &before, change);
 	zrec_change_emit(change, &buffers, &write, wal, wal_len);
-	set_lsn(model);
-	redo_check(model, &before, zrec_change_redo);
+	set_lsn(model, subject);
+	redo_check(model, &before, subject, zrec_change_redo);
 	desc_check(zrec_change_desc);
 	if (change->has_undo)
 	{
@@ -240,14 +264,15 @@ void
 replay_rollback(Model *model, const ZRollbackPlan *plan)
 {
 	bool		on_overflow = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
+	Subject		subject = subject_of(plan->slotno);
 	Before		before;
 
 	remember(model, &before);
-	zpage_rollback_apply(model_page(model), model_overflow(model), plan);
+	zpage_rollback_apply(model_page(model), model_overflow(model, plan->slotno), plan);
 	zrec_rollback_emit(plan, UNIT_BUFFER(ZREC_BLK_TABLE),
 					   on_overflow ? UNIT_BUFFER(ZREC_BLK_OVERFLOW) : InvalidBuffer);
-	set_lsn(model);
-	redo_check(model, &before, zrec_rollback_redo);
+	set_lsn(model, subject);
+	redo_check(model, &before, subject, zrec_rollback_redo);
 	desc_check(zrec_rollback_desc);
 }
 
@@ -259,23 +284,27 @@ replay_prune(Model *model, const ZPrunePlan *plan)
 	remember(model, &before);
 	zpage_prune_apply(model_page(model), plan);
 	zrec_prune_emit(plan, UNIT_BUFFER(ZREC_BLK_TABLE));
-	set_lsn(model);
-	redo_check(model, &before, zrec_prune_redo);
+	set_lsn(model, subject_of(1));
+	redo_check(model, &before, subject_of(1), zrec_prune_redo);
 	desc_check(zrec_prune_desc);
 }
 
+/* The overflow page; where there is one: the lock page. */
 void
 replay_overflow(Model *model)
 {
+	Subject		subject = {model->noverflow, model->noverflow + 1};
+	Page		parent = (Page) model_block(model, subject.table)->data;
 	Before		before;
 
 	remember(model, &before);
-	zpage_overflow_init_apply(model_overflow(model), UNIT_WAL_TABLE);
-	zpage_overflow_apply(model_page(model), UNIT_WAL_OVERFLOW);
-	zrec_overflow_emit(UNIT_BUFFER(ZREC_BLK_TABLE), UNIT_BUFFER(ZREC_BLK_OVERFLOW));
-	set_lsn(model);
-	redo_check(model, &before, zrec_overflow_redo);
-	model->have_overflow = true;
+	zpage_overflow_init_apply((Page) model_block(model, subject.slots)->data, UNIT_WAL_TABLE);
+	zpage_overflow_apply(parent, UNIT_WAL_OVERFLOW);
+	zrec_overflow_emit(UNIT_BUFFER(ZREC_BLK_TABLE), UNIT_BUFFER(ZREC_BLK_OVERFLOW),
+					   UNIT_WAL_TABLE);
+	set_lsn(model, subject);
+	redo_check(model, &before, subject, zrec_overflow_redo);
+	model->noverflow++;
 	model_check(model);
 }
 
@@ -287,6 +316,6 @@ replay_confirm(Model *model, OffsetNumber offnum)
 	remember(model, &before);
 	zpage_confirm_apply(model_page(model), offnum);
 	zrec_confirm_emit(UNIT_BUFFER(ZREC_BLK_TABLE), offnum);
-	set_lsn(model);
-	redo_check(model, &before, zrec_confirm_redo);
+	set_lsn(model, subject_of(1));
+	redo_check(model, &before, subject_of(1), zrec_confirm_redo);
 }

@@ -172,7 +172,9 @@ undo_damage_check(Unit *unit, const char *bytes, Size len, ZUndoPtr self)
 		unit_check(used <= left);
 		if (used == 0)
 			continue;
-		unit_check(record.slotno >= 1 && record.slotno <= ZPAGE_MAX_SLOTNO);
+		unit_check(record.slotno >= 1 && record.slotno <=
+				   (record.type == ZOP_LOCK || record.type == ZOP_DIRECTORY ?
+					ZPAGE_MAX_LOCK_SLOTNO : ZPAGE_MAX_SLOTNO));
 		unit_check(record.offnum <= ZPAGE_MAX_OFFSET);
 		if (record.type == ZOP_UPDATE || record.type == ZOP_TOMBSTONE ||
 			record.type == ZOP_DIRECTORY)
@@ -413,8 +415,11 @@ ptr_damage_check(Unit *unit)
 static void
 random_link(Unit *unit, ZUndoRecord *record, ZUndoPtr self)
 {
+	bool		may_be_lock = record->type == ZOP_LOCK || record->type == ZOP_DIRECTORY;
+
 	record->slotno = unit_once_in(unit, 2) ? unit_int(unit, 1, ZPAGE_MAX_INPAGE) :
-		unit_int(unit, ZPAGE_FIRST_OVERFLOW, ZPAGE_MAX_SLOTNO);
+		unit_int(unit, ZPAGE_FIRST_OVERFLOW,
+				 may_be_lock ? ZPAGE_MAX_LOCK_SLOTNO : ZPAGE_MAX_SLOTNO);
 	record->takeover = unit_once_in(unit, 2) ? ZTAKE_OWN :
 		unit_int(unit, ZTAKE_FREE, ZTAKE_REUSED);
 	record->cid = random_limit(unit, PG_UINT32_MAX);

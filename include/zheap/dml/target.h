@@ -21,7 +21,8 @@ typedef struct ZTarget
 	Relation	rel;
 	FullTransactionId fxid;		/* the current (sub)transaction */
 	Buffer		buffer;			/* pinned, or invalid */
-	Buffer		overflow_buf;	/* while locked: the overflow page, or invalid */
+	Buffer		overflow_buf;	/* while locked: the overflow page, or invalid; during a
+								 * change by a slot on a lock page: that one */
 	bool		locked;			/* exclusively; view attached */
 	bool		init_page;		/* the page is new and still to be initialised */
 	OffsetNumber offnum;
@@ -54,10 +55,13 @@ extern void ztarget_leave(ZTarget *target);
 extern void ztarget_check_rows(ZTarget *target);
 
 /*
- * A slot for the transaction; "reserve" as in zslot_reserve.  False: the page was
- * unlocked to get an overflow page (and is unlocked now): start again.
+ * A slot for the transaction to change rows; "reserve" as in zslot_reserve.  False: the
+ * page was unlocked to get an overflow page (and is unlocked now): start again.
  */
 extern bool ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan);
+
+/* The same to lock a row: zslot_reserve_lock. */
+extern bool ztarget_reserve_lock_slot(ZTarget *target, ZSlotPlan *plan);
 
 /*
  * Report conflicts with SERIALIZABLE transactions that have read the row, or the

@@ -60,6 +60,7 @@ typedef struct ZPageView
 	uint8		status[ZPAGE_MAX_INPAGE + 1]; /* ZXactStatus, filled on demand */
 	PGAlignedBlock *copy;		/* storage of private copies, allocated once */
 	PGAlignedBlock *overflow_copy;
+	struct ZLockPageCopies *lock_copies;	/* zview_slot_page; allocated on demand, kept */
 	ZUndoReader reader;
 	MemoryContext context;		/* of everything that the view allocates */
 	char	   *version_buf;	/* buffer for rebuilt rows, BLCKSZ */
@@ -82,7 +83,7 @@ extern void zview_close(ZPageView *view);
 
 /*
  * Copy block into the view: takes and releases pin and share lock.  False if the
- * page holds no rows (new page, or an overflow page).  ERROR if it is damaged.
+ * page holds no rows (new page, overflow page or lock page).  ERROR if it is damaged.
  */
 extern bool zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy);
 
@@ -113,6 +114,31 @@ extern void zview_leave(ZPageView *view);
  */
 extern bool zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf);
 extern void zview_detach(ZPageView *view, Buffer *overflow_buf);
+
+/*
+ * On how many overflow pages the page has slots, its lock pages included: for
+ * zpage_next_slotno.  Of these 0 is the overflow page, from 1 on they are lock pages.
+ */
+static inline int
+zview_slot_pages(const ZPageView *view)
+{
+	return view->overflow ? 1 + zpage_overflow_body(view->overflow)->nlock_pages : 0;
+}
+
+/*
+ * Number k of them, to look at.  Of a lock page it is a copy: where the page is viewed in
+ * place as it is now; of a private copy of the page as it was when asked for the first
+ * time.  That may be later than the page was copied, so there may be locks that the rows
+ * say nothing of, but none is missing that was there and still is: others leave the slot
+ * of a transaction in progress alone, and what it leads to.
+ */
+extern Page zview_slot_page(ZPageView *view, int k);
+
+/* The same of a private copy of the page, if it was asked for before; else NULL. */
+extern Page zview_slot_page_seen(const ZPageView *view, int k);
+
+/* Lock page k, pinned and locked; to change it, the page is viewed in place. */
+extern Buffer zview_lock_page(ZPageView *view, int k, int lockmode);
 
 /* What is below is visible to all: zundo_horizon(), or what temporary tables have. */
 extern FullTransactionId zview_horizon(const ZPageView *view);

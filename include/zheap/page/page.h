@@ -9,7 +9,7 @@
  * Invariants (checked by zpage_check, asserted after each apply):
  * P1  24 <= pd_lower <= pd_upper <= pd_special = BLCKSZ - trailer - nslots * 16
  * P2  a row's slot number is 0, or <= nslots, or an overflow number while the
- *     page has an overflow page
+ *     page has an overflow page; never that of a slot on a lock page
  * P3  rows do not overlap and lie in [pd_upper, pd_special)
  * P5  a row's padding is shorter than the row's space; the header fits
  */
@@ -38,7 +38,7 @@ zpage_nslots(Page page)
 	return zpage_trailer(page)->nslots;
 }
 
-/* Does the page, with its overflow page, have slot "slotno" >= 1? */
+/* Does the page, with its overflow page, have slot "slotno" >= 1, which a row names? */
 static inline bool
 zpage_has_slot(Page page, int slotno)
 {
@@ -47,13 +47,54 @@ zpage_has_slot(Page page, int slotno)
 	return slotno <= ZPAGE_MAX_SLOTNO && zpage_trailer(page)->overflow != InvalidBlockNumber;
 }
 
-/* Slot "slotno" >= 1; "overflow" is needed for overflow numbers only. */
+static inline ZOverflowPageBody *
+zpage_overflow_body(Page overflow)
+{
+	return (ZOverflowPageBody *) PageGetContents(overflow);
+}
+
+/* Is it the number of a slot on a lock page? */
+static inline bool
+zpage_is_lock_slot(int slotno)
+{
+	return slotno >= ZPAGE_FIRST_LOCK;
+}
+
+/* Where slots beyond the table page are: 0: on its overflow page, else on that lock page. */
+static inline int
+zpage_slot_page(int slotno)
+{
+	return slotno < ZPAGE_FIRST_LOCK ? 0 :
+		(slotno - ZPAGE_FIRST_OVERFLOW) / ZPAGE_OVERFLOW_SLOTS;
+}
+
+/*
+ * Slot "slotno" >= 1; "overflow" is needed for overflow numbers only: the overflow page, or
+ * the lock page that the slot is on.
+ */
 static inline ZPageSlot *
 zpage_slot(Page page, Page overflow, int slotno)
 {
+	int			i = slotno - ZPAGE_FIRST_OVERFLOW;
+
 	if (slotno < ZPAGE_FIRST_OVERFLOW)
 		return (ZPageSlot *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer)) - slotno;
-	return &((ZOverflowPageBody *) PageGetContents(overflow))->slots[slotno - ZPAGE_FIRST_OVERFLOW];
+	if (zpage_is_lock_slot(slotno))
+		i %= ZPAGE_OVERFLOW_SLOTS;
+	return &zpage_overflow_body(overflow)->slots[i];
+}
+
+/*
+ * The number of the slot after "slotno" (0: of the first one); 0: there is none.  The page
+ * has slots on that many overflow pages, lock pages included, as far as they matter.
+ */
+static inline int
+zpage_next_slotno(Page page, int noverflow, int slotno)
+{
+	if (slotno < zpage_nslots(page))
+		return slotno + 1;
+	slotno = Max(slotno + 1, ZPAGE_FIRST_OVERFLOW);
+	return slotno < ZPAGE_FIRST_OVERFLOW + noverflow * ZPAGE_OVERFLOW_SLOTS ? slotno : 0;
 }
 
 #define ZPAGE_SLOT_COUNT_SHIFT	56
@@ -235,7 +276,7 @@ typedef struct ZRowPlan
 
 /* ---- page_init.c ---- */
 extern void zpage_init_apply(Page page, int nslots);
-extern void zpage_overflow_init_apply(Page page, BlockNumber table_block);
+extern void zpage_overflow_init_apply(Page page, BlockNumber table_block);	/* or a lock page */
 
 /* ---- page_apply.c ---- */
 
@@ -321,7 +362,7 @@ extern void zpage_grow_apply(Page page, int grow);
 /* Speculative insertion succeeded: clear the mark. */
 extern void zpage_confirm_apply(Page page, OffsetNumber offnum);
 
-/* Name the overflow page of a table page. */
+/* Name the overflow page of a table page, or one more lock page of an overflow page. */
 extern void zpage_overflow_apply(Page page, BlockNumber overflow_block);
 
 #ifdef USE_ASSERT_CHECKING

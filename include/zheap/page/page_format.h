@@ -1,6 +1,6 @@
 /*
  * page_format.h
- *		The bytes of a table page and of an overflow page.
+ *		The bytes of a table page, of an overflow page and of a lock page.
  *
  *   0          +------------------------------------------+
  *              | PageHeaderData, 24 bytes                 |
@@ -16,12 +16,23 @@
  *
  * An overflow page carries the slots that found no room on one table page:
  *
- *   24         | BlockNumber of that table page, 4 bytes; 4 unused |
- *   32         | ZPageSlot[ZPAGE_OVERFLOW_SLOTS]                   |
+ *   24         | BlockNumber of that table page, 4 bytes                |
+ *   28         | number of its lock pages, 4 bytes                      |
+ *   32         | ZPageSlot[ZPAGE_OVERFLOW_SLOTS]                        |
+ *   7712       | BlockNumber[ZPAGE_MAX_LOCK_PAGES] of lock pages        |
  *   pd_lower = pd_upper's lower bound, free space, ZPageTrailer
  *
+ * A lock page has the same form, and no lock pages of its own.  Its slots are for
+ * transactions that only hold locks on rows: no row ever names them, so any number
+ * of transactions may have one.
+ *
+ *   table page --trailer.overflow--> overflow page --lock_pages[]--> lock pages
+ *
  * Slot numbers: 0 frozen; 1..ZPAGE_MAX_INPAGE on the page itself;
- * ZPAGE_FIRST_OVERFLOW.. on its overflow page.
+ * ZPAGE_FIRST_OVERFLOW..ZPAGE_MAX_SLOTNO on its overflow page, as far as a row's
+ * header can tell; ZPAGE_FIRST_LOCK..ZPAGE_MAX_LOCK_SLOTNO on its lock pages.  On
+ * overflow page k, which is the overflow page if k is 0 and else a lock page, slot i
+ * has the number ZPAGE_FIRST_OVERFLOW + k * ZPAGE_OVERFLOW_SLOTS + i.
  *
  * Line pointers: LP_UNUSED, LP_NORMAL, LP_DEAD (no storage; index entries may
  * still name it; lp_off is 0, or ZPAGE_DEAD_LOCKED).  LP_REDIRECT does not occur.
@@ -78,7 +89,7 @@ StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
 
 #define ZPAGE_MAGIC_TABLE	0x5A48
 #define ZPAGE_MAGIC_OVERFLOW 0x5A53
-#define ZPAGE_VERSION		2
+#define ZPAGE_VERSION		3
 
 /* C1, chain.h: the most records of a chain above its newest directory */
 #define ZCHAIN_INTERVAL			64
@@ -87,10 +98,27 @@ StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
 #define ZPAGE_MAX_INPAGE		31
 #define ZPAGE_FIRST_OVERFLOW	32
 #define ZPAGE_OVERFLOW_SLOTS	480 /* numbers 32..511 */
-#define ZPAGE_MAX_SLOTNO		511
+#define ZPAGE_MAX_SLOTNO		511 /* 9 bits in a row's header */
+
+#define ZPAGE_FIRST_LOCK		(ZPAGE_MAX_SLOTNO + 1)
+#define ZPAGE_MAX_LOCK_PAGES	96
+#define ZPAGE_MAX_LOCK_SLOTNO \
+	(ZPAGE_MAX_SLOTNO + ZPAGE_MAX_LOCK_PAGES * ZPAGE_OVERFLOW_SLOTS)
+
+StaticAssertDecl(ZPAGE_FIRST_LOCK == ZPAGE_FIRST_OVERFLOW + ZPAGE_OVERFLOW_SLOTS,
+				 "slot numbers go on from page to page");
+StaticAssertDecl(ZPAGE_MAX_LOCK_SLOTNO <= PG_UINT16_MAX, "slot numbers have 16 bits");
 
 /* core's tidbitmap refuses larger offsets */
 #define ZPAGE_MAX_OFFSET		MaxHeapTuplesPerPage
+
+/*
+ * A transaction that only locks gets no slot with a greater number, unless that is its
+ * own.  The slots above are as many as a page has rows, and each transaction in progress
+ * that changes rows has changed one that no other has; where slots are scarce it has one
+ * slot.  So a transaction that may change a row always finds a slot.
+ */
+#define ZPAGE_MAX_SHARED_SLOTNO (ZPAGE_MAX_SLOTNO - ZPAGE_MAX_OFFSET)
 
 #define ZPAGE_SPECIAL_SIZE(nslots)	((nslots) * sizeof(ZPageSlot) + sizeof(ZPageTrailer))
 
@@ -101,8 +129,9 @@ StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
 typedef struct ZOverflowPageBody
 {
 	BlockNumber table_block;	/* 0-3 */
-	uint32		unused;			/* 4-7 */
+	uint32		nlock_pages;	/* 4-7 */
 	ZPageSlot	slots[ZPAGE_OVERFLOW_SLOTS];
+	BlockNumber lock_pages[ZPAGE_MAX_LOCK_PAGES];
 } ZOverflowPageBody;
 
 StaticAssertDecl(SizeOfPageHeaderData + sizeof(ZOverflowPageBody) + sizeof(ZPageTrailer) <= BLCKSZ,

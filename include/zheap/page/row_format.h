@@ -101,6 +101,7 @@ zrow_header_get(const char *row, ZRowHeader *hdr)
 static inline void
 zrow_header_put(char *row, const ZRowHeader *hdr)
 {
+	Assert(hdr->slotno >> 9 == 0);	/* P2: never a slot on a lock page */
 	row[0] = (char) hdr->flags;
 	row[1] = (char) hdr->flags2;
 	row[2] = (char) (uint8) hdr->slotno;

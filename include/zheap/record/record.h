@@ -23,7 +23,7 @@
 #define ZREC_LOCK			0x30
 #define ZREC_ROLLBACK		0x40	/* rows of an aborted transaction rolled back */
 #define ZREC_PRUNE			0x50
-#define ZREC_OVERFLOW		0x60	/* a table page got an overflow page */
+#define ZREC_OVERFLOW		0x60	/* a table page got an overflow page, or a lock page */
 #define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
 #define ZREC_TOMBSTONE		0x80
 #define ZREC_DIRECTORY		0xA0	/* a chain got a directory */
@@ -32,7 +32,7 @@
 /* block references of all of them */
 #define ZREC_BLK_TABLE		0
 #define ZREC_BLK_UNDO		1
-#define ZREC_BLK_OVERFLOW	2
+#define ZREC_BLK_OVERFLOW	2		/* or a lock page */
 
 /* ---- undo record (rec_undo.c) ---- */
 
@@ -218,7 +218,8 @@ extern XLogRecPtr zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer);
 extern void zrec_prune_redo(XLogReaderState *record);
 extern void zrec_prune_desc(StringInfo buf, XLogReaderState *record);
 
-extern XLogRecPtr zrec_overflow_emit(Buffer buffer, Buffer overflow_buf);
+/* "buffer": the page that names the new one: the table page, or its overflow page. */
+extern XLogRecPtr zrec_overflow_emit(Buffer buffer, Buffer overflow_buf, BlockNumber table_block);
 extern void zrec_overflow_redo(XLogReaderState *record);
 
 extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum);

@@ -19,4 +19,10 @@
  */
 extern bool zrollback_page(Relation rel, Buffer buffer);
 
+/*
+ * The same of one slot on a lock page: no row names it, but it is given back to the owner
+ * before.  Only where that is a transaction in progress there is need for it.
+ */
+extern bool zrollback_lock_slot(Relation rel, Buffer buffer, int slotno);
+
 #endif							/* ZHEAP_ROLLBACK_H */

@@ -1,0 +1,140 @@
+/*
+ * slot_lock.c
+ *		Slots on lock pages, for transactions that only lock rows.
+ *
+ * A slot is free if nobody needs the locks that it leads to.  The owners down its chain
+ * are all (sub)transactions of one transaction, if any of them is in progress, for a slot
+ * whose owner has ended is taken without a link (ZTAKE_FREE).  So of an owner that has
+ * committed, or is visible to all, everything below has ended too; below one that has
+ * aborted by itself its own transaction may still hold locks.
+ *
+ * LOCKING: the table page and its overflow page are locked exclusively.  So nobody
+ * changes a lock page, which is locked only while it is looked at.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+
+#include "zheap/mvcc/chain.h"
+
+#include "slot_private.h"
+
+/*
+ * Does the slot lead to no lock of a transaction in progress?  No also where that is a long
+ * way (B1).
+ */
+static bool
+has_ended(ZPageView *view, const ZOwner *newest)
+{
+	ZChainCursor cursor;
+
+	zchain_open(&cursor, view, InvalidOffsetNumber, newest);
+	while (FullTransactionIdIsValid(cursor.next.fxid))
+	{
+		switch (zmvcc_xact_status(cursor.next.fxid))
+		{
+			case ZXACT_ALL_VISIBLE:
+			case ZXACT_COMMITTED:
+				return true;
+			case ZXACT_ABORTED:
+				break;
+			default:
+				return false;
+		}
+		if (zview_is_spent(view))
+			return false;
+		(void) zchain_next(&cursor);
+	}
+	return true;
+}
+
+/*
+ * What our own savepoints have rolled back must not come between our records: the slot
+ * returns to the owner before first.
+ */
+bool
+slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan,
+				   ZSlotResult *result)
+{
+	int			slotno = zslot_own_get(view);
+	ZOwner		owner;
+
+	if (slotno == 0 || zpage_slot_page(slotno) >= zview_slot_pages(view))
+		return false;
+	owner = zpage_slot_owner(zpage_slot(NULL, zview_slot_page(view, zpage_slot_page(slotno)),
+										slotno));
+	*result = ZSLOT_OK;
+	if (!FullTransactionIdIsValid(owner.fxid) || has_ended(view, &owner))
+		plan->takeover = ZTAKE_FREE;
+	else if (FullTransactionIdEquals(owner.fxid, fxid))
+		plan->takeover = ZTAKE_OWN;
+	else
+	{
+		switch (zmvcc_xact_status(owner.fxid))
+		{
+			case ZXACT_OWN:
+				plan->takeover = ZTAKE_REUSED;
+				plan->prev = owner;
+				break;
+			case ZXACT_ABORTED:
+				*result = ZSLOT_ROLL_BACK;
+				break;
+			default:
+				return false;	/* another's by now */
+		}
+	}
+	plan->slotno = slotno;
+	return true;
+}
+
+/*
+ * A round through all slots, from number "slotno" on: the first one that is free, or
+ * whose owner is found to have ended; at most "looks" owners are looked at.  0: none.
+ */
+static int
+find_slot(ZPageView *view, int slotno, int looks)
+{
+	int			end = ZPAGE_FIRST_OVERFLOW + zview_slot_pages(view) * ZPAGE_OVERFLOW_SLOTS;
+	Page		slots = NULL;
+	int			k = 0;
+
+	for (int i = ZPAGE_FIRST_LOCK; i < end; i++)
+	{
+		ZOwner		owner;
+
+		if (zpage_slot_page(slotno) != k)
+			slots = zview_slot_page(view, k = zpage_slot_page(slotno));
+		owner = zpage_slot_owner(zpage_slot(NULL, slots, slotno));
+		if (!FullTransactionIdIsValid(owner.fxid) ||
+			(looks-- > 0 && has_ended(view, &owner)))
+			return slotno;
+		if (++slotno == end)
+			slotno = ZPAGE_FIRST_LOCK;
+	}
+	return 0;
+}
+
+/*
+ * A slot that was never used costs no look at its owner; as long as there are any, few
+ * owners are looked at.
+ */
+bool
+slot_choose_lock(ZPageView *view, ZSlotPlan *plan)
+{
+	SlotHint   *hint = slot_hint(view);
+	int			nslots = (zview_slot_pages(view) - 1) * ZPAGE_OVERFLOW_SLOTS;
+	int			from = hint->lock_slotno;
+	int			slotno;
+
+	if (from == 0 || from >= ZPAGE_FIRST_LOCK + nslots)
+		from = ZPAGE_FIRST_LOCK + murmurhash32(MyProcPid) % nslots;
+	slotno = find_slot(view, from, FEW_LOOKS);
+	if (slotno == 0)
+		slotno = find_slot(view, from, nslots);
+	if (slotno == 0)
+		return false;
+	plan->slotno = hint->lock_slotno = slotno;
+	plan->takeover = ZTAKE_FREE;
+	return true;
+}

@@ -1,0 +1,81 @@
+/*
+ * slot_own.c
+ *		The slots on lock pages that the backend's transaction has.
+ *
+ * There may be tens of thousands of slots to a page, so a transaction does not look for
+ * its own: it remembers it.  It may have lost a slot: one by which it only did what a
+ * savepoint has rolled back since was free.
+ */
+#include "postgres.h"
+
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "zheap/slot/slot.h"
+
+typedef struct OwnKey
+{
+	Oid			spc;
+	Oid			rel;
+	BlockNumber block;
+} OwnKey;
+
+typedef struct OwnSlot
+{
+	OwnKey		key;
+	int			slotno;
+} OwnSlot;
+
+static HTAB *own_slots;			/* NULL: none in this transaction so far */
+static MemoryContextCallback own_callback;
+
+static void
+own_reset(void *arg)
+{
+	own_slots = NULL;
+}
+
+static void
+own_open(void)
+{
+	HASHCTL		ctl = {0};
+	MemoryContext context = AllocSetContextCreate(TopTransactionContext, "zheap lock slots",
+												  ALLOCSET_SMALL_SIZES);
+
+	ctl.keysize = sizeof(OwnKey);
+	ctl.entrysize = sizeof(OwnSlot);
+	ctl.hcxt = context;
+	own_slots = hash_create("zheap lock slots", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	own_callback.func = own_reset;
+	MemoryContextRegisterResetCallback(context, &own_callback);
+}
+
+static OwnKey
+key_of(ZPageView *view)
+{
+	ZRelLocator locator = zrel_locator(view->rel);
+	OwnKey		key = {zloc_spc(locator), zloc_rel(locator), view->block};
+
+	return key;
+}
+
+void
+zslot_own_set(ZPageView *view, int slotno)
+{
+	OwnKey		key = key_of(view);
+	OwnSlot    *slot;
+
+	if (own_slots == NULL)
+		own_open();
+	slot = hash_search(own_slots, &key, HASH_ENTER, NULL);
+	slot->slotno = slotno;
+}
+
+int
+zslot_own_get(ZPageView *view)
+{
+	OwnKey		key = key_of(view);
+	OwnSlot    *slot = own_slots ? hash_search(own_slots, &key, HASH_FIND, NULL) : NULL;
+
+	return slot ? slot->slotno : 0;
+}

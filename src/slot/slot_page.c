@@ -1,0 +1,83 @@
+/*
+ * slot_page.c
+ *		Overflow pages and lock pages: more slots for a page that has no room for them.
+ *
+ * LOCKING: the relation's extension lock is kept until the new page has been named, so
+ * that of many transactions that find no slot one adds a page.  Pages are locked under
+ * it, never the other way round (L1): table page, overflow page, and the new page, which
+ * nobody else can name yet.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+
+#include "zheap/slot/slot.h"
+
+static int
+count_pages(ZPageView *view, Buffer buffer)
+{
+	Buffer		overflow_buf;
+	int			npages;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	npages = zview_attach(view, buffer, BUFFER_LOCK_SHARE, &overflow_buf) ?
+		zview_slot_pages(view) : -1;
+	zview_detach(view, &overflow_buf);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return npages;
+}
+
+/* "parent" is going to name the new page. */
+static void
+add_page(Relation rel, Buffer parent, Buffer new_buf, BlockNumber table_block)
+{
+	Page		parent_page = BufferGetPage(parent);
+	Page		new_page = BufferGetPage(new_buf);
+
+	START_CRIT_SECTION();
+	zpage_overflow_init_apply(new_page, table_block);
+	zpage_overflow_apply(parent_page, BufferGetBlockNumber(new_buf));
+	MarkBufferDirty(new_buf);
+	MarkBufferDirty(parent);
+	if (RelationNeedsWAL(rel))
+	{
+		XLogRecPtr	lsn = zrec_overflow_emit(parent, new_buf, table_block);
+
+		PageSetLSN(parent_page, lsn);
+		PageSetLSN(new_page, lsn);
+	}
+	END_CRIT_SECTION();
+}
+
+void
+zslot_add_page(Relation rel, Buffer buffer, int npages)
+{
+	ZPageView	view;
+	Buffer		overflow_buf;
+
+	zview_open(&view, rel);
+	LockRelationForExtension(rel, ExclusiveLock);
+	if (count_pages(&view, buffer) == npages)
+	{
+		Buffer		new_buf = ReadBufferExtended(rel, MAIN_FORKNUM, P_NEW, RBM_NORMAL, NULL);
+
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		(void) zview_attach(&view, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf);
+		LockBuffer(new_buf, BUFFER_LOCK_EXCLUSIVE);
+
+		/*
+		 * Somebody may have found the new page through the end of the relation and
+		 * made it a table page.
+		 */
+		if (PageIsNew(BufferGetPage(new_buf)))
+			add_page(rel, BufferIsValid(overflow_buf) ? overflow_buf : buffer, new_buf,
+					 BufferGetBlockNumber(buffer));
+		UnlockReleaseBuffer(new_buf);
+		zview_detach(&view, &overflow_buf);
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	}
+	UnlockRelationForExtension(rel, ExclusiveLock);
+	zview_close(&view);
+}
