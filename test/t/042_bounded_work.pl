@@ -514,11 +514,13 @@ foreach my $what (
 # elsewhere, because little is done beside it.
 sub busy_page
 {
-	my $n = $_[0] * ($many < 100_000 ? 3 : 1);
+	my ($size, $first) = @_;
+	my $n = $size * ($many < 100_000 ? 3 : 1);
 	my $writer = new_session();
 
 	make_hot($writer, '');
 	$writer->query_safe('select from hot where id = 97 for key share; begin; select from hot where id = 96 for key share; update hot set n = n + 1 where id between 3 and 90');
+	$writer->query_safe($first) if $first;
 	$writer->query_safe("do \$\$ begin for i in 1 .. $n loop update hot set n = n + 1 where id = 2; end loop; end \$\$");
 	return $writer;
 }
@@ -526,7 +528,7 @@ sub busy_page
 sub cost_beside
 {
 	my ($body, $n, $limit, %more) = @_;
-	my $writer = busy_page($n);
+	my $writer = busy_page($n, $more{first});
 	my $holder = new_session();
 	my $other = new_session();
 	my $cost = 0;
@@ -559,6 +561,8 @@ foreach my $what (
 	[ 'the row itself', $in_proportion, $read, id => 2, turns => 3 ],
 	[ 'a row that is share locked beside a key share lock', $same, 'perform from hot where id = 95 for share', held => 'select from hot where id = 95 for key share' ],
 	[ 'a row that it has locked before', $same, "begin perform from hot where id = 96 for update nowait; raise exception 'not locked'; exception when lock_not_available then null; end" ],
+	[ 'the row itself, key share locked where that conflicts', $same, "begin perform from hot where id = 2 for key share nowait; raise exception 'not locked'; exception when lock_not_available then null; end",
+		first => 'select from hot where id = 2 for update' ],
 	[ 'a row that somebody has had locked', $same, 'perform from hot where id = 97 for update nowait' ],
 	[ 'a row that is updated beside a key share lock', $same, 'update hot set n = n + 1 where id = 95', held => 'select from hot where id = 95 for key share' ])
 {
@@ -662,6 +666,11 @@ sub cost_of_key_share
 		$cost += $part;
 		$writer->query_safe('update hot set n = n + 1 where id = 2');
 	}
+	close_sessions();
+	return $cost;
+}
+
+compare('a key share lock on a moved row under those of one transaction', $less, \&cost_of_key_share);
 
 # The same after the table has been rewritten, for snapshots from before, of many ages: counts of pages read.
 sub rewritten
@@ -738,8 +747,6 @@ SQL
 	close_sessions();
 	return $cost;
 }
-
-compare('a key share lock on a moved row under those of one transaction', $less, \&cost_of_key_share);
 
 my $on_update = 'create constraint trigger tr after update on ev deferrable initially deferred for each row execute function check_event();';
 my %event_cost;
