@@ -290,6 +290,7 @@ zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *
 	Wanted		wanted = {fxid, ZPAGE_MAX_SLOTNO, INT_MAX};
 	ZSlotResult result;
 
+	Assert(view->limit == 0);	/* what a chain says of its owners must be true */
 	plan_init(plan);
 	result = reserve_named(view, &wanted, reserve, plan);
 	if (result == ZSLOT_NEED_PAGE && view->overflow != NULL)
@@ -303,6 +304,7 @@ zslot_reserve_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
 	Wanted		wanted = {fxid, ZPAGE_MAX_SHARED_SLOTNO, FEW_LOOKS};
 	ZSlotResult result;
 
+	Assert(view->limit == 0);	/* what a chain says of its owners must be true */
 	plan_init(plan);
 	if (slot_find_own_lock(view, fxid, plan, &result))
 		return result;
