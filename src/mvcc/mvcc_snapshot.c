@@ -20,9 +20,6 @@
 
 #include "zheap/mvcc/chain.h"
 
-/* Undo records that are worth a copy of the page, so that it can be unlocked. */
-#define READS_IN_PLACE	16
-
 ZXactStatus
 zmvcc_version_status(ZPageView *view, const ZRowVersion *version)
 {
@@ -277,7 +274,7 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion
 
 	if (leave == NULL)
 		return fetch(view, offnum, snapshot, version);
-	zview_limit(view, READS_IN_PLACE);
+	zview_limit(view, ZVIEW_READS_IN_PLACE);
 	found = fetch(view, offnum, snapshot, version);
 	if (zview_limit_end(view))
 		return found;

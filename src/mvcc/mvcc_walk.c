@@ -101,15 +101,6 @@ zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec, ZOwn
 	return true;
 }
 
-/* The row's bytes as they are on the page, but for the hint of its locks. */
-static bool
-same_bytes(const ZRowVersion *a, const ZRowVersion *b)
-{
-	return a->len == b->len && a->row[0] == b->row[0] &&
-		((a->row[1] ^ b->row[1]) & ~ZROW2_LOCK_MASK) == 0 &&
-		memcmp(a->row + 2, b->row + 2, a->len - 2) == 0;
-}
-
 /*
  * Which rows have the records of a slot changed since "before"?  "touched": a flag per
  * offset.  False: more records have come than there are from one directory to the next.
@@ -150,7 +141,7 @@ zmvcc_same_versions(ZPageView *before, ZPageView *view, const OffsetNumber *offs
 			return false;
 		zmvcc_current(before, offnum, &old);
 		zmvcc_current(view, offnum, &new);
-		if (!same_bytes(&old, &new))
+		if (!zrow_equals(old.row, old.len, new.row, new.len))
 			return false;
 		/* changed, and back to the same bytes? */
 		slotno = new.hdr.slotno;

@@ -374,9 +374,7 @@ row_is_unchanged(ZPageView *copy, ZPageView *live, OffsetNumber offnum)
 		return false;
 	row = zpage_row(live->page, offnum, &len, &alloc);
 	copy_row = zpage_row(copy->page, offnum, &copy_len, &copy_alloc);
-	return alloc == copy_alloc && len == copy_len && row[0] == copy_row[0] &&
-		((row[1] ^ copy_row[1]) & ~ZROW2_LOCK_MASK) == 0 &&
-		memcmp(row + 2, copy_row + 2, len - 2) == 0;
+	return alloc == copy_alloc && zrow_equals(row, len, copy_row, copy_len);
 }
 
 /*

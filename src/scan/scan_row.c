@@ -27,9 +27,6 @@
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo.h"
 
-/* Undo records that are worth a copy of the page, so that it can be unlocked. */
-#define READS_IN_PLACE	16
-
 /*
  * A table page, pinned, locked in share mode and viewed in place; or, if the row that is
  * wanted may have versions in undo, unlocked, and the view is of a copy.
@@ -271,7 +268,7 @@ fetch_any(LockedPage *locked, const ItemPointerData *tid, int *tag, ZRowVersion 
 
 	if (zscan_may_leave())
 	{
-		zview_limit(view, READS_IN_PLACE);
+		zview_limit(view, ZVIEW_READS_IN_PLACE);
 		found = fetch_meant(view, tid, &tag_in_place, ordinal, version, slot);
 		if (found)
 			zmvcc_find_modifier(view, version);

@@ -179,6 +179,9 @@ zview_is_spent(const ZPageView *view)
 	return view->locked && view->reads > ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - 8;
 }
 
+/* So many are read in place before it is worth a copy of the page, to unlock it. */
+#define ZVIEW_READS_IN_PLACE	16
+
 /*
  * Until zview_limit_end, read no more than "reads" further undo records: where more
  * would be read, answers are wrong but harmless, mostly that a version is visible to

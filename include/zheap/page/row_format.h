@@ -142,6 +142,14 @@ zrow_natts(const char *row)
 	return (uint8) row[3] | ((uint8) row[4] & 0x07) << 8;
 }
 
+/* Are two rows, of these lengths without padding, alike but for the hint of their locks? */
+static inline bool
+zrow_equals(const char *a, uint32 a_len, const char *b, uint32 b_len)
+{
+	return a_len == b_len && a[0] == b[0] && ((a[1] ^ b[1]) & ~ZROW2_LOCK_MASK) == 0 &&
+		memcmp(a + 2, b + 2, a_len - 2) == 0;
+}
+
 /* Strongest row lock that somebody may hold, as LockTupleMode; -1: none. */
 static inline int
 zrow_lock_hint(uint8 flags2)
