@@ -142,7 +142,20 @@ static const char *const worker_states[] = {
 	[ZWORKER_DISCARDING] = "discarding"
 };
 
-/* Errors of workers that have gone are the launcher's. */
+/* What workers have done that have gone is the launcher's. */
+static void
+put_totals(Datum *values, bool *nulls)
+{
+	uint64		undo;
+	uint64		pages;
+
+	zxact_worker_totals(&undo, &pages);
+	values[6] = Int64GetDatum((int64) undo);
+	values[7] = Int64GetDatum((int64) pages);
+	nulls[6] = nulls[7] = false;
+}
+
+/* So are their errors. */
 static void
 put_errors(Datum *values, bool *nulls)
 {
@@ -174,6 +187,7 @@ put_launcher(ReturnSetInfo *rsinfo)
 	values[1] = CStringGetTextDatum("launcher");
 	values[3] = CStringGetTextDatum("running");
 	nulls[0] = nulls[1] = nulls[3] = false;
+	put_totals(values, nulls);
 	put_errors(values, nulls);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }

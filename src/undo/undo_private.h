@@ -66,6 +66,8 @@ typedef struct ZUndoLog
 	 * is the log's only one may be taken away when that is even (undo_truncate.c).
 	 */
 	pg_atomic_uint32 uses;
+	uint32		ordinal;		/* of the newest extent: counts those opened since
+								 * the log was loaded, from 1 on */
 	uint32		idle_uses;		/* under the database's lock: seen so at ... */
 	FullTransactionId idle_next;	/* ... this next xid */
 
@@ -75,14 +77,16 @@ typedef struct ZUndoLog
 
 	/* under mutex: what has to be looked at, [pending_from, end of the log) */
 	slock_t		mutex;
-	bool		needs_rescan;	/* aborts behind oldest_unapplied have not been seen */
 	uint32		sweep_id;		/* of the last sweep that was begun */
 	ZUndoPtr	pending_from;	/* 0: nothing pending */
+	uint32		pending_ordinal;	/* of its extent; 0: not known */
 	FullTransactionId pending_fxid; /* keeps the horizon back */
-	FullTransactionId oldest_unapplied; /* oldest of what the last sweep has left */
+	FullTransactionId oldest_unapplied; /* oldest of what the last sweep has left;
+										 * invalid: none came to its end */
 	TimestampTz retry_at;		/* something left has failed: not again before */
 	uint32		retry_wait;		/* milliseconds; doubled each time */
 	ZUndoPtr	newly_aborted_from; /* first abort since that sweep was begun */
+	uint32		newly_aborted_ordinal;
 	FullTransactionId newly_aborted_fxid;
 	uint32		aborts;			/* transactions that made it pending */
 	uint32		newly_aborted_count;
@@ -161,6 +165,7 @@ typedef struct ZUndoBackend
 	bool		entered;		/* log->uses is odd */
 	uint32		extents;		/* that it opened */
 	ZUndoPtr	first;			/* its first record, or 0 */
+	uint32		first_ordinal;	/* of the extent with that */
 	FullTransactionId fxid;		/* its top xid, if first is set */
 	SubTransactionId last_sub;	/* who wrote last */
 	bool		sub_aborted;	/* some of its records are rolled back */
@@ -304,13 +309,31 @@ extern void zundo_local_at_subabort(void);
 
 /* ---- pending work (undo_pending.c) ---- */
 
-extern void zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid);
+/* "ordinal": of the extent that "from" is in, 0 if that is not known. */
+extern void zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, uint32 ordinal,
+								   FullTransactionId fxid);
 
 /* The older one; either may be invalid. */
 extern FullTransactionId zundo_older(FullTransactionId a, FullTransactionId b);
 
 /* Is anything left to be looked through?  Takes the log's mutex. */
 extern bool zundo_log_is_pending(ZUndoLog *log);
+
+/*
+ * What a sweep has to look at now: see the states in undo_pending.c.  Takes the log's
+ * mutex.
+ */
+typedef enum ZSweepDue
+{
+	ZSWEEP_NONE,
+	ZSWEEP_WHOLE,				/* everything that is pending */
+	ZSWEEP_NEW					/* only what is newly aborted */
+} ZSweepDue;
+
+extern ZSweepDue zundo_log_sweep_due(ZUndoLog *log, TimestampTz now);
+
+/* How many extents a sweep of the log would go through; at most "most" if it is not known. */
+extern uint32 zundo_log_pending_extents(ZUndoLog *log, ZSweepDue due, uint32 most);
 
 /* Aborted transactions that are not applied; *oldest is invalid if there are none. */
 extern int	zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from);

@@ -165,7 +165,8 @@ log_clear(ZUndoLog *log, uint32 number)
 	log->idle_uses = 1;			/* odd: not seen idle yet */
 	pg_atomic_write_u64(&log->active, 0);
 	pg_atomic_write_u64(&log->active_first, 0);
-	log->needs_rescan = false;
+	log->ordinal = 1;
+	log->pending_ordinal = log->newly_aborted_ordinal = 0;
 	log->pending_from = log->newly_aborted_from = ZUNDO_INVALID;
 	log->pending_fxid = log->oldest_unapplied = log->newly_aborted_fxid = InvalidFullTransactionId;
 	log->aborts = log->newly_aborted_count = 0;

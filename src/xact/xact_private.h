@@ -57,6 +57,10 @@ typedef struct ZWorkerShared
 	int			launcher_pid;
 	bool		starving;		/* databases wait for a worker to end */
 
+	/* what all workers have done since the start of the server */
+	pg_atomic_uint64 undo_done;
+	pg_atomic_uint64 pages;
+
 	/* errors since the start of the server; under mutex */
 	slock_t		mutex;
 	uint64		errors;

@@ -67,16 +67,18 @@ typedef struct Sweep
 	bool		rel_known;		/* rel (perhaps NULL: gone) is right */
 	bool		rel_busy;		/* could not be locked */
 
-	ZUndoPtr	unapplied;		/* where the first record is that could not be
+	uint32		passed;			/* extents left behind since the begin */
+	uint32		context_passed;	/* up to the context */
+
+	ZUndoSwept	swept;			/* upto: where the first record is that could not be
 								 * applied, or its context */
-	FullTransactionId oldest;	/* oldest transaction of such records */
 	FullTransactionId last;		/* the one of the last such record */
-	uint32		left;			/* number of these transactions */
+	bool		active;			/* what follows is of the log's owner's transaction */
 	bool		locked;			/* some because their table was locked */
 	bool		failed;			/* some because of an error */
 	Oid			reported;		/* table whose errors have been reported */
 	bool		putting;		/* a page back: an error is about it */
-	ZUndoPtr	passed;			/* the record of the last page that failed */
+	ZUndoPtr	skip;			/* the record of the last page that failed */
 	uint64		pages;
 	MemoryContext scratch;		/* for one page */
 } Sweep;
@@ -237,14 +239,17 @@ zxact_roll_back_page(Relation rel, BlockNumber block)
 static void
 leave_unapplied(Sweep *sweep)
 {
-	if (sweep->unapplied == ZUNDO_INVALID)
-		sweep->unapplied = sweep->context;
-	if (!FullTransactionIdIsValid(sweep->oldest) ||
-		FullTransactionIdPrecedes(sweep->fxid, sweep->oldest))
-		sweep->oldest = sweep->fxid;
+	if (sweep->swept.upto == ZUNDO_INVALID)
+	{
+		sweep->swept.upto = sweep->context;
+		sweep->swept.extents = sweep->context_passed;
+	}
+	if (!FullTransactionIdIsValid(sweep->swept.oldest) ||
+		FullTransactionIdPrecedes(sweep->fxid, sweep->swept.oldest))
+		sweep->swept.oldest = sweep->fxid;
 	/* in turns with its subtransactions one counts more than once */
-	if (!FullTransactionIdEquals(sweep->fxid, sweep->last))
-		sweep->left++;
+	if (!sweep->active && !FullTransactionIdEquals(sweep->fxid, sweep->last))
+		sweep->swept.left++;
 	sweep->last = sweep->fxid;
 }
 
@@ -267,7 +272,10 @@ static void
 sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 {
 	if (rec->has_xact && rec->has_page)
+	{
 		sweep->context = ptr;
+		sweep->context_passed = sweep->passed;
+	}
 	if (sweep->context == ZUNDO_INVALID)
 		zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), InvalidOffsetNumber,
 					  "undo record at offset %u does not tell its transaction",
@@ -285,10 +293,14 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 		sweep->page_done = false;
 	}
 	if (sweep->status == ZXACT_IN_PROGRESS || sweep->status == ZXACT_OWN)
+	{
+		if (rec->has_xact && !sweep->active)
+			sweep->active = zundo_is_first_active(sweep->log, ptr);
 		leave_unapplied(sweep);
+	}
 	if (sweep->status != ZXACT_ABORTED || sweep->page_done)
 		return;
-	if (ptr == sweep->passed)
+	if (ptr == sweep->skip)
 	{
 		sweep->page_done = true;
 		return;
@@ -331,6 +343,8 @@ sweep_log(Sweep *sweep, ZUndoReader *reader)
 			break;
 		sweep_record(sweep, ptr, &rec);
 		sweep->at = zundo_next(reader, ptr, &new_page);
+		if (new_page && zundo_ptr_block(sweep->at) % ZUNDO_EXTENT_BLOCKS == 0)
+			sweep->passed++;
 		zxact_worker_progress(new_page ? BLCKSZ : 0, 0);
 	}
 }
@@ -384,10 +398,13 @@ static void
 give_up(Sweep *sweep, const ErrorData *error)
 {
 	zxact_error_report(error, InvalidOid, psprintf("rolled back rows of undo log %d", sweep->log));
-	if (sweep->unapplied == ZUNDO_INVALID)
-		sweep->unapplied = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
-	sweep->oldest = zundo_horizon();
-	sweep->left++;
+	if (sweep->swept.upto == ZUNDO_INVALID)
+	{
+		sweep->swept.upto = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
+		sweep->swept.extents = sweep->context_passed;
+	}
+	sweep->swept.oldest = zundo_horizon();
+	sweep->swept.left++;
 	sweep->at = ZUNDO_INVALID;
 	sweep->failed = true;
 }
@@ -398,7 +415,7 @@ pass_page(Sweep *sweep, const ErrorData *error)
 {
 	leave_unapplied(sweep);
 	sweep->failed = true;
-	sweep->passed = sweep->at;
+	sweep->skip = sweep->at;
 	if (sweep->reported != sweep->rel_oid)
 		zxact_error_report(error, sweep->rel_oid,
 						   psprintf("rolled back rows in block %u of table \"%s\"",
@@ -429,6 +446,20 @@ sweep_some(Sweep *sweep)
 	sweep->pages = 0;
 }
 
+/* The end has not been reached. */
+static void
+mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
+{
+	ZUndoSwept	swept = {.upto = sweep->at, .extents = sweep->passed};
+
+	if (sweep->swept.upto != ZUNDO_INVALID)
+	{
+		swept.upto = sweep->swept.upto;
+		swept.extents = sweep->swept.extents;
+	}
+	zundo_pending_mark_applied(pending, &swept);
+}
+
 /*
  * One log to its end, within a transaction on entry and exit.  What was done is
  * marked applied each time a transaction ends, so that the next sweep goes on there.
@@ -444,9 +475,7 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 		sweep_some(&sweep);
 		if (sweep.at == ZUNDO_INVALID)
 			break;
-		zundo_pending_mark_applied(pending,
-								   sweep.unapplied != ZUNDO_INVALID ? sweep.unapplied : sweep.at,
-								   InvalidFullTransactionId, 0);
+		mark_so_far(&sweep, pending);
 		if (zxact_worker_is_to_leave())
 			return false;
 		if (own_transactions)
@@ -456,7 +485,7 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 				return false;
 		}
 	}
-	zundo_pending_mark_applied(pending, sweep.unapplied, sweep.oldest, sweep.left);
+	zundo_pending_mark_applied(pending, &sweep.swept);
 	if (sweep.failed)
 		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED);
 	else if (sweep.locked)

@@ -87,6 +87,9 @@ typedef struct ZErrorInfo
 
 extern void zxact_error_info(ZErrorInfo *info);
 
+/* Bytes of undo and table pages that all workers have gone through since the start. */
+extern void zxact_worker_totals(uint64 *undo, uint64 *pages);
+
 /* The "i"th worker's state, i < ZHEAP_MAX_UNDO_WORKERS; false: there is none. */
 extern bool zxact_worker_info(int i, ZWorkerInfo *info);
 
