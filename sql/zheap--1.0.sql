@@ -35,6 +35,14 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_pending() IS
 	'number of undo logs of this database whose aborted transactions have not all been put back yet; 0 = all settled';
 
+CREATE FUNCTION zheap.zheap_undo_skip()
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'zheap_undo_skip'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_undo_skip() IS
+	'give up rolled back rows that damaged undo does not let put back: they stay as they are, and undo is kept for them no longer; returns the number of table pages';
+REVOKE ALL ON FUNCTION zheap.zheap_undo_skip() FROM PUBLIC;
+
 CREATE FUNCTION zheap.zheap_undo_stats(
 	OUT total_bytes bigint,
 	OUT used_bytes bigint,

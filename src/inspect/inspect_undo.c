@@ -24,6 +24,7 @@ PG_FUNCTION_INFO_V1(zheap_undo_pending);
 PG_FUNCTION_INFO_V1(zheap_undo_stats);
 PG_FUNCTION_INFO_V1(zheap_undo_holders);
 PG_FUNCTION_INFO_V1(zheap_undo_workers_info);
+PG_FUNCTION_INFO_V1(zheap_undo_skip);
 
 #define EXTENT_BYTES	((int64) ZUNDO_EXTENT_BLOCKS * BLCKSZ)
 
@@ -39,6 +40,18 @@ zheap_undo_pending(PG_FUNCTION_ARGS)
 	zheap_require_preload();
 	zundo_stats(&stats);
 	PG_RETURN_INT32(stats.logs_pending);
+}
+
+/* Give up what damaged undo does not let roll back. */
+Datum
+zheap_undo_skip(PG_FUNCTION_ARGS)
+{
+	zheap_require_preload();
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser to give up undo")));
+	PG_RETURN_INT64((int64) zxact_skip());
 }
 
 Datum

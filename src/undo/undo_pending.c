@@ -241,6 +241,17 @@ zundo_log_oldest(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 	return oldest;
 }
 
+bool
+zundo_log_has_pins(ZUndoLog *log)
+{
+	bool		result;
+
+	SpinLockAcquire(&log->mutex);
+	result = FullTransactionIdIsValid(log->pins[0].fxid);
+	SpinLockRelease(&log->mutex);
+	return result;
+}
+
 TransactionId
 zundo_released(FullTransactionId horizon)
 {

@@ -30,8 +30,6 @@
 
 /* ---- shared memory (undo_state.c) ---- */
 
-#define ZUNDO_MAX_DATABASES		128
-
 /*
  * Undo was applied: snapshots that may go with a page copy from before keep the
  * horizon at "fxid" until all of them are newer than "until".
@@ -190,6 +188,9 @@ extern ZUndoLog *zundo_log_find(const ZUndoDb *db, uint32 number);
 extern ZUndoLog *zundo_log_add(ZUndoDb *db, uint32 number);
 extern void zundo_logs_drop(ZUndoDb *db);
 
+/* One that has no extents, no owner, and nothing pending. */
+extern void zundo_log_remove(ZUndoDb *db, ZUndoLog *log);
+
 /* Drop what is kept of idle databases.  No lock is held. */
 extern void zundo_state_shrink(void);
 
@@ -288,6 +289,24 @@ extern bool zundo_hold_due(const ZUndoDb *db, TimestampTz now);
 /* Is it worth a visit?  The database is locked. */
 extern bool zundo_wants_truncation(ZUndoDb *db, TimestampTz now);
 
+/* ---- retiring logs (undo_retire.c) ---- */
+
+/* More logs than are kept for the next writers have no owner.  The database is locked. */
+extern bool zundo_wants_retirement(const ZUndoDb *db);
+
+/*
+ * The database is locked exclusively.  Note which logs are idle now; later, when the
+ * horizon has come there, retire them.  Both return a number of logs.
+ */
+extern int	zundo_note_idle(ZUndoDb *db);
+extern int	zundo_logs_retire(ZUndoDb *db);
+
+/*
+ * Is the log's only extent, if it has any, one that could be taken away: nobody has written
+ * to it since zundo_note_idle(), and the horizon has passed what it holds?
+ */
+extern bool zundo_is_idle(ZUndoLog *log, FullTransactionId horizon);
+
 /*
  * Nobody needs the log's oldest extent: the database is locked.  "keep" that
  * many of them, 1 or 2.
@@ -334,6 +353,9 @@ extern ZSweepDue zundo_log_sweep_due(ZUndoLog *log, TimestampTz now);
 
 /* How many extents a sweep of the log would go through; at most "most" if it is not known. */
 extern uint32 zundo_log_pending_extents(ZUndoLog *log, ZSweepDue due, uint32 most);
+
+/* Does it keep the horizon back for snapshots from before undo was applied? */
+extern bool zundo_log_has_pins(ZUndoLog *log);
 
 /* Aborted transactions that are not applied; *oldest is invalid if there are none. */
 extern int	zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from);

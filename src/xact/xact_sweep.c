@@ -78,10 +78,23 @@ typedef struct Sweep
 	bool		failed;			/* some because of an error */
 	Oid			reported;		/* table whose errors have been reported */
 	bool		putting;		/* a page back: an error is about it */
+	bool		damaged;		/* some undo cannot be read */
+	bool		jump;			/* go on behind this page: */
+	BlockNumber jump_block;
+	uint16		jump_generation;
+	ZUndoSwept	waiting;		/* of what is left, that of transactions in progress */
 	ZUndoPtr	skip;			/* the record of the last page that failed */
 	uint64		pages;
 	MemoryContext scratch;		/* for one page */
 } Sweep;
+
+/* What a sweep is for. */
+typedef struct SweepMode
+{
+	bool		own_transactions;	/* a worker; else within the caller's */
+	bool		skip;			/* give up what damage does not let roll back */
+	uint64	   *given_up;		/* number of pages that were */
+} SweepMode;
 
 static void
 relation_leave(Sweep *sweep)
@@ -236,20 +249,29 @@ zxact_roll_back_page(Relation rel, BlockNumber block)
 	ReleaseBuffer(buffer);
 }
 
+/* The record is left: the first of such, or its context, and the oldest xid are noted. */
+static void
+note_left(const Sweep *sweep, ZUndoSwept *swept)
+{
+	if (swept->upto == ZUNDO_INVALID)
+	{
+		swept->upto = sweep->context;
+		swept->extents = sweep->context_passed;
+	}
+	if (!FullTransactionIdIsValid(swept->oldest) ||
+		FullTransactionIdPrecedes(sweep->fxid, swept->oldest))
+		swept->oldest = sweep->fxid;
+	/* in turns with its subtransactions one counts more than once */
+	if (!sweep->active && !FullTransactionIdEquals(sweep->fxid, sweep->last))
+		swept->left++;
+}
+
 static void
 leave_unapplied(Sweep *sweep)
 {
-	if (sweep->swept.upto == ZUNDO_INVALID)
-	{
-		sweep->swept.upto = sweep->context;
-		sweep->swept.extents = sweep->context_passed;
-	}
-	if (!FullTransactionIdIsValid(sweep->swept.oldest) ||
-		FullTransactionIdPrecedes(sweep->fxid, sweep->swept.oldest))
-		sweep->swept.oldest = sweep->fxid;
-	/* in turns with its subtransactions one counts more than once */
-	if (!sweep->active && !FullTransactionIdEquals(sweep->fxid, sweep->last))
-		sweep->swept.left++;
+	note_left(sweep, &sweep->swept);
+	if (sweep->status == ZXACT_IN_PROGRESS || sweep->status == ZXACT_OWN)
+		note_left(sweep, &sweep->waiting);
 	sweep->last = sweep->fxid;
 }
 
@@ -326,6 +348,12 @@ sweep_log(Sweep *sweep, ZUndoReader *reader)
 {
 	bool		new_page = true;
 
+	if (sweep->jump)
+	{
+		sweep->at = zundo_skip_page(reader, &sweep->jump_block, sweep->jump_generation);
+		sweep->jump = false;
+		sweep->context = ZUNDO_INVALID;
+	}
 	while (sweep->at != ZUNDO_INVALID)
 	{
 		ZUndoPtr	ptr = sweep->at;
@@ -391,22 +419,38 @@ read_some(void *arg)
 }
 
 /*
- * Undo that cannot be read: what lies behind is out of reach.  None of it is older
- * than the horizon.
+ * Undo that cannot be read: the sweep goes on at the next page, which begins with all that
+ * records need to know.  None of what is passed is older than the horizon.  Behind
+ * an extent whose first page is lost nothing can be found any more.
  */
 static void
-give_up(Sweep *sweep, const ErrorData *error)
+pass_undo(Sweep *sweep, const ErrorData *error)
 {
-	zxact_error_report(error, InvalidOid, psprintf("rolled back rows of undo log %d", sweep->log));
+	if (sweep->damaged)
+		zxact_error_count(error->message);
+	else
+		zxact_error_report(error, InvalidOid,
+						   psprintf("rolled back rows of undo log %d", sweep->log));
 	if (sweep->swept.upto == ZUNDO_INVALID)
 	{
 		sweep->swept.upto = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
 		sweep->swept.extents = sweep->context_passed;
 	}
 	sweep->swept.oldest = zundo_horizon();
-	sweep->swept.left++;
-	sweep->at = ZUNDO_INVALID;
-	sweep->failed = true;
+	if (!sweep->damaged)
+		sweep->swept.left++;
+	sweep->damaged = sweep->failed = true;
+	if (!sweep->jump)
+	{
+		sweep->jump = true;
+		sweep->jump_block = zundo_ptr_block(sweep->at);
+		sweep->jump_generation = zundo_ptr_generation(sweep->at);
+	}
+	else if (zundo_is_last_of_extent(sweep->jump_block))
+	{
+		sweep->jump = false;
+		sweep->at = ZUNDO_INVALID;
+	}
 }
 
 /* A page that cannot be rolled back: the sweep goes on behind it. */
@@ -439,7 +483,7 @@ sweep_some(Sweep *sweep)
 		if (sweep->putting)
 			pass_page(sweep, error);
 		else
-			give_up(sweep, error);
+			pass_undo(sweep, error);
 		sweep->putting = false;
 		FreeErrorData(error);
 	}
@@ -461,14 +505,26 @@ mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
 }
 
 /*
+ * Some undo of the log could not be read.  If the tables themselves show that nothing is
+ * left, then only what transactions in progress may still need.
+ */
+static bool
+tables_are_clean(const SweepMode *mode, FullTransactionId next)
+{
+	return !mode->own_transactions && zxact_wait_for_older(next) &&
+		zxact_roll_back_tables(mode->skip, mode->given_up);
+}
+
+/*
  * One log to its end, within a transaction on entry and exit.  What was done is
  * marked applied each time a transaction ends, so that the next sweep goes on there.
  * False: to be gone on with another time.
  */
 static bool
-sweep_pending(const ZUndoPending *pending, bool own_transactions)
+sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 {
 	Sweep		sweep = {.log = pending->log, .at = pending->from};
+	FullTransactionId next = ReadNextFullTransactionId();
 
 	for (;;)
 	{
@@ -478,12 +534,17 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 		mark_so_far(&sweep, pending);
 		if (zxact_worker_is_to_leave())
 			return false;
-		if (own_transactions)
+		if (mode->own_transactions)
 		{
 			end(true);
 			if (!begin(true))
 				return false;
 		}
+	}
+	if ((sweep.damaged || (mode->skip && sweep.failed)) && tables_are_clean(mode, next))
+	{
+		sweep.swept = sweep.waiting;
+		sweep.failed = sweep.locked = false;
 	}
 	zundo_pending_mark_applied(pending, &sweep.swept);
 	if (sweep.failed)
@@ -493,8 +554,8 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 	return true;
 }
 
-bool
-zxact_sweep(bool own_transactions)
+static bool
+sweep_all(const SweepMode *mode)
 {
 	ZUndoPending pending = {.log = -1};
 	bool		left = false;
@@ -502,21 +563,45 @@ zxact_sweep(bool own_transactions)
 
 	while (more)
 	{
-		if (!begin(own_transactions))
+		if (!begin(mode->own_transactions))
 		{
 			left = true;
 			more = false;
 		}
-		else if (!zundo_pending_next(pending.log, !own_transactions, &pending))
+		else if (!zundo_pending_next(pending.log, !mode->own_transactions, &pending))
 			more = false;
-		else if (!sweep_pending(&pending, own_transactions))
+		else if (!sweep_pending(&pending, mode))
 		{
 			left = true;
 			more = false;
 		}
-		end(own_transactions);
+		end(mode->own_transactions);
 	}
 	return left;
+}
+
+bool
+zxact_sweep(bool own_transactions)
+{
+	SweepMode	mode = {.own_transactions = own_transactions};
+
+	return sweep_all(&mode);
+}
+
+uint64
+zxact_skip(void)
+{
+	uint64		given_up = 0;
+	SweepMode	mode = {.skip = true, .given_up = &given_up};
+
+	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("undo cannot be given up by a transaction that has changed something")));
+	zundo_open();
+	LockRelation(zundo_relation(), ShareUpdateExclusiveLock);
+	(void) sweep_all(&mode);
+	return given_up;
 }
 
 /*

@@ -35,6 +35,9 @@
 extern Size zundo_shmem_size(void);
 extern int	zundo_lwlock_count(void);
 
+/* Of so many databases something is known at the same time. */
+extern int	zundo_max_databases(void);
+
 /* In the shmem startup hook; AddinShmemInitLock is held by the caller. */
 extern void zundo_shmem_init(void);
 
@@ -194,6 +197,15 @@ extern const char *zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len);
  * recycled, which does not happen to a sweeper at work on pending records.
  */
 extern ZUndoPtr zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page);
+
+/*
+ * For sweeps that meet a page that cannot be read: the first record behind page *block of
+ * this generation, which goes along, so that after one more error the next call goes on
+ * behind that page.  Invalid at the end of the log.  An extent whose first page
+ * cannot be read is the end, too: then it fails at the extent's last page.
+ */
+extern ZUndoPtr zundo_skip_page(ZUndoReader *reader, BlockNumber *block, uint16 generation);
+extern bool zundo_is_last_of_extent(BlockNumber block);
 
 /* ---- undo of temporary tables (undo_local.c) ---- */
 
