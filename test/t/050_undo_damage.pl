@@ -122,6 +122,34 @@ is(horizon_moves(), 't', 'and the horizon moves');
 cmp_ok(one("select count(*) from s where f = repeat('old3', 250)"), '>', 900, 'the other pages are right');
 is(one('select zheap.zheap_undo_skip()'), 0, 'there is no more to give up');
 
+# ---- the meta page ----
+
+sub meta_page
+{
+	my ($bytes) = @_;
+
+	$node->stop;
+	open my $fh, '+<:raw', $undo or die "$undo: $!";
+	read $fh, my $had, $BLCKSZ;
+	seek $fh, 0, 0;
+	print $fh $bytes;
+	close $fh;
+	$node->start;
+	return $had;
+}
+
+foreach my $bytes ("\xff" x 20, "\0" x $BLCKSZ)
+{
+	my $had = meta_page($bytes);
+
+	is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'without the meta page tables can be read');
+	($rc, $out, $err) = $node->psql('postgres', 'delete from c');
+	like($err, qr/ERROR: .*zheap data is damaged in relation "undo", block 0/, 'but not be written');
+	meta_page($had);
+	one("update c set f = repeat('new1', 250)");
+	is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'all is well when it is back');
+}
+
 $node->stop;
 no_crash_in_log($node);
 done_testing();
