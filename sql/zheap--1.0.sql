@@ -35,6 +35,14 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_pending() IS
 	'number of undo logs of this database whose aborted transactions have not all been put back yet; 0 = all settled';
 
+CREATE FUNCTION zheap.zheap_undo_skip()
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'zheap_undo_skip'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_undo_skip() IS
+	'give up rolled back rows that damaged undo does not let put back: they stay as they are, and undo is kept for them no longer; returns the number of table pages';
+REVOKE ALL ON FUNCTION zheap.zheap_undo_skip() FROM PUBLIC;
+
 CREATE FUNCTION zheap.zheap_undo_stats(
 	OUT total_bytes bigint,
 	OUT used_bytes bigint,
@@ -94,7 +102,7 @@ COMMENT ON VIEW zheap.zheap_stat_undo IS 'undo log of this database';
 COMMENT ON COLUMN zheap.zheap_stat_undo.total_bytes IS 'size of the undo relation, in bytes';
 COMMENT ON COLUMN zheap.zheap_stat_undo.live_bytes IS 'bytes of extents in use';
 COMMENT ON COLUMN zheap.zheap_stat_undo.pending_bytes IS
-	'of these, bytes with rolled back transactions whose rows are still to be put back (with what was written behind them), or with prepared transactions';
+	'of these, about so many bytes with rolled back transactions whose rows are still to be put back (with what was written behind them), or with prepared transactions';
 COMMENT ON COLUMN zheap.zheap_stat_undo.pending_transactions IS
 	'rolled back transactions whose rows are still to be put back, and prepared transactions; right after a restart, the number of logs that are to be looked through';
 COMMENT ON COLUMN zheap.zheap_stat_undo.free_bytes IS 'bytes of extents that were recycled and are free for use';
@@ -137,8 +145,10 @@ COMMENT ON COLUMN zheap.zheap_stat_workers.state IS
 	'starting, reverting (puts back rolled back changes), discarding (frees undo, truncates the undo relation); running: the launcher';
 COMMENT ON COLUMN zheap.zheap_stat_workers.started IS 'time when the worker was started';
 COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_total IS 'bytes of undo to go through for rolled back changes, as known at the start';
-COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_done IS 'bytes of undo gone through so far';
-COMMENT ON COLUMN zheap.zheap_stat_workers.pages_reverted IS 'table pages put back so far (a page counts once per transaction)';
+COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_done IS
+	'bytes of undo gone through so far; the launcher: by all workers since the start of the server';
+COMMENT ON COLUMN zheap.zheap_stat_workers.pages_reverted IS
+	'table pages put back so far (a page counts once per transaction); the launcher: by all workers since the start of the server';
 COMMENT ON COLUMN zheap.zheap_stat_workers.errors IS
 	'errors met while putting back; the launcher: by all workers and VACUUM, in all databases, since the start of the server';
 COMMENT ON COLUMN zheap.zheap_stat_workers.last_error_at IS 'launcher: time of the last error; null if there was none';

@@ -24,6 +24,7 @@ PG_FUNCTION_INFO_V1(zheap_undo_pending);
 PG_FUNCTION_INFO_V1(zheap_undo_stats);
 PG_FUNCTION_INFO_V1(zheap_undo_holders);
 PG_FUNCTION_INFO_V1(zheap_undo_workers_info);
+PG_FUNCTION_INFO_V1(zheap_undo_skip);
 
 #define EXTENT_BYTES	((int64) ZUNDO_EXTENT_BLOCKS * BLCKSZ)
 
@@ -39,6 +40,18 @@ zheap_undo_pending(PG_FUNCTION_ARGS)
 	zheap_require_preload();
 	zundo_stats(&stats);
 	PG_RETURN_INT32(stats.logs_pending);
+}
+
+/* Give up what damaged undo does not let roll back. */
+Datum
+zheap_undo_skip(PG_FUNCTION_ARGS)
+{
+	zheap_require_preload();
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser to give up undo")));
+	PG_RETURN_INT64((int64) zxact_skip());
 }
 
 Datum
@@ -142,7 +155,20 @@ static const char *const worker_states[] = {
 	[ZWORKER_DISCARDING] = "discarding"
 };
 
-/* Errors of workers that have gone are the launcher's. */
+/* What workers have done that have gone is the launcher's. */
+static void
+put_totals(Datum *values, bool *nulls)
+{
+	uint64		undo;
+	uint64		pages;
+
+	zxact_worker_totals(&undo, &pages);
+	values[6] = Int64GetDatum((int64) undo);
+	values[7] = Int64GetDatum((int64) pages);
+	nulls[6] = nulls[7] = false;
+}
+
+/* So are their errors. */
 static void
 put_errors(Datum *values, bool *nulls)
 {
@@ -174,6 +200,7 @@ put_launcher(ReturnSetInfo *rsinfo)
 	values[1] = CStringGetTextDatum("launcher");
 	values[3] = CStringGetTextDatum("running");
 	nulls[0] = nulls[1] = nulls[3] = false;
+	put_totals(values, nulls);
 	put_errors(values, nulls);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }

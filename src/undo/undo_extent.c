@@ -29,6 +29,13 @@
  */
 #define LARGE_TRANSACTION	16
 
+/*
+ * What a writer frees that needs an extent.  One would do; a few more save looks at the
+ * horizon.  The rest is for workers, VACUUM and the next writers: a writer does not
+ * pay for all that a snapshot has kept.
+ */
+#define FREE_AT_A_TIME		4
+
 /* What opening an extent is going to change. */
 typedef struct ExtentPlan
 {
@@ -362,6 +369,7 @@ adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 
 	log->oldest_extent = plan->rec.oldest_extent;
 	log->newest_extent = plan->block;
+	log->ordinal++;
 	log->oldest_next = plan->oldest_next;
 	log->oldest_closed = plan->oldest_closed;
 	if (log->oldest_extent == log->newest_extent)
@@ -453,7 +461,7 @@ static void
 make_room(void)
 {
 	zundo_horizon_advance();
-	(void) zundo_discard_keeping(1, PG_UINT32_MAX);
+	(void) zundo_discard_keeping(1, FREE_AT_A_TIME);
 }
 
 /* Lock the database with an extent for the log in sight. */

@@ -383,14 +383,13 @@ report_hold(ZUndoDb *db, TimestampTz now)
 
 	if (n == 0 || database == NULL || !is_news(db, &holders[0], now))
 		return;
-	zundo_holders_weigh(holders, 1);
 	ereport(LOG,
 			(errmsg("undo of database \"%s\" is kept for longer than \"zheap.undo_hold_warning\" (%d ms)",
 					database, zheap_undo_hold_warning),
-			 errdetail("%llu kB of undo are kept back by %s, which needs that of transaction %u and later.",
-					   (unsigned long long) holders[0].bytes / 1024,
-					   zundo_holder_text(&holders[0]), zfxid_xid(holders[0].xid)),
-			 errhint("The view zheap.zheap_undo_holders shows all holders.")));
+			 errdetail("Of %llu kB of undo, that of transaction %u and later is kept back by %s.",
+					   (unsigned long long) zundo_extents_used(db) * ZUNDO_EXTENT_BLOCKS * BLCKSZ / 1024,
+					   zfxid_xid(holders[0].xid), zundo_holder_text(&holders[0])),
+			 errhint("The view zheap.zheap_undo_holders shows all holders, and how much each keeps.")));
 }
 
 void

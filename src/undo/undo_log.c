@@ -52,7 +52,7 @@ load_pending(ZUndoLog *log, ZUndoPageSpecial special, uint16 end)
 	if (end > ZUNDO_PAGE_START)
 		zundo_log_mark_pending(log,
 							   zundo_ptr_make(extent, special.generation, ZUNDO_PAGE_START),
-							   horizon);
+							   0, horizon);
 }
 
 /* False if there is no room for it. */

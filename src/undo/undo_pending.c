@@ -9,8 +9,26 @@
  * the log is pending from afterwards.
  *
  * What cannot be applied (a damaged page, a table that somebody has locked) is
- * left, and not tried again before ZUndoLog.retry_at.  Until then sweeps begin at
- * what is newly aborted.
+ * left, and not tried again before ZUndoLog.retry_at.  What belongs to a transaction in
+ * progress, which may be a prepared one, is left until that has ended.  Until then
+ * sweeps begin at what is newly aborted.
+ *
+ * So a log is in one of these states, which its fields tell (check_state):
+ *
+ *   APPLIED	pending_from is invalid
+ *   UNSEEN		pending_from is valid, oldest_unapplied is not: no sweep has come to its
+ *				end since
+ *   WAITING	both are valid, retry_at is 0: oldest_unapplied was in progress
+ *   BACKED_OFF	both are valid, and retry_at: something could not be applied
+ *
+ *   APPLIED	-> UNSEEN		zundo_log_mark_pending()
+ *   UNSEEN		-> APPLIED		mark_all_applied(), clear_pending()
+ *   UNSEEN		-> WAITING		mark_part_applied() with the oldest that is left
+ *   WAITING	-> BACKED_OFF	zundo_pending_back_off()
+ *   WAITING, BACKED_OFF -> UNSEEN	begin_sweep(); a sweep of what is newly aborted goes
+ *				back from there to where it came from, mark_newly_applied()
+ *
+ * newly_aborted_from may be valid in all of them but APPLIED.
  *
  * LOCKING: ZUndoLog.mutex, a spinlock, nothing else; but finding a log by its
  * number needs the database's lock.  The callbacks cannot fail.
@@ -26,9 +44,6 @@
 
 #include "undo_private.h"
 
-/* Try anew what was in vain so long ago, in microseconds. */
-#define RETRY_INTERVAL		(10 * USECS_PER_SEC)
-
 FullTransactionId
 zundo_older(FullTransactionId a, FullTransactionId b)
 {
@@ -39,10 +54,34 @@ zundo_older(FullTransactionId a, FullTransactionId b)
 	return FullTransactionIdPrecedes(a, b) ? a : b;
 }
 
+/*
+ * The mutex is held.  What the fields of each state have in common; called after each
+ * transition.
+ */
+static void
+check_state(const ZUndoLog *log)
+{
+#ifdef USE_ASSERT_CHECKING
+	if (log->pending_from == ZUNDO_INVALID)
+	{
+		Assert(!FullTransactionIdIsValid(log->pending_fxid));
+		Assert(!FullTransactionIdIsValid(log->oldest_unapplied));
+		Assert(log->newly_aborted_from == ZUNDO_INVALID);
+		Assert(log->aborts == 0 && log->retry_at == 0);
+	}
+	else
+		Assert(FullTransactionIdIsValid(log->pending_fxid));
+	if (log->newly_aborted_from == ZUNDO_INVALID)
+		Assert(!FullTransactionIdIsValid(log->newly_aborted_fxid) && log->newly_aborted_count == 0);
+	else
+		Assert(FullTransactionIdIsValid(log->newly_aborted_fxid));
+#endif
+}
+
 /* ---- marking ---- */
 
 void
-zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid)
+zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, uint32 ordinal, FullTransactionId fxid)
 {
 	Assert(from != ZUNDO_INVALID && FullTransactionIdIsValid(fxid));
 
@@ -50,20 +89,22 @@ zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid)
 	if (log->pending_from == ZUNDO_INVALID)
 	{
 		log->pending_from = from;
+		log->pending_ordinal = ordinal;
 		log->pending_fxid = fxid;
-		log->oldest_unapplied = InvalidFullTransactionId;
-		log->needs_rescan = false;
 		log->aborts = 1;
 	}
 	else
 	{
 		/* further on in the log, but its xid may be older */
 		if (log->newly_aborted_from == ZUNDO_INVALID)
+		{
 			log->newly_aborted_from = from;
+			log->newly_aborted_ordinal = ordinal;
+		}
 		log->newly_aborted_fxid = zundo_older(log->newly_aborted_fxid, fxid);
 		log->newly_aborted_count++;
-		log->needs_rescan = true;
 	}
+	check_state(log);
 	SpinLockRelease(&log->mutex);
 }
 
@@ -81,7 +122,7 @@ end_transaction(bool pending)
 	{
 		Assert(log->owner == MyProcPid);
 		if (pending)
-			zundo_log_mark_pending(log, MyUndo.first, MyUndo.fxid);
+			zundo_log_mark_pending(log, MyUndo.first, MyUndo.first_ordinal, MyUndo.fxid);
 		pg_write_barrier();
 		pg_atomic_write_u64(&log->active, 0);
 	}
@@ -200,6 +241,17 @@ zundo_log_oldest(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 	return oldest;
 }
 
+bool
+zundo_log_has_pins(ZUndoLog *log)
+{
+	bool		result;
+
+	SpinLockAcquire(&log->mutex);
+	result = FullTransactionIdIsValid(log->pins[0].fxid);
+	SpinLockRelease(&log->mutex);
+	return result;
+}
+
 TransactionId
 zundo_released(FullTransactionId horizon)
 {
@@ -241,14 +293,34 @@ zundo_pins_waive(void)
 
 /* ---- sweeping ---- */
 
+bool
+zundo_is_first_active(int number, ZUndoPtr ptr)
+{
+	ZUndoDb    *db = MyUndo.db;
+	ZUndoLog   *log;
+	bool		result;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	log = zundo_log_find(db, number);
+	result = log != NULL && pg_atomic_read_u64(&log->active_first) == ptr &&
+		pg_atomic_read_u64(&log->active) != 0;
+	LWLockRelease(zundo_db_lock(db));
+	return result;
+}
+
 static void
 clear_newly_aborted(ZUndoLog *log)
 {
 	log->newly_aborted_from = ZUNDO_INVALID;
+	log->newly_aborted_ordinal = 0;
 	log->newly_aborted_fxid = InvalidFullTransactionId;
 	log->newly_aborted_count = 0;
 }
 
+/*
+ * Until the sweep tells how far it came the log is UNSEEN: if that never happens the
+ * next one looks at everything.
+ */
 static void
 begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending)
 {
@@ -257,12 +329,15 @@ begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending)
 	pending->sweep_id = ++log->sweep_id;
 	pending->newly_aborted = newly_aborted;
 	pending->from = newly_aborted ? log->newly_aborted_from : log->pending_from;
+	pending->ordinal = newly_aborted ? log->newly_aborted_ordinal : log->pending_ordinal;
 	pending->aborts = log->newly_aborted_count;
+	pending->left_before = log->oldest_unapplied;
 	/* this sweep is going to see what was newly aborted for the last one */
 	log->aborts += log->newly_aborted_count;
 	log->pending_fxid = zundo_older(log->pending_fxid, log->newly_aborted_fxid);
+	log->oldest_unapplied = InvalidFullTransactionId;
 	clear_newly_aborted(log);
-	log->needs_rescan = false;
+	check_state(log);
 	SpinLockRelease(&log->mutex);
 }
 
@@ -278,20 +353,49 @@ zundo_log_is_pending(ZUndoLog *log)
 }
 
 /*
- * Is there anything to sweep now?  *newly_aborted: only what is newly aborted; not if a sweep of the
- * whole was broken off.
+ * What is left has its time: when the transaction that it belongs to has ended, or when
+ * it may be tried again.
  */
-static bool
-is_to_be_swept(ZUndoLog *log, TimestampTz now, bool *newly_aborted)
+ZSweepDue
+zundo_log_sweep_due(ZUndoLog *log, TimestampTz now)
 {
-	bool		result;
+	FullTransactionId oldest_unapplied;
+	TimestampTz retry_at;
+	bool		pending;
+	bool		newly_aborted;
+	bool		due;
 
 	SpinLockAcquire(&log->mutex);
-	result = log->pending_from != ZUNDO_INVALID && (log->retry_at <= now || log->needs_rescan);
-	*newly_aborted = log->retry_at > now && log->newly_aborted_from != ZUNDO_INVALID &&
-		FullTransactionIdIsValid(log->oldest_unapplied);
+	pending = log->pending_from != ZUNDO_INVALID;
+	newly_aborted = log->newly_aborted_from != ZUNDO_INVALID;
+	oldest_unapplied = log->oldest_unapplied;
+	retry_at = log->retry_at;
 	SpinLockRelease(&log->mutex);
-	return result;
+
+	if (!pending)
+		return ZSWEEP_NONE;
+	if (!FullTransactionIdIsValid(oldest_unapplied))
+		return ZSWEEP_WHOLE;
+	if (retry_at != 0)
+		due = retry_at <= now;
+	else
+		due = !TransactionIdIsInProgress(zfxid_xid(oldest_unapplied));
+	if (due)
+		return ZSWEEP_WHOLE;
+	return newly_aborted ? ZSWEEP_NEW : ZSWEEP_NONE;
+}
+
+uint32
+zundo_log_pending_extents(ZUndoLog *log, ZSweepDue due, uint32 most)
+{
+	uint32		from;
+
+	SpinLockAcquire(&log->mutex);
+	from = due == ZSWEEP_NEW ? log->newly_aborted_ordinal : log->pending_ordinal;
+	SpinLockRelease(&log->mutex);
+	if (from == 0)
+		return most;
+	return Min(log->ordinal - from + 1, most);
 }
 
 bool
@@ -301,7 +405,7 @@ zundo_pending_next(int after, bool all, ZUndoPending *pending)
 	ZUndoDb    *db;
 	ZUndoLog   *log = NULL;
 	ZUndoLog   *found = NULL;
-	bool		found_newly_aborted = false;
+	ZSweepDue	found_due = ZSWEEP_NONE;
 
 	zundo_open();
 	db = MyUndo.db;
@@ -310,17 +414,18 @@ zundo_pending_next(int after, bool all, ZUndoPending *pending)
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		bool		newly_aborted;
+		ZSweepDue	due;
 
-		if ((int) log->number > after && (found == NULL || log->number < found->number) &&
-			is_to_be_swept(log, now, &newly_aborted))
-		{
-			found = log;
-			found_newly_aborted = newly_aborted;
-		}
+		if ((int) log->number <= after || (found != NULL && log->number > found->number))
+			continue;
+		due = zundo_log_sweep_due(log, now);
+		if (due == ZSWEEP_NONE)
+			continue;
+		found = log;
+		found_due = due;
 	}
 	if (found != NULL)
-		begin_sweep(found, found_newly_aborted, pending);
+		begin_sweep(found, found_due == ZSWEEP_NEW, pending);
 	LWLockRelease(zundo_db_lock(db));
 	return found != NULL;
 }
@@ -348,10 +453,10 @@ clear_pending(ZUndoLog *log)
 {
 	log->aborts = 0;
 	log->pending_from = ZUNDO_INVALID;
+	log->pending_ordinal = 0;
 	log->pending_fxid = log->oldest_unapplied = InvalidFullTransactionId;
 	log->retry_at = 0;
 	log->retry_wait = 0;
-	log->needs_rescan = false;
 }
 
 /* The whole log was looked at; only what was newly aborted is left. */
@@ -360,6 +465,7 @@ mark_all_applied(ZUndoLog *log)
 {
 	clear_pending(log);
 	log->pending_from = log->newly_aborted_from;
+	log->pending_ordinal = log->newly_aborted_ordinal;
 	log->pending_fxid = log->newly_aborted_fxid;
 	log->aborts = log->newly_aborted_count;
 	clear_newly_aborted(log);
@@ -367,50 +473,22 @@ mark_all_applied(ZUndoLog *log)
 
 /* Something from "upto" on is left; what was newly aborted lies behind it. */
 static void
-mark_part_applied(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left)
+mark_part_applied(ZUndoLog *log, const ZUndoSwept *swept, uint32 ordinal)
 {
-	Assert(upto != ZUNDO_INVALID);
-	log->pending_from = upto;
-	log->oldest_unapplied = oldest;
+	Assert(swept->upto != ZUNDO_INVALID);
+	log->pending_from = swept->upto;
+	log->pending_ordinal = ordinal;
+	log->oldest_unapplied = swept->oldest;
 	log->retry_at = 0;
-	if (FullTransactionIdIsValid(oldest))
+	if (FullTransactionIdIsValid(swept->oldest))
 	{
-		log->pending_fxid = oldest;
-		log->aborts = left;
+		log->pending_fxid = swept->oldest;
+		log->aborts = swept->left;
 		return;
 	}
 	log->pending_fxid = zundo_older(log->pending_fxid, log->newly_aborted_fxid);
 	log->aborts += log->newly_aborted_count;
 	clear_newly_aborted(log);
-}
-
-/*
- * What was newly aborted when the sweep began was looked at.  What an earlier one has left
- * still is, and what this one has left joins it: the next that goes through the
- * whole log comes by there.  A sweep that is broken off gives the rest back.
- */
-static void
-mark_newly_applied(ZUndoLog *log, const ZUndoPending *pending, ZUndoPtr upto,
-				   FullTransactionId oldest, uint32 left, FullTransactionId next)
-{
-	if (upto != ZUNDO_INVALID && !FullTransactionIdIsValid(oldest))
-	{
-		log->newly_aborted_from = upto;
-		log->newly_aborted_fxid = log->pending_fxid;
-		log->needs_rescan = true;
-		return;
-	}
-	add_pin(log, log->pending_fxid, next);
-	log->aborts -= Min(log->aborts, pending->aborts);
-	log->aborts += left;
-	log->oldest_unapplied = zundo_older(log->oldest_unapplied, oldest);
-	log->pending_fxid = log->oldest_unapplied;
-	/* else what has come in since */
-	if (log->newly_aborted_count == 0)
-	{
-		clear_newly_aborted(log);
-		log->needs_rescan = false;
-	}
 }
 
 /*
@@ -427,22 +505,52 @@ only_active_is_left(ZUndoLog *log, ZUndoPtr upto)
 		pg_atomic_read_u64(&log->active) != 0;
 }
 
+/*
+ * What was newly aborted when the sweep began was looked at.  What an earlier one has left
+ * still is, and what this one has left joins it: the next that goes through the
+ * whole log comes by there.  A sweep that is broken off gives the rest back.
+ */
 static void
-mark_whole_applied(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32 left,
-				   FullTransactionId next)
+mark_newly_applied(ZUndoLog *log, const ZUndoPending *pending, const ZUndoSwept *swept,
+				   uint32 ordinal, FullTransactionId next)
 {
-	bool		all = upto == ZUNDO_INVALID;
-	bool		only_active = !all && only_active_is_left(log, upto);
+	bool		all = swept->upto == ZUNDO_INVALID;
+
+	Assert(FullTransactionIdIsValid(pending->left_before));
+	log->oldest_unapplied = pending->left_before;
+	if (!all && !FullTransactionIdIsValid(swept->oldest))
+	{
+		log->newly_aborted_from = swept->upto;
+		log->newly_aborted_ordinal = ordinal;
+		log->newly_aborted_fxid = zundo_older(log->newly_aborted_fxid, log->pending_fxid);
+		return;
+	}
+	add_pin(log, log->pending_fxid, next);
+	log->aborts -= Min(log->aborts, pending->aborts);
+	log->aborts += swept->left;
+	if (!all && !only_active_is_left(log, swept->upto))
+		log->oldest_unapplied = zundo_older(log->oldest_unapplied, swept->oldest);
+	log->pending_fxid = log->oldest_unapplied;
+	/* else what has come in since */
+	if (log->newly_aborted_count == 0)
+		clear_newly_aborted(log);
+}
+
+static void
+mark_whole_applied(ZUndoLog *log, const ZUndoSwept *swept, uint32 ordinal, FullTransactionId next)
+{
+	bool		all = swept->upto == ZUNDO_INVALID;
+	bool		only_active = !all && only_active_is_left(log, swept->upto);
 
 	/* what was pending is let go, as a whole or up to "oldest" */
-	if (all || only_active || FullTransactionIdIsValid(oldest))
+	if (all || only_active || FullTransactionIdIsValid(swept->oldest))
 		add_pin(log, log->pending_fxid, next);
 	if (all)
 		mark_all_applied(log);
 	else if (only_active)
 		clear_pending(log);
 	else
-		mark_part_applied(log, upto, oldest, left);
+		mark_part_applied(log, swept, ordinal);
 }
 
 /* The mutex is held, and the database's lock; NULL: another sweep has begun, or no need. */
@@ -461,10 +569,10 @@ lock_unapplied(ZUndoDb *db, const ZUndoPending *pending)
 }
 
 void
-zundo_pending_mark_applied(const ZUndoPending *pending, ZUndoPtr upto,
-						   FullTransactionId oldest, uint32 left)
+zundo_pending_mark_applied(const ZUndoPending *pending, const ZUndoSwept *swept)
 {
 	ZUndoDb    *db = MyUndo.db;
+	uint32		ordinal = pending->ordinal != 0 ? pending->ordinal + swept->extents : 0;
 	FullTransactionId next = ReadNextFullTransactionId();
 	ZUndoLog   *log;
 
@@ -473,9 +581,10 @@ zundo_pending_mark_applied(const ZUndoPending *pending, ZUndoPtr upto,
 	if (log != NULL)
 	{
 		if (pending->newly_aborted)
-			mark_newly_applied(log, pending, upto, oldest, left, next);
+			mark_newly_applied(log, pending, swept, ordinal, next);
 		else
-			mark_whole_applied(log, upto, oldest, left, next);
+			mark_whole_applied(log, swept, ordinal, next);
+		check_state(log);
 		SpinLockRelease(&log->mutex);
 	}
 	LWLockRelease(zundo_db_lock(db));
@@ -500,100 +609,4 @@ zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last)
 		SpinLockRelease(&log->mutex);
 	}
 	LWLockRelease(zundo_db_lock(db));
-}
-
-/* ---- is there work? ---- */
-
-typedef struct WorkSearch
-{
-	Oid		   *dbs;
-	bool	   *urgent;
-	int			ndbs;
-	int			max;
-	FullTransactionId oldest;	/* what no snapshot of any database needs */
-	FullTransactionId next;
-	TimestampTz now;
-} WorkSearch;
-
-/* Not while all that is left is a prepared transaction. */
-static bool
-can_be_swept(ZUndoLog *log, TimestampTz now)
-{
-	FullTransactionId oldest_unapplied;
-	bool		pending;
-	bool		needs_rescan;
-	TimestampTz retry_at;
-
-	SpinLockAcquire(&log->mutex);
-	pending = log->pending_from != ZUNDO_INVALID;
-	oldest_unapplied = log->oldest_unapplied;
-	needs_rescan = log->needs_rescan;
-	retry_at = log->retry_at;
-	SpinLockRelease(&log->mutex);
-
-	if (!pending || needs_rescan || !FullTransactionIdIsValid(oldest_unapplied))
-		return pending;
-	if (retry_at != 0)
-		return retry_at <= now;
-	return !TransactionIdIsInProgress(zfxid_xid(oldest_unapplied));
-}
-
-/*
- * Where could the database's horizon be?  Which snapshots it has is only known
- * within it: take what holds for all databases, and every now and then, if
- * transactions have gone by, just try.
- */
-static FullTransactionId
-possible_horizon(ZUndoDb *db, const WorkSearch *search)
-{
-	FullTransactionId horizon = search->oldest;
-	ZUndoLog   *log = NULL;
-	uint64		known = pg_atomic_read_u64(&db->horizon);
-
-	if (search->now - (TimestampTz) pg_atomic_read_u64(&db->last_advance) > RETRY_INTERVAL &&
-		pg_atomic_read_u64(&db->last_next) != U64FromFullTransactionId(search->next))
-		return search->next;
-
-	while ((log = zundo_log_next(db, log)) != NULL)
-		horizon = zundo_older(horizon, zundo_log_oldest(db, log, search->oldest));
-	if (U64FromFullTransactionId(horizon) < known)
-		horizon = FullTransactionIdFromU64(known);
-	return horizon;
-}
-
-static void
-search_work(ZUndoDb *db, void *state)
-{
-	WorkSearch *search = state;
-	FullTransactionId horizon = possible_horizon(db, search);
-	ZUndoLog   *log = NULL;
-	bool		sweep = false;
-	bool		discard = zundo_wants_truncation(db, search->now) || zundo_hold_due(db, search->now);
-
-	while (!sweep && (log = zundo_log_next(db, log)) != NULL)
-	{
-		sweep = can_be_swept(log, search->now);
-		discard = discard || zundo_oldest_is_free(log, horizon, log->owner != 0 ? 2 : 1);
-	}
-	if ((sweep || discard) && search->ndbs < search->max)
-	{
-		search->urgent[search->ndbs] = sweep;
-		search->dbs[search->ndbs++] = db->dboid;
-	}
-}
-
-int
-zundo_databases_with_work(Oid *dbs, bool *urgent, int max)
-{
-	WorkSearch	search;
-
-	search.dbs = dbs;
-	search.urgent = urgent;
-	search.ndbs = 0;
-	search.max = max;
-	search.oldest = zfxid_from_xid(GetOldestNonRemovableTransactionId(NULL));
-	search.next = ReadNextFullTransactionId();
-	search.now = GetCurrentTimestamp();
-	zundo_db_foreach(search_work, &search);
-	return search.ndbs;
 }

@@ -30,8 +30,6 @@
 
 /* ---- shared memory (undo_state.c) ---- */
 
-#define ZUNDO_MAX_DATABASES		128
-
 /*
  * Undo was applied: snapshots that may go with a page copy from before keep the
  * horizon at "fxid" until all of them are newer than "until".
@@ -66,6 +64,8 @@ typedef struct ZUndoLog
 	 * is the log's only one may be taken away when that is even (undo_truncate.c).
 	 */
 	pg_atomic_uint32 uses;
+	uint32		ordinal;		/* of the newest extent: counts those opened since
+								 * the log was loaded, from 1 on */
 	uint32		idle_uses;		/* under the database's lock: seen so at ... */
 	FullTransactionId idle_next;	/* ... this next xid */
 
@@ -75,14 +75,16 @@ typedef struct ZUndoLog
 
 	/* under mutex: what has to be looked at, [pending_from, end of the log) */
 	slock_t		mutex;
-	bool		needs_rescan;	/* aborts behind oldest_unapplied have not been seen */
 	uint32		sweep_id;		/* of the last sweep that was begun */
 	ZUndoPtr	pending_from;	/* 0: nothing pending */
+	uint32		pending_ordinal;	/* of its extent; 0: not known */
 	FullTransactionId pending_fxid; /* keeps the horizon back */
-	FullTransactionId oldest_unapplied; /* oldest of what the last sweep has left */
+	FullTransactionId oldest_unapplied; /* oldest of what the last sweep has left;
+										 * invalid: none came to its end */
 	TimestampTz retry_at;		/* something left has failed: not again before */
 	uint32		retry_wait;		/* milliseconds; doubled each time */
 	ZUndoPtr	newly_aborted_from; /* first abort since that sweep was begun */
+	uint32		newly_aborted_ordinal;
 	FullTransactionId newly_aborted_fxid;
 	uint32		aborts;			/* transactions that made it pending */
 	uint32		newly_aborted_count;
@@ -161,6 +163,7 @@ typedef struct ZUndoBackend
 	bool		entered;		/* log->uses is odd */
 	uint32		extents;		/* that it opened */
 	ZUndoPtr	first;			/* its first record, or 0 */
+	uint32		first_ordinal;	/* of the extent with that */
 	FullTransactionId fxid;		/* its top xid, if first is set */
 	SubTransactionId last_sub;	/* who wrote last */
 	bool		sub_aborted;	/* some of its records are rolled back */
@@ -184,6 +187,9 @@ extern ZUndoLog *zundo_log_find(const ZUndoDb *db, uint32 number);
 /* With the database locked exclusively.  NULL: no unused entry is left. */
 extern ZUndoLog *zundo_log_add(ZUndoDb *db, uint32 number);
 extern void zundo_logs_drop(ZUndoDb *db);
+
+/* One that has no extents, no owner, and nothing pending. */
+extern void zundo_log_remove(ZUndoDb *db, ZUndoLog *log);
 
 /* Drop what is kept of idle databases.  No lock is held. */
 extern void zundo_state_shrink(void);
@@ -283,6 +289,24 @@ extern bool zundo_hold_due(const ZUndoDb *db, TimestampTz now);
 /* Is it worth a visit?  The database is locked. */
 extern bool zundo_wants_truncation(ZUndoDb *db, TimestampTz now);
 
+/* ---- retiring logs (undo_retire.c) ---- */
+
+/* More logs than are kept for the next writers have no owner.  The database is locked. */
+extern bool zundo_wants_retirement(const ZUndoDb *db);
+
+/*
+ * The database is locked exclusively.  Note which logs are idle now; later, when the
+ * horizon has come there, retire them.  Both return a number of logs.
+ */
+extern int	zundo_note_idle(ZUndoDb *db);
+extern int	zundo_logs_retire(ZUndoDb *db);
+
+/*
+ * Is the log's only extent, if it has any, one that could be taken away: nobody has written
+ * to it since zundo_note_idle(), and the horizon has passed what it holds?
+ */
+extern bool zundo_is_idle(ZUndoLog *log, FullTransactionId horizon);
+
 /*
  * Nobody needs the log's oldest extent: the database is locked.  "keep" that
  * many of them, 1 or 2.
@@ -304,13 +328,34 @@ extern void zundo_local_at_subabort(void);
 
 /* ---- pending work (undo_pending.c) ---- */
 
-extern void zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, FullTransactionId fxid);
+/* "ordinal": of the extent that "from" is in, 0 if that is not known. */
+extern void zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, uint32 ordinal,
+								   FullTransactionId fxid);
 
 /* The older one; either may be invalid. */
 extern FullTransactionId zundo_older(FullTransactionId a, FullTransactionId b);
 
 /* Is anything left to be looked through?  Takes the log's mutex. */
 extern bool zundo_log_is_pending(ZUndoLog *log);
+
+/*
+ * What a sweep has to look at now: see the states in undo_pending.c.  Takes the log's
+ * mutex.
+ */
+typedef enum ZSweepDue
+{
+	ZSWEEP_NONE,
+	ZSWEEP_WHOLE,				/* everything that is pending */
+	ZSWEEP_NEW					/* only what is newly aborted */
+} ZSweepDue;
+
+extern ZSweepDue zundo_log_sweep_due(ZUndoLog *log, TimestampTz now);
+
+/* How many extents a sweep of the log would go through; at most "most" if it is not known. */
+extern uint32 zundo_log_pending_extents(ZUndoLog *log, ZSweepDue due, uint32 most);
+
+/* Does it keep the horizon back for snapshots from before undo was applied? */
+extern bool zundo_log_has_pins(ZUndoLog *log);
 
 /* Aborted transactions that are not applied; *oldest is invalid if there are none. */
 extern int	zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from);

@@ -342,3 +342,25 @@ zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page)
 	*new_page = true;
 	return next;
 }
+
+bool
+zundo_is_last_of_extent(BlockNumber block)
+{
+	return zundo_last_of_extent(block);
+}
+
+ZUndoPtr
+zundo_skip_page(ZUndoReader *reader, BlockNumber *block, uint16 generation)
+{
+	while (!zundo_last_of_extent(*block))
+	{
+		ZUndoPtr	ptr;
+
+		/* pages behind the end have another generation, as some damaged ones */
+		(*block)++;
+		ptr = first_on_page(reader, *block, generation);
+		if (ptr != ZUNDO_INVALID)
+			return ptr;
+	}
+	return first_after_page(reader, *block, generation);
+}

@@ -267,6 +267,42 @@ zundo_meta_read(ZUndoMeta *meta)
 						meta->version, ZUNDO_META_VERSION)));
 }
 
+/* False: the page is no meta page at all.  Another version's is an error. */
+static bool
+meta_is_readable(void)
+{
+	Buffer		buffer = ReadBufferExtended(zundo_relation(), MAIN_FORKNUM, ZUNDO_META_BLOCK,
+											RBM_ZERO_ON_ERROR, NULL);
+	Page		page = BufferGetPage(buffer);
+	bool		result;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	result = !PageIsNew(page) && zundo_special(page)->magic == ZUNDO_METAPAGE_MAGIC &&
+		zundo_meta(page)->magic == ZUNDO_META_MAGIC;
+	UnlockReleaseBuffer(buffer);
+	return result;
+}
+
+/*
+ * What readers need, without the meta page.  An older horizon does no harm: what lies
+ * above is asked of the commit log, which is there from relfrozenxid on.  Writers
+ * need the meta page itself and fail.
+ */
+static void
+guess_meta(ZUndoMeta *meta)
+{
+	Relation	rel = zundo_relation();
+	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
+
+	ereport(LOG,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("meta page of undo relation \"%s\" is damaged", RelationGetRelationName(rel)),
+			 errdetail("The tables of this database can be read, but not be written.")));
+	memset(meta, 0, sizeof(*meta));
+	meta->horizon = zfxid_from_xid(rel->rd_rel->relfrozenxid);
+	meta->nblocks = nblocks - nblocks % ZUNDO_EXTENT_BLOCKS;
+}
+
 /*
  * Under the truncate lock, so that an end from before a truncation cannot be told
  * after it.  A backend that extends the relation tells without it, so only a zero may
@@ -280,7 +316,10 @@ zundo_learn_meta(void)
 	ZUndoMeta	meta;
 
 	LWLockAcquire(zundo_truncate_lock(db), LW_SHARED);
-	zundo_meta_read(&meta);
+	if (likely(meta_is_readable()))
+		zundo_meta_read(&meta);
+	else
+		guess_meta(&meta);
 	zundo_horizon_raise(&db->horizon, meta.horizon);
 	zundo_horizon_raise(&db->logged_horizon, meta.horizon);
 	(void) pg_atomic_compare_exchange_u32(&db->nblocks, &unknown, meta.nblocks);

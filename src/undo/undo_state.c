@@ -21,7 +21,7 @@
 typedef struct ZUndoShared
 {
 	int			free_log;		/* first unused entry of logs */
-	ZUndoDb		dbs[ZUNDO_MAX_DATABASES];
+	ZUndoDb		dbs[FLEXIBLE_ARRAY_MEMBER]; /* zundo_max_databases() */
 } ZUndoShared;
 
 /* Each log has its own cache lines: its owner writes there in each transaction. */
@@ -44,20 +44,33 @@ ZUndoBackend MyUndo = {
 };
 
 /*
- * Logs outlive the backends that made them, so there are at most as many in a
- * database as backends have ever written there at the same time.  The rest is
- * for other databases and for a max_connections that was greater once.
+ * More databases than processes can be are never in use at once, and those that are not may
+ * be dropped; room for some of them saves reading their state again.
+ */
+#define SPARE_DATABASES	128
+
+int
+zundo_max_databases(void)
+{
+	return MaxBackends + SPARE_DATABASES;
+}
+
+/*
+ * Each backend owns one log at most.  Others outlive the backends that made them
+ * until workers retire them; and all that one database can have on disk must fit, from
+ * however many connections it was written: it is loaded as a whole.
  */
 static int
 max_logs(void)
 {
-	return 2 * (MaxBackends + max_prepared_xacts) + 1024;
+	return 2 * (MaxBackends + max_prepared_xacts) + ZUNDO_MAX_LOGS;
 }
 
 static Size
 logs_offset(void)
 {
-	return CACHELINEALIGN(sizeof(ZUndoShared));
+	return CACHELINEALIGN(add_size(offsetof(ZUndoShared, dbs),
+								   mul_size(zundo_max_databases(), sizeof(ZUndoDb))));
 }
 
 Size
@@ -71,7 +84,7 @@ zundo_shmem_size(void)
 int
 zundo_lwlock_count(void)
 {
-	return LOCK_FIRST_DB + 2 * ZUNDO_MAX_DATABASES;
+	return LOCK_FIRST_DB + 2 * zundo_max_databases();
 }
 
 void
@@ -86,7 +99,7 @@ zundo_shmem_init(void)
 		return;
 
 	memset(shared, 0, zundo_shmem_size());
-	for (int i = 0; i < ZUNDO_MAX_DATABASES; i++)
+	for (int i = 0; i < zundo_max_databases(); i++)
 	{
 		shared->dbs[i].first_log = -1;
 		SpinLockInit(&shared->dbs[i].mutex);
@@ -116,7 +129,7 @@ zundo_db_lock(const ZUndoDb *db)
 LWLock *
 zundo_truncate_lock(const ZUndoDb *db)
 {
-	return &locks[LOCK_FIRST_DB + ZUNDO_MAX_DATABASES + (db - shared->dbs)].lock;
+	return &locks[LOCK_FIRST_DB + zundo_max_databases() + (db - shared->dbs)].lock;
 }
 
 /* ---- logs ---- */
@@ -165,7 +178,8 @@ log_clear(ZUndoLog *log, uint32 number)
 	log->idle_uses = 1;			/* odd: not seen idle yet */
 	pg_atomic_write_u64(&log->active, 0);
 	pg_atomic_write_u64(&log->active_first, 0);
-	log->needs_rescan = false;
+	log->ordinal = 1;
+	log->pending_ordinal = log->newly_aborted_ordinal = 0;
 	log->pending_from = log->newly_aborted_from = ZUNDO_INVALID;
 	log->pending_fxid = log->oldest_unapplied = log->newly_aborted_fxid = InvalidFullTransactionId;
 	log->aborts = log->newly_aborted_count = 0;
@@ -195,6 +209,25 @@ zundo_log_add(ZUndoDb *db, uint32 number)
 	log->next_log = db->first_log;
 	db->first_log = log_index(log);
 	return log;
+}
+
+void
+zundo_log_remove(ZUndoDb *db, ZUndoLog *log)
+{
+	int			index = log_index(log);
+	int		   *link = &db->first_log;
+
+	Assert(LWLockHeldByMeInMode(zundo_db_lock(db), LW_EXCLUSIVE));
+	Assert(log->owner == 0 && !BlockNumberIsValid(log->newest_extent));
+	Assert(!zundo_log_is_pending(log) && pg_atomic_read_u64(&log->active) == 0);
+
+	while (*link != index)
+		link = &log_at(*link)->next_log;
+	*link = log->next_log;
+	LWLockAcquire(&locks[LOCK_POOL].lock, LW_EXCLUSIVE);
+	log->next_log = shared->free_log;
+	shared->free_log = index;
+	LWLockRelease(&locks[LOCK_POOL].lock);
 }
 
 void
@@ -263,7 +296,7 @@ drop_idle_databases(void)
 
 	for (int pass = 0; pass < 2 && dropped == 0; pass++)
 	{
-		for (int i = 0; i < ZUNDO_MAX_DATABASES; i++)
+		for (int i = 0; i < zundo_max_databases(); i++)
 		{
 			ZUndoDb    *db = &shared->dbs[i];
 
@@ -287,7 +320,7 @@ zundo_state_shrink(void)
 static ZUndoDb *
 find_db(Oid dboid)
 {
-	for (int i = 0; i < ZUNDO_MAX_DATABASES; i++)
+	for (int i = 0; i < zundo_max_databases(); i++)
 	{
 		if (shared->dbs[i].dboid == dboid)
 			return &shared->dbs[i];
@@ -403,7 +436,7 @@ attach(void)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("zheap is in use in too many databases"),
 				 errdetail("At most %d databases can be used at the same time.",
-						   ZUNDO_MAX_DATABASES),
+						   zundo_max_databases()),
 				 errhint("Close the sessions of another database.")));
 	MyUndo.db = db;
 	on_shmem_exit(detach, (Datum) 0);
@@ -449,7 +482,7 @@ void
 zundo_db_foreach(ZUndoDbVisitor visit, void *state)
 {
 	LWLockAcquire(&locks[LOCK_MAP].lock, LW_SHARED);
-	for (int i = 0; i < ZUNDO_MAX_DATABASES; i++)
+	for (int i = 0; i < zundo_max_databases(); i++)
 	{
 		ZUndoDb    *db = &shared->dbs[i];
 

@@ -3,7 +3,8 @@
  *		Sizes, for views: how much undo there is, what is pending, what each
  *		holder keeps.
  *
- * Logs are walked from extent to extent.  The database's lock is given up now
+ * For the last of these, logs are walked from extent to extent: nobody but the view asks.
+ * The database's lock is given up now
  * and then: what was seen of a log then counts only if its oldest extent has not changed
  * since; else that log is begun anew.
  */
@@ -26,7 +27,6 @@ typedef struct Walk
 	ZUndoHolder *holders;
 	int			nholders;
 	uint64	   *kept;			/* extents, for each holder */
-	uint32		pending;		/* extents */
 } Walk;
 
 /*
@@ -34,10 +34,8 @@ typedef struct Walk
  * tail of a log that is idle nothing is as new as idle_next.
  */
 static void
-count_extent(Walk *walk, FullTransactionId closed, bool pending)
+count_extent(Walk *walk, FullTransactionId closed)
 {
-	if (pending)
-		walk->pending++;
 	for (int i = 0; i < walk->nholders; i++)
 	{
 		if (!FullTransactionIdIsValid(closed) ||
@@ -60,19 +58,13 @@ tail_closed(const ZUndoLog *log)
  * invalid at the end.
  */
 static void
-walk_extents(Walk *walk, ZUndoLog *log, BlockNumber *extent, bool *pending)
+walk_extents(Walk *walk, ZUndoLog *log, BlockNumber *extent)
 {
-	FullTransactionId oldest;
-	ZUndoPtr	from;
-
-	(void) zundo_log_aborted(log, &oldest, &from);
 	for (int i = 0; i < EXTENTS_AT_A_TIME && BlockNumberIsValid(*extent); i++)
 	{
-		if (from != ZUNDO_INVALID && zundo_extent_of(zundo_ptr_block(from)) == *extent)
-			*pending = true;
 		if (*extent == log->newest_extent)
 		{
-			count_extent(walk, tail_closed(log), *pending);
+			count_extent(walk, tail_closed(log));
 			*extent = InvalidBlockNumber;
 		}
 		else
@@ -80,7 +72,7 @@ walk_extents(Walk *walk, ZUndoLog *log, BlockNumber *extent, bool *pending)
 			ZUndoPageSpecial special;
 
 			zundo_read_special(*extent, &special);
-			count_extent(walk, special.closed, *pending);
+			count_extent(walk, special.closed);
 			*extent = special.next;
 		}
 	}
@@ -92,11 +84,9 @@ walk_log(Walk *walk, uint32 number)
 {
 	BlockNumber oldest_extent = InvalidBlockNumber;
 	BlockNumber extent = InvalidBlockNumber;
-	bool		pending = false;
 	bool		begun = false;
 
 	memset(walk->kept, 0, walk->nholders * sizeof(uint64));
-	walk->pending = 0;
 	do
 	{
 		ZUndoLog   *log;
@@ -112,7 +102,7 @@ walk_log(Walk *walk, uint32 number)
 		if (!begun)
 			oldest_extent = extent = log->oldest_extent;
 		begun = true;
-		walk_extents(walk, log, &extent, &pending);
+		walk_extents(walk, log, &extent);
 		LWLockRelease(zundo_db_lock(MyUndo.db));
 	} while (BlockNumberIsValid(extent));
 	return true;
@@ -135,12 +125,10 @@ next_log(int number)
 	return result;
 }
 
-/* Adds up all logs; returns extents that are pending. */
-static uint32
-walk_all(ZUndoHolder *holders, int n)
+void
+zundo_holders_weigh(ZUndoHolder *holders, int n)
 {
 	Walk		walk = {.holders = holders, .nholders = n};
-	uint32		pending = 0;
 	int			log = -1;
 
 	walk.kept = palloc0(Max(n, 1) * sizeof(uint64));
@@ -150,24 +138,17 @@ walk_all(ZUndoHolder *holders, int n)
 	{
 		for (int i = 0; i < ATTEMPTS && !walk_log(&walk, log); i++)
 			;					/* again */
-		pending += walk.pending;
 		for (int i = 0; i < n; i++)
 			holders[i].bytes += walk.kept[i] * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
 	}
 	pfree(walk.kept);
-	return pending;
-}
-
-void
-zundo_holders_weigh(ZUndoHolder *holders, int n)
-{
-	(void) walk_all(holders, n);
 }
 
 static void
 count_pending(ZUndoStats *stats)
 {
 	ZUndoLog   *log = NULL;
+	uint64		extents = 0;
 
 	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
 	while ((log = zundo_log_next(MyUndo.db, log)) != NULL)
@@ -177,8 +158,12 @@ count_pending(ZUndoStats *stats)
 
 		stats->logs++;
 		stats->transactions_pending += zundo_log_aborted(log, &oldest, &from);
-		stats->logs_pending += from != ZUNDO_INVALID;
+		if (from == ZUNDO_INVALID)
+			continue;
+		stats->logs_pending++;
+		extents += zundo_log_pending_extents(log, ZSWEEP_WHOLE, stats->extents_used);
 	}
+	stats->extents_pending = Min(extents, stats->extents_used);
 	LWLockRelease(zundo_db_lock(MyUndo.db));
 }
 
@@ -199,6 +184,4 @@ zundo_stats(ZUndoStats *stats)
 	stats->horizon = zundo_horizon();
 	stats->next = ReadNextFullTransactionId();
 	count_pending(stats);
-	if (stats->logs_pending > 0)
-		stats->extents_pending = walk_all(NULL, 0);
 }

@@ -65,7 +65,8 @@ zundo_wants_truncation(ZUndoDb *db, TimestampTz now)
 	uint32		have = zundo_extents_in(pg_atomic_read_u32(&db->nblocks));
 
 	return now >= db->truncate_at &&
-		have >= zundo_extents_used(db) + RESERVE_WORKER + LEAST_WORKER;
+		(have >= zundo_extents_used(db) + RESERVE_WORKER + LEAST_WORKER ||
+		 zundo_wants_retirement(db));
 }
 
 static void
@@ -80,37 +81,6 @@ lower_peak(ZUndoDb *db)
 
 /* ---- logs that nobody writes to ---- */
 
-static bool
-could_be_emptied(ZUndoLog *log)
-{
-	return !zundo_log_is_pending(log) && log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->newest_extent) &&
-		pg_atomic_read_u64(&log->active) == 0;
-}
-
-/*
- * All records of a log that is idle now have older xids than the next one.  So
- * they are not needed when the horizon has come there, if the log is still idle.
- */
-static void
-note_idle(ZUndoDb *db)
-{
-	ZUndoLog   *log = NULL;
-
-	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
-	while ((log = zundo_log_next(db, log)) != NULL)
-	{
-		uint32		uses = pg_atomic_read_u32(&log->uses);
-
-		pg_read_barrier();
-		if (uses % 2 == 0 && log->idle_uses != uses && could_be_emptied(log))
-		{
-			log->idle_uses = uses;
-			log->idle_next = ReadNextFullTransactionId();
-		}
-	}
-	LWLockRelease(zundo_db_lock(db));
-}
-
 /* Of logs with their only extent at "from" or behind. */
 static void
 empty_idle(ZUndoDb *db, BlockNumber from)
@@ -120,12 +90,9 @@ empty_idle(ZUndoDb *db, BlockNumber from)
 
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		uint32		uses = log->idle_uses;
-
-		if (uses % 2 == 0 && log->newest_extent >= from && could_be_emptied(log) &&
-			pg_atomic_read_u32(&log->uses) == uses &&
-			FullTransactionIdPrecedesOrEquals(log->idle_next, horizon))
-			(void) zundo_free_only(log, uses);
+		if (BlockNumberIsValid(log->newest_extent) && log->newest_extent >= from &&
+			zundo_is_idle(log, horizon))
+			(void) zundo_free_only(log, log->idle_uses);
 	}
 }
 
@@ -244,15 +211,19 @@ zundo_truncate(bool all)
 {
 	ZUndoDb    *db;
 	BlockNumber result = 0;
+	int			idle;
 
 	zundo_open();
 	db = MyUndo.db;
 	if (!db->loaded)
 		zundo_db_load();
-	note_idle(db);
+	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
+	idle = zundo_note_idle(db);
+	LWLockRelease(zundo_db_lock(db));
 	zundo_horizon_advance();
 
 	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
+	idle += zundo_logs_retire(db);
 	lower_peak(db);
 	if (is_worth_it(db, all))
 	{
@@ -263,7 +234,7 @@ zundo_truncate(bool all)
 		if (end_is_free(pg_atomic_read_u32(&db->nblocks), all ? LEAST_VACUUM : LEAST_WORKER))
 			result = truncate_file(db, all);
 	}
-	db->truncate_wait = result > 0 || db->peak > zundo_extents_used(db) ? FIRST_WAIT :
+	db->truncate_wait = result > 0 || idle > 0 || db->peak > zundo_extents_used(db) ? FIRST_WAIT :
 		Min(Max(db->truncate_wait, FIRST_WAIT) * 2, LONGEST_WAIT);
 	db->truncate_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), db->truncate_wait);
 	LWLockRelease(zundo_db_lock(db));

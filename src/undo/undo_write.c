@@ -208,6 +208,7 @@ begin_transaction(ZUndoPtr first)
 	ZUndoLog   *log = MyUndo.log;
 
 	MyUndo.first = first;
+	MyUndo.first_ordinal = log->ordinal;
 	MyUndo.fxid = GetTopFullTransactionIdIfAny();
 	Assert(FullTransactionIdIsValid(MyUndo.fxid));
 

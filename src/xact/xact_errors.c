@@ -138,7 +138,10 @@ zxact_error_report(const ErrorData *error, Oid relid, const char *what)
 	ereport(background ? LOG : WARNING,
 			(errcode(error->sqlerrcode),
 			 errmsg("%s", message),
+			 OidIsValid(relid) ?
 			 errdetail("Database \"%s\" keeps undo from then on until that is possible, or the table is truncated or dropped.",
+					   get_database_name(MyDatabaseId)) :
+			 errdetail("Database \"%s\" keeps undo from then on until VACUUM of zheap.undo has found no table with rolled back rows.",
 					   get_database_name(MyDatabaseId)),
 			 errhint("It is tried again.  See the views zheap.zheap_stat_workers and zheap.zheap_undo_holders.")));
 }

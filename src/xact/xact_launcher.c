@@ -20,6 +20,7 @@
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 
 #include "zheap/undo/undo.h"
 #include "xact_private.h"
@@ -40,15 +41,14 @@
 /* when a database is locked */
 #define DELAY_LOCKED		1000
 
-/* What is kept of databases: the 129th takes the oldest one's place. */
-#define VISITS_KEPT			128
-
+/* What is kept of a database, until it is found to be dropped. */
 typedef struct Visit
 {
 	Oid			db;
 	TimestampTz started;		/* last time; 0: never */
 	TimestampTz not_before;
 	int			delay;			/* the last one, 0: none */
+	bool		work;			/* there is something to do, says shared memory */
 	bool		urgent;
 	bool		first;			/* not seen since the start of the server */
 } Visit;
@@ -59,7 +59,9 @@ typedef struct RunningWorker
 	BackgroundWorkerHandle *handle;
 } RunningWorker;
 
-static Visit visits[VISITS_KEPT];
+static Visit *visits;			/* allocated */
+static int	nvisits;
+static int	max_visits;
 static RunningWorker running[ZHEAP_MAX_UNDO_WORKERS];
 
 void
@@ -98,21 +100,40 @@ zxact_launcher_register(void)
 
 /* ---- databases ---- */
 
+/* What is returned may move with the next call. */
 static Visit *
 visit_of(Oid db)
 {
-	Visit	   *oldest = &visits[0];
+	Visit	   *visit;
 
-	for (int i = 0; i < VISITS_KEPT; i++)
+	for (int i = 0; i < nvisits; i++)
 	{
 		if (visits[i].db == db)
 			return &visits[i];
-		if (visits[i].started < oldest->started || !OidIsValid(visits[i].db))
-			oldest = &visits[i];
 	}
-	memset(oldest, 0, sizeof(*oldest));
-	oldest->db = db;
-	return oldest;
+	if (nvisits == max_visits)
+	{
+		max_visits = Max(2 * max_visits, 16);
+		visits = visits == NULL ?
+			MemoryContextAlloc(TopMemoryContext, max_visits * sizeof(Visit)) :
+			repalloc(visits, max_visits * sizeof(Visit));
+	}
+	visit = &visits[nvisits++];
+	memset(visit, 0, sizeof(*visit));
+	visit->db = db;
+	return visit;
+}
+
+static void
+forget_visit(Oid db)
+{
+	for (int i = 0; i < nvisits; i++)
+	{
+		if (visits[i].db != db)
+			continue;
+		visits[i] = visits[--nvisits];
+		return;
+	}
 }
 
 /* In a transaction.  Only the catalog itself can be read without a database. */
@@ -159,7 +180,7 @@ visit_all_once(void)
 
 /*
  * Is the database there, and nobody about to drop or copy it?  A worker would
- * fail, or wait.
+ * fail, or wait.  What was kept of one that is gone is forgotten.
  */
 static bool
 can_be_visited(Oid db)
@@ -172,7 +193,10 @@ can_be_visited(Oid db)
 	is_free = exists && !zxact_database_is_wanted(db);
 	CommitTransactionCommand();
 	if (!exists)
+	{
 		zundo_forget_database(db);
+		forget_visit(db);
+	}
 	return is_free;
 }
 
@@ -183,6 +207,17 @@ delay(Visit *visit, int first, int last)
 {
 	visit->delay = Min(Max(visit->delay * 2, first), last);
 	visit->not_before = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), visit->delay);
+}
+
+/* Nothing is kept of a database that is gone. */
+static void
+delay_locked(Oid db)
+{
+	for (int i = 0; i < nvisits; i++)
+	{
+		if (visits[i].db == db)
+			visits[i].not_before = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), DELAY_LOCKED);
+	}
 }
 
 /* A worker has ended; how? */
@@ -291,66 +326,82 @@ is_due(const Visit *visit, TimestampTz now)
 static int
 compare_visits(const void *a, const void *b)
 {
-	const Visit *x = *(Visit *const *) a;
-	const Visit *y = *(Visit *const *) b;
+	const Visit *x = a;
+	const Visit *y = b;
 
 	if (x->urgent != y->urgent)
 		return x->urgent ? -1 : 1;
 	return x->started < y->started ? -1 : x->started > y->started;
 }
 
-/* Databases with work whose turn it is, in order. */
-static int
-collect_due(Visit **due)
+/* Tell the visits which databases have work; the others have none. */
+static void
+note_work(void)
 {
-	Oid			dbs[VISITS_KEPT];
-	bool		urgent[VISITS_KEPT];
-	int			with_work = zundo_databases_with_work(dbs, urgent, VISITS_KEPT);
-	TimestampTz now = GetCurrentTimestamp();
-	bool		work[VISITS_KEPT] = {false};
-	int			n = 0;
+	int			max = zundo_max_databases();
+	Oid		   *dbs = palloc(max * sizeof(Oid));
+	bool	   *urgent = palloc(max * sizeof(bool));
+	int			n = zundo_databases_with_work(dbs, urgent, max);
 
-	for (int i = 0; i < with_work; i++)
+	for (int i = 0; i < nvisits; i++)
+		visits[i].work = false;
+	for (int i = 0; i < n; i++)
 	{
 		Visit	   *visit = visit_of(dbs[i]);
 
 		visit->urgent = urgent[i];
-		work[visit - visits] = true;
+		visit->work = true;
 	}
-	for (int i = 0; i < VISITS_KEPT; i++)
+	pfree(dbs);
+	pfree(urgent);
+}
+
+/* Databases with work whose turn it is, in order: copies, allocated. */
+static Visit *
+collect_due(int *n)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	Visit	   *due;
+
+	note_work();
+	due = palloc(Max(nvisits, 1) * sizeof(Visit));
+	*n = 0;
+	for (int i = 0; i < nvisits; i++)
 	{
-		if (OidIsValid(visits[i].db) && (work[i] || visits[i].first) &&
-			is_due(&visits[i], now))
-			due[n++] = &visits[i];
+		if ((visits[i].work || visits[i].first) && is_due(&visits[i], now))
+			due[(*n)++] = visits[i];
 	}
-	qsort(due, n, sizeof(Visit *), compare_visits);
-	return n;
+	qsort(due, *n, sizeof(Visit), compare_visits);
+	return due;
 }
 
 static void
 start_due(void)
 {
-	Visit	   *due[VISITS_KEPT];
-	int			n = collect_due(due);
+	int			n;
+	Visit	   *due = collect_due(&n);
 	int			i;
 
 	for (i = 0; i < n; i++)
 	{
+		Oid			db = due[i].db;
 		int			entry = free_entry();
+		Visit	   *visit;
 
 		if (entry < 0)
 			break;
-		if (can_be_visited(due[i]->db))
+		if (!can_be_visited(db))
 		{
-			due[i]->first = false;
-			due[i]->started = GetCurrentTimestamp();
-			start_worker(entry, due[i]->db);
+			delay_locked(db);
+			continue;
 		}
-		else
-			due[i]->not_before =
-				TimestampTzPlusMilliseconds(GetCurrentTimestamp(), DELAY_LOCKED);
+		visit = visit_of(db);
+		visit->first = false;
+		visit->started = GetCurrentTimestamp();
+		start_worker(entry, db);
 	}
 	zxact_shared->starving = i < n;
+	pfree(due);
 }
 
 static void

@@ -57,6 +57,10 @@ typedef struct ZWorkerShared
 	int			launcher_pid;
 	bool		starving;		/* databases wait for a worker to end */
 
+	/* what all workers have done since the start of the server */
+	pg_atomic_uint64 undo_done;
+	pg_atomic_uint64 pages;
+
 	/* errors since the start of the server; under mutex */
 	slock_t		mutex;
 	uint64		errors;
@@ -75,6 +79,19 @@ extern ZWorkerShared *zxact_shared;
  * transaction; needs no connection to it.
  */
 extern bool zxact_database_is_wanted(Oid db);
+
+/* ---- undo that cannot be read (xact_tables.c) ---- */
+
+/*
+ * Roll back what is aborted on the pages of all tables of this database: then no undo of
+ * transactions that ended before is needed, whether it can be read or not.  "skip": pages
+ * that cannot be rolled back for damage are reported and given up.  False: something is
+ * left.
+ */
+extern bool zxact_roll_back_tables(bool skip, uint64 *given_up);
+
+/* Wait for a moment until all transactions with xids before this one have ended. */
+extern bool zxact_wait_for_older(FullTransactionId next);
 
 /* ---- errors (xact_errors.c) ---- */
 

@@ -67,19 +67,34 @@ typedef struct Sweep
 	bool		rel_known;		/* rel (perhaps NULL: gone) is right */
 	bool		rel_busy;		/* could not be locked */
 
-	ZUndoPtr	unapplied;		/* where the first record is that could not be
+	uint32		passed;			/* extents left behind since the begin */
+	uint32		context_passed;	/* up to the context */
+
+	ZUndoSwept	swept;			/* upto: where the first record is that could not be
 								 * applied, or its context */
-	FullTransactionId oldest;	/* oldest transaction of such records */
 	FullTransactionId last;		/* the one of the last such record */
-	uint32		left;			/* number of these transactions */
+	bool		active;			/* what follows is of the log's owner's transaction */
 	bool		locked;			/* some because their table was locked */
 	bool		failed;			/* some because of an error */
 	Oid			reported;		/* table whose errors have been reported */
 	bool		putting;		/* a page back: an error is about it */
-	ZUndoPtr	passed;			/* the record of the last page that failed */
+	bool		damaged;		/* some undo cannot be read */
+	bool		jump;			/* go on behind this page: */
+	BlockNumber jump_block;
+	uint16		jump_generation;
+	ZUndoSwept	waiting;		/* of what is left, that of transactions in progress */
+	ZUndoPtr	skip;			/* the record of the last page that failed */
 	uint64		pages;
 	MemoryContext scratch;		/* for one page */
 } Sweep;
+
+/* What a sweep is for. */
+typedef struct SweepMode
+{
+	bool		own_transactions;	/* a worker; else within the caller's */
+	bool		skip;			/* give up what damage does not let roll back */
+	uint64	   *given_up;		/* number of pages that were */
+} SweepMode;
 
 static void
 relation_leave(Sweep *sweep)
@@ -234,17 +249,29 @@ zxact_roll_back_page(Relation rel, BlockNumber block)
 	ReleaseBuffer(buffer);
 }
 
+/* The record is left: the first of such, or its context, and the oldest xid are noted. */
+static void
+note_left(const Sweep *sweep, ZUndoSwept *swept)
+{
+	if (swept->upto == ZUNDO_INVALID)
+	{
+		swept->upto = sweep->context;
+		swept->extents = sweep->context_passed;
+	}
+	if (!FullTransactionIdIsValid(swept->oldest) ||
+		FullTransactionIdPrecedes(sweep->fxid, swept->oldest))
+		swept->oldest = sweep->fxid;
+	/* in turns with its subtransactions one counts more than once */
+	if (!sweep->active && !FullTransactionIdEquals(sweep->fxid, sweep->last))
+		swept->left++;
+}
+
 static void
 leave_unapplied(Sweep *sweep)
 {
-	if (sweep->unapplied == ZUNDO_INVALID)
-		sweep->unapplied = sweep->context;
-	if (!FullTransactionIdIsValid(sweep->oldest) ||
-		FullTransactionIdPrecedes(sweep->fxid, sweep->oldest))
-		sweep->oldest = sweep->fxid;
-	/* in turns with its subtransactions one counts more than once */
-	if (!FullTransactionIdEquals(sweep->fxid, sweep->last))
-		sweep->left++;
+	note_left(sweep, &sweep->swept);
+	if (sweep->status == ZXACT_IN_PROGRESS || sweep->status == ZXACT_OWN)
+		note_left(sweep, &sweep->waiting);
 	sweep->last = sweep->fxid;
 }
 
@@ -267,7 +294,10 @@ static void
 sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 {
 	if (rec->has_xact && rec->has_page)
+	{
 		sweep->context = ptr;
+		sweep->context_passed = sweep->passed;
+	}
 	if (sweep->context == ZUNDO_INVALID)
 		zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), InvalidOffsetNumber,
 					  "undo record at offset %u does not tell its transaction",
@@ -285,10 +315,14 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 		sweep->page_done = false;
 	}
 	if (sweep->status == ZXACT_IN_PROGRESS || sweep->status == ZXACT_OWN)
+	{
+		if (rec->has_xact && !sweep->active)
+			sweep->active = zundo_is_first_active(sweep->log, ptr);
 		leave_unapplied(sweep);
+	}
 	if (sweep->status != ZXACT_ABORTED || sweep->page_done)
 		return;
-	if (ptr == sweep->passed)
+	if (ptr == sweep->skip)
 	{
 		sweep->page_done = true;
 		return;
@@ -314,6 +348,12 @@ sweep_log(Sweep *sweep, ZUndoReader *reader)
 {
 	bool		new_page = true;
 
+	if (sweep->jump)
+	{
+		sweep->at = zundo_skip_page(reader, &sweep->jump_block, sweep->jump_generation);
+		sweep->jump = false;
+		sweep->context = ZUNDO_INVALID;
+	}
 	while (sweep->at != ZUNDO_INVALID)
 	{
 		ZUndoPtr	ptr = sweep->at;
@@ -331,6 +371,8 @@ sweep_log(Sweep *sweep, ZUndoReader *reader)
 			break;
 		sweep_record(sweep, ptr, &rec);
 		sweep->at = zundo_next(reader, ptr, &new_page);
+		if (new_page && zundo_ptr_block(sweep->at) % ZUNDO_EXTENT_BLOCKS == 0)
+			sweep->passed++;
 		zxact_worker_progress(new_page ? BLCKSZ : 0, 0);
 	}
 }
@@ -377,19 +419,38 @@ read_some(void *arg)
 }
 
 /*
- * Undo that cannot be read: what lies behind is out of reach.  None of it is older
- * than the horizon.
+ * Undo that cannot be read: the sweep goes on at the next page, which begins with all that
+ * records need to know.  None of what is passed is older than the horizon.  Behind
+ * an extent whose first page is lost nothing can be found any more.
  */
 static void
-give_up(Sweep *sweep, const ErrorData *error)
+pass_undo(Sweep *sweep, const ErrorData *error)
 {
-	zxact_error_report(error, InvalidOid, psprintf("rolled back rows of undo log %d", sweep->log));
-	if (sweep->unapplied == ZUNDO_INVALID)
-		sweep->unapplied = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
-	sweep->oldest = zundo_horizon();
-	sweep->left++;
-	sweep->at = ZUNDO_INVALID;
-	sweep->failed = true;
+	if (sweep->damaged)
+		zxact_error_count(error->message);
+	else
+		zxact_error_report(error, InvalidOid,
+						   psprintf("rolled back rows of undo log %d", sweep->log));
+	if (sweep->swept.upto == ZUNDO_INVALID)
+	{
+		sweep->swept.upto = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
+		sweep->swept.extents = sweep->context_passed;
+	}
+	sweep->swept.oldest = zundo_horizon();
+	if (!sweep->damaged)
+		sweep->swept.left++;
+	sweep->damaged = sweep->failed = true;
+	if (!sweep->jump)
+	{
+		sweep->jump = true;
+		sweep->jump_block = zundo_ptr_block(sweep->at);
+		sweep->jump_generation = zundo_ptr_generation(sweep->at);
+	}
+	else if (zundo_is_last_of_extent(sweep->jump_block))
+	{
+		sweep->jump = false;
+		sweep->at = ZUNDO_INVALID;
+	}
 }
 
 /* A page that cannot be rolled back: the sweep goes on behind it. */
@@ -398,7 +459,7 @@ pass_page(Sweep *sweep, const ErrorData *error)
 {
 	leave_unapplied(sweep);
 	sweep->failed = true;
-	sweep->passed = sweep->at;
+	sweep->skip = sweep->at;
 	if (sweep->reported != sweep->rel_oid)
 		zxact_error_report(error, sweep->rel_oid,
 						   psprintf("rolled back rows in block %u of table \"%s\"",
@@ -422,11 +483,36 @@ sweep_some(Sweep *sweep)
 		if (sweep->putting)
 			pass_page(sweep, error);
 		else
-			give_up(sweep, error);
+			pass_undo(sweep, error);
 		sweep->putting = false;
 		FreeErrorData(error);
 	}
 	sweep->pages = 0;
+}
+
+/* The end has not been reached. */
+static void
+mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
+{
+	ZUndoSwept	swept = {.upto = sweep->at, .extents = sweep->passed};
+
+	if (sweep->swept.upto != ZUNDO_INVALID)
+	{
+		swept.upto = sweep->swept.upto;
+		swept.extents = sweep->swept.extents;
+	}
+	zundo_pending_mark_applied(pending, &swept);
+}
+
+/*
+ * Some undo of the log could not be read.  If the tables themselves show that nothing is
+ * left, then only what transactions in progress may still need.
+ */
+static bool
+tables_are_clean(const SweepMode *mode, FullTransactionId next)
+{
+	return !mode->own_transactions && zxact_wait_for_older(next) &&
+		zxact_roll_back_tables(mode->skip, mode->given_up);
 }
 
 /*
@@ -435,28 +521,32 @@ sweep_some(Sweep *sweep)
  * False: to be gone on with another time.
  */
 static bool
-sweep_pending(const ZUndoPending *pending, bool own_transactions)
+sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 {
 	Sweep		sweep = {.log = pending->log, .at = pending->from};
+	FullTransactionId next = ReadNextFullTransactionId();
 
 	for (;;)
 	{
 		sweep_some(&sweep);
 		if (sweep.at == ZUNDO_INVALID)
 			break;
-		zundo_pending_mark_applied(pending,
-								   sweep.unapplied != ZUNDO_INVALID ? sweep.unapplied : sweep.at,
-								   InvalidFullTransactionId, 0);
+		mark_so_far(&sweep, pending);
 		if (zxact_worker_is_to_leave())
 			return false;
-		if (own_transactions)
+		if (mode->own_transactions)
 		{
 			end(true);
 			if (!begin(true))
 				return false;
 		}
 	}
-	zundo_pending_mark_applied(pending, sweep.unapplied, sweep.oldest, sweep.left);
+	if ((sweep.damaged || (mode->skip && sweep.failed)) && tables_are_clean(mode, next))
+	{
+		sweep.swept = sweep.waiting;
+		sweep.failed = sweep.locked = false;
+	}
+	zundo_pending_mark_applied(pending, &sweep.swept);
 	if (sweep.failed)
 		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED);
 	else if (sweep.locked)
@@ -464,8 +554,8 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 	return true;
 }
 
-bool
-zxact_sweep(bool own_transactions)
+static bool
+sweep_all(const SweepMode *mode)
 {
 	ZUndoPending pending = {.log = -1};
 	bool		left = false;
@@ -473,21 +563,45 @@ zxact_sweep(bool own_transactions)
 
 	while (more)
 	{
-		if (!begin(own_transactions))
+		if (!begin(mode->own_transactions))
 		{
 			left = true;
 			more = false;
 		}
-		else if (!zundo_pending_next(pending.log, !own_transactions, &pending))
+		else if (!zundo_pending_next(pending.log, !mode->own_transactions, &pending))
 			more = false;
-		else if (!sweep_pending(&pending, own_transactions))
+		else if (!sweep_pending(&pending, mode))
 		{
 			left = true;
 			more = false;
 		}
-		end(own_transactions);
+		end(mode->own_transactions);
 	}
 	return left;
+}
+
+bool
+zxact_sweep(bool own_transactions)
+{
+	SweepMode	mode = {.own_transactions = own_transactions};
+
+	return sweep_all(&mode);
+}
+
+uint64
+zxact_skip(void)
+{
+	uint64		given_up = 0;
+	SweepMode	mode = {.skip = true, .given_up = &given_up};
+
+	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("undo cannot be given up by a transaction that has changed something")));
+	zundo_open();
+	LockRelation(zundo_relation(), ShareUpdateExclusiveLock);
+	(void) sweep_all(&mode);
+	return given_up;
 }
 
 /*

@@ -59,6 +59,8 @@ zxact_worker_shmem_init(void)
 		return;
 	memset(zxact_shared, 0, sizeof(ZWorkerShared));
 	SpinLockInit(&zxact_shared->mutex);
+	pg_atomic_init_u64(&zxact_shared->undo_done, 0);
+	pg_atomic_init_u64(&zxact_shared->pages, 0);
 	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
 	{
 		ZWorkerSlot *slot = &zxact_shared->slots[i];
@@ -89,6 +91,13 @@ zxact_worker_info(int i, ZWorkerInfo *info)
 }
 
 void
+zxact_worker_totals(uint64 *undo, uint64 *pages)
+{
+	*undo = pg_atomic_read_u64(&zxact_shared->undo_done);
+	*pages = pg_atomic_read_u64(&zxact_shared->pages);
+}
+
+void
 zxact_error_info(ZErrorInfo *info)
 {
 	SpinLockAcquire(&zxact_shared->mutex);
@@ -111,11 +120,17 @@ zxact_worker_progress(Size undo, uint32 pages)
 	if (my_slot == NULL)
 		return;
 	if (undo > 0)
+	{
 		pg_atomic_write_u64(&my_slot->undo_done,
 							pg_atomic_read_u64(&my_slot->undo_done) + undo);
+		pg_atomic_fetch_add_u64(&zxact_shared->undo_done, undo);
+	}
 	if (pages > 0)
+	{
 		pg_atomic_write_u64(&my_slot->pages,
 							pg_atomic_read_u64(&my_slot->pages) + pages);
+		pg_atomic_fetch_add_u64(&zxact_shared->pages, pages);
+	}
 }
 
 void
@@ -188,13 +203,11 @@ report_state(ZWorkerState state, const char *activity)
 static bool
 measure_work(void)
 {
-	ZUndoStats	stats;
+	uint64		bytes;
 
-	zundo_stats(&stats);
-	if (stats.extents_pending == 0)
+	if (!zundo_sweep_is_due(&bytes))
 		return false;
-	pg_atomic_write_u64(&my_slot->undo_total,
-						(uint64) stats.extents_pending * ZUNDO_EXTENT_BLOCKS * BLCKSZ);
+	pg_atomic_write_u64(&my_slot->undo_total, bytes);
 	pg_atomic_write_u64(&my_slot->undo_done, 0);
 	return true;
 }

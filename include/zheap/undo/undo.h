@@ -35,6 +35,9 @@
 extern Size zundo_shmem_size(void);
 extern int	zundo_lwlock_count(void);
 
+/* Of so many databases something is known at the same time. */
+extern int	zundo_max_databases(void);
+
 /* In the shmem startup hook; AddinShmemInitLock is held by the caller. */
 extern void zundo_shmem_init(void);
 
@@ -195,6 +198,15 @@ extern const char *zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len);
  */
 extern ZUndoPtr zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page);
 
+/*
+ * For sweeps that meet a page that cannot be read: the first record behind page *block of
+ * this generation, which goes along, so that after one more error the next call goes on
+ * behind that page.  Invalid at the end of the log.  An extent whose first page
+ * cannot be read is the end, too: then it fails at the extent's last page.
+ */
+extern ZUndoPtr zundo_skip_page(ZUndoReader *reader, BlockNumber *block, uint16 generation);
+extern bool zundo_is_last_of_extent(BlockNumber block);
+
 /* ---- undo of temporary tables (undo_local.c) ---- */
 
 /*
@@ -294,7 +306,10 @@ typedef struct ZUndoPending
 	ZUndoPtr	from;			/* first record to look at */
 	bool		newly_aborted;	/* only what aborted since the last sweep: what
 								 * that one has left is not to be tried yet */
-	uint32		aborts;			/* of these; the undo layer's own */
+	/* the undo layer's own */
+	uint32		aborts;			/* of these */
+	uint32		ordinal;		/* of the extent that "from" is in */
+	FullTransactionId left_before;	/* oldest of what an earlier sweep has left */
 } ZUndoPending;
 
 /*
@@ -306,17 +321,28 @@ typedef struct ZUndoPending
 extern bool zundo_pending_next(int log, bool all, ZUndoPending *pending);
 
 /*
- * Everything before "upto" is applied (committed, or applied to the pages);
- * invalid: the whole log, up to where zundo_next() saw its end.  "oldest" is the
- * oldest xid (top level or not) of the unapplied records from "upto" to the end;
- * invalid if there is none or the sweeper did not look at them all; "left" is the
- * number of their transactions.  "upto" may
+ * How far a sweep has come: everything before "upto" is applied (committed, or applied to
+ * the pages); invalid: the whole log, up to where zundo_next() saw its end.  "upto" may
  * not lie beyond a record of a transaction that was in progress when it was
  * looked at: the sweeper notes the first such record, and goes on to apply what
- * lies behind.  Safe against an abort that happened meanwhile.
+ * lies behind.
  */
-extern void zundo_pending_mark_applied(const ZUndoPending *pending, ZUndoPtr upto,
-									   FullTransactionId oldest, uint32 left);
+typedef struct ZUndoSwept
+{
+	ZUndoPtr	upto;
+	uint32		extents;		/* from pending->from to it, its own not counted */
+	FullTransactionId oldest;	/* oldest xid (top level or not) of the unapplied
+								 * records from "upto" to the end; invalid if there is
+								 * none or the sweeper did not look at them all */
+	uint32		left;			/* number of their transactions, without the one that
+								 * the log's owner is in */
+} ZUndoSwept;
+
+/* Tell so.  Safe against an abort that happened meanwhile. */
+extern void zundo_pending_mark_applied(const ZUndoPending *pending, const ZUndoSwept *swept);
+
+/* Is this the first record of the transaction that the log's owner is in? */
+extern bool zundo_is_first_active(int log, ZUndoPtr ptr);
 
 /*
  * After it: what is left of the log could not be done now, so it is not to be
@@ -371,6 +397,12 @@ extern BlockNumber zundo_truncate(bool all);
  */
 extern int	zundo_databases_with_work(Oid *dbs, bool *urgent, int max);
 
+/*
+ * Has a sweep anything to look at in this database, now: not what waits for its time or for
+ * the end of a transaction.  *bytes: about how much undo.
+ */
+extern bool zundo_sweep_is_due(uint64 *bytes);
+
 /* ---- statistics ---- */
 
 typedef struct ZUndoStats
@@ -379,7 +411,7 @@ typedef struct ZUndoStats
 	BlockNumber high_water;		/* the greatest nblocks ever */
 	uint32		extents_used;
 	uint32		extents_free;
-	uint32		extents_pending;	/* used, in logs from what is pending on */
+	uint32		extents_pending;	/* used, in logs from what is pending on; about */
 	int			logs;
 	int			logs_pending;
 	int			transactions_pending;	/* after a restart: at least so many */
@@ -387,7 +419,6 @@ typedef struct ZUndoStats
 	FullTransactionId next;		/* the next xid */
 } ZUndoStats;
 
-/* Walks through the logs, one page per extent. */
 extern void zundo_stats(ZUndoStats *stats);
 
 /* ---- who keeps undo (undo_holders.c) ---- */
@@ -417,7 +448,10 @@ typedef struct ZUndoHolder
  */
 extern ZUndoHolder *zundo_holders(int *n);
 
-/* Fill in the bytes of undo that would be kept if each was the only one. */
+/*
+ * Fill in the bytes of undo that would be kept if each was the only one.  Reads one page
+ * of each extent.
+ */
 extern void zundo_holders_weigh(ZUndoHolder *holders, int n);
 
 /* As text for a message, allocated. */

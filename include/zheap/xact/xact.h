@@ -29,6 +29,12 @@ extern bool zxact_sweep(bool own_transactions);
  */
 extern void zxact_vacuum(void);
 
+/*
+ * As VACUUM of the undo relation, but undo that cannot be read, and pages that cannot be
+ * rolled back for that, are given up: each is told of.  Returns the number of the pages.
+ */
+extern uint64 zxact_skip(void);
+
 /* One page of an open table, if it has that page.  zundo_open() was called. */
 extern void zxact_roll_back_page(Relation rel, BlockNumber block);
 
@@ -86,6 +92,9 @@ typedef struct ZErrorInfo
 } ZErrorInfo;
 
 extern void zxact_error_info(ZErrorInfo *info);
+
+/* Bytes of undo and table pages that all workers have gone through since the start. */
+extern void zxact_worker_totals(uint64 *undo, uint64 *pages);
 
 /* The "i"th worker's state, i < ZHEAP_MAX_UNDO_WORKERS; false: there is none. */
 extern bool zxact_worker_info(int i, ZWorkerInfo *info);

@@ -1,0 +1,115 @@
+/*
+ * undo_retire.c
+ *		Logs that nobody writes to: noticed, emptied, and forgotten.
+ *
+ * A log lives on when its owner exits, for the next backend that writes.  After a peak
+ * of writers most of them would lie there for ever, with an extent each and an entry in
+ * shared memory, which all databases share.  So those without an owner, but for
+ * a few, give away their last extent when the horizon has passed it, and their entry
+ * in the directory is empty then.  A log with that number may begin anew at any time.
+ *
+ * LOCKING: the database's lock, exclusively: nobody can become the owner meanwhile.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+
+#include "undo_private.h"
+
+/* logs without an owner that are kept for the next backends */
+#define LOGS_KEPT	4
+
+static bool
+could_be_emptied(ZUndoLog *log)
+{
+	return !zundo_log_is_pending(log) && log->oldest_extent == log->newest_extent &&
+		pg_atomic_read_u64(&log->active) == 0;
+}
+
+/*
+ * All records of a log that is idle now have older xids than the next one.  So
+ * they are not needed when the horizon has come there, if the log is still idle.
+ */
+int
+zundo_note_idle(ZUndoDb *db)
+{
+	ZUndoLog   *log = NULL;
+	int			noted = 0;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		uint32		uses = pg_atomic_read_u32(&log->uses);
+
+		pg_read_barrier();
+		if (uses % 2 == 0 && log->idle_uses != uses && could_be_emptied(log))
+		{
+			log->idle_uses = uses;
+			log->idle_next = ReadNextFullTransactionId();
+			noted += log->owner == 0;
+		}
+	}
+	return noted;
+}
+
+bool
+zundo_is_idle(ZUndoLog *log, FullTransactionId horizon)
+{
+	uint32		uses = log->idle_uses;
+
+	return uses % 2 == 0 && could_be_emptied(log) &&
+		pg_atomic_read_u32(&log->uses) == uses &&
+		FullTransactionIdPrecedesOrEquals(log->idle_next, horizon);
+}
+
+static int
+logs_without_owner(const ZUndoDb *db)
+{
+	ZUndoLog   *log = NULL;
+	int			n = 0;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+		n += log->owner == 0;
+	return n;
+}
+
+bool
+zundo_wants_retirement(const ZUndoDb *db)
+{
+	return logs_without_owner(db) > LOGS_KEPT;
+}
+
+/* The one that would be chosen last, of those that may go; NULL: there is none. */
+static ZUndoLog *
+choose_to_retire(ZUndoDb *db, FullTransactionId horizon)
+{
+	ZUndoLog   *log = NULL;
+	ZUndoLog   *last = NULL;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (log->owner == 0 && (last == NULL || log->number > last->number) &&
+			!zundo_log_has_pins(log) && zundo_is_idle(log, horizon))
+			last = log;
+	}
+	return last;
+}
+
+int
+zundo_logs_retire(ZUndoDb *db)
+{
+	FullTransactionId horizon = zundo_horizon();
+	int			left = logs_without_owner(db);
+	int			retired = 0;
+
+	while (left - retired > LOGS_KEPT)
+	{
+		ZUndoLog   *log = choose_to_retire(db, horizon);
+
+		if (log == NULL ||
+			(BlockNumberIsValid(log->newest_extent) && !zundo_free_only(log, log->idle_uses)))
+			break;
+		zundo_log_remove(db, log);
+		retired++;
+	}
+	return retired;
+}

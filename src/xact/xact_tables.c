@@ -1,0 +1,179 @@
+/*
+ * xact_tables.c
+ *		Rolling back without the undo log: all tables are looked through.
+ *
+ * Undo that cannot be read may be that of any transaction, and about any page: nothing
+ * tells which.  The pages do: each names the transactions whose changes it has in its slots.
+ * When no page of any table names an aborted one, then no undo from before is needed.
+ * That costs as much as reading all tables, so it is left to VACUUM of the undo
+ * relation, which is told by an error in the log that there is something to be done.
+ *
+ * Why no table is missed: transactions that could have written what cannot be read
+ * have all ended (zxact_wait_for_older) before pg_class is read, with a snapshot taken
+ * after that.  So the files of those that committed are there, and those of the
+ * others are gone.  Transactions that began later tell of their aborts themselves.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/procarray.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/undo/undo.h"
+#include "zheap/vacuum/vacuum.h"
+
+#include "xact_private.h"
+
+/* how long transactions are waited for: so many naps of so many microseconds */
+#define WAIT_NAPS		1000
+#define WAIT_NAP		10000
+
+/* One table, page by page; the page that failed is passed. */
+typedef struct Table
+{
+	Oid			oid;
+	Relation	rel;
+	BlockNumber block;
+	NameData	name;
+	bool		locked;			/* somebody has locked it */
+} Table;
+
+bool
+zxact_wait_for_older(FullTransactionId next)
+{
+	for (int i = 0; i < WAIT_NAPS; i++)
+	{
+		FullTransactionId oldest = zfxid_from_xid(GetOldestActiveTransactionId());
+
+		if (!FullTransactionIdPrecedes(oldest, next))
+			return true;
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(WAIT_NAP);
+	}
+	return false;
+}
+
+/* Tables of this database that may have pages that undo is about. */
+static List *
+all_tables(void)
+{
+	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	SysScanDesc scan = systable_beginscan(pg_class, InvalidOid, false, snapshot, 0, NULL);
+	List	   *tables = NIL;
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		if (RELKIND_HAS_TABLE_AM(form->relkind) &&
+			form->relpersistence != RELPERSISTENCE_TEMP)
+			tables = lappend_oid(tables, form->oid);
+	}
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(pg_class, AccessShareLock);
+	return tables;
+}
+
+/* From table->block on; within zxact_try(). */
+static void
+roll_back_rest(void *arg)
+{
+	Table	   *table = arg;
+	BlockNumber nblocks;
+
+	table->locked = !ConditionalLockRelationOid(table->oid, RowExclusiveLock);
+	if (table->locked)
+		return;
+	table->rel = try_relation_open(table->oid, NoLock);
+	if (table->rel == NULL)
+	{
+		UnlockRelationOid(table->oid, RowExclusiveLock);
+		return;
+	}
+	if (table->rel->rd_tableam != NULL &&
+		table->rel->rd_tableam->relation_vacuum == zvacuum_relation)
+	{
+		table->name = table->rel->rd_rel->relname;
+		nblocks = RelationGetNumberOfBlocks(table->rel);
+		for (; table->block < nblocks; table->block++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			zxact_roll_back_page(table->rel, table->block);
+		}
+	}
+	relation_close(table->rel, RowExclusiveLock);
+}
+
+static bool
+is_damage(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_DATA_CORRUPTED;
+}
+
+static void
+report_given_up(const Table *table, const ErrorData *error)
+{
+	char	   *what = psprintf("gave up rolled back rows in block %u of table \"%s\" of database \"%s\": %s",
+								table->block, NameStr(table->name),
+								get_database_name(MyDatabaseId), error->message);
+
+	ereport(LOG, (errmsg("%s", what)));
+	ereport(WARNING,
+			(errcode(error->sqlerrcode),
+			 errmsg("%s", what),
+			 errdetail("Changes of aborted transactions may be seen there as if they were committed.")));
+}
+
+/* False: something is left. */
+static bool
+roll_back_table(Oid oid, bool skip, uint64 *given_up)
+{
+	Table		table = {.oid = oid};
+	ErrorData  *error;
+	bool		done = true;
+
+	while ((error = zxact_try(roll_back_rest, &table)) != NULL)
+	{
+		if (skip && is_damage(error))
+		{
+			report_given_up(&table, error);
+			(*given_up)++;
+		}
+		else
+		{
+			zxact_error_report(error, oid,
+							   psprintf("rolled back rows in block %u of table \"%s\"",
+										table.block, NameStr(table.name)));
+			done = false;
+		}
+		FreeErrorData(error);
+		table.block++;
+	}
+	return done && !table.locked;
+}
+
+bool
+zxact_roll_back_tables(bool skip, uint64 *given_up)
+{
+	List	   *tables = all_tables();
+	ListCell   *cell;
+	bool		done = true;
+
+	foreach(cell, tables)
+		done = roll_back_table(lfirst_oid(cell), skip, given_up) && done;
+	list_free(tables);
+	return done;
+}

@@ -1,0 +1,155 @@
+# Undo that cannot be read: what is on the page is lost and no more.  Committed changes do not wait for it, nor do tables that go; an operator can give up the rest.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZheapTest;
+
+my $BLCKSZ = 8192;
+my $node = new_server('damage', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_worker_naptime = 20ms', 'zheap.undo_hold_warning = -1',
+	'log_statement = none' ]);
+my $undo = $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('zheap.undo')");
+
+sub one
+{
+	return $node->safe_psql('postgres', $_[0]);
+}
+
+sub new_table
+{
+	my ($table, $tag) = @_;
+
+	one("create table $table (id int, f text) using zheap; alter table $table alter f set storage plain;"
+		  . "insert into $table select g, repeat('$tag', 250) from generate_series(1, 1000) g");
+	return;
+}
+
+# Stop, damage the undo page in the middle of those with this text, and start.  Returns the number of such pages.
+sub damage
+{
+	my ($tag) = @_;
+
+	$node->stop;
+	my $content = slurp_file($undo);
+	my @blocks = grep { substr($content, $_ * $BLCKSZ, $BLCKSZ) =~ /(?:$tag){20}/ } 32 .. length($content) / $BLCKSZ - 1;
+	my $block = $blocks[ @blocks / 2 ];
+	open my $fh, '+<:raw', $undo or die "$undo: $!";
+	seek $fh, $block * $BLCKSZ, 0;
+	print $fh "\xff" x 20;
+	close $fh;
+	note("block $block of " . scalar @blocks);
+	$node->start;
+	return scalar @blocks;
+}
+
+sub workers
+{
+	my ($number) = @_;
+
+	$node->append_conf('postgresql.conf', "zheap.undo_workers = $number");
+	$node->reload;
+	return;
+}
+
+sub pending
+{
+	return one("select zheap.zheap_undo_pending() || ' ' || count(*) from zheap.zheap_undo_holders where kind = 'rollback'");
+}
+
+sub horizon_moves
+{
+	my $before = one('select horizon from zheap.zheap_stat_undo');
+
+	one('select pg_current_xact_id()');
+	one('vacuum zheap.undo');
+	return one("select horizon > '$before' from zheap.zheap_stat_undo");
+}
+
+# ---- committed changes ----
+
+new_table('c', 'old1');
+one("update c set f = repeat('new1', 250)");
+cmp_ok(damage('old1'), '>', 50, 'an undo page of a committed update is damaged');
+isnt(pending(), '0 0', 'after a restart nobody knows that it was committed');
+my ($rc, $out, $err) = $node->psql('postgres', 'vacuum zheap.undo');
+is($rc, 0, 'VACUUM of the undo relation gets by');
+like($err, qr/WARNING: .*could not put back/, 'and tells of it');
+is(pending(), '0 0', 'nothing waits for it');
+is(horizon_moves(), 't', 'nor does the horizon');
+is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'the table is right');
+
+# ---- rolled back ones; their table goes ----
+
+new_table('a', 'old2');
+one("begin; update a set f = repeat('new2', 250); rollback");
+one("begin; update c set f = 'never'; rollback");
+my $pages = one("select pg_relation_size('a') / $BLCKSZ + pg_relation_size('c') / $BLCKSZ");
+damage('old2');
+workers(2);
+ok($node->poll_query_until('postgres', "select pages_reverted > 0.9 * $pages from zheap.zheap_stat_workers where role = 'launcher'"),
+	'all is put back but what is on the damaged page');
+workers(0);
+is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'other tables are right');
+($rc, $out, $err) = $node->psql('postgres', 'vacuum zheap.undo');
+like($err, qr/WARNING: .*could not put back rolled back rows in block \d+ of table "a"/, 'VACUUM names the table and a block of it');
+is(pending(), '1 1', 'for which the log waits');
+one('truncate a');
+one('vacuum zheap.undo');
+is(pending(), '0 0', 'until the table is truncated');
+is(horizon_moves(), 't', 'then the horizon moves');
+
+# ---- or it stays ----
+
+new_table('s', 'old3');
+one("begin; update s set f = repeat('new3', 250); rollback");
+damage('old3');
+$node->psql('postgres', 'vacuum zheap.undo');
+is(pending(), '1 1', 'it waits again');
+one('create role somebody; grant usage on schema zheap to somebody');
+($rc, $out, $err) = $node->psql('postgres', 'set role somebody; select zheap.zheap_undo_skip()');
+like($err, qr/permission denied/, 'not everybody may give up undo');
+($rc, $out, $err) = $node->psql('postgres', 'select zheap.zheap_undo_skip() between 1 and 10');
+is($out, 't', 'a superuser may give up some pages');
+like($err, qr/WARNING: .*gave up rolled back rows in block \d+ of table "s"/, 'and is told which');
+ok($node->log_contains('gave up rolled back rows in block \d+ of table "s"'), 'as is the log');
+is(pending(), '0 0', 'nothing waits any more');
+is(horizon_moves(), 't', 'and the horizon moves');
+cmp_ok(one("select count(*) from s where f = repeat('old3', 250)"), '>', 900, 'the other pages are right');
+is(one('select zheap.zheap_undo_skip()'), 0, 'there is no more to give up');
+
+# ---- the meta page ----
+
+sub meta_page
+{
+	my ($bytes) = @_;
+
+	$node->stop;
+	open my $fh, '+<:raw', $undo or die "$undo: $!";
+	read $fh, my $had, $BLCKSZ;
+	seek $fh, 0, 0;
+	print $fh $bytes;
+	close $fh;
+	$node->start;
+	return $had;
+}
+
+foreach my $bytes ("\xff" x 20, "\0" x $BLCKSZ)
+{
+	my $had = meta_page($bytes);
+
+	is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'without the meta page tables can be read');
+	($rc, $out, $err) = $node->psql('postgres', 'delete from c');
+	like($err, qr/ERROR: .*zheap data is damaged in relation "undo", block 0/, 'but not be written');
+	meta_page($had);
+	one("update c set f = repeat('new1', 250)");
+	is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'all is well when it is back');
+}
+
+$node->stop;
+no_crash_in_log($node);
+done_testing();
