@@ -20,8 +20,6 @@
 #include "zheap/am/am_relation.h"
 #include "zheap/undo/undo.h"
 
-#define TABLE_AM_NAME	"zheap"
-
 static object_access_hook_type previous_hook = NULL;
 static bool dropped = false;	/* in this transaction, or a part of it */
 
@@ -58,7 +56,7 @@ find_table(Oid am)
 static void
 check_tables(void)
 {
-	Oid			am = get_table_am_oid(TABLE_AM_NAME, true);
+	Oid			am = get_table_am_oid(ZHEAP_AM_NAME, true);
 	char	   *name;
 
 	if (!OidIsValid(am) || zundo_exists())

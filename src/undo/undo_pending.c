@@ -325,6 +325,17 @@ zundo_pending_next(int after, bool all, ZUndoPending *pending)
 	return found != NULL;
 }
 
+Oid
+zundo_log_left_relid(ZUndoLog *log)
+{
+	Oid			result;
+
+	SpinLockAcquire(&log->mutex);
+	result = log->left_relid;
+	SpinLockRelease(&log->mutex);
+	return result;
+}
+
 int
 zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from)
 {
@@ -351,6 +362,7 @@ clear_pending(ZUndoLog *log)
 	log->pending_fxid = log->oldest_unapplied = InvalidFullTransactionId;
 	log->retry_at = 0;
 	log->retry_wait = 0;
+	log->left_relid = InvalidOid;
 	log->needs_rescan = false;
 }
 
@@ -377,6 +389,7 @@ mark_part_applied(ZUndoLog *log, ZUndoPtr upto, FullTransactionId oldest, uint32
 	{
 		log->pending_fxid = oldest;
 		log->aborts = left;
+		log->left_relid = InvalidOid;
 		return;
 	}
 	log->pending_fxid = zundo_older(log->pending_fxid, log->newly_aborted_fxid);
@@ -482,7 +495,7 @@ zundo_pending_mark_applied(const ZUndoPending *pending, ZUndoPtr upto,
 }
 
 void
-zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last)
+zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last, Oid relid)
 {
 	ZUndoDb    *db = MyUndo.db;
 	TimestampTz now = GetCurrentTimestamp();
@@ -497,6 +510,8 @@ zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last)
 			log->retry_wait = Min(Max(log->retry_wait * 2, first), last);
 		if (log->retry_at <= now)
 			log->retry_at = now + Max(log->retry_wait, first) * INT64CONST(1000);
+		if (OidIsValid(relid))
+			log->left_relid = relid;
 		SpinLockRelease(&log->mutex);
 	}
 	LWLockRelease(zundo_db_lock(db));

@@ -74,6 +74,7 @@ typedef struct Sweep
 	uint32		left;			/* number of these transactions */
 	bool		locked;			/* some because their table was locked */
 	bool		failed;			/* some because of an error */
+	Oid			left_relid;		/* the first such table, or invalid */
 	Oid			reported;		/* table whose errors have been reported */
 	bool		putting;		/* a page back: an error is about it */
 	ZUndoPtr	passed;			/* the record of the last page that failed */
@@ -203,6 +204,8 @@ relation_find(Sweep *sweep)
 	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
 	{
 		sweep->rel_busy = true;
+		if (!OidIsValid(sweep->left_relid))
+			sweep->left_relid = oid;
 		return;
 	}
 	sweep->rel = try_relation_open(oid, NoLock);
@@ -399,6 +402,8 @@ pass_page(Sweep *sweep, const ErrorData *error)
 	leave_unapplied(sweep);
 	sweep->failed = true;
 	sweep->passed = sweep->at;
+	if (!OidIsValid(sweep->left_relid))
+		sweep->left_relid = sweep->rel_oid;
 	if (sweep->reported != sweep->rel_oid)
 		zxact_error_report(error, sweep->rel_oid,
 						   psprintf("rolled back rows in block %u of table \"%s\"",
@@ -458,9 +463,11 @@ sweep_pending(const ZUndoPending *pending, bool own_transactions)
 	}
 	zundo_pending_mark_applied(pending, sweep.unapplied, sweep.oldest, sweep.left);
 	if (sweep.failed)
-		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED);
+		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED,
+							   sweep.left_relid);
 	else if (sweep.locked)
-		zundo_pending_back_off(pending, FIRST_RETRY_LOCKED, LAST_RETRY_LOCKED);
+		zundo_pending_back_off(pending, FIRST_RETRY_LOCKED, LAST_RETRY_LOCKED,
+							   sweep.left_relid);
 	return true;
 }
 
