@@ -1,4 +1,5 @@
-# Rolling back beside locks on tables: the view of holders names a table that somebody has locked, and who it is.
+# Rolling back beside locks on tables: the view of holders names a table that somebody has locked, and who it is; a worker keeps nobody from a lock,
+# and makes way for whoever takes the table's file away.
 use strict;
 use warnings;
 
@@ -76,6 +77,65 @@ $node->safe_psql('postgres', "rollback prepared 'the locker'");
 wait_undone($node, 'afterwards all is put back');
 is($node->safe_psql('postgres', 'select count(*), sum(n) from blocked'), '3000|0', 'as if nothing had happened');
 $writer->quit;
+
+# ---- locks while a worker is at work ----
+
+# how many locks are had at once, and how many not, while a rollback is pending
+$node->safe_psql('postgres', <<'SQL');
+create function tries(out had int, out refused int) language plpgsql as $$
+begin
+	had := 0;
+	refused := 0;
+	while zheap.zheap_undo_pending() > 0 loop
+		begin
+			lock table one, two in access exclusive mode nowait;
+			raise exception sqlstate 'ZZ001';
+		exception
+			when sqlstate 'ZZ001' then had := had + 1;
+			when lock_not_available then refused := refused + 1;
+		end;
+		perform pg_sleep(0.001);
+	end loop;
+end $$;
+SQL
+
+sub make_tables
+{
+	$node->safe_psql('postgres', <<'SQL');
+drop table if exists one, two;
+create table one (id int primary key, n int, f text) using zheap;
+create table two (id int, n int, f text) using zheap;
+insert into one select g, 0, repeat('x', 100) from generate_series(1, 20000) g;
+insert into two select g, 0, repeat('x', 100) from generate_series(1, 20000) g;
+SQL
+	return;
+}
+
+# both tables by turns
+my $abort = 'begin; do $$ begin for i in 0 .. 199 loop update one set n = 1 where id between i * 100 + 1 and i * 100 + 100; '
+  . 'update two set n = 1 where ctid >= format(\'(%s,0)\', i)::tid and ctid < format(\'(%s,0)\', i + 1)::tid; end loop; end $$; rollback';
+
+make_tables();
+my ($had, $refused) = split /\|/, $node->safe_psql('postgres', "$abort; select * from tries()");
+note("$had locks had, $refused refused");
+cmp_ok($had, '>=', 20, 'locks on tables whose rows are being put back');
+cmp_ok($refused, '<=', $had / 20, 'are to be had at once');
+is($node->safe_psql('postgres', 'select sum(n) from one union all select sum(n) from two'), "0\n0", 'and all is put back');
+
+# those who take the file away wait until the worker has left it
+foreach my $statement ('drop table two', 'truncate two, one', 'begin; truncate two; rollback; select 1', 'vacuum full one', 'cluster one using one_pkey',
+	'alter table one alter n type bigint', 'alter table one set unlogged', 'alter table one set access method heap',
+	'delete from one where id > 10; vacuum one')
+{
+	my $sum = $statement =~ /^truncate/ ? '' : '0';
+
+	make_tables();
+	$node->safe_psql('postgres', "$abort; set lock_timeout = '10s'; $statement");
+	wait_undone($node, "$statement: all is put back");
+	is($node->safe_psql('postgres', 'select sum(n) from one'), $sum, "$statement: and right");
+	$node->safe_psql('postgres', 'checkpoint');
+}
+btrees_agree($node, 'to the end', 'one_pkey');
 
 $node->stop;
 no_crash_in_log($node, 'to the end');
