@@ -380,6 +380,7 @@ relation_copy_data(Relation rel, const ZRelLocator *locator)
 						rel->rd_rel->relpersistence);
 	RelationDropStorage(rel);
 	smgrclose(target);
+	zundo_moved();
 }
 
 /* VACUUM FULL: pointers name blocks, so each stays where it is. */

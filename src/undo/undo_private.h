@@ -202,6 +202,10 @@ extern void zundo_redo_nblocks_set(Oid dboid, BlockNumber nblocks);
 /* ---- the relation (undo_relation.c) ---- */
 
 extern void zundo_close_at_commit(void);
+
+/* ERROR if the transaction has moved the relation: it must not write there. */
+extern void zundo_refuse_moved(void);
+
 extern void zundo_meta_read(ZUndoMeta *meta);
 
 /* Pin and lock a page that must exist; checks its magic unless that is 0. */
