@@ -69,7 +69,8 @@ CREATE FUNCTION zheap.zheap_undo_holders(
 	OUT name text,
 	OUT xid xid8,
 	OUT age bigint,
-	OUT undo_bytes bigint)
+	OUT undo_bytes bigint,
+	OUT relid oid)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'zheap_undo_holders'
 LANGUAGE C VOLATILE STRICT;
@@ -115,15 +116,19 @@ COMMENT ON COLUMN zheap.zheap_stat_undo.logs_pending IS 'logs with rolled back t
 
 CREATE VIEW zheap.zheap_undo_holders AS
 	SELECT kind, pid,
-		CASE WHEN kind = 'prepared transaction' THEN name END AS gid,
+		CASE WHEN kind IN ('prepared transaction', 'rollback') THEN name END AS gid,
 		CASE WHEN kind = 'replication slot' THEN name END AS slot_name,
+		relid::pg_catalog.regclass AS relation,
 		xid, age, undo_bytes
 	FROM zheap.zheap_undo_holders();
 COMMENT ON VIEW zheap.zheap_undo_holders IS 'who keeps undo of this database, those that keep most first';
 COMMENT ON COLUMN zheap.zheap_undo_holders.kind IS
 	'backend, prepared transaction, replication slot, standby feedback (hot_standby_feedback without a slot), or rollback (rows that are still to be put back)';
-COMMENT ON COLUMN zheap.zheap_undo_holders.pid IS 'process ID of a backend or walsender, else null';
-COMMENT ON COLUMN zheap.zheap_undo_holders.gid IS 'global identifier of a prepared transaction, else null';
+COMMENT ON COLUMN zheap.zheap_undo_holders.pid IS 'process ID of a backend or walsender; rollback: of the backend that has the table locked; else null';
+COMMENT ON COLUMN zheap.zheap_undo_holders.gid IS
+	'global identifier of a prepared transaction; rollback: of the one that has the table locked; else null';
+COMMENT ON COLUMN zheap.zheap_undo_holders.relation IS
+	'rollback: a table whose rows could not be put back when that was last tried, because it was locked or a page could not be read; else null';
 COMMENT ON COLUMN zheap.zheap_undo_holders.slot_name IS 'name of a replication slot, else null';
 COMMENT ON COLUMN zheap.zheap_undo_holders.xid IS 'undo of this transaction and later ones is kept';
 COMMENT ON COLUMN zheap.zheap_undo_holders.age IS 'number of transactions from xid to the next transaction';

@@ -65,6 +65,7 @@ _PG_init(void)
 	zlock_wait_register();
 	zxact_callbacks_register();
 	zam_drop_register();
+	zam_options_register();
 	zxact_launcher_register();
 	zheap_mark_preloaded();
 }

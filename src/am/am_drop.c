@@ -1,6 +1,6 @@
 /*
  * am_drop.c
- *		The undo relation does not go from under zheap tables.
+ *		Dropping tables, and that the undo relation does not go from under zheap tables.
  *
  * As a member of the extension it cannot be dropped alone; but a superuser may take
  * it, or the access method, out of the extension.  Then tables would be left with
@@ -16,22 +16,47 @@
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "utils/fmgroids.h"
+#include "utils/syscache.h"
 
 #include "zheap/am/am_relation.h"
+#include "zheap/lock/lock.h"
 #include "zheap/undo/undo.h"
-
-#define TABLE_AM_NAME	"zheap"
 
 static object_access_hook_type previous_hook = NULL;
 static bool dropped = false;	/* in this transaction, or a part of it */
+
+/*
+ * A sweep may be at work on the file, without a lock on the table.  A rewritten table's
+ * old file is dropped with the relation that the rewrite made, so it comes here, too.
+ */
+static void
+wait_for_sweeps(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Form_pg_class form;
+	ZRelLocator file = {0};
+	bool		is_shared;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	is_shared = (form->relkind == RELKIND_RELATION || form->relkind == RELKIND_MATVIEW) &&
+		form->relpersistence != RELPERSISTENCE_TEMP;
+	zloc_rel(file) = form->relfilenode;
+	ReleaseSysCache(tuple);
+	if (is_shared && OidIsValid(zloc_rel(file)))
+		zlock_file_wait(file);
+}
 
 static void
 note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 {
 	if (previous_hook)
 		previous_hook(access, class, object, sub, arg);
-	if (access == OAT_DROP && class == RelationRelationId && sub == 0 &&
-		!dropped && IsTransactionState())
+	if (access != OAT_DROP || class != RelationRelationId || sub != 0 || !IsTransactionState())
+		return;
+	wait_for_sweeps(object);
+	if (!dropped)
 		dropped = zundo_exists() && object == zundo_relation_oid();
 }
 
@@ -58,7 +83,7 @@ find_table(Oid am)
 static void
 check_tables(void)
 {
-	Oid			am = get_table_am_oid(TABLE_AM_NAME, true);
+	Oid			am = get_table_am_oid(ZHEAP_AM_NAME, true);
 	char	   *name;
 
 	if (!OidIsValid(am) || zundo_exists())

@@ -23,6 +23,7 @@
 
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
+#include "zheap/lock/lock.h"
 #include "zheap/page/row_format.h"
 #include "zheap/undo/undo.h"
 #include "zheap/xact/xact.h"
@@ -39,6 +40,10 @@ zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 	SMgrRelation smgr;
 
 	zheap_require_preload();
+
+	/* TRUNCATE: the old file goes */
+	if (zloc_rel(zrel_locator(rel)) != zloc_rel(*locator) && !RelationUsesLocalBuffers(rel))
+		zlock_file_wait(zrel_locator(rel));
 
 	*freezeXid = InvalidTransactionId;
 	*minmulti = InvalidMultiXactId;
@@ -63,6 +68,8 @@ zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 void
 zam_relation_nontransactional_truncate(Relation rel)
 {
+	if (!RelationUsesLocalBuffers(rel))
+		zlock_file_wait(zrel_locator(rel));
 	RelationTruncate(rel, 0);
 }
 
@@ -111,6 +118,8 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	SMgrRelation target = smgropen(*locator, rel->rd_backend);
 	ForkNumber	fork;
 
+	if (!RelationUsesLocalBuffers(rel))
+		zlock_file_wait(zrel_locator(rel));
 	roll_back_all(rel);
 
 	/* the files are copied without looking at the shared buffers */

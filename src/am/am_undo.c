@@ -13,6 +13,7 @@
 #include "access/tableam.h"
 #include "access/transam.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/storage.h"
 #include "commands/extension.h"
 #include "commands/vacuum.h"
@@ -289,6 +290,33 @@ is_transient_copy(Relation rel)
 }
 
 /*
+ * The owner of the extension's schema can drop it, and with it the extension and
+ * the tables of all owners.  So it must not be one that a role without such power has
+ * made before; a schema that CREATE EXTENSION makes is the superuser's.
+ */
+static void
+check_schema_owner(Oid schema)
+{
+	HeapTuple	tuple = SearchSysCache1(NAMESPACEOID, ObjectIdGetDatum(schema));
+	char	   *name;
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for schema %u", schema);
+	owner = ((Form_pg_namespace) GETSTRUCT(tuple))->nspowner;
+	name = pstrdup(NameStr(((Form_pg_namespace) GETSTRUCT(tuple))->nspname));
+	ReleaseSysCache(tuple);
+	if (superuser_arg(owner))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("cannot create extension \"zheap\" in schema \"%s\", which is owned by role \"%s\"",
+					name, GetUserNameFromId(owner, false)),
+			 errdetail("The owner could drop the schema, and all zheap tables of this database with it."),
+			 errhint("Drop the schema, or make a superuser its owner.")));
+}
+
+/*
  * The extension's script makes the undo relation, pg_upgrade restores it, and
  * VACUUM FULL makes a copy of it.
  */
@@ -302,7 +330,10 @@ may_be_created(Relation rel)
 	if (!creating_extension)
 		return is_transient_copy(rel);
 	extension = get_extension_name(CurrentExtensionObject);
-	return extension != NULL && strcmp(extension, "zheap") == 0;
+	if (extension == NULL || strcmp(extension, "zheap") != 0)
+		return false;
+	check_schema_owner(RelationGetNamespace(rel));
+	return true;
 }
 
 static void
@@ -349,6 +380,7 @@ relation_copy_data(Relation rel, const ZRelLocator *locator)
 						rel->rd_rel->relpersistence);
 	RelationDropStorage(rel);
 	smgrclose(target);
+	zundo_moved();
 }
 
 /* VACUUM FULL: pointers name blocks, so each stays where it is. */

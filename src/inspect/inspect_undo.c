@@ -126,7 +126,7 @@ zheap_undo_holders(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 	{
 		const ZUndoHolder *holder = &holders[i];
-		Datum		values[6];
+		Datum		values[7];
 		bool		nulls[lengthof(values)] = {false};
 
 		values[0] = CStringGetTextDatum(holder_kinds[holder->kind]);
@@ -139,6 +139,8 @@ zheap_undo_holders(PG_FUNCTION_ARGS)
 		values[5] = Int64GetDatum((int64) holder->bytes);
 		nulls[3] = nulls[4] = nulls[5] =
 			!all && (holder->pid == 0 || !may_see_process(holder->pid));
+		values[6] = ObjectIdGetDatum(holder->relid);
+		nulls[6] = !OidIsValid(holder->relid);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

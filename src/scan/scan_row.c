@@ -393,7 +393,8 @@ moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionI
 /*
  * Follow a row that updates moved from page to page: the last TID on its way
  * where the scan's snapshot sees a version.  WHERE CURRENT OF looks here first, and
- * so gets rid of the tag that tuple_lock left in the cursor's row.
+ * so gets rid of the tag that tuple_lock left in the cursor's row.  Any other tag is a
+ * user's invention (currtid2), and names no row.
  */
 void
 zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
@@ -403,6 +404,8 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 	ItemPointerData next = ztid_untagged(tid);
 	bool		more = true;
 
+	if (ztid_tag(tid) != ZTID_TAG_NONE && ztid_tag(tid) != ZTID_TAG_LAST)
+		return;
 	*tid = next;
 	while (more)
 	{

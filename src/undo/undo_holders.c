@@ -25,6 +25,7 @@
 #include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "undo_private.h"
@@ -110,7 +111,10 @@ add_processes(HolderList *list)
 		if (!TransactionIdIsValid(kept))
 			continue;
 		if (is_prepared(proc, i))
+		{
 			add_holder(list, ZUNDO_HOLDER_PREPARED, 0, zfxid_from_xid(kept));
+			list->holders[list->n - 1].prepared = proc->xid;
+		}
 		else if (proc->pid != 0)
 		{
 			ZUndoHolderKind kind = (proc->statusFlags & PROC_AFFECTS_ALL_HORIZONS) ?
@@ -153,6 +157,7 @@ add_aborted(HolderList *list)
 	ZUndoDb    *db = MyUndo.db;
 	ZUndoLog   *log = NULL;
 	FullTransactionId oldest = InvalidFullTransactionId;
+	Oid			relid = InvalidOid;
 
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
@@ -161,12 +166,20 @@ add_aborted(HolderList *list)
 		ZUndoPtr	from;
 
 		(void) zundo_log_aborted(log, &fxid, &from);
-		oldest = zundo_older(oldest, fxid);
+		if (!FullTransactionIdIsValid(fxid) ||
+			!FullTransactionIdEquals(fxid, zundo_older(oldest, fxid)))
+			continue;
+		oldest = fxid;
+		relid = zundo_log_left_relid(log);
 	}
 	LWLockRelease(zundo_db_lock(db));
 	/* a prepared transaction's log is pending, too, but that is told already */
-	if (FullTransactionIdIsValid(oldest) && !TransactionIdIsInProgress(zfxid_xid(oldest)))
-		add_holder(list, ZUNDO_HOLDER_ABORTED, 0, oldest);
+	if (!FullTransactionIdIsValid(oldest) || TransactionIdIsInProgress(zfxid_xid(oldest)))
+		return;
+	add_holder(list, ZUNDO_HOLDER_ABORTED, 0, oldest);
+	list->holders[list->n - 1].relid = relid;
+	if (OidIsValid(relid))
+		zundo_find_blocker(&list->holders[list->n - 1]);
 }
 
 static int
@@ -205,8 +218,8 @@ name_prepared(HolderList *list, FunctionCallInfo fcinfo)
 		{
 			ZUndoHolder *holder = &list->holders[i];
 
-			if (holder->kind == ZUNDO_HOLDER_PREPARED &&
-				zfxid_xid(holder->xid) == DatumGetTransactionId(xid))
+			if (TransactionIdIsValid(holder->prepared) &&
+				holder->prepared == DatumGetTransactionId(xid))
 				strlcpy(holder->name, TextDatumGetCString(gid), GIDSIZE);
 		}
 	}
@@ -221,7 +234,7 @@ add_gids(HolderList *list)
 	bool		wanted = false;
 
 	for (int i = 0; i < list->n; i++)
-		wanted = wanted || list->holders[i].kind == ZUNDO_HOLDER_PREPARED;
+		wanted = wanted || TransactionIdIsValid(list->holders[i].prepared);
 	/* not under a buffer lock: types are looked up */
 	if (!wanted || InterruptHoldoffCount > 0)
 		return;
@@ -255,6 +268,23 @@ zundo_holders(int *n)
 
 /* ---- messages ---- */
 
+/* Of a table that is locked; the table is named where the catalog can be read. */
+static char *
+aborted_text(const ZUndoHolder *holder)
+{
+	char	   *table = OidIsValid(holder->relid) && InterruptHoldoffCount == 0 ?
+	get_rel_name(holder->relid) : NULL;
+	char	   *text = table == NULL ?
+	pstrdup("rolled back changes that are still to be put back") :
+	psprintf("rolled back changes of table \"%s\" that are still to be put back", table);
+
+	if (holder->pid != 0)
+		return psprintf("%s when process %d unlocks the table", text, holder->pid);
+	if (holder->name[0] != '\0')
+		return psprintf("%s when prepared transaction \"%s\" unlocks the table", text, holder->name);
+	return text;
+}
+
 char *
 zundo_holder_text(const ZUndoHolder *holder)
 {
@@ -271,7 +301,7 @@ zundo_holder_text(const ZUndoHolder *holder)
 		case ZUNDO_HOLDER_STANDBY:
 			return psprintf("hot_standby_feedback to process %d", holder->pid);
 		case ZUNDO_HOLDER_ABORTED:
-			return pstrdup("rolled back changes that are still to be put back");
+			return aborted_text(holder);
 	}
 	return pstrdup("?");
 }

@@ -430,6 +430,17 @@ zundo_pending_next(int after, bool all, ZUndoPending *pending)
 	return found != NULL;
 }
 
+Oid
+zundo_log_left_relid(ZUndoLog *log)
+{
+	Oid			result;
+
+	SpinLockAcquire(&log->mutex);
+	result = log->left_relid;
+	SpinLockRelease(&log->mutex);
+	return result;
+}
+
 int
 zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from)
 {
@@ -457,6 +468,7 @@ clear_pending(ZUndoLog *log)
 	log->pending_fxid = log->oldest_unapplied = InvalidFullTransactionId;
 	log->retry_at = 0;
 	log->retry_wait = 0;
+	log->left_relid = InvalidOid;
 }
 
 /* The whole log was looked at; only what was newly aborted is left. */
@@ -484,6 +496,7 @@ mark_part_applied(ZUndoLog *log, const ZUndoSwept *swept, uint32 ordinal)
 	{
 		log->pending_fxid = swept->oldest;
 		log->aborts = swept->left;
+		log->left_relid = InvalidOid;
 		return;
 	}
 	log->pending_fxid = zundo_older(log->pending_fxid, log->newly_aborted_fxid);
@@ -591,7 +604,7 @@ zundo_pending_mark_applied(const ZUndoPending *pending, const ZUndoSwept *swept)
 }
 
 void
-zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last)
+zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last, Oid relid)
 {
 	ZUndoDb    *db = MyUndo.db;
 	TimestampTz now = GetCurrentTimestamp();
@@ -606,6 +619,8 @@ zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last)
 			log->retry_wait = Min(Max(log->retry_wait * 2, first), last);
 		if (log->retry_at <= now)
 			log->retry_at = now + Max(log->retry_wait, first) * INT64CONST(1000);
+		if (OidIsValid(relid))
+			log->left_relid = relid;
 		SpinLockRelease(&log->mutex);
 	}
 	LWLockRelease(zundo_db_lock(db));

@@ -83,6 +83,7 @@ typedef struct ZUndoLog
 										 * invalid: none came to its end */
 	TimestampTz retry_at;		/* something left has failed: not again before */
 	uint32		retry_wait;		/* milliseconds; doubled each time */
+	Oid			left_relid;		/* a table of what the last sweep has left, or invalid */
 	ZUndoPtr	newly_aborted_from; /* first abort since that sweep was begun */
 	uint32		newly_aborted_ordinal;
 	FullTransactionId newly_aborted_fxid;
@@ -207,6 +208,10 @@ extern void zundo_redo_nblocks_set(Oid dboid, BlockNumber nblocks);
 /* ---- the relation (undo_relation.c) ---- */
 
 extern void zundo_close_at_commit(void);
+
+/* ERROR if the transaction has moved the relation: it must not write there. */
+extern void zundo_refuse_moved(void);
+
 extern void zundo_meta_read(ZUndoMeta *meta);
 
 /* Pin and lock a page that must exist; checks its magic unless that is 0. */
@@ -360,6 +365,9 @@ extern bool zundo_log_has_pins(ZUndoLog *log);
 /* Aborted transactions that are not applied; *oldest is invalid if there are none. */
 extern int	zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from);
 
+/* A table that the last sweep could not roll back, or invalid. */
+extern Oid	zundo_log_left_relid(ZUndoLog *log);
+
 /* The oldest xid that the log keeps back, given what snapshots need. */
 extern FullTransactionId zundo_log_oldest(ZUndoDb *db, ZUndoLog *log,
 										  FullTransactionId oldest_needed);
@@ -449,5 +457,13 @@ extern void zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent, Bl
 extern void zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed);
 extern void zundo_map_init_apply(Page page);
 extern void zundo_map_apply(Page page, uint32 first, uint32 count, bool is_free);
+
+/* ---- who keeps undo (undo_holders.c, undo_blocker.c) ---- */
+
+/*
+ * Fill in "pid", or "prepared", of the transaction that has locked the holder's table
+ * against those who would roll back its rows, if there is one.
+ */
+extern void zundo_find_blocker(ZUndoHolder *holder);
 
 #endif							/* ZHEAP_UNDO_PRIVATE_H */

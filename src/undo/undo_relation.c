@@ -161,24 +161,6 @@ open_and_lock(void)
 	return rel;
 }
 
-/*
- * If this transaction has moved the relation and fails, its new file is gone, and
- * with it what was written there, while pages of tables name it.  Our reference is
- * given back: this may be a savepoint's failure, the reference is not the savepoint's.
- */
-static void
-refuse_moved(Relation rel)
-{
-	if (rel->rd_createSubid != InvalidSubTransactionId ||
-		rel->rd_firstRelfilenodeSubid == InvalidSubTransactionId)
-		return;
-	relation_close(rel, NoLock);
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("cannot access zheap tables in the transaction that has moved the undo relation"),
-			 errhint("Commit first.")));
-}
-
 static void
 open_for_transaction(void)
 {
@@ -190,7 +172,6 @@ open_for_transaction(void)
 	/* on error the (sub)transaction's abort sets the resource owner right */
 	CurrentResourceOwner = TopTransactionResourceOwner;
 	rel = open_and_lock();
-	refuse_moved(rel);
 	CurrentResourceOwner = owner;
 	MyUndo.rel = rel;
 
@@ -201,13 +182,54 @@ open_for_transaction(void)
 		zundo_learn_meta();
 }
 
+/*
+ * The server rebuilds an open relation when it hears of a change, but not while a
+ * savepoint is rolled back: one that had moved the file has left us with the new file.
+ */
+static void
+validate(void)
+{
+	Relation	rel = RelationIdGetRelation(RelationGetRelid(MyUndo.rel));
+
+	Assert(rel == MyUndo.rel);
+	RelationClose(rel);
+}
+
 void
 zundo_open(void)
 {
 	if (unlikely(MyUndo.rel == NULL))
 		open_for_transaction();
+	else if (unlikely(!MyUndo.rel->rd_isvalid))
+		validate();
 	if (unlikely(zundo_local_pending))
 		zundo_local_roll_back();
+}
+
+/*
+ * If this transaction has moved the relation and fails, its new file is gone, and
+ * with it what was written there, while pages of tables name it.  Reading does no harm:
+ * the files are the same.
+ */
+void
+zundo_refuse_moved(void)
+{
+	Relation	rel = zundo_relation();
+
+	if (rel->rd_createSubid != InvalidSubTransactionId ||
+		rel->rd_firstRelfilenodeSubid == InvalidSubTransactionId)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("cannot change zheap tables in the transaction that has moved the undo relation"),
+			 errhint("Commit first.")));
+}
+
+/* ALTER TABLE ALL IN TABLESPACE does so even where we have written undo before. */
+void
+zundo_moved(void)
+{
+	MyUndo.ready = false;
 }
 
 Relation

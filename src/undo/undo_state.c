@@ -185,6 +185,7 @@ log_clear(ZUndoLog *log, uint32 number)
 	log->aborts = log->newly_aborted_count = 0;
 	log->retry_at = 0;
 	log->retry_wait = 0;
+	log->left_relid = InvalidOid;
 	memset(log->pins, 0, sizeof(log->pins));
 	/* the sweep id goes on counting: sweepers of the entry's former log hold one */
 	log->sweep_id++;

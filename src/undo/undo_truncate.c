@@ -19,6 +19,7 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "catalog/storage.h"
 #include "miscadmin.h"
@@ -112,7 +113,7 @@ new_end(BlockNumber nblocks, uint32 max, uint32 *freed)
 	return nblocks - *freed * ZUNDO_EXTENT_BLOCKS;
 }
 
-static void
+static XLogRecPtr
 execute_truncate(ZRecUndoTruncate *rec, Buffer meta, Buffer map)
 {
 	XLogRecPtr	lsn;
@@ -135,11 +136,12 @@ execute_truncate(ZRecUndoTruncate *rec, Buffer meta, Buffer map)
 	if (BufferIsValid(map))
 		PageSetLSN(BufferGetPage(map), lsn);
 	END_CRIT_SECTION();
+	return lsn;
 }
 
 /* At most "max" extents less; false: there is nothing to truncate. */
 static bool
-truncate_once(ZUndoDb *db, uint32 *max)
+truncate_once(ZUndoDb *db, uint32 *max, XLogRecPtr *lsn)
 {
 	BlockNumber nblocks = pg_atomic_read_u32(&db->nblocks);
 	uint32		freed;
@@ -162,7 +164,7 @@ truncate_once(ZUndoDb *db, uint32 *max)
 	meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE, ZUNDO_METAPAGE_MAGIC);
 	if (freed > 0)
 		map = zundo_page_lock(zundo_map_block(end), BUFFER_LOCK_EXCLUSIVE, ZUNDO_MAP_MAGIC);
-	execute_truncate(&rec, meta, map);
+	*lsn = execute_truncate(&rec, meta, map);
 	pg_atomic_write_u32(&db->nblocks, end);
 	db->free_extents = rec.meta.free_count;
 	if (BufferIsValid(map))
@@ -180,13 +182,19 @@ truncate_file(ZUndoDb *db, bool all)
 	BlockNumber nblocks = pg_atomic_read_u32(&db->nblocks);
 	uint32		have = zundo_extents_in(nblocks);
 	uint32		max = have - Min(have, extents_to_keep(db, all));
+	XLogRecPtr	lsn = InvalidXLogRecPtr;
 	BlockNumber end;
 
-	while (max > 0 && truncate_once(db, &max))
+	while (max > 0 && truncate_once(db, &max, &lsn))
 		;						/* group by group */
 	end = pg_atomic_read_u32(&db->nblocks);
 	if (end < nblocks)
 	{
+		/*
+		 * A file that is shorter than its meta page says is refused.  RelationTruncate()
+		 * flushes WAL before it cuts the file only in some of the server's versions.
+		 */
+		XLogFlush(lsn);
 		zundo_refresh_file();
 		db->truncations++;
 		RelationTruncate(zundo_relation(), end);

@@ -92,6 +92,7 @@ prepare(void)
 				 errmsg("cannot write undo during recovery")));
 	if (!MyUndo.ready)
 	{
+		zundo_refuse_moved();
 		if (!MyUndo.db->loaded)
 			zundo_db_load();
 		if (MyUndo.log == NULL)

@@ -29,6 +29,7 @@
 #include "utils/tuplesort.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/lock/lock.h"
 #include "zheap/scan/scan.h"
 #include "zheap/vacuum/vacuum.h"
 
@@ -303,6 +304,8 @@ copy_open(ZCopy *copy, Relation from, Relation to, TransactionId oldest_xmin)
 {
 	zheap_require_preload();
 	zundo_open();
+	if (!RelationUsesLocalBuffers(from))
+		zlock_file_wait(zrel_locator(from));
 	memset(copy, 0, sizeof(*copy));
 	copy->from = from;
 	copy->to = to;

@@ -16,6 +16,7 @@
 #include "storage/lmgr.h"
 
 #include "zheap/base/base.h"
+#include "zheap/lock/lock.h"
 #include "zheap/page/page.h"
 
 #include "vacuum_private.h"
@@ -206,6 +207,9 @@ vacuum_truncate(ZVacuum *vac)
 						RelationGetRelationName(vac->rel))));
 		return;
 	}
+
+	if (!RelationUsesLocalBuffers(vac->rel))
+		zlock_file_wait(zrel_locator(vac->rel));
 
 	/* pages added meanwhile are in use, so the tail is not at the end any more */
 	if (RelationGetNumberOfBlocks(vac->rel) == before)

@@ -10,6 +10,7 @@
 #include "port/atomics.h"
 #include "storage/latch.h"
 #include "storage/spin.h"
+#include "utils/rel.h"
 #include "utils/timestamp.h"
 
 #include "zheap/base/base.h"
@@ -80,7 +81,7 @@ extern ZWorkerShared *zxact_shared;
  */
 extern bool zxact_database_is_wanted(Oid db);
 
-/* ---- undo that cannot be read (xact_tables.c) ---- */
+/* ---- undo that cannot be read (xact_all_tables.c) ---- */
 
 /*
  * Roll back what is aborted on the pages of all tables of this database: then no undo of
@@ -114,5 +115,44 @@ extern void zxact_error_count(const char *message);
 
 /* In a worker: it has met one more error. */
 extern void zxact_worker_error(void);
+
+/* ---- tables that a sweep has open (xact_table.c) ---- */
+
+#define ZSWEEP_TABLES	8
+
+typedef struct ZSweepTable
+{
+	ZRelLocator locator;		/* as the records have it: the tablespace may differ */
+	ZRelLocator file;			/* what is locked */
+	Relation	rel;			/* NULL: unused */
+	Oid			oid;
+} ZSweepTable;
+
+typedef struct ZSweepTables
+{
+	ZSweepTable tables[ZSWEEP_TABLES];
+	int			next;			/* the one to be closed for another */
+} ZSweepTables;
+
+typedef enum ZTableState
+{
+	ZTABLE_OPEN,
+	ZTABLE_BUSY,				/* somebody has it locked */
+	ZTABLE_GONE					/* the file is not that table's any more */
+} ZTableState;
+
+/* The open one with this file, or NULL. */
+extern ZSweepTable *zxact_table_find(ZSweepTables *tables, ZRelLocator locator);
+
+/* Open table "oid", whose file the catalog says it is. */
+extern ZTableState zxact_table_open(ZSweepTables *tables, ZRelLocator locator, Oid oid,
+									ZSweepTable **found);
+
+/* Close those whose files somebody waits for.  Returns whether there were any. */
+extern bool zxact_tables_make_way(ZSweepTables *tables);
+
+/* Close all.  Or forget them, after a subtransaction's abort has closed them. */
+extern void zxact_tables_close(ZSweepTables *tables);
+extern void zxact_tables_forget(ZSweepTables *tables);
 
 #endif							/* ZHEAP_XACT_PRIVATE_H */

@@ -10,9 +10,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/relation.h"
 #include "access/table.h"
-#include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
@@ -30,7 +28,6 @@
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/vacuum/vacuum.h"
 
 #include "xact_private.h"
 
@@ -60,6 +57,8 @@ typedef struct Sweep
 	ZXactStatus	status;			/* of fxid */
 	bool		page_done;		/* this page run has been seen to */
 
+	bool		own_transactions;	/* a worker's, which makes way for others */
+	ZSweepTables tables;		/* those that are open */
 	Relation	rel;			/* open, of rel_locator */
 	Oid			rel_oid;
 	NameData	rel_name;
@@ -76,6 +75,7 @@ typedef struct Sweep
 	bool		active;			/* what follows is of the log's owner's transaction */
 	bool		locked;			/* some because their table was locked */
 	bool		failed;			/* some because of an error */
+	Oid			left_relid;		/* the first such table, or invalid */
 	Oid			reported;		/* table whose errors have been reported */
 	bool		putting;		/* a page back: an error is about it */
 	bool		damaged;		/* some undo cannot be read */
@@ -96,11 +96,10 @@ typedef struct SweepMode
 	uint64	   *given_up;		/* number of pages that were */
 } SweepMode;
 
+/* The next record's table is looked for anew. */
 static void
 relation_leave(Sweep *sweep)
 {
-	if (sweep->rel)
-		relation_close(sweep->rel, RowExclusiveLock);
 	sweep->rel = NULL;
 	sweep->rel_known = false;
 	sweep->rel_busy = false;
@@ -122,12 +121,6 @@ find_by_file(ZRelLocator locator)
 	if (!OidIsValid(oid) && zloc_spc(locator) != MyDatabaseTableSpace)
 		oid = RelidByRelfilenode(MyDatabaseTableSpace, zloc_rel(locator));
 	return oid;
-}
-
-static bool
-is_ours(Relation rel)
-{
-	return rel->rd_tableam != NULL && rel->rd_tableam->relation_vacuum == zvacuum_relation;
 }
 
 static bool
@@ -196,12 +189,21 @@ is_gone(ZRelLocator locator, FullTransactionId fxid)
 		 !file_has_pages(MyDatabaseTableSpace, locator));
 }
 
+static void
+relation_set(Sweep *sweep, const ZSweepTable *table)
+{
+	sweep->rel = table->rel;
+	sweep->rel_oid = table->oid;
+	sweep->rel_name = table->rel->rd_rel->relname;
+}
+
 /*
- * Open the table that a record is about.
+ * The table that a record is about, open; or it is gone, or busy.
  */
 static void
 relation_find(Sweep *sweep)
 {
+	ZSweepTable *table;
 	Oid			oid;
 
 	if (sweep->rel_known && RelFileNodeEquals(sweep->rel_locator, sweep->locator))
@@ -209,31 +211,30 @@ relation_find(Sweep *sweep)
 	relation_leave(sweep);
 	sweep->rel_locator = sweep->locator;
 	sweep->rel_known = true;
+	table = zxact_table_find(&sweep->tables, sweep->locator);
+	if (table != NULL)
+	{
+		relation_set(sweep, table);
+		return;
+	}
 	oid = find_by_file(sweep->locator);
 	if (!OidIsValid(oid))
 	{
 		sweep->rel_busy = !is_gone(sweep->locator, sweep->fxid);
 		return;
 	}
-	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
+	switch (zxact_table_open(&sweep->tables, sweep->locator, oid, &table))
 	{
-		sweep->rel_busy = true;
-		return;
-	}
-	sweep->rel = try_relation_open(oid, NoLock);
-	if (sweep->rel == NULL)
-		UnlockRelationOid(oid, RowExclusiveLock);
-	else if (!is_ours(sweep->rel) ||
-			 zloc_rel(zrel_locator(sweep->rel)) != zloc_rel(sweep->locator))
-	{
-		/* rewritten meanwhile, or dropped: the pages that we look for are no more */
-		relation_close(sweep->rel, RowExclusiveLock);
-		sweep->rel = NULL;
-	}
-	else
-	{
-		sweep->rel_oid = oid;
-		sweep->rel_name = sweep->rel->rd_rel->relname;
+		case ZTABLE_OPEN:
+			relation_set(sweep, table);
+			break;
+		case ZTABLE_BUSY:
+			sweep->rel_busy = true;
+			if (!OidIsValid(sweep->left_relid))
+				sweep->left_relid = oid;
+			break;
+		case ZTABLE_GONE:
+			break;
 	}
 }
 
@@ -340,8 +341,32 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 }
 
 /*
+ * Backends that drop, truncate or move a table wait for us, in a statement that may
+ * have a short lock_timeout.
+ */
+static void
+make_way(Sweep *sweep)
+{
+	if (zxact_tables_make_way(&sweep->tables))
+		relation_leave(sweep);
+}
+
+/*
+ * The transaction is to end, which gives up the locks on the undo relation, too.  VACUUM's
+ * cannot.
+ */
+static bool
+is_to_pause(const Sweep *sweep)
+{
+	if (sweep->pages >= PAGES_PER_TRANSACTION || zxact_worker_is_to_leave())
+		return true;
+	return sweep->own_transactions &&
+		LockHasWaitersRelation(zundo_relation(), ShareUpdateExclusiveLock);
+}
+
+/*
  * One log, from sweep->at on.  Stops after PAGES_PER_TRANSACTION pages, or when a
- * worker is to leave.
+ * worker is to leave, or somebody waits for the undo relation.
  */
 static void
 sweep_log(Sweep *sweep, ZUndoReader *reader)
@@ -366,9 +391,10 @@ sweep_log(Sweep *sweep, ZUndoReader *reader)
 		if (bytes == NULL || zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
 			zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), InvalidOffsetNumber,
 						  "undo record at offset %u cannot be read", zundo_ptr_offset(ptr));
-		if (rec.has_xact && rec.has_page &&
-			(sweep->pages >= PAGES_PER_TRANSACTION || zxact_worker_is_to_leave()))
+		if (rec.has_xact && rec.has_page && is_to_pause(sweep))
 			break;
+		if (new_page || rec.has_page)
+			make_way(sweep);
 		sweep_record(sweep, ptr, &rec);
 		sweep->at = zundo_next(reader, ptr, &new_page);
 		if (new_page && zundo_ptr_block(sweep->at) % ZUNDO_EXTENT_BLOCKS == 0)
@@ -415,6 +441,7 @@ read_some(void *arg)
 	zundo_reader_open(&reader, CurrentMemoryContext);
 	sweep_log(sweep, &reader);
 	relation_leave(sweep);
+	zxact_tables_close(&sweep->tables);
 	zundo_reader_close(&reader);
 }
 
@@ -460,6 +487,8 @@ pass_page(Sweep *sweep, const ErrorData *error)
 	leave_unapplied(sweep);
 	sweep->failed = true;
 	sweep->skip = sweep->at;
+	if (!OidIsValid(sweep->left_relid))
+		sweep->left_relid = sweep->rel_oid;
 	if (sweep->reported != sweep->rel_oid)
 		zxact_error_report(error, sweep->rel_oid,
 						   psprintf("rolled back rows in block %u of table \"%s\"",
@@ -477,8 +506,8 @@ sweep_some(Sweep *sweep)
 
 	while ((error = zxact_try(read_some, sweep)) != NULL)
 	{
-		/* the subtransaction has closed it */
-		sweep->rel = NULL;
+		/* the subtransaction has closed them */
+		zxact_tables_forget(&sweep->tables);
 		relation_leave(sweep);
 		if (sweep->putting)
 			pass_page(sweep, error);
@@ -523,7 +552,8 @@ tables_are_clean(const SweepMode *mode, FullTransactionId next)
 static bool
 sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 {
-	Sweep		sweep = {.log = pending->log, .at = pending->from};
+	Sweep		sweep = {.log = pending->log, .at = pending->from,
+	.own_transactions = mode->own_transactions};
 	FullTransactionId next = ReadNextFullTransactionId();
 
 	for (;;)
@@ -548,9 +578,11 @@ sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 	}
 	zundo_pending_mark_applied(pending, &sweep.swept);
 	if (sweep.failed)
-		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED);
+		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED,
+							   sweep.left_relid);
 	else if (sweep.locked)
-		zundo_pending_back_off(pending, FIRST_RETRY_LOCKED, LAST_RETRY_LOCKED);
+		zundo_pending_back_off(pending, FIRST_RETRY_LOCKED, LAST_RETRY_LOCKED,
+							   sweep.left_relid);
 	return true;
 }
 

@@ -63,6 +63,15 @@ begin
 		raise notice '%: %', format(stmt, 'undo'), outcome;
 	end loop;
 end $$;
+-- a storage parameter that would have logical decoding read the table
+create table ext_decoded (a int) using zheap with (user_catalog_table = true);
+alter table ext_plain set (user_catalog_table, fillfactor = 50);
+create table ext_heap (a int) using heap with (user_catalog_table = true);
+alter table ext_heap set access method zheap;
+alter table ext_plain set (user_catalog_table = false);
+alter table ext_plain reset (user_catalog_table);
+select relname, reloptions from pg_class where relname in ('ext_decoded', 'ext_plain', 'ext_heap') order by 1;
+drop table ext_heap;
 insert into ext_plain values (1, 'still works');
 update ext_plain set b = b || ', too';
 select * from ext_plain;
@@ -78,3 +87,18 @@ create table ext_back (a int) using zheap;
 insert into ext_back values (1);
 select * from ext_back;
 drop table ext_back;
+-- not into a schema whose owner could drop all zheap tables with it
+drop extension zheap;
+drop schema zheap;
+create role ext_owner;
+create schema zheap authorization ext_owner;
+\set VERBOSITY default
+create extension zheap;
+\set VERBOSITY terse
+alter schema zheap owner to current_user;
+create extension zheap;
+drop extension zheap;
+drop schema zheap;
+drop role ext_owner;
+create extension zheap;
+select nspowner = (select oid from pg_roles where rolname = current_user) as own from pg_namespace where nspname = 'zheap';

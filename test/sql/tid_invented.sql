@@ -12,6 +12,8 @@ update tid_inv set n = n + 1 where ctid = any (tid_inv_all()) returning id;
 delete from tid_inv where ctid = any (tid_inv_all()) returning id;
 merge into tid_inv t using unnest(tid_inv_all()) as u on t.ctid = u when matched then delete;
 select count(*) from tid_inv where ctid >= '(0,2048)';
+-- a TID that no row has leads nowhere
+select currtid2('tid_inv', '(0,4098)'), currtid2('tid_inv', '(0,61442)'), currtid2('tid_inv', '(0,2)');
 -- nor where the transaction has changed or locked the rows, or a cursor has
 begin;
 update tid_inv set n = 1 where id = 1;

@@ -12,6 +12,8 @@
 
 #include "zheap/base/pg_compat.h"
 
+#define ZHEAP_AM_NAME	"zheap"
+
 /* ---- files (am_relation.c) ---- */
 
 /* Create the main fork of a new table, or of a new version of one. */
@@ -46,5 +48,10 @@ extern void zam_relation_estimate_size(Relation rel, int32 *attr_widths,
  * register the hook and the callback that see to it.
  */
 extern void zam_drop_register(void);
+
+/* ---- storage parameters (am_options.c) ---- */
+
+/* Those that zheap tables cannot have are refused: register the hook that does so. */
+extern void zam_options_register(void);
 
 #endif							/* ZHEAP_AM_RELATION_H */

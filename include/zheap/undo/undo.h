@@ -347,9 +347,11 @@ extern bool zundo_is_first_active(int log, ZUndoPtr ptr);
 /*
  * After it: what is left of the log could not be done now, so it is not to be
  * tried again before so many milliseconds, at first; twice as many each time, up
- * to "last".  Later aborts are seen to meanwhile.
+ * to "last".  Later aborts are seen to meanwhile.  "relid": a table that is in the way,
+ * for zundo_holders(); or invalid.
  */
-extern void zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last);
+extern void zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last,
+								   Oid relid);
 
 /*
  * For a server that assigns no xids any more, so that no snapshot will ever be
@@ -437,6 +439,10 @@ typedef struct ZUndoHolder
 	ZUndoHolderKind kind;
 	int			pid;			/* of the backend or walsender, else 0 */
 	char		name[GIDSIZE];	/* of the slot, GID of the transaction */
+	Oid			relid;			/* ABORTED: a table whose rows could not be rolled back when
+								 * that was last tried; or invalid.  "pid" and "name" are those
+								 * of the transaction that has it locked, if any */
+	TransactionId prepared;		/* the prepared transaction that "name" is the GID of */
 	FullTransactionId xid;		/* undo of this one and later ones is kept */
 	int			rank;			/* of two with the same xid the lower is the reason */
 	uint64		bytes;			/* zundo_holders_weigh() */

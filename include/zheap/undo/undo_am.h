@@ -25,6 +25,12 @@ extern void (*zundo_vacuum_hook) (void);
 /* Make a new relation file: meta and directory pages, WAL-logged. */
 extern void zundo_storage_create(ZRelLocator locator);
 
+/*
+ * The relation's file has just been exchanged for a copy: until the end of the
+ * transaction, or its being rolled back, this backend may read there, but not write.
+ */
+extern void zundo_moved(void);
+
 /* Copy all pages as they are; nobody else has either relation open. */
 extern void zundo_storage_copy(Relation from, Relation to);
 

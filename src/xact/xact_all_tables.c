@@ -1,5 +1,5 @@
 /*
- * xact_tables.c
+ * xact_all_tables.c
  *		Rolling back without the undo log: all tables are looked through.
  *
  * Undo that cannot be read may be that of any transaction, and about any page: nothing

@@ -1,0 +1,88 @@
+/*
+ * am_options.c
+ *		Storage parameters that zheap tables cannot have.
+ *
+ * user_catalog_table lets output plugins of logical decoding read a table with a
+ * historic snapshot.  Its versions would have to be kept for those, and its rows be
+ * judged by them; zheap does neither, so the rows read would be wrong.
+ *
+ * The server has no callback for a table's storage parameters, but tells when a
+ * relation was made or altered.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/reloptions.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/am/am_relation.h"
+
+static object_access_hook_type previous_hook = NULL;
+
+static void
+check_options(HeapTuple tuple, TupleDesc desc)
+{
+	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+	bytea	   *options;
+	bool		refused;
+
+	if ((form->relkind != RELKIND_RELATION && form->relkind != RELKIND_MATVIEW) ||
+		heap_attisnull(tuple, Anum_pg_class_reloptions, desc) ||
+		form->relam != get_table_am_oid(ZHEAP_AM_NAME, true))
+		return;
+	options = extractRelOptions(tuple, desc, NULL);
+	refused = options != NULL && ((StdRdOptions *) options)->user_catalog_table;
+	if (refused)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("storage parameter \"user_catalog_table\" is not supported by access method \"%s\"",
+						ZHEAP_AM_NAME),
+				 errdetail("Logical decoding cannot read zheap tables.")));
+	if (options != NULL)
+		pfree(options);
+}
+
+/* The row of pg_class as this very command has left it. */
+static void
+check_relation(Oid relid)
+{
+	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	scan = systable_beginscan(pg_class, ClassOidIndexId, true, SnapshotSelf, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		check_options(tuple, RelationGetDescr(pg_class));
+	systable_endscan(scan);
+	table_close(pg_class, AccessShareLock);
+}
+
+static void
+after_change(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
+{
+	if (previous_hook)
+		previous_hook(access, class, object, sub, arg);
+	/* pg_upgrade must not fail half-way: nobody can decode there */
+	if ((access == OAT_POST_CREATE || access == OAT_POST_ALTER) &&
+		class == RelationRelationId && sub == 0 && !IsBinaryUpgrade)
+		check_relation(object);
+}
+
+void
+zam_options_register(void)
+{
+	previous_hook = object_access_hook;
+	object_access_hook = after_change;
+}

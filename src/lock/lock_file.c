@@ -1,0 +1,82 @@
+/*
+ * lock_file.c
+ *		A lock between those who roll back pages in passing and those who take the file away.
+ *
+ * A sweep must be in nobody's way: LOCK TABLE ... NOWAIT succeeds beside it, as it does
+ * beside heap's rollback, which leaves nothing to do.  So it does not keep a lock on
+ * the table.  What would do harm is only that the file is dropped or truncated,
+ * or its pages copied elsewhere, while it changes a page.  All who do that hold
+ * AccessExclusiveLock on the table, and wait here until sweeps have left the file.
+ *
+ * A sweep takes the lock on the file while it has one on the table, for a moment and only
+ * if it gets that at once.  So after the wait none comes back before the lock
+ * on the table is released; and then the catalog tells it that the file is not the
+ * table's any more.
+ *
+ * The lock goes by the file's number, as a rewrite gives the old file to another
+ * relation, to be dropped with it.  Files of one number in two tablespaces share it.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+
+#include "zheap/lock/lock.h"
+
+/* The server locks no relation by this type of tag. */
+static void
+set_tag(LOCKTAG *tag, ZRelLocator locator)
+{
+	SET_LOCKTAG_OBJECT(*tag, MyDatabaseId, RelationRelationId, zloc_rel(locator), 0);
+}
+
+bool
+zlock_file_acquire(ZRelLocator locator)
+{
+	LOCKTAG		tag;
+
+	set_tag(&tag, locator);
+	return LockAcquire(&tag, RowExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+void
+zlock_file_release(ZRelLocator locator)
+{
+	LOCKTAG		tag;
+
+	set_tag(&tag, locator);
+	(void) LockRelease(&tag, RowExclusiveLock, false);
+}
+
+bool
+zlock_file_is_wanted(ZRelLocator locator)
+{
+	LOCKTAG		tag;
+
+	set_tag(&tag, locator);
+	return LockHasWaiters(&tag, RowExclusiveLock, false);
+}
+
+void
+zlock_file_wait(ZRelLocator locator)
+{
+	int			timeout = LockTimeout;
+	LOCKTAG		tag;
+
+	set_tag(&tag, locator);
+
+	/* A sweep leaves after the page that it is at: like a wait for a pin, not for a table. */
+	LockTimeout = 0;
+	PG_TRY();
+	{
+		(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	}
+	PG_FINALLY();
+	{
+		LockTimeout = timeout;
+	}
+	PG_END_TRY();
+	(void) LockRelease(&tag, ExclusiveLock, false);
+}
