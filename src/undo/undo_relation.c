@@ -206,7 +206,13 @@ zundo_open(void)
 {
 	if (unlikely(MyUndo.rel == NULL))
 		open_for_transaction();
-	if (unlikely(zundo_local_pending))
+}
+
+void
+zundo_open_for(Relation rel)
+{
+	zundo_open();
+	if (unlikely(zundo_local_pending) && RelationUsesLocalBuffers(rel))
 		zundo_local_roll_back();
 }
 

@@ -302,7 +302,7 @@ static void
 copy_open(ZCopy *copy, Relation from, Relation to, TransactionId oldest_xmin)
 {
 	zheap_require_preload();
-	zundo_open();
+	zundo_open_for(from);
 	memset(copy, 0, sizeof(*copy));
 	copy->from = from;
 	copy->to = to;
