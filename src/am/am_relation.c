@@ -100,7 +100,7 @@ roll_back_all(Relation rel)
 	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
 	BlockNumber block;
 
-	zundo_open();
+	zundo_open_for(rel);
 	for (block = 0; block < nblocks; block++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -15,6 +15,7 @@
 #define MAX_SLOTS		31
 
 int			zheap_initial_slots = DEFAULT_SLOTS;
+int			zheap_temp_undo_max_size = 1024 * 1024;
 int			zheap_undo_max_size = -1;
 int			zheap_undo_hold_warning = 300000;
 int			zheap_undo_workers = 3;
@@ -36,6 +37,13 @@ zheap_guc_define(void)
 							&zheap_undo_max_size,
 							-1, -1, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MB,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.temp_undo_max_size",
+							"Limit for the memory of a session's undo of temporary tables.",
+							"A transaction that would exceed it fails.  -1 or 0 sets no limit.",
+							&zheap_temp_undo_max_size,
+							1024 * 1024, -1, MAX_KILOBYTES,
+							PGC_SUSET, GUC_UNIT_KB,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_hold_warning",
 							"Time after which it is logged who keeps undo from being discarded.",

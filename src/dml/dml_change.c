@@ -256,7 +256,7 @@ zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 	Size		len;
 
 	if (RelationUsesLocalBuffers(rel))
-		zundo_open();
+		zundo_open_for(rel);
 	else
 		zundo_prepare();
 	zundo_reserve(rel, zrec_undo_bound(undo), &write);

@@ -20,7 +20,7 @@ void
 ztarget_open(ZTarget *target, Relation rel)
 {
 	if (RelationUsesLocalBuffers(rel))
-		zundo_open();
+		zundo_open_for(rel);
 	else
 		zundo_prepare();
 	zscan_forget_conflict();

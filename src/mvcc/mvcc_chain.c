@@ -481,6 +481,9 @@ zchain_find(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum
 			ZOwner		named;
 			bool		damaged;
 
+			/* to look in it costs as much as some records */
+			if (whole)
+				(void) make_entry(view, slotno, from);
 			if (zrec_directory_find(&cursor.rec, offnum, &named, &damaged))
 				return found_in(view, offnum, &named, at, rec);
 			if (damaged)

@@ -113,7 +113,7 @@ zscan_begin(Relation rel, Snapshot snapshot, int nkeys, ScanKey key,
 	ZScan	   *scan;
 
 	zheap_require_preload();
-	zundo_open();
+	zundo_open_for(rel);
 
 	/* a missing snapshot must not go unnoticed */
 	Assert(snapshot != NULL ||

@@ -36,7 +36,7 @@ zscan_index_begin(Relation rel)
 	ZIndexFetch *fetch;
 
 	zheap_require_preload();
-	zundo_open();
+	zundo_open_for(rel);
 
 	fetch = (ZIndexFetch *) palloc(sizeof(ZIndexFetch));
 	fetch->base.rel = rel;

@@ -295,7 +295,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	ZRowVersion	version;
 
 	zheap_require_preload();
-	zundo_open();
+	zundo_open_for(rel);
 
 	if (snapshot != SnapshotAny)
 	{
@@ -471,7 +471,7 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 		elog(ERROR, "slot holds no version of a row of table \"%s\"",
 			 RelationGetRelationName(rel));
 
-	zundo_open();
+	zundo_open_for(rel);
 	if (page_open(&locked, rel, &tid, true) &&
 		zmvcc_fetch(&locked.view, ItemPointerGetOffsetNumberNoCheck(&tid), snapshot, &version))
 	{

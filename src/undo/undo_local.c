@@ -5,11 +5,13 @@
  * Only this backend ever looks at the pages of its temporary tables, and a
  * transaction of its own that has ended is visible to all snapshots that it
  * takes afterwards.  So their undo is needed until the transaction ends, and
- * beyond that only if rows of an aborted (sub)transaction are still to be put
- * back: this is done when the next transaction opens the undo log, before it can
- * see a temporary table.  There is one transaction's undo here at a time.  (A
- * snapshot that another session has taken and this one imports may be older than
- * that, and is refused.)
+ * beyond that only if rows of an aborted (sub)transaction are still to be rolled
+ * back: this is done when a later transaction opens a temporary table.  There is one
+ * transaction's undo here at a time.  (A snapshot that another session has taken and
+ * this one imports may be older than that, and is refused.)
+ *
+ * Rolling back can be cancelled; what has been done is remembered undo page by undo
+ * page.  No commit waits for more than a little of it.
  *
  * Pages look like those of the undo relation; their pointers name blocks from
  * LOCAL_BLOCK on, which the undo relation never reaches.
@@ -48,6 +50,10 @@ static struct
 
 	bool		aborted;		/* it aborted as a whole */
 
+	BlockNumber applied;		/* pending: these pages' records are rolled back */
+
+	bool		old_files;		/* some records are about files that an abort leaves */
+
 	FullTransactionId last;		/* the last one that committed */
 } my = {
 	.generation = 1
@@ -67,8 +73,23 @@ zundo_ptr_is_local(ZUndoPtr ptr)
 }
 
 static void
+check_limit(void)
+{
+	if (zheap_temp_undo_max_size <= 0 ||
+		(uint64) (my.npages + 1) * (BLCKSZ / 1024) <= (uint64) zheap_temp_undo_max_size)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("undo of temporary tables would exceed \"zheap.temp_undo_max_size\" (%d kB)",
+					zheap_temp_undo_max_size),
+			 errdetail("It is kept in the session's memory until the transaction ends."),
+			 errhint("Change fewer rows of temporary tables in one transaction, raise \"zheap.temp_undo_max_size\", or use the access method heap for temporary tables.")));
+}
+
+static void
 add_page(void)
 {
+	check_limit();
 	if (my.context == NULL)
 		my.context = AllocSetContextCreate(TopMemoryContext, "zheap local undo",
 										   ALLOCSET_DEFAULT_SIZES);
@@ -113,7 +134,8 @@ drop_all(void)
 	if (++my.generation == 0)
 		my.generation = 1;
 	my.fxid = InvalidFullTransactionId;
-	my.sub_aborted = my.aborted = false;
+	my.sub_aborted = my.aborted = my.old_files = false;
+	my.applied = 0;
 	zundo_local_pending = false;
 }
 
@@ -150,6 +172,9 @@ zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write)
 		zundo_page_end(my.pages[my.npages - 1]) + zundo_framed(size) > ZUNDO_PAGE_END)
 		add_page();
 	note_relation(RelationGetRelid(rel));
+	if (rel->rd_createSubid == InvalidSubTransactionId &&
+		rel->rd_firstRelfilenodeSubid == InvalidSubTransactionId)
+		my.old_files = true;
 
 	page = my.pages[my.npages - 1];
 	write->buffer = InvalidBuffer;
@@ -192,9 +217,18 @@ zundo_local_read(ZUndoPtr ptr, Size *len)
 ZUndoPtr
 zundo_local_first(void)
 {
-	if (my.npages == 0 || zundo_page_end(my.pages[0]) == ZUNDO_PAGE_START)
+	if (my.applied >= my.npages ||
+		zundo_page_end(my.pages[my.applied]) == ZUNDO_PAGE_START)
 		return ZUNDO_INVALID;
-	return zundo_ptr_make(LOCAL_BLOCK, my.generation, ZUNDO_PAGE_START);
+	return zundo_ptr_make(LOCAL_BLOCK + my.applied, my.generation, ZUNDO_PAGE_START);
+}
+
+void
+zundo_local_mark_applied(ZUndoPtr ptr)
+{
+	/* within the transaction that wrote them, more of the records may be aborted yet */
+	if (zundo_local_pending)
+		my.applied = zundo_ptr_block(ptr) - LOCAL_BLOCK;
 }
 
 ZUndoPtr
@@ -257,8 +291,8 @@ zundo_local_owner(bool *aborted)
 /* ---- the end of the transaction ---- */
 
 /*
- * Roll back what an earlier transaction has left.  On error it stays pending, and
- * the next caller that opens the undo log tries again.
+ * Roll back what an earlier transaction has left.  On error the rest stays pending,
+ * and the next caller that opens a temporary table goes on.
  */
 void
 zundo_local_roll_back(void)
@@ -271,18 +305,22 @@ zundo_local_roll_back(void)
 	drop_all();
 }
 
+/*
+ * So little that a commit may do it, and the memory is kept anyway.  A commit should not
+ * take long: no timeout ends it, and to cancel it loses the transaction.
+ */
 void
 zundo_local_roll_back_subxacts(void)
 {
-	if (!my.sub_aborted || zundo_local_pending)
+	if (!my.sub_aborted || zundo_local_pending || my.npages > PAGES_KEPT)
 		return;
 	zundo_local_hook();
 	my.sub_aborted = false;
 }
 
 /*
- * Subtransactions that aborted since the rows were rolled back, if any, are left
- * for the next transaction like a whole one.
+ * What subtransactions have left that was not rolled back before the commit is left for
+ * a later transaction like a whole one's.  An aborted transaction's own files are gone.
  */
 void
 zundo_local_at_end(bool aborted)
@@ -292,7 +330,8 @@ zundo_local_at_end(bool aborted)
 		return;
 	if (!aborted && FullTransactionIdIsValid(my.fxid))
 		my.last = my.fxid;
-	if (!FullTransactionIdIsValid(my.fxid) || (!aborted && !my.sub_aborted))
+	if (!FullTransactionIdIsValid(my.fxid) ||
+		(aborted ? !my.old_files : !my.sub_aborted))
 	{
 		if (my.npages > 0)
 			drop_all();

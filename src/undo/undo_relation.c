@@ -202,7 +202,13 @@ zundo_open(void)
 		open_for_transaction();
 	else if (unlikely(!MyUndo.rel->rd_isvalid))
 		validate();
-	if (unlikely(zundo_local_pending))
+}
+
+void
+zundo_open_for(Relation rel)
+{
+	zundo_open();
+	if (unlikely(zundo_local_pending) && RelationUsesLocalBuffers(rel))
 		zundo_local_roll_back();
 }
 

@@ -303,7 +303,7 @@ static void
 copy_open(ZCopy *copy, Relation from, Relation to, TransactionId oldest_xmin)
 {
 	zheap_require_preload();
-	zundo_open();
+	zundo_open_for(from);
 	if (!RelationUsesLocalBuffers(from))
 		zlock_file_wait(zrel_locator(from));
 	memset(copy, 0, sizeof(*copy));

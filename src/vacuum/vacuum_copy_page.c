@@ -8,26 +8,15 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "access/xloginsert.h"
 #include "catalog/pg_class.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
 #include "zheap/dml/target.h"
-#include "zheap/mvcc/chain.h"
 
 #include "vacuum_copy_private.h"
-
-static void
-page_begin(ZCopyPage *out, uint32 len)
-{
-	int			slots = zheap_initial_slots;
-
-	/* the longest rows leave no room for more */
-	if (len + sizeof(ItemIdData) + SizeOfPageHeaderData + ZPAGE_SPECIAL_SIZE(slots) > BLCKSZ)
-		slots = Min(slots, ZPAGE_INITIAL_SLOTS);
-	zpage_init_apply(out->page, slots);
-}
 
 static bool
 page_is_empty(const ZCopyPage *out)
@@ -44,74 +33,90 @@ copy_page_open(ZCopyPage *out, Relation rel)
 	out->page = (Page) palloc0(BLCKSZ);
 }
 
-static ZPageSlot *
-slot_at(const ZCopyPage *out, int slotno)
-{
-	return zpage_slot(out->page, NULL, slotno);
-}
+/* ---- rows with a history ---- */
 
-static void add_directory(ZCopyPage *out, int slotno);
+/*
+ * The slot of all rows whose modifier some snapshot may not see.  Its owner is the
+ * rewriter: each modifier had committed, or is a part of us, before we end, so we are an
+ * upper bound (M1).  The slot's only record is a directory, so that the modifiers need be
+ * in no order, as the owners of a chain are.
+ */
+#define HISTORY_SLOT	1
 
-/* A record of the slot's owner joins its chain on this page. */
-static ZUndoPtr
-chain_add(ZCopyPage *out, ZUndoRecord *rec)
-{
-	ZPageSlot  *slot = slot_at(out, rec->slotno);
-	ZOwner		owner = zpage_slot_owner(slot);
-
-	rec->takeover = ZTAKE_FREE;
-	if (owner.undo != ZUNDO_INVALID)
-	{
-		if (rec->type != ZOP_DIRECTORY && zpage_slot_count(slot) >= ZCHAIN_INTERVAL)
-		{
-			add_directory(out, rec->slotno);
-			owner = zpage_slot_owner(slot);
-		}
-		rec->takeover = ZTAKE_OWN;
-		rec->page_prev = owner.undo;
-	}
-	owner.undo = zchange_undo_alone(out->rel, out->block, rec);
-	zpage_slot_set(slot, &owner,
-				   rec->type == ZOP_DIRECTORY ? 0 : zpage_slot_count(slot) + 1);
-	return owner.undo;
-}
-
-/* C1, as in zchange_execute. */
+/* The record at *at is the newest one of the rows. */
 static void
-add_directory(ZCopyPage *out, int slotno)
+name_record(ZCopyPage *out, OffsetNumber first, int count, const ZOwner *at)
 {
-	ZPageView	view;
-	ZUndoRecord rec = {0};
-	char	   *bytes = palloc(ZUNDO_MAX_RECORD);
+	ZPageTrailer *trailer = zpage_trailer(out->page);
 
-	zview_open(&view, out->rel);
-	view.block = out->block;
-	view.page = out->page;
-	view.horizon = zview_horizon(&view);
-	rec.type = ZOP_DIRECTORY;
-	rec.slotno = slotno;
-	rec.midlen = zrec_directory_encode(zchain_directory(&view, slotno), view.horizon,
-									   slot_at(out, slotno)->undo, bytes);
-	rec.mid = bytes;
-	chain_add(out, &rec);
-	zview_close(&view);
-	pfree(bytes);
+	for (int i = 0; i < count; i++)
+		out->dir.newest[first + i] = *at;
+	if (FullTransactionIdPrecedes(trailer->reused_fxid, at->fxid))
+		trailer->reused_fxid = at->fxid;
+	out->has_history = true;
 }
 
 static void
 run_end(ZCopyPage *out)
 {
 	ZUndoRecord rec = {0};
+	ZOwner		at;
 
 	if (out->run_count == 0)
 		return;
 	rec.type = ZOP_INSERT;
-	rec.slotno = out->run_slotno;
+	rec.slotno = HISTORY_SLOT;
+	rec.takeover = ZTAKE_FREE;
 	rec.offnum = out->run_first;
 	rec.count = out->run_count;
 	rec.cid = out->run_cid;
+	at.fxid = out->run_fxid;
+	at.undo = zchange_undo_alone(out->rel, out->block, &rec);
+	name_record(out, out->run_first, out->run_count, &at);
 	out->run_count = 0;
-	chain_add(out, &rec);
+}
+
+/* C1: the slot's chain is its directory.  It names all rows, whatever the horizon is. */
+static void
+history_end(ZCopyPage *out)
+{
+	ZUndoRecord rec = {0};
+	char		bytes[ZUNDO_MAX_RECORD];
+	ZOwner		owner;
+
+	run_end(out);
+	if (!out->has_history)
+		return;
+	rec.type = ZOP_DIRECTORY;
+	rec.slotno = HISTORY_SLOT;
+	rec.takeover = ZTAKE_FREE;
+	rec.midlen = zrec_directory_encode(&out->dir, InvalidFullTransactionId, ZUNDO_INVALID, bytes);
+	rec.mid = bytes;
+	owner.undo = zchange_undo_alone(out->rel, out->block, &rec);
+	owner.fxid = GetCurrentFullTransactionId();
+	zpage_slot_set(zpage_slot(out->page, NULL, HISTORY_SLOT), &owner, 0);
+}
+
+static void
+history_begin(ZCopyPage *out)
+{
+	out->has_history = false;
+	memset(&out->dir, 0, sizeof(out->dir));
+	memset(out->dir.lock, ZDIRECTORY_NO_LOCK, sizeof(out->dir.lock));
+}
+
+/* ---- pages ---- */
+
+static void
+page_begin(ZCopyPage *out, uint32 len)
+{
+	int			slots = zheap_initial_slots;
+
+	/* the longest rows leave no room for more */
+	if (len + sizeof(ItemIdData) + SizeOfPageHeaderData + ZPAGE_SPECIAL_SIZE(slots) > BLCKSZ)
+		slots = Min(slots, ZPAGE_INITIAL_SLOTS);
+	zpage_init_apply(out->page, slots);
+	history_begin(out);
 }
 
 static void
@@ -119,7 +124,7 @@ page_end(ZCopyPage *out)
 {
 	if (page_is_empty(out))
 		return;
-	run_end(out);
+	history_end(out);
 	zpage_assert_valid(out->page);
 	if (RelationNeedsWAL(out->rel))
 		log_newpage(&out->rel->rd_node, MAIN_FORKNUM, out->block, out->page, true);
@@ -144,102 +149,78 @@ copy_page_close(ZCopyPage *out)
 	pfree(out->page);
 }
 
-/* The owner's slot; a free one; one more than there are if the page may grow. */
-static int
-slot_for(ZCopyPage *out, FullTransactionId fxid)
-{
-	int			nslots = zpage_nslots(out->page);
-	int			i;
-
-	for (i = 1; i <= nslots; i++)
-	{
-		ZPageSlot  *slot = slot_at(out, i);
-
-		/* they are taken in order */
-		if (slot->word == 0 || FullTransactionIdEquals(zpage_slot_fxid(slot), fxid))
-			break;
-	}
-	return i;
-}
-
-/* The slot's number if row and slot fit the page, or -1. */
-static int
-try_page(ZCopyPage *out, uint32 len, FullTransactionId fxid)
+static bool
+fits(const ZCopyPage *out, uint32 len)
 {
 	Size		need = len + sizeof(ItemIdData) + (page_is_empty(out) ? 0 : out->spare);
-	int			slotno = 0;
 
-	if (FullTransactionIdIsValid(fxid))
-	{
-		slotno = slot_for(out, fxid);
-		if (slotno > ZPAGE_MAX_INPAGE)
-			return -1;
-		if (slotno > zpage_nslots(out->page))
-			need += sizeof(ZPageSlot);
-	}
-	if (need > zpage_free_total(out->page) ||
-		PageGetMaxOffsetNumber(out->page) >= ZPAGE_MAX_OFFSET)
-		return -1;
-	return slotno;
+	return need <= zpage_free_total(out->page) &&
+		PageGetMaxOffsetNumber(out->page) < ZPAGE_MAX_OFFSET;
 }
 
-int
-copy_page_find(ZCopyPage *out, uint32 len, FullTransactionId fxid)
+void
+copy_page_find(ZCopyPage *out, uint32 len)
 {
-	int			slotno;
-
 	if (PageIsNew(out->page))
 		page_begin(out, len);
-	slotno = try_page(out, len, fxid);
-	if (slotno < 0)
-	{
-		page_end(out);
-		page_begin(out, len);
-		slotno = try_page(out, len, fxid);
-		if (slotno < 0)
-			elog(ERROR, "row of %u bytes does not fit an empty page", len);
-	}
-	if (slotno > zpage_nslots(out->page))
-		zpage_grow_apply(out->page, 1);
-	if (slotno > 0)
-	{
-		ZPageSlot  *slot = slot_at(out, slotno);
-		ZOwner		owner = {fxid, slot->undo};
+	if (fits(out, len))
+		return;
+	page_end(out);
+	page_begin(out, len);
+	if (!fits(out, len))
+		elog(ERROR, "row of %u bytes does not fit an empty page", len);
+}
 
-		zpage_slot_set(slot, &owner, zpage_slot_count(slot));
-	}
-	return slotno;
+static OffsetNumber
+next_offset(const ZCopyPage *out)
+{
+	return PageGetMaxOffsetNumber(out->page) + 1;
 }
 
 void
 copy_page_tid(const ZCopyPage *out, ItemPointer tid)
 {
-	ItemPointerSet(tid, out->block, PageGetMaxOffsetNumber(out->page) + 1);
+	ItemPointerSet(tid, out->block, next_offset(out));
 }
 
 ZUndoPtr
-copy_page_undo(ZCopyPage *out, ZUndoRecord *rec, bool newest)
+copy_page_undo(ZCopyPage *out, ZUndoRecord *rec)
 {
-	rec->offnum = PageGetMaxOffsetNumber(out->page) + 1;
-	if (newest)
-		return chain_add(out, rec);
+	rec->slotno = HISTORY_SLOT;
 	rec->takeover = ZTAKE_FREE;
+	rec->offnum = next_offset(out);
 	return zchange_undo_alone(out->rel, out->block, rec);
 }
 
-void
-copy_page_inserted(ZCopyPage *out, int slotno, CommandId cid)
+/* A row that names the slot, and not its modifier. */
+static void
+header_has_history(ZRowHeader *hdr)
 {
-	OffsetNumber offnum = PageGetMaxOffsetNumber(out->page) + 1;
+	hdr->slotno = HISTORY_SLOT;
+	hdr->flags |= ZROW_REUSED;
+}
 
-	if (out->run_count > 0 && out->run_slotno == slotno && out->run_cid == cid &&
-		out->run_first + out->run_count == offnum)
+void
+copy_page_changed(ZCopyPage *out, const ZOwner *newest, ZRowHeader *hdr)
+{
+	header_has_history(hdr);
+	name_record(out, next_offset(out), 1, newest);
+}
+
+void
+copy_page_inserted(ZCopyPage *out, FullTransactionId fxid, CommandId cid, ZRowHeader *hdr)
+{
+	OffsetNumber offnum = next_offset(out);
+
+	header_has_history(hdr);
+	if (out->run_count > 0 && FullTransactionIdEquals(out->run_fxid, fxid) &&
+		out->run_cid == cid && out->run_first + out->run_count == offnum)
 	{
 		out->run_count++;
 		return;
 	}
 	run_end(out);
-	out->run_slotno = slotno;
+	out->run_fxid = fxid;
 	out->run_first = offnum;
 	out->run_count = 1;
 	out->run_cid = cid;
@@ -251,7 +232,7 @@ copy_page_add(ZCopyPage *out, const char *row, uint32 len, FullTransactionId del
 	ZRowPlan	plan = {0};
 	ZNewRow		new;
 
-	new.offnum = PageGetMaxOffsetNumber(out->page) + 1;
+	new.offnum = next_offset(out);
 	new.len = len;
 	new.bytes = row;
 	plan.op = ZOP_INSERT;

@@ -26,8 +26,12 @@ typedef struct ZCopyPage
 	Page		page;
 	Size		spare;			/* of fillfactor */
 
+	/* of each row with a history the newest record, and its modifier */
+	bool		has_history;
+	ZDirectory	dir;
+
 	/* rows at the page's end whose insertion one undo record is to tell */
-	int			run_slotno;
+	FullTransactionId run_fxid;
 	OffsetNumber run_first;
 	uint16		run_count;		/* 0: none */
 	CommandId	run_cid;
@@ -38,23 +42,24 @@ extern void copy_page_open(ZCopyPage *out, Relation rel);
 /* Write what is left; make the file durable. */
 extern void copy_page_close(ZCopyPage *out);
 
-/*
- * Turn to a page with room for a row of "len" bytes and a slot for its modifier
- * (invalid: none is needed, 0 is returned).
- */
-extern int	copy_page_find(ZCopyPage *out, uint32 len, FullTransactionId fxid);
+/* Turn to a page with room for a row of "len" bytes. */
+extern void copy_page_find(ZCopyPage *out, uint32 len);
 
 /* Where the next row will be. */
 extern void copy_page_tid(const ZCopyPage *out, ItemPointer tid);
 
 /*
- * Write an undo record about the next row.  "newest": it is of the row's newest
- * version, and so joins the chain of its slot; any other is found by its pointer.
+ * Write an undo record about the next row.  No slot leads to it: it is found by its
+ * place, which copy_page_changed or another record tells.
  */
-extern ZUndoPtr copy_page_undo(ZCopyPage *out, ZUndoRecord *rec, bool newest);
+extern ZUndoPtr copy_page_undo(ZCopyPage *out, ZUndoRecord *rec);
 
-/* The next row was inserted by its slot's owner, and nobody has changed it. */
-extern void copy_page_inserted(ZCopyPage *out, int slotno, CommandId cid);
+/* The next row's newest version, and the record of its making.  Completes *hdr. */
+extern void copy_page_changed(ZCopyPage *out, const ZOwner *newest, ZRowHeader *hdr);
+
+/* The next row was inserted by fxid, and nobody has changed it.  Completes *hdr. */
+extern void copy_page_inserted(ZCopyPage *out, FullTransactionId fxid, CommandId cid,
+							   ZRowHeader *hdr);
 
 /*
  * Add the row.  Its header is complete; "deleter" is invalid unless the row is

@@ -4,10 +4,13 @@
  *
  * Each version that some snapshot may still not see gets an undo record in our own
  * log, the oldest first, which tells the version before it and that one's modifier.  The
- * newest one's joins the chain of its modifier's slot on the new page; the others
+ * newest one's is named by the new page's directory; the others
  * are found by the pointer in the record above them.  Updates that complete
  * ZROW_TURNS get far links.  So readers walk as ever, and versions go on to bear the
  * names of their modifiers.
+ *
+ * A deleted row leaves its body in undo, as it does where a page needs the space
+ * (dml_tombstone.c): the old file may have many times more of them than would fit.
  *
  * Our log is not the modifiers', but nobody needs their records for longer than
  * ours are kept: they had all committed, or are ourselves, before we wrote.  And
@@ -17,6 +20,7 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/xact.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 
@@ -74,7 +78,7 @@ copy_row_frozen(ZCopy *copy)
 	uint32		len;
 	char	   *row = form_row(copy, &len);
 
-	(void) copy_page_find(&copy->out, len, InvalidFullTransactionId);
+	copy_page_find(&copy->out, len);
 	copy_page_add(&copy->out, row, len, InvalidFullTransactionId);
 }
 
@@ -181,22 +185,6 @@ describe_delta(const CopyVersion *newer, const CopyVersion *older, ZUndoRecord *
 	rec->midlen = older->len - ZROW_HDR_SIZE - rec->prefix - rec->suffix;
 }
 
-/*
- * Toasting may turn out differently now, and the difference between two versions
- * be larger than it was.
- */
-static void
-check_fits(ZCopy *copy, const ZUndoRecord *rec)
-{
-	if (zrec_undo_bound(rec) <= ZUNDO_MAX_RECORD)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("cannot rewrite table \"%s\" now", RelationGetRelationName(copy->from)),
-			 errdetail("An old version of a row, which older snapshots may still need, is too long to be kept."),
-			 errhint("Retry when all older transactions have ended.")));
-}
-
 /* The undo record of a version, but for what is known of the newest one only. */
 static void
 describe_version(const CopyVersion *copied, const ZOwner *before, ZUndoRecord *rec_out)
@@ -244,11 +232,12 @@ describe_waypoint(ZCopy *copy, const ZWaypointBelow *below, const CopyVersion *o
 }
 
 /*
- * Those of all versions, the oldest first; each names the modifier before.  Returns the
- * turn of the newest version, if the oldest one has turn 0.
+ * Those of all versions, the oldest first; each names the modifier before.  *newest gets
+ * the newest version's; returns its turn, if the oldest one has turn 0.
  */
 static int
-write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerData *moved_to)
+write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerData *moved_to,
+		   ZOwner *newest)
 {
 	ZOwner		before = {InvalidFullTransactionId, ZUNDO_INVALID};
 	ZWaypointBelow below = {0};
@@ -261,7 +250,6 @@ write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerDat
 		if (!FullTransactionIdIsValid(versions[i].fxid))
 			continue;
 		describe_version(&versions[i], &before, &rec);
-		rec.slotno = versions[0].hdr.slotno;
 		if (i == 0 && moved_to != NULL)
 		{
 			rec.has_new_tid = true;
@@ -272,9 +260,8 @@ write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerDat
 		below.keys = below.keys || (rec.old_hdr.flags2 & ZROW2_KEYS_UPDATED);
 		if (rec.type == ZOP_UPDATE && turn == 0 && FullTransactionIdIsValid(before.fxid))
 			describe_waypoint(copy, &below, &versions[i + 1], &rec);
-		check_fits(copy, &rec);
 		before.fxid = versions[i].fxid;
-		before.undo = copy_page_undo(&copy->out, &rec, i == 0);
+		before.undo = copy_page_undo(&copy->out, &rec);
 		if (rec.waypoint)
 		{
 			below.found = true;
@@ -283,7 +270,115 @@ write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerDat
 			below.keys = false;
 		}
 	}
+	*newest = before;
 	return turn;
+}
+
+/*
+ * May the row go without its body?  Where it is counted on that a deletion in progress
+ * leaves the body in place, our own does; so temporary tables have no such rows.
+ */
+static bool
+describe_tombstone(const CopyVersion *version, ZUndoRecord *rec)
+{
+	memset(rec, 0, sizeof(*rec));
+	if (version->made != ZOP_DELETE || version->len <= ZROW_TOMBSTONE_SIZE ||
+		TransactionIdIsCurrentTransactionId(zfxid_xid(version->fxid)))
+		return false;
+	rec->type = ZOP_TOMBSTONE;
+	rec->mid = version->row + ZROW_HDR_SIZE;
+	rec->midlen = version->len - ZROW_HDR_SIZE;
+	return zrec_undo_bound(rec) <= ZUNDO_MAX_RECORD;
+}
+
+/* The body goes to undo, and a pointer takes its place. */
+static void
+leave_body(ZCopy *copy, CopyVersion *version, ZUndoRecord *rec)
+{
+	ZUndoPtr	body = copy_page_undo(&copy->out, rec);
+
+	version->row = palloc(ZROW_TOMBSTONE_SIZE);
+	version->len = ZROW_TOMBSTONE_SIZE;
+	version->hdr.flags2 |= ZROW2_TOMBSTONE;
+	memcpy(version->row + ZROW_HDR_SIZE, &body, sizeof(body));
+}
+
+/* ---- the row ---- */
+
+/* A row of these versions.  *moved_to and *tid as for copy_row_history. */
+static void
+write_row(ZCopy *copy, CopyVersion *versions, int n, const ItemPointerData *moved_to,
+		  ItemPointer tid)
+{
+	CopyVersion *newest = &versions[0];
+	FullTransactionId deleter = InvalidFullTransactionId;
+	ZUndoRecord body;
+	bool		tombstone = describe_tombstone(newest, &body);
+
+	copy_page_find(&copy->out, tombstone ? ZROW_TOMBSTONE_SIZE : newest->len);
+	copy_page_tid(&copy->out, tid);
+	if (moved_to == NULL)
+		newest->hdr.flags &= ~ZROW_MOVED;
+	if (!FullTransactionIdIsValid(newest->fxid))
+		newest->hdr.slotno = 0;
+	else if (newest->made == ZOP_INSERT)
+		copy_page_inserted(&copy->out, newest->fxid, newest->cid, &newest->hdr);
+	else
+	{
+		ZOwner		at;
+
+		zrow_set_turn(&newest->hdr, write_undo(copy, versions, n, moved_to, &at));
+		copy_page_changed(&copy->out, &at, &newest->hdr);
+		if (newest->made == ZOP_DELETE)
+			deleter = newest->fxid;
+		if (tombstone)
+			leave_body(copy, newest, &body);
+	}
+	zrow_header_put(newest->row, &newest->hdr);
+	copy_page_add(&copy->out, newest->row, newest->len, deleter);
+}
+
+/*
+ * Toasting may turn out differently now, and the difference between two versions be
+ * larger than it was.
+ */
+static bool
+fits_undo(const CopyVersion *version)
+{
+	ZOwner		before = {InvalidFullTransactionId, ZUNDO_INVALID};
+	ZUndoRecord rec;
+
+	if (version->made != ZOP_UPDATE || !FullTransactionIdIsValid(version->fxid))
+		return true;
+	describe_version(version, &before, &rec);
+	return zrec_undo_bound(&rec) <= ZUNDO_MAX_RECORD;
+}
+
+/*
+ * Then let the update have moved the row: the version begins a row of its own, and the
+ * one before is deleted.
+ */
+static CopyVersion
+deletion_by_move(const CopyVersion *version, const CopyVersion *older)
+{
+	CopyVersion deletion = *version;
+
+	deletion.row = older->row;
+	deletion.len = older->len;
+	deletion.made = ZOP_DELETE;
+	deletion.hdr = older->hdr;
+	deletion.hdr.flags &= ~ZROW_INSERTED;
+	deletion.hdr.flags |= ZROW_DELETED | ZROW_MOVED;
+	deletion.hdr.flags2 = version->hdr.flags2 & ZROW2_KEYS_UPDATED;
+	return deletion;
+}
+
+static void
+begin_row(CopyVersion *version)
+{
+	version->made = ZOP_INSERT;
+	version->hdr.flags |= ZROW_INSERTED;
+	version->hdr.flags2 &= ~ZROW2_KEYS_UPDATED;
 }
 
 FullTransactionId
@@ -292,26 +387,29 @@ copy_row_history(ZCopy *copy, OffsetNumber offnum, const ItemPointerData *moved_
 {
 	CopyVersion *versions;
 	int			n = take_versions(copy, offnum, &versions);
-	CopyVersion *newest;
 	CopyVersion *oldest;
-	FullTransactionId deleter = InvalidFullTransactionId;
+	int			first = 0;
+	ItemPointerData next;
 
 	ItemPointerSetInvalid(tid);
 	if (n == 0)
 		return InvalidFullTransactionId;
-	newest = &versions[0];
+	for (int i = 0; i < n; i++)
+	{
+		CopyVersion deletion;
+
+		if (fits_undo(&versions[i]))
+			continue;
+		deletion = deletion_by_move(&versions[i], &versions[i + 1]);
+		begin_row(&versions[i]);
+		write_row(copy, &versions[first], i + 1 - first, moved_to, &next);
+		copy->num_tuples += 1;
+		copy->tups_recently_dead += 1;
+		versions[i] = deletion;
+		first = i;
+		moved_to = &next;
+	}
+	write_row(copy, &versions[first], n - first, moved_to, tid);
 	oldest = &versions[n - 1];
-	newest->hdr.slotno = copy_page_find(&copy->out, newest->len, newest->fxid);
-	copy_page_tid(&copy->out, tid);
-	if (moved_to == NULL)
-		newest->hdr.flags &= ~ZROW_MOVED;
-	if (newest->made == ZOP_INSERT)
-		copy_page_inserted(&copy->out, newest->hdr.slotno, newest->cid);
-	else
-		zrow_set_turn(&newest->hdr, write_undo(copy, versions, n, moved_to));
-	if (newest->made == ZOP_DELETE)
-		deleter = newest->fxid;
-	zrow_header_put(newest->row, &newest->hdr);
-	copy_page_add(&copy->out, newest->row, newest->len, deleter);
 	return oldest->made == ZOP_INSERT ? oldest->fxid : InvalidFullTransactionId;
 }

@@ -97,7 +97,7 @@ vacuum_open(ZVacuum *vac)
 	 * Both before parallel mode begins.  Moving the horizon first makes as many
 	 * deleted rows as possible removable.
 	 */
-	zundo_open();
+	zundo_open_for(vac->rel);
 	zundo_horizon_advance();
 
 	vac_open_indexes(vac->rel, RowExclusiveLock, &vac->nindexes, &vac->indexes);

@@ -112,6 +112,8 @@ zxact_local_sweep(void)
 				 zundo_ptr_block(ptr), zundo_ptr_offset(ptr));
 		sweep_record(&sweep, &rec);
 		ptr = zundo_next(&reader, ptr, &new_page);
+		if (new_page && ptr != ZUNDO_INVALID)
+			zundo_local_mark_applied(ptr);
 	}
 	zundo_reader_close(&reader);
 	relations_close(&sweep);

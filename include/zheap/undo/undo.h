@@ -61,6 +61,12 @@ extern bool zundo_exists(void);
  */
 extern void zundo_open(void);
 
+/*
+ * The same, for a caller that is about to look at the table's pages.  Of a temporary
+ * table what an earlier transaction of the session has left there is rolled back first.
+ */
+extern void zundo_open_for(Relation rel);
+
 /* After zundo_open() in the same transaction; no work at all. */
 extern Relation zundo_relation(void);
 
@@ -212,7 +218,7 @@ extern bool zundo_is_last_of_extent(BlockNumber block);
 /*
  * Undo of a table in local buffers stays in this backend's memory; zundo_reserve,
  * zundo_write, zundo_release, zundo_read and zundo_next work on it all the same,
- * but there is no buffer to be registered in WAL, and zundo_open() is all the
+ * but there is no buffer to be registered in WAL, and zundo_open_for() is all the
  * preparation it needs.
  */
 extern bool zundo_ptr_is_local(ZUndoPtr ptr);
@@ -231,7 +237,7 @@ extern FullTransactionId zundo_local_horizon(void);
 extern bool zundo_local_sees(Snapshot snapshot);
 
 /*
- * Called by zundo_open() when an earlier transaction has left aborted rows in
+ * Called by zundo_open_for() when an earlier transaction has left aborted rows in
  * temporary tables, and before a commit when subtransactions have: puts them
  * back.  Set once while the library loads.
  */
@@ -245,8 +251,16 @@ extern void (*zundo_local_hook) (void);
 extern bool zundo_local_rolling_back;
 extern FullTransactionId zundo_local_owner(bool *aborted);
 
-/* The first record (invalid: there is none); the tables that they are about. */
+/*
+ * The first record whose change may still have to be rolled back (invalid: there is
+ * none), the first one of its undo page.
+ */
 extern ZUndoPtr zundo_local_first(void);
+
+/* What the undo pages before the one of "ptr" tell of has been rolled back. */
+extern void zundo_local_mark_applied(ZUndoPtr ptr);
+
+/* The tables that the records are about. */
 extern int	zundo_local_relations(const Oid **relids);
 
 /* To be called at XACT_EVENT_PRE_COMMIT. */
