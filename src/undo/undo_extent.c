@@ -91,7 +91,7 @@ has_pending_in(ZUndoLog *log, BlockNumber extent)
 bool
 zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep)
 {
-	if (log->oldest_extent == log->newest_extent)
+	if (log->lost || log->oldest_extent == log->newest_extent)
 		return false;
 	if (keep > 1 && log->oldest_next == log->newest_extent)
 		return false;
@@ -306,9 +306,9 @@ execute_map(const ExtentPlan *plan, Buffer map)
 	Page		page = BufferGetPage(map);
 
 	if (plan->rec.map_init)
-		zundo_map_init_apply(page);
+		zundo_map_init_apply(page, zundo_map_block(plan->block));
 	else
-		zundo_map_apply(page, zundo_map_bit(plan->block), 1, false);
+		zundo_map_apply(page, zundo_map_block(plan->block), zundo_map_bit(plan->block), 1, false);
 	MarkBufferDirty(map);
 	XLogRegisterBuffer(4, map, REGBUF_STANDARD |
 					   (plan->rec.map_init ? REGBUF_WILL_INIT : 0));
@@ -324,14 +324,14 @@ execute_extent(ExtentPlan *plan, const ExtentPages *pages)
 	XLogRecPtr	lsn;
 
 	START_CRIT_SECTION();
-	zundo_page_init_apply(BufferGetPage(first), plan->rec.generation);
+	zundo_page_init_apply(BufferGetPage(first), plan->block, plan->rec.generation);
 	MarkBufferDirty(first);
 	XLogBeginInsert();
 	XLogRegisterData((char *) &plan->rec, sizeof(plan->rec));
 	XLogRegisterBuffer(0, first, REGBUF_STANDARD | REGBUF_WILL_INIT);
 	if (BufferIsValid(tail))
 	{
-		zundo_extent_close_apply(BufferGetPage(tail), plan->block, plan->rec.closed);
+		zundo_extent_close_apply(BufferGetPage(tail), plan->old_newest, plan->block, plan->rec.closed);
 		MarkBufferDirty(tail);
 		XLogRegisterBuffer(1, tail, REGBUF_STANDARD);
 	}
@@ -559,7 +559,8 @@ execute_free(ZRecUndoFree *rec, const FreePages *pages)
 	START_CRIT_SECTION();
 	zundo_meta_apply(BufferGetPage(pages->meta), &rec->meta);
 	zundo_dir_apply(BufferGetPage(pages->dir), rec->log, rec->oldest_extent, rec->newest_extent);
-	zundo_map_apply(BufferGetPage(pages->map), zundo_map_bit(rec->extent), 1, true);
+	zundo_map_apply(BufferGetPage(pages->map), zundo_map_block(rec->extent),
+					zundo_map_bit(rec->extent), 1, true);
 	MarkBufferDirty(pages->meta);
 	MarkBufferDirty(pages->dir);
 	MarkBufferDirty(pages->map);

@@ -108,7 +108,7 @@ add_page(void)
 		my.pages[my.nalloc] = MemoryContextAlloc(my.context, BLCKSZ);
 		my.nalloc++;
 	}
-	zundo_page_init_apply(my.pages[my.npages], my.generation);
+	zundo_page_init_apply(my.pages[my.npages], LOCAL_BLOCK + my.npages, my.generation);
 	my.npages++;
 }
 
@@ -193,7 +193,7 @@ zundo_local_write(ZUndoWrite *write, const char *bytes, Size len)
 	if (!FullTransactionIdIsValid(my.fxid))
 		my.fxid = GetTopFullTransactionIdIfAny();
 	my.last_sub = GetCurrentSubTransactionId();
-	zundo_page_append_apply(page, bytes, len);
+	zundo_page_append_apply(page, LOCAL_BLOCK + my.npages - 1, bytes, len);
 }
 
 /* ---- reading ---- */
@@ -209,7 +209,7 @@ zundo_local_read(ZUndoPtr ptr, Size *len)
 		return NULL;
 	if (block >= my.npages || offset < ZUNDO_PAGE_START ||
 		offset >= zundo_page_end(my.pages[block]) ||
-		!zundo_record_at(my.pages[block], offset, &bytes, len))
+		!zundo_record_bounds(my.pages[block], offset, &bytes, len))
 		elog(ERROR, "no local undo record at block %u, offset %u", block, offset);
 	return bytes;
 }

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/pg_crc32c.h"
 
 #include "undo_private.h"
 
@@ -32,6 +33,72 @@ zundo_is_undo_page(const char *page)
 		magic == ZUNDO_MAP_MAGIC || magic == ZUNDO_METAPAGE_MAGIC;
 }
 
+/* ---- checks ---- */
+
+/*
+ * Of a record: CRC-32C folded to 16 bits.  The pointer is in it, so that neither zero
+ * bytes nor a record of another place or of the extent's last life pass.
+ */
+static ZUndoCheck
+record_check(ZUndoPtr ptr, const char *bytes, Size len)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, &ptr, sizeof(ptr));
+	COMP_CRC32C(crc, bytes, len);
+	FIN_CRC32C(crc);
+	return (ZUndoCheck) (crc ^ crc >> 16);
+}
+
+bool
+zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len)
+{
+	ZUndoCheck	check;
+
+	if (!zundo_record_bounds(page, zundo_ptr_offset(ptr), bytes, len))
+		return false;
+	memcpy(&check, *bytes - sizeof(check), sizeof(check));
+	return check == record_check(ptr, *bytes, *len);
+}
+
+/*
+ * Of a page: of an undo page not its records, which have checks of their own, but their
+ * end.  pd_lower up to pd_pagesize_version are eight bytes without a gap.
+ */
+static uint32
+page_check(Page page, BlockNumber block)
+{
+	PageHeader	header = (PageHeader) page;
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, &block, sizeof(block));
+	COMP_CRC32C(crc, &header->pd_lower, 8);
+	COMP_CRC32C(crc, zundo_special(page), sizeof(ZUndoPageSpecial));
+	if (zundo_special(page)->magic != ZUNDO_PAGE_MAGIC)
+		COMP_CRC32C(crc, PageGetContents(page), ZUNDO_PAGE_END - SizeOfPageHeaderData);
+	FIN_CRC32C(crc);
+	return crc;
+}
+
+static void
+set_check(Page page, BlockNumber block)
+{
+	((PageHeader) page)->pd_prune_xid = page_check(page, block);
+}
+
+bool
+zundo_page_is_sound(Page page, BlockNumber block, uint16 magic)
+{
+	uint16		end = zundo_page_end(page);
+
+	return zundo_special(page)->magic == magic && end >= ZUNDO_PAGE_START &&
+		end <= ZUNDO_PAGE_END && ((PageHeader) page)->pd_prune_xid == page_check(page, block);
+}
+
+/* ---- changes ---- */
+
 /* Zero bytes follow what is used: W1, and copies may drop them. */
 static void
 init(Page page, uint16 magic)
@@ -41,7 +108,7 @@ init(Page page, uint16 magic)
 }
 
 void
-zundo_page_init_apply(Page page, uint16 generation)
+zundo_page_init_apply(Page page, BlockNumber block, uint16 generation)
 {
 	ZUndoPageSpecial *special = zundo_special(page);
 
@@ -50,21 +117,27 @@ zundo_page_init_apply(Page page, uint16 generation)
 	special->closed = InvalidFullTransactionId;
 	special->next = InvalidBlockNumber;
 	special->generation = generation;
+	set_check(page, block);
 }
 
 void
-zundo_page_append_apply(Page page, const char *bytes, Size len)
+zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size len)
 {
 	uint16		start = zundo_page_end(page);
 	char	   *out = (char *) page + start;
+	ZUndoCheck	check;
 
 	Assert(zundo_special(page)->magic == ZUNDO_PAGE_MAGIC);
 	Assert(start >= ZUNDO_PAGE_START);	/* P1 */
 	Assert(start + zundo_framed(len) <= ZUNDO_PAGE_END);
 
+	check = record_check(zundo_ptr_make(block, zundo_special(page)->generation, start), bytes, len);
 	out = zvarint_put(out, len);
+	memcpy(out, &check, sizeof(check));
+	out += sizeof(check);
 	memcpy(out, bytes, len);
 	((PageHeader) page)->pd_lower = (out + len) - (char *) page;	/* U1 */
+	set_check(page, block);
 }
 
 void
@@ -80,10 +153,11 @@ zundo_meta_init_apply(Page page, FullTransactionId horizon)
 	meta->free_count = 0;
 	meta->generation = 0;
 	((PageHeader) page)->pd_lower = (char *) (meta + 1) - (char *) page;
+	set_check(page, ZUNDO_META_BLOCK);
 }
 
 void
-zundo_dir_init_apply(Page page)
+zundo_dir_init_apply(Page page, BlockNumber block)
 {
 	ZUndoDirEntry *entry = zundo_dir_entry(page, 0);
 
@@ -91,6 +165,7 @@ zundo_dir_init_apply(Page page)
 	for (int i = 0; i < ZUNDO_DIR_ENTRIES; i++)
 		entry[i].oldest_extent = entry[i].newest_extent = InvalidBlockNumber;
 	((PageHeader) page)->pd_lower = (char *) (entry + ZUNDO_DIR_ENTRIES) - (char *) page;
+	set_check(page, block);
 }
 
 void
@@ -102,6 +177,7 @@ zundo_horizon_apply(Page page, FullTransactionId horizon)
 	Assert(FullTransactionIdFollowsOrEquals(horizon, meta->horizon));	/* U1 */
 
 	meta->horizon = horizon;
+	set_check(page, ZUNDO_META_BLOCK);
 }
 
 void
@@ -111,11 +187,14 @@ zundo_meta_apply(Page page, const ZUndoMetaValues *values)
 
 	Assert(meta->magic == ZUNDO_META_MAGIC);
 
-	zundo_horizon_apply(page, values->horizon);
+	Assert(FullTransactionIdFollowsOrEquals(values->horizon, meta->horizon));	/* U1 */
+
+	meta->horizon = values->horizon;
 	meta->nblocks = values->nblocks;
 	meta->high_water = Max(meta->high_water, values->nblocks);
 	meta->free_count = values->free_count;
 	meta->generation = values->generation;
+	set_check(page, ZUNDO_META_BLOCK);
 }
 
 void
@@ -130,10 +209,12 @@ zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent, BlockNumber ne
 
 	entry->oldest_extent = oldest_extent;
 	entry->newest_extent = newest_extent;
+	set_check(page, zundo_dir_block(log));
 }
 
 void
-zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed)
+zundo_extent_close_apply(Page page, BlockNumber block, BlockNumber next,
+						 FullTransactionId closed)
 {
 	ZUndoPageSpecial *special = zundo_special(page);
 
@@ -141,16 +222,18 @@ zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed)
 
 	special->next = next;
 	special->closed = closed;
+	set_check(page, block);
 }
 
 /* ---- map pages ---- */
 
 /* No hole: the whole page is bits. */
 void
-zundo_map_init_apply(Page page)
+zundo_map_init_apply(Page page, BlockNumber block)
 {
 	init(page, ZUNDO_MAP_MAGIC);
 	((PageHeader) page)->pd_lower = ZUNDO_PAGE_END;
+	set_check(page, block);
 }
 
 bool
@@ -160,7 +243,7 @@ zundo_map_get(Page page, uint32 bit)
 }
 
 void
-zundo_map_apply(Page page, uint32 first, uint32 count, bool is_free)
+zundo_map_apply(Page page, BlockNumber block, uint32 first, uint32 count, bool is_free)
 {
 	char	   *bits = PageGetContents(page);
 
@@ -174,4 +257,5 @@ zundo_map_apply(Page page, uint32 first, uint32 count, bool is_free)
 		else
 			bits[bit / 8] &= ~(1 << bit % 8);
 	}
+	set_check(page, block);
 }

@@ -49,6 +49,9 @@ typedef struct ZUndoLog
 								 * the next unused entry; -1 ends the list */
 	uint32		number;
 	int			owner;			/* pid of the backend that appends, or 0 */
+	bool		sealed;			/* its tail is damaged: nobody may append */
+	bool		lost;			/* that, and an end of its chain cannot be read: nothing of
+								 * it is freed */
 	BlockNumber oldest_extent;	/* oldest extent, or invalid: none */
 	BlockNumber newest_extent;	/* newest */
 	BlockNumber oldest_next;	/* the one after it; invalid if it is the newest */
@@ -214,7 +217,10 @@ extern void zundo_refuse_moved(void);
 
 extern void zundo_meta_read(ZUndoMeta *meta);
 
-/* Pin and lock a page that must exist; checks its magic unless that is 0. */
+/* Say what is wrong with a page that should be sound. */
+extern void zundo_report_page(Page page, BlockNumber block, uint16 magic) pg_attribute_noreturn();
+
+/* Pin and lock a page that must exist; checks it unless "magic" is 0. */
 extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
 
 /* Make the file at least so long; nobody else extends it meanwhile. */
@@ -415,7 +421,7 @@ zundo_dir_block(uint32 log)
 static inline Size
 zundo_framed(Size len)
 {
-	return len + (len < 0x80 ? 1 : 2);
+	return len + sizeof(ZUndoCheck) + (len < 0x80 ? 1 : 2);
 }
 
 static inline ZUndoMeta *
@@ -430,33 +436,45 @@ zundo_dir_entry(Page page, uint32 log)
 	return (ZUndoDirEntry *) PageGetContents(page) + log % ZUNDO_DIR_ENTRIES;
 }
 
-/* The length and the begin of the record at "offset"; false: damaged. */
+/* The length and the begin of the record at "offset"; false: it does not fit the page. */
 static inline bool
-zundo_record_at(Page page, uint16 offset, const char **bytes, Size *len)
+zundo_record_bounds(Page page, uint16 offset, const char **bytes, Size *len)
 {
 	const char *end = (const char *) page + zundo_page_end(page);
 	uint64		length;
+	const char *in;
 
-	*bytes = zvarint_get((const char *) page + offset, end, &length);
-	if (*bytes == NULL || length > (uint64) (end - *bytes))
+	in = zvarint_get((const char *) page + offset, end, &length);
+	if (in == NULL || end - in < (ptrdiff_t) sizeof(ZUndoCheck))
+		return false;
+	*bytes = in + sizeof(ZUndoCheck);
+	if (length > (uint64) (end - *bytes))
 		return false;
 	*len = (Size) length;
 	return true;
 }
 
+/* The same, and its check; the page is known to be the one of "ptr". */
+extern bool zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len);
+
+/* Is it a page of this kind, at its place, with nothing wrong in its header? */
+extern bool zundo_page_is_sound(Page page, BlockNumber block, uint16 magic);
+
 extern bool zundo_map_get(Page page, uint32 bit);
 
 /* Changes of pages: in the critical section and in redo, page locked. */
-extern void zundo_page_init_apply(Page page, uint16 generation);
-extern void zundo_page_append_apply(Page page, const char *bytes, Size len);
+extern void zundo_page_init_apply(Page page, BlockNumber block, uint16 generation);
+extern void zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size len);
 extern void zundo_meta_init_apply(Page page, FullTransactionId horizon);
-extern void zundo_dir_init_apply(Page page);
+extern void zundo_dir_init_apply(Page page, BlockNumber block);
 extern void zundo_meta_apply(Page page, const ZUndoMetaValues *values);
 extern void zundo_horizon_apply(Page page, FullTransactionId horizon);
 extern void zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent, BlockNumber newest_extent);
-extern void zundo_extent_close_apply(Page page, BlockNumber next, FullTransactionId closed);
-extern void zundo_map_init_apply(Page page);
-extern void zundo_map_apply(Page page, uint32 first, uint32 count, bool is_free);
+extern void zundo_extent_close_apply(Page page, BlockNumber block, BlockNumber next,
+									 FullTransactionId closed);
+extern void zundo_map_init_apply(Page page, BlockNumber block);
+extern void zundo_map_apply(Page page, BlockNumber block, uint32 first, uint32 count,
+							bool is_free);
 
 /* ---- who keeps undo (undo_holders.c, undo_blocker.c) ---- */
 

@@ -78,6 +78,13 @@ lock_page(ZUndoReader *reader, BlockNumber block)
 	return buffer;
 }
 
+static void
+report_lost(BlockNumber block, uint16 generation)
+{
+	zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+				  "undo page of generation %u has been lost", generation);
+}
+
 /*
  * A page that is older than the pointer, or was never written: all is well only
  * if its extent has been opened again and the page is not yet reached.
@@ -88,14 +95,15 @@ check_not_reached(ZUndoReader *reader, BlockNumber block, uint16 generation)
 	BlockNumber extent = zundo_extent_of(block);
 	Buffer		buffer = lock_page(reader, extent);
 	ZUndoPageSpecial special;
+	bool		sound;
 
 	if (!BufferIsValid(buffer))
 		return;
 	special = *zundo_special(BufferGetPage(buffer));
+	sound = zundo_page_is_sound(BufferGetPage(buffer), extent, ZUNDO_PAGE_MAGIC);
 	UnlockReleaseBuffer(buffer);
-	if (special.magic != ZUNDO_PAGE_MAGIC || (int16) (special.generation - generation) <= 0)
-		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
-					  "undo page of generation %u has been lost", generation);
+	if (!sound || (int16) (special.generation - generation) <= 0)
+		report_lost(block, generation);
 }
 
 /*
@@ -108,19 +116,17 @@ lock_page_of(ZUndoReader *reader, ZUndoPtr ptr)
 	BlockNumber block = zundo_ptr_block(ptr);
 	uint16		generation = zundo_ptr_generation(ptr);
 	Buffer		buffer = lock_page(reader, block);
-	ZUndoPageSpecial *special;
 	bool		older;
+	Page		page;
 
 	if (!BufferIsValid(buffer))
 		return InvalidBuffer;
-	special = zundo_special(BufferGetPage(buffer));
-	if (likely(special->magic == ZUNDO_PAGE_MAGIC && special->generation == generation))
+	page = BufferGetPage(buffer);
+	if (!zundo_page_is_sound(page, block, ZUNDO_PAGE_MAGIC) && !PageIsNew(page))
+		zundo_report_page(page, block, ZUNDO_PAGE_MAGIC);
+	if (likely(zundo_special(page)->generation == generation))
 		return buffer;
-	if (special->magic != ZUNDO_PAGE_MAGIC && !PageIsNew(BufferGetPage(buffer)))
-		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
-					  "undo page has magic number 0x%04X", special->magic);
-	older = PageIsNew(BufferGetPage(buffer)) ||
-		(int16) (special->generation - generation) < 0;
+	older = PageIsNew(page) || (int16) (zundo_special(page)->generation - generation) < 0;
 	UnlockReleaseBuffer(buffer);
 	if (older)
 		check_not_reached(reader, block, generation);
@@ -131,7 +137,7 @@ static void
 report_bad_record(ZUndoPtr ptr, uint16 end)
 {
 	zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), zundo_ptr_offset(ptr),
-				  "no undo record begins here, records end at %u", end);
+				  "no undo record is here, records end at %u", end);
 }
 
 /* ---- records ---- */
@@ -160,7 +166,7 @@ read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 	if (zundo_ptr_offset(ptr) >= zundo_page_end(page))
 		return NULL;
 	if (zundo_ptr_offset(ptr) < ZUNDO_PAGE_START ||
-		!zundo_record_at(page, zundo_ptr_offset(ptr), &bytes, len))
+		!zundo_record_at(page, ptr, &bytes, len))
 		report_bad_record(ptr, zundo_page_end(page));
 	return bytes;
 }
@@ -171,7 +177,6 @@ copy_page(ZUndoReader *reader, Page page)
 {
 	ZUndoCopy  *copy;
 
-	Assert(zundo_page_end(page) >= ZUNDO_PAGE_START && zundo_page_end(page) <= ZUNDO_PAGE_END);
 	if (reader->copies[reader->used].block != reader->block)
 		reader->used = !reader->used;
 	copy = &reader->copies[reader->used];
@@ -214,8 +219,7 @@ read_page(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 
 	page = BufferGetPage(buffer);
 	if (offset < ZUNDO_PAGE_START || offset >= zundo_page_end(page) ||
-		zundo_page_end(page) > ZUNDO_PAGE_END ||
-		!zundo_record_at(page, offset, &bytes, len))
+		!zundo_record_at(page, ptr, &bytes, len))
 		report_bad_record(ptr, zundo_page_end(page));
 	if (again)
 		copy_page(reader, page);
@@ -256,12 +260,33 @@ follows_on_page(ZUndoReader *reader, ZUndoPtr ptr, uint16 *end)
 		return false;
 	page = BufferGetPage(buffer);
 	page_end = zundo_page_end(page);
-	if (zundo_ptr_offset(ptr) >= page_end || page_end > ZUNDO_PAGE_END ||
-		!zundo_record_at(page, zundo_ptr_offset(ptr), &bytes, &len))
+	if (zundo_ptr_offset(ptr) >= page_end ||
+		!zundo_record_bounds(page, zundo_ptr_offset(ptr), &bytes, &len))
 		report_bad_record(ptr, page_end);
 	*end = (bytes + len) - (char *) page;
 	UnlockReleaseBuffer(buffer);
 	return *end < page_end;
+}
+
+/*
+ * Copy a page's special area, and its end, which is 0 if the page was never written.  False:
+ * it has been truncated away.
+ */
+static bool
+look_at_page(ZUndoReader *reader, BlockNumber block, ZUndoPageSpecial *special, uint16 *end)
+{
+	Buffer		buffer = lock_page(reader, block);
+	Page		page;
+
+	if (!BufferIsValid(buffer))
+		return false;
+	page = BufferGetPage(buffer);
+	*special = *zundo_special(page);
+	*end = zundo_page_end(page);
+	if (!PageIsNew(page) && !zundo_page_is_sound(page, block, ZUNDO_PAGE_MAGIC))
+		zundo_report_page(page, block, ZUNDO_PAGE_MAGIC);
+	UnlockReleaseBuffer(buffer);
+	return true;
 }
 
 /*
@@ -271,39 +296,45 @@ follows_on_page(ZUndoReader *reader, ZUndoPtr ptr, uint16 *end)
 static ZUndoPtr
 first_on_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 {
-	Buffer		buffer = lock_page(reader, block);
 	ZUndoPageSpecial special;
 	uint16		end;
 
-	if (!BufferIsValid(buffer))
-		return ZUNDO_INVALID;
-	special = *zundo_special(BufferGetPage(buffer));
-	end = zundo_page_end(BufferGetPage(buffer));
-	UnlockReleaseBuffer(buffer);
-	if (special.magic != ZUNDO_PAGE_MAGIC || end <= ZUNDO_PAGE_START ||
+	if (!look_at_page(reader, block, &special, &end) || end <= ZUNDO_PAGE_START ||
 		(generation != 0 && special.generation != generation))
 		return ZUNDO_INVALID;
 	return zundo_ptr_make(block, special.generation, ZUNDO_PAGE_START);
 }
 
+/* The extent that follows in the log; invalid: none, or this one holds other records by now. */
+static BlockNumber
+next_extent(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	ZUndoPageSpecial special;
+	uint16		end;
+
+	if (!look_at_page(reader, zundo_extent_of(block), &special, &end) || end == 0 ||
+		special.generation != generation)
+		return InvalidBlockNumber;
+	return special.next;
+}
+
 static ZUndoPtr
 first_after_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 {
-	ZUndoPageSpecial special;
-	Buffer		buffer;
+	BlockNumber next;
+	ZUndoPtr	ptr;
 
 	if (!zundo_last_of_extent(block))
-		return first_on_page(reader, block + 1, generation);
-
-	buffer = lock_page(reader, zundo_extent_of(block));
-	if (!BufferIsValid(buffer))
-		return ZUNDO_INVALID;
-	special = *zundo_special(BufferGetPage(buffer));
-	UnlockReleaseBuffer(buffer);
-	if (special.magic != ZUNDO_PAGE_MAGIC || special.generation != generation ||
-		!BlockNumberIsValid(special.next))
-		return ZUNDO_INVALID;
-	return first_on_page(reader, special.next, 0);
+	{
+		ptr = first_on_page(reader, block + 1, generation);
+		/* an extent is left when its last page is full */
+		if (ptr == ZUNDO_INVALID &&
+			BlockNumberIsValid(next_extent(reader, block, generation)))
+			report_lost(block + 1, generation);
+		return ptr;
+	}
+	next = next_extent(reader, block, generation);
+	return BlockNumberIsValid(next) ? first_on_page(reader, next, 0) : ZUNDO_INVALID;
 }
 
 ZUndoPtr

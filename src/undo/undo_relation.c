@@ -260,6 +260,17 @@ zundo_close_at_commit(void)
 
 /* ---- pages ---- */
 
+void
+zundo_report_page(Page page, BlockNumber block, uint16 magic)
+{
+	if (zundo_special(page)->magic != magic)
+		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+					  "page has magic number 0x%04X instead of 0x%04X",
+					  zundo_special(page)->magic, magic);
+	zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+				  "page check 0x%08X is wrong", ((PageHeader) page)->pd_prune_xid);
+}
+
 Buffer
 zundo_page_lock(BlockNumber block, int mode, uint16 magic)
 {
@@ -273,10 +284,8 @@ zundo_page_lock(BlockNumber block, int mode, uint16 magic)
 	buffer = ReadBuffer(rel, block);
 	page = BufferGetPage(buffer);
 	LockBuffer(buffer, mode);
-	if (magic != 0 && zundo_special(page)->magic != magic)
-		zheap_corrupt(rel, block, InvalidOffsetNumber,
-					  "page has magic number 0x%04X instead of 0x%04X",
-					  zundo_special(page)->magic, magic);
+	if (magic != 0 && !zundo_page_is_sound(page, block, magic))
+		zundo_report_page(page, block, magic);
 	return buffer;
 }
 
@@ -305,7 +314,7 @@ meta_is_readable(void)
 	bool		result;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	result = !PageIsNew(page) && zundo_special(page)->magic == ZUNDO_METAPAGE_MAGIC &&
+	result = zundo_page_is_sound(page, ZUNDO_META_BLOCK, ZUNDO_METAPAGE_MAGIC) &&
 		zundo_meta(page)->magic == ZUNDO_META_MAGIC;
 	UnlockReleaseBuffer(buffer);
 	return result;
@@ -422,8 +431,8 @@ zundo_storage_create(ZRelLocator locator)
 	START_CRIT_SECTION();
 	zundo_meta_init_apply(BufferGetPage(buffers[0]), rec.horizon);
 	for (int i = 1; i <= ZUNDO_DIR_PAGES; i++)
-		zundo_dir_init_apply(BufferGetPage(buffers[i]));
-	zundo_map_init_apply(BufferGetPage(buffers[ZUNDO_MAP_OFFSET]));
+		zundo_dir_init_apply(BufferGetPage(buffers[i]), i);
+	zundo_map_init_apply(BufferGetPage(buffers[ZUNDO_MAP_OFFSET]), ZUNDO_MAP_OFFSET);
 	XLogBeginInsert();
 	XLogRegisterData((char *) &rec, sizeof(rec));
 	for (int i = 0; i < (int) lengthof(buffers); i++)

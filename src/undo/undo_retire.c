@@ -22,7 +22,7 @@
 static bool
 could_be_emptied(ZUndoLog *log)
 {
-	return !zundo_log_is_pending(log) && log->oldest_extent == log->newest_extent &&
+	return !log->lost && !zundo_log_is_pending(log) && log->oldest_extent == log->newest_extent &&
 		pg_atomic_read_u64(&log->active) == 0;
 }
 
@@ -68,7 +68,7 @@ logs_without_owner(const ZUndoDb *db)
 	int			n = 0;
 
 	while ((log = zundo_log_next(db, log)) != NULL)
-		n += log->owner == 0;
+		n += log->owner == 0 && !log->lost;
 	return n;
 }
 

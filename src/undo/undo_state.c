@@ -171,6 +171,7 @@ log_clear(ZUndoLog *log, uint32 number)
 {
 	log->number = number;
 	log->owner = 0;
+	log->sealed = log->lost = false;
 	log->oldest_extent = log->newest_extent = log->oldest_next = InvalidBlockNumber;
 	log->oldest_closed = InvalidFullTransactionId;
 	log->insert_block = InvalidBlockNumber;

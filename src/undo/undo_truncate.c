@@ -126,7 +126,8 @@ execute_truncate(ZRecUndoTruncate *rec, Buffer meta, Buffer map)
 	XLogRegisterBuffer(0, meta, REGBUF_STANDARD);
 	if (BufferIsValid(map))
 	{
-		zundo_map_apply(BufferGetPage(map), zundo_map_bit(rec->meta.nblocks),
+		zundo_map_apply(BufferGetPage(map), zundo_map_block(rec->meta.nblocks),
+						zundo_map_bit(rec->meta.nblocks),
 						(rec->old_nblocks - rec->meta.nblocks) / ZUNDO_EXTENT_BLOCKS, false);
 		MarkBufferDirty(map);
 		XLogRegisterBuffer(1, map, REGBUF_STANDARD);

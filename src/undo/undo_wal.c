@@ -93,9 +93,11 @@ redo_map(XLogReaderState *record, uint8 block_id, uint32 first, uint32 count, bo
 {
 	Buffer		buffer;
 	Page		page = redo_page(record, block_id, &buffer);
+	BlockNumber block;
 
+	XLogRecGetBlockTag(record, block_id, NULL, NULL, &block);
 	if (page != NULL)
-		zundo_map_apply(page, first, count, is_free);
+		zundo_map_apply(page, block, first, count, is_free);
 	redo_done(record, page, buffer);
 }
 
@@ -104,8 +106,10 @@ redo_new_map(XLogReaderState *record, uint8 block_id)
 {
 	Buffer		buffer;
 	Page		page = redo_new_page(record, block_id, &buffer);
+	BlockNumber block;
 
-	zundo_map_init_apply(page);
+	XLogRecGetBlockTag(record, block_id, NULL, NULL, &block);
+	zundo_map_init_apply(page, block);
 	redo_done(record, page, buffer);
 }
 
@@ -116,6 +120,7 @@ redo_extent(XLogReaderState *record)
 {
 	ZRecUndoExtent rec;
 	BlockNumber extent;
+	BlockNumber closed;
 	Buffer		buffer;
 	Page		page;
 
@@ -124,13 +129,14 @@ redo_extent(XLogReaderState *record)
 	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
 
 	page = redo_new_page(record, 0, &buffer);
-	zundo_page_init_apply(page, rec.generation);
+	zundo_page_init_apply(page, extent, rec.generation);
 	redo_done(record, page, buffer);
 	if (XLogRecHasBlockRef(record, 1))
 	{
+		XLogRecGetBlockTag(record, 1, NULL, NULL, &closed);
 		page = redo_page(record, 1, &buffer);
 		if (page != NULL)
-			zundo_extent_close_apply(page, extent, rec.closed);
+			zundo_extent_close_apply(page, closed, extent, rec.closed);
 		redo_done(record, page, buffer);
 	}
 	page = redo_page(record, 2, &buffer);
@@ -212,7 +218,7 @@ redo_init(XLogReaderState *record)
 	for (int i = 1; i <= ZUNDO_DIR_PAGES; i++)
 	{
 		page = redo_new_page(record, i, &buffer);
-		zundo_dir_init_apply(page);
+		zundo_dir_init_apply(page, i);
 		redo_done(record, page, buffer);
 	}
 	redo_new_map(record, ZUNDO_MAP_OFFSET);
@@ -271,14 +277,14 @@ zundo_redo_write(XLogReaderState *record, uint8 block_id,	/* tidy: one append */
 	if (init)
 	{
 		page = redo_new_page(record, block_id, &buffer);
-		zundo_page_init_apply(page, generation);
+		zundo_page_init_apply(page, block, generation);
 	}
 	else
 		page = redo_page(record, block_id, &buffer);
 	if (page != NULL)
 	{
 		check_end(record, page, block, offset, generation);
-		zundo_page_append_apply(page, bytes, len);
+		zundo_page_append_apply(page, block, bytes, len);
 	}
 	redo_done(record, page, buffer);
 	return zundo_ptr_make(block, generation, offset);

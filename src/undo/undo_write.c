@@ -237,8 +237,8 @@ zundo_write(ZUndoWrite *write, const char *bytes, Size len)
 	MyUndo.last_sub = GetCurrentSubTransactionId();
 
 	if (write->init)
-		zundo_page_init_apply(page, write->generation);
-	zundo_page_append_apply(page, bytes, len);
+		zundo_page_init_apply(page, MyUndo.block, write->generation);
+	zundo_page_append_apply(page, MyUndo.block, bytes, len);
 	MarkBufferDirty(write->buffer);
 
 	MyUndo.offset = zundo_page_end(page);

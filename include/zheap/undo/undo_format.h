@@ -13,8 +13,12 @@
  *           pd_special | ZUndoPageSpecial (magic only)
  *   map page        24 | one bit for each extent of the group: it is free
  *           pd_special | ZUndoPageSpecial (magic only)
- *   undo page       24 | records: varint length, bytes; append only
+ *   undo page       24 | records: varint length, ZUndoCheck, bytes; append only
  *           pd_special | ZUndoPageSpecial
+ *
+ * A record's check is made of its bytes and its ZUndoPtr.  All pages have a check of their
+ * own in pd_prune_xid, which has no other use here (zundo_page_check): of block number,
+ * header and special area, and except on undo pages of all that lies between.
  *
  * pd_lower is the end of what is used on all of them, and what follows it up to
  * pd_special is zero, so that copies that drop the hole (full-page images,
@@ -40,7 +44,7 @@
 #define ZUNDO_EXTENT_BLOCKS		32
 
 #define ZUNDO_META_MAGIC		0x5A554D45
-#define ZUNDO_META_VERSION		3
+#define ZUNDO_META_VERSION		4
 
 /* ZUndoPageSpecial.magic */
 #define ZUNDO_PAGE_MAGIC		0x5A55
@@ -105,8 +109,11 @@ StaticAssertDecl(ZUNDO_GROUP_EXTENTS <= ZUNDO_MAP_BYTES * 8, "a group's map is o
 #define ZUNDO_PAGE_START	((uint16) SizeOfPageHeaderData)
 #define ZUNDO_PAGE_END		((uint16) (BLCKSZ - sizeof(ZUndoPageSpecial)))
 
-/* The longest record that fits a page (its length takes two bytes more). */
-#define ZUNDO_MAX_RECORD	((int) (ZUNDO_PAGE_END - ZUNDO_PAGE_START - 2))
+typedef uint16 ZUndoCheck;
+
+/* The longest record that fits a page (its length takes two bytes more, then its check). */
+#define ZUNDO_MAX_RECORD \
+	((int) (ZUNDO_PAGE_END - ZUNDO_PAGE_START - 2 - sizeof(ZUndoCheck)))
 
 /* ---- WAL records of the undo layer itself (undo_wal.c) ---- */
 
