@@ -35,13 +35,13 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_pending() IS
 	'number of undo logs of this database whose aborted transactions have not all been put back yet; 0 = all settled';
 
-CREATE FUNCTION zheap.zheap_undo_skip()
+CREATE FUNCTION zheap.zheap_undo_skip(reset boolean DEFAULT false)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'zheap_undo_skip'
 LANGUAGE C VOLATILE STRICT;
-COMMENT ON FUNCTION zheap.zheap_undo_skip() IS
-	'give up rolled back rows that damaged undo does not let put back: they stay as they are, and undo is kept for them no longer; returns the number of table pages';
-REVOKE ALL ON FUNCTION zheap.zheap_undo_skip() FROM PUBLIC;
+COMMENT ON FUNCTION zheap.zheap_undo_skip(boolean) IS
+	'give up rolled back rows that damaged undo does not let put back: they stay as they are, and undo is kept for them no longer; returns the number of table pages; reset: give up all undo and make the undo relation anew, which waits for all transactions that use zheap tables';
+REVOKE ALL ON FUNCTION zheap.zheap_undo_skip(boolean) FROM PUBLIC;
 
 CREATE FUNCTION zheap.zheap_undo_stats(
 	OUT total_bytes bigint,

@@ -413,6 +413,7 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 	if (zundo_vacuum_hook)
 		zundo_vacuum_hook();
 	zundo_horizon_advance();
+	zundo_drop_lost();
 	zundo_discard(PG_UINT32_MAX);
 	zundo_horizon_log();
 	if (params->truncate != VACOPTVALUE_DISABLED)

@@ -51,7 +51,7 @@ zheap_undo_skip(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be superuser to give up undo")));
-	PG_RETURN_INT64((int64) zxact_skip());
+	PG_RETURN_INT64((int64) (PG_GETARG_BOOL(0) ? zxact_reset() : zxact_skip()));
 }
 
 Datum

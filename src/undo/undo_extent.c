@@ -100,13 +100,15 @@ zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep)
 	return !has_pending_in(log, log->oldest_extent); /* S2 */
 }
 
-void
+bool
 zundo_read_special(BlockNumber block, ZUndoPageSpecial *special)
 {
-	Buffer		buffer = zundo_page_lock(block, BUFFER_LOCK_SHARE, ZUNDO_PAGE_MAGIC);
+	PGAlignedBlock copy;
 
-	*special = *zundo_special(BufferGetPage(buffer));
-	UnlockReleaseBuffer(buffer);
+	if (!zundo_page_copy(block, ZUNDO_PAGE_MAGIC, copy.data))
+		return false;
+	*special = *zundo_special(copy.data);
+	return true;
 }
 
 void
@@ -154,6 +156,34 @@ next_generation(uint16 generation)
 	return generation == 0 ? 1 : generation;
 }
 
+/* generations are compared as 16-bit numbers that go round */
+uint32
+zundo_newer_generation(uint32 known, uint16 generation)
+{
+	return (int16) (generation - (uint16) known) > 0 ? generation : known;
+}
+
+/*
+ * The extent's generation, or one that is newer.  When its first page is damaged the others
+ * tell: they have the same, or, if they have not been reached since, the one before.
+ * An extent that was ever freed is not newer than "freed" (ZUndoMeta.generation).
+ */
+static uint16
+extent_generation(BlockNumber extent, uint32 freed)
+{
+	ZUndoPageSpecial special;
+	uint32		newest = freed;
+
+	if (zundo_read_special(extent, &special))
+		return special.generation;
+	for (int i = 1; i < ZUNDO_EXTENT_BLOCKS; i++)
+	{
+		if (zundo_read_special(extent + i, &special))
+			newest = zundo_newer_generation(newest, special.generation);
+	}
+	return next_generation((uint16) newest);
+}
+
 /* The log's oldest extent becomes the next one, which may be the present newest. */
 static void
 plan_oldest_leaves(const ZUndoLog *log, ExtentPlan *plan)
@@ -167,7 +197,9 @@ plan_oldest_leaves(const ZUndoLog *log, ExtentPlan *plan)
 		plan->oldest_closed = plan->rec.closed;
 		return;
 	}
-	zundo_read_special(log->oldest_next, &special);
+	if (!zundo_read_special(log->oldest_next, &special))
+		zheap_corrupt(zundo_relation(), log->oldest_next, InvalidOffsetNumber,
+					  "first page of undo extent is damaged");
 	plan->oldest_next = special.next;
 	plan->oldest_closed = special.closed;
 }
@@ -175,11 +207,9 @@ plan_oldest_leaves(const ZUndoLog *log, ExtentPlan *plan)
 static void
 plan_recycled(const ZUndoLog *log, ExtentPlan *plan)
 {
-	ZUndoPageSpecial special;
-
 	plan->block = log->oldest_extent;
-	zundo_read_special(log->oldest_extent, &special);
-	plan->rec.generation = next_generation(special.generation);
+	plan->rec.generation =
+		next_generation(extent_generation(log->oldest_extent, plan->rec.meta.generation));
 	plan->rec.recycled = true;
 	plan_oldest_leaves(log, plan);
 	if (pass_extent(&plan->rec.meta, log->oldest_closed))
@@ -200,12 +230,10 @@ static void
 plan_free(ExtentPlan *plan, BlockNumber lowest)
 {
 	ZUndoMetaValues *meta = &plan->rec.meta;
-	ZUndoPageSpecial special;
 
 	plan->block = lowest;
 	plan->from_map = true;
-	zundo_read_special(lowest, &special);
-	plan->rec.generation = next_generation(special.generation);
+	plan->rec.generation = next_generation(extent_generation(lowest, meta->generation));
 	if (meta->free_count == 0)
 		zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
 					  "block %u is said to be a free undo extent, of which there are none",
@@ -273,7 +301,7 @@ static void
 lock_pages(const ExtentPlan *plan, ExtentPages *pages)
 {
 	memset(pages, 0, sizeof(*pages));
-	pages->first = zundo_page_lock(plan->block, BUFFER_LOCK_EXCLUSIVE, 0);
+	pages->first = zundo_page_lock_new(plan->block);
 	if (BlockNumberIsValid(plan->old_newest))
 		pages->tail = zundo_page_lock(plan->old_newest, BUFFER_LOCK_EXCLUSIVE, ZUNDO_PAGE_MAGIC);
 	pages->dir = zundo_page_lock(zundo_dir_block(plan->rec.log), BUFFER_LOCK_EXCLUSIVE,
@@ -282,8 +310,8 @@ lock_pages(const ExtentPlan *plan, ExtentPages *pages)
 		pages->meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
 									  ZUNDO_METAPAGE_MAGIC);
 	if (plan->from_map || plan->rec.map_init)
-		pages->map = zundo_page_lock(zundo_map_block(plan->block), BUFFER_LOCK_EXCLUSIVE,
-									 plan->from_map ? ZUNDO_MAP_MAGIC : 0);
+		pages->map = plan->rec.map_init ? zundo_page_lock_new(zundo_map_block(plan->block)) :
+			zundo_page_lock(zundo_map_block(plan->block), BUFFER_LOCK_EXCLUSIVE, ZUNDO_MAP_MAGIC);
 }
 
 static void
@@ -425,7 +453,7 @@ may_grow(BlockNumber nblocks)
 static bool
 has_extent_for(ZUndoLog *log)
 {
-	return MyUndo.db->free_extents > 0 ||
+	return (MyUndo.db->free_extents > 0 && !MyUndo.db->map_lost) ||
 		zundo_oldest_is_free(log, zundo_horizon(), 1);
 }
 
@@ -492,6 +520,28 @@ count_for_autovacuum(void)
 	pgstat_update_heap_dead_tuples(zundo_relation(), -ZUNDO_EXTENT_BLOCKS);
 }
 
+/*
+ * First pages that are to be read.  If that of the oldest extent's successor is damaged the
+ * rest of the chain is lost, and we go on behind it to the end of the transaction; if that of our
+ * newest one is, this transaction cannot go on, but the next one has another log.
+ */
+static void
+check_chain(ZUndoLog *log)
+{
+	ZUndoPageSpecial special;
+
+	if (BlockNumberIsValid(log->newest_extent) &&
+		!zundo_read_special(log->newest_extent, &special))
+	{
+		log->sealed = true;
+		zheap_corrupt(zundo_relation(), log->newest_extent, InvalidOffsetNumber,
+					  "first page of the last extent of undo log %u is damaged", log->number);
+	}
+	if (zundo_oldest_is_free(log, zundo_horizon(), 1) &&
+		!zundo_read_special(log->oldest_next, &special))
+		zundo_log_lose(log, log->oldest_next);
+}
+
 void
 zundo_extent_open(void)
 {
@@ -505,10 +555,11 @@ zundo_extent_open(void)
 
 	lock_with_extent(log);
 	Assert(log->owner == MyProcPid);
+	check_chain(log);
 	lowest = zundo_map_lowest();
 	/* towards the begin of the relation, so that its end gets free */
 	if (lowest < log->oldest_extent && zundo_oldest_is_free(log, zundo_horizon(), 1))
-		zundo_free_oldest(log);
+		(void) zundo_free_oldest(log);
 	plan_extent(log, &plan, lowest);
 	lock_pages(&plan, &pages);
 	execute_extent(&plan, &pages);
@@ -522,26 +573,18 @@ zundo_extent_open(void)
 
 /* ---- giving away ---- */
 
-/* generations are compared as 16-bit numbers that go round */
-static uint32
-newer_generation(uint32 known, uint16 generation)
-{
-	return (int16) (generation - (uint16) known) > 0 ? generation : known;
-}
-
 /* Everything that may fail: rec->extent, oldest_extent, newest_extent and log are given. */
 static void
 plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
 {
-	ZUndoPageSpecial special;
 	ZUndoMeta	old;
 
 	zundo_meta_read(&old);
-	zundo_read_special(rec->extent, &special);
 	zundo_meta_values(&old, &rec->meta);
 	(void) pass_extent(&rec->meta, closed);
 	rec->meta.free_count++;
-	rec->meta.generation = newer_generation(old.generation, special.generation);
+	rec->meta.generation = zundo_newer_generation(old.generation,
+												  extent_generation(rec->extent, old.generation));
 
 	pages->dir = zundo_page_lock(zundo_dir_block(rec->log), BUFFER_LOCK_EXCLUSIVE,
 								 ZUNDO_DIR_MAGIC);
@@ -588,8 +631,8 @@ unlock_free(const FreePages *pages)
 	UnlockReleaseBuffer(pages->map);
 }
 
-/* The oldest extent is free, and is not the newest. */
-void
+/* The oldest extent is free, and is not the newest.  False: the next one, or the map, is damaged. */
+bool
 zundo_free_oldest(ZUndoLog *log)
 {
 	ZUndoPageSpecial next;
@@ -598,7 +641,13 @@ zundo_free_oldest(ZUndoLog *log)
 
 	Assert(log->oldest_extent != log->newest_extent);
 	Assert(FullTransactionIdPrecedesOrEquals(log->oldest_closed, zundo_horizon()));
-	zundo_read_special(log->oldest_next, &next);
+	if (MyUndo.db->map_lost)
+		return false;
+	if (!zundo_read_special(log->oldest_next, &next))
+	{
+		zundo_log_lose(log, log->oldest_next);
+		return false;
+	}
 	memset(&rec, 0, sizeof(rec));
 	rec.log = log->number;
 	rec.extent = log->oldest_extent;
@@ -611,6 +660,7 @@ zundo_free_oldest(ZUndoLog *log)
 	log->oldest_extent = rec.oldest_extent;
 	log->oldest_next = log->oldest_extent == log->newest_extent ? InvalidBlockNumber : next.next;
 	log->oldest_closed = next.closed;
+	return true;
 }
 
 /*
@@ -627,6 +677,8 @@ zundo_free_only(ZUndoLog *log, uint32 uses)
 
 	Assert(log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->newest_extent));
 	Assert(FullTransactionIdPrecedesOrEquals(log->idle_next, zundo_horizon()));
+	if (MyUndo.db->map_lost)
+		return false;
 	memset(&rec, 0, sizeof(rec));
 	rec.log = log->number;
 	rec.extent = log->newest_extent;
@@ -667,11 +719,8 @@ free_one(int from, int keep)
 			zundo_oldest_is_free(log, horizon, log->owner != 0 ? keep : 1))
 			found = log;
 	}
-	if (found != NULL)
-	{
+	if (found != NULL && zundo_free_oldest(found))
 		result = (int) found->number;
-		zundo_free_oldest(found);
-	}
 	LWLockRelease(zundo_db_lock(MyUndo.db));
 	return result;
 }

@@ -17,17 +17,15 @@
 static bool
 read_extent(BlockNumber extent, ZUndoPageSpecial *special, uint16 *end)
 {
-	Buffer		buffer;
+	PGAlignedBlock copy;
 
 	if (extent < ZUNDO_EXTENT_BLOCKS || extent % ZUNDO_EXTENT_BLOCKS != 0 ||
-		extent >= pg_atomic_read_u32(&MyUndo.db->nblocks))
+		extent >= pg_atomic_read_u32(&MyUndo.db->nblocks) ||
+		!zundo_page_copy(extent, ZUNDO_PAGE_MAGIC, copy.data))
 		return false;
-	buffer = ReadBufferExtended(zundo_relation(), MAIN_FORKNUM, extent, RBM_ZERO_ON_ERROR, NULL);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	*special = *zundo_special(BufferGetPage(buffer));
-	*end = zundo_page_end(BufferGetPage(buffer));
-	UnlockReleaseBuffer(buffer);
-	return special->magic == ZUNDO_PAGE_MAGIC;
+	*special = *zundo_special(copy.data);
+	*end = zundo_page_end(copy.data);
+	return true;
 }
 
 static void
@@ -41,25 +39,30 @@ report_damage(uint32 number, BlockNumber block)
 			 errhint("VACUUM of the undo relation rolls back what it still holds.")));
 }
 
+void
+zundo_log_lose(ZUndoLog *log, BlockNumber block)
+{
+	report_damage(log->number, block);
+	log->sealed = log->lost = true;
+}
+
 /*
  * What has to be freed first cannot be found, or what was written last.  A sweep
- * goes as far as it can.
+ * goes as far as it can, from this extent on.
  */
 static void
-lose_log(ZUndoLog *log, const ZUndoDirEntry *entry)
+lose_loaded(ZUndoLog *log, BlockNumber from)
 {
 	ZUndoPageSpecial special;
-	BlockNumber from = entry->oldest_extent;
 	uint16		end;
 
-	report_damage(log->number, entry->oldest_extent);
+	zundo_log_lose(log, from);
 	if (!read_extent(from, &special, &end))
 		special.generation = 1;
-	/* anything that a sweep may look at, and find that it is not right */
-	if (from % ZUNDO_EXTENT_BLOCKS != 0 || from >= pg_atomic_read_u32(&MyUndo.db->nblocks))
-		from = 0;
-	log->sealed = log->lost = true;
-	zundo_log_mark_pending(log, zundo_ptr_make(from, special.generation, ZUNDO_PAGE_START), 0,
+	if (from < ZUNDO_EXTENT_BLOCKS || from >= pg_atomic_read_u32(&MyUndo.db->nblocks))
+		from = ZUNDO_EXTENT_BLOCKS;
+	/* no record begins there: a sweep is going to find that something is not right */
+	zundo_log_mark_pending(log, zundo_ptr_make(from, special.generation, ZUNDO_PAGE_END - 1), 0,
 						   zundo_horizon());
 }
 
@@ -85,7 +88,7 @@ load_log(uint32 number, const ZUndoDirEntry *entry)
 		!read_extent(entry->oldest_extent, &oldest, &end) ||
 		FullTransactionIdIsValid(oldest.closed) == one)
 	{
-		lose_log(log, entry);
+		lose_loaded(log, entry->oldest_extent);
 		return true;
 	}
 	if (!one)
@@ -100,16 +103,35 @@ load_log(uint32 number, const ZUndoDirEntry *entry)
 	return true;
 }
 
+/*
+ * A directory page is damaged: its logs are one log that is lost, and no other may have one of
+ * their numbers.
+ */
+static bool
+lose_directory(int page)
+{
+	ZUndoLog   *log = zundo_log_add(MyUndo.db, page * ZUNDO_DIR_ENTRIES);
+
+	if (log == NULL)
+		return false;
+	MyUndo.db->lost_dirs |= 1 << page;
+	lose_loaded(log, 1 + page);
+	return true;
+}
+
 static bool
 load_directory(void)
 {
 	for (int i = 0; i < ZUNDO_DIR_PAGES; i++)
 	{
 		PGAlignedBlock copy;
-		Buffer		buffer = zundo_page_lock(1 + i, BUFFER_LOCK_SHARE, ZUNDO_DIR_MAGIC);
 
-		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
-		UnlockReleaseBuffer(buffer);
+		if (!zundo_page_copy(1 + i, ZUNDO_DIR_MAGIC, copy.data))
+		{
+			if (!lose_directory(i))
+				return false;
+			continue;
+		}
 		for (int k = 0; k < ZUNDO_DIR_ENTRIES; k++)
 		{
 			ZUndoDirEntry *entry = zundo_dir_entry(copy.data, k);
@@ -193,7 +215,7 @@ choose_log(ZUndoDb *db)
 	}
 	if (best != NULL)
 		return best;
-	while (zundo_log_find(db, unused) != NULL)
+	while (zundo_log_find(db, unused) != NULL || (db->lost_dirs & 1 << unused / ZUNDO_DIR_ENTRIES))
 		unused++;
 	if (unused >= ZUNDO_MAX_LOGS)
 		ereport(ERROR,
@@ -245,26 +267,17 @@ typedef enum TailPage
 static TailPage
 look_at_tail(BlockNumber block, uint16 generation, uint16 *end)
 {
-	Buffer		buffer = ReadBufferExtended(zundo_relation(), MAIN_FORKNUM, block,
-											RBM_ZERO_ON_ERROR, NULL);
-	Page		page = BufferGetPage(buffer);
-	ZUndoPageSpecial *special = zundo_special(page);
-	TailPage	result = TAIL_DAMAGED;
+	PGAlignedBlock copy;
+	ZUndoPageSpecial *special = zundo_special(copy.data);
 
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (PageIsNew(page))
-		result = is_unreadable(block) ? TAIL_DAMAGED : TAIL_UNWRITTEN;
-	else if (special->magic == ZUNDO_PAGE_MAGIC &&
-			 (int16) (special->generation - generation) < 0)
-		result = TAIL_UNWRITTEN;	/* since the extent was opened */
-	else if (special->magic == ZUNDO_PAGE_MAGIC && special->generation == generation &&
-			 zundo_page_end(page) >= ZUNDO_PAGE_START && zundo_page_end(page) <= ZUNDO_PAGE_END)
-	{
-		result = TAIL_WRITTEN;
-		*end = zundo_page_end(page);
-	}
-	UnlockReleaseBuffer(buffer);
-	return result;
+	if (!zundo_page_copy(block, ZUNDO_PAGE_MAGIC, copy.data))
+		return PageIsNew(copy.data) && !is_unreadable(block) ? TAIL_UNWRITTEN : TAIL_DAMAGED;
+	if ((int16) (special->generation - generation) < 0)
+		return TAIL_UNWRITTEN;
+	if (special->generation != generation)
+		return TAIL_DAMAGED;
+	*end = zundo_page_end(copy.data);
+	return TAIL_WRITTEN;
 }
 
 /*
@@ -316,6 +329,21 @@ set_insert_position(ZUndoLog *log)
 		MyUndo.generation = log->insert_generation;
 	}
 	return true;
+}
+
+/* Sealed while we were its owner. */
+void
+zundo_log_leave(void)
+{
+	ZUndoLog   *log = MyUndo.log;
+
+	Assert(!MyUndo.entered);
+	MyUndo.log = NULL;
+	MyUndo.block = InvalidBlockNumber;
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
+	log->insert_block = InvalidBlockNumber;
+	log->owner = 0;
+	LWLockRelease(zundo_db_lock(MyUndo.db));
 }
 
 /*

@@ -28,19 +28,38 @@ zundo_map_bit(BlockNumber extent)
 	return extent / ZUNDO_EXTENT_BLOCKS % ZUNDO_GROUP_EXTENTS;
 }
 
-/* The first set bit in [from, to) of the group that begins with extent number "group". */
+/* Extents stay as they are until the undo relation is made anew. */
+void
+zundo_map_lose(BlockNumber block)
+{
+	ereport(LOG,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("free map of undo relation \"%s\" is damaged in block %u",
+					RelationGetRelationName(zundo_relation()), block),
+			 errdetail("Undo that nobody needs cannot be given to others, and the relation grows."),
+			 errhint("zheap.zheap_undo_skip(true) makes the undo relation anew.")));
+	MyUndo.db->map_lost = true;
+}
+
+/*
+ * The first set bit in [from, to) of the group that begins with extent number "group".  None
+ * also if the map is damaged.
+ */
 static bool
 search_group(uint32 group, uint32 from, uint32 to, uint32 *found)
 {
-	Buffer		buffer = zundo_page_lock(group * ZUNDO_EXTENT_BLOCKS + ZUNDO_MAP_OFFSET,
-										 BUFFER_LOCK_SHARE, ZUNDO_MAP_MAGIC);
-	Page		page = BufferGetPage(buffer);
-	char	   *bits = PageGetContents(page);
+	BlockNumber block = group * ZUNDO_EXTENT_BLOCKS + ZUNDO_MAP_OFFSET;
+	PGAlignedBlock copy;
+	char	   *bits = PageGetContents(copy.data);
 	uint32		bit = from;
 
-	while (bit < to && !zundo_map_get(page, bit))
+	if (!zundo_page_copy(block, ZUNDO_MAP_MAGIC, copy.data))
+	{
+		zundo_map_lose(block);
+		return false;
+	}
+	while (bit < to && !zundo_map_get(copy.data, bit))
 		bit += bit % 8 == 0 && bits[bit / 8] == 0 ? 8 : 1;
-	UnlockReleaseBuffer(buffer);
 	*found = bit;
 	return bit < to;
 }
@@ -53,7 +72,7 @@ zundo_map_lowest(void)
 	uint32		extent = db->free_hint;
 
 	Assert(LWLockHeldByMeInMode(zundo_db_lock(db), LW_EXCLUSIVE));
-	if (db->free_extents == 0)
+	if (db->free_extents == 0 || db->map_lost)
 		return InvalidBlockNumber;
 	while (extent < end)
 	{
@@ -66,6 +85,8 @@ zundo_map_lowest(void)
 			db->free_hint = group + bit;
 			return (group + bit) * ZUNDO_EXTENT_BLOCKS;
 		}
+		if (db->map_lost)
+			return InvalidBlockNumber;
 		extent = group + ZUNDO_GROUP_EXTENTS;
 	}
 	zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,

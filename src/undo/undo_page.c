@@ -141,17 +141,18 @@ zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size le
 }
 
 void
-zundo_meta_init_apply(Page page, FullTransactionId horizon)
+zundo_meta_init_apply(Page page, const ZRecUndoInit *rec)
 {
 	ZUndoMeta  *meta = zundo_meta(page);
 
 	init(page, ZUNDO_METAPAGE_MAGIC);
 	meta->magic = ZUNDO_META_MAGIC;
 	meta->version = ZUNDO_META_VERSION;
-	meta->horizon = horizon;
-	meta->nblocks = meta->high_water = ZUNDO_EXTENT_BLOCKS;
+	meta->horizon = rec->horizon;
+	meta->nblocks = ZUNDO_EXTENT_BLOCKS;
+	meta->high_water = rec->high_water;
 	meta->free_count = 0;
-	meta->generation = 0;
+	meta->generation = rec->generation;
 	((PageHeader) page)->pd_lower = (char *) (meta + 1) - (char *) page;
 	set_check(page, ZUNDO_META_BLOCK);
 }

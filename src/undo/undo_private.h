@@ -120,6 +120,8 @@ typedef struct ZUndoDb
 	uint32		free_hint;		/* no extent with a lower number is free */
 	uint32		peak;			/* extents in use lately (undo_truncate.c) */
 	uint32		truncations;	/* truncations of the file */
+	uint32		lost_dirs;		/* bit k: directory page k cannot be read */
+	bool		map_lost;		/* nor some map page: no extent is freed, no free one used */
 	TimestampTz hold_at;		/* time to look whether undo is held for long */
 	TimestampTz truncate_at;	/* not before */
 	uint32		truncate_wait;	/* milliseconds, when it is no use */
@@ -217,11 +219,27 @@ extern void zundo_refuse_moved(void);
 
 extern void zundo_meta_read(ZUndoMeta *meta);
 
+/* The same for those who get by without: false if it is damaged; and what is known then. */
+extern bool zundo_meta_try(ZUndoMeta *meta);
+extern void zundo_meta_guess(ZUndoMeta *meta);
+
+/* Initialise the first pages, of a new relation or one whose undo is given up. */
+extern XLogRecPtr zundo_init_pages(const Buffer *buffers, const ZRecUndoInit *rec);
+
 /* Say what is wrong with a page that should be sound. */
 extern void zundo_report_page(Page page, BlockNumber block, uint16 magic) pg_attribute_noreturn();
 
 /* Pin and lock a page that must exist; checks it unless "magic" is 0. */
 extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
+
+/*
+ * For those who get by without: copy a page, which must be sound.  False if it is not, or
+ * does not exist, or cannot be read.
+ */
+extern bool zundo_page_copy(BlockNumber block, uint16 magic, Page copy);
+
+/* Pin and lock exclusively a page that is to be initialised. */
+extern Buffer zundo_page_lock_new(BlockNumber block);
 
 /* Make the file at least so long; nobody else extends it meanwhile. */
 extern void zundo_extend_to(BlockNumber nblocks);
@@ -246,15 +264,24 @@ extern bool zundo_block_exists(BlockNumber block);
 /* ---- logs (undo_log.c) ---- */
 
 extern void zundo_db_load(void);
+
+/*
+ * With the database locked: an end of the log's chain cannot be read.  Nobody appends to it,
+ * nothing of it is freed from now on.
+ */
+extern void zundo_log_lose(ZUndoLog *log, BlockNumber block);
 extern void zundo_log_attach(void);
+
+/* Ours is sealed: we are without one, and so is it. */
+extern void zundo_log_leave(void);
 
 /* Our log is in use until the end of the transaction (undo_write.c). */
 extern void zundo_log_enter(void);
 
 /* ---- extents (undo_extent.c) ---- */
 
-/* Copy the special area of an undo page; ERROR if it is none. */
-extern void zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
+/* Copy the special area of an extent's first page; false if that is damaged. */
+extern bool zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
 
 /* Our log goes on to a new extent; MyUndo stands at its begin. */
 extern void zundo_extent_open(void);
@@ -266,16 +293,22 @@ extern uint32 zundo_extents_used(ZUndoDb *db);
 /* As zundo_discard(); logs in use keep so many extents, 1 or 2. */
 extern uint32 zundo_discard_keeping(int keep, uint32 max);
 
+/* The newer one; generations go round. */
+extern uint32 zundo_newer_generation(uint32 known, uint16 generation);
+
 /* Values for a record that changes the meta page. */
 extern void zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values);
 
 /* The database is locked exclusively: free the log's oldest, or only, extent. */
-extern void zundo_free_oldest(ZUndoLog *log);
+extern bool zundo_free_oldest(ZUndoLog *log);
 extern bool zundo_free_only(ZUndoLog *log, uint32 uses);
 
 /* ---- the free map (undo_map.c); the database is locked ---- */
 
-/* Lowest free extent; invalid if there is none. */
+/* A map page cannot be read. */
+extern void zundo_map_lose(BlockNumber block);
+
+/* Lowest free extent; invalid if there is none, or if the map is lost. */
 extern BlockNumber zundo_map_lowest(void);
 
 /* So many extents before "end" are free, all of one group, not more than max. */
@@ -465,7 +498,7 @@ extern bool zundo_map_get(Page page, uint32 bit);
 /* Changes of pages: in the critical section and in redo, page locked. */
 extern void zundo_page_init_apply(Page page, BlockNumber block, uint16 generation);
 extern void zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size len);
-extern void zundo_meta_init_apply(Page page, FullTransactionId horizon);
+extern void zundo_meta_init_apply(Page page, const ZRecUndoInit *rec);
 extern void zundo_dir_init_apply(Page page, BlockNumber block);
 extern void zundo_meta_apply(Page page, const ZUndoMetaValues *values);
 extern void zundo_horizon_apply(Page page, FullTransactionId horizon);

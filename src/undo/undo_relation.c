@@ -268,7 +268,8 @@ zundo_report_page(Page page, BlockNumber block, uint16 magic)
 					  "page has magic number 0x%04X instead of 0x%04X",
 					  zundo_special(page)->magic, magic);
 	zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
-				  "page check 0x%08X is wrong", ((PageHeader) page)->pd_prune_xid);
+				  "the page does not agree with its check 0x%08X",
+				  ((PageHeader) page)->pd_prune_xid);
 }
 
 Buffer
@@ -289,35 +290,66 @@ zundo_page_lock(BlockNumber block, int mode, uint16 magic)
 	return buffer;
 }
 
-void
-zundo_meta_read(ZUndoMeta *meta)
+/*
+ * What cannot be read is a page of zeros in the buffer pool from then on, which nobody
+ * writes, and which is not sound either.
+ */
+bool
+zundo_page_copy(BlockNumber block, uint16 magic, Page copy)
 {
-	Buffer		buffer = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_SHARE,
-										 ZUNDO_METAPAGE_MAGIC);
+	Relation	rel = zundo_relation();
+	Buffer		buffer;
 
-	*meta = *zundo_meta(BufferGetPage(buffer));
+	if (block >= RelationGetNumberOfBlocks(rel))
+		return false;
+	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_ON_ERROR, NULL);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
-	if (meta->magic != ZUNDO_META_MAGIC || meta->version != ZUNDO_META_VERSION)
+	return zundo_page_is_sound(copy, block, magic);
+}
+
+Buffer
+zundo_page_lock_new(BlockNumber block)
+{
+	Relation	rel = zundo_relation();
+
+	if (block >= RelationGetNumberOfBlocks(rel))
+		zheap_corrupt(rel, block, InvalidOffsetNumber, "undo relation has no such block");
+	return ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
+}
+
+/*
+ * False: the page is damaged.  Another version's is an error: its check is another, too, so
+ * all that may be asked is whether it has the version's number.
+ */
+bool
+zundo_meta_try(ZUndoMeta *meta)
+{
+	PGAlignedBlock copy;
+	bool		sound = zundo_page_copy(ZUNDO_META_BLOCK, ZUNDO_METAPAGE_MAGIC, copy.data);
+
+	*meta = *zundo_meta(copy.data);
+	if (sound && meta->magic == ZUNDO_META_MAGIC && meta->version == ZUNDO_META_VERSION)
+		return true;
+	if (meta->magic == ZUNDO_META_MAGIC && meta->version > 0 && meta->version < ZUNDO_META_VERSION &&
+		((PageHeader) copy.data)->pd_prune_xid == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("undo relation has version %u, this library reads version %u",
 						meta->version, ZUNDO_META_VERSION)));
+	return false;
 }
 
-/* False: the page is no meta page at all.  Another version's is an error. */
-static bool
-meta_is_readable(void)
+void
+zundo_meta_read(ZUndoMeta *meta)
 {
-	Buffer		buffer = ReadBufferExtended(zundo_relation(), MAIN_FORKNUM, ZUNDO_META_BLOCK,
-											RBM_ZERO_ON_ERROR, NULL);
-	Page		page = BufferGetPage(buffer);
-	bool		result;
+	PGAlignedBlock copy;
 
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	result = zundo_page_is_sound(page, ZUNDO_META_BLOCK, ZUNDO_METAPAGE_MAGIC) &&
-		zundo_meta(page)->magic == ZUNDO_META_MAGIC;
-	UnlockReleaseBuffer(buffer);
-	return result;
+	if (zundo_meta_try(meta))
+		return;
+	(void) zundo_page_copy(ZUNDO_META_BLOCK, 0, copy.data);
+	zundo_report_page(copy.data, ZUNDO_META_BLOCK, ZUNDO_METAPAGE_MAGIC);
 }
 
 /*
@@ -325,8 +357,8 @@ meta_is_readable(void)
  * above is asked of the commit log, which is there from relfrozenxid on.  Writers
  * need the meta page itself and fail.
  */
-static void
-guess_meta(ZUndoMeta *meta)
+void
+zundo_meta_guess(ZUndoMeta *meta)
 {
 	Relation	rel = zundo_relation();
 	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
@@ -334,10 +366,11 @@ guess_meta(ZUndoMeta *meta)
 	ereport(LOG,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("meta page of undo relation \"%s\" is damaged", RelationGetRelationName(rel)),
-			 errdetail("The tables of this database can be read, but not be written.")));
+			 errdetail("The tables of this database can be read, but not be written."),
+			 errhint("zheap.zheap_undo_skip(true) makes the undo relation anew.")));
 	memset(meta, 0, sizeof(*meta));
 	meta->horizon = zfxid_from_xid(rel->rd_rel->relfrozenxid);
-	meta->nblocks = nblocks - nblocks % ZUNDO_EXTENT_BLOCKS;
+	meta->nblocks = meta->high_water = nblocks - nblocks % ZUNDO_EXTENT_BLOCKS;
 }
 
 /*
@@ -353,10 +386,8 @@ zundo_learn_meta(void)
 	ZUndoMeta	meta;
 
 	LWLockAcquire(zundo_truncate_lock(db), LW_SHARED);
-	if (likely(meta_is_readable()))
-		zundo_meta_read(&meta);
-	else
-		guess_meta(&meta);
+	if (unlikely(!zundo_meta_try(&meta)))
+		zundo_meta_guess(&meta);
 	zundo_horizon_raise(&db->horizon, meta.horizon);
 	zundo_horizon_raise(&db->logged_horizon, meta.horizon);
 	(void) pg_atomic_compare_exchange_u32(&db->nblocks, &unknown, meta.nblocks);
@@ -371,7 +402,8 @@ zundo_block_exists(BlockNumber block)
 	Assert(LWLockHeldByMe(zundo_truncate_lock(MyUndo.db)));
 	if (likely(block < pg_atomic_read_u32(&MyUndo.db->nblocks)))
 		return true;
-	zundo_meta_read(&meta);
+	if (!zundo_meta_try(&meta))
+		zundo_meta_guess(&meta);
 	if (block >= meta.high_water)
 		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
 					  "undo pointer to a block that does not exist");
@@ -410,6 +442,33 @@ zundo_extend_to(BlockNumber nblocks)
 
 /* ---- making and copying ---- */
 
+/* The first pages, locked exclusively. */
+XLogRecPtr
+zundo_init_pages(const Buffer *buffers, const ZRecUndoInit *rec)
+{
+	XLogRecPtr	lsn;
+
+	XLogEnsureRecordSpace(ZUNDO_MAP_OFFSET, 0);
+
+	START_CRIT_SECTION();
+	zundo_meta_init_apply(BufferGetPage(buffers[0]), rec);
+	for (int i = 1; i <= ZUNDO_DIR_PAGES; i++)
+		zundo_dir_init_apply(BufferGetPage(buffers[i]), i);
+	zundo_map_init_apply(BufferGetPage(buffers[ZUNDO_MAP_OFFSET]), ZUNDO_MAP_OFFSET);
+	XLogBeginInsert();
+	XLogRegisterData((char *) rec, sizeof(*rec));
+	for (int i = 0; i <= ZUNDO_MAP_OFFSET; i++)
+	{
+		MarkBufferDirty(buffers[i]);
+		XLogRegisterBuffer(i, buffers[i], REGBUF_STANDARD | REGBUF_WILL_INIT);
+	}
+	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_INIT);
+	for (int i = 0; i <= ZUNDO_MAP_OFFSET; i++)
+		PageSetLSN(BufferGetPage(buffers[i]), lsn);
+	END_CRIT_SECTION();
+	return lsn;
+}
+
 /*
  * Nobody has written zheap pages of this database yet, or could have with an xid
  * older than the oldest that runs now: so that is the first horizon.
@@ -418,33 +477,15 @@ void
 zundo_storage_create(ZRelLocator locator)
 {
 	Buffer		buffers[1 + ZUNDO_DIR_PAGES + 1];
-	ZRecUndoHorizon rec;
-	XLogRecPtr	lsn;
+	ZRecUndoInit rec;
 
 	memset(&rec, 0, sizeof(rec));
 	rec.horizon = zfxid_from_xid(GetOldestTransactionIdConsideredRunning());
+	rec.high_water = ZUNDO_EXTENT_BLOCKS;
 	for (int i = 0; i < (int) lengthof(buffers); i++)
 		buffers[i] = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, P_NEW,
 											   RBM_ZERO_AND_LOCK, NULL, true);
-	XLogEnsureRecordSpace(ZUNDO_MAP_OFFSET, 0);
-
-	START_CRIT_SECTION();
-	zundo_meta_init_apply(BufferGetPage(buffers[0]), rec.horizon);
-	for (int i = 1; i <= ZUNDO_DIR_PAGES; i++)
-		zundo_dir_init_apply(BufferGetPage(buffers[i]), i);
-	zundo_map_init_apply(BufferGetPage(buffers[ZUNDO_MAP_OFFSET]), ZUNDO_MAP_OFFSET);
-	XLogBeginInsert();
-	XLogRegisterData((char *) &rec, sizeof(rec));
-	for (int i = 0; i < (int) lengthof(buffers); i++)
-	{
-		MarkBufferDirty(buffers[i]);
-		XLogRegisterBuffer(i, buffers[i], REGBUF_STANDARD | REGBUF_WILL_INIT);
-	}
-	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_INIT);
-	for (int i = 0; i < (int) lengthof(buffers); i++)
-		PageSetLSN(BufferGetPage(buffers[i]), lsn);
-	END_CRIT_SECTION();
-
+	(void) zundo_init_pages(buffers, &rec);
 	for (int i = 0; i < (int) lengthof(buffers); i++)
 		UnlockReleaseBuffer(buffers[i]);
 }

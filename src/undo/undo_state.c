@@ -246,6 +246,8 @@ zundo_logs_drop(ZUndoDb *db)
 	}
 	LWLockRelease(&locks[LOCK_POOL].lock);
 	db->loaded = false;
+	db->lost_dirs = 0;
+	db->map_lost = false;
 }
 
 /* ---- databases ---- */

@@ -65,7 +65,7 @@ zundo_wants_truncation(ZUndoDb *db, TimestampTz now)
 {
 	uint32		have = zundo_extents_in(pg_atomic_read_u32(&db->nblocks));
 
-	return now >= db->truncate_at &&
+	return now >= db->truncate_at && !db->map_lost &&
 		(have >= zundo_extents_used(db) + RESERVE_WORKER + LEAST_WORKER ||
 		 zundo_wants_retirement(db));
 }
@@ -231,6 +231,8 @@ zundo_truncate(bool all)
 	LWLockRelease(zundo_db_lock(db));
 	zundo_horizon_advance();
 
+	if (db->map_lost)
+		return 0;
 	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
 	idle += zundo_logs_retire(db);
 	lower_peak(db);

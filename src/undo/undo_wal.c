@@ -201,19 +201,22 @@ redo_logged_horizon(XLogReaderState *record)
 }
 
 /*
- * The database's horizon stays as it is: the relation may be about to become a
+ * With a new relation the database's horizon stays as it is: that may be about to become a
  * copy of another one (VACUUM FULL).
  */
 static void
 redo_init(XLogReaderState *record)
 {
-	ZRecUndoHorizon rec;
+	ZRecUndoInit rec;
+	ZRelLocator locator;
 	Buffer		buffer;
 	Page		page;
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	if (TransactionIdIsValid(rec.conflict))
+		redo_horizon(record, rec.horizon, rec.conflict);
 	page = redo_new_page(record, 0, &buffer);
-	zundo_meta_init_apply(page, rec.horizon);
+	zundo_meta_init_apply(page, &rec);
 	redo_done(record, page, buffer);
 	for (int i = 1; i <= ZUNDO_DIR_PAGES; i++)
 	{
@@ -222,6 +225,9 @@ redo_init(XLogReaderState *record)
 		redo_done(record, page, buffer);
 	}
 	redo_new_map(record, ZUNDO_MAP_OFFSET);
+	XLogRecGetBlockTag(record, 0, &locator, NULL, NULL);
+	if (TransactionIdIsValid(rec.conflict))
+		zundo_redo_nblocks_set(zloc_db(locator), ZUNDO_EXTENT_BLOCKS);
 }
 
 void
@@ -307,6 +313,7 @@ zundo_desc(StringInfo buf, XLogReaderState *record)
 	ZRecUndoExtent extent;
 	ZRecUndoFree rec_free;
 	ZRecUndoHorizon horizon;
+	ZRecUndoInit init;
 	ZRecUndoTruncate rec_truncate;
 
 	switch (XLogRecGetInfo(record) & ~XLR_INFO_MASK)
@@ -330,8 +337,12 @@ zundo_desc(StringInfo buf, XLogReaderState *record)
 			appendStringInfo(buf, "from: %u", rec_truncate.old_nblocks);
 			desc_meta(buf, &rec_truncate.meta);
 			break;
-		case ZREC_UNDO_HORIZON:
 		case ZREC_UNDO_INIT:
+			memcpy(&init, data, sizeof(init));
+			appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u, generation: %u",
+							 U64FromFullTransactionId(init.horizon), init.conflict, init.generation);
+			break;
+		case ZREC_UNDO_HORIZON:
 			memcpy(&horizon, data, sizeof(horizon));
 			appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u",
 							 U64FromFullTransactionId(horizon.horizon), horizon.conflict);

@@ -95,6 +95,8 @@ prepare(void)
 		zundo_refuse_moved();
 		if (!MyUndo.db->loaded)
 			zundo_db_load();
+		if (MyUndo.log != NULL && !MyUndo.entered && MyUndo.log->sealed)
+			zundo_log_leave();
 		if (MyUndo.log == NULL)
 			zundo_log_attach();
 		else if (!MyUndo.entered)
@@ -139,17 +141,21 @@ lock_written_page(Relation rel)
 
 	if (!BufferIsValid(buffer) ||
 		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, MyUndo.block, buffer))
-		buffer = ReadBuffer(rel, MyUndo.block);
+		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, MyUndo.block, RBM_ZERO_ON_ERROR, NULL);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 
 	page = BufferGetPage(buffer);
 	if (zundo_page_end(page) != MyUndo.offset ||
 		zundo_special(page)->generation != MyUndo.generation ||
-		zundo_special(page)->magic != ZUNDO_PAGE_MAGIC)
+		!zundo_page_is_sound(page, MyUndo.block, ZUNDO_PAGE_MAGIC))
+	{
+		/* the next transaction has another log */
+		MyUndo.log->sealed = true;
 		zheap_corrupt(rel, MyUndo.block, InvalidOffsetNumber,
 					  "undo page of generation %u ends at %u, not generation %u at %u",
 					  zundo_special(page)->generation, zundo_page_end(page),
 					  MyUndo.generation, MyUndo.offset);
+	}
 	return buffer;
 }
 

@@ -91,6 +91,9 @@ extern bool zxact_database_is_wanted(Oid db);
  */
 extern bool zxact_roll_back_tables(bool skip, uint64 *given_up);
 
+/* ERROR if this transaction has written anything (xact_sweep.c). */
+extern void zxact_refuse_changed(void);
+
 /* Wait for a moment until all transactions with xids before this one have ended. */
 extern bool zxact_wait_for_older(FullTransactionId next);
 

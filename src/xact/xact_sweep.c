@@ -620,16 +620,22 @@ zxact_sweep(bool own_transactions)
 	return sweep_all(&mode);
 }
 
+void
+zxact_refuse_changed(void)
+{
+	if (zundo_is_writing() || TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		ereport(ERROR,
+				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+				 errmsg("undo cannot be given up by a transaction that has changed something")));
+}
+
 uint64
 zxact_skip(void)
 {
 	uint64		given_up = 0;
 	SweepMode	mode = {.skip = true, .given_up = &given_up};
 
-	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
-		ereport(ERROR,
-				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-				 errmsg("undo cannot be given up by a transaction that has changed something")));
+	zxact_refuse_changed();
 	zundo_open();
 	LockRelation(zundo_relation(), ShareUpdateExclusiveLock);
 	(void) sweep_all(&mode);

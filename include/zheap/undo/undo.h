@@ -395,6 +395,19 @@ extern void zundo_horizon_log(void);
 extern uint32 zundo_discard(uint32 max);
 
 /*
+ * Logs that are lost and not pending any more are struck out of the directory.  The
+ * database is loaded.
+ */
+extern void zundo_drop_lost(void);
+
+/*
+ * Make the undo relation anew, with this horizon.  It is locked against everybody else, and
+ * nothing that it holds is needed.  zundo_is_writing(): this transaction is about to append.
+ */
+extern void zundo_reset(FullTransactionId horizon);
+extern bool zundo_is_writing(void);
+
+/*
  * A database that is no more: nothing is to be done for it.  Only if nobody is
  * connected to it.
  */

@@ -200,12 +200,22 @@ typedef struct ZRecUndoHorizon
 StaticAssertDecl(sizeof(ZRecUndoHorizon) == 16, "ZRecUndoHorizon is in WAL");
 
 /*
- * ZREC_UNDO_INIT: a new undo relation.  Data: ZRecUndoHorizon, the first one
- * (nobody wrote anything yet: no conflict).
+ * ZREC_UNDO_INIT: a new undo relation, in which nobody has written anything yet; or all that
+ * it had is given up (undo_reset.c).  The server's record of a truncation follows then.
  *
  * Backup Blk 0: meta page, initialised
  * Backup Blk 1..ZUNDO_DIR_PAGES: directory pages, initialised
  * Backup Blk ZUNDO_MAP_OFFSET: map page, initialised
  */
+typedef struct ZRecUndoInit
+{
+	FullTransactionId horizon;
+	TransactionId conflict;		/* snapshots up to this xmin; invalid: a new relation */
+	BlockNumber high_water;
+	uint32		generation;		/* of what was given up the newest */
+	uint32		unused;
+} ZRecUndoInit;
+
+StaticAssertDecl(sizeof(ZRecUndoInit) == 24, "ZRecUndoInit is in WAL");
 
 #endif							/* ZHEAP_UNDO_FORMAT_H */

@@ -35,6 +35,12 @@ extern void zxact_vacuum(void);
  */
 extern uint64 zxact_skip(void);
 
+/*
+ * The same, without undo: it is given up as a whole, and the undo relation made anew
+ * (xact_reset.c).  Nobody else may use zheap tables of this database meanwhile.
+ */
+extern uint64 zxact_reset(void);
+
 /* One page of an open table, if it has that page.  zundo_open() was called. */
 extern void zxact_roll_back_page(Relation rel, BlockNumber block);
 

@@ -1,0 +1,96 @@
+/*
+ * xact_reset.c
+ *		Giving up all undo, where the undo relation itself is too damaged to go on.
+ *
+ * Nothing of it is needed when no page of any table names an aborted transaction and
+ * everything committed is visible to all snapshots.  So:
+ *
+ * 1. The undo relation is locked against all.  Whoever has read or written a zheap table holds a
+ *    lock on it to the end of its transaction, a prepared one too: there is none left.  The next
+ *    xid is noted: all transactions that wrote zheap tables of this database are older, and over.
+ * 2. Snapshots that were taken before are waited for.  Later ones see all those
+ *    transactions as over.  Standbys are told (zundo_reset's record).
+ * 3. All tables are looked through, and what is aborted is rolled back; what cannot be is
+ *    given up.
+ * 4. The undo relation is made anew, with the noted xid as its horizon.  A crash before leaves it
+ *    as it was, one after that finds it new.
+ *
+ * Our own snapshot is as old as our statement; it must not look at zheap tables after that.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "storage/sinvaladt.h"
+
+#include "zheap/undo/undo.h"
+
+#include "xact_private.h"
+
+/* how long snapshots are waited for: so many naps of so many microseconds */
+#define WAIT_NAPS		1000
+#define WAIT_NAP		10000
+
+static bool
+has_ended(VirtualTransactionId *vxid)
+{
+	return !VirtualTransactionIdIsValid(*vxid) || VirtualXactLock(*vxid, false);
+}
+
+/*
+ * For a while only: nobody can use zheap tables meanwhile, and it may wait for us.  ERROR if
+ * one remains.
+ */
+static void
+wait_for_snapshots(void)
+{
+	int			n;
+	VirtualTransactionId *vxids = GetCurrentVirtualXIDs(InvalidTransactionId, true, false,
+														PROC_IN_VACUUM, &n);
+
+	for (int i = 0, naps = 0; i < n; i++)
+	{
+		while (!has_ended(&vxids[i]))
+		{
+			if (naps++ >= WAIT_NAPS)
+				ereport(ERROR,
+						(errcode(ERRCODE_OBJECT_IN_USE),
+						 errmsg("undo cannot be given up while older snapshots are open"),
+						 errdetail("Process %d has one.", BackendIdGetProc(vxids[i].backendId)->pid),
+						 errhint("End its transaction.")));
+			CHECK_FOR_INTERRUPTS();
+			pg_usleep(WAIT_NAP);
+		}
+	}
+	pfree(vxids);
+}
+
+uint64
+zxact_reset(void)
+{
+	uint64		given_up = 0;
+	FullTransactionId next;
+
+	PreventInTransactionBlock(true, "zheap_undo_skip(true)");
+	zxact_refuse_changed();
+	LockRelationOid(zundo_relation_oid(), AccessExclusiveLock);
+	zundo_open();
+	next = ReadNextFullTransactionId();
+	wait_for_snapshots();
+	if (!zxact_roll_back_tables(true, &given_up))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("not all tables could be looked through"),
+				 errhint("Try again when nobody has a table locked.")));
+	zundo_reset(next);
+	ereport(LOG,
+			(errmsg("all undo of database \"%s\" was given up", get_database_name(MyDatabaseId)),
+			 errdetail("On %llu pages rolled back rows could not be put back.",
+					   (unsigned long long) given_up)));
+	return given_up;
+}
