@@ -641,7 +641,7 @@ zundo_free_oldest(ZUndoLog *log)
 
 	Assert(log->oldest_extent != log->newest_extent);
 	Assert(FullTransactionIdPrecedesOrEquals(log->oldest_closed, zundo_horizon()));
-	if (MyUndo.db->map_lost)
+	if (zundo_map_is_lost(log->oldest_extent))
 		return false;
 	if (!zundo_read_special(log->oldest_next, &next))
 	{
@@ -677,7 +677,7 @@ zundo_free_only(ZUndoLog *log, uint32 uses)
 
 	Assert(log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->newest_extent));
 	Assert(FullTransactionIdPrecedesOrEquals(log->idle_next, zundo_horizon()));
-	if (MyUndo.db->map_lost)
+	if (zundo_map_is_lost(log->newest_extent))
 		return false;
 	memset(&rec, 0, sizeof(rec));
 	rec.log = log->number;

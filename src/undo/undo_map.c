@@ -29,8 +29,8 @@ zundo_map_bit(BlockNumber extent)
 }
 
 /* Extents stay as they are until the undo relation is made anew. */
-void
-zundo_map_lose(BlockNumber block)
+static void
+lose_map(BlockNumber block)
 {
 	ereport(LOG,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -39,6 +39,17 @@ zundo_map_lose(BlockNumber block)
 			 errdetail("Undo that nobody needs cannot be given to others, and the relation grows."),
 			 errhint("zheap.zheap_undo_skip(true) makes the undo relation anew.")));
 	MyUndo.db->map_lost = true;
+}
+
+bool
+zundo_map_is_lost(BlockNumber extent)
+{
+	BlockNumber block = zundo_map_block(extent);
+	PGAlignedBlock copy;
+
+	if (!MyUndo.db->map_lost && !zundo_page_copy(block, ZUNDO_MAP_MAGIC, copy.data))
+		lose_map(block);
+	return MyUndo.db->map_lost;
 }
 
 /*
@@ -55,7 +66,7 @@ search_group(uint32 group, uint32 from, uint32 to, uint32 *found)
 
 	if (!zundo_page_copy(block, ZUNDO_MAP_MAGIC, copy.data))
 	{
-		zundo_map_lose(block);
+		lose_map(block);
 		return false;
 	}
 	while (bit < to && !zundo_map_get(copy.data, bit))

@@ -305,8 +305,8 @@ extern bool zundo_free_only(ZUndoLog *log, uint32 uses);
 
 /* ---- the free map (undo_map.c); the database is locked ---- */
 
-/* A map page cannot be read. */
-extern void zundo_map_lose(BlockNumber block);
+/* Can the extent's map page, or any, not be read? */
+extern bool zundo_map_is_lost(BlockNumber extent);
 
 /* Lowest free extent; invalid if there is none, or if the map is lost. */
 extern BlockNumber zundo_map_lowest(void);

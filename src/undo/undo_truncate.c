@@ -108,7 +108,7 @@ new_end(BlockNumber nblocks, uint32 max, uint32 *freed)
 	if (nblocks > ZUNDO_EXTENT_BLOCKS &&
 		zundo_map_bit(nblocks - ZUNDO_EXTENT_BLOCKS) == 0)
 		return nblocks - ZUNDO_EXTENT_BLOCKS;
-	if (nblocks > ZUNDO_EXTENT_BLOCKS)
+	if (nblocks > ZUNDO_EXTENT_BLOCKS && !zundo_map_is_lost(nblocks - ZUNDO_EXTENT_BLOCKS))
 		*freed = zundo_map_free_before(nblocks, max);
 	return nblocks - *freed * ZUNDO_EXTENT_BLOCKS;
 }

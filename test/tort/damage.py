@@ -193,7 +193,7 @@ class Damage:
         after = self.attempt(db, 'select horizon from zheap.zheap_stat_undo', 'figures', where)
         return before is not None and after is not None and int(after[0][0]) > int(before[0][0])
 
-    def operate(self, db, unread, where):
+    def operate(self, db, kind, unread, where):
         """What the README says, step by step, until the horizon moves."""
         gone = set()
         steps = [('vacuum', None), ('truncate', unread), ('skip', 'select zheap.zheap_undo_skip()'),
@@ -207,8 +207,8 @@ class Damage:
                 if self.attempt(db, what, name, where) is None and name == 'reset':
                     self.findings.add(where, 'the undo relation cannot be made anew')
                 gone |= set(TABLES)
-            if self.horizon_moves(db, where) and self.horizon_moves(db, where):
-                self.counts['the horizon moves after: %s' % name] += 1
+            if any(self.horizon_moves(db, where) for _ in range(3)):
+                self.counts['%s: the horizon moves after %s' % (kind, name)] += 1
                 return name, gone
         self.findings.add(where, 'nothing gets the horizon moving')
         return None, gone
@@ -217,7 +217,7 @@ class Damage:
         db = self.connect(i)
         unread = self.read(db, where, set())
         could = self.write(i, where, kind != 'meta')
-        step, gone = self.operate(db, unread, where)
+        step, gone = self.operate(db, kind, unread, where)
         unread = self.read(db, where, gone)
         if unread and step in ('skip', 'reset'):
             self.findings.add(where, 'cannot be read: %s' % unread)
