@@ -7,7 +7,6 @@
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/smgr.h"
 
 #include "undo_private.h"
 
@@ -241,21 +240,6 @@ take_log(void)
 	return log;
 }
 
-/* Its buffer is zero, its bytes in the file are not: it could not be read. */
-static bool
-is_unreadable(BlockNumber block)
-{
-	PGAlignedBlock bytes;
-
-	smgrread(RelationGetSmgr(zundo_relation()), MAIN_FORKNUM, block, bytes.data);
-	for (int i = 0; i < BLCKSZ; i++)
-	{
-		if (bytes.data[i] != 0)
-			return true;
-	}
-	return false;
-}
-
 typedef enum TailPage
 {
 	TAIL_WRITTEN,				/* since the extent was opened */
@@ -271,7 +255,7 @@ look_at_tail(BlockNumber block, uint16 generation, uint16 *end)
 	ZUndoPageSpecial *special = zundo_special(copy.data);
 
 	if (!zundo_page_copy(block, ZUNDO_PAGE_MAGIC, copy.data))
-		return PageIsNew(copy.data) && !is_unreadable(block) ? TAIL_UNWRITTEN : TAIL_DAMAGED;
+		return PageIsNew(copy.data) && !zundo_is_unreadable(block) ? TAIL_UNWRITTEN : TAIL_DAMAGED;
 	if ((int16) (special->generation - generation) < 0)
 		return TAIL_UNWRITTEN;
 	if (special->generation != generation)

@@ -238,6 +238,12 @@ extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
  */
 extern bool zundo_page_copy(BlockNumber block, uint16 magic, Page copy);
 
+/*
+ * The block's buffer is zero.  Is that because it could not be read?  Else it was never written,
+ * or somebody was about to.
+ */
+extern bool zundo_is_unreadable(BlockNumber block);
+
 /* Pin and lock exclusively a page that is to be initialised. */
 extern Buffer zundo_page_lock_new(BlockNumber block);
 

@@ -286,6 +286,8 @@ look_at_page(ZUndoReader *reader, BlockNumber block, ZUndoPageSpecial *special, 
 	if (!PageIsNew(page) && !zundo_page_is_sound(page, block, ZUNDO_PAGE_MAGIC))
 		zundo_report_page(page, block, ZUNDO_PAGE_MAGIC);
 	UnlockReleaseBuffer(buffer);
+	if (*end == 0 && zundo_is_unreadable(block))
+		report_lost(block, special->generation);
 	return true;
 }
 

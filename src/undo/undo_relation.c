@@ -24,6 +24,7 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
+#include "storage/smgr.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -307,6 +308,15 @@ zundo_page_copy(BlockNumber block, uint16 magic, Page copy)
 	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 	return zundo_page_is_sound(copy, block, magic);
+}
+
+bool
+zundo_is_unreadable(BlockNumber block)
+{
+	PGAlignedBlock bytes;
+
+	smgrread(RelationGetSmgr(zundo_relation()), MAIN_FORKNUM, block, bytes.data);
+	return !PageIsVerifiedExtended(bytes.data, block, 0);
 }
 
 Buffer

@@ -144,8 +144,8 @@ zundo_reset(FullTransactionId horizon)
 	XLogRecPtr	lsn;
 
 	Assert(!MyUndo.entered && MyUndo.first == ZUNDO_INVALID);
-	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
 	plan_reset(&rec, horizon);
+	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
 	zundo_extend_to(ZUNDO_EXTENT_BLOCKS);
 	LWLockAcquire(zundo_truncate_lock(db), LW_EXCLUSIVE);
 	for (int i = 0; i < (int) lengthof(buffers); i++)

@@ -71,8 +71,10 @@ walk_extents(Walk *walk, ZUndoLog *log, BlockNumber *extent)
 		{
 			ZUndoPageSpecial special;
 
-			zundo_read_special(*extent, &special);
-			count_extent(walk, special.closed);
+			if (!zundo_read_special(*extent, &special))
+				special.next = InvalidBlockNumber;
+			else
+				count_extent(walk, special.closed);
 			*extent = special.next;
 		}
 	}

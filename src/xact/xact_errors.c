@@ -143,5 +143,9 @@ zxact_error_report(const ErrorData *error, Oid relid, const char *what)
 					   get_database_name(MyDatabaseId)) :
 			 errdetail("Database \"%s\" keeps undo from then on until VACUUM of zheap.undo has found no table with rolled back rows.",
 					   get_database_name(MyDatabaseId)),
-			 errhint("It is tried again.  See the views zheap.zheap_stat_workers and zheap.zheap_undo_holders.")));
+			 OidIsValid(relid) ?
+			 errhint("It is tried again.  See the views zheap.zheap_stat_workers and zheap.zheap_undo_holders.  "
+					 "What cannot be repaired can be given up with zheap.zheap_undo_skip().") :
+			 errhint("VACUUM of zheap.undo looks through all tables instead.  "
+					 "If the undo relation itself is too damaged, zheap.zheap_undo_skip(true) makes it anew.")));
 }

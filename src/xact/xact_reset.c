@@ -57,11 +57,13 @@ wait_for_snapshots(void)
 	{
 		while (!has_ended(&vxids[i]))
 		{
-			if (naps++ >= WAIT_NAPS)
+			PGPROC	   *proc = BackendIdGetProc(vxids[i].backendId);
+
+			if (proc != NULL && naps++ >= WAIT_NAPS)
 				ereport(ERROR,
 						(errcode(ERRCODE_OBJECT_IN_USE),
 						 errmsg("undo cannot be given up while older snapshots are open"),
-						 errdetail("Process %d has one.", BackendIdGetProc(vxids[i].backendId)->pid),
+						 errdetail("Process %d has one.", proc->pid),
 						 errhint("End its transaction.")));
 			CHECK_FOR_INTERRUPTS();
 			pg_usleep(WAIT_NAP);

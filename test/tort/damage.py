@@ -215,6 +215,8 @@ class Damage:
 
     def database(self, i, kind, where):
         db = self.connect(i)
+        if self.args.spoil:
+            self.attempt(db, 'delete from c where id = 7', 'spoil', where)
         unread = self.read(db, where, set())
         could = self.write(i, where, kind != 'meta')
         step, gone = self.operate(db, kind, unread, where)
@@ -293,6 +295,7 @@ def main():
     parser.add_argument('--max', type=int, default=20)
     parser.add_argument('--kind', dest='kinds', action='append',
                         choices=['meta', 'directory', 'map', 'first', 'data'])
+    parser.add_argument('--spoil', action='store_true', help='delete a row that should be there')
     return Damage(parser.parse_args()).run()
 
 
