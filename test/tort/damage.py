@@ -19,7 +19,6 @@ import sys
 from server import Db, Lost, Server, SqlError
 
 BLCKSZ = 8192
-DATABASES = 20
 CLEAR = re.compile(r'zheap data is damaged in relation "undo", block \d+|'
                    r'invalid page in block \d+ of relation base/')
 CRASH = re.compile(r'PANIC:|TRAP:|terminated by signal (?!9:)\d')
@@ -69,11 +68,11 @@ class Damage:
         db = self.server.connect()
         db.run('create database z')
         self.fill()
-        for i in range(DATABASES):
+        for i in range(self.args.databases):
             db.run('create database d%d template z strategy file_copy' % i)
         db.close()
         self.files = []
-        for i in range(DATABASES):
+        for i in range(self.args.databases):
             db = self.connect(i)
             self.files.append(db.value("select pg_relation_filepath('zheap.undo')"))
             db.close()
@@ -245,7 +244,7 @@ class Damage:
         shutil.copytree(self.saved, self.server.data)
         rounds = {}
         gone = {}
-        for i in range(DATABASES):
+        for i in range(self.args.databases):
             kind, what = self.change(i)
             rounds[i] = kind, 'round %d, %s, %s page, %s' % (number + i, self.server.name, kind, what)
         self.server.start()
@@ -257,7 +256,7 @@ class Damage:
         with open(self.server.log, errors='replace') as f:
             for line in f:
                 if CRASH.search(line):
-                    self.findings.add('rounds %d to %d' % (number, number + DATABASES - 1), line)
+                    self.findings.add('rounds %d to %d' % (number, number + self.args.databases - 1), line)
         os.truncate(self.server.log, 0)
 
     def again(self, i, where, gone):
@@ -271,13 +270,15 @@ class Damage:
         for checksums in (False, True):
             self.make(checksums)
             half = self.args.changes // 2
-            for number in range(0, half, DATABASES):
+            for number in range(0, half, self.args.databases):
                 self.round(done)
-                done += DATABASES
+                done += self.args.databases
                 if self.findings.number >= self.args.max:
                     break
             shutil.rmtree(self.server.data, ignore_errors=True)
             shutil.rmtree(self.saved, ignore_errors=True)
+            if self.findings.number >= self.args.max:
+                break
         for name, count in sorted(self.counts.items()):
             print('%s: %d' % (name, count))
         print('%d changes, %d findings' % (done, self.findings.number))
@@ -291,6 +292,7 @@ def main():
     parser.add_argument('--conf', required=True)
     parser.add_argument('--port', type=int, default=54330)
     parser.add_argument('--changes', type=int, default=10000)
+    parser.add_argument('--databases', type=int, default=20, help='changed at a time')
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--max', type=int, default=20)
     parser.add_argument('--kind', dest='kinds', action='append',
