@@ -91,7 +91,7 @@ has_pending_in(ZUndoLog *log, BlockNumber extent)
 bool
 zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep)
 {
-	if (log->oldest_extent == log->newest_extent)
+	if (log->lost || log->oldest_extent == log->newest_extent)
 		return false;
 	if (keep > 1 && log->oldest_next == log->newest_extent)
 		return false;
@@ -378,6 +378,7 @@ adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 	db->free_extents = plan->rec.meta.free_count;
 	pg_atomic_write_u32(&db->nblocks, plan->rec.meta.nblocks);
 	db->peak = Max(db->peak, zundo_extents_used(db));
+	zundo_count_opened(db, plan->rec.closed);
 
 	MyUndo.extents++;
 	MyUndo.block = plan->block;

@@ -7,76 +7,96 @@
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/smgr.h"
 
 #include "undo_private.h"
 
 /* ---- the directory ---- */
 
-/* Copy the special area, and the end, of an extent's first page. */
-static void
+/* The special area, and the end, of an extent's first page; false if there is none. */
+static bool
 read_extent(BlockNumber extent, ZUndoPageSpecial *special, uint16 *end)
 {
 	Buffer		buffer;
 
-	if (extent < ZUNDO_EXTENT_BLOCKS || extent % ZUNDO_EXTENT_BLOCKS != 0)
-		zheap_corrupt(zundo_relation(), extent, InvalidOffsetNumber,
-					  "no undo extent begins here");
-	buffer = zundo_page_lock(extent, BUFFER_LOCK_SHARE, ZUNDO_PAGE_MAGIC);
+	if (extent < ZUNDO_EXTENT_BLOCKS || extent % ZUNDO_EXTENT_BLOCKS != 0 ||
+		extent >= pg_atomic_read_u32(&MyUndo.db->nblocks))
+		return false;
+	buffer = ReadBufferExtended(zundo_relation(), MAIN_FORKNUM, extent, RBM_ZERO_ON_ERROR, NULL);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	*special = *zundo_special(BufferGetPage(buffer));
 	*end = zundo_page_end(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
+	return special->magic == ZUNDO_PAGE_MAGIC;
+}
+
+static void
+report_damage(uint32 number, BlockNumber block)
+{
+	ereport(LOG,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("undo log %u is damaged in relation \"%s\", block %u", number,
+					RelationGetRelationName(zundo_relation()), block),
+			 errdetail("Nobody writes to this log any more."),
+			 errhint("VACUUM of the undo relation rolls back what it still holds.")));
 }
 
 /*
- * Which of the log's transactions aborted is not known yet, so all that are not
- * below the horizon are to be looked at.  Extents that are wholly below are
- * skipped: they may be recycled before the sweeper comes by.
+ * What has to be freed first cannot be found, or what was written last.  A sweep
+ * goes as far as it can.
  */
 static void
-load_pending(ZUndoLog *log, ZUndoPageSpecial special, uint16 end)
+lose_log(ZUndoLog *log, const ZUndoDirEntry *entry)
 {
-	FullTransactionId horizon;
-	BlockNumber extent = log->oldest_extent;
-	uint32		left = RelationGetNumberOfBlocks(zundo_relation()) / ZUNDO_EXTENT_BLOCKS;
+	ZUndoPageSpecial special;
+	BlockNumber from = entry->oldest_extent;
+	uint16		end;
 
-	horizon = FullTransactionIdFromU64(pg_atomic_read_u64(&MyUndo.db->horizon));
-	while (FullTransactionIdIsValid(special.closed) &&
-		   FullTransactionIdPrecedesOrEquals(special.closed, horizon))
-	{
-		if (left-- == 0)
-			zheap_corrupt(zundo_relation(), extent, InvalidOffsetNumber,
-						  "the extents of undo log %u go round in a circle", log->number);
-		extent = special.next;
-		read_extent(extent, &special, &end);
-	}
-	if (end > ZUNDO_PAGE_START)
-		zundo_log_mark_pending(log,
-							   zundo_ptr_make(extent, special.generation, ZUNDO_PAGE_START),
-							   0, horizon);
+	report_damage(log->number, entry->oldest_extent);
+	if (!read_extent(from, &special, &end))
+		special.generation = 1;
+	/* anything that a sweep may look at, and find that it is not right */
+	if (from % ZUNDO_EXTENT_BLOCKS != 0 || from >= pg_atomic_read_u32(&MyUndo.db->nblocks))
+		from = 0;
+	log->sealed = log->lost = true;
+	zundo_log_mark_pending(log, zundo_ptr_make(from, special.generation, ZUNDO_PAGE_START), 0,
+						   zundo_horizon());
 }
 
-/* False if there is no room for it. */
+/*
+ * Which of the log's transactions aborted is not known yet, so all that it holds is to be
+ * looked at, from its oldest extent on.  No other is read here but the newest: there may
+ * be very many.  False if there is no room for the log.
+ */
 static bool
 load_log(uint32 number, const ZUndoDirEntry *entry)
 {
 	ZUndoLog   *log = zundo_log_add(MyUndo.db, number);
-	ZUndoPageSpecial special;
+	ZUndoPageSpecial newest;
+	ZUndoPageSpecial oldest;
+	bool		one = entry->oldest_extent == entry->newest_extent;
 	uint16		end;
 
 	if (log == NULL)
 		return false;
-	read_extent(entry->oldest_extent, &special, &end);
 	log->oldest_extent = entry->oldest_extent;
 	log->newest_extent = entry->newest_extent;
-	if (log->oldest_extent != log->newest_extent)
+	if (!read_extent(entry->newest_extent, &newest, &end) ||
+		!read_extent(entry->oldest_extent, &oldest, &end) ||
+		FullTransactionIdIsValid(oldest.closed) == one)
 	{
-		log->oldest_next = special.next;
-		log->oldest_closed = special.closed;
-		if (!FullTransactionIdIsValid(special.closed))
-			zheap_corrupt(zundo_relation(), log->oldest_extent, InvalidOffsetNumber,
-						  "undo extent is not closed but not the last of log %u", number);
+		lose_log(log, entry);
+		return true;
 	}
-	load_pending(log, special, end);
+	if (!one)
+	{
+		log->oldest_next = oldest.next;
+		log->oldest_closed = oldest.closed;
+	}
+	if (!one || end > ZUNDO_PAGE_START)
+		zundo_log_mark_pending(log,
+							   zundo_ptr_make(entry->oldest_extent, oldest.generation, ZUNDO_PAGE_START),
+							   0, zundo_horizon());
 	return true;
 }
 
@@ -128,6 +148,7 @@ load(void)
 		MyUndo.db->free_extents = meta.free_count;
 		MyUndo.db->free_hint = 0;
 		MyUndo.db->peak = zundo_extents_used(MyUndo.db);
+		zundo_marks_begin(MyUndo.db);
 		done = load_directory();
 		MyUndo.db->loaded = done;
 	}
@@ -158,28 +179,39 @@ zundo_db_load(void)
 
 /* ---- a log of one's own ---- */
 
+/* The lowest number that no log has; NULL if the pool is empty. */
+static ZUndoLog *
+new_log(ZUndoDb *db)
+{
+	static bool used[ZUNDO_MAX_LOGS];
+	ZUndoLog   *log = NULL;
+	uint32		number = 0;
+
+	memset(used, 0, sizeof(used));
+	while ((log = zundo_log_next(db, log)) != NULL)
+		used[log->number] = true;
+	while (number < ZUNDO_MAX_LOGS && used[number])
+		number++;
+	if (number >= ZUNDO_MAX_LOGS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("undo relation cannot have more than %d logs", ZUNDO_MAX_LOGS)));
+	return zundo_log_add(db, number);
+}
+
 /* Of a loaded database; lowest numbers first, their pages are hot. */
 static ZUndoLog *
 choose_log(ZUndoDb *db)
 {
 	ZUndoLog   *log = NULL;
 	ZUndoLog   *best = NULL;
-	uint32		unused = 0;
 
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		if (log->owner == 0 && (best == NULL || log->number < best->number))
+		if (log->owner == 0 && !log->sealed && (best == NULL || log->number < best->number))
 			best = log;
 	}
-	if (best != NULL)
-		return best;
-	while (zundo_log_find(db, unused) != NULL)
-		unused++;
-	if (unused >= ZUNDO_MAX_LOGS)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("undo relation cannot have more than %d logs", ZUNDO_MAX_LOGS)));
-	return zundo_log_add(db, unused);
+	return best != NULL ? best : new_log(db);
 }
 
 static ZUndoLog *
@@ -199,41 +231,85 @@ take_log(void)
 	return log;
 }
 
+/* Its buffer is zero, its bytes in the file are not: it could not be read. */
+static bool
+is_unreadable(BlockNumber block)
+{
+	PGAlignedBlock bytes;
+
+	smgrread(RelationGetSmgr(zundo_relation()), MAIN_FORKNUM, block, bytes.data);
+	for (int i = 0; i < BLCKSZ; i++)
+	{
+		if (bytes.data[i] != 0)
+			return true;
+	}
+	return false;
+}
+
+typedef enum TailPage
+{
+	TAIL_WRITTEN,				/* since the extent was opened */
+	TAIL_UNWRITTEN,
+	TAIL_DAMAGED
+} TailPage;
+
+/* A written one also tells where it ends. */
+static TailPage
+look_at_tail(BlockNumber block, uint16 generation, uint16 *end)
+{
+	Buffer		buffer = ReadBufferExtended(zundo_relation(), MAIN_FORKNUM, block,
+											RBM_ZERO_ON_ERROR, NULL);
+	Page		page = BufferGetPage(buffer);
+	ZUndoPageSpecial *special = zundo_special(page);
+	TailPage	result = TAIL_DAMAGED;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (PageIsNew(page))
+		result = is_unreadable(block) ? TAIL_DAMAGED : TAIL_UNWRITTEN;
+	else if (special->magic == ZUNDO_PAGE_MAGIC &&
+			 (int16) (special->generation - generation) < 0)
+		result = TAIL_UNWRITTEN;	/* since the extent was opened */
+	else if (special->magic == ZUNDO_PAGE_MAGIC && special->generation == generation &&
+			 zundo_page_end(page) >= ZUNDO_PAGE_START && zundo_page_end(page) <= ZUNDO_PAGE_END)
+	{
+		result = TAIL_WRITTEN;
+		*end = zundo_page_end(page);
+	}
+	UnlockReleaseBuffer(buffer);
+	return result;
+}
+
 /*
- * The last page that was written since the newest extent was opened.  Its pages
- * are written in order, so it can be found by bisection.
+ * The last page that was written since the newest extent was opened; its pages
+ * are written in order.  False if one of them is damaged: records that others have
+ * pointers to could be overwritten.
  */
-static void
+static bool
 find_insert_position(BlockNumber newest_extent)
 {
 	ZUndoPageSpecial first;
+	TailPage	before = TAIL_WRITTEN;
 	uint16		end;
-	int			written = 0;
-	int			unwritten = ZUNDO_EXTENT_BLOCKS;
 
-	read_extent(newest_extent, &first, &end);
-	while (unwritten - written > 1)
+	if (!read_extent(newest_extent, &first, &end))
+		return false;
+	for (int i = 0; i < ZUNDO_EXTENT_BLOCKS; i++)
 	{
-		int			middle = (written + unwritten) / 2;
-		Buffer		buffer = zundo_page_lock(newest_extent + middle, BUFFER_LOCK_SHARE, 0);
-		ZUndoPageSpecial *special = zundo_special(BufferGetPage(buffer));
+		TailPage	state = look_at_tail(newest_extent + i, first.generation, &end);
 
-		if (special->magic == ZUNDO_PAGE_MAGIC && special->generation == first.generation)
-		{
-			written = middle;
-			end = zundo_page_end(BufferGetPage(buffer));
-		}
-		else
-			unwritten = middle;
-		UnlockReleaseBuffer(buffer);
+		if (state == TAIL_DAMAGED || (state == TAIL_WRITTEN && before != TAIL_WRITTEN))
+			return false;
+		if (state == TAIL_WRITTEN)
+			MyUndo.block = newest_extent + i;
+		before = state;
 	}
-	MyUndo.block = newest_extent + written;
 	MyUndo.offset = end;
 	MyUndo.generation = first.generation;
+	return true;
 }
 
-/* We have entered: the tail that is seen now stays. */
-static void
+/* We have entered: the tail that is seen now stays.  False if it is damaged. */
+static bool
 set_insert_position(ZUndoLog *log)
 {
 	BlockNumber newest_extent = *(volatile BlockNumber *) &log->newest_extent;
@@ -242,19 +318,41 @@ set_insert_position(ZUndoLog *log)
 	MyUndo.recent = InvalidBuffer;
 	MyUndo.block = InvalidBlockNumber;
 	if (!BlockNumberIsValid(newest_extent))
-		return;
+		return true;
 	if (!BlockNumberIsValid(log->insert_block))
-		find_insert_position(newest_extent);
-	else if (zundo_extent_of(log->insert_block) == newest_extent)
+		return find_insert_position(newest_extent);
+	if (zundo_extent_of(log->insert_block) == newest_extent)
 	{
 		MyUndo.block = log->insert_block;
 		MyUndo.offset = log->insert_offset;
 		MyUndo.generation = log->insert_generation;
 	}
+	return true;
 }
 
-void
-zundo_log_attach(void)
+/*
+ * Nobody can append to our log: its last extent must not be left before its end is known,
+ * for those who read on take that for the end of the log.  What it holds is freed
+ * as that of any log without an owner.
+ */
+static void
+seal_log(void)
+{
+	ZUndoLog   *log = MyUndo.log;
+
+	MyUndo.log = NULL;
+	MyUndo.block = InvalidBlockNumber;
+	MyUndo.entered = false;
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
+	log->sealed = true;
+	log->owner = 0;
+	pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
+	LWLockRelease(zundo_db_lock(MyUndo.db));
+}
+
+/* Become the owner of a log, or fail. */
+static void
+own_log(void)
 {
 	ZUndoLog   *log = take_log();
 
@@ -266,12 +364,33 @@ zundo_log_attach(void)
 	if (log == NULL)
 		report_too_many_logs();
 
-	/*
-	 * From here on it is given back when we exit, whatever fails.  Without an
-	 * insert position the log goes on in a new extent.
-	 */
+	/* from here on it is given back when we exit, whatever fails */
 	MyUndo.log = log;
 	MyUndo.block = InvalidBlockNumber;
 	zundo_log_enter();
-	set_insert_position(log);
+}
+
+void
+zundo_log_attach(void)
+{
+	bool		found = false;
+
+	while (!found)
+	{
+		own_log();
+		PG_TRY();
+		{
+			found = set_insert_position(MyUndo.log);
+			if (!found)
+				report_damage(MyUndo.log->number, MyUndo.log->newest_extent);
+		}
+		PG_CATCH();
+		{
+			seal_log();
+			PG_RE_THROW();
+		}
+		PG_END_TRY();
+		if (!found)
+			seal_log();
+	}
 }

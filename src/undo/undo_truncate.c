@@ -229,9 +229,9 @@ zundo_truncate(bool all)
 	idle = zundo_note_idle(db);
 	LWLockRelease(zundo_db_lock(db));
 	zundo_horizon_advance();
+	idle += zundo_logs_retire(db);
 
 	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
-	idle += zundo_logs_retire(db);
 	lower_peak(db);
 	if (is_worth_it(db, all))
 	{
