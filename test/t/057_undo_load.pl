@@ -78,10 +78,22 @@ sub pending
 	return one('select zheap.zheap_undo_pending()');
 }
 
-# Two logs with many extents, one after the other, the last transaction of each rolled back.
+# Let the horizon pass all that there is.
+sub settle
+{
+	for (1 .. 3)
+	{
+		one('select pg_current_xact_id()');
+		one('vacuum zheap.undo');
+	}
+	return;
+}
+
+# Two logs with many extents, the last transaction of each rolled back; nobody needs what is on the first page of the first one.
 sub fill
 {
 	my @sessions = map { session($node) } 0 .. 1;
+	my $holder = session($node);
 
 	foreach my $i (0, 1)
 	{
@@ -89,7 +101,10 @@ sub fill
 
 		one("create table $table (id int, f text) using zheap; alter table $table alter f set storage plain");
 		one("insert into $table select g, repeat('0', 1000) from generate_series(1, 2000) g");
+		one("update $table set f = repeat('x', 1000)");
 	}
+	settle();
+	$holder->query_safe('begin isolation level repeatable read; select count(*) from other');
 	$_->query_safe('begin; update other set n = n + 1 where id = 1 + pg_backend_pid() % 90; select 1') foreach @sessions;
 	$_->query_safe('commit') foreach @sessions;
 	foreach my $i (0, 1)
@@ -100,6 +115,7 @@ sub fill
 		$sessions[$i]->query_safe("begin; update $table set f = repeat('9', 1000); rollback");
 		$sessions[$i]->quit;
 	}
+	$holder->quit;
 	return;
 }
 
@@ -111,12 +127,9 @@ foreach my $checksums (0, 1)
 		extra => $checksums ? ['--data-checksums'] : []);
 	$undo = $node->data_dir . '/' . one("select pg_relation_filepath('zheap.undo')");
 	one('create table other (id int primary key, n int) using zheap; insert into other select g, 0 from generate_series(1, 100) g');
-	my $holder = session($node);
-	$holder->query_safe('begin isolation level repeatable read; select count(*) from other');
 	fill();
 	my $used = one('select live_bytes from zheap.zheap_stat_undo') / $EXTENT / $BLCKSZ;
 	cmp_ok($used, '>', 40, "$what: $used extents hold undo");
-	$holder->quit;
 
 	# ---- what loading costs ----
 
@@ -154,11 +167,7 @@ foreach my $checksums (0, 1)
 	is(pending(), 0, "$what: nothing waits for the damaged pages when the table of the second one is truncated");
 	is(one('select sum(n) from other where id <= 4'), one('select sum(n) from other where id <= 4 and n >= 0'), "$what: the writers' rows are right");
 	my $horizon = one('select pg_current_xact_id()');
-	for (1 .. 3)
-	{
-		one('select pg_current_xact_id()');
-		one('vacuum zheap.undo');
-	}
+	settle();
 	is(one("select horizon > '$horizon' from zheap.zheap_stat_undo"), 't', "$what: the horizon moves on");
 	is(one('select count(*) from t0 where f = repeat(\'3\', 1000)'), 2000, "$what: all is as it was");
 	$node->restart;
