@@ -10,8 +10,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $databases = 150;
-my $writers = 40;
+my $databases = 140;
+my $writers = 24;
 my $node = new_server('many', [ 'max_connections = 200', 'autovacuum = off', 'max_wal_size = 4GB', 'checkpoint_timeout = 1h', 'synchronous_commit = off',
 	'shared_buffers = 128MB' ]);
 
@@ -55,7 +55,7 @@ $_->quit foreach @sessions;
 # ---- after a crash a worker comes to each that has something to do; what is known of idle ones makes room for others ----
 
 $node->stop('immediate');
-settings('max_connections = 10', 'autovacuum_max_workers = 1', 'max_worker_processes = 4', 'max_wal_senders = 0');
+settings('max_connections = 6', 'autovacuum_max_workers = 1', 'max_worker_processes = 3', 'max_wal_senders = 0');
 cmp_ok($node->safe_psql('postgres', most_processes('m + 128')), '<', $databases, 'there is no room for all databases');
 my $wrong = grep { $node->safe_psql("d$_", 'update c set n = n + 1 where id = 2; select sum(n) from c') ne '2' } 1 .. $databases;
 is($wrong, 0, 'all are as they were, and can be written to');
