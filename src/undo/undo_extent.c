@@ -406,6 +406,7 @@ adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 	db->free_extents = plan->rec.meta.free_count;
 	pg_atomic_write_u32(&db->nblocks, plan->rec.meta.nblocks);
 	db->peak = Max(db->peak, zundo_extents_used(db));
+	zundo_count_opened(db, plan->rec.closed);
 
 	MyUndo.extents++;
 	MyUndo.block = plan->block;

@@ -169,6 +169,7 @@ load(void)
 		MyUndo.db->free_extents = meta.free_count;
 		MyUndo.db->free_hint = 0;
 		MyUndo.db->peak = zundo_extents_used(MyUndo.db);
+		zundo_marks_begin(MyUndo.db);
 		done = load_directory();
 		MyUndo.db->loaded = done;
 	}
@@ -199,28 +200,40 @@ zundo_db_load(void)
 
 /* ---- a log of one's own ---- */
 
+/* The lowest number that no log has; NULL if the pool is empty. */
+static ZUndoLog *
+new_log(ZUndoDb *db)
+{
+	static bool used[ZUNDO_MAX_LOGS];
+	ZUndoLog   *log = NULL;
+	uint32		number = 0;
+
+	memset(used, 0, sizeof(used));
+	while ((log = zundo_log_next(db, log)) != NULL)
+		used[log->number] = true;
+	while (number < ZUNDO_MAX_LOGS &&
+		   (used[number] || (db->lost_dirs & 1 << number / ZUNDO_DIR_ENTRIES)))
+		number++;
+	if (number >= ZUNDO_MAX_LOGS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("undo relation cannot have more than %d logs", ZUNDO_MAX_LOGS)));
+	return zundo_log_add(db, number);
+}
+
 /* Of a loaded database; lowest numbers first, their pages are hot. */
 static ZUndoLog *
 choose_log(ZUndoDb *db)
 {
 	ZUndoLog   *log = NULL;
 	ZUndoLog   *best = NULL;
-	uint32		unused = 0;
 
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
 		if (log->owner == 0 && !log->sealed && (best == NULL || log->number < best->number))
 			best = log;
 	}
-	if (best != NULL)
-		return best;
-	while (zundo_log_find(db, unused) != NULL || (db->lost_dirs & 1 << unused / ZUNDO_DIR_ENTRIES))
-		unused++;
-	if (unused >= ZUNDO_MAX_LOGS)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("undo relation cannot have more than %d logs", ZUNDO_MAX_LOGS)));
-	return zundo_log_add(db, unused);
+	return best != NULL ? best : new_log(db);
 }
 
 static ZUndoLog *

@@ -324,9 +324,11 @@ clear_newly_aborted(ZUndoLog *log)
 static void
 begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending)
 {
+	uint32		sweep_id = zundo_new_sweep_id();
+
 	SpinLockAcquire(&log->mutex);
 	pending->log = (int) log->number;
-	pending->sweep_id = ++log->sweep_id;
+	pending->sweep_id = log->sweep_id = sweep_id;
 	pending->newly_aborted = newly_aborted;
 	pending->from = newly_aborted ? log->newly_aborted_from : log->pending_from;
 	pending->ordinal = newly_aborted ? log->newly_aborted_ordinal : log->pending_ordinal;
@@ -579,6 +581,19 @@ lock_unapplied(ZUndoDb *db, const ZUndoPending *pending)
 		return log;
 	SpinLockRelease(&log->mutex);
 	return NULL;
+}
+
+bool
+zundo_pending_is_newest(const ZUndoPending *pending)
+{
+	ZUndoLog   *log;
+
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
+	log = lock_unapplied(MyUndo.db, pending);
+	if (log != NULL)
+		SpinLockRelease(&log->mutex);
+	LWLockRelease(zundo_db_lock(MyUndo.db));
+	return log != NULL;
 }
 
 void

@@ -6,9 +6,10 @@
  * LOCKING, in this order; buffers of the undo relation come after ZUndoDb's
  * lock, or stand alone:
  *
- *   map			array of databases: which exist, how many backends are attached
  *   ZUndoDb's lock	list of logs, ownership, the chains of extents, meta and
  *					directory pages (exclusive: the only way to change them)
+ *   map			array of databases: which exist, how many backends are attached; nothing
+ *					is done under it that may wait but for the two below
  *   truncate		a reader of a page that may be truncated away has it shared while it
  *					asks whether the page is there and pins it
  *   pool			unused log entries
@@ -78,7 +79,7 @@ typedef struct ZUndoLog
 
 	/* under mutex: what has to be looked at, [pending_from, end of the log) */
 	slock_t		mutex;
-	uint32		sweep_id;		/* of the last sweep that was begun */
+	uint32		sweep_id;		/* of the last sweep that was begun; no other log has the same */
 	ZUndoPtr	pending_from;	/* 0: nothing pending */
 	uint32		pending_ordinal;	/* of its extent; 0: not known */
 	FullTransactionId pending_fxid; /* keeps the horizon back */
@@ -103,6 +104,15 @@ typedef struct ZUndoSample
 
 #define ZUNDO_SAMPLES	16
 
+/* When so many extents had been opened, this xid was the next one (undo_stats.c). */
+typedef struct ZUndoMark
+{
+	uint64		opened;
+	FullTransactionId next;
+} ZUndoMark;
+
+#define ZUNDO_MARKS		64
+
 typedef struct ZUndoDb
 {
 	/* under the map lock */
@@ -122,6 +132,10 @@ typedef struct ZUndoDb
 	uint32		truncations;	/* truncations of the file */
 	uint32		lost_dirs;		/* bit k: directory page k cannot be read */
 	bool		map_lost;		/* nor some map page: no extent is freed, no free one used */
+	uint64		opened;			/* extents, since it was loaded */
+	uint32		mark_interval;	/* of them, a mark each */
+	int			nmarks;			/* at least one if loaded */
+	ZUndoMark	marks[ZUNDO_MARKS]; /* oldest first */
 	TimestampTz hold_at;		/* time to look whether undo is held for long */
 	TimestampTz truncate_at;	/* not before */
 	uint32		truncate_wait;	/* milliseconds, when it is no use */
@@ -182,7 +196,10 @@ extern void zundo_db_attach(Oid relid);
 extern LWLock *zundo_db_lock(const ZUndoDb *db);
 extern LWLock *zundo_truncate_lock(const ZUndoDb *db);
 
-/* for each loaded database, with map and database locked shared */
+/* The id of a sweep that begins, which no earlier one had. */
+extern uint32 zundo_new_sweep_id(void);
+
+/* for each loaded database, with database and map locked shared */
 typedef void (*ZUndoDbVisitor) (ZUndoDb *db, void *state);
 extern void zundo_db_foreach(ZUndoDbVisitor visit, void *state);
 
@@ -334,6 +351,14 @@ extern void zundo_hold_note(ZUndoDb *db);
 /* Is it time for a worker to call zundo_hold_warn()?  The database is locked. */
 extern bool zundo_hold_due(const ZUndoDb *db, TimestampTz now);
 
+/* ---- sizes (undo_stats.c) ---- */
+
+/* The database is loaded; its lock is held exclusively. */
+extern void zundo_marks_begin(ZUndoDb *db);
+
+/* An extent was opened when this was the next xid. */
+extern void zundo_count_opened(ZUndoDb *db, FullTransactionId next);
+
 /* ---- truncating (undo_truncate.c) ---- */
 
 /* Is it worth a visit?  The database is locked. */
@@ -345,8 +370,8 @@ extern bool zundo_wants_truncation(ZUndoDb *db, TimestampTz now);
 extern bool zundo_wants_retirement(const ZUndoDb *db);
 
 /*
- * The database is locked exclusively.  Note which logs are idle now; later, when the
- * horizon has come there, retire them.  Both return a number of logs.
+ * Note which logs are idle now, with the database locked exclusively; later, when the
+ * horizon has come there, retire them, which takes the lock.  Both return a number of logs.
  */
 extern int	zundo_note_idle(ZUndoDb *db);
 extern int	zundo_logs_retire(ZUndoDb *db);

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "miscadmin.h"
 
 #include "undo_private.h"
 
@@ -94,22 +95,36 @@ choose_to_retire(ZUndoDb *db, FullTransactionId horizon)
 	return last;
 }
 
+/* The database is locked exclusively.  False: no more are to go, or may. */
+static bool
+retire_one(ZUndoDb *db, FullTransactionId horizon)
+{
+	ZUndoLog   *log;
+
+	if (logs_without_owner(db) <= LOGS_KEPT)
+		return false;
+	log = choose_to_retire(db, horizon);
+	if (log == NULL ||
+		(BlockNumberIsValid(log->newest_extent) && !zundo_free_only(log, log->idle_uses)))
+		return false;
+	zundo_log_remove(db, log);
+	return true;
+}
+
 int
 zundo_logs_retire(ZUndoDb *db)
 {
 	FullTransactionId horizon = zundo_horizon();
-	int			left = logs_without_owner(db);
 	int			retired = 0;
+	bool		more = true;
 
-	while (left - retired > LOGS_KEPT)
+	while (more)
 	{
-		ZUndoLog   *log = choose_to_retire(db, horizon);
-
-		if (log == NULL ||
-			(BlockNumberIsValid(log->newest_extent) && !zundo_free_only(log, log->idle_uses)))
-			break;
-		zundo_log_remove(db, log);
-		retired++;
+		CHECK_FOR_INTERRUPTS();
+		LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
+		more = retire_one(db, horizon);
+		LWLockRelease(zundo_db_lock(db));
+		retired += more;
 	}
 	return retired;
 }

@@ -21,6 +21,7 @@
 typedef struct ZUndoShared
 {
 	int			free_log;		/* first unused entry of logs */
+	pg_atomic_uint32 sweeps;	/* that were ever begun */
 	ZUndoDb		dbs[FLEXIBLE_ARRAY_MEMBER]; /* zundo_max_databases() */
 } ZUndoShared;
 
@@ -99,6 +100,7 @@ zundo_shmem_init(void)
 		return;
 
 	memset(shared, 0, zundo_shmem_size());
+	pg_atomic_init_u32(&shared->sweeps, 0);
 	for (int i = 0; i < zundo_max_databases(); i++)
 	{
 		shared->dbs[i].first_log = -1;
@@ -188,8 +190,13 @@ log_clear(ZUndoLog *log, uint32 number)
 	log->retry_wait = 0;
 	log->left_relid = InvalidOid;
 	memset(log->pins, 0, sizeof(log->pins));
-	/* the sweep id goes on counting: sweepers of the entry's former log hold one */
-	log->sweep_id++;
+	log->sweep_id = 0;
+}
+
+uint32
+zundo_new_sweep_id(void)
+{
+	return pg_atomic_add_fetch_u32(&shared->sweeps, 1);
 }
 
 ZUndoLog *
@@ -482,22 +489,26 @@ zundo_db_attach(Oid relid)
 	}
 }
 
+/*
+ * The database's lock comes first: one database may keep us waiting, but nobody who wants to
+ * attach to another one.
+ */
 void
 zundo_db_foreach(ZUndoDbVisitor visit, void *state)
 {
-	LWLockAcquire(&locks[LOCK_MAP].lock, LW_SHARED);
 	for (int i = 0; i < zundo_max_databases(); i++)
 	{
 		ZUndoDb    *db = &shared->dbs[i];
 
-		if (!OidIsValid(db->dboid))
+		if (!OidIsValid(*(volatile Oid *) &db->dboid))
 			continue;
 		LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-		if (db->loaded)
+		LWLockAcquire(&locks[LOCK_MAP].lock, LW_SHARED);
+		if (OidIsValid(db->dboid) && db->loaded)
 			visit(db, state);
+		LWLockRelease(&locks[LOCK_MAP].lock);
 		LWLockRelease(zundo_db_lock(db));
 	}
-	LWLockRelease(&locks[LOCK_MAP].lock);
 }
 
 /* ---- horizons ---- */

@@ -3,148 +3,126 @@
  *		Sizes, for views: how much undo there is, what is pending, what each
  *		holder keeps.
  *
- * For the last of these, logs are walked from extent to extent: nobody but the view asks.
- * The database's lock is given up now
- * and then: what was seen of a log then counts only if its oldest extent has not changed
- * since; else that log is begun anew.
+ * The last of these is not looked up in the extents, of which there may be very many.
+ * Instead extents are counted as they are opened, and it is marked which xid was the next one
+ * at some of these moments.
+ *
+ * LOCKING: the database's lock; exclusively to count.
  */
 #include "postgres.h"
 
 #include "access/transam.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
-#include "storage/bufmgr.h"
 
 #include "undo_private.h"
 
-/* extents looked at in one go, and attempts for a log whose oldest extent changes */
-#define EXTENTS_AT_A_TIME	64
-#define ATTEMPTS			10
+/* ---- counting extents ---- */
 
-/* of one log or all */
-typedef struct Walk
-{
-	ZUndoHolder *holders;
-	int			nholders;
-	uint64	   *kept;			/* extents, for each holder */
-} Walk;
-
-/*
- * The extent that was left when "closed" was next, or that is the tail.  In the
- * tail of a log that is idle nothing is as new as idle_next.
- */
 static void
-count_extent(Walk *walk, FullTransactionId closed)
+add_mark(ZUndoDb *db, FullTransactionId next)
 {
-	for (int i = 0; i < walk->nholders; i++)
-	{
-		if (!FullTransactionIdIsValid(closed) ||
-			FullTransactionIdFollows(closed, walk->holders[i].xid))
-			walk->kept[i]++;
-	}
+	ZUndoMark  *mark = &db->marks[db->nmarks++];
+
+	mark->opened = db->opened;
+	mark->next = next;
 }
 
-static FullTransactionId
-tail_closed(const ZUndoLog *log)
+/* What was there before is not told apart. */
+void
+zundo_marks_begin(ZUndoDb *db)
 {
-	if (log->idle_uses % 2 == 0 &&
-		log->idle_uses == pg_atomic_read_u32(&((ZUndoLog *) log)->uses))
-		return log->idle_next;
-	return InvalidFullTransactionId;
+	db->opened = 0;
+	db->nmarks = 0;
+	db->mark_interval = 1;
+	add_mark(db, ReadNextFullTransactionId());
 }
 
-/*
- * Some extents from *extent on, under the database's lock.  *extent becomes
- * invalid at the end.
- */
+/* No holder is older than the horizon: of the marks up to there one is enough. */
 static void
-walk_extents(Walk *walk, ZUndoLog *log, BlockNumber *extent)
+forget_marks(ZUndoDb *db)
 {
-	for (int i = 0; i < EXTENTS_AT_A_TIME && BlockNumberIsValid(*extent); i++)
-	{
-		if (*extent == log->newest_extent)
-		{
-			count_extent(walk, tail_closed(log));
-			*extent = InvalidBlockNumber;
-		}
-		else
-		{
-			ZUndoPageSpecial special;
+	uint64		horizon = pg_atomic_read_u64(&db->horizon);
+	int			first = 0;
 
-			if (!zundo_read_special(*extent, &special))
-				special.next = InvalidBlockNumber;
-			else
-				count_extent(walk, special.closed);
-			*extent = special.next;
-		}
-	}
+	while (first + 1 < db->nmarks && U64FromFullTransactionId(db->marks[first + 1].next) <= horizon)
+		first++;
+	db->nmarks -= first;
+	memmove(db->marks, db->marks + first, db->nmarks * sizeof(ZUndoMark));
+	if (db->nmarks < ZUNDO_MARKS / 4 && db->mark_interval > 1)
+		db->mark_interval /= 2;
 }
 
-/* Once through the log; false: it has moved on meanwhile. */
+/* Each second one goes, but not the first. */
+static void
+thin_marks(ZUndoDb *db)
+{
+	for (int i = 2; i < db->nmarks; i += 2)
+		db->marks[i / 2] = db->marks[i];
+	db->nmarks = (db->nmarks + 1) / 2;
+	db->mark_interval *= 2;
+}
+
+void
+zundo_count_opened(ZUndoDb *db, FullTransactionId next)
+{
+	Assert(LWLockHeldByMeInMode(zundo_db_lock(db), LW_EXCLUSIVE));
+	db->opened++;
+	if (db->opened - db->marks[db->nmarks - 1].opened < db->mark_interval)
+		return;
+	if (db->nmarks == ZUNDO_MARKS)
+		forget_marks(db);
+	if (db->nmarks == ZUNDO_MARKS)
+		thin_marks(db);
+	add_mark(db, next);
+}
+
+/* ---- what holders keep ---- */
+
+/* Has the log's tail nothing as new as that? */
 static bool
-walk_log(Walk *walk, uint32 number)
+tail_is_older(ZUndoLog *log, FullTransactionId xid)
 {
-	BlockNumber oldest_extent = InvalidBlockNumber;
-	BlockNumber extent = InvalidBlockNumber;
-	bool		begun = false;
-
-	memset(walk->kept, 0, walk->nholders * sizeof(uint64));
-	do
-	{
-		ZUndoLog   *log;
-
-		CHECK_FOR_INTERRUPTS();
-		LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
-		log = zundo_log_find(MyUndo.db, number);
-		if (log == NULL || (begun && log->oldest_extent != oldest_extent))
-		{
-			LWLockRelease(zundo_db_lock(MyUndo.db));
-			return false;
-		}
-		if (!begun)
-			oldest_extent = extent = log->oldest_extent;
-		begun = true;
-		walk_extents(walk, log, &extent);
-		LWLockRelease(zundo_db_lock(MyUndo.db));
-	} while (BlockNumberIsValid(extent));
-	return true;
+	return log->idle_uses % 2 == 0 && log->idle_uses == pg_atomic_read_u32(&log->uses) &&
+		FullTransactionIdPrecedesOrEquals(log->idle_next, xid);
 }
 
-/* The number of the next log after "number" (start with -1); -1: none. */
-static int
-next_log(int number)
+/*
+ * The extents that were opened since, and of each log the one that was its tail then.  At
+ * most so many: those between two marks count as opened since, and if there is no mark as old
+ * as the xid, all do.
+ */
+static uint32
+extents_kept(ZUndoDb *db, FullTransactionId xid)
 {
+	uint32		used = zundo_extents_used(db);
 	ZUndoLog   *log = NULL;
-	int			result = -1;
+	uint64		kept;
+	int			i = db->nmarks;
 
-	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
-	while ((log = zundo_log_next(MyUndo.db, log)) != NULL)
-	{
-		if ((int) log->number > number && (result < 0 || (int) log->number < result))
-			result = log->number;
-	}
-	LWLockRelease(zundo_db_lock(MyUndo.db));
-	return result;
+	while (i > 0 && FullTransactionIdFollows(db->marks[i - 1].next, xid))
+		i--;
+	if (i == 0)
+		return used;
+	kept = db->opened - db->marks[i - 1].opened;
+	while ((log = zundo_log_next(db, log)) != NULL)
+		kept += BlockNumberIsValid(log->newest_extent) && !tail_is_older(log, xid);
+	return Min(kept, used);
 }
 
 void
 zundo_holders_weigh(ZUndoHolder *holders, int n)
 {
-	Walk		walk = {.holders = holders, .nholders = n};
-	int			log = -1;
+	ZUndoDb    *db = MyUndo.db;
 
-	walk.kept = palloc0(Max(n, 1) * sizeof(uint64));
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	for (int i = 0; i < n; i++)
-		holders[i].bytes = 0;
-	while ((log = next_log(log)) >= 0)
-	{
-		for (int i = 0; i < ATTEMPTS && !walk_log(&walk, log); i++)
-			;					/* again */
-		for (int i = 0; i < n; i++)
-			holders[i].bytes += walk.kept[i] * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
-	}
-	pfree(walk.kept);
+		holders[i].bytes = !db->loaded ? 0 :
+			(uint64) extents_kept(db, holders[i].xid) * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
+	LWLockRelease(zundo_db_lock(db));
 }
+
+/* ---- sizes ---- */
 
 static void
 count_pending(ZUndoStats *stats)

@@ -230,11 +230,11 @@ zundo_truncate(bool all)
 	idle = zundo_note_idle(db);
 	LWLockRelease(zundo_db_lock(db));
 	zundo_horizon_advance();
+	idle += zundo_logs_retire(db);
 
 	if (db->map_lost)
 		return 0;
 	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
-	idle += zundo_logs_retire(db);
 	lower_peak(db);
 	if (is_worth_it(db, all))
 	{

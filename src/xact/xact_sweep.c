@@ -567,7 +567,7 @@ sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 		if (mode->own_transactions)
 		{
 			end(true);
-			if (!begin(true))
+			if (!begin(true) || !zundo_pending_is_newest(pending))
 				return false;
 		}
 	}

@@ -1,4 +1,4 @@
-# More databases in use at once than 128; logs of a peak of writers do not stay.
+# More databases in use at once than 128, and one after the other more than there is room for; logs of a peak of writers do not stay.
 use strict;
 use warnings;
 
@@ -10,14 +10,32 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $databases = 132;
-my $writers = 40;
+my $databases = 140;
+my $writers = 24;
 my $node = new_server('many', [ 'max_connections = 200', 'autovacuum = off', 'max_wal_size = 4GB', 'checkpoint_timeout = 1h', 'synchronous_commit = off',
 	'shared_buffers = 128MB' ]);
 
 $node->safe_psql('postgres', 'create database t');
 $node->safe_psql('t', 'create extension zheap; create table c (id int, n int) using zheap; insert into c select g, 0 from generate_series(1, 200) g');
-$node->safe_psql('postgres', join(";\n", map { "create database d$_ template t" } 1 .. $databases));
+$node->safe_psql('postgres', join(";\n", map { "create database d$_ template t strategy file_copy" } 1 .. $databases));
+
+# A query of MaxBackends and max_prepared_transactions, m and p.
+sub most_processes
+{
+	return "with m as (select sum(setting::int) + 1 as m from pg_settings where name in ('max_connections', 'autovacuum_max_workers', "
+	  . "'max_worker_processes', 'max_wal_senders')), p as (select setting::int as p from pg_settings where name = 'max_prepared_transactions') select $_[0] from m, p";
+}
+
+sub settings
+{
+	$node->append_conf('postgresql.conf', join("\n", @_) . "\n");
+	$node->start;
+	return;
+}
+
+# as src/undo/README.md has it
+is($node->safe_psql('postgres', most_processes('(select size between 0.9 * s and s from pg_shmem_allocations, (select (m + 128) * 1500 + (15270 + 2 * (m + p)) * 256 as s) as said '
+		  . "where name = 'zheap undo')")), 't', 'shared memory for undo is what its README says');
 
 # ---- a session in each that writes and stays ----
 
@@ -34,12 +52,16 @@ $sessions[-1]->query_safe('begin; update c set n = 2 where id = 2; rollback');
 ok($node->poll_query_until("d$databases", 'select zheap.zheap_undo_pending() = 0'), 'a worker comes to the last one');
 $_->quit foreach @sessions;
 
-# ---- after a crash a worker comes to each that has something to do ----
+# ---- after a crash a worker comes to each that has something to do; what is known of idle ones makes room for others ----
 
 $node->stop('immediate');
-$node->start;
-is($node->safe_psql("d$_", 'select sum(n) from c'), 1, "d$_ is as it was") foreach 1, $databases;
-$node->safe_psql('postgres', join(";\n", map { "drop database d$_" } 2 .. $databases));
+settings('max_connections = 6', 'autovacuum_max_workers = 1', 'max_worker_processes = 3', 'max_wal_senders = 0');
+cmp_ok($node->safe_psql('postgres', most_processes('m + 128')), '<', $databases, 'there is no room for all databases');
+my $wrong = grep { $node->safe_psql("d$_", 'update c set n = n + 1 where id = 2; select sum(n) from c') ne '2' } 1 .. $databases;
+is($wrong, 0, 'all are as they were, and can be written to');
+ok($node->poll_query_until("d$_", 'select zheap.zheap_undo_pending() = 0'), "a worker comes to d$_") foreach 1, $databases;
+$node->stop;
+settings('max_connections = 60', 'max_worker_processes = 16');
 
 # ---- a peak of writers ----
 

@@ -352,6 +352,11 @@ typedef struct ZUndoSwept
 								 * the log's owner is in */
 } ZUndoSwept;
 
+/*
+ * Has no other sweep of the log begun?  Else what this one has not read yet may be gone.
+ */
+extern bool zundo_pending_is_newest(const ZUndoPending *pending);
+
 /* Tell so.  Safe against an abort that happened meanwhile. */
 extern void zundo_pending_mark_applied(const ZUndoPending *pending, const ZUndoSwept *swept);
 
@@ -482,8 +487,8 @@ typedef struct ZUndoHolder
 extern ZUndoHolder *zundo_holders(int *n);
 
 /*
- * Fill in the bytes of undo that would be kept if each was the only one.  Reads one page
- * of each extent.
+ * Fill in the bytes of undo that would be kept if each was the only one.  What was there
+ * when the server started is not told apart, nor are the last few per cent.
  */
 extern void zundo_holders_weigh(ZUndoHolder *holders, int n);
 
