@@ -138,8 +138,7 @@ class Client(Session):
             self.savepoint()
             return
         if kind < 0.4 and self.savepoints:
-            self.db.run('rollback to s%d' % self.r.randrange(self.savepoints))
-            self.count('rollback to')
+            self.rollback_to()
             return
         writable = [t for t in self.tables if self.tables[t]]
         if not writable:
@@ -152,6 +151,13 @@ class Client(Session):
     def savepoint(self):
         self.db.run('savepoint s%d' % self.savepoints)
         self.savepoints += 1
+        self.count('savepoint')
+
+    def rollback_to(self):
+        to = self.r.randrange(self.savepoints)
+        self.db.run('rollback to s%d' % to)
+        self.savepoints = to + 1        # those made after it are gone
+        self.count('rollback to')
 
     # ------------------------------------------------------------ steps
 
