@@ -67,9 +67,10 @@ class Session(threading.Thread):
 
 
 class Client(Session):
-    def __init__(self, number, server, seed, findings, left):
+    def __init__(self, number, server, seed, findings, left, alone):
         super().__init__(number, server, seed, findings)
         self.left = left                # transactions that clients may still do
+        self.alone = alone              # nobody else keeps the horizon back
         self.done = 0
         self.prepared = {}              # group: gid
 
@@ -114,14 +115,14 @@ class Client(Session):
             if wrong:
                 self.findings.add('client %d: %s' % (self.number, wrong), wrong=True)
         self.savepoints = 0
-        for _ in range(self.r.randrange(1, 7)):
+        for _ in range(self.r.randrange(1, 3 if self.alone else 7)):
             self.step()
-        how = self.r.choices(['commit', 'rollback', 'prepare'], [4, 4, 5])[0]
+        how = self.r.choices(['commit', 'rollback', 'prepare'], [1, 1, 5] if self.alone else [4, 4, 5])[0]
         if how == 'prepare':
             gid = 'client %d, group %d' % (self.number, group)
             self.db.run("prepare transaction '%s'" % gid)
             self.prepared[group] = gid
-            if self.r.random() < 0.5:
+            if self.alone or self.r.random() < 0.5:
                 self.end_prepared(group)
         else:
             self.db.run(how)
@@ -143,7 +144,7 @@ class Client(Session):
         writable = [t for t in self.tables if self.tables[t]]
         if not writable:
             return
-        names, weights = zip(*self.STEPS)
+        names, weights = zip(*(self.STEPS + self.NEW_FILES * (10 if self.alone else 1)))
         name = self.r.choices(names, weights)[0]
         getattr(self, name)(self.r.choice(writable))
         self.count(name)
@@ -211,20 +212,22 @@ class Client(Session):
             self.both(table, 'alter table TABLE set tablespace %s; alter index TABLE_pkey set tablespace %s' % (place, place))
             self.tables[table] = False
 
-    STEPS = [('insert', 8), ('update', 8), ('move', 2), ('delete', 4), ('truncate', 2), ('truncate_in_part', 4),
-             ('cluster', 2), ('rewrite', 1), ('drop', 2), ('access_method', 1), ('tablespace', 1)]
+    STEPS = [('insert', 8), ('update', 8), ('move', 2), ('delete', 4), ('truncate', 2), ('cluster', 2), ('rewrite', 1),
+             ('access_method', 1), ('tablespace', 1)]
+    NEW_FILES = [('truncate_in_part', 4), ('drop', 2)]      # and a part that is rolled back
 
 
 class Chores(Session):
     """VACUUM of the undo relation again and again, of tables, old snapshots, readers."""
 
-    def __init__(self, number, server, seed, findings, clients):
+    def __init__(self, number, server, seed, findings, clients, alone):
         super().__init__(number, server, seed, findings)
         self.clients = clients
+        self.alone = alone              # the client
         self.end = threading.Event()
 
     def work(self):
-        names, weights = zip(*self.CHORES)
+        names, weights = zip(*(self.VACUUM + ([] if self.alone else self.OTHERS)))
         while not self.end.is_set():
             name = self.r.choices(names, weights)[0]
             try:
@@ -235,7 +238,7 @@ class Chores(Session):
                     self.expected(e)
                 elif self.db.status != 'I':
                     self.db.run('rollback')
-            self.end.wait(self.r.choice([0, 0, 0.002, 0.02]))
+            self.end.wait(0 if self.alone else self.r.choice([0, 0, 0.002, 0.02]))
 
     def vacuum_undo(self, table):
         self.db.run('vacuum zheap.undo')
@@ -258,4 +261,5 @@ class Chores(Session):
             self.findings.add('reader: ' + wrong, wrong=True)
         self.db.run('commit')
 
-    CHORES = [('vacuum_undo', 12), ('vacuum', 3), ('checkpoint', 0.2), ('read', 3)]
+    VACUUM = [('vacuum_undo', 12), ('checkpoint', 0.2)]
+    OTHERS = [('vacuum', 3), ('read', 3)]

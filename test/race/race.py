@@ -57,12 +57,17 @@ class Race:
 
     # ------------------------------------------------------------ a round
 
-    def round(self, number, transactions, crash):
-        """The clients until they have done so many transactions together; or a crash first."""
+    def round(self, transactions, crash, alone):
+        """The clients until they have done so many transactions together; or a crash first.
+
+        A client that is alone ends its prepared transactions at once, so that the horizon
+        follows closely.
+        """
         left = threading.Semaphore(transactions)
         seed = self.r.randrange(10**9)
-        clients = [Client(c, self.server, seed + c, self.findings, left) for c in range(self.args.clients)]
-        chores = [Chores(c, self.server, seed + 100 + c, self.findings, self.args.clients) for c in range(2)]
+        number = 1 if alone else self.args.clients
+        clients = [Client(c, self.server, seed + c, self.findings, left, alone) for c in range(number)]
+        chores = [Chores(c, self.server, seed + 100 + c, self.findings, number, alone) for c in range(2)]
         for c in clients + chores:
             c.start()
         if crash:
@@ -117,7 +122,7 @@ class Race:
     def after(self):
         if self.args.damage:
             db = self.server.connect()
-            db.run('update %s set n = n + 1 where id = (select min(id) from %s)' % (('races_0_0',) * 2))
+            db.run("insert into races_0_0 values (-1, 666, 'damage')")
             db.close()
         db = self.server.connect('-c max_parallel_workers_per_gather=0')
         self.finish_prepared(db)
@@ -135,14 +140,16 @@ class Race:
         for number in itertools.count(1):
             self.findings.round = number
             crash = self.args.crashes and number % 3 == 0
-            done += self.round(number, min(self.args.round, self.args.transactions - done), crash)
+            alone = number % 2 == 0
+            done += self.round(min(self.args.round, self.args.transactions - done), crash, alone)
             if not crash:
                 self.server.stop(self.r.choice([signal.SIGINT, signal.SIGQUIT]))
             settings = self.settings()
             self.server.set(settings)
             self.server.start()
             self.after()
-            print('round %d: %d transactions%s' % (number, done, ', crash' if crash else ''), flush=True)
+            print('round %d: %d transactions%s%s' % (
+                number, done, ', one client' if alone else '', ', crash' if crash else ''), flush=True)
             if done >= self.args.transactions or len(self.findings.list) >= self.args.max:
                 break
         self.server.stop()
