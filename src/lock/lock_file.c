@@ -8,8 +8,8 @@
  * or its pages copied elsewhere, while it changes a page.  All who do that hold
  * AccessExclusiveLock on the table, and wait here until sweeps have left the file.
  *
- * A sweep takes the lock on the file while it has one on the table, for a moment and only
- * if it gets that at once.  So after the wait none comes back before the lock
+ * A sweep takes the lock on the file while it has one on the table (AccessShareLock), for a
+ * moment and only if it gets that at once.  So after the wait none comes back before the lock
  * on the table is released; and then the catalog tells it that the file is not the
  * table's any more.
  *

@@ -50,13 +50,13 @@ zundo_find_blocker(ZUndoHolder *holder)
 	int			n;
 
 	/* not told of by GetLockConflicts() */
-	if (CheckRelationOidLockedByMe(holder->relid, ShareLock, true))
+	if (CheckRelationOidLockedByMe(holder->relid, AccessExclusiveLock, true))
 	{
 		holder->pid = MyProcPid;
 		return;
 	}
 	SET_LOCKTAG_RELATION(tag, MyDatabaseId, holder->relid);
-	vxids = GetLockConflicts(&tag, RowExclusiveLock, &n);
+	vxids = GetLockConflicts(&tag, AccessShareLock, &n);
 	for (int i = 0; i < n; i++)
 	{
 		if (find_process(vxids[i], holder))

@@ -34,18 +34,18 @@
 
 #include "xact_private.h"
 
-/* how long transactions are waited for: so many naps of so many microseconds */
+/* how long transactions, or locks, are waited for: so many naps of so many microseconds */
 #define WAIT_NAPS		1000
 #define WAIT_NAP		10000
 
-/* One table, page by page; the page that failed is passed. */
+/* One table, page by page; the page that failed is passed, or the table, if its file did. */
 typedef struct Table
 {
 	Oid			oid;
-	Relation	rel;
+	bool		at_page;		/* at this one: */
 	BlockNumber block;
 	NameData	name;
-	bool		locked;			/* somebody has locked it */
+	ZTableState state;
 } Table;
 
 bool
@@ -87,34 +87,34 @@ all_tables(void)
 	return tables;
 }
 
-/* From table->block on; within zxact_try(). */
+/*
+ * From table->block on; within zxact_try().  Whoever makes us leave the file has locked the
+ * table; if it has another one then, that has no rows of transactions that had ended before.
+ */
 static void
 roll_back_rest(void *arg)
 {
 	Table	   *table = arg;
 	BlockNumber nblocks;
+	Relation	rel;
 
-	table->locked = !ConditionalLockRelationOid(table->oid, RowExclusiveLock);
-	if (table->locked)
-		return;
-	table->rel = try_relation_open(table->oid, NoLock);
-	if (table->rel == NULL)
+	table->at_page = false;
+	do
 	{
-		UnlockRelationOid(table->oid, RowExclusiveLock);
-		return;
-	}
-	if (table->rel->rd_tableam != NULL &&
-		table->rel->rd_tableam->relation_vacuum == zvacuum_relation)
-	{
-		table->name = table->rel->rd_rel->relname;
-		nblocks = RelationGetNumberOfBlocks(table->rel);
-		for (; table->block < nblocks; table->block++)
+		table->state = zxact_table_open(NULL, table->oid, &rel);
+		if (table->state != ZTABLE_OPEN)
+			return;
+		table->name = rel->rd_rel->relname;
+		nblocks = RelationGetNumberOfBlocks(rel);
+		for (; table->block < nblocks && !zxact_tables_make_way(); table->block++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			zxact_roll_back_page(table->rel, table->block);
+			table->at_page = true;
+			zxact_roll_back_page(rel, table->block);
+			table->at_page = false;
 		}
-	}
-	relation_close(table->rel, RowExclusiveLock);
+	} while (table->block < nblocks);
+	zxact_tables_close();
 }
 
 static bool
@@ -137,32 +137,49 @@ report_given_up(const Table *table, const ErrorData *error)
 			 errdetail("Changes of aborted transactions may be seen there as if they were committed.")));
 }
 
-/* False: something is left. */
+static void
+report(const Table *table, const ErrorData *error)
+{
+	zxact_error_report(error, table->oid, table->at_page ?
+					   psprintf("rolled back rows in block %u of table \"%s\"",
+								table->block, NameStr(table->name)) :
+					   psprintf("rolled back rows of the table with OID %u", table->oid));
+}
+
+/* False: something is left.  "naps": how often a lock may still be waited for. */
 static bool
-roll_back_table(Oid oid, bool skip, uint64 *given_up)
+roll_back_table(Oid oid, bool skip, uint64 *given_up, int *naps)
 {
 	Table		table = {.oid = oid};
 	ErrorData  *error;
 	bool		done = true;
 
-	while ((error = zxact_try(roll_back_rest, &table)) != NULL)
+	for (;;)
 	{
-		if (skip && is_damage(error))
+		while ((error = zxact_try(roll_back_rest, &table)) != NULL)
 		{
-			report_given_up(&table, error);
-			(*given_up)++;
+			zxact_tables_forget();
+			if (skip && table.at_page && is_damage(error))
+			{
+				report_given_up(&table, error);
+				(*given_up)++;
+			}
+			else
+			{
+				report(&table, error);
+				done = false;
+			}
+			FreeErrorData(error);
+			if (!table.at_page)
+				return false;
+			table.block++;
 		}
-		else
-		{
-			zxact_error_report(error, oid,
-							   psprintf("rolled back rows in block %u of table \"%s\"",
-										table.block, NameStr(table.name)));
-			done = false;
-		}
-		FreeErrorData(error);
-		table.block++;
+		if (table.state != ZTABLE_BUSY || *naps == 0)
+			return done && table.state != ZTABLE_BUSY;
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(WAIT_NAP);
+		(*naps)--;
 	}
-	return done && !table.locked;
 }
 
 bool
@@ -171,9 +188,11 @@ zxact_roll_back_tables(bool skip, uint64 *given_up)
 	List	   *tables = all_tables();
 	ListCell   *cell;
 	bool		done = true;
+	int			naps = WAIT_NAPS;
 
+	zxact_tables_forget();
 	foreach(cell, tables)
-		done = roll_back_table(lfirst_oid(cell), skip, given_up) && done;
+		done = roll_back_table(lfirst_oid(cell), skip, given_up, &naps) && done;
 	list_free(tables);
 	return done;
 }

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
 #include "port/atomics.h"
 #include "storage/latch.h"
 #include "storage/spin.h"
@@ -121,21 +122,13 @@ extern void zxact_worker_error(void);
 
 /* ---- tables that a sweep has open (xact_table.c) ---- */
 
-#define ZSWEEP_TABLES	8
-
 typedef struct ZSweepTable
 {
+	Relation	rel;			/* &data, or NULL: unused */
 	ZRelLocator locator;		/* as the records have it: the tablespace may differ */
-	ZRelLocator file;			/* what is locked */
-	Relation	rel;			/* NULL: unused */
-	Oid			oid;
+	RelationData data;
+	FormData_pg_class form;
 } ZSweepTable;
-
-typedef struct ZSweepTables
-{
-	ZSweepTable tables[ZSWEEP_TABLES];
-	int			next;			/* the one to be closed for another */
-} ZSweepTables;
 
 typedef enum ZTableState
 {
@@ -144,18 +137,20 @@ typedef enum ZTableState
 	ZTABLE_GONE					/* the file is not that table's any more */
 } ZTableState;
 
-/* The open one with this file, or NULL. */
-extern ZSweepTable *zxact_table_find(ZSweepTables *tables, ZRelLocator locator);
+/*
+ * The open one with this file, or NULL.  For access to its pages, no more; until the next
+ * call of any of these functions but this one.
+ */
+extern Relation zxact_table_find(ZRelLocator locator);
 
-/* Open table "oid", whose file the catalog says it is. */
-extern ZTableState zxact_table_open(ZSweepTables *tables, ZRelLocator locator, Oid oid,
-									ZSweepTable **found);
+/* Open table "oid", whose file the catalog says it is; or, with NULL, whatever file it has. */
+extern ZTableState zxact_table_open(const ZRelLocator *locator, Oid oid, Relation *found);
 
 /* Close those whose files somebody waits for.  Returns whether there were any. */
-extern bool zxact_tables_make_way(ZSweepTables *tables);
+extern bool zxact_tables_make_way(void);
 
-/* Close all.  Or forget them, after a subtransaction's abort has closed them. */
-extern void zxact_tables_close(ZSweepTables *tables);
-extern void zxact_tables_forget(ZSweepTables *tables);
+/* Close all.  Or forget them, after an abort has released what they held. */
+extern void zxact_tables_close(void);
+extern void zxact_tables_forget(void);
 
 #endif							/* ZHEAP_XACT_PRIVATE_H */

@@ -58,7 +58,6 @@ typedef struct Sweep
 	bool		page_done;		/* this page run has been seen to */
 
 	bool		own_transactions;	/* a worker's, which makes way for others */
-	ZSweepTables tables;		/* those that are open */
 	Relation	rel;			/* open, of rel_locator */
 	Oid			rel_oid;
 	NameData	rel_name;
@@ -190,11 +189,11 @@ is_gone(ZRelLocator locator, FullTransactionId fxid)
 }
 
 static void
-relation_set(Sweep *sweep, const ZSweepTable *table)
+relation_set(Sweep *sweep, Relation rel)
 {
-	sweep->rel = table->rel;
-	sweep->rel_oid = table->oid;
-	sweep->rel_name = table->rel->rd_rel->relname;
+	sweep->rel = rel;
+	sweep->rel_oid = RelationGetRelid(rel);
+	sweep->rel_name = rel->rd_rel->relname;
 }
 
 /*
@@ -203,7 +202,7 @@ relation_set(Sweep *sweep, const ZSweepTable *table)
 static void
 relation_find(Sweep *sweep)
 {
-	ZSweepTable *table;
+	Relation	rel;
 	Oid			oid;
 
 	if (sweep->rel_known && RelFileNodeEquals(sweep->rel_locator, sweep->locator))
@@ -211,10 +210,10 @@ relation_find(Sweep *sweep)
 	relation_leave(sweep);
 	sweep->rel_locator = sweep->locator;
 	sweep->rel_known = true;
-	table = zxact_table_find(&sweep->tables, sweep->locator);
-	if (table != NULL)
+	rel = zxact_table_find(sweep->locator);
+	if (rel != NULL)
 	{
-		relation_set(sweep, table);
+		relation_set(sweep, rel);
 		return;
 	}
 	oid = find_by_file(sweep->locator);
@@ -223,10 +222,10 @@ relation_find(Sweep *sweep)
 		sweep->rel_busy = !is_gone(sweep->locator, sweep->fxid);
 		return;
 	}
-	switch (zxact_table_open(&sweep->tables, sweep->locator, oid, &table))
+	switch (zxact_table_open(&sweep->locator, oid, &rel))
 	{
 		case ZTABLE_OPEN:
-			relation_set(sweep, table);
+			relation_set(sweep, rel);
 			break;
 		case ZTABLE_BUSY:
 			sweep->rel_busy = true;
@@ -347,7 +346,7 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 static void
 make_way(Sweep *sweep)
 {
-	if (zxact_tables_make_way(&sweep->tables))
+	if (zxact_tables_make_way())
 		relation_leave(sweep);
 }
 
@@ -441,7 +440,7 @@ read_some(void *arg)
 	zundo_reader_open(&reader, CurrentMemoryContext);
 	sweep_log(sweep, &reader);
 	relation_leave(sweep);
-	zxact_tables_close(&sweep->tables);
+	zxact_tables_close();
 	zundo_reader_close(&reader);
 }
 
@@ -506,8 +505,7 @@ sweep_some(Sweep *sweep)
 
 	while ((error = zxact_try(read_some, sweep)) != NULL)
 	{
-		/* the subtransaction has closed them */
-		zxact_tables_forget(&sweep->tables);
+		zxact_tables_forget();
 		relation_leave(sweep);
 		if (sweep->putting)
 			pass_page(sweep, error);
@@ -556,6 +554,8 @@ sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 	.own_transactions = mode->own_transactions};
 	FullTransactionId next = ReadNextFullTransactionId();
 
+	/* of one that was cancelled */
+	zxact_tables_forget();
 	for (;;)
 	{
 		sweep_some(&sweep);

@@ -1,24 +1,35 @@
 /*
  * xact_table.c
- *		The tables that a sweep has open.
+ *		The files of tables that a sweep has open.
  *
  * A sweep may come by the same few tables by turns, so it keeps some open.  It holds
  * the lock on the file of each (lock_file.c), none on the table but for the moment of
- * opening, and closes the table when somebody waits for the file.  Whatever else
+ * opening, and leaves the file when somebody waits for it.  Whatever else
  * is done to a table meanwhile does not matter: only its file's pages are changed, as
  * any writer beside would.
+ *
+ * Without a lock on the table the server's description of it cannot be used, either: when the
+ * table is altered it is made anew, from several catalogs, which agree only for those who have
+ * the table locked.  So what the pages need of it is copied under the lock.
  */
 #include "postgres.h"
 
 #include "access/relation.h"
 #include "access/tableam.h"
 #include "storage/lmgr.h"
+#include "storage/smgr.h"
 #include "utils/rel.h"
 
 #include "zheap/lock/lock.h"
 #include "zheap/vacuum/vacuum.h"
 
 #include "xact_private.h"
+
+#define OPEN_TABLES	8
+
+/* Static, because the storage manager remembers who uses a file, after an error as well. */
+static ZSweepTable open_tables[OPEN_TABLES];
+static int	next_table;			/* the one to be closed for another */
 
 static bool
 is_ours(Relation rel)
@@ -27,39 +38,49 @@ is_ours(Relation rel)
 }
 
 static void
-close_table(ZSweepTable *table)
+forget_table(ZSweepTable *table)
 {
-	relation_close(table->rel, NoLock);
-	zlock_file_release(table->file);
+	RelationCloseSmgr(&table->data);
 	table->rel = NULL;
 }
 
-void
-zxact_tables_close(ZSweepTables *tables)
+static void
+close_table(ZSweepTable *table)
 {
-	for (int i = 0; i < ZSWEEP_TABLES; i++)
+	zlock_file_release(zrel_locator(table->rel));
+	forget_table(table);
+}
+
+void
+zxact_tables_close(void)
+{
+	for (int i = 0; i < OPEN_TABLES; i++)
 	{
-		if (tables->tables[i].rel != NULL)
-			close_table(&tables->tables[i]);
+		if (open_tables[i].rel != NULL)
+			close_table(&open_tables[i]);
 	}
 }
 
 void
-zxact_tables_forget(ZSweepTables *tables)
+zxact_tables_forget(void)
 {
-	memset(tables, 0, sizeof(*tables));
+	for (int i = 0; i < OPEN_TABLES; i++)
+	{
+		if (open_tables[i].rel != NULL)
+			forget_table(&open_tables[i]);
+	}
 }
 
 bool
-zxact_tables_make_way(ZSweepTables *tables)
+zxact_tables_make_way(void)
 {
 	bool		any = false;
 
-	for (int i = 0; i < ZSWEEP_TABLES; i++)
+	for (int i = 0; i < OPEN_TABLES; i++)
 	{
-		ZSweepTable *table = &tables->tables[i];
+		ZSweepTable *table = &open_tables[i];
 
-		if (table->rel != NULL && zlock_file_is_wanted(table->file))
+		if (table->rel != NULL && zlock_file_is_wanted(zrel_locator(table->rel)))
 		{
 			close_table(table);
 			any = true;
@@ -68,52 +89,57 @@ zxact_tables_make_way(ZSweepTables *tables)
 	return any;
 }
 
-ZSweepTable *
-zxact_table_find(ZSweepTables *tables, ZRelLocator locator)
+Relation
+zxact_table_find(ZRelLocator locator)
 {
-	for (int i = 0; i < ZSWEEP_TABLES; i++)
+	for (int i = 0; i < OPEN_TABLES; i++)
 	{
-		ZSweepTable *table = &tables->tables[i];
+		ZSweepTable *table = &open_tables[i];
 
 		if (table->rel != NULL && RelFileNodeEquals(table->locator, locator))
-			return table;
+			return table->rel;
 	}
 	return NULL;
 }
 
-/* Is it still, under the lock, ours and the file's?  If not, the file's pages are no more. */
-static bool
-has_file(Relation rel, ZRelLocator locator)
+/* As much of the relation as its pages need. */
+static Relation
+keep(Relation rel, ZRelLocator locator)
 {
-	return is_ours(rel) && zloc_rel(zrel_locator(rel)) == zloc_rel(locator);
+	ZSweepTable *table = &open_tables[next_table];
+
+	next_table = (next_table + 1) % OPEN_TABLES;
+	if (table->rel != NULL)
+		close_table(table);
+	memset(table, 0, sizeof(*table));
+	memcpy(&table->form, rel->rd_rel, CLASS_TUPLE_SIZE);
+	table->data.rd_rel = &table->form;
+	table->data.rd_id = RelationGetRelid(rel);
+	table->data.rd_node = rel->rd_node;
+	table->data.rd_backend = rel->rd_backend;
+	table->data.rd_tableam = rel->rd_tableam;
+	table->locator = locator;
+	table->rel = &table->data;
+	return table->rel;
 }
 
 ZTableState
-zxact_table_open(ZSweepTables *tables, ZRelLocator locator, Oid oid, ZSweepTable **found)
+zxact_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 {
 	ZTableState state = ZTABLE_GONE;
-	ZSweepTable *table;
 	Relation	rel;
 
-	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
+	/* All that must not be disturbed is done under AccessExclusiveLock. */
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
 		return ZTABLE_BUSY;
 	rel = try_relation_open(oid, NoLock);
-	if (rel != NULL && has_file(rel, locator))
+	if (rel != NULL && is_ours(rel) &&
+		(locator == NULL || zloc_rel(zrel_locator(rel)) == zloc_rel(*locator)))
 		state = zlock_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
-	if (rel != NULL && state != ZTABLE_OPEN)
+	if (state == ZTABLE_OPEN)
+		*found = keep(rel, locator ? *locator : zrel_locator(rel));
+	if (rel != NULL)
 		relation_close(rel, NoLock);
-	UnlockRelationOid(oid, RowExclusiveLock);
-	if (state != ZTABLE_OPEN)
-		return state;
-
-	table = &tables->tables[tables->next];
-	tables->next = (tables->next + 1) % ZSWEEP_TABLES;
-	if (table->rel != NULL)
-		close_table(table);
-	table->rel = rel;
-	table->locator = locator;
-	table->file = zrel_locator(rel);
-	table->oid = oid;
-	*found = table;
-	return ZTABLE_OPEN;
+	UnlockRelationOid(oid, AccessShareLock);
+	return state;
 }

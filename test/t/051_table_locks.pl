@@ -33,25 +33,33 @@ create table free (id int, n int) using zheap;
 insert into blocked select g, 0 from generate_series(1, 3000) g;
 insert into free select g, 0 from generate_series(1, 3000) g;
 SQL
-foreach my $mode ('access exclusive', 'share')
+foreach my $mode ('access exclusive', 'exclusive', 'share')
 {
+	my $blocks = $mode eq 'access exclusive';
 	my $writer = session($node);
 	my $locker = session($node);
 
 	$writer->query_safe('begin; update free set n = 1; savepoint s; update blocked set n = 1; rollback to s');
-	$writer->query_safe('lock table blocked in share mode') if $mode eq 'share';
-	$writer->query_safe('alter table blocked set (fillfactor = 99)') if $mode ne 'share';
+	$writer->query_safe($blocks ? 'alter table blocked set (fillfactor = 99)' : 'lock table blocked in row exclusive mode');
 	$locker->query_safe('begin');
 	begin_in($locker, "lock table blocked in $mode mode");
 	ok($node->poll_query_until('postgres', "select count(*) = 1 from pg_locks where relation = 'blocked'::regclass and pid = $locker->{pid}"), 'the lock is asked for');
 	$writer->query_safe('rollback');
 	ended($locker) until !$locker->{running};
-	blocked("blocked $locker->{pid} ", "$mode: table and process are named");
-	is($node->safe_psql('postgres', "select relation = 'blocked'::regclass and pid = $locker->{pid} from zheap.zheap_undo_holders limit 1"),
-		't', "$mode: first in the view");
-	is($locker->query_safe("select relation, pid = pg_backend_pid() from zheap.zheap_undo_holders where kind = 'rollback'"), 'blocked|t', "$mode: in its own session, too");
-	$locker->query_safe('commit');
-	wait_undone($node, "$mode: afterwards all is put back");
+	if ($blocks)
+	{
+		blocked("blocked $locker->{pid} ", "$mode: table and process are named");
+		is($node->safe_psql('postgres', "select relation = 'blocked'::regclass and pid = $locker->{pid} from zheap.zheap_undo_holders limit 1"),
+			't', "$mode: first in the view");
+		is($locker->query_safe("select relation, pid = pg_backend_pid() from zheap.zheap_undo_holders where kind = 'rollback'"), 'blocked|t', "$mode: in its own session, too");
+		$locker->query_safe('commit');
+		wait_undone($node, "$mode: afterwards all is put back");
+	}
+	else
+	{
+		wait_undone($node, "$mode: all is put back beside the lock");
+		$locker->query_safe('commit');
+	}
 	is($node->safe_psql('postgres', "select count(*) from zheap.zheap_undo_holders where kind = 'rollback'"), '0', "$mode: nothing is left in the view");
 	$_->quit foreach $writer, $locker;
 }
