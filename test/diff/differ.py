@@ -210,6 +210,10 @@ def make_databases(args):
     admin.close()
 
 
+class HeapLost(Lost):
+    """The server failed while heap's side ran."""
+
+
 class Pair:
     """The two sides, with their connections."""
 
@@ -232,7 +236,10 @@ class Pair:
 
     def compare(self, schedule, choose=None):
         """The difference, or None."""
-        a = run(self.heap, schedule, choose=choose)
+        try:
+            a = run(self.heap, schedule, choose=choose)
+        except Lost as e:
+            raise HeapLost(str(e))
         if any('due to statement timeout' in x for _, _, outcome in a.lines for x in outcome):
             self.stuck += 1
             return None
@@ -348,6 +355,12 @@ def run_seeds(args, pair, worker, out, result):
             break
         try:
             run_seed(args, pair, seed, out, result)
+        except HeapLost as e:
+            # test/differential looks at what has failed
+            pair.stuck += 1
+            out.write('---- HEAP FAILED, seed %d: %r\n' % (seed, e))
+            out.flush()
+            reopen(pair)
         except (Lost, TimeoutError, OSError) as e:
             result.kinds['hangs' if isinstance(e, TimeoutError) else 'server failed'] += 1
             out.write('---- SERVER FAILED, seed %d: %r\n%s----\n' % (seed, e, pair.last.text()))
