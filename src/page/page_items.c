@@ -45,6 +45,24 @@ zpage_free_for_row(Page page)
 	return space;
 }
 
+bool
+zpage_has_total(Page page, Size need)
+{
+	return zpage_free_contiguous(page) >= need || zpage_free_total(page) >= need;
+}
+
+bool
+zpage_has_for_row(Page page, Size need)
+{
+	OffsetNumber off = zpage_free_offset(page, FirstOffsetNumber);
+
+	if (off == InvalidOffsetNumber)
+		return false;
+	if (off > PageGetMaxOffsetNumber(page))
+		need += sizeof(ItemIdData);
+	return zpage_has_total(page, need);
+}
+
 Size
 zpage_free_for_map(Page page)
 {
