@@ -34,7 +34,7 @@ zpage_check_header(Page page)
 }
 
 /* A row's bytes without padding; the header need not be the one that they begin with. */
-static const char *
+static inline const char *
 check_version(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 {
 	if (hdr->natts > ZROW_MAX_NATTS)
