@@ -98,6 +98,8 @@ zpage_check_row(Page page, OffsetNumber offnum)
 		return check_row(page, lp);
 	if (ItemIdIsRedirected(lp))
 		return "line pointer is a redirection";
+	if (ItemIdHasStorage(lp))
+		return "line pointer without a row has a length";
 	return NULL;
 }
 

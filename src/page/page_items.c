@@ -22,13 +22,9 @@ zpage_free_total(Page page)
 	Size		used = 0;
 	OffsetNumber off;
 
+	/* a line pointer without a row has no length (zpage_check_row) */
 	for (off = FirstOffsetNumber; off <= max; off++)
-	{
-		ItemId		lp = PageGetItemId(page, off);
-
-		if (ItemIdIsNormal(lp))
-			used += ItemIdGetLength(lp);
-	}
+		used += ItemIdGetLength(PageGetItemId(page, off));
 	return header->pd_special - header->pd_lower - used;
 }
 
