@@ -7,8 +7,8 @@
  * tuple_lock, tuple_update and tuple_delete left in the TID (see tid.h) and, where
  * there is none, from the active snapshot: fetch_meant below.
  *
- * LOCKING: one page at a time, share lock, while the row is checked and copied; undo is
- * read with a copy of the page, without the lock.
+ * LOCKING: one page at a time, share lock, while the row is checked and copied; more than a
+ * few undo records are read with a copy of the page, without the lock.
  */
 #include "postgres.h"
 
@@ -28,8 +28,8 @@
 #include "zheap/undo/undo.h"
 
 /*
- * A table page, pinned, locked in share mode and viewed in place; or, if the row that is
- * wanted may have versions in undo, unlocked, and the view is of a copy.
+ * A table page, pinned, locked in share mode and viewed in place; or, once much undo may
+ * have to be read, unlocked, and the view is of a copy.
  */
 typedef struct LockedPage
 {
