@@ -145,7 +145,7 @@ zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 		if (new.offnum <= PageGetMaxOffsetNumber(target->view.page))
 			need = insert->len;
 		if (new.offnum == InvalidOffsetNumber ||
-			zpage_free_total(target->view.page) < need + change.slot.grow * sizeof(ZPageSlot))
+			!zpage_has_total(target->view.page, need + change.slot.grow * sizeof(ZPageSlot)))
 			return false;
 		if (zpage_free_contiguous(target->view.page) < need)
 			ztarget_check_rows(target);

@@ -41,7 +41,6 @@ static bool
 try_page(ZTarget *target, Size need, Size wanted)
 {
 	Page		page;
-	Size		space;
 
 	target->init_page = false;
 	if (!ztarget_lock(target))
@@ -51,28 +50,19 @@ try_page(ZTarget *target, Size need, Size wanted)
 		return target->init_page;
 	}
 	page = target->view.page;
-	space = zpage_free_for_row(page);
-	if (space < wanted)
+	if (!zpage_has_for_row(page, wanted))
 	{
 		TransactionId prunable = ((PageHeader) page)->pd_prune_xid;
 
 		if (TransactionIdIsValid(prunable) &&
 			GlobalVisTestIsRemovableXid(GlobalVisTestFor(target->rel), prunable))
-		{
 			zdml_prune_page(&target->view, target->buffer);
-			space = zpage_free_for_row(page);
-		}
-		if (space < wanted && TransactionIdIsValid(prunable))
-		{
-			if (!zdml_tombstone_page(target))
-				return false;
-			space = zpage_free_for_row(page);
-		}
+		if (TransactionIdIsValid(prunable) && !zpage_has_for_row(page, wanted) &&
+			!zdml_tombstone_page(target))
+			return false;
 	}
-	if (space >= wanted)
-		return true;
 	/* fillfactor and margin do not apply to a page without rows */
-	return PageGetMaxOffsetNumber(page) == 0 && space >= need;
+	return zpage_has_for_row(page, PageGetMaxOffsetNumber(page) == 0 ? need : wanted);
 }
 
 static Buffer

@@ -150,11 +150,13 @@ ztarget_conflict_in(ZTarget *target)
 {
 	BlockNumber block = BufferGetBlockNumber(target->buffer);
 	ItemPointerData tid;
-	ZRowVersion	version;
+	ZRowHeader	hdr;
+	uint32		len;
 
 	Assert(target->locked);
-	zmvcc_current(&target->view, target->offnum, &version);
-	zmvcc_version_tid(&tid, block, target->offnum, version.hdr.flags2);
+	/* a row that the caller has checked */
+	zrow_header_get(zpage_row(target->view.page, target->offnum, &len, NULL), &hdr);
+	zmvcc_version_tid(&tid, block, target->offnum, hdr.flags2);
 	CheckForSerializableConflictIn(target->rel, &tid, block);
 }
 

@@ -502,6 +502,33 @@ zchain_find(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum
 	return ZCHAIN_GONE;
 }
 
+/*
+ * Where the last search for a command ended: a search from "from" for a row at "first" ..
+ * "last" finds a record of this command.  A load asks for its rows' in turn, and one record
+ * tells of all those of a page.  As a record never changes, and a transaction never has two
+ * at one place of the undo log (U1, U4), this stays right.
+ */
+static struct
+{
+	ZOwner		from;
+	OffsetNumber first;
+	OffsetNumber last;
+	CommandId	cid;
+}			known_command;
+
+static void
+remember_command(const ZOwner *from, OffsetNumber offnum, const ZOwner *at,
+				 const ZUndoRecord *rec)
+{
+	bool		at_once = owner_equals(from, at);
+
+	known_command.from = *from;
+	/* what has been passed by may be about other rows */
+	known_command.first = at_once ? rec->offnum : offnum;
+	known_command.last = at_once ? last_covered(rec) : offnum;
+	known_command.cid = rec->cid;
+}
+
 bool
 zchain_command(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum,
 			   CommandId *cid)
@@ -511,6 +538,12 @@ zchain_command(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber off
 	ZOwner		newest;
 	ZOwner		at;
 
+	if (owner_equals(&known_command.from, from) &&
+		offnum >= known_command.first && offnum <= known_command.last)
+	{
+		*cid = known_command.cid;
+		return true;
+	}
 	if (slot_newest(view, slotno, &newest))
 		cached = known_directory(view, slotno, &newest);
 	if (cached && !owner_equals(&newest, from) &&
@@ -526,5 +559,6 @@ zchain_command(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber off
 	*cid = rec.cid;
 	if (cached && owner_equals(&cached->dir.newest[offnum], &at))
 		cached->cids[offnum] = rec.cid;
+	remember_command(from, offnum, &at, &rec);
 	return true;
 }

@@ -34,7 +34,7 @@ zpage_check_header(Page page)
 }
 
 /* A row's bytes without padding; the header need not be the one that they begin with. */
-static const char *
+static inline const char *
 check_version(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 {
 	if (hdr->natts > ZROW_MAX_NATTS)
@@ -98,6 +98,8 @@ zpage_check_row(Page page, OffsetNumber offnum)
 		return check_row(page, lp);
 	if (ItemIdIsRedirected(lp))
 		return "line pointer is a redirection";
+	if (ItemIdHasStorage(lp))
+		return "line pointer without a row has a length";
 	return NULL;
 }
 

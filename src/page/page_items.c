@@ -22,13 +22,9 @@ zpage_free_total(Page page)
 	Size		used = 0;
 	OffsetNumber off;
 
+	/* a line pointer without a row has no length (zpage_check_row) */
 	for (off = FirstOffsetNumber; off <= max; off++)
-	{
-		ItemId		lp = PageGetItemId(page, off);
-
-		if (ItemIdIsNormal(lp))
-			used += ItemIdGetLength(lp);
-	}
+		used += ItemIdGetLength(PageGetItemId(page, off));
 	return header->pd_special - header->pd_lower - used;
 }
 
@@ -43,6 +39,24 @@ zpage_free_for_row(Page page)
 	if (off > PageGetMaxOffsetNumber(page))
 		space = space > sizeof(ItemIdData) ? space - sizeof(ItemIdData) : 0;
 	return space;
+}
+
+bool
+zpage_has_total(Page page, Size need)
+{
+	return zpage_free_contiguous(page) >= need || zpage_free_total(page) >= need;
+}
+
+bool
+zpage_has_for_row(Page page, Size need)
+{
+	OffsetNumber off = zpage_free_offset(page, FirstOffsetNumber);
+
+	if (off == InvalidOffsetNumber)
+		return false;
+	if (off > PageGetMaxOffsetNumber(page))
+		need += sizeof(ItemIdData);
+	return zpage_has_total(page, need);
 }
 
 Size

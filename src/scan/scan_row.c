@@ -7,8 +7,8 @@
  * tuple_lock, tuple_update and tuple_delete left in the TID (see tid.h) and, where
  * there is none, from the active snapshot: fetch_meant below.
  *
- * LOCKING: one page at a time, share lock, while the row is checked and copied; undo is
- * read with a copy of the page, without the lock.
+ * LOCKING: one page at a time, share lock, while the row is checked and copied; more than a
+ * few undo records are read with a copy of the page, without the lock.
  */
 #include "postgres.h"
 
@@ -28,8 +28,8 @@
 #include "zheap/undo/undo.h"
 
 /*
- * A table page, pinned, locked in share mode and viewed in place; or, if the row that is
- * wanted may have versions in undo, unlocked, and the view is of a copy.
+ * A table page, pinned, locked in share mode and viewed in place; or, once much undo may
+ * have to be read, unlocked, and the view is of a copy.
  */
 typedef struct LockedPage
 {
@@ -256,6 +256,27 @@ fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, int ordinal,
 	return true;
 }
 
+/* The page is viewed in place.  Should its row be looked at with a limit first? */
+static bool
+limit_begin(LockedPage *locked)
+{
+	if (!zscan_may_leave())
+		return false;
+	zview_limit(&locked->view, ZVIEW_READS_IN_PLACE);
+	return true;
+}
+
+/* True: what has been found since then counts.  False: look again, at a copy. */
+static bool
+limit_end(LockedPage *locked)
+{
+	if (zview_limit_end(&locked->view))
+		return true;
+	locked->view.leave = locked->buffers;
+	zview_leave(&locked->view);
+	return false;
+}
+
 /* The same for a page that has just been opened: in place, if that takes little undo. */
 static bool
 fetch_any(LockedPage *locked, const ItemPointerData *tid, int *tag, ZRowVersion *version,
@@ -266,19 +287,16 @@ fetch_any(LockedPage *locked, const ItemPointerData *tid, int *tag, ZRowVersion 
 	int			tag_in_place = *tag;
 	bool		found;
 
-	if (zscan_may_leave())
+	if (limit_begin(locked))
 	{
-		zview_limit(view, ZVIEW_READS_IN_PLACE);
 		found = fetch_meant(view, tid, &tag_in_place, ordinal, version, slot);
 		if (found)
 			zmvcc_find_modifier(view, version);
-		if (zview_limit_end(view))
+		if (limit_end(locked))
 		{
 			*tag = tag_in_place;
 			return found;
 		}
-		view->leave = locked->buffers;
-		zview_leave(view);
 	}
 	return fetch_meant(view, tid, tag, ordinal, version, slot);
 }
@@ -452,6 +470,19 @@ same_id(const ZVersionId *a, const ZVersionId *b)
 		a->cmin == b->cmin;
 }
 
+/* What the snapshot sees of the row; false: nothing. */
+static bool
+seen_id(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZVersionId *id)
+{
+	ZRowVersion	version;
+
+	if (!zmvcc_fetch(view, offnum, snapshot, &version))
+		return false;
+	zmvcc_find_modifier(view, &version);
+	zmvcc_version_id(&version, view, id);
+	return true;
+}
+
 /*
  * Does the snapshot see this very version, not merely some version of the row?
  */
@@ -460,9 +491,10 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(&tid);
 	LockedPage	locked;
-	ZRowVersion	version;
-	bool		result = false;
+	ZVersionId	seen;
+	bool		found = false;
 
 	Assert(TTS_IS_ZHEAP(slot));
 	Assert(!TTS_EMPTY(slot));
@@ -472,17 +504,16 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 			 RelationGetRelationName(rel));
 
 	zundo_open_for(rel);
-	if (page_open(&locked, rel, &tid, true) &&
-		zmvcc_fetch(&locked.view, ItemPointerGetOffsetNumberNoCheck(&tid), snapshot, &version))
+	zmvcc_resolve_id(&zslot->version_id, offnum);
+	if (page_open(&locked, rel, &tid, false))
 	{
-		ZVersionId	seen;
+		bool		limited = limit_begin(&locked);
 
-		zmvcc_find_modifier(&locked.view, &version);
-		zmvcc_version_id(&version, &locked.view, &seen);
-		zmvcc_resolve_id(&zslot->version_id, ItemPointerGetOffsetNumberNoCheck(&tid));
-		result = same_id(&zslot->version_id, &seen);
+		found = seen_id(&locked.view, offnum, snapshot, &seen);
+		if (limited && !limit_end(&locked))
+			found = seen_id(&locked.view, offnum, snapshot, &seen);
 	}
 	page_close(&locked);
 
-	return result;
+	return found && same_id(&zslot->version_id, &seen);
 }

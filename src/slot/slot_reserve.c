@@ -77,7 +77,9 @@ look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *ca
 			cand->aborted = true;
 			break;
 		case ZXACT_COMMITTED:
+			/* what is newer than an owner that is not visible to all is not, either */
 			if (cand->all_visible == 0 && cand->free == 0 &&
+				(cand->reuse == 0 || FullTransactionIdPrecedes(owner, cand->reuse_fxid)) &&
 				zmvcc_visible_to_all(view->rel, owner))
 			{
 				cand->all_visible = slotno;

@@ -176,6 +176,10 @@ extern Size zpage_free_total(Page page);
 /* What a new row (with its line pointer) may need. */
 extern Size zpage_free_for_row(Page page);
 
+/* The same, compared with "need": rows are counted only where the gap is smaller. */
+extern bool zpage_has_total(Page page, Size need);
+extern bool zpage_has_for_row(Page page, Size need);
+
 /*
  * The same for the free space map.  It counts in steps of 32 bytes and rounds down
  * what is there, up what is asked for; so pages that the largest row fits, new
