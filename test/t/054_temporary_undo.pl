@@ -166,8 +166,8 @@ SQL
 }
 # 1,048,576 of them share a file of the commit log
 $node->safe_psql('postgres', 'create temp table used () using heap; do $$ begin for i in 1..1100 loop for j in 1..1000 loop begin insert into used default values; exception when others then null; end; end loop; commit; end loop; end $$');
-my $files = sub { return scalar(() = glob $node->data_dir . '/pg_xact/*') };
-my $had = $files->();
+my $oldest = $node->data_dir . '/pg_xact/0000';
+ok(-e $oldest, 'the commit log is whole');
 foreach my $db (qw(template0 template1 postgres))
 {
 	$node->safe_psql('postgres', "update pg_database set datallowconn = true where datname = '$db'");
@@ -176,9 +176,9 @@ foreach my $db (qw(template0 template1 postgres))
 for (1 .. 20)
 {
 	$node->safe_psql('postgres', 'select pg_current_xact_id(); vacuum zheap.undo');
-	last if $files->() < $had;
+	last unless -e $oldest;
 }
-cmp_ok($files->(), '<', $had, 'the commit log has been cut');
+ok(!-e $oldest, 'the commit log has been cut');
 my $look = 'select count(*), sum(n), count(*) filter (where n = 1 and id <= 100), count(*) filter (where n = 100 and id > 19900) from f';
 is($late{commit}->query_safe($look), '19999|10100|100|100', 'a commit, with savepoints, is known after a long time');
 is($late{rollback}->query_safe($look), '20000|0|0|0', 'so is a rollback');
