@@ -47,15 +47,19 @@ close_file(LocalSweep *sweep)
 static void
 open_file(LocalSweep *sweep, ZRelLocator locator)
 {
+	const ZLocalFile *file;
+
 	if (sweep->rel && RelFileNodeEquals(zrel_locator(sweep->rel), locator))
 		return;
 	close_file(sweep);
+	file = zundo_local_file(locator);
 	memset(&file_rel, 0, sizeof(file_rel));
 	memset(&file_form, 0, sizeof(file_form));
 	file_rel.rd_node = locator;
 	file_rel.rd_backend = BackendIdForTempRelations();
 	file_rel.rd_islocaltemp = true;
-	file_rel.rd_tableam = zundo_local_file(locator)->tableam;
+	file_rel.rd_id = file->relid;
+	file_rel.rd_tableam = file->tableam;
 	file_rel.rd_rel = &file_form;
 	file_form.relkind = RELKIND_RELATION;
 	file_form.relpersistence = RELPERSISTENCE_TEMP;
