@@ -57,18 +57,13 @@ finished_status(FullTransactionId fxid)
 					 ZXACT_COMMITTED : ZXACT_ABORTED);
 }
 
-/*
- * While rows are rolled back that an earlier transaction has left in temporary
- * tables.  The commit log may have forgotten it by now, if it has aborted.
- */
+/* While rows are rolled back that an earlier transaction has left in temporary tables. */
 static ZXactStatus
 local_status(FullTransactionId fxid)
 {
-	bool		aborted;
-
-	if (FullTransactionIdPrecedes(fxid, zundo_local_owner(&aborted)))
+	if (FullTransactionIdPrecedes(fxid, zundo_local_owner()))
 		return ZXACT_ALL_VISIBLE;
-	return aborted ? ZXACT_ABORTED : finished_status(fxid);
+	return zundo_local_has_committed(fxid) ? ZXACT_COMMITTED : ZXACT_ABORTED;
 }
 
 ZXactStatus

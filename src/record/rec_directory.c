@@ -6,10 +6,12 @@
  *       undo 8 bytes
  *   ..  locks: length of what follows of them, varint; per locked row, in the order of
  *       offsets: varint (gap << 2 | mode), gap being the distance from the offset before
+ *   ..  if no record is before the directory in the chain: the base of what follows,
+ *       8 bytes; otherwise that record's place is
  *   ..  per row, in the order of offsets: varint (gap << 2 | D_SAME_OWNER |
  *       D_SAME_RECORD), gap being the distance from the offset before; unless
- *       D_SAME_OWNER fxid varint; unless D_SAME_RECORD the record's place, relative to
- *       the record before the directory's in the chain (zundo_ptr_put)
+ *       D_SAME_OWNER fxid - fxid of the entry before, zigzag varint; unless D_SAME_RECORD
+ *       the record's place, relative to the base (zundo_ptr_put)
  *
  * "Same" means: as of the entry before.
  */
@@ -45,6 +47,46 @@ put_locks(char *out, const ZDirectory *dir)
 	return out + (end - locks);
 }
 
+/* Small differences in few bytes, whatever their sign. */
+static char *
+put_fxid(char *out, FullTransactionId fxid, FullTransactionId last)
+{
+	uint64		diff = U64FromFullTransactionId(fxid) - U64FromFullTransactionId(last);
+
+	return zvarint_put(out, (int64) diff < 0 ? ~(diff << 1) : diff << 1);
+}
+
+static const char *
+get_fxid(const char *in, const char *end, FullTransactionId *fxid)
+{
+	uint64		value;
+	uint64		diff;
+
+	in = zvarint_get(in, end, &value);
+	if (in == NULL)
+		return NULL;
+	diff = value & 1 ? ~(value >> 1) : value >> 1;
+	*fxid = FullTransactionIdFromU64(U64FromFullTransactionId(*fxid) + diff);
+	return in;
+}
+
+/* The newest place: places are told by their distance before the base. */
+static ZUndoPtr
+find_base(const ZDirectory *dir)
+{
+	ZUndoPtr	base = ZUNDO_INVALID;
+
+	for (int i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
+	{
+		ZUndoPtr	ptr = dir->newest[i].undo;
+
+		if (FullTransactionIdIsValid(dir->newest[i].fxid) &&
+			(base == ZUNDO_INVALID || zundo_ptr_block(ptr) > zundo_ptr_block(base)))
+			base = ptr;
+	}
+	return base;
+}
+
 Size
 zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr base, char *out)
 {
@@ -59,6 +101,12 @@ zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr
 		out += sizeof(ZUndoPtr);
 	}
 	out = put_locks(out, dir);
+	if (base == ZUNDO_INVALID)
+	{
+		base = find_base(dir);
+		memcpy(out, &base, sizeof(base));
+		out += sizeof(base);
+	}
 	for (int i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
 	{
 		const ZOwner *entry = &dir->newest[i];
@@ -73,7 +121,7 @@ zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr
 			head |= D_SAME_RECORD;
 		out = zvarint_put(out, head);
 		if (!(head & D_SAME_OWNER))
-			out = zvarint_put(out, U64FromFullTransactionId(entry->fxid));
+			out = put_fxid(out, entry->fxid, last.fxid);
 		if (!(head & D_SAME_RECORD))
 			out = zundo_ptr_put(out, entry->undo, base);
 		last = *entry;
@@ -88,13 +136,14 @@ typedef struct Reader
 {
 	const char *at;
 	const char *end;
-	const char *locks;			/* up to "at", when nothing has been read yet */
+	const char *locks;
+	const char *locks_end;
 	ZUndoPtr	base;
 	OffsetNumber offnum;		/* of the last entry */
 	ZOwner		entry;
 } Reader;
 
-/* Past the locks; false: damaged. */
+/* Past the locks, and the base; false: damaged. */
 static bool
 skip_locks(Reader *reader)
 {
@@ -105,6 +154,13 @@ skip_locks(Reader *reader)
 		return false;
 	reader->locks = reader->at;
 	reader->at += len;
+	reader->locks_end = reader->at;
+	if (reader->base != ZUNDO_INVALID)
+		return true;
+	if (reader->end - reader->at < (ptrdiff_t) sizeof(ZUndoPtr))
+		return false;
+	memcpy(&reader->base, reader->at, sizeof(ZUndoPtr));
+	reader->at += sizeof(ZUndoPtr);
 	return true;
 }
 
@@ -158,7 +214,6 @@ static bool
 read_entry(Reader *reader)
 {
 	uint64		head;
-	uint64		fxid;
 
 	reader->at = zvarint_get(reader->at, reader->end, &head);
 	if (reader->at == NULL || head >> D_SHIFT == 0 ||
@@ -167,10 +222,9 @@ read_entry(Reader *reader)
 	reader->offnum += head >> D_SHIFT;
 	if (!(head & D_SAME_OWNER))
 	{
-		reader->at = zvarint_get(reader->at, reader->end, &fxid);
+		reader->at = get_fxid(reader->at, reader->end, &reader->entry.fxid);
 		if (reader->at == NULL)
 			return false;
-		reader->entry.fxid = FullTransactionIdFromU64(fxid);
 	}
 	if (!(head & D_SAME_RECORD))
 	{
@@ -196,7 +250,7 @@ zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir)
 	if (!read_before(&reader, rec, &dir->before))
 		return false;
 	locks = reader.locks;
-	locks_end = reader.at;
+	locks_end = reader.locks_end;
 	while (read_lock(&locks, locks_end, &offnum, &mode, &damaged))
 		dir->lock[offnum] = mode;
 	if (damaged)
@@ -236,7 +290,7 @@ zrec_directory_lock(const ZUndoRecord *rec, OffsetNumber offnum, bool *damaged)
 	if (*damaged)
 		return ZDIRECTORY_NO_LOCK;
 	locks = reader.locks;
-	while (at < offnum && read_lock(&locks, reader.at, &at, &mode, damaged))
+	while (at < offnum && read_lock(&locks, reader.locks_end, &at, &mode, damaged))
 		;
 	return !*damaged && at == offnum ? mode : ZDIRECTORY_NO_LOCK;
 }

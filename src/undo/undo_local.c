@@ -11,17 +11,23 @@
  * this one imports may be older than that, and is refused.)
  *
  * Rolling back can be cancelled; what has been done is remembered undo page by undo
- * page.  No commit waits for more than a little of it.
+ * page.  No commit waits for more than a little of it.  It may be long after the
+ * transaction: the horizon may have passed it, and the commit log have forgotten it.  So
+ * what became of it and of its subtransactions is remembered here.
  *
  * Pages look like those of the undo relation; their pointers name blocks from
  * LOCAL_BLOCK on, which the undo relation never reaches.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "undo_private.h"
 
@@ -39,9 +45,9 @@ static struct
 	BlockNumber maxpages;		/* room in pages[] */
 	uint16		generation;		/* counts the transactions, never 0 */
 
-	Oid		   *relids;			/* the tables that the records are about */
-	int			nrelids;
-	int			maxrelids;
+	ZLocalFile *files;			/* that the records are about */
+	int			nfiles;
+	int			maxfiles;
 
 	/* the transaction that wrote what is here: its top xid; invalid: empty */
 	FullTransactionId fxid;
@@ -49,6 +55,12 @@ static struct
 	bool		sub_aborted;	/* some records are rolled back */
 
 	bool		aborted;		/* it aborted as a whole */
+
+	TransactionId *committed;	/* subtransactions that committed with it, in order; NULL:
+								 * none, or not asked for */
+	int			ncommitted;
+
+	bool		orphaned;		/* when this transaction commits all files are gone */
 
 	BlockNumber applied;		/* pending: these pages' records are rolled back */
 
@@ -120,8 +132,9 @@ free_memory(void)
 	my.context = NULL;
 	my.pages = NULL;
 	my.nalloc = my.maxpages = 0;
-	my.relids = NULL;
-	my.maxrelids = 0;
+	my.files = NULL;
+	my.maxfiles = 0;
+	my.committed = NULL;
 }
 
 static void
@@ -129,12 +142,16 @@ drop_all(void)
 {
 	if (my.nalloc > PAGES_KEPT)
 		free_memory();
+	if (my.committed)
+		pfree(my.committed);
+	my.committed = NULL;
+	my.ncommitted = 0;
 	my.npages = 0;
-	my.nrelids = 0;
+	my.nfiles = 0;
 	if (++my.generation == 0)
 		my.generation = 1;
 	my.fxid = InvalidFullTransactionId;
-	my.sub_aborted = my.aborted = my.old_files = false;
+	my.sub_aborted = my.aborted = my.orphaned = my.old_files = false;
 	my.applied = 0;
 	zundo_local_pending = false;
 }
@@ -142,24 +159,29 @@ drop_all(void)
 /* ---- writing ---- */
 
 static void
-note_relation(Oid relid)
+note_file(Relation rel)
 {
-	for (int i = my.nrelids - 1; i >= 0; i--)
+	ZLocalFile *file;
+
+	for (int i = my.nfiles - 1; i >= 0; i--)
 	{
-		if (my.relids[i] == relid)
+		if (RelFileNodeEquals(my.files[i].locator, zrel_locator(rel)))
 			return;
 	}
-	if (my.nrelids == my.maxrelids)
+	if (my.nfiles == my.maxfiles)
 	{
-		int			max = Max(16, my.maxrelids * 2);
+		int			max = Max(16, my.maxfiles * 2);
 
-		if (my.relids == NULL)
-			my.relids = MemoryContextAlloc(my.context, max * sizeof(Oid));
+		if (my.files == NULL)
+			my.files = MemoryContextAlloc(my.context, max * sizeof(ZLocalFile));
 		else
-			my.relids = repalloc(my.relids, max * sizeof(Oid));
-		my.maxrelids = max;
+			my.files = repalloc_huge(my.files, max * sizeof(ZLocalFile));
+		my.maxfiles = max;
 	}
-	my.relids[my.nrelids++] = relid;
+	file = &my.files[my.nfiles++];
+	file->locator = zrel_locator(rel);
+	file->relid = RelationGetRelid(rel);
+	file->tableam = rel->rd_tableam;
 }
 
 void
@@ -171,7 +193,7 @@ zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write)
 	if (my.npages == 0 ||
 		zundo_page_end(my.pages[my.npages - 1]) + zundo_framed(size) > ZUNDO_PAGE_END)
 		add_page();
-	note_relation(RelationGetRelid(rel));
+	note_file(rel);
 	if (rel->rd_createSubid == InvalidSubTransactionId &&
 		rel->rd_firstRelfilenodeSubid == InvalidSubTransactionId)
 		my.old_files = true;
@@ -252,11 +274,16 @@ zundo_local_next(ZUndoPtr ptr, bool *new_page)
 	return zundo_ptr_make(LOCAL_BLOCK + block, my.generation, ZUNDO_PAGE_START);
 }
 
-int
-zundo_local_relations(const Oid **relids)
+const ZLocalFile *
+zundo_local_file(ZRelLocator locator)
 {
-	*relids = my.relids;
-	return my.nrelids;
+	for (int i = 0; i < my.nfiles; i++)
+	{
+		if (RelFileNodeEquals(my.files[i].locator, locator))
+			return &my.files[i];
+	}
+	elog(ERROR, "local undo is about no table with file %u", zloc_rel(locator));
+	return NULL;				/* keep compiler quiet */
 }
 
 /* ---- the horizon ---- */
@@ -281,11 +308,52 @@ zundo_local_sees(Snapshot snapshot)
 		!XidInMVCCSnapshot(XidFromFullTransactionId(my.last), snapshot);
 }
 
+/* ---- what became of the transaction ---- */
+
 FullTransactionId
-zundo_local_owner(bool *aborted)
+zundo_local_owner(void)
 {
-	*aborted = my.aborted;
 	return my.fxid;
+}
+
+static int
+compare_xids(const void *a, const void *b)
+{
+	TransactionId xa = *(const TransactionId *) a;
+	TransactionId xb = *(const TransactionId *) b;
+
+	return xa == xb ? 0 : TransactionIdPrecedes(xa, xb) ? -1 : 1;
+}
+
+/* All are of one transaction, so that 32 bits tell them apart. */
+bool
+zundo_local_has_committed(FullTransactionId fxid)
+{
+	TransactionId xid = XidFromFullTransactionId(fxid);
+
+	if (my.aborted)
+		return false;
+	return FullTransactionIdEquals(fxid, my.fxid) ||
+		(my.ncommitted > 0 &&
+		 bsearch(&xid, my.committed, my.ncommitted, sizeof(xid), compare_xids) != NULL);
+}
+
+/* Before the commit, which cannot fail for want of memory. */
+static void
+remember_committed(void)
+{
+	TransactionId *children;
+	int			n = xactGetCommittedChildren(&children);
+
+	my.ncommitted = 0;
+	if (my.committed)
+		pfree(my.committed);
+	my.committed = NULL;
+	if (n == 0)
+		return;
+	my.committed = MemoryContextAllocHuge(my.context, n * sizeof(TransactionId));
+	memcpy(my.committed, children, n * sizeof(TransactionId));
+	my.ncommitted = n;
 }
 
 /* ---- the end of the transaction ---- */
@@ -305,15 +373,50 @@ zundo_local_roll_back(void)
 	drop_all();
 }
 
+/* Does its table use the file yet? */
+static bool
+file_is_used(const ZLocalFile *file)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(file->relid));
+	bool		used;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	used = ((Form_pg_class) GETSTRUCT(tuple))->relfilenode == zloc_rel(file->locator);
+	ReleaseSysCache(tuple);
+	return used;
+}
+
+/* Then nobody is going to ask for the memory. */
+static bool
+files_are_gone(void)
+{
+	for (int i = my.nfiles - 1; i >= 0; i--)
+	{
+		if (file_is_used(&my.files[i]))
+			return false;
+	}
+	return true;
+}
+
 /*
- * So little that a commit may do it, and the memory is kept anyway.  A commit should not
- * take long: no timeout ends it, and to cancel it loses the transaction.
+ * What subtransactions have left is rolled back if it is little, and the memory kept
+ * anyway.  A commit should not take long: no timeout ends it, and to cancel it loses the
+ * transaction.
  */
 void
-zundo_local_roll_back_subxacts(void)
+zundo_local_before_commit(void)
 {
-	if (!my.sub_aborted || zundo_local_pending || my.npages > PAGES_KEPT)
+	if (!zundo_local_pending && !my.sub_aborted)
 		return;
+	my.orphaned = files_are_gone();
+	if (zundo_local_pending || my.orphaned)
+		return;
+	if (my.npages > PAGES_KEPT)
+	{
+		remember_committed();
+		return;
+	}
 	zundo_local_hook();
 	my.sub_aborted = false;
 }
@@ -325,20 +428,20 @@ zundo_local_roll_back_subxacts(void)
 void
 zundo_local_at_end(bool aborted)
 {
+	bool		orphaned = my.orphaned && !aborted;
+
 	zundo_local_rolling_back = false;
-	if (zundo_local_pending)
-		return;
-	if (!aborted && FullTransactionIdIsValid(my.fxid))
+	my.orphaned = false;
+	if (!aborted && !zundo_local_pending && FullTransactionIdIsValid(my.fxid))
 		my.last = my.fxid;
-	if (!FullTransactionIdIsValid(my.fxid) ||
-		(aborted ? !my.old_files : !my.sub_aborted))
+	if (!zundo_local_pending && FullTransactionIdIsValid(my.fxid) && !orphaned &&
+		(aborted ? my.old_files : my.sub_aborted))
 	{
-		if (my.npages > 0)
-			drop_all();
-		return;
+		my.aborted = aborted;
+		zundo_local_pending = true;
 	}
-	my.aborted = aborted;
-	zundo_local_pending = true;
+	if ((orphaned || !zundo_local_pending) && my.npages > 0)
+		drop_all();
 }
 
 void

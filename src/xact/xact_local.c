@@ -4,13 +4,18 @@
  *
  * Like xact_sweep.c, but of one backend's own: no table is busy, and no
  * transaction but the one that is being looked at is in question.
+ *
+ * Files are rolled back, whatever the catalog says of their tables: one that this
+ * transaction has dropped or truncated has its file again when that is undone.  Only our
+ * own session uses the files, so no lock is needed.
  */
 #include "postgres.h"
 
-#include "access/relation.h"
-#include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
-#include "storage/bufmgr.h"
+#include "storage/backendid.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
 
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
@@ -18,56 +23,49 @@
 
 typedef struct LocalSweep
 {
-	Relation   *rels;			/* the tables that there still are */
-	int			nrels;
-
 	/* context given by the records */
 	ZXactStatus	status;
-	Relation	rel;			/* NULL: dropped, or rewritten since */
+	Relation	rel;			/* NULL: the file is gone */
 	BlockNumber block;
 	bool		page_done;
 } LocalSweep;
 
 /*
- * By OID: files of temporary tables cannot be looked up by number.  To open one
- * here is not to use it, as far as PREPARE TRANSACTION is concerned.
+ * A file as a relation, as far as its pages need one.  It is static because the storage
+ * manager remembers who uses a file, after an error as well.
  */
+static RelationData file_rel;
+static FormData_pg_class file_form;
+
 static void
-relations_open(LocalSweep *sweep)
+close_file(LocalSweep *sweep)
 {
-	int			flags = MyXactFlags;
-	const Oid  *relids;
-	int			n = zundo_local_relations(&relids);
-
-	sweep->rels = palloc(Max(n, 1) * sizeof(Relation));
-	sweep->nrels = 0;
-	for (int i = 0; i < n; i++)
-	{
-		Relation	rel = try_relation_open(relids[i], RowExclusiveLock);
-
-		if (rel != NULL)
-			sweep->rels[sweep->nrels++] = rel;
-	}
-	MyXactFlags = flags;
+	RelationCloseSmgr(&file_rel);
+	sweep->rel = NULL;
 }
 
 static void
-relations_close(LocalSweep *sweep)
+open_file(LocalSweep *sweep, ZRelLocator locator)
 {
-	for (int i = 0; i < sweep->nrels; i++)
-		relation_close(sweep->rels[i], RowExclusiveLock);
-	pfree(sweep->rels);
-}
+	const ZLocalFile *file;
 
-static Relation
-relation_find(LocalSweep *sweep, ZRelLocator locator)
-{
-	for (int i = 0; i < sweep->nrels; i++)
-	{
-		if (RelFileNodeEquals(zrel_locator(sweep->rels[i]), locator))
-			return sweep->rels[i];
-	}
-	return NULL;
+	if (sweep->rel && RelFileNodeEquals(zrel_locator(sweep->rel), locator))
+		return;
+	close_file(sweep);
+	file = zundo_local_file(locator);
+	memset(&file_rel, 0, sizeof(file_rel));
+	memset(&file_form, 0, sizeof(file_form));
+	file_rel.rd_node = locator;
+	file_rel.rd_backend = BackendIdForTempRelations();
+	file_rel.rd_islocaltemp = true;
+	file_rel.rd_id = file->relid;
+	file_rel.rd_tableam = file->tableam;
+	file_rel.rd_rel = &file_form;
+	file_form.relkind = RELKIND_RELATION;
+	file_form.relpersistence = RELPERSISTENCE_TEMP;
+	snprintf(NameStr(file_form.relname), NAMEDATALEN, "%u", zloc_rel(locator));
+	if (smgrexists(RelationGetSmgr(&file_rel), MAIN_FORKNUM))
+		sweep->rel = &file_rel;
 }
 
 static void
@@ -77,7 +75,7 @@ sweep_record(LocalSweep *sweep, const ZUndoRecord *rec)
 		sweep->status = zmvcc_xact_status(rec->fxid);
 	if (rec->has_page)
 	{
-		sweep->rel = relation_find(sweep, rec->locator);
+		open_file(sweep, rec->locator);
 		sweep->block = rec->block;
 	}
 	if (rec->has_xact || rec->has_page)
@@ -97,7 +95,6 @@ zxact_local_sweep(void)
 	ZUndoPtr	ptr = zundo_local_first();
 	bool		new_page;
 
-	relations_open(&sweep);
 	zundo_reader_open(&reader, CurrentMemoryContext);
 	while (ptr != ZUNDO_INVALID)
 	{
@@ -116,5 +113,5 @@ zxact_local_sweep(void)
 			zundo_local_mark_applied(ptr);
 	}
 	zundo_reader_close(&reader);
-	relations_close(&sweep);
+	close_file(&sweep);
 }

@@ -260,3 +260,36 @@ update tmp_s set n = n + 1 returning *;
 select relpersistence, count(*) from pg_class where relname ~ '^tmp_[a-z]$' group by 1;
 discard temp;
 select relpersistence, count(*) from pg_class where relname ~ '^tmp_[a-z]$' group by 1;
+-- what was rolled back stays so in a table whose DROP, TRUNCATE or rewrite is undone as well, where another one was used meanwhile
+create temp table tmp_n (id int, n int) using zheap;
+create temp table tmp_o (id int, n int) using zheap;
+insert into tmp_n select i, i from generate_series(1, 300) i;
+insert into tmp_o select * from tmp_n;
+create function pg_temp.tmp_undone(what text) returns table (ids bigint, sum_n bigint) language plpgsql as $$
+begin
+	begin
+		execute what;
+		perform from tmp_o;
+		update tmp_o set n = n where id = 1;
+		raise exception 'undo it';
+	exception when raise_exception then null;
+	end;
+	return query select count(*), sum(n) from tmp_n;
+end $$;
+begin; update tmp_n set n = 0; insert into tmp_n values (0, 0); delete from tmp_n where id < 9; update tmp_o set n = 0; rollback;
+begin; drop table tmp_n; select count(*), sum(n) from tmp_o; rollback;
+select count(*), sum(n) from tmp_n;
+begin; update tmp_n set n = 0; insert into tmp_n values (0, 0); delete from tmp_n where id < 9; update tmp_o set n = 0; rollback;
+begin; truncate tmp_n; insert into tmp_n values (1, 1); update tmp_o set n = n + 1 where id = 1; rollback;
+select count(*), sum(n) from tmp_n;
+begin; update tmp_n set n = 0; insert into tmp_n values (0, 0); delete from tmp_n where id < 9; rollback;
+select * from pg_temp.tmp_undone('drop table tmp_n');
+begin; update tmp_n set n = 0; insert into tmp_n values (0, 0); delete from tmp_n where id < 9; rollback;
+select * from pg_temp.tmp_undone('truncate tmp_n');
+begin; update tmp_n set n = 0; insert into tmp_n values (0, 0); delete from tmp_n where id < 9; rollback;
+select * from pg_temp.tmp_undone('alter table tmp_n alter n type bigint');
+begin; update tmp_n set n = 0; insert into tmp_n values (0, 0); delete from tmp_n where id < 9; rollback;
+select * from pg_temp.tmp_undone('drop table tmp_n; create temp table tmp_n as select 1 as n');
+begin; savepoint a; update tmp_n set n = 0; rollback to a; savepoint b; truncate tmp_n; insert into tmp_n select i, i from generate_series(1, 9) i; select count(*), sum(n) from tmp_n; rollback to b; commit;
+select count(*), sum(n) from tmp_n;
+select count(*), sum(n) from tmp_o;

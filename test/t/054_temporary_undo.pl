@@ -1,5 +1,5 @@
 # Temporary tables: what was rolled back is settled by the session's next statement on one of them and by no other, nor by COMMIT; it
-# can be cancelled again and again and still comes to its end.  The memory for their undo has a limit, and is given back.
+# can be cancelled again and again and still comes to its end, however late.  The memory for their undo has a limit, and is given back.
 use strict;
 use warnings;
 
@@ -43,6 +43,14 @@ my $sum = 'select count(*), sum(n) from t';
 my $sums = answer($sum);
 my $scan = cost($sum);
 
+# Which blocks of temporary tables does a statement look at?
+sub local_blocks
+{
+	my ($sql) = @_;
+
+	return answer("explain (analyze, buffers, costs off, timing off, summary off) $sql") =~ /Buffers:.*(local .*)/ ? $1 : 'none';
+}
+
 # ---- who pays ----
 
 answer('begin; update t set n = n + 1');
@@ -51,6 +59,7 @@ cmp_ok($changes, '>=', 20, "many changes (a pass takes $changes ticks)");
 cmp_ok(cost('rollback'), '<=', 3, 'to roll them back takes no time');
 cmp_ok(cost('select count(*) from other'), '<=', 3, 'a statement on another table does not pay for it');
 is($session->{answer}, '1', 'and has its result');
+is(local_blocks('select count(*) from other'), 'none', 'nor looks at any block of it');
 cmp_ok(cost('insert into other values (2); update other set id = id + 1; delete from other where id = 3'), '<=', 3, 'nor do changes of other tables');
 my $settled = cost($sum);
 is($session->{answer}, $sums, 'the temporary table is as it was before');
@@ -64,6 +73,13 @@ cmp_ok(cost('select count(*) from other'), '<=', 3, 'nor does a statement on ano
 is(answer($sum), ($rows + 1) . '|100', 'the committed row is there, no more');
 is(answer('begin; savepoint a; update t set n = 7 where id < 10; rollback to a; commit; select sum(n) from t'), '100', 'and so it is where the commit does the little there is');
 answer('delete from t where id = 0');
+
+# very many savepoints
+my $loop = q{do $$ begin for i in 1..%d loop begin update t set n = n + 1 where id = i; insert into t values (-i, i); raise exception ''; exception when raise_exception then null; end; end loop; end $$};
+answer('create index on t (id)');
+my %savepoints = map { $_ => cost('begin; ' . sprintf($loop, $_)) + cost('commit') + cost($sum) } (1000, 10_000);
+is($session->{answer}, $sums, 'rolled back to 10,000 savepoints');
+cmp_ok($savepoints{10_000}, '<=', 20 * $savepoints{1000} + 200, "work is in proportion to them ($savepoints{1000}, $savepoints{10_000} ticks)");
 
 # ---- cancelled, it goes on from there ----
 
@@ -105,9 +121,69 @@ answer('do $$ begin for i in 1..8 loop update mine set v = repeat(md5(v || i), 2
 my $held = memory();
 answer('rollback');
 cmp_ok($held - memory(), '>=', 30, 'undo of a table that the transaction has made is given back at once');
+
+# undo that nobody can ask for any more
+foreach my $end ('drop table %s', 'truncate %s', 'discard temp', 'discard all')
+{
+	answer("set zheap.temp_undo_max_size = '64MB'; create temp table gone (like wide including storage) using zheap; insert into gone select * from wide");
+	answer('begin; do $$ begin for i in 1..8 loop update gone set v = repeat(md5(v || i), 200); end loop; end $$');
+	answer('rollback');
+	$held = memory();
+	my $statement = sprintf($end, 'gone');
+	answer($statement);
+	cmp_ok($held - memory(), '>=', 30, "after a rollback, $statement gives the memory back");
+	answer('drop table gone') if $end =~ /truncate/;
+	answer('create temp table wide (id int primary key, v text) using zheap; alter table wide alter v set storage plain; insert into wide select g, repeat(md5(g::text), 200) from generate_series(1, 1000) g') if $end =~ /discard/;
+}
 like($node->psql('postgres', 'create role nobody; set role nobody; set zheap.temp_undo_max_size = -1') . '', qr/3/, 'only a superuser sets the limit');
 
 $session->quit;
+
+# ---- after so long a time that the commit log has forgotten the transactions ----
+
+my %late = map { $_ => session($node) } qw(commit rollback);
+foreach my $how (sort keys %late)
+{
+	$late{$how}->query_safe(<<"SQL");
+create temp table f (id int, n int) using zheap;
+insert into f select g, 0 from generate_series(1, 20000) g;
+begin;
+update f set n = n + 1 where id <= 100;
+savepoint a;
+update f set n = n + 10;
+rollback to a;
+savepoint b;
+update f set n = n + 100 where id > 19900;
+release b;
+savepoint c;
+savepoint d;
+update f set n = n + 1000 where id between 50 and 60;
+release d;
+rollback to c;
+delete from f where id = 1000;
+$how;
+SQL
+}
+# 1,048,576 of them share a file of the commit log
+$node->safe_psql('postgres', 'create temp table used () using heap; do $$ begin for i in 1..1100 loop for j in 1..1000 loop begin insert into used default values; exception when others then null; end; end loop; commit; end loop; end $$');
+my $oldest = $node->data_dir . '/pg_xact/0000';
+ok(-e $oldest, 'the commit log is whole');
+foreach my $db (qw(template0 template1 postgres))
+{
+	$node->safe_psql('postgres', "update pg_database set datallowconn = true where datname = '$db'");
+	$node->safe_psql($db, 'vacuum freeze');
+}
+for (1 .. 20)
+{
+	$node->safe_psql('postgres', 'select pg_current_xact_id(); vacuum zheap.undo');
+	last unless -e $oldest;
+}
+ok(!-e $oldest, 'the commit log has been cut');
+my $look = 'select count(*), sum(n), count(*) filter (where n = 1 and id <= 100), count(*) filter (where n = 100 and id > 19900) from f';
+is($late{commit}->query_safe($look), '19999|10100|100|100', 'a commit, with savepoints, is known after a long time');
+is($late{rollback}->query_safe($look), '20000|0|0|0', 'so is a rollback');
+$_->quit foreach values %late;
+
 $node->stop;
 no_crash_in_log($node, 'to the end');
 done_testing();

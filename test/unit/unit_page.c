@@ -220,6 +220,7 @@ add_directory(Model *model, int txn, ZSlotPlan *plan)
 	static char bytes[ZUNDO_MAX_RECORD];
 	ZDirectory	dir;
 	ZOwner		none = {InvalidFullTransactionId, ZUNDO_INVALID};
+	ZOwner		last = none;
 	bool		goes_on = plan->takeover == ZTAKE_OWN || plan->takeover == ZTAKE_REUSED;
 
 	change.has_undo = true;
@@ -227,14 +228,13 @@ add_directory(Model *model, int txn, ZSlotPlan *plan)
 	change.undo.cid = unit_int(model->unit, 0, 300);
 	change.slot = *plan;
 	change.slot.directory = true;
-	model_directory(model, goes_on ? &model->slots[plan->slotno].owner : &none, &dir);
+	if (goes_on)
+		last = model->slots[plan->slotno].owner;
+	model_directory(model, &last, &dir);
 	if (plan->takeover == ZTAKE_REUSED)
 		dir.before = plan->prev;
 	change.undo.mid = bytes;
-	change.undo.midlen = undo_directory_encode(model->unit, &dir, model->horizon,
-											   plan->takeover == ZTAKE_OWN ?
-											   model->slots[plan->slotno].owner.undo :
-											   plan->prev.undo, bytes);
+	change.undo.midlen = undo_directory_encode(model->unit, &dir, model->horizon, last.undo, bytes);
 	replay_change(model, &change, txn);
 
 	plan->takeover = ZTAKE_OWN;

@@ -136,15 +136,15 @@ typedef struct ZDirectory
 
 /*
  * Rows whose newest record is of a transaction below "horizon" are left out.  "base" is
- * where the chain's newest record is, which the directory's will follow.  "out" has
- * ZUNDO_MAX_RECORD bytes.  Returns the length.
+ * where the chain's newest record is, which the directory's will follow; invalid: there is
+ * none.  "out" has ZUNDO_MAX_RECORD bytes.  Returns the length.
  */
 extern Size zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon,
 								  ZUndoPtr base, char *out);
 
 /* What zrec_directory_encode writes at most: all rows of a page, each its own owner. */
 #define ZUNDO_MAX_DIRECTORY \
-	(8 + ZVARINT_MAX + 3 + ZPAGE_MAX_OFFSET * (2 + 2 + 9 + ZUNDO_PTR_MAX))
+	(8 + ZVARINT_MAX + 3 + 8 + ZPAGE_MAX_OFFSET * (2 + 2 + 9 + ZUNDO_PTR_MAX))
 
 /* False: the bytes are no directory. */
 extern bool zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir);

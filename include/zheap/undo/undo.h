@@ -245,11 +245,13 @@ extern void (*zundo_local_hook) (void);
 
 /*
  * Being in that first case.  The top xid of the transaction concerned, and
- * whether it aborted as a whole: nothing older on the pages is in question, and
- * the database's horizon, which may have passed it, says nothing.
+ * which of its subtransactions committed, itself included: nothing older on the pages
+ * is in question, and neither the database's horizon, which may have passed it, nor the
+ * commit log, which may have forgotten it, says anything.
  */
 extern bool zundo_local_rolling_back;
-extern FullTransactionId zundo_local_owner(bool *aborted);
+extern FullTransactionId zundo_local_owner(void);
+extern bool zundo_local_has_committed(FullTransactionId fxid);
 
 /*
  * The first record whose change may still have to be rolled back (invalid: there is
@@ -260,11 +262,18 @@ extern ZUndoPtr zundo_local_first(void);
 /* What the undo pages before the one of "ptr" tell of has been rolled back. */
 extern void zundo_local_mark_applied(ZUndoPtr ptr);
 
-/* The tables that the records are about. */
-extern int	zundo_local_relations(const Oid **relids);
+/* A file that records are about, and the table that had it then. */
+typedef struct ZLocalFile
+{
+	ZRelLocator locator;
+	Oid			relid;
+	const struct TableAmRoutine *tableam;
+} ZLocalFile;
+
+extern const ZLocalFile *zundo_local_file(ZRelLocator locator);
 
 /* To be called at XACT_EVENT_PRE_COMMIT. */
-extern void zundo_local_roll_back_subxacts(void);
+extern void zundo_local_before_commit(void);
 
 /* ---- transactions and the horizon (undo_horizon.c) ---- */
 
