@@ -132,21 +132,6 @@ pass_extent(ZUndoMetaValues *values, FullTransactionId closed)
 	return true;
 }
 
-/* The first extent of each group holds the map. */
-uint32
-zundo_extents_in(BlockNumber nblocks)
-{
-	uint32		all = nblocks / ZUNDO_EXTENT_BLOCKS;
-
-	return all - (all + ZUNDO_GROUP_EXTENTS - 1) / ZUNDO_GROUP_EXTENTS;
-}
-
-uint32
-zundo_extents_used(ZUndoDb *db)
-{
-	return zundo_extents_in(pg_atomic_read_u32(&db->nblocks)) - db->free_extents;
-}
-
 /* ---- opening ---- */
 
 static uint16
@@ -688,7 +673,7 @@ zundo_free_only(ZUndoLog *log, uint32 uses)
 
 	log->newest_extent = InvalidBlockNumber;
 	pg_memory_barrier();
-	taken = pg_atomic_read_u32(&log->uses) == uses;
+	taken = zundo_log_is_unused_since(log, uses);
 	if (taken)
 	{
 		execute_free(&rec, &pages);

@@ -22,6 +22,7 @@
 #include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/timestamp.h"
 
@@ -32,7 +33,7 @@ zundo_horizon(void)
 {
 	if (unlikely(MyUndo.db == NULL))
 		zundo_open();
-	return FullTransactionIdFromU64(pg_atomic_read_u64(&MyUndo.db->horizon));
+	return zundo_db_horizon(MyUndo.db);
 }
 
 FullTransactionId
@@ -55,6 +56,23 @@ zundo_oldest_needed(void)
 	zundo_open();
 	rel = zundo_relation();
 	return zfxid_from_xid(GetOldestNonRemovableTransactionId(RELATION_IS_LOCAL(rel) ? NULL : rel));
+}
+
+FullTransactionId
+zundo_log_oldest(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
+{
+	FullTransactionId oldest;
+
+	/* a transaction marks its log before it clears "active", so that one of the two is seen */
+	oldest = zundo_older(zundo_log_active(log), oldest_needed);
+	SpinLockAcquire(&log->mutex);
+	zundo_pins_drop(db, log, oldest_needed);
+	for (int i = 0; i < ZUNDO_PINS; i++)
+		oldest = zundo_older(oldest, log->pins[i].fxid);
+	if (log->pending_from != ZUNDO_INVALID)
+		oldest = zundo_older(oldest, zundo_older(log->pending_fxid, log->newly_aborted_fxid));
+	SpinLockRelease(&log->mutex);
+	return oldest;
 }
 
 /*
@@ -82,6 +100,7 @@ zundo_horizon_advance(void)
 	}
 	LWLockRelease(zundo_db_lock(db));
 	Assert(FullTransactionIdIsValid(horizon));
+	Assert(FullTransactionIdPrecedesOrEquals(horizon, ReadNextFullTransactionId()));
 	zundo_horizon_raise(&db->horizon, horizon);
 	pg_atomic_write_u64(&db->last_advance, (uint64) GetCurrentTimestamp());
 	pg_atomic_write_u64(&db->last_next,
@@ -126,4 +145,16 @@ zundo_horizon_log(void)
 	UnlockReleaseBuffer(buffer);
 	LWLockRelease(zundo_db_lock(MyUndo.db));
 	zundo_horizon_raise(&MyUndo.db->logged_horizon, horizon);
+}
+
+bool
+zundo_is_quiet(void)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+	int			others;
+
+	if (!FullTransactionIdEquals(zundo_oldest_needed(), next))
+		return false;
+	pfree(GetCurrentVirtualXIDs(InvalidTransactionId, true, false, PROC_IN_VACUUM, &others));
+	return others == 0;
 }

@@ -362,8 +362,8 @@ remember_committed(void)
  * Roll back what an earlier transaction has left.  On error the rest stays pending,
  * and the next caller that opens a temporary table goes on.
  */
-void
-zundo_local_roll_back(void)
+static void
+roll_back(void)
 {
 	if (zundo_local_rolling_back)
 		return;					/* we come from there */
@@ -371,6 +371,14 @@ zundo_local_roll_back(void)
 	zundo_local_hook();
 	zundo_local_rolling_back = false;
 	drop_all();
+}
+
+void
+zundo_open_for(Relation rel)
+{
+	zundo_open();
+	if (unlikely(zundo_local_pending) && RelationUsesLocalBuffers(rel))
+		roll_back();
 }
 
 /* Does its table use the file yet? */

@@ -62,7 +62,7 @@ lose_loaded(ZUndoLog *log, BlockNumber from)
 		from = ZUNDO_EXTENT_BLOCKS;
 	/* no record begins there: a sweep is going to find that something is not right */
 	zundo_log_mark_pending(log, zundo_ptr_make(from, special.generation, ZUNDO_PAGE_END - 1), 0,
-						   zundo_horizon());
+						   zundo_db_horizon(MyUndo.db));
 }
 
 /*
@@ -98,7 +98,7 @@ load_log(uint32 number, const ZUndoDirEntry *entry)
 	if (!one || end > ZUNDO_PAGE_START)
 		zundo_log_mark_pending(log,
 							   zundo_ptr_make(entry->oldest_extent, oldest.generation, ZUNDO_PAGE_START),
-							   0, zundo_horizon());
+							   0, zundo_db_horizon(MyUndo.db));
 	return true;
 }
 
@@ -353,14 +353,13 @@ seal_log(void)
 {
 	ZUndoLog   *log = MyUndo.log;
 
-	MyUndo.log = NULL;
-	MyUndo.block = InvalidBlockNumber;
-	MyUndo.entered = false;
 	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
 	log->sealed = true;
 	log->owner = 0;
-	pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
+	zundo_owner_leave();
 	LWLockRelease(zundo_db_lock(MyUndo.db));
+	MyUndo.log = NULL;
+	MyUndo.block = InvalidBlockNumber;
 }
 
 /* Become the owner of a log, or fail. */

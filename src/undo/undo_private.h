@@ -104,7 +104,7 @@ typedef struct ZUndoSample
 
 #define ZUNDO_SAMPLES	16
 
-/* When so many extents had been opened, this xid was the next one (undo_stats.c). */
+/* When so many extents had been opened, this xid was the next one (undo_marks.c). */
 typedef struct ZUndoMark
 {
 	uint64		opened;
@@ -154,7 +154,7 @@ typedef struct ZUndoDb
 	pg_atomic_uint64 last_advance;	/* TimestampTz */
 	pg_atomic_uint64 last_next;
 
-	/* what the next xid was some time ago (undo_holders.c) */
+	/* what the next xid was some time ago (undo_hold.c) */
 	slock_t		mutex;
 	int			newest_sample;
 	ZUndoSample samples[ZUNDO_SAMPLES];
@@ -191,6 +191,24 @@ typedef struct ZUndoBackend
 
 extern ZUndoBackend MyUndo;
 
+/* As zundo_horizon(), of a database that is attached. */
+static inline FullTransactionId
+zundo_db_horizon(ZUndoDb *db)
+{
+	return FullTransactionIdFromU64(pg_atomic_read_u64(&db->horizon));
+}
+
+/* The older one; either may be invalid. */
+static inline FullTransactionId
+zundo_older(FullTransactionId a, FullTransactionId b)
+{
+	if (!FullTransactionIdIsValid(a))
+		return b;
+	if (!FullTransactionIdIsValid(b))
+		return a;
+	return FullTransactionIdPrecedes(a, b) ? a : b;
+}
+
 /* Become attached to this database, whose undo relation is "relid". */
 extern void zundo_db_attach(Oid relid);
 extern LWLock *zundo_db_lock(const ZUndoDb *db);
@@ -226,6 +244,10 @@ extern void zundo_redo_horizon_set(Oid dboid, FullTransactionId horizon);
 
 /* In redo: the undo relation ends there, as its meta page tells already. */
 extern void zundo_redo_nblocks_set(Oid dboid, BlockNumber nblocks);
+
+/* A file with this end has so many extents for undo; and so many are used. */
+extern uint32 zundo_extents_in(BlockNumber nblocks);
+extern uint32 zundo_extents_used(ZUndoDb *db);
 
 /* ---- the relation (undo_relation.c) ---- */
 
@@ -283,7 +305,6 @@ extern void zundo_learn_meta(void);
  */
 extern bool zundo_block_exists(BlockNumber block);
 
-
 /* ---- logs (undo_log.c) ---- */
 
 extern void zundo_db_load(void);
@@ -298,8 +319,31 @@ extern void zundo_log_attach(void);
 /* Ours is sealed: we are without one, and so is it. */
 extern void zundo_log_leave(void);
 
-/* Our log is in use until the end of the transaction (undo_write.c). */
+/* ---- owners (undo_owner.c) ---- */
+
+/*
+ * The transaction may append from here on: our newest extent stays ours.  If it was taken
+ * away while we were idle the insert position is invalid.
+ */
 extern void zundo_log_enter(void);
+
+/* Its first record is about to be written there: the horizon stays behind its xid. */
+extern void zundo_owner_begin(ZUndoPtr first);
+
+/* It has ended, and what is left to apply has been marked. */
+extern void zundo_owner_leave(void);
+
+/* A count; odd: the owner is in a transaction that may append. */
+extern uint32 zundo_log_uses(const ZUndoLog *log);
+
+/* The count was even then, and nobody has entered since. */
+extern bool zundo_log_is_unused_since(const ZUndoLog *log, uint32 uses);
+
+/* The top xid of the owner's transaction, if that has written; else invalid. */
+extern FullTransactionId zundo_log_active(const ZUndoLog *log);
+
+/* Is that its first record? */
+extern bool zundo_log_is_active_from(const ZUndoLog *log, ZUndoPtr first);
 
 /* ---- extents (undo_extent.c) ---- */
 
@@ -308,10 +352,6 @@ extern bool zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
 
 /* Our log goes on to a new extent; MyUndo stands at its begin. */
 extern void zundo_extent_open(void);
-
-/* A file with this end has so many extents for undo; and so many are used. */
-extern uint32 zundo_extents_in(BlockNumber nblocks);
-extern uint32 zundo_extents_used(ZUndoDb *db);
 
 /* As zundo_discard(); logs in use keep so many extents, 1 or 2. */
 extern uint32 zundo_discard_keeping(int keep, uint32 max);
@@ -340,7 +380,7 @@ extern uint32 zundo_map_free_before(BlockNumber end, uint32 max);
 extern BlockNumber zundo_map_block(BlockNumber extent);
 extern uint32 zundo_map_bit(BlockNumber extent);
 
-/* ---- who keeps undo (undo_holders.c) ---- */
+/* ---- who keeps undo, for long (undo_holders.c, undo_hold.c) ---- */
 
 /* What keeps the horizon back most, for a message; NULL: nothing does. */
 extern char *zundo_describe_holder(void);
@@ -351,13 +391,19 @@ extern void zundo_hold_note(ZUndoDb *db);
 /* Is it time for a worker to call zundo_hold_warn()?  The database is locked. */
 extern bool zundo_hold_due(const ZUndoDb *db, TimestampTz now);
 
-/* ---- sizes (undo_stats.c) ---- */
+/* ---- counting extents (undo_marks.c) ---- */
 
 /* The database is loaded; its lock is held exclusively. */
 extern void zundo_marks_begin(ZUndoDb *db);
 
 /* An extent was opened when this was the next xid. */
 extern void zundo_count_opened(ZUndoDb *db, FullTransactionId next);
+
+/* ---- the horizon (undo_horizon.c) ---- */
+
+/* The oldest xid that the log keeps back, given what snapshots need.  Takes its mutex. */
+extern FullTransactionId zundo_log_oldest(ZUndoDb *db, ZUndoLog *log,
+										  FullTransactionId oldest_needed);
 
 /* ---- truncating (undo_truncate.c) ---- */
 
@@ -393,7 +439,6 @@ extern bool zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int k
 /* An earlier transaction's aborted rows are to be rolled back. */
 extern bool zundo_local_pending;
 
-extern void zundo_local_roll_back(void);
 extern void zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write);
 extern void zundo_local_write(ZUndoWrite *write, const char *bytes, Size len);
 extern const char *zundo_local_read(ZUndoPtr ptr, Size *len);
@@ -401,22 +446,36 @@ extern ZUndoPtr zundo_local_next(ZUndoPtr ptr, bool *new_page);
 extern void zundo_local_at_end(bool aborted);
 extern void zundo_local_at_subabort(void);
 
-/* ---- pending work (undo_pending.c) ---- */
+/* ---- snapshots that applied undo waits for (undo_pin.c); the mutex is held ---- */
+
+/*
+ * Keep the horizon at "fxid" until all snapshots are newer than "until".  Pins that are over
+ * are dropped, given what snapshots need.
+ */
+extern void zundo_pin_add(ZUndoLog *log, FullTransactionId fxid, FullTransactionId until);
+extern void zundo_pins_drop(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed);
+
+/* Are there any?  Takes the mutex. */
+extern bool zundo_log_has_pins(ZUndoLog *log);
+
+/*
+ * For WAL records that move the logged horizon, once it is known how far: standbys
+ * have no pins, so snapshots that those of this database waited for are told in
+ * the record.  All with an xmin up to this one; invalid: none but those that are
+ * older than the horizon anyway.
+ */
+extern TransactionId zundo_released(FullTransactionId horizon);
+
+/* ---- pending work (undo_pending.c); all take the log's mutex ---- */
 
 /* "ordinal": of the extent that "from" is in, 0 if that is not known. */
 extern void zundo_log_mark_pending(ZUndoLog *log, ZUndoPtr from, uint32 ordinal,
 								   FullTransactionId fxid);
 
-/* The older one; either may be invalid. */
-extern FullTransactionId zundo_older(FullTransactionId a, FullTransactionId b);
-
-/* Is anything left to be looked through?  Takes the log's mutex. */
+/* Is anything left to be looked through? */
 extern bool zundo_log_is_pending(ZUndoLog *log);
 
-/*
- * What a sweep has to look at now: see the states in undo_pending.c.  Takes the log's
- * mutex.
- */
+/* What a sweep has to look at now: see the states in undo_pending.c. */
 typedef enum ZSweepDue
 {
 	ZSWEEP_NONE,
@@ -429,26 +488,25 @@ extern ZSweepDue zundo_log_sweep_due(ZUndoLog *log, TimestampTz now);
 /* How many extents a sweep of the log would go through; at most "most" if it is not known. */
 extern uint32 zundo_log_pending_extents(ZUndoLog *log, ZSweepDue due, uint32 most);
 
-/* Does it keep the horizon back for snapshots from before undo was applied? */
-extern bool zundo_log_has_pins(ZUndoLog *log);
-
 /* Aborted transactions that are not applied; *oldest is invalid if there are none. */
 extern int	zundo_log_aborted(ZUndoLog *log, FullTransactionId *oldest, ZUndoPtr *from);
 
 /* A table that the last sweep could not roll back, or invalid. */
 extern Oid	zundo_log_left_relid(ZUndoLog *log);
 
-/* The oldest xid that the log keeps back, given what snapshots need. */
-extern FullTransactionId zundo_log_oldest(ZUndoDb *db, ZUndoLog *log,
-										  FullTransactionId oldest_needed);
-
 /*
- * For WAL records that move the logged horizon, once it is known how far: standbys
- * have no pins, so snapshots that those of this database waited for are told in
- * the record.  All with an xmin up to this one; invalid: none but those that are
- * older than the horizon anyway.
+ * A sweep begins, of everything or of what is newly aborted; asks whether it is still the
+ * newest; is told how far it came; waits before it tries again.  The latter two do nothing if
+ * another one has begun.  "next":
+ * the next xid, not older than the sweep's end.  See zundo_pending_mark_applied() and
+ * zundo_pending_back_off().
  */
-extern TransactionId zundo_released(FullTransactionId horizon);
+extern void zundo_log_begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending);
+extern bool zundo_log_is_swept_by(ZUndoLog *log, const ZUndoPending *pending);
+extern void zundo_log_mark_applied(ZUndoLog *log, const ZUndoPending *pending,
+								   const ZUndoSwept *swept, FullTransactionId next);
+extern void zundo_log_back_off(ZUndoLog *log, const ZUndoPending *pending, uint32 first,
+							   uint32 last, Oid relid, TimestampTz now);
 
 /* ---- bytes (undo_page.c) ---- */
 

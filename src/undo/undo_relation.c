@@ -205,14 +205,6 @@ zundo_open(void)
 		validate();
 }
 
-void
-zundo_open_for(Relation rel)
-{
-	zundo_open();
-	if (unlikely(zundo_local_pending) && RelationUsesLocalBuffers(rel))
-		zundo_local_roll_back();
-}
-
 /*
  * If this transaction has moved the relation and fails, its new file is gone, and
  * with it what was written there, while pages of tables name it.  Reading does no harm:

@@ -30,7 +30,7 @@ find_droppable(ZUndoDb *db)
 
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		if (log->lost && log->owner == 0 && pg_atomic_read_u64(&log->active) == 0 &&
+		if (log->lost && log->owner == 0 && !FullTransactionIdIsValid(zundo_log_active(log)) &&
 			!zundo_log_is_pending(log) && !zundo_log_has_pins(log))
 			return log;
 	}

@@ -24,7 +24,7 @@ static bool
 could_be_emptied(ZUndoLog *log)
 {
 	return !log->lost && !zundo_log_is_pending(log) && log->oldest_extent == log->newest_extent &&
-		pg_atomic_read_u64(&log->active) == 0;
+		!FullTransactionIdIsValid(zundo_log_active(log));
 }
 
 /*
@@ -39,9 +39,8 @@ zundo_note_idle(ZUndoDb *db)
 
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		uint32		uses = pg_atomic_read_u32(&log->uses);
+		uint32		uses = zundo_log_uses(log);
 
-		pg_read_barrier();
 		if (uses % 2 == 0 && log->idle_uses != uses && could_be_emptied(log))
 		{
 			log->idle_uses = uses;
@@ -55,10 +54,7 @@ zundo_note_idle(ZUndoDb *db)
 bool
 zundo_is_idle(ZUndoLog *log, FullTransactionId horizon)
 {
-	uint32		uses = log->idle_uses;
-
-	return uses % 2 == 0 && could_be_emptied(log) &&
-		pg_atomic_read_u32(&log->uses) == uses &&
+	return could_be_emptied(log) && zundo_log_is_unused_since(log, log->idle_uses) &&
 		FullTransactionIdPrecedesOrEquals(log->idle_next, horizon);
 }
 

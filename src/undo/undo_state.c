@@ -228,7 +228,7 @@ zundo_log_remove(ZUndoDb *db, ZUndoLog *log)
 
 	Assert(LWLockHeldByMeInMode(zundo_db_lock(db), LW_EXCLUSIVE));
 	Assert(log->owner == 0 && !BlockNumberIsValid(log->newest_extent));
-	Assert(!zundo_log_is_pending(log) && pg_atomic_read_u64(&log->active) == 0);
+	Assert(log->pending_from == ZUNDO_INVALID && pg_atomic_read_u64(&log->active) == 0);
 
 	while (*link != index)
 		link = &log_at(*link)->next_log;
@@ -585,4 +585,21 @@ zundo_forget_database(Oid dboid)
 	if (db != NULL && db->attached == 0)
 		drop_database(db);
 	LWLockRelease(&locks[LOCK_MAP].lock);
+}
+
+/* ---- sizes ---- */
+
+/* The first extent of each group holds the map. */
+uint32
+zundo_extents_in(BlockNumber nblocks)
+{
+	uint32		all = nblocks / ZUNDO_EXTENT_BLOCKS;
+
+	return all - (all + ZUNDO_GROUP_EXTENTS - 1) / ZUNDO_GROUP_EXTENTS;
+}
+
+uint32
+zundo_extents_used(ZUndoDb *db)
+{
+	return zundo_extents_in(pg_atomic_read_u32(&db->nblocks)) - db->free_extents;
 }

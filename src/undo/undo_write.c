@@ -63,25 +63,6 @@ advance_if_old(void)
 	}
 }
 
-/*
- * From here to the end of the transaction our newest extent stays ours.  If it
- * was taken away while we were idle we begin with a new one; a backend that is about
- * to take it now sees us, or we see that it is gone (undo_truncate.c).
- */
-void
-zundo_log_enter(void)
-{
-	ZUndoLog   *log = MyUndo.log;
-
-	Assert(!MyUndo.entered);
-	pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
-	MyUndo.entered = true;
-	pg_memory_barrier();
-	if (BlockNumberIsValid(MyUndo.block) &&
-		*(volatile BlockNumber *) &log->newest_extent != zundo_extent_of(MyUndo.block))
-		MyUndo.block = InvalidBlockNumber;
-}
-
 static void
 prepare(void)
 {
@@ -203,27 +184,6 @@ zundo_release(ZUndoWrite *write)
 
 /* ---- writing ---- */
 
-/*
- * The transaction's first record.  "active" keeps the horizon back from here on,
- * also in the moment between the transaction's leaving the process array and
- * our callback that tells what became of it.  The record's place must be known
- * before (zundo_pending_mark_applied).
- */
-static void
-begin_transaction(ZUndoPtr first)
-{
-	ZUndoLog   *log = MyUndo.log;
-
-	MyUndo.first = first;
-	MyUndo.first_ordinal = log->ordinal;
-	MyUndo.fxid = GetTopFullTransactionIdIfAny();
-	Assert(FullTransactionIdIsValid(MyUndo.fxid));
-
-	pg_atomic_write_u64(&log->active_first, first);
-	pg_write_barrier();
-	pg_atomic_write_u64(&log->active, U64FromFullTransactionId(MyUndo.fxid));
-}
-
 void
 zundo_write(ZUndoWrite *write, const char *bytes, Size len)
 {
@@ -239,7 +199,7 @@ zundo_write(ZUndoWrite *write, const char *bytes, Size len)
 	Assert(write->offset == MyUndo.offset && write->init == MyUndo.init);		/* U1 */
 
 	if (unlikely(MyUndo.first == ZUNDO_INVALID))
-		begin_transaction(write->ptr);
+		zundo_owner_begin(write->ptr);
 	MyUndo.last_sub = GetCurrentSubTransactionId();
 
 	if (write->init)

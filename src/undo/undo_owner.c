@@ -1,0 +1,126 @@
+/*
+ * undo_owner.c
+ *		The backend that appends to a log, and what others may know of it.
+ *
+ * Appending takes no lock that others could take, too.  What they must know of the owner
+ * it tells by two values of the log, and this file has both sides of each:
+ *
+ *   uses	counts up when the owner enters a transaction that may append, and when it leaves
+ *			that, so it is odd in between.  Who takes the log's only extent away
+ *			(zundo_free_only) first makes newest_extent invalid, then looks whether
+ *			"uses" is still what it was; the owner first makes it odd, then looks whether
+ *			newest_extent is still its own.  So one of them sees the other.
+ *   active	the transaction's top xid, from its first record to its end.  It keeps the
+ *			horizon back when the transaction has left the process array, until its log
+ *			is marked pending, if it is to be.  active_first is where that record is.
+ *
+ * LOCKING: none.  Nothing here can fail.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+
+#include "undo_private.h"
+
+/* ---- the owner ---- */
+
+/*
+ * From here to the end of the transaction our newest extent stays ours.  If it
+ * was taken away while we were idle we begin with a new one; a backend that is about
+ * to take it now sees us, or we see that it is gone (undo_truncate.c).
+ */
+void
+zundo_log_enter(void)
+{
+	ZUndoLog   *log = MyUndo.log;
+
+	Assert(!MyUndo.entered);
+	pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
+	MyUndo.entered = true;
+	pg_memory_barrier();
+	if (BlockNumberIsValid(MyUndo.block) &&
+		*(volatile BlockNumber *) &log->newest_extent != zundo_extent_of(MyUndo.block))
+		MyUndo.block = InvalidBlockNumber;
+}
+
+/*
+ * The transaction's first record.  "active" keeps the horizon back from here on,
+ * also in the moment between the transaction's leaving the process array and
+ * our callback that tells what became of it.  The record's place must be known
+ * before (zundo_pending_mark_applied).
+ */
+void
+zundo_owner_begin(ZUndoPtr first)
+{
+	ZUndoLog   *log = MyUndo.log;
+
+	MyUndo.first = first;
+	MyUndo.first_ordinal = log->ordinal;
+	MyUndo.fxid = GetTopFullTransactionIdIfAny();
+	Assert(FullTransactionIdIsValid(MyUndo.fxid));
+
+	pg_atomic_write_u64(&log->active_first, first);
+	pg_write_barrier();
+	pg_atomic_write_u64(&log->active, U64FromFullTransactionId(MyUndo.fxid));
+}
+
+/* What may follow "active" as the reason to keep the horizon back was told before. */
+void
+zundo_owner_leave(void)
+{
+	ZUndoLog   *log = MyUndo.log;
+
+	MyUndo.ready = false;
+	if (MyUndo.first != ZUNDO_INVALID)
+	{
+		Assert(log->owner == MyProcPid);
+		pg_write_barrier();
+		pg_atomic_write_u64(&log->active, 0);
+	}
+	if (MyUndo.entered)
+	{
+		pg_write_barrier();
+		pg_atomic_write_u32(&log->uses, pg_atomic_read_u32(&log->uses) + 1);
+	}
+	MyUndo.entered = false;
+	MyUndo.extents = 0;
+	MyUndo.first = ZUNDO_INVALID;
+	MyUndo.fxid = InvalidFullTransactionId;
+	MyUndo.sub_aborted = false;
+}
+
+/* ---- others ---- */
+
+uint32
+zundo_log_uses(const ZUndoLog *log)
+{
+	uint32		uses = pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &log->uses));
+
+	/* what else is asked about the log was so at that moment or later */
+	pg_read_barrier();
+	return uses;
+}
+
+bool
+zundo_log_is_unused_since(const ZUndoLog *log, uint32 uses)
+{
+	return uses % 2 == 0 && zundo_log_uses(log) == uses;
+}
+
+FullTransactionId
+zundo_log_active(const ZUndoLog *log)
+{
+	uint64		active = pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &log->active));
+
+	pg_read_barrier();
+	return FullTransactionIdFromU64(active);
+}
+
+bool
+zundo_log_is_active_from(const ZUndoLog *log, ZUndoPtr first)
+{
+	return pg_atomic_read_u64(unconstify(pg_atomic_uint64 *, &log->active_first)) == first &&
+		FullTransactionIdIsValid(zundo_log_active(log));
+}

@@ -1,0 +1,105 @@
+/*
+ * undo_sweep.c
+ *		What the undo layer and a sweep tell each other.
+ *
+ * A sweep (xact_sweep.c) asks for the next log that has something for it, goes through
+ * that, and tells how far it has come.  What that means for the log is a transition
+ * of its state (undo_pending.c); here logs are found by their numbers, since an entry in
+ * shared memory may come to belong to another log while a sweep is under way.
+ *
+ * LOCKING: the database's lock, shared.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "utils/timestamp.h"
+
+#include "undo_private.h"
+
+bool
+zundo_pending_next(int after, bool all, ZUndoPending *pending)
+{
+	TimestampTz now = all ? PG_INT64_MAX : GetCurrentTimestamp();
+	ZUndoDb    *db;
+	ZUndoLog   *log = NULL;
+	ZUndoLog   *found = NULL;
+	ZSweepDue	found_due = ZSWEEP_NONE;
+
+	zundo_open();
+	db = MyUndo.db;
+	if (!db->loaded)
+		zundo_db_load();
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		ZSweepDue	due;
+
+		if ((int) log->number <= after || (found != NULL && log->number > found->number))
+			continue;
+		due = zundo_log_sweep_due(log, now);
+		if (due == ZSWEEP_NONE)
+			continue;
+		found = log;
+		found_due = due;
+	}
+	if (found != NULL)
+		zundo_log_begin_sweep(found, found_due == ZSWEEP_NEW, pending);
+	LWLockRelease(zundo_db_lock(db));
+	return found != NULL;
+}
+
+bool
+zundo_is_first_active(int number, ZUndoPtr ptr)
+{
+	ZUndoDb    *db = MyUndo.db;
+	ZUndoLog   *log;
+	bool		result;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	log = zundo_log_find(db, number);
+	result = log != NULL && zundo_log_is_active_from(log, ptr);
+	LWLockRelease(zundo_db_lock(db));
+	return result;
+}
+
+bool
+zundo_pending_is_newest(const ZUndoPending *pending)
+{
+	ZUndoDb    *db = MyUndo.db;
+	ZUndoLog   *log;
+	bool		result;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	log = zundo_log_find(db, pending->log);
+	result = log != NULL && zundo_log_is_swept_by(log, pending);
+	LWLockRelease(zundo_db_lock(db));
+	return result;
+}
+
+void
+zundo_pending_mark_applied(const ZUndoPending *pending, const ZUndoSwept *swept)
+{
+	ZUndoDb    *db = MyUndo.db;
+	FullTransactionId next = ReadNextFullTransactionId();
+	ZUndoLog   *log;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	log = zundo_log_find(db, pending->log);
+	if (log != NULL)
+		zundo_log_mark_applied(log, pending, swept, next);
+	LWLockRelease(zundo_db_lock(db));
+}
+
+void
+zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last, Oid relid)
+{
+	ZUndoDb    *db = MyUndo.db;
+	TimestampTz now = GetCurrentTimestamp();
+	ZUndoLog   *log;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	log = zundo_log_find(db, pending->log);
+	if (log != NULL)
+		zundo_log_back_off(log, pending, first, last, relid, now);
+	LWLockRelease(zundo_db_lock(db));
+}

@@ -1,0 +1,63 @@
+/*
+ * undo_xact.c
+ *		What becomes of a transaction that has written undo.
+ *
+ * It has left the process array when it is told here, so a log is marked pending before
+ * the owner clears "active": one of the two keeps the horizon back at any moment.
+ *
+ * LOCKING: none is held.  Nothing here can fail.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+
+#include "undo_private.h"
+
+static void
+end_transaction(bool pending)
+{
+	if (pending && MyUndo.first != ZUNDO_INVALID)
+		zundo_log_mark_pending(MyUndo.log, MyUndo.first, MyUndo.first_ordinal, MyUndo.fxid);
+	zundo_owner_leave();
+}
+
+void
+zundo_at_commit(void)
+{
+	end_transaction(MyUndo.sub_aborted);
+	zundo_local_at_end(false);
+	zundo_close_at_commit();
+}
+
+/* The commit log will tell its status. */
+void
+zundo_at_prepare(void)
+{
+	end_transaction(true);
+	/* a transaction that used temporary tables cannot be prepared */
+	zundo_local_at_end(false);
+	zundo_close_at_commit();
+}
+
+void
+zundo_at_abort(void)
+{
+	end_transaction(true);
+	zundo_local_at_end(true);
+	/* the resource owner closes it */
+	MyUndo.rel = NULL;
+}
+
+/*
+ * Nothing is told to others before the top transaction ends: its xid is older
+ * and keeps the horizon back anyway.  Subtransactions that began after this one
+ * did so within it.
+ */
+void
+zundo_at_subabort(void)
+{
+	if (MyUndo.first != ZUNDO_INVALID &&
+		MyUndo.last_sub >= GetCurrentSubTransactionId())
+		MyUndo.sub_aborted = true;
+	zundo_local_at_subabort();
+}
