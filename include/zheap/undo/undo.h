@@ -278,6 +278,17 @@ extern void zundo_local_before_commit(void);
 /* ---- transactions and the horizon (undo_horizon.c) ---- */
 
 /*
+ * The order of xids in one database, at any moment (H1 to H3 in the layer's README):
+ *
+ *   relfrozenxid of the undo relation <= logged horizon <= horizon
+ *   horizon <= the oldest xid that a snapshot needs
+ *   horizon <= of each log, what is active, pending, newly aborted and pinned
+ *   all of these <= the next xid
+ *   an extent's "closed" <= the horizon when it is freed, <= the logged horizon when it is
+ *   opened again
+ */
+
+/*
  * Every transaction below is committed and visible to all snapshots of this
  * database, and nobody needs its undo.  One atomic read; monotonic.
  *
