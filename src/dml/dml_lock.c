@@ -17,26 +17,6 @@
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 
-bool
-zdml_lock_row(ZTarget *target, const ZUpdateCheck *check, LockTupleMode mode, CommandId cid)
-{
-	ZChange		change;
-
-	memset(&change, 0, sizeof(change));
-	if (!ztarget_reserve_lock_slot(target, &change.slot))
-		return false;
-	change.has_undo = true;
-	change.row.op = change.undo.type = ZOP_LOCK;
-	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags2 = zrow_lock_bits(Max(check->strongest_lock, (int) mode));
-	change.row.hdr.natts = ZROW_NATTS_KEEP;
-	change.undo.lockmode = mode;
-	change.undo.cid = cid;
-	zchange_execute(target, &change);
-	zlock_own_add(target->rel, target->view.block, target->offnum, mode, target->fxid);
-	return true;
-}
-
 typedef struct ZLockCall
 {
 	Relation	rel;

@@ -29,31 +29,6 @@
 /* a chain much longer than a page has rows is left to the rows' own walks */
 #define MAX_RECORDS		1024
 
-typedef enum RowState
-{
-	ROW_REST = 0,				/* nothing to do, or done: the header tells it */
-	ROW_OWNER,					/* the version is the slot owner's */
-	ROW_CHAIN,					/* its or, if it has no record, of one before it */
-	ROW_NAMED					/* done; see makers.  The header names the slot from
-								 * which the row came */
-} RowState;
-
-typedef struct Maker
-{
-	ZOwner	slot;			/* fxid, undo, upper_bound, next_*: as in ZRowVersion */
-	uint16		slotno;
-	bool		upper_bound;
-	FullTransactionId next_fxid;
-	CommandId	next_cid;
-} Maker;
-
-typedef struct ZReconstruct
-{
-	PGAlignedBlock page;
-	uint8		state[ZPAGE_MAX_OFFSET + 1];	/* RowState */
-	Maker		makers[ZPAGE_MAX_OFFSET + 1];
-} ZReconstruct;
-
 /* One slot of the page. */
 typedef struct Pass
 {
@@ -118,7 +93,7 @@ static pg_noinline void
 note_maker(Pass *pass, OffsetNumber offnum, int slotno, const ZOwner *prev,
 		   bool upper_bound, CommandId cid)
 {
-	Maker	   *maker = &pass->reconstruct->makers[offnum];
+	ZReconstructMaker *maker = &pass->reconstruct->makers[offnum];
 
 	memset(maker, 0, sizeof(*maker));
 	if (prev)
@@ -519,34 +494,4 @@ zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_abo
 #endif
 	view->page = pass.page;
 	view->all_frozen = !pass.left && !view->reconstructed && zview_slots_are_frozen(view, slots);
-}
-
-bool
-zreconstruct_name(const ZPageView *view, ZRowVersion *version)
-{
-	const Maker *maker = &view->reconstruct->makers[version->offnum];
-
-	if (view->reconstruct->state[version->offnum] != ROW_NAMED)
-		return false;
-	version->hdr.slotno = maker->slotno;
-	if (!FullTransactionIdIsValid(maker->slot.fxid))
-		zmodifier_set_all_visible(&version->modifier);
-	else
-	{
-		version->modifier.kind = maker->upper_bound ? ZMODIFIER_UPPER_BOUND : ZMODIFIER_EXACT;
-		version->modifier.place = maker->slot;
-	}
-	version->next_fxid = maker->next_fxid;
-	if (FullTransactionIdIsValid(maker->next_fxid))
-		version->next_cid = maker->next_cid;
-	return true;
-}
-
-void
-zreconstruct_free(ZPageView *view)
-{
-	if (view->reconstruct)
-		pfree(view->reconstruct);
-	view->reconstruct = NULL;
-	view->reconstructed = false;
 }

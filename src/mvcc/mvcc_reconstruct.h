@@ -8,6 +8,33 @@
 
 #include "zheap/mvcc/mvcc.h"
 
+/* Of a row. */
+typedef enum ZReconstructState
+{
+	ROW_REST = 0,				/* nothing to do, or done: the header tells it */
+	ROW_OWNER,					/* the version is the slot owner's */
+	ROW_CHAIN,					/* its or, if it has no record, of one before it */
+	ROW_NAMED					/* done; see makers.  The header names the slot from
+								 * which the row came */
+} ZReconstructState;
+
+/* Of a version that is ROW_NAMED. */
+typedef struct ZReconstructMaker
+{
+	ZOwner		slot;			/* fxid, undo, upper_bound, next_*: as in ZRowVersion */
+	uint16		slotno;
+	bool		upper_bound;
+	FullTransactionId next_fxid;
+	CommandId	next_cid;
+} ZReconstructMaker;
+
+typedef struct ZReconstruct
+{
+	PGAlignedBlock page;
+	uint8		state[ZPAGE_MAX_OFFSET + 1];	/* ZReconstructState */
+	ZReconstructMaker makers[ZPAGE_MAX_OFFSET + 1];
+} ZReconstruct;
+
 /* Let the version name the row's modifier; false: the row's header does. */
 extern bool zreconstruct_name(const ZPageView *view, ZRowVersion *version);
 

@@ -26,7 +26,7 @@ typedef struct SlotHint
 	int			lock_slotno;	/* on a lock page, or 0 */
 } SlotHint;
 
-/* slot_reserve.c; never NULL */
+/* slot_hint.c; never NULL */
 extern SlotHint *slot_hint(ZPageView *view);
 
 /*

@@ -18,7 +18,6 @@
 #include "postgres.h"
 
 #include "access/transam.h"
-#include "common/hashfn.h"
 
 #include "slot_private.h"
 
@@ -96,26 +95,6 @@ look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *ca
 		default:
 			break;
 	}
-}
-
-#define HINTS		256			/* a power of two */
-
-SlotHint *
-slot_hint(ZPageView *view)
-{
-	static SlotHint hints[HINTS];
-	Oid			rel = zloc_rel(zrel_locator(view->rel));
-	SlotHint   *hint = &hints[hash_combine(murmurhash32(rel), murmurhash32(view->block)) &
-							  (HINTS - 1)];
-
-	if (hint->rel != rel || hint->block != view->block)
-	{
-		hint->rel = rel;
-		hint->block = view->block;
-		hint->slotno = 1;
-		hint->lock_slotno = 0;
-	}
-	return hint;
 }
 
 /* Of overflow pages whose slots rows can name. */

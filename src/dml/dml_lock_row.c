@@ -1,0 +1,27 @@
+/*
+ * dml_lock_row.c
+ *		The lock record of a row: undo of ours that says so; see lock.h.
+ */
+#include "postgres.h"
+
+#include "zheap/dml/target.h"
+
+bool
+zdml_lock_row(ZTarget *target, const ZUpdateCheck *check, LockTupleMode mode, CommandId cid)
+{
+	ZChange		change;
+
+	memset(&change, 0, sizeof(change));
+	if (!ztarget_reserve_lock_slot(target, &change.slot))
+		return false;
+	change.has_undo = true;
+	change.row.op = change.undo.type = ZOP_LOCK;
+	change.row.offnum = change.undo.offnum = target->offnum;
+	change.row.hdr.flags2 = zrow_lock_bits(Max(check->strongest_lock, (int) mode));
+	change.row.hdr.natts = ZROW_NATTS_KEEP;
+	change.undo.lockmode = mode;
+	change.undo.cid = cid;
+	zchange_execute(target, &change);
+	zlock_own_add(target->rel, target->view.block, target->offnum, mode, target->fxid);
+	return true;
+}

@@ -1,0 +1,37 @@
+/*
+ * mvcc_makers.c
+ *		What is known of the rows of a reconstructed page besides their bytes.
+ */
+#include "postgres.h"
+
+#include "mvcc_reconstruct.h"
+
+bool
+zreconstruct_name(const ZPageView *view, ZRowVersion *version)
+{
+	const ZReconstructMaker *maker = &view->reconstruct->makers[version->offnum];
+
+	if (view->reconstruct->state[version->offnum] != ROW_NAMED)
+		return false;
+	version->hdr.slotno = maker->slotno;
+	if (!FullTransactionIdIsValid(maker->slot.fxid))
+		zmodifier_set_all_visible(&version->modifier);
+	else
+	{
+		version->modifier.kind = maker->upper_bound ? ZMODIFIER_UPPER_BOUND : ZMODIFIER_EXACT;
+		version->modifier.place = maker->slot;
+	}
+	version->next_fxid = maker->next_fxid;
+	if (FullTransactionIdIsValid(maker->next_fxid))
+		version->next_cid = maker->next_cid;
+	return true;
+}
+
+void
+zreconstruct_free(ZPageView *view)
+{
+	if (view->reconstruct)
+		pfree(view->reconstruct);
+	view->reconstruct = NULL;
+	view->reconstructed = false;
+}

@@ -1,0 +1,29 @@
+/*
+ * slot_hint.c
+ *		Where this backend last found a slot on a page.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+
+#include "slot_private.h"
+
+#define HINTS		256			/* a power of two */
+
+SlotHint *
+slot_hint(ZPageView *view)
+{
+	static SlotHint hints[HINTS];
+	Oid			rel = zloc_rel(zrel_locator(view->rel));
+	SlotHint   *hint = &hints[hash_combine(murmurhash32(rel), murmurhash32(view->block)) &
+							  (HINTS - 1)];
+
+	if (hint->rel != rel || hint->block != view->block)
+	{
+		hint->rel = rel;
+		hint->block = view->block;
+		hint->slotno = 1;
+		hint->lock_slotno = 0;
+	}
+	return hint;
+}
