@@ -37,38 +37,6 @@
 
 /* ---- reading the old table ---- */
 
-/*
- * Versions keep their names while standbys may ask for them, even if they are
- * below the horizon here, so that the conflict can be told.
- */
-bool
-copy_view(ZCopy *copy, BlockNumber block)
-{
-	if (copy->view_block == block)
-		return copy->view_rows;
-	copy->view_rows = zview_read(&copy->view, block, copy->strategy);
-	copy->view_block = block;
-	if (copy->view_rows && !RelationUsesLocalBuffers(copy->from))
-		copy->view.horizon = zundo_logged_horizon();
-	return copy->view_rows;
-}
-
-bool
-copy_all_visible(ZCopy *copy, ZRowVersion *version)
-{
-	FullTransactionId fxid;
-
-	zmvcc_find_modifier(&copy->view, version);
-	fxid = zmodifier_fxid(&version->modifier);
-	if (!FullTransactionIdIsValid(fxid))
-		return true;
-	if (!FullTransactionIdPrecedes(fxid, copy->oldest))
-		return false;
-	if (FullTransactionIdPrecedes(copy->conflict, fxid))
-		copy->conflict = fxid;
-	return true;
-}
-
 typedef enum CopyVisibility
 {
 	COPY_NOT,

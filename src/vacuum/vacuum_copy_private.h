@@ -101,6 +101,8 @@ typedef struct ZCopy
 	double		tups_recently_dead;
 } ZCopy;
 
+/* ---- the old table (vacuum_copy_view.c) ---- */
+
 /* View the block of the old table; false: it holds no rows. */
 extern bool copy_view(ZCopy *copy, BlockNumber block);
 
