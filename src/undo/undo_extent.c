@@ -626,7 +626,7 @@ zundo_free_oldest(ZUndoLog *log)
 	FreePages	pages;
 
 	Assert(log->oldest_extent != log->newest_extent);
-	Assert(FullTransactionIdPrecedesOrEquals(log->oldest_closed, zundo_horizon()));
+	Assert(FullTransactionIdPrecedesOrEquals(log->oldest_closed, zundo_horizon()));	/* H1 */
 	if (zundo_map_is_lost(log->oldest_extent))
 		return false;
 	if (!zundo_read_special(log->oldest_next, &next))
