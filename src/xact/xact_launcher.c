@@ -64,15 +64,6 @@ static int	nvisits;
 static int	max_visits;
 static RunningWorker running[ZHEAP_MAX_UNDO_WORKERS];
 
-void
-zxact_worker_wake(void)
-{
-	Latch	   *latch = zxact_shared ? zxact_shared->launcher : NULL;
-
-	if (latch)
-		SetLatch(latch);
-}
-
 static void
 describe_worker(BackgroundWorker *worker, const char *function, const char *type)
 {

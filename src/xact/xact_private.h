@@ -75,6 +75,7 @@ typedef struct ZWorkerShared
 } ZWorkerShared;
 
 extern ZWorkerShared *zxact_shared;
+extern ZWorkerSlot *zxact_my_slot;	/* a worker's; NULL in other processes */
 
 /*
  * Does somebody drop, copy, rename or move the database, or wait to?  Within a

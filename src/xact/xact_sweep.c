@@ -16,7 +16,6 @@
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
 #include "utils/fmgroids.h"
@@ -27,7 +26,6 @@
 
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
-#include "zheap/rollback/rollback.h"
 
 #include "xact_private.h"
 
@@ -235,18 +233,6 @@ relation_find(Sweep *sweep)
 		case ZTABLE_GONE:
 			break;
 	}
-}
-
-void
-zxact_roll_back_page(Relation rel, BlockNumber block)
-{
-	Buffer		buffer;
-
-	if (block >= RelationGetNumberOfBlocks(rel))
-		return;					/* truncated, or an unlogged table after a crash */
-	buffer = ReadBuffer(rel, block);
-	zrollback_page(rel, buffer);
-	ReleaseBuffer(buffer);
 }
 
 /* The record is left: the first of such, or its context, and the oldest xid are noted. */

@@ -16,11 +16,13 @@
 
 #include "access/relation.h"
 #include "access/tableam.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
 #include "zheap/lock/lock.h"
+#include "zheap/rollback/rollback.h"
 #include "zheap/vacuum/vacuum.h"
 
 #include "xact_private.h"
@@ -142,4 +144,16 @@ zxact_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 		relation_close(rel, NoLock);
 	UnlockRelationOid(oid, AccessShareLock);
 	return state;
+}
+
+void
+zxact_roll_back_page(Relation rel, BlockNumber block)
+{
+	Buffer		buffer;
+
+	if (block >= RelationGetNumberOfBlocks(rel))
+		return;					/* truncated, or an unlogged table after a crash */
+	buffer = ReadBuffer(rel, block);
+	zrollback_page(rel, buffer);
+	ReleaseBuffer(buffer);
 }

@@ -47,7 +47,7 @@ extern void zxact_roll_back_page(Relation rel, BlockNumber block);
 /* The same for this backend's temporary tables (xact_local.c). */
 extern void zxact_local_sweep(void);
 
-/* ---- launcher and workers (xact_launcher.c, xact_worker.c) ---- */
+/* ---- launcher and workers (xact_launcher.c, xact_worker.c, xact_worker_state.c) ---- */
 
 extern Size zxact_worker_shmem_size(void);
 extern void zxact_worker_shmem_init(void);
