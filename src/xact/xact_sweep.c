@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"
+#include "storage/procarray.h"
 #include "storage/smgr.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
@@ -74,7 +75,7 @@ typedef struct Sweep
 	bool		failed;			/* some because of an error */
 	Oid			left_relid;		/* the first such table, or invalid */
 	Oid			reported;		/* table whose errors have been reported */
-	bool		putting;		/* a page back: an error is about it */
+	bool		putting;		/* a page back: an error is about that, or its table */
 	bool		damaged;		/* some undo cannot be read */
 	bool		jump;			/* go on behind this page: */
 	BlockNumber jump_block;
@@ -98,6 +99,7 @@ static void
 relation_leave(Sweep *sweep)
 {
 	sweep->rel = NULL;
+	sweep->rel_oid = InvalidOid;
 	sweep->rel_known = false;
 	sweep->rel_busy = false;
 }
@@ -267,9 +269,7 @@ roll_back(Sweep *sweep)
 {
 	MemoryContext outer = MemoryContextSwitchTo(sweep->scratch);
 
-	sweep->putting = true;
 	zxact_roll_back_page(sweep->rel, sweep->block);
-	sweep->putting = false;
 	MemoryContextSwitchTo(outer);
 	MemoryContextReset(sweep->scratch);
 	sweep->pages++;
@@ -313,10 +313,12 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 		sweep->page_done = true;
 		return;
 	}
+	sweep->putting = true;
 	relation_find(sweep);
 	if (sweep->rel)
 		roll_back(sweep);
-	else if (sweep->rel_busy)
+	sweep->putting = false;
+	if (sweep->rel == NULL && sweep->rel_busy)
 	{
 		leave_unapplied(sweep);
 		sweep->locked = true;
@@ -474,13 +476,24 @@ pass_page(Sweep *sweep, const ErrorData *error)
 	sweep->skip = sweep->at;
 	if (!OidIsValid(sweep->left_relid))
 		sweep->left_relid = sweep->rel_oid;
-	if (sweep->reported != sweep->rel_oid)
+	if (!OidIsValid(sweep->rel_oid))
+		zxact_error_report(error, InvalidOid,
+						   psprintf("rolled back rows in block %u of the table with file %u",
+									sweep->block, zloc_rel(sweep->locator)));
+	else if (sweep->reported != sweep->rel_oid)
 		zxact_error_report(error, sweep->rel_oid,
 						   psprintf("rolled back rows in block %u of table \"%s\"",
 									sweep->block, NameStr(sweep->rel_name)));
 	else
 		zxact_error_count(error->message);
 	sweep->reported = sweep->rel_oid;
+}
+
+/* Memory or locks were short: it is tried again as a whole, and no undo is lost for that. */
+static bool
+is_about_undo(const ErrorData *error)
+{
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
 /* One subtransaction for many pages, but for an error a new one: they are rare. */
@@ -491,12 +504,14 @@ sweep_some(Sweep *sweep)
 
 	while ((error = zxact_try(read_some, sweep)) != NULL)
 	{
-		zxact_tables_forget();
-		relation_leave(sweep);
 		if (sweep->putting)
 			pass_page(sweep, error);
-		else
+		else if (is_about_undo(error))
 			pass_undo(sweep, error);
+		else
+			ReThrowError(error);
+		zxact_tables_forget();
+		relation_leave(sweep);
 		sweep->putting = false;
 		FreeErrorData(error);
 	}
@@ -524,8 +539,16 @@ mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
 static bool
 tables_are_clean(const SweepMode *mode, FullTransactionId next)
 {
-	return !mode->own_transactions && zxact_wait_for_older(next) &&
-		zxact_roll_back_tables(mode->skip, mode->given_up);
+	if (mode->own_transactions)
+		return false;
+	if (zxact_wait_for_older(next))
+		return zxact_roll_back_tables(mode->skip, mode->given_up);
+	ereport(WARNING,
+			(errmsg("tables were not looked through for rolled back rows"),
+			 errdetail("Transaction %u, or an older one, is still in progress, perhaps prepared.",
+					   GetOldestActiveTransactionId()),
+			 errhint("Repeat it when that has ended.")));
+	return false;
 }
 
 /*
