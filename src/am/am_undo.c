@@ -413,9 +413,10 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 	if (zundo_vacuum_hook)
 		zundo_vacuum_hook();
 	zundo_horizon_advance();
+	/* first, for what follows may meet damaged pages */
+	zundo_horizon_log();
 	zundo_drop_lost();
 	zundo_discard(PG_UINT32_MAX);
-	zundo_horizon_log();
 	if (params->truncate != VACOPTVALUE_DISABLED)
 		(void) zundo_truncate(true);
 	zundo_hold_warn();

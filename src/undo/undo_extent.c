@@ -688,25 +688,30 @@ zundo_free_only(ZUndoLog *log, uint32 uses)
 /*
  * Free one extent of a log with this number or a greater one; the log's number,
  * or -1 if there is none.  A log in use keeps "keep" of them for its owner, its
- * tail included.
+ * tail included.  One whose extents turn out to be damaged is passed.
  */
 static int
 free_one(int from, int keep)
 {
 	FullTransactionId horizon = zundo_horizon();
-	ZUndoLog   *log = NULL;
-	ZUndoLog   *found = NULL;
+	ZUndoLog   *found;
 	int			result = -1;
 
 	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
-	while ((log = zundo_log_next(MyUndo.db, log)) != NULL)
+	do
 	{
-		if ((int) log->number >= from && (found == NULL || log->number < found->number) &&
-			zundo_oldest_is_free(log, horizon, log->owner != 0 ? keep : 1))
-			found = log;
-	}
-	if (found != NULL && zundo_free_oldest(found))
-		result = (int) found->number;
+		ZUndoLog   *log = NULL;
+
+		found = NULL;
+		while ((log = zundo_log_next(MyUndo.db, log)) != NULL)
+		{
+			if ((int) log->number >= from && (found == NULL || log->number < found->number) &&
+				zundo_oldest_is_free(log, horizon, log->owner != 0 ? keep : 1))
+				found = log;
+		}
+		if (found != NULL && zundo_free_oldest(found))
+			result = (int) found->number;
+	} while (result < 0 && found != NULL && found->lost);
 	LWLockRelease(zundo_db_lock(MyUndo.db));
 	return result;
 }

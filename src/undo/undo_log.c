@@ -328,6 +328,19 @@ set_insert_position(ZUndoLog *log)
 	return true;
 }
 
+bool
+zundo_log_is_sealed(int number)
+{
+	ZUndoLog   *log;
+	bool		result;
+
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
+	log = zundo_log_find(MyUndo.db, number);
+	result = log != NULL && log->sealed;
+	LWLockRelease(zundo_db_lock(MyUndo.db));
+	return result;
+}
+
 /* Sealed while we were its owner. */
 void
 zundo_log_leave(void)
@@ -344,17 +357,19 @@ zundo_log_leave(void)
 }
 
 /*
- * Nobody can append to our log: its last extent must not be left before its end is known,
- * for those who read on take that for the end of the log.  What it holds is freed
- * as that of any log without an owner.
+ * We have no log after all.  If its end could not be found, nobody may append to it, for its
+ * last extent must not be left before its end is known: those who read on take that for
+ * the end of the log.  What it holds is freed as that of any log without an owner.
  */
 static void
-seal_log(void)
+disown_log(bool seal)
 {
 	ZUndoLog   *log = MyUndo.log;
 
 	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
-	log->sealed = true;
+	if (seal)
+		log->sealed = true;
+	log->insert_block = InvalidBlockNumber;
 	log->owner = 0;
 	zundo_owner_leave();
 	LWLockRelease(zundo_db_lock(MyUndo.db));
@@ -398,11 +413,12 @@ zundo_log_attach(void)
 		}
 		PG_CATCH();
 		{
-			seal_log();
+			/* a cancelled statement, as it may be, says nothing about the log */
+			disown_log(false);
 			PG_RE_THROW();
 		}
 		PG_END_TRY();
 		if (!found)
-			seal_log();
+			disown_log(true);
 	}
 }

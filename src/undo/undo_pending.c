@@ -225,6 +225,10 @@ zundo_log_begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending)
 	uint32		sweep_id = zundo_new_sweep_id();
 
 	SpinLockAcquire(&log->mutex);
+	/* since it was asked what is due another sweep may have changed that */
+	if (log->newly_aborted_from == ZUNDO_INVALID ||
+		!FullTransactionIdIsValid(log->oldest_unapplied))
+		newly_aborted = false;
 	pending->log = (int) log->number;
 	pending->sweep_id = log->sweep_id = sweep_id;
 	pending->newly_aborted = newly_aborted;

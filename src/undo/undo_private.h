@@ -9,7 +9,7 @@
  *   ZUndoDb's lock	list of logs, ownership, the chains of extents, meta and
  *					directory pages (exclusive: the only way to change them)
  *   map			array of databases: which exist, how many backends are attached; nothing
- *					is done under it that may wait but for the two below
+ *					is done under it that may wait long
  *   truncate		a reader of a page that may be truncated away has it shared while it
  *					asks whether the page is there and pins it
  *   pool			unused log entries

@@ -292,8 +292,9 @@ look_at_page(ZUndoReader *reader, BlockNumber block, ZUndoPageSpecial *special, 
 }
 
 /*
- * The first record of a page; invalid if it has none.  With "generation" 0 the
- * page is the first of an extent, which tells its generation.
+ * The first record of a page; invalid if it has none.  With "generation" 0 the page is the
+ * first of an extent that the log goes on to: it was written when that was opened, and
+ * tells its generation.
  */
 static ZUndoPtr
 first_on_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
@@ -301,8 +302,11 @@ first_on_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 	ZUndoPageSpecial special;
 	uint16		end;
 
-	if (!look_at_page(reader, block, &special, &end) || end <= ZUNDO_PAGE_START ||
-		(generation != 0 && special.generation != generation))
+	if (!look_at_page(reader, block, &special, &end))
+		return ZUNDO_INVALID;
+	if (end == 0 && generation == 0)
+		report_lost(block, generation);
+	if (end <= ZUNDO_PAGE_START || (generation != 0 && special.generation != generation))
 		return ZUNDO_INVALID;
 	return zundo_ptr_make(block, special.generation, ZUNDO_PAGE_START);
 }
@@ -311,13 +315,55 @@ first_on_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 static BlockNumber
 next_extent(ZUndoReader *reader, BlockNumber block, uint16 generation)
 {
+	BlockNumber extent = zundo_extent_of(block);
 	ZUndoPageSpecial special;
 	uint16		end;
 
-	if (!look_at_page(reader, zundo_extent_of(block), &special, &end) || end == 0 ||
-		special.generation != generation)
+	if (!look_at_page(reader, extent, &special, &end))
 		return InvalidBlockNumber;
-	return special.next;
+	if (end == 0 || (int16) (special.generation - generation) < 0)
+		report_lost(extent, generation);
+	return special.generation == generation ? special.next : InvalidBlockNumber;
+}
+
+/* Is a page of the extent behind this one written?  Pages are written in order (U1). */
+static bool
+is_hole(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	bool		result = false;
+
+	while (!result && !zundo_last_of_extent(block++))
+	{
+		Buffer		buffer = lock_page(reader, block);
+		Page		page;
+
+		if (!BufferIsValid(buffer))
+			break;
+		page = BufferGetPage(buffer);
+		result = !PageIsNew(page) && zundo_special(page)->generation == generation;
+		UnlockReleaseBuffer(buffer);
+	}
+	return result;
+}
+
+/*
+ * No record was found on the page, which is not the first of its extent.  As a rule it is
+ * the end of the log; but not if pages behind it are written, nor in an extent that has been
+ * left, for that is done when its last page is full.  The owner may have appended meanwhile.
+ */
+static ZUndoPtr
+end_of_log(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	ZUndoPtr	ptr = ZUNDO_INVALID;
+
+	if (BlockNumberIsValid(next_extent(reader, block, generation)) ||
+		is_hole(reader, block, generation))
+	{
+		ptr = first_on_page(reader, block, generation);
+		if (ptr == ZUNDO_INVALID)
+			report_lost(block, generation);
+	}
+	return ptr;
 }
 
 static ZUndoPtr
@@ -329,11 +375,7 @@ first_after_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 	if (!zundo_last_of_extent(block))
 	{
 		ptr = first_on_page(reader, block + 1, generation);
-		/* an extent is left when its last page is full */
-		if (ptr == ZUNDO_INVALID &&
-			BlockNumberIsValid(next_extent(reader, block, generation)))
-			report_lost(block + 1, generation);
-		return ptr;
+		return ptr != ZUNDO_INVALID ? ptr : end_of_log(reader, block + 1, generation);
 	}
 	next = next_extent(reader, block, generation);
 	return BlockNumberIsValid(next) ? first_on_page(reader, next, 0) : ZUNDO_INVALID;

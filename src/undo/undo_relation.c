@@ -294,7 +294,10 @@ zundo_page_copy(BlockNumber block, uint16 magic, Page copy)
 	Buffer		buffer;
 
 	if (block >= RelationGetNumberOfBlocks(rel))
+	{
+		memset(copy, 0, BLCKSZ);
 		return false;
+	}
 	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_ON_ERROR, NULL);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	memcpy(copy, BufferGetPage(buffer), BLCKSZ);

@@ -62,7 +62,7 @@ search_work(ZUndoDb *db, void *state)
 	while (!sweep && (log = zundo_log_next(db, log)) != NULL)
 	{
 		sweep = zundo_log_sweep_due(log, search->now) != ZSWEEP_NONE;
-		discard = discard || zundo_oldest_is_free(log, horizon, log->owner != 0 ? 2 : 1);
+		discard = discard || (!db->map_lost && zundo_oldest_is_free(log, horizon, log->owner != 0 ? 2 : 1));
 	}
 	if ((sweep || discard) && search->ndbs < search->max)
 	{

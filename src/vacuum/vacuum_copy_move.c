@@ -144,7 +144,10 @@ copy_moves_finish(ZCopy *copy)
 {
 	for (int64 i = 0; i < copy->npending; i++)
 	{
+		MemoryContext outer = MemoryContextSwitchTo(copy->context);
+
 		move_follow(copy, move_find(copy, &copy->pending[i]));
+		MemoryContextSwitchTo(outer);
 		MemoryContextReset(copy->context);
 	}
 }

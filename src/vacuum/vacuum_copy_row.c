@@ -351,6 +351,7 @@ fits_undo(const CopyVersion *version)
 	if (version->made != ZOP_UPDATE || !FullTransactionIdIsValid(version->fxid))
 		return true;
 	describe_version(version, &before, &rec);
+	rec.waypoint = true;		/* it may get one */
 	return zrec_undo_bound(&rec) <= ZUNDO_MAX_RECORD;
 }
 
@@ -389,6 +390,7 @@ copy_row_history(ZCopy *copy, OffsetNumber offnum, const ItemPointerData *moved_
 	int			n = take_versions(copy, offnum, &versions);
 	CopyVersion *oldest;
 	int			first = 0;
+	ItemPointerData to;
 	ItemPointerData next;
 
 	ItemPointerSetInvalid(tid);
@@ -402,11 +404,13 @@ copy_row_history(ZCopy *copy, OffsetNumber offnum, const ItemPointerData *moved_
 			continue;
 		deletion = deletion_by_move(&versions[i], &versions[i + 1]);
 		begin_row(&versions[i]);
-		write_row(copy, &versions[first], i + 1 - first, moved_to, &next);
+		/* not into what moved_to may point to */
+		write_row(copy, &versions[first], i + 1 - first, moved_to, &to);
 		copy->num_tuples += 1;
 		copy->tups_recently_dead += 1;
 		versions[i] = deletion;
 		first = i;
+		next = to;
 		moved_to = &next;
 	}
 	write_row(copy, &versions[first], n - first, moved_to, tid);

@@ -25,6 +25,7 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -63,10 +64,36 @@ zxact_wait_for_older(FullTransactionId next)
 	return false;
 }
 
+/*
+ * VACUUM's snapshot keeps nothing back: what it sees of a catalog may be pruned while it is
+ * being scanned.  Ours must.  An error ends the transaction, and that resets the flags.
+ */
+uint8
+zxact_catalog_begin(void)
+{
+	uint8		flags = MyProc->statusFlags;
+
+	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
+	MyProc->statusFlags &= ~PROC_IN_VACUUM;
+	ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
+	LWLockRelease(ProcArrayLock);
+	return flags;
+}
+
+void
+zxact_catalog_end(uint8 flags)
+{
+	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
+	MyProc->statusFlags = flags;
+	ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
+	LWLockRelease(ProcArrayLock);
+}
+
 /* Tables of this database that may have pages that undo is about. */
 static List *
 all_tables(void)
 {
+	uint8		flags = zxact_catalog_begin();
 	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	SysScanDesc scan = systable_beginscan(pg_class, InvalidOid, false, snapshot, 0, NULL);
@@ -84,6 +111,7 @@ all_tables(void)
 	systable_endscan(scan);
 	UnregisterSnapshot(snapshot);
 	table_close(pg_class, AccessShareLock);
+	zxact_catalog_end(flags);
 	return tables;
 }
 

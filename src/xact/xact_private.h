@@ -93,6 +93,10 @@ extern bool zxact_database_is_wanted(Oid db);
  */
 extern bool zxact_roll_back_tables(bool skip, uint64 *given_up);
 
+/* Around a look into a catalog with a snapshot of one's own; VACUUM's would not do. */
+extern uint8 zxact_catalog_begin(void);
+extern void zxact_catalog_end(uint8 flags);
+
 /* ERROR if this transaction has written anything (xact_sweep.c). */
 extern void zxact_refuse_changed(void);
 

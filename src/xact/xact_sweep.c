@@ -144,6 +144,7 @@ file_has_pages(Oid spc, ZRelLocator locator)
 static bool
 file_has_table(Oid spc, ZRelLocator locator)
 {
+	uint8		flags = zxact_catalog_begin();
 	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData key[2];
@@ -160,6 +161,7 @@ file_has_table(Oid spc, ZRelLocator locator)
 	systable_endscan(scan);
 	UnregisterSnapshot(snapshot);
 	table_close(pg_class, AccessShareLock);
+	zxact_catalog_end(flags);
 	return found;
 }
 
@@ -552,6 +554,24 @@ tables_are_clean(const SweepMode *mode, FullTransactionId next)
 }
 
 /*
+ * Nobody knows where the log ends, since its last pages are damaged: records may lie behind
+ * what was taken for the end.
+ */
+static void
+doubt_end(Sweep *sweep, const ZUndoPending *pending)
+{
+	if (sweep->swept.upto == ZUNDO_INVALID)
+	{
+		sweep->swept.upto = pending->from;
+		sweep->swept.extents = 0;
+	}
+	sweep->swept.oldest = zundo_horizon();
+	if (!sweep->damaged)
+		sweep->swept.left++;
+	sweep->damaged = sweep->failed = true;
+}
+
+/*
  * One log to its end, within a transaction on entry and exit.  What was done is
  * marked applied each time a transaction ends, so that the next sweep goes on there.
  * False: to be gone on with another time.
@@ -580,6 +600,8 @@ sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 				return false;
 		}
 	}
+	if (zundo_log_is_sealed(pending->log))
+		doubt_end(&sweep, pending);
 	if ((sweep.damaged || (mode->skip && sweep.failed)) && tables_are_clean(mode, next))
 	{
 		sweep.swept = sweep.waiting;

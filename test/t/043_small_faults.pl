@@ -233,8 +233,8 @@ SQL
 $node->stop;
 no_crash_in_log($node, 'at the end');
 
-# A flipped bit in an undo record costs the row, not its page: what does not fit the
-# row's space, or names a slot that is not there, is told and does not get into the page.
+# A flipped bit in an undo record costs the row, not its page: the record's check tells, and
+# nothing of it gets into the page.
 subtest 'damaged undo of an aborted update' => sub {
 	my $server = new_server('damaged_undo', [
 		'autovacuum = off', 'zheap.undo_workers = 0', 'max_prepared_transactions = 1' ]);
@@ -269,11 +269,12 @@ SQL
 	$server->start;
 	foreach my $table (sort keys %damages)
 	{
-		my $others = "select count(*), max(ctid), sum(length(v)) from $table where ctid <> '(0,5)'";
+		my $others = "select count(*), max(ctid), sum(length(v)) from $table where ctid in ("
+		  . join(',', map { "'(0,$_)'" } 1 .. 4, 6 .. 8) . ')';
 
 		is($server->safe_psql('postgres', $others), '7|(0,8)|6230', "$table: the page's other rows are there");
 		my ($rc, $out, $err) = $server->psql('postgres', "\\set VERBOSITY verbose\nupdate $table set id = id where ctid = '(0,5)'");
-		like($err, qr/ERROR:  XX001: zheap data is damaged in relation "$table", block 0, offset 5: /, "$table: the damage is told");
+		like($err, qr/ERROR:  XX001: zheap data is damaged in relation "undo", block \d+/, "$table: the damage is told");
 		is($server->safe_psql('postgres', $others), '7|(0,8)|6230', "$table: the page's other rows are still there");
 	}
 	$server->stop('fast', fail_ok => 1);

@@ -122,6 +122,34 @@ is(horizon_moves(), 't', 'and the horizon moves');
 cmp_ok(one("select count(*) from s where f = repeat('old3', 250)"), '>', 900, 'the other pages are right');
 is(one('select zheap.zheap_undo_skip()'), 0, 'there is no more to give up');
 
+# ---- pages of zeros, which are like pages that were never written ----
+
+foreach my $which (qw(first hole))
+{
+	my $table = "zero_$which";
+	my $tag = $which eq 'first' ? 'old4' : 'old5';
+
+	new_table($table, $tag);
+	one("begin; update $table set f = repeat('new6', 250); rollback");
+	$node->stop;
+	my $content = slurp_file($undo);
+	my @blocks = grep { substr($content, $_ * $BLCKSZ, $BLCKSZ) =~ /(?:$tag){20}/ } 32 .. length($content) / $BLCKSZ - 1;
+	# the first page of an extent that others lead to and from, or one just before the last of all
+	my ($block) = $which eq 'first' ? grep({ $_ % 32 == 0 && $_ > $blocks[32] } @blocks) : $blocks[-2];
+	open my $fh, '+<:raw', $undo or die "$undo: $!";
+	seek $fh, $block * $BLCKSZ, 0;
+	print $fh "\0" x $BLCKSZ;
+	close $fh;
+	$node->start;
+	note("block $block of @blocks[0, -1]");
+	$node->psql('postgres', 'vacuum zheap.undo');
+	like(pending(), qr/^[1-9]\d* 1$/, "$which: that is not taken for the end of the log");
+	one('select zheap.zheap_undo_skip()');
+	is(pending(), '0 0', "$which: it can be given up");
+	is(horizon_moves(), 't', "$which: the horizon moves");
+	cmp_ok(one("select count(*) from $table where f = repeat('$tag', 250)"), '>', 900, "$which: and it costs what was on it");
+}
+
 # ---- the meta page ----
 
 sub meta_page

@@ -124,7 +124,14 @@ my $abort = 'begin; do $$ begin for i in 0 .. 199 loop update one set n = 1 wher
   . 'update two set n = 1 where ctid >= format(\'(%s,0)\', i)::tid and ctid < format(\'(%s,0)\', i + 1)::tid; end loop; end $$; rollback';
 
 make_tables();
-my ($had, $refused) = split /\|/, $node->safe_psql('postgres', "$abort; select * from tries()");
+my ($had, $refused) = (0, 0);
+for (1 .. 100)
+{
+	my ($more_had, $more_refused) = split /\|/, $node->safe_psql('postgres', "$abort; select * from tries()");
+	$had += $more_had;
+	$refused += $more_refused;
+	last if $had >= 20;
+}
 note("$had locks had, $refused refused");
 cmp_ok($had, '>=', 20, 'locks on tables whose rows are being put back');
 cmp_ok($refused, '<=', $had / 20, 'are to be had at once');

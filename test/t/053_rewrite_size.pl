@@ -193,6 +193,19 @@ $_->quit foreach values %old;
 sql('vacuum full toasted');
 look_back('when nothing is old any more');
 
+# A row that becomes three, of two updates of one transaction: each part leads on to the next.
+sql("create table twice (id int primary key, v text) using zheap; alter table twice alter v set storage external; insert into twice values (1, value(8050, 'first'))");
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_safe("begin isolation level repeatable read; savepoint look; select count(*) from twice; rollback to look");
+sql("begin; update twice set v = value(8050, 'next'); update twice set v = value(8050, 'last'); commit; alter table twice alter v set storage main; vacuum full twice");
+$session->query_safe("savepoint look; set local statement_timeout = '60s'; declare c cursor for select * from twice; fetch c");
+$session->query('update twice set id = id where current of c');
+like($session->{stderr}, qr/could not serialize access due to concurrent update/, 'the way from an old version leads to the newest');
+$session->{stderr} = '';
+$session->query_safe('rollback');
+$session->quit;
+is(sql("update twice set id = id returning v = value(8050, 'last')"), 't', 'which is right');
+
 $node->stop;
 no_crash_in_log($node, 'to the end');
 done_testing();

@@ -377,6 +377,9 @@ typedef struct ZUndoSwept
  */
 extern bool zundo_pending_is_newest(const ZUndoPending *pending);
 
+/* Are the log's last pages damaged, so that nobody knows where it ends? */
+extern bool zundo_log_is_sealed(int log);
+
 /* Tell so.  Safe against an abort that happened meanwhile. */
 extern void zundo_pending_mark_applied(const ZUndoPending *pending, const ZUndoSwept *swept);
 
