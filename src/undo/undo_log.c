@@ -328,19 +328,6 @@ set_insert_position(ZUndoLog *log)
 	return true;
 }
 
-bool
-zundo_log_is_sealed(int number)
-{
-	ZUndoLog   *log;
-	bool		result;
-
-	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
-	log = zundo_log_find(MyUndo.db, number);
-	result = log != NULL && log->sealed;
-	LWLockRelease(zundo_db_lock(MyUndo.db));
-	return result;
-}
-
 /* Sealed while we were its owner. */
 void
 zundo_log_leave(void)

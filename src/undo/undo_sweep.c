@@ -48,58 +48,68 @@ zundo_pending_next(int after, bool all, ZUndoPending *pending)
 	return found != NULL;
 }
 
+/* With the database's lock, which is to be released; NULL: there is no such log any more. */
+static ZUndoLog *
+find_locked(int number)
+{
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
+	return zundo_log_find(MyUndo.db, number);
+}
+
+static void
+release(void)
+{
+	LWLockRelease(zundo_db_lock(MyUndo.db));
+}
+
 bool
 zundo_is_first_active(int number, ZUndoPtr ptr)
 {
-	ZUndoDb    *db = MyUndo.db;
-	ZUndoLog   *log;
-	bool		result;
+	ZUndoLog   *log = find_locked(number);
+	bool		result = log != NULL && zundo_log_is_active_from(log, ptr);
 
-	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	log = zundo_log_find(db, number);
-	result = log != NULL && zundo_log_is_active_from(log, ptr);
-	LWLockRelease(zundo_db_lock(db));
+	release();
+	return result;
+}
+
+bool
+zundo_log_is_sealed(int number)
+{
+	ZUndoLog   *log = find_locked(number);
+	bool		result = log != NULL && log->sealed;
+
+	release();
 	return result;
 }
 
 bool
 zundo_pending_is_newest(const ZUndoPending *pending)
 {
-	ZUndoDb    *db = MyUndo.db;
-	ZUndoLog   *log;
-	bool		result;
+	ZUndoLog   *log = find_locked(pending->log);
+	bool		result = log != NULL && zundo_log_is_swept_by(log, pending);
 
-	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	log = zundo_log_find(db, pending->log);
-	result = log != NULL && zundo_log_is_swept_by(log, pending);
-	LWLockRelease(zundo_db_lock(db));
+	release();
 	return result;
 }
 
 void
 zundo_pending_mark_applied(const ZUndoPending *pending, const ZUndoSwept *swept)
 {
-	ZUndoDb    *db = MyUndo.db;
 	FullTransactionId next = ReadNextFullTransactionId();
-	ZUndoLog   *log;
+	ZUndoLog   *log = find_locked(pending->log);
 
-	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	log = zundo_log_find(db, pending->log);
 	if (log != NULL)
 		zundo_log_mark_applied(log, pending, swept, next);
-	LWLockRelease(zundo_db_lock(db));
+	release();
 }
 
 void
 zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last, Oid relid)
 {
-	ZUndoDb    *db = MyUndo.db;
 	TimestampTz now = GetCurrentTimestamp();
-	ZUndoLog   *log;
+	ZUndoLog   *log = find_locked(pending->log);
 
-	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	log = zundo_log_find(db, pending->log);
 	if (log != NULL)
 		zundo_log_back_off(log, pending, first, last, relid, now);
-	LWLockRelease(zundo_db_lock(db));
+	release();
 }

@@ -16,28 +16,19 @@
 #include "postgres.h"
 
 #include "access/genam.h"
-#include "access/heapam.h"
-#include "access/relation.h"
 #include "access/table.h"
-#include "access/tableam.h"
 #include "catalog/pg_class.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/undo/undo.h"
-#include "zheap/vacuum/vacuum.h"
 
 #include "xact_private.h"
-
-/* how long transactions, or locks, are waited for: so many naps of so many microseconds */
-#define WAIT_NAPS		1000
-#define WAIT_NAP		10000
 
 /* One table, page by page; the page that failed is passed, or the table, if its file did. */
 typedef struct Table
@@ -50,43 +41,58 @@ typedef struct Table
 } Table;
 
 bool
+zxact_nap(int *naps)
+{
+	if (*naps == 0)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	pg_usleep(10000);
+	(*naps)--;
+	return true;
+}
+
+bool
 zxact_wait_for_older(FullTransactionId next)
 {
-	for (int i = 0; i < WAIT_NAPS; i++)
-	{
-		FullTransactionId oldest = zfxid_from_xid(GetOldestActiveTransactionId());
+	int			naps = ZXACT_NAPS;
 
-		if (!FullTransactionIdPrecedes(oldest, next))
-			return true;
-		CHECK_FOR_INTERRUPTS();
-		pg_usleep(WAIT_NAP);
+	while (FullTransactionIdPrecedes(zfxid_from_xid(GetOldestActiveTransactionId()), next))
+	{
+		if (!zxact_nap(&naps))
+			return false;
 	}
-	return false;
+	return true;
+}
+
+static void
+set_status_flags(uint8 flags)
+{
+	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
+	MyProc->statusFlags = flags;
+	ProcGlobal->statusFlags[MyProc->pgxactoff] = flags;
+	LWLockRelease(ProcArrayLock);
 }
 
 /*
  * VACUUM's snapshot keeps nothing back: what it sees of a catalog may be pruned while it is
- * being scanned.  Ours must.  An error ends the transaction, and that resets the flags.
+ * being scanned.  Ours must.  After an error that is caught we keep things back like
+ * any other transaction, to the end of this one.
  */
 uint8
 zxact_catalog_begin(void)
 {
 	uint8		flags = MyProc->statusFlags;
 
-	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
-	MyProc->statusFlags &= ~PROC_IN_VACUUM;
-	ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
-	LWLockRelease(ProcArrayLock);
+	if (flags & PROC_IN_VACUUM)
+		set_status_flags(flags & ~PROC_IN_VACUUM);
 	return flags;
 }
 
 void
 zxact_catalog_end(uint8 flags)
 {
-	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
-	MyProc->statusFlags = flags;
-	ProcGlobal->statusFlags[MyProc->pgxactoff] = MyProc->statusFlags;
-	LWLockRelease(ProcArrayLock);
+	if (flags & PROC_IN_VACUUM)
+		set_status_flags(flags);
 }
 
 /* Tables of this database that may have pages that undo is about. */
@@ -202,11 +208,8 @@ roll_back_table(Oid oid, bool skip, uint64 *given_up, int *naps)
 				return false;
 			table.block++;
 		}
-		if (table.state != ZTABLE_BUSY || *naps == 0)
+		if (table.state != ZTABLE_BUSY || !zxact_nap(naps))
 			return done && table.state != ZTABLE_BUSY;
-		CHECK_FOR_INTERRUPTS();
-		pg_usleep(WAIT_NAP);
-		(*naps)--;
 	}
 }
 
@@ -216,7 +219,7 @@ zxact_roll_back_tables(bool skip, uint64 *given_up)
 	List	   *tables = all_tables();
 	ListCell   *cell;
 	bool		done = true;
-	int			naps = WAIT_NAPS;
+	int			naps = ZXACT_NAPS;
 
 	zxact_tables_forget();
 	foreach(cell, tables)

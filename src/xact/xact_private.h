@@ -100,6 +100,13 @@ extern void zxact_catalog_end(uint8 flags);
 /* ERROR if this transaction has written anything (xact_sweep.c). */
 extern void zxact_refuse_changed(void);
 
+/*
+ * Sleep for 10 ms, as a wait does that has so many naps left, ZXACT_NAPS at first.  False:
+ * none is left.  Can be cancelled.
+ */
+#define ZXACT_NAPS	1000
+extern bool zxact_nap(int *naps);
+
 /* Wait for a moment until all transactions with xids before this one have ended. */
 extern bool zxact_wait_for_older(FullTransactionId next);
 

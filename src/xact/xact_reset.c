@@ -32,10 +32,6 @@
 
 #include "xact_private.h"
 
-/* how long snapshots are waited for: so many naps of so many microseconds */
-#define WAIT_NAPS		1000
-#define WAIT_NAP		10000
-
 static bool
 has_ended(VirtualTransactionId *vxid)
 {
@@ -53,20 +49,18 @@ wait_for_snapshots(void)
 	VirtualTransactionId *vxids = GetCurrentVirtualXIDs(InvalidTransactionId, true, false,
 														PROC_IN_VACUUM, &n);
 
-	for (int i = 0, naps = 0; i < n; i++)
+	for (int i = 0, naps = ZXACT_NAPS; i < n; i++)
 	{
 		while (!has_ended(&vxids[i]))
 		{
 			PGPROC	   *proc = BackendIdGetProc(vxids[i].backendId);
 
-			if (proc != NULL && naps++ >= WAIT_NAPS)
+			if (!zxact_nap(&naps) && proc != NULL)
 				ereport(ERROR,
 						(errcode(ERRCODE_OBJECT_IN_USE),
 						 errmsg("undo cannot be given up while older snapshots are open"),
 						 errdetail("Process %d has one.", proc->pid),
 						 errhint("End its transaction.")));
-			CHECK_FOR_INTERRUPTS();
-			pg_usleep(WAIT_NAP);
 		}
 	}
 	pfree(vxids);

@@ -434,6 +434,21 @@ read_some(void *arg)
 	zundo_reader_close(&reader);
 }
 
+/* Some of the log's undo, from here on if not before, is not known. */
+static void
+note_damage(Sweep *sweep, ZUndoPtr from, uint32 extents)
+{
+	if (sweep->swept.upto == ZUNDO_INVALID)
+	{
+		sweep->swept.upto = from;
+		sweep->swept.extents = extents;
+	}
+	sweep->swept.oldest = zundo_horizon();
+	if (!sweep->damaged)
+		sweep->swept.left++;
+	sweep->damaged = sweep->failed = true;
+}
+
 /*
  * Undo that cannot be read: the sweep goes on at the next page, which begins with all that
  * records need to know.  None of what is passed is older than the horizon.  Behind
@@ -447,15 +462,8 @@ pass_undo(Sweep *sweep, const ErrorData *error)
 	else
 		zxact_error_report(error, InvalidOid,
 						   psprintf("rolled back rows of undo log %d", sweep->log));
-	if (sweep->swept.upto == ZUNDO_INVALID)
-	{
-		sweep->swept.upto = sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at;
-		sweep->swept.extents = sweep->context_passed;
-	}
-	sweep->swept.oldest = zundo_horizon();
-	if (!sweep->damaged)
-		sweep->swept.left++;
-	sweep->damaged = sweep->failed = true;
+	note_damage(sweep, sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at,
+				sweep->context_passed);
 	if (!sweep->jump)
 	{
 		sweep->jump = true;
@@ -554,24 +562,6 @@ tables_are_clean(const SweepMode *mode, FullTransactionId next)
 }
 
 /*
- * Nobody knows where the log ends, since its last pages are damaged: records may lie behind
- * what was taken for the end.
- */
-static void
-doubt_end(Sweep *sweep, const ZUndoPending *pending)
-{
-	if (sweep->swept.upto == ZUNDO_INVALID)
-	{
-		sweep->swept.upto = pending->from;
-		sweep->swept.extents = 0;
-	}
-	sweep->swept.oldest = zundo_horizon();
-	if (!sweep->damaged)
-		sweep->swept.left++;
-	sweep->damaged = sweep->failed = true;
-}
-
-/*
  * One log to its end, within a transaction on entry and exit.  What was done is
  * marked applied each time a transaction ends, so that the next sweep goes on there.
  * False: to be gone on with another time.
@@ -600,8 +590,9 @@ sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 				return false;
 		}
 	}
+	/* nobody knows where it ends: records may lie behind what was taken for that */
 	if (zundo_log_is_sealed(pending->log))
-		doubt_end(&sweep, pending);
+		note_damage(&sweep, pending->from, 0);
 	if ((sweep.damaged || (mode->skip && sweep.failed)) && tables_are_clean(mode, next))
 	{
 		sweep.swept = sweep.waiting;
