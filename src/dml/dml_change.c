@@ -35,11 +35,11 @@ ZStep
 zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve, ZChange *change,
 			  ZRowVersion *version)
 {
-	Assert(target->locked);
+	Assert(target->locked);		/* D1 */
 	memset(change, 0, sizeof(*change));
 	if (ztarget_reserve_slot(target, reserve, &change->slot) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
-	/* not before: a slot that changes hands changes what is known of its rows */
+	/* D5: a slot that changes hands changes what is known of its rows */
 	zmvcc_current(&target->view, offnum, version);
 	change->has_undo = true;
 	change->row.op = change->undo.type = op;
@@ -257,6 +257,8 @@ execute_on_lock_page(ZTarget *target, ZChange *change)
 void
 zchange_execute(ZTarget *target, ZChange *change)
 {
+	Assert(target->locked && CritSectionCount == 0);	/* D1, D4 */
+	Assert(!change->has_undo || FullTransactionIdIsValid(target->fxid));
 	if (change->has_undo && zpage_is_lock_slot(change->slot.slotno))
 		execute_on_lock_page(target, change);
 	else

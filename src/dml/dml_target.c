@@ -59,7 +59,7 @@ ztarget_pin(ZTarget *target, const ItemPointerData *tid)
 bool
 ztarget_lock(ZTarget *target)
 {
-	Assert(!target->locked);
+	Assert(!target->locked);		/* D2 */
 	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
 	target->locked = true;
 	return zview_attach(&target->view, target->buffer, BUFFER_LOCK_EXCLUSIVE,

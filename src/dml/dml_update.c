@@ -296,7 +296,7 @@ insert_elsewhere(Update *update)
 {
 	ZInsert		insert = {.row = update->row, .len = update->len, .cid = update->query.cid};
 
-	Assert(update->locked);
+	Assert(update->locked);		/* D6 */
 	ztarget_unlock(&update->target);
 	zdml_insert_row(update->rel, &insert, &update->new_tid);
 	return DELETE_OLD;
@@ -311,7 +311,8 @@ delete_old(Update *update)
 
 	if (!target->locked)
 		ztarget_lock_row_page(target);
-	if (!update->origins.named && zorigins_row_may_be_held(target))
+	if (update->query.mode != LockTupleExclusive && !update->origins.named &&
+		zorigins_row_may_be_held(target))
 	{
 		/* came while the new row was made; make one that tells of it: nobody waits */
 		ztarget_unlock(target);

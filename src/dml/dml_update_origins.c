@@ -71,12 +71,17 @@ ZStep
 zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row, uint32 *len)
 {
 	ItemPointerData places[ZROW_MAX_ORIGINS + 1];
-	int			count = 0;
+	int			count;
 
+	if (mode == LockTupleExclusive)
+	{
+		/* nobody has a lock anywhere: the check has seen to that, under this hold of the page */
+		origins->named = false;
+		*row = zrow_origins_set(*row, len, NULL, 0);
+		return ZSTEP_DONE;
+	}
 	origins->named = origins->must_name || zorigins_row_may_be_held(target);
-	/* otherwise nobody has a lock anywhere */
-	if (mode != LockTupleExclusive)
-		count = places_left(target, origins, places);
+	count = places_left(target, origins, places);
 	if (origins->named)
 	{
 		ItemPointerSet(&places[count], target->view.block, target->offnum);
@@ -88,7 +93,7 @@ zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row
 		if (*len <= ZPAGE_MAX_ROW)
 			return ZSTEP_DONE;
 	}
-	if (origins->known || mode == LockTupleExclusive)
+	if (origins->known)
 		return ZSTEP_NO_ROOM;
 	find_ended(target, origins);
 	return ZSTEP_AGAIN;
