@@ -733,8 +733,6 @@ zundo_discard_keeping(int keep, uint32 max)
 uint32
 zundo_discard(uint32 max)
 {
-	zundo_open();
-	if (!MyUndo.db->loaded)
-		zundo_db_load();
+	(void) zundo_open_loaded();
 	return zundo_discard_keeping(2, max);
 }

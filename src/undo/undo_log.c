@@ -186,16 +186,17 @@ report_too_many_logs(void)
 			 errhint("You might need to increase max_connections.")));
 }
 
-/* No lock is held, the undo relation is open. */
-void
-zundo_db_load(void)
+ZUndoDb *
+zundo_open_loaded(void)
 {
 	Assert(!RecoveryInProgress());
-	if (load())
-		return;
+	zundo_open();
+	if (MyUndo.db->loaded || load())
+		return MyUndo.db;
 	zundo_state_shrink();
 	if (!load())
 		report_too_many_logs();
+	return MyUndo.db;
 }
 
 /* ---- a log of one's own ---- */

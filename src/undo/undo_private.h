@@ -307,7 +307,8 @@ extern bool zundo_block_exists(BlockNumber block);
 
 /* ---- logs (undo_log.c) ---- */
 
-extern void zundo_db_load(void);
+/* As zundo_open(), and the list of logs is complete.  No lock is held; not in recovery. */
+extern ZUndoDb *zundo_open_loaded(void);
 
 /*
  * With the database locked: an end of the log's chain cannot be read.  Nobody appends to it,
