@@ -213,7 +213,7 @@ new_log(ZUndoDb *db)
 	while ((log = zundo_log_next(db, log)) != NULL)
 		used[log->number] = true;
 	while (number < ZUNDO_MAX_LOGS &&
-		   (used[number] || (db->lost_dirs & 1 << number / ZUNDO_DIR_ENTRIES)))
+		   (used[number] || zundo_dir_is_lost(db, number)))
 		number++;
 	if (number >= ZUNDO_MAX_LOGS)
 		ereport(ERROR,
