@@ -21,7 +21,7 @@ use PostgreSQL::Test::Utils;
 our @EXPORT = qw(short seed new_server tables_use pgbench_init pgbench_run
   pgbench_start pgbench_finish crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
-  no_crash_in_log undo_relation log_ends used session begin_in ended cost_of);
+  no_crash_in_log undo_relation log_ends has_unit used session begin_in ended cost_of);
 
 sub short
 {
@@ -280,6 +280,14 @@ sub log_ends
 	read $fh, my $bytes, 8;
 	close $fh;
 	return unpack('VV', $bytes);
+}
+
+# Are the functions of test/unit there?  Where only zheap is installed they are not.
+sub has_unit
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres', "select count(*) from pg_available_extensions where name = 'zheap_unit'");
 }
 
 sub undo_size
