@@ -415,6 +415,7 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 	zundo_horizon_advance();
 	/* first, for what follows may meet damaged pages */
 	zundo_horizon_log();
+	zundo_dir_check();
 	zundo_drop_lost();
 	zundo_discard(PG_UINT32_MAX);
 	if (params->truncate != VACOPTVALUE_DISABLED)

@@ -13,6 +13,9 @@
  * on the table is released; and then the catalog tells it that the file is not the
  * table's any more.
  *
+ * VACUUM, which truncates a table only if nobody is in the way, keeps sweeps out before it asks
+ * for AccessExclusiveLock: so nobody waits for a sweep's page because of that lock.
+ *
  * The lock goes by the file's number, as a rewrite gives the old file to another
  * relation, to be dropped with it.  Files of one number in two tablespaces share it.
  */
@@ -60,7 +63,7 @@ zlock_file_is_wanted(ZRelLocator locator)
 }
 
 void
-zlock_file_wait(ZRelLocator locator)
+zlock_file_keep_out(ZRelLocator locator)
 {
 	int			timeout = LockTimeout;
 	LOCKTAG		tag;
@@ -78,5 +81,20 @@ zlock_file_wait(ZRelLocator locator)
 		LockTimeout = timeout;
 	}
 	PG_END_TRY();
+}
+
+void
+zlock_file_let_in(ZRelLocator locator)
+{
+	LOCKTAG		tag;
+
+	set_tag(&tag, locator);
 	(void) LockRelease(&tag, ExclusiveLock, false);
+}
+
+void
+zlock_file_wait(ZRelLocator locator)
+{
+	zlock_file_keep_out(locator);
+	zlock_file_let_in(locator);
 }

@@ -289,8 +289,7 @@ lock_pages(const ExtentPlan *plan, ExtentPages *pages)
 	pages->first = zundo_page_lock_new(plan->block);
 	if (BlockNumberIsValid(plan->old_newest))
 		pages->tail = zundo_page_lock(plan->old_newest, BUFFER_LOCK_EXCLUSIVE, ZUNDO_PAGE_MAGIC);
-	pages->dir = zundo_page_lock(zundo_dir_block(plan->rec.log), BUFFER_LOCK_EXCLUSIVE,
-								 ZUNDO_DIR_MAGIC);
+	pages->dir = zundo_dir_lock(plan->rec.log);
 	if (plan->meta_changes)
 		pages->meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
 									  ZUNDO_METAPAGE_MAGIC);
@@ -572,8 +571,7 @@ plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
 	rec->meta.generation = zundo_newer_generation(old.generation,
 												  extent_generation(rec->extent, old.generation));
 
-	pages->dir = zundo_page_lock(zundo_dir_block(rec->log), BUFFER_LOCK_EXCLUSIVE,
-								 ZUNDO_DIR_MAGIC);
+	pages->dir = zundo_dir_lock(rec->log);
 	pages->meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
 								  ZUNDO_METAPAGE_MAGIC);
 	pages->map = zundo_page_lock(zundo_map_block(rec->extent), BUFFER_LOCK_EXCLUSIVE,
@@ -733,8 +731,6 @@ zundo_discard_keeping(int keep, uint32 max)
 uint32
 zundo_discard(uint32 max)
 {
-	zundo_open();
-	if (!MyUndo.db->loaded)
-		zundo_db_load();
+	(void) zundo_open_loaded();
 	return zundo_discard_keeping(2, max);
 }

@@ -82,14 +82,11 @@ zundo_log_oldest(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 void
 zundo_horizon_advance(void)
 {
-	ZUndoDb    *db;
+	ZUndoDb    *db = zundo_open_loaded();
 	ZUndoLog   *log = NULL;
 	FullTransactionId oldest_needed = zundo_oldest_needed();
 	FullTransactionId horizon = oldest_needed;
 
-	db = MyUndo.db;
-	if (!db->loaded)
-		zundo_db_load();
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{

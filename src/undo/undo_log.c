@@ -186,16 +186,17 @@ report_too_many_logs(void)
 			 errhint("You might need to increase max_connections.")));
 }
 
-/* No lock is held, the undo relation is open. */
-void
-zundo_db_load(void)
+ZUndoDb *
+zundo_open_loaded(void)
 {
 	Assert(!RecoveryInProgress());
-	if (load())
-		return;
+	zundo_open();
+	if (MyUndo.db->loaded || load())
+		return MyUndo.db;
 	zundo_state_shrink();
 	if (!load())
 		report_too_many_logs();
+	return MyUndo.db;
 }
 
 /* ---- a log of one's own ---- */
@@ -212,7 +213,7 @@ new_log(ZUndoDb *db)
 	while ((log = zundo_log_next(db, log)) != NULL)
 		used[log->number] = true;
 	while (number < ZUNDO_MAX_LOGS &&
-		   (used[number] || (db->lost_dirs & 1 << number / ZUNDO_DIR_ENTRIES)))
+		   (used[number] || zundo_dir_is_lost(db, number)))
 		number++;
 	if (number >= ZUNDO_MAX_LOGS)
 		ereport(ERROR,

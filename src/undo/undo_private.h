@@ -130,7 +130,7 @@ typedef struct ZUndoDb
 	uint32		free_hint;		/* no extent with a lower number is free */
 	uint32		peak;			/* extents in use lately (undo_truncate.c) */
 	uint32		truncations;	/* truncations of the file */
-	uint32		lost_dirs;		/* bit k: directory page k cannot be read */
+	uint32		lost_dirs;		/* bit k: directory page k could not be read when loaded */
 	bool		map_lost;		/* nor some map page: no extent is freed, no free one used */
 	uint64		opened;			/* extents, since it was loaded */
 	uint32		mark_interval;	/* of them, a mark each */
@@ -307,7 +307,8 @@ extern bool zundo_block_exists(BlockNumber block);
 
 /* ---- logs (undo_log.c) ---- */
 
-extern void zundo_db_load(void);
+/* As zundo_open(), and the list of logs is complete.  No lock is held; not in recovery. */
+extern ZUndoDb *zundo_open_loaded(void);
 
 /*
  * With the database locked: an end of the log's chain cannot be read.  Nobody appends to it,
@@ -318,6 +319,21 @@ extern void zundo_log_attach(void);
 
 /* Ours is sealed: we are without one, and so is it. */
 extern void zundo_log_leave(void);
+
+/* ---- directory pages (undo_dir.c) ---- */
+
+/* Was the page with the log's entry damaged when the logs were loaded? */
+static inline bool
+zundo_dir_is_lost(const ZUndoDb *db, uint32 number)
+{
+	return (db->lost_dirs & 1 << number / ZUNDO_DIR_ENTRIES) != 0;
+}
+
+/*
+ * With the database locked exclusively: pin and lock exclusively the page with the log's entry,
+ * which is not lost.  If it is damaged it is made anew.
+ */
+extern Buffer zundo_dir_lock(uint32 number);
 
 /* ---- owners (undo_owner.c) ---- */
 

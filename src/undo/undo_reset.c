@@ -42,10 +42,8 @@ static void
 strike_out(ZUndoDb *db, uint32 number)
 {
 	BlockNumber block = zundo_dir_block(number);
-	uint32		bit = 1 << number / ZUNDO_DIR_ENTRIES;
-	bool		whole = (db->lost_dirs & bit) != 0;
-	Buffer		buffer = whole ? zundo_page_lock_new(block) :
-		zundo_page_lock(block, BUFFER_LOCK_EXCLUSIVE, ZUNDO_DIR_MAGIC);
+	bool		whole = zundo_dir_is_lost(db, number);
+	Buffer		buffer = whole ? zundo_page_lock_new(block) : zundo_dir_lock(number);
 
 	START_CRIT_SECTION();
 	if (whole)
@@ -56,7 +54,7 @@ strike_out(ZUndoDb *db, uint32 number)
 	log_newpage_buffer(buffer, true);
 	END_CRIT_SECTION();
 	UnlockReleaseBuffer(buffer);
-	db->lost_dirs &= ~bit;
+	db->lost_dirs &= ~(1 << number / ZUNDO_DIR_ENTRIES);
 }
 
 void

@@ -7,6 +7,7 @@
  * shared memory, which all databases share.  So those without an owner, but for
  * a few, give away their last extent when the horizon has passed it, and their entry
  * in the directory is empty then.  A log with that number may begin anew at any time.
+ * One that is sealed is of no use to writers: all of these go.
  *
  * LOCKING: the database's lock, exclusively: nobody can become the owner meanwhile.
  */
@@ -58,48 +59,63 @@ zundo_is_idle(ZUndoLog *log, FullTransactionId horizon)
 		FullTransactionIdPrecedesOrEquals(log->idle_next, horizon);
 }
 
-static int
-logs_without_owner(const ZUndoDb *db)
+/* Of those that the next writers could take. */
+static bool
+has_more_than_kept(const ZUndoDb *db)
 {
 	ZUndoLog   *log = NULL;
 	int			n = 0;
 
 	while ((log = zundo_log_next(db, log)) != NULL)
-		n += log->owner == 0 && !log->lost;
-	return n;
+		n += log->owner == 0 && !log->sealed;
+	return n > LOGS_KEPT;
 }
 
 bool
 zundo_wants_retirement(const ZUndoDb *db)
 {
-	return logs_without_owner(db) > LOGS_KEPT;
-}
-
-/* The one that would be chosen last, of those that may go; NULL: there is none. */
-static ZUndoLog *
-choose_to_retire(ZUndoDb *db, FullTransactionId horizon)
-{
 	ZUndoLog   *log = NULL;
-	ZUndoLog   *last = NULL;
 
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		if (log->owner == 0 && (last == NULL || log->number > last->number) &&
-			!zundo_log_has_pins(log) && zundo_is_idle(log, horizon))
-			last = log;
+		if (log->sealed && log->owner == 0 && could_be_emptied(log))
+			return true;
 	}
-	return last;
+	return has_more_than_kept(db);
+}
+
+/* Is it rather "log" that goes?  Sealed ones first, then the one that writers would take last. */
+static bool
+goes_before(const ZUndoLog *log, const ZUndoLog *other)
+{
+	if (other == NULL || log->sealed != other->sealed)
+		return other == NULL || log->sealed;
+	return log->number > other->number;
+}
+
+/* NULL: there is none that may go. */
+static ZUndoLog *
+choose_to_retire(ZUndoDb *db, FullTransactionId horizon)
+{
+	bool		sealed_only = !has_more_than_kept(db);
+	ZUndoLog   *log = NULL;
+	ZUndoLog   *chosen = NULL;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (log->owner == 0 && (log->sealed || !sealed_only) && goes_before(log, chosen) &&
+			!zundo_log_has_pins(log) && zundo_is_idle(log, horizon))
+			chosen = log;
+	}
+	return chosen;
 }
 
 /* The database is locked exclusively.  False: no more are to go, or may. */
 static bool
 retire_one(ZUndoDb *db, FullTransactionId horizon)
 {
-	ZUndoLog   *log;
+	ZUndoLog   *log = choose_to_retire(db, horizon);
 
-	if (logs_without_owner(db) <= LOGS_KEPT)
-		return false;
-	log = choose_to_retire(db, horizon);
 	if (log == NULL ||
 		(BlockNumberIsValid(log->newest_extent) && !zundo_free_only(log, log->idle_uses)))
 		return false;

@@ -92,9 +92,10 @@ zundo_stats(ZUndoStats *stats)
 	ZUndoMeta	meta;
 
 	memset(stats, 0, sizeof(*stats));
-	zundo_open();
-	if (!MyUndo.db->loaded && !RecoveryInProgress())
-		zundo_db_load();
+	if (RecoveryInProgress())
+		zundo_open();
+	else
+		(void) zundo_open_loaded();
 	zundo_meta_read(&meta);
 	stats->nblocks = meta.nblocks;
 	stats->high_water = meta.high_water;

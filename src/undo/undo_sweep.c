@@ -20,15 +20,11 @@ bool
 zundo_pending_next(int after, bool all, ZUndoPending *pending)
 {
 	TimestampTz now = all ? PG_INT64_MAX : GetCurrentTimestamp();
-	ZUndoDb    *db;
+	ZUndoDb    *db = zundo_open_loaded();
 	ZUndoLog   *log = NULL;
 	ZUndoLog   *found = NULL;
 	ZSweepDue	found_due = ZSWEEP_NONE;
 
-	zundo_open();
-	db = MyUndo.db;
-	if (!db->loaded)
-		zundo_db_load();
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{

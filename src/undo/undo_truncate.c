@@ -218,14 +218,10 @@ end_is_free(BlockNumber nblocks, uint32 wanted)
 BlockNumber
 zundo_truncate(bool all)
 {
-	ZUndoDb    *db;
+	ZUndoDb    *db = zundo_open_loaded();
 	BlockNumber result = 0;
 	int			idle;
 
-	zundo_open();
-	db = MyUndo.db;
-	if (!db->loaded)
-		zundo_db_load();
 	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
 	idle = zundo_note_idle(db);
 	LWLockRelease(zundo_db_lock(db));

@@ -92,15 +92,11 @@ zundo_sweep_is_due(uint64 *bytes)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	ZUndoLog   *log = NULL;
-	ZUndoDb    *db;
+	ZUndoDb    *db = zundo_open_loaded();
 	uint64		extents = 0;
 	uint32		used;
 	bool		result = false;
 
-	zundo_open();
-	db = MyUndo.db;
-	if (!db->loaded)
-		zundo_db_load();
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	used = zundo_extents_used(db);
 	while ((log = zundo_log_next(db, log)) != NULL)

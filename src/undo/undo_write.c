@@ -74,8 +74,7 @@ prepare(void)
 	if (!MyUndo.ready)
 	{
 		zundo_refuse_moved();
-		if (!MyUndo.db->loaded)
-			zundo_db_load();
+		(void) zundo_open_loaded();
 		if (MyUndo.log != NULL && !MyUndo.entered && MyUndo.log->sealed)
 			zundo_log_leave();
 		if (MyUndo.log == NULL)

@@ -3,7 +3,8 @@
  *		Give the empty pages at the table's end back to the operating system.
  *
  * LOCKING: AccessExclusiveLock on the table, if it is to be had at once; released
- * as soon as the table is truncated, as heap does.
+ * as soon as the table is truncated, as heap does.  Sweeps, which have no lock on the
+ * table, are waited for before that.
  */
 #include "postgres.h"
 
@@ -190,6 +191,24 @@ find_end(ZVacuum *vac)
 	return end_with_overflow_pages(vac, end);
 }
 
+/*
+ * AccessExclusiveLock on the table, with no sweep at work on its file.  False: not to be had at once.
+ * A sweep is waited for to the end of its page, which may take long, but nobody waits for us then.
+ */
+static bool
+lock_for_truncation(ZVacuum *vac)
+{
+	ZRelLocator file = zrel_locator(vac->rel);
+	bool		locked;
+
+	if (RelationUsesLocalBuffers(vac->rel))
+		return ConditionalLockRelation(vac->rel, AccessExclusiveLock);
+	zlock_file_keep_out(file);
+	locked = ConditionalLockRelation(vac->rel, AccessExclusiveLock);
+	zlock_file_let_in(file);
+	return locked;
+}
+
 void
 vacuum_truncate(ZVacuum *vac)
 {
@@ -200,16 +219,13 @@ vacuum_truncate(ZVacuum *vac)
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_TRUNCATE);
 
-	if (!ConditionalLockRelation(vac->rel, AccessExclusiveLock))
+	if (!lock_for_truncation(vac))
 	{
 		ereport(vac->verbose ? INFO : DEBUG2,
 				(errmsg("\"%s\": stopping truncate due to conflicting lock request",
 						RelationGetRelationName(vac->rel))));
 		return;
 	}
-
-	if (!RelationUsesLocalBuffers(vac->rel))
-		zlock_file_wait(zrel_locator(vac->rel));
 
 	/* pages added meanwhile are in use, so the tail is not at the end any more */
 	if (RelationGetNumberOfBlocks(vac->rel) == before)

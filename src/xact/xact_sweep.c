@@ -86,13 +86,22 @@ typedef struct Sweep
 	MemoryContext scratch;		/* for one page */
 } Sweep;
 
-/* What a sweep is for. */
+/* What a sweep of all logs is for, and what it has found. */
 typedef struct SweepMode
 {
 	bool		own_transactions;	/* a worker; else within the caller's */
 	bool		skip;			/* give up what damage does not let roll back */
-	uint64	   *given_up;		/* number of pages that were */
+	uint64		given_up;		/* number of pages that were */
+	List	   *doubtful;		/* Doubtful: what the tables' pages are to tell more about */
+	FullTransactionId next;		/* no older transaction may still be in progress then */
 } SweepMode;
+
+/* A log that was swept but for what could not be read, or rolled back. */
+typedef struct Doubtful
+{
+	ZUndoPending pending;
+	Sweep		sweep;
+} Doubtful;
 
 /* The next record's table is looked for anew. */
 static void
@@ -542,17 +551,38 @@ mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
 	zundo_pending_mark_applied(pending, &swept);
 }
 
-/*
- * Some undo of the log could not be read.  If the tables themselves show that nothing is
- * left, then only what transactions in progress may still need.
- */
-static bool
-tables_are_clean(const SweepMode *mode, FullTransactionId next)
+/* The log's end has been reached. */
+static void
+finish(const Sweep *sweep, const ZUndoPending *pending)
 {
-	if (mode->own_transactions)
-		return false;
-	if (zxact_wait_for_older(next))
-		return zxact_roll_back_tables(mode->skip, mode->given_up);
+	zundo_pending_mark_applied(pending, &sweep->swept);
+	if (sweep->failed)
+		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED,
+							   sweep->left_relid);
+	else if (sweep->locked)
+		zundo_pending_back_off(pending, FIRST_RETRY_LOCKED, LAST_RETRY_LOCKED,
+							   sweep->left_relid);
+}
+
+/*
+ * To be finished when all logs were swept.  "next": of the sweep's begin; no earlier log's is newer.
+ */
+static void
+put_off(SweepMode *mode, const Sweep *sweep, const ZUndoPending *pending, FullTransactionId next)
+{
+	Doubtful   *doubtful = palloc(sizeof(Doubtful));
+
+	doubtful->sweep = *sweep;
+	doubtful->pending = *pending;
+	mode->doubtful = lappend(mode->doubtful, doubtful);
+	mode->next = next;
+}
+
+static bool
+tables_are_clean(SweepMode *mode)
+{
+	if (zxact_wait_for_older(mode->next))
+		return zxact_roll_back_tables(mode->skip, &mode->given_up);
 	ereport(WARNING,
 			(errmsg("tables were not looked through for rolled back rows"),
 			 errdetail("Transaction %u, or an older one, is still in progress, perhaps prepared.",
@@ -562,12 +592,39 @@ tables_are_clean(const SweepMode *mode, FullTransactionId next)
 }
 
 /*
+ * Some undo of these logs could not be read.  If the tables themselves show that nothing is
+ * left, then only what transactions in progress may still need.  One look at the tables
+ * is for all logs.
+ */
+static void
+finish_doubtful(SweepMode *mode)
+{
+	bool		clean = mode->doubtful != NIL && tables_are_clean(mode);
+	ListCell   *cell;
+
+	foreach(cell, mode->doubtful)
+	{
+		Doubtful   *doubtful = lfirst(cell);
+		Sweep	   *sweep = &doubtful->sweep;
+
+		if (clean)
+		{
+			sweep->swept = sweep->waiting;
+			sweep->failed = sweep->locked = false;
+		}
+		finish(sweep, &doubtful->pending);
+	}
+	list_free_deep(mode->doubtful);
+	mode->doubtful = NIL;
+}
+
+/*
  * One log to its end, within a transaction on entry and exit.  What was done is
  * marked applied each time a transaction ends, so that the next sweep goes on there.
  * False: to be gone on with another time.
  */
 static bool
-sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
+sweep_pending(const ZUndoPending *pending, SweepMode *mode)
 {
 	Sweep		sweep = {.log = pending->log, .at = pending->from,
 	.own_transactions = mode->own_transactions};
@@ -593,23 +650,15 @@ sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 	/* nobody knows where it ends: records may lie behind what was taken for that */
 	if (zundo_log_is_sealed(pending->log))
 		note_damage(&sweep, pending->from, 0);
-	if ((sweep.damaged || (mode->skip && sweep.failed)) && tables_are_clean(mode, next))
-	{
-		sweep.swept = sweep.waiting;
-		sweep.failed = sweep.locked = false;
-	}
-	zundo_pending_mark_applied(pending, &sweep.swept);
-	if (sweep.failed)
-		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED,
-							   sweep.left_relid);
-	else if (sweep.locked)
-		zundo_pending_back_off(pending, FIRST_RETRY_LOCKED, LAST_RETRY_LOCKED,
-							   sweep.left_relid);
+	if (!mode->own_transactions && (sweep.damaged || (mode->skip && sweep.failed)))
+		put_off(mode, &sweep, pending, next);
+	else
+		finish(&sweep, pending);
 	return true;
 }
 
 static bool
-sweep_all(const SweepMode *mode)
+sweep_all(SweepMode *mode)
 {
 	ZUndoPending pending = {.log = -1};
 	bool		left = false;
@@ -631,6 +680,7 @@ sweep_all(const SweepMode *mode)
 		}
 		end(mode->own_transactions);
 	}
+	finish_doubtful(mode);
 	return left;
 }
 
@@ -654,14 +704,13 @@ zxact_refuse_changed(void)
 uint64
 zxact_skip(void)
 {
-	uint64		given_up = 0;
-	SweepMode	mode = {.skip = true, .given_up = &given_up};
+	SweepMode	mode = {.skip = true};
 
 	zxact_refuse_changed();
 	zundo_open();
 	LockRelation(zundo_relation(), ShareUpdateExclusiveLock);
 	(void) sweep_all(&mode);
-	return given_up;
+	return mode.given_up;
 }
 
 /*

@@ -180,4 +180,87 @@ foreach my $bytes ("\xff" x 20, "\0" x $BLCKSZ)
 
 $node->stop;
 no_crash_in_log($node);
+
+# ---- a directory page of a running server ----
+
+$node = new_server('directory', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_hold_warning = -1' ]);
+$undo = $node->data_dir . '/' . one("select pg_relation_filepath('zheap.undo')");
+SKIP:
+{
+	skip 'zheap_unit is not installed', 1 unless has_unit($node);
+
+	one('create extension zheap_unit');
+	new_table('d', 'old1');
+	new_table('e', 'old1');
+
+	# Its end, or the entry of the first log, as they are in the buffer pool.
+	sub damage_directory
+	{
+		my ($at) = @_;
+
+		one("select zheap_unit_damage('zheap.undo', 1, $at, '\\xffffffff')");
+		return;
+	}
+
+	# Once more, the page has been made anew.
+	my $mended = 0;
+
+	sub is_mended
+	{
+		my ($what) = @_;
+
+		$mended++;
+		is(scalar(() = slurp_file($node->logfile) =~ /LOG:  directory of undo relation "undo" is damaged in block 1 and is written again/g), $mended,
+			"$what: the page is made anew");
+		return;
+	}
+
+	my $writer = session($node);
+	my $other = session($node);
+	my $extents = one('select live_bytes from zheap.zheap_stat_undo') / 32 / $BLCKSZ;
+	$writer->query_safe("begin; update d set f = repeat('new1', 250) where id = 1");
+	damage_directory(12);
+	$writer->query_safe("update d set f = repeat('new1', 250)");
+	is_mended('a writer that needs an extent goes on');
+	damage_directory(24);
+	$other->query_safe("begin; update e set f = repeat('new1', 250); update e set f = repeat('new2', 250); commit");
+	is_mended('another log');
+	$writer->query_safe('rollback');
+	cmp_ok(one('select live_bytes from zheap.zheap_stat_undo') / 32 / $BLCKSZ, '>', $extents + 8, 'they have some extents each');
+	$_->quit foreach $writer, $other;
+
+	damage_directory(12);
+	one('vacuum zheap.undo');
+	is_mended('VACUUM');
+	is(pending(), '0 0', 'it puts back what is to be');
+	damage_directory(24);
+	is(horizon_moves(), 't', 'the horizon moves');
+	is_mended('beside');
+	one('select pg_current_xact_id()');
+	damage_directory(24);
+	one("begin; update d set f = repeat('new1', 250); rollback");
+	is_mended('a writer after that');
+	my @ends = log_ends($undo, 0);
+	one('checkpoint');
+	cmp_ok((log_ends($undo, 0))[1], '!=', $ends[1], 'the first log has another newest extent than when it was written last');
+	damage_directory(24);
+	one("update e set f = repeat('new3', 250)");
+	is_mended('before a crash');
+	crash($node);
+	start_again($node);
+	one('vacuum zheap.undo');
+	is(pending(), '0 0', 'all is put back after the crash');
+	is(one("select count(*) from d where f = repeat('old1', 250)"), 1000, 'one table is right');
+	is(one("select count(*) from e where f = repeat('new3', 250)"), 1000, 'so is the other');
+	is(horizon_moves(), 't', 'and the horizon moves');
+	damage_directory(12);
+	one('vacuum zheap.undo');
+	is_mended('without a writer');
+	$node->restart;
+	one("update e set f = repeat('new4', 250)");
+	ok(!$node->log_contains('undo log \d+ is damaged'), 'no log was lost');
+}
+
+$node->stop;
+no_crash_in_log($node);
 done_testing();

@@ -152,6 +152,30 @@ foreach my $statement ('drop table two', 'truncate two, one', 'begin; truncate t
 }
 btrees_agree($node, 'to the end', 'one_pkey');
 
+# ---- VACUUM, which takes the end of a table away, waits for a sweep's page without keeping others from the table ----
+
+SKIP:
+{
+	skip 'zheap_unit is not installed', 1 unless has_unit($node);
+
+	$node->safe_psql('postgres', 'create extension zheap_unit; create table tail (id int) using zheap; '
+		  . 'insert into tail select g from generate_series(1, 20000) g; delete from tail where id > 10');
+	my $sweep = session($node);
+	my $vacuum = session($node);
+	my $size = $node->safe_psql('postgres', "select pg_relation_size('tail')");
+	is($sweep->query_safe("begin; select zheap_unit_sweep_file('tail')"), 't', 'a sweep is at work on the file');
+	begin_in($vacuum, 'vacuum tail');
+	ok($node->poll_query_until('postgres', "select count(*) = 1 from pg_locks where pid = $vacuum->{pid} and not granted and locktype = 'object' and mode = 'ExclusiveLock'"),
+		'VACUUM waits for it');
+	is($node->safe_psql('postgres', "set lock_timeout = '10s'; update tail set id = id + 1; select count(*) from tail"), '10', 'the table is read and written meanwhile');
+	$sweep->query_safe('commit');
+	1 until ended($vacuum);
+	cmp_ok($node->safe_psql('postgres', "select pg_relation_size('tail')"), '<', $size / 10, 'and truncated afterwards');
+	is($node->safe_psql('postgres', 'select count(*) from tail'), '10', 'all rows are there');
+	is($node->safe_psql('postgres', "select count(*) from pg_locks where pid = $vacuum->{pid}"), '0', 'no lock is left');
+	$_->quit foreach $sweep, $vacuum;
+}
+
 $node->stop;
 no_crash_in_log($node, 'to the end');
 done_testing();

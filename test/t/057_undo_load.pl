@@ -36,14 +36,6 @@ sub read_at
 	return $bytes;
 }
 
-# First blocks of a log's oldest and newest extent.
-sub ends_of
-{
-	my ($log) = @_;
-
-	return unpack('VV', read_at($BLCKSZ + 24 + 8 * $log, 8));
-}
-
 sub generation
 {
 	my ($block) = @_;
@@ -142,8 +134,8 @@ foreach my $checksums (0, 1)
 	# ---- damage ----
 
 	$node->stop;
-	my ($oldest, undef) = ends_of(0);
-	my (undef, $newest) = ends_of(1);
+	my ($oldest, undef) = log_ends($undo, 0);
+	my (undef, $newest) = log_ends($undo, 1);
 	damage($oldest);
 	damage(tail($newest));
 	$node->start;

@@ -74,4 +74,49 @@ wait_undone($node, 'all is put back');
 right('at last');
 $node->stop;
 no_crash_in_log($node);
+
+# ---- logs that nobody may append to any more are not kept for the next writers ----
+
+my $BLCKSZ = 8192;
+$node = new_server('sealed', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_worker_naptime = 20ms', 'zheap.undo_hold_warning = -1' ]);
+my $undo = $node->data_dir . '/' . one("select pg_relation_filepath('zheap.undo')");
+
+# So many sessions have a log each.
+sub write_at_once
+{
+	my ($number) = @_;
+	my @sessions = map { session($node) } 1 .. $number;
+
+	$_->query_safe('set client_min_messages = error') foreach @sessions;
+	$sessions[$_]->query_safe("begin; update acc set n = n + 1 where id = $_ + 1; select 1") foreach 0 .. $#sessions;
+	$_->query_safe('commit') foreach @sessions;
+	$_->quit foreach @sessions;
+	return;
+}
+
+one('create table acc (id int primary key, n int) using zheap; insert into acc select g, 0 from generate_series(1, 100) g');
+write_at_once(4);
+$node->stop;
+open my $fh, '+<:raw', $undo or die "$undo: $!";
+foreach my $log (0 .. 3)
+{
+	my (undef, $newest) = log_ends($undo, $log);
+
+	seek $fh, ($newest + 1) * $BLCKSZ, 0;
+	print $fh "\xff" x 20;
+}
+close $fh;
+$node->start;
+write_at_once(4);
+ok($node->log_contains("undo log $_ is damaged"), "log $_ is sealed") foreach 0 .. 3;
+$node->psql('postgres', 'vacuum zheap.undo');
+is(one('select zheap.zheap_undo_pending() || \' \' || logs from zheap.zheap_stat_undo'), '0 8', 'VACUUM finds nothing left in it; writers have others');
+$node->append_conf('postgresql.conf', 'zheap.undo_workers = 2');
+$node->reload;
+ok($node->poll_query_until('postgres', 'select pg_current_xact_id() is not null and logs = 4 from zheap.zheap_stat_undo'), 'workers retire half of the logs');
+write_at_once(4);
+is(one('select logs from zheap.zheap_stat_undo'), 4, 'and the next writers find the others');
+is(one('select sum(n) from acc'), 12, 'what was written is there');
+$node->stop;
+no_crash_in_log($node);
 done_testing();

@@ -120,6 +120,33 @@ is(pending(), '0 0', 'until both can be read');
 is($node->safe_psql('postgres', "select count(*) from big where f = repeat('$tag', 60)"), '100000', 'all is right');
 $locker->quit;
 
+# ---- several logs that cannot be read: the tables are looked through once for all of them ----
+
+my @sessions = map { session($node) } 0 .. 2;
+$_->query_safe('begin; insert into other values (2); select 1') foreach @sessions;
+$_->query_safe('commit') foreach @sessions;
+$_->quit foreach @sessions;
+$file = $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('big')");
+$node->stop;
+foreach my $log (0 .. $#sessions)
+{
+	my (undef, $newest) = log_ends($undo, $log);
+
+	open my $fh, '+<:raw', $undo or die "$undo: $!";
+	seek $fh, ($newest + 1) * $BLCKSZ, 0;
+	print $fh "\xff" x 20;
+	close $fh;
+}
+rename $file, "$file.away" or die $!;
+$node->start;
+($rc, $out, $err) = $node->psql('postgres', 'vacuum zheap.undo');
+is(scalar(() = $err =~ /rows of undo log [012]: /g), 3, 'three logs are found damaged');
+is(scalar(() = $err =~ /rows of the table with OID \d+: could not open file/g), 1, 'a table is looked at once');
+is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending() >= 3'), 't', 'all wait for it');
+rename "$file.away", $file or die $!;
+$node->psql('postgres', 'vacuum zheap.undo');
+is(pending(), '0 0', 'and are done with it at once');
+
 $node->stop;
 no_crash_in_log($node, 'to the end');
 done_testing();

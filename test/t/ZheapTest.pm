@@ -21,7 +21,7 @@ use PostgreSQL::Test::Utils;
 our @EXPORT = qw(short seed new_server tables_use pgbench_init pgbench_run
   pgbench_start pgbench_finish crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
-  no_crash_in_log undo_relation used session begin_in ended cost_of);
+  no_crash_in_log undo_relation log_ends has_unit used session begin_in ended cost_of);
 
 sub short
 {
@@ -268,6 +268,26 @@ sub undo_relation
 
 	return $node->safe_psql('postgres',
 		"select c.oid::regclass from pg_class c join pg_am a on a.oid = relam where amname = 'zheap_undo'");
+}
+
+# First blocks of an undo log's oldest and newest extent, as the directory in this file tells.
+sub log_ends
+{
+	my ($file, $log) = @_;
+
+	open my $fh, '<:raw', $file or die "$file: $!";
+	seek $fh, 8192 + 24 + 8 * $log, 0;
+	read $fh, my $bytes, 8;
+	close $fh;
+	return unpack('VV', $bytes);
+}
+
+# Are the functions of test/unit there?  Where only zheap is installed they are not.
+sub has_unit
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres', "select count(*) from pg_available_extensions where name = 'zheap_unit'");
 }
 
 sub undo_size

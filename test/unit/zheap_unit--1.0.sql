@@ -21,6 +21,14 @@ create function zheap_unit_undo(seed bigint, rounds integer) returns void
 create function zheap_unit_page(seed bigint, rounds integer) returns void
     language c called on null input as 'MODULE_PATHNAME';
 
+-- Be at work on the table's file, as a sweep is, to the end of the transaction.  False: not to be had at once.
+create function zheap_unit_sweep_file(rel regclass) returns boolean
+    language c strict as 'MODULE_PATHNAME';
+
+-- Overwrite bytes of a page as it is in the buffer pool.
+create function zheap_unit_damage(rel regclass, block bigint, at integer, bytes bytea) returns void
+    language c strict as 'MODULE_PATHNAME';
+
 -- The row, with a pointer to memory in the place of each varlena value.
 create function zheap_unit_indirect(r anyelement) returns anyelement
     language c strict as 'MODULE_PATHNAME';

@@ -151,4 +151,12 @@ extern bool zlock_file_is_wanted(ZRelLocator locator);
  */
 extern void zlock_file_wait(ZRelLocator locator);
 
+/*
+ * The same in two steps, for those who keep others from the table no longer than they must: sweeps are
+ * waited for and kept out without a lock on the table, until the caller has
+ * AccessExclusiveLock on that, or gives up.
+ */
+extern void zlock_file_keep_out(ZRelLocator locator);
+extern void zlock_file_let_in(ZRelLocator locator);
+
 #endif							/* ZHEAP_LOCK_H */

@@ -423,6 +423,12 @@ extern void zundo_horizon_log(void);
 extern uint32 zundo_discard(uint32 max);
 
 /*
+ * Directory pages that were damaged since the logs were loaded are made anew.  Who needs one sees
+ * to that, too; but when the server has been restarted nobody knows any more what they told.
+ */
+extern void zundo_dir_check(void);
+
+/*
  * Logs that are lost and not pending any more are struck out of the directory.  The
  * database is loaded.
  */
