@@ -19,7 +19,7 @@
 #include "utils/syscache.h"
 
 #include "zheap/am/am_relation.h"
-#include "zheap/lock/lock.h"
+#include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
 
 static object_access_hook_type previous_hook = NULL;
@@ -45,7 +45,7 @@ wait_for_sweeps(Oid relid)
 	zloc_rel(file) = form->relfilenode;
 	ReleaseSysCache(tuple);
 	if (is_shared && OidIsValid(zloc_rel(file)))
-		zlock_file_wait(file);
+		zrollback_file_wait(file);
 }
 
 static void

@@ -584,3 +584,15 @@ zrollback_lock_slot(Relation rel, Buffer buffer, int slotno)
 {
 	return roll_back(rel, buffer, slotno);
 }
+
+void
+zrollback_block(Relation rel, BlockNumber block)
+{
+	Buffer		buffer;
+
+	if (block >= RelationGetNumberOfBlocks(rel))
+		return;					/* truncated, or an unlogged table after a crash */
+	buffer = ReadBuffer(rel, block);
+	zrollback_page(rel, buffer);
+	ReleaseBuffer(buffer);
+}

@@ -16,8 +16,8 @@
 #include "storage/lmgr.h"
 
 #include "zheap/base/base.h"
-#include "zheap/lock/lock.h"
 #include "zheap/page/page.h"
+#include "zheap/rollback/rollback.h"
 
 #include "vacuum_private.h"
 
@@ -209,7 +209,7 @@ vacuum_truncate(ZVacuum *vac)
 	}
 
 	if (!RelationUsesLocalBuffers(vac->rel))
-		zlock_file_wait(zrel_locator(vac->rel));
+		zrollback_file_wait(zrel_locator(vac->rel));
 
 	/* pages added meanwhile are in use, so the tail is not at the end any more */
 	if (RelationGetNumberOfBlocks(vac->rel) == before)

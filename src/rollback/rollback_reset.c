@@ -1,5 +1,5 @@
 /*
- * xact_reset.c
+ * rollback_reset.c
  *		Giving up all undo, where the undo relation itself is too damaged to go on.
  *
  * Nothing of it is needed when no page of any table names an aborted transaction and
@@ -30,7 +30,7 @@
 
 #include "zheap/undo/undo.h"
 
-#include "xact_private.h"
+#include "rollback_private.h"
 
 static bool
 has_ended(VirtualTransactionId *vxid)
@@ -49,13 +49,13 @@ wait_for_snapshots(void)
 	VirtualTransactionId *vxids = GetCurrentVirtualXIDs(InvalidTransactionId, true, false,
 														PROC_IN_VACUUM, &n);
 
-	for (int i = 0, naps = ZXACT_NAPS; i < n; i++)
+	for (int i = 0, naps = ZROLLBACK_NAPS; i < n; i++)
 	{
 		while (!has_ended(&vxids[i]))
 		{
 			PGPROC	   *proc = BackendIdGetProc(vxids[i].backendId);
 
-			if (!zxact_nap(&naps) && proc != NULL)
+			if (!zrollback_nap(&naps) && proc != NULL)
 				ereport(ERROR,
 						(errcode(ERRCODE_OBJECT_IN_USE),
 						 errmsg("undo cannot be given up while older snapshots are open"),
@@ -67,18 +67,18 @@ wait_for_snapshots(void)
 }
 
 uint64
-zxact_reset(void)
+zrollback_reset(void)
 {
 	uint64		given_up = 0;
 	FullTransactionId next;
 
 	PreventInTransactionBlock(true, "zheap_undo_skip(true)");
-	zxact_refuse_changed();
+	zrollback_refuse_changed();
 	LockRelationOid(zundo_relation_oid(), AccessExclusiveLock);
 	zundo_open();
 	next = ReadNextFullTransactionId();
 	wait_for_snapshots();
-	if (!zxact_roll_back_tables(true, &given_up))
+	if (!zrollback_all_tables(true, &given_up))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("not all tables could be looked through"),

@@ -1,5 +1,5 @@
 /*
- * xact_sweep.c
+ * rollback_sweep.c
  *		Going through undo logs for transactions that aborted.
  *
  * A log is read forwards from its first unapplied record.  Records name their
@@ -28,7 +28,7 @@
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
 
-#include "xact_private.h"
+#include "rollback_private.h"
 
 /* pages rolled back per transaction of the worker */
 #define PAGES_PER_TRANSACTION	10000
@@ -144,7 +144,7 @@ file_has_pages(Oid spc, ZRelLocator locator)
 static bool
 file_has_table(Oid spc, ZRelLocator locator)
 {
-	uint8		flags = zxact_catalog_begin();
+	uint8		flags = zrollback_catalog_begin();
 	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData key[2];
@@ -161,7 +161,7 @@ file_has_table(Oid spc, ZRelLocator locator)
 	systable_endscan(scan);
 	UnregisterSnapshot(snapshot);
 	table_close(pg_class, AccessShareLock);
-	zxact_catalog_end(flags);
+	zrollback_catalog_end(flags);
 	return found;
 }
 
@@ -212,7 +212,7 @@ relation_find(Sweep *sweep)
 	relation_leave(sweep);
 	sweep->rel_locator = sweep->locator;
 	sweep->rel_known = true;
-	rel = zxact_table_find(sweep->locator);
+	rel = zrollback_table_find(sweep->locator);
 	if (rel != NULL)
 	{
 		relation_set(sweep, rel);
@@ -224,7 +224,7 @@ relation_find(Sweep *sweep)
 		sweep->rel_busy = !is_gone(sweep->locator, sweep->fxid);
 		return;
 	}
-	switch (zxact_table_open(&sweep->locator, oid, &rel))
+	switch (zrollback_table_open(&sweep->locator, oid, &rel))
 	{
 		case ZTABLE_OPEN:
 			relation_set(sweep, rel);
@@ -271,11 +271,11 @@ roll_back(Sweep *sweep)
 {
 	MemoryContext outer = MemoryContextSwitchTo(sweep->scratch);
 
-	zxact_roll_back_page(sweep->rel, sweep->block);
+	zrollback_block(sweep->rel, sweep->block);
 	MemoryContextSwitchTo(outer);
 	MemoryContextReset(sweep->scratch);
 	sweep->pages++;
-	zxact_worker_progress(0, 1);
+	zrollback_worker_progress(0, 1);
 }
 
 static void
@@ -336,7 +336,7 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 static void
 make_way(Sweep *sweep)
 {
-	if (zxact_tables_make_way())
+	if (zrollback_tables_make_way())
 		relation_leave(sweep);
 }
 
@@ -347,7 +347,7 @@ make_way(Sweep *sweep)
 static bool
 is_to_pause(const Sweep *sweep)
 {
-	if (sweep->pages >= PAGES_PER_TRANSACTION || zxact_worker_is_to_leave())
+	if (sweep->pages >= PAGES_PER_TRANSACTION || zrollback_worker_is_to_leave())
 		return true;
 	return sweep->own_transactions &&
 		LockHasWaitersRelation(zundo_relation(), ShareUpdateExclusiveLock);
@@ -388,7 +388,7 @@ sweep_log(Sweep *sweep, ZUndoReader *reader)
 		sweep->at = zundo_next(reader, ptr, &new_page);
 		if (new_page && zundo_ptr_block(sweep->at) % ZUNDO_EXTENT_BLOCKS == 0)
 			sweep->passed++;
-		zxact_worker_progress(new_page ? BLCKSZ : 0, 0);
+		zrollback_worker_progress(new_page ? BLCKSZ : 0, 0);
 	}
 }
 
@@ -430,7 +430,7 @@ read_some(void *arg)
 	zundo_reader_open(&reader, CurrentMemoryContext);
 	sweep_log(sweep, &reader);
 	relation_leave(sweep);
-	zxact_tables_close();
+	zrollback_tables_close();
 	zundo_reader_close(&reader);
 }
 
@@ -458,9 +458,9 @@ static void
 pass_undo(Sweep *sweep, const ErrorData *error)
 {
 	if (sweep->damaged)
-		zxact_error_count(error->message);
+		zrollback_error_count(error->message);
 	else
-		zxact_error_report(error, InvalidOid,
+		zrollback_error_report(error, InvalidOid,
 						   psprintf("rolled back rows of undo log %d", sweep->log));
 	note_damage(sweep, sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at,
 				sweep->context_passed);
@@ -487,15 +487,15 @@ pass_page(Sweep *sweep, const ErrorData *error)
 	if (!OidIsValid(sweep->left_relid))
 		sweep->left_relid = sweep->rel_oid;
 	if (!OidIsValid(sweep->rel_oid))
-		zxact_error_report(error, InvalidOid,
+		zrollback_error_report(error, InvalidOid,
 						   psprintf("rolled back rows in block %u of the table with file %u",
 									sweep->block, zloc_rel(sweep->locator)));
 	else if (sweep->reported != sweep->rel_oid)
-		zxact_error_report(error, sweep->rel_oid,
+		zrollback_error_report(error, sweep->rel_oid,
 						   psprintf("rolled back rows in block %u of table \"%s\"",
 									sweep->block, NameStr(sweep->rel_name)));
 	else
-		zxact_error_count(error->message);
+		zrollback_error_count(error->message);
 	sweep->reported = sweep->rel_oid;
 }
 
@@ -512,7 +512,7 @@ sweep_some(Sweep *sweep)
 {
 	ErrorData  *error;
 
-	while ((error = zxact_try(read_some, sweep)) != NULL)
+	while ((error = zrollback_try(read_some, sweep)) != NULL)
 	{
 		if (sweep->putting)
 			pass_page(sweep, error);
@@ -520,7 +520,7 @@ sweep_some(Sweep *sweep)
 			pass_undo(sweep, error);
 		else
 			ReThrowError(error);
-		zxact_tables_forget();
+		zrollback_tables_forget();
 		relation_leave(sweep);
 		sweep->putting = false;
 		FreeErrorData(error);
@@ -551,8 +551,8 @@ tables_are_clean(const SweepMode *mode, FullTransactionId next)
 {
 	if (mode->own_transactions)
 		return false;
-	if (zxact_wait_for_older(next))
-		return zxact_roll_back_tables(mode->skip, mode->given_up);
+	if (zrollback_wait_for_older(next))
+		return zrollback_all_tables(mode->skip, mode->given_up);
 	ereport(WARNING,
 			(errmsg("tables were not looked through for rolled back rows"),
 			 errdetail("Transaction %u, or an older one, is still in progress, perhaps prepared.",
@@ -574,14 +574,14 @@ sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 	FullTransactionId next = ReadNextFullTransactionId();
 
 	/* of one that was cancelled */
-	zxact_tables_forget();
+	zrollback_tables_forget();
 	for (;;)
 	{
 		sweep_some(&sweep);
 		if (sweep.at == ZUNDO_INVALID)
 			break;
 		mark_so_far(&sweep, pending);
-		if (zxact_worker_is_to_leave())
+		if (zrollback_worker_is_to_leave())
 			return false;
 		if (mode->own_transactions)
 		{
@@ -635,7 +635,7 @@ sweep_all(const SweepMode *mode)
 }
 
 bool
-zxact_sweep(bool own_transactions)
+zrollback_sweep(bool own_transactions)
 {
 	SweepMode	mode = {.own_transactions = own_transactions};
 
@@ -643,7 +643,7 @@ zxact_sweep(bool own_transactions)
 }
 
 void
-zxact_refuse_changed(void)
+zrollback_refuse_changed(void)
 {
 	if (zundo_is_writing() || TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		ereport(ERROR,
@@ -652,12 +652,12 @@ zxact_refuse_changed(void)
 }
 
 uint64
-zxact_skip(void)
+zrollback_skip(void)
 {
 	uint64		given_up = 0;
 	SweepMode	mode = {.skip = true, .given_up = &given_up};
 
-	zxact_refuse_changed();
+	zrollback_refuse_changed();
 	zundo_open();
 	LockRelation(zundo_relation(), ShareUpdateExclusiveLock);
 	(void) sweep_all(&mode);
@@ -669,9 +669,9 @@ zxact_skip(void)
  * waits for: see that there are none.
  */
 void
-zxact_vacuum(void)
+zrollback_vacuum(void)
 {
-	(void) zxact_sweep(false);
+	(void) zrollback_sweep(false);
 	if (IsUnderPostmaster && !zheap_xids_are_refused())
 		return;
 	if (!zundo_is_quiet())

@@ -1,9 +1,9 @@
 /*
- * xact_table.c
+ * rollback_table.c
  *		The files of tables that a sweep has open.
  *
  * A sweep may come by the same few tables by turns, so it keeps some open.  It holds
- * the lock on the file of each (lock_file.c), none on the table but for the moment of
+ * the lock on the file of each (rollback_file_lock.c), none on the table but for the moment of
  * opening, and leaves the file when somebody waits for it.  Whatever else
  * is done to a table meanwhile does not matter: only its file's pages are changed, as
  * any writer beside would.
@@ -21,11 +21,9 @@
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
-#include "zheap/lock/lock.h"
-#include "zheap/rollback/rollback.h"
 #include "zheap/vacuum/vacuum.h"
 
-#include "xact_private.h"
+#include "rollback_private.h"
 
 #define OPEN_TABLES	8
 
@@ -49,12 +47,12 @@ forget_table(ZSweepTable *table)
 static void
 close_table(ZSweepTable *table)
 {
-	zlock_file_release(zrel_locator(table->rel));
+	zrollback_file_release(zrel_locator(table->rel));
 	forget_table(table);
 }
 
 void
-zxact_tables_close(void)
+zrollback_tables_close(void)
 {
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
@@ -64,7 +62,7 @@ zxact_tables_close(void)
 }
 
 void
-zxact_tables_forget(void)
+zrollback_tables_forget(void)
 {
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
@@ -74,7 +72,7 @@ zxact_tables_forget(void)
 }
 
 bool
-zxact_tables_make_way(void)
+zrollback_tables_make_way(void)
 {
 	bool		any = false;
 
@@ -82,7 +80,7 @@ zxact_tables_make_way(void)
 	{
 		ZSweepTable *table = &open_tables[i];
 
-		if (table->rel != NULL && zlock_file_is_wanted(zrel_locator(table->rel)))
+		if (table->rel != NULL && zrollback_file_is_wanted(zrel_locator(table->rel)))
 		{
 			close_table(table);
 			any = true;
@@ -92,7 +90,7 @@ zxact_tables_make_way(void)
 }
 
 Relation
-zxact_table_find(ZRelLocator locator)
+zrollback_table_find(ZRelLocator locator)
 {
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
@@ -126,7 +124,7 @@ keep(Relation rel, ZRelLocator locator)
 }
 
 ZTableState
-zxact_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
+zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 {
 	ZTableState state = ZTABLE_GONE;
 	Relation	rel;
@@ -137,23 +135,11 @@ zxact_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 	rel = try_relation_open(oid, NoLock);
 	if (rel != NULL && is_ours(rel) &&
 		(locator == NULL || zloc_rel(zrel_locator(rel)) == zloc_rel(*locator)))
-		state = zlock_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
+		state = zrollback_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
 	if (state == ZTABLE_OPEN)
 		*found = keep(rel, locator ? *locator : zrel_locator(rel));
 	if (rel != NULL)
 		relation_close(rel, NoLock);
 	UnlockRelationOid(oid, AccessShareLock);
 	return state;
-}
-
-void
-zxact_roll_back_page(Relation rel, BlockNumber block)
-{
-	Buffer		buffer;
-
-	if (block >= RelationGetNumberOfBlocks(rel))
-		return;					/* truncated, or an unlogged table after a crash */
-	buffer = ReadBuffer(rel, block);
-	zrollback_page(rel, buffer);
-	ReleaseBuffer(buffer);
 }

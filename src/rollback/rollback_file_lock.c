@@ -1,5 +1,5 @@
 /*
- * lock_file.c
+ * rollback_file_lock.c
  *		A lock between those who roll back pages in passing and those who take the file away.
  *
  * A sweep must be in nobody's way: LOCK TABLE ... NOWAIT succeeds beside it, as it does
@@ -23,7 +23,7 @@
 #include "storage/lock.h"
 #include "storage/proc.h"
 
-#include "zheap/lock/lock.h"
+#include "rollback_private.h"
 
 /* The server locks no relation by this type of tag. */
 static void
@@ -33,7 +33,7 @@ set_tag(LOCKTAG *tag, ZRelLocator locator)
 }
 
 bool
-zlock_file_acquire(ZRelLocator locator)
+zrollback_file_acquire(ZRelLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -42,7 +42,7 @@ zlock_file_acquire(ZRelLocator locator)
 }
 
 void
-zlock_file_release(ZRelLocator locator)
+zrollback_file_release(ZRelLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -51,7 +51,7 @@ zlock_file_release(ZRelLocator locator)
 }
 
 bool
-zlock_file_is_wanted(ZRelLocator locator)
+zrollback_file_is_wanted(ZRelLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -60,7 +60,7 @@ zlock_file_is_wanted(ZRelLocator locator)
 }
 
 void
-zlock_file_wait(ZRelLocator locator)
+zrollback_file_wait(ZRelLocator locator)
 {
 	int			timeout = LockTimeout;
 	LOCKTAG		tag;

@@ -1,8 +1,8 @@
 /*
- * xact_local.c
+ * rollback_local.c
  *		Going through the undo of temporary tables, for what was aborted.
  *
- * Like xact_sweep.c, but of one backend's own: no table is busy, and no
+ * Like rollback_sweep.c, but of one backend's own: no table is busy, and no
  * transaction but the one that is being looked at is in question.
  *
  * Files are rolled back, whatever the catalog says of their tables: one that this
@@ -19,7 +19,7 @@
 
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
-#include "zheap/xact/xact.h"
+#include "zheap/rollback/rollback.h"
 
 typedef struct LocalSweep
 {
@@ -83,12 +83,12 @@ sweep_record(LocalSweep *sweep, const ZUndoRecord *rec)
 	if (sweep->status != ZXACT_ABORTED || sweep->page_done)
 		return;
 	if (sweep->rel)
-		zxact_roll_back_page(sweep->rel, sweep->block);
+		zrollback_block(sweep->rel, sweep->block);
 	sweep->page_done = true;
 }
 
 void
-zxact_local_sweep(void)
+zrollback_local_sweep(void)
 {
 	LocalSweep	sweep = {0};
 	ZUndoReader reader;
