@@ -15,8 +15,7 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/table.h"
+#include "access/htup_details.h"
 #include "catalog/pg_class.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
@@ -78,47 +77,32 @@ set_status_flags(uint8 flags)
  * being scanned.  Ours must.  After an error that is caught we keep things back like
  * any other transaction, to the end of this one.
  */
-uint8
-zrollback_catalog_begin(void)
+void
+zrollback_class_scan(Oid index, ScanKey keys, int nkeys, ZClassVisitor visit, void *arg)
 {
 	uint8		flags = MyProc->statusFlags;
+	Snapshot	snapshot;
 
 	if (flags & PROC_IN_VACUUM)
 		set_status_flags(flags & ~PROC_IN_VACUUM);
-	return flags;
-}
-
-void
-zrollback_catalog_end(uint8 flags)
-{
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	zheap_class_scan(index, snapshot, keys, nkeys, visit, arg);
+	UnregisterSnapshot(snapshot);
 	if (flags & PROC_IN_VACUUM)
 		set_status_flags(flags);
 }
 
 /* Tables of this database that may have pages that undo is about. */
-static List *
-all_tables(void)
+static bool
+take_table(HeapTuple tuple, TupleDesc desc, void *arg)
 {
-	uint8		flags = zrollback_catalog_begin();
-	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
-	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	SysScanDesc scan = systable_beginscan(pg_class, InvalidOid, false, snapshot, 0, NULL);
-	List	   *tables = NIL;
-	HeapTuple	tuple;
+	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+	List	  **tables = arg;
 
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
-
-		if (RELKIND_HAS_TABLE_AM(form->relkind) &&
-			form->relpersistence != RELPERSISTENCE_TEMP)
-			tables = lappend_oid(tables, form->oid);
-	}
-	systable_endscan(scan);
-	UnregisterSnapshot(snapshot);
-	table_close(pg_class, AccessShareLock);
-	zrollback_catalog_end(flags);
-	return tables;
+	if (RELKIND_HAS_TABLE_AM(form->relkind) &&
+		form->relpersistence != RELPERSISTENCE_TEMP)
+		*tables = lappend_oid(*tables, form->oid);
+	return true;
 }
 
 /*
@@ -216,12 +200,13 @@ roll_back_table(Oid oid, bool skip, uint64 *given_up, int *naps)
 bool
 zrollback_all_tables(bool skip, uint64 *given_up)
 {
-	List	   *tables = all_tables();
+	List	   *tables = NIL;
 	ListCell   *cell;
 	bool		done = true;
 	int			naps = ZROLLBACK_NAPS;
 
 	zrollback_tables_forget();
+	zrollback_class_scan(InvalidOid, NULL, 0, take_table, &tables);
 	foreach(cell, tables)
 		done = roll_back_table(lfirst_oid(cell), skip, given_up, &naps) && done;
 	list_free(tables);

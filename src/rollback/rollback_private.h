@@ -11,6 +11,7 @@
 #include "utils/rel.h"
 
 #include "zheap/base/base.h"
+#include "zheap/base/catalog.h"
 #include "zheap/rollback/rollback.h"
 
 /* ---- the worker that rolls back; nothing in other processes (rollback_worker.c) ---- */
@@ -29,9 +30,9 @@ extern void zrollback_worker_error(void);
  */
 extern bool zrollback_all_tables(bool skip, uint64 *given_up);
 
-/* Around a look into a catalog with a snapshot of one's own; VACUUM's would not do. */
-extern uint8 zrollback_catalog_begin(void);
-extern void zrollback_catalog_end(uint8 flags);
+/* zheap_class_scan() with a snapshot of its own, taken now; VACUUM's would not do. */
+extern void zrollback_class_scan(Oid index, ScanKey keys, int nkeys, ZClassVisitor visit,
+								 void *arg);
 
 /* ERROR if this transaction has written anything (rollback_sweep.c). */
 extern void zrollback_refuse_changed(void);

@@ -9,8 +9,6 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
@@ -136,6 +134,13 @@ file_has_pages(Oid spc, ZRelLocator locator)
 	return result;
 }
 
+static bool
+take_any(HeapTuple tuple, TupleDesc desc, void *arg)
+{
+	*(bool *) arg = true;
+	return false;
+}
+
 /*
  * Does any table have the file?  Looked up in pg_class itself: what the caches say
  * may be older than the end of the transaction that committed the file, which
@@ -144,24 +149,15 @@ file_has_pages(Oid spc, ZRelLocator locator)
 static bool
 file_has_table(Oid spc, ZRelLocator locator)
 {
-	uint8		flags = zrollback_catalog_begin();
-	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
-	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData key[2];
-	SysScanDesc scan;
-	bool		found;
+	bool		found = false;
 
 	/* as pg_class has it: 0 is the database's own tablespace */
 	ScanKeyInit(&key[0], Anum_pg_class_reltablespace, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(spc == MyDatabaseTableSpace ? InvalidOid : spc));
 	ScanKeyInit(&key[1], Anum_pg_class_relfilenode, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(zloc_rel(locator)));
-	scan = systable_beginscan(pg_class, ClassTblspcRelfilenodeIndexId, true, snapshot, 2, key);
-	found = HeapTupleIsValid(systable_getnext(scan));
-	systable_endscan(scan);
-	UnregisterSnapshot(snapshot);
-	table_close(pg_class, AccessShareLock);
-	zrollback_catalog_end(flags);
+	zrollback_class_scan(ClassTblspcRelfilenodeIndexId, key, 2, take_any, &found);
 	return found;
 }
 

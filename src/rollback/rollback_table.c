@@ -15,13 +15,11 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "access/tableam.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
-#include "zheap/vacuum/vacuum.h"
 
 #include "rollback_private.h"
 
@@ -30,12 +28,6 @@
 /* Static, because the storage manager remembers who uses a file, after an error as well. */
 static ZSweepTable open_tables[OPEN_TABLES];
 static int	next_table;			/* the one to be closed for another */
-
-static bool
-is_ours(Relation rel)
-{
-	return rel->rd_tableam != NULL && rel->rd_tableam->relation_vacuum == zvacuum_relation;
-}
 
 static void
 forget_table(ZSweepTable *table)
@@ -133,7 +125,7 @@ zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 	if (!ConditionalLockRelationOid(oid, AccessShareLock))
 		return ZTABLE_BUSY;
 	rel = try_relation_open(oid, NoLock);
-	if (rel != NULL && is_ours(rel) &&
+	if (rel != NULL && zheap_is_table(rel) &&
 		(locator == NULL || zloc_rel(zrel_locator(rel)) == zloc_rel(*locator)))
 		state = zrollback_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
 	if (state == ZTABLE_OPEN)
