@@ -154,7 +154,7 @@ zheap_undo_holders(PG_FUNCTION_ARGS)
 static const char *const worker_states[] = {
 	[ZWORKER_NONE] = "none",
 	[ZWORKER_STARTING] = "starting",
-	[ZWORKER_ROLLING_BACK] = "reverting",
+	[ZWORKER_ROLLING_BACK] = "rolling back",
 	[ZWORKER_DISCARDING] = "discarding"
 };
 

@@ -144,7 +144,7 @@ is_damage(const ErrorData *error)
 static void
 report_given_up(const Table *table, const ErrorData *error)
 {
-	char	   *what = psprintf("gave up rolled back rows in block %u of table \"%s\" of database \"%s\": %s",
+	char	   *what = psprintf("gave up rolling back rows in block %u of table \"%s\" of database \"%s\": %s",
 								table->block, NameStr(table->name),
 								get_database_name(MyDatabaseId), error->message);
 
@@ -159,9 +159,9 @@ static void
 report(const Table *table, const ErrorData *error)
 {
 	zrollback_error_report(error, table->oid, table->at_page ?
-					   psprintf("rolled back rows in block %u of table \"%s\"",
+					   psprintf("rows in block %u of table \"%s\"",
 								table->block, NameStr(table->name)) :
-					   psprintf("rolled back rows of the table with OID %u", table->oid));
+					   psprintf("rows of the table with OID %u", table->oid));
 }
 
 /* False: something is left.  "naps": how often a lock may still be waited for. */

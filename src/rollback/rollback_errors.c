@@ -180,7 +180,7 @@ void
 zrollback_error_report(const ErrorData *error, Oid relid, const char *what)
 {
 	bool		background = IsBackgroundWorker || IsAutoVacuumWorkerProcess();
-	char	   *message = psprintf("could not put back %s: %s", what, error->message);
+	char	   *message = psprintf("could not roll back %s: %s", what, error->message);
 
 	zrollback_error_count(message);
 	if (background && !is_to_be_reported(relid, error->sqlerrcode))
@@ -191,7 +191,7 @@ zrollback_error_report(const ErrorData *error, Oid relid, const char *what)
 			 OidIsValid(relid) ?
 			 errdetail("Database \"%s\" keeps undo from then on until that is possible, or the table is truncated or dropped.",
 					   get_database_name(MyDatabaseId)) :
-			 errdetail("Database \"%s\" keeps undo from then on until VACUUM of zheap.undo has found no table with rolled back rows.",
+			 errdetail("Database \"%s\" keeps undo from then on until VACUUM of zheap.undo has found no table with rows to roll back.",
 					   get_database_name(MyDatabaseId)),
 			 OidIsValid(relid) ?
 			 errhint("It is tried again.  See the views zheap.zheap_stat_workers and zheap.zheap_undo_holders.  "

@@ -19,7 +19,7 @@
 
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
-#include "zheap/rollback/rollback.h"
+#include "rollback_private.h"
 
 typedef struct LocalSweep
 {
@@ -30,17 +30,12 @@ typedef struct LocalSweep
 	bool		page_done;
 } LocalSweep;
 
-/*
- * A file as a relation, as far as its pages need one.  It is static because the storage
- * manager remembers who uses a file, after an error as well.
- */
-static RelationData file_rel;
-static FormData_pg_class file_form;
+static ZFileRelation open_one;
 
 static void
 close_file(LocalSweep *sweep)
 {
-	RelationCloseSmgr(&file_rel);
+	zrollback_file_close(&open_one);
 	sweep->rel = NULL;
 }
 
@@ -48,24 +43,20 @@ static void
 open_file(LocalSweep *sweep, ZRelLocator locator)
 {
 	const ZLocalFile *file;
+	Relation	rel;
 
 	if (sweep->rel && RelFileNodeEquals(zrel_locator(sweep->rel), locator))
 		return;
 	close_file(sweep);
 	file = zundo_local_file(locator);
-	memset(&file_rel, 0, sizeof(file_rel));
-	memset(&file_form, 0, sizeof(file_form));
-	file_rel.rd_node = locator;
-	file_rel.rd_backend = BackendIdForTempRelations();
-	file_rel.rd_islocaltemp = true;
-	file_rel.rd_id = file->relid;
-	file_rel.rd_tableam = file->tableam;
-	file_rel.rd_rel = &file_form;
-	file_form.relkind = RELKIND_RELATION;
-	file_form.relpersistence = RELPERSISTENCE_TEMP;
-	snprintf(NameStr(file_form.relname), NAMEDATALEN, "%u", zloc_rel(locator));
-	if (smgrexists(RelationGetSmgr(&file_rel), MAIN_FORKNUM))
-		sweep->rel = &file_rel;
+	rel = zrollback_file_describe(&open_one, locator, BackendIdForTempRelations(), file->relid,
+								  file->tableam);
+	rel->rd_islocaltemp = true;
+	rel->rd_rel->relkind = RELKIND_RELATION;
+	rel->rd_rel->relpersistence = RELPERSISTENCE_TEMP;
+	snprintf(NameStr(rel->rd_rel->relname), NAMEDATALEN, "%u", zloc_rel(locator));
+	if (smgrexists(RelationGetSmgr(rel), MAIN_FORKNUM))
+		sweep->rel = rel;
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
+#include "storage/backendid.h"
 #include "utils/rel.h"
 
 #include "zheap/base/base.h"
@@ -63,15 +64,27 @@ extern ErrorData *zrollback_try(void (*work) (void *), void *arg);
  */
 extern void zrollback_error_report(const ErrorData *error, Oid relid, const char *what);
 
-/* ---- tables that a sweep has open (rollback_table.c) ---- */
+/* ---- a file as a relation (rollback_file.c) ---- */
 
-typedef struct ZSweepTable
+/* Static, because the storage manager remembers who uses a file, after an error as well. */
+typedef struct ZFileRelation
 {
-	Relation	rel;			/* &data, or NULL: unused */
-	ZRelLocator locator;		/* as the records have it: the tablespace may differ */
 	RelationData data;
 	FormData_pg_class form;
-} ZSweepTable;
+} ZFileRelation;
+
+/*
+ * What the file's pages need of a relation; the caller fills in "form".  The file was
+ * closed before.
+ */
+extern Relation zrollback_file_describe(ZFileRelation *file, ZRelLocator locator,
+										BackendId backend, Oid relid,
+										const struct TableAmRoutine *tableam);
+
+/* The storage manager may forget about it. */
+extern void zrollback_file_close(ZFileRelation *file);
+
+/* ---- tables that a sweep has open (rollback_table.c) ---- */
 
 typedef enum ZTableState
 {

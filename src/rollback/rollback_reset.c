@@ -86,7 +86,7 @@ zrollback_reset(void)
 	zundo_reset(next);
 	ereport(LOG,
 			(errmsg("all undo of database \"%s\" was given up", get_database_name(MyDatabaseId)),
-			 errdetail("On %llu pages rolled back rows could not be put back.",
+			 errdetail("On %llu pages rows of aborted transactions could not be rolled back.",
 					   (unsigned long long) given_up)));
 	return given_up;
 }

@@ -73,7 +73,7 @@ typedef struct Sweep
 	bool		failed;			/* some because of an error */
 	Oid			left_relid;		/* the first such table, or invalid */
 	Oid			reported;		/* table whose errors have been reported */
-	bool		putting;		/* a page back: an error is about that, or its table */
+	bool		rolling_back;	/* a page: an error is about that, or its table */
 	bool		damaged;		/* some undo cannot be read */
 	bool		jump;			/* go on behind this page: */
 	BlockNumber jump_block;
@@ -311,11 +311,11 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 		sweep->page_done = true;
 		return;
 	}
-	sweep->putting = true;
+	sweep->rolling_back = true;
 	relation_find(sweep);
 	if (sweep->rel)
 		roll_back(sweep);
-	sweep->putting = false;
+	sweep->rolling_back = false;
 	if (sweep->rel == NULL && sweep->rel_busy)
 	{
 		leave_unapplied(sweep);
@@ -457,7 +457,7 @@ pass_undo(Sweep *sweep, const ErrorData *error)
 		zrollback_error_count(error->message);
 	else
 		zrollback_error_report(error, InvalidOid,
-						   psprintf("rolled back rows of undo log %d", sweep->log));
+						   psprintf("rows of undo log %d", sweep->log));
 	note_damage(sweep, sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at,
 				sweep->context_passed);
 	if (!sweep->jump)
@@ -484,11 +484,11 @@ pass_page(Sweep *sweep, const ErrorData *error)
 		sweep->left_relid = sweep->rel_oid;
 	if (!OidIsValid(sweep->rel_oid))
 		zrollback_error_report(error, InvalidOid,
-						   psprintf("rolled back rows in block %u of the table with file %u",
+						   psprintf("rows in block %u of the table with file %u",
 									sweep->block, zloc_rel(sweep->locator)));
 	else if (sweep->reported != sweep->rel_oid)
 		zrollback_error_report(error, sweep->rel_oid,
-						   psprintf("rolled back rows in block %u of table \"%s\"",
+						   psprintf("rows in block %u of table \"%s\"",
 									sweep->block, NameStr(sweep->rel_name)));
 	else
 		zrollback_error_count(error->message);
@@ -510,7 +510,7 @@ sweep_some(Sweep *sweep)
 
 	while ((error = zrollback_try(read_some, sweep)) != NULL)
 	{
-		if (sweep->putting)
+		if (sweep->rolling_back)
 			pass_page(sweep, error);
 		else if (is_about_undo(error))
 			pass_undo(sweep, error);
@@ -518,7 +518,7 @@ sweep_some(Sweep *sweep)
 			ReThrowError(error);
 		zrollback_tables_forget();
 		relation_leave(sweep);
-		sweep->putting = false;
+		sweep->rolling_back = false;
 		FreeErrorData(error);
 	}
 	sweep->pages = 0;
@@ -550,7 +550,7 @@ tables_are_clean(const SweepMode *mode, FullTransactionId next)
 	if (zrollback_wait_for_older(next))
 		return zrollback_all_tables(mode->skip, mode->given_up);
 	ereport(WARNING,
-			(errmsg("tables were not looked through for rolled back rows"),
+			(errmsg("tables were not looked through for rows to roll back"),
 			 errdetail("Transaction %u, or an older one, is still in progress, perhaps prepared.",
 					   GetOldestActiveTransactionId()),
 			 errhint("Repeat it when that has ended.")));

@@ -25,19 +25,25 @@
 
 #define OPEN_TABLES	8
 
-/* Static, because the storage manager remembers who uses a file, after an error as well. */
-static ZSweepTable open_tables[OPEN_TABLES];
+typedef struct OpenTable
+{
+	Relation	rel;			/* of the file, or NULL: unused */
+	ZRelLocator locator;		/* as the records have it: the tablespace may differ */
+	ZFileRelation file;
+} OpenTable;
+
+static OpenTable open_tables[OPEN_TABLES];
 static int	next_table;			/* the one to be closed for another */
 
 static void
-forget_table(ZSweepTable *table)
+forget_table(OpenTable *table)
 {
-	RelationCloseSmgr(&table->data);
+	zrollback_file_close(&table->file);
 	table->rel = NULL;
 }
 
 static void
-close_table(ZSweepTable *table)
+close_table(OpenTable *table)
 {
 	zrollback_file_release(zrel_locator(table->rel));
 	forget_table(table);
@@ -70,7 +76,7 @@ zrollback_tables_make_way(void)
 
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
-		ZSweepTable *table = &open_tables[i];
+		OpenTable *table = &open_tables[i];
 
 		if (table->rel != NULL && zrollback_file_is_wanted(zrel_locator(table->rel)))
 		{
@@ -86,7 +92,7 @@ zrollback_table_find(ZRelLocator locator)
 {
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
-		ZSweepTable *table = &open_tables[i];
+		OpenTable *table = &open_tables[i];
 
 		if (table->rel != NULL && RelFileNodeEquals(table->locator, locator))
 			return table->rel;
@@ -98,20 +104,15 @@ zrollback_table_find(ZRelLocator locator)
 static Relation
 keep(Relation rel, ZRelLocator locator)
 {
-	ZSweepTable *table = &open_tables[next_table];
+	OpenTable *table = &open_tables[next_table];
 
 	next_table = (next_table + 1) % OPEN_TABLES;
 	if (table->rel != NULL)
 		close_table(table);
-	memset(table, 0, sizeof(*table));
-	memcpy(&table->form, rel->rd_rel, CLASS_TUPLE_SIZE);
-	table->data.rd_rel = &table->form;
-	table->data.rd_id = RelationGetRelid(rel);
-	table->data.rd_node = rel->rd_node;
-	table->data.rd_backend = rel->rd_backend;
-	table->data.rd_tableam = rel->rd_tableam;
+	table->rel = zrollback_file_describe(&table->file, zrel_locator(rel), rel->rd_backend,
+										 RelationGetRelid(rel), rel->rd_tableam);
+	memcpy(&table->file.form, rel->rd_rel, CLASS_TUPLE_SIZE);
 	table->locator = locator;
-	table->rel = &table->data;
 	return table->rel;
 }
 

@@ -87,7 +87,7 @@ roll_back(void)
 	uint64		before = pg_atomic_read_u64(&zworker_my_slot->pages);
 	bool		left;
 
-	report_state(ZWORKER_ROLLING_BACK, "zheap: putting back what was rolled back");
+	report_state(ZWORKER_ROLLING_BACK, "zheap: rolling back");
 	left = zrollback_sweep(true);
 	if (pg_atomic_read_u64(&zworker_my_slot->pages) > before && !zworker_is_to_leave() &&
 		!zheap_xids_are_refused())
