@@ -90,6 +90,7 @@ zrollback_class_scan(Oid index, ScanKey keys, int nkeys, ZClassVisitor visit, vo
 	UnregisterSnapshot(snapshot);
 	if (flags & PROC_IN_VACUUM)
 		set_status_flags(flags);
+	Assert(MyProc->statusFlags == flags);
 }
 
 /* Tables of this database that may have pages that undo is about. */
@@ -128,6 +129,7 @@ roll_back_rest(void *arg)
 		{
 			CHECK_FOR_INTERRUPTS();
 			table->at_page = true;
+			Assert(zrollback_file_is_held(rel));	/* R4 */
 			zrollback_block(rel, table->block);
 			table->at_page = false;
 		}

@@ -82,6 +82,10 @@ zrollback_try(void (*work) (void *), void *arg)
 	MemoryContext scratch = AllocSetContextCreate(context, "zheap try", ALLOCSET_SMALL_SIZES);
 	ErrorData  *volatile error = NULL;
 
+	/* R7: what is released after an error is not to be missed */
+	Assert(IsTransactionState());
+	Assert(InterruptHoldoffCount == 0 && CritSectionCount == 0);
+
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(scratch);
 	PG_TRY();
@@ -100,6 +104,8 @@ zrollback_try(void (*work) (void *), void *arg)
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
 	MemoryContextDelete(scratch);
+	Assert(IsTransactionState());
+	Assert(InterruptHoldoffCount == 0 && CritSectionCount == 0);
 	if (error != NULL && must_pass(error))
 		ReThrowError(error);
 	return error;

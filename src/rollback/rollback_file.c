@@ -14,7 +14,7 @@ Relation
 zrollback_file_describe(ZFileRelation *file, ZRelLocator locator, BackendId backend, Oid relid,
 						const struct TableAmRoutine *tableam)
 {
-	/* the storage manager would go on to write to what is made anew here (F2) */
+	/* the storage manager would go on to write to what is made anew here (R5) */
 	Assert(file->data.rd_smgr == NULL);
 
 	memset(file, 0, sizeof(*file));

@@ -20,6 +20,7 @@
 
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 
@@ -49,6 +50,19 @@ zrollback_file_release(ZRelLocator locator)
 	set_tag(&tag, locator);
 	(void) LockRelease(&tag, RowExclusiveLock, false);
 }
+
+#ifdef USE_ASSERT_CHECKING
+bool
+zrollback_file_is_held(Relation rel)
+{
+	LOCKTAG		tag;
+
+	if (RelationUsesLocalBuffers(rel) || CheckRelationLockedByMe(rel, AccessShareLock, true))
+		return true;
+	set_tag(&tag, zrel_locator(rel));
+	return LockHeldByMe(&tag, RowExclusiveLock);
+}
+#endif
 
 bool
 zrollback_file_is_wanted(ZRelLocator locator)

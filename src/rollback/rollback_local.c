@@ -73,6 +73,7 @@ sweep_record(LocalSweep *sweep, const ZUndoRecord *rec)
 		sweep->page_done = false;
 	if (sweep->status != ZXACT_ABORTED || sweep->page_done)
 		return;
+	Assert(sweep->rel == NULL || RelationUsesLocalBuffers(sweep->rel));	/* R4 */
 	if (sweep->rel)
 		zrollback_block(sweep->rel, sweep->block);
 	sweep->page_done = true;
@@ -94,6 +95,7 @@ zrollback_local_sweep(void)
 		const char *bytes;
 
 		CHECK_FOR_INTERRUPTS();
+		Assert(zundo_ptr_is_local(ptr));
 		bytes = zundo_read(&reader, ptr, &len);
 		if (bytes == NULL || zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
 			elog(ERROR, "local undo record at block %u, offset %u cannot be read",

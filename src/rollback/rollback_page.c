@@ -33,7 +33,7 @@
 
 #include "zheap/mvcc/chain.h"
 #include "zheap/page/row.h"
-#include "zheap/rollback/rollback.h"
+#include "rollback_private.h"
 
 typedef enum Reach
 {
@@ -132,6 +132,7 @@ version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 		if (version->same_owner)
 			continue;
 		zmvcc_find_modifier(view, version);
+		Assert(version->modifier.kind != ZMODIFIER_UPPER_BOUND);	/* M1 */
 		if (visible_to_all(view, version))
 			return true;
 		/* rolled back already, so that no slot leads to it any more */
@@ -197,6 +198,8 @@ name_modifier(ZPageView *view, ZRollbackPlan *plan, const ZRowVersion *version, 
 			forget_modifier(plan, version, hdr);
 			break;
 	}
+	/* P2: the slot that the row is going to name, unless that is none */
+	Assert(hdr->slotno == 0 || zpage_has_slot(view->page, hdr->slotno));
 }
 
 /* Body bytes that differ between the row on the page and what it was. */
@@ -229,6 +232,15 @@ is_owners_again(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version
 	return !is_before(view, &before, version->offnum, &version->modifier.place);
 }
 
+static bool
+row_names(ZPageView *view, OffsetNumber offnum, int slotno)
+{
+	ItemId		lp = PageGetItemId(view->page, offnum);
+
+	return ItemIdIsNormal(lp) &&
+		zrow_slotno((const char *) view->page + ItemIdGetOffset(lp)) == slotno;
+}
+
 /* The row names the slot: is its newest version its present owner's? */
 static void
 plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
@@ -238,6 +250,7 @@ plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 	const char *row;
 	uint32		len;
 
+	Assert(row_names(view, offnum, plan->slotno));
 	zmvcc_current(view, offnum, &version);
 	row = version.row;
 	len = version.len;
@@ -261,15 +274,6 @@ plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 		rollback->kind = ZROLLBACK_BODY;
 		diff_body(row, len, version.row, version.len, rollback);
 	}
-}
-
-static bool
-row_names(ZPageView *view, OffsetNumber offnum, int slotno)
-{
-	ItemId		lp = PageGetItemId(view->page, offnum);
-
-	return ItemIdIsNormal(lp) &&
-		zrow_slotno((const char *) view->page + ItemIdGetOffset(lp)) == slotno;
 }
 
 static int
@@ -321,6 +325,7 @@ plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
 	OffsetNumber off;
 
+	Assert(zmvcc_xact_status(slot_owner(view, slotno).fxid) == ZXACT_ABORTED);
 	plan->slotno = slotno;
 	plan->nrows = 0;
 	plan->conflict = InvalidFullTransactionId;
@@ -344,6 +349,7 @@ plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 		if (row_names(view, off, slotno))
 			plan_row(view, off, plan);
 	}
+	Assert(plan->nrows <= count_rows(view, slotno));
 }
 
 /* ---- carrying it out ---- */
@@ -431,6 +437,7 @@ static void
 apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *plan)
 {
 	bool		on_overflow = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
+	OffsetNumber offnum PG_USED_FOR_ASSERTS_ONLY;
 
 	START_CRIT_SECTION();
 	zpage_rollback_apply(live->page, live->overflow, plan);
@@ -446,6 +453,11 @@ apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *
 			PageSetLSN(live->overflow, lsn);
 	}
 	END_CRIT_SECTION();
+	/* as execute() found it before (P1, P3) */
+	Assert(zpage_check_quick(live->page, &offnum) == NULL);
+	/* R1: none of the rows names the owner that the slot had */
+	Assert(FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(live->page, live->overflow, plan->slotno)),
+								   plan->next.fxid));
 }
 
 /*
@@ -542,6 +554,8 @@ roll_back(Relation rel, Buffer buffer, int lock_slot)
 	bool		done = false;
 	int			slotno;
 
+	Assert(CritSectionCount == 0);
+	Assert(zrollback_file_is_held(rel));	/* R4 */
 	plan.rows = palloc(sizeof(ZRowRollback) * (ZPAGE_MAX_OFFSET + 1));
 	zview_open(&copy, rel);
 	zview_open(&live, rel);

@@ -64,6 +64,13 @@ extern ErrorData *zrollback_try(void (*work) (void *), void *arg);
  */
 extern void zrollback_error_report(const ErrorData *error, Oid relid, const char *what);
 
+/* ---- the lock on a file (rollback_file_lock.c) ---- */
+
+#ifdef USE_ASSERT_CHECKING
+/* Is there a lock on the table, or on its file, that keeps the file where it is (R4)? */
+extern bool zrollback_file_is_held(Relation rel);
+#endif
+
 /* ---- a file as a relation (rollback_file.c) ---- */
 
 /* Static, because the storage manager remembers who uses a file, after an error as well. */

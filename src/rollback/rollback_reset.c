@@ -76,6 +76,8 @@ zrollback_reset(void)
 	zrollback_refuse_changed();
 	LockRelationOid(zundo_relation_oid(), AccessExclusiveLock);
 	zundo_open();
+	/* R9: until the end nobody writes or reads undo */
+	Assert(CheckRelationLockedByMe(zundo_relation(), AccessExclusiveLock, false));
 	next = ReadNextFullTransactionId();
 	wait_for_snapshots();
 	if (!zrollback_all_tables(true, &given_up))
@@ -83,6 +85,7 @@ zrollback_reset(void)
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("not all tables could be looked through"),
 				 errhint("Try again when nobody has a table locked.")));
+	Assert(CheckRelationLockedByMe(zundo_relation(), AccessExclusiveLock, false));
 	zundo_reset(next);
 	ereport(LOG,
 			(errmsg("all undo of database \"%s\" was given up", get_database_name(MyDatabaseId)),

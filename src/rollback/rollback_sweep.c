@@ -235,10 +235,24 @@ relation_find(Sweep *sweep)
 	}
 }
 
+/*
+ * R6: a later sweep begins at or before this record, and the horizon stays at or before its
+ * transaction.
+ */
+static void
+check_left(const Sweep *sweep, const ZUndoSwept *swept)
+{
+	Assert(swept->upto != ZUNDO_INVALID);
+	Assert(swept->extents <= sweep->context_passed);
+	Assert(!FullTransactionIdFollows(swept->oldest, sweep->fxid));
+}
+
 /* The record is left: the first of such, or its context, and the oldest xid are noted. */
 static void
 note_left(const Sweep *sweep, ZUndoSwept *swept)
 {
+	Assert(sweep->context != ZUNDO_INVALID);
+	Assert(FullTransactionIdIsValid(sweep->fxid));
 	if (swept->upto == ZUNDO_INVALID)
 	{
 		swept->upto = sweep->context;
@@ -250,6 +264,7 @@ note_left(const Sweep *sweep, ZUndoSwept *swept)
 	/* in turns with its subtransactions one counts more than once */
 	if (!sweep->active && !FullTransactionIdEquals(sweep->fxid, sweep->last))
 		swept->left++;
+	check_left(sweep, swept);
 }
 
 static void
@@ -267,6 +282,8 @@ roll_back(Sweep *sweep)
 {
 	MemoryContext outer = MemoryContextSwitchTo(sweep->scratch);
 
+	Assert(sweep->status == ZXACT_ABORTED && !sweep->page_done);
+	Assert(RelationGetRelid(sweep->rel) == sweep->rel_oid);
 	zrollback_block(sweep->rel, sweep->block);
 	MemoryContextSwitchTo(outer);
 	MemoryContextReset(sweep->scratch);
@@ -313,6 +330,7 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 	}
 	sweep->rolling_back = true;
 	relation_find(sweep);
+	Assert(sweep->rel == NULL || !sweep->rel_busy);
 	if (sweep->rel)
 		roll_back(sweep);
 	sweep->rolling_back = false;
@@ -443,6 +461,7 @@ note_damage(Sweep *sweep, ZUndoPtr from, uint32 extents)
 	if (!sweep->damaged)
 		sweep->swept.left++;
 	sweep->damaged = sweep->failed = true;
+	Assert(sweep->swept.upto != ZUNDO_INVALID);
 }
 
 /*
@@ -530,6 +549,7 @@ mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
 {
 	ZUndoSwept	swept = {.upto = sweep->at, .extents = sweep->passed};
 
+	Assert(swept.upto != ZUNDO_INVALID);
 	if (sweep->swept.upto != ZUNDO_INVALID)
 	{
 		swept.upto = sweep->swept.upto;
@@ -594,6 +614,9 @@ sweep_pending(const ZUndoPending *pending, const SweepMode *mode)
 		sweep.swept = sweep.waiting;
 		sweep.failed = sweep.locked = false;
 	}
+	/* R6: what was left is before what is marked */
+	Assert(sweep.at == ZUNDO_INVALID && !sweep.jump);
+	Assert(sweep.swept.upto != ZUNDO_INVALID || !(sweep.failed || sweep.locked));
 	zundo_pending_mark_applied(pending, &sweep.swept);
 	if (sweep.failed)
 		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED,

@@ -45,6 +45,7 @@ forget_table(OpenTable *table)
 static void
 close_table(OpenTable *table)
 {
+	Assert(table->rel == &table->file.data);
 	zrollback_file_release(zrel_locator(table->rel));
 	forget_table(table);
 }
@@ -130,7 +131,11 @@ zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 		(locator == NULL || zloc_rel(zrel_locator(rel)) == zloc_rel(*locator)))
 		state = zrollback_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
 	if (state == ZTABLE_OPEN)
+	{
 		*found = keep(rel, locator ? *locator : zrel_locator(rel));
+		Assert(zrollback_table_find(locator ? *locator : zrel_locator(rel)) == *found);
+		Assert(zrollback_file_is_held(*found));	/* R4 */
+	}
 	if (rel != NULL)
 		relation_close(rel, NoLock);
 	UnlockRelationOid(oid, AccessShareLock);

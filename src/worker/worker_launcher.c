@@ -112,6 +112,7 @@ visit_of(Oid db)
 	visit = &visits[nvisits++];
 	memset(visit, 0, sizeof(*visit));
 	visit->db = db;
+	Assert(nvisits <= max_visits);
 	return visit;
 }
 
@@ -197,6 +198,7 @@ static void
 delay(Visit *visit, int first, int last)
 {
 	visit->delay = Min(Max(visit->delay * 2, first), last);
+	Assert(visit->delay >= first && visit->delay <= last);
 	visit->not_before = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), visit->delay);
 }
 
@@ -279,6 +281,8 @@ start_worker(int i, Oid db)
 	ZWorkerSlot *slot = &zworker_shared->slots[i];
 	BackgroundWorker worker;
 
+	Assert(!is_used(i));		/* K2 */
+	Assert(!is_running(db));	/* K1 */
 	slot->pid = 0;
 	slot->db = db;
 	slot->end = ZWORKER_FAILED;
@@ -379,6 +383,7 @@ start_due(void)
 		int			entry = free_entry();
 		Visit	   *visit;
 
+		Assert(entry < ZHEAP_MAX_UNDO_WORKERS);
 		if (entry < 0)
 			break;
 		if (!can_be_visited(db))

@@ -40,6 +40,7 @@ static const ZRollbackWorker rollback_worker = {
 static void
 worker_gone(int code, Datum arg)
 {
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
 	zworker_my_slot->pid = 0;
 	zworker_my_slot->state = ZWORKER_NONE;
 	zworker_my_slot = NULL;
@@ -130,7 +131,9 @@ work(bool *busy)
 
 	if (*busy)
 		left = roll_back();
+	Assert(!IsTransactionState());	/* K3 */
 	discard();
+	Assert(!IsTransactionState());
 	return !left;
 }
 
@@ -177,7 +180,9 @@ count_failure(void)
 void
 zheap_worker_main(Datum arg)
 {
+	Assert(DatumGetInt32(arg) >= 0 && DatumGetInt32(arg) < ZHEAP_MAX_UNDO_WORKERS);
 	zworker_my_slot = &zworker_shared->slots[DatumGetInt32(arg)];
+	Assert(zworker_my_slot->pid == 0);	/* K2 */
 	on_shmem_exit(worker_gone, 0);
 	zworker_my_slot->pid = MyProcPid;
 	zrollback_worker_register(&rollback_worker);

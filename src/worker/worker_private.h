@@ -54,8 +54,8 @@ extern ZWorkerShared *zworker_shared;
 extern ZWorkerSlot *zworker_my_slot;	/* a worker's; NULL in other processes */
 
 /*
- * Does somebody drop, copy, rename or move the database, or wait to?  Within a
- * transaction; needs no connection to it.
+ * Does somebody drop, copy, rename or move the database, or wait to?  Needs neither a
+ * connection to it nor a transaction.
  */
 extern bool zworker_database_is_wanted(Oid db);
 

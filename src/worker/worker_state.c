@@ -91,8 +91,7 @@ zworker_launcher_pid(void)
 void
 zworker_progress(Size undo, uint32 pages)
 {
-	if (zworker_my_slot == NULL)
-		return;
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
 	if (undo > 0)
 	{
 		pg_atomic_write_u64(&zworker_my_slot->undo_done,
@@ -110,8 +109,8 @@ zworker_progress(Size undo, uint32 pages)
 void
 zworker_error(void)
 {
-	if (zworker_my_slot != NULL)
-		pg_atomic_write_u64(&zworker_my_slot->errors, pg_atomic_read_u64(&zworker_my_slot->errors) + 1);
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
+	pg_atomic_write_u64(&zworker_my_slot->errors, pg_atomic_read_u64(&zworker_my_slot->errors) + 1);
 }
 
 void
@@ -145,8 +144,9 @@ zworker_is_to_leave(void)
 	static bool leave = false;
 	TimestampTz now;
 
-	if (zworker_my_slot == NULL || leave)
-		return leave;
+	if (leave)
+		return true;
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
 	now = GetCurrentTimestamp();
 	if (!TimestampDifferenceExceeds(looked_at, now, LOOK_INTERVAL))
 		return false;

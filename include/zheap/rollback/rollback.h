@@ -113,10 +113,7 @@ extern void zrollback_error_count(const char *message);
 /* What a worker, which is of a higher layer, is asked and told while it rolls back. */
 typedef struct ZRollbackWorker
 {
-	/*
-	 * A backend wants the database for itself, or other databases wait for their turn.
-	 * Within a transaction; cheap.
-	 */
+	/* A backend wants the database for itself, or other databases wait for their turn. */
 	bool		(*is_to_leave) (void);
 
 	/* So many bytes of undo more were read, pages rolled back. */
