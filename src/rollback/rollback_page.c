@@ -8,7 +8,7 @@
  * and that owner's records are all that the slot leads to.  If the version before
  * is another aborted transaction's, its slot's turn comes later.
  *
- * A row never goes past a version whose maker a slot still leads to: a row that is
+ * A row never goes past a version whose modifier a slot still leads to (R3): a row that is
  * marked ZROW_REUSED belongs to the newest owner down its slot's chain that has a
  * record about it, and must not find one that it has left behind.
  *
@@ -135,7 +135,7 @@ version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 		Assert(version->modifier.kind != ZMODIFIER_UPPER_BOUND);	/* M1 */
 		if (visible_to_all(view, version))
 			return true;
-		/* rolled back already, so that no slot leads to it any more */
+		/* rolled back already, so that no slot leads to it any more (R3) */
 		if (zmvcc_xact_status(zmodifier_fxid(&version->modifier)) == ZXACT_ABORTED &&
 			reach_of(view, plan, version) == REACH_NOT)
 			continue;
@@ -413,6 +413,7 @@ rows_are_unchanged(ZPageView *copy, ZPageView *live, int slotno)
 	return more == 0;
 }
 
+/* R2: is all that the plan is about as it was?  The page is locked exclusively. */
 static bool
 plan_holds(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan,
 		   FullTransactionId horizon)

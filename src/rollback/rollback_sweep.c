@@ -162,7 +162,7 @@ file_has_table(Oid spc, ZRelLocator locator)
 }
 
 /*
- * A file that belongs to no table: is it gone for good?  It may be one that a
+ * A file that belongs to no table: is it gone for good (R8)?  It may be one that a
  * transaction still running has made, a subtransaction of which aborted; then it has
  * pages.  That of a table that was dropped or rewritten has none from the moment on
  * when this has committed, whatever older snapshots there are.

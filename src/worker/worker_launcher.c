@@ -318,6 +318,7 @@ is_due(const Visit *visit, TimestampTz now)
 		TimestampDifferenceExceeds(visit->started, now, VISIT_INTERVAL);
 }
 
+/* K5: among equals the database that has waited longest. */
 static int
 compare_visits(const void *a, const void *b)
 {

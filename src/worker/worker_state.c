@@ -137,6 +137,7 @@ zworker_database_is_wanted(Oid db)
 	return false;
 }
 
+/* K4 */
 bool
 zworker_is_to_leave(void)
 {
