@@ -178,6 +178,8 @@ is_to_be_reported(Oid relid, int sqlerrcode)
 		note->reported_at = now;
 		note->silence = Min(note->silence * 2, LAST_SILENCE);
 	}
+	Assert(is_same(note, relid, sqlerrcode));
+	Assert(note->silence >= FIRST_SILENCE && note->silence <= LAST_SILENCE);
 	SpinLockRelease(&shared->mutex);
 	return result;
 }

@@ -209,6 +209,7 @@ diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRo
 	char	   *mid;
 
 	zrow_diff(now, nowlen, was, waslen, &out->prefix, &out->suffix);
+	Assert((uint32) (ZROW_HDR_SIZE + out->prefix + out->suffix) <= Min(nowlen, waslen));
 	out->midlen = waslen - ZROW_HDR_SIZE - out->prefix - out->suffix;
 	mid = palloc(out->midlen + 1);
 	memcpy(mid, was + ZROW_HDR_SIZE + out->prefix, out->midlen);

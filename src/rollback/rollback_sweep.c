@@ -472,6 +472,7 @@ note_damage(Sweep *sweep, ZUndoPtr from, uint32 extents)
 static void
 pass_undo(Sweep *sweep, const ErrorData *error)
 {
+	Assert(!sweep->rolling_back);
 	if (sweep->damaged)
 		zrollback_error_count(error->message);
 	else
@@ -496,6 +497,7 @@ pass_undo(Sweep *sweep, const ErrorData *error)
 static void
 pass_page(Sweep *sweep, const ErrorData *error)
 {
+	Assert(sweep->rolling_back && sweep->status == ZXACT_ABORTED);
 	leave_unapplied(sweep);
 	sweep->failed = true;
 	sweep->skip = sweep->at;
@@ -527,6 +529,7 @@ sweep_some(Sweep *sweep)
 {
 	ErrorData  *error;
 
+	Assert(CheckRelationLockedByMe(zundo_relation(), ShareUpdateExclusiveLock, true));
 	while ((error = zrollback_try(read_some, sweep)) != NULL)
 	{
 		if (sweep->rolling_back)
@@ -634,6 +637,7 @@ sweep_all(const SweepMode *mode)
 	bool		left = false;
 	bool		more = true;
 
+	Assert(IsTransactionState() == !mode->own_transactions);
 	while (more)
 	{
 		if (!begin(mode->own_transactions))
@@ -650,6 +654,7 @@ sweep_all(const SweepMode *mode)
 		}
 		end(mode->own_transactions);
 	}
+	Assert(IsTransactionState() == !mode->own_transactions);
 	return left;
 }
 

@@ -180,6 +180,7 @@ can_be_visited(Oid db)
 	bool		exists;
 	bool		is_free;
 
+	Assert(!IsTransactionState());
 	StartTransactionCommand();
 	exists = list_member_oid(all_databases(CurrentMemoryContext, false), db);
 	is_free = exists && !zworker_database_is_wanted(db);
@@ -219,6 +220,7 @@ note_end(RunningWorker *worker, const ZWorkerSlot *slot)
 {
 	Visit	   *visit = visit_of(worker->db);
 
+	Assert(visit->db == slot->db && slot->pid == 0);	/* K2 */
 	if (slot->end == ZWORKER_FAILED)
 		delay(visit, FIRST_DELAY_FAILED, LAST_DELAY_FAILED);
 	else if (slot->end == ZWORKER_LEFT)
@@ -367,6 +369,7 @@ collect_due(int *n)
 		if ((visits[i].work || visits[i].first) && is_due(&visits[i], now))
 			due[(*n)++] = visits[i];
 	}
+	Assert(*n <= nvisits);
 	qsort(due, *n, sizeof(Visit), compare_visits);
 	return due;
 }

@@ -50,6 +50,7 @@ worker_gone(int code, Datum arg)
 static void
 report_state(ZWorkerState state, const char *activity)
 {
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
 	zworker_my_slot->state = state;
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
