@@ -41,6 +41,8 @@ for v in $(compgen -e | grep '^PG' || true); do
 done
 unset v PG_CONFIG
 export LC_ALL=C.UTF-8
+# recovery with assertions on a busy machine takes minutes, not the minute that pg_ctl waits for
+export PGCTLTIMEOUT=${PGCTLTIMEOUT:-900}
 
 say()
 {

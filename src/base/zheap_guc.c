@@ -33,7 +33,8 @@ zheap_guc_define(void)
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_max_size",
 							"Limit for the size of the undo relation of each database.",
-							"A transaction that would exceed it fails.  -1 or 0 sets no limit.",
+							"A transaction that would exceed it fails.  Beyond half of it writers wait a moment while "
+							"workers have something to roll back.  -1 or 0 sets no limit.",
 							&zheap_undo_max_size,
 							-1, -1, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MB,

@@ -31,6 +31,24 @@ zchange_undo_fits(const ZChange *change)
 	return zrec_undo_bound(&change->undo) <= ZUNDO_MAX_RECORD;
 }
 
+ZStep
+zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve, ZChange *change,
+			  ZRowVersion *version)
+{
+	Assert(target->locked);		/* D1 */
+	memset(change, 0, sizeof(*change));
+	if (ztarget_reserve_slot(target, reserve, &change->slot) == ZSTEP_AGAIN)
+		return ZSTEP_AGAIN;
+	/* D5: a slot that changes hands changes what is known of its rows */
+	zmvcc_current(&target->view, offnum, version);
+	change->has_undo = true;
+	change->row.op = change->undo.type = op;
+	change->row.offnum = change->undo.offnum = offnum;
+	change->row.hdr.slotno = change->slot.slotno;
+	change->row.hdr.natts = ZROW_NATTS_KEEP;
+	return ZSTEP_DONE;
+}
+
 void
 zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *change)
 {
@@ -239,6 +257,8 @@ execute_on_lock_page(ZTarget *target, ZChange *change)
 void
 zchange_execute(ZTarget *target, ZChange *change)
 {
+	Assert(target->locked && CritSectionCount == 0);	/* D1, D4 */
+	Assert(!change->has_undo || FullTransactionIdIsValid(target->fxid));
 	if (change->has_undo && zpage_is_lock_slot(change->slot.slotno))
 		execute_on_lock_page(target, change);
 	else

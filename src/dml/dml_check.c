@@ -489,6 +489,31 @@ zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 		wait_for_lock(check, xid, parity_of(&check->version));
 }
 
+bool
+zcheck_wait(ZTarget *target, ZRowQueue *queue, const ZUpdateCheck *check)
+{
+	Assert(check->result == TM_BeingModified && TransactionIdIsValid(check->xid));
+	ztarget_unlock(target);
+	return zlock_queue_wait(queue, check->parity, check->xid,
+							check->own_lock >= 0 || check->modified_by_us);
+}
+
+void
+zcheck_row_wait(ZTarget *target, const ZCheckQuery *query, ZRowQueue *queue, bool wait,
+				ZUpdateCheck *check)
+{
+	for (;;)
+	{
+		if (!target->locked)
+			ztarget_lock_row_page(target);
+		zcheck_row(target, query, check);
+		if (check->result != TM_BeingModified || !wait)
+			break;
+		(void) zcheck_wait(target, queue, check);
+	}
+	Assert(target->locked);
+}
+
 void
 zcheck_report(const ZTarget *target, const ZUpdateCheck *check, TM_FailureData *tmfd)
 {

@@ -10,38 +10,13 @@
 
 #include "zheap/dml/target.h"
 
-/* Returns false if the page was unlocked: start again. */
-static bool
-delete_row(ZTarget *target, const ZUpdateCheck *check, CommandId cid, bool changing_part)
-{
-	ZChange		change;
-	ZRowVersion	version;
-
-	memset(&change, 0, sizeof(change));
-	if (!ztarget_reserve_slot(target, 0, &change.slot))
-		return false;
-	ztarget_conflict_in(target);
-	zmvcc_current(&target->view, target->offnum, &version);
-	change.has_undo = true;
-	change.row.op = change.undo.type = ZOP_DELETE;
-	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags = (version.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
-	change.row.hdr.flags2 = (changing_part ? ZROW2_MOVED_PART : 0) |
-		zrow_lock_bits(check->strongest_lock);
-	change.row.hdr.slotno = change.slot.slotno;
-	change.row.hdr.natts = ZROW_NATTS_KEEP;
-	change.undo.cid = cid;
-	zchange_describe_before(target, &version, &change);
-	zchange_execute(target, &change);
-	return true;
-}
-
 TM_Result
 zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
 			Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
 {
 	ItemPointerData tid = ztid_untagged(otid);
 	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive};
+	ZDeletion	deletion = {.cid = cid};
 	ZUpdateCheck check;
 	ZRowQueue	queue;
 	ZTarget		target;
@@ -54,18 +29,9 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &tid);
 	zlock_queue_init(&queue, rel, &tid, LockTupleExclusive, LockWaitBlock, XLTW_Delete);
-	for (;;)
+	do
 	{
-		if (!target.locked)
-			ztarget_lock_row_page(&target);
-		zcheck_row(&target, &query, &check);
-		if (check.result == TM_BeingModified && wait)
-		{
-			ztarget_unlock(&target);
-			zlock_queue_wait(&queue, check.parity, check.xid,
-							 check.own_lock >= 0 || check.modified_by_us);
-			continue;
-		}
+		zcheck_row_wait(&target, &query, &queue, wait, &check);
 		if (check.result != TM_Ok)
 			break;
 		if (check.version.hdr.flags & ZROW_HASEXTERNAL)
@@ -74,9 +40,9 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
 				heap_freetuple(toasted);
 			toasted = zdml_heap_tuple(rel, check.version.row, check.version.len);
 		}
-		if (delete_row(&target, &check, cid, changing_part))
-			break;
-	}
+		deletion.flags2 = (changing_part ? ZROW2_MOVED_PART : 0) |
+			zrow_lock_bits(check.strongest_lock);
+	} while (zdml_mark_deleted(&target, &deletion) == ZSTEP_AGAIN);
 	zlock_queue_leave(&queue);
 	if (check.result != TM_Ok)
 		zcheck_report(&target, &check, tmfd);

@@ -72,7 +72,7 @@ new_page_slots(Size room)
  * frozen from the start (COPY FREEZE into a table made in the same transaction,
  * which vanishes with it), none.
  */
-bool
+ZStep
 zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change)
 {
 	memset(change, 0, sizeof(*change));
@@ -82,13 +82,13 @@ zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change)
 	change->row.op = ZOP_INSERT;
 	change->slot.conflict = InvalidFullTransactionId;
 	if (options & HEAP_INSERT_FROZEN)
-		return true;
+		return ZSTEP_DONE;
 	change->has_undo = true;
 	if (!target->init_page)
 		return ztarget_reserve_slot(target, reserve, &change->slot);
 	change->slot.slotno = 1;
 	change->slot.takeover = ZTAKE_FREE;
-	return true;
+	return ZSTEP_DONE;
 }
 
 /* The undo record for "count" rows from offnum on; none if a run goes on. */
@@ -127,15 +127,15 @@ zinsert_set_header(char *row, const ZChange *change, uint32 token)
 	zrow_header_put(row, &hdr);
 }
 
-bool
+ZStep
 zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 {
 	ZChange		change;
 	ZNewRow		new;
 	Size		need = insert->len + sizeof(ItemIdData);
 
-	if (!zinsert_plan_slot(target, need, insert->options, &change))
-		return false;
+	if (zinsert_plan_slot(target, need, insert->options, &change) == ZSTEP_AGAIN)
+		return ZSTEP_AGAIN;
 	if (target->init_page)
 		new.offnum = FirstOffsetNumber;
 	else
@@ -146,7 +146,7 @@ zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 			need = insert->len;
 		if (new.offnum == InvalidOffsetNumber ||
 			!zpage_has_total(target->view.page, need + change.slot.grow * sizeof(ZPageSlot)))
-			return false;
+			return ZSTEP_NO_ROOM;
 		if (zpage_free_contiguous(target->view.page) < need)
 			ztarget_check_rows(target);
 	}
@@ -166,24 +166,24 @@ zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 	if (change.has_undo)
 		zrun_remember(target, &change);
 	ItemPointerSet(tid, BufferGetBlockNumber(target->buffer), new.offnum);
-	return true;
+	return ZSTEP_DONE;
 }
 
 void
 zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid)
 {
 	ZTarget		target;
-	bool		done = false;
+	ZStep		step;
 
 	ztarget_open(&target, rel);
-	while (!done)
+	do
 	{
 		zspace_find(&target, insert->len, insert->options, insert->bistate);
-		done = zdml_insert_into(&target, insert, tid);
+		step = zdml_insert_into(&target, insert, tid);
 		ztarget_unlock(&target);
 		ReleaseBuffer(target.buffer);
 		target.buffer = InvalidBuffer;
-	}
+	} while (step != ZSTEP_DONE);
 	ztarget_close(&target);
 }
 

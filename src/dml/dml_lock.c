@@ -110,7 +110,7 @@ lock_now(ZTarget *target, ZLockCall *call, const ZUpdateCheck *check)
 	if (check->own_lock >= (int) call->mode ||
 		(check->modified_by_us && call->mode != LockTupleExclusive))
 		return true;
-	return zdml_lock_row(target, check, call->mode, call->cid);
+	return zdml_lock_row(target, check, call->mode, call->cid) == ZSTEP_DONE;
 }
 
 /* How the row at tid looks without regard to a snapshot; its page is not locked. */
@@ -229,15 +229,14 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 				return lock_successors(target, call, check);
 			return lock_now(target, call, check);
 		case TM_BeingModified:
-			ztarget_unlock(target);
 			if (check->later)
 			{
+				ztarget_unlock(target);
 				/* like heap, whatever the policy, and not in a queue */
 				XactLockTableWait(check->xid, call->rel, &call->tid, XLTW_LockUpdated);
 				return false;
 			}
-			if (zlock_queue_wait(queue, check->parity, check->xid,
-								 check->own_lock >= 0 || check->modified_by_us))
+			if (zcheck_wait(target, queue, check))
 			{
 				call->replacer = check->replacer;
 				return false;

@@ -6,14 +6,14 @@
 
 #include "zheap/dml/target.h"
 
-bool
+ZStep
 zdml_lock_row(ZTarget *target, const ZUpdateCheck *check, LockTupleMode mode, CommandId cid)
 {
 	ZChange		change;
 
 	memset(&change, 0, sizeof(change));
-	if (!ztarget_reserve_lock_slot(target, &change.slot))
-		return false;
+	if (ztarget_reserve_lock_slot(target, &change.slot) == ZSTEP_AGAIN)
+		return ZSTEP_AGAIN;
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_LOCK;
 	change.row.offnum = change.undo.offnum = target->offnum;
@@ -23,5 +23,5 @@ zdml_lock_row(ZTarget *target, const ZUpdateCheck *check, LockTupleMode mode, Co
 	change.undo.cid = cid;
 	zchange_execute(target, &change);
 	zlock_own_add(target->rel, target->view.block, target->offnum, mode, target->fxid);
-	return true;
+	return ZSTEP_DONE;
 }

@@ -157,7 +157,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 	}
 	check.strongest_lock = holders.strongest;
 	if (holders.own < 0 && !check.modified_by_us &&
-		!zdml_lock_row(target, &check, LockTupleKeyShare, cid))
+		zdml_lock_row(target, &check, LockTupleKeyShare, cid) == ZSTEP_AGAIN)
 		return false;
 	*moved = ItemPointerIsValid(&check.moved_to);
 	*tid = check.moved_to;

@@ -67,7 +67,7 @@ insert_batch(ZTarget *target, ZNewRow *rows, int nrows, CommandId cid, int optio
 	int			n;
 	int			i;
 
-	if (!zinsert_plan_slot(target, rows[0].len + sizeof(ItemIdData), options, &change))
+	if (zinsert_plan_slot(target, rows[0].len + sizeof(ItemIdData), options, &change) == ZSTEP_AGAIN)
 		return 0;
 	n = take_rows(target, &change, rows, nrows, spare);
 	if (n == 0)

@@ -58,7 +58,7 @@ try_page(ZTarget *target, Size need, Size wanted)
 			GlobalVisTestIsRemovableXid(GlobalVisTestFor(target->rel), prunable))
 			zdml_prune_page(&target->view, target->buffer);
 		if (TransactionIdIsValid(prunable) && !zpage_has_for_row(page, wanted) &&
-			!zdml_tombstone_page(target))
+			zdml_tombstone_page(target) == ZSTEP_AGAIN)
 			return false;
 	}
 	/* fillfactor and margin do not apply to a page without rows */

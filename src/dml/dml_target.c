@@ -59,7 +59,7 @@ ztarget_pin(ZTarget *target, const ItemPointerData *tid)
 bool
 ztarget_lock(ZTarget *target)
 {
-	Assert(!target->locked);
+	Assert(!target->locked);		/* D2 */
 	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
 	target->locked = true;
 	return zview_attach(&target->view, target->buffer, BUFFER_LOCK_EXCLUSIVE,
@@ -103,7 +103,7 @@ ztarget_check_rows(ZTarget *target)
 }
 
 /* Do what the result of a reservation asks for. */
-static bool
+static ZStep
 reserved(ZTarget *target, ZSlotResult result, const ZSlotPlan *plan)
 {
 	int			npages = zview_slot_pages(&target->view);
@@ -113,7 +113,7 @@ reserved(ZTarget *target, ZSlotResult result, const ZSlotPlan *plan)
 		case ZSLOT_OK:
 			if (plan->grow > 0)
 				ztarget_check_rows(target);
-			return true;
+			return ZSTEP_DONE;
 		case ZSLOT_ROLL_BACK:
 			ztarget_unlock(target);
 			if (plan->slotno != 0)
@@ -126,10 +126,10 @@ reserved(ZTarget *target, ZSlotResult result, const ZSlotPlan *plan)
 			zslot_add_page(target->rel, target->buffer, npages);
 			break;
 	}
-	return false;
+	return ZSTEP_AGAIN;
 }
 
-bool
+ZStep
 ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
 {
 	ZSlotResult result = zslot_reserve(&target->view, target->fxid, reserve, plan);
@@ -137,7 +137,7 @@ ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan)
 	return reserved(target, result, plan);
 }
 
-bool
+ZStep
 ztarget_reserve_lock_slot(ZTarget *target, ZSlotPlan *plan)
 {
 	ZSlotResult result = zslot_reserve_lock(&target->view, target->fxid, plan);

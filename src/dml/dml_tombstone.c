@@ -32,8 +32,7 @@ worth_it(Page page, OffsetNumber offnum)
 	return (hdr.flags & ZROW_DELETED) && !zrow_is_tombstone(&hdr);
 }
 
-/* False: the page was unlocked. */
-static bool
+static ZStep
 tombstone_row(ZTarget *target, OffsetNumber offnum)
 {
 	ZChange		change;
@@ -42,34 +41,29 @@ tombstone_row(ZTarget *target, OffsetNumber offnum)
 
 	if (zmvcc_state(&target->view, offnum, &version, &fxid) != ZSTATE_RECENTLY_DEAD ||
 		!(version.hdr.flags & ZROW_DELETED) || version.row == target->view.version_buf)
-		return true;
-	memset(&change, 0, sizeof(change));
-	if (!ztarget_reserve_slot(target, 0, &change.slot))
-		return false;
-	/* the slot may have changed hands, or the page's rows been rolled back */
-	zmvcc_current(&target->view, offnum, &version);
-	change.has_undo = true;
-	change.row.op = change.undo.type = ZOP_TOMBSTONE;
-	change.row.offnum = change.undo.offnum = offnum;
+		return ZSTEP_DONE;
+	/* the version anew: the slot may have changed hands */
+	if (zchange_begin(target, ZOP_TOMBSTONE, offnum, 0, &change, &version) == ZSTEP_AGAIN)
+		return ZSTEP_AGAIN;
 	change.undo.mid = version.row + ZROW_HDR_SIZE;
 	change.undo.midlen = version.len - ZROW_HDR_SIZE;
 	if (zchange_undo_fits(&change))
 		zchange_execute(target, &change);
-	return true;
+	return ZSTEP_DONE;
 }
 
-bool
+ZStep
 zdml_tombstone_page(ZTarget *target)
 {
 	OffsetNumber max = PageGetMaxOffsetNumber(target->view.page);
 	OffsetNumber off;
 
 	if (RelationUsesLocalBuffers(target->rel))
-		return true;
+		return ZSTEP_DONE;
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
-		if (worth_it(target->view.page, off) && !tombstone_row(target, off))
-			return false;
+		if (worth_it(target->view.page, off) && tombstone_row(target, off) == ZSTEP_AGAIN)
+			return ZSTEP_AGAIN;
 	}
-	return true;
+	return ZSTEP_DONE;
 }

@@ -10,8 +10,11 @@
  * first, by a record like that of SELECT FOR NO KEY UPDATE.  The same when the
  * toaster, which writes to other tables, has to run.  KEY SHARE locks of others may
  * be there all the time unless the key changes; a row that is moved says where they
- * are (ZROW_ORIGIN).  If the first of them comes after the new row was made, that one is
- * taken back, and another one made.
+ * are (dml_update_origins.c).  If the first of them comes after the new row was made, that
+ * one is taken back, and another one made.
+ *
+ * An update is a walk through the phases below; which follows which is drawn in
+ * README.md.
  */
 #include "postgres.h"
 
@@ -19,135 +22,128 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
-#include "utils/datum.h"
 
 #include "zheap/dml/run.h"
+#include "zheap/dml/update.h"
 #include "zheap/scan/tuple_slot.h"
 
-typedef struct ZUpdate
+typedef enum Phase
+{
+	CHECK,						/* may the row be changed, and which way does it go? */
+	LOCK_OLD,					/* our row lock on it, so that its page can be left */
+	TOAST,						/* long values leave the new row */
+	IN_PLACE,					/* the new version takes the old one's place */
+	MOVE,						/* the new row names origins; where does it go? */
+	INSERT_HERE,				/* the new row, on the old one's page */
+	INSERT_ELSEWHERE,			/* the new row, on whichever page has room */
+	DELETE_OLD,					/* the old row says where it went */
+	DONE,
+	REFUSED						/* the check's result says why */
+} Phase;
+
+typedef struct Update
 {
 	Relation	rel;
 	TupleTableSlot *slot;
-	CommandId	cid;
-	char	   *row;
+	ZCheckQuery query;			/* its mode: what the update needs of the row */
+	bool		wait;
+	ZRowQueue	queue;
+	ZTarget		target;
+	ZUpdateCheck check;			/* of the last CHECK */
+	ZIndexedColumns columns;
+	ZOrigins	origins;
+
+	char	   *row;			/* the new one */
 	uint32		len;
-	bool		toasted;		/* the row has been through the toaster, if need be */
-	Bitmapset  *indexed;		/* attributes of all indexes */
-	Bitmapset  *keys;			/* those that foreign keys may refer to */
+	bool		toasted;		/* it has been through TOAST, if need be */
+	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
+								 * except KEY SHARE if the key stays */
+	bool		made_room;		/* what can be taken back of the page has been */
 	ItemPointerData new_tid;
 	bool		moved;
-	bool		locked;			/* we hold a row lock that keeps all others out,
-								 * except KEY SHARE if the key stays */
-	bool		has_origin;		/* the new row names the TID that it had */
-	bool		may_be_held;	/* it is to do so */
-	bool		origins_known;	/* "ended" has been filled in */
-	int			nended;
-	ItemPointerData ended[ZROW_MAX_ORIGINS];	/* where nobody has a lock any more */
-	bool		made_room;		/* what can be taken back of the page has been */
+
 	bool		was_locked;		/* our transaction had locked the row before */
 	bool		key_locked;		/* for UPDATE: then KEY SHARE conflicts with the update, as on
 								 * heap, even if the key stays */
 	bool		has_events;		/* AFTER ROW triggers will ask for both versions */
 	int			ordinal;		/* has_events, in place: number of the old version */
-} ZUpdate;
+} Update;
 
-typedef enum UpdateStep
+/* ---- check ---- */
+
+/* The update needs the row to itself: it is checked again so.  A row lock that we have is too weak. */
+static Phase
+exclude_all(Update *update)
 {
-	STEP_DONE,
-	STEP_AGAIN,					/* the page was unlocked: check the row again */
-	STEP_MOVE,					/* does not fit in place */
-	STEP_EXCLUSIVE				/* needs the row to itself: check it again so */
-} UpdateStep;
-
-/* ---- does the update change indexed columns, or a key? ---- */
-
-typedef enum Changes
-{
-	CHANGES_NOTHING,			/* that an index has */
-	CHANGES_INDEXED,
-	CHANGES_KEY
-} Changes;
-
-typedef struct Deformed
-{
-	Datum	   *values;
-	bool	   *isnull;
-	ZRowDeform	state;
-} Deformed;
-
-static void
-deform(Relation rel, const char *row, uint32 len, int natts, Deformed *out)
-{
-	out->values = palloc(natts * sizeof(Datum));
-	out->isnull = palloc(natts * sizeof(bool));
-	memset(&out->state, 0, sizeof(out->state));
-	out->state.scratch = palloc(ZROW_SCRATCH_SIZE(natts, len));
-	if (!zrow_deform(RelationGetDescr(rel), row, len, natts, out->values, out->isnull,
-					 &out->state))
-		zheap_corrupt(rel, InvalidBlockNumber, InvalidOffsetNumber,
-					  "row of %u bytes cannot be read", len);
-}
-
-static void
-deform_free(Deformed *d)
-{
-	pfree(d->values);
-	pfree(d->isnull);
-	pfree(d->state.scratch);
+	Assert(update->query.mode != LockTupleExclusive);
+	update->query.mode = LockTupleExclusive;
+	update->locked = false;
+	return CHECK;
 }
 
 static bool
-attribute_changed(Relation rel, int attno, Deformed *old, Deformed *new)
+needs_toaster(const Update *update)
 {
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
-
-	if (old->isnull[attno - 1] != new->isnull[attno - 1])
-		return true;
-	if (old->isnull[attno - 1] || att->attisdropped)
-		return false;
-	return !datumIsEqual(old->values[attno - 1], new->values[attno - 1],
-						 att->attbyval, att->attlen);
+	return !update->toasted &&
+		(zdml_needs_toaster(update->rel, update->len, zrow_flags(update->row)) ||
+		 zdml_needs_toaster(update->rel, 0, update->check.version.hdr.flags));
 }
 
-static Changes
-indexed_changes(const ZUpdate *update, const ZRowVersion *old)
+/* The row is ours to change. */
+static Phase
+choose_way(Update *update)
 {
-	int			bit = -1;
-	int			max = 0;
-	Changes		changes = CHANGES_NOTHING;
-	Deformed	before;
-	Deformed	after;
+	ZColumnChanges changes = zcolumns_changed(&update->columns, update->rel,
+											  &update->check.version, update->row, update->len);
 
-	while ((bit = bms_next_member(update->indexed, bit)) >= 0)
-	{
-		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
+	if (changes == ZCHANGES_KEY && update->query.mode != LockTupleExclusive)
+		return exclude_all(update);
+	if (needs_toaster(update))
+		return update->locked ? TOAST : LOCK_OLD;
+	return changes == ZCHANGES_NONE ? IN_PLACE : MOVE;
+}
 
-		if (attno == 0)
-			changes = CHANGES_INDEXED;	/* a whole-row reference */
-		max = Max(max, attno);
-	}
-	if (max == 0)
-		return changes;
-	deform(update->rel, old->row, old->len, max, &before);
-	deform(update->rel, update->row, update->len, max, &after);
-	bit = -1;
-	while (changes != CHANGES_KEY && (bit = bms_next_member(update->indexed, bit)) >= 0)
-	{
-		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
+static Phase
+check(Update *update)
+{
+	ZUpdateCheck *result = &update->check;
 
-		if (attno > 0 && attribute_changed(update->rel, attno, &before, &after))
-			changes = bms_is_member(bit, update->keys) ? CHANGES_KEY : CHANGES_INDEXED;
-	}
-	deform_free(&before);
-	deform_free(&after);
-	return changes;
+	zcheck_row_wait(&update->target, &update->query, &update->queue, update->wait, result);
+	if (result->result != TM_Ok)
+		return REFUSED;
+	if (result->own_lock >= 0 && !update->locked)
+		update->was_locked = true;
+	update->key_locked = update->key_locked || result->own_lock == LockTupleExclusive;
+	return choose_way(update);
+}
+
+static Phase
+lock_old(Update *update)
+{
+	update->locked = zdml_lock_row(&update->target, &update->check, update->query.mode,
+								   update->query.cid) == ZSTEP_DONE;
+	return CHECK;
+}
+
+static Phase
+toast(Update *update)
+{
+	const ZRowVersion *old = &update->check.version;
+	HeapTuple	before = zdml_heap_tuple(update->rel, old->row, old->len);
+
+	ztarget_unlock(&update->target);
+	pfree(update->row);
+	update->row = zdml_form(update->rel, update->slot, before, 0, &update->len);
+	update->toasted = true;
+	heap_freetuple(before);
+	return CHECK;
 }
 
 /* ---- in place ---- */
 
 /* The range of body bytes that changes. */
 static void
-diff_rows(const ZRowVersion *old, const ZUpdate *update, ZChange *change)
+diff_rows(const ZRowVersion *old, const Update *update, ZChange *change)
 {
 	uint16		prefix;
 	uint16		suffix;
@@ -173,301 +169,174 @@ has_room(ZTarget *target, uint32 newlen, int grow)
 }
 
 /*
- * Take back space if the row needs it.  False: the page was unlocked, for one of its
- * reasons that much undo had to be read (B1).
+ * Take back space if the row needs it.  AGAIN also because much undo had to be
+ * read (B1).
  */
-static bool
-make_room(ZTarget *target, ZUpdate *update)
+static ZStep
+make_room(ZTarget *target, Update *update)
 {
 	uint32		newlen = update->len;
 
 	if (newlen <= ItemIdGetLength(PageGetItemId(target->view.page, target->offnum)))
-		return true;
+		return ZSTEP_DONE;
 	ztarget_check_rows(target);
 	if (has_room(target, newlen, 1) || update->made_room)
-		return true;
+		return ZSTEP_DONE;
 	zdml_prune_page(&target->view, target->buffer);
-	if (!has_room(target, newlen, 1) && !zdml_tombstone_page(target))
-		return false;
+	if (!has_room(target, newlen, 1) && zdml_tombstone_page(target) == ZSTEP_AGAIN)
+		return ZSTEP_AGAIN;
 	if (!zview_is_spent(&target->view))
-		return true;
+		return ZSTEP_DONE;
 	update->made_room = true;
 	ztarget_unlock(target);
-	return false;
+	return ZSTEP_AGAIN;
 }
 
-static UpdateStep
-update_in_place(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check)
+/* What the new version's header and the undo record say, besides what all changes have. */
+static void
+describe(Update *update, const ZRowVersion *version, ZChange *change)
 {
+	ZTarget    *target = &update->target;
+	ZRowHeader	new;
+
+	zrow_header_get(update->row, &new);
+	change->row.hdr.flags = new.flags & ZROW_VALUE_FLAGS;
+	change->row.hdr.flags2 = zrow_lock_bits(update->check.strongest_lock) |
+		(update->key_locked ? ZROW2_KEYS_UPDATED : 0);
+	if (new.natts != version->hdr.natts)
+		change->row.hdr.natts = new.natts;
+	change->undo.cid = update->query.cid;
+	diff_rows(version, update, change);
+	zchange_describe_before(target, version, change);
+	zwaypoint_describe(target, version, update->row, update->len, change);
+}
+
+/* Is the old version's number among those that a tag can tell? */
+static bool
+number_old(Update *update)
+{
+	if (!update->has_events)
+		return true;
+	update->ordinal = zmvcc_ordinal(&update->target.view, update->target.offnum);
+	return update->ordinal < ZTID_MAX_ORDINAL;
+}
+
+static Phase
+in_place(Update *update)
+{
+	ZTarget    *target = &update->target;
 	ZChange		change;
 	ZRowVersion	version;
-	ZRowHeader	new;
 	uint32		alloc;
 
-	if (!make_room(target, update))
-		return STEP_AGAIN;
+	zorigins_keep(&update->check.version, update->query.mode, &update->row, &update->len);
+	if (make_room(target, update) == ZSTEP_AGAIN)
+		return CHECK;
 	alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
-	memset(&change, 0, sizeof(change));
-	if (!ztarget_reserve_slot(target, update->len > alloc ? update->len - alloc : 0,
-							  &change.slot))
-		return STEP_AGAIN;
-	if (!has_room(target, update->len, change.slot.grow))
-		return STEP_MOVE;
-	if (update->has_events)
-	{
-		/* more versions than tags: a move begins to count anew */
-		update->ordinal = zmvcc_ordinal(&target->view, target->offnum);
-		if (update->ordinal >= ZTID_MAX_ORDINAL)
-			return STEP_MOVE;
-	}
-
-	zmvcc_current(&target->view, target->offnum, &version);
-	zrow_header_get(update->row, &new);
-	change.has_undo = true;
-	change.row.op = change.undo.type = ZOP_UPDATE;
-	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags = new.flags & ZROW_VALUE_FLAGS;
-	change.row.hdr.flags2 = zrow_lock_bits(check->strongest_lock) |
-		(update->key_locked ? ZROW2_KEYS_UPDATED : 0);
-	change.row.hdr.slotno = change.slot.slotno;
-	change.row.hdr.natts = new.natts == version.hdr.natts ? ZROW_NATTS_KEEP : new.natts;
-	change.undo.cid = update->cid;
-	diff_rows(&version, update, &change);
-	zchange_describe_before(target, &version, &change);
-	zwaypoint_describe(target, &version, update->row, update->len, &change);
+	if (zchange_begin(target, ZOP_UPDATE, target->offnum,
+					  update->len > alloc ? update->len - alloc : 0, &change,
+					  &version) == ZSTEP_AGAIN)
+		return CHECK;
+	/* a move begins to count versions anew */
+	if (!has_room(target, update->len, change.slot.grow) || !number_old(update))
+		return MOVE;
+	describe(update, &version, &change);
 	if (!zchange_undo_fits(&change))
-		return STEP_MOVE;
+		return MOVE;
 	ztarget_conflict_in(target);
 	zchange_execute(target, &change);
 	ItemPointerSet(&update->new_tid, BufferGetBlockNumber(target->buffer), target->offnum);
-	return STEP_DONE;
+	return DONE;
 }
 
 /* ---- moved ---- */
 
-/* Undo records that looking for holders may take besides the check and the change (B1). */
-#define HOLDER_READS	16
-
-/*
- * Has somebody else a lock on the row?  With NO KEY UPDATE: that is, KEY SHARE.  True also
- * where it takes long to find out.
- */
-static bool
-may_be_held(ZTarget *target)
+static Phase
+move(Update *update)
 {
-	ZLockHolders holders;
+	ZTarget    *target = &update->target;
 
-	zview_limit(&target->view, HOLDER_READS);
-	zlock_holders(&target->view, NULL, target->offnum, LockTupleExclusive, &holders);
-	return !zview_limit_end(&target->view) || TransactionIdIsValid(holders.conflicting);
+	switch (zorigins_name(target, &update->origins, update->query.mode, &update->row,
+						  &update->len))
+	{
+		case ZSTEP_DONE:
+			break;
+		case ZSTEP_AGAIN:
+			return CHECK;
+		case ZSTEP_NO_ROOM:
+			return exclude_all(update);
+	}
+	/* once it is locked, whatever happens to the page, it stays so */
+	if (update->locked)
+		return INSERT_ELSEWHERE;
+	if (zpage_free_for_row(target->view.page) >= update->len + sizeof(ZPageSlot))
+		return INSERT_HERE;
+	return LOCK_OLD;
 }
 
-/* Where the row has been, as far as others may have locks there. */
-static int
-origins_left(ZTarget *target, const ZUpdate *update, ItemPointerData *origins)
+static Phase
+insert_here(Update *update)
 {
-	ZRowVersion	version;
-	int			count;
-	int			left = 0;
+	ZInsert		insert = {.row = update->row, .len = update->len, .cid = update->query.cid};
 
-	zmvcc_current(&target->view, target->offnum, &version);
-	count = zrow_origins_get(version.row, version.len, origins);
-	for (int i = 0; i < count; i++)
+	switch (zdml_insert_into(&update->target, &insert, &update->new_tid))
 	{
-		bool		ended = false;
-
-		for (int k = 0; k < update->nended && !ended; k++)
-			ended = ItemPointerEquals(&origins[i], unconstify(ItemPointerData *, &update->ended[k]));
-		if (!ended)
-			origins[left++] = origins[i];
+		case ZSTEP_DONE:
+			return DELETE_OLD;
+		case ZSTEP_NO_ROOM:
+			return LOCK_OLD;
+		case ZSTEP_AGAIN:
+			break;
 	}
-	return left;
+	return CHECK;
 }
 
-/*
- * Look where holders have ended.  No new ones come there that are not on this row,
- * too.  The page is unlocked.
- */
-static void
-find_ended_origins(ZTarget *target, ZUpdate *update)
+static Phase
+insert_elsewhere(Update *update)
 {
-	ItemPointerData origins[ZROW_MAX_ORIGINS];
-	int			count = origins_left(target, update, origins);
+	ZInsert		insert = {.row = update->row, .len = update->len, .cid = update->query.cid};
 
-	ztarget_unlock(target);
-	for (int i = 0; i < count; i++)
-	{
-		if (!TransactionIdIsValid(zlock_origin_conflict(update->rel, &origins[i])))
-			update->ended[update->nended++] = origins[i];
-	}
-	update->origins_known = true;
+	Assert(update->locked);		/* D6 */
+	ztarget_unlock(&update->target);
+	zdml_insert_row(update->rel, &insert, &update->new_tid);
+	return DELETE_OLD;
 }
 
-/*
- * Let the new row name the places where others may have KEY SHARE locks.  Not DONE:
- * these are too many, or the row is too long to name them.
- */
-static UpdateStep
-choose_origins(ZTarget *target, ZUpdate *update, LockTupleMode mode)
+/* The new row exists: nobody else can have touched the old one, except for KEY SHARE. */
+static Phase
+delete_old(Update *update)
 {
-	ItemPointerData origins[ZROW_MAX_ORIGINS + 1];
-	int			count = 0;
+	ZTarget    *target = &update->target;
+	ZDeletion	deletion = {.cid = update->query.cid, .new_tid = &update->new_tid};
 
-	update->has_origin = update->may_be_held || may_be_held(target);
-	/* otherwise nobody has a lock anywhere */
-	if (mode != LockTupleExclusive)
-		count = origins_left(target, update, origins);
-	if (update->has_origin)
-	{
-		ItemPointerSet(&origins[count], target->view.block, target->offnum);
-		count++;
-	}
-	if (count <= ZROW_MAX_ORIGINS)
-	{
-		update->row = zrow_origins_set(update->row, &update->len, origins, count);
-		if (update->len <= ZPAGE_MAX_ROW)
-			return STEP_DONE;
-	}
-	if (update->origins_known || mode == LockTupleExclusive)
-		return STEP_EXCLUSIVE;
-	find_ended_origins(target, update);
-	return STEP_AGAIN;
-}
-
-static UpdateStep
-delete_old(ZTarget *target, ZUpdate *update, LockTupleMode mode)
-{
-	ZChange		change;
-	ZRowVersion	version;
-
-	if (!update->has_origin && may_be_held(target))
+	if (!target->locked)
+		ztarget_lock_row_page(target);
+	if (update->query.mode != LockTupleExclusive && !update->origins.named &&
+		zorigins_row_may_be_held(target))
 	{
 		/* came while the new row was made; make one that tells of it: nobody waits */
 		ztarget_unlock(target);
 		zdml_take_back_row(update->rel, &update->new_tid);
-		update->moved = false;
-		update->may_be_held = true;
-		return STEP_AGAIN;
+		update->origins.must_name = true;
+		return CHECK;
 	}
-	memset(&change, 0, sizeof(change));
-	if (!ztarget_reserve_slot(target, 0, &change.slot))
-		return STEP_AGAIN;
-	ztarget_conflict_in(target);
-	zmvcc_current(&target->view, target->offnum, &version);
-	change.has_undo = true;
-	change.row.op = change.undo.type = ZOP_DELETE;
-	change.row.offnum = change.undo.offnum = target->offnum;
-	change.row.hdr.flags = (version.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED | ZROW_MOVED;
-	change.row.hdr.flags2 = zpage_row_lock_bits(target->view.page, target->offnum) |
-		(mode == LockTupleExclusive || update->key_locked ? ZROW2_KEYS_UPDATED : 0);
-	change.row.hdr.slotno = change.slot.slotno;
-	change.row.hdr.natts = ZROW_NATTS_KEEP;
-	change.undo.cid = update->cid;
-	change.undo.has_new_tid = true;
-	change.undo.new_tid = update->new_tid;
-	zchange_describe_before(target, &version, &change);
-	zchange_execute(target, &change);
-	return STEP_DONE;
-}
-
-static UpdateStep
-update_move(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check, LockTupleMode mode)
-{
-	ZInsert		insert = {NULL, 0, update->cid, 0, NULL, 0};
-
-	if (!update->moved)
-	{
-		UpdateStep	step = choose_origins(target, update, mode);
-
-		if (step != STEP_DONE)
-			return step;
-	}
-	insert.row = update->row;
-	insert.len = update->len;
-	if (!update->moved && !update->locked)
-	{
-		/* on this page, if it has room */
-		if (zpage_free_for_row(target->view.page) >= update->len + sizeof(ZPageSlot))
-		{
-			update->moved = zdml_insert_into(target, &insert, &update->new_tid);
-			if (!target->locked)
-				return STEP_AGAIN;
-		}
-	}
-	if (!update->moved)
-	{
-		if (!update->locked)
-		{
-			/* then once more, with the row ours whatever happens to the page */
-			update->locked = zdml_lock_row(target, check, mode, update->cid);
-			return STEP_AGAIN;
-		}
-		ztarget_unlock(target);
-		zdml_insert_row(update->rel, &insert, &update->new_tid);
-		update->moved = true;
-		return STEP_AGAIN;
-	}
-	return delete_old(target, update, mode);
+	deletion.flags2 = zpage_row_lock_bits(target->view.page, target->offnum);
+	if (update->query.mode == LockTupleExclusive || update->key_locked)
+		deletion.flags2 |= ZROW2_KEYS_UPDATED;
+	if (zdml_mark_deleted(target, &deletion) == ZSTEP_AGAIN)
+		return DELETE_OLD;
+	update->moved = true;
+	return DONE;
 }
 
 /* ---- the whole ---- */
 
-/*
- * The old row is ours to change.  One step; the page is locked on entry, and on
- * exit unless STEP_AGAIN says to start over.
- */
-static UpdateStep
-update_step(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check, LockTupleMode mode)
-{
-	const ZRowVersion *old = &check->version;
-	Changes		changes = indexed_changes(update, old);
-
-	if (changes == CHANGES_KEY && mode != LockTupleExclusive)
-		return STEP_EXCLUSIVE;
-	if (!update->toasted &&
-		(zdml_needs_toaster(update->rel, update->len, zrow_flags(update->row)) ||
-		 zdml_needs_toaster(update->rel, 0, old->hdr.flags)))
-	{
-		HeapTuple	before;
-
-		if (!update->locked)
-		{
-			update->locked = zdml_lock_row(target, check, mode, update->cid);
-			return STEP_AGAIN;
-		}
-		before = zdml_heap_tuple(update->rel, old->row, old->len);
-		ztarget_unlock(target);
-		pfree(update->row);
-		update->row = zdml_form(update->rel, update->slot, before, 0, &update->len);
-		update->toasted = true;
-		heap_freetuple(before);
-		return STEP_AGAIN;
-	}
-	if (changes == CHANGES_NOTHING)
-	{
-		UpdateStep	step;
-		ItemPointerData origins[ZROW_MAX_ORIGINS];
-		int			count = 0;
-
-		if (mode != LockTupleExclusive)
-			count = zrow_origins_get(old->row, old->len, origins);
-		update->row = zrow_origins_set(update->row, &update->len, origins, count);
-		step = update_in_place(target, update, check);
-		if (step != STEP_MOVE)
-			return step;
-	}
-	return update_move(target, update, check, mode);
-}
-
 static void
-update_open(ZUpdate *update, Relation rel, TupleTableSlot *slot, CommandId cid)
+update_open(Update *update, Relation rel, TupleTableSlot *slot)
 {
-	memset(update, 0, sizeof(*update));
 	update->rel = rel;
 	update->slot = slot;
-	update->cid = cid;
-	update->indexed = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_ALL);
-	update->keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
+	zcolumns_open(&update->columns, rel);
 	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
 	slot->tts_tableOid = RelationGetRelid(rel);
 	slot_getallattrs(slot);
@@ -476,6 +345,14 @@ update_open(ZUpdate *update, Relation rel, TupleTableSlot *slot, CommandId cid)
 	/* rows that the toaster will shorten are checked after it */
 	if (!zdml_needs_toaster(rel, update->len, zrow_flags(update->row)))
 		zdml_check_length(update->len);
+}
+
+static void
+update_close(Update *update)
+{
+	ztarget_close(&update->target);
+	zcolumns_close(&update->columns);
+	pfree(update->row);
 }
 
 /*
@@ -506,7 +383,7 @@ count_nothing_dead(PgStat_TableStatus *stats)
  * new one stays as it is: it is shown, and may get into indexes.
  */
 static void
-update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
+update_report(const Update *update, ItemPointer otid)
 {
 	Relation	rel = update->rel;
 	TupleTableSlot *slot = update->slot;
@@ -518,10 +395,40 @@ update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
 		ztid_set_tag(otid, update->ordinal);
 	else
 		ztid_set_tag(otid, ZTID_TAG_REPLACED);
-	ztuple_slot_written(slot, target->fxid, update->cid, update->was_locked);
+	ztuple_slot_written(slot, update->target.fxid, update->query.cid, update->was_locked);
 	pgstat_count_heap_update(rel, !update->moved);
 	if (!update->moved && rel->pgstat_info)
 		count_nothing_dead(rel->pgstat_info);
+}
+
+/* The page is locked on entry to all phases but CHECK and DELETE_OLD, which lock it. */
+static Phase
+run_phase(Update *update, Phase phase)
+{
+	Assert(update->target.locked || phase == CHECK || phase == DELETE_OLD);
+	switch (phase)
+	{
+		case CHECK:
+			return check(update);
+		case LOCK_OLD:
+			return lock_old(update);
+		case TOAST:
+			return toast(update);
+		case IN_PLACE:
+			return in_place(update);
+		case MOVE:
+			return move(update);
+		case INSERT_HERE:
+			return insert_here(update);
+		case INSERT_ELSEWHERE:
+			return insert_elsewhere(update);
+		case DELETE_OLD:
+			return delete_old(update);
+		case DONE:
+		case REFUSED:
+			break;
+	}
+	pg_unreachable();
 }
 
 TM_Result
@@ -530,70 +437,27 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 			LockTupleMode *lockmode, bool *update_indexes)
 {
 	ItemPointerData tid = ztid_untagged(otid);
-	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleNoKeyExclusive};
-	ZUpdateCheck check;
-	ZRowQueue	queue;
-	ZTarget		target;
-	ZUpdate		update;
-	UpdateStep	step = STEP_AGAIN;
+	Update		update = {.query = {snapshot, crosscheck, cid, LockTupleNoKeyExclusive},
+	.wait = wait};
+	Phase		phase = CHECK;
 
 	zheap_require_preload();
-	if (ztid_tag(otid) == ZTID_TAG_LAST)
-		query.snapshot = InvalidSnapshot;	/* rule A: we locked the newest */
-	*lockmode = LockTupleNoKeyExclusive;
-	*update_indexes = false;
-
-	update_open(&update, rel, slot, cid);
 	update.was_locked = ztid_tag(otid) == ZTID_TAG_LAST;
-	ztarget_open(&target, rel);
-	ztarget_pin(&target, &tid);
-	zlock_queue_init(&queue, rel, &tid, LockTupleNoKeyExclusive, LockWaitBlock, XLTW_Update);
-	for (;;)
-	{
-		if (!target.locked)
-			ztarget_lock_row_page(&target);
-		if (update.moved)
-		{
-			/* the new version exists: nobody else can have touched the old one */
-			step = delete_old(&target, &update, query.mode);
-			if (step == STEP_DONE)
-				break;
-			continue;
-		}
-		zcheck_row(&target, &query, &check);
-		if (check.result == TM_BeingModified && wait)
-		{
-			ztarget_unlock(&target);
-			zlock_queue_wait(&queue, check.parity, check.xid,
-							 check.own_lock >= 0 || check.modified_by_us);
-			continue;
-		}
-		if (check.result != TM_Ok)
-			break;
-		if (check.own_lock >= 0 && !update.locked)
-			update.was_locked = true;
-		update.key_locked = update.key_locked || check.own_lock == LockTupleExclusive;
-		step = update_step(&target, &update, &check, query.mode);
-		if (step == STEP_DONE)
-			break;
-		if (step == STEP_EXCLUSIVE)
-		{
-			/* the row lock, if we have one, was too weak */
-			update.locked = false;
-			query.mode = *lockmode = LockTupleExclusive;
-		}
-	}
-	zlock_queue_leave(&queue);
-	if (check.result != TM_Ok)
-		zcheck_report(&target, &check, tmfd);
+	if (update.was_locked)
+		update.query.snapshot = InvalidSnapshot;	/* rule A: we locked the newest */
+	update_open(&update, rel, slot);
+	ztarget_open(&update.target, rel);
+	ztarget_pin(&update.target, &tid);
+	zlock_queue_init(&update.queue, rel, &tid, LockTupleNoKeyExclusive, LockWaitBlock, XLTW_Update);
+	while (phase != DONE && phase != REFUSED)
+		phase = run_phase(&update, phase);
+	zlock_queue_leave(&update.queue);
+	if (phase == DONE)
+		update_report(&update, otid);
 	else
-	{
-		update_report(&target, &update, otid);
-		*update_indexes = update.moved;
-	}
-	ztarget_close(&target);
-	bms_free(update.indexed);
-	bms_free(update.keys);
-	pfree(update.row);
-	return check.result;
+		zcheck_report(&update.target, &update.check, tmfd);
+	*lockmode = update.query.mode;
+	*update_indexes = update.moved;
+	update_close(&update);
+	return update.check.result;
 }

@@ -466,6 +466,14 @@ extern bool zundo_log_has_pins(ZUndoLog *log);
  */
 extern TransactionId zundo_released(FullTransactionId horizon);
 
+/* ---- writers that wait (undo_throttle.c) ---- */
+
+/*
+ * Before an extent is opened: wait while much of the undo is to be rolled back, for a
+ * moment at most.  No buffer is locked.  Can be cancelled.
+ */
+extern void zundo_throttle(void);
+
 /* ---- pending work (undo_pending.c); all take the log's mutex ---- */
 
 /* "ordinal": of the extent that "from" is in, 0 if that is not known. */

@@ -85,7 +85,10 @@ prepare(void)
 		advance_if_old();
 	}
 	if (needs_extent())
+	{
+		zundo_throttle();
 		zundo_extent_open();
+	}
 	MyUndo.ready = true;
 }
 

@@ -278,7 +278,7 @@ class Side:
         if context:
             words.append('CONTEXT ' + context.replace('\n', '; '))
         line = ' '.join(words).replace(self.database, '@DB@')
-        line = re.sub(r'tuple \(\d+,\d+\)', 'tuple (,)', line)
+        line = re.sub(r'(tuple|version) \(\d+,\d+\)', r'\1 (,)', line)
         line = re.sub(r'(transaction|process|relation|database|pivot) \d+', r'\1 N', line)
         return line
 

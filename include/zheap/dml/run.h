@@ -17,8 +17,8 @@ extern bool zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid
 						   OffsetNumber offnum);
 extern void zrun_remember(ZTarget *target, const ZChange *change);
 
-/* False: start again (see ztarget_reserve_slot). */
-extern bool zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change);
+/* DONE or AGAIN. */
+extern ZStep zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change);
 extern void zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid,
 							  OffsetNumber offnum, int count);
 extern void zinsert_set_header(char *row, const ZChange *change, uint32 token);

@@ -16,6 +16,18 @@
 #include "zheap/page/row.h"
 #include "zheap/slot/slot.h"
 
+/*
+ * What became of a step of an operation that works under the lock of a page.  AGAIN: the page
+ * had to be unlocked, and what was learnt of it does not hold any more; nothing was changed
+ * that shows.  The operation locks it and begins with its check.
+ */
+typedef enum ZStep
+{
+	ZSTEP_DONE,
+	ZSTEP_AGAIN,
+	ZSTEP_NO_ROOM				/* the page is still locked, and cannot hold the row */
+} ZStep;
+
 typedef struct ZTarget
 {
 	Relation	rel;
@@ -55,13 +67,13 @@ extern void ztarget_leave(ZTarget *target);
 extern void ztarget_check_rows(ZTarget *target);
 
 /*
- * A slot for the transaction to change rows; "reserve" as in zslot_reserve.  False: the
- * page was unlocked to get an overflow page (and is unlocked now): start again.
+ * A slot for the transaction to change rows; "reserve" as in zslot_reserve.  DONE, or AGAIN: the
+ * page needed an overflow page, or what a slot's owner had left on it had to be rolled back.
  */
-extern bool ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan);
+extern ZStep ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan);
 
 /* The same to lock a row: zslot_reserve_lock. */
-extern bool ztarget_reserve_lock_slot(ZTarget *target, ZSlotPlan *plan);
+extern ZStep ztarget_reserve_lock_slot(ZTarget *target, ZSlotPlan *plan);
 
 /*
  * Report conflicts with SERIALIZABLE transactions that have read the row, or the
@@ -113,10 +125,31 @@ typedef struct ZCheckQuery
  */
 extern void zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check);
 
+/*
+ * The result is BeingModified: unlock the page and wait for the transaction in the way, in the
+ * queue for the row.  False: the queue's policy is not to wait for locks.
+ */
+extern bool zcheck_wait(ZTarget *target, ZRowQueue *queue, const ZUpdateCheck *check);
+
+/*
+ * Check the row again and again until the result is another than BeingModified, or only once
+ * if not "wait".  The page, which need not be locked on entry, is locked on exit.
+ */
+extern void zcheck_row_wait(ZTarget *target, const ZCheckQuery *query, ZRowQueue *queue, bool wait,
+							ZUpdateCheck *check);
+
 /* Fill tmfd for a result other than Ok. */
 extern void zcheck_report(const ZTarget *target, const ZUpdateCheck *check, TM_FailureData *tmfd);
 
 /* ---- dml_change.c ---- */
+
+/*
+ * Begin the plan of a change to the row "offnum" of the locked page: a slot ("reserve" as in
+ * zslot_reserve), the row's newest version as it is then, and what all changes
+ * have in common.  DONE or AGAIN.
+ */
+extern ZStep zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve,
+						   ZChange *change, ZRowVersion *version);
 
 /*
  * Perform the change on the locked page: undo, page, WAL in one critical
@@ -203,11 +236,8 @@ typedef struct ZInsert
 
 extern void zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid);
 
-/*
- * Insert into the target's locked page, if it has room.  False: it has not, or
- * (target not locked any more) needs an overflow page first.
- */
-extern bool zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid);
+/* Insert into the target's locked page: DONE, AGAIN or NO_ROOM. */
+extern ZStep zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid);
 
 /* ---- dml_speculative.c ---- */
 
@@ -217,10 +247,22 @@ extern bool zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer
  */
 extern void zdml_take_back_row(Relation rel, const ItemPointerData *tid);
 
-/* ---- dml_lock.c ---- */
+/* ---- dml_mark_deleted.c ---- */
 
-/* Record our lock on the locked page's row.  False: start again. */
-extern bool zdml_lock_row(ZTarget *target, const ZUpdateCheck *check,
+typedef struct ZDeletion
+{
+	CommandId	cid;
+	uint8		flags2;			/* of the row's header: its lock bits among them */
+	const ItemPointerData *new_tid; /* an update has moved the row there, or NULL */
+} ZDeletion;
+
+/* Mark the locked page's row deleted by us: DONE or AGAIN.  It has been checked. */
+extern ZStep zdml_mark_deleted(ZTarget *target, const ZDeletion *deletion);
+
+/* ---- dml_lock_row.c ---- */
+
+/* Record our lock on the locked page's row: DONE or AGAIN. */
+extern ZStep zdml_lock_row(ZTarget *target, const ZUpdateCheck *check,
 						  LockTupleMode mode, CommandId cid);
 
 /* ---- dml_tombstone.c ---- */
@@ -228,9 +270,9 @@ extern bool zdml_lock_row(ZTarget *target, const ZUpdateCheck *check,
 /*
  * Move the bodies of deleted rows that old snapshots may still see from the locked
  * page to undo.  What becomes free has no better use than a new row or version of
- * the caller's on this page.  False: the page was unlocked on the way.
+ * the caller's on this page.  DONE or AGAIN.
  */
-extern bool zdml_tombstone_page(ZTarget *target);
+extern ZStep zdml_tombstone_page(ZTarget *target);
 
 /* ---- dml_lock_successors.c ---- */
 

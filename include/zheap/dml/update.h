@@ -1,0 +1,67 @@
+/*
+ * update.h
+ *		What the files of UPDATE share; its phases are drawn in src/dml/README.md.
+ */
+#ifndef ZHEAP_UPDATE_H
+#define ZHEAP_UPDATE_H
+
+#include "postgres.h"
+
+#include "zheap/dml/target.h"
+
+/* ---- dml_update_columns.c ---- */
+
+/* What of the row the update changes, as far as indexes have it. */
+typedef enum ZColumnChanges
+{
+	ZCHANGES_NONE,
+	ZCHANGES_INDEXED,
+	ZCHANGES_KEY				/* a column that foreign keys may refer to */
+} ZColumnChanges;
+
+typedef struct ZIndexedColumns
+{
+	Bitmapset  *indexed;		/* attributes of all indexes */
+	Bitmapset  *keys;			/* those that foreign keys may refer to */
+} ZIndexedColumns;
+
+extern void zcolumns_open(ZIndexedColumns *columns, Relation rel);
+extern void zcolumns_close(ZIndexedColumns *columns);
+
+/* ERROR (data corrupted) if a row cannot be read. */
+extern ZColumnChanges zcolumns_changed(const ZIndexedColumns *columns, Relation rel,
+									   const ZRowVersion *old, const char *row, uint32 len);
+
+/* ---- dml_update_origins.c ---- */
+
+/*
+ * Where a row that moves may have left KEY SHARE locks behind, which its new version names
+ * (ZROW_ORIGIN).
+ */
+typedef struct ZOrigins
+{
+	bool		named;			/* the new row names the TID that it had */
+	bool		must_name;		/* it is to do so: a lock came while it was being made */
+	bool		known;			/* "ended" has been filled in */
+	int			nended;
+	ItemPointerData ended[ZROW_MAX_ORIGINS];	/* where nobody has a lock any more */
+} ZOrigins;
+
+/*
+ * Has somebody else a lock on the locked page's row?  Asked with NO KEY UPDATE: that is,
+ * KEY SHARE.  True also where it takes long to find out.
+ */
+extern bool zorigins_row_may_be_held(ZTarget *target);
+
+/*
+ * Let the new row (*row, allocated, and *len are changed) name the places where others may have
+ * KEY SHARE locks.  DONE; AGAIN; or NO_ROOM: these are too many, or the row is too long to
+ * name them; the page is still locked, and nobody must have a lock.
+ */
+extern ZStep zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row,
+						   uint32 *len);
+
+/* In place: the row goes on naming those of the version before, unless the mode excludes locks. */
+extern void zorigins_keep(const ZRowVersion *old, LockTupleMode mode, char **row, uint32 *len);
+
+#endif							/* ZHEAP_UPDATE_H */

@@ -1,0 +1,30 @@
+/*
+ * dml_mark_deleted.c
+ *		A row is marked deleted: by DELETE, or by an UPDATE that has moved it.
+ */
+#include "postgres.h"
+
+#include "zheap/dml/target.h"
+
+ZStep
+zdml_mark_deleted(ZTarget *target, const ZDeletion *deletion)
+{
+	ZChange		change;
+	ZRowVersion	version;
+
+	if (zchange_begin(target, ZOP_DELETE, target->offnum, 0, &change, &version) == ZSTEP_AGAIN)
+		return ZSTEP_AGAIN;
+	ztarget_conflict_in(target);
+	change.row.hdr.flags = (version.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
+	change.row.hdr.flags2 = deletion->flags2;
+	change.undo.cid = deletion->cid;
+	if (deletion->new_tid != NULL)
+	{
+		change.row.hdr.flags |= ZROW_MOVED;
+		change.undo.has_new_tid = true;
+		change.undo.new_tid = *deletion->new_tid;
+	}
+	zchange_describe_before(target, &version, &change);
+	zchange_execute(target, &change);
+	return ZSTEP_DONE;
+}

@@ -1,0 +1,111 @@
+/*
+ * dml_update_origins.c
+ *		Where a row that moves may have left locks behind.
+ *
+ * KEY SHARE locks of others do not stand in the way of an update that leaves the key
+ * alone.  When that moves the row they stay where they are, and the new row names their
+ * places (ZROW_ORIGIN), for those who want to delete it or to change its key.
+ */
+#include "postgres.h"
+
+#include "storage/itemptr.h"
+
+#include "zheap/dml/update.h"
+
+/* Undo records that looking for holders may take besides the check and the change (B1). */
+#define HOLDER_READS	16
+
+bool
+zorigins_row_may_be_held(ZTarget *target)
+{
+	ZLockHolders holders;
+
+	zview_limit(&target->view, HOLDER_READS);
+	zlock_holders(&target->view, NULL, target->offnum, LockTupleExclusive, &holders);
+	return !zview_limit_end(&target->view) || TransactionIdIsValid(holders.conflicting);
+}
+
+/* Where the row has been, as far as others may have locks there. */
+static int
+places_left(ZTarget *target, const ZOrigins *origins, ItemPointerData *places)
+{
+	ZRowVersion	version;
+	int			count;
+	int			left = 0;
+
+	zmvcc_current(&target->view, target->offnum, &version);
+	count = zrow_origins_get(version.row, version.len, places);
+	for (int i = 0; i < count; i++)
+	{
+		bool		ended = false;
+
+		for (int k = 0; k < origins->nended && !ended; k++)
+			ended = ItemPointerEquals(&places[i],
+									  unconstify(ItemPointerData *, &origins->ended[k]));
+		if (!ended)
+			places[left++] = places[i];
+	}
+	return left;
+}
+
+/*
+ * Look where holders have ended.  No new ones come there that are not on this row,
+ * too.  The page is unlocked.
+ */
+static void
+find_ended(ZTarget *target, ZOrigins *origins)
+{
+	ItemPointerData places[ZROW_MAX_ORIGINS];
+	int			count = places_left(target, origins, places);
+
+	ztarget_unlock(target);
+	for (int i = 0; i < count; i++)
+	{
+		if (!TransactionIdIsValid(zlock_origin_conflict(target->rel, &places[i])))
+			origins->ended[origins->nended++] = places[i];
+	}
+	origins->known = true;
+}
+
+ZStep
+zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row, uint32 *len)
+{
+	ItemPointerData places[ZROW_MAX_ORIGINS + 1];
+	int			count;
+
+	if (mode == LockTupleExclusive)
+	{
+		/* nobody has a lock anywhere: the check has seen to that, under this hold of the page */
+		origins->named = false;
+		*row = zrow_origins_set(*row, len, NULL, 0);
+		return ZSTEP_DONE;
+	}
+	origins->named = origins->must_name || zorigins_row_may_be_held(target);
+	count = places_left(target, origins, places);
+	if (origins->named)
+	{
+		ItemPointerSet(&places[count], target->view.block, target->offnum);
+		count++;
+	}
+	if (count <= ZROW_MAX_ORIGINS)
+	{
+		*row = zrow_origins_set(*row, len, places, count);
+		if (*len <= ZPAGE_MAX_ROW)
+			return ZSTEP_DONE;
+	}
+	if (origins->known)
+		return ZSTEP_NO_ROOM;
+	find_ended(target, origins);
+	return ZSTEP_AGAIN;
+}
+
+void
+zorigins_keep(const ZRowVersion *old, LockTupleMode mode, char **row, uint32 *len)
+{
+	ItemPointerData places[ZROW_MAX_ORIGINS];
+	int			count = 0;
+
+	if (mode != LockTupleExclusive)
+		count = zrow_origins_get(old->row, old->len, places);
+	*row = zrow_origins_set(*row, len, places, count);
+}
