@@ -33,14 +33,14 @@ RETURNS integer
 AS 'MODULE_PATHNAME', 'zheap_undo_pending'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_pending() IS
-	'number of undo logs of this database whose aborted transactions have not all been put back yet; 0 = all settled';
+	'number of undo logs of this database with aborted transactions whose rows have not all been rolled back yet; 0 = none';
 
 CREATE FUNCTION zheap.zheap_undo_skip(reset boolean DEFAULT false)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'zheap_undo_skip'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_skip(boolean) IS
-	'give up rolled back rows that damaged undo does not let put back: they stay as they are, and undo is kept for them no longer; returns the number of table pages; reset: give up all undo and make the undo relation anew, which waits for all transactions that use zheap tables';
+	'give up rows of aborted transactions that damaged undo does not let roll back: they stay as they are, and undo is kept for them no longer; returns the number of table pages; reset: give up all undo and make the undo relation anew, which waits for all transactions that use zheap tables';
 REVOKE ALL ON FUNCTION zheap.zheap_undo_skip(boolean) FROM PUBLIC;
 
 CREATE FUNCTION zheap.zheap_undo_stats(
@@ -85,7 +85,7 @@ CREATE FUNCTION zheap.zheap_undo_workers(
 	OUT started timestamptz,
 	OUT undo_bytes_total bigint,
 	OUT undo_bytes_done bigint,
-	OUT pages_reverted bigint,
+	OUT pages_rolled_back bigint,
 	OUT errors bigint,
 	OUT last_error_at timestamptz,
 	OUT last_error text)
@@ -103,16 +103,16 @@ COMMENT ON VIEW zheap.zheap_stat_undo IS 'undo log of this database';
 COMMENT ON COLUMN zheap.zheap_stat_undo.total_bytes IS 'size of the undo relation, in bytes';
 COMMENT ON COLUMN zheap.zheap_stat_undo.live_bytes IS 'bytes of extents in use';
 COMMENT ON COLUMN zheap.zheap_stat_undo.pending_bytes IS
-	'of these, about so many bytes with rolled back transactions whose rows are still to be put back (with what was written behind them), or with prepared transactions';
+	'of these, about so many bytes with aborted transactions whose rows are still to be rolled back (with what was written behind them), or with prepared transactions';
 COMMENT ON COLUMN zheap.zheap_stat_undo.pending_transactions IS
-	'rolled back transactions whose rows are still to be put back, and prepared transactions; right after a restart, the number of logs that are to be looked through';
+	'aborted transactions whose rows are still to be rolled back, and prepared transactions; right after a restart, the number of logs that are to be looked through';
 COMMENT ON COLUMN zheap.zheap_stat_undo.free_bytes IS 'bytes of extents that were recycled and are free for use';
 COMMENT ON COLUMN zheap.zheap_stat_undo.high_water_bytes IS 'greatest size that the undo relation has ever had, in bytes';
 COMMENT ON COLUMN zheap.zheap_stat_undo.limit_bytes IS 'zheap.undo_max_size in bytes; null if there is no limit';
 COMMENT ON COLUMN zheap.zheap_stat_undo.horizon IS 'transactions below are committed and visible to all; their undo is not needed';
 COMMENT ON COLUMN zheap.zheap_stat_undo.horizon_age IS 'number of transactions from the horizon to the next transaction';
 COMMENT ON COLUMN zheap.zheap_stat_undo.logs IS 'number of undo logs; each has at least one extent in use';
-COMMENT ON COLUMN zheap.zheap_stat_undo.logs_pending IS 'logs with rolled back transactions that are still to be put back';
+COMMENT ON COLUMN zheap.zheap_stat_undo.logs_pending IS 'logs with aborted transactions whose rows are still to be rolled back';
 
 CREATE VIEW zheap.zheap_undo_holders AS
 	SELECT kind, pid,
@@ -123,12 +123,12 @@ CREATE VIEW zheap.zheap_undo_holders AS
 	FROM zheap.zheap_undo_holders();
 COMMENT ON VIEW zheap.zheap_undo_holders IS 'who keeps undo of this database, those that keep most first';
 COMMENT ON COLUMN zheap.zheap_undo_holders.kind IS
-	'backend, prepared transaction, replication slot, standby feedback (hot_standby_feedback without a slot), or rollback (rows that are still to be put back)';
+	'backend, prepared transaction, replication slot, standby feedback (hot_standby_feedback without a slot), or rollback (rows that are still to be rolled back)';
 COMMENT ON COLUMN zheap.zheap_undo_holders.pid IS 'process ID of a backend or walsender; rollback: of the backend that has the table locked; else null';
 COMMENT ON COLUMN zheap.zheap_undo_holders.gid IS
 	'global identifier of a prepared transaction; rollback: of the one that has the table locked; else null';
 COMMENT ON COLUMN zheap.zheap_undo_holders.relation IS
-	'rollback: a table whose rows could not be put back when that was last tried, because it was locked or a page could not be read; else null';
+	'rollback: a table whose rows could not be rolled back when that was last tried, because it was locked or a page could not be read; else null';
 COMMENT ON COLUMN zheap.zheap_undo_holders.slot_name IS 'name of a replication slot, else null';
 COMMENT ON COLUMN zheap.zheap_undo_holders.xid IS 'undo of this transaction and later ones is kept';
 COMMENT ON COLUMN zheap.zheap_undo_holders.age IS 'number of transactions from xid to the next transaction';
@@ -137,25 +137,25 @@ COMMENT ON COLUMN zheap.zheap_undo_holders.undo_bytes IS
 
 CREATE VIEW zheap.zheap_stat_workers AS
 	SELECT w.pid, w.role, w.datid, d.datname, w.state, w.started,
-		w.undo_bytes_total, w.undo_bytes_done, w.pages_reverted,
+		w.undo_bytes_total, w.undo_bytes_done, w.pages_rolled_back,
 		w.errors, w.last_error_at, w.last_error
 	FROM zheap.zheap_undo_workers() w LEFT JOIN pg_catalog.pg_database d ON d.oid = w.datid;
 COMMENT ON VIEW zheap.zheap_stat_workers IS
-	'launcher and workers that put back rolled back changes and discard undo, in all databases';
+	'launcher and workers that roll back what aborted transactions left and discard undo, in all databases';
 COMMENT ON COLUMN zheap.zheap_stat_workers.pid IS 'process ID; null if the process is being started';
 COMMENT ON COLUMN zheap.zheap_stat_workers.role IS 'launcher or worker';
 COMMENT ON COLUMN zheap.zheap_stat_workers.datid IS 'OID of the worker''s database';
 COMMENT ON COLUMN zheap.zheap_stat_workers.datname IS 'name of the worker''s database';
 COMMENT ON COLUMN zheap.zheap_stat_workers.state IS
-	'starting, reverting (puts back rolled back changes), discarding (frees undo, truncates the undo relation); running: the launcher';
+	'starting, rolling back (what aborted transactions left), discarding (frees undo, truncates the undo relation); running: the launcher';
 COMMENT ON COLUMN zheap.zheap_stat_workers.started IS 'time when the worker was started';
-COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_total IS 'bytes of undo to go through for rolled back changes, as known at the start';
+COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_total IS 'bytes of undo to go through for changes to roll back, as known at the start';
 COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_done IS
 	'bytes of undo gone through so far; the launcher: by all workers since the start of the server';
-COMMENT ON COLUMN zheap.zheap_stat_workers.pages_reverted IS
-	'table pages put back so far (a page counts once per transaction); the launcher: by all workers since the start of the server';
+COMMENT ON COLUMN zheap.zheap_stat_workers.pages_rolled_back IS
+	'table pages rolled back so far (a page counts once per transaction); the launcher: by all workers since the start of the server';
 COMMENT ON COLUMN zheap.zheap_stat_workers.errors IS
-	'errors met while putting back; the launcher: by all workers and VACUUM, in all databases, since the start of the server';
+	'errors met while rolling back; the launcher: by all workers and VACUUM, in all databases, since the start of the server';
 COMMENT ON COLUMN zheap.zheap_stat_workers.last_error_at IS 'launcher: time of the last error; null if there was none';
 COMMENT ON COLUMN zheap.zheap_stat_workers.last_error IS 'launcher: database and message of the last error';
 

@@ -1,9 +1,15 @@
 /*
  * zheap.c
- *		_PG_init: the only file that knows everybody.
+ *		_PG_init, and what happens at the end of transactions: the only file that knows
+ *		everybody.
+ *
+ * An abort takes constant time: nothing is undone then (no error may happen, no
+ * catalog can be read); the log is marked, and readers, writers and the worker
+ * see to the rest.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
@@ -13,11 +19,12 @@
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
 #include "zheap/lock/lock.h"
-#include "zheap/redo/redo.h"
+#include "zheap/record/record.h"
+#include "zheap/rollback/rollback.h"
 #include "zheap/scan/query.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
-#include "zheap/xact/xact.h"
+#include "zheap/worker/worker.h"
 
 PG_MODULE_MAGIC;
 
@@ -32,7 +39,8 @@ shmem_request(void)
 	if (previous_shmem_request)
 		previous_shmem_request();
 	RequestAddinShmemSpace(zundo_shmem_size());
-	RequestAddinShmemSpace(zxact_worker_shmem_size());
+	RequestAddinShmemSpace(zrollback_shmem_size());
+	RequestAddinShmemSpace(zworker_shmem_size());
 	RequestNamedLWLockTranche("zheap_undo", zundo_lwlock_count());
 }
 
@@ -43,8 +51,41 @@ shmem_startup(void)
 		previous_shmem_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	zundo_shmem_init();
-	zxact_worker_shmem_init();
+	zrollback_shmem_init();
+	zworker_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
+}
+
+static void
+end_of_transaction(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+			zundo_local_before_commit();
+			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+			zundo_at_commit();
+			break;
+		case XACT_EVENT_PREPARE:
+			zundo_at_prepare();
+			break;
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+			zundo_at_abort();
+			zworker_wake();
+			break;
+		default:
+			break;
+	}
+}
+
+static void
+end_of_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		zundo_at_subabort();
 }
 
 void
@@ -54,18 +95,19 @@ _PG_init(void)
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 	zheap_guc_define();
-	zredo_register();
+	zrec_rmgr_register();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = shmem_request;
 	previous_shmem_startup = shmem_startup_hook;
 	shmem_startup_hook = shmem_startup;
-	zundo_vacuum_hook = zxact_vacuum;
-	zundo_local_hook = zxact_local_sweep;
+	zundo_vacuum_hook = zrollback_vacuum;
+	zundo_local_hook = zrollback_local_sweep;
 	zscan_query_hooks_register();
 	zlock_wait_register();
-	zxact_callbacks_register();
+	RegisterXactCallback(end_of_transaction, NULL);
+	RegisterSubXactCallback(end_of_subtransaction, NULL);
 	zam_drop_register();
 	zam_options_register();
-	zxact_launcher_register();
+	zworker_launcher_register();
 	zheap_mark_preloaded();
 }

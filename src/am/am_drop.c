@@ -9,17 +9,14 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
-#include "commands/defrem.h"
-#include "utils/fmgroids.h"
 #include "utils/syscache.h"
 
 #include "zheap/am/am_relation.h"
-#include "zheap/lock/lock.h"
+#include "zheap/base/catalog.h"
+#include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
 
 static object_access_hook_type previous_hook = NULL;
@@ -45,7 +42,7 @@ wait_for_sweeps(Oid relid)
 	zloc_rel(file) = form->relfilenode;
 	ReleaseSysCache(tuple);
 	if (is_shared && OidIsValid(zloc_rel(file)))
-		zlock_file_wait(file);
+		zrollback_file_wait(file);
 }
 
 static void
@@ -60,35 +57,26 @@ note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 		dropped = zundo_exists() && object == zundo_relation_oid();
 }
 
-/* The name of a table that needs the undo relation, allocated; or NULL. */
-static char *
-find_table(Oid am)
+/* A table that needs the undo relation: its name, allocated. */
+static bool
+take_name(HeapTuple tuple, TupleDesc desc, void *arg)
 {
-	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
-	char	   *name = NULL;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
+	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 
-	ScanKeyInit(&key, Anum_pg_class_relam, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(am));
-	scan = systable_beginscan(pg_class, InvalidOid, false, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		name = pstrdup(NameStr(((Form_pg_class) GETSTRUCT(tuple))->relname));
-	systable_endscan(scan);
-	table_close(pg_class, AccessShareLock);
-	return name;
+	if (!RELKIND_HAS_TABLE_AM(form->relkind) || !zheap_is_table_am(form->relam))
+		return true;
+	*(char **) arg = pstrdup(NameStr(form->relname));
+	return false;
 }
 
 static void
 check_tables(void)
 {
-	Oid			am = get_table_am_oid(ZHEAP_AM_NAME, true);
-	char	   *name;
+	char	   *name = NULL;
 
-	if (!OidIsValid(am) || zundo_exists())
+	if (zundo_exists())
 		return;
-	name = find_table(am);
+	zheap_class_scan(InvalidOid, NULL, NULL, 0, take_name, &name);
 	if (name != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),

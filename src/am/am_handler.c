@@ -86,12 +86,6 @@ static const TableAmRoutine zheap_methods = {
 	.scan_sample_next_tuple = zscan_sample_next_tuple
 };
 
-const TableAmRoutine *
-zam_routine(void)
-{
-	return &zheap_methods;
-}
-
 /*
  * Without preloading, no resource manager would be registered and the WAL of
  * these tables could not be replayed: refuse before anything is written.

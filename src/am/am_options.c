@@ -11,25 +11,23 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/reloptions.h"
-#include "access/table.h"
 #include "catalog/indexing.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
-#include "commands/defrem.h"
 #include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/am/am_relation.h"
+#include "zheap/base/catalog.h"
 
 static object_access_hook_type previous_hook = NULL;
 
-static void
-check_options(HeapTuple tuple, TupleDesc desc)
+static bool
+check_options(HeapTuple tuple, TupleDesc desc, void *arg)
 {
 	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 	bytea	   *options;
@@ -37,8 +35,8 @@ check_options(HeapTuple tuple, TupleDesc desc)
 
 	if ((form->relkind != RELKIND_RELATION && form->relkind != RELKIND_MATVIEW) ||
 		heap_attisnull(tuple, Anum_pg_class_reloptions, desc) ||
-		form->relam != get_table_am_oid(ZHEAP_AM_NAME, true))
-		return;
+		!zheap_is_table_am(form->relam))
+		return false;
 	options = extractRelOptions(tuple, desc, NULL);
 	refused = options != NULL && ((StdRdOptions *) options)->user_catalog_table;
 	if (refused)
@@ -49,24 +47,17 @@ check_options(HeapTuple tuple, TupleDesc desc)
 				 errdetail("Logical decoding cannot read zheap tables.")));
 	if (options != NULL)
 		pfree(options);
+	return false;
 }
 
 /* The row of pg_class as this very command has left it. */
 static void
 check_relation(Oid relid)
 {
-	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
 
 	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
-	scan = systable_beginscan(pg_class, ClassOidIndexId, true, SnapshotSelf, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		check_options(tuple, RelationGetDescr(pg_class));
-	systable_endscan(scan);
-	table_close(pg_class, AccessShareLock);
+	zheap_class_scan(ClassOidIndexId, SnapshotSelf, &key, 1, check_options, NULL);
 }
 
 static void

@@ -23,10 +23,9 @@
 
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
-#include "zheap/lock/lock.h"
 #include "zheap/page/row_format.h"
+#include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
-#include "zheap/xact/xact.h"
 
 /*
  * No transaction id in a page of ours needs freezing: slots hold 64 bits.  So
@@ -43,7 +42,7 @@ zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 
 	/* TRUNCATE: the old file goes */
 	if (zloc_rel(zrel_locator(rel)) != zloc_rel(*locator) && !RelationUsesLocalBuffers(rel))
-		zlock_file_wait(zrel_locator(rel));
+		zrollback_file_wait(zrel_locator(rel));
 
 	*freezeXid = InvalidTransactionId;
 	*minmulti = InvalidMultiXactId;
@@ -69,7 +68,7 @@ void
 zam_relation_nontransactional_truncate(Relation rel)
 {
 	if (!RelationUsesLocalBuffers(rel))
-		zlock_file_wait(zrel_locator(rel));
+		zrollback_file_wait(zrel_locator(rel));
 	RelationTruncate(rel, 0);
 }
 
@@ -104,7 +103,7 @@ roll_back_all(Relation rel)
 	for (block = 0; block < nblocks; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		zxact_roll_back_page(rel, block);
+		zrollback_block(rel, block);
 	}
 }
 
@@ -119,7 +118,7 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	ForkNumber	fork;
 
 	if (!RelationUsesLocalBuffers(rel))
-		zlock_file_wait(zrel_locator(rel));
+		zrollback_file_wait(zrel_locator(rel));
 	roll_back_all(rel);
 
 	/* the files are copied without looking at the shared buffers */

@@ -27,6 +27,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "zheap/base/catalog.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
 
@@ -273,20 +274,12 @@ tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot,	/* tidy: server's *
 static bool
 is_transient_copy(Relation rel)
 {
-	HeapTuple	tuple;
-	bool		result;
 	Oid			original;
 
 	/* pg_class.relrewrite would tell, but is not filled in yet */
-	if (sscanf(RelationGetRelationName(rel), "pg_temp_%u", &original) != 1 ||
-		!CheckRelationOidLockedByMe(original, AccessExclusiveLock, false))
-		return false;
-	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(original));
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	result = ((Form_pg_class) GETSTRUCT(tuple))->relam == rel->rd_rel->relam;
-	ReleaseSysCache(tuple);
-	return result;
+	return sscanf(RelationGetRelationName(rel), "pg_temp_%u", &original) == 1 &&
+		CheckRelationOidLockedByMe(original, AccessExclusiveLock, false) &&
+		zheap_relation_am(original) == rel->rd_rel->relam;
 }
 
 /*

@@ -54,14 +54,14 @@ zheap_guc_define(void)
 							PGC_SIGHUP, GUC_UNIT_MS,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_workers",
-							"Number of workers that apply rolled back changes and discard undo.",
+							"Number of workers that roll back what aborted transactions left and discard undo.",
 							"With 0 writers and VACUUM of the undo relation do it.",
 							&zheap_undo_workers,
 							3, 0, ZHEAP_MAX_UNDO_WORKERS,
 							PGC_SIGHUP, 0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_worker_naptime",
-							"Time between two looks for rolled back changes to apply and undo to discard.",
+							"Time between two looks for changes to roll back and undo to discard.",
 							NULL,
 							&zheap_undo_worker_naptime,
 							200, 10, 600000,

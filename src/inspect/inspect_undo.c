@@ -17,8 +17,9 @@
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
 
+#include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
-#include "zheap/xact/xact.h"
+#include "zheap/worker/worker.h"
 
 PG_FUNCTION_INFO_V1(zheap_undo_pending);
 PG_FUNCTION_INFO_V1(zheap_undo_stats);
@@ -51,7 +52,7 @@ zheap_undo_skip(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be superuser to give up undo")));
-	PG_RETURN_INT64((int64) (PG_GETARG_BOOL(0) ? zxact_reset() : zxact_skip()));
+	PG_RETURN_INT64((int64) (PG_GETARG_BOOL(0) ? zrollback_reset() : zrollback_skip()));
 }
 
 Datum
@@ -153,7 +154,7 @@ zheap_undo_holders(PG_FUNCTION_ARGS)
 static const char *const worker_states[] = {
 	[ZWORKER_NONE] = "none",
 	[ZWORKER_STARTING] = "starting",
-	[ZWORKER_ROLLING_BACK] = "reverting",
+	[ZWORKER_ROLLING_BACK] = "rolling back",
 	[ZWORKER_DISCARDING] = "discarding"
 };
 
@@ -164,7 +165,7 @@ put_totals(Datum *values, bool *nulls)
 	uint64		undo;
 	uint64		pages;
 
-	zxact_worker_totals(&undo, &pages);
+	zworker_totals(&undo, &pages);
 	values[6] = Int64GetDatum((int64) undo);
 	values[7] = Int64GetDatum((int64) pages);
 	nulls[6] = nulls[7] = false;
@@ -177,7 +178,7 @@ put_errors(Datum *values, bool *nulls)
 	ZErrorInfo	errors;
 	char	   *database;
 
-	zxact_error_info(&errors);
+	zrollback_error_info(&errors);
 	values[8] = Int64GetDatum((int64) errors.errors);
 	nulls[8] = false;
 	if (errors.last_at == 0)
@@ -195,10 +196,10 @@ put_launcher(ReturnSetInfo *rsinfo)
 	Datum		values[WORKER_COLUMNS] = {0};
 	bool		nulls[lengthof(values)];
 
-	if (zxact_launcher_pid() == 0)
+	if (zworker_launcher_pid() == 0)
 		return;
 	memset(nulls, true, sizeof(nulls));
-	values[0] = Int32GetDatum(zxact_launcher_pid());
+	values[0] = Int32GetDatum(zworker_launcher_pid());
 	values[1] = CStringGetTextDatum("launcher");
 	values[3] = CStringGetTextDatum("running");
 	nulls[0] = nulls[1] = nulls[3] = false;
@@ -221,7 +222,7 @@ zheap_undo_workers_info(PG_FUNCTION_ARGS)
 		Datum		values[WORKER_COLUMNS] = {0};
 		bool		nulls[lengthof(values)] = {false};
 
-		if (!zxact_worker_info(i, &info))
+		if (!zworker_info(i, &info))
 			continue;
 		values[0] = Int32GetDatum(info.pid);
 		nulls[0] = info.pid == 0;

@@ -8,7 +8,7 @@
  * and that owner's records are all that the slot leads to.  If the version before
  * is another aborted transaction's, its slot's turn comes later.
  *
- * A row never goes past a version whose maker a slot still leads to: a row that is
+ * A row never goes past a version whose modifier a slot still leads to (R3): a row that is
  * marked ZROW_REUSED belongs to the newest owner down its slot's chain that has a
  * record about it, and must not find one that it has left behind.
  *
@@ -33,7 +33,7 @@
 
 #include "zheap/mvcc/chain.h"
 #include "zheap/page/row.h"
-#include "zheap/rollback/rollback.h"
+#include "rollback_private.h"
 
 typedef enum Reach
 {
@@ -132,9 +132,10 @@ version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 		if (version->same_owner)
 			continue;
 		zmvcc_find_modifier(view, version);
+		Assert(version->modifier.kind != ZMODIFIER_UPPER_BOUND);	/* M1 */
 		if (visible_to_all(view, version))
 			return true;
-		/* rolled back already, so that no slot leads to it any more */
+		/* rolled back already, so that no slot leads to it any more (R3) */
 		if (zmvcc_xact_status(zmodifier_fxid(&version->modifier)) == ZXACT_ABORTED &&
 			reach_of(view, plan, version) == REACH_NOT)
 			continue;
@@ -197,6 +198,8 @@ name_modifier(ZPageView *view, ZRollbackPlan *plan, const ZRowVersion *version, 
 			forget_modifier(plan, version, hdr);
 			break;
 	}
+	/* P2: the slot that the row is going to name, unless that is none */
+	Assert(hdr->slotno == 0 || zpage_has_slot(view->page, hdr->slotno));
 }
 
 /* Body bytes that differ between the row on the page and what it was. */
@@ -206,6 +209,7 @@ diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRo
 	char	   *mid;
 
 	zrow_diff(now, nowlen, was, waslen, &out->prefix, &out->suffix);
+	Assert((uint32) (ZROW_HDR_SIZE + out->prefix + out->suffix) <= Min(nowlen, waslen));
 	out->midlen = waslen - ZROW_HDR_SIZE - out->prefix - out->suffix;
 	mid = palloc(out->midlen + 1);
 	memcpy(mid, was + ZROW_HDR_SIZE + out->prefix, out->midlen);
@@ -229,6 +233,15 @@ is_owners_again(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version
 	return !is_before(view, &before, version->offnum, &version->modifier.place);
 }
 
+static bool
+row_names(ZPageView *view, OffsetNumber offnum, int slotno)
+{
+	ItemId		lp = PageGetItemId(view->page, offnum);
+
+	return ItemIdIsNormal(lp) &&
+		zrow_slotno((const char *) view->page + ItemIdGetOffset(lp)) == slotno;
+}
+
 /* The row names the slot: is its newest version its present owner's? */
 static void
 plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
@@ -238,6 +251,7 @@ plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 	const char *row;
 	uint32		len;
 
+	Assert(row_names(view, offnum, plan->slotno));
 	zmvcc_current(view, offnum, &version);
 	row = version.row;
 	len = version.len;
@@ -261,15 +275,6 @@ plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 		rollback->kind = ZROLLBACK_BODY;
 		diff_body(row, len, version.row, version.len, rollback);
 	}
-}
-
-static bool
-row_names(ZPageView *view, OffsetNumber offnum, int slotno)
-{
-	ItemId		lp = PageGetItemId(view->page, offnum);
-
-	return ItemIdIsNormal(lp) &&
-		zrow_slotno((const char *) view->page + ItemIdGetOffset(lp)) == slotno;
 }
 
 static int
@@ -321,6 +326,7 @@ plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
 	OffsetNumber off;
 
+	Assert(zmvcc_xact_status(slot_owner(view, slotno).fxid) == ZXACT_ABORTED);
 	plan->slotno = slotno;
 	plan->nrows = 0;
 	plan->conflict = InvalidFullTransactionId;
@@ -344,6 +350,7 @@ plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 		if (row_names(view, off, slotno))
 			plan_row(view, off, plan);
 	}
+	Assert(plan->nrows <= count_rows(view, slotno));
 }
 
 /* ---- carrying it out ---- */
@@ -407,6 +414,7 @@ rows_are_unchanged(ZPageView *copy, ZPageView *live, int slotno)
 	return more == 0;
 }
 
+/* R2: is all that the plan is about as it was?  The page is locked exclusively. */
 static bool
 plan_holds(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan,
 		   FullTransactionId horizon)
@@ -431,6 +439,7 @@ static void
 apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *plan)
 {
 	bool		on_overflow = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
+	OffsetNumber offnum PG_USED_FOR_ASSERTS_ONLY;
 
 	START_CRIT_SECTION();
 	zpage_rollback_apply(live->page, live->overflow, plan);
@@ -446,6 +455,11 @@ apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *
 			PageSetLSN(live->overflow, lsn);
 	}
 	END_CRIT_SECTION();
+	/* as execute() found it before (P1, P3) */
+	Assert(zpage_check_quick(live->page, &offnum) == NULL);
+	/* R1: none of the rows names the owner that the slot had */
+	Assert(FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(live->page, live->overflow, plan->slotno)),
+								   plan->next.fxid));
 }
 
 /*
@@ -542,6 +556,8 @@ roll_back(Relation rel, Buffer buffer, int lock_slot)
 	bool		done = false;
 	int			slotno;
 
+	Assert(CritSectionCount == 0);
+	Assert(zrollback_file_is_held(rel));	/* R4 */
 	plan.rows = palloc(sizeof(ZRowRollback) * (ZPAGE_MAX_OFFSET + 1));
 	zview_open(&copy, rel);
 	zview_open(&live, rel);
@@ -583,4 +599,16 @@ bool
 zrollback_lock_slot(Relation rel, Buffer buffer, int slotno)
 {
 	return roll_back(rel, buffer, slotno);
+}
+
+void
+zrollback_block(Relation rel, BlockNumber block)
+{
+	Buffer		buffer;
+
+	if (block >= RelationGetNumberOfBlocks(rel))
+		return;					/* truncated, or an unlogged table after a crash */
+	buffer = ReadBuffer(rel, block);
+	zrollback_page(rel, buffer);
+	ReleaseBuffer(buffer);
 }

@@ -463,7 +463,7 @@ report_limit(void)
 					   reserve ? ", or left to transactions with less undo than this one" : "",
 					   holder ? "  They are kept back by " : "", holder ? holder : "", holder ? "." : ""),
 			 errhint("End the transactions that the view zheap.zheap_undo_holders shows, change fewer rows in one transaction, or raise \"zheap.undo_max_size\".  "
-					 "VACUUM of the undo relation puts back what was rolled back, if no worker does.")));
+					 "VACUUM of the undo relation rolls back what aborted transactions left, if no worker does.")));
 }
 
 /*

@@ -270,8 +270,8 @@ aborted_text(const ZUndoHolder *holder)
 	char	   *table = OidIsValid(holder->relid) && InterruptHoldoffCount == 0 ?
 	get_rel_name(holder->relid) : NULL;
 	char	   *text = table == NULL ?
-	pstrdup("rolled back changes that are still to be put back") :
-	psprintf("rolled back changes of table \"%s\" that are still to be put back", table);
+	pstrdup("changes that are still to be rolled back") :
+	psprintf("changes of table \"%s\" that are still to be rolled back", table);
 
 	if (holder->pid != 0)
 		return psprintf("%s when process %d unlocks the table", text, holder->pid);

@@ -31,6 +31,7 @@
 #include "utils/resowner.h"
 #include "utils/syscache.h"
 
+#include "zheap/base/catalog.h"
 #include "zheap/undo/undo_am.h"
 #include "undo_private.h"
 
@@ -49,19 +50,6 @@ forget_relid(Datum arg, Oid relid)
 		cached_relid = InvalidOid;
 }
 
-static bool
-has_undo_am(Oid relid, Oid am)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	bool		result;
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	result = ((Form_pg_class) GETSTRUCT(tuple))->relam == am;
-	ReleaseSysCache(tuple);
-	return result;
-}
-
 static Oid
 find_by_name(Oid am)
 {
@@ -71,32 +59,30 @@ find_by_name(Oid am)
 	if (!OidIsValid(schema))
 		return InvalidOid;
 	relid = get_relname_relid(UNDO_RELATION_NAME, schema);
-	return OidIsValid(relid) && has_undo_am(relid, am) ? relid : InvalidOid;
+	return OidIsValid(relid) && zheap_relation_am(relid) == am ? relid : InvalidOid;
+}
+
+static bool
+take_relation(HeapTuple tuple, TupleDesc desc, void *arg)
+{
+	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+	/* not the copy that a VACUUM FULL is about to make */
+	if (form->relkind == RELKIND_RELATION && !OidIsValid(form->relrewrite))
+		*(Oid *) arg = form->oid;
+	return true;
 }
 
 /* The slow way, after somebody has renamed it or its schema. */
 static Oid
 find_by_am(Oid am)
 {
-	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	Oid			relid = InvalidOid;
 	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
 
 	ScanKeyInit(&key, Anum_pg_class_relam, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(am));
-	scan = systable_beginscan(pg_class, InvalidOid, false, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
-
-		/* not the copy that a VACUUM FULL is about to make */
-		if (form->relkind == RELKIND_RELATION && !OidIsValid(form->relrewrite))
-			relid = form->oid;
-	}
-	systable_endscan(scan);
-	table_close(pg_class, AccessShareLock);
+	zheap_class_scan(InvalidOid, NULL, &key, 1, take_relation, &relid);
 	return relid;
 }
 

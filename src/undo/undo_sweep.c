@@ -2,7 +2,7 @@
  * undo_sweep.c
  *		What the undo layer and a sweep tell each other.
  *
- * A sweep (xact_sweep.c) asks for the next log that has something for it, goes through
+ * A sweep (rollback_sweep.c) asks for the next log that has something for it, goes through
  * that, and tells how far it has come.  What that means for the log is a transition
  * of its state (undo_pending.c); here logs are found by their numbers, since an entry in
  * shared memory may come to belong to another log while a sweep is under way.

@@ -29,7 +29,7 @@
 #include "utils/tuplesort.h"
 
 #include "zheap/dml/target.h"
-#include "zheap/lock/lock.h"
+#include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
 #include "zheap/vacuum/vacuum.h"
 
@@ -273,7 +273,7 @@ copy_open(ZCopy *copy, Relation from, Relation to, TransactionId oldest_xmin)
 	zheap_require_preload();
 	zundo_open_for(from);
 	if (!RelationUsesLocalBuffers(from))
-		zlock_file_wait(zrel_locator(from));
+		zrollback_file_wait(zrel_locator(from));
 	memset(copy, 0, sizeof(*copy));
 	copy->from = from;
 	copy->to = to;

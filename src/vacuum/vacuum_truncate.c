@@ -17,8 +17,8 @@
 #include "storage/lmgr.h"
 
 #include "zheap/base/base.h"
-#include "zheap/lock/lock.h"
 #include "zheap/page/page.h"
+#include "zheap/rollback/rollback.h"
 
 #include "vacuum_private.h"
 
@@ -203,9 +203,9 @@ lock_for_truncation(ZVacuum *vac)
 
 	if (RelationUsesLocalBuffers(vac->rel))
 		return ConditionalLockRelation(vac->rel, AccessExclusiveLock);
-	zlock_file_keep_out(file);
+	zrollback_file_keep_out(file);
 	locked = ConditionalLockRelation(vac->rel, AccessExclusiveLock);
-	zlock_file_let_in(file);
+	zrollback_file_let_in(file);
 	return locked;
 }
 

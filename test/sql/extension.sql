@@ -72,6 +72,12 @@ alter table ext_plain set (user_catalog_table = false);
 alter table ext_plain reset (user_catalog_table);
 select relname, reloptions from pg_class where relname in ('ext_decoded', 'ext_plain', 'ext_heap') order by 1;
 drop table ext_heap;
+-- nor under another name of the access method
+create access method ext_am type table handler zheap.zheap_tableam_handler;
+create table ext_renamed (a int) using ext_am with (user_catalog_table = true);
+create table ext_renamed (a int) using ext_am;
+alter table ext_renamed set (user_catalog_table);
+drop access method ext_am cascade;
 insert into ext_plain values (1, 'still works');
 update ext_plain set b = b || ', too';
 select * from ext_plain;

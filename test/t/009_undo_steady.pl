@@ -137,11 +137,11 @@ for (1 .. 50)
 {
 	(undef, undef, $err) = pgbench_run($node, '-c', $clients, '-t', 20, '-f', "$scripts/many.sql");
 	$met = 1 if $err =~ /undo relation would exceed "zheap.undo_max_size" \($limit MB\)/;
-	last if $err =~ /kept back by rolled back changes/;
+	last if $err =~ /kept back by changes that are still to be rolled back/;
 }
 ok($met, 'neither: the limit is met');
 isnt($node->safe_psql('postgres', 'select pending_bytes from zheap.zheap_stat_undo'), '0', 'by what was rolled back');
-like($err, qr/kept back by rolled back changes that are still to be put back\.\s+HINT: .*VACUUM of the undo relation puts back what was rolled back/, 'which the message tells, and what helps');
+like($err, qr/kept back by changes that are still to be rolled back\.\s+HINT: .*VACUUM of the undo relation rolls back what aborted transactions left/, 'which the message tells, and what helps');
 is($node->safe_psql('postgres', 'select sum(abalance), count(*) from pgbench_accounts'), $sum, 'neither: readers go on');
 $node->safe_psql('postgres', 'vacuum zheap.undo');
 is($node->safe_psql('postgres', 'select pending_bytes from zheap.zheap_stat_undo'), '0', 'VACUUM puts all back');

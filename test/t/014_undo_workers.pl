@@ -35,14 +35,14 @@ sub roll_back
 }
 
 # Roll back until a worker is seen in the database that has put back pages: it does so quickly, and stays a moment.
-sub wait_reverting
+sub wait_rolling_back
 {
 	my ($name) = @_;
 
 	for (1 .. 100)
 	{
 		roll_back($name);
-		return 1 if $node->safe_psql('postgres', "select count(*) > 0 from zheap.zheap_stat_workers where datname = '$name' and pages_reverted > 0") eq 't';
+		return 1 if $node->safe_psql('postgres', "select count(*) > 0 from zheap.zheap_stat_workers where datname = '$name' and pages_rolled_back > 0") eq 't';
 	}
 	return 0;
 }
@@ -62,7 +62,7 @@ $node->safe_psql('postgres', 'checkpoint');
 my (undef, $alone) = timed('create database copy0 template d');
 diag(sprintf('a copy of the database at rest takes %.2f s', $alone));
 
-ok(wait_reverting('d'), 'a worker reverts');
+ok(wait_rolling_back('d'), 'a worker rolls back');
 is($node->safe_psql('postgres', "select undo_bytes_total >= undo_bytes_done and undo_bytes_done > 0 and started < now() from zheap.zheap_stat_workers where datname = 'd'"),
 	't', 'its progress can be seen');
 my ($rc, $seconds) = timed('create database copy1 template d');
@@ -73,11 +73,11 @@ is($node->safe_psql('d', 'select count(*), sum(n) from big'), "$rows|0", 'so is 
 ok($node->poll_query_until($_, 'select zheap.zheap_undo_pending() = 0'), "$_: the revert comes to its end") foreach 'd', 'copy1';
 is($node->safe_psql('copy1', 'select count(*), sum(n) from big'), "$rows|0", 'the copy is right afterwards');
 
-ok(wait_reverting('copy1'), 'a worker reverts again');
+ok(wait_rolling_back('copy1'), 'a worker rolls back again');
 ($rc, $seconds) = timed('alter database copy1 rename to copy2');
 is($rc, 0, 'the database can be renamed');
 diag(sprintf('after %.2f s', $seconds));
-ok(wait_reverting('copy2'), 'the worker comes back');
+ok(wait_rolling_back('copy2'), 'the worker comes back');
 ($rc, $seconds) = timed('drop database copy2');
 is($rc, 0, 'the database can be dropped');
 diag(sprintf('after %.2f s', $seconds));

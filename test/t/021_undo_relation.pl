@@ -178,6 +178,7 @@ refused("begin; $_; commit", '2BP01') foreach (
 	'alter extension zheap drop access method zheap; drop access method zheap',
 	'alter extension zheap drop access method zheap; drop extension zheap',
 	"$out_of; drop extension zheap",
+	"create access method other type table handler zheap.zheap_tableam_handler; create table o (a int) using other; drop table t, log; $out_of; drop table zheap.undo",
 	'alter extension zheap drop access method zheap_undo; drop access method zheap_undo',
 	'alter extension zheap drop function zheap.zheap_undo_handler(internal); drop function zheap.zheap_undo_handler(internal)');
 refused('alter extension zheap set schema public', '0A000');

@@ -88,7 +88,7 @@ my ($rc, $out, $err) = $node->psql('postgres', 'vacuum zheap.undo');
 is($rc, 0, 'VACUUM of the undo relation goes on');
 my @warnings = $err =~ /(WARNING:  .*)/g;
 is(scalar @warnings, 1, 'one warning');
-like($warnings[0], qr/could not put back rolled back rows in block 0 of table "bad": invalid page in block 0/, 'that names the page');
+like($warnings[0], qr/could not roll back rows in block 0 of table "bad": invalid page in block 0/, 'that names the page');
 is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), 1, 'its log is pending');
 put_back('good', 'all of the other table is put back');
 is($node->safe_psql('postgres', "select kind, relation, pid from zheap.zheap_undo_holders where kind = 'rollback'"), 'rollback|bad|', 'the view of holders tells of it, and names the table');
@@ -114,9 +114,9 @@ is($node->safe_psql('postgres', "select last_error ~ '^database \"postgres\": .*
 # two retries more
 usleep(4_000_000);
 my $log = substr(slurp_file($node->logfile), $log_start);
-my $told = () = $log =~ /LOG:  could not put back/g;
+my $told = () = $log =~ /LOG:  could not roll back/g;
 is($told, 1, 'the log hears of it once');
-like($log, qr/LOG:  could not put back rolled back rows in block 0 of table "bad": invalid page.*\n.*DETAIL:  Database "postgres" keeps undo/, 'with what follows from it');
+like($log, qr/LOG:  could not roll back rows in block 0 of table "bad": invalid page.*\n.*DETAIL:  Database "postgres" keeps undo/, 'with what follows from it');
 my $tries = $node->safe_psql('postgres', "select errors from zheap.zheap_stat_workers where role = 'launcher'");
 cmp_ok($tries, '<', 60, "it is not tried all the time ($tries errors)");
 unlike($log, qr/ERROR:  (?!invalid page in block 0)/, 'no worker has failed');

@@ -127,7 +127,7 @@ agree('after VACUUM');
 $node->safe_psql('postgres', 'begin; update big set n = n + 1; rollback');
 my $pending = stat_undo('pending_bytes');
 $node->safe_psql('postgres', 'alter system set zheap.undo_workers = 1; select pg_reload_conf()');
-watch("select coalesce(max(undo_bytes_done), 0) from zheap.zheap_stat_workers where datname = 'postgres' and state = 'reverting'",
+watch("select coalesce(max(undo_bytes_done), 0) from zheap.zheap_stat_workers where datname = 'postgres' and state = 'rolling back'",
 	sub { $session->query_safe('select pending_transactions from zheap.zheap_stat_undo') eq '0' });
 my @grows = grep { $_ > 0 } @seen;
 cmp_ok(scalar(@grows), '>', 1, "the worker's progress grows: @grows");

@@ -48,7 +48,7 @@ $open->query_safe('rollback');
 point('rolled_back');
 $node->safe_psql('postgres', 'alter system set zheap.undo_workers = 3; select pg_reload_conf()');
 # or over already, where the machine is quick
-ok($node->poll_query_until('postgres', "select count(*) > 0 or zheap.zheap_undo_pending() = 0 from zheap.zheap_stat_workers where state = 'reverting' and pages_reverted > 10"), 'the revert is under way');
+ok($node->poll_query_until('postgres', "select count(*) > 0 or zheap.zheap_undo_pending() = 0 from zheap.zheap_stat_workers where state = 'rolling back' and pages_rolled_back > 10"), 'the revert is under way');
 $node->backup('in_the_revert') if !short();
 point('reverting');
 wait_undone($node, 'it comes to its end');

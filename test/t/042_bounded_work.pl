@@ -354,7 +354,7 @@ again_and_again('timeouts, temporary', 'temporary', 'select n from other', 'sele
 # A fast shutdown in the middle of a worker's putting back, and after a start the same.
 sub worker_pid
 {
-	return $node->safe_psql('postgres', "select coalesce(max(pid), 0) from zheap.zheap_stat_workers where role = 'worker' and state = 'reverting'");
+	return $node->safe_psql('postgres', "select coalesce(max(pid), 0) from zheap.zheap_stat_workers where role = 'worker' and state = 'rolling back'");
 }
 
 sub fast_stop

@@ -78,7 +78,7 @@ cmp_ok(damage('old1'), '>', 50, 'an undo page of a committed update is damaged')
 isnt(pending(), '0 0', 'after a restart nobody knows that it was committed');
 my ($rc, $out, $err) = $node->psql('postgres', 'vacuum zheap.undo');
 is($rc, 0, 'VACUUM of the undo relation gets by');
-like($err, qr/WARNING: .*could not put back/, 'and tells of it');
+like($err, qr/WARNING: .*could not roll back/, 'and tells of it');
 is(pending(), '0 0', 'nothing waits for it');
 is(horizon_moves(), 't', 'nor does the horizon');
 is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'the table is right');
@@ -91,12 +91,12 @@ one("begin; update c set f = 'never'; rollback");
 my $pages = one("select pg_relation_size('a') / $BLCKSZ + pg_relation_size('c') / $BLCKSZ");
 damage('old2');
 workers(2);
-ok($node->poll_query_until('postgres', "select pages_reverted > 0.9 * $pages from zheap.zheap_stat_workers where role = 'launcher'"),
+ok($node->poll_query_until('postgres', "select pages_rolled_back > 0.9 * $pages from zheap.zheap_stat_workers where role = 'launcher'"),
 	'all is put back but what is on the damaged page');
 workers(0);
 is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'other tables are right');
 ($rc, $out, $err) = $node->psql('postgres', 'vacuum zheap.undo');
-like($err, qr/WARNING: .*could not put back rolled back rows in block \d+ of table "a"/, 'VACUUM names the table and a block of it');
+like($err, qr/WARNING: .*could not roll back rows in block \d+ of table "a"/, 'VACUUM names the table and a block of it');
 is(pending(), '1 1', 'for which the log waits');
 one('truncate a');
 one('vacuum zheap.undo');
@@ -115,8 +115,8 @@ one('create role somebody; grant usage on schema zheap to somebody');
 like($err, qr/permission denied/, 'not everybody may give up undo');
 ($rc, $out, $err) = $node->psql('postgres', 'select zheap.zheap_undo_skip() between 1 and 10');
 is($out, 't', 'a superuser may give up some pages');
-like($err, qr/WARNING: .*gave up rolled back rows in block \d+ of table "s"/, 'and is told which');
-ok($node->log_contains('gave up rolled back rows in block \d+ of table "s"'), 'as is the log');
+like($err, qr/WARNING: .*gave up rolling back rows in block \d+ of table "s"/, 'and is told which');
+ok($node->log_contains('gave up rolling back rows in block \d+ of table "s"'), 'as is the log');
 is(pending(), '0 0', 'nothing waits any more');
 is(horizon_moves(), 't', 'and the horizon moves');
 cmp_ok(one("select count(*) from s where f = repeat('old3', 250)"), '>', 900, 'the other pages are right');

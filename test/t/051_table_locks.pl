@@ -80,7 +80,7 @@ $locker->quit;
 blocked('blocked  the locker', 'also without its session');
 $writer->query_safe("update free set n = n + $_") foreach 1 .. 20;
 ok($node->poll_query_until('postgres', 'select count(*) = 1 from zheap.zheap_undo_holders where kind = \'rollback\' and undo_bytes > 1000000'), 'undo is kept');
-$node->wait_for_log(qr/kept back by rolled back changes of table "blocked" that are still to be put back when prepared transaction "the locker" unlocks the table/, $log_start);
+$node->wait_for_log(qr/kept back by changes of table "blocked" that are still to be rolled back when prepared transaction "the locker" unlocks the table/, $log_start);
 $node->safe_psql('postgres', "rollback prepared 'the locker'");
 wait_undone($node, 'afterwards all is put back');
 is($node->safe_psql('postgres', 'select count(*), sum(n) from blocked'), '3000|0', 'as if nothing had happened');

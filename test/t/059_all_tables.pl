@@ -84,7 +84,7 @@ $_->quit foreach $vacuum, $locker;
 note("$had locks had, $refused refused");
 cmp_ok($had, '>=', 5, 'tables can be locked');
 cmp_ok($refused, '<=', 1 + $had / 20, 'and at once');
-like($vacuum->{answer}, qr/WARNING: .*could not put back/, 'VACUUM tells what was wrong');
+like($vacuum->{answer}, qr/WARNING: .*could not roll back/, 'VACUUM tells what was wrong');
 is(pending(), '0 0', 'and found that nothing is left');
 
 # ---- a lock that lasts for a while ----
@@ -109,7 +109,7 @@ $locker = session($node);
 $locker->query_safe('begin; lock table other');
 my ($rc, $out, $err) = $node->psql('postgres', "set statement_timeout = '100s'; vacuum zheap.undo");
 is($rc, 0, 'VACUUM comes to an end');
-like($err, qr/WARNING: .*could not put back rolled back rows of the table with OID \d+: could not open file/, 'and names the table');
+like($err, qr/WARNING: .*could not roll back rows of the table with OID \d+: could not open file/, 'and names the table');
 isnt(pending(), '0 0', 'something may be left');
 rename "$file.away", $file or die $!;
 $node->psql('postgres', 'vacuum zheap.undo');

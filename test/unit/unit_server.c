@@ -9,7 +9,7 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-#include "zheap/lock/lock.h"
+#include "zheap/rollback/rollback.h"
 
 PG_FUNCTION_INFO_V1(zheap_unit_sweep_file);
 PG_FUNCTION_INFO_V1(zheap_unit_damage);
@@ -18,7 +18,7 @@ Datum
 zheap_unit_sweep_file(PG_FUNCTION_ARGS)
 {
 	Relation	rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
-	bool		result = zlock_file_acquire(zrel_locator(rel));
+	bool		result = zrollback_file_acquire(zrel_locator(rel));
 
 	relation_close(rel, AccessShareLock);
 	PG_RETURN_BOOL(result);

@@ -7,19 +7,12 @@
 
 #include "postgres.h"
 
-#include "access/tableam.h"
 #include "fmgr.h"
 
-/* The routine of tables, for code that asks whether a relation is one of ours. */
-extern const TableAmRoutine *zam_routine(void);
-
-static inline bool
-zam_is_zheap(Relation rel)
-{
-	return rel->rd_tableam == zam_routine();
-}
-
-/* SQL: zheap_tableam_handler(internal), zheap_undo_handler(internal) */
+/*
+ * SQL: zheap_tableam_handler(internal), zheap_undo_handler(internal).  A table is one of ours
+ * if the former is its access method's handler: see base/catalog.h.
+ */
 extern PGDLLEXPORT Datum zheap_tableam_handler(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum zheap_undo_handler(PG_FUNCTION_ARGS);
 

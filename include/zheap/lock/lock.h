@@ -132,31 +132,4 @@ extern void zlock_queue_leave(ZRowQueue *queue);
 /* At server start. */
 extern void zlock_wait_register(void);
 
-/* ---- files, for sweeps (lock_file.c) ---- */
-
-/*
- * For a sweep that changes pages without a lock on the table; it has one while it
- * calls this.  False: not to be had at once.
- */
-extern bool zlock_file_acquire(ZRelLocator locator);
-extern void zlock_file_release(ZRelLocator locator);
-
-/* Does somebody wait for a sweep, this one, to leave the file? */
-extern bool zlock_file_is_wanted(ZRelLocator locator);
-
-/*
- * Wait until no sweep is at work on the file.  The caller holds AccessExclusiveLock on
- * its table, which keeps others out until the end of the transaction, or until it is
- * released.
- */
-extern void zlock_file_wait(ZRelLocator locator);
-
-/*
- * The same in two steps, for those who keep others from the table no longer than they must: sweeps are
- * waited for and kept out without a lock on the table, until the caller has
- * AccessExclusiveLock on that, or gives up.
- */
-extern void zlock_file_keep_out(ZRelLocator locator);
-extern void zlock_file_let_in(ZRelLocator locator);
-
 #endif							/* ZHEAP_LOCK_H */

@@ -240,4 +240,9 @@ extern void zrec_conflict_redo(XLogReaderState *record);
 extern void zrec_resolve_conflict(XLogReaderState *record, TransactionId newest);
 extern void zrec_conflict_desc(StringInfo buf, XLogReaderState *record);
 
+/* ---- the resource manager (rec_rmgr.c) ---- */
+
+/* Only while shared_preload_libraries are processed. */
+extern void zrec_rmgr_register(void);
+
 #endif							/* ZHEAP_RECORD_H */

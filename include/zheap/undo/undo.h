@@ -238,8 +238,8 @@ extern bool zundo_local_sees(Snapshot snapshot);
 
 /*
  * Called by zundo_open_for() when an earlier transaction has left aborted rows in
- * temporary tables, and before a commit when subtransactions have: puts them
- * back.  Set once while the library loads.
+ * temporary tables, and before a commit when subtransactions have: rolls
+ * them back.  Set once while the library loads.
  */
 extern void (*zundo_local_hook) (void);
 

@@ -12,8 +12,8 @@
 #include "utils/rel.h"
 
 /*
- * Take dead rows and the index entries that name them away, put rows of aborted
- * transactions back, tell the free space map, give an empty tail back to the
+ * Take dead rows and the index entries that name them away, roll back rows of
+ * aborted transactions, tell the free space map, give an empty tail back to the
  * operating system.  The caller holds ShareUpdateExclusiveLock.
  */
 extern void zvacuum_relation(Relation rel, struct VacuumParams *params,

@@ -1,5 +1,5 @@
 /*
- * lock_file.c
+ * rollback_file_lock.c
  *		A lock between those who roll back pages in passing and those who take the file away.
  *
  * A sweep must be in nobody's way: LOCK TABLE ... NOWAIT succeeds beside it, as it does
@@ -23,10 +23,11 @@
 
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 
-#include "zheap/lock/lock.h"
+#include "rollback_private.h"
 
 /* The server locks no relation by this type of tag. */
 static void
@@ -36,7 +37,7 @@ set_tag(LOCKTAG *tag, ZRelLocator locator)
 }
 
 bool
-zlock_file_acquire(ZRelLocator locator)
+zrollback_file_acquire(ZRelLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -45,7 +46,7 @@ zlock_file_acquire(ZRelLocator locator)
 }
 
 void
-zlock_file_release(ZRelLocator locator)
+zrollback_file_release(ZRelLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -53,8 +54,21 @@ zlock_file_release(ZRelLocator locator)
 	(void) LockRelease(&tag, RowExclusiveLock, false);
 }
 
+#ifdef USE_ASSERT_CHECKING
 bool
-zlock_file_is_wanted(ZRelLocator locator)
+zrollback_file_is_held(Relation rel)
+{
+	LOCKTAG		tag;
+
+	if (RelationUsesLocalBuffers(rel) || CheckRelationLockedByMe(rel, AccessShareLock, true))
+		return true;
+	set_tag(&tag, zrel_locator(rel));
+	return LockHeldByMe(&tag, RowExclusiveLock);
+}
+#endif
+
+bool
+zrollback_file_is_wanted(ZRelLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -63,7 +77,7 @@ zlock_file_is_wanted(ZRelLocator locator)
 }
 
 void
-zlock_file_keep_out(ZRelLocator locator)
+zrollback_file_keep_out(ZRelLocator locator)
 {
 	int			timeout = LockTimeout;
 	LOCKTAG		tag;
@@ -84,7 +98,7 @@ zlock_file_keep_out(ZRelLocator locator)
 }
 
 void
-zlock_file_let_in(ZRelLocator locator)
+zrollback_file_let_in(ZRelLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -93,8 +107,8 @@ zlock_file_let_in(ZRelLocator locator)
 }
 
 void
-zlock_file_wait(ZRelLocator locator)
+zrollback_file_wait(ZRelLocator locator)
 {
-	zlock_file_keep_out(locator);
-	zlock_file_let_in(locator);
+	zrollback_file_keep_out(locator);
+	zrollback_file_let_in(locator);
 }

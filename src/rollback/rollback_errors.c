@@ -1,5 +1,5 @@
 /*
- * xact_errors.c
+ * rollback_errors.c
  *		Errors met while rolling back: caught, reported, counted.
  *
  * One page that cannot be read must not keep other tables, other transactions or
@@ -13,15 +13,57 @@
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
 #include "postmaster/autovacuum.h"
+#include "storage/shmem.h"
+#include "storage/spin.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
-#include "xact_private.h"
+#include "rollback_private.h"
 
 /* The same error is reported again after this time, then twice that; in seconds. */
 #define FIRST_SILENCE	60
 #define LAST_SILENCE	3600
+
+/* An error that was reported in the server log. */
+typedef struct ZErrorNote
+{
+	Oid			db;				/* invalid: unused */
+	Oid			relid;			/* invalid: not about a table */
+	int			sqlerrcode;
+	int			silence;		/* seconds until it is reported again */
+	TimestampTz reported_at;
+} ZErrorNote;
+
+#define ZERROR_NOTES	64
+
+/* In shared memory: errors since the start of the server; all under mutex. */
+typedef struct ZErrorShared
+{
+	slock_t		mutex;
+	ZErrorInfo	info;
+	ZErrorNote	notes[ZERROR_NOTES];
+} ZErrorShared;
+
+static ZErrorShared *shared;
+
+Size
+zrollback_shmem_size(void)
+{
+	return sizeof(ZErrorShared);
+}
+
+void
+zrollback_shmem_init(void)
+{
+	bool		found;
+
+	shared = ShmemInitStruct("zheap errors", sizeof(ZErrorShared), &found);
+	if (found)
+		return;
+	memset(shared, 0, sizeof(ZErrorShared));
+	SpinLockInit(&shared->mutex);
+}
 
 /* ---- catching ---- */
 
@@ -33,12 +75,16 @@ must_pass(const ErrorData *error)
 }
 
 ErrorData *
-zxact_try(void (*work) (void *), void *arg)
+zrollback_try(void (*work) (void *), void *arg)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	MemoryContext scratch = AllocSetContextCreate(context, "zheap try", ALLOCSET_SMALL_SIZES);
 	ErrorData  *volatile error = NULL;
+
+	/* R7: what is released after an error is not to be missed */
+	Assert(IsTransactionState());
+	Assert(InterruptHoldoffCount == 0 && CritSectionCount == 0);
 
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(scratch);
@@ -58,6 +104,8 @@ zxact_try(void (*work) (void *), void *arg)
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
 	MemoryContextDelete(scratch);
+	Assert(IsTransactionState());
+	Assert(InterruptHoldoffCount == 0 && CritSectionCount == 0);
 	if (error != NULL && must_pass(error))
 		ReThrowError(error);
 	return error;
@@ -66,19 +114,27 @@ zxact_try(void (*work) (void *), void *arg)
 /* ---- counting and telling ---- */
 
 void
-zxact_error_count(const char *message)
+zrollback_error_count(const char *message)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	char		text[ZERROR_TEXT] = {0};
 
 	strlcpy(text, message, sizeof(text));
-	zxact_worker_error();
-	SpinLockAcquire(&zxact_shared->mutex);
-	zxact_shared->errors++;
-	zxact_shared->last_error_at = now;
-	zxact_shared->last_error_db = MyDatabaseId;
-	memcpy(zxact_shared->last_error, text, sizeof(text));
-	SpinLockRelease(&zxact_shared->mutex);
+	zrollback_worker_error();
+	SpinLockAcquire(&shared->mutex);
+	shared->info.errors++;
+	shared->info.last_at = now;
+	shared->info.last_db = MyDatabaseId;
+	memcpy(shared->info.last, text, sizeof(text));
+	SpinLockRelease(&shared->mutex);
+}
+
+void
+zrollback_error_info(ZErrorInfo *info)
+{
+	SpinLockAcquire(&shared->mutex);
+	*info = shared->info;
+	SpinLockRelease(&shared->mutex);
 }
 
 static bool
@@ -92,13 +148,13 @@ static bool
 is_to_be_reported(Oid relid, int sqlerrcode)
 {
 	TimestampTz now = GetCurrentTimestamp();
-	ZErrorNote *note = &zxact_shared->notes[0];
+	ZErrorNote *note = &shared->notes[0];
 	bool		result;
 
-	SpinLockAcquire(&zxact_shared->mutex);
+	SpinLockAcquire(&shared->mutex);
 	for (int i = 0; i < ZERROR_NOTES; i++)
 	{
-		ZErrorNote *other = &zxact_shared->notes[i];
+		ZErrorNote *other = &shared->notes[i];
 
 		if (is_same(other, relid, sqlerrcode))
 		{
@@ -122,17 +178,19 @@ is_to_be_reported(Oid relid, int sqlerrcode)
 		note->reported_at = now;
 		note->silence = Min(note->silence * 2, LAST_SILENCE);
 	}
-	SpinLockRelease(&zxact_shared->mutex);
+	Assert(is_same(note, relid, sqlerrcode));
+	Assert(note->silence >= FIRST_SILENCE && note->silence <= LAST_SILENCE);
+	SpinLockRelease(&shared->mutex);
 	return result;
 }
 
 void
-zxact_error_report(const ErrorData *error, Oid relid, const char *what)
+zrollback_error_report(const ErrorData *error, Oid relid, const char *what)
 {
 	bool		background = IsBackgroundWorker || IsAutoVacuumWorkerProcess();
-	char	   *message = psprintf("could not put back %s: %s", what, error->message);
+	char	   *message = psprintf("could not roll back %s: %s", what, error->message);
 
-	zxact_error_count(message);
+	zrollback_error_count(message);
 	if (background && !is_to_be_reported(relid, error->sqlerrcode))
 		return;
 	ereport(background ? LOG : WARNING,
@@ -141,7 +199,7 @@ zxact_error_report(const ErrorData *error, Oid relid, const char *what)
 			 OidIsValid(relid) ?
 			 errdetail("Database \"%s\" keeps undo from then on until that is possible, or the table is truncated or dropped.",
 					   get_database_name(MyDatabaseId)) :
-			 errdetail("Database \"%s\" keeps undo from then on until VACUUM of zheap.undo has found no table with rolled back rows.",
+			 errdetail("Database \"%s\" keeps undo from then on until VACUUM of zheap.undo has found no table with rows to roll back.",
 					   get_database_name(MyDatabaseId)),
 			 OidIsValid(relid) ?
 			 errhint("It is tried again.  See the views zheap.zheap_stat_workers and zheap.zheap_undo_holders.  "

@@ -1,6 +1,6 @@
 /*
- * xact_launcher.c
- *		Starts short-lived workers (xact_worker.c) for databases with something to
+ * worker_launcher.c
+ *		Starts short-lived workers (worker_main.c) for databases with something to
  *		do: the one that has waited longest comes first, one where a worker failed
  *		or could not do all of it waits longer each time.
  */
@@ -23,7 +23,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/undo/undo.h"
-#include "xact_private.h"
+#include "worker_private.h"
 
 /*
  * Freeing extents is not urgent, and writers reuse their own anyway: unless
@@ -77,7 +77,7 @@ describe_worker(BackgroundWorker *worker, const char *function, const char *type
 }
 
 void
-zxact_launcher_register(void)
+zworker_launcher_register(void)
 {
 	BackgroundWorker worker;
 
@@ -112,6 +112,7 @@ visit_of(Oid db)
 	visit = &visits[nvisits++];
 	memset(visit, 0, sizeof(*visit));
 	visit->db = db;
+	Assert(nvisits <= max_visits);
 	return visit;
 }
 
@@ -179,9 +180,10 @@ can_be_visited(Oid db)
 	bool		exists;
 	bool		is_free;
 
+	Assert(!IsTransactionState());
 	StartTransactionCommand();
 	exists = list_member_oid(all_databases(CurrentMemoryContext, false), db);
-	is_free = exists && !zxact_database_is_wanted(db);
+	is_free = exists && !zworker_database_is_wanted(db);
 	CommitTransactionCommand();
 	if (!exists)
 	{
@@ -197,6 +199,7 @@ static void
 delay(Visit *visit, int first, int last)
 {
 	visit->delay = Min(Max(visit->delay * 2, first), last);
+	Assert(visit->delay >= first && visit->delay <= last);
 	visit->not_before = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), visit->delay);
 }
 
@@ -217,6 +220,7 @@ note_end(RunningWorker *worker, const ZWorkerSlot *slot)
 {
 	Visit	   *visit = visit_of(worker->db);
 
+	Assert(visit->db == slot->db && slot->pid == 0);	/* K2 */
 	if (slot->end == ZWORKER_FAILED)
 		delay(visit, FIRST_DELAY_FAILED, LAST_DELAY_FAILED);
 	else if (slot->end == ZWORKER_LEFT)
@@ -238,8 +242,8 @@ collect_workers(void)
 			continue;
 		pfree(worker->handle);
 		worker->handle = NULL;
-		note_end(worker, &zxact_shared->slots[i]);
-		zxact_shared->slots[i].state = ZWORKER_NONE;
+		note_end(worker, &zworker_shared->slots[i]);
+		zworker_shared->slots[i].state = ZWORKER_NONE;
 	}
 }
 
@@ -247,7 +251,7 @@ collect_workers(void)
 static bool
 is_used(int i)
 {
-	return running[i].handle != NULL || zxact_shared->slots[i].pid != 0;
+	return running[i].handle != NULL || zworker_shared->slots[i].pid != 0;
 }
 
 static bool
@@ -255,7 +259,7 @@ is_running(Oid db)
 {
 	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
 	{
-		if (is_used(i) && zxact_shared->slots[i].db == db)
+		if (is_used(i) && zworker_shared->slots[i].db == db)
 			return true;
 	}
 	return false;
@@ -276,9 +280,11 @@ free_entry(void)
 static void
 start_worker(int i, Oid db)
 {
-	ZWorkerSlot *slot = &zxact_shared->slots[i];
+	ZWorkerSlot *slot = &zworker_shared->slots[i];
 	BackgroundWorker worker;
 
+	Assert(!is_used(i));		/* K2 */
+	Assert(!is_running(db));	/* K1 */
 	slot->pid = 0;
 	slot->db = db;
 	slot->end = ZWORKER_FAILED;
@@ -314,6 +320,7 @@ is_due(const Visit *visit, TimestampTz now)
 		TimestampDifferenceExceeds(visit->started, now, VISIT_INTERVAL);
 }
 
+/* K5: among equals the database that has waited longest. */
 static int
 compare_visits(const void *a, const void *b)
 {
@@ -362,6 +369,7 @@ collect_due(int *n)
 		if ((visits[i].work || visits[i].first) && is_due(&visits[i], now))
 			due[(*n)++] = visits[i];
 	}
+	Assert(*n <= nvisits);
 	qsort(due, *n, sizeof(Visit), compare_visits);
 	return due;
 }
@@ -379,6 +387,7 @@ start_due(void)
 		int			entry = free_entry();
 		Visit	   *visit;
 
+		Assert(entry < ZHEAP_MAX_UNDO_WORKERS);
 		if (entry < 0)
 			break;
 		if (!can_be_visited(db))
@@ -391,15 +400,15 @@ start_due(void)
 		visit->started = GetCurrentTimestamp();
 		start_worker(entry, db);
 	}
-	zxact_shared->starving = i < n;
+	zworker_shared->starving = i < n;
 	pfree(due);
 }
 
 static void
 launcher_gone(int code, Datum arg)
 {
-	zxact_shared->launcher = NULL;
-	zxact_shared->launcher_pid = 0;
+	zworker_shared->launcher = NULL;
+	zworker_shared->launcher_pid = 0;
 }
 
 void
@@ -409,8 +418,8 @@ zheap_launcher_main(Datum arg)
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	zxact_shared->launcher = MyLatch;
-	zxact_shared->launcher_pid = MyProcPid;
+	zworker_shared->launcher = MyLatch;
+	zworker_shared->launcher_pid = MyProcPid;
 	on_shmem_exit(launcher_gone, 0);
 	visit_all_once();
 

@@ -1,5 +1,5 @@
 /*
- * xact_sweep.c
+ * rollback_sweep.c
  *		Going through undo logs for transactions that aborted.
  *
  * A log is read forwards from its first unapplied record.  Records name their
@@ -9,8 +9,6 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
@@ -28,7 +26,7 @@
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
 
-#include "xact_private.h"
+#include "rollback_private.h"
 
 /* pages rolled back per transaction of the worker */
 #define PAGES_PER_TRANSACTION	10000
@@ -75,7 +73,7 @@ typedef struct Sweep
 	bool		failed;			/* some because of an error */
 	Oid			left_relid;		/* the first such table, or invalid */
 	Oid			reported;		/* table whose errors have been reported */
-	bool		putting;		/* a page back: an error is about that, or its table */
+	bool		rolling_back;	/* a page: an error is about that, or its table */
 	bool		damaged;		/* some undo cannot be read */
 	bool		jump;			/* go on behind this page: */
 	BlockNumber jump_block;
@@ -145,6 +143,13 @@ file_has_pages(Oid spc, ZRelLocator locator)
 	return result;
 }
 
+static bool
+take_any(HeapTuple tuple, TupleDesc desc, void *arg)
+{
+	*(bool *) arg = true;
+	return false;
+}
+
 /*
  * Does any table have the file?  Looked up in pg_class itself: what the caches say
  * may be older than the end of the transaction that committed the file, which
@@ -153,29 +158,20 @@ file_has_pages(Oid spc, ZRelLocator locator)
 static bool
 file_has_table(Oid spc, ZRelLocator locator)
 {
-	uint8		flags = zxact_catalog_begin();
-	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
-	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	ScanKeyData key[2];
-	SysScanDesc scan;
-	bool		found;
+	bool		found = false;
 
 	/* as pg_class has it: 0 is the database's own tablespace */
 	ScanKeyInit(&key[0], Anum_pg_class_reltablespace, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(spc == MyDatabaseTableSpace ? InvalidOid : spc));
 	ScanKeyInit(&key[1], Anum_pg_class_relfilenode, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(zloc_rel(locator)));
-	scan = systable_beginscan(pg_class, ClassTblspcRelfilenodeIndexId, true, snapshot, 2, key);
-	found = HeapTupleIsValid(systable_getnext(scan));
-	systable_endscan(scan);
-	UnregisterSnapshot(snapshot);
-	table_close(pg_class, AccessShareLock);
-	zxact_catalog_end(flags);
+	zrollback_class_scan(ClassTblspcRelfilenodeIndexId, key, 2, take_any, &found);
 	return found;
 }
 
 /*
- * A file that belongs to no table: is it gone for good?  It may be one that a
+ * A file that belongs to no table: is it gone for good (R8)?  It may be one that a
  * transaction still running has made, a subtransaction of which aborted; then it has
  * pages.  That of a table that was dropped or rewritten has none from the moment on
  * when this has committed, whatever older snapshots there are.
@@ -221,7 +217,7 @@ relation_find(Sweep *sweep)
 	relation_leave(sweep);
 	sweep->rel_locator = sweep->locator;
 	sweep->rel_known = true;
-	rel = zxact_table_find(sweep->locator);
+	rel = zrollback_table_find(sweep->locator);
 	if (rel != NULL)
 	{
 		relation_set(sweep, rel);
@@ -233,7 +229,7 @@ relation_find(Sweep *sweep)
 		sweep->rel_busy = !is_gone(sweep->locator, sweep->fxid);
 		return;
 	}
-	switch (zxact_table_open(&sweep->locator, oid, &rel))
+	switch (zrollback_table_open(&sweep->locator, oid, &rel))
 	{
 		case ZTABLE_OPEN:
 			relation_set(sweep, rel);
@@ -248,10 +244,24 @@ relation_find(Sweep *sweep)
 	}
 }
 
+/*
+ * R6: a later sweep begins at or before this record, and the horizon stays at or before its
+ * transaction.
+ */
+static void
+check_left(const Sweep *sweep, const ZUndoSwept *swept)
+{
+	Assert(swept->upto != ZUNDO_INVALID);
+	Assert(swept->extents <= sweep->context_passed);
+	Assert(!FullTransactionIdFollows(swept->oldest, sweep->fxid));
+}
+
 /* The record is left: the first of such, or its context, and the oldest xid are noted. */
 static void
 note_left(const Sweep *sweep, ZUndoSwept *swept)
 {
+	Assert(sweep->context != ZUNDO_INVALID);
+	Assert(FullTransactionIdIsValid(sweep->fxid));
 	if (swept->upto == ZUNDO_INVALID)
 	{
 		swept->upto = sweep->context;
@@ -263,6 +273,7 @@ note_left(const Sweep *sweep, ZUndoSwept *swept)
 	/* in turns with its subtransactions one counts more than once */
 	if (!sweep->active && !FullTransactionIdEquals(sweep->fxid, sweep->last))
 		swept->left++;
+	check_left(sweep, swept);
 }
 
 static void
@@ -280,11 +291,13 @@ roll_back(Sweep *sweep)
 {
 	MemoryContext outer = MemoryContextSwitchTo(sweep->scratch);
 
-	zxact_roll_back_page(sweep->rel, sweep->block);
+	Assert(sweep->status == ZXACT_ABORTED && !sweep->page_done);
+	Assert(RelationGetRelid(sweep->rel) == sweep->rel_oid);
+	zrollback_block(sweep->rel, sweep->block);
 	MemoryContextSwitchTo(outer);
 	MemoryContextReset(sweep->scratch);
 	sweep->pages++;
-	zxact_worker_progress(0, 1);
+	zrollback_worker_progress(0, 1);
 }
 
 static void
@@ -324,11 +337,12 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 		sweep->page_done = true;
 		return;
 	}
-	sweep->putting = true;
+	sweep->rolling_back = true;
 	relation_find(sweep);
+	Assert(sweep->rel == NULL || !sweep->rel_busy);
 	if (sweep->rel)
 		roll_back(sweep);
-	sweep->putting = false;
+	sweep->rolling_back = false;
 	if (sweep->rel == NULL && sweep->rel_busy)
 	{
 		leave_unapplied(sweep);
@@ -345,7 +359,7 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 static void
 make_way(Sweep *sweep)
 {
-	if (zxact_tables_make_way())
+	if (zrollback_tables_make_way())
 		relation_leave(sweep);
 }
 
@@ -356,7 +370,7 @@ make_way(Sweep *sweep)
 static bool
 is_to_pause(const Sweep *sweep)
 {
-	if (sweep->pages >= PAGES_PER_TRANSACTION || zxact_worker_is_to_leave())
+	if (sweep->pages >= PAGES_PER_TRANSACTION || zrollback_worker_is_to_leave())
 		return true;
 	return sweep->own_transactions &&
 		LockHasWaitersRelation(zundo_relation(), ShareUpdateExclusiveLock);
@@ -397,7 +411,7 @@ sweep_log(Sweep *sweep, ZUndoReader *reader)
 		sweep->at = zundo_next(reader, ptr, &new_page);
 		if (new_page && zundo_ptr_block(sweep->at) % ZUNDO_EXTENT_BLOCKS == 0)
 			sweep->passed++;
-		zxact_worker_progress(new_page ? BLCKSZ : 0, 0);
+		zrollback_worker_progress(new_page ? BLCKSZ : 0, 0);
 	}
 }
 
@@ -439,7 +453,7 @@ read_some(void *arg)
 	zundo_reader_open(&reader, CurrentMemoryContext);
 	sweep_log(sweep, &reader);
 	relation_leave(sweep);
-	zxact_tables_close();
+	zrollback_tables_close();
 	zundo_reader_close(&reader);
 }
 
@@ -456,6 +470,7 @@ note_damage(Sweep *sweep, ZUndoPtr from, uint32 extents)
 	if (!sweep->damaged)
 		sweep->swept.left++;
 	sweep->damaged = sweep->failed = true;
+	Assert(sweep->swept.upto != ZUNDO_INVALID);
 }
 
 /*
@@ -466,11 +481,12 @@ note_damage(Sweep *sweep, ZUndoPtr from, uint32 extents)
 static void
 pass_undo(Sweep *sweep, const ErrorData *error)
 {
+	Assert(!sweep->rolling_back);
 	if (sweep->damaged)
-		zxact_error_count(error->message);
+		zrollback_error_count(error->message);
 	else
-		zxact_error_report(error, InvalidOid,
-						   psprintf("rolled back rows of undo log %d", sweep->log));
+		zrollback_error_report(error, InvalidOid,
+						   psprintf("rows of undo log %d", sweep->log));
 	note_damage(sweep, sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at,
 				sweep->context_passed);
 	if (!sweep->jump)
@@ -490,21 +506,22 @@ pass_undo(Sweep *sweep, const ErrorData *error)
 static void
 pass_page(Sweep *sweep, const ErrorData *error)
 {
+	Assert(sweep->rolling_back && sweep->status == ZXACT_ABORTED);
 	leave_unapplied(sweep);
 	sweep->failed = true;
 	sweep->skip = sweep->at;
 	if (!OidIsValid(sweep->left_relid))
 		sweep->left_relid = sweep->rel_oid;
 	if (!OidIsValid(sweep->rel_oid))
-		zxact_error_report(error, InvalidOid,
-						   psprintf("rolled back rows in block %u of the table with file %u",
+		zrollback_error_report(error, InvalidOid,
+						   psprintf("rows in block %u of the table with file %u",
 									sweep->block, zloc_rel(sweep->locator)));
 	else if (sweep->reported != sweep->rel_oid)
-		zxact_error_report(error, sweep->rel_oid,
-						   psprintf("rolled back rows in block %u of table \"%s\"",
+		zrollback_error_report(error, sweep->rel_oid,
+						   psprintf("rows in block %u of table \"%s\"",
 									sweep->block, NameStr(sweep->rel_name)));
 	else
-		zxact_error_count(error->message);
+		zrollback_error_count(error->message);
 	sweep->reported = sweep->rel_oid;
 }
 
@@ -521,17 +538,18 @@ sweep_some(Sweep *sweep)
 {
 	ErrorData  *error;
 
-	while ((error = zxact_try(read_some, sweep)) != NULL)
+	Assert(CheckRelationLockedByMe(zundo_relation(), ShareUpdateExclusiveLock, true));
+	while ((error = zrollback_try(read_some, sweep)) != NULL)
 	{
-		if (sweep->putting)
+		if (sweep->rolling_back)
 			pass_page(sweep, error);
 		else if (is_about_undo(error))
 			pass_undo(sweep, error);
 		else
 			ReThrowError(error);
-		zxact_tables_forget();
+		zrollback_tables_forget();
 		relation_leave(sweep);
-		sweep->putting = false;
+		sweep->rolling_back = false;
 		FreeErrorData(error);
 	}
 	sweep->pages = 0;
@@ -543,6 +561,7 @@ mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
 {
 	ZUndoSwept	swept = {.upto = sweep->at, .extents = sweep->passed};
 
+	Assert(swept.upto != ZUNDO_INVALID);
 	if (sweep->swept.upto != ZUNDO_INVALID)
 	{
 		swept.upto = sweep->swept.upto;
@@ -555,6 +574,9 @@ mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
 static void
 finish(const Sweep *sweep, const ZUndoPending *pending)
 {
+	/* R6: what was left is before what is marked */
+	Assert(sweep->at == ZUNDO_INVALID && !sweep->jump);
+	Assert(sweep->swept.upto != ZUNDO_INVALID || !(sweep->failed || sweep->locked));
 	zundo_pending_mark_applied(pending, &sweep->swept);
 	if (sweep->failed)
 		zundo_pending_back_off(pending, FIRST_RETRY_FAILED, LAST_RETRY_FAILED,
@@ -581,10 +603,10 @@ put_off(SweepMode *mode, const Sweep *sweep, const ZUndoPending *pending, FullTr
 static bool
 tables_are_clean(SweepMode *mode)
 {
-	if (zxact_wait_for_older(mode->next))
-		return zxact_roll_back_tables(mode->skip, &mode->given_up);
+	if (zrollback_wait_for_older(mode->next))
+		return zrollback_all_tables(mode->skip, &mode->given_up);
 	ereport(WARNING,
-			(errmsg("tables were not looked through for rolled back rows"),
+			(errmsg("tables were not looked through for rows to roll back"),
 			 errdetail("Transaction %u, or an older one, is still in progress, perhaps prepared.",
 					   GetOldestActiveTransactionId()),
 			 errhint("Repeat it when that has ended.")));
@@ -631,14 +653,14 @@ sweep_pending(const ZUndoPending *pending, SweepMode *mode)
 	FullTransactionId next = ReadNextFullTransactionId();
 
 	/* of one that was cancelled */
-	zxact_tables_forget();
+	zrollback_tables_forget();
 	for (;;)
 	{
 		sweep_some(&sweep);
 		if (sweep.at == ZUNDO_INVALID)
 			break;
 		mark_so_far(&sweep, pending);
-		if (zxact_worker_is_to_leave())
+		if (zrollback_worker_is_to_leave())
 			return false;
 		if (mode->own_transactions)
 		{
@@ -664,6 +686,7 @@ sweep_all(SweepMode *mode)
 	bool		left = false;
 	bool		more = true;
 
+	Assert(IsTransactionState() == !mode->own_transactions);
 	while (more)
 	{
 		if (!begin(mode->own_transactions))
@@ -685,7 +708,7 @@ sweep_all(SweepMode *mode)
 }
 
 bool
-zxact_sweep(bool own_transactions)
+zrollback_sweep(bool own_transactions)
 {
 	SweepMode	mode = {.own_transactions = own_transactions};
 
@@ -693,7 +716,7 @@ zxact_sweep(bool own_transactions)
 }
 
 void
-zxact_refuse_changed(void)
+zrollback_refuse_changed(void)
 {
 	if (zundo_is_writing() || TransactionIdIsValid(GetTopTransactionIdIfAny()))
 		ereport(ERROR,
@@ -702,11 +725,11 @@ zxact_refuse_changed(void)
 }
 
 uint64
-zxact_skip(void)
+zrollback_skip(void)
 {
 	SweepMode	mode = {.skip = true};
 
-	zxact_refuse_changed();
+	zrollback_refuse_changed();
 	zundo_open();
 	LockRelation(zundo_relation(), ShareUpdateExclusiveLock);
 	(void) sweep_all(&mode);
@@ -718,9 +741,9 @@ zxact_skip(void)
  * waits for: see that there are none.
  */
 void
-zxact_vacuum(void)
+zrollback_vacuum(void)
 {
-	(void) zxact_sweep(false);
+	(void) zrollback_sweep(false);
 	if (IsUnderPostmaster && !zheap_xids_are_refused())
 		return;
 	if (!zundo_is_quiet())

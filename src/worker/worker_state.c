@@ -1,12 +1,12 @@
 /*
- * xact_worker_state.c
+ * worker_state.c
  *		What launcher, workers and views know of each other, in shared memory.
  *
  * Also when a worker is to leave.  Those who want its database for themselves hold a
  * lock on that: while a worker is busy it tries that lock ten times a second, and leaves
  * when it does not get it.
  *
- * LOCKING: none but ZWorkerShared.mutex for what is told of errors.
+ * LOCKING: none.
  */
 #include "postgres.h"
 
@@ -18,36 +18,35 @@
 #include "storage/shmem.h"
 #include "utils/guc.h"
 
-#include "xact_private.h"
+#include "worker_private.h"
 
 /* in milliseconds: between looks, and how long before others have their turn */
 #define LOOK_INTERVAL	100
 #define TURN			5000
 
-ZWorkerShared *zxact_shared;
-ZWorkerSlot *zxact_my_slot;
+ZWorkerShared *zworker_shared;
+ZWorkerSlot *zworker_my_slot;
 
 Size
-zxact_worker_shmem_size(void)
+zworker_shmem_size(void)
 {
 	return sizeof(ZWorkerShared);
 }
 
 void
-zxact_worker_shmem_init(void)
+zworker_shmem_init(void)
 {
 	bool		found;
 
-	zxact_shared = ShmemInitStruct("zheap workers", sizeof(ZWorkerShared), &found);
+	zworker_shared = ShmemInitStruct("zheap workers", sizeof(ZWorkerShared), &found);
 	if (found)
 		return;
-	memset(zxact_shared, 0, sizeof(ZWorkerShared));
-	SpinLockInit(&zxact_shared->mutex);
-	pg_atomic_init_u64(&zxact_shared->undo_done, 0);
-	pg_atomic_init_u64(&zxact_shared->pages, 0);
+	memset(zworker_shared, 0, sizeof(ZWorkerShared));
+	pg_atomic_init_u64(&zworker_shared->undo_done, 0);
+	pg_atomic_init_u64(&zworker_shared->pages, 0);
 	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
 	{
-		ZWorkerSlot *slot = &zxact_shared->slots[i];
+		ZWorkerSlot *slot = &zworker_shared->slots[i];
 
 		pg_atomic_init_u64(&slot->undo_total, 0);
 		pg_atomic_init_u64(&slot->undo_done, 0);
@@ -59,9 +58,9 @@ zxact_worker_shmem_init(void)
 /* ---- for views ---- */
 
 bool
-zxact_worker_info(int i, ZWorkerInfo *info)
+zworker_info(int i, ZWorkerInfo *info)
 {
-	ZWorkerSlot *slot = &zxact_shared->slots[i];
+	ZWorkerSlot *slot = &zworker_shared->slots[i];
 
 	info->pid = slot->pid;
 	info->db = slot->db;
@@ -75,61 +74,49 @@ zxact_worker_info(int i, ZWorkerInfo *info)
 }
 
 void
-zxact_worker_totals(uint64 *undo, uint64 *pages)
+zworker_totals(uint64 *undo, uint64 *pages)
 {
-	*undo = pg_atomic_read_u64(&zxact_shared->undo_done);
-	*pages = pg_atomic_read_u64(&zxact_shared->pages);
-}
-
-void
-zxact_error_info(ZErrorInfo *info)
-{
-	SpinLockAcquire(&zxact_shared->mutex);
-	info->errors = zxact_shared->errors;
-	info->last_at = zxact_shared->last_error_at;
-	info->last_db = zxact_shared->last_error_db;
-	memcpy(info->last, zxact_shared->last_error, sizeof(info->last));
-	SpinLockRelease(&zxact_shared->mutex);
+	*undo = pg_atomic_read_u64(&zworker_shared->undo_done);
+	*pages = pg_atomic_read_u64(&zworker_shared->pages);
 }
 
 int
-zxact_launcher_pid(void)
+zworker_launcher_pid(void)
 {
-	return zxact_shared->launcher_pid;
+	return zworker_shared->launcher_pid;
 }
 
 /* ---- of a worker ---- */
 
 void
-zxact_worker_progress(Size undo, uint32 pages)
+zworker_progress(Size undo, uint32 pages)
 {
-	if (zxact_my_slot == NULL)
-		return;
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
 	if (undo > 0)
 	{
-		pg_atomic_write_u64(&zxact_my_slot->undo_done,
-							pg_atomic_read_u64(&zxact_my_slot->undo_done) + undo);
-		pg_atomic_fetch_add_u64(&zxact_shared->undo_done, undo);
+		pg_atomic_write_u64(&zworker_my_slot->undo_done,
+							pg_atomic_read_u64(&zworker_my_slot->undo_done) + undo);
+		pg_atomic_fetch_add_u64(&zworker_shared->undo_done, undo);
 	}
 	if (pages > 0)
 	{
-		pg_atomic_write_u64(&zxact_my_slot->pages,
-							pg_atomic_read_u64(&zxact_my_slot->pages) + pages);
-		pg_atomic_fetch_add_u64(&zxact_shared->pages, pages);
+		pg_atomic_write_u64(&zworker_my_slot->pages,
+							pg_atomic_read_u64(&zworker_my_slot->pages) + pages);
+		pg_atomic_fetch_add_u64(&zworker_shared->pages, pages);
 	}
 }
 
 void
-zxact_worker_error(void)
+zworker_error(void)
 {
-	if (zxact_my_slot != NULL)
-		pg_atomic_write_u64(&zxact_my_slot->errors, pg_atomic_read_u64(&zxact_my_slot->errors) + 1);
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
+	pg_atomic_write_u64(&zworker_my_slot->errors, pg_atomic_read_u64(&zworker_my_slot->errors) + 1);
 }
 
 void
-zxact_worker_wake(void)
+zworker_wake(void)
 {
-	Latch	   *latch = zxact_shared ? zxact_shared->launcher : NULL;
+	Latch	   *latch = zworker_shared ? zworker_shared->launcher : NULL;
 
 	if (latch)
 		SetLatch(latch);
@@ -138,7 +125,7 @@ zxact_worker_wake(void)
 /* ---- when to go ---- */
 
 bool
-zxact_database_is_wanted(Oid db)
+zworker_database_is_wanted(Oid db)
 {
 	LOCKTAG		tag;
 
@@ -150,15 +137,17 @@ zxact_database_is_wanted(Oid db)
 	return false;
 }
 
+/* K4 */
 bool
-zxact_worker_is_to_leave(void)
+zworker_is_to_leave(void)
 {
 	static TimestampTz looked_at = 0;
 	static bool leave = false;
 	TimestampTz now;
 
-	if (zxact_my_slot == NULL || leave)
-		return leave;
+	if (leave)
+		return true;
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
 	now = GetCurrentTimestamp();
 	if (!TimestampDifferenceExceeds(looked_at, now, LOOK_INTERVAL))
 		return false;
@@ -168,7 +157,7 @@ zxact_worker_is_to_leave(void)
 		ConfigReloadPending = false;
 		ProcessConfigFile(PGC_SIGHUP);
 	}
-	leave = zheap_undo_workers == 0 || zxact_database_is_wanted(MyDatabaseId) ||
-		(zxact_shared->starving && TimestampDifferenceExceeds(zxact_my_slot->started, now, TURN));
+	leave = zheap_undo_workers == 0 || zworker_database_is_wanted(MyDatabaseId) ||
+		(zworker_shared->starving && TimestampDifferenceExceeds(zworker_my_slot->started, now, TURN));
 	return leave;
 }

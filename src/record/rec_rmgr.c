@@ -1,5 +1,5 @@
 /*
- * redo.c
+ * rec_rmgr.c
  *		The resource manager: dispatch, names, masking.
  */
 #include "postgres.h"
@@ -10,7 +10,6 @@
 #include "replication/reorderbuffer.h"
 
 #include "zheap/record/record.h"
-#include "zheap/redo/redo.h"
 
 static uint8
 opcode(XLogReaderState *record)
@@ -158,7 +157,7 @@ static RmgrData rmgr = {
 };
 
 void
-zredo_register(void)
+zrec_rmgr_register(void)
 {
 	RegisterCustomRmgr(ZHEAP_RMGR_ID, &rmgr);
 }

@@ -1,5 +1,5 @@
 /*
- * xact_reset.c
+ * rollback_reset.c
  *		Giving up all undo, where the undo relation itself is too damaged to go on.
  *
  * Nothing of it is needed when no page of any table names an aborted transaction and
@@ -30,7 +30,7 @@
 
 #include "zheap/undo/undo.h"
 
-#include "xact_private.h"
+#include "rollback_private.h"
 
 static bool
 has_ended(VirtualTransactionId *vxid)
@@ -49,13 +49,13 @@ wait_for_snapshots(void)
 	VirtualTransactionId *vxids = GetCurrentVirtualXIDs(InvalidTransactionId, true, false,
 														PROC_IN_VACUUM, &n);
 
-	for (int i = 0, naps = ZXACT_NAPS; i < n; i++)
+	for (int i = 0, naps = ZROLLBACK_NAPS; i < n; i++)
 	{
 		while (!has_ended(&vxids[i]))
 		{
 			PGPROC	   *proc = BackendIdGetProc(vxids[i].backendId);
 
-			if (!zxact_nap(&naps) && proc != NULL)
+			if (!zrollback_nap(&naps) && proc != NULL)
 				ereport(ERROR,
 						(errcode(ERRCODE_OBJECT_IN_USE),
 						 errmsg("undo cannot be given up while older snapshots are open"),
@@ -67,26 +67,29 @@ wait_for_snapshots(void)
 }
 
 uint64
-zxact_reset(void)
+zrollback_reset(void)
 {
 	uint64		given_up = 0;
 	FullTransactionId next;
 
 	PreventInTransactionBlock(true, "zheap_undo_skip(true)");
-	zxact_refuse_changed();
+	zrollback_refuse_changed();
 	LockRelationOid(zundo_relation_oid(), AccessExclusiveLock);
 	zundo_open();
+	/* R9: until the end nobody writes or reads undo */
+	Assert(CheckRelationLockedByMe(zundo_relation(), AccessExclusiveLock, false));
 	next = ReadNextFullTransactionId();
 	wait_for_snapshots();
-	if (!zxact_roll_back_tables(true, &given_up))
+	if (!zrollback_all_tables(true, &given_up))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("not all tables could be looked through"),
 				 errhint("Try again when nobody has a table locked.")));
+	Assert(CheckRelationLockedByMe(zundo_relation(), AccessExclusiveLock, false));
 	zundo_reset(next);
 	ereport(LOG,
 			(errmsg("all undo of database \"%s\" was given up", get_database_name(MyDatabaseId)),
-			 errdetail("On %llu pages rolled back rows could not be put back.",
+			 errdetail("On %llu pages rows of aborted transactions could not be rolled back.",
 					   (unsigned long long) given_up)));
 	return given_up;
 }

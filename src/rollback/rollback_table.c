@@ -1,9 +1,9 @@
 /*
- * xact_table.c
+ * rollback_table.c
  *		The files of tables that a sweep has open.
  *
  * A sweep may come by the same few tables by turns, so it keeps some open.  It holds
- * the lock on the file of each (lock_file.c), none on the table but for the moment of
+ * the lock on the file of each (rollback_file_lock.c), none on the table but for the moment of
  * opening, and leaves the file when somebody waits for it.  Whatever else
  * is done to a table meanwhile does not matter: only its file's pages are changed, as
  * any writer beside would.
@@ -15,46 +15,43 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "access/tableam.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
-#include "zheap/lock/lock.h"
-#include "zheap/rollback/rollback.h"
-#include "zheap/vacuum/vacuum.h"
 
-#include "xact_private.h"
+#include "rollback_private.h"
 
 #define OPEN_TABLES	8
 
-/* Static, because the storage manager remembers who uses a file, after an error as well. */
-static ZSweepTable open_tables[OPEN_TABLES];
+typedef struct OpenTable
+{
+	Relation	rel;			/* of the file, or NULL: unused */
+	ZRelLocator locator;		/* as the records have it: the tablespace may differ */
+	ZFileRelation file;
+} OpenTable;
+
+static OpenTable open_tables[OPEN_TABLES];
 static int	next_table;			/* the one to be closed for another */
 
-static bool
-is_ours(Relation rel)
-{
-	return rel->rd_tableam != NULL && rel->rd_tableam->relation_vacuum == zvacuum_relation;
-}
-
 static void
-forget_table(ZSweepTable *table)
+forget_table(OpenTable *table)
 {
-	RelationCloseSmgr(&table->data);
+	zrollback_file_close(&table->file);
 	table->rel = NULL;
 }
 
 static void
-close_table(ZSweepTable *table)
+close_table(OpenTable *table)
 {
-	zlock_file_release(zrel_locator(table->rel));
+	Assert(table->rel == &table->file.data);
+	zrollback_file_release(zrel_locator(table->rel));
 	forget_table(table);
 }
 
 void
-zxact_tables_close(void)
+zrollback_tables_close(void)
 {
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
@@ -64,7 +61,7 @@ zxact_tables_close(void)
 }
 
 void
-zxact_tables_forget(void)
+zrollback_tables_forget(void)
 {
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
@@ -74,15 +71,15 @@ zxact_tables_forget(void)
 }
 
 bool
-zxact_tables_make_way(void)
+zrollback_tables_make_way(void)
 {
 	bool		any = false;
 
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
-		ZSweepTable *table = &open_tables[i];
+		OpenTable *table = &open_tables[i];
 
-		if (table->rel != NULL && zlock_file_is_wanted(zrel_locator(table->rel)))
+		if (table->rel != NULL && zrollback_file_is_wanted(zrel_locator(table->rel)))
 		{
 			close_table(table);
 			any = true;
@@ -92,11 +89,11 @@ zxact_tables_make_way(void)
 }
 
 Relation
-zxact_table_find(ZRelLocator locator)
+zrollback_table_find(ZRelLocator locator)
 {
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
-		ZSweepTable *table = &open_tables[i];
+		OpenTable *table = &open_tables[i];
 
 		if (table->rel != NULL && RelFileNodeEquals(table->locator, locator))
 			return table->rel;
@@ -108,25 +105,20 @@ zxact_table_find(ZRelLocator locator)
 static Relation
 keep(Relation rel, ZRelLocator locator)
 {
-	ZSweepTable *table = &open_tables[next_table];
+	OpenTable *table = &open_tables[next_table];
 
 	next_table = (next_table + 1) % OPEN_TABLES;
 	if (table->rel != NULL)
 		close_table(table);
-	memset(table, 0, sizeof(*table));
-	memcpy(&table->form, rel->rd_rel, CLASS_TUPLE_SIZE);
-	table->data.rd_rel = &table->form;
-	table->data.rd_id = RelationGetRelid(rel);
-	table->data.rd_node = rel->rd_node;
-	table->data.rd_backend = rel->rd_backend;
-	table->data.rd_tableam = rel->rd_tableam;
+	table->rel = zrollback_file_describe(&table->file, zrel_locator(rel), rel->rd_backend,
+										 RelationGetRelid(rel), rel->rd_tableam);
+	memcpy(&table->file.form, rel->rd_rel, CLASS_TUPLE_SIZE);
 	table->locator = locator;
-	table->rel = &table->data;
 	return table->rel;
 }
 
 ZTableState
-zxact_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
+zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 {
 	ZTableState state = ZTABLE_GONE;
 	Relation	rel;
@@ -135,25 +127,17 @@ zxact_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 	if (!ConditionalLockRelationOid(oid, AccessShareLock))
 		return ZTABLE_BUSY;
 	rel = try_relation_open(oid, NoLock);
-	if (rel != NULL && is_ours(rel) &&
+	if (rel != NULL && zheap_is_table(rel) &&
 		(locator == NULL || zloc_rel(zrel_locator(rel)) == zloc_rel(*locator)))
-		state = zlock_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
+		state = zrollback_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
 	if (state == ZTABLE_OPEN)
+	{
 		*found = keep(rel, locator ? *locator : zrel_locator(rel));
+		Assert(zrollback_table_find(locator ? *locator : zrel_locator(rel)) == *found);
+		Assert(zrollback_file_is_held(*found));	/* R4 */
+	}
 	if (rel != NULL)
 		relation_close(rel, NoLock);
 	UnlockRelationOid(oid, AccessShareLock);
 	return state;
-}
-
-void
-zxact_roll_back_page(Relation rel, BlockNumber block)
-{
-	Buffer		buffer;
-
-	if (block >= RelationGetNumberOfBlocks(rel))
-		return;					/* truncated, or an unlogged table after a crash */
-	buffer = ReadBuffer(rel, block);
-	zrollback_page(rel, buffer);
-	ReleaseBuffer(buffer);
 }

@@ -1,8 +1,8 @@
 /*
- * xact_local.c
+ * rollback_local.c
  *		Going through the undo of temporary tables, for what was aborted.
  *
- * Like xact_sweep.c, but of one backend's own: no table is busy, and no
+ * Like rollback_sweep.c, but of one backend's own: no table is busy, and no
  * transaction but the one that is being looked at is in question.
  *
  * Files are rolled back, whatever the catalog says of their tables: one that this
@@ -19,7 +19,7 @@
 
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
-#include "zheap/xact/xact.h"
+#include "rollback_private.h"
 
 typedef struct LocalSweep
 {
@@ -30,17 +30,12 @@ typedef struct LocalSweep
 	bool		page_done;
 } LocalSweep;
 
-/*
- * A file as a relation, as far as its pages need one.  It is static because the storage
- * manager remembers who uses a file, after an error as well.
- */
-static RelationData file_rel;
-static FormData_pg_class file_form;
+static ZFileRelation open_one;
 
 static void
 close_file(LocalSweep *sweep)
 {
-	RelationCloseSmgr(&file_rel);
+	zrollback_file_close(&open_one);
 	sweep->rel = NULL;
 }
 
@@ -48,24 +43,20 @@ static void
 open_file(LocalSweep *sweep, ZRelLocator locator)
 {
 	const ZLocalFile *file;
+	Relation	rel;
 
 	if (sweep->rel && RelFileNodeEquals(zrel_locator(sweep->rel), locator))
 		return;
 	close_file(sweep);
 	file = zundo_local_file(locator);
-	memset(&file_rel, 0, sizeof(file_rel));
-	memset(&file_form, 0, sizeof(file_form));
-	file_rel.rd_node = locator;
-	file_rel.rd_backend = BackendIdForTempRelations();
-	file_rel.rd_islocaltemp = true;
-	file_rel.rd_id = file->relid;
-	file_rel.rd_tableam = file->tableam;
-	file_rel.rd_rel = &file_form;
-	file_form.relkind = RELKIND_RELATION;
-	file_form.relpersistence = RELPERSISTENCE_TEMP;
-	snprintf(NameStr(file_form.relname), NAMEDATALEN, "%u", zloc_rel(locator));
-	if (smgrexists(RelationGetSmgr(&file_rel), MAIN_FORKNUM))
-		sweep->rel = &file_rel;
+	rel = zrollback_file_describe(&open_one, locator, BackendIdForTempRelations(), file->relid,
+								  file->tableam);
+	rel->rd_islocaltemp = true;
+	rel->rd_rel->relkind = RELKIND_RELATION;
+	rel->rd_rel->relpersistence = RELPERSISTENCE_TEMP;
+	snprintf(NameStr(rel->rd_rel->relname), NAMEDATALEN, "%u", zloc_rel(locator));
+	if (smgrexists(RelationGetSmgr(rel), MAIN_FORKNUM))
+		sweep->rel = rel;
 }
 
 static void
@@ -82,13 +73,14 @@ sweep_record(LocalSweep *sweep, const ZUndoRecord *rec)
 		sweep->page_done = false;
 	if (sweep->status != ZXACT_ABORTED || sweep->page_done)
 		return;
+	Assert(sweep->rel == NULL || RelationUsesLocalBuffers(sweep->rel));	/* R4 */
 	if (sweep->rel)
-		zxact_roll_back_page(sweep->rel, sweep->block);
+		zrollback_block(sweep->rel, sweep->block);
 	sweep->page_done = true;
 }
 
 void
-zxact_local_sweep(void)
+zrollback_local_sweep(void)
 {
 	LocalSweep	sweep = {0};
 	ZUndoReader reader;
@@ -103,6 +95,7 @@ zxact_local_sweep(void)
 		const char *bytes;
 
 		CHECK_FOR_INTERRUPTS();
+		Assert(zundo_ptr_is_local(ptr));
 		bytes = zundo_read(&reader, ptr, &len);
 		if (bytes == NULL || zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
 			elog(ERROR, "local undo record at block %u, offset %u cannot be read",

@@ -1,6 +1,6 @@
 /*
- * xact_worker.c
- *		A worker: rolls back what aborted transactions left in one database (xact_sweep.c),
+ * worker_main.c
+ *		A worker: rolls back what aborted transactions left in one database (rollback_sweep.c),
  *		moves the horizon, discards and truncates, and ends.
  *
  * A worker that stayed would be in the way of DROP DATABASE and CREATE DATABASE
@@ -20,8 +20,9 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
+#include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
-#include "xact_private.h"
+#include "worker_private.h"
 
 /* without anything to roll back: so many rounds, with naps in milliseconds between */
 #define STAY_ROUNDS		10
@@ -30,19 +31,27 @@
 /* extents freed between looks */
 #define DISCARD_AT_A_TIME	256
 
+static const ZRollbackWorker rollback_worker = {
+	.is_to_leave = zworker_is_to_leave,
+	.progress = zworker_progress,
+	.error = zworker_error
+};
+
 static void
 worker_gone(int code, Datum arg)
 {
-	zxact_my_slot->pid = 0;
-	zxact_my_slot->state = ZWORKER_NONE;
-	zxact_my_slot = NULL;
-	zxact_worker_wake();
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
+	zworker_my_slot->pid = 0;
+	zworker_my_slot->state = ZWORKER_NONE;
+	zworker_my_slot = NULL;
+	zworker_wake();
 }
 
 static void
 report_state(ZWorkerState state, const char *activity)
 {
-	zxact_my_slot->state = state;
+	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
+	zworker_my_slot->state = state;
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
 
@@ -57,8 +66,8 @@ measure_work(void)
 
 	if (!zundo_sweep_is_due(&bytes))
 		return false;
-	pg_atomic_write_u64(&zxact_my_slot->undo_total, bytes);
-	pg_atomic_write_u64(&zxact_my_slot->undo_done, 0);
+	pg_atomic_write_u64(&zworker_my_slot->undo_total, bytes);
+	pg_atomic_write_u64(&zworker_my_slot->undo_done, 0);
 	return true;
 }
 
@@ -77,12 +86,12 @@ pass_an_xid(void)
 static bool
 roll_back(void)
 {
-	uint64		before = pg_atomic_read_u64(&zxact_my_slot->pages);
+	uint64		before = pg_atomic_read_u64(&zworker_my_slot->pages);
 	bool		left;
 
-	report_state(ZWORKER_ROLLING_BACK, "zheap: putting back what was rolled back");
-	left = zxact_sweep(true);
-	if (pg_atomic_read_u64(&zxact_my_slot->pages) > before && !zxact_worker_is_to_leave() &&
+	report_state(ZWORKER_ROLLING_BACK, "zheap: rolling back");
+	left = zrollback_sweep(true);
+	if (pg_atomic_read_u64(&zworker_my_slot->pages) > before && !zworker_is_to_leave() &&
 		!zheap_xids_are_refused())
 		pass_an_xid();
 	return left;
@@ -95,9 +104,9 @@ discard(void)
 	report_state(ZWORKER_DISCARDING, "zheap: discarding undo");
 	zundo_open();
 	zundo_horizon_advance();
-	while (!zxact_worker_is_to_leave() && zundo_discard(DISCARD_AT_A_TIME) > 0)
+	while (!zworker_is_to_leave() && zundo_discard(DISCARD_AT_A_TIME) > 0)
 		;						/* more of it */
-	if (!zxact_worker_is_to_leave())
+	if (!zworker_is_to_leave())
 		(void) zundo_truncate(false);
 	zundo_hold_warn();
 	CommitTransactionCommand();
@@ -123,7 +132,9 @@ work(bool *busy)
 
 	if (*busy)
 		left = roll_back();
+	Assert(!IsTransactionState());	/* K3 */
 	discard();
+	Assert(!IsTransactionState());
 	return !left;
 }
 
@@ -135,13 +146,13 @@ static bool
 stay(bool busy, int *idle)
 {
 	*idle = busy ? 0 : *idle + 1;
-	if (*idle >= STAY_ROUNDS || zxact_shared->starving || zxact_worker_is_to_leave())
+	if (*idle >= STAY_ROUNDS || zworker_shared->starving || zworker_is_to_leave())
 		return false;
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, STAY_NAP,
 					 PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
 	CHECK_FOR_INTERRUPTS();
-	return !zxact_worker_is_to_leave();
+	return !zworker_is_to_leave();
 }
 
 static bool
@@ -163,25 +174,28 @@ count_failure(void)
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 	ErrorData  *error = CopyErrorData();
 
-	zxact_error_count(error->message);
+	zrollback_error_count(error->message);
 	MemoryContextSwitchTo(old);
 }
 
 void
 zheap_worker_main(Datum arg)
 {
-	zxact_my_slot = &zxact_shared->slots[DatumGetInt32(arg)];
+	Assert(DatumGetInt32(arg) >= 0 && DatumGetInt32(arg) < ZHEAP_MAX_UNDO_WORKERS);
+	zworker_my_slot = &zworker_shared->slots[DatumGetInt32(arg)];
+	Assert(zworker_my_slot->pid == 0);	/* K2 */
 	on_shmem_exit(worker_gone, 0);
-	zxact_my_slot->pid = MyProcPid;
+	zworker_my_slot->pid = MyProcPid;
+	zrollback_worker_register(&rollback_worker);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnectionByOid(zxact_my_slot->db, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
+	BackgroundWorkerInitializeConnectionByOid(zworker_my_slot->db, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
 	pgstat_report_appname("zheap undo worker");
 
 	PG_TRY();
 	{
-		zxact_my_slot->end = work_on() ? ZWORKER_DONE : ZWORKER_LEFT;
+		zworker_my_slot->end = work_on() ? ZWORKER_DONE : ZWORKER_LEFT;
 	}
 	PG_CATCH();
 	{

@@ -1,5 +1,5 @@
 /*
- * xact_all_tables.c
+ * rollback_all_tables.c
  *		Rolling back without the undo log: all tables are looked through.
  *
  * Undo that cannot be read may be that of any transaction, and about any page: nothing
@@ -9,14 +9,13 @@
  * relation, which is told by an error in the log that there is something to be done.
  *
  * Why no table is missed: transactions that could have written what cannot be read
- * have all ended (zxact_wait_for_older) before pg_class is read, with a snapshot taken
+ * have all ended (zrollback_wait_for_older) before pg_class is read, with a snapshot taken
  * after that.  So the files of those that committed are there, and those of the
  * others are gone.  Transactions that began later tell of their aborts themselves.
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/table.h"
+#include "access/htup_details.h"
 #include "catalog/pg_class.h"
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
@@ -28,7 +27,7 @@
 
 #include "zheap/undo/undo.h"
 
-#include "xact_private.h"
+#include "rollback_private.h"
 
 /* One table, page by page; the page that failed is passed, or the table, if its file did. */
 typedef struct Table
@@ -41,7 +40,7 @@ typedef struct Table
 } Table;
 
 bool
-zxact_nap(int *naps)
+zrollback_nap(int *naps)
 {
 	if (*naps == 0)
 		return false;
@@ -52,13 +51,13 @@ zxact_nap(int *naps)
 }
 
 bool
-zxact_wait_for_older(FullTransactionId next)
+zrollback_wait_for_older(FullTransactionId next)
 {
-	int			naps = ZXACT_NAPS;
+	int			naps = ZROLLBACK_NAPS;
 
 	while (FullTransactionIdPrecedes(zfxid_from_xid(GetOldestActiveTransactionId()), next))
 	{
-		if (!zxact_nap(&naps))
+		if (!zrollback_nap(&naps))
 			return false;
 	}
 	return true;
@@ -78,51 +77,37 @@ set_status_flags(uint8 flags)
  * being scanned.  Ours must.  After an error that is caught we keep things back like
  * any other transaction, to the end of this one.
  */
-uint8
-zxact_catalog_begin(void)
+void
+zrollback_class_scan(Oid index, ScanKey keys, int nkeys, ZClassVisitor visit, void *arg)
 {
 	uint8		flags = MyProc->statusFlags;
+	Snapshot	snapshot;
 
 	if (flags & PROC_IN_VACUUM)
 		set_status_flags(flags & ~PROC_IN_VACUUM);
-	return flags;
-}
-
-void
-zxact_catalog_end(uint8 flags)
-{
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	zheap_class_scan(index, snapshot, keys, nkeys, visit, arg);
+	UnregisterSnapshot(snapshot);
 	if (flags & PROC_IN_VACUUM)
 		set_status_flags(flags);
+	Assert(MyProc->statusFlags == flags);
 }
 
 /* Tables of this database that may have pages that undo is about. */
-static List *
-all_tables(void)
+static bool
+take_table(HeapTuple tuple, TupleDesc desc, void *arg)
 {
-	uint8		flags = zxact_catalog_begin();
-	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
-	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	SysScanDesc scan = systable_beginscan(pg_class, InvalidOid, false, snapshot, 0, NULL);
-	List	   *tables = NIL;
-	HeapTuple	tuple;
+	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+	List	  **tables = arg;
 
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
-
-		if (RELKIND_HAS_TABLE_AM(form->relkind) &&
-			form->relpersistence != RELPERSISTENCE_TEMP)
-			tables = lappend_oid(tables, form->oid);
-	}
-	systable_endscan(scan);
-	UnregisterSnapshot(snapshot);
-	table_close(pg_class, AccessShareLock);
-	zxact_catalog_end(flags);
-	return tables;
+	if (RELKIND_HAS_TABLE_AM(form->relkind) &&
+		form->relpersistence != RELPERSISTENCE_TEMP)
+		*tables = lappend_oid(*tables, form->oid);
+	return true;
 }
 
 /*
- * From table->block on; within zxact_try().  Whoever makes us leave the file has locked the
+ * From table->block on; within zrollback_try().  Whoever makes us leave the file has locked the
  * table; if it has another one then, that has no rows of transactions that had ended before.
  */
 static void
@@ -135,20 +120,21 @@ roll_back_rest(void *arg)
 	table->at_page = false;
 	do
 	{
-		table->state = zxact_table_open(NULL, table->oid, &rel);
+		table->state = zrollback_table_open(NULL, table->oid, &rel);
 		if (table->state != ZTABLE_OPEN)
 			return;
 		table->name = rel->rd_rel->relname;
 		nblocks = RelationGetNumberOfBlocks(rel);
-		for (; table->block < nblocks && !zxact_tables_make_way(); table->block++)
+		for (; table->block < nblocks && !zrollback_tables_make_way(); table->block++)
 		{
 			CHECK_FOR_INTERRUPTS();
 			table->at_page = true;
-			zxact_roll_back_page(rel, table->block);
+			Assert(zrollback_file_is_held(rel));	/* R4 */
+			zrollback_block(rel, table->block);
 			table->at_page = false;
 		}
 	} while (table->block < nblocks);
-	zxact_tables_close();
+	zrollback_tables_close();
 }
 
 static bool
@@ -160,7 +146,7 @@ is_damage(const ErrorData *error)
 static void
 report_given_up(const Table *table, const ErrorData *error)
 {
-	char	   *what = psprintf("gave up rolled back rows in block %u of table \"%s\" of database \"%s\": %s",
+	char	   *what = psprintf("gave up rolling back rows in block %u of table \"%s\" of database \"%s\": %s",
 								table->block, NameStr(table->name),
 								get_database_name(MyDatabaseId), error->message);
 
@@ -174,10 +160,10 @@ report_given_up(const Table *table, const ErrorData *error)
 static void
 report(const Table *table, const ErrorData *error)
 {
-	zxact_error_report(error, table->oid, table->at_page ?
-					   psprintf("rolled back rows in block %u of table \"%s\"",
+	zrollback_error_report(error, table->oid, table->at_page ?
+					   psprintf("rows in block %u of table \"%s\"",
 								table->block, NameStr(table->name)) :
-					   psprintf("rolled back rows of the table with OID %u", table->oid));
+					   psprintf("rows of the table with OID %u", table->oid));
 }
 
 /* False: something is left.  "naps": how often a lock may still be waited for. */
@@ -190,9 +176,9 @@ roll_back_table(Oid oid, bool skip, uint64 *given_up, int *naps)
 
 	for (;;)
 	{
-		while ((error = zxact_try(roll_back_rest, &table)) != NULL)
+		while ((error = zrollback_try(roll_back_rest, &table)) != NULL)
 		{
-			zxact_tables_forget();
+			zrollback_tables_forget();
 			if (skip && table.at_page && is_damage(error))
 			{
 				report_given_up(&table, error);
@@ -208,20 +194,21 @@ roll_back_table(Oid oid, bool skip, uint64 *given_up, int *naps)
 				return false;
 			table.block++;
 		}
-		if (table.state != ZTABLE_BUSY || !zxact_nap(naps))
+		if (table.state != ZTABLE_BUSY || !zrollback_nap(naps))
 			return done && table.state != ZTABLE_BUSY;
 	}
 }
 
 bool
-zxact_roll_back_tables(bool skip, uint64 *given_up)
+zrollback_all_tables(bool skip, uint64 *given_up)
 {
-	List	   *tables = all_tables();
+	List	   *tables = NIL;
 	ListCell   *cell;
 	bool		done = true;
-	int			naps = ZXACT_NAPS;
+	int			naps = ZROLLBACK_NAPS;
 
-	zxact_tables_forget();
+	zrollback_tables_forget();
+	zrollback_class_scan(InvalidOid, NULL, 0, take_table, &tables);
 	foreach(cell, tables)
 		done = roll_back_table(lfirst_oid(cell), skip, given_up, &naps) && done;
 	list_free(tables);

@@ -1,0 +1,90 @@
+/*
+ * zheap_catalog.c
+ *		Which relations are zheap tables, and rows of pg_class.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "utils/builtins.h"
+#include "utils/syscache.h"
+
+#include "zheap/base/catalog.h"
+
+/* The C function that the extension's script makes the handler of its access method. */
+#define TABLE_HANDLER	"zheap_tableam_handler"
+
+/*
+ * By its name in the library.  The handler is not called: that of a stranger's access
+ * method, whose library may be gone, would have to be called to compare what it returns.
+ */
+static bool
+is_our_handler(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool		result = false;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	if (((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId)
+	{
+		bool		isnull;
+		Datum		source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+
+		result = !isnull && strcmp(TextDatumGetCString(source), TABLE_HANDLER) == 0;
+	}
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+bool
+zheap_is_table(Relation rel)
+{
+	return rel->rd_tableam != NULL && is_our_handler(rel->rd_amhandler);
+}
+
+bool
+zheap_is_table_am(Oid am)
+{
+	HeapTuple	tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(am));
+	Oid			handler;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	handler = ((Form_pg_am) GETSTRUCT(tuple))->amhandler;
+	ReleaseSysCache(tuple);
+	return is_our_handler(handler);
+}
+
+Oid
+zheap_relation_am(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			am;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	am = ((Form_pg_class) GETSTRUCT(tuple))->relam;
+	ReleaseSysCache(tuple);
+	return am;
+}
+
+void
+zheap_class_scan(Oid index, Snapshot snapshot, ScanKey keys, int nkeys,
+				 ZClassVisitor visit, void *arg)
+{
+	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(pg_class, index, OidIsValid(index), snapshot, nkeys, keys);
+	HeapTuple	tuple;
+
+	do
+		tuple = systable_getnext(scan);
+	while (HeapTupleIsValid(tuple) && visit(tuple, RelationGetDescr(pg_class), arg));
+	systable_endscan(scan);
+	table_close(pg_class, AccessShareLock);
+}

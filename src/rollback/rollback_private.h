@@ -1,0 +1,119 @@
+/*
+ * rollback_private.h
+ *		What the files of this layer share.
+ */
+#ifndef ZHEAP_ROLLBACK_PRIVATE_H
+#define ZHEAP_ROLLBACK_PRIVATE_H
+
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "storage/backendid.h"
+#include "utils/rel.h"
+
+#include "zheap/base/base.h"
+#include "zheap/base/catalog.h"
+#include "zheap/rollback/rollback.h"
+
+/* ---- the worker that rolls back; nothing in other processes (rollback_worker.c) ---- */
+
+extern bool zrollback_worker_is_to_leave(void);
+extern void zrollback_worker_progress(Size undo, uint32 pages);
+extern void zrollback_worker_error(void);
+
+/* ---- undo that cannot be read (rollback_all_tables.c) ---- */
+
+/*
+ * Roll back what is aborted on the pages of all tables of this database: then no undo of
+ * transactions that ended before is needed, whether it can be read or not.  "skip": pages
+ * that cannot be rolled back for damage are reported and given up.  False: something is
+ * left.
+ */
+extern bool zrollback_all_tables(bool skip, uint64 *given_up);
+
+/* zheap_class_scan() with a snapshot of its own, taken now; VACUUM's would not do. */
+extern void zrollback_class_scan(Oid index, ScanKey keys, int nkeys, ZClassVisitor visit,
+								 void *arg);
+
+/* ERROR if this transaction has written anything (rollback_sweep.c). */
+extern void zrollback_refuse_changed(void);
+
+/*
+ * Sleep for 10 ms, as a wait does that has so many naps left, ZROLLBACK_NAPS at first.  False:
+ * none is left.  Can be cancelled.
+ */
+#define ZROLLBACK_NAPS	1000
+extern bool zrollback_nap(int *naps);
+
+/* Wait for a moment until all transactions with xids before this one have ended. */
+extern bool zrollback_wait_for_older(FullTransactionId next);
+
+/* ---- errors (rollback_errors.c) ---- */
+
+/*
+ * Run work(arg) in a subtransaction and a memory context of its own.  NULL, or the
+ * error, allocated, after which what it held is released.  A request to cancel is
+ * not caught.  Within a transaction; no lock may be held that is not to be lost.
+ */
+extern ErrorData *zrollback_try(void (*work) (void *), void *arg);
+
+/*
+ * Count the error, and tell of it: to the log from background processes, seldom of
+ * the same; as a warning in VACUUM.  "what" could not be rolled back; "relid" may be
+ * invalid.
+ */
+extern void zrollback_error_report(const ErrorData *error, Oid relid, const char *what);
+
+/* ---- the lock on a file (rollback_file_lock.c) ---- */
+
+#ifdef USE_ASSERT_CHECKING
+/* Is there a lock on the table, or on its file, that keeps the file where it is (R4)? */
+extern bool zrollback_file_is_held(Relation rel);
+#endif
+
+/* ---- a file as a relation (rollback_file.c) ---- */
+
+/* Static, because the storage manager remembers who uses a file, after an error as well. */
+typedef struct ZFileRelation
+{
+	RelationData data;
+	FormData_pg_class form;
+} ZFileRelation;
+
+/*
+ * What the file's pages need of a relation; the caller fills in "form".  The file was
+ * closed before.
+ */
+extern Relation zrollback_file_describe(ZFileRelation *file, ZRelLocator locator,
+										BackendId backend, Oid relid,
+										const struct TableAmRoutine *tableam);
+
+/* The storage manager may forget about it. */
+extern void zrollback_file_close(ZFileRelation *file);
+
+/* ---- tables that a sweep has open (rollback_table.c) ---- */
+
+typedef enum ZTableState
+{
+	ZTABLE_OPEN,
+	ZTABLE_BUSY,				/* somebody has it locked */
+	ZTABLE_GONE					/* the file is not that table's any more */
+} ZTableState;
+
+/*
+ * The open one with this file, or NULL.  For access to its pages, no more; until the next
+ * call of any of these functions but this one.
+ */
+extern Relation zrollback_table_find(ZRelLocator locator);
+
+/* Open table "oid", whose file the catalog says it is; or, with NULL, whatever file it has. */
+extern ZTableState zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found);
+
+/* Close those whose files somebody waits for.  Returns whether there were any. */
+extern bool zrollback_tables_make_way(void);
+
+/* Close all.  Or forget them, after an abort has released what they held. */
+extern void zrollback_tables_close(void);
+extern void zrollback_tables_forget(void);
+
+#endif							/* ZHEAP_ROLLBACK_PRIVATE_H */
