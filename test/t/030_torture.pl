@@ -18,12 +18,7 @@ chomp(my $bindir = `pg_config --bindir`);
 
 sub torture
 {
-	my @command = ('python3', "$FindBin::RealBin/../tort/torture.py",
-		'--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, @_);
-	my ($out, $err);
-	my $ok = IPC::Run::run(\@command, '>', \$out, '2>', \$err);
-
-	return ($ok ? 1 : 0, $out . $err);
+	return python('torture', '--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, @_);
 }
 
 my ($ok, $out) = torture('--directory', $directory, '--rounds', short() ? 2 : 3,

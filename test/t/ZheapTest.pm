@@ -11,6 +11,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use File::Basename;
 use IPC::Run;
 use Test::More;
 use Time::HiRes qw(time usleep);
@@ -21,7 +22,7 @@ use PostgreSQL::Test::Utils;
 our @EXPORT = qw(short seed new_server tables_use pgbench_init pgbench_run
   pgbench_start pgbench_finish crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
-  no_crash_in_log undo_relation used session begin_in ended cost_of);
+  no_crash_in_log undo_relation used session begin_in ended cost_of python);
 
 sub short
 {
@@ -364,6 +365,17 @@ sub no_crash_in_log
 	is(scalar(@bad), 0, "$what: no process died by itself");
 	diag(join("\n", @bad[ 0 .. ($#bad > 9 ? 9 : $#bad) ])) if @bad;
 	return;
+}
+
+# What the command test/NAME runs, without its building.  Returns whether all was well, and what it printed.
+sub python
+{
+	my ($name, @options) = @_;
+	my $python = -x '/usr/bin/python3' ? '/usr/bin/python3' : 'python3';
+	my $out;
+	my $ok = IPC::Run::run([ $python, dirname(__FILE__) . "/../lib/$name/$name.py", @options ], '>', \$out, '2>&1');
+
+	return ($ok ? 1 : 0, $out);
 }
 
 1;

@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'shared'))
 from check import Check, digests
 from client import Chores, Client, Reader
 from model import CLIENTS, Model
