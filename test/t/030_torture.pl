@@ -22,14 +22,14 @@ sub torture
 }
 
 my ($ok, $out) = torture('--directory', $directory, '--rounds', short() ? 2 : 3,
-	'--seconds', 2, '--clients', 4, '--rows', 5000);
+	'--seconds', 2, '--commits', 30, '--clients', 4, '--rows', 5000);
 
 ok($ok, 'nothing is lost, nothing is wrong') or diag($out);
 like($out, qr/^[23] rounds, 0 findings, 0 lost commits$/m, 'all rounds were run');
 like($out, qr/^[1-9]\d+ commits were acknowledged$/m, 'there was something to lose');
 
 # what is lost, and what is wrong, is found
-($ok, $out) = torture('--directory', "$directory/2", '--rounds', 1, '--seconds', 1, '--clients', 2,
+($ok, $out) = torture('--directory', "$directory/2", '--rounds', 1, '--seconds', 1, '--commits', 30, '--clients', 2,
 	'--rows', 100, '--damage');
 is($ok, 0, 'damage fails');
 like($out, qr/FINDING .*acknowledged and lost/, 'a lost commit is found');
