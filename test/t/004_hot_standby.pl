@@ -23,14 +23,6 @@ my $standby = new_standby($primary, 'standby', 'hot_standby_feedback = on', 'max
 caught_up($primary, $standby);
 
 my $scripts = PostgreSQL::Test::Utils::tempdir();
-append_to_file("$scripts/undone.sql", <<'SQL');
-\set aid random(1, 100000)
-begin;
-update pgbench_accounts set abalance = abalance + 1000000 where aid between :aid and :aid + 9;
-update pgbench_branches set bbalance = bbalance + 1000000;
-delete from pgbench_tellers where tid = 1;
-rollback;
-SQL
 append_to_file("$scripts/hot.sql", <<'SQL');
 \set id random(1, 100)
 update hot set n = n + 1, v = repeat('h', :id) where id = :id;
@@ -49,7 +41,7 @@ my $first = $old->query_safe($sums);
 wait_for_feedback($primary, $standby);
 
 my $run = pgbench_start($primary, '-c', 8, '-j', 2, '-T', $seconds,
-	'-b', 'tpcb-like@4', '-f', "$scripts/undone.sql\@2", '-f', "$scripts/hot.sql\@4");
+	'-b', 'tpcb-like@4', '-f', load_script('undone') . '@2', '-f', "$scripts/hot.sql\@4");
 my ($reads, $wrong, $changed, $index_wrong) = (0, 0, 0, 0);
 my $end = time() + $seconds - 1;
 while (time() < $end)

@@ -46,16 +46,6 @@ select count(*) from pause;
 call check_sums();
 commit;
 SQL
-append_to_file("$scripts/undone.sql", <<'SQL');
-\set aid random(1, 100000)
-begin;
-update pgbench_accounts set abalance = abalance + 1000000 where aid between :aid and :aid + 9;
-delete from pgbench_tellers where tid = 1;
-savepoint a;
-update pgbench_branches set bbalance = bbalance + 1000000;
-rollback to a;
-rollback;
-SQL
 append_to_file("$scripts/cluster.sql", <<'SQL');
 cluster pgbench_tellers using pgbench_tellers_pkey;
 \sleep 10 ms
@@ -66,7 +56,7 @@ vacuum full pgbench_history;
 cluster pgbench_accounts using pgbench_accounts_pkey;
 \sleep 100 ms
 SQL
-my @tpcb = ('-b', 'tpcb-like@6', '-f', "$scripts/undone.sql\@2", '-f', "$scripts/reader.sql\@2");
+my @tpcb = ('-b', 'tpcb-like@6', '-f', load_script('undone') . '@2', '-f', "$scripts/reader.sql\@2");
 my $load = pgbench_start($primary, '-c', 8, '-j', 2, '-T', 3600, @tpcb);
 my ($status, $out, $err) = pgbench_run($primary, '-c', 1, '-t', $rewrites, '-f', "$scripts/cluster.sql");
 is($status, 0, "tables are rewritten under load, $rewrites times") or diag($err);

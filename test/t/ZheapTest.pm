@@ -20,7 +20,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
 our @EXPORT = qw(short seed wait_until new_server new_standby caught_up wait_for_feedback
-  set_and_reload tables_use pgbench_init pgbench_run pgbench_start pgbench_finish pgbench_stop crash start_again sums_agree sums
+  set_and_reload tables_use pgbench_init pgbench_run pgbench_start pgbench_finish pgbench_stop load_script crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
   no_crash_in_log undo_relation used session begin_in ended cost_of
   make_tries python);
@@ -114,7 +114,7 @@ sub wait_for_feedback
 	return;
 }
 
-# Change settings, given as "name = value", and wait until background processes go by them.
+# Change settings, given as "name = value", and wait until background processes go by them; workers do when they have time.
 sub set_and_reload
 {
 	my ($node, @settings) = @_;
@@ -126,16 +126,16 @@ sub set_and_reload
 	$node->poll_query_until('postgres', "select pg_conf_load_time() > '$loaded'") or die;
 	# The others read the file when they come round to it, and then sleep.  One may just have waited for a lock: so twice.
 	foreach my $pid ((split /\n/, $node->safe_psql('postgres',
-				"select pid from pg_stat_activity where backend_type ~ '^(zheap undo|autovacuum launcher|startup|walreceiver)'")) x 2)
+				"select pid from pg_stat_activity where backend_type in ('zheap undo launcher', 'autovacuum launcher', 'startup', 'walreceiver')")) x 2)
 	{
 		my $slept = times_slept($pid);
 
 		kill 'HUP', $pid;
-		wait_until(sub { times_slept($pid) ne $slept }) or die;
+		wait_until(sub { my $now = times_slept($pid); $now eq '' || $now ne $slept }) or die;
 	}
 	if (grep { /^zheap\.undo_workers = 0$/ } @settings)
 	{
-		$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where backend_type ~ '^zheap undo worker'") or die;
+		$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where backend_type = 'zheap undo worker'") or die;
 	}
 	return;
 }
@@ -170,6 +170,14 @@ sub pgbench_init
 		"pgbench -i at scale $scale");
 	tables_use($node, map { "pgbench_$_" } qw(accounts branches tellers history));
 	return;
+}
+
+# A script for pgbench that several tests use.
+sub load_script
+{
+	my ($name) = @_;
+
+	return dirname(__FILE__) . "/load/$name.sql";
 }
 
 # Run pgbench to its end.  Returns what it printed and its exit code.
