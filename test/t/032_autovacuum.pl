@@ -49,8 +49,8 @@ sub autovacuum_comes_by
 	{
 		my $name = 'control' . ++$controls;
 
-		make($name);
-		$node->safe_psql('postgres', "delete from $name where id > 1000");
+		# of heap, so that nothing has to do with undo
+		$node->safe_psql('postgres', "create table $name using heap as select g as id from generate_series(1, $rows) g; delete from $name where id > 1000");
 		$node->poll_query_until('postgres', "select autovacuum_count > 0 from pg_stat_user_tables where relname = '$name'")
 		  or die 'no autovacuum';
 	}

@@ -95,7 +95,6 @@ for my $round (1 .. 5)
 
 	$node->safe_psql('postgres', "begin; update good set v = 'never5'; rollback; set enable_seqscan = off; set enable_bitmapscan = off; begin; update bad set v = 'never6' where id > 1500; rollback");
 	put_back('good', "later rollbacks, round $round");
-	diag("errors $errors, then " . errors());
 	$waited++ if errors() > $errors;
 }
 cmp_ok($waited, '<', 5, 'which do not wait for another try of what cannot be put back');
