@@ -121,3 +121,43 @@ ratio()
 		echo -
 	fi
 }
+
+both_databases()
+{
+	local db
+
+	for db in heap zheap; do
+		drop_database $db
+		make_database $db
+	done
+}
+
+# transactions per client for a total of $1
+per_client()
+{
+	echo $((($1 + CLIENTS - 1) / CLIENTS))
+}
+
+# alternate TEXT RUNS SECONDS PGBENCH-OPTION...: prints the median of the rounds' ratios
+alternate()
+{
+	local text=$1 runs=$2 seconds=$3 db i heap zheap ratios=
+
+	shift 3
+	for db in heap zheap; do
+		pgbench_run $db "$@" -c "$CLIENTS" -j "$THREADS" -T $((seconds / 4 + 1)) >/dev/null
+	done
+	for ((i = 1; i <= runs; i++)); do
+		heap=$(pgbench_run heap "$@" -c "$CLIENTS" -j "$THREADS" -T "$seconds")
+		zheap=$(pgbench_run zheap "$@" -c "$CLIENTS" -j "$THREADS" -T "$seconds")
+		ratios+="$(calc "$zheap / $heap" %.3f) "
+		step "$text, run $i of $runs: heap $heap, zheap $zheap, ratio $(calc "$zheap / $heap" %.3f)"
+	done
+	calc "$(printf '%s\n' $ratios | median)" %.3f
+}
+
+# bytes of undo that are in use
+undo_used()
+{
+	sql "$1" "select used_bytes from zheap.zheap_undo_stats()"
+}

@@ -1,4 +1,4 @@
-# Shell functions that test/run and the commands in bench/ share.  Source it.
+# Shell functions that the commands in test/ and bench/ share.  Source it.
 #
 # Every command works on throw-away servers in a temporary directory, $RUN:
 #
@@ -156,6 +156,15 @@ run_end()
 	exit $rc
 }
 
+# keep_files STATUS KEEP: files of a run that failed stay to be looked at, except in CI
+keep_files()
+{
+	if [ -n "$2" ] || { [ "$1" -ne 0 ] && [ -z "${CI:-}" ]; }; then
+		RUN_KEEP=files
+		echo "kept: $RUN"
+	fi
+}
+
 own()
 {
 	[ -z "$AS_ROOT" ] || chown -R "$OWNER": "$@"
@@ -278,6 +287,17 @@ ensure_assert_server()
 	) || die "cannot build a server with assertions"
 }
 
+# choose_server ASSERT: set SERVER, the pg_config of the server to test
+choose_server()
+{
+	SERVER=$BASE_PG_CONFIG
+	if [ -n "$1" ]; then
+		ensure_assert_server
+		SERVER=$ASSERT_PREFIX/bin/pg_config
+	fi
+	[ -x "$SERVER" ] || die "no pg_config at $SERVER"
+}
+
 build_assert_server()
 {
 	local src work=$CACHE/pg$PG_MAJOR-assert.build log=$CACHE/pg$PG_MAJOR-assert.log
@@ -386,4 +406,31 @@ sql()
 		args+=(-c "$s")
 	done
 	as_owner "$BINDIR/psql" -X -qAt -v ON_ERROR_STOP=1 -d "$db" "${args[@]}"
+}
+
+# ---------------------------------------------------------------- commands in python
+
+# test/NAME gets its options in order and builds zheap; the rest is test/lib/NAME/NAME.py.
+
+# python_begin NAME ASSERT: $RUN with zheap, test/lib and a directory for servers
+python_begin()
+{
+	ensure_packages $BUILD_PACKAGES python3
+	choose_server "$2"
+	run_begin "$1"
+	step "building for $("$SERVER" --version)"
+	stage_server "$SERVER"
+	(trap - EXIT; build_install "$SERVER" "$RUN/root") || exit 1
+	cp -r "$TOP/test/lib" "$RUN/lib"
+	mkdir "$RUN/servers"
+	server_conf >"$RUN/server.conf"
+	chmod -R a+rX "$RUN/lib" "$RUN/server.conf"
+	own "$RUN/servers"
+}
+
+# python_run NAME OPTION...
+python_run()
+{
+	# a caller's own python may be out of the owner's reach
+	as_owner "$(PATH=/usr/bin:$PATH command -v python3)" "$RUN/lib/$1/$1.py" "${@:2}"
 }

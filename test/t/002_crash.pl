@@ -20,19 +20,7 @@ my $node = new_server('crash', [ 'checkpoint_timeout = 30s', 'max_wal_size = 64M
 pgbench_init($node, 2);
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 
-# Like TPC-B, but undone: wholly, or the greater part of it.
-append_to_file("$scripts/abort.sql", <<'SQL');
-\set aid random(1, 100000 * :scale)
-\set bid random(1, 1 * :scale)
-\set tid random(1, 10 * :scale)
-begin;
-update pgbench_accounts set abalance = abalance + 1000000 where aid = :aid;
-update pgbench_tellers set tbalance = tbalance + 1000000 where tid = :tid;
-update pgbench_branches set bbalance = bbalance + 1000000 where bid = :bid;
-insert into pgbench_history (tid, bid, aid, delta, mtime) values (:tid, :bid, :aid, 1000000, current_timestamp);
-delete from pgbench_accounts where aid between :aid and :aid + 20;
-rollback;
-SQL
+# Like TPC-B, but the greater part of it is undone.
 append_to_file("$scripts/savepoint.sql", <<'SQL');
 \set aid random(1, 100000 * :scale)
 \set bid random(1, 1 * :scale)
@@ -77,7 +65,7 @@ for my $round (1 .. $rounds)
 	my $prefix = "$scripts/log$round";
 	my $run = pgbench_start($node, '-c', $clients, '-j', 2, '-T', 60, '-l', "--log-prefix=$prefix",
 		'-M', ('simple', 'prepared')[ $round % 2 ],
-		'-b', 'tpcb-like@6', '-f', "$scripts/abort.sql\@2", '-f', "$scripts/savepoint.sql\@3", '-f', "$scripts/move.sql\@1");
+		'-b', 'tpcb-like@6', '-f', load_script('undone') . '@2', '-f', "$scripts/savepoint.sql\@3", '-f', "$scripts/move.sql\@1");
 
 	my $sleep = 0.3 + rand(2.5);
 	usleep($sleep * 1_000_000);

@@ -31,21 +31,15 @@ my $primary = new_server('primary', [
 		"wal_consistency_checking = 'all, zheap'", 'wal_compression = on', 'shared_buffers = 32MB', 'autovacuum = off',
 		'max_wal_size = 1GB', 'checkpoint_timeout = 1h', 'max_prepared_transactions = 10' ],
 	allows_streaming => 1);
-$primary->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "max_standby_streaming_delay = 600s\nhot_standby_feedback = on\n");
-$standby->start;
+my $standby = new_standby($primary, 'standby', 'max_standby_streaming_delay = 600s', 'hot_standby_feedback = on');
 
 is($primary->safe_psql('postgres', "select setting ~ 'zheap' from pg_settings where name = 'wal_consistency_checking'"), 't', 'our records are checked');
 
 sub replayed
 {
 	my ($what) = @_;
-	my $lsn = $primary->lsn('insert');
 
-	ok($standby->poll_query_until('postgres', "select pg_last_wal_replay_lsn() >= '$lsn'::pg_lsn"),
-		"$what: replayed");
+	caught_up($primary, $standby);
 	unlike(slurp_file($standby->logfile), qr/inconsistent page found|PANIC/,
 		"$what: no page differs");
 	return;

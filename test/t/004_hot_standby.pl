@@ -19,22 +19,10 @@ $primary->safe_psql('postgres', <<'SQL');
 create table hot (id int primary key, n int, v text) using zheap;
 insert into hot select g, 0, 'v' from generate_series(1, 100) g;
 SQL
-$primary->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nwal_receiver_status_interval = 1s\nmax_standby_streaming_delay = 600s\n");
-$standby->start;
-$primary->wait_for_catchup($standby);
+my $standby = new_standby($primary, 'standby', 'hot_standby_feedback = on', 'max_standby_streaming_delay = 600s');
+caught_up($primary, $standby);
 
 my $scripts = PostgreSQL::Test::Utils::tempdir();
-append_to_file("$scripts/undone.sql", <<'SQL');
-\set aid random(1, 100000)
-begin;
-update pgbench_accounts set abalance = abalance + 1000000 where aid between :aid and :aid + 9;
-update pgbench_branches set bbalance = bbalance + 1000000;
-delete from pgbench_tellers where tid = 1;
-rollback;
-SQL
 append_to_file("$scripts/hot.sql", <<'SQL');
 \set id random(1, 100)
 update hot set n = n + 1, v = repeat('h', :id) where id = :id;
@@ -47,14 +35,13 @@ my $sums = 'select (select sum(abalance) from pgbench_accounts), (select sum(tba
   . '(select sum(bbalance) from pgbench_branches), (select coalesce(sum(delta), 0) from pgbench_history), '
   . "(select md5(string_agg(h::text, ',' order by id)) from hot h)";
 pgbench_run($primary, '-c', 4, '-t', 100);
-$primary->wait_for_catchup($standby);
+caught_up($primary, $standby);
 $old->query_safe('begin isolation level repeatable read');
 my $first = $old->query_safe($sums);
-# let the feedback arrive before rows change
-sleep 2;
+wait_for_feedback($primary, $standby);
 
 my $run = pgbench_start($primary, '-c', 8, '-j', 2, '-T', $seconds,
-	'-b', 'tpcb-like@4', '-f', "$scripts/undone.sql\@2", '-f', "$scripts/hot.sql\@4");
+	'-b', 'tpcb-like@4', '-f', load_script('undone') . '@2', '-f', "$scripts/hot.sql\@4");
 my ($reads, $wrong, $changed, $index_wrong) = (0, 0, 0, 0);
 my $end = time() + $seconds - 1;
 while (time() < $end)
@@ -76,7 +63,7 @@ is($changed, 0, 'the old snapshot never changes');
 is($old->query_safe($sums), $first, 'nor after the load');
 $old->query_safe('commit');
 
-$primary->wait_for_catchup($standby);
+caught_up($primary, $standby);
 foreach my $table (qw(hot pgbench_accounts pgbench_tellers pgbench_branches pgbench_history))
 {
 	is(table_digest($standby, $table), table_digest($primary, $table), "$table is the same on the standby");
@@ -90,12 +77,12 @@ $open->query_safe("update hot set v = 'in progress' where id <= 10");
 $primary->safe_psql('postgres', "begin; update hot set v = 'prepared' where id between 11 and 20; prepare transaction 'p'");
 $primary->safe_psql('postgres', "begin; update hot set v = 'undone' where id between 21 and 30; rollback");
 $primary->safe_psql('postgres', "update hot set v = 'committed' where id = 31");
-$primary->wait_for_catchup($standby);
+caught_up($primary, $standby);
 is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'committed') from hot where v in ('in progress', 'prepared', 'undone', 'committed')"),
 	'1|1', 'the standby sees what is committed');
 $primary->safe_psql('postgres', "commit prepared 'p'");
 $open->query_safe('commit');
-$primary->wait_for_catchup($standby);
+caught_up($primary, $standby);
 is($standby->safe_psql('postgres', "select count(*) from hot where v in ('in progress', 'prepared')"), '20', 'and then the rest');
 $open->quit;
 
@@ -122,7 +109,7 @@ for (1 .. 20)
 }
 diag($conflicts ? 'the old reader was cancelled' : 'the old reader was not in the way');
 eval { $old->quit };
-$primary->wait_for_catchup($standby);
+caught_up($primary, $standby);
 is(table_digest($standby, 'hot'), table_digest($primary, 'hot'), 'replay goes on');
 
 # promotion, in the middle of a transaction
@@ -130,7 +117,7 @@ my $lost = $primary->background_psql('postgres');
 $lost->query_safe('begin');
 $lost->query_safe("update hot set v = 'lost'; update pgbench_accounts set abalance = 0 where aid < 1000; delete from pgbench_tellers");
 $primary->safe_psql('postgres', "update pgbench_branches set bbalance = bbalance");	# flushes the WAL
-$primary->wait_for_catchup($standby);
+caught_up($primary, $standby);
 my $hot = $standby->safe_psql('postgres', "select count(*) from hot where v = 'lost'");
 is($hot, '0', 'not seen before promotion');
 crash($primary);

@@ -105,7 +105,7 @@ sub damaged
 	foreach my $statement (@{ $statements{$relation} })
 	{
 		my ($rc, $out, $err) = $node->psql('postgres',
-			"\\set VERBOSITY verbose\nset statement_timeout = '20s'; $statement");
+			"\\set VERBOSITY verbose\nset statement_timeout = '300s'; $statement");
 		next if $rc == 0;
 		if ($err =~ /ERROR:  XX001: (.*)/)
 		{

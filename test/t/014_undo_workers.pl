@@ -9,7 +9,7 @@ use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time usleep);
+use Time::HiRes qw(time);
 use ZheapTest;
 
 my $rows = short() ? 300_000 : 1_000_000;
@@ -34,7 +34,7 @@ sub roll_back
 	return;
 }
 
-# Roll back until a worker is seen in the database that has put back pages: it does so quickly, and stays a moment.
+# Roll back until a worker is seen in the database that has put back pages.
 sub wait_rolling_back
 {
 	my ($name) = @_;
@@ -42,7 +42,10 @@ sub wait_rolling_back
 	for (1 .. 100)
 	{
 		roll_back($name);
-		return 1 if $node->safe_psql('postgres', "select count(*) > 0 from zheap.zheap_stat_workers where datname = '$name' and pages_rolled_back > 0") eq 't';
+		do
+		{
+			return 1 if $node->safe_psql('postgres', "select count(*) > 0 from zheap.zheap_stat_workers where datname = '$name' and pages_rolled_back > 0") eq 't';
+		} while ($node->safe_psql($name, 'select zheap.zheap_undo_pending()') ne '0');
 	}
 	return 0;
 }
@@ -83,20 +86,18 @@ is($rc, 0, 'the database can be dropped');
 diag(sprintf('after %.2f s', $seconds));
 
 # dropped when no worker was there yet
-$node->safe_psql('postgres', "alter system set zheap.undo_workers = 0; select pg_reload_conf()");
-usleep(300_000);
+set_and_reload($node, 'zheap.undo_workers = 0');
 roll_back('copy0');
 $node->safe_psql('postgres', 'drop database copy0');
-$node->safe_psql('postgres', "alter system set zheap.undo_workers = 1; select pg_reload_conf()");
+set_and_reload($node, 'zheap.undo_workers = 1');
 
 # one worker and a database with much to do: another one has its turn
 large_database('e');
 $node->safe_psql('e', "update big set n = 0") foreach 1 .. 2;
-$node->safe_psql('postgres', "alter system set zheap.undo_workers = 0; select pg_reload_conf()");
-usleep(300_000);
+set_and_reload($node, 'zheap.undo_workers = 0');
 roll_back('d') foreach 1 .. 5;
 roll_back('e');
-$node->safe_psql('postgres', "alter system set zheap.undo_workers = 1; select pg_reload_conf()");
+set_and_reload($node, 'zheap.undo_workers = 1');
 my $start = time();
 ok($node->poll_query_until('e', 'select zheap.zheap_undo_pending() = 0'), 'a database has its turn beside another one');
 diag(sprintf('after %.1f s', time() - $start));
@@ -121,8 +122,7 @@ $node->safe_psql('postgres', "create tablespace ts location '" . $node->basedir 
 # a table that was dropped or rewritten since: nothing is to be done, whatever old transactions there are
 foreach my $what ('drop table gone', 'truncate gone', 'vacuum full gone', 'alter table gone alter n type int8', 'alter table gone set tablespace ts')
 {
-	$node->safe_psql('postgres', "alter system set zheap.undo_workers = 0; select pg_reload_conf()");
-	usleep(300_000);
+	set_and_reload($node, 'zheap.undo_workers = 0');
 	$node->safe_psql('d', 'drop table if exists gone; create table gone (id int, n int) using zheap; insert into gone select g, 0 from generate_series(1, 1000) g');
 	my $holder = $node->background_psql('d');
 	$holder->query_safe('begin isolation level repeatable read');
@@ -130,7 +130,7 @@ foreach my $what ('drop table gone', 'truncate gone', 'vacuum full gone', 'alter
 	$node->safe_psql('d', 'begin; update gone set n = 1; savepoint s; insert into gone select g, 1 from generate_series(1, 1000) g; rollback');
 	isnt($node->safe_psql('d', 'select zheap.zheap_undo_pending()'), '0', "$what: a rollback is pending");
 	$node->safe_psql('d', $what);
-	$node->safe_psql('postgres', "alter system set zheap.undo_workers = 3; select pg_reload_conf()");
+	set_and_reload($node, 'zheap.undo_workers = 3');
 	ok($node->poll_query_until('d', 'select zheap.zheap_undo_pending() = 0'), "$what: settled beside an old transaction");
 	is($holder->query_safe('select count(*) from small'), '0', "$what: that is still open");
 	$holder->query_safe('commit');

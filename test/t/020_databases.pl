@@ -84,13 +84,11 @@ sub settle
 	my ($db) = @_;
 	my $xid = $node->safe_psql($db, 'select pg_current_xact_id()');
 
-	for (1 .. 3)
-	{
+	ok(wait_until(sub {
 		$node->safe_psql($db, 'vacuum zheap.undo');
 		$node->safe_psql('postgres', 'select pg_current_xact_id()') for 1 .. 2;
-	}
-	is($node->safe_psql($db, 'select zheap.zheap_undo_pending()'), '0', "$db: nothing is pending");
-	is($node->safe_psql($db, "select horizon > '$xid' from zheap.zheap_undo_stats()"), 't', "$db: the horizon has passed it");
+		return $node->safe_psql($db, "select zheap.zheap_undo_pending() = 0 and horizon > '$xid' from zheap.zheap_undo_stats()") eq 't';
+	}), "$db: nothing is pending, and the horizon has passed it");
 	return;
 }
 

@@ -9,7 +9,6 @@ use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 use ZheapTest;
 
 use constant XIDS_PER_CLOG_SEGMENT => 8192 * 4 * 32;
@@ -57,13 +56,11 @@ select format('vacuum freeze %s', c.oid::regclass) from pg_class c left join pg_
 SQL
 	}
 	# what was put back holds the horizon until newer snapshots are all there is, the standby's included
-	for (1 .. 50)
-	{
+	wait_until(sub {
 		$node->safe_psql('postgres', 'select pg_current_xact_id()') for 1 .. 2;
 		$node->safe_psql($_, 'vacuum zheap.undo') foreach qw(other postgres);
-		last if $node->safe_psql('postgres', 'select max(age(datfrozenxid)) < 100000 from pg_database') eq 't';
-		usleep(100_000);
-	}
+		return $node->safe_psql('postgres', 'select max(age(datfrozenxid)) < 100000 from pg_database') eq 't';
+	});
 	$node->safe_psql('postgres', 'checkpoint');
 	is($node->safe_psql('postgres', 'select max(age(datfrozenxid)) < 100000 from pg_database'), 't', "$what: no database holds old xids")
 	  or diag($node->safe_psql('postgres', 'select datname, datfrozenxid, age(datfrozenxid) from pg_database'),
@@ -133,7 +130,7 @@ sub cross
 	crash($node);
 	start_again($node);
 	is(digests($node), $before, "$what: the same after a crash");
-	is($node->safe_psql('postgres', "set lock_timeout = '100ms'; select count(*) from (select from old where id <= 10 for update skip locked) x"),
+	is($node->safe_psql('postgres', "set lock_timeout = '60s'; select count(*) from (select from old where id <= 10 for update skip locked) x"),
 		4, "$what: rows of the prepared transaction are locked");
 	$node->safe_psql('postgres', "commit prepared 'across'");
 	is($node->safe_psql('postgres', "select count(*) from old where v like '%prepared'"), '5', "$what: it is committed");
@@ -181,22 +178,18 @@ $expected = digests($node);
 # over the end of 32 bits, with a standby
 jump(0, 2**32 - 2000);
 unchanged($expected, 'just before 2^32');
-$node->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nwal_receiver_status_interval = 1s\n");
-$standby->start;
+my $standby = new_standby($node, 'standby', 'hot_standby_feedback = on');
 cross('2^32', 2**32);
 leave_rows(5);
 $expected = digests($node);
 unchanged($expected, 'past 2^32');
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+caught_up($node, $standby);
 is(digests($standby), $expected, 'the standby has the same rows');
 # its feedback may not hold anything back
 ok($node->poll_query_until('postgres', "select backend_xmin::text::bigint < 1000000000 from pg_stat_replication"), 'feedback in the new round');
 freeze('past 2^32');
 $node->safe_psql('postgres', 'vacuum');
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+caught_up($node, $standby);
 is(digests($standby), $expected, 'also once all is frozen');
 unchanged($expected, 'past 2^32, frozen');
 $standby->stop;
@@ -212,16 +205,9 @@ jump(1, 2**31 - 200_000_000);
 unchanged($expected, 'long after that');
 $node->append_conf('postgresql.conf', "autovacuum_freeze_max_age = 100000\nautovacuum_vacuum_cost_delay = 0\n");
 $node->restart;
-my $frozen = 'f';
-for (1 .. 300)
-{
-	# what was put back is held until xids have gone by
-	$node->safe_psql('postgres', 'select pg_current_xact_id()');
-	$frozen = $node->safe_psql('postgres', 'select max(age(datfrozenxid)) < 100000 from pg_database');
-	last if $frozen eq 't';
-	usleep(200_000);
-}
-is($frozen, 't', 'autovacuum has frozen all databases');
+# what was put back is held until xids have gone by
+ok(wait_until(sub { $node->safe_psql('postgres', 'select pg_current_xact_id(); select max(age(datfrozenxid)) < 100000 from pg_database') =~ /\nt$/ }),
+	'autovacuum has frozen all databases');
 is(digests($node), $expected, 'all rows after that');
 
 # The server refuses new xids, with undo pending: reading goes on, and VACUUM is the way out, as for heap.

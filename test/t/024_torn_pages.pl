@@ -112,7 +112,7 @@ for my $round (1 .. (short() ? 3 : 8))
 	start_again($node);
 	is($node->safe_psql('postgres', $digest), $expected, "round $round: all rows");
 	is(table_digest($node, 'slots'), $slots, "round $round: all rows of the page with many slots");
-	is($node->safe_psql('postgres', "set lock_timeout = '50ms'; select count(*) from (select from t where id between 1001 and 1210 for update skip locked) x"),
+	is($node->safe_psql('postgres', "set lock_timeout = '60s'; select count(*) from (select from t where id between 1001 and 1210 for update skip locked) x"),
 		'10', "round $round: rows in doubt are locked");
 	$node->safe_psql('postgres', ($round % 2 ? 'commit' : 'rollback') . " prepared '$prepared'");
 	is($node->safe_psql('postgres', "select count(*) from t where v like 'prepared $round %'"), $round % 2 ? 200 : 0, "round $round: the end of the prepared transaction");

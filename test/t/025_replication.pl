@@ -48,32 +48,6 @@ commit;
 begin; update one set n = 1000000; delete from acc where id between :b and :b + 9; insert into hist values (0, 1000000); rollback;
 SQL
 
-sub standby
-{
-	my ($name, $of, @conf) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name);
-
-	$of->backup("for_$name");
-	$node->init_from_backup($of, "for_$name", has_streaming => 1);
-	$node->append_conf('postgresql.conf', join("\n", 'wal_receiver_status_interval = 1s', 'max_standby_streaming_delay = 600s', @conf) . "\n");
-	$node->start;
-	return $node;
-}
-
-sub caught_up
-{
-	my ($primary, @standbys) = @_;
-	my $lsn = $primary->lsn('insert');
-
-	$primary->safe_psql('postgres', 'select txid_current()');
-	foreach my $node (@standbys)
-	{
-		$node->poll_query_until('postgres', "select pg_last_wal_replay_lsn() >= '$lsn'::pg_lsn")
-		  or die 'standby ' . $node->name . ' does not catch up';
-	}
-	return;
-}
-
 sub same
 {
 	my ($what, $primary, @standbys) = @_;
@@ -91,8 +65,8 @@ sub same
 my $consistent = "select (select sum(n) from acc) = 0 and (select n from one) = (select coalesce(sum(n), 0) from hist) "
   . "and (select count(*) from acc where v = 'gone') = 0 and (select count(*) from acc) = 5000";
 
-my $b = standby('b', $a);
-my $c = standby('c', $b);
+my $b = new_standby($a, 'b', 'max_standby_streaming_delay = 600s');
+my $c = new_standby($b, 'c', 'max_standby_streaming_delay = 600s');
 
 # two standbys, one behind the other, read while pgbench runs
 my $run = pgbench_start($a, '-c', 6, '-j', 2, '-t', $turns, '-f', $load);
@@ -138,7 +112,7 @@ foreach my $table (qw(conflict_heap conflict_zheap))
 	ok(!defined $now || $reader->{stderr} =~ /conflict with recovery/, "$table: it is cancelled, and sees nothing wrong");
 	eval { $reader->quit };
 }
-is($b->safe_psql('postgres', 'select confl_snapshot from pg_stat_database_conflicts where datname = current_database()'), '2', 'two conflicts of the same kind');
+ok($b->poll_query_until('postgres', 'select confl_snapshot = 2 from pg_stat_database_conflicts where datname = current_database()'), 'two conflicts of the same kind');
 unlike(slurp_file($b->logfile), qr/damaged|PANIC|TRAP/, 'none of them by damage');
 
 # with feedback nobody is cancelled, however much is vacuumed
@@ -147,12 +121,10 @@ $b->reload;
 my $reader = $b->background_psql('postgres');
 $reader->query_safe('begin isolation level repeatable read');
 my $view = $reader->query_safe('select count(*), sum(n), md5(string_agg(acc::text, \'\' order by id)) from acc');
-ok($a->poll_query_until('postgres', 'select count(*) > 0 from pg_stat_replication where backend_xmin is not null'), 'the primary knows of the reader');
-sleep 2;
+wait_for_feedback($a, $b);
 pgbench_run($a, '-c', 4, '-t', $turns / 2, '-f', $load);
 $a->safe_psql('postgres', 'vacuum');
 caught_up($a, $b);
-sleep 2;
 is($reader->query_safe('select count(*), sum(n), md5(string_agg(acc::text, \'\' order by id)) from acc'), $view, 'with feedback the view stays');
 $reader->query_safe('commit');
 $reader->quit;
@@ -180,7 +152,7 @@ $b->promote;
 ok($b->poll_query_until('postgres', 'select not pg_is_in_recovery()'), 'promoted');
 is($b->safe_psql('postgres', "select $_") , 't', "promoted: $_") foreach ("($consistent)");
 is(join(' ', map { table_digest($b, $_) } @tables), $before, 'promoted: all rows');
-is($b->safe_psql('postgres', "set lock_timeout = '50ms'; select count(*) from (select from acc where id between 1 and 210 for update skip locked) x"), '10', 'rows in doubt are locked');
+is($b->safe_psql('postgres', "set lock_timeout = '60s'; select count(*) from (select from acc where id between 1 and 210 for update skip locked) x"), '10', 'rows in doubt are locked');
 $b->safe_psql('postgres', "commit prepared 'in_doubt'");
 is($b->safe_psql('postgres', "select count(*) from acc where v = 'prepared'"), '100', 'and committed');
 like($cursor->query_safe('fetch 1000 from cu'), qr/^151\|v151\n/, 'a cursor from before promotion goes on');

@@ -45,7 +45,7 @@ my $consistent = 'select (select sum(n) from acc) = 0 and (select coalesce(sum(n
   . "and (select count(distinct v) from long) = 1 and (select count(*) from mark where done is distinct from id) = 0";
 
 # the backup begins and ends while all goes on, a long transaction among it
-my $run = pgbench_start($node, '-c', 4, '-j', 2, '-T', short() ? 10 : 30, '-f', $load);
+my $run = pgbench_start($node, '-c', 4, '-j', 2, '-T', 3600, '-f', $load);
 my $open = $node->background_psql('postgres');
 $open->query_safe('begin');
 $open->query_safe("update long set v = 'open' where id <= 2500");
@@ -71,13 +71,12 @@ foreach my $point (1 .. $points)
 $open->query_safe('rollback');
 $open->quit;
 $node->safe_psql('postgres', "commit prepared 'p'; update long set v = 'after'");
-my ($rc, $out, $err) = pgbench_finish($run);
+my ($rc, $out, $err) = pgbench_stop($run);
 is($rc, 0, 'load') or diag($err);
 $node->safe_psql('postgres', "select pg_create_restore_point('end')");
 my $final = join(' ', map { table_digest($node, $_) } qw(acc hist mark long));
-$node->safe_psql('postgres', 'select pg_switch_wal()');
-my $walfile = $node->safe_psql('postgres', 'select pg_walfile_name(pg_current_wal_lsn())');
-$node->poll_query_until('postgres', "select last_archived_wal >= pg_walfile_name(pg_switch_wal()) or last_archived_wal is not null from pg_stat_archiver");
+my $walfile = $node->safe_psql('postgres', 'select pg_walfile_name(pg_switch_wal())');
+ok($node->poll_query_until('postgres', "select last_archived_wal >= '$walfile' from pg_stat_archiver"), 'all is archived');
 $node->stop;
 
 foreach my $point (1 .. $points, 'end')
@@ -105,7 +104,7 @@ foreach my $point (1 .. $points, 'end')
 	else
 	{
 		is($restored->safe_psql('postgres', 'select count(*), max(id) from mark'), "$point|$point", "$name: what was committed by then, no more");
-		is($restored->safe_psql('postgres', "set lock_timeout = '50ms'; select count(*) from (select from long where id > 4890 for update skip locked) x"),
+		is($restored->safe_psql('postgres', "set lock_timeout = '60s'; select count(*) from (select from long where id > 4890 for update skip locked) x"),
 			'10', "$name: rows in doubt are locked");
 		$restored->safe_psql('postgres', "rollback prepared 'p'");
 	}

@@ -32,16 +32,12 @@ $primary->safe_psql('postgres', $fill =~ s/TABLE/$_/gr) foreach qw(crowd push);
 # room enough for transactions that tell standbys nothing
 $primary->safe_psql('postgres', 'set zheap.initial_slots = 16; create table other (n int) using zheap; insert into other values (0)');
 
-$primary->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = off\nmax_standby_streaming_delay = 0\n");
-$standby->start;
-$primary->wait_for_catchup($standby);
+my $standby = new_standby($primary, 'standby', 'hot_standby_feedback = off', 'max_standby_streaming_delay = 0');
+caught_up($primary, $standby);
 
 # 1. A slot that was pushed and comes back once its first owner is visible to all of the primary, but not of the standby.
 my $old = $standby->background_psql('postgres', on_error_stop => 0);
-$primary->wait_for_catchup($standby);
+caught_up($primary, $standby);
 $old->query_safe('begin isolation level repeatable read');
 is($old->query_safe('select sum(n) from push'), '0', 'the old snapshot of the standby');
 my $writer = $primary->background_psql('postgres');
@@ -55,7 +51,7 @@ $hold->quit;
 $writer->query_safe('insert into other values (1)'), usleep(100_000) for 1 .. 3;
 $writer->query_safe('update push set n = 1 where id = 3');
 $writer->quit;
-$primary->wait_for_catchup($standby);
+caught_up($primary, $standby);
 my $now = eval { $old->query_safe('select sum(n) from push') };
 ok(!defined $now || $now eq '0', 'keeps its view, or ends') or diag("sum is $now");
 eval { $old->quit };
@@ -72,14 +68,12 @@ foreach my $id (1 .. 6)
 my $dir = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$dir/undone.sql", "\\set id random(10, 100)\nbegin; update crowd set n = 1 where id = :id; rollback;\n");
 append_to_file("$dir/read.sql", "\\set id random(1, 100)\nselect n from crowd where id = :id;\nselect sum(n) from crowd;\n");
-my $seconds = short() ? 5 : 15;
-my $readers = pgbench_start($standby, '-c', 6, '-T', $seconds, '-f', "$dir/read.sql");
-my ($rc, $out, $err) = pgbench_run($primary, '-c', 2, '-T', $seconds, '-f', "$dir/undone.sql");
+my $readers = pgbench_start($standby, '-c', 6, '-T', 3600, '-f', "$dir/read.sql");
+my ($rc, $out, $err) = pgbench_run($primary, '-c', 2, '-T', short() ? 5 : 15, '-f', "$dir/undone.sql");
 is($rc, 0, 'load on the primary') or diag($err);
-ok($standby->poll_query_until('postgres',
-		"select pg_last_wal_replay_lsn() >= '" . $primary->lsn('insert') . "'"),
-	'replay is not stuck behind readers');
-pgbench_finish($readers);
+caught_up($primary, $standby);
+pass('replay is not stuck behind readers');
+pgbench_stop($readers);
 is($standby->safe_psql('postgres', 'select sum(n) from crowd'), '0', 'nobody has committed');
 $_->query_safe('rollback'), $_->quit foreach @holders;
 $standby->stop;

@@ -18,23 +18,18 @@ chomp(my $bindir = `pg_config --bindir`);
 
 sub torture
 {
-	my @command = ('python3', "$FindBin::RealBin/../tort/torture.py",
-		'--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, @_);
-	my ($out, $err);
-	my $ok = IPC::Run::run(\@command, '>', \$out, '2>', \$err);
-
-	return ($ok ? 1 : 0, $out . $err);
+	return python('torture', '--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, @_);
 }
 
 my ($ok, $out) = torture('--directory', $directory, '--rounds', short() ? 2 : 3,
-	'--seconds', 2, '--clients', 4, '--rows', 5000);
+	'--seconds', 2, '--commits', 30, '--clients', 4, '--rows', 5000);
 
 ok($ok, 'nothing is lost, nothing is wrong') or diag($out);
 like($out, qr/^[23] rounds, 0 findings, 0 lost commits$/m, 'all rounds were run');
 like($out, qr/^[1-9]\d+ commits were acknowledged$/m, 'there was something to lose');
 
 # what is lost, and what is wrong, is found
-($ok, $out) = torture('--directory', "$directory/2", '--rounds', 1, '--seconds', 1, '--clients', 2,
+($ok, $out) = torture('--directory', "$directory/2", '--rounds', 1, '--seconds', 1, '--commits', 30, '--clients', 2,
 	'--rows', 100, '--damage');
 is($ok, 0, 'damage fails');
 like($out, qr/FINDING .*acknowledged and lost/, 'a lost commit is found');

@@ -32,7 +32,7 @@ begin
 	loop
 		perform pg_stat_clear_snapshot();
 		select phase into now_in from pg_stat_progress_vacuum where pid = process;
-		exit when now_in = wanted or clock_timestamp() > now() + interval '10 s';
+		exit when now_in = wanted or clock_timestamp() > now() + interval '180 s';
 		exit when now_in is null and (select state from pg_stat_get_activity(process)) = 'idle';
 	end loop;
 	if now_in = wanted and wanted <> 'truncating heap' then
@@ -114,7 +114,7 @@ foreach my $how ('cancel', 'kill')
 
 		# a phase may be missed
 		my $hits = 0;
-		foreach my $attempt (1 .. 5)
+		foreach my $attempt (1 .. 30)
 		{
 			$tail ? fill_tail() : fill();
 			$node->safe_psql('postgres', 'checkpoint');
@@ -166,8 +166,7 @@ foreach my $how ('cancel', 'kill')
 }
 
 # the undo relation's VACUUM, which puts back, discards and truncates: stopped anywhere by a timeout, then killed
-$node->safe_psql('postgres', "alter system set zheap.undo_workers = 0; select pg_reload_conf()");
-usleep(300_000);
+set_and_reload($node, 'zheap.undo_workers = 0');
 fill_pending();
 sub fill_pending
 {

@@ -9,7 +9,6 @@ use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 use ZheapTest;
 
 my $node = new_server('horizon', [ 'autovacuum = off', 'wal_level = logical', 'max_replication_slots = 5', 'max_wal_senders = 5',
@@ -27,7 +26,6 @@ insert into undo_maker select g, 0 from generate_series(1, 20000) g;
 SQL
 $node->safe_psql('postgres', 'create database elsewhere');
 $node->safe_psql('elsewhere', 'create extension zheap; create table t (a int) using zheap');
-$node->backup('base');
 
 my $rows = 4000;
 
@@ -145,10 +143,7 @@ let_go('a prepared transaction');
 
 # ---- a standby without a slot, then with one, which stays when the standby dies ----
 
-my $standby = PostgreSQL::Test::Cluster->new('horizon_standby');
-$standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nwal_receiver_status_interval = 1s\nmax_standby_streaming_delay = 600s\n");
-$standby->start;
+my $standby = new_standby($node, 'horizon_standby', 'hot_standby_feedback = on', 'max_standby_streaming_delay = 600s');
 foreach my $slot ('', 'the_slot')
 {
 	my $what = $slot ? 'a replication slot' : 'standby feedback';
@@ -161,19 +156,15 @@ foreach my $slot ('', 'the_slot')
 	}
 	fill();
 	$node->safe_psql('postgres', 'checkpoint');
-	$node->wait_for_catchup($standby);
+	caught_up($node, $standby);
 	my $reader = $standby->background_psql('postgres', on_error_stop => 0);
 	$reader->query_safe('begin isolation level repeatable read');
 	my $there = $reader->query_safe($read);
 	is($there, 't|1200|0', "$what: what the standby's reader sees");
-	my $oldest = $slot ? "select count(*) > 0 from pg_replication_slots where slot_name = '$slot' and xmin is not null"
-	  : 'select count(*) > 0 from pg_stat_replication where backend_xmin is not null';
-	ok($node->poll_query_until('postgres', $oldest), "$what: the primary knows");
-	# of this very reader: what came before it has been told by now
-	usleep(2_500_000);
+	wait_for_feedback($node, $standby, "$what: the primary knows");
 	change();
 	held($what, $slot ? "kind = 'replication slot' and slot_name = '$slot' and pid is null" : "kind = 'standby feedback' and pid is not null");
-	$node->wait_for_catchup($standby);
+	caught_up($node, $standby);
 	is($reader->query_safe($read), $there, "$what: the standby's reader sees it still");
 	is($standby->safe_psql('postgres', 'select confl_snapshot from pg_stat_database_conflicts where datname = current_database()'), '0', "$what: nobody is cancelled");
 	if ($slot)

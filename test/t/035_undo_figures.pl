@@ -31,15 +31,6 @@ sub stat_undo
 	return $node->safe_psql('postgres', "select $what from zheap.zheap_stat_undo");
 }
 
-sub setting
-{
-	my ($setting) = @_;
-
-	$node->safe_psql('postgres', "alter system set $setting; select pg_reload_conf()");
-	usleep(300_000);
-	return;
-}
-
 sub settle
 {
 	$node->safe_psql('postgres', 'vacuum zheap.undo; select pg_current_xact_id()') foreach 1 .. 3;
@@ -98,14 +89,13 @@ sub watch
 	my ($query, $done) = @_;
 
 	@seen = ();
-	for (1 .. 10000)
+	do
 	{
 		my $now = $session->query_safe($query);
 
 		push @seen, $now unless @seen && $seen[-1] eq $now;
-		last if $done->();
 		usleep(1_000);
-	}
+	} until ($done->());
 	return;
 }
 
@@ -126,7 +116,8 @@ agree('after VACUUM');
 
 $node->safe_psql('postgres', 'begin; update big set n = n + 1; rollback');
 my $pending = stat_undo('pending_bytes');
-$node->safe_psql('postgres', 'alter system set zheap.undo_workers = 1; select pg_reload_conf()');
+$node->append_conf('postgresql.conf', 'zheap.undo_workers = 1');
+$node->reload;
 watch("select coalesce(max(undo_bytes_done), 0) from zheap.zheap_stat_workers where datname = 'postgres' and state = 'rolling back'",
 	sub { $session->query_safe('select pending_transactions from zheap.zheap_stat_undo') eq '0' });
 my @grows = grep { $_ > 0 } @seen;
@@ -135,7 +126,7 @@ cmp_ok((sort { $b <=> $a } @grows)[0], '<=', $pending + 2 * $EXTENT, 'up to what
 is($node->safe_psql('postgres', 'select count(*), sum(n) from big'), "$rows|0", 'all rows');
 is($node->safe_psql('postgres', "select count(*) from zheap.zheap_stat_workers where role = 'launcher' and state = 'running' and pid in (select pid from pg_stat_activity)"),
 	'1', 'the launcher is there');
-setting('zheap.undo_workers = 0');
+set_and_reload($node, 'zheap.undo_workers = 0');
 settle();
 
 # ---- holders: each by itself ----
@@ -173,7 +164,7 @@ $node->safe_psql('postgres', 'create database other');
 $node->safe_psql('other', 'create extension zheap; create table t (a int) using zheap; insert into t values (1); begin; update t set a = 2; rollback');
 is($node->safe_psql('other', 'select pending_transactions from zheap.zheap_stat_undo'), '1', 'figures of one database');
 is(stat_undo('pending_transactions'), '0', 'are not those of another');
-setting("zheap.undo_max_size = '64MB'");
+set_and_reload($node, "zheap.undo_max_size = '64MB'");
 is(stat_undo('limit_bytes'), 64 * 1024 * 1024, 'the limit');
 
 # ---- a crash: figures are there again ----

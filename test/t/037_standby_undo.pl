@@ -20,32 +20,27 @@ insert into t select g, 0, repeat('v', 50) from generate_series(1, 8000) g;
 create table h (id int primary key, n int, v text) using heap with (fillfactor = 50);
 insert into h select g, 0, repeat('v', 50) from generate_series(1, 1000) g;
 SQL
-$node->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('undo_standby');
-$standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = off\nwal_receiver_status_interval = 1s\nmax_standby_streaming_delay = 0\nshared_buffers = 16MB\n");
-$standby->start;
-$node->wait_for_catchup($standby);
+my $standby = new_standby($node, 'undo_standby', 'hot_standby_feedback = off', 'max_standby_streaming_delay = 0', 'shared_buffers = 16MB');
+caught_up($node, $standby);
 
 # This query may itself be in the way.
 sub conflicts
 {
-	for (1 .. 100)
-	{
-		my ($rc, $out) = $standby->psql('postgres', 'select confl_snapshot from pg_stat_database_conflicts where datname = current_database()');
+	my ($rc, $out);
 
-		return $out if $rc == 0;
-		usleep(50_000);
-	}
-	die 'the standby does not answer';
+	wait_until(sub {
+		($rc, $out) = $standby->psql('postgres', 'select confl_snapshot from pg_stat_database_conflicts where datname = current_database()');
+		return $rc == 0;
+	}) or die 'the standby does not answer';
+	return $out;
 }
 
-sub caught_up
+sub same_rows
 {
 	my ($what) = @_;
 
 	$node->safe_psql('postgres', 'select txid_current()');
-	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	caught_up($node, $standby);
 	is(table_digest($standby, 't'), table_digest($node, 't'), "$what: the same rows");
 	return;
 }
@@ -54,7 +49,7 @@ sub caught_up
 sub restartpoint
 {
 	$node->safe_psql('postgres', 'checkpoint');
-	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	caught_up($node, $standby);
 	$standby->safe_psql('postgres', 'checkpoint');
 	return;
 }
@@ -69,17 +64,16 @@ sub updates
 
 # ---- nothing is recycled: no conflict, the old version comes from undo ----
 
-$node->safe_psql('postgres', 'alter system set zheap.undo_workers = 0; select pg_reload_conf()');
-usleep(300_000);
+set_and_reload($node, 'zheap.undo_workers = 0');
 $node->safe_psql('postgres', 'vacuum zheap.undo');
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+caught_up($node, $standby);
 my $before = conflicts();
 my $reader = $standby->background_psql('postgres', on_error_stop => 0);
 $reader->query_safe('begin isolation level repeatable read');
 my $look = 'select count(*), sum(n), min(n), max(n) from t';
 my $seen = $reader->query_safe($look);
 $node->safe_psql('postgres', 'update t set n = n + 1 where id <= 3000');
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+caught_up($node, $standby);
 is($reader->query_safe($look), $seen, 'old versions come from undo');
 is(conflicts(), $before, 'as long as undo is kept there is no conflict');
 
@@ -87,12 +81,12 @@ is(conflicts(), $before, 'as long as undo is kept there is no conflict');
 
 updates();
 $node->safe_psql('postgres', 'vacuum zheap.undo');
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+caught_up($node, $standby);
 eval { $reader->query($look) };
 like($reader->{stderr}, qr/terminating connection due to conflict with recovery/, 'a transaction that needs recycled undo is ended');
 eval { $reader->quit };
-is(conflicts(), $before + 1, 'and counted as a conflict of snapshots');
-caught_up('after the conflict');
+ok(wait_until(sub { conflicts() == $before + 1 }), 'and counted as a conflict of snapshots');
+same_rows('after the conflict');
 
 # a statement, not an idle transaction: it gets an error; heap the same
 foreach my $table (qw(h t))
@@ -101,7 +95,7 @@ foreach my $table (qw(h t))
 	my $busy = $standby->background_psql('postgres', on_error_stop => 0);
 
 	$busy->query_safe('\set VERBOSITY verbose');
-	$busy->query_until(qr/started/, "\\echo started\nselect count(*), sum(n), pg_sleep(30) from $table;\n");
+	$busy->query_until(qr/started/, "\\echo started\nselect count(*), sum(n), pg_sleep(600) from $table;\n");
 	$standby->poll_query_until('postgres', "select count(*) = 1 from pg_stat_activity where wait_event = 'PgSleep'");
 	if ($table eq 'h')
 	{
@@ -112,7 +106,7 @@ foreach my $table (qw(h t))
 		updates();
 		$node->safe_psql('postgres', 'vacuum zheap.undo');
 	}
-	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	caught_up($node, $standby);
 	eval { $busy->query('select 1') };
 	like($busy->{stderr}, qr/(ERROR|FATAL):  40001: canceling statement due to conflict with recovery/, "$table: a statement is cancelled, to be tried again");
 	# its statistics are told when it ends
@@ -122,22 +116,19 @@ foreach my $table (qw(h t))
 }
 
 # workers and writers recycle, too, without any VACUUM
-$node->safe_psql('postgres', 'alter system set zheap.undo_workers = 3; select pg_reload_conf()');
+set_and_reload($node, 'zheap.undo_workers = 3');
 $before = conflicts();
 $reader = $standby->background_psql('postgres', on_error_stop => 0);
 $reader->query_safe('begin isolation level repeatable read');
 $reader->query_safe($look);
-my $until = time() + 30;
-do { updates() } while (conflicts() eq $before && time() < $until);
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+wait_until(sub { updates(); conflicts() ne $before });
+caught_up($node, $standby);
 eval { $reader->query($look) };
 like($reader->{stderr}, qr/terminating connection due to conflict with recovery/, 'recycling by writers and workers raises it as well');
 eval { $reader->quit };
 
 # the delay is honoured: the reader reads on until it is over
-$standby->append_conf('postgresql.conf', "max_standby_streaming_delay = 600s\n");
-$standby->reload;
-usleep(300_000);
+set_and_reload($standby, 'max_standby_streaming_delay = 600s');
 $reader = $standby->background_psql('postgres', on_error_stop => 0);
 $reader->query_safe('begin isolation level repeatable read');
 $seen = $reader->query_safe($look);
@@ -146,7 +137,7 @@ $node->safe_psql('postgres', 'vacuum zheap.undo');
 ok($standby->poll_query_until('postgres', "select count(*) = 1 from pg_stat_activity where backend_type = 'startup' and wait_event = 'RecoveryConflictSnapshot'"), 'replay waits for the reader');
 is($reader->query_safe($look), $seen, 'who reads what it saw');
 $reader->query_safe('commit');
-caught_up('when it has ended');
+same_rows('when it has ended');
 $reader->quit;
 
 # ---- with feedback ----
@@ -154,17 +145,16 @@ $reader->quit;
 restartpoint();
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = 0\n");
 $standby->restart;
-$node->wait_for_catchup($standby);
+caught_up($node, $standby);
 $before = conflicts();
 $reader = $standby->background_psql('postgres', on_error_stop => 0);
 $reader->query_safe('begin isolation level repeatable read');
 $seen = $reader->query_safe($look);
-ok($node->poll_query_until('postgres', 'select count(*) > 0 from pg_stat_replication where backend_xmin is not null'), 'the primary knows of the reader');
-usleep(2_500_000);
+wait_for_feedback($node, $standby);
 updates() foreach 1 .. 3;
 $node->safe_psql('postgres', "begin; update t set n = -1, v = 'gone'; rollback; vacuum t; vacuum zheap.undo");
 wait_undone($node, 'put back on the primary');
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+caught_up($node, $standby);
 is($reader->query_safe($look), $seen, 'with feedback it reads what it saw');
 is(conflicts(), $before, 'and there is no conflict');
 $reader->query_safe('commit');
@@ -173,18 +163,16 @@ $reader->quit;
 # ---- reads while pages are put back ----
 
 # nobody is to be cancelled from here on
-$standby->append_conf('postgresql.conf', "max_standby_streaming_delay = 600s\nmax_standby_archive_delay = 600s\n");
-$standby->reload;
-usleep(300_000);
+set_and_reload($standby, 'max_standby_streaming_delay = 600s', 'max_standby_archive_delay = 600s');
 
 my $wrong = 0;
 foreach my $round (1 .. (short() ? 2 : 6))
 {
 	my $right = $node->safe_psql('postgres', $look);
 
-	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	caught_up($node, $standby);
 	$node->safe_psql('postgres', "begin; update t set n = -1, v = 'gone'; delete from t where id % 3 = 0; insert into t select -g, -g, 'gone' from generate_series(1, 2000) g; rollback");
-	$until = time() + 1;
+	my $until = time() + 1;
 	while (time() < $until)
 	{
 		$wrong++ unless $standby->safe_psql('postgres', $look) eq $right;
@@ -193,7 +181,7 @@ foreach my $round (1 .. (short() ? 2 : 6))
 }
 is($wrong, 0, 'each read on the standby is right while pages are put back');
 wait_undone($node, 'all is put back');
-caught_up('after that');
+same_rows('after that');
 
 # ---- the standby is killed in the middle of replay ----
 
@@ -201,7 +189,7 @@ restartpoint();
 
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$scripts/load.sql", "\\set id random(1, 7000)\nupdate t set n = n + 1 where id between :id and :id + 20;\nbegin;\nupdate t set v = 'gone' where id between :id and :id + 200;\nrollback;\n");
-my $load = pgbench_start($node, '-c', 4, '-R', 100, '-T', short() ? 5 : 12, '-f', "$scripts/load.sql");
+my $load = pgbench_start($node, '-c', 4, '-R', 100, '-T', 3600, '-f', "$scripts/load.sql");
 foreach my $round (1 .. (short() ? 2 : 5))
 {
 	usleep(1_000_000);
@@ -210,9 +198,9 @@ foreach my $round (1 .. (short() ? 2 : 5))
 	start_again($standby);
 	is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'gone') from t"), '8000|0', "killed $round times: rows");
 }
-my ($rc, $out, $err) = pgbench_finish($load);
+my ($rc, $out, $err) = pgbench_stop($load);
 is($rc, 0, 'load') or diag($err);
-caught_up('after the kills');
+same_rows('after the kills');
 
 # ---- the library is missing ----
 
@@ -222,18 +210,16 @@ $node->safe_psql('postgres', "update t set v = 'without' where id <= 10");
 $standby->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
 my $offset = -s $standby->logfile;
 $standby->start(fail_ok => 1);
-my $log = '';
-for (1 .. 200)
-{
+my $log;
+wait_until(sub {
 	$log = substr(slurp_file($standby->logfile), $offset);
-	last if $log =~ /FATAL:  resource manager/ && $log =~ /database system is shut down|aborting startup|startup process .* exited/;
-	usleep(100_000);
-}
+	return $log =~ /FATAL:  resource manager/ && $log =~ /database system is shut down|aborting startup|startup process .* exited/;
+});
 like($log, qr/FATAL:  resource manager with ID 128 not registered\n.*HINT:  .*shared_preload_libraries/, 'a standby without the library stops with a hint');
 $standby->append_conf('postgresql.conf', "shared_preload_libraries = 'zheap'\n");
 $standby->{_pid} = undef;
 $standby->start;
-caught_up('with the library again');
+same_rows('with the library again');
 
 # ---- promoted, it puts back what was in progress ----
 
@@ -241,7 +227,7 @@ my $open = $node->background_psql('postgres', on_error_stop => 0);
 $open->query_safe('begin');
 $open->query_safe("update t set v = 'gone', n = -5; delete from t where id % 2 = 0");
 $node->safe_psql('postgres', 'select txid_current()');
-$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+caught_up($node, $standby);
 crash($node);
 eval { $open->quit };
 $standby->promote;

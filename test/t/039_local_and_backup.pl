@@ -9,7 +9,6 @@ use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 use ZheapTest;
 
 my $rows = short() ? 30_000 : 150_000;
@@ -46,7 +45,8 @@ $open->query_safe("delete from big where id > $rows / 2; insert into big select 
 point('updated');
 $open->query_safe('rollback');
 point('rolled_back');
-$node->safe_psql('postgres', 'alter system set zheap.undo_workers = 3; select pg_reload_conf()');
+$node->append_conf('postgresql.conf', 'zheap.undo_workers = 3');
+$node->reload;
 # or over already, where the machine is quick
 ok($node->poll_query_until('postgres', "select count(*) > 0 or zheap.zheap_undo_pending() = 0 from zheap.zheap_stat_workers where state = 'rolling back' and pages_rolled_back > 10"), 'the revert is under way');
 $node->backup('in_the_revert') if !short();
@@ -137,10 +137,9 @@ unlike(slurp_file($node->logfile), qr/WARNING|ERROR:  (?!recovery)/, 'without wa
 
 foreach my $how ('fast', 'crash')
 {
-	$node->safe_psql('postgres', 'alter system set zheap.undo_workers = 0; select pg_reload_conf()');
-	usleep(300_000);
+	set_and_reload($node, 'zheap.undo_workers = 0');
 	$node->safe_psql('postgres', "truncate unl; insert into unl select g, 0 from generate_series(1, 20000) g; begin; update unl set n = -1; delete from unl where id % 2 = 0; insert into unl select -g, -1 from generate_series(1, 20000) g; rollback; begin; update big set n = n where id <= 100; update unl set n = -1; rollback");
-	$node->safe_psql('postgres', 'alter system set zheap.undo_workers = 3');
+	$node->append_conf('postgresql.conf', 'zheap.undo_workers = 3');
 	if ($how eq 'crash')
 	{
 		crash($node);

@@ -27,10 +27,10 @@ sub error_of
 	return $rc == 0 ? '' : (split /\n/, $err)[0];
 }
 
-sub session
+sub new_session
 {
 	my ($start) = @_;
-	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $session = session($node);
 
 	$session->query_safe($start) if defined $start;
 	return $session;
@@ -39,7 +39,7 @@ sub session
 # An open snapshot of which the tables know nothing.
 sub snapshot
 {
-	my $session = session('begin isolation level repeatable read');
+	my $session = new_session('begin isolation level repeatable read');
 
 	$session->query_safe('select count(*) from pg_am');
 	return $session;
@@ -149,7 +149,7 @@ foreach my $am (qw(heap zheap))
 
 		full_page($am, $table);
 		my $old = snapshot();
-		my $reader = session();
+		my $reader = new_session();
 		my @makers = map { sql("update $table set n = n + 1 where id = $_ returning xmin") } 1 .. 8;
 
 		made_by(xmins($reader, $table), \@makers, 'after eight updates');
@@ -199,7 +199,7 @@ foreach my $command ('update TABLE set n = 77 where current of c returning id, k
 		my $table = "${am}_cursor_$name";
 
 		my $old = room_to_move($am, $table);
-		my $cursor = session('begin');
+		my $cursor = new_session('begin');
 		$cursor->query_safe("declare c cursor for select * from $table where id = 3");
 		like($cursor->query_safe('fetch c'), qr/^3\|3\|0\|/, "$am: fetched");
 		is(sql("update $table set k = 1003 where id = 3 returning ctid < '(1,0)'"), 't', "$am: moved");
@@ -214,7 +214,7 @@ foreach my $command ('update TABLE set n = 77 where current of c returning id, k
 		my $table = "${am}_own_cursor_$name";
 
 		my $old = room_to_move($am, $table);
-		my $cursor = session('begin');
+		my $cursor = new_session('begin');
 		$cursor->query_safe("declare c cursor for select * from $table where id = 3");
 		$cursor->query_safe('fetch c');
 		is($cursor->query_safe("update $table set k = 1003 where id = 3 returning ctid < '(1,0)'"), 't', "$am: moved");
@@ -291,7 +291,7 @@ sub stripped_rows
 	my ($am, $table) = @_;
 
 	full_page($am, $table);
-	my $inserter = session("create table if not exists ${am}_much (id int, a int, pad text) using $am");
+	my $inserter = new_session("create table if not exists ${am}_much (id int, a int, pad text) using $am");
 	$inserter->query_safe("truncate ${am}_much; insert into ${am}_much select g, 0, repeat('b', 900) from generate_series(1, 6000) g");
 	sql('vacuum zheap.undo');
 	my $old = snapshot();
@@ -301,7 +301,7 @@ sub stripped_rows
 	# its undo goes on elsewhere
 	$inserter->query_safe("update ${am}_much set a = a + 1, pad = repeat(chr(97 + a % 20), 900) where id <= 1000") foreach 1 .. 3;
 	change($table, 10, 11);
-	my $taker = session('begin');
+	my $taker = new_session('begin');
 	$taker->query_safe("update $table set n = 1 where id = 12");
 	my $new = snapshot();
 	end_all($taker, $old);
@@ -350,7 +350,7 @@ foreach my $am (qw(heap zheap))
 		my $old = snapshot();
 		sql("update $table set big = repeat('C', 5000) where id = 1");
 		change($table, 10 .. 12);
-		my $taker = session('begin');
+		my $taker = new_session('begin');
 		$taker->query_safe("update $table set n = 1 where id = 13");
 		my $new = snapshot();
 		end_all($taker, $old);

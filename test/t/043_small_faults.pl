@@ -62,13 +62,8 @@ sub all_go_on
 	my ($watch) = @_;
 	my $now = $watch->query_safe('select clock_timestamp()');
 
-	for (1 .. 500)
-	{
-		return 1 if $watch->query_safe(
-			"select count(*) from pg_stat_activity where application_name = 'many' and query_start < '$now'") eq '0';
-		usleep(10_000);
-	}
-	return 0;
+	return wait_until(sub {
+		$watch->query_safe("select count(*) from pg_stat_activity where application_name = 'many' and query_start < '$now'") eq '0' });
 }
 
 # SKIP LOCKED does not wait for a third transaction, nor goes round in circles, if the
@@ -113,8 +108,12 @@ insert into queue select g, 0 from generate_series(1, 3) g;
 SQL
 	my ($holder, $first, $second) = map {
 		$node->background_psql('postgres', on_error_stop => 0) } 1 .. 3;
-	$_->query_safe("set deadlock_timeout = '10s'; set log_lock_waits = on") foreach $holder, $first, $second;
+	$_->query_safe("set deadlock_timeout = '1h'; set log_lock_waits = on") foreach $holder, $first, $second;
 	$second->query_safe("set deadlock_timeout = '100ms'");
+	my $told = sub {
+		my @told = substr(slurp_file($node->logfile), $log_start) =~ /still waiting for ExclusiveLock on tuple (\(\d+,\d+\))/g;
+		return @told;
+	};
 	my $waiting = sub {
 		my ($count) = @_;
 		$node->poll_query_until('postgres',
@@ -132,14 +131,12 @@ SQL
 select relation::regclass, format('(%s,%s)', page, tuple), granted from pg_locks
 where locktype = 'tuple' order by granted desc
 SQL
-		usleep(150_000);
+		ok(wait_until(sub { $told->() == $round }), "round $round: the log tells of the wait");
 		$holder->query_safe('commit');
 		$_->query_safe('select 1') foreach $first, $second;
 	}
 	is($node->safe_psql('postgres', 'select n from queue where id = 2'), 6, 'all have got their turn');
-	my @told = substr(slurp_file($node->logfile), $log_start) =~
-	  /still waiting for ExclusiveLock on tuple (\(\d+,\d+\))/g;
-	is("@told", '(0,2) (0,2)', 'the log tells the row');
+	is("@{[ $told->() ]}", '(0,2) (0,2)', 'the log tells the row');
 
 	# a deadlock that goes through the queue
 	for my $round (1, 2)
@@ -149,7 +146,7 @@ SQL
 		$second->query_safe('begin; update queue set n = n + 1 where id = 3');
 		give($first, "begin; update queue set n = n + 1 where id = 2; rollback;");
 		$waiting->(1);
-		give($second, "set deadlock_timeout = '10s'; update queue set n = n + 1 where id = 2; rollback;");
+		give($second, "set deadlock_timeout = '1h'; update queue set n = n + 1 where id = 2; rollback;");
 		$waiting->(2);
 		$holder->query_safe("set deadlock_timeout = '10ms'");
 		my ($out, $failed) = $holder->query('update queue set n = n + 1 where id = 3');

@@ -9,7 +9,6 @@ use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 use ZheapTest;
 
 my $node = new_server('queue', [ 'autovacuum = off', 'log_lock_waits = off' ]);
@@ -51,14 +50,10 @@ sub waits
 sub wait_for
 {
 	my ($what, $condition) = @_;
+	my $came = wait_until($condition);
 
-	for (1 .. 18_000)
-	{
-		return 1 if $condition->();
-		usleep(10_000);
-	}
-	fail("$what: waited in vain");
-	return 0;
+	fail("$what: waited in vain") unless $came;
+	return $came;
 }
 
 sub answer_of

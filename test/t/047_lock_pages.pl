@@ -22,11 +22,7 @@ my $node = new_server('crowd', [
 		"wal_consistency_checking = 'all, zheap'", 'wal_compression = on', 'shared_buffers = 32MB', 'autovacuum = off',
 		'max_wal_size = 1GB', 'checkpoint_timeout = 1h', 'max_prepared_transactions = 2400' ],
 	allows_streaming => 1);
-$node->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = 600s');
-$standby->start;
+my $standby = new_standby($node, 'standby', 'max_standby_streaming_delay = 600s');
 
 $node->safe_psql('postgres', <<"SQL");
 create table parent (id int primary key, n int) using zheap;
@@ -119,9 +115,8 @@ sub others_see
 sub replayed
 {
 	my ($what) = @_;
-	my $lsn = $node->lsn('insert');
 
-	ok($standby->poll_query_until('postgres', "select pg_last_wal_replay_lsn() >= '$lsn'::pg_lsn"), "$what: replayed");
+	caught_up($node, $standby);
 	unlike(slurp_file($standby->logfile), qr/inconsistent page found|PANIC/, "$what: no page differs");
 	return;
 }

@@ -99,8 +99,7 @@ cmp_ok($many, '<', $few + $kept, "five rows cost $few pages of undo without them
 
 # ---- a writer that needs an extent, when the snapshot ends ----
 
-$node->append_conf('postgresql.conf', 'zheap.undo_workers = 0');
-$node->reload;
+set_and_reload($node, 'zheap.undo_workers = 0');
 $reader->query_safe('commit; select pg_current_xact_id()');
 my $free = one('select free_bytes from zheap.zheap_stat_undo');
 my $sessions = one('select logs from zheap.zheap_stat_undo');

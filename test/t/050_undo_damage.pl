@@ -47,15 +47,6 @@ sub damage
 	return scalar @blocks;
 }
 
-sub workers
-{
-	my ($number) = @_;
-
-	$node->append_conf('postgresql.conf', "zheap.undo_workers = $number");
-	$node->reload;
-	return;
-}
-
 sub pending
 {
 	return one("select zheap.zheap_undo_pending() || ' ' || count(*) from zheap.zheap_undo_holders where kind = 'rollback'");
@@ -90,10 +81,10 @@ one("begin; update a set f = repeat('new2', 250); rollback");
 one("begin; update c set f = 'never'; rollback");
 my $pages = one("select pg_relation_size('a') / $BLCKSZ + pg_relation_size('c') / $BLCKSZ");
 damage('old2');
-workers(2);
+set_and_reload($node, 'zheap.undo_workers = 2');
 ok($node->poll_query_until('postgres', "select pages_rolled_back > 0.9 * $pages from zheap.zheap_stat_workers where role = 'launcher'"),
 	'all is put back but what is on the damaged page');
-workers(0);
+set_and_reload($node, 'zheap.undo_workers = 0');
 is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'other tables are right');
 ($rc, $out, $err) = $node->psql('postgres', 'vacuum zheap.undo');
 like($err, qr/WARNING: .*could not roll back rows in block \d+ of table "a"/, 'VACUUM names the table and a block of it');

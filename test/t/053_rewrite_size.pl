@@ -198,7 +198,7 @@ sql("create table twice (id int primary key, v text) using zheap; alter table tw
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe("begin isolation level repeatable read; savepoint look; select count(*) from twice; rollback to look");
 sql("begin; update twice set v = value(8050, 'next'); update twice set v = value(8050, 'last'); commit; alter table twice alter v set storage main; vacuum full twice");
-$session->query_safe("savepoint look; set local statement_timeout = '60s'; declare c cursor for select * from twice; fetch c");
+$session->query_safe("savepoint look; set local statement_timeout = '300s'; declare c cursor for select * from twice; fetch c");
 $session->query('update twice set id = id where current of c');
 like($session->{stderr}, qr/could not serialize access due to concurrent update/, 'the way from an old version leads to the newest');
 $session->{stderr} = '';

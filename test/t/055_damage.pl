@@ -18,12 +18,7 @@ chomp(my $bindir = `pg_config --bindir`);
 
 sub changes
 {
-	my @command = ('python3', "$FindBin::RealBin/../tort/damage.py",
-		'--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, '--directory', @_);
-	my ($out, $err);
-	my $ok = IPC::Run::run(\@command, '>', \$out, '2>', \$err);
-
-	return ($ok ? 1 : 0, $out . $err);
+	return python('damage', '--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, '--directory', @_);
 }
 
 my ($ok, $out) = changes($directory, '--changes', short() ? 24 : 48, '--databases', 12);

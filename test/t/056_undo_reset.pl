@@ -50,10 +50,7 @@ my $sums = 'select count(*), sum(id), min(f), max(f) from ';
 
 one("create table c (id int, f text) using zheap; create table a (id int, f text) using zheap;"
 	  . "insert into c select g, 'old' from generate_series(1, 5000) g; insert into a select g, 'old' from generate_series(1, 5000) g");
-$node->backup('b');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($node, 'b', has_streaming => 1);
-$standby->start;
+my $standby = new_standby($node, 'standby');
 
 # ---- what it waits for ----
 
@@ -77,11 +74,11 @@ is(-s $undo, 32 * $BLCKSZ, 'the undo relation is as short as a new one');
 is(one("$sums a"), '5000|12502500|old|old', 'what was rolled back stays so');
 is(one("$sums c"), '5001|12507501|new|new', 'what was committed, too');
 is(one('select zheap.zheap_undo_pending()'), 0, 'nothing is pending');
-$node->wait_for_catchup($standby);
+caught_up($node, $standby);
 is($standby->safe_psql('postgres', "$sums a"), '5000|12502500|old|old', 'a standby has seen it');
 one("begin; update c set f = 'aborted'; rollback; update a set f = 'new'; vacuum zheap.undo");
 is(one("$sums c"), '5001|12507501|new|new', 'undo is written as ever');
-$node->wait_for_catchup($standby);
+caught_up($node, $standby);
 is($standby->safe_psql('postgres', "$sums c"), '5001|12507501|new|new', 'and replayed');
 $node->stop('immediate');
 $node->start;

@@ -18,12 +18,7 @@ chomp(my $bindir = `pg_config --bindir`);
 
 sub races
 {
-	my @command = ('python3', "$FindBin::RealBin/../race/race.py",
-		'--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, @_);
-	my ($out, $err);
-	my $ok = IPC::Run::run(\@command, '>', \$out, '2>', \$err);
-
-	return ($ok ? 1 : 0, $out . $err);
+	return python('races', '--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, @_);
 }
 
 # several clients; one beside nothing but VACUUM of the undo relation; a crash

@@ -31,11 +31,7 @@ insert into $table select g, 0, g % 50, case g % 10 when 0 then long(1500, g::te
 SQL
 }
 $primary->safe_psql('postgres', "select pg_create_physical_replication_slot('s')");
-$primary->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "max_standby_streaming_delay = 600s\nhot_standby_feedback = on\nwal_receiver_status_interval = 1s\nprimary_slot_name = s\n");
-$standby->start;
+my $standby = new_standby($primary, 'standby', 'max_standby_streaming_delay = 600s', 'hot_standby_feedback = on', 'primary_slot_name = s');
 
 sub pick
 {
@@ -116,12 +112,6 @@ sub take_snapshot
 	return;
 }
 
-sub replayed
-{
-	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-	return;
-}
-
 sub look_back
 {
 	my ($when) = @_;
@@ -146,7 +136,7 @@ foreach my $round (1 .. $rounds)
 	}
 	if ($round % 3 == 1)
 	{
-		replayed();
+		caught_up($primary, $standby);
 		take_snapshot($primary, "primary's $round", pick('repeatable read', 'serializable'));
 		take_snapshot($standby, "standby's $round", 'repeatable read');
 		foreach my $table (@tables)
@@ -172,11 +162,11 @@ foreach my $round (1 .. $rounds)
 		cmp_ok($after, '<=', $pages, "round $round: $rewrite") if $table eq 'whole';
 		is(table_digest($primary, $table), $now, "round $round: rows after $rewrite");
 	}
-	replayed();
+	caught_up($primary, $standby);
 	look_back("round $round, rewritten");
 	$primary->safe_psql('postgres', join('; ', 'begin', (map { change($_), change($_) } @tables), 'rollback'));
 	$primary->safe_psql('postgres', "vacuum $_") foreach @tables;
-	replayed();
+	caught_up($primary, $standby);
 	look_back("round $round, changes rolled back, VACUUM");
 	is(digests($standby), digests($primary), "round $round: the standby's tables");
 	if ($round == $rounds / 2)
@@ -189,7 +179,7 @@ foreach my $round (1 .. $rounds)
 		@old = grep { $_->{name} !~ /^primary/ } @old;
 		start_again($primary);
 		$primary->poll_query_until('postgres', 'select count(*) = 1 from pg_stat_replication');
-		replayed();
+		caught_up($primary, $standby);
 		look_back('after a crash');
 	}
 }

@@ -11,6 +11,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use File::Basename;
 use IPC::Run;
 use Test::More;
 use Time::HiRes qw(time usleep);
@@ -18,10 +19,11 @@ use Time::HiRes qw(time usleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(short seed new_server tables_use pgbench_init pgbench_run
-  pgbench_start pgbench_finish crash start_again sums_agree sums
+our @EXPORT = qw(short seed wait_until new_server new_standby caught_up wait_for_feedback
+  set_and_reload tables_use pgbench_init pgbench_run pgbench_start pgbench_finish pgbench_stop load_script crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
-  no_crash_in_log undo_relation log_ends has_unit used session begin_in ended cost_of);
+  no_crash_in_log undo_relation log_ends has_unit used session begin_in ended cost_of
+  make_tries python);
 
 sub short
 {
@@ -57,6 +59,97 @@ sub new_server
 	return $node;
 }
 
+# Wait for a condition; false if it does not come true in a time that no machine should need.
+sub wait_until
+{
+	my ($condition) = @_;
+	my $end = time() + $PostgreSQL::Test::Utils::timeout_default;
+
+	until ($condition->())
+	{
+		return 0 if time() > $end;
+		usleep(10_000);
+	}
+	return 1;
+}
+
+# A started standby, made from a backup that is taken now.
+sub new_standby
+{
+	my ($primary, $name, @conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$primary->backup("for_$name");
+	$node->init_from_backup($primary, "for_$name", has_streaming => 1);
+	$node->append_conf('postgresql.conf', join("\n", 'wal_receiver_status_interval = 1s', @conf) . "\n");
+	$node->start;
+	return $node;
+}
+
+# Until standbys have replayed all that there is now.  This uses no transaction id, so what no commit has flushed may take the
+# primary some seconds.
+sub caught_up
+{
+	my ($primary, @standbys) = @_;
+	my $lsn = $primary->lsn('insert');
+
+	foreach my $node (@standbys)
+	{
+		$node->poll_query_until('postgres', "select pg_last_wal_replay_lsn() >= '$lsn'::pg_lsn")
+		  or die 'standby ' . $node->name . ' does not catch up';
+	}
+	return;
+}
+
+# Until the primary knows of the oldest snapshot on its standby, in the standby's slot if it has one.
+sub wait_for_feedback
+{
+	my ($primary, $standby, $what) = @_;
+	my $xmin = $standby->safe_psql('postgres',
+		"select backend_xmin from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid() and backend_xmin is not null order by age(backend_xmin) desc limit 1");
+
+	ok($primary->poll_query_until('postgres',
+			"select count(*) > 0 from (select backend_xmin as x from pg_stat_replication union all select xmin from pg_replication_slots) f where x = '$xmin'"),
+		$what // 'the primary knows of the reader');
+	return;
+}
+
+# Change settings, given as "name = value", and wait until background processes go by them; workers do when they have time.
+sub set_and_reload
+{
+	my ($node, @settings) = @_;
+	my $loaded = $node->safe_psql('postgres', 'select pg_conf_load_time()');
+
+	$node->append_conf('postgresql.conf', join('', map { "$_\n" } @settings));
+	$node->reload;
+	# a new backend begins with what the postmaster has read
+	$node->poll_query_until('postgres', "select pg_conf_load_time() > '$loaded'") or die;
+	# The others read the file when they come round to it, and then sleep.  One may just have waited for a lock: so twice.
+	foreach my $pid ((split /\n/, $node->safe_psql('postgres',
+				"select pid from pg_stat_activity where backend_type in ('zheap undo launcher', 'autovacuum launcher', 'startup', 'walreceiver')")) x 2)
+	{
+		my $slept = times_slept($pid);
+
+		kill 'HUP', $pid;
+		wait_until(sub { my $now = times_slept($pid); $now eq '' || $now ne $slept }) or die;
+	}
+	if (grep { /^zheap\.undo_workers = 0$/ } @settings)
+	{
+		$node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where backend_type = 'zheap undo worker'") or die;
+	}
+	return;
+}
+
+# How often a process has waited for something; '' when it has gone.
+sub times_slept
+{
+	my ($pid) = @_;
+
+	open my $fh, '<', "/proc/$pid/status" or return '';
+	local $/;
+	return (<$fh> // '') =~ /^voluntary_ctxt_switches:\s*(\d+)/m ? $1 : '';
+}
+
 # The access methods of the named tables are all zheap.
 sub tables_use
 {
@@ -79,6 +172,14 @@ sub pgbench_init
 	return;
 }
 
+# A script for pgbench that several tests use.
+sub load_script
+{
+	my ($name) = @_;
+
+	return dirname(__FILE__) . "/load/$name.sql";
+}
+
 # Run pgbench to its end.  Returns what it printed and its exit code.
 sub pgbench_run
 {
@@ -95,7 +196,9 @@ sub pgbench_start
 	my %run = (out => '', err => '', command => "@options");
 	local %ENV = $node->_get_env();
 
-	$run{handle} = IPC::Run::start([ 'pgbench', '-n', @options, 'postgres' ],
+	# another database may be named behind the options
+	$ENV{PGDATABASE} = 'postgres';
+	$run{handle} = IPC::Run::start([ 'pgbench', '-n', @options ],
 		'<', \undef, '>', \$run{out}, '2>', \$run{err});
 	return \%run;
 }
@@ -107,6 +210,15 @@ sub pgbench_finish
 
 	IPC::Run::finish($run->{handle});
 	return ($run->{handle}->result(0), $run->{out}, $run->{err});
+}
+
+# End a run that has more seconds (-T) than it needs, and wait for it: its clients come to the end of their transactions.
+sub pgbench_stop
+{
+	my ($run) = @_;
+
+	$run->{handle}->signal('ALRM');
+	return pgbench_finish($run);
 }
 
 # Kill the postmaster and every child of it the hard way, in random order.
@@ -384,6 +496,55 @@ sub no_crash_in_log
 	is(scalar(@bad), 0, "$what: no process died by itself");
 	diag(join("\n", @bad[ 0 .. ($#bad > 9 ? 9 : $#bad) ])) if @bad;
 	return;
+}
+
+# The function tries(condition, tables): while the condition holds it locks the tables again and again, and counts how often
+# that was done at once, and how often it had to wait, however long it did.
+sub make_tries
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', <<'SQL');
+create function tries(condition text, tables text, out had int, out refused int) language plpgsql as $$
+declare
+	holds boolean;
+begin
+	had := 0;
+	refused := 0;
+	loop
+		execute 'select ' || condition into holds;
+		exit when not holds;
+		begin
+			execute 'lock table ' || tables || ' nowait';
+			raise exception sqlstate 'ZZ001';
+		exception
+			when sqlstate 'ZZ001' then
+				had := had + 1;
+			when lock_not_available then
+				refused := refused + 1;
+				begin
+					execute 'lock table ' || tables;
+					raise exception sqlstate 'ZZ001';
+				exception when sqlstate 'ZZ001' then
+					null;
+				end;
+		end;
+		perform pg_sleep(0.001);
+	end loop;
+end $$;
+SQL
+	return;
+}
+
+# What the command test/NAME runs, without its building.  Returns whether all was well, and what it printed.
+sub python
+{
+	my ($name, @options) = @_;
+	my $python = -x '/usr/bin/python3' ? '/usr/bin/python3' : 'python3';
+	my $out;
+	my $ok = IPC::Run::run([ $python, dirname(__FILE__) . "/../lib/$name/$name.py", @options ], '>', \$out, '2>&1');
+
+	return ($ok ? 1 : 0, $out);
 }
 
 1;

@@ -23,11 +23,7 @@ alter table big alter v set storage plain;
 insert into a select g, 'old' from generate_series(1, 5) g;
 insert into b select g, 'old' from generate_series(1, 5) g;
 SQL
-$primary->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "max_standby_streaming_delay = 0\n");
-$standby->start;
+my $standby = new_standby($primary, 'standby', 'max_standby_streaming_delay = 0');
 
 my $horizon = 'select horizon from zheap.zheap_undo_stats()';
 my $rest = "fetch all from c";
@@ -36,12 +32,6 @@ my $open = 'begin isolation level repeatable read; declare c cursor for select v
 sub use_xids
 {
 	$primary->safe_psql('postgres', join(';', ('select pg_current_xact_id()') x 5));
-	return;
-}
-
-sub replayed
-{
-	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
 	return;
 }
 
@@ -69,7 +59,7 @@ sub read_beside_aborts
 	my $locker = $primary->background_psql('postgres');
 	$locker->query_safe('begin; lock table b in share mode');
 	use_xids();
-	replayed();
+	caught_up($primary, $standby);
 	my $reader = $standby->background_psql('postgres');
 	is($reader->query($open), 'old', 'standby: a page is copied');
 	$primary->safe_psql('postgres', 'vacuum zheap.undo');
@@ -80,7 +70,7 @@ sub read_beside_aborts
 my ($reader, @others) = read_beside_aborts();
 use_xids();
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
-replayed();
+caught_up($primary, $standby);
 reader_is_right($reader, 'standby, horizon held by an abort');
 $_->quit foreach @others;
 
@@ -95,7 +85,7 @@ $primary->start;
 use_xids();
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
 use_xids();
-replayed();
+caught_up($primary, $standby);
 reader_is_right($reader, 'standby, the primary was restarted');
 
 # put back, and then the horizon passes it with an extent that is used again; every
@@ -107,7 +97,7 @@ my $writer = $primary->background_psql('postgres');
 my $aborted = $writer->query_safe("begin; update a set v = 'aborted' where id = 3; select pg_current_xact_id(); rollback");
 $writer->query_safe("update much set v = repeat('y', 100) where id <= 5000");
 use_xids();
-replayed();
+caught_up($primary, $standby);
 $reader = $standby->background_psql('postgres');
 is($reader->query($open), 'old', 'standby: a page is copied');
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
@@ -116,7 +106,7 @@ my $passed = 0;
 for (my $i = 1; $i <= 100 && !$passed; $i++)
 {
 	$writer->query_safe("update much set v = repeat('z', 100) where id > 5000 and (id - 5001) / 100 + 1 = $i");
-	replayed();
+	caught_up($primary, $standby);
 	$passed = $standby->safe_psql('postgres', $horizon) > $aborted;
 }
 ok($passed, 'standby: the horizon has passed it');

@@ -26,7 +26,6 @@ use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 use ZheapTest;
 
 my $disk = PostgreSQL::Test::Utils::tempdir_short();
@@ -55,12 +54,8 @@ foreach my $round (1 .. 3)
 {
 	# files of the catalog have got their space by then, and the undo relation has
 	# given back what the round before has left free
-	for (1 .. 100)
-	{
-		$node->safe_psql('d', 'vacuum; checkpoint');
-		last if $node->safe_psql('d', 'select total_bytes < 4 * 1024 * 1024 from zheap.zheap_stat_undo') eq 't';
-		usleep(100_000);
-	}
+	ok(wait_until(sub { $node->safe_psql('d', 'vacuum; checkpoint'); $node->safe_psql('d', 'select total_bytes < 4 * 1024 * 1024 from zheap.zheap_stat_undo') eq 't' }),
+		"round $round: undo is short at first");
 	# all but a megabyte or two is taken by somebody else
 	my ($free) = `df --output=avail -k $disk` =~ /(\d+)/;
 	my $ballast = int($free / 1024) - 1;

@@ -33,7 +33,7 @@ deferred unique     Rows are small and no other column indexed.  A heap update t
                     HOT inserts an entry with the old key, which is checked at commit
                     against a duplicate that another one has inserted meanwhile; an
                     update in place is not, as a HOT one.
-KEY SHARE           One difference is passed over (fails_early in differ.py): the version
+KEY SHARE           One difference is passed over (fails_early in differential.py): the version
                     that a REPEATABLE READ session wants to delete or lock FOR UPDATE has
                     been replaced by a transaction that committed, and is still locked
                     KEY SHARE by another one.  Heap waits for that one, then fails; zheap

@@ -1,4 +1,4 @@
-"""Servers of the torture test: made, started, killed, and their logs read.
+"""Servers of test/torture, test/damage and test/races: made, started, killed, and their logs read.
 
 A postmaster is our own child, so that a killed one is gone as soon as it is reaped.
 """
@@ -8,10 +8,8 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'diff'))
 from wire import Lost, Session
 
 START = 120                     # seconds within which a server must accept connections

@@ -16,6 +16,7 @@ import shutil
 import signal
 import sys
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'shared'))
 from server import Db, Lost, Server, SqlError
 
 BLCKSZ = 8192

@@ -16,6 +16,7 @@ import time
 import traceback
 from collections import Counter
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'shared'))
 from pressure import DIGEST, HOLDERS, Pressure
 from schedule import Generator, Schedule
 from side import Side

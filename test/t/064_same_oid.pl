@@ -12,16 +12,7 @@ use Test::More;
 use ZheapTest;
 
 my $primary = new_server('primary', [ 'autovacuum = off', 'zheap.undo_workers = 0' ], allows_streaming => 1);
-$primary->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'base', has_streaming => 1);
-$standby->start;
-
-sub replayed
-{
-	$primary->wait_for_catchup($standby, 'replay', $primary->lsn('insert'));
-	return;
-}
+my $standby = new_standby($primary, 'standby');
 
 # the template has rows of a transaction that aborted
 $primary->safe_psql('postgres', 'create database model');
@@ -37,7 +28,7 @@ my $contents = "select count(*), min(v), max(v) from t";
 foreach my $round (1 .. 3)
 {
 	$primary->safe_psql('postgres', 'create database again oid = 50000 template model');
-	replayed();
+	caught_up($primary, $standby);
 	is($standby->safe_psql('again', $contents), '1000|old|old', "round $round: standby, at first");
 	is($primary->safe_psql('again', $contents), '1000|old|old', "round $round: at first");
 	$primary->safe_psql('again', "update t set v = 'round $round'; update t set v = v || '!'");
@@ -45,7 +36,7 @@ foreach my $round (1 .. 3)
 	# less each time: what is known is of a longer undo relation
 	$primary->safe_psql('again', "update t set v = repeat('x', 1000); update t set v = 'short'") for 1 .. 6 - 2 * $round;
 	$primary->safe_psql('again', 'vacuum zheap.undo; select pg_current_xact_id(); vacuum zheap.undo; vacuum zheap.undo');
-	replayed();
+	caught_up($primary, $standby);
 	$standby->safe_psql('again', $contents);
 	$primary->safe_psql('postgres', 'drop database again');
 }

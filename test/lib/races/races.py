@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tort'))
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'shared'))
 from server import Lost, Server, SqlError
 from client import Chores, Client, Findings, same
 

@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'shared'))
 from check import Check, digests
 from client import Chores, Client, Reader
 from model import CLIENTS, Model
@@ -135,7 +136,10 @@ class Torture:
             time.sleep((end - time.time()) * r.random())
             self.standby.kill(r)
             self.standby.start()
-        time.sleep(max(0, end - time.time()))
+        while time.time() < end or len(self.model.journal) - before < self.args.commits:
+            time.sleep(0.02)
+            if not any(c.is_alive() for c in clients):
+                break
         how = r.choices(['kill', 'kill in recovery', 'one process', 'immediate', 'clean'], [8, 4, 2, 1, 1])[0]
         if failover:
             how = 'failover'
@@ -311,6 +315,7 @@ def main():
     p.add_argument('--rounds', type=int, default=10)
     p.add_argument('--seed', type=int, required=True)
     p.add_argument('--seconds', type=float, default=5, help='per round, on average')
+    p.add_argument('--commits', type=int, default=0, help='per round, at least')
     p.add_argument('--clients', type=int, default=6)
     p.add_argument('--rows', type=int, help='of the big table; default 10000, with a standby 1000')
     p.add_argument('--standby', action='store_true')

@@ -27,34 +27,32 @@ create role monitor login;
 grant pg_monitor to monitor;
 create role nobody login;
 SQL
-$node->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('space_standby');
-$standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', 'hot_standby_feedback = off');
-$standby->start;
-
-sub setting
-{
-	my (@settings) = @_;
-
-	$node->safe_psql('postgres', join('', map { "alter system set $_;\n" } @settings) . 'select pg_reload_conf()');
-	usleep(300_000);
-	return;
-}
+my $standby = new_standby($node, 'space_standby', 'hot_standby_feedback = off');
 
 sub stat_undo
 {
 	return $node->safe_psql('postgres', "select $_[0] from zheap.zheap_stat_undo");
 }
 
+# Until hardly any undo is in use.
+sub wait_unused
+{
+	my ($what) = @_;
+
+	ok(wait_until(sub { $node->safe_psql('postgres', 'vacuum zheap.undo; select pg_current_xact_id()'); stat_undo('live_bytes') < $MB }), $what);
+	return;
+}
+
 # ---- the limit ----
 
-setting("zheap.undo_max_size = '4MB'");
+set_and_reload($node, "zheap.undo_max_size = '4MB'");
 my ($rc, $out, $err) = $node->psql('postgres', 'update big set n = n + 1');
 is($rc, 3, 'a transaction that needs more undo than there may be fails');
 like($err, qr/ERROR:  undo relation would exceed "zheap.undo_max_size" \(4 MB\)\nDETAIL:  All of its \d+ MB are in use.*\nHINT: /, 'the message says why');
 is($node->safe_psql('postgres', 'select count(*), sum(n) from big'), '200000|0', 'nothing of it is left');
 cmp_ok(stat_undo('total_bytes'), '<=', 4 * $MB, 'the undo relation has kept within its limit');
+
+wait_unused('the undo of it goes');
 
 # one that runs away and is not at its end yet: others go on, and it can be rolled back
 my $hog = $node->background_psql('postgres', on_error_stop => 0);
@@ -68,6 +66,7 @@ $hog->query('rollback');
 $hog->quit;
 wait_undone($node, 'what was rolled back at the limit is put back');
 is($node->safe_psql('postgres', 'select count(*), sum(n) from big'), '200000|0', 'all of it');
+wait_unused('its undo goes, too');
 is($node->safe_psql('postgres', 'select min(n), max(n) from small'), '21|21', 'and nothing of others');
 $node->safe_psql('postgres', 'update big set n = n + 1 where id <= 20000') foreach 1 .. 15;
 is($node->safe_psql('postgres', 'select sum(n) from big'), 300000, 'many transactions go on with the same undo');
@@ -86,10 +85,10 @@ like($err, qr/ERROR:  53400: undo relation would exceed/, 'an old snapshot lets 
 like($err, qr/kept back by the transaction of process $pid\./, 'the message names its process');
 is($old->query_safe('select sum(n) from big'), 300000, 'the old snapshot reads on');
 is($node->safe_psql('postgres', 'select count(*) from big'), 200000, 'so do new ones');
-setting("zheap.undo_max_size = '40MB'");
+set_and_reload($node, "zheap.undo_max_size = '40MB'");
 is($node->psql('postgres', 'update small set n = n + 1'), 0, 'a higher limit helps at once');
 is($node->psql('postgres', 'update big set n = n + 1 where id <= 50000'), 0, 'others as well');
-setting("zheap.undo_max_size = '4MB'");
+set_and_reload($node, "zheap.undo_max_size = '4MB'");
 is($node->psql('postgres', 'update small set n = n + 1'), 0, 'a limit below the size is no error as long as there is room');
 
 # ---- who keeps it ----
@@ -118,7 +117,7 @@ ok($node->poll_query_until('postgres', "select count(*) = 0 from zheap.zheap_und
 
 # a standby's feedback through the slot; it is restarted, so let it begin here
 $node->safe_psql('postgres', 'checkpoint');
-$node->wait_for_catchup($standby);
+caught_up($node, $standby);
 $standby->safe_psql('postgres', 'checkpoint');
 $standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nwal_receiver_status_interval = 1s\nprimary_slot_name = 'the_slot'");
 $standby->restart;
@@ -150,7 +149,7 @@ SQL
 
 # ---- space is given back ----
 
-setting('zheap.undo_max_size = -1', 'zheap.undo_hold_warning = -1');
+set_and_reload($node, 'zheap.undo_max_size = -1', 'zheap.undo_hold_warning = -1');
 sub fill
 {
 	my $holder = $node->background_psql('postgres');
@@ -179,42 +178,39 @@ ok($node->poll_query_until('postgres', 'select total_bytes < 40 * 1048576 from z
 my $scripts = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$scripts/update.sql", "\\set id random(1, 200000)\nupdate big set n = n + 1 where id between :id and :id + 19;\n");
 append_to_file("$scripts/undone.sql", "\\set id random(1, 200000)\nbegin;\nupdate big set n = n + 1000 where id between :id and :id + 199;\nrollback;\n");
-append_to_file("$scripts/read.sql", "begin isolation level repeatable read;\nselect sum(n) from big;\nselect sum(n) from big where id % 7 = 0;\ncommit;\n");
+append_to_file("$scripts/read.sql", "\\set id random(1, 160000)\nbegin isolation level repeatable read;\nselect sum(n) from big where id between :id and :id + 40000;\nselect sum(n) from big where id % 7 = 0 and id between :id and :id + 40000;\ncommit;\n");
 my $before = $node->safe_psql('postgres', 'select sum(n) from big');
-my $load = pgbench_start($node, '-c', 8, '-j', 2, '-T', short() ? 12 : 40, '-f', "$scripts/update.sql\@20", '-f', "$scripts/undone.sql\@3", '-f', "$scripts/read.sql\@1");
-my @sizes;
-foreach my $round (1 .. (short() ? 3 : 10))
+my $load = pgbench_start($node, '-c', 8, '-j', 2, '-T', 3600, '-f', "$scripts/update.sql\@20", '-f', "$scripts/undone.sql\@3", '-f', "$scripts/read.sql\@1");
+foreach my $round (1 .. (short() ? 3 : 6))
 {
 	my $holder = $node->background_psql('postgres');
 
+	$node->safe_psql('postgres', 'vacuum zheap.undo');
 	$holder->query_safe('begin isolation level repeatable read');
 	my $sum = $holder->query_safe('select sum(n) from big');
-	usleep(2_000_000);
+	my $size = undo_size($node);
+	ok(wait_until(sub { undo_size($node) > $size + 8 * $MB }), "round $round: the undo relation grows");
 	is($holder->query_safe('select sum(n) from big'), $sum, "round $round: an old snapshot beside the load");
 	$holder->query_safe('commit');
 	$holder->quit;
-	push @sizes, undo_size($node);
-	foreach my $part (1 .. 10)
-	{
-		$node->safe_psql('postgres', 'vacuum zheap.undo');
-		usleep(100_000);
-	}
-	push @sizes, undo_size($node);
+	$size = undo_size($node);
+	ok(wait_until(sub { $node->safe_psql('postgres', 'vacuum zheap.undo'); undo_size($node) < $size }), "round $round: it is truncated under load");
 }
-($rc, $out, $err) = pgbench_finish($load);
+($rc, $out, $err) = pgbench_stop($load);
 is($rc, 0, 'load while the undo relation is truncated and grows');
 unlike($err, qr/ERROR|FATAL/, 'without errors');
-diag("sizes: @sizes");
-my $cut = grep { $sizes[ 2 * $_ + 1 ] < $sizes[ 2 * $_ ] } 0 .. $#sizes / 2;
-cmp_ok($cut, '>', 0, 'it was truncated under load');
 wait_undone($node, 'what was rolled back is put back');
-$node->wait_for_catchup($standby);
+# or workers would go on to truncate while we compare
+set_and_reload($node, 'zheap.undo_workers = 0');
+caught_up($node, $standby);
 is(table_digest($standby, 'big'), table_digest($node, 'big'), 'the standby has the same rows');
 is(undo_size($standby), undo_size($node), 'and an undo relation of the same size');
 btrees_agree($node, 'after the load', 'big_pkey');
+set_and_reload($node, 'zheap.undo_workers = 3');
 
 # all of it replayed to the same bytes
 fill();
+set_and_reload($node, 'zheap.undo_workers = 0');
 $node->safe_psql('postgres', <<'SQL');
 set wal_consistency_checking = 'zheap';
 update small set n = n;
@@ -226,8 +222,9 @@ update big set n = n where id <= 10000;
 commit;
 vacuum zheap.undo;
 SQL
-$node->wait_for_catchup($standby);
+caught_up($node, $standby);
 is(undo_size($standby), undo_size($node), 'the standby follows, with pages compared');
+set_and_reload($node, 'zheap.undo_workers = 3');
 
 # a crash after a truncation
 fill();
@@ -241,17 +238,18 @@ is(table_digest($node, 'big'), $digest, 'rows after a crash');
 $node->safe_psql('postgres', 'update big set n = n + 1');
 cmp_ok(undo_size($node), '<', 20 * $MB, 'the undo relation is short and grows again');
 
-# a steady load: no truncation and growth in turns
-pgbench_run($node, '-c', 4, '-T', 2, '-f', "$scripts/update.sql");
+# A steady load: no truncation and growth in turns.  It is long enough for workers to look a few times, and has less undo than is
+# worth a truncation even if all of it were kept.
+pgbench_run($node, '-c', 4, '-t', 100, '-f', "$scripts/update.sql");
 my $lsn = $node->safe_psql('postgres', 'select pg_current_wal_lsn()');
-pgbench_run($node, '-c', 4, '-T', short() ? 8 : 20, '-f', "$scripts/update.sql");
+pgbench_run($node, '-c', 4, '-R', 300, '-t', short() ? 600 : 1500, '-f', "$scripts/update.sql");
 my $waldump = $node->config_data('--bindir') . '/pg_waldump';
 my ($records) = run_command([ $waldump, '-p', $node->data_dir . '/pg_wal', '-s', $lsn, '-e', $node->safe_psql('postgres', 'select pg_current_wal_lsn()'), '-r', 'Storage' ]);
 unlike($records // '', qr/TRUNCATE/, 'a steady load is not interrupted by truncation');
 
 # ---- without workers ----
 
-setting('zheap.undo_workers = 0');
+set_and_reload($node, 'zheap.undo_workers = 0');
 $node->safe_psql('postgres', 'vacuum zheap.undo');
 $node->safe_psql('postgres', 'begin; update big set n = 0; rollback');
 usleep(1_000_000);
@@ -263,7 +261,7 @@ $node->safe_psql('postgres', 'vacuum zheap.undo; update small set n = n; vacuum 
 is(stat_undo('pending_transactions'), 0, 'VACUUM of the undo relation puts everything back');
 cmp_ok(stat_undo('live_bytes'), '<', 4 * $MB, 'and discards');
 cmp_ok($node->safe_psql('postgres', "select relfrozenxid from pg_class where oid = '" . undo_relation($node) . "'::regclass"), '>', $frozen, 'and moves relfrozenxid');
-setting("autovacuum = on", "autovacuum_naptime = '1s'");
+set_and_reload($node, "autovacuum = on", "autovacuum_naptime = '1s'");
 $node->safe_psql('postgres', 'begin; update big set n = 0; rollback');
 # time for statistics to be told, which happens when a backend is idle or exits
 ok($node->poll_query_until('postgres', 'select pending_transactions = 0 from zheap.zheap_stat_undo'), 'so does autovacuum');
@@ -274,7 +272,7 @@ $node->safe_psql('postgres', 'update small set n = n where id > 1') foreach 1 ..
 $node->safe_psql('postgres', 'vacuum zheap.undo');
 cmp_ok($node->safe_psql('postgres', "select relfrozenxid from pg_class where oid = '" . undo_relation($node) . "'::regclass"), '<=', $xid, 'relfrozenxid stays behind what undo needs');
 $node->safe_psql('postgres', "rollback prepared 'kept'");
-setting('zheap.undo_workers = 3', 'autovacuum = off');
+set_and_reload($node, 'zheap.undo_workers = 3', 'autovacuum = off');
 ok($node->poll_query_until('postgres', 'select pending_transactions = 0 from zheap.zheap_stat_undo'), 'workers are back');
 
 $node->stop;
