@@ -98,7 +98,7 @@ my ($rc, $out, $err) = pgbench_run($node, '-c', $clients, '-t', 200);
 is($rc, 0, 'pgbench after all rounds');
 unlike($err, qr/ERROR/, 'without errors');
 sums_agree($node, 'at the end');
-wait_undone($node, 'all that was rolled back is put back');
+wait_undone($node, 'all that was rolled back is rolled back');
 sums_agree($node, 'after that');
 reads_agree($node, 'after that');
 $node->safe_psql('postgres', 'vacuum');

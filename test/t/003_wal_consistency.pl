@@ -69,7 +69,7 @@ my ($rc, $out, $err) = pgbench_run($primary, '-c', 8, '-j', 2, '-t', short() ? 5
 	'-b', 'tpcb-like@6', '-f', "$scripts/mixed.sql\@3", '-f', "$scripts/keys.sql\@2");
 is($rc, 0, 'pgbench');
 sums_agree($primary, 'primary');
-wait_undone($primary, 'what was rolled back is put back');
+wait_undone($primary, 'what was rolled back is rolled back');
 $primary->safe_psql('postgres', 'delete from pgbench_accounts where aid % 10 = 0; vacuum; insert into pgbench_accounts select g, 1, 0, null from generate_series(10, 100000, 10) g');
 replayed('pgbench');
 
@@ -106,7 +106,7 @@ foreach my $table (qw(last zeros pgbench_accounts pgbench_tellers pgbench_branch
 	is(table_digest($standby, $table), table_digest($primary, $table), "$table is the same on the standby");
 }
 $primary->safe_psql('postgres', "rollback prepared 'pending'");
-wait_undone($primary, 'the prepared transaction is put back');
+wait_undone($primary, 'the prepared transaction is rolled back');
 $primary->safe_psql('postgres', 'vacuum last');
 replayed('at the end');
 is(table_digest($standby, 'last'), table_digest($primary, 'last'), 'the same after that');

@@ -128,7 +128,7 @@ is($standby->safe_psql('postgres', "select count(*) from hot where v = 'lost'"),
 sums_agree($standby, 'promoted');
 ($rc, $out, $err) = pgbench_run($standby, '-c', 8, '-j', 2, '-t', 200);
 is($rc, 0, 'pgbench on the promoted server');
-wait_undone($standby, 'what was in progress is put back');
+wait_undone($standby, 'what was in progress is rolled back');
 sums_agree($standby, 'promoted, after pgbench');
 reads_agree($standby, 'promoted, after pgbench');
 $standby->stop;

@@ -52,20 +52,20 @@ sub roll_back
 
 roll_back('update', "update big set n = -n, v = 'undone'");
 reads_right('update');
-my $wait = wait_undone($node, 'update: put back by the worker');
-diag(sprintf('put back after %.1f s', $wait));
-reads_right('update, put back');
+my $wait = wait_undone($node, 'update: rolled back by the worker');
+diag(sprintf('rolled back after %.1f s', $wait));
+reads_right('update, rolled back');
 
 roll_back('delete and insert', 'delete from big where id % 2 = 0',
 	"insert into big select g, g, 'undone' from generate_series($rows + 1, $rows * 2) g");
 reads_right('delete and insert');
-wait_undone($node, 'delete and insert: put back by the worker');
-reads_right('delete and insert, put back');
+wait_undone($node, 'delete and insert: rolled back by the worker');
+reads_right('delete and insert, rolled back');
 
 # the space is of use again: the same once more makes the table no larger
 my $size = $node->safe_psql('postgres', "vacuum big; select pg_relation_size('big')");
 roll_back('update again', "update big set n = -n, v = 'undone'");
-wait_undone($node, 'update again: put back');
+wait_undone($node, 'update again: rolled back');
 cmp_ok($node->safe_psql('postgres', "select pg_relation_size('big')"), '<=', $size, 'in-place updates that were rolled back need no space');
 
 # writers come before the worker, who sleeps
@@ -86,7 +86,7 @@ wait_undone($node, 'the worker is back');
 reads_right('the worker is back');
 
 # a crash in the middle of the update, and one in the middle of putting it back
-foreach my $moment ('update', 'rolled back', 'being put back')
+foreach my $moment ('update', 'rolled back', 'being rolled back')
 {
 	my $session = $node->background_psql('postgres');
 	$session->query_safe('begin');
@@ -99,7 +99,7 @@ foreach my $moment ('update', 'rolled back', 'being put back')
 	{
 		$session->query_until(qr/updated/, "\\echo updated\n");
 		$session->query_safe('rollback');
-		usleep(500_000) if $moment eq 'being put back';
+		usleep(500_000) if $moment eq 'being rolled back';
 	}
 	crash($node);
 	eval { $session->quit };
@@ -109,8 +109,8 @@ foreach my $moment ('update', 'rolled back', 'being put back')
 	diag(sprintf('crash, %s: first answer %.0f ms after the start', $moment, (time() - $start) * 1000));
 	reads_right("crash, $moment");
 	$node->safe_psql('postgres', "update big set v = 'z' where id = 7; update big set v = 'v7' where id = 7");
-	wait_undone($node, "crash, $moment: put back");
-	reads_right("crash, $moment, put back");
+	wait_undone($node, "crash, $moment: rolled back");
+	reads_right("crash, $moment, rolled back");
 }
 
 # a subtransaction, its transaction commits
@@ -126,7 +126,7 @@ is($node->safe_psql('postgres', 'select count(*) filter (where n = id + 1), coun
 	'100|' . ($rows - 100), 'a large subtransaction is undone, its parent stays');
 $node->safe_psql('postgres', 'update big set n = id where id <= 100');
 
-# A scan of pages that nobody has put back reads the undo of each page about once, whatever the number of rows.
+# A scan of pages that nobody has rolled back reads the undo of each page about once, whatever the number of rows.
 $node->append_conf('postgresql.conf', "zheap.undo_workers = 0\n");
 $node->restart;
 

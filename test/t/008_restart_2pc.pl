@@ -141,7 +141,7 @@ SQL
 		is($node->safe_psql('postgres', "select count(*) from t where v = 'b'"), '0', "$what: the other is still in doubt");
 		$node->safe_psql('postgres', "commit prepared 'b'");
 		is($node->safe_psql('postgres', "select count(*) from t where v = 'b'"), '10', "$what: and then committed");
-		wait_undone($node, "$what: put back");
+		wait_undone($node, "$what: rolled back");
 		btrees_agree($node, $what, 't_pkey', 't_n_idx');
 		$node->safe_psql('postgres',
 			"truncate t; insert into t select g, g, 'old ' || g from generate_series(1, 2000) g");

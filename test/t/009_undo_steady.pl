@@ -82,14 +82,14 @@ cmp_ok($after, '<=', $held + 2 * $clients * $extent, 'the space that was held is
 
 # one transaction with much undo, rolled back, then the same as ever
 $node->safe_psql('postgres', 'begin; update pgbench_accounts set abalance = 0; rollback');
-wait_undone($node, 'a large transaction is put back');
+wait_undone($node, 'a large transaction is rolled back');
 pgbench_run($node, '-N', '-c', $clients, '-j', 2, '-T', 2);
 $after = undo_size($node);
 pgbench_run($node, '-N', '-c', $clients, '-j', 2, '-T', $seconds);
 cmp_ok(undo_size($node), '<=', $after + 2 * $extent, 'its undo is recycled');
 is($node->safe_psql('postgres', $sizes), $tables, 'the table has not grown at all');
 
-# Nothing but rollbacks, of more undo than there may be: who puts back keeps up with those who roll back, be it workers, or autovacuum alone.
+# Nothing but rollbacks, of more undo than there may be: who rolls back keeps up with those who roll back, be it workers, or autovacuum alone.
 # With neither the limit is reached, rollback and readers go on, and VACUUM is the way out.
 append_to_file("$scripts/many.sql", <<'SQL');
 \set aid random(1, 99000)

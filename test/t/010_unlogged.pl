@@ -55,7 +55,7 @@ SQL
 my $right = totals('l');
 is(totals('u'), $right, 'filled');
 
-# clean restart, with aborted changes that nobody may have put back yet
+# clean restart, with aborted changes that nobody may have rolled back yet
 $node->safe_psql('postgres', "begin; update u set n = -1, v = 'undone'; delete from u where id % 2 = 0; rollback");
 $node->restart;
 is(totals('u'), $right, 'whole after a clean restart');
@@ -64,8 +64,8 @@ $node->stop('fast');
 gone($session);
 $node->start;
 is(totals('u'), $right, 'whole after a clean restart that broke a transaction off');
-wait_undone($node, 'nothing is left to be put back');
-is(totals('u'), $right, 'and after it was put back');
+wait_undone($node, 'nothing is left to be rolled back');
+is(totals('u'), $right, 'and after it was rolled back');
 
 # crash with a transaction in progress on both
 $session = busy("update u set n = -1, v = 'undone'", "update l set n = -1, v = 'undone'",

@@ -1,5 +1,5 @@
-# Workers make way: DROP DATABASE, CREATE DATABASE ... TEMPLATE and ALTER DATABASE in the middle of a large revert succeed, for which
-# the server gives other sessions five seconds to leave, and the revert goes on where it was. One worker serves several databases in turn; one that fails does not come back at once.
+# Workers make way: DROP DATABASE, CREATE DATABASE ... TEMPLATE and ALTER DATABASE in the middle of a large rollback succeed, for which
+# the server gives other sessions five seconds to leave, and the rollback goes on where it was. One worker serves several databases in turn; one that fails does not come back at once.
 use strict;
 use warnings;
 
@@ -34,7 +34,7 @@ sub roll_back
 	return;
 }
 
-# Roll back until a worker is seen in the database that has put back pages.
+# Roll back until a worker is seen in the database that has rolled back pages.
 sub wait_rolling_back
 {
 	my ($name) = @_;

@@ -124,7 +124,7 @@ is(table_digest($primary, 't'), $before, 'and can be done again');
 $primary->safe_psql('postgres', "rollback prepared 'holds the horizon back'");
 $primary->safe_psql('postgres', 'vacuum full');
 is(table_digest($primary, 't'), $before, 'the whole database');
-wait_undone($primary, 'all is put back');
+wait_undone($primary, 'all is rolled back');
 btrees_agree($primary, 'after crashes', 't_pkey', 't_k');
 
 # ---- a standby ----

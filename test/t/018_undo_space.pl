@@ -64,7 +64,7 @@ $hog->query('update big set n = n + 1');
 is($node->psql('postgres', 'update small set n = n + 1'), 0, 'and after it has met the limit');
 $hog->query('rollback');
 $hog->quit;
-wait_undone($node, 'what was rolled back at the limit is put back');
+wait_undone($node, 'what was rolled back at the limit is rolled back');
 is($node->safe_psql('postgres', 'select count(*), sum(n) from big'), '200000|0', 'all of it');
 wait_unused('its undo goes, too');
 is($node->safe_psql('postgres', 'select min(n), max(n) from small'), '21|21', 'and nothing of others');
@@ -199,7 +199,7 @@ foreach my $round (1 .. (short() ? 3 : 6))
 ($rc, $out, $err) = pgbench_stop($load);
 is($rc, 0, 'load while the undo relation is truncated and grows');
 unlike($err, qr/ERROR|FATAL/, 'without errors');
-wait_undone($node, 'what was rolled back is put back');
+wait_undone($node, 'what was rolled back is rolled back');
 # or workers would go on to truncate while we compare
 set_and_reload($node, 'zheap.undo_workers = 0');
 caught_up($node, $standby);

@@ -70,7 +70,7 @@ foreach my $round (1 .. 3)
 	$other->query_safe('commit');
 	$other->quit;
 	is($node->safe_psql('d', "select n from u where id = $round"), 1, "round $round: another transaction commits");
-	ok($node->poll_query_until('d', 'select zheap.zheap_undo_pending() = 0'), "round $round: what was rolled back is put back");
+	ok($node->poll_query_until('d', 'select zheap.zheap_undo_pending() = 0'), "round $round: what was rolled back is rolled back");
 	crash($node) if $round == 2;
 	start_again($node) if $round == 2;
 	is(rows(), $digest, "round $round: nothing is lost");

@@ -116,7 +116,7 @@ sub check_copy
 
 	is(digests($db), $expected, "$db: all rows");
 	settle($db);
-	is(digests($db), $expected, "$db: all rows once everything is put back");
+	is(digests($db), $expected, "$db: all rows once everything is rolled back");
 	usable($db);
 	is(digests($db), $expected, "$db: and after more changes");
 	return;

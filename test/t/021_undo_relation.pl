@@ -307,8 +307,8 @@ crash($node);
 start_again($node);
 is(table_digest($node, 't'), $expected, 'the same after a crash');
 $node->safe_psql('postgres', 'vacuum zheap.undo');
-is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'all is put back');
-is(table_digest($node, 't'), $expected, 'the same once all is put back');
+is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'all is rolled back');
+is(table_digest($node, 't'), $expected, 'the same once all is rolled back');
 btrees_agree($node, 'to the end', 't_pkey');
 
 # dropped on purpose with the extension, not before

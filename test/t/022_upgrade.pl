@@ -128,11 +128,11 @@ sub check
 	$new->start;
 	foreach my $db (@dbs)
 	{
-		ok($new->poll_query_until($db, 'select zheap.zheap_undo_pending() = 0'), "$mode: $db is put back");
+		ok($new->poll_query_until($db, 'select zheap.zheap_undo_pending() = 0'), "$mode: $db is rolled back");
 		$new->safe_psql($db, 'create extension if not exists amcheck; select pg_current_xact_id()');
 		$new->safe_psql($db, "select bt_index_parent_check('$_', true, true)") foreach qw(t_pkey t_n wide_pkey);
 	}
-	is(digests($new), $expected, "$mode: all rows once all is put back");
+	is(digests($new), $expected, "$mode: all rows once all is rolled back");
 	$new->command_ok([ 'vacuumdb', '--all', '--analyze' ], "$mode: VACUUM");
 	is(digests($new), $expected, "$mode: all rows after VACUUM");
 	$new->safe_psql('postgres', "begin; update t set n = 0; delete from s; rollback; begin; update t set late = 'new' where id = 1; insert into t values (9999, 1, 'new'); update p set v = 'new' where id = 1; commit;");

@@ -55,7 +55,7 @@ select format('vacuum freeze %s', c.oid::regclass) from pg_class c left join pg_
  where relkind in ('r', 'm', 't') and amname <> 'zheap' \gexec
 SQL
 	}
-	# what was put back holds the horizon until newer snapshots are all there is, the standby's included
+	# what was rolled back holds the horizon until newer snapshots are all there is, the standby's included
 	wait_until(sub {
 		$node->safe_psql('postgres', 'select pg_current_xact_id()') for 1 .. 2;
 		$node->safe_psql($_, 'vacuum zheap.undo') foreach qw(other postgres);
@@ -200,12 +200,12 @@ unchanged($expected, 'in the second round');
 leave_rows(6);
 $expected = digests($node);
 
-# autovacuum finds what is old by itself, undo of transactions that nobody else puts back included
+# autovacuum finds what is old by itself, undo of transactions that nobody else rolls back included
 jump(1, 2**31 - 200_000_000);
 unchanged($expected, 'long after that');
 $node->append_conf('postgresql.conf', "autovacuum_freeze_max_age = 100000\nautovacuum_vacuum_cost_delay = 0\n");
 $node->restart;
-# what was put back is held until xids have gone by
+# what was rolled back is held until xids have gone by
 ok(wait_until(sub { $node->safe_psql('postgres', 'select pg_current_xact_id(); select max(age(datfrozenxid)) < 100000 from pg_database') =~ /\nt$/ }),
 	'autovacuum has frozen all databases');
 is(digests($node), $expected, 'all rows after that');
@@ -263,7 +263,7 @@ is($reader->query_safe("select count(*), md5(string_agg(v, '' order by id)) from
 $reader->query_safe('commit');
 $reader->quit;
 $node->safe_psql('postgres', 'vacuum zheap.undo');
-is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'all is put back');
+is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'all is rolled back');
 cmp_ok(undo_age(), '<', 100, 'and the undo relation is frozen');
 is($node->psql($_, 'vacuum freeze'), 0, "at the limit: VACUUM of database $_") foreach qw(other postgres template1 template0);
 freed('after VACUUM');
@@ -272,7 +272,7 @@ freed('after VACUUM');
 $node->append_conf('postgresql.conf', "max_worker_processes = 8\n");
 leave_rows(8);
 to_the_limit();
-ok($node->poll_query_until('postgres', 'select zheap.zheap_undo_pending() = 0'), 'with workers: all is put back');
+ok($node->poll_query_until('postgres', 'select zheap.zheap_undo_pending() = 0'), 'with workers: all is rolled back');
 ok($node->poll_query_until('postgres', 'select max(age(datfrozenxid)) < 100000000 from pg_database'), 'with workers: autovacuum freezes all databases');
 freed('with workers');
 unlike(slurp_file($node->logfile), qr/background worker "zheap undo worker.*exited with exit code 1/, 'with workers: none has failed');
@@ -298,7 +298,7 @@ is(digests($node), $expected, 'all rows after single-user mode');
 $node->safe_psql('postgres', "update old set v = 'new' where id = 2; begin; update old set v = 'gone'; rollback");
 is($node->safe_psql('postgres', "select count(*) from old where v = 'new'"), '1', 'changed again');
 $node->safe_psql('postgres', 'vacuum zheap.undo');
-is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'what was pending is put back');
+is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'what was pending is rolled back');
 unlike($node->safe_psql('postgres', "select relfrozenxid from pg_class where relname in ('old', 'hot')"), qr/[1-9]/, 'tables have nothing to freeze');
 $node->stop;
 no_crash_in_log($node, 'to the end');

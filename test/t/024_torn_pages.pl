@@ -116,7 +116,7 @@ for my $round (1 .. (short() ? 3 : 8))
 		'10', "round $round: rows in doubt are locked");
 	$node->safe_psql('postgres', ($round % 2 ? 'commit' : 'rollback') . " prepared '$prepared'");
 	is($node->safe_psql('postgres', "select count(*) from t where v like 'prepared $round %'"), $round % 2 ? 200 : 0, "round $round: the end of the prepared transaction");
-	wait_undone($node, "round $round: all is put back");
+	wait_undone($node, "round $round: all is rolled back");
 	is($node->safe_psql('postgres', "select count(*) from t where v like '%gone%'"), '0', "round $round: nothing aborted is left");
 	is($node->safe_psql('postgres', "select count(*) from slots where v like '%gone%'"), '0', "round $round: nor there");
 	btrees_agree($node, "round $round", qw(t_pkey t_n slots_pkey));

@@ -1,5 +1,5 @@
 # Physical replication: conflicts as heap's, feedback, a cascade, promotion with open and prepared work, pg_rewind, timelines.
-# Tables have the same contents on all servers whenever they have caught up; what aborted is put back by the promoted server.
+# Tables have the same contents on all servers whenever they have caught up; what aborted is rolled back by the promoted server.
 use strict;
 use warnings;
 
@@ -161,8 +161,8 @@ $cursor->quit;
 is($through->query_safe($consistent), 't', 'the session on the standby goes on');
 $through->query_safe("update acc set v = 'written after' where id = 250");
 $b->safe_psql('postgres', "rollback prepared 'in_doubt_2'");
-wait_undone($b, 'what was cut off is put back');
-is($b->safe_psql('postgres', "select $_") , 't', "put back: $_") foreach ("($consistent)");
+wait_undone($b, 'what was cut off is rolled back');
+is($b->safe_psql('postgres', "select $_") , 't', "rolled back: $_") foreach ("($consistent)");
 is($b->safe_psql('postgres', "select count(*) from acc where v in ('open', 'aborted', 'twice', 'prepared 2')"), '0', 'nothing of it is left');
 $through->quit;
 btrees_agree($b, 'promoted', qw(acc_pkey acc_n one_pkey wide_pkey));
@@ -200,7 +200,7 @@ $a->poll_query_until('postgres', 'select not pg_is_in_recovery()');
 is($a->safe_psql('postgres', "select $_") , 't', "back: $_") foreach ("($consistent)");
 ($rc, $out, $err) = pgbench_run($a, '-c', 4, '-t', $turns / 4, '-f', $load);
 is($rc, 0, 'load on the rewound server');
-wait_undone($a, 'all is put back');
+wait_undone($a, 'all is rolled back');
 is($a->safe_psql('postgres', "select $_") , 't', "at the end: $_") foreach ("($consistent)");
 btrees_agree($a, 'at the end', qw(acc_pkey acc_n one_pkey wide_pkey));
 $c->stop;

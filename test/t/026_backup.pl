@@ -1,5 +1,5 @@
 # A base backup is taken under load, and recovery from it stops in the middle of the activity: rows are consistent there.
-# What was in progress at that point is put back by the server that opens.
+# What was in progress at that point is rolled back by the server that opens.
 use strict;
 use warnings;
 
@@ -108,7 +108,7 @@ foreach my $point (1 .. $points, 'end')
 			'10', "$name: rows in doubt are locked");
 		$restored->safe_psql('postgres', "rollback prepared 'p'");
 	}
-	wait_undone($restored, "$name: all is put back");
+	wait_undone($restored, "$name: all is rolled back");
 	is($restored->safe_psql('postgres', $consistent), 't', "$name: consistent after that");
 	btrees_agree($restored, $name, qw(acc_pkey acc_n mark_pkey long_pkey));
 	($rc, $out, $err) = pgbench_run($restored, '-c', 4, '-t', 100, '-f', $load);

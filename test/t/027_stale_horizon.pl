@@ -1,4 +1,4 @@
-# Backends differ in what they know to be visible to all: one puts back a row whose old modifier has lost its slot to another.
+# Backends differ in what they know to be visible to all: one rolls back a row whose old modifier has lost its slot to another.
 # Snapshots that come and go, and aborts on few pages, make that happen; contents and every statement must be right all the same.
 use strict;
 use warnings;
@@ -41,7 +41,7 @@ my ($rc, $out, $err) = pgbench_run($node, '-c', 8, '-j', 2, '-T', short() ? 15 :
 	'-f', "$dir/load.sql\@9", '-f', "$dir/hold.sql\@1");
 is($rc, 0, 'no statement fails') or diag($err);
 is($node->safe_psql('postgres', "select sum(n), count(*), count(*) filter (where v = 'gone') from acc"), '0|600|0', 'all rows');
-wait_undone($node, 'all is put back');
+wait_undone($node, 'all is rolled back');
 is($node->safe_psql('postgres', "select sum(n), count(*), count(*) filter (where v = 'gone') from acc"), '0|600|0', 'all rows once more');
 $node->stop;
 no_crash_in_log($node, 'to the end');

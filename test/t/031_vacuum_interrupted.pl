@@ -55,7 +55,7 @@ begin; insert into t select g, g % 1000, 'gone' from generate_series(2 * $rows, 
 delete from t where id > $rows / 10 or id % 3 = 0;
 begin; update t set v = 'gone', k = -1 where id % 7 = 0; rollback;
 SQL
-	wait_undone($node, 'rolled back changes are put back');
+	wait_undone($node, 'rolled back changes are rolled back');
 	return;
 }
 
@@ -165,7 +165,7 @@ foreach my $how ('cancel', 'kill')
 	}
 }
 
-# the undo relation's VACUUM, which puts back, discards and truncates: stopped anywhere by a timeout, then killed
+# the undo relation's VACUUM, which rolls back, discards and truncates: stopped anywhere by a timeout, then killed
 set_and_reload($node, 'zheap.undo_workers = 0');
 fill_pending();
 sub fill_pending
@@ -186,7 +186,7 @@ foreach my $round (1 .. 12)
 cmp_ok($cancelled, '>', 0, "VACUUM of the undo relation was cancelled $cancelled times");
 is(table_digest($node, 't'), $digest, 'all rows');
 $node->safe_psql('postgres', 'vacuum zheap.undo; select pg_current_xact_id(); vacuum zheap.undo');
-is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'all is put back in the end');
+is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', 'all is rolled back in the end');
 is(table_digest($node, 't'), $digest, 'all rows once more');
 foreach my $round (1 .. (short() ? 2 : 4))
 {
@@ -199,7 +199,7 @@ foreach my $round (1 .. (short() ? 2 : 4))
 	start_again($node);
 	is(table_digest($node, 't'), $digest, "killed in round $round: all rows");
 	$node->safe_psql('postgres', 'vacuum zheap.undo');
-	is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', "killed in round $round: the next one puts back the rest");
+	is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), '0', "killed in round $round: the next one rolls back the rest");
 	is(table_digest($node, 't'), $digest, "killed in round $round: all rows once more");
 }
 btrees_agree($node, 'to the end', 't_pkey', 't_k');

@@ -138,7 +138,7 @@ crash($node);
 start_again($node);
 held('a prepared transaction after a crash', "kind = 'prepared transaction' and gid = 'the gid'");
 $node->safe_psql('postgres', "rollback prepared 'the gid'");
-wait_undone($node, 'a prepared transaction: put back');
+wait_undone($node, 'a prepared transaction: rolled back');
 let_go('a prepared transaction');
 
 # ---- a standby without a slot, then with one, which stays when the standby dies ----

@@ -1,5 +1,5 @@
 # The figures of zheap_stat_undo, zheap_undo_holders and zheap_stat_workers after operations whose undo is known.
-# They agree with each other and with the files; a large revert can be watched, whether a worker or VACUUM does it.
+# They agree with each other and with the files; a large rollback can be watched, whether a worker or VACUUM does it.
 use strict;
 use warnings;
 
@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 use ZheapTest;
 
-# more pages than are put back in one go
+# more pages than are rolled back in one go
 my $rows = 220_000;
 my $EXTENT = 32 * 8192;
 my $node = new_server('figures', [ 'autovacuum = off', 'shared_buffers = 64MB', 'max_wal_size = 2GB', 'zheap.undo_workers = 0',
@@ -81,7 +81,7 @@ $node->safe_psql('postgres', "begin; update small set n = 1 where id = 3; prepar
 $node->safe_psql('postgres', "rollback prepared 'p'");
 cmp_ok(stat_undo('pending_transactions'), '>', $both, 'rolled back it is still pending');
 
-# ---- VACUUM puts back, and can be watched ----
+# ---- VACUUM rolls back, and can be watched ----
 
 my @seen;
 sub watch
@@ -103,7 +103,7 @@ my $vacuum = $node->background_psql('postgres');
 $vacuum->query_until(qr/started/, "\\echo started\nvacuum zheap.undo;\n\\echo finished\n");
 watch('select pending_bytes from zheap.zheap_stat_undo', sub { $vacuum->{run}->pump_nb; $vacuum->{stdout} =~ /finished/ });
 $vacuum->quit;
-cmp_ok(scalar(grep { $_ > 0 && $_ < $one - $EXTENT } @seen), '>', 0, "pending bytes fall while VACUUM puts back: @seen");
+cmp_ok(scalar(grep { $_ > 0 && $_ < $one - $EXTENT } @seen), '>', 0, "pending bytes fall while VACUUM rolls back: @seen");
 is(join(' ', sort { $b <=> $a } @seen), join(' ', @seen), 'and never rise');
 settle();
 is(stat_undo('pending_bytes, pending_transactions, logs_pending'), '0|0|0', 'then nothing is pending');
@@ -112,7 +112,7 @@ cmp_ok(stat_undo('high_water_bytes'), '>=', $one, 'the high-water mark stays');
 cmp_ok(stat_undo('total_bytes'), '<', stat_undo('high_water_bytes'), 'while the relation is truncated');
 agree('after VACUUM');
 
-# ---- a worker puts back, and can be watched ----
+# ---- a worker rolls back, and can be watched ----
 
 $node->safe_psql('postgres', 'begin; update big set n = n + 1; rollback');
 my $pending = stat_undo('pending_bytes');
@@ -180,7 +180,7 @@ cmp_ok(stat_undo('pending_bytes'), '>=', $pending - 2 * $EXTENT, 'all of it');
 is(stat_undo('high_water_bytes'), $high, 'the high-water mark is what it was');
 agree('after a crash');
 settle();
-is(stat_undo('pending_bytes, pending_transactions'), '0|0', 'and then put back');
+is(stat_undo('pending_bytes, pending_transactions'), '0|0', 'and then rolled back');
 is($node->safe_psql('postgres', 'select count(*), min(n), max(n) from big'), "$rows|2|2", 'all rows');
 $node->stop;
 no_crash_in_log($node, 'to the end');

@@ -144,11 +144,11 @@ all_named('insert into their space', "insert into t select g, g, 'again' from ge
 make();
 all_named('rolled back', "begin; update t set v = 'x', k = -1; insert into t select -g, g, 'gone' from generate_series(1, 500) g; delete from t where id % 2 = 0; rollback");
 all_named('read of rolled back rows', "$seq select count(v) from t", "$idx select count(v) from t where id > 0");
-all_named('put back by writers', 'update t set v = v || 2 where id % 100 = 0', "insert into t select -g, g, 'n' from generate_series(1, 100) g");
-all_named('put back by vacuum of the undo relation', 'vacuum zheap.undo');
+all_named('rolled back by writers', 'update t set v = v || 2 where id % 100 = 0', "insert into t select -g, g, 'n' from generate_series(1, 100) g");
+all_named('rolled back by vacuum of the undo relation', 'vacuum zheap.undo');
 all_named('rolled back to a savepoint', "begin; savepoint a; update t set v = 'y' where id < 1500; delete from t where id > 2000; rollback to a; update t set v = v || 3 where id < 500; commit", 'vacuum zheap.undo');
-all_named('put back by vacuum', "begin; update t set v = 'z', k = 0 where id % 3 = 0; rollback", 'vacuum t');
-all_named('put back by SET TABLESPACE', "begin; update t set v = 'z' where id % 3 = 0; rollback", sub {
+all_named('rolled back by vacuum', "begin; update t set v = 'z', k = 0 where id % 3 = 0; rollback", 'vacuum t');
+all_named('rolled back by SET TABLESPACE', "begin; update t set v = 'z' where id % 3 = 0; rollback", sub {
 		my $dir = PostgreSQL::Test::Utils::tempdir();
 		$node->safe_psql('postgres', "create tablespace ts location '$dir'");
 		$node->safe_psql('postgres', 'alter table t set tablespace ts; alter table t set tablespace pg_default') });
@@ -167,7 +167,7 @@ all_named('beside an old snapshot', sub { open_session('begin isolation level re
 all_named('vacuum and truncation', 'vacuum (index_cleanup on) t');
 all_named('undo goes', 'select pg_current_xact_id()', 'vacuum zheap.undo', 'update t set v = v', 'vacuum zheap.undo');
 all_named('cluster', 'cluster t using t_k', 'vacuum full t', 'vacuum full zheap.undo', 'alter table t add column x int default 7, alter k type bigint');
-all_named('workers', "alter system set zheap.undo_workers = 3; ", 'select pg_reload_conf()', "begin; update t set v = 'w'; rollback", sub { wait_undone($node, 'put back by workers') });
+all_named('workers', "alter system set zheap.undo_workers = 3; ", 'select pg_reload_conf()', "begin; update t set v = 'w'; rollback", sub { wait_undone($node, 'rolled back by workers') });
 $node->stop;
 $node->command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums of all pages');
 no_crash_in_log($node, 'to the end');

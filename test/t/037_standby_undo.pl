@@ -1,5 +1,5 @@
 # A standby whose reader needs undo that the primary recycles: cancelled as heap's cleanup would, and not with hot_standby_feedback.
-# Pages are put back during its reads; it is killed in the middle of replay; it waits for the library if that is missing.
+# Pages are rolled back during its reads; it is killed in the middle of replay; it waits for the library if that is missing.
 use strict;
 use warnings;
 
@@ -153,14 +153,14 @@ $seen = $reader->query_safe($look);
 wait_for_feedback($node, $standby);
 updates() foreach 1 .. 3;
 $node->safe_psql('postgres', "begin; update t set n = -1, v = 'gone'; rollback; vacuum t; vacuum zheap.undo");
-wait_undone($node, 'put back on the primary');
+wait_undone($node, 'rolled back on the primary');
 caught_up($node, $standby);
 is($reader->query_safe($look), $seen, 'with feedback it reads what it saw');
 is(conflicts(), $before, 'and there is no conflict');
 $reader->query_safe('commit');
 $reader->quit;
 
-# ---- reads while pages are put back ----
+# ---- reads while pages are rolled back ----
 
 # nobody is to be cancelled from here on
 set_and_reload($standby, 'max_standby_streaming_delay = 600s', 'max_standby_archive_delay = 600s');
@@ -179,8 +179,8 @@ foreach my $round (1 .. (short() ? 2 : 6))
 		$wrong++ unless $standby->safe_psql('postgres', "set enable_seqscan = off; set enable_bitmapscan = off; select count(v), sum(n), min(n), max(n) from t where id > -100000") eq $right;
 	}
 }
-is($wrong, 0, 'each read on the standby is right while pages are put back');
-wait_undone($node, 'all is put back');
+is($wrong, 0, 'each read on the standby is right while pages are rolled back');
+wait_undone($node, 'all is rolled back');
 same_rows('after that');
 
 # ---- the standby is killed in the middle of replay ----
@@ -221,7 +221,7 @@ $standby->{_pid} = undef;
 $standby->start;
 same_rows('with the library again');
 
-# ---- promoted, it puts back what was in progress ----
+# ---- promoted, it rolls back what was in progress ----
 
 my $open = $node->background_psql('postgres', on_error_stop => 0);
 $open->query_safe('begin');
@@ -233,7 +233,7 @@ eval { $open->quit };
 $standby->promote;
 ok($standby->poll_query_until('postgres', 'select not pg_is_in_recovery()'), 'promoted');
 is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'gone') from t"), '8000|0', 'rows at once');
-wait_undone($standby, 'all is put back');
+wait_undone($standby, 'all is rolled back');
 is($standby->safe_psql('postgres', "select count(*), count(*) filter (where v = 'gone') from t"), '8000|0', 'rows after that');
 btrees_agree($standby, 'promoted', 't_pkey');
 $standby->stop;

@@ -131,7 +131,7 @@ $node->safe_psql('postgres', "create database m$_ template d") foreach 1 .. $n;
 $node->safe_psql("m$_", "begin; update t set v = 'gone'; rollback; update t set v = 'm$_' where id <= $_") foreach 1 .. $n;
 my $wrong = grep { $node->safe_psql("m$_", "select count(*), count(*) filter (where v = 'm$_'), count(*) filter (where v = 'gone') from t") ne "5000|$_|0" } 1 .. $n;
 is($wrong, 0, "$n databases, each with its own");
-ok($node->poll_query_until("m$_", 'select zheap.zheap_undo_pending() = 0'), "m$_: put back") foreach 1 .. $n;
+ok($node->poll_query_until("m$_", 'select zheap.zheap_undo_pending() = 0'), "m$_: rolled back") foreach 1 .. $n;
 # one whose extension goes, one that goes in the middle of a revert, and all others stay
 my ($rc, $out, $err) = $node->psql('m1', '\set VERBOSITY verbose' . "\ndrop extension zheap");
 like($err, qr/ERROR:  2BP01: cannot drop extension zheap because other objects depend on it/, 'DROP EXTENSION is refused while tables need it');

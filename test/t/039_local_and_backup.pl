@@ -1,4 +1,4 @@
-# A base backup taken while a large revert is under way, recovered to points before, within and after it; rows are right at each.
+# A base backup taken while a large rollback is under way, recovered to points before, within and after it; rows are right at each.
 # Temporary tables: undo in memory does not grow with a session's transactions; unlogged ones and what aborted work leaves of them at a crash.
 use strict;
 use warnings;
@@ -75,7 +75,7 @@ foreach my $recovery (@points)
 	is(table_digest($restored, 'big'), $digest, "$what: all rows at once");
 	is($restored->safe_psql('postgres', 'select max(id) from mark'), $expected, "$what: the right point");
 	is($restored->safe_psql('postgres', 'select count(*) from unl'), '0', "$what: unlogged tables are empty");
-	wait_undone($restored, "$what: put back");
+	wait_undone($restored, "$what: rolled back");
 	is(table_digest($restored, 'big'), $digest, "$what: all rows after that");
 	btrees_agree($restored, $what, qw(big_pkey big_n));
 	$restored->stop;
@@ -151,7 +151,7 @@ foreach my $how ('fast', 'crash')
 	}
 	my $right = $how eq 'crash' ? '0|' : '20000|0';
 	is($node->safe_psql('postgres', 'select count(*), sum(n) from unl'), $right, "$how: rows of the unlogged table");
-	wait_undone($node, "$how: put back");
+	wait_undone($node, "$how: rolled back");
 	is($node->safe_psql('postgres', 'select count(*), sum(n) from unl'), $right, "$how: rows of the unlogged table after that");
 	is(table_digest($node, 'big'), $digest, "$how: and of the logged one");
 	btrees_agree($node, $how, qw(unl_pkey big_pkey));

@@ -213,7 +213,7 @@ compare('temporary, rolled back to a savepoint', $in_proportion,
 
 # ---- putting back, and the others ----
 
-# Many changes, rolled back and not put back.
+# Many changes, rolled back and not rolled back.
 sub roll_back_many
 {
 	my ($session, $kind) = @_;
@@ -235,7 +235,7 @@ sub ends_soon
 	return defined $cost;
 }
 
-# Start to put back, until it is under way; or over already.
+# Start to rolled back, until it is under way; or over already.
 sub put_back
 {
 	my ($session) = @_;
@@ -261,7 +261,7 @@ sub beside
 		is($session->{answer}, $other =~ /^select/ ? '0' : '', "$what: $other: the answer");
 	}
 	usleep(5_000) until ended($worker);
-	is($worker->{answer}, '', "$what: put back");
+	is($worker->{answer}, '', "$what: rolled back");
 	rows_right($worker, $what, 0 + grep { /^update/ } @others);
 	close_sessions();
 	return;
@@ -297,7 +297,7 @@ sub cut_off
 	like($worker->{answer}, qr/\A\z|ERROR: +canceling statement due to|FATAL: +terminating connection/, "$what: is cut off, or was faster");
 	return if !ends_soon("$what, then a reader", $other, 'select n from hot where id = 3');
 	is($other->{answer}, '0', "$what, then a reader: the answer");
-	ok($other->query('set statement_timeout = 0; vacuum zheap.undo') eq '', "$what: put back");
+	ok($other->query('set statement_timeout = 0; vacuum zheap.undo') eq '', "$what: rolled back");
 	my $added = $other->query_safe('select n from hot where id = 2');
 	rows_right($other, $what, $added);
 	if ($how eq 'pg_terminate_backend')

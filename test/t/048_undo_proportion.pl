@@ -40,7 +40,7 @@ sub pages_seen
 	return one("select heap_blks_read + heap_blks_hit from pg_statio_all_tables where relid = 'zheap.undo'::regclass");
 }
 
-# Roll back one row in the session so many times, and wait each time until it is put back: what else is left counts $left transactions.
+# Roll back one row in the session so many times, and wait each time until it is rolled back: what else is left counts $left transactions.
 sub roll_back
 {
 	my ($session, $times, $left) = @_;
@@ -61,7 +61,7 @@ my $other = session($node);
 $writer->query_safe("begin; update small set n = 1 where id = 100; prepare transaction 'in doubt'");
 $other->query_safe('begin; update small set n = 1 where id = 99; rollback');
 $writer->query_safe("begin; update wide set f = repeat('b', 1000); rollback");
-ok($node->poll_query_until('postgres', 'select pending_transactions = 1 from zheap.zheap_stat_undo'), 'all but the prepared transaction is put back');
+ok($node->poll_query_until('postgres', 'select pending_transactions = 1 from zheap.zheap_stat_undo'), 'all but the prepared transaction is rolled back');
 my $before = undo_read();
 cmp_ok($before, '>', 20_000_000, 'once');
 ok($node->poll_query_until('postgres', "select count(*) = 0 from zheap.zheap_stat_workers where role = 'worker'"), 'then no worker stays');
@@ -75,7 +75,7 @@ one('vacuum zheap.undo');
 is(one("select n from small where id = 100"), 0, 'the prepared transaction is in doubt still');
 is(one('select count(*), max(f) = repeat(\'a\', 1000) from wide'), '20000|t', 'what was rolled back is so');
 one("rollback prepared 'in doubt'");
-wait_undone($node, 'it is put back when it has ended');
+wait_undone($node, 'it is rolled back when it has ended');
 is(one('select sum(n) from small'), 0, 'as all others');
 
 # ---- five rows, with little and with much undo that a snapshot keeps ----
@@ -84,7 +84,7 @@ sub cost_of_five
 {
 	my $seen = pages_seen();
 
-	ok(roll_back($writer, 5, 0), 'five rows are put back');
+	ok(roll_back($writer, 5, 0), 'five rows are rolled back');
 	return pages_seen() - $seen;
 }
 

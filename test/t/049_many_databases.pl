@@ -90,7 +90,7 @@ $stays->quit;
 $node->stop;
 $node->start;
 is($node->safe_psql('d1', 'select sum(n) from c'), $writers, 'nor after a restart');
-ok($node->poll_query_until('d1', 'select zheap.zheap_undo_pending() = 0'), 'all is put back');
+ok($node->poll_query_until('d1', 'select zheap.zheap_undo_pending() = 0'), 'all is rolled back');
 $node->stop;
 no_crash_in_log($node);
 done_testing();

@@ -83,7 +83,7 @@ my $pages = one("select pg_relation_size('a') / $BLCKSZ + pg_relation_size('c') 
 damage('old2');
 set_and_reload($node, 'zheap.undo_workers = 2');
 ok($node->poll_query_until('postgres', "select pages_rolled_back > 0.9 * $pages from zheap.zheap_stat_workers where role = 'launcher'"),
-	'all is put back but what is on the damaged page');
+	'all is rolled back but what is on the damaged page');
 set_and_reload($node, 'zheap.undo_workers = 0');
 is(one("select count(*) from c where f = repeat('new1', 250)"), 1000, 'other tables are right');
 ($rc, $out, $err) = $node->psql('postgres', 'vacuum zheap.undo');
@@ -223,7 +223,7 @@ SKIP:
 	damage_directory(12);
 	one('vacuum zheap.undo');
 	is_mended('VACUUM');
-	is(pending(), '0 0', 'it puts back what is to be');
+	is(pending(), '0 0', 'it rolls back what is to be');
 	damage_directory(24);
 	is(horizon_moves(), 't', 'the horizon moves');
 	is_mended('beside');
@@ -240,7 +240,7 @@ SKIP:
 	crash($node);
 	start_again($node);
 	one('vacuum zheap.undo');
-	is(pending(), '0 0', 'all is put back after the crash');
+	is(pending(), '0 0', 'all is rolled back after the crash');
 	is(one("select count(*) from d where f = repeat('old1', 250)"), 1000, 'one table is right');
 	is(one("select count(*) from e where f = repeat('new3', 250)"), 1000, 'so is the other');
 	is(horizon_moves(), 't', 'and the horizon moves');

@@ -53,11 +53,11 @@ foreach my $mode ('access exclusive', 'exclusive', 'share')
 			't', "$mode: first in the view");
 		is($locker->query_safe("select relation, pid = pg_backend_pid() from zheap.zheap_undo_holders where kind = 'rollback'"), 'blocked|t', "$mode: in its own session, too");
 		$locker->query_safe('commit');
-		wait_undone($node, "$mode: afterwards all is put back");
+		wait_undone($node, "$mode: afterwards all is rolled back");
 	}
 	else
 	{
-		wait_undone($node, "$mode: all is put back beside the lock");
+		wait_undone($node, "$mode: all is rolled back beside the lock");
 		$locker->query_safe('commit');
 	}
 	is($node->safe_psql('postgres', "select count(*) from zheap.zheap_undo_holders where kind = 'rollback'"), '0', "$mode: nothing is left in the view");
@@ -82,7 +82,7 @@ $writer->query_safe("update free set n = n + $_") foreach 1 .. 20;
 ok($node->poll_query_until('postgres', 'select count(*) = 1 from zheap.zheap_undo_holders where kind = \'rollback\' and undo_bytes > 1000000'), 'undo is kept');
 $node->wait_for_log(qr/kept back by changes of table "blocked" that are still to be rolled back when prepared transaction "the locker" unlocks the table/, $log_start);
 $node->safe_psql('postgres', "rollback prepared 'the locker'");
-wait_undone($node, 'afterwards all is put back');
+wait_undone($node, 'afterwards all is rolled back');
 is($node->safe_psql('postgres', 'select count(*), sum(n) from blocked'), '3000|0', 'as if nothing had happened');
 $writer->quit;
 
@@ -116,9 +116,9 @@ for (1 .. 100)
 	last if $had >= 100;
 }
 note("$had locks had, $refused refused");
-cmp_ok($had, '>=', 100, 'locks on tables whose rows are being put back');
+cmp_ok($had, '>=', 100, 'locks on tables whose rows are being rolled back');
 cmp_ok($refused, '<=', $had / 3, 'are to be had at once');
-is($node->safe_psql('postgres', 'select sum(n) from one union all select sum(n) from two'), "0\n0", 'and all is put back');
+is($node->safe_psql('postgres', 'select sum(n) from one union all select sum(n) from two'), "0\n0", 'and all is rolled back');
 
 # those who take the file away wait until the worker has left it
 foreach my $statement ('drop table two', 'truncate two, one', 'begin; truncate two; rollback; select 1', 'vacuum full one', 'cluster one using one_pkey',
@@ -129,7 +129,7 @@ foreach my $statement ('drop table two', 'truncate two, one', 'begin; truncate t
 
 	make_tables();
 	$node->safe_psql('postgres', "$abort; set lock_timeout = '10s'; $statement");
-	wait_undone($node, "$statement: all is put back");
+	wait_undone($node, "$statement: all is rolled back");
 	is($node->safe_psql('postgres', 'select sum(n) from one'), $sum, "$statement: and right");
 	$node->safe_psql('postgres', 'checkpoint');
 }

@@ -73,7 +73,7 @@ foreach my $order (sort keys %before)
 	is(place(), $to, "$order: all have been moved");
 	$node->safe_psql('postgres', 'update first set n = n - 1');
 	is(digests(), $expected, "$order: all rows are as before");
-	wait_undone($node, "$order: all is put back");
+	wait_undone($node, "$order: all is rolled back");
 	is(digests(), $expected, "$order: and right");
 	$node->safe_psql('postgres', 'begin isolation level repeatable read; ' . "set transaction snapshot '$snapshot'; " . 'select count(*) from first');
 	is(join(' ', map { $node->safe_psql('postgres', "begin isolation level repeatable read; set transaction snapshot '$snapshot'; "

@@ -73,7 +73,7 @@ foreach my $round (1 .. $rounds)
 }
 is($bad, 0, 'copies of a database are right');
 cmp_ok($most, '>', 6, "there were up to $most logs");
-wait_undone($node, 'all is put back');
+wait_undone($node, 'all is rolled back');
 right('at last');
 $node->stop;
 no_crash_in_log($node);

@@ -1,5 +1,5 @@
-# (One row of a page: several would have been put back in the copy at once.)
-# Readers that go with a copy of a page from before aborted rows were put back: what aborted stays invisible to them.
+# (One row of a page: several would have been rolled back in the copy at once.)
+# Readers that go with a copy of a page from before aborted rows were rolled back: what aborted stays invisible to them.
 # On a standby the horizon may pass such rows only when those readers are gone; here it does so while it is held back by something newer.
 use strict;
 use warnings;
@@ -48,7 +48,7 @@ sub reader_is_right
 	return;
 }
 
-# A transaction that aborted was put back, one that did later could not be; a reader on
+# A transaction that aborted was rolled back, one that did later could not be; a reader on
 # the standby has a copy of the first one's page from before.  Returns it, and two
 # sessions of the primary: the second one's table is locked until they end.
 sub read_beside_aborts
@@ -66,7 +66,7 @@ sub read_beside_aborts
 	return ($reader, $locker, $other);
 }
 
-# put back, and the horizon is held by another transaction that aborted later
+# rolled back, and the horizon is held by another transaction that aborted later
 my ($reader, @others) = read_beside_aborts();
 use_xids();
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
@@ -74,7 +74,7 @@ caught_up($primary, $standby);
 reader_is_right($reader, 'standby, horizon held by an abort');
 $_->quit foreach @others;
 
-# put back, and what is to be waited for is forgotten with a restart
+# rolled back, and what is to be waited for is forgotten with a restart
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
 use_xids();
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
@@ -88,7 +88,7 @@ use_xids();
 caught_up($primary, $standby);
 reader_is_right($reader, 'standby, the primary was restarted');
 
-# put back, and then the horizon passes it with an extent that is used again; every
+# rolled back, and then the horizon passes it with an extent that is used again; every
 # page is changed once only, so that no slot's owner is forgotten on the way
 $primary->safe_psql('postgres', 'vacuum zheap.undo');
 use_xids();

@@ -1,4 +1,4 @@
-# A page that cannot be read keeps nobody else waiting: workers and VACUUM put back all other aborted rows, of that table, of others, of later
+# A page that cannot be read keeps nobody else waiting: workers and VACUUM rolled back all other aborted rows, of that table, of others, of later
 # transactions and of other databases; the log hears of it once, the view counts it; it ends when the page is back or the table gone.
 use strict;
 use warnings;
@@ -79,7 +79,7 @@ my @warnings = $err =~ /(WARNING:  .*)/g;
 is(scalar @warnings, 1, 'one warning');
 like($warnings[0], qr/could not roll back rows in block 0 of table "bad": invalid page in block 0/, 'that names the page');
 is($node->safe_psql('postgres', 'select zheap.zheap_undo_pending()'), 1, 'its log is pending');
-put_back('good', 'all of the other table is put back');
+put_back('good', 'all of the other table is rolled back');
 is($node->safe_psql('postgres', "select kind, relation, pid from zheap.zheap_undo_holders where kind = 'rollback'"), 'rollback|bad|', 'the view of holders tells of it, and names the table');
 
 # ---- workers ----
@@ -87,7 +87,7 @@ is($node->safe_psql('postgres', "select kind, relation, pid from zheap.zheap_und
 my $begin = time();
 set_and_reload($node, 'zheap.undo_workers = 2');
 put_back('good', 'the other database', 'other');
-# what cannot be put back is tried after 1, 2, 4 ... seconds: nobody else waits for that
+# what cannot be rolled back is tried after 1, 2, 4 ... seconds: nobody else waits for that
 my $waited = 0;
 for my $round (1 .. 5)
 {
@@ -97,7 +97,7 @@ for my $round (1 .. 5)
 	put_back('good', "later rollbacks, round $round");
 	$waited++ if errors() > $errors;
 }
-cmp_ok($waited, '<', 5, 'which do not wait for another try of what cannot be put back');
+cmp_ok($waited, '<', 5, 'which do not wait for another try of what cannot be rolled back');
 $node->safe_psql('other', "begin; update bad set v = 'never'; update good set v = 'never'; rollback");
 put_back($_, "other database, $_", 'other') foreach qw(bad good);
 my $where = "role = 'launcher' and errors > 2 and last_error_at between now() - interval '5min' and now()";
@@ -125,7 +125,7 @@ cmp_ok($pending, '<', 30, "transactions pending: $pending");
 $node->stop;
 damage($file, 0, $had);
 $node->start;
-wait_undone($node, 'what is left is put back');
+wait_undone($node, 'what is left is rolled back');
 is($node->safe_psql('postgres', "select count(*), count(*) filter (where v = 'is here') from bad"), '2000|2000', 'all rows are as before');
 
 # ---- undo that cannot be read ----
@@ -164,7 +164,7 @@ put_back('good', 'the other database does not wait', 'other');
 $node->stop;
 damage($undo, $page, $had);
 $node->start;
-wait_undone($node, 'undo is back: all is put back');
+wait_undone($node, 'undo is back: all is rolled back');
 is($node->safe_psql('postgres', "select count(*) from bad where v like 'never%'") + $node->safe_psql('postgres', "select count(*) from good where v like 'never%'"),
 	0, 'all rows are right');
 

@@ -363,7 +363,7 @@ sub btrees_agree
 	return;
 }
 
-# Until what was rolled back has been put back into the pages.
+# Until what was rolled back has been rolled back into the pages.
 sub wait_undone
 {
 	my ($node, $what) = @_;
