@@ -14,7 +14,7 @@
 #include "zheap/base/base.h"
 #include "zheap/lock/lock.h"
 #include "zheap/redo/redo.h"
-#include "zheap/scan/query.h"
+#include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
 #include "zheap/xact/xact.h"
@@ -61,7 +61,7 @@ _PG_init(void)
 	shmem_startup_hook = shmem_startup;
 	zundo_vacuum_hook = zxact_vacuum;
 	zundo_local_hook = zxact_local_sweep;
-	zscan_query_hooks_register();
+	ztid_register();
 	zlock_wait_register();
 	zxact_callbacks_register();
 	zam_drop_register();

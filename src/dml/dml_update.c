@@ -217,6 +217,7 @@ update_in_place(ZTarget *target, ZUpdate *update, const ZUpdateCheck *check)
 	{
 		/* more versions than tags: a move begins to count anew */
 		update->ordinal = zmvcc_ordinal(&target->view, target->offnum);
+		Assert(update->ordinal > 0);	/* T4 */
 		if (update->ordinal >= ZTID_MAX_ORDINAL)
 			return STEP_MOVE;
 	}
@@ -511,13 +512,9 @@ update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
 	Relation	rel = update->rel;
 	TupleTableSlot *slot = update->slot;
 
+	Assert(ztid_tag(&update->new_tid) == ZTID_TAG_NONE);	/* T9 */
 	slot->tts_tid = update->new_tid;
-	if (update->moved)
-		ztid_set_tag(otid, ZTID_TAG_LAST);
-	else if (update->has_events)
-		ztid_set_tag(otid, update->ordinal);
-	else
-		ztid_set_tag(otid, ZTID_TAG_REPLACED);
+	ztid_mark_updated(otid, update->moved, update->ordinal);
 	ztuple_slot_written(slot, target->fxid, update->cid, update->was_locked);
 	pgstat_count_heap_update(rel, !update->moved);
 	if (!update->moved && rel->pgstat_info)
@@ -538,13 +535,13 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	UpdateStep	step = STEP_AGAIN;
 
 	zheap_require_preload();
-	if (ztid_tag(otid) == ZTID_TAG_LAST)
-		query.snapshot = InvalidSnapshot;	/* rule A: we locked the newest */
+	if (ztid_means_newest(otid))
+		query.snapshot = InvalidSnapshot;	/* T2: we locked the newest */
 	*lockmode = LockTupleNoKeyExclusive;
 	*update_indexes = false;
 
 	update_open(&update, rel, slot, cid);
-	update.was_locked = ztid_tag(otid) == ZTID_TAG_LAST;
+	update.was_locked = ztid_means_newest(otid);
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &tid);
 	zlock_queue_init(&queue, rel, &tid, LockTupleNoKeyExclusive, LockWaitBlock, XLTW_Update);
