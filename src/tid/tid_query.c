@@ -16,6 +16,7 @@
 #include "executor/execdesc.h"
 #include "executor/executor.h"
 #include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
 #include "tcop/utility.h"
 
 #include "zheap/tid/tid.h"
@@ -25,6 +26,15 @@ ZTidState	ztid_state;
 static ExecutorRun_hook_type previous_run = NULL;
 static ExecutorFinish_hook_type previous_finish = NULL;
 static ProcessUtility_hook_type previous_utility = NULL;
+
+/* Does this WITH clause still change rows?  An extension may have put a node of its own there. */
+static bool
+is_unfinished(PlanState *node, void *context)
+{
+	if (IsA(node, ModifyTableState))
+		return !((ModifyTableState *) node)->mt_done;
+	return planstate_tree_walker(node, is_unfinished, context);
+}
 
 /*
  * ExecutorFinish first runs to their end the WITH clauses that change rows and that
@@ -42,7 +52,7 @@ ztid_events_fire(void)
 		return ztid_state.phase == ZTID_PHASE_NONE;
 	foreach(cell, ztid_state.query->estate->es_auxmodifytables)
 	{
-		if (!castNode(ModifyTableState, lfirst(cell))->mt_done)
+		if (is_unfinished(lfirst(cell), NULL))
 			return false;
 	}
 	return true;
