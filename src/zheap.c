@@ -21,7 +21,7 @@
 #include "zheap/lock/lock.h"
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/scan/query.h"
+#include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
 #include "zheap/worker/worker.h"
@@ -102,7 +102,7 @@ _PG_init(void)
 	shmem_startup_hook = shmem_startup;
 	zundo_vacuum_hook = zrollback_vacuum;
 	zundo_local_hook = zrollback_local_sweep;
-	zscan_query_hooks_register();
+	ztid_register();
 	zlock_wait_register();
 	RegisterXactCallback(end_of_transaction, NULL);
 	RegisterSubXactCallback(end_of_subtransaction, NULL);

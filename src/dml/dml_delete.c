@@ -23,7 +23,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
 	HeapTuple	toasted = NULL;
 
 	zheap_require_preload();
-	if (ztid_tag(otid) == ZTID_TAG_LAST)
+	if (ztid_means_newest(otid))
 		query.snapshot = InvalidSnapshot;
 
 	ztarget_open(&target, rel);
@@ -50,7 +50,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
 	if (check.result == TM_Ok)
 	{
 		/* RETURNING and AFTER ROW triggers want the version that is gone */
-		ztid_set_tag(otid, ZTID_TAG_LAST);
+		ztid_mark_last(otid);
 		if (toasted)
 			heap_toast_delete(rel, toasted, false);
 		pgstat_count_heap_delete(rel);

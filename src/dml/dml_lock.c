@@ -14,7 +14,6 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
-#include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 
 typedef struct ZLockCall
@@ -287,11 +286,11 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	bool		done = false;
 
 	zheap_require_preload();
-	if (ztid_tag(tid) == ZTID_TAG_LAST)
+	if (ztid_means_newest(tid))
 		call.snapshot = InvalidSnapshot;
 
 	/* any other caller that locks rows asks for more */
-	call.conflict = zscan_take_conflict(rel, &call.tid) && flags == 0;
+	call.conflict = ztid_take_conflict(rel, &call.tid) && flags == 0;
 	ExecClearTuple(slot);
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &call.tid);
@@ -308,7 +307,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	tmfd->traversed = call.traversed;
 	*tid = call.tid;
 	if (check.result == TM_Ok)
-		ztid_set_tag(tid, ZTID_TAG_LAST);	/* rule A */
+		ztid_mark_last(tid);
 	ztarget_close(&target);
 	return check.result;
 }

@@ -23,7 +23,7 @@ ztarget_open(ZTarget *target, Relation rel)
 		zundo_open_for(rel);
 	else
 		zundo_prepare();
-	zscan_forget_conflict();
+	ztid_forget_conflict();
 	target->rel = rel;
 	target->fxid = GetCurrentFullTransactionId();
 	target->buffer = InvalidBuffer;

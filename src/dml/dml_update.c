@@ -215,10 +215,16 @@ describe(Update *update, const ZRowVersion *version, ZChange *change)
 static bool
 number_old(Update *update)
 {
+	int			ordinal;
+
 	if (!update->has_events)
 		return true;
-	update->ordinal = zmvcc_ordinal(&update->target.view, update->target.offnum);
-	return update->ordinal < ZTID_MAX_ORDINAL;
+	ordinal = zmvcc_ordinal(&update->target.view, update->target.offnum);
+	Assert(ordinal > 0);		/* T4 */
+	if (ordinal >= ZTID_MAX_ORDINAL)
+		return false;
+	update->ordinal = ordinal;
+	return true;
 }
 
 static Phase
@@ -388,13 +394,9 @@ update_report(const Update *update, ItemPointer otid)
 	Relation	rel = update->rel;
 	TupleTableSlot *slot = update->slot;
 
+	Assert(ztid_tag(&update->new_tid) == ZTID_TAG_NONE);	/* T9 */
 	slot->tts_tid = update->new_tid;
-	if (update->moved)
-		ztid_set_tag(otid, ZTID_TAG_LAST);
-	else if (update->has_events)
-		ztid_set_tag(otid, update->ordinal);
-	else
-		ztid_set_tag(otid, ZTID_TAG_REPLACED);
+	ztid_mark_updated(otid, update->moved, update->ordinal);
 	ztuple_slot_written(slot, update->target.fxid, update->query.cid, update->was_locked);
 	pgstat_count_heap_update(rel, !update->moved);
 	if (!update->moved && rel->pgstat_info)
@@ -442,9 +444,9 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	Phase		phase = CHECK;
 
 	zheap_require_preload();
-	update.was_locked = ztid_tag(otid) == ZTID_TAG_LAST;
+	update.was_locked = ztid_means_newest(otid);
 	if (update.was_locked)
-		update.query.snapshot = InvalidSnapshot;	/* rule A: we locked the newest */
+		update.query.snapshot = InvalidSnapshot;	/* T2: we locked the newest */
 	update_open(&update, rel, slot);
 	ztarget_open(&update.target, rel);
 	ztarget_pin(&update.target, &tid);

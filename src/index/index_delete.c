@@ -17,7 +17,6 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/base/base.h"
-#include "zheap/mvcc/tid.h"
 #include "zheap/index/index.h"
 #include "zheap/mvcc/mvcc.h"
 

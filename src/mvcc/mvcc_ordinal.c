@@ -27,7 +27,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/mvcc/mvcc.h"
-#include "zheap/mvcc/tid.h"
+#include "zheap/tid/tid.h"
 
 #define KNOWN_SIZE	8192		/* a power of two */
 

@@ -27,7 +27,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/mvcc/mvcc.h"
-#include "zheap/mvcc/tid.h"
+#include "zheap/tid/tid.h"
 
 /* Undo records that are read while a page is locked (B1). */
 #define SERIAL_READS	128

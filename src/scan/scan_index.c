@@ -17,16 +17,16 @@
 #include "storage/proc.h"
 
 #include "zheap/base/base.h"
-#include "zheap/mvcc/tid.h"
-#include "zheap/scan/query.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
+#include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 
 typedef struct ZIndexFetch
 {
 	IndexFetchTableData base;	/* must be first */
 	Buffer		buffer;			/* of the last row, pinned; or invalid */
+	bool		scan;			/* of an index scan; a unique check begins none */
 	ZPageView	view;
 } ZIndexFetch;
 
@@ -41,6 +41,7 @@ zscan_index_begin(Relation rel)
 	fetch = (ZIndexFetch *) palloc(sizeof(ZIndexFetch));
 	fetch->base.rel = rel;
 	fetch->buffer = InvalidBuffer;
+	fetch->scan = false;
 	zview_open(&fetch->view, rel);
 
 	return &fetch->base;
@@ -51,6 +52,8 @@ zscan_index_reset(IndexFetchTableData *sfetch)
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 
+	/* index_rescan comes here before the first row; table_index_fetch_tuple_check never */
+	fetch->scan = true;
 	if (BufferIsValid(fetch->buffer))
 	{
 		ReleaseBuffer(fetch->buffer);
@@ -79,37 +82,10 @@ static bool
 names_last(const ZRowVersion *version, Snapshot snapshot)
 {
 	return snapshot->snapshot_type == SNAPSHOT_DIRTY && IsolationUsesXactSnapshot() &&
-		zscan_query_runs() &&
+		ztid_query_runs() &&
 		!zmodifier_is_all_visible(&version->modifier) &&
 		(version->modifier.kind == ZMODIFIER_UPPER_BOUND ||
 		 !TransactionIdIsCurrentTransactionId(zfxid_xid(zmodifier_fxid(&version->modifier))));
-}
-
-/* The row that a dirty snapshot found last, until we change or lock any. */
-static Oid	conflict_rel = InvalidOid;
-static ItemPointerData conflict_tid;
-
-static void
-note_conflict(Relation rel, const ItemPointerData *tid)
-{
-	conflict_rel = RelationGetRelid(rel);
-	conflict_tid = *tid;
-}
-
-bool
-zscan_take_conflict(Relation rel, const ItemPointerData *tid)
-{
-	bool		same = conflict_rel == RelationGetRelid(rel) &&
-	ItemPointerEquals(&conflict_tid, unconstify(ItemPointerData *, tid));
-
-	conflict_rel = InvalidOid;
-	return same;
-}
-
-void
-zscan_forget_conflict(void)
-{
-	conflict_rel = InvalidOid;
 }
 
 /*
@@ -126,7 +102,7 @@ fetch_locked(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snapshot
 	{
 		zscan_version_store(view, &version, tid, slot);
 		if (unlikely(names_last(&version, snapshot)))
-			ztid_set_tag(&slot->tts_tid, ZTID_TAG_LAST);
+			ztid_mark_last(&slot->tts_tid);
 		return true;
 	}
 
@@ -179,8 +155,8 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	}
 	else
 		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
-	if (found && snapshot->snapshot_type == SNAPSHOT_DIRTY)
-		note_conflict(fetch->base.rel, &rowtid);
+	if (unlikely(snapshot->snapshot_type == SNAPSHOT_DIRTY) && found && fetch->scan)
+		ztid_note_conflict(fetch->base.rel, &rowtid);
 
 	return found;
 }

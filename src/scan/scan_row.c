@@ -3,9 +3,9 @@
  *		Single rows by TID, for callers that got the TID from an earlier scan.
  *
  * Old and new version of a row share their TID, yet core asks again by TID with
- * SnapshotAny ("the version I mean").  What it means follows from the tag that
- * tuple_lock, tuple_update and tuple_delete left in the TID (see tid.h) and, where
- * there is none, from the active snapshot: fetch_meant below.
+ * SnapshotAny ("the version I mean").  Which one that is ztid_resolve tells, from the
+ * tag that tuple_lock, tuple_update and tuple_delete left in the TID and from what the
+ * query does; fetch_meant below finds it.
  *
  * LOCKING: one page at a time, share lock, while the row is checked and copied; more than a
  * few undo records are read with a copy of the page, without the lock.
@@ -17,14 +17,12 @@
 #include "commands/trigger.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/proc.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
-#include "zheap/mvcc/tid.h"
-#include "zheap/scan/query.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
+#include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 
 /*
@@ -37,33 +35,6 @@ typedef struct LockedPage
 	Buffer		buffers[2];		/* and its overflow page's */
 	bool		has_rows;
 } LockedPage;
-
-/*
- * An event about an update in place has two TIDs.  The new one bears no tag, as
- * RETURNING shows it.  But a caller that fires an event fetches its old version, by
- * number, and then at once the new one: that is the next number.
- */
-static struct
-{
-	ZRelLocator locator;
-	ItemPointerData tid;
-	int			ordinal;		/* of the new version; 0: none is expected */
-	LocalTransactionId lxid;
-	CommandId	cid;
-}			expected;
-
-/*
- * A deleted row is fetched for its AFTER ROW events, if there are any, and after
- * that, into another slot, for RETURNING.
- */
-static struct
-{
-	ZRelLocator locator;
-	ItemPointerData tid;
-	FullTransactionId fxid;
-	CommandId	cid;
-	TupleTableSlot *slot;		/* of the first fetch */
-}			deletion;
 
 /* Is the row not simply there, or gone, for everybody? */
 static bool
@@ -133,52 +104,7 @@ fetch_last(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 	}
 }
 
-/* ---- AFTER ROW events ---- */
-
-static void
-expect_next(Relation rel, const ItemPointerData *tid, int ordinal)
-{
-	expected.locator = zrel_locator(rel);
-	expected.tid = *tid;
-	expected.ordinal = ordinal + 1;
-	expected.lxid = MyProc->lxid;
-	expected.cid = GetCurrentCommandId(false);
-}
-
-/*
- * The number of the version that is fetched by this TID; 0 if it is not the new one
- * of an event.
- */
-static int
-take_expected(Relation rel, const ItemPointerData *tid)
-{
-	int			ordinal = expected.ordinal;
-	bool		is_next;
-
-	is_next = ordinal > 0 && zscan_events_fire() &&
-		expected.lxid == MyProc->lxid && expected.cid == GetCurrentCommandId(false) &&
-		ItemPointerEquals(&expected.tid, unconstify(ItemPointerData *, tid)) &&
-		RelFileNodeEquals(expected.locator, zrel_locator(rel));
-	expected.ordinal = 0;
-	return is_next ? ordinal : 0;
-}
-
-static bool
-first_slot(Relation rel, const ItemPointerData *tid, const ZRowVersion *version, TupleTableSlot *slot)
-{
-	if (!FullTransactionIdEquals(deletion.fxid, version->next_fxid) ||
-		deletion.cid != version->next_cid ||
-		!ItemPointerEquals(&deletion.tid, unconstify(ItemPointerData *, tid)) ||
-		!RelFileNodeEquals(deletion.locator, zrel_locator(rel)))
-	{
-		deletion.locator = zrel_locator(rel);
-		deletion.tid = *tid;
-		deletion.fxid = version->next_fxid;
-		deletion.cid = version->next_cid;
-		deletion.slot = slot;
-	}
-	return deletion.slot == slot;
-}
+/* ---- what core means ---- */
 
 /* Do AFTER ROW events keep the TID of this row, which our transaction has deleted? */
 static bool
@@ -197,63 +123,59 @@ deletion_has_events(ZPageView *view, OffsetNumber offnum)
 		((version.hdr.flags & ZROW_MOVED) || (version.hdr.flags2 & ZROW2_MOVED_PART));
 }
 
-/* ---- what core means ---- */
-
 /*
  * No tag, SnapshotAny.  While a query runs: the version that its snapshot sees.
  * Core builds a new row from what it gets here, so it must never be another
  * transaction's uncommitted bytes: they would survive that transaction's
- * rollback.  But AFTER INSERT events cannot carry a tag, and mean the row as
+ * rollback (T1).  But AFTER INSERT events cannot carry a tag, and mean the row as
  * inserted.  Those that fire at the end of their query look with its snapshot,
  * which is from before the insert and sees nothing; later ones are told apart by
- * there being no query.
+ * there being no query: "inserted".
  */
 static bool
-fetch_untagged(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
+fetch_untagged(ZPageView *view, OffsetNumber offnum, bool inserted, ZRowVersion *version)
 {
-	if (!zscan_query_runs() && zmvcc_fetch_inserted(view, offnum, version))
+	if (inserted && zmvcc_fetch_inserted(view, offnum, version))
 		return true;
 	if (ActiveSnapshotSet() && zmvcc_fetch(view, offnum, GetActiveSnapshot(), version))
 		return true;
 	return zmvcc_fetch_inserted(view, offnum, version) || fetch_last(view, offnum, version);
 }
 
-/*
- * SnapshotAny: the version that core means.  *tag gets what stays in the slot, from
- * where it gets into events: a tag that names the version for good.  LAST does if
- * the row has been deleted: nothing comes after that.  "ordinal": of the version if it is
- * the new one of an event, or 0.  May be called once more.
- */
+/* SnapshotAny: the version that core means.  May be called once more. */
 static bool
-fetch_meant(ZPageView *view, const ItemPointerData *tid, int *tag, int ordinal,
-			ZRowVersion *version, TupleTableSlot *slot)
+fetch_meant(ZPageView *view, OffsetNumber offnum, const ZTidMeaning *meaning, ZRowVersion *version)
 {
-	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
-	int			meant = *tag;
-
 	if (!zscan_is_row(view, offnum))
 		return false;
-	if (meant == ZTID_TAG_NONE)
-		return ordinal > 0 ? zmvcc_fetch_ordinal(view, offnum, ordinal, version) :
-			fetch_untagged(view, offnum, version);
-	if (meant <= ZTID_MAX_ORDINAL)
+	switch (meaning->version)
 	{
-		if (!zmvcc_fetch_ordinal(view, offnum, meant, version))
-			return false;
-		if (zscan_events_fire())
-			expect_next(view->rel, tid, meant);
-		return true;
+		case ZTID_SEEN:
+		case ZTID_INSERTED:
+			return fetch_untagged(view, offnum, meaning->version == ZTID_INSERTED, version);
+		case ZTID_NUMBERED:
+			return zmvcc_fetch_ordinal(view, offnum, meaning->ordinal, version);
+		case ZTID_REPLACED:
+			return zmvcc_fetch_replaced(view, offnum, version);
+		case ZTID_LAST:
+			break;
 	}
-	*tag = ZTID_TAG_NONE;
-	if (meant == ZTID_TAG_REPLACED)
-		return zmvcc_fetch_replaced(view, offnum, version);
-	if (!fetch_last(view, offnum, version))
-		return false;
-	if (FullTransactionIdIsValid(version->next_fxid) &&
-		TransactionIdIsCurrentTransactionId(zfxid_xid(version->next_fxid)) &&
-		deletion_has_events(view, offnum) && first_slot(view->rel, tid, version, slot))
-		*tag = ZTID_TAG_LAST;
-	return true;
+	return fetch_last(view, offnum, version);
+}
+
+/* The tag that stays in the slot, which gets the version that the tagged TID means. */
+static int
+kept_tag(ZPageView *view, const ItemPointerData *tid, const ZRowVersion *version,
+		 TupleTableSlot *slot)
+{
+	OffsetNumber offnum = ztid_offset(tid);
+	ZTidDeletion deletion = {version->next_fxid, version->next_cid};
+	bool		deleted = ztid_tag(tid) == ZTID_TAG_LAST &&
+	FullTransactionIdIsValid(deletion.fxid) &&
+	TransactionIdIsCurrentTransactionId(zfxid_xid(deletion.fxid)) &&
+	deletion_has_events(view, offnum);
+
+	return ztid_tag_kept(view->rel, tid, deleted ? &deletion : NULL, slot);
 }
 
 /* The page is viewed in place.  Should its row be looked at with a limit first? */
@@ -279,26 +201,22 @@ limit_end(LockedPage *locked)
 
 /* The same for a page that has just been opened: in place, if that takes little undo. */
 static bool
-fetch_any(LockedPage *locked, const ItemPointerData *tid, int *tag, ZRowVersion *version,
-		  TupleTableSlot *slot)
+fetch_any(LockedPage *locked, const ItemPointerData *tid, ZRowVersion *version)
 {
 	ZPageView  *view = &locked->view;
-	int			ordinal = take_expected(view->rel, tid);
-	int			tag_in_place = *tag;
+	OffsetNumber offnum = ztid_offset(tid);
+	ZTidMeaning meaning = ztid_resolve(view->rel, tid);
 	bool		found;
 
 	if (limit_begin(locked))
 	{
-		found = fetch_meant(view, tid, &tag_in_place, ordinal, version, slot);
+		found = fetch_meant(view, offnum, &meaning, version);
 		if (found)
 			zmvcc_find_modifier(view, version);
 		if (limit_end(locked))
-		{
-			*tag = tag_in_place;
 			return found;
-		}
 	}
-	return fetch_meant(view, tid, tag, ordinal, version, slot);
+	return fetch_meant(view, offnum, &meaning, version);
 }
 
 bool
@@ -317,7 +235,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 
 	if (snapshot != SnapshotAny)
 	{
-		/* a user's invention: what a cursor says has been through zscan_latest_tid */
+		/* a user's invention (T8): what a cursor says has been through zscan_latest_tid */
 		if (tag != ZTID_TAG_NONE)
 			return false;
 		zmvcc_check_snapshot(rel, snapshot);
@@ -326,7 +244,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	if (page_open(&locked, rel, &rowtid, false))
 	{
 		if (snapshot == SnapshotAny)
-			found = fetch_any(&locked, &rowtid, &tag, &version, slot);
+			found = fetch_any(&locked, tid, &version);
 		else
 		{
 			locked.view.leave = zscan_may_leave() ? locked.buffers : NULL;
@@ -337,7 +255,8 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 			/* a caller that fetches by TID may ask whether it is this very version */
 			zmvcc_find_modifier(&locked.view, &version);
 			zscan_version_store(&locked.view, &version, &rowtid, slot);
-			ztid_set_tag(&slot->tts_tid, tag);
+			if (tag != ZTID_TAG_NONE)
+				ztid_set_tag(&slot->tts_tid, kept_tag(&locked.view, tid, &version, slot));
 		}
 	}
 	page_close(&locked);

@@ -25,8 +25,8 @@
 #include "utils/memutils.h"
 
 #include "zheap/base/base.h"
-#include "zheap/mvcc/tid.h"
 #include "zheap/scan/tuple_slot.h"
+#include "zheap/tid/tid.h"
 
 /* smallest allocation, so that rows that grow a little need no new one */
 #define SLOT_MIN_ALLOC	256

@@ -18,6 +18,9 @@ create function zheap_unit_slot_damage(what text) returns void
 create function zheap_unit_undo(seed bigint, rounds integer) returns void
     language c called on null input as 'MODULE_PATHNAME';
 
+create function zheap_unit_tid(seed bigint, rounds integer) returns void
+    language c called on null input as 'MODULE_PATHNAME';
+
 create function zheap_unit_page(seed bigint, rounds integer) returns void
     language c called on null input as 'MODULE_PATHNAME';
 

@@ -11,7 +11,7 @@
 #include "executor/tuptable.h"
 
 #include "zheap/mvcc/mvcc.h"
-#include "zheap/mvcc/tid.h"
+#include "zheap/tid/tid.h"
 
 /* ---- the table AM's callbacks, with the server's signatures ---- */
 

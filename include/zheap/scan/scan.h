@@ -158,13 +158,6 @@ extern bool zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid,
 							  Snapshot snapshot, TupleTableSlot *slot,
 							  bool *call_again, bool *all_dead);
 
-/*
- * Is the row what a dirty snapshot has just found in the way of an insertion?  Then
- * who locks it is ON CONFLICT, which has no other way to say so.  Asked once.
- */
-extern bool zscan_take_conflict(Relation rel, const ItemPointerData *tid);
-extern void zscan_forget_conflict(void);
-
 /* ---- single rows by TID (scan_row.c) ---- */
 
 extern bool zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,

@@ -1,0 +1,191 @@
+/*
+ * tid_query.c
+ *		The phase of the query, and how long what core was told is remembered.
+ *
+ * Queries nest: functions and triggers run queries and commands of their own.  Each
+ * level has a ZTidState of its own, begins with an empty one and, when it ends, leaves
+ * the one around it as it was, after an error as well (T7).  The outermost level, which
+ * no query is, is cleared with each transaction.
+ *
+ * Specific to PostgreSQL 15: the signature of ExecutorRun_hook (18 drops its last
+ * argument); what ExecutorFinish does, and in which order (ztid_events_fire).
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/execdesc.h"
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
+#include "tcop/utility.h"
+
+#include "zheap/tid/tid.h"
+
+ZTidState	ztid_state;
+
+static ExecutorRun_hook_type previous_run = NULL;
+static ExecutorFinish_hook_type previous_finish = NULL;
+static ProcessUtility_hook_type previous_utility = NULL;
+
+/* Does this WITH clause still change rows?  An extension may have put a node of its own there. */
+static bool
+is_unfinished(PlanState *node, void *context)
+{
+	if (IsA(node, ModifyTableState))
+		return !((ModifyTableState *) node)->mt_done;
+	return planstate_tree_walker(node, is_unfinished, context);
+}
+
+/*
+ * ExecutorFinish first runs to their end the WITH clauses that change rows and that
+ * the query has not read to theirs (ExecPostprocessPlan), which is no different from
+ * ExecutorRun; then it fires events (AfterTriggerEndQuery).  There is no hook in
+ * between, but the plan says how far it is.
+ */
+bool
+ztid_events_fire(void)
+{
+	ListCell   *cell;
+
+	Assert((ztid_state.phase == ZTID_PHASE_FINISH) == (ztid_state.query != NULL));
+	if (ztid_state.phase != ZTID_PHASE_FINISH)
+		return ztid_state.phase == ZTID_PHASE_NONE;
+	foreach(cell, ztid_state.query->estate->es_auxmodifytables)
+	{
+		if (is_unfinished(lfirst(cell), NULL))
+			return false;
+	}
+	return true;
+}
+
+/* ---- levels ---- */
+
+static pg_noinline void
+level_begin(ZTidState *outer, ZTidPhase phase, QueryDesc *query)
+{
+	*outer = ztid_state;
+	memset(&ztid_state, 0, sizeof(ztid_state));
+	ztid_state.phase = phase;
+	ztid_state.query = query;
+}
+
+static pg_noinline void
+level_end(const ZTidState *outer, ZTidPhase phase)
+{
+	Assert(ztid_state.phase == phase);	/* T7 */
+	ztid_state = *outer;
+}
+
+static void
+query_run(QueryDesc *query, ScanDirection direction, uint64 count, bool once)
+{
+	ZTidState	outer;
+
+	level_begin(&outer, ZTID_PHASE_RUN, NULL);
+	PG_TRY();
+	{
+		if (previous_run)
+			previous_run(query, direction, count, once);
+		else
+			standard_ExecutorRun(query, direction, count, once);
+	}
+	PG_FINALLY();
+	{
+		level_end(&outer, ZTID_PHASE_RUN);
+	}
+	PG_END_TRY();
+}
+
+static void
+query_finish(QueryDesc *query)
+{
+	ZTidState	outer;
+
+	level_begin(&outer, ZTID_PHASE_FINISH, query);
+	PG_TRY();
+	{
+		if (previous_finish)
+			previous_finish(query);
+		else
+			standard_ExecutorFinish(query);
+	}
+	PG_FINALLY();
+	{
+		level_end(&outer, ZTID_PHASE_FINISH);
+	}
+	PG_END_TRY();
+}
+
+/*
+ * A command may be given in a function, that is, while a query runs, but is none
+ * itself: COPY writes rows, SET CONSTRAINTS fires events of earlier queries.
+ */
+static void
+utility(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the server's signature */
+		ProcessUtilityContext context, ParamListInfo params,
+		QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
+{
+	ProcessUtility_hook_type next = previous_utility ? previous_utility : standard_ProcessUtility;
+	ZTidState	outer;
+
+	/* BEGIN, COMMIT: the outermost level goes on, whatever happens */
+	if (ztid_state.phase == ZTID_PHASE_NONE)
+	{
+		next(pstmt, string, read_only, context, params, env, dest, qc);
+		return;
+	}
+	level_begin(&outer, ZTID_PHASE_NONE, NULL);
+	PG_TRY();
+	{
+		next(pstmt, string, read_only, context, params, env, dest, qc);
+	}
+	PG_FINALLY();
+	{
+		level_end(&outer, ZTID_PHASE_NONE);
+	}
+	PG_END_TRY();
+}
+
+/* ---- the ends of transactions ---- */
+
+/*
+ * What was noted last may have been rolled back.  The deletion stays: its transaction
+ * is named by a number that is not used again, and if that is not the one that has
+ * been rolled back, its query goes on.
+ */
+static void
+forget_notes(void)
+{
+	ztid_state.conflict_rel = InvalidOid;
+	ztid_state.next_ordinal = 0;
+}
+
+static void
+xact_callback(XactEvent event, void *arg)
+{
+	/* a transaction may only be aborted within a query if the backend exits (T7) */
+	Assert(ztid_state.phase == ZTID_PHASE_NONE ||
+		   event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT);
+	forget_notes();
+	ztid_state.deleted_rel = InvalidOid;
+}
+
+static void
+subxact_callback(SubXactEvent event, SubTransactionId id, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		forget_notes();
+}
+
+void
+ztid_register(void)
+{
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = query_run;
+	previous_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = query_finish;
+	previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = utility;
+	RegisterXactCallback(xact_callback, NULL);
+	RegisterSubXactCallback(subxact_callback, NULL);
+}
