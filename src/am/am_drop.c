@@ -15,6 +15,7 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
+#include "storage/lmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/syscache.h"
 
@@ -44,6 +45,8 @@ wait_for_sweeps(Oid relid)
 		form->relpersistence != RELPERSISTENCE_TEMP;
 	zloc_rel(file) = form->relfilenode;
 	ReleaseSysCache(tuple);
+	/* after the wait no sweep comes back: one needs AccessShareLock to begin */
+	Assert(!is_shared || CheckRelationOidLockedByMe(relid, AccessExclusiveLock, false));
 	if (is_shared && OidIsValid(zloc_rel(file)))
 		zlock_file_wait(file);
 }
@@ -102,6 +105,7 @@ before_commit(XactEvent event, void *arg)
 {
 	bool		check = dropped;
 
+	Assert(!dropped || IsTransactionState() || event == XACT_EVENT_ABORT);
 	switch (event)
 	{
 		case XACT_EVENT_PRE_COMMIT:

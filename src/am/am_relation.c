@@ -17,6 +17,7 @@
 #include "catalog/storage_xlog.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/smgr.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
@@ -40,6 +41,9 @@ zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 	SMgrRelation smgr;
 
 	zheap_require_preload();
+	Assert(OidIsValid(zloc_rel(*locator)));
+	Assert(persistence == RELPERSISTENCE_PERMANENT || persistence == RELPERSISTENCE_UNLOGGED ||
+		   persistence == RELPERSISTENCE_TEMP);
 
 	/* TRUNCATE: the old file goes */
 	if (zloc_rel(zrel_locator(rel)) != zloc_rel(*locator) && !RelationUsesLocalBuffers(rel))
@@ -65,11 +69,21 @@ zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 	smgrclose(smgr);
 }
 
+/* What takes a file away keeps everybody else out, sweeps included (lock_file.c). */
+static void
+assert_locked(Relation rel)
+{
+	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
+}
+
 void
 zam_relation_nontransactional_truncate(Relation rel)
 {
+	assert_locked(rel);
 	if (!RelationUsesLocalBuffers(rel))
 		zlock_file_wait(zrel_locator(rel));
+	zlock_own_forget(rel);
 	RelationTruncate(rel, 0);
 }
 
@@ -79,6 +93,7 @@ fork_copy(Relation rel, SMgrRelation target, ForkNumber fork)
 {
 	char		persistence = rel->rd_rel->relpersistence;
 
+	Assert(fork != MAIN_FORKNUM);
 	if (!smgrexists(RelationGetSmgr(rel), fork))
 		return;
 	smgrcreate(target, fork, false);
@@ -118,6 +133,7 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	SMgrRelation target = smgropen(*locator, rel->rd_backend);
 	ForkNumber	fork;
 
+	assert_locked(rel);
 	if (!RelationUsesLocalBuffers(rel))
 		zlock_file_wait(zrel_locator(rel));
 	roll_back_all(rel);
@@ -128,6 +144,8 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
 	RelationCopyStorage(RelationGetSmgr(rel), target, MAIN_FORKNUM,
 						rel->rd_rel->relpersistence);
+	/* undo and index entries name blocks: each is where it was */
+	Assert(smgrnblocks(target, MAIN_FORKNUM) == RelationGetNumberOfBlocks(rel));
 	for (fork = MAIN_FORKNUM + 1; fork <= MAX_FORKNUM; fork++)
 		fork_copy(rel, target, fork);
 
@@ -181,5 +199,8 @@ zam_relation_fetch_toast_slice(Relation toastrel, Oid valueid, int32 attrsize,
 							   int32 sliceoffset, int32 slicelength,
 							   struct varlena *result)
 {
+	/* the two halves of one answer: zam_relation_toast_am made it a heap table */
+	Assert(toastrel->rd_tableam == GetHeapamTableAmRoutine());
+	Assert(sliceoffset >= 0 && slicelength >= 0 && sliceoffset + slicelength <= attrsize);
 	heap_fetch_toast_slice(toastrel, valueid, attrsize, sliceoffset, slicelength, result);
 }

@@ -37,7 +37,7 @@ delete_row(ZTarget *target, const ZUpdateCheck *check, CommandId cid, bool chang
 }
 
 TM_Result
-zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
+zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/* tidy: the server's signature */
 			Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
 {
 	ItemPointerData tid = ztid_untagged(otid);

@@ -276,7 +276,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 }
 
 TM_Result
-zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
+zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,	/* tidy: the server's signature */
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 		  TM_FailureData *tmfd)
 {
@@ -309,7 +309,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	tmfd->traversed = call.traversed;
 	*tid = call.tid;
 	if (check.result == TM_Ok)
-		ztid_set_tag(tid, ZTID_TAG_LAST);	/* rule A */
+		ztid_set_tag(tid, ZTID_TAG_LAST);	/* the newest version, which our lock keeps so */
 	ztarget_close(&target);
 	return check.result;
 }

@@ -525,7 +525,7 @@ update_report(const ZTarget *target, const ZUpdate *update, ItemPointer otid)
 }
 
 TM_Result
-zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
+zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,	/* tidy: the server's signature */
 			Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
 			LockTupleMode *lockmode, bool *update_indexes)
 {
@@ -539,7 +539,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 
 	zheap_require_preload();
 	if (ztid_tag(otid) == ZTID_TAG_LAST)
-		query.snapshot = InvalidSnapshot;	/* rule A: we locked the newest */
+		query.snapshot = InvalidSnapshot;	/* our lock has kept it the newest version */
 	*lockmode = LockTupleNoKeyExclusive;
 	*update_indexes = false;
 

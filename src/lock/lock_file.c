@@ -29,6 +29,7 @@
 static void
 set_tag(LOCKTAG *tag, ZRelLocator locator)
 {
+	Assert(OidIsValid(zloc_rel(locator)));
 	SET_LOCKTAG_OBJECT(*tag, MyDatabaseId, RelationRelationId, zloc_rel(locator), 0);
 }
 
@@ -38,6 +39,7 @@ zlock_file_acquire(ZRelLocator locator)
 	LOCKTAG		tag;
 
 	set_tag(&tag, locator);
+	Assert(!LockHeldByMe(&tag, RowExclusiveLock));	/* one file at a time */
 	return LockAcquire(&tag, RowExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
@@ -47,6 +49,7 @@ zlock_file_release(ZRelLocator locator)
 	LOCKTAG		tag;
 
 	set_tag(&tag, locator);
+	Assert(LockHeldByMe(&tag, RowExclusiveLock));
 	(void) LockRelease(&tag, RowExclusiveLock, false);
 }
 
@@ -66,6 +69,8 @@ zlock_file_wait(ZRelLocator locator)
 	LOCKTAG		tag;
 
 	set_tag(&tag, locator);
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
+	Assert(!LockHeldByMe(&tag, RowExclusiveLock));	/* we would wait for ourselves */
 
 	/* A sweep leaves after the page that it is at: like a wait for a pin, not for a table. */
 	LockTimeout = 0;

@@ -57,6 +57,8 @@ note_lock(HolderSearch *search, ZXactStatus status, FullTransactionId fxid, int 
 {
 	ZLockHolders *holders = search->holders;
 
+	Assert(mode >= LockTupleKeyShare && mode <= LockTupleExclusive);
+	Assert(zchain_holds_locks(status));
 	holders->strongest = Max(holders->strongest, mode);
 	if (status == ZXACT_OWN)
 		holders->own = Max(holders->own, mode);
@@ -172,8 +174,21 @@ holders_init(ZLockHolders *holders)
 	holders->own = holders->strongest = -1;
 }
 
+#ifdef USE_ASSERT_CHECKING
+/* K1, for the locks that we know without a search */
+static void
+assert_own_is_hinted(ZPageView *view, OffsetNumber offnum, int hint)
+{
+	bool		exact;
+
+	Assert(!view->locked || zlock_own_strongest(view->rel, view->block, offnum, &exact) <= hint);
+}
+#else
+#define assert_own_is_hinted(view, offnum, hint) ((void) 0)
+#endif
+
 /*
- * Nobody holds a stronger lock than the row's hint says.  So only where that one is in
+ * Nobody holds a stronger lock than the row's hint says (K1).  So only where that one is in
  * the way of the mode asked for, others' undo is looked at; and our own, only if we do
  * not remember what we have locked.
  */
@@ -187,6 +202,8 @@ zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTuple
 	int			own;
 
 	holders_init(holders);
+	Assert(hint <= LockTupleExclusive);
+	assert_own_is_hinted(view, offnum, hint);
 	if (bits == 0)
 		return;
 	own = zlock_own_strongest(view->rel, view->block, offnum, &search.others);
@@ -197,6 +214,8 @@ zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTuple
 		return;
 	}
 	search_page(view, before, &search);
+	/* K1; of a copy, lock pages may be newer than the row */
+	Assert(!view->locked || holders->strongest <= hint);
 	holders->own = Max(holders->own, own);
 	holders->strongest = Max(holders->strongest, holders->own);
 	if (view->unfinished)
@@ -227,6 +246,7 @@ zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 	BlockNumber block = ItemPointerGetBlockNumberNoCheck(origin);
 	ZPageView	view;
 
+	Assert(!zheap_holds_buffer_lock()); /* L1: another table page is looked at */
 	holders_init(&holders);
 	/* the table is truncated only when nobody has a lock on it */
 	if (block >= RelationGetNumberOfBlocks(rel))

@@ -16,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/xact.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
@@ -87,6 +89,9 @@ zlock_own_add(Relation rel, BlockNumber block, OffsetNumber offnum, LockTupleMod
 	OwnRow	   *row;
 	bool		found;
 
+	Assert(OffsetNumberIsValid(offnum) && offnum <= MaxHeapTuplesPerPage);
+	Assert(mode <= LockTupleExclusive);
+	Assert(TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)));
 	if (own.rows && hash_get_num_entries(own.rows) >= MAX_ROWS)
 	{
 		HASH_SEQ_STATUS seq;
@@ -118,4 +123,22 @@ zlock_own_strongest(Relation rel, BlockNumber block, OffsetNumber offnum, bool *
 			return mode;
 	}
 	return -1;
+}
+
+/* Other rows are going to have the places of those that the file had (K3). */
+void
+zlock_own_forget(Relation rel)
+{
+	ZRelLocator locator = zrel_locator(rel);
+	HASH_SEQ_STATUS seq;
+	OwnRow	   *row;
+
+	if (own.rows == NULL)
+		return;
+	hash_seq_init(&seq, own.rows);
+	while ((row = hash_seq_search(&seq)) != NULL)
+	{
+		if (row->key.spc == zloc_spc(locator) && row->key.rel == zloc_rel(locator))
+			hash_search(own.rows, &row->key, HASH_REMOVE, NULL);
+	}
 }

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/resowner.h"
@@ -103,7 +104,7 @@ queue_enter(ZRowQueue *queue, uint16 parity)
 		return true;
 	zlock_queue_leave(queue);
 	queue->parity = parity;
-	Assert(place.owner == NULL);
+	Assert(place.owner == NULL);	/* K4 */
 	queue_tag(queue, &place.tag);
 	place.mode = hwlock_mode[queue->mode];
 	place.owner = CurrentResourceOwner;
@@ -119,6 +120,9 @@ queue_enter(ZRowQueue *queue, uint16 parity)
 bool
 zlock_queue_wait(ZRowQueue *queue, uint16 parity, TransactionId xid, bool is_holder)
 {
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
+	Assert(TransactionIdIsNormal(xid) && !TransactionIdIsCurrentTransactionId(xid));
+	Assert(parity <= 1);
 	if (!is_holder && !queue_enter(queue, parity))
 		return false;
 	if (queue->policy == LockWaitBlock)
@@ -138,6 +142,7 @@ zlock_queue_leave(ZRowQueue *queue)
 {
 	if (queue->queued)
 	{
+		Assert(place.owner != NULL && LockHeldByMe(&place.tag, place.mode));	/* K4 */
 		LockRelease(&place.tag, place.mode, false);
 		place.owner = NULL;
 	}

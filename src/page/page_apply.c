@@ -49,6 +49,7 @@ zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan)
 	bool		goes_on = plan->takeover == ZTAKE_OWN || plan->takeover == ZTAKE_REUSED;
 	int			count = goes_on ? zpage_slot_count(slot) : 0;
 
+	Assert(FullTransactionIdIsValid(plan->next.fxid) && plan->next.undo != ZUNDO_INVALID);
 	zpage_slot_set(slot, &plan->next, plan->directory ? 0 : count + 1);
 }
 
@@ -61,7 +62,7 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 	slot = zpage_slot(page, overflow, plan->slotno);
 	if (zpage_is_lock_slot(plan->slotno))
 	{
-		/* no row names it */
+		/* no row names it (P2) */
 		Assert(plan->takeover != ZTAKE_ALL_VISIBLE);
 		zpage_slot_take_apply(slot, plan);
 		return;
@@ -72,6 +73,7 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 			Assert(FullTransactionIdEquals(zpage_slot_fxid(slot), plan->next.fxid));	/* S1 */
 			break;
 		case ZTAKE_FREE:
+			Assert(!FullTransactionIdIsValid(zpage_slot_fxid(slot)));
 			break;
 		case ZTAKE_ALL_VISIBLE:
 			rows_leave_slot(page, plan->slotno, true);
@@ -80,15 +82,21 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 			{
 				ZPageTrailer *trailer = zpage_trailer(page);
 
+				/* the link to the owner before is to lead to all that the slot led to */
+				Assert(FullTransactionIdEquals(zpage_slot_fxid(slot), plan->prev.fxid) &&
+					   slot->undo == plan->prev.undo);
 				rows_leave_slot(page, plan->slotno, false);
 				if (FullTransactionIdPrecedes(trailer->reused_fxid, plan->prev.fxid))
 					trailer->reused_fxid = plan->prev.fxid;
 				break;
 			}
 	}
+	/* S3: from now on a row that names the slot, and does not say REUSED, is the new owner's */
+	Assert(plan->takeover == ZTAKE_OWN || zpage_slot_is_left(page, plan->slotno));
 	zpage_slot_take_apply(slot, plan);
 }
 
+/* New rows, each on a line pointer of its own: the next one, or one that is unused. */
 static void
 insert_apply(Page page, const ZRowPlan *plan)
 {
@@ -104,6 +112,7 @@ insert_apply(Page page, const ZRowPlan *plan)
 
 		if (zpage_free_contiguous(page) < need)
 			zpage_compact_apply(page);
+		Assert(new->len >= ZROW_HDR_SIZE);
 		Assert(zpage_free_contiguous(page) >= need);
 		Assert(append ? new->offnum == PageGetMaxOffsetNumber(page) + 1 : !ItemIdIsUsed(lp));
 
@@ -185,6 +194,7 @@ zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header)
 	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
 	ZRowHeader	hdr = *header;
 
+	Assert(ItemIdIsNormal(PageGetItemId(page, offnum)));
 	hdr.flags &= ~ZROW_PADDED;
 	hdr.flags |= zrow_flags(row) & ZROW_PADDED;
 	if (hdr.natts == ZROW_NATTS_KEEP)
@@ -205,6 +215,7 @@ zpage_set_prunable(Page page, TransactionId xid)
 		((PageHeader) page)->pd_prune_xid = xid;
 }
 
+/* The hint of locks, as in flags2.  Any line pointer with storage. */
 uint8
 zpage_row_lock_bits(Page page, OffsetNumber offnum)
 {
@@ -213,6 +224,7 @@ zpage_row_lock_bits(Page page, OffsetNumber offnum)
 	return (uint8) row[1] & ZROW2_LOCK_MASK;
 }
 
+/* The turn of the row as it is, which plans do not carry (ZROW2_PARITY). */
 static int
 row_turn(Page page, OffsetNumber offnum)
 {
@@ -228,6 +240,7 @@ set_lock_bits(Page page, const ZRowPlan *plan)
 {
 	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, plan->offnum));
 
+	Assert(ItemIdIsNormal(PageGetItemId(page, plan->offnum)));
 	row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (plan->hdr.flags2 & ZROW2_LOCK_MASK);
 }
 
@@ -283,6 +296,8 @@ zpage_confirm_apply(Page page, OffsetNumber offnum)
 {
 	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
 
+	/* in a deleted row the bit means another thing */
+	Assert(!(zrow_flags(row) & ZROW_DELETED) && (row[1] & ZROW2_SPECULATIVE));
 	row[1] &= ~ZROW2_SPECULATIVE;
 }
 

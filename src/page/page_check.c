@@ -35,7 +35,7 @@ zpage_check_header(Page page)
 
 /* A row's bytes without padding; the header need not be the one that they begin with. */
 static inline const char *
-check_version(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
+check_row_header(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 {
 	if (hdr->natts > ZROW_MAX_NATTS)
 		return "row has an impossible number of attributes";
@@ -51,7 +51,7 @@ check_version(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 }
 
 static const char *
-check_row(Page page, ItemId lp)
+check_row_bytes(Page page, ItemId lp)
 {
 	PageHeader	header = (PageHeader) page;
 	uint32		off = ItemIdGetOffset(lp);
@@ -71,13 +71,13 @@ check_row(Page page, ItemId lp)
 			return "row has impossible padding";
 		pad = zrow_pad_length(row, len);
 		if (pad == 0 || pad > len - ZROW_HDR_SIZE)
-			return "row has impossible padding";	/* P5 */
+			return "row has impossible padding";	/* P4 */
 	}
 	else
 		pad = 0;
 	if (zrow_is_tombstone(&hdr) && pad != 0)
 		return "row without a body has a wrong length";
-	return check_version(page, &hdr, row, len - pad);
+	return check_row_header(page, &hdr, row, len - pad);
 }
 
 const char *
@@ -86,7 +86,7 @@ zpage_check_version(Page page, OffsetNumber offnum, const ZRowHeader *hdr,
 {
 	if (len > ItemIdGetLength(PageGetItemId(page, offnum)))
 		return "row was longer than the space that was kept for it";
-	return check_version(page, hdr, row, len);
+	return check_row_header(page, hdr, row, len);
 }
 
 const char *
@@ -95,7 +95,7 @@ zpage_check_row(Page page, OffsetNumber offnum)
 	ItemId		lp = PageGetItemId(page, offnum);
 
 	if (ItemIdIsNormal(lp))
-		return check_row(page, lp);
+		return check_row_bytes(page, lp);
 	if (ItemIdIsRedirected(lp))
 		return "line pointer is a redirection";
 	if (ItemIdHasStorage(lp))
@@ -166,5 +166,23 @@ zpage_assert_valid(Page page)
 
 	if (wrong)
 		elog(PANIC, "zheap page invariant broken at offset %u: %s", offnum, wrong);
+}
+
+bool
+zpage_slot_is_left(Page page, int slotno)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+		const char *row = (const char *) page + ItemIdGetOffset(lp);
+
+		/* damage is for readers to report */
+		if (ItemIdIsNormal(lp) && zpage_check_row(page, off) == NULL &&
+			zrow_slotno(row) == slotno && !(zrow_flags(row) & ZROW_REUSED))
+			return false;
+	}
+	return true;
 }
 #endif

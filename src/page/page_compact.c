@@ -32,6 +32,7 @@ zpage_compact_apply(Page page)
 		memcpy((char *) page + upper, copy.data + ItemIdGetOffset(lp), len);
 		lp->lp_off = upper;
 	}
+	Assert(upper >= header->pd_upper);	/* what was free stays free */
 	/* the hole is zero on all replicas, whatever lay there (W1) */
 	MemSet((char *) page + header->pd_lower, 0, upper - header->pd_lower);
 	header->pd_upper = upper;

@@ -40,7 +40,10 @@ zpage_prune_apply(Page page, const ZPrunePlan *plan)
 	int			i;
 
 	for (i = 0; i < plan->ndead; i++)
+	{
+		Assert(ItemIdIsNormal(PageGetItemId(page, plan->dead[i])));
 		ItemIdSetDead(PageGetItemId(page, plan->dead[i]));
+	}
 
 	for (i = 0; i < plan->ntrim; i++)
 	{

@@ -17,6 +17,8 @@
  */
 #include "postgres.h"
 
+#include "nodes/lockoptions.h"
+
 #include "zheap/record/record.h"
 
 #define D_SAME_RECORD	0x01
@@ -37,6 +39,7 @@ put_locks(char *out, const ZDirectory *dir)
 
 	for (int i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
 	{
+		Assert(dir->lock[i] >= ZDIRECTORY_NO_LOCK && dir->lock[i] <= LockTupleExclusive);
 		if (dir->lock[i] == ZDIRECTORY_NO_LOCK)
 			continue;
 		end = zvarint_put(end, (uint64) (i - last_offnum) << LOCK_SHIFT | dir->lock[i]);
@@ -127,6 +130,7 @@ zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr
 		last = *entry;
 		last_offnum = i;
 	}
+	Assert(out - start <= ZUNDO_MAX_DIRECTORY);
 	return out - start;
 }
 

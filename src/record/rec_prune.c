@@ -36,6 +36,10 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 {
 	static PruneHeader header;
 
+	Assert(plan->ndead <= ZPAGE_MAX_OFFSET && plan->ntrim <= ZPAGE_MAX_OFFSET &&
+		   plan->nunused <= ZPAGE_MAX_OFFSET);
+	Assert(plan->ndead + plan->ntrim + plan->nunused > 0);
+	Assert(zheap_buffer_is_exclusive(buffer));	/* W2 */
 	header.conflict = zfxid_xid(plan->conflict);
 	header.ndead = plan->ndead;
 	header.ntrim = plan->ntrim;
@@ -76,7 +80,8 @@ zrec_prune_redo(XLogReaderState *record)
 		plan.nunused = header.nunused;
 		in = take_offsets(in, plan.dead, plan.ndead);
 		in = take_offsets(in, plan.trim, plan.ntrim);
-		take_offsets(in, plan.unused, plan.nunused);
+		in = take_offsets(in, plan.unused, plan.nunused);
+		Assert(in == XLogRecGetBlockData(record, ZREC_BLK_TABLE, NULL) + len);
 		zpage_prune_apply(BufferGetPage(buffer), &plan);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
 		MarkBufferDirty(buffer);

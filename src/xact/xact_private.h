@@ -5,8 +5,6 @@
 #ifndef ZHEAP_XACT_PRIVATE_H
 #define ZHEAP_XACT_PRIVATE_H
 
-#include "postgres.h"
-
 #include "catalog/pg_class.h"
 #include "port/atomics.h"
 #include "storage/latch.h"

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_TID_H
 #define ZHEAP_TID_H
 
-#include "postgres.h"
-
 #include "storage/itemptr.h"
 
 /*

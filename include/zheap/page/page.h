@@ -11,12 +11,10 @@
  * P2  a row's slot number is 0, or <= nslots, or an overflow number while the
  *     page has an overflow page; never that of a slot on a lock page
  * P3  rows do not overlap and lie in [pd_upper, pd_special)
- * P5  a row's padding is shorter than the row's space; the header fits
+ * P4  a row's padding is shorter than the row's space; the header fits
  */
 #ifndef ZHEAP_PAGE_H
 #define ZHEAP_PAGE_H
-
-#include "postgres.h"
 
 #include "storage/bufpage.h"
 #include "storage/itemptr.h"
@@ -77,6 +75,8 @@ zpage_slot(Page page, Page overflow, int slotno)
 {
 	int			i = slotno - ZPAGE_FIRST_OVERFLOW;
 
+	Assert(slotno >= 1 && slotno <= ZPAGE_MAX_LOCK_SLOTNO);
+	Assert(slotno < ZPAGE_FIRST_OVERFLOW ? slotno <= zpage_nslots(page) : overflow != NULL);
 	if (slotno < ZPAGE_FIRST_OVERFLOW)
 		return (ZPageSlot *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer)) - slotno;
 	if (zpage_is_lock_slot(slotno))
@@ -127,6 +127,7 @@ static inline void
 zpage_slot_set(ZPageSlot *slot, const ZOwner *owner, int count)
 {
 	Assert(count >= 0 && count <= ZCHAIN_INTERVAL); /* C1 */
+	Assert(FullTransactionIdIsValid(owner->fxid) || count == 0);
 	slot->word = U64FromFullTransactionId(owner->fxid) |
 		(uint64) count << ZPAGE_SLOT_COUNT_SHIFT;
 	slot->undo = owner->undo;
@@ -371,8 +372,19 @@ extern void zpage_overflow_apply(Page page, BlockNumber overflow_block);
 
 #ifdef USE_ASSERT_CHECKING
 extern void zpage_assert_valid(Page page);
+
+/* S3: does every row that names the slot say that it was the modifier's before? */
+extern bool zpage_slot_is_left(Page page, int slotno);
 #else
 #define zpage_assert_valid(page) ((void) 0)
 #endif
+
+/* ---- page_dump.c ---- */
+
+/*
+ * For debuggers ("call zpage_dump(page)"): print the header, slots, line pointers and
+ * rows' headers of any page of a table to stderr.  Believes nothing that it reads.
+ */
+extern void zpage_dump(Page page);
 
 #endif							/* ZHEAP_PAGE_H */

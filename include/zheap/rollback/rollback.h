@@ -5,8 +5,6 @@
 #ifndef ZHEAP_ROLLBACK_H
 #define ZHEAP_ROLLBACK_H
 
-#include "postgres.h"
-
 #include "storage/buf.h"
 #include "utils/rel.h"
 

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_QUERY_H
 #define ZHEAP_QUERY_H
 
-#include "postgres.h"
-
 /*
  * True within ExecutorRun and ExecutorFinish (which runs CTEs to their end and
  * then fires the query's own events).  False where deferred events fire, at

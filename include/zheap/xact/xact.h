@@ -5,8 +5,6 @@
 #ifndef ZHEAP_XACT_H
 #define ZHEAP_XACT_H
 
-#include "postgres.h"
-
 #include "storage/block.h"
 #include "utils/timestamp.h"
 #include "utils/rel.h"
