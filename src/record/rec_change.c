@@ -80,7 +80,7 @@ op_of(uint8 opcode)
 void
 zchange_apply(Page page, Page overflow, ZChange *change)
 {
-	/* only what goes on with a run of insertions writes no undo */
+	/* no undo: rows that go on with a run of insertions, or are frozen from the start */
 	Assert(change->has_undo || change->row.op == ZOP_INSERT);
 	Assert(!change->has_undo || (FullTransactionIdIsValid(change->slot.next.fxid) &&
 								 change->slot.next.undo != ZUNDO_INVALID));

@@ -6,12 +6,8 @@
  * the content lock (share to read, exclusive to change) or own a copy.
  * Everything named _apply cannot fail and is shared by the forward path and redo.
  *
- * Invariants (checked by zpage_check, asserted after each apply):
- * P1  24 <= pd_lower <= pd_upper <= pd_special = BLCKSZ - trailer - nslots * 16
- * P2  a row's slot number is 0, or <= nslots, or an overflow number while the
- *     page has an overflow page; never that of a slot on a lock page
- * P3  rows do not overlap and lie in [pd_upper, pd_special)
- * P4  a row's padding is shorter than the row's space; the header fits
+ * P1 to P4 (src/page/README.md) are checked by zpage_check, and asserted after each apply
+ * of a row, a rollback, and pruning.
  */
 #ifndef ZHEAP_PAGE_H
 #define ZHEAP_PAGE_H
