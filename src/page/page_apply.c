@@ -16,6 +16,7 @@
 static void
 rows_leave_slot(Page page, int slotno, bool visible_to_all)
 {
+	PageHeader	header = (PageHeader) page;
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
 	OffsetNumber off;
 
@@ -26,7 +27,8 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 		char	   *row;
 
 		/* a damaged line pointer is for readers to report, and not to be followed */
-		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) > BLCKSZ - ZROW_HDR_SIZE)
+		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) < header->pd_upper ||
+			ItemIdGetOffset(lp) + ZROW_HDR_SIZE > header->pd_special)
 			continue;
 		row = (char *) page + ItemIdGetOffset(lp);
 		/* of most rows one byte says enough */

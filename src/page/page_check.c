@@ -107,6 +107,7 @@ const char *
 zpage_check_quick(Page page, OffsetNumber *offnum)
 {
 	const char *wrong = zpage_check_header(page);
+	uint32		space = 0;		/* of all rows together */
 	OffsetNumber max;
 	OffsetNumber off;
 
@@ -122,7 +123,11 @@ zpage_check_quick(Page page, OffsetNumber *offnum)
 			*offnum = off;
 			return wrong;
 		}
+		space += ItemIdGetLength(PageGetItemId(page, off));
 	}
+	/* compaction must not run out of the page, whichever rows it is that overlap */
+	if (space > (uint32) (((PageHeader) page)->pd_special - ((PageHeader) page)->pd_upper))
+		return "rows overlap";	/* P3 */
 	return NULL;
 }
 

@@ -199,7 +199,8 @@ extern const char *zpage_check(Page page, OffsetNumber *offnum);
 
 /*
  * The cheap part, for pages just read: header, magic, and that all line
- * pointers lie within the page (so that no later access can leave it).
+ * pointers lie within the page, and all rows together (so that no later access, and no
+ * compaction, can leave it).
  */
 extern const char *zpage_check_quick(Page page, OffsetNumber *offnum);
 
