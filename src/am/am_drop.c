@@ -45,7 +45,7 @@ wait_for_sweeps(Oid relid)
 		form->relpersistence != RELPERSISTENCE_TEMP;
 	zloc_rel(file) = form->relfilenode;
 	ReleaseSysCache(tuple);
-	/* after the wait no sweep comes back: one needs AccessShareLock to begin */
+	/* A1: after the wait no sweep comes back, as one needs AccessShareLock to begin */
 	Assert(!is_shared || CheckRelationOidLockedByMe(relid, AccessExclusiveLock, false));
 	if (is_shared && OidIsValid(zloc_rel(file)))
 		zlock_file_wait(file);
@@ -83,6 +83,7 @@ find_table(Oid am)
 	return name;
 }
 
+/* A3: ERROR if tables of ours would be left without undo. */
 static void
 check_tables(void)
 {

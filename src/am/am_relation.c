@@ -29,6 +29,14 @@
 #include "zheap/undo/undo.h"
 #include "zheap/xact/xact.h"
 
+/* A1: what takes a file away keeps everybody else out, sweeps included (lock_file.c). */
+static void
+assert_locked(Relation rel)
+{
+	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
+}
+
 /*
  * No transaction id in a page of ours needs freezing: slots hold 64 bits.  So
  * pg_class says that there is nothing to freeze, as for an index.
@@ -47,7 +55,10 @@ zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 
 	/* TRUNCATE: the old file goes */
 	if (zloc_rel(zrel_locator(rel)) != zloc_rel(*locator) && !RelationUsesLocalBuffers(rel))
+	{
+		assert_locked(rel);
 		zlock_file_wait(zrel_locator(rel));
+	}
 
 	*freezeXid = InvalidTransactionId;
 	*minmulti = InvalidMultiXactId;
@@ -67,14 +78,6 @@ zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 		smgrimmedsync(smgr, INIT_FORKNUM);
 	}
 	smgrclose(smgr);
-}
-
-/* What takes a file away keeps everybody else out, sweeps included (lock_file.c). */
-static void
-assert_locked(Relation rel)
-{
-	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
-	Assert(!zheap_holds_buffer_lock()); /* L1 */
 }
 
 void
@@ -144,7 +147,7 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
 	RelationCopyStorage(RelationGetSmgr(rel), target, MAIN_FORKNUM,
 						rel->rd_rel->relpersistence);
-	/* undo and index entries name blocks: each is where it was */
+	/* A2: undo and index entries name blocks */
 	Assert(smgrnblocks(target, MAIN_FORKNUM) == RelationGetNumberOfBlocks(rel));
 	for (fork = MAIN_FORKNUM + 1; fork <= MAX_FORKNUM; fork++)
 		fork_copy(rel, target, fork);
@@ -199,7 +202,7 @@ zam_relation_fetch_toast_slice(Relation toastrel, Oid valueid, int32 attrsize,
 							   int32 sliceoffset, int32 slicelength,
 							   struct varlena *result)
 {
-	/* the two halves of one answer: zam_relation_toast_am made it a heap table */
+	/* A4: zam_relation_toast_am has made it a heap table */
 	Assert(toastrel->rd_tableam == GetHeapamTableAmRoutine());
 	Assert(sliceoffset >= 0 && slicelength >= 0 && sliceoffset + slicelength <= attrsize);
 	heap_fetch_toast_slice(toastrel, valueid, attrsize, sliceoffset, slicelength, result);

@@ -379,7 +379,7 @@ relation_copy_data(Relation rel, const ZRelLocator *locator)
 	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
 	RelationCopyStorage(RelationGetSmgr(rel), target, MAIN_FORKNUM,
 						rel->rd_rel->relpersistence);
-	/* an undo pointer names a block: each is where it was */
+	/* A2: an undo pointer names a block */
 	Assert(smgrnblocks(target, MAIN_FORKNUM) == RelationGetNumberOfBlocks(rel));
 	RelationDropStorage(rel);
 	smgrclose(target);
@@ -398,7 +398,7 @@ relation_copy_for_cluster(Relation from, Relation to, Relation index,	/* tidy: s
 	Assert(from->rd_tableam == to->rd_tableam);
 	Assert(CheckRelationLockedByMe(from, AccessExclusiveLock, false));
 	zundo_storage_copy(from, to);
-	Assert(RelationGetNumberOfBlocks(to) == RelationGetNumberOfBlocks(from));
+	Assert(RelationGetNumberOfBlocks(to) == RelationGetNumberOfBlocks(from));	/* A2 */
 	*xid_cutoff = from->rd_rel->relfrozenxid;
 	*multi_cutoff = from->rd_rel->relminmxid;
 	*num_tuples = *tups_vacuumed = *tups_recently_dead = 0;

@@ -30,7 +30,7 @@ zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 	StringInfoData text;
 	StringInfoData place;
 
-	/* damage is looked for before a critical section, in which this would be a PANIC */
+	/* damage is looked for before a critical section, in which this would be a PANIC (F3) */
 	Assert(CritSectionCount == 0 || InRecovery);
 	initStringInfo(&text);
 	for (;;)

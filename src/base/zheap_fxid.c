@@ -27,6 +27,7 @@ widen(TransactionId xid, FullTransactionId next)
 		epoch--;
 	}
 	fxid = FullTransactionIdFromEpochAndXid(epoch, xid);
+	/* F1 */
 	Assert(FullTransactionIdPrecedesOrEquals(fxid, next));
 	Assert(U64FromFullTransactionId(next) - U64FromFullTransactionId(fxid) <=
 		   (uint64) 1 << 31);

@@ -18,7 +18,7 @@ zvarint_put(char *out, uint64 value)
 		value >>= 7;
 	}
 	*out++ = (char) value;
-	Assert(out - start <= ZVARINT_MAX);
+	Assert(out - start <= ZVARINT_MAX); /* F2 */
 	return out;
 }
 

@@ -136,7 +136,7 @@ key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
 
 /*
  * Compare the versions before "version" that some snapshot may still see with the
- * key to be indexed.  A summarizing index (anyvisible) wants to hear of their
+ * key to be indexed (I2).  A summarizing index (anyvisible) wants to hear of their
  * keys as well: an updater in progress may yet abort.
  */
 static void
@@ -172,7 +172,7 @@ index_row(IndexBuild *build, const ZRowVersion *version, bool alive)
 	ItemPointerData tid;
 	IndexKey	key;
 
-	Assert(!zheap_holds_buffer_lock()); /* L1: user code and the index's may do anything */
+	Assert(!zheap_holds_buffer_lock()); /* I3: user code and the index's may do anything */
 	ItemPointerSet(&tid, build->scan->block, version->offnum);
 	MemoryContextReset(build->econtext->ecxt_per_tuple_memory);
 

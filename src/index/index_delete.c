@@ -144,7 +144,7 @@ table_page_enter(IndexDelete *del, BlockNumber block)
 
 /*
  * An entry must name a line pointer in use: pointers are reused only after their
- * index entries are gone.  Anything else is damage, reported as heap does.
+ * index entries are gone (I1).  Anything else is damage, reported as heap does.
  */
 static void
 check_entry(IndexDelete *del, const TM_IndexDelete *deltid)

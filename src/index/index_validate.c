@@ -85,7 +85,7 @@ insert_missing(Validation *val)
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 
-	Assert(!zheap_holds_buffer_lock()); /* L1: the index locks its own pages */
+	Assert(!zheap_holds_buffer_lock()); /* I3: the index locks its own pages */
 	MemoryContextReset(val->econtext->ecxt_per_tuple_memory);
 	if (val->predicate != NULL && !ExecQual(val->predicate, val->econtext))
 		return;

@@ -4,9 +4,9 @@
  *
  * A holder is a transaction in progress, so it still owns a slot of the page
  * (S3), or its slot went to a later subtransaction of its own and is found down
- * the chain.  However much it has done to the page, a directory tells what it has locked
- * there (C1).  A backend does not look through its own chains at all: it remembers what
- * it has locked (lock_own.c).
+ * the chain (K2).  However much it has done to the page, a directory tells what it has
+ * locked there (C1).  A backend does not look through its own chains at all: it remembers
+ * what it has locked (lock_own.c).
  */
 #include "postgres.h"
 
@@ -52,6 +52,7 @@ typedef struct HolderSearch
 	ZLockHolders *holders;
 } HolderSearch;
 
+/* "fxid" is in progress, so its xid is no older than the server can tell apart. */
 static void
 note_lock(HolderSearch *search, ZXactStatus status, FullTransactionId fxid, int mode)
 {
@@ -167,6 +168,7 @@ search_page(ZPageView *view, ZPageView *before, HolderSearch *search)
 	}
 }
 
+/* Nobody holds anything. */
 static void
 holders_init(ZLockHolders *holders)
 {

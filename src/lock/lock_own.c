@@ -9,7 +9,8 @@
  * savepoints need no attention.
  *
  * The line pointer of a locked row is not used again while the transaction runs
- * (prune_keeps_locked and pointer_is_locked, dml_prune.c), so a place on a page is the row.
+ * (prune_keeps_locked and pointer_is_locked, dml_prune.c), so a place on a page is the
+ * row (K3).
  *
  * What is remembered has a limit.  When it is reached all is forgotten, and from then on
  * the records tell.
@@ -50,6 +51,7 @@ static struct
 	bool		forgotten;		/* some, in this transaction */
 }			own;
 
+/* The transaction's memory is gone. */
 static void
 own_reset(void *arg)
 {
@@ -57,6 +59,9 @@ own_reset(void *arg)
 	own.forgotten = false;
 }
 
+/*
+ * For the top-level transaction: whether a subtransaction still holds a lock is asked later.
+ */
 static void
 own_open(void)
 {
@@ -72,6 +77,7 @@ own_open(void)
 	MemoryContextRegisterResetCallback(context, &own.callback);
 }
 
+/* By the file: a rewrite makes other rows. */
 static OwnKey
 key_of(Relation rel, BlockNumber block, OffsetNumber offnum)
 {

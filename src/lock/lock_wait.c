@@ -69,6 +69,7 @@ zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
 	queue->parity = 0;
 }
 
+/* ERROR, heap's.  The place in the queue, if there is one, goes with the statement. */
 static void
 could_not_lock(ZRowQueue *queue)
 {
@@ -95,6 +96,10 @@ queue_tag(const ZRowQueue *queue, LOCKTAG *tag)
 		tag->locktag_lockmethodid = USER_LOCKMETHOD;
 }
 
+/*
+ * Behind those who wait for this version already.  One for another version is given up before:
+ * the wait here must not keep those who come after us from that one.
+ */
 static bool
 queue_enter(ZRowQueue *queue, uint16 parity)
 {

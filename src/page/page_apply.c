@@ -45,6 +45,10 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 	}
 }
 
+/*
+ * The count of records above the newest directory goes on with the chain (C1): replay counts
+ * as the forward path does, so WAL need not tell it.
+ */
 void
 zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan)
 {
@@ -55,6 +59,10 @@ zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan)
 	zpage_slot_set(slot, &plan->next, plan->directory ? 0 : count + 1);
 }
 
+/*
+ * Exclusive lock on the slot's page, and on the table page, whose rows may have to leave the
+ * slot.  New slots first: the plan's may be one of them.
+ */
 void
 zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 {
@@ -260,6 +268,9 @@ tombstone_apply(Page page, const ZRowPlan *plan)
 	ItemIdSetNormal(lp, ItemIdGetOffset(lp), ZROW_TOMBSTONE_SIZE);
 }
 
+/*
+ * Exclusive lock.  The slot has been prepared, so the new header names one that exists (P2).
+ */
 void
 zpage_row_apply(Page page, const ZRowPlan *plan)
 {
@@ -293,6 +304,7 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 	zpage_assert_valid(page);
 }
 
+/* Nothing but the bit changes: version and modifier stay, so there is no undo of it. */
 void
 zpage_confirm_apply(Page page, OffsetNumber offnum)
 {
@@ -303,6 +315,10 @@ zpage_confirm_apply(Page page, OffsetNumber offnum)
 	row[1] &= ~ZROW2_SPECULATIVE;
 }
 
+/*
+ * Exclusive lock.  Pages are named once and for ever: readers may follow the name as soon as
+ * the lock is released.
+ */
 void
 zpage_overflow_apply(Page page, BlockNumber overflow_block)
 {

@@ -7,6 +7,7 @@
 #include "zheap/page/page.h"
 #include "zheap/page/row.h"
 
+/* All that PageIsVerified does not know.  Share lock, or a copy. */
 const char *
 zpage_check_header(Page page)
 {
@@ -50,6 +51,7 @@ check_row_header(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 	return NULL;
 }
 
+/* A row's place, space and padding (P3, P4), then its header. */
 static const char *
 check_row_bytes(Page page, ItemId lp)
 {
@@ -89,6 +91,7 @@ zpage_check_version(Page page, OffsetNumber offnum, const ZRowHeader *hdr,
 	return check_row_header(page, hdr, row, len);
 }
 
+/* One line pointer.  The header has been checked, so it lies within the page. */
 const char *
 zpage_check_row(Page page, OffsetNumber offnum)
 {

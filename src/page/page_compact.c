@@ -9,6 +9,9 @@
 
 #include "zheap/page/page.h"
 
+/*
+ * Exclusive lock.  The caller has checked all rows, which together must fit (zpage_check_quick).
+ */
 void
 zpage_compact_apply(Page page)
 {
@@ -38,6 +41,10 @@ zpage_compact_apply(Page page)
 	header->pd_upper = upper;
 }
 
+/*
+ * Exclusive lock.  The slots stay where they are, at their distances from the page's end; the
+ * rows move down, and what was theirs becomes the new slots.
+ */
 void
 zpage_grow_apply(Page page, int grow)
 {

@@ -34,6 +34,9 @@ dump_slots(Page page)
 	}
 }
 
+/*
+ * An overflow page or a lock page, which look alike; the slots' numbers are those of the former.
+ */
 static void
 dump_overflow(Page page)
 {
@@ -49,6 +52,9 @@ dump_overflow(Page page)
 		fprintf(stderr, "lock page %u: block %u\n", i + 1, body->lock_pages[i]);
 }
 
+/*
+ * "alloc" is at least a header; padding is not looked for where its length could not stand.
+ */
 static void
 dump_row(const char *row, uint32 alloc)
 {

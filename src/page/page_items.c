@@ -6,6 +6,7 @@
 
 #include "zheap/page/page.h"
 
+/* In bytes.  The header has been checked, so this is not negative (P1). */
 Size
 zpage_free_contiguous(Page page)
 {

@@ -34,6 +34,10 @@ oldest_deletion(Page page)
 	return oldest;
 }
 
+/*
+ * Exclusive lock, no cleanup lock: readers look at copies.  Bodies go first, as they are what
+ * compaction gives back.
+ */
 void
 zpage_prune_apply(Page page, const ZPrunePlan *plan)
 {

@@ -9,6 +9,9 @@
 
 #include "zheap/page/page.h"
 
+/*
+ * One row as the plan says.  Nothing here grows a row: the version before fits the row's space.
+ */
 static void
 row_rollback(Page page, const ZRowRollback *rollback)
 {

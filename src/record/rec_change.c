@@ -64,6 +64,7 @@ opcode_of(const ZChange *change)
 	return ZREC_LOCK;
 }
 
+/* The other way round; the two directions are compared at compile time and in emit. */
 static uint8
 op_of(uint8 opcode)
 {
@@ -98,6 +99,7 @@ zchange_apply(Page page, Page overflow, ZChange *change)
 
 /* ---- emit ---- */
 
+/* Not aligned in WAL. */
 static char *
 put_u16(char *out, uint16 value)
 {
@@ -125,6 +127,7 @@ header_expected(const ZChange *change, ZRowHeader *hdr)
 	hdr->slotno = change->undo.slotno;
 }
 
+/* Then it is left out of WAL. */
 static bool
 header_is_expected(const ZChange *change)
 {
@@ -135,6 +138,7 @@ header_is_expected(const ZChange *change)
 		hdr.natts == change->row.hdr.natts;
 }
 
+/* C_* of a change that is going to be logged; redo knows no more of it than these say. */
 static uint8
 flags_of(const ZChange *change, const ZUndoWrite *write, bool logged)
 {
@@ -178,6 +182,7 @@ put_head(char *out, const ZChange *change, const ZUndoWrite *write, uint8 flags)
 	return out;
 }
 
+/* What follows the undo record.  A change without one names its slot and its place here. */
 static char *
 put_tail(char *out, const ZChange *change, uint8 flags)
 {
@@ -345,6 +350,9 @@ typedef struct Decoded
 	ZNewRow    *rows;
 } Decoded;
 
+/*
+ * The other side of put_head.  WAL has been checked by its CRC: no bounds but asserted ones.
+ */
 static const char *
 take_head(const char *in, const char *end, Decoded *d)
 {
@@ -500,6 +508,10 @@ redo_conflict(XLogReaderState *record, Decoded *d)
 		zrec_resolve_conflict(record, zfxid_xid(fxid) - (TransactionId) d->conflict_distance);
 }
 
+/*
+ * The undo record in log form, byte for byte as the forward path wrote it: has_xact and
+ * has_page say what it left out, and are in the WAL form, too.
+ */
 static void
 redo_undo(XLogReaderState *record, Decoded *d)
 {
@@ -519,6 +531,7 @@ redo_undo(XLogReaderState *record, Decoded *d)
 					 (d->flags & C_UNDO_INIT) != 0, bytes, len);
 }
 
+/* Table page, then the slot's page (L1).  Each may need replay without the other. */
 static void
 redo_table(XLogReaderState *record, Decoded *d)
 {
@@ -570,6 +583,10 @@ redo_table(XLogReaderState *record, Decoded *d)
 		UnlockReleaseBuffer(buffer);
 }
 
+/*
+ * LOCKING: the undo page by itself, before the table page: a reader on a standby that sees the
+ * row changed finds the record.
+ */
 void
 zrec_change_redo(XLogReaderState *record)
 {

@@ -30,6 +30,7 @@
 StaticAssertDecl(ZUNDO_MAX_DIRECTORY <= ZUNDO_MAX_RECORD - 128,
 				 "a directory of all rows fits an undo record");
 
+/* In a piece of known length, so that readers who look for versions skip it. */
 static char *
 put_locks(char *out, const ZDirectory *dir)
 {
@@ -59,6 +60,7 @@ put_fxid(char *out, FullTransactionId fxid, FullTransactionId last)
 	return zvarint_put(out, (int64) diff < 0 ? ~(diff << 1) : diff << 1);
 }
 
+/* *fxid: in, the entry before; out, this one.  NULL: the bytes end. */
 static const char *
 get_fxid(const char *in, const char *end, FullTransactionId *fxid)
 {
@@ -268,6 +270,7 @@ zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir)
 	return true;
 }
 
+/* Reads no further than the row's entry: entries are in the order of offsets. */
 bool
 zrec_directory_find(const ZUndoRecord *rec, OffsetNumber offnum, ZOwner *at, bool *damaged)
 {

@@ -24,6 +24,7 @@ typedef struct PruneHeader
 
 #define PRUNE_HEADER_SIZE	(offsetof(PruneHeader, nunused) + sizeof(uint16))
 
+/* Nothing may be registered with no bytes. */
 static void
 register_offsets(const OffsetNumber *offsets, int n)
 {
@@ -54,6 +55,7 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_PRUNE);
 }
 
+/* Returns what follows them. */
 static const char *
 take_offsets(const char *in, OffsetNumber *offsets, int n)
 {
@@ -61,6 +63,7 @@ take_offsets(const char *in, OffsetNumber *offsets, int n)
 	return in + n * sizeof(OffsetNumber);
 }
 
+/* The conflict first, and without the page's lock: it may wait for a standby's queries. */
 void
 zrec_prune_redo(XLogReaderState *record)
 {

@@ -25,6 +25,7 @@
 #define ROLLBACK_MAX_BYTES	(BLCKSZ / 2)
 #define ROLLBACK_ROW_BOUND	(3 + 1 + ZROW_HDR_SIZE + 9)
 
+/* At most ROLLBACK_ROW_BOUND bytes and the row's own. */
 static char *
 put_row(char *out, const ZRowRollback *row)
 {
@@ -45,6 +46,10 @@ put_row(char *out, const ZRowRollback *row)
 	return out;
 }
 
+/*
+ * In the critical section: no memory, so rows are gathered in a static buffer, and what is too
+ * much for it makes the page an image.
+ */
 XLogRecPtr
 zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf)
 {
@@ -90,6 +95,7 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_ROLLBACK);
 }
 
+/* Main data; rows come with block 0, and only if that needs replay. */
 static void
 decode_plan(XLogReaderState *record, ZRollbackPlan *plan)
 {
@@ -115,6 +121,7 @@ decode_plan(XLogReaderState *record, ZRollbackPlan *plan)
 	Assert(in == end);
 }
 
+/* row->mid points into the WAL record. */
 static const char *
 take_row(const char *in, const char *end, ZRowRollback *row)
 {

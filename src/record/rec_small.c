@@ -66,6 +66,7 @@ zrec_overflow_redo(XLogReaderState *record)
 		UnlockReleaseBuffer(buffer);
 }
 
+/* In the critical section.  The insertion's own WAL record has all the rest. */
 XLogRecPtr
 zrec_confirm_emit(Buffer buffer, OffsetNumber offnum)
 {
@@ -105,6 +106,7 @@ zrec_conflict_emit(Relation rel, FullTransactionId newest)
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_CONFLICT);
 }
 
+/* The struct has padding, its bytes in WAL have none. */
 static void
 conflict_decode(XLogReaderState *record, ConflictData *data)
 {

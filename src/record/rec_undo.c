@@ -57,6 +57,7 @@ put_raw(char *out, const void *bytes, Size len)
 	return out + len;
 }
 
+/* 8 bytes of place: it may be in any log, so that nothing near it is known. */
 static char *
 put_slot(char *out, const ZOwner *slot)
 {
@@ -64,6 +65,7 @@ put_slot(char *out, const ZOwner *slot)
 	return put_raw(out, &slot->undo, sizeof(ZUndoPtr));
 }
 
+/* U_*: which parts follow.  A bit may mean two things, by type. */
 static uint8
 record_flags(const ZUndoRecord *rec)
 {
@@ -90,6 +92,7 @@ record_flags(const ZUndoRecord *rec)
 	return flags;
 }
 
+/* The header that the row had, whose it was, and what its bytes were. */
 static char *
 put_version_before(char *out, const ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
 {
@@ -146,6 +149,7 @@ assert_record(const ZUndoRecord *rec)
 	Assert(rec->token == 0 || rec->type == ZOP_INSERT);
 }
 
+/* Places count only where there is an owner. */
 static bool
 owners_equal(const ZOwner *a, const ZOwner *b)
 {
@@ -257,6 +261,7 @@ typedef struct Cursor
 	bool		bad;
 } Cursor;
 
+/* Up to "max", or the cursor is bad; then it is at the end, so nothing more is taken. */
 static inline uint64
 take_varint(Cursor *cur, uint64 max)
 {
@@ -273,6 +278,7 @@ take_varint(Cursor *cur, uint64 max)
 	return value;
 }
 
+/* NULL, with a bad cursor: there are not so many. */
 static inline const char *
 take_bytes(Cursor *cur, Size len)
 {
@@ -336,6 +342,10 @@ take_waypoint(Cursor *cur, ZUndoRecord *rec)
 		take_raw(cur, &rec->far.undo, sizeof(ZUndoPtr));
 }
 
+/*
+ * The other side of put_version_before.  Lengths are checked against the bytes there are,
+ * not against the row (zpage_check_version).
+ */
 static inline void
 take_version_before(Cursor *cur, ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
 {

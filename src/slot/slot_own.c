@@ -29,12 +29,14 @@ typedef struct OwnSlot
 static HTAB *own_slots;			/* NULL: none in this transaction so far */
 static MemoryContextCallback own_callback;
 
+/* The transaction's memory is gone. */
 static void
 own_slots_reset(void *arg)
 {
 	own_slots = NULL;
 }
 
+/* For one transaction, subtransactions included: their slots may be the parent's again. */
 static void
 own_slots_open(void)
 {
@@ -50,6 +52,7 @@ own_slots_open(void)
 	MemoryContextRegisterResetCallback(context, &own_callback);
 }
 
+/* By the file: a rewrite makes other pages. */
 static OwnKey
 slot_key(ZPageView *view)
 {
@@ -59,6 +62,7 @@ slot_key(ZPageView *view)
 	return key;
 }
 
+/* After the change by which the slot became ours, or stayed it. */
 void
 zslot_own_set(ZPageView *view, int slotno)
 {

@@ -15,6 +15,9 @@
 
 #include "zheap/slot/slot.h"
 
+/*
+ * Pages with slots that the table page has by now; -1: it is no table page.  No lock is kept.
+ */
 static int
 count_pages(ZPageView *view, Buffer buffer)
 {

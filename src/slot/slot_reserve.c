@@ -47,6 +47,10 @@ typedef struct Candidates
 	bool		aborted;
 } Candidates;
 
+/*
+ * Which kind of candidate is it?  Costs a look at the commit log, if the backend does not
+ * remember the owner's end.
+ */
 static void
 look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *cand)
 {
@@ -138,6 +142,10 @@ look_at_owners(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	}
 }
 
+/*
+ * Pure looking: own and free slots from their bytes, then owners' statuses until there is one
+ * that is good enough.
+ */
 static void
 find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 {
@@ -176,6 +184,7 @@ grow_by(ZPageView *view, Size reserve, Size spare, int want)
 	return Min(Min(grow, want), ZPAGE_MAX_INPAGE - nslots);
 }
 
+/* The owner before is filled in where it matters: plan_all_visible, plan_reuse. */
 static void
 plan_take(ZSlotPlan *plan, int slotno, ZTakeover takeover)
 {
@@ -183,6 +192,7 @@ plan_take(ZSlotPlan *plan, int slotno, ZTakeover takeover)
 	plan->takeover = takeover;
 }
 
+/* The first of the new slots; the others will be found free. */
 static void
 plan_growth(ZPageView *view, ZSlotPlan *plan, int grow)
 {
@@ -201,6 +211,7 @@ plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno)
 		plan->conflict = fxid;
 }
 
+/* The link by which readers find the rows' modifiers from now on (S3). */
 static void
 plan_reuse(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
@@ -217,6 +228,7 @@ is_crowded(ZPageView *view, const Candidates *cand)
 	return view->overflow != NULL && (best == 0 || best >= ZPAGE_FIRST_OVERFLOW);
 }
 
+/* ERROR.  Never because of transactions that change rows (README): defended all the same. */
 static void
 report_crowd(ZPageView *view, int nslots)
 {
@@ -354,6 +366,7 @@ reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *pl
 	return ZSLOT_OK;
 }
 
+/* Without growth, link and conflict. */
 static void
 slot_plan_init(ZSlotPlan *plan)
 {
