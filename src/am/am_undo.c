@@ -428,9 +428,6 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 	zundo_hold_warn();
 
 	Assert(FullTransactionIdPrecedesOrEquals(zundo_logged_horizon(), zundo_horizon()));
-	/* H3 */
-	Assert(TransactionIdPrecedesOrEquals(rel->rd_rel->relfrozenxid,
-										 zfxid_xid(zundo_logged_horizon())));
 	nblocks = RelationGetNumberOfBlocks(rel);
 	vac_update_relstats(rel, nblocks, 0, 0, false,
 						zfxid_xid(zundo_logged_horizon()), GetOldestMultiXactId(),

@@ -39,7 +39,6 @@ zlock_file_acquire(ZRelLocator locator)
 	LOCKTAG		tag;
 
 	set_tag(&tag, locator);
-	Assert(!LockHeldByMe(&tag, RowExclusiveLock));	/* one file at a time */
 	return LockAcquire(&tag, RowExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
@@ -70,7 +69,6 @@ zlock_file_wait(ZRelLocator locator)
 
 	set_tag(&tag, locator);
 	Assert(!zheap_holds_buffer_lock()); /* L1 */
-	Assert(!LockHeldByMe(&tag, RowExclusiveLock));	/* we would wait for ourselves */
 
 	/* A sweep leaves after the page that it is at: like a wait for a pin, not for a table. */
 	LockTimeout = 0;
