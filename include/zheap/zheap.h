@@ -5,8 +5,6 @@
 #ifndef ZHEAP_H
 #define ZHEAP_H
 
-#include "postgres.h"
-
 #define ZHEAP_RMGR_NAME		"zheap"
 #define ZHEAP_RMGR_ID		128 /* RM_EXPERIMENTAL_ID until one is reserved */
 

@@ -12,6 +12,7 @@
 #include "access/xact.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
+#include "storage/lmgr.h"
 #include "utils/syscache.h"
 
 #include "zheap/am/am_relation.h"
@@ -41,6 +42,8 @@ wait_for_sweeps(Oid relid)
 		form->relpersistence != RELPERSISTENCE_TEMP;
 	zloc_rel(file) = form->relfilenode;
 	ReleaseSysCache(tuple);
+	/* A1: after the wait no sweep comes back, as one needs AccessShareLock to begin */
+	Assert(!is_shared || CheckRelationOidLockedByMe(relid, AccessExclusiveLock, false));
 	if (is_shared && OidIsValid(zloc_rel(file)))
 		zrollback_file_wait(file);
 }
@@ -69,6 +72,7 @@ take_name(HeapTuple tuple, TupleDesc desc, void *arg)
 	return false;
 }
 
+/* A3: ERROR if tables of ours would be left without undo. */
 static void
 check_tables(void)
 {
@@ -90,6 +94,7 @@ before_commit(XactEvent event, void *arg)
 {
 	bool		check = dropped;
 
+	Assert(!dropped || IsTransactionState() || event == XACT_EVENT_ABORT);
 	switch (event)
 	{
 		case XACT_EVENT_PRE_COMMIT:

@@ -17,15 +17,25 @@
 #include "catalog/storage_xlog.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/smgr.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
+#include "zheap/lock/lock.h"
 #include "zheap/page/row_format.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
+
+/* A1: what takes a file away keeps everybody else out, sweeps included (lock_file.c). */
+static void
+assert_locked(Relation rel)
+{
+	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
+}
 
 /*
  * No transaction id in a page of ours needs freezing: slots hold 64 bits.  So
@@ -39,10 +49,16 @@ zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 	SMgrRelation smgr;
 
 	zheap_require_preload();
+	Assert(OidIsValid(zloc_rel(*locator)));
+	Assert(persistence == RELPERSISTENCE_PERMANENT || persistence == RELPERSISTENCE_UNLOGGED ||
+		   persistence == RELPERSISTENCE_TEMP);
 
 	/* TRUNCATE: the old file goes */
 	if (zloc_rel(zrel_locator(rel)) != zloc_rel(*locator) && !RelationUsesLocalBuffers(rel))
+	{
+		assert_locked(rel);
 		zrollback_file_wait(zrel_locator(rel));
+	}
 
 	*freezeXid = InvalidTransactionId;
 	*minmulti = InvalidMultiXactId;
@@ -67,8 +83,10 @@ zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 void
 zam_relation_nontransactional_truncate(Relation rel)
 {
+	assert_locked(rel);
 	if (!RelationUsesLocalBuffers(rel))
 		zrollback_file_wait(zrel_locator(rel));
+	zlock_own_forget(rel);
 	RelationTruncate(rel, 0);
 }
 
@@ -78,6 +96,7 @@ fork_copy(Relation rel, SMgrRelation target, ForkNumber fork)
 {
 	char		persistence = rel->rd_rel->relpersistence;
 
+	Assert(fork != MAIN_FORKNUM);
 	if (!smgrexists(RelationGetSmgr(rel), fork))
 		return;
 	smgrcreate(target, fork, false);
@@ -117,6 +136,7 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	SMgrRelation target = smgropen(*locator, rel->rd_backend);
 	ForkNumber	fork;
 
+	assert_locked(rel);
 	if (!RelationUsesLocalBuffers(rel))
 		zrollback_file_wait(zrel_locator(rel));
 	roll_back_all(rel);
@@ -127,6 +147,8 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
 	RelationCopyStorage(RelationGetSmgr(rel), target, MAIN_FORKNUM,
 						rel->rd_rel->relpersistence);
+	/* A2: undo and index entries name blocks */
+	Assert(smgrnblocks(target, MAIN_FORKNUM) == RelationGetNumberOfBlocks(rel));
 	for (fork = MAIN_FORKNUM + 1; fork <= MAX_FORKNUM; fork++)
 		fork_copy(rel, target, fork);
 
@@ -180,5 +202,8 @@ zam_relation_fetch_toast_slice(Relation toastrel, Oid valueid, int32 attrsize,
 							   int32 sliceoffset, int32 slicelength,
 							   struct varlena *result)
 {
+	/* A4: zam_relation_toast_am has made it a heap table */
+	Assert(toastrel->rd_tableam == GetHeapamTableAmRoutine());
+	Assert(sliceoffset >= 0 && slicelength >= 0 && sliceoffset + slicelength <= attrsize);
 	heap_fetch_toast_slice(toastrel, valueid, attrsize, sliceoffset, slicelength, result);
 }

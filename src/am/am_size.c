@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "zheap/am/am.h"
 #include "zheap/am/am_relation.h"
 #include "zheap/page/page_format.h"
 #include "zheap/page/row_format.h"
@@ -15,6 +16,7 @@
 uint64
 zam_relation_size(Relation rel, ForkNumber fork)
 {
+	Assert(rel->rd_tableam == zam_routine());
 	return table_block_relation_size(rel, fork);
 }
 
@@ -27,4 +29,5 @@ zam_relation_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 
 	/* core guesses from the width alone, but line pointers are limited */
 	*tuples = Min(*tuples, (double) *pages * ZPAGE_MAX_OFFSET);
+	Assert(*tuples >= 0 && *allvisfrac >= 0 && *allvisfrac <= 1);
 }

@@ -45,7 +45,7 @@ refuse(const char *what)
 /* ---- scans: there are no rows; ANALYZE may find that out ---- */
 
 static const TupleTableSlotOps *
-slot_callbacks(Relation rel)
+undo_slot_callbacks(Relation rel)
 {
 	return &TTSOpsVirtual;
 }
@@ -366,11 +366,14 @@ relation_copy_data(Relation rel, const ZRelLocator *locator)
 {
 	SMgrRelation target = smgropen(*locator, rel->rd_backend);
 
+	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
 	/* the copy is made past the buffers; nobody changes them meanwhile */
 	FlushRelationBuffers(rel);
 	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
 	RelationCopyStorage(RelationGetSmgr(rel), target, MAIN_FORKNUM,
 						rel->rd_rel->relpersistence);
+	/* A2: an undo pointer names a block */
+	Assert(smgrnblocks(target, MAIN_FORKNUM) == RelationGetNumberOfBlocks(rel));
 	RelationDropStorage(rel);
 	smgrclose(target);
 	zundo_moved();
@@ -385,7 +388,10 @@ relation_copy_for_cluster(Relation from, Relation to, Relation index,	/* tidy: s
 						  double *tups_recently_dead)
 {
 	zheap_require_preload();
+	Assert(from->rd_tableam == to->rd_tableam);
+	Assert(CheckRelationLockedByMe(from, AccessExclusiveLock, false));
 	zundo_storage_copy(from, to);
+	Assert(RelationGetNumberOfBlocks(to) == RelationGetNumberOfBlocks(from));	/* A2 */
 	*xid_cutoff = from->rd_rel->relfrozenxid;
 	*multi_cutoff = from->rd_rel->relminmxid;
 	*num_tuples = *tups_vacuumed = *tups_recently_dead = 0;
@@ -415,6 +421,7 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 		(void) zundo_truncate(true);
 	zundo_hold_warn();
 
+	Assert(FullTransactionIdPrecedesOrEquals(zundo_logged_horizon(), zundo_horizon()));
 	nblocks = RelationGetNumberOfBlocks(rel);
 	vac_update_relstats(rel, nblocks, 0, 0, false,
 						zfxid_xid(zundo_logged_horizon()), GetOldestMultiXactId(),
@@ -440,7 +447,7 @@ relation_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 static const TableAmRoutine undo_routine = {
 	.type = T_TableAmRoutine,
 
-	.slot_callbacks = slot_callbacks,
+	.slot_callbacks = undo_slot_callbacks,
 
 	.scan_begin = scan_begin,
 	.scan_end = scan_end,

@@ -79,7 +79,8 @@ zheap_class_scan(Oid index, Snapshot snapshot, ScanKey keys, int nkeys,
 				 ZClassVisitor visit, void *arg)
 {
 	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(pg_class, index, OidIsValid(index), snapshot, nkeys, keys);
+	SysScanDesc scan = systable_beginscan(pg_class, index, OidIsValid(index), snapshot, nkeys,
+										  keys);
 	HeapTuple	tuple;
 
 	do

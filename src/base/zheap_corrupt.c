@@ -6,7 +6,9 @@
 
 #include <stdarg.h>
 
+#include "access/xlogutils.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 
 #include "zheap/base/base.h"
 
@@ -28,6 +30,8 @@ zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 	StringInfoData text;
 	StringInfoData place;
 
+	/* damage is looked for before a critical section, in which this would be a PANIC (F3) */
+	Assert(CritSectionCount == 0 || InRecovery);
 	initStringInfo(&text);
 	for (;;)
 	{

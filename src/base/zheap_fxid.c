@@ -16,6 +16,7 @@ static FullTransactionId
 widen(TransactionId xid, FullTransactionId next)
 {
 	uint32		epoch = EpochFromFullTransactionId(next);
+	FullTransactionId fxid;
 
 	if (!TransactionIdIsNormal(xid))
 		return FullTransactionIdFromEpochAndXid(0, xid);
@@ -25,7 +26,12 @@ widen(TransactionId xid, FullTransactionId next)
 		Assert(epoch > 0);
 		epoch--;
 	}
-	return FullTransactionIdFromEpochAndXid(epoch, xid);
+	fxid = FullTransactionIdFromEpochAndXid(epoch, xid);
+	/* F1 */
+	Assert(FullTransactionIdPrecedesOrEquals(fxid, next));
+	Assert(U64FromFullTransactionId(next) - U64FromFullTransactionId(fxid) <=
+		   (uint64) 1 << 31);
+	return fxid;
 }
 
 FullTransactionId

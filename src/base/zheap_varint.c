@@ -10,12 +10,15 @@
 char *
 zvarint_put(char *out, uint64 value)
 {
+	char	   *start PG_USED_FOR_ASSERTS_ONLY = out;
+
 	while (value >= 0x80)
 	{
 		*out++ = (char) (value | 0x80);
 		value >>= 7;
 	}
 	*out++ = (char) value;
+	Assert(out - start <= ZVARINT_MAX); /* F2 */
 	return out;
 }
 

@@ -11,7 +11,7 @@
 #include "zheap/dml/target.h"
 
 TM_Result
-zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,
+zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/* tidy: the server's signature */
 			Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
 {
 	ItemPointerData tid = ztid_untagged(otid);

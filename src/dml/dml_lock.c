@@ -274,7 +274,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 }
 
 TM_Result
-zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
+zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,	/* tidy: the server's signature */
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 		  TM_FailureData *tmfd)
 {

@@ -150,9 +150,14 @@ zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 {
 	Page		page = BufferGetPage(buffer);
 	ZPrunePlan	plan;
+	OffsetNumber off;
+	const char *wrong = zpage_check_quick(page, &off);
 	int			looks = 0;
 	int			i;
 
+	/* VACUUM's first pass has looked at it, but it may have been read anew since */
+	if (wrong)
+		zheap_corrupt(rel, BufferGetBlockNumber(buffer), off, "%s", wrong);
 	plan_init(&plan);
 	for (i = 0; i < n; i++)
 	{

@@ -60,6 +60,7 @@ bool
 ztarget_lock(ZTarget *target)
 {
 	Assert(!target->locked);		/* D2 */
+	Assert(!zheap_holds_buffer_lock()); /* L1: one table page, before all others */
 	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
 	target->locked = true;
 	return zview_attach(&target->view, target->buffer, BUFFER_LOCK_EXCLUSIVE,

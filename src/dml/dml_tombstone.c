@@ -8,8 +8,10 @@
  * version: the row's modifier is its deleter as before, and nothing is rolled back if
  * the transaction that does it is rolled back.
  *
- * U7: the record is younger than the deletion, so it lives as long as any snapshot
- * that does not see the deletion.
+ * The record lives as long as any snapshot that does not see the deletion: the deleter's
+ * xid had been assigned when the record was written, so it precedes the xid with which the
+ * record's extent is closed, and while there is such a snapshot the horizon does not pass
+ * the deleter (H1).
  */
 #include "postgres.h"
 

@@ -434,7 +434,7 @@ run_phase(Update *update, Phase phase)
 }
 
 TM_Result
-zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
+zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,	/* tidy: the server's signature */
 			Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
 			LockTupleMode *lockmode, bool *update_indexes)
 {

@@ -136,7 +136,7 @@ key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
 
 /*
  * Compare the versions before "version" that some snapshot may still see with the
- * key to be indexed.  A summarizing index (anyvisible) wants to hear of their
+ * key to be indexed (I2).  A summarizing index (anyvisible) wants to hear of their
  * keys as well: an updater in progress may yet abort.
  */
 static void
@@ -172,6 +172,7 @@ index_row(IndexBuild *build, const ZRowVersion *version, bool alive)
 	ItemPointerData tid;
 	IndexKey	key;
 
+	Assert(!zheap_holds_buffer_lock()); /* I3: user code and the index's may do anything */
 	ItemPointerSet(&tid, build->scan->block, version->offnum);
 	MemoryContextReset(build->econtext->ecxt_per_tuple_memory);
 
@@ -203,6 +204,8 @@ wait_for_other(IndexBuild *build, OffsetNumber offnum, TransactionId xid, const 
 	if (!build->unique)
 		return false;
 
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
+	Assert(TransactionIdIsNormal(xid) && !TransactionIdIsCurrentTransactionId(xid));
 	ItemPointerSet(&tid, build->scan->block, offnum);
 	XactLockTableWait(xid, build->table, &tid, XLTW_InsertIndexUnique);
 	CHECK_FOR_INTERRUPTS();
@@ -215,7 +218,7 @@ wait_for_other(IndexBuild *build, OffsetNumber offnum, TransactionId xid, const 
  * The rules, and which rows count, are those of heap and of scan_analyze.c.
  */
 static bool
-check_row(IndexBuild *build, OffsetNumber offnum, ZRowVersion *version, bool *alive)
+row_is_indexed(IndexBuild *build, OffsetNumber offnum, ZRowVersion *version, bool *alive)
 {
 	for (;;)
 	{
@@ -281,7 +284,7 @@ index_page(IndexBuild *build)
 
 		if (build->snapshot == SnapshotAny)
 		{
-			if (!check_row(build, offnum, &version, &alive))
+			if (!row_is_indexed(build, offnum, &version, &alive))
 				continue;
 		}
 		else

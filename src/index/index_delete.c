@@ -119,7 +119,7 @@ keep_promising(TM_IndexDeleteOp *op)
 }
 
 static void
-page_leave(IndexDelete *del)
+table_page_leave(IndexDelete *del)
 {
 	if (!BufferIsValid(del->buffer))
 		return;
@@ -130,9 +130,10 @@ page_leave(IndexDelete *del)
 }
 
 static void
-page_enter(IndexDelete *del, BlockNumber block)
+table_page_enter(IndexDelete *del, BlockNumber block)
 {
-	page_leave(del);
+	table_page_leave(del);
+	Assert(del->op->bottomup || del->block == InvalidBlockNumber || block > del->block);
 	del->block = block;
 	del->buffer = ReadBuffer(del->table, block);
 	LockBuffer(del->buffer, BUFFER_LOCK_SHARE);
@@ -142,7 +143,7 @@ page_enter(IndexDelete *del, BlockNumber block)
 
 /*
  * An entry must name a line pointer in use: pointers are reused only after their
- * index entries are gone.  Anything else is damage, reported as heap does.
+ * index entries are gone (I1).  Anything else is damage, reported as heap does.
  */
 static void
 check_entry(IndexDelete *del, const TM_IndexDelete *deltid)
@@ -171,7 +172,7 @@ check_entry(IndexDelete *del, const TM_IndexDelete *deltid)
  * Dead line pointers need nothing: the record that made them had the conflict.
  */
 static void
-note_conflict(IndexDelete *del, OffsetNumber offnum)
+note_deleter(IndexDelete *del, OffsetNumber offnum)
 {
 	FullTransactionId fxid = InvalidFullTransactionId;
 	TransactionId xid;
@@ -219,7 +220,7 @@ entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 			del->freed += status->freespace;
 		}
 	}
-	note_conflict(del, offnum);
+	note_deleter(del, offnum);
 	return true;
 }
 
@@ -246,6 +247,7 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	del.table = table;
 	del.op = delstate;
 	del.buffer = InvalidBuffer;
+	del.block = InvalidBlockNumber;
 	zview_open(&del.view, table);
 
 	for (i = 0; i < delstate->ndeltids; i++)
@@ -266,7 +268,7 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 				freed_before = del.freed;
 				target /= 2;
 			}
-			page_enter(&del, block);
+			table_page_enter(&del, block);
 			npages++;
 		}
 
@@ -274,10 +276,11 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 			ndeletable = i + 1;
 	}
 
-	page_leave(&del);
+	table_page_leave(&del);
 	zview_close(&del.view);
 
 	Assert(ndeletable > 0 || delstate->bottomup);
+	Assert(npages <= BOTTOMUP_MAX_BLOCKS || !delstate->bottomup);
 	delstate->ndeltids = ndeletable;
 
 	return del.conflict;

@@ -18,6 +18,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "utils/snapmgr.h"
 #include "utils/tuplesort.h"
 
 #include "zheap/index/index.h"
@@ -28,6 +29,7 @@ typedef struct IndexCursor
 {
 	Tuplesortstate *sort;
 	ItemPointerData tid;		/* current, unless done; invalid at the start */
+	ItemPointerData asked;		/* the table's side, for an assertion */
 	bool		done;
 } IndexCursor;
 
@@ -66,6 +68,9 @@ cursor_next(IndexCursor *cursor)
 static bool
 cursor_has(IndexCursor *cursor, ItemPointer tid)
 {
+	/* the lists are merged, so neither may go back */
+	Assert(!ItemPointerIsValid(&cursor->asked) || ItemPointerCompare(&cursor->asked, tid) < 0);
+	cursor->asked = *tid;
 	while (!cursor->done &&
 		   (!ItemPointerIsValid(&cursor->tid) ||
 			ItemPointerCompare(&cursor->tid, tid) < 0))
@@ -80,6 +85,7 @@ insert_missing(Validation *val)
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 
+	Assert(!zheap_holds_buffer_lock()); /* I3: the index locks its own pages */
 	MemoryContextReset(val->econtext->ecxt_per_tuple_memory);
 	if (val->predicate != NULL && !ExecQual(val->predicate, val->econtext))
 		return;
@@ -120,12 +126,14 @@ zindex_validate_scan(Relation table, Relation index, IndexInfo *info,
 {
 	Validation	val = {0};
 
+	Assert(IsMVCCSnapshot(snapshot));
 	val.table = table;
 	val.index = index;
 	val.info = info;
 	val.state = state;
 	val.cursor.sort = state->tuplesort;
 	ItemPointerSetInvalid(&val.cursor.tid);
+	ItemPointerSetInvalid(&val.cursor.asked);
 
 	val.estate = CreateExecutorState();
 	val.econtext = GetPerTupleExprContext(val.estate);

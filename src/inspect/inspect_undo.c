@@ -68,6 +68,8 @@ zheap_undo_stats(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	zundo_stats(&stats);
+	Assert(FullTransactionIdPrecedesOrEquals(stats.horizon, stats.next));	/* H1 */
+	Assert(stats.logs_pending <= stats.logs);
 	values[i++] = Int64GetDatum((int64) stats.nblocks * BLCKSZ);
 	values[i++] = Int64GetDatum(stats.extents_used * EXTENT_BYTES);
 	values[i++] = Int64GetDatum(stats.extents_free * EXTENT_BYTES);
@@ -130,6 +132,7 @@ zheap_undo_holders(PG_FUNCTION_ARGS)
 		Datum		values[7];
 		bool		nulls[lengthof(values)] = {false};
 
+		Assert((int) holder->kind < (int) lengthof(holder_kinds) && holder_kinds[holder->kind]);
 		values[0] = CStringGetTextDatum(holder_kinds[holder->kind]);
 		values[1] = Int32GetDatum(holder->pid);
 		nulls[1] = holder->pid == 0;
@@ -224,6 +227,7 @@ zheap_undo_workers_info(PG_FUNCTION_ARGS)
 
 		if (!zworker_info(i, &info))
 			continue;
+		Assert((int) info.state < (int) lengthof(worker_states));
 		values[0] = Int32GetDatum(info.pid);
 		nulls[0] = info.pid == 0;
 		values[1] = CStringGetTextDatum("worker");

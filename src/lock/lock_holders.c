@@ -4,9 +4,9 @@
  *
  * A holder is a transaction in progress, so it still owns a slot of the page
  * (S3), or its slot went to a later subtransaction of its own and is found down
- * the chain.  However much it has done to the page, a directory tells what it has locked
- * there (C1).  A backend does not look through its own chains at all: it remembers what
- * it has locked (lock_own.c).
+ * the chain (K2).  However much it has done to the page, a directory tells what it has
+ * locked there (C1).  A backend does not look through its own chains at all: it remembers
+ * what it has locked (lock_own.c).
  */
 #include "postgres.h"
 
@@ -52,11 +52,14 @@ typedef struct HolderSearch
 	ZLockHolders *holders;
 } HolderSearch;
 
+/* "fxid" is in progress, so its xid is no older than the server can tell apart. */
 static void
 note_lock(HolderSearch *search, ZXactStatus status, FullTransactionId fxid, int mode)
 {
 	ZLockHolders *holders = search->holders;
 
+	Assert(mode >= LockTupleKeyShare && mode <= LockTupleExclusive);
+	Assert(zchain_holds_locks(status));
 	holders->strongest = Max(holders->strongest, mode);
 	if (status == ZXACT_OWN)
 		holders->own = Max(holders->own, mode);
@@ -165,6 +168,7 @@ search_page(ZPageView *view, ZPageView *before, HolderSearch *search)
 	}
 }
 
+/* Nobody holds anything. */
 static void
 holders_init(ZLockHolders *holders)
 {
@@ -172,8 +176,21 @@ holders_init(ZLockHolders *holders)
 	holders->own = holders->strongest = -1;
 }
 
+#ifdef USE_ASSERT_CHECKING
+/* K1, for the locks that we know without a search */
+static void
+assert_own_is_hinted(ZPageView *view, OffsetNumber offnum, int hint)
+{
+	bool		exact;
+
+	Assert(!view->locked || zlock_own_strongest(view->rel, view->block, offnum, &exact) <= hint);
+}
+#else
+#define assert_own_is_hinted(view, offnum, hint) ((void) 0)
+#endif
+
 /*
- * Nobody holds a stronger lock than the row's hint says.  So only where that one is in
+ * Nobody holds a stronger lock than the row's hint says (K1).  So only where that one is in
  * the way of the mode asked for, others' undo is looked at; and our own, only if we do
  * not remember what we have locked.
  */
@@ -187,6 +204,8 @@ zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTuple
 	int			own;
 
 	holders_init(holders);
+	Assert(hint <= LockTupleExclusive);
+	assert_own_is_hinted(view, offnum, hint);
 	if (bits == 0)
 		return;
 	own = zlock_own_strongest(view->rel, view->block, offnum, &search.others);
@@ -197,6 +216,8 @@ zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTuple
 		return;
 	}
 	search_page(view, before, &search);
+	/* K1; of a copy, lock pages may be newer than the row */
+	Assert(!view->locked || holders->strongest <= hint);
 	holders->own = Max(holders->own, own);
 	holders->strongest = Max(holders->strongest, holders->own);
 	if (view->unfinished)
@@ -227,6 +248,7 @@ zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 	BlockNumber block = ItemPointerGetBlockNumberNoCheck(origin);
 	ZPageView	view;
 
+	Assert(!zheap_holds_buffer_lock()); /* L1: another table page is looked at */
 	holders_init(&holders);
 	/* the table is truncated only when nobody has a lock on it */
 	if (block >= RelationGetNumberOfBlocks(rel))

@@ -9,13 +9,16 @@
  * savepoints need no attention.
  *
  * The line pointer of a locked row is not used again while the transaction runs
- * (prune_keeps_locked and pointer_is_locked, dml_prune.c), so a place on a page is the row.
+ * (prune_keeps_locked and pointer_is_locked, dml_prune.c), so a place on a page is the
+ * row (K3).
  *
  * What is remembered has a limit.  When it is reached all is forgotten, and from then on
  * the records tell.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/xact.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
@@ -48,6 +51,7 @@ static struct
 	bool		forgotten;		/* some, in this transaction */
 }			own;
 
+/* The transaction's memory is gone. */
 static void
 own_reset(void *arg)
 {
@@ -55,6 +59,9 @@ own_reset(void *arg)
 	own.forgotten = false;
 }
 
+/*
+ * For the top-level transaction: whether a subtransaction still holds a lock is asked later.
+ */
 static void
 own_open(void)
 {
@@ -70,6 +77,7 @@ own_open(void)
 	MemoryContextRegisterResetCallback(context, &own.callback);
 }
 
+/* By the file: a rewrite makes other rows. */
 static OwnKey
 key_of(Relation rel, BlockNumber block, OffsetNumber offnum)
 {
@@ -87,6 +95,9 @@ zlock_own_add(Relation rel, BlockNumber block, OffsetNumber offnum, LockTupleMod
 	OwnRow	   *row;
 	bool		found;
 
+	Assert(OffsetNumberIsValid(offnum) && offnum <= MaxHeapTuplesPerPage);
+	Assert(mode <= LockTupleExclusive);
+	Assert(TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)));
 	if (own.rows && hash_get_num_entries(own.rows) >= MAX_ROWS)
 	{
 		HASH_SEQ_STATUS seq;
@@ -118,4 +129,22 @@ zlock_own_strongest(Relation rel, BlockNumber block, OffsetNumber offnum, bool *
 			return mode;
 	}
 	return -1;
+}
+
+/* Other rows are going to have the places of those that the file had (K3). */
+void
+zlock_own_forget(Relation rel)
+{
+	ZRelLocator locator = zrel_locator(rel);
+	HASH_SEQ_STATUS seq;
+	OwnRow	   *row;
+
+	if (own.rows == NULL)
+		return;
+	hash_seq_init(&seq, own.rows);
+	while ((row = hash_seq_search(&seq)) != NULL)
+	{
+		if (row->key.spc == zloc_spc(locator) && row->key.rel == zloc_rel(locator))
+			hash_search(own.rows, &row->key, HASH_REMOVE, NULL);
+	}
 }

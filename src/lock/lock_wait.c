@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "utils/resowner.h"
@@ -68,6 +69,7 @@ zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
 	queue->parity = 0;
 }
 
+/* ERROR, heap's.  The place in the queue, if there is one, goes with the statement. */
 static void
 could_not_lock(ZRowQueue *queue)
 {
@@ -94,6 +96,10 @@ queue_tag(const ZRowQueue *queue, LOCKTAG *tag)
 		tag->locktag_lockmethodid = USER_LOCKMETHOD;
 }
 
+/*
+ * Behind those who wait for this version already.  One for another version is given up before:
+ * the wait here must not keep those who come after us from that one.
+ */
 static bool
 queue_enter(ZRowQueue *queue, uint16 parity)
 {
@@ -103,7 +109,7 @@ queue_enter(ZRowQueue *queue, uint16 parity)
 		return true;
 	zlock_queue_leave(queue);
 	queue->parity = parity;
-	Assert(place.owner == NULL);
+	Assert(place.owner == NULL);	/* K4 */
 	queue_tag(queue, &place.tag);
 	place.mode = hwlock_mode[queue->mode];
 	place.owner = CurrentResourceOwner;
@@ -119,6 +125,9 @@ queue_enter(ZRowQueue *queue, uint16 parity)
 bool
 zlock_queue_wait(ZRowQueue *queue, uint16 parity, TransactionId xid, bool is_holder)
 {
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
+	Assert(TransactionIdIsNormal(xid) && !TransactionIdIsCurrentTransactionId(xid));
+	Assert(parity <= 1);
 	if (!is_holder && !queue_enter(queue, parity))
 		return false;
 	if (queue->policy == LockWaitBlock)
@@ -138,6 +147,7 @@ zlock_queue_leave(ZRowQueue *queue)
 {
 	if (queue->queued)
 	{
+		Assert(place.owner != NULL && LockHeldByMe(&place.tag, place.mode));	/* K4 */
 		LockRelease(&place.tag, place.mode, false);
 		place.owner = NULL;
 	}

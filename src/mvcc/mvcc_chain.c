@@ -448,7 +448,7 @@ found_in(ZPageView *view, OffsetNumber offnum, const ZOwner *named, ZOwner *at, 
 
 ZChainFound
 zchain_find(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum,
-			Snapshot snapshot, ZOwner *at, ZUndoRecord *rec)
+			Snapshot snapshot, ZOwner *at, ZUndoRecord *rec)	/* tidy: where, and what is found */
 {
 	FullTransactionId owner = from->fxid;
 	ZChainCursor cursor;

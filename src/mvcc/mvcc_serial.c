@@ -200,7 +200,7 @@ zserial_report(const ZSerialReads *reads, ZPageView *before, ZPageView *view, Sn
  */
 static bool
 read_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnum,
-		  Snapshot snapshot, ZRowVersion *version, bool *found)
+		  Snapshot snapshot, ZRowVersion *version, bool *found)	/* tidy: the caller's, and *found */
 {
 	ZPageView	live;
 	Buffer		overflow_buf;

@@ -16,6 +16,7 @@
 static void
 rows_leave_slot(Page page, int slotno, bool visible_to_all)
 {
+	PageHeader	header = (PageHeader) page;
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
 	OffsetNumber off;
 
@@ -26,7 +27,8 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 		char	   *row;
 
 		/* a damaged line pointer is for readers to report, and not to be followed */
-		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) > BLCKSZ - ZROW_HDR_SIZE)
+		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) < header->pd_upper ||
+			ItemIdGetOffset(lp) + ZROW_HDR_SIZE > header->pd_special)
 			continue;
 		row = (char *) page + ItemIdGetOffset(lp);
 		/* of most rows one byte says enough */
@@ -43,15 +45,24 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 	}
 }
 
+/*
+ * The count of records above the newest directory goes on with the chain (C1): replay counts
+ * as the forward path does, so WAL need not tell it.
+ */
 void
 zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan)
 {
 	bool		goes_on = plan->takeover == ZTAKE_OWN || plan->takeover == ZTAKE_REUSED;
 	int			count = goes_on ? zpage_slot_count(slot) : 0;
 
+	Assert(FullTransactionIdIsValid(plan->next.fxid) && plan->next.undo != ZUNDO_INVALID);
 	zpage_slot_set(slot, &plan->next, plan->directory ? 0 : count + 1);
 }
 
+/*
+ * Exclusive lock on the slot's page, and on the table page, whose rows may have to leave the
+ * slot.  New slots first: the plan's may be one of them.
+ */
 void
 zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 {
@@ -61,7 +72,7 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 	slot = zpage_slot(page, overflow, plan->slotno);
 	if (zpage_is_lock_slot(plan->slotno))
 	{
-		/* no row names it */
+		/* no row names it (P2) */
 		Assert(plan->takeover != ZTAKE_ALL_VISIBLE);
 		zpage_slot_take_apply(slot, plan);
 		return;
@@ -72,6 +83,7 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 			Assert(FullTransactionIdEquals(zpage_slot_fxid(slot), plan->next.fxid));	/* S1 */
 			break;
 		case ZTAKE_FREE:
+			Assert(!FullTransactionIdIsValid(zpage_slot_fxid(slot)));
 			break;
 		case ZTAKE_ALL_VISIBLE:
 			rows_leave_slot(page, plan->slotno, true);
@@ -80,15 +92,21 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 			{
 				ZPageTrailer *trailer = zpage_trailer(page);
 
+				/* the link to the owner before is to lead to all that the slot led to */
+				Assert(FullTransactionIdEquals(zpage_slot_fxid(slot), plan->prev.fxid) &&
+					   slot->undo == plan->prev.undo);
 				rows_leave_slot(page, plan->slotno, false);
 				if (FullTransactionIdPrecedes(trailer->reused_fxid, plan->prev.fxid))
 					trailer->reused_fxid = plan->prev.fxid;
 				break;
 			}
 	}
+	/* S3: from now on a row that names the slot, and does not say REUSED, is the new owner's */
+	Assert(plan->takeover == ZTAKE_OWN || zpage_slot_is_left(page, plan->slotno));
 	zpage_slot_take_apply(slot, plan);
 }
 
+/* New rows, each on a line pointer of its own: the next one, or one that is unused. */
 static void
 insert_apply(Page page, const ZRowPlan *plan)
 {
@@ -104,6 +122,7 @@ insert_apply(Page page, const ZRowPlan *plan)
 
 		if (zpage_free_contiguous(page) < need)
 			zpage_compact_apply(page);
+		Assert(new->len >= ZROW_HDR_SIZE);
 		Assert(zpage_free_contiguous(page) >= need);
 		Assert(append ? new->offnum == PageGetMaxOffsetNumber(page) + 1 : !ItemIdIsUsed(lp));
 
@@ -185,6 +204,7 @@ zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header)
 	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
 	ZRowHeader	hdr = *header;
 
+	Assert(ItemIdIsNormal(PageGetItemId(page, offnum)));
 	hdr.flags &= ~ZROW_PADDED;
 	hdr.flags |= zrow_flags(row) & ZROW_PADDED;
 	if (hdr.natts == ZROW_NATTS_KEEP)
@@ -205,6 +225,7 @@ zpage_set_prunable(Page page, TransactionId xid)
 		((PageHeader) page)->pd_prune_xid = xid;
 }
 
+/* The hint of locks, as in flags2.  Any line pointer with storage. */
 uint8
 zpage_row_lock_bits(Page page, OffsetNumber offnum)
 {
@@ -213,6 +234,7 @@ zpage_row_lock_bits(Page page, OffsetNumber offnum)
 	return (uint8) row[1] & ZROW2_LOCK_MASK;
 }
 
+/* The turn of the row as it is, which plans do not carry (ZROW2_PARITY). */
 static int
 row_turn(Page page, OffsetNumber offnum)
 {
@@ -228,6 +250,7 @@ set_lock_bits(Page page, const ZRowPlan *plan)
 {
 	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, plan->offnum));
 
+	Assert(ItemIdIsNormal(PageGetItemId(page, plan->offnum)));
 	row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (plan->hdr.flags2 & ZROW2_LOCK_MASK);
 }
 
@@ -245,6 +268,9 @@ tombstone_apply(Page page, const ZRowPlan *plan)
 	ItemIdSetNormal(lp, ItemIdGetOffset(lp), ZROW_TOMBSTONE_SIZE);
 }
 
+/*
+ * Exclusive lock.  The slot has been prepared, so the new header names one that exists (P2).
+ */
 void
 zpage_row_apply(Page page, const ZRowPlan *plan)
 {
@@ -278,14 +304,21 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 	zpage_assert_valid(page);
 }
 
+/* Nothing but the bit changes: version and modifier stay, so there is no undo of it. */
 void
 zpage_confirm_apply(Page page, OffsetNumber offnum)
 {
 	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
 
+	/* in a deleted row the bit means another thing */
+	Assert(!(zrow_flags(row) & ZROW_DELETED) && (row[1] & ZROW2_SPECULATIVE));
 	row[1] &= ~ZROW2_SPECULATIVE;
 }
 
+/*
+ * Exclusive lock.  Pages are named once and for ever: readers may follow the name as soon as
+ * the lock is released.
+ */
 void
 zpage_overflow_apply(Page page, BlockNumber overflow_block)
 {

@@ -7,6 +7,7 @@
 #include "zheap/page/page.h"
 #include "zheap/page/row.h"
 
+/* All that PageIsVerified does not know.  Share lock, or a copy. */
 const char *
 zpage_check_header(Page page)
 {
@@ -35,7 +36,7 @@ zpage_check_header(Page page)
 
 /* A row's bytes without padding; the header need not be the one that they begin with. */
 static inline const char *
-check_version(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
+check_row_header(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 {
 	if (hdr->natts > ZROW_MAX_NATTS)
 		return "row has an impossible number of attributes";
@@ -50,8 +51,9 @@ check_version(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 	return NULL;
 }
 
+/* A row's place, space and padding (P3, P4), then its header. */
 static const char *
-check_row(Page page, ItemId lp)
+check_row_bytes(Page page, ItemId lp)
 {
 	PageHeader	header = (PageHeader) page;
 	uint32		off = ItemIdGetOffset(lp);
@@ -71,13 +73,13 @@ check_row(Page page, ItemId lp)
 			return "row has impossible padding";
 		pad = zrow_pad_length(row, len);
 		if (pad == 0 || pad > len - ZROW_HDR_SIZE)
-			return "row has impossible padding";	/* P5 */
+			return "row has impossible padding";	/* P4 */
 	}
 	else
 		pad = 0;
 	if (zrow_is_tombstone(&hdr) && pad != 0)
 		return "row without a body has a wrong length";
-	return check_version(page, &hdr, row, len - pad);
+	return check_row_header(page, &hdr, row, len - pad);
 }
 
 const char *
@@ -86,16 +88,17 @@ zpage_check_version(Page page, OffsetNumber offnum, const ZRowHeader *hdr,
 {
 	if (len > ItemIdGetLength(PageGetItemId(page, offnum)))
 		return "row was longer than the space that was kept for it";
-	return check_version(page, hdr, row, len);
+	return check_row_header(page, hdr, row, len);
 }
 
+/* One line pointer.  The header has been checked, so it lies within the page. */
 const char *
 zpage_check_row(Page page, OffsetNumber offnum)
 {
 	ItemId		lp = PageGetItemId(page, offnum);
 
 	if (ItemIdIsNormal(lp))
-		return check_row(page, lp);
+		return check_row_bytes(page, lp);
 	if (ItemIdIsRedirected(lp))
 		return "line pointer is a redirection";
 	if (ItemIdHasStorage(lp))
@@ -107,6 +110,7 @@ const char *
 zpage_check_quick(Page page, OffsetNumber *offnum)
 {
 	const char *wrong = zpage_check_header(page);
+	uint32		space = 0;		/* of all rows together */
 	OffsetNumber max;
 	OffsetNumber off;
 
@@ -122,7 +126,11 @@ zpage_check_quick(Page page, OffsetNumber *offnum)
 			*offnum = off;
 			return wrong;
 		}
+		space += ItemIdGetLength(PageGetItemId(page, off));
 	}
+	/* compaction must not run out of the page, whichever rows it is that overlap */
+	if (space > (uint32) (((PageHeader) page)->pd_special - ((PageHeader) page)->pd_upper))
+		return "rows overlap";	/* P3 */
 	return NULL;
 }
 
@@ -166,5 +174,23 @@ zpage_assert_valid(Page page)
 
 	if (wrong)
 		elog(PANIC, "zheap page invariant broken at offset %u: %s", offnum, wrong);
+}
+
+bool
+zpage_slot_is_left(Page page, int slotno)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+		const char *row = (const char *) page + ItemIdGetOffset(lp);
+
+		/* damage is for readers to report */
+		if (ItemIdIsNormal(lp) && zpage_check_row(page, off) == NULL &&
+			zrow_slotno(row) == slotno && !(zrow_flags(row) & ZROW_REUSED))
+			return false;
+	}
+	return true;
 }
 #endif

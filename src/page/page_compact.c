@@ -9,6 +9,9 @@
 
 #include "zheap/page/page.h"
 
+/*
+ * Exclusive lock.  The caller has checked all rows, which together must fit (zpage_check_quick).
+ */
 void
 zpage_compact_apply(Page page)
 {
@@ -32,11 +35,16 @@ zpage_compact_apply(Page page)
 		memcpy((char *) page + upper, copy.data + ItemIdGetOffset(lp), len);
 		lp->lp_off = upper;
 	}
+	Assert(upper >= header->pd_upper);	/* what was free stays free */
 	/* the hole is zero on all replicas, whatever lay there (W1) */
 	MemSet((char *) page + header->pd_lower, 0, upper - header->pd_lower);
 	header->pd_upper = upper;
 }
 
+/*
+ * Exclusive lock.  The slots stay where they are, at their distances from the page's end; the
+ * rows move down, and what was theirs becomes the new slots.
+ */
 void
 zpage_grow_apply(Page page, int grow)
 {

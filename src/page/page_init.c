@@ -6,6 +6,7 @@
 
 #include "zheap/page/page.h"
 
+/* Of any kind of page; PageInit has zeroed the special area. */
 static void
 trailer_init(Page page, uint16 magic, int nslots)
 {

@@ -6,6 +6,7 @@
 
 #include "zheap/page/page.h"
 
+/* In bytes.  The header has been checked, so this is not negative (P1). */
 Size
 zpage_free_contiguous(Page page)
 {
@@ -19,13 +20,15 @@ zpage_free_total(Page page)
 {
 	PageHeader	header = (PageHeader) page;
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	Size		space = header->pd_special - header->pd_lower;
 	Size		used = 0;
 	OffsetNumber off;
 
 	/* a line pointer without a row has no length (zpage_check_row) */
 	for (off = FirstOffsetNumber; off <= max; off++)
 		used += ItemIdGetLength(PageGetItemId(page, off));
-	return header->pd_special - header->pd_lower - used;
+	/* of damaged rows that overlap there may be more than the page holds */
+	return used < space ? space - used : 0;
 }
 
 Size

@@ -34,13 +34,20 @@ oldest_deletion(Page page)
 	return oldest;
 }
 
+/*
+ * Exclusive lock, no cleanup lock: readers look at copies.  Bodies go first, as they are what
+ * compaction gives back.
+ */
 void
 zpage_prune_apply(Page page, const ZPrunePlan *plan)
 {
 	int			i;
 
 	for (i = 0; i < plan->ndead; i++)
+	{
+		Assert(ItemIdIsNormal(PageGetItemId(page, plan->dead[i])));
 		ItemIdSetDead(PageGetItemId(page, plan->dead[i]));
+	}
 
 	for (i = 0; i < plan->ntrim; i++)
 	{

@@ -9,6 +9,9 @@
 
 #include "zheap/page/page.h"
 
+/*
+ * One row as the plan says.  Nothing here grows a row: the version before fits the row's space.
+ */
 static void
 row_rollback(Page page, const ZRowRollback *rollback)
 {
@@ -16,6 +19,7 @@ row_rollback(Page page, const ZRowRollback *rollback)
 	ZRowHeader	hdr = rollback->hdr;
 	bool		locked;
 
+	Assert(ItemIdIsNormal(lp));
 	/* row locks are not the aborted transaction's to take away */
 	switch (rollback->kind)
 	{
@@ -57,6 +61,7 @@ zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan)
 {
 	int			i;
 
+	Assert(plan->nrows >= 0 && plan->nrows <= (int) PageGetMaxOffsetNumber(page));
 	for (i = 0; i < plan->nrows; i++)
 	{
 		if (plan->rows[i].kind == ZROLLBACK_KILL)
@@ -68,5 +73,7 @@ zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan)
 			row_rollback(page, &plan->rows[i]);
 	}
 	zpage_slot_set(zpage_slot(page, overflow, plan->slotno), &plan->next, plan->next_count);
+	/* R1, S3: of a slot that is free now no row says that its modifier has it */
+	Assert(FullTransactionIdIsValid(plan->next.fxid) || zpage_slot_is_left(page, plan->slotno));
 	zpage_assert_valid(page);
 }

@@ -23,6 +23,7 @@ is_aligned(const char *in, char attalign)
 	return (uintptr_t) in == att_align_nominal((uintptr_t) in, attalign);
 }
 
+/* Out of line, as few values need it.  The caller has given room (ZROW_SCRATCH_SIZE). */
 static pg_noinline Datum
 aligned_copy(const char *in, Size size, char attalign, ZRowDeform *state)
 {
@@ -48,6 +49,7 @@ aligned_value(const char *in, Size size, char attalign, ZRowDeform *state)
 	return aligned_copy(in, size, attalign, state);
 }
 
+/* From any address: rows have no alignment. */
 static inline Datum
 byval_get(const char *in, int attlen)
 {

@@ -6,6 +6,7 @@
 
 #include "zheap/page/row.h"
 
+/* From any address. */
 static inline uint64
 word_at(const char *at)
 {

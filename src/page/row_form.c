@@ -30,6 +30,7 @@ packed_length(Form_pg_attribute att, Size size)
 	return size;
 }
 
+/* Of a pointer to a value elsewhere; one into memory (an expanded object) is flattened. */
 static Size
 external_length(Form_pg_attribute att, const struct varlena *value)
 {
@@ -38,6 +39,7 @@ external_length(Form_pg_attribute att, const struct varlena *value)
 	return VARSIZE_EXTERNAL(value);
 }
 
+/* Bytes that value_put will take.  Both must decide alike: asserted for each value. */
 static inline Size
 value_length(Form_pg_attribute att, Datum value)
 {
@@ -146,6 +148,7 @@ varlena_put(char *out, Form_pg_attribute att, Datum value, uint8 *flags)
 	return size;
 }
 
+/* Returns the value's length; *flags gets what it asks for. */
 static inline Size
 value_put(char *out, Form_pg_attribute att, Datum value, uint8 *flags)
 {

@@ -39,6 +39,12 @@
 #define C_HEADER		0x40
 #define C_CONFLICT		0x80
 
+/* Operations and opcodes go together; the two that do not follow are named below. */
+StaticAssertDecl(ZREC_INSERT >> 4 == 0 && ZREC_UPDATE >> 4 == ZOP_UPDATE - ZOP_INSERT &&
+				 ZREC_DELETE >> 4 == ZOP_DELETE - ZOP_INSERT &&
+				 ZREC_LOCK >> 4 == ZOP_LOCK - ZOP_INSERT,
+				 "op_of undoes opcode_of");
+
 static uint8
 opcode_of(const ZChange *change)
 {
@@ -58,6 +64,7 @@ opcode_of(const ZChange *change)
 	return ZREC_LOCK;
 }
 
+/* The other way round; the two directions are compared at compile time and in emit. */
 static uint8
 op_of(uint8 opcode)
 {
@@ -74,6 +81,13 @@ op_of(uint8 opcode)
 void
 zchange_apply(Page page, Page overflow, ZChange *change)
 {
+	/* no undo: rows that go on with a run of insertions, or are frozen from the start */
+	Assert(change->has_undo || change->row.op == ZOP_INSERT);
+	Assert(!change->has_undo || (FullTransactionIdIsValid(change->slot.next.fxid) &&
+								 change->slot.next.undo != ZUNDO_INVALID));
+	Assert(!change->has_undo || (change->undo.slotno == change->slot.slotno &&
+								 change->undo.takeover == change->slot.takeover &&
+								 change->undo.type == change->row.op));
 	if (change->init_page)
 		zpage_init_apply(page, change->init_slots);
 	if (change->has_undo)
@@ -85,6 +99,7 @@ zchange_apply(Page page, Page overflow, ZChange *change)
 
 /* ---- emit ---- */
 
+/* Not aligned in WAL. */
 static char *
 put_u16(char *out, uint16 value)
 {
@@ -112,6 +127,7 @@ header_expected(const ZChange *change, ZRowHeader *hdr)
 	hdr->slotno = change->undo.slotno;
 }
 
+/* Then it is left out of WAL. */
 static bool
 header_is_expected(const ZChange *change)
 {
@@ -122,6 +138,7 @@ header_is_expected(const ZChange *change)
 		hdr.natts == change->row.hdr.natts;
 }
 
+/* C_* of a change that is going to be logged; redo knows no more of it than these say. */
 static uint8
 flags_of(const ZChange *change, const ZUndoWrite *write, bool logged)
 {
@@ -165,6 +182,7 @@ put_head(char *out, const ZChange *change, const ZUndoWrite *write, uint8 flags)
 	return out;
 }
 
+/* What follows the undo record.  A change without one names its slot and its place here. */
 static char *
 put_tail(char *out, const ZChange *change, uint8 flags)
 {
@@ -219,11 +237,67 @@ register_rows(const ZRowPlan *row)
 	XLogRegisterBufData(ZREC_BLK_TABLE, many, out - many);
 }
 
+#ifdef USE_ASSERT_CHECKING
+
+/*
+ * Is "before" older than the record at "self", as far as the two places tell?  Within a
+ * life of a block they do; the order of blocks says nothing.
+ */
+static bool
+is_older(ZUndoPtr before, ZUndoPtr self)
+{
+	return before != self &&
+		(zundo_ptr_block(before) != zundo_ptr_block(self) ||
+		 zundo_ptr_generation(before) != zundo_ptr_generation(self) ||
+		 zundo_ptr_offset(before) < zundo_ptr_offset(self));
+}
+
+/* Where a new record leads: to older ones (U2), whose owners it names as it should (M1). */
+static void
+assert_links(const ZUndoRecord *rec, ZUndoPtr self)
+{
+	bool		has_before = rec->type == ZOP_UPDATE || rec->type == ZOP_DELETE;
+
+	Assert(rec->takeover != ZTAKE_OWN || is_older(rec->page_prev, self));
+	Assert(rec->takeover != ZTAKE_REUSED || is_older(rec->slot_prev.undo, self));
+	Assert(!has_before || !FullTransactionIdIsValid(rec->row_prev.fxid) ||
+		   is_older(rec->row_prev.undo, self));
+	Assert(!FullTransactionIdIsValid(rec->far.fxid) || is_older(rec->far.undo, self));
+	/* what the owner itself made is known exactly */
+	Assert(!rec->prev_own || (rec->takeover == ZTAKE_OWN && !rec->prev_upper_bound));
+}
+
+#else
+#define assert_links(rec, self) ((void) 0)
+#endif
+
 Size
 zrec_change_undo(const ZChange *change, const ZUndoWrite *write, bool logged, char *out)
 {
+	assert_links(&change->undo, write->ptr);
 	return zrec_undo_encode(&change->undo, write->ptr, logged ? ZFORM_WAL : ZFORM_LOG, out);
 }
+
+#ifdef USE_ASSERT_CHECKING
+/* W2: the buffers of the change are ours to change, and there are those that it needs. */
+static void
+assert_buffers(const ZChange *change, const ZChangeBuffers *buffers, const ZUndoWrite *write)
+{
+	Assert(buffers->logged || change->has_undo);
+	Assert(!buffers->logged || zheap_buffer_is_exclusive(buffers->table));
+	/* the slot's page goes with the change if, and only if, the slot is there */
+	Assert(!buffers->logged ||
+		   BufferIsValid(buffers->slots) ==
+		   (change->has_undo && change->slot.slotno >= ZPAGE_FIRST_OVERFLOW));
+	Assert(!BufferIsValid(buffers->slots) || zheap_buffer_is_exclusive(buffers->slots));
+	Assert(!change->has_undo || zheap_buffer_is_exclusive(write->buffer));
+	Assert(!change->has_undo ||
+		   write->ptr == zundo_ptr_make(BufferGetBlockNumber(write->buffer), write->generation,
+										write->offset));
+}
+#else
+#define assert_buffers(change, buffers, write) ((void) 0)
+#endif
 
 XLogRecPtr
 zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, const ZUndoWrite *write,
@@ -236,8 +310,11 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, const ZUn
 	uint8		flags = flags_of(change, write, logged);
 	char	   *end;
 
+	Assert(op_of(opcode_of(change)) == change->row.op);
+	assert_buffers(change, buffers, write);
 	XLogBeginInsert();
 	end = put_head(head, change, write, flags);
+	Assert(end <= head + sizeof(head));
 	XLogRegisterData(head, end - head);
 	if (change->has_undo)
 	{
@@ -247,10 +324,11 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, const ZUn
 	if (logged)
 	{
 		end = put_tail(tail, change, flags);
+		Assert(end <= tail + sizeof(tail));
 		if (end > tail)
 			XLogRegisterData(tail, end - tail);
 		XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->table,
-						   change->init_page ? REGBUF_WILL_INIT | REGBUF_STANDARD : REGBUF_STANDARD);
+						   REGBUF_STANDARD | (change->init_page ? REGBUF_WILL_INIT : 0));
 		register_rows(&change->row);
 		if (BufferIsValid(buffers->slots))
 			XLogRegisterBuffer(ZREC_BLK_OVERFLOW, buffers->slots, REGBUF_STANDARD);
@@ -272,6 +350,9 @@ typedef struct Decoded
 	ZNewRow    *rows;
 } Decoded;
 
+/*
+ * The other side of put_head.  WAL has been checked by its CRC: no bounds but asserted ones.
+ */
 static const char *
 take_head(const char *in, const char *end, Decoded *d)
 {
@@ -292,6 +373,7 @@ take_head(const char *in, const char *end, Decoded *d)
 		d->change.slot.grow = (uint8) *in++;
 	if (d->flags & C_CONFLICT)
 		in = zvarint_get(in, end, &d->conflict_distance);
+	Assert(in != NULL && in <= end);
 	return in;
 }
 
@@ -360,6 +442,7 @@ decode_main(XLogReaderState *record, Decoded *d)
 		in = zvarint_get(in, end, &value);
 		change->row.hdr.natts = value;
 	}
+	Assert(in == end);			/* all that was written has been read */
 }
 
 /* The rows or bytes that came with block 0. */
@@ -393,10 +476,27 @@ decode_rows(XLogReaderState *record, Decoded *d)
 		d->rows[i].bytes = data;
 		data += rowlen;
 	}
+	Assert(data == XLogRecGetBlockData(record, ZREC_BLK_TABLE, NULL) + len);
 	row->rows = d->rows;
 }
 
 /* ---- redo ---- */
+
+/*
+ * The slot's page needs no replay, or has none in this record, but the table page does:
+ * its change is made beside a slot that is thrown away, as it may have been before.
+ */
+static void
+scratch_slot_init(Page scratch, const ZSlotPlan *plan)
+{
+	zpage_overflow_init_apply(scratch, 0);
+	if (plan->slotno < ZPAGE_FIRST_OVERFLOW)
+		return;
+	if (plan->takeover == ZTAKE_OWN)
+		zpage_slot_set(zpage_slot(NULL, scratch, plan->slotno), &plan->next, 0);
+	else if (plan->takeover == ZTAKE_REUSED)
+		zpage_slot_set(zpage_slot(NULL, scratch, plan->slotno), &plan->prev, 0);
+}
 
 /* A slot's owner froze here: snapshots that take it for running must go. */
 static void
@@ -408,6 +508,10 @@ redo_conflict(XLogReaderState *record, Decoded *d)
 		zrec_resolve_conflict(record, zfxid_xid(fxid) - (TransactionId) d->conflict_distance);
 }
 
+/*
+ * The undo record in log form, byte for byte as the forward path wrote it: has_xact and
+ * has_page say what it left out, and are in the WAL form, too.
+ */
 static void
 redo_undo(XLogReaderState *record, Decoded *d)
 {
@@ -427,6 +531,7 @@ redo_undo(XLogReaderState *record, Decoded *d)
 					 (d->flags & C_UNDO_INIT) != 0, bytes, len);
 }
 
+/* Table page, then the slot's page (L1).  Each may need replay without the other. */
 static void
 redo_table(XLogReaderState *record, Decoded *d)
 {
@@ -449,8 +554,6 @@ redo_table(XLogReaderState *record, Decoded *d)
 		slot_action = XLogReadBufferForRedo(record, ZREC_BLK_OVERFLOW, &overflow_buf);
 		if (slot_action == BLK_NEEDS_REDO)
 			overflow = BufferGetPage(overflow_buf);
-		else
-			zpage_overflow_init_apply(overflow, 0);	/* a change to throw away */
 	}
 	if (slot_action == BLK_NEEDS_REDO)
 	{
@@ -466,9 +569,8 @@ redo_table(XLogReaderState *record, Decoded *d)
 		Page		page = BufferGetPage(buffer);
 
 		decode_rows(record, d);
-		if (overflow == (Page) scratch.data && d->change.slot.slotno >= ZPAGE_FIRST_OVERFLOW)
-			zpage_slot_set(zpage_slot(page, overflow, d->change.slot.slotno),
-						   &d->change.slot.next, 0);
+		if (overflow == (Page) scratch.data)
+			scratch_slot_init(overflow, &d->change.slot);
 		zchange_apply(page, overflow, &d->change);
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buffer);
@@ -481,12 +583,17 @@ redo_table(XLogReaderState *record, Decoded *d)
 		UnlockReleaseBuffer(buffer);
 }
 
+/*
+ * LOCKING: the undo page by itself, before the table page: a reader on a standby that sees the
+ * row changed finds the record.
+ */
 void
 zrec_change_redo(XLogReaderState *record)
 {
 	Decoded		d;
 
 	decode_main(record, &d);
+	/* before any page: a snapshot that must go may not see the change */
 	redo_conflict(record, &d);
 	if (d.flags & C_UNDO)
 		redo_undo(record, &d);

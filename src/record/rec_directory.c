@@ -17,6 +17,8 @@
  */
 #include "postgres.h"
 
+#include "nodes/lockoptions.h"
+
 #include "zheap/record/record.h"
 
 #define D_SAME_RECORD	0x01
@@ -28,6 +30,7 @@
 StaticAssertDecl(ZUNDO_MAX_DIRECTORY <= ZUNDO_MAX_RECORD - 128,
 				 "a directory of all rows fits an undo record");
 
+/* In a piece of known length, so that readers who look for versions skip it. */
 static char *
 put_locks(char *out, const ZDirectory *dir)
 {
@@ -37,6 +40,7 @@ put_locks(char *out, const ZDirectory *dir)
 
 	for (int i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
 	{
+		Assert(dir->lock[i] >= ZDIRECTORY_NO_LOCK && dir->lock[i] <= LockTupleExclusive);
 		if (dir->lock[i] == ZDIRECTORY_NO_LOCK)
 			continue;
 		end = zvarint_put(end, (uint64) (i - last_offnum) << LOCK_SHIFT | dir->lock[i]);
@@ -56,6 +60,7 @@ put_fxid(char *out, FullTransactionId fxid, FullTransactionId last)
 	return zvarint_put(out, (int64) diff < 0 ? ~(diff << 1) : diff << 1);
 }
 
+/* *fxid: in, the entry before; out, this one.  NULL: the bytes end. */
 static const char *
 get_fxid(const char *in, const char *end, FullTransactionId *fxid)
 {
@@ -127,6 +132,7 @@ zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr
 		last = *entry;
 		last_offnum = i;
 	}
+	Assert(out - start <= ZUNDO_MAX_DIRECTORY);
 	return out - start;
 }
 
@@ -264,6 +270,7 @@ zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir)
 	return true;
 }
 
+/* Reads no further than the row's entry: entries are in the order of offsets. */
 bool
 zrec_directory_find(const ZUndoRecord *rec, OffsetNumber offnum, ZOwner *at, bool *damaged)
 {

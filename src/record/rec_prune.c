@@ -24,6 +24,7 @@ typedef struct PruneHeader
 
 #define PRUNE_HEADER_SIZE	(offsetof(PruneHeader, nunused) + sizeof(uint16))
 
+/* Nothing may be registered with no bytes. */
 static void
 register_offsets(const OffsetNumber *offsets, int n)
 {
@@ -36,6 +37,10 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 {
 	static PruneHeader header;
 
+	Assert(plan->ndead <= ZPAGE_MAX_OFFSET && plan->ntrim <= ZPAGE_MAX_OFFSET &&
+		   plan->nunused <= ZPAGE_MAX_OFFSET);
+	Assert(plan->ndead + plan->ntrim + plan->nunused > 0);
+	Assert(zheap_buffer_is_exclusive(buffer));	/* W2 */
 	header.conflict = zfxid_xid(plan->conflict);
 	header.ndead = plan->ndead;
 	header.ntrim = plan->ntrim;
@@ -50,6 +55,7 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_PRUNE);
 }
 
+/* Returns what follows them. */
 static const char *
 take_offsets(const char *in, OffsetNumber *offsets, int n)
 {
@@ -57,6 +63,7 @@ take_offsets(const char *in, OffsetNumber *offsets, int n)
 	return in + n * sizeof(OffsetNumber);
 }
 
+/* The conflict first, and without the page's lock: it may wait for a standby's queries. */
 void
 zrec_prune_redo(XLogReaderState *record)
 {
@@ -76,7 +83,8 @@ zrec_prune_redo(XLogReaderState *record)
 		plan.nunused = header.nunused;
 		in = take_offsets(in, plan.dead, plan.ndead);
 		in = take_offsets(in, plan.trim, plan.ntrim);
-		take_offsets(in, plan.unused, plan.nunused);
+		in = take_offsets(in, plan.unused, plan.nunused);
+		Assert(in == XLogRecGetBlockData(record, ZREC_BLK_TABLE, NULL) + len);
 		zpage_prune_apply(BufferGetPage(buffer), &plan);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
 		MarkBufferDirty(buffer);

@@ -5,7 +5,8 @@
  * Block 0: table page.  Block 2: overflow page, when the slot lies there.
  *
  * Main data: slotno varint; fxid varint (0: slot becomes free) and, if valid,
- * undo 8 bytes and the count of its chain 1 byte; conflict xid varint (0: none); number of rows, varint.
+ * undo 8 bytes and the count of its chain 1 byte; conflict xid varint (0: none);
+ * number of rows, varint.
  * Data of block 0, per row: offnum varint, kind 1 byte; unless KILL the header as on
  * the page; with BODY prefix, suffix, midlen varints and bytes.
  *
@@ -24,6 +25,7 @@
 #define ROLLBACK_MAX_BYTES	(BLCKSZ / 2)
 #define ROLLBACK_ROW_BOUND	(3 + 1 + ZROW_HDR_SIZE + 9)
 
+/* At most ROLLBACK_ROW_BOUND bytes and the row's own. */
 static char *
 put_row(char *out, const ZRowRollback *row)
 {
@@ -44,6 +46,10 @@ put_row(char *out, const ZRowRollback *row)
 	return out;
 }
 
+/*
+ * In the critical section: no memory, so rows are gathered in a static buffer, and what is too
+ * much for it makes the page an image.
+ */
 XLogRecPtr
 zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf)
 {
@@ -54,6 +60,11 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 	bool		image = false;
 	int			i;
 
+	Assert(plan->nrows >= 0 && plan->nrows <= ZPAGE_MAX_OFFSET);
+	/* W2 */
+	Assert(zheap_buffer_is_exclusive(buffer));
+	Assert(!BufferIsValid(overflow_buf) || zheap_buffer_is_exclusive(overflow_buf));
+	Assert(!BufferIsValid(overflow_buf) || plan->slotno >= ZPAGE_FIRST_OVERFLOW);
 	for (i = 0; i < plan->nrows && !image; i++)
 	{
 		if (at + ROLLBACK_ROW_BOUND + plan->rows[i].midlen > rows + ROLLBACK_MAX_BYTES)
@@ -71,6 +82,7 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 	}
 	end = zvarint_put(end, zfxid_xid(plan->conflict));
 	end = zvarint_put(end, plan->nrows);
+	Assert(end <= head + sizeof(head));
 
 	XLogBeginInsert();
 	XLogRegisterData(head, end - head);
@@ -83,8 +95,9 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_ROLLBACK);
 }
 
+/* Main data; rows come with block 0, and only if that needs replay. */
 static void
-decode_main(XLogReaderState *record, ZRollbackPlan *plan)
+decode_plan(XLogReaderState *record, ZRollbackPlan *plan)
 {
 	const char *in = XLogRecGetData(record);
 	const char *end = in + XLogRecGetDataLen(record);
@@ -105,8 +118,10 @@ decode_main(XLogReaderState *record, ZRollbackPlan *plan)
 	plan->conflict = FullTransactionIdFromEpochAndXid(0, value);
 	in = zvarint_get(in, end, &value);
 	plan->nrows = value;
+	Assert(in == end);
 }
 
+/* row->mid points into the WAL record. */
 static const char *
 take_row(const char *in, const char *end, ZRowRollback *row)
 {
@@ -144,7 +159,7 @@ zrec_rollback_redo(XLogReaderState *record)
 	PGAlignedBlock scratch;
 	Page		overflow = (Page) scratch.data;
 
-	decode_main(record, &plan);
+	decode_plan(record, &plan);
 	zrec_resolve_conflict(record, zfxid_xid(plan.conflict));
 	/* the table page first, as readers lock them (L1) */
 	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
@@ -166,6 +181,7 @@ zrec_rollback_redo(XLogReaderState *record)
 		plan.rows = palloc(sizeof(ZRowRollback) * Max(plan.nrows, 1));
 		for (i = 0; i < plan.nrows; i++)
 			in = take_row(in, end, &plan.rows[i]);
+		Assert(in == end);
 		zpage_rollback_apply(BufferGetPage(buffer), overflow, &plan);
 		pfree(plan.rows);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
@@ -182,6 +198,6 @@ zrec_rollback_desc(StringInfo buf, XLogReaderState *record)
 {
 	ZRollbackPlan plan;
 
-	decode_main(record, &plan);
+	decode_plan(record, &plan);
 	appendStringInfo(buf, "slot: %u, rows: %d", plan.slotno, plan.nrows);
 }

@@ -28,6 +28,8 @@ typedef struct ConflictData
 XLogRecPtr
 zrec_overflow_emit(Buffer buffer, Buffer overflow_buf, BlockNumber table_block)
 {
+	/* W2, and L1: the page that names the other one is locked */
+	Assert(zheap_buffer_is_exclusive(buffer) && zheap_buffer_is_exclusive(overflow_buf));
 	XLogBeginInsert();
 	XLogRegisterData((char *) &table_block, sizeof(table_block));
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
@@ -64,9 +66,11 @@ zrec_overflow_redo(XLogReaderState *record)
 		UnlockReleaseBuffer(buffer);
 }
 
+/* In the critical section.  The insertion's own WAL record has all the rest. */
 XLogRecPtr
 zrec_confirm_emit(Buffer buffer, OffsetNumber offnum)
 {
+	Assert(zheap_buffer_is_exclusive(buffer));	/* W2 */
 	XLogBeginInsert();
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
 	XLogRegisterData((char *) &offnum, sizeof(offnum));
@@ -95,12 +99,14 @@ zrec_conflict_emit(Relation rel, FullTransactionId newest)
 {
 	ZRelLocator locator = zrel_locator(rel);
 
+	Assert(FullTransactionIdIsNormal(newest));
 	XLogBeginInsert();
 	XLogRegisterData((char *) &locator, sizeof(locator));
 	XLogRegisterData((char *) &newest, sizeof(newest));
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_CONFLICT);
 }
 
+/* The struct has padding, its bytes in WAL have none. */
 static void
 conflict_decode(XLogReaderState *record, ConflictData *data)
 {

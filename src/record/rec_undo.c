@@ -24,6 +24,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "nodes/lockoptions.h"
 
 #include "zheap/record/record.h"
 
@@ -56,6 +57,7 @@ put_raw(char *out, const void *bytes, Size len)
 	return out + len;
 }
 
+/* 8 bytes of place: it may be in any log, so that nothing near it is known. */
 static char *
 put_slot(char *out, const ZOwner *slot)
 {
@@ -63,8 +65,9 @@ put_slot(char *out, const ZOwner *slot)
 	return put_raw(out, &slot->undo, sizeof(ZUndoPtr));
 }
 
+/* U_*: which parts follow.  A bit may mean two things, by type. */
 static uint8
-flags_of(const ZUndoRecord *rec)
+record_flags(const ZUndoRecord *rec)
 {
 	uint8		flags = 0;
 
@@ -89,6 +92,7 @@ flags_of(const ZUndoRecord *rec)
 	return flags;
 }
 
+/* The header that the row had, whose it was, and what its bytes were. */
 static char *
 put_version_before(char *out, const ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
 {
@@ -126,12 +130,84 @@ put_version_before(char *out, const ZUndoRecord *rec, ZUndoPtr self, uint8 flags
 	return out;
 }
 
+#ifdef USE_ASSERT_CHECKING
+
+/* Is it a record at all?  Before it is encoded. */
+static void
+assert_record(const ZUndoRecord *rec)
+{
+	Assert(rec->type >= ZOP_INSERT && rec->type <= ZOP_DIRECTORY);
+	Assert(rec->slotno >= 1 && rec->slotno <= ZPAGE_MAX_LOCK_SLOTNO);
+	/* P2: no row names a slot on a lock page */
+	Assert(!zpage_is_lock_slot(rec->slotno) ||
+		   rec->type == ZOP_LOCK || rec->type == ZOP_DIRECTORY);
+	Assert((rec->offnum == InvalidOffsetNumber) == (rec->type == ZOP_DIRECTORY));
+	Assert(rec->offnum <= ZPAGE_MAX_OFFSET);
+	/* there are no waypoints but updates, no new places but a moved row's */
+	Assert(!rec->waypoint || rec->type == ZOP_UPDATE);
+	Assert(!rec->has_new_tid || rec->type == ZOP_DELETE);
+	Assert(rec->token == 0 || rec->type == ZOP_INSERT);
+}
+
+/* Places count only where there is an owner. */
+static bool
+owners_equal(const ZOwner *a, const ZOwner *b)
+{
+	return FullTransactionIdEquals(a->fxid, b->fxid) &&
+		(!FullTransactionIdIsValid(a->fxid) || a->undo == b->undo);
+}
+
+static void
+assert_same_version_before(const ZUndoRecord *rec, const ZUndoRecord *got)
+{
+	Assert(got->old_hdr.flags == rec->old_hdr.flags);
+	Assert(got->old_hdr.flags2 == rec->old_hdr.flags2);
+	Assert(got->old_hdr.slotno == rec->old_hdr.slotno);
+	Assert(got->old_hdr.natts == rec->old_hdr.natts);
+	Assert(got->prev_own == rec->prev_own);
+	Assert(got->prev_upper_bound == rec->prev_upper_bound);
+	Assert(rec->prev_own ? got->row_prev.undo == rec->row_prev.undo :
+		   owners_equal(&got->row_prev, &rec->row_prev));
+	Assert(got->waypoint == rec->waypoint);
+	Assert(!rec->waypoint || owners_equal(&got->far, &rec->far));
+	Assert(got->has_new_tid == rec->has_new_tid);
+}
+
+/* U3: what was encoded is what a reader will have. */
+static void
+assert_decodes(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, const char *bytes, Size len)
+{
+	ZUndoRecord got;
+
+	Assert(zrec_undo_decode(bytes, len, self, form, &got) == len);
+	Assert(got.type == rec->type && got.slotno == rec->slotno);
+	Assert(got.takeover == rec->takeover && got.open_run == rec->open_run);
+	Assert(got.offnum == rec->offnum && got.cid == rec->cid && got.token == rec->token);
+	Assert(rec->takeover != ZTAKE_OWN || got.page_prev == rec->page_prev);
+	Assert(rec->takeover != ZTAKE_REUSED || owners_equal(&got.slot_prev, &rec->slot_prev));
+	Assert(rec->type != ZOP_LOCK || got.lockmode == rec->lockmode);
+	if (rec->type == ZOP_UPDATE || rec->type == ZOP_DELETE)
+		assert_same_version_before(rec, &got);
+	if (rec->type == ZOP_UPDATE)
+		Assert(got.prefix == rec->prefix && got.suffix == rec->suffix);
+	if (rec->type == ZOP_UPDATE || rec->type == ZOP_TOMBSTONE || rec->type == ZOP_DIRECTORY)
+		Assert(got.midlen == rec->midlen && memcmp(got.mid, rec->mid, rec->midlen) == 0);
+	Assert(form == ZFORM_WAL || !rec->has_xact || FullTransactionIdEquals(got.fxid, rec->fxid));
+	Assert(form == ZFORM_WAL || !rec->has_page || got.block == rec->block);
+}
+
+#else
+#define assert_record(rec) ((void) 0)
+#define assert_decodes(rec, self, form, bytes, len) ((void) 0)
+#endif
+
 Size
 zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *out)
 {
 	char	   *start = out;
-	uint8		flags = flags_of(rec);
+	uint8		flags = record_flags(rec);
 
+	assert_record(rec);
 	*out++ = (char) (rec->type | rec->takeover << 3 | rec->has_xact << 5 |
 					 rec->has_page << 6 | rec->open_run << 7);
 	*out++ = (char) flags;
@@ -168,6 +244,7 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *ou
 		out = zvarint_put(out, rec->block);
 	}
 	Assert((Size) (out - start) <= zrec_undo_bound(rec));
+	assert_decodes(rec, self, form, start, out - start);
 	return out - start;
 }
 
@@ -184,6 +261,7 @@ typedef struct Cursor
 	bool		bad;
 } Cursor;
 
+/* Up to "max", or the cursor is bad; then it is at the end, so nothing more is taken. */
 static inline uint64
 take_varint(Cursor *cur, uint64 max)
 {
@@ -200,6 +278,7 @@ take_varint(Cursor *cur, uint64 max)
 	return value;
 }
 
+/* NULL, with a bad cursor: there are not so many. */
 static inline const char *
 take_bytes(Cursor *cur, Size len)
 {
@@ -263,6 +342,10 @@ take_waypoint(Cursor *cur, ZUndoRecord *rec)
 		take_raw(cur, &rec->far.undo, sizeof(ZUndoPtr));
 }
 
+/*
+ * The other side of put_version_before.  Lengths are checked against the bytes there are,
+ * not against the row (zpage_check_version).
+ */
 static inline void
 take_version_before(Cursor *cur, ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
 {
@@ -378,7 +461,11 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 		take_slot(&cur, &rec->slot_prev);
 
 	if (rec->type == ZOP_LOCK)
+	{
 		take_raw(&cur, &rec->lockmode, 1);
+		if (rec->lockmode > LockTupleExclusive)
+			return 0;
+	}
 	else if (rec->type == ZOP_TOMBSTONE || rec->type == ZOP_DIRECTORY)
 	{
 		rec->midlen = take_varint(&cur, BLCKSZ);

@@ -33,6 +33,7 @@
 static void
 set_tag(LOCKTAG *tag, ZRelLocator locator)
 {
+	Assert(OidIsValid(zloc_rel(locator)));
 	SET_LOCKTAG_OBJECT(*tag, MyDatabaseId, RelationRelationId, zloc_rel(locator), 0);
 }
 
@@ -51,6 +52,7 @@ zrollback_file_release(ZRelLocator locator)
 	LOCKTAG		tag;
 
 	set_tag(&tag, locator);
+	Assert(LockHeldByMe(&tag, RowExclusiveLock));
 	(void) LockRelease(&tag, RowExclusiveLock, false);
 }
 
@@ -83,6 +85,7 @@ zrollback_file_keep_out(ZRelLocator locator)
 	LOCKTAG		tag;
 
 	set_tag(&tag, locator);
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
 
 	/* A sweep leaves after the page that it is at: like a wait for a pin, not for a table. */
 	LockTimeout = 0;

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_ROLLBACK_PRIVATE_H
 #define ZHEAP_ROLLBACK_PRIVATE_H
 
-#include "postgres.h"
-
 #include "catalog/pg_class.h"
 #include "storage/backendid.h"
 #include "utils/rel.h"

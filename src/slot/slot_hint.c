@@ -25,5 +25,7 @@ slot_hint(ZPageView *view)
 		hint->slotno = 1;
 		hint->lock_slotno = 0;
 	}
+	Assert(hint->slotno >= 1 && hint->slotno <= ZPAGE_MAX_SLOTNO);
+	Assert(hint->lock_slotno == 0 || zpage_is_lock_slot(hint->lock_slotno));
 	return hint;
 }

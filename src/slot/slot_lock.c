@@ -25,7 +25,7 @@
  * way (B1).
  */
 static bool
-has_ended(ZPageView *view, const ZOwner *newest)
+locks_have_ended(ZPageView *view, const ZOwner *newest)
 {
 	ZChainCursor cursor;
 
@@ -65,7 +65,7 @@ slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan,
 	owner = zpage_slot_owner(zpage_slot(NULL, zview_slot_page(view, zpage_slot_page(slotno)),
 										slotno));
 	*result = ZSLOT_OK;
-	if (!FullTransactionIdIsValid(owner.fxid) || has_ended(view, &owner))
+	if (!FullTransactionIdIsValid(owner.fxid) || locks_have_ended(view, &owner))
 		plan->takeover = ZTAKE_FREE;
 	else if (FullTransactionIdEquals(owner.fxid, fxid))
 		plan->takeover = ZTAKE_OWN;
@@ -99,6 +99,7 @@ find_slot(ZPageView *view, int slotno, int looks)
 	Page		slots = NULL;
 	int			k = 0;
 
+	Assert(slotno >= ZPAGE_FIRST_LOCK && slotno < end);
 	for (int i = ZPAGE_FIRST_LOCK; i < end; i++)
 	{
 		ZOwner		owner;
@@ -107,7 +108,7 @@ find_slot(ZPageView *view, int slotno, int looks)
 			slots = zview_slot_page(view, k = zpage_slot_page(slotno));
 		owner = zpage_slot_owner(zpage_slot(NULL, slots, slotno));
 		if (!FullTransactionIdIsValid(owner.fxid) ||
-			(looks-- > 0 && has_ended(view, &owner)))
+			(looks-- > 0 && locks_have_ended(view, &owner)))
 			return slotno;
 		if (++slotno == end)
 			slotno = ZPAGE_FIRST_LOCK;
@@ -127,6 +128,7 @@ slot_choose_lock(ZPageView *view, ZSlotPlan *plan)
 	int			from = hint->lock_slotno;
 	int			slotno;
 
+	Assert(nslots > 0);
 	if (from == 0 || from >= ZPAGE_FIRST_LOCK + nslots)
 		from = ZPAGE_FIRST_LOCK + murmurhash32(MyProcPid) % nslots;
 	slotno = find_slot(view, from, FEW_LOOKS);

@@ -29,14 +29,16 @@ typedef struct OwnSlot
 static HTAB *own_slots;			/* NULL: none in this transaction so far */
 static MemoryContextCallback own_callback;
 
+/* The transaction's memory is gone. */
 static void
-own_reset(void *arg)
+own_slots_reset(void *arg)
 {
 	own_slots = NULL;
 }
 
+/* For one transaction, subtransactions included: their slots may be the parent's again. */
 static void
-own_open(void)
+own_slots_open(void)
 {
 	HASHCTL		ctl = {0};
 	MemoryContext context = AllocSetContextCreate(TopTransactionContext, "zheap lock slots",
@@ -46,12 +48,13 @@ own_open(void)
 	ctl.entrysize = sizeof(OwnSlot);
 	ctl.hcxt = context;
 	own_slots = hash_create("zheap lock slots", 16, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	own_callback.func = own_reset;
+	own_callback.func = own_slots_reset;
 	MemoryContextRegisterResetCallback(context, &own_callback);
 }
 
+/* By the file: a rewrite makes other pages. */
 static OwnKey
-key_of(ZPageView *view)
+slot_key(ZPageView *view)
 {
 	ZRelLocator locator = zrel_locator(view->rel);
 	OwnKey		key = {zloc_spc(locator), zloc_rel(locator), view->block};
@@ -59,14 +62,16 @@ key_of(ZPageView *view)
 	return key;
 }
 
+/* After the change by which the slot became ours, or stayed it. */
 void
 zslot_own_set(ZPageView *view, int slotno)
 {
-	OwnKey		key = key_of(view);
+	OwnKey		key = slot_key(view);
 	OwnSlot    *slot;
 
+	Assert(zpage_is_lock_slot(slotno) && slotno <= ZPAGE_MAX_LOCK_SLOTNO);
 	if (own_slots == NULL)
-		own_open();
+		own_slots_open();
 	slot = hash_search(own_slots, &key, HASH_ENTER, NULL);
 	slot->slotno = slotno;
 }
@@ -74,7 +79,7 @@ zslot_own_set(ZPageView *view, int slotno)
 int
 zslot_own_get(ZPageView *view)
 {
-	OwnKey		key = key_of(view);
+	OwnKey		key = slot_key(view);
 	OwnSlot    *slot = own_slots ? hash_search(own_slots, &key, HASH_FIND, NULL) : NULL;
 
 	return slot ? slot->slotno : 0;

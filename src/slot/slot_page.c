@@ -15,6 +15,9 @@
 
 #include "zheap/slot/slot.h"
 
+/*
+ * Pages with slots that the table page has by now; -1: it is no table page.  No lock is kept.
+ */
 static int
 count_pages(ZPageView *view, Buffer buffer)
 {
@@ -31,11 +34,14 @@ count_pages(ZPageView *view, Buffer buffer)
 
 /* "parent" is going to name the new page. */
 static void
-add_page(Relation rel, Buffer parent, Buffer new_buf, BlockNumber table_block)
+link_new_page(Relation rel, Buffer parent, Buffer new_buf, BlockNumber table_block)
 {
 	Page		parent_page = BufferGetPage(parent);
 	Page		new_page = BufferGetPage(new_buf);
 
+	Assert(parent != new_buf && PageIsNew(new_page));
+	Assert(zpage_is_table(parent_page) ? BufferGetBlockNumber(parent) == table_block :
+		   zpage_overflow_body(parent_page)->table_block == table_block);
 	START_CRIT_SECTION();
 	zpage_overflow_init_apply(new_page, table_block);
 	zpage_overflow_apply(parent_page, BufferGetBlockNumber(new_buf));
@@ -57,6 +63,8 @@ zslot_add_page(Relation rel, Buffer buffer, int npages)
 	ZPageView	view;
 	Buffer		overflow_buf;
 
+	Assert(npages >= 0 && npages <= ZPAGE_MAX_LOCK_PAGES);
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
 	zview_open(&view, rel);
 	LockRelationForExtension(rel, ExclusiveLock);
 	if (count_pages(&view, buffer) == npages)
@@ -72,12 +80,13 @@ zslot_add_page(Relation rel, Buffer buffer, int npages)
 		 * made it a table page.
 		 */
 		if (PageIsNew(BufferGetPage(new_buf)))
-			add_page(rel, BufferIsValid(overflow_buf) ? overflow_buf : buffer, new_buf,
+			link_new_page(rel, BufferIsValid(overflow_buf) ? overflow_buf : buffer, new_buf,
 					 BufferGetBlockNumber(buffer));
 		UnlockReleaseBuffer(new_buf);
 		zview_detach(&view, &overflow_buf);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	}
+	Assert(!zheap_holds_buffer_lock());
 	UnlockRelationForExtension(rel, ExclusiveLock);
 	zview_close(&view);
 }

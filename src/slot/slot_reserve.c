@@ -18,6 +18,8 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "access/xact.h"
+#include "miscadmin.h"
 
 #include "slot_private.h"
 
@@ -45,6 +47,10 @@ typedef struct Candidates
 	bool		aborted;
 } Candidates;
 
+/*
+ * Which kind of candidate is it?  Costs a look at the commit log, if the backend does not
+ * remember the owner's end.
+ */
 static void
 look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *cand)
 {
@@ -136,8 +142,12 @@ look_at_owners(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	}
 }
 
+/*
+ * Pure looking: own and free slots from their bytes, then owners' statuses until there is one
+ * that is good enough.
+ */
 static void
-look_at_slots(ZPageView *view, const Wanted *wanted, Candidates *cand)
+find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 {
 	int			slotno = 0;
 
@@ -174,17 +184,19 @@ grow_by(ZPageView *view, Size reserve, Size spare, int want)
 	return Min(Min(grow, want), ZPAGE_MAX_INPAGE - nslots);
 }
 
+/* The owner before is filled in where it matters: plan_all_visible, plan_reuse. */
 static void
-plan_slot(ZSlotPlan *plan, int slotno, ZTakeover takeover)
+plan_take(ZSlotPlan *plan, int slotno, ZTakeover takeover)
 {
 	plan->slotno = slotno;
 	plan->takeover = takeover;
 }
 
+/* The first of the new slots; the others will be found free. */
 static void
 plan_growth(ZPageView *view, ZSlotPlan *plan, int grow)
 {
-	plan_slot(plan, zpage_nslots(view->page) + 1, ZTAKE_FREE);
+	plan_take(plan, zpage_nslots(view->page) + 1, ZTAKE_FREE);
 	plan->grow = grow;
 }
 
@@ -194,15 +206,16 @@ plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
 	FullTransactionId fxid = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
 
-	plan_slot(plan, slotno, ZTAKE_ALL_VISIBLE);
+	plan_take(plan, slotno, ZTAKE_ALL_VISIBLE);
 	if (!FullTransactionIdPrecedes(fxid, zundo_logged_horizon()))
 		plan->conflict = fxid;
 }
 
+/* The link by which readers find the rows' modifiers from now on (S3). */
 static void
 plan_reuse(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
-	plan_slot(plan, slotno, ZTAKE_REUSED);
+	plan_take(plan, slotno, ZTAKE_REUSED);
 	plan->prev = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
 }
 
@@ -215,6 +228,7 @@ is_crowded(ZPageView *view, const Candidates *cand)
 	return view->overflow != NULL && (best == 0 || best >= ZPAGE_FIRST_OVERFLOW);
 }
 
+/* ERROR.  Never because of transactions that change rows (README): defended all the same. */
 static void
 report_crowd(ZPageView *view, int nslots)
 {
@@ -227,6 +241,99 @@ report_crowd(ZPageView *view, int nslots)
 			 errhint("Retry when some of them have ended.")));
 }
 
+#ifdef USE_ASSERT_CHECKING
+
+/* S1: has the transaction none of the slots that rows can name? */
+static bool
+has_no_slot(ZPageView *view, FullTransactionId fxid)
+{
+	int			slotno = 0;
+
+	while ((slotno = zpage_next_slotno(view->page, named_pages(view), slotno)) != 0)
+	{
+		if (FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(view->page, view->overflow,
+															   slotno)), fxid))
+			return false;
+	}
+	return true;
+}
+
+/* What a reservation of a slot that rows can name has promised (S1, S3). */
+static void
+assert_named_plan(ZPageView *view, const Wanted *wanted, const ZSlotPlan *plan)
+{
+	FullTransactionId owner;
+
+	Assert(plan->slotno >= 1 && plan->slotno <= ZPAGE_MAX_SLOTNO);
+	Assert(plan->takeover == ZTAKE_OWN ||
+		   (plan->slotno <= wanted->max && has_no_slot(view, wanted->fxid)));	/* S1 */
+	if (plan->grow > 0)
+	{
+		Assert(plan->takeover == ZTAKE_FREE && plan->slotno == zpage_nslots(view->page) + 1);
+		Assert(zpage_nslots(view->page) + plan->grow <= ZPAGE_MAX_INPAGE);
+		Assert(zpage_free_total(view->page) >= plan->grow * sizeof(ZPageSlot));
+		return;
+	}
+	Assert(zpage_has_slot(view->page, plan->slotno));
+	owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, plan->slotno));
+	/* S3 */
+	switch ((ZTakeover) plan->takeover)
+	{
+		case ZTAKE_OWN:
+			Assert(FullTransactionIdEquals(owner, wanted->fxid));
+			break;
+		case ZTAKE_FREE:
+			Assert(!FullTransactionIdIsValid(owner));
+			Assert(zpage_slot_is_left(view->page, plan->slotno));
+			break;
+		case ZTAKE_ALL_VISIBLE:
+			Assert(FullTransactionIdIsValid(owner));
+			Assert(zmvcc_xact_status(owner) != ZXACT_ABORTED &&
+				   zmvcc_visible_to_all(view->rel, owner));
+			Assert(FullTransactionIdEquals(plan->conflict, owner) ||
+				   FullTransactionIdPrecedes(owner, zundo_logged_horizon()));
+			break;
+		case ZTAKE_REUSED:
+			Assert(FullTransactionIdEquals(plan->prev.fxid, owner));
+			Assert(zmvcc_xact_status(owner) == ZXACT_COMMITTED ||
+				   zmvcc_xact_status(owner) == ZXACT_ALL_VISIBLE ||
+				   zmvcc_xact_status(owner) == ZXACT_OWN);
+			break;
+	}
+}
+
+/* The same of one on a lock page; what it led to before matters to nobody (slot_lock.c). */
+static void
+assert_lock_plan(ZPageView *view, FullTransactionId fxid, const ZSlotPlan *plan)
+{
+	Page		slots;
+	FullTransactionId owner;
+
+	Assert(zpage_is_lock_slot(plan->slotno) && plan->grow == 0);
+	Assert(zpage_slot_page(plan->slotno) < zview_slot_pages(view));
+	Assert(plan->takeover != ZTAKE_ALL_VISIBLE);
+	slots = zview_slot_page(view, zpage_slot_page(plan->slotno));
+	owner = zpage_slot_fxid(zpage_slot(NULL, slots, plan->slotno));
+	Assert(plan->takeover != ZTAKE_OWN || FullTransactionIdEquals(owner, fxid));
+	Assert(plan->takeover != ZTAKE_REUSED || zmvcc_xact_status(owner) == ZXACT_OWN);
+}
+
+/* On entry: the page is viewed in place, for a transaction of this backend. */
+static void
+assert_may_reserve(ZPageView *view, FullTransactionId fxid)
+{
+	Assert(view->locked && zpage_is_table(view->page));
+	Assert(view->limit == 0);	/* what a chain says of its owners must be true */
+	Assert(TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)));
+	Assert(CritSectionCount == 0);
+}
+
+#else
+#define assert_named_plan(view, wanted, plan) ((void) 0)
+#define assert_lock_plan(view, fxid, plan) ((void) 0)
+#define assert_may_reserve(view, fxid) ((void) 0)
+#endif
+
 /* A slot that rows can name. */
 static ZSlotResult
 reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *plan)
@@ -234,15 +341,15 @@ reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *pl
 	Candidates	cand;
 	int			grow;
 
-	look_at_slots(view, wanted, &cand);
+	find_candidates(view, wanted, &cand);
 	if (cand.aborted && cand.own == 0)
 		return ZSLOT_ROLL_BACK;
 	if (cand.own)
-		plan_slot(plan, cand.own, ZTAKE_OWN);
+		plan_take(plan, cand.own, ZTAKE_OWN);
 	else if (cand.ours && is_crowded(view, &cand))
 		plan_reuse(view, plan, cand.ours);
 	else if (cand.free)
-		plan_slot(plan, cand.free, ZTAKE_FREE);
+		plan_take(plan, cand.free, ZTAKE_FREE);
 	else if (cand.all_visible)
 		plan_all_visible(view, plan, cand.all_visible);
 	else if (zpage_nslots(view->page) < GROW_GENEROUS_SLOTS &&
@@ -255,11 +362,13 @@ reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *pl
 	else
 		return ZSLOT_NEED_PAGE;
 	slot_hint(view)->slotno = plan->slotno;
+	assert_named_plan(view, wanted, plan);
 	return ZSLOT_OK;
 }
 
+/* Without growth, link and conflict. */
 static void
-plan_init(ZSlotPlan *plan)
+slot_plan_init(ZSlotPlan *plan)
 {
 	memset(plan, 0, sizeof(*plan));
 	plan->conflict = InvalidFullTransactionId;
@@ -271,8 +380,8 @@ zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *
 	Wanted		wanted = {fxid, ZPAGE_MAX_SLOTNO, INT_MAX};
 	ZSlotResult result;
 
-	Assert(view->limit == 0);	/* what a chain says of its owners must be true */
-	plan_init(plan);
+	assert_may_reserve(view, fxid);
+	slot_plan_init(plan);
 	result = reserve_named(view, &wanted, reserve, plan);
 	if (result == ZSLOT_NEED_PAGE && view->overflow != NULL)
 		report_crowd(view, zpage_nslots(view->page) + ZPAGE_OVERFLOW_SLOTS);
@@ -285,17 +394,24 @@ zslot_reserve_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
 	Wanted		wanted = {fxid, ZPAGE_MAX_SHARED_SLOTNO, FEW_LOOKS};
 	ZSlotResult result;
 
-	Assert(view->limit == 0);	/* what a chain says of its owners must be true */
-	plan_init(plan);
+	assert_may_reserve(view, fxid);
+	slot_plan_init(plan);
 	if (slot_find_own_lock(view, fxid, plan, &result))
+	{
+		if (result == ZSLOT_OK)
+			assert_lock_plan(view, fxid, plan);
 		return result;
+	}
 	if (zview_slot_pages(view) > 1)
 	{
 		result = reserve_named(view, &wanted, 0, plan);
 		if (result != ZSLOT_NEED_PAGE)
 			return result;
 		if (slot_choose_lock(view, plan))
+		{
+			assert_lock_plan(view, fxid, plan);
 			return ZSLOT_OK;
+		}
 	}
 	/* before a page is added, look at all */
 	wanted.looks = INT_MAX;

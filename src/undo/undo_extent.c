@@ -97,7 +97,7 @@ zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep)
 		return false;
 	if (FullTransactionIdFollows(log->oldest_closed, horizon))
 		return false;
-	return !has_pending_in(log, log->oldest_extent); /* S2 */
+	return !has_pending_in(log, log->oldest_extent); /* H1 */
 }
 
 bool

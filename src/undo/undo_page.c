@@ -128,7 +128,7 @@ zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size le
 	ZUndoCheck	check;
 
 	Assert(zundo_special(page)->magic == ZUNDO_PAGE_MAGIC);
-	Assert(start >= ZUNDO_PAGE_START);	/* P1 */
+	Assert(start >= ZUNDO_PAGE_START);
 	Assert(start + zundo_framed(len) <= ZUNDO_PAGE_END);
 
 	check = record_check(zundo_ptr_make(block, zundo_special(page)->generation, start), bytes, len);

@@ -18,8 +18,6 @@
 #ifndef ZHEAP_UNDO_PRIVATE_H
 #define ZHEAP_UNDO_PRIVATE_H
 
-#include "postgres.h"
-
 #include "access/transam.h"
 #include "port/atomics.h"
 #include "storage/bufpage.h"

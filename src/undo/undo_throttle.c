@@ -40,7 +40,7 @@ bytes_used(void)
 
 /* How long a writer waits with so many bytes in use, in milliseconds. */
 static int
-wait_for(uint64 used)
+longest_wait(uint64 used)
 {
 	uint64		half = (uint64) zheap_undo_max_size * 1024 * 1024 / 2;
 
@@ -64,6 +64,6 @@ zundo_throttle(void)
 	Assert(InterruptHoldoffCount == 0);
 	if (zheap_undo_max_size <= 0 || zheap_undo_workers == 0)
 		return;
-	for (int waited = 0; waited < wait_for(bytes_used()) && zundo_sweep_is_due(&pending); waited += NAP)
+	for (int waited = 0; waited < longest_wait(bytes_used()) && zundo_sweep_is_due(&pending); waited += NAP)
 		nap();
 }

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_VACUUM_COPY_PRIVATE_H
 #define ZHEAP_VACUUM_COPY_PRIVATE_H
 
-#include "postgres.h"
-
 #include "utils/hsearch.h"
 #include "utils/rel.h"
 

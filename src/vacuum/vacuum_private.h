@@ -5,8 +5,6 @@
 #ifndef ZHEAP_VACUUM_PRIVATE_H
 #define ZHEAP_VACUUM_PRIVATE_H
 
-#include "postgres.h"
-
 #include "access/genam.h"
 #include "commands/vacuum.h"
 #include "executor/instrument.h"

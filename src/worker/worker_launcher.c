@@ -220,7 +220,7 @@ note_end(RunningWorker *worker, const ZWorkerSlot *slot)
 {
 	Visit	   *visit = visit_of(worker->db);
 
-	Assert(visit->db == slot->db && slot->pid == 0);	/* K2 */
+	Assert(visit->db == slot->db && slot->pid == 0);	/* J2 */
 	if (slot->end == ZWORKER_FAILED)
 		delay(visit, FIRST_DELAY_FAILED, LAST_DELAY_FAILED);
 	else if (slot->end == ZWORKER_LEFT)
@@ -283,8 +283,8 @@ start_worker(int i, Oid db)
 	ZWorkerSlot *slot = &zworker_shared->slots[i];
 	BackgroundWorker worker;
 
-	Assert(!is_used(i));		/* K2 */
-	Assert(!is_running(db));	/* K1 */
+	Assert(!is_used(i));		/* J2 */
+	Assert(!is_running(db));	/* J1 */
 	slot->pid = 0;
 	slot->db = db;
 	slot->end = ZWORKER_FAILED;
@@ -320,7 +320,7 @@ is_due(const Visit *visit, TimestampTz now)
 		TimestampDifferenceExceeds(visit->started, now, VISIT_INTERVAL);
 }
 
-/* K5: among equals the database that has waited longest. */
+/* J5: among equals the database that has waited longest. */
 static int
 compare_visits(const void *a, const void *b)
 {

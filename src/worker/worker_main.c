@@ -40,7 +40,7 @@ static const ZRollbackWorker rollback_worker = {
 static void
 worker_gone(int code, Datum arg)
 {
-	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
+	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
 	zworker_my_slot->pid = 0;
 	zworker_my_slot->state = ZWORKER_NONE;
 	zworker_my_slot = NULL;
@@ -50,7 +50,7 @@ worker_gone(int code, Datum arg)
 static void
 report_state(ZWorkerState state, const char *activity)
 {
-	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
+	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
 	zworker_my_slot->state = state;
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
@@ -132,7 +132,7 @@ work(bool *busy)
 
 	if (*busy)
 		left = roll_back();
-	Assert(!IsTransactionState());	/* K3 */
+	Assert(!IsTransactionState());	/* J3 */
 	discard();
 	Assert(!IsTransactionState());
 	return !left;
@@ -183,7 +183,7 @@ zheap_worker_main(Datum arg)
 {
 	Assert(DatumGetInt32(arg) >= 0 && DatumGetInt32(arg) < ZHEAP_MAX_UNDO_WORKERS);
 	zworker_my_slot = &zworker_shared->slots[DatumGetInt32(arg)];
-	Assert(zworker_my_slot->pid == 0);	/* K2 */
+	Assert(zworker_my_slot->pid == 0);	/* J2 */
 	on_shmem_exit(worker_gone, 0);
 	zworker_my_slot->pid = MyProcPid;
 	zrollback_worker_register(&rollback_worker);

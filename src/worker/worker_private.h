@@ -5,8 +5,6 @@
 #ifndef ZHEAP_WORKER_PRIVATE_H
 #define ZHEAP_WORKER_PRIVATE_H
 
-#include "postgres.h"
-
 #include "port/atomics.h"
 #include "storage/latch.h"
 

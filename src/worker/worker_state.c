@@ -91,7 +91,7 @@ zworker_launcher_pid(void)
 void
 zworker_progress(Size undo, uint32 pages)
 {
-	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
+	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
 	if (undo > 0)
 	{
 		pg_atomic_write_u64(&zworker_my_slot->undo_done,
@@ -109,7 +109,7 @@ zworker_progress(Size undo, uint32 pages)
 void
 zworker_error(void)
 {
-	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
+	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
 	pg_atomic_write_u64(&zworker_my_slot->errors, pg_atomic_read_u64(&zworker_my_slot->errors) + 1);
 }
 
@@ -137,7 +137,7 @@ zworker_database_is_wanted(Oid db)
 	return false;
 }
 
-/* K4 */
+/* J4 */
 bool
 zworker_is_to_leave(void)
 {
@@ -147,7 +147,7 @@ zworker_is_to_leave(void)
 
 	if (leave)
 		return true;
-	Assert(zworker_my_slot->pid == MyProcPid);	/* K2 */
+	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
 	now = GetCurrentTimestamp();
 	if (!TimestampDifferenceExceeds(looked_at, now, LOOK_INTERVAL))
 		return false;

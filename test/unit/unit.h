@@ -6,8 +6,6 @@
 #ifndef ZHEAP_UNIT_H
 #define ZHEAP_UNIT_H
 
-#include "postgres.h"
-
 #include "access/tupdesc.h"
 #include "common/pg_prng.h"
 #include "fmgr.h"

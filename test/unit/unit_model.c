@@ -6,8 +6,9 @@
 
 #include "unit_model.h"
 
-/* The low half wraps around on the way. */
-#define FIRST_FXID		(UINT64CONST(0x2FFFFFFFF) - 300)
+/* The low half wraps around on the way, and skips the xids that are no transaction's. */
+#define BEFORE_WRAP		300
+#define FIRST_FXID		(UINT64CONST(0x2FFFFFFFF) - BEFORE_WRAP)
 
 /*
  * Undo records are at places that are more or less near to each other, and not always
@@ -23,13 +24,16 @@
 FullTransactionId
 model_fxid(int txn)
 {
-	return FullTransactionIdFromU64(FIRST_FXID + txn);
+	return FullTransactionIdFromU64(FIRST_FXID + txn +
+									(txn > BEFORE_WRAP ? FirstNormalTransactionId : 0));
 }
 
 int
 model_txn(FullTransactionId fxid)
 {
-	return (int) (U64FromFullTransactionId(fxid) - FIRST_FXID);
+	int			txn = (int) (U64FromFullTransactionId(fxid) - FIRST_FXID);
+
+	return txn > BEFORE_WRAP ? txn - (int) FirstNormalTransactionId : txn;
 }
 
 int

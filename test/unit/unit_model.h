@@ -6,8 +6,6 @@
 #ifndef ZHEAP_UNIT_MODEL_H
 #define ZHEAP_UNIT_MODEL_H
 
-#include "postgres.h"
-
 #include "nodes/lockoptions.h"
 
 #include "zheap/page/page.h"

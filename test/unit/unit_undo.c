@@ -176,6 +176,7 @@ undo_damage_check(Unit *unit, const char *bytes, Size len, ZUndoPtr self)
 				   (record.type == ZOP_LOCK || record.type == ZOP_DIRECTORY ?
 					ZPAGE_MAX_LOCK_SLOTNO : ZPAGE_MAX_SLOTNO));
 		unit_check(record.offnum <= ZPAGE_MAX_OFFSET);
+		unit_check(record.type != ZOP_LOCK || record.lockmode <= LockTupleExclusive);
 		if (record.type == ZOP_UPDATE || record.type == ZOP_TOMBSTONE ||
 			record.type == ZOP_DIRECTORY)
 			unit_check(record.mid >= copy && record.mid + record.midlen <= copy + left);

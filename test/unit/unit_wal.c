@@ -111,7 +111,8 @@ unit_wal_block_data(uint8 block_id, Size *len)
 {
 	UnitWalBlock *block = &unit_wal.blocks[block_id];
 
-	*len = block->len;
+	if (len)
+		*len = block->len;
 	return block->len > 0 ? block->data : NULL;
 }
 

@@ -9,8 +9,6 @@
 #ifndef ZHEAP_UNIT_WAL_H
 #define ZHEAP_UNIT_WAL_H
 
-#include "postgres.h"
-
 #include "access/xloginsert.h"
 #include "access/xlogreader.h"
 #include "access/xlogutils.h"
@@ -92,6 +90,8 @@ extern char *unit_wal_block_data(uint8 block_id, Size *len);
 #define BufferGetPage(buffer)			(unit_wal.blocks[(buffer) - 1].page)
 #define MarkBufferDirty(buffer)			((void) (buffer))
 #define UnlockReleaseBuffer(buffer)		((void) (buffer))
+#define BufferGetBlockNumber(buffer)	zundo_ptr_block(unit_wal.undo_ptr)
+#define zheap_buffer_is_exclusive(buffer)	true
 #define zfxid_from_xid_in_redo(xid)		(unit_wal.fxid)
 
 #endif							/* UNIT_WAL_REPLACE */

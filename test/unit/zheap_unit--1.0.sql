@@ -32,6 +32,9 @@ create function zheap_unit_sweep_file(rel regclass) returns boolean
 create function zheap_unit_damage(rel regclass, block bigint, at integer, bytes bytea) returns void
     language c strict as 'MODULE_PATHNAME';
 
+create function zheap_unit_page_damage(seed bigint, rounds integer) returns void
+    language c called on null input as 'MODULE_PATHNAME';
+
 -- The row, with a pointer to memory in the place of each varlena value.
 create function zheap_unit_indirect(r anyelement) returns anyelement
     language c strict as 'MODULE_PATHNAME';

@@ -5,8 +5,7 @@
 #ifndef ZHEAP_AM_H
 #define ZHEAP_AM_H
 
-#include "postgres.h"
-
+#include "access/tableam.h"
 #include "fmgr.h"
 
 /*

@@ -6,8 +6,6 @@
 #ifndef ZHEAP_AM_RELATION_H
 #define ZHEAP_AM_RELATION_H
 
-#include "postgres.h"
-
 #include "access/tableam.h"
 
 #include "zheap/base/pg_compat.h"

@@ -6,10 +6,9 @@
 #ifndef ZHEAP_BASE_H
 #define ZHEAP_BASE_H
 
-#include "postgres.h"
-
 #include "access/transam.h"
 #include "storage/block.h"
+#include "storage/buf.h"
 #include "storage/off.h"
 #include "utils/rel.h"
 
@@ -49,6 +48,19 @@ extern bool zheap_is_preloaded(void);
  */
 extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 						  const char *fmt,...) pg_attribute_printf(4, 5) pg_attribute_noreturn();
+
+/* ---- locks of buffers, for assertions (zheap_buflock.c) ---- */
+
+#ifdef USE_ASSERT_CHECKING
+/*
+ * Does the backend hold the content lock of any shared buffer, of whatever relation?
+ * Where it does not it may wait for a heavyweight lock, or begin with a table page (L1).
+ */
+extern bool zheap_holds_buffer_lock(void);
+
+/* Does it hold this one's exclusively? */
+extern bool zheap_buffer_is_exclusive(Buffer buffer);
+#endif
 
 /* ---- varints (zheap_varint.c): little-endian base 128, at most 10 bytes ---- */
 

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_CATALOG_H
 #define ZHEAP_CATALOG_H
 
-#include "postgres.h"
-
 #include "access/htup.h"
 #include "access/skey.h"
 #include "access/tupdesc.h"

@@ -8,8 +8,6 @@
 #ifndef ZHEAP_PG_COMPAT_H
 #define ZHEAP_PG_COMPAT_H
 
-#include "postgres.h"
-
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 160000
 #error "this version of zheap supports PostgreSQL 15"
 #endif

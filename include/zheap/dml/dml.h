@@ -5,8 +5,6 @@
 #ifndef ZHEAP_DML_H
 #define ZHEAP_DML_H
 
-#include "postgres.h"
-
 #include "access/tableam.h"
 #include "executor/tuptable.h"
 

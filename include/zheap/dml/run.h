@@ -5,8 +5,6 @@
 #ifndef ZHEAP_RUN_H
 #define ZHEAP_RUN_H
 
-#include "postgres.h"
-
 #include "zheap/dml/target.h"
 
 /*

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_TARGET_H
 #define ZHEAP_TARGET_H
 
-#include "postgres.h"
-
 #include "access/heapam.h"
 #include "access/hio.h"
 #include "access/tableam.h"

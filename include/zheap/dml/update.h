@@ -5,8 +5,6 @@
 #ifndef ZHEAP_UPDATE_H
 #define ZHEAP_UPDATE_H
 
-#include "postgres.h"
-
 #include "zheap/dml/target.h"
 
 /* ---- dml_update_columns.c ---- */

@@ -6,8 +6,6 @@
 #ifndef ZHEAP_INDEX_H
 #define ZHEAP_INDEX_H
 
-#include "postgres.h"
-
 #include "access/tableam.h"
 #include "catalog/index.h"
 

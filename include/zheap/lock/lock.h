@@ -22,15 +22,14 @@
  *
  * An update that moves the row leaves the KEY SHARE locks of others behind, at the
  * old TID.  They count for the new row as well: it carries the old TID
- * (ZROW_ORIGIN), and a transaction that wants UPDATE asks there, too (zlock_origin_conflict).  When
- * the places become too many, those where all holders have ended are left out.
+ * (ZROW_ORIGIN), and a transaction that wants UPDATE asks there, too
+ * (zlock_origin_conflict).  When the places become too many, those where all holders
+ * have ended are left out.
  * KEY SHARE locks that are taken after the move, by those who still see the version
  * before, are put on both rows, the new one first (dml_lock_successors.c).
  */
 #ifndef ZHEAP_LOCK_H
 #define ZHEAP_LOCK_H
-
-#include "postgres.h"
 
 #include "access/tableam.h"
 #include "storage/itemptr.h"
@@ -81,6 +80,9 @@ extern void zlock_own_add(Relation rel, BlockNumber block, OffsetNumber offnum,
  */
 extern int	zlock_own_strongest(Relation rel, BlockNumber block, OffsetNumber offnum,
 								bool *exact);
+
+/* The file is truncated in place: its rows are gone, with all locks that we had on them. */
+extern void zlock_own_forget(Relation rel);
 
 /*
  * The oldest transaction of others, in progress, that holds a lock on what was the row

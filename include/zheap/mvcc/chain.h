@@ -19,8 +19,6 @@
 #ifndef ZHEAP_CHAIN_H
 #define ZHEAP_CHAIN_H
 
-#include "postgres.h"
-
 #include "zheap/mvcc/mvcc.h"
 
 /*

@@ -11,8 +11,6 @@
 #ifndef ZHEAP_MVCC_H
 #define ZHEAP_MVCC_H
 
-#include "postgres.h"
-
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "storage/buf.h"

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_VERSION_ID_H
 #define ZHEAP_VERSION_ID_H
 
-#include "postgres.h"
-
 #include "access/transam.h"
 
 #include "zheap/page/page_format.h"

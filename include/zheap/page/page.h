@@ -6,17 +6,11 @@
  * the content lock (share to read, exclusive to change) or own a copy.
  * Everything named _apply cannot fail and is shared by the forward path and redo.
  *
- * Invariants (checked by zpage_check, asserted after each apply):
- * P1  24 <= pd_lower <= pd_upper <= pd_special = BLCKSZ - trailer - nslots * 16
- * P2  a row's slot number is 0, or <= nslots, or an overflow number while the
- *     page has an overflow page; never that of a slot on a lock page
- * P3  rows do not overlap and lie in [pd_upper, pd_special)
- * P5  a row's padding is shorter than the row's space; the header fits
+ * P1 to P4 (src/page/README.md) are checked by zpage_check, and asserted after each apply
+ * of a row, a rollback, and pruning.
  */
 #ifndef ZHEAP_PAGE_H
 #define ZHEAP_PAGE_H
-
-#include "postgres.h"
 
 #include "storage/bufpage.h"
 #include "storage/itemptr.h"
@@ -77,6 +71,8 @@ zpage_slot(Page page, Page overflow, int slotno)
 {
 	int			i = slotno - ZPAGE_FIRST_OVERFLOW;
 
+	Assert(slotno >= 1 && slotno <= ZPAGE_MAX_LOCK_SLOTNO);
+	Assert(slotno < ZPAGE_FIRST_OVERFLOW ? slotno <= zpage_nslots(page) : overflow != NULL);
 	if (slotno < ZPAGE_FIRST_OVERFLOW)
 		return (ZPageSlot *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer)) - slotno;
 	if (zpage_is_lock_slot(slotno))
@@ -127,6 +123,7 @@ static inline void
 zpage_slot_set(ZPageSlot *slot, const ZOwner *owner, int count)
 {
 	Assert(count >= 0 && count <= ZCHAIN_INTERVAL); /* C1 */
+	Assert(FullTransactionIdIsValid(owner->fxid) || count == 0);
 	slot->word = U64FromFullTransactionId(owner->fxid) |
 		(uint64) count << ZPAGE_SLOT_COUNT_SHIFT;
 	slot->undo = owner->undo;
@@ -202,7 +199,8 @@ extern const char *zpage_check(Page page, OffsetNumber *offnum);
 
 /*
  * The cheap part, for pages just read: header, magic, and that all line
- * pointers lie within the page (so that no later access can leave it).
+ * pointers lie within the page, and all rows together (so that no later access, and no
+ * compaction, can leave it).
  */
 extern const char *zpage_check_quick(Page page, OffsetNumber *offnum);
 
@@ -371,8 +369,19 @@ extern void zpage_overflow_apply(Page page, BlockNumber overflow_block);
 
 #ifdef USE_ASSERT_CHECKING
 extern void zpage_assert_valid(Page page);
+
+/* S3: does every row that names the slot say that it was the modifier's before? */
+extern bool zpage_slot_is_left(Page page, int slotno);
 #else
 #define zpage_assert_valid(page) ((void) 0)
 #endif
+
+/* ---- page_dump.c ---- */
+
+/*
+ * For debuggers ("call zpage_dump(page)"): print the header, slots, line pointers and
+ * rows' headers of any page of a table to stderr.  Believes nothing that it reads.
+ */
+extern void zpage_dump(Page page);
 
 #endif							/* ZHEAP_PAGE_H */

@@ -40,8 +40,6 @@
 #ifndef ZHEAP_PAGE_FORMAT_H
 #define ZHEAP_PAGE_FORMAT_H
 
-#include "postgres.h"
-
 #include "access/htup_details.h"
 #include "access/transam.h"
 #include "storage/block.h"
@@ -59,7 +57,7 @@ typedef uint64 ZUndoPtr;
 #define ZPAGE_DEAD_LOCKED	1
 
 /* A transaction, and a place in what it wrote about a page. */
-typedef struct ZOwner
+typedef struct ZOwner			/* tidy: in memory only */
 {
 	FullTransactionId fxid;		/* invalid: none */
 	ZUndoPtr	undo;
@@ -130,10 +128,11 @@ typedef struct ZOverflowPageBody
 {
 	BlockNumber table_block;	/* 0-3 */
 	uint32		nlock_pages;	/* 4-7 */
-	ZPageSlot	slots[ZPAGE_OVERFLOW_SLOTS];
-	BlockNumber lock_pages[ZPAGE_MAX_LOCK_PAGES];
+	ZPageSlot	slots[ZPAGE_OVERFLOW_SLOTS];	/*    8-7687 */
+	BlockNumber lock_pages[ZPAGE_MAX_LOCK_PAGES];	/* 7688-8071 */
 } ZOverflowPageBody;
 
+StaticAssertDecl(sizeof(ZOverflowPageBody) == 8072, "ZOverflowPageBody is on disk");
 StaticAssertDecl(SizeOfPageHeaderData + sizeof(ZOverflowPageBody) + sizeof(ZPageTrailer) <= BLCKSZ,
 				 "ZOverflowPageBody fits a page");
 

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_ROW_H
 #define ZHEAP_ROW_H
 
-#include "postgres.h"
-
 #include "access/tupdesc.h"
 #include "storage/itemptr.h"
 
@@ -18,7 +16,8 @@
  * the caller wants them stored; expanded objects are flattened, 4-byte varlena
  * headers become short where attstorage allows.  A pointer to a value elsewhere,
  * in a toast table or in memory, makes the row HASEXTERNAL: the toaster must see it
- * before it is stored.  Palloc'd in the current context.  May return a row of any length: the caller checks against the page.
+ * before it is stored.  Palloc'd in the current context.  May return a row of any length:
+ * the caller checks against the page.
  */
 extern char *zrow_form(TupleDesc desc, const Datum *values, const bool *isnull,
 					   uint32 *len);

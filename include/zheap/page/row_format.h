@@ -24,8 +24,6 @@
 #ifndef ZHEAP_ROW_FORMAT_H
 #define ZHEAP_ROW_FORMAT_H
 
-#include "postgres.h"
-
 #define ZROW_HDR_SIZE		5
 
 /* flags */
@@ -79,7 +77,7 @@
 #define ZROW_NATTS_KEEP		UINT16_MAX
 
 /* The header unpacked. */
-typedef struct ZRowHeader
+typedef struct ZRowHeader		/* tidy: in memory only */
 {
 	uint8		flags;
 	uint8		flags2;
@@ -206,6 +204,7 @@ zrow_pad_put(char *row, uint32 alloc, uint32 pad)
 
 	if (pad == 0)
 		return;
+	Assert(pad <= alloc - ZROW_HDR_SIZE);	/* P4 */
 	memset(row + alloc - pad, 0, pad);
 	if (pad < 255)
 		row[alloc - 1] = (char) (uint8) pad;

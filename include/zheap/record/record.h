@@ -6,8 +6,6 @@
 #ifndef ZHEAP_RECORD_H
 #define ZHEAP_RECORD_H
 
-#include "postgres.h"
-
 #include "access/xlogreader.h"
 #include "lib/stringinfo.h"
 #include "storage/itemptr.h"
@@ -210,7 +208,8 @@ extern void zrec_change_desc(StringInfo buf, XLogReaderState *record);
 
 /* ---- others: one file each, emit + redo + desc ---- */
 
-extern XLogRecPtr zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf);
+extern XLogRecPtr zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer,
+									 Buffer overflow_buf);
 extern void zrec_rollback_redo(XLogReaderState *record);
 extern void zrec_rollback_desc(StringInfo buf, XLogReaderState *record);
 

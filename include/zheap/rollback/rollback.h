@@ -6,8 +6,6 @@
 #ifndef ZHEAP_ROLLBACK_H
 #define ZHEAP_ROLLBACK_H
 
-#include "postgres.h"
-
 #include "storage/block.h"
 #include "storage/buf.h"
 #include "utils/rel.h"

@@ -10,8 +10,6 @@
 #ifndef ZHEAP_SCAN_H
 #define ZHEAP_SCAN_H
 
-#include "postgres.h"
-
 #include "access/relscan.h"
 #include "access/tableam.h"
 #include "executor/tuptable.h"

@@ -8,8 +8,6 @@
 #ifndef ZHEAP_TUPLE_SLOT_H
 #define ZHEAP_TUPLE_SLOT_H
 
-#include "postgres.h"
-
 #include "executor/tuptable.h"
 #include "storage/itemptr.h"
 

@@ -15,8 +15,6 @@
 #ifndef ZHEAP_SLOT_H
 #define ZHEAP_SLOT_H
 
-#include "postgres.h"
-
 #include "storage/buf.h"
 
 #include "zheap/mvcc/mvcc.h"

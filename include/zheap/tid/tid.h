@@ -10,8 +10,6 @@
 #ifndef ZHEAP_TID_H
 #define ZHEAP_TID_H
 
-#include "postgres.h"
-
 #include "access/transam.h"
 #include "storage/itemptr.h"
 #include "utils/rel.h"

@@ -15,8 +15,6 @@
 #ifndef ZHEAP_UNDO_H
 #define ZHEAP_UNDO_H
 
-#include "postgres.h"
-
 #include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlogreader.h"

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_UNDO_AM_H
 #define ZHEAP_UNDO_AM_H
 
-#include "postgres.h"
-
 #include "access/tableam.h"
 
 #include "zheap/base/pg_compat.h"

@@ -31,8 +31,6 @@
 #ifndef ZHEAP_UNDO_FORMAT_H
 #define ZHEAP_UNDO_FORMAT_H
 
-#include "postgres.h"
-
 #include "access/transam.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"
@@ -129,6 +127,8 @@ typedef struct ZUndoMetaValues
 								 * rolled back since; or invalid */
 } ZUndoMetaValues;
 
+StaticAssertDecl(sizeof(ZUndoMetaValues) == 24, "ZUndoMetaValues is in WAL");
+
 /*
  * ZREC_UNDO_EXTENT: a log goes on to a new extent.
  *
@@ -184,6 +184,8 @@ typedef struct ZRecUndoTruncate
 	BlockNumber old_nblocks;	/* at least the end of what the map page tells */
 	uint32		unused;
 } ZRecUndoTruncate;
+
+StaticAssertDecl(sizeof(ZRecUndoTruncate) == 32, "ZRecUndoTruncate is in WAL");
 
 /*
  * ZREC_UNDO_HORIZON: the logged horizon moves.

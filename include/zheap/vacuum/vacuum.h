@@ -5,8 +5,6 @@
 #ifndef ZHEAP_VACUUM_H
 #define ZHEAP_VACUUM_H
 
-#include "postgres.h"
-
 #include "commands/vacuum.h"
 #include "storage/buf.h"
 #include "utils/rel.h"

@@ -5,8 +5,6 @@
 #ifndef ZHEAP_WORKER_H
 #define ZHEAP_WORKER_H
 
-#include "postgres.h"
-
 #include "utils/timestamp.h"
 
 extern Size zworker_shmem_size(void);

@@ -1,0 +1,36 @@
+/*
+ * zheap_buflock.c
+ *		Which buffer content locks does the backend hold?  For assertions.
+ *
+ * The server keeps a short list of the LWLocks that a backend holds, and empties it when
+ * an ERROR releases them.  So these questions need no state of ours that could be wrong.
+ */
+#include "postgres.h"
+
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/base/base.h"
+
+#ifdef USE_ASSERT_CHECKING
+
+/* Temporary tables' buffers have no locks, and do not count. */
+bool
+zheap_holds_buffer_lock(void)
+{
+	LWLock	   *first = BufferDescriptorGetContentLock(GetBufferDescriptor(0));
+
+	return LWLockAnyHeldByMe(first, NBuffers, sizeof(BufferDescPadded));
+}
+
+/* A temporary table's buffer, which nobody else sees, counts as locked. */
+bool
+zheap_buffer_is_exclusive(Buffer buffer)
+{
+	if (BufferIsLocal(buffer))
+		return true;
+	return LWLockHeldByMeInMode(BufferDescriptorGetContentLock(GetBufferDescriptor(buffer - 1)),
+								LW_EXCLUSIVE);
+}
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * page_dump.c
+ *		A table page as text, for debuggers.
+ *
+ * The page may be damaged, or only half changed: numbers are compared with the page's
+ * size before anything is read by them, and what does not fit is printed as it is.
+ */
+#include "postgres.h"
+
+#include "zheap/page/page.h"
+
+#define FLAG(value, bit, name) ((value) & (bit) ? " " name : "")
+
+static void
+dump_slot(const ZPageSlot *slot, int slotno)
+{
+	fprintf(stderr, "slot %d: fxid " UINT64_FORMAT ", undo " UINT64_FORMAT ", count %d\n",
+			slotno, U64FromFullTransactionId(zpage_slot_fxid(slot)), slot->undo,
+			zpage_slot_count(slot));
+}
+
+/* The slots of the table page itself; those that are free are left out. */
+static void
+dump_slots(Page page)
+{
+	int			nslots = Min(zpage_nslots(page), ZPAGE_MAX_INPAGE);
+
+	for (int i = 1; i <= nslots; i++)
+	{
+		const ZPageSlot *slot = zpage_slot(page, NULL, i);
+
+		if (slot->word != 0 || slot->undo != ZUNDO_INVALID)
+			dump_slot(slot, i);
+	}
+}
+
+/*
+ * An overflow page or a lock page, which look alike; the slots' numbers are those of the former.
+ */
+static void
+dump_overflow(Page page)
+{
+	const ZOverflowPageBody *body = zpage_overflow_body(page);
+
+	fprintf(stderr, "of table page %u, lock pages: %u\n", body->table_block, body->nlock_pages);
+	for (int i = 0; i < ZPAGE_OVERFLOW_SLOTS; i++)
+	{
+		if (body->slots[i].word != 0)
+			dump_slot(&body->slots[i], ZPAGE_FIRST_OVERFLOW + i);
+	}
+	for (uint32 i = 0; i < Min(body->nlock_pages, ZPAGE_MAX_LOCK_PAGES); i++)
+		fprintf(stderr, "lock page %u: block %u\n", i + 1, body->lock_pages[i]);
+}
+
+/*
+ * "alloc" is at least a header; padding is not looked for where its length could not stand.
+ */
+static void
+dump_row(const char *row, uint32 alloc)
+{
+	ZRowHeader	hdr;
+
+	zrow_header_get(row, &hdr);
+	fprintf(stderr, ", slot %u, natts %u, turn %d, pad %u, lock %d:%s%s%s%s%s%s%s%s%s%s",
+			hdr.slotno, hdr.natts, zrow_turn(&hdr),
+			alloc > ZROW_HDR_SIZE + 3 ? zrow_pad_length(row, alloc) : 0,
+			zrow_lock_hint(hdr.flags2),
+			FLAG(hdr.flags, ZROW_HASNULL, "HASNULL"),
+			FLAG(hdr.flags, ZROW_HASEXTERNAL, "HASEXTERNAL"),
+			FLAG(hdr.flags, ZROW_INSERTED, "INSERTED"),
+			FLAG(hdr.flags, ZROW_DELETED, "DELETED"),
+			FLAG(hdr.flags, ZROW_MOVED, "MOVED"),
+			FLAG(hdr.flags, ZROW_REUSED, "REUSED"),
+			FLAG(hdr.flags, ZROW_PADDED, "PADDED"),
+			FLAG(hdr.flags, ZROW_ORIGIN, "ORIGIN"),
+			FLAG(hdr.flags2, ZROW2_KEYS_UPDATED, "KEYS_UPDATED"),
+			zrow_is_tombstone(&hdr) ? " TOMBSTONE" :
+			FLAG(hdr.flags2, ZROW2_SPECULATIVE, "SPECULATIVE"));
+}
+
+static void
+dump_items(Page page)
+{
+	OffsetNumber max = Min(PageGetMaxOffsetNumber(page), ZPAGE_MAX_OFFSET);
+	static const char *const kinds[] = {"unused", "row", "redirect", "dead"};
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+
+		fprintf(stderr, "%u: %s at %u, length %u", off, kinds[ItemIdGetFlags(lp)],
+				ItemIdGetOffset(lp), ItemIdGetLength(lp));
+		if (ItemIdIsNormal(lp) && ItemIdGetLength(lp) >= ZROW_HDR_SIZE &&
+			ItemIdGetOffset(lp) + ItemIdGetLength(lp) <= BLCKSZ)
+			dump_row((const char *) page + ItemIdGetOffset(lp), ItemIdGetLength(lp));
+		fputc('\n', stderr);
+	}
+}
+
+void
+zpage_dump(Page page)
+{
+	const PageHeaderData *header = (PageHeader) page;
+	const ZPageTrailer *trailer = zpage_trailer(page);
+	OffsetNumber offnum = InvalidOffsetNumber;
+	const char *wrong = zpage_is_overflow(page) ? NULL : zpage_check(page, &offnum);
+
+	fprintf(stderr, "page at %p: lsn %X/%X, flags 0x%x, lower %u, upper %u, special %u, prune %u\n",
+			(void *) page, LSN_FORMAT_ARGS(PageGetLSN(page)), header->pd_flags,
+			header->pd_lower, header->pd_upper, header->pd_special, header->pd_prune_xid);
+	fprintf(stderr, "magic 0x%x, version %u, slots %u, overflow page %d, reused_fxid " UINT64_FORMAT "\n",
+			trailer->magic, trailer->version, trailer->nslots, (int) trailer->overflow,
+			U64FromFullTransactionId(trailer->reused_fxid));
+	if (wrong)
+		fprintf(stderr, "WRONG at offset %u: %s\n", offnum, wrong);
+	if (zpage_is_overflow(page))
+		dump_overflow(page);
+	else
+	{
+		dump_slots(page);
+		dump_items(page);
+	}
+}
