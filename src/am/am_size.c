@@ -16,7 +16,6 @@
 uint64
 zam_relation_size(Relation rel, ForkNumber fork)
 {
-	Assert(rel->rd_tableam == zam_routine());
 	return table_block_relation_size(rel, fork);
 }
 
