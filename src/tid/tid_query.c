@@ -160,12 +160,17 @@ forget_notes(void)
 	ztid_state.next_ordinal = 0;
 }
 
+/*
+ * An abort finds no query that goes on: they have been left by an error, or the session
+ * ends within one.  In the latter case nobody puts the state back, and yet there is
+ * a transaction to come, which drops the session's temporary tables.
+ */
 static void
 xact_callback(XactEvent event, void *arg)
 {
-	/* a transaction may only be aborted within a query if the backend exits (T7) */
-	Assert(ztid_state.phase == ZTID_PHASE_NONE ||
-		   event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT);
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT)
+		memset(&ztid_state, 0, sizeof(ztid_state));
+	Assert(ztid_state.phase == ZTID_PHASE_NONE);	/* T7 */
 	forget_notes();
 	ztid_state.deleted_rel = InvalidOid;
 }
