@@ -519,7 +519,7 @@ extern ZUndoHolder *zundo_holders(int *n);
  */
 extern void zundo_holders_weigh(ZUndoHolder *holders, int n);
 
-/* As text for a message, allocated. */
+/* What it keeps, as a whole sentence for a DETAIL: translated, allocated. */
 extern char *zundo_holder_text(const ZUndoHolder *holder);
 
 /*
