@@ -33,13 +33,14 @@
 
 void		(*zundo_vacuum_hook) (void) = NULL;
 
+/* "message" is a whole sentence, marked for translation. */
 static void
-refuse(const char *what)
+refuse(const char *message)
 {
 	zheap_require_preload();
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot %s the undo relation of zheap", what)));
+			 errmsg_internal("%s", _(message))));
 }
 
 /* ---- scans: there are no rows; ANALYZE may find that out ---- */
@@ -57,7 +58,7 @@ scan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key,
 	TableScanDesc scan;
 
 	if ((flags & SO_TYPE_ANALYZE) == 0)
-		refuse("scan");
+		refuse(gettext_noop("cannot scan the undo relation of zheap"));
 	scan = palloc0(sizeof(TableScanDescData));
 	scan->rs_rd = rel;
 	scan->rs_snapshot = snapshot;
@@ -138,7 +139,7 @@ scan_analyze_next_tuple(TableScanDesc scan, TransactionId oldest_xmin,
 static struct IndexFetchTableData *
 index_fetch_begin(Relation rel)
 {
-	refuse("use an index of");
+	refuse(gettext_noop("cannot use an index of the undo relation of zheap"));
 	return NULL;
 }
 
@@ -163,7 +164,7 @@ index_fetch_tuple(struct IndexFetchTableData *fetch, ItemPointer tid,
 static TransactionId
 index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate)
 {
-	refuse("use an index of");
+	refuse(gettext_noop("cannot use an index of the undo relation of zheap"));
 	return InvalidTransactionId;
 }
 
@@ -175,7 +176,7 @@ index_build_range_scan(Relation rel, Relation index,	/* tidy: server's */
 					   IndexBuildCallback callback, void *state,
 					   TableScanDesc scan)
 {
-	refuse("create an index on");
+	refuse(gettext_noop("cannot create an index on the undo relation of zheap"));
 	return 0;
 }
 
@@ -183,7 +184,7 @@ static void
 index_validate_scan(Relation rel, Relation index, struct IndexInfo *info,
 					Snapshot snapshot, struct ValidateIndexState *state)
 {
-	refuse("create an index on");
+	refuse(gettext_noop("cannot create an index on the undo relation of zheap"));
 }
 
 /* ---- single rows ---- */
@@ -216,7 +217,7 @@ static void
 tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 			 struct BulkInsertStateData *bistate)
 {
-	refuse("insert into");
+	refuse(gettext_noop("cannot insert into the undo relation of zheap"));
 }
 
 static void
@@ -224,21 +225,21 @@ tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 						 int options, struct BulkInsertStateData *bistate,
 						 uint32 token)
 {
-	refuse("insert into");
+	refuse(gettext_noop("cannot insert into the undo relation of zheap"));
 }
 
 static void
 tuple_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token,
 						   bool succeeded)
 {
-	refuse("insert into");
+	refuse(gettext_noop("cannot insert into the undo relation of zheap"));
 }
 
 static void
 multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 			 int options, struct BulkInsertStateData *bistate)
 {
-	refuse("insert into");
+	refuse(gettext_noop("cannot insert into the undo relation of zheap"));
 }
 
 static TM_Result
@@ -246,7 +247,7 @@ tuple_delete(Relation rel, ItemPointer tid, CommandId cid,	/* tidy: server's */
 			 Snapshot snapshot, Snapshot crosscheck, bool wait,
 			 TM_FailureData *tmfd, bool changing_part)
 {
-	refuse("delete from");
+	refuse(gettext_noop("cannot delete from the undo relation of zheap"));
 	return TM_Invisible;
 }
 
@@ -255,7 +256,7 @@ tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,	/* tidy: serv
 			 CommandId cid, Snapshot snapshot, Snapshot crosscheck, bool wait,
 			 TM_FailureData *tmfd, LockTupleMode *lockmode, bool *update_indexes)
 {
-	refuse("update");
+	refuse(gettext_noop("cannot update the undo relation of zheap"));
 	return TM_Invisible;
 }
 
@@ -264,7 +265,7 @@ tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot,	/* tidy: server's *
 		   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
 		   LockWaitPolicy policy, uint8 flags, TM_FailureData *tmfd)
 {
-	refuse("lock rows of");
+	refuse(gettext_noop("cannot lock rows of the undo relation of zheap"));
 	return TM_Invisible;
 }
 
@@ -338,9 +339,9 @@ relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 
 	zheap_require_preload();
 	if (persistence != RELPERSISTENCE_PERMANENT)
-		refuse("change the persistence of");
+		refuse(gettext_noop("cannot change the persistence of the undo relation of zheap"));
 	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(RelationGetRelid(rel))))
-		refuse("truncate");
+		refuse(gettext_noop("cannot truncate the undo relation of zheap"));
 	if (!may_be_created(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -358,7 +359,7 @@ relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
 static void
 relation_nontransactional_truncate(Relation rel)
 {
-	refuse("truncate");
+	refuse(gettext_noop("cannot truncate the undo relation of zheap"));
 }
 
 static void

@@ -12,15 +12,24 @@
 
 #include "zheap/base/base.h"
 
+/*
+ * The place, in whole sentences for translators.  The reason stays as it is, as in the
+ * server's own messages of this kind.
+ */
 static void
-append_place(StringInfo text, Relation rel, BlockNumber block, OffsetNumber offnum)
+damage_message(Relation rel, BlockNumber block, OffsetNumber offnum, const char *reason)
 {
-	if (rel != NULL)
-		appendStringInfo(text, " in relation \"%s\"", RelationGetRelationName(rel));
-	if (BlockNumberIsValid(block))
-		appendStringInfo(text, ", block %u", block);
-	if (OffsetNumberIsValid(offnum))
-		appendStringInfo(text, ", offset %u", offnum);
+	const char *name = rel != NULL ? RelationGetRelationName(rel) : NULL;
+
+	if (name == NULL)
+		errmsg("zheap data is damaged in block %u, offset %u: %s", block, offnum, reason);
+	else if (!BlockNumberIsValid(block))
+		errmsg("zheap data is damaged in relation \"%s\": %s", name, reason);
+	else if (!OffsetNumberIsValid(offnum))
+		errmsg("zheap data is damaged in relation \"%s\", block %u: %s", name, block, reason);
+	else
+		errmsg("zheap data is damaged in relation \"%s\", block %u, offset %u: %s",
+			   name, block, offnum, reason);
 }
 
 void
@@ -28,7 +37,6 @@ zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 			  const char *fmt,...)
 {
 	StringInfoData text;
-	StringInfoData place;
 
 	/* damage is looked for before a critical section, in which this would be a PANIC (F3) */
 	Assert(CritSectionCount == 0 || InRecovery);
@@ -45,9 +53,7 @@ zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 			break;
 		enlargeStringInfo(&text, needed);
 	}
-	initStringInfo(&place);
-	append_place(&place, rel, block, offnum);
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("zheap data is damaged%s: %s", place.data, text.data)));
+			 damage_message(rel, block, offnum, text.data)));
 }

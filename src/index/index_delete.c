@@ -149,22 +149,19 @@ static void
 check_entry(IndexDelete *del, const TM_IndexDelete *deltid)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumber(&deltid->tid);
-	const char *what = NULL;
+	OffsetNumber entry = del->op->status[deltid->id].idxoffnum;
+	const char *index = RelationGetRelationName(del->op->irel);
 
 	if (!del->has_rows || offnum > PageGetMaxOffsetNumber(del->view.page))
-		what = "points past the end of the table page's line pointers";
-	else if (!ItemIdIsUsed(PageGetItemId(del->view.page, offnum)))
-		what = "points to an unused line pointer";
-	if (what == NULL)
-		return;
-
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg_internal("tid (%u,%u) from index tuple at offset %u of block %u in index \"%s\" %s",
-							 del->block, offnum,
-							 del->op->status[deltid->id].idxoffnum,
-							 del->op->iblknum,
-							 RelationGetRelationName(del->op->irel), what)));
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg_internal("tid (%u,%u) from index tuple at offset %u of block %u in index \"%s\" points past the end of the table page's line pointers",
+								 del->block, offnum, entry, del->op->iblknum, index)));
+	if (!ItemIdIsUsed(PageGetItemId(del->view.page, offnum)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg_internal("tid (%u,%u) from index tuple at offset %u of block %u in index \"%s\" points to an unused line pointer",
+								 del->block, offnum, entry, del->op->iblknum, index)));
 }
 
 /*

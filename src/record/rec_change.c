@@ -601,18 +601,56 @@ zrec_change_redo(XLogReaderState *record)
 		redo_table(record, &d);
 }
 
+/* In brackets, as the server's own records have theirs. */
+static void
+desc_flags(StringInfo buf, uint8 flags)
+{
+	static const char *const names[] = {
+		"UNDO", "INIT_PAGE", "UNDO_INIT", "UNDO_ONLY", "GROW", "MANY", "HEADER", "CONFLICT"
+	};
+	const char *separator = "";
+
+	StaticAssertStmt(C_UNDO == 1 && C_CONFLICT == 1 << (lengthof(names) - 1), "each flag has a name");
+	appendStringInfoString(buf, ", flags: [");
+	for (int i = 0; i < (int) lengthof(names); i++)
+	{
+		if ((flags & (1 << i)) == 0)
+			continue;
+		appendStringInfo(buf, "%s%s", separator, names[i]);
+		separator = ", ";
+	}
+	appendStringInfoChar(buf, ']');
+}
+
+static const char *
+takeover_name(ZTakeover takeover)
+{
+	switch (takeover)
+	{
+		case ZTAKE_OWN:
+			return "own";
+		case ZTAKE_FREE:
+			return "free";
+		case ZTAKE_ALL_VISIBLE:
+			return "all visible";
+		case ZTAKE_REUSED:
+			return "reused";
+	}
+	return "unknown";
+}
+
 void
 zrec_change_desc(StringInfo buf, XLogReaderState *record)
 {
 	Decoded		d;
 
 	decode_main(record, &d);
-	appendStringInfo(buf, "off: %u, slot: %u, flags: 0x%02x", d.first,
-					 d.change.slot.slotno, d.flags);
+	appendStringInfo(buf, "off: %u, slot: %u", d.first, d.change.slot.slotno);
+	desc_flags(buf, d.flags);
 	if (d.flags & C_UNDO)
-		appendStringInfo(buf, ", undo: %u/%u, takeover: %u, cid: %u",
+		appendStringInfo(buf, ", undo: %u/%u, takeover: %s, cid: %u",
 						 zundo_ptr_block(d.undo_ptr), d.undo_offset,
-						 d.change.slot.takeover, d.change.undo.cid);
+						 takeover_name(d.change.slot.takeover), d.change.undo.cid);
 	if (d.change.row.op == ZOP_INSERT)
 		appendStringInfo(buf, ", rows: %d", d.change.row.nrows);
 }

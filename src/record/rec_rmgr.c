@@ -11,112 +11,61 @@
 
 #include "zheap/record/record.h"
 
-static uint8
-opcode(XLogReaderState *record)
+/* What there is to know of a kind of record. */
+typedef struct Operation
 {
-	return XLogRecGetInfo(record) & ~XLR_INFO_MASK;
+	const char *name;
+	void		(*redo) (XLogReaderState *record);
+	void		(*desc) (StringInfo buf, XLogReaderState *record);
+} Operation;
+
+/* ZREC_name, with the two functions that begin with "does". */
+#define OP(name, does)	[ZREC_##name >> 4] = {#name, does##_redo, does##_desc}
+
+/* The one list of all kinds: an info byte has room for no more. */
+static const Operation operations[] = {
+	OP(INSERT, zrec_change),
+	OP(UPDATE, zrec_change),
+	OP(DELETE, zrec_change),
+	OP(LOCK, zrec_change),
+	OP(ROLLBACK, zrec_rollback),
+	OP(PRUNE, zrec_prune),
+	OP(OVERFLOW, zrec_overflow),
+	OP(CONFIRM, zrec_confirm),
+	OP(TOMBSTONE, zrec_change),
+	OP(CONFLICT, zrec_conflict),
+	OP(DIRECTORY, zrec_change),
+	OP(UNDO_TRUNCATE, zundo_truncate),
+	OP(UNDO_EXTENT, zundo_extent),
+	OP(UNDO_FREE, zundo_free),
+	OP(UNDO_HORIZON, zundo_horizon),
+	OP(UNDO_INIT, zundo_init),
+};
+
+StaticAssertDecl(lengthof(operations) == (XLR_RMGR_INFO_MASK >> 4) + 1, "each opcode is something");
+
+static const Operation *
+operation(uint8 info)
+{
+	return &operations[(info & XLR_RMGR_INFO_MASK) >> 4];
 }
 
 static void
 redo(XLogReaderState *record)
 {
-	switch (opcode(record))
-	{
-		case ZREC_INSERT:
-		case ZREC_UPDATE:
-		case ZREC_DELETE:
-		case ZREC_LOCK:
-		case ZREC_TOMBSTONE:
-		case ZREC_DIRECTORY:
-			zrec_change_redo(record);
-			break;
-		case ZREC_ROLLBACK:
-			zrec_rollback_redo(record);
-			break;
-		case ZREC_PRUNE:
-			zrec_prune_redo(record);
-			break;
-		case ZREC_OVERFLOW:
-			zrec_overflow_redo(record);
-			break;
-		case ZREC_CONFIRM:
-			zrec_confirm_redo(record);
-			break;
-		case ZREC_CONFLICT:
-			zrec_conflict_redo(record);
-			break;
-		case ZREC_UNDO_TRUNCATE:
-		case ZREC_UNDO_EXTENT:
-		case ZREC_UNDO_FREE:
-		case ZREC_UNDO_HORIZON:
-		case ZREC_UNDO_INIT:
-			zundo_redo(record);
-			break;
-		default:
-			elog(PANIC, "zheap: unknown WAL record type 0x%02X at %X/%X",
-				 opcode(record), LSN_FORMAT_ARGS(record->ReadRecPtr));
-	}
+	operation(XLogRecGetInfo(record))->redo(record);
 }
 
 static void
 desc(StringInfo buf, XLogReaderState *record)
 {
-	switch (opcode(record))
-	{
-		case ZREC_INSERT:
-		case ZREC_UPDATE:
-		case ZREC_DELETE:
-		case ZREC_LOCK:
-		case ZREC_TOMBSTONE:
-		case ZREC_DIRECTORY:
-			zrec_change_desc(buf, record);
-			break;
-		case ZREC_ROLLBACK:
-			zrec_rollback_desc(buf, record);
-			break;
-		case ZREC_PRUNE:
-			zrec_prune_desc(buf, record);
-			break;
-		case ZREC_OVERFLOW:
-		case ZREC_CONFIRM:
-			break;
-		case ZREC_CONFLICT:
-			zrec_conflict_desc(buf, record);
-			break;
-		default:
-			zundo_desc(buf, record);
-	}
+	operation(XLogRecGetInfo(record))->desc(buf, record);
 }
 
 static const char *
 identify(uint8 info)
 {
-	switch (info & ~XLR_INFO_MASK)
-	{
-		case ZREC_INSERT:
-			return "INSERT";
-		case ZREC_UPDATE:
-			return "UPDATE";
-		case ZREC_DELETE:
-			return "DELETE";
-		case ZREC_LOCK:
-			return "LOCK";
-		case ZREC_ROLLBACK:
-			return "ROLLBACK";
-		case ZREC_PRUNE:
-			return "PRUNE";
-		case ZREC_OVERFLOW:
-			return "OVERFLOW";
-		case ZREC_CONFIRM:
-			return "CONFIRM";
-		case ZREC_TOMBSTONE:
-			return "TOMBSTONE";
-		case ZREC_DIRECTORY:
-			return "DIRECTORY";
-		case ZREC_CONFLICT:
-			return "CONFLICT";
-	}
-	return zundo_identify(info);
+	return operation(info)->name;
 }
 
 /*

@@ -66,6 +66,15 @@ zrec_overflow_redo(XLogReaderState *record)
 		UnlockReleaseBuffer(buffer);
 }
 
+void
+zrec_overflow_desc(StringInfo buf, XLogReaderState *record)
+{
+	BlockNumber table_block;
+
+	memcpy(&table_block, XLogRecGetData(record), sizeof(table_block));
+	appendStringInfo(buf, "table block: %u", table_block);
+}
+
 /* In the critical section.  The insertion's own WAL record has all the rest. */
 XLogRecPtr
 zrec_confirm_emit(Buffer buffer, OffsetNumber offnum)
@@ -92,6 +101,15 @@ zrec_confirm_redo(XLogReaderState *record)
 	}
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
+}
+
+void
+zrec_confirm_desc(StringInfo buf, XLogReaderState *record)
+{
+	OffsetNumber offnum;
+
+	memcpy(&offnum, XLogRecGetData(record), sizeof(offnum));
+	appendStringInfo(buf, "off: %u", offnum);
 }
 
 XLogRecPtr
@@ -146,6 +164,6 @@ zrec_conflict_desc(StringInfo buf, XLogReaderState *record)
 	ConflictData data;
 
 	conflict_decode(record, &data);
-	appendStringInfo(buf, "rel %u/%u/%u, newest: %u", zloc_spc(data.locator),
+	appendStringInfo(buf, "rel: %u/%u/%u, newest: %u", zloc_spc(data.locator),
 					 zloc_db(data.locator), zloc_rel(data.locator), zfxid_xid(data.newest));
 }

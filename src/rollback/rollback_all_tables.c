@@ -146,14 +146,14 @@ is_damage(const ErrorData *error)
 static void
 report_given_up(const Table *table, const ErrorData *error)
 {
-	char	   *what = psprintf("gave up rolling back rows in block %u of table \"%s\" of database \"%s\": %s",
+	char	   *what = psprintf(_("gave up rolling back rows in block %u of table \"%s\" of database \"%s\": %s"),
 								table->block, NameStr(table->name),
 								get_database_name(MyDatabaseId), error->message);
 
-	ereport(LOG, (errmsg("%s", what)));
+	ereport(LOG, (errmsg_internal("%s", what)));
 	ereport(WARNING,
 			(errcode(error->sqlerrcode),
-			 errmsg("%s", what),
+			 errmsg_internal("%s", what),
 			 errdetail("Changes of aborted transactions may be seen there as if they were committed.")));
 }
 
@@ -161,9 +161,10 @@ static void
 report(const Table *table, const ErrorData *error)
 {
 	zrollback_error_report(error, table->oid, table->at_page ?
-					   psprintf("rows in block %u of table \"%s\"",
-								table->block, NameStr(table->name)) :
-					   psprintf("rows of the table with OID %u", table->oid));
+						   psprintf(_("could not roll back rows in block %u of table \"%s\": %s"),
+									table->block, NameStr(table->name), error->message) :
+						   psprintf(_("could not roll back rows of the table with OID %u: %s"),
+									table->oid, error->message));
 }
 
 /* False: something is left.  "naps": how often a lock may still be waited for. */

@@ -185,17 +185,16 @@ is_to_be_reported(Oid relid, int sqlerrcode)
 }
 
 void
-zrollback_error_report(const ErrorData *error, Oid relid, const char *what)
+zrollback_error_report(const ErrorData *error, Oid relid, const char *message)
 {
 	bool		background = IsBackgroundWorker || IsAutoVacuumWorkerProcess();
-	char	   *message = psprintf("could not roll back %s: %s", what, error->message);
 
 	zrollback_error_count(message);
 	if (background && !is_to_be_reported(relid, error->sqlerrcode))
 		return;
 	ereport(background ? LOG : WARNING,
 			(errcode(error->sqlerrcode),
-			 errmsg("%s", message),
+			 errmsg_internal("%s", message),
 			 OidIsValid(relid) ?
 			 errdetail("Database \"%s\" keeps undo from then on until that is possible, or the table is truncated or dropped.",
 					   get_database_name(MyDatabaseId)) :

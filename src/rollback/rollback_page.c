@@ -112,7 +112,7 @@ check_version_before(ZPageView *view, const ZRowVersion *version)
 											version->row, version->len);
 
 	if (wrong)
-		zheap_corrupt(view->rel, view->block, version->offnum, "by its undo, %s", wrong);
+		zheap_corrupt(view->rel, view->block, version->offnum, "undo of the row is wrong: %s", wrong);
 }
 
 /*

@@ -57,10 +57,11 @@ extern ErrorData *zrollback_try(void (*work) (void *), void *arg);
 
 /*
  * Count the error, and tell of it: to the log from background processes, seldom of
- * the same; as a warning in VACUUM.  "what" could not be rolled back; "relid" may be
- * invalid.
+ * the same; as a warning in VACUUM.  "message" says what could not be rolled back, and
+ * why, in the language of messages; "relid" may be invalid.
  */
-extern void zrollback_error_report(const ErrorData *error, Oid relid, const char *what);
+extern void zrollback_error_report(const ErrorData *error, Oid relid,
+								   const char *message);
 
 /* ---- the lock on a file (rollback_file_lock.c) ---- */
 

@@ -486,7 +486,8 @@ pass_undo(Sweep *sweep, const ErrorData *error)
 		zrollback_error_count(error->message);
 	else
 		zrollback_error_report(error, InvalidOid,
-						   psprintf("rows of undo log %d", sweep->log));
+						   psprintf(_("could not roll back rows of undo log %d: %s"),
+									sweep->log, error->message));
 	note_damage(sweep, sweep->context != ZUNDO_INVALID ? sweep->context : sweep->at,
 				sweep->context_passed);
 	if (!sweep->jump)
@@ -514,12 +515,12 @@ pass_page(Sweep *sweep, const ErrorData *error)
 		sweep->left_relid = sweep->rel_oid;
 	if (!OidIsValid(sweep->rel_oid))
 		zrollback_error_report(error, InvalidOid,
-						   psprintf("rows in block %u of the table with file %u",
-									sweep->block, zloc_rel(sweep->locator)));
+						   psprintf(_("could not roll back rows in block %u of the table with file %u: %s"),
+									sweep->block, zloc_rel(sweep->locator), error->message));
 	else if (sweep->reported != sweep->rel_oid)
 		zrollback_error_report(error, sweep->rel_oid,
-						   psprintf("rows in block %u of table \"%s\"",
-									sweep->block, NameStr(sweep->rel_name)));
+						   psprintf(_("could not roll back rows in block %u of table \"%s\": %s"),
+									sweep->block, NameStr(sweep->rel_name), error->message));
 	else
 		zrollback_error_count(error->message);
 	sweep->reported = sweep->rel_oid;

@@ -449,8 +449,18 @@ has_extent_for(ZUndoLog *log)
 static void
 report_limit(void)
 {
-	bool		reserve = is_large_transaction();
+	unsigned long long size = (uint64) pg_atomic_read_u32(&MyUndo.db->nblocks) * BLCKSZ / (1024 * 1024);
 	char	   *holder = zundo_describe_holder();
+	StringInfoData detail;
+
+	initStringInfo(&detail);
+	if (is_large_transaction())
+		appendStringInfo(&detail, _("All of its %llu MB are in use, or left to transactions with less undo than this one."),
+						 size);
+	else
+		appendStringInfo(&detail, _("All of its %llu MB are in use."), size);
+	if (holder != NULL)
+		appendStringInfo(&detail, "  %s", holder);
 
 	if (!zheap_xids_are_refused())
 		(void) GetCurrentTransactionId();
@@ -458,10 +468,7 @@ report_limit(void)
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 errmsg("undo relation would exceed \"zheap.undo_max_size\" (%d MB)",
 					zheap_undo_max_size),
-			 errdetail("All of its %llu MB are in use%s.%s%s%s",
-					   (unsigned long long) pg_atomic_read_u32(&MyUndo.db->nblocks) * BLCKSZ / (1024 * 1024),
-					   reserve ? ", or left to transactions with less undo than this one" : "",
-					   holder ? "  They are kept back by " : "", holder ? holder : "", holder ? "." : ""),
+			 errdetail_internal("%s", detail.data),
 			 errhint("End the transactions that the view zheap.zheap_undo_holders shows, change fewer rows in one transaction, or raise \"zheap.undo_max_size\".  "
 					 "VACUUM of the undo relation rolls back what aborted transactions left, if no worker does.")));
 }

@@ -121,9 +121,10 @@ report_hold(ZUndoDb *db, TimestampTz now)
 	ereport(LOG,
 			(errmsg("undo of database \"%s\" is kept for longer than \"zheap.undo_hold_warning\" (%d ms)",
 					database, zheap_undo_hold_warning),
-			 errdetail("Of %llu kB of undo, that of transaction %u and later is kept back by %s.",
+			 /* translator: %s is a whole sentence */
+			 errdetail("There are %llu kB of undo.  %s",
 					   (unsigned long long) zundo_extents_used(db) * ZUNDO_EXTENT_BLOCKS * BLCKSZ / 1024,
-					   zfxid_xid(holders[0].xid), zundo_holder_text(&holders[0])),
+					   zundo_holder_text(&holders[0])),
 			 errhint("The view zheap.zheap_undo_holders shows all holders, and how much each keeps.")));
 }
 

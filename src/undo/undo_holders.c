@@ -263,42 +263,67 @@ zundo_holders(int *n)
 
 /* ---- messages ---- */
 
-/* Of a table that is locked; the table is named where the catalog can be read. */
+/* Of a table that is locked. */
 static char *
-aborted_text(const ZUndoHolder *holder)
+aborted_text(const ZUndoHolder *holder, const char *table)
 {
-	char	   *table = OidIsValid(holder->relid) && InterruptHoldoffCount == 0 ?
-	get_rel_name(holder->relid) : NULL;
-	char	   *text = table == NULL ?
-	pstrdup("changes that are still to be rolled back") :
-	psprintf("changes of table \"%s\" that are still to be rolled back", table);
+	TransactionId xid = zfxid_xid(holder->xid);
 
 	if (holder->pid != 0)
-		return psprintf("%s when process %d unlocks the table", text, holder->pid);
+		return psprintf(_("Undo of transaction %u and later is kept back by changes of table \"%s\" that are still to be rolled back when process %d unlocks the table."),
+						xid, table, holder->pid);
 	if (holder->name[0] != '\0')
-		return psprintf("%s when prepared transaction \"%s\" unlocks the table", text, holder->name);
-	return text;
+		return psprintf(_("Undo of transaction %u and later is kept back by changes of table \"%s\" that are still to be rolled back when prepared transaction \"%s\" unlocks the table."),
+						xid, table, holder->name);
+	return psprintf(_("Undo of transaction %u and later is kept back by changes of table \"%s\" that are still to be rolled back."),
+					xid, table);
+}
+
+/* The same where the table is not known, or the catalog cannot be read. */
+static char *
+aborted_unnamed_text(const ZUndoHolder *holder)
+{
+	TransactionId xid = zfxid_xid(holder->xid);
+
+	if (holder->pid != 0)
+		return psprintf(_("Undo of transaction %u and later is kept back by changes that are still to be rolled back when process %d unlocks the table."),
+						xid, holder->pid);
+	if (holder->name[0] != '\0')
+		return psprintf(_("Undo of transaction %u and later is kept back by changes that are still to be rolled back when prepared transaction \"%s\" unlocks the table."),
+						xid, holder->name);
+	return psprintf(_("Undo of transaction %u and later is kept back by changes that are still to be rolled back."),
+					xid);
 }
 
 char *
 zundo_holder_text(const ZUndoHolder *holder)
 {
+	TransactionId xid = zfxid_xid(holder->xid);
+	char	   *table;
+
 	switch (holder->kind)
 	{
 		case ZUNDO_HOLDER_BACKEND:
-			return psprintf("the transaction of process %d", holder->pid);
+			return psprintf(_("Undo of transaction %u and later is kept back by the transaction of process %d."),
+							xid, holder->pid);
 		case ZUNDO_HOLDER_PREPARED:
 			if (holder->name[0] == '\0')
-				return psprintf("prepared transaction %u", zfxid_xid(holder->xid));
-			return psprintf("prepared transaction \"%s\"", holder->name);
+				return psprintf(_("Undo of transaction %u and later is kept back by a prepared transaction."),
+								xid);
+			return psprintf(_("Undo of transaction %u and later is kept back by prepared transaction \"%s\"."),
+							xid, holder->name);
 		case ZUNDO_HOLDER_SLOT:
-			return psprintf("replication slot \"%s\"", holder->name);
+			return psprintf(_("Undo of transaction %u and later is kept back by replication slot \"%s\"."),
+							xid, holder->name);
 		case ZUNDO_HOLDER_STANDBY:
-			return psprintf("hot_standby_feedback to process %d", holder->pid);
+			return psprintf(_("Undo of transaction %u and later is kept back by \"hot_standby_feedback\" to process %d."),
+							xid, holder->pid);
 		case ZUNDO_HOLDER_ABORTED:
-			return aborted_text(holder);
+			table = OidIsValid(holder->relid) && InterruptHoldoffCount == 0 ?
+				get_rel_name(holder->relid) : NULL;
+			return table != NULL ? aborted_text(holder, table) : aborted_unnamed_text(holder);
 	}
-	return pstrdup("?");
+	return psprintf(_("Undo of transaction %u and later is kept back."), xid);
 }
 
 char *

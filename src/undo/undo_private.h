@@ -396,7 +396,7 @@ extern uint32 zundo_map_bit(BlockNumber extent);
 
 /* ---- who keeps undo, for long (undo_holders.c, undo_hold.c) ---- */
 
-/* What keeps the horizon back most, for a message; NULL: nothing does. */
+/* What keeps the horizon back most, a sentence for a DETAIL; NULL: nothing does. */
 extern char *zundo_describe_holder(void);
 
 /* The horizon was just computed: remember when it was where. */

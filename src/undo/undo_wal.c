@@ -115,8 +115,8 @@ redo_new_map(XLogReaderState *record, uint8 block_id)
 
 /* ---- one by one ---- */
 
-static void
-redo_extent(XLogReaderState *record)
+void
+zundo_extent_redo(XLogReaderState *record)
 {
 	ZRecUndoExtent rec;
 	BlockNumber extent;
@@ -151,8 +151,8 @@ redo_extent(XLogReaderState *record)
 		redo_map(record, 4, zundo_map_bit(extent), 1, false);
 }
 
-static void
-redo_free(XLogReaderState *record)
+void
+zundo_free_redo(XLogReaderState *record)
 {
 	ZRecUndoFree rec;
 	Buffer		buffer;
@@ -173,8 +173,8 @@ redo_free(XLogReaderState *record)
  * The file itself is truncated by the server's record that follows: by then
  * nobody looks for a page there (zundo_redo_nblocks_set).
  */
-static void
-redo_truncate(XLogReaderState *record)
+void
+zundo_truncate_redo(XLogReaderState *record)
 {
 	ZRecUndoTruncate rec;
 
@@ -185,8 +185,8 @@ redo_truncate(XLogReaderState *record)
 				 (rec.old_nblocks - rec.meta.nblocks) / ZUNDO_EXTENT_BLOCKS, false);
 }
 
-static void
-redo_logged_horizon(XLogReaderState *record)
+void
+zundo_horizon_redo(XLogReaderState *record)
 {
 	ZRecUndoHorizon rec;
 	Buffer		buffer;
@@ -204,8 +204,8 @@ redo_logged_horizon(XLogReaderState *record)
  * With a new relation the database's horizon stays as it is: that may be about to become a
  * copy of another one (VACUUM FULL).
  */
-static void
-redo_init(XLogReaderState *record)
+void
+zundo_init_redo(XLogReaderState *record)
 {
 	ZRecUndoInit rec;
 	ZRelLocator locator;
@@ -228,34 +228,6 @@ redo_init(XLogReaderState *record)
 	XLogRecGetBlockTag(record, 0, &locator, NULL, NULL);
 	if (TransactionIdIsValid(rec.conflict))
 		zundo_redo_nblocks_set(zloc_db(locator), ZUNDO_EXTENT_BLOCKS);
-}
-
-void
-zundo_redo(XLogReaderState *record)
-{
-	uint8		info = XLogRecGetInfo(record) & ~XLR_INFO_MASK;
-
-	switch (info)
-	{
-		case ZREC_UNDO_TRUNCATE:
-			redo_truncate(record);
-			break;
-		case ZREC_UNDO_EXTENT:
-			redo_extent(record);
-			break;
-		case ZREC_UNDO_FREE:
-			redo_free(record);
-			break;
-		case ZREC_UNDO_HORIZON:
-			redo_logged_horizon(record);
-			break;
-		case ZREC_UNDO_INIT:
-			redo_init(record);
-			break;
-		default:
-			elog(PANIC, "zheap undo record at %X/%X has unknown op code %u",
-				 LSN_FORMAT_ARGS(record->ReadRecPtr), info);
-	}
 }
 
 /* ---- an append, as part of another layer's record ---- */
@@ -307,66 +279,57 @@ desc_meta(StringInfo buf, const ZUndoMetaValues *meta)
 }
 
 void
-zundo_desc(StringInfo buf, XLogReaderState *record)
+zundo_extent_desc(StringInfo buf, XLogReaderState *record)
 {
-	const char *data = XLogRecGetData(record);
-	ZRecUndoExtent extent;
-	ZRecUndoFree rec_free;
-	ZRecUndoHorizon horizon;
-	ZRecUndoInit init;
-	ZRecUndoTruncate rec_truncate;
+	ZRecUndoExtent rec;
 
-	switch (XLogRecGetInfo(record) & ~XLR_INFO_MASK)
-	{
-		case ZREC_UNDO_EXTENT:
-			memcpy(&extent, data, sizeof(extent));
-			appendStringInfo(buf, "log: %u, generation: %u, recycled: %s, head: %u, closed: " UINT64_FORMAT,
-							 extent.log, extent.generation,
-							 extent.recycled ? "true" : "false", extent.oldest_extent,
-							 U64FromFullTransactionId(extent.closed));
-			desc_meta(buf, &extent.meta);
-			break;
-		case ZREC_UNDO_FREE:
-			memcpy(&rec_free, data, sizeof(rec_free));
-			appendStringInfo(buf, "log: %u, extent: %u, head: %u, tail: %u", rec_free.log,
-							 rec_free.extent, rec_free.oldest_extent, rec_free.newest_extent);
-			desc_meta(buf, &rec_free.meta);
-			break;
-		case ZREC_UNDO_TRUNCATE:
-			memcpy(&rec_truncate, data, sizeof(rec_truncate));
-			appendStringInfo(buf, "from: %u", rec_truncate.old_nblocks);
-			desc_meta(buf, &rec_truncate.meta);
-			break;
-		case ZREC_UNDO_INIT:
-			memcpy(&init, data, sizeof(init));
-			appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u, generation: %u",
-							 U64FromFullTransactionId(init.horizon), init.conflict, init.generation);
-			break;
-		case ZREC_UNDO_HORIZON:
-			memcpy(&horizon, data, sizeof(horizon));
-			appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u",
-							 U64FromFullTransactionId(horizon.horizon), horizon.conflict);
-			break;
-	}
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "log: %u, generation: %u, recycled: %s, oldest: %u, closed: " UINT64_FORMAT,
+					 rec.log, rec.generation, rec.recycled ? "true" : "false",
+					 rec.oldest_extent, U64FromFullTransactionId(rec.closed));
+	desc_meta(buf, &rec.meta);
 }
 
-const char *
-zundo_identify(uint8 info)
+void
+zundo_free_desc(StringInfo buf, XLogReaderState *record)
 {
-	switch (info & ~XLR_INFO_MASK)
-	{
-		case ZREC_UNDO_TRUNCATE:
-			return "UNDO_TRUNCATE";
-		case ZREC_UNDO_EXTENT:
-			return "UNDO_EXTENT";
-		case ZREC_UNDO_FREE:
-			return "UNDO_FREE";
-		case ZREC_UNDO_HORIZON:
-			return "UNDO_HORIZON";
-		case ZREC_UNDO_INIT:
-			return "UNDO_INIT";
-	}
-	return NULL;
+	ZRecUndoFree rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "log: %u, extent: %u", rec.log, rec.extent);
+	if (BlockNumberIsValid(rec.oldest_extent))
+		appendStringInfo(buf, ", oldest: %u, newest: %u", rec.oldest_extent, rec.newest_extent);
+	desc_meta(buf, &rec.meta);
+}
+
+void
+zundo_truncate_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZRecUndoTruncate rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "from: %u", rec.old_nblocks);
+	desc_meta(buf, &rec.meta);
+}
+
+void
+zundo_horizon_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZRecUndoHorizon rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u",
+					 U64FromFullTransactionId(rec.horizon), rec.conflict);
+}
+
+void
+zundo_init_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZRecUndoInit rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u, generation: %u",
+					 U64FromFullTransactionId(rec.horizon), rec.conflict, rec.generation);
 }
 
 /* Replay is exact: only what no page of the server compares is masked. */

@@ -30,6 +30,15 @@ typedef struct ZVacuumOverflowPage
 	BlockNumber table_block;
 } ZVacuumOverflowPage;
 
+/* What is done with the current block. */
+typedef enum VacuumDoing
+{
+	VACUUM_NO_BLOCK,			/* there is none */
+	VACUUM_SCANNING,
+	VACUUM_VACUUMING,
+	VACUUM_TRUNCATING
+} VacuumDoing;
+
 typedef struct ZVacuum
 {
 	Relation	rel;
@@ -50,7 +59,7 @@ typedef struct ZVacuum
 	int			rounds;			/* passes over the indexes */
 
 	/* for error messages */
-	const char *doing;			/* what with the current block, or NULL */
+	VacuumDoing doing;
 	BlockNumber block;
 
 	/* pages */

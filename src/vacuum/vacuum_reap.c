@@ -177,14 +177,14 @@ reclaim_pointers(ZVacuum *vac)
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
 
-	vac->doing = "vacuuming";
+	vac->doing = VACUUM_VACUUMING;
 	while (pos < vac->dead->num_items)
 	{
 		vacuum_delay_point();
 		reclaim_page(vac, &pos);
 		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, ++ndone);
 	}
-	vac->doing = NULL;
+	vac->doing = VACUUM_NO_BLOCK;
 }
 
 /* One round: what has been collected so far. */
@@ -196,7 +196,7 @@ vacuum_reap(ZVacuum *vac)
 	if (vac->dead->num_items == 0)
 		return;
 
-	vac->doing = NULL;
+	vac->doing = VACUUM_NO_BLOCK;
 	delete_entries(vac);
 	reclaim_pointers(vac);
 	vac->dead->num_items = 0;

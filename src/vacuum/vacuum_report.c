@@ -158,7 +158,20 @@ vacuum_error_context(void *arg)
 {
 	ZVacuum    *vac = (ZVacuum *) arg;
 
-	if (vac->doing != NULL)
-		errcontext("while %s block %u of relation \"%s\"",
-				   vac->doing, vac->block, RelationGetRelationName(vac->rel));
+	const char *name = RelationGetRelationName(vac->rel);
+
+	switch (vac->doing)
+	{
+		case VACUUM_NO_BLOCK:
+			break;
+		case VACUUM_SCANNING:
+			errcontext("while scanning block %u of relation \"%s\"", vac->block, name);
+			break;
+		case VACUUM_VACUUMING:
+			errcontext("while vacuuming block %u of relation \"%s\"", vac->block, name);
+			break;
+		case VACUUM_TRUNCATING:
+			errcontext("while truncating block %u of relation \"%s\"", vac->block, name);
+			break;
+	}
 }

@@ -171,7 +171,7 @@ vacuum_scan(ZVacuum *vac)
 	pgstat_progress_update_param(PROGRESS_VACUUM_TOTAL_HEAP_BLKS, vac->npages);
 	pgstat_progress_update_param(PROGRESS_VACUUM_MAX_DEAD_TUPLES, vac->dead->max_items);
 
-	vac->doing = "scanning";
+	vac->doing = VACUUM_SCANNING;
 	for (block = 0; block < vac->npages; block++)
 	{
 		vac->block = block;
@@ -183,7 +183,7 @@ vacuum_scan(ZVacuum *vac)
 		{
 			vac->may_bypass = false;
 			vacuum_reap(vac);
-			vac->doing = "scanning";
+			vac->doing = VACUUM_SCANNING;
 			pgstat_progress_update_param(PROGRESS_VACUUM_PHASE,
 										 PROGRESS_VACUUM_PHASE_SCAN_HEAP);
 		}
@@ -196,7 +196,7 @@ vacuum_scan(ZVacuum *vac)
 			fsm_done = block;
 		}
 	}
-	vac->doing = NULL;
+	vac->doing = VACUUM_NO_BLOCK;
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED, vac->npages);
 	FreeSpaceMapVacuumRange(vac->rel, fsm_done, vac->npages);

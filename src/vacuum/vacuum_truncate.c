@@ -232,7 +232,7 @@ vacuum_truncate(ZVacuum *vac)
 	{
 		BlockNumber end;
 
-		vac->doing = "truncating";
+		vac->doing = VACUUM_TRUNCATING;
 		end = find_end(vac);
 		if (end < before)
 		{
@@ -240,7 +240,7 @@ vacuum_truncate(ZVacuum *vac)
 			vac->removed = before - end;
 			vac->npages = end;
 		}
-		vac->doing = NULL;
+		vac->doing = VACUUM_NO_BLOCK;
 	}
 	UnlockRelation(vac->rel, AccessExclusiveLock);
 

@@ -106,7 +106,7 @@ is($node->safe_psql('postgres', "select gid, pid is null, age between 0 and 10 f
 is($node->safe_psql('postgres', "select kind from zheap.zheap_undo_holders limit 1"), 'backend', 'view: the oldest first');
 is($node->safe_psql('postgres', 'select live_bytes > 2000000 and total_bytes >= live_bytes + free_bytes and limit_bytes = 4194304 and horizon_age > 5 and high_water_bytes >= total_bytes from zheap.zheap_stat_undo'),
 	't', 'view: sizes');
-ok(eval { $node->wait_for_log(qr/undo of database "postgres" is kept for longer than "zheap.undo_hold_warning" \(1000 ms\)\n.*DETAIL:  Of \d+ kB of undo, that of transaction \d+ and later is kept back by the transaction of process $pid\./) },
+ok(eval { $node->wait_for_log(qr/undo of database "postgres" is kept for longer than "zheap.undo_hold_warning" \(1000 ms\)\n.*DETAIL:  There are \d+ kB of undo\.  Undo of transaction \d+ and later is kept back by the transaction of process $pid\./) },
 	'the log names who keeps undo');
 my $warnings = () = slurp_file($node->logfile) =~ /and later is kept back by the transaction of process $pid\./g;
 cmp_ok($warnings, '<=', 1 + (time() - $begin) / 60, 'once a minute at most');

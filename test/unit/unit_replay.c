@@ -304,6 +304,7 @@ replay_overflow(Model *model)
 					   UNIT_WAL_TABLE);
 	set_lsn(model, subject);
 	redo_check(model, &before, subject, zrec_overflow_redo);
+	desc_check(zrec_overflow_desc);
 	model->noverflow++;
 	model_check(model);
 }
@@ -318,4 +319,5 @@ replay_confirm(Model *model, OffsetNumber offnum)
 	zrec_confirm_emit(UNIT_BUFFER(ZREC_BLK_TABLE), offnum);
 	set_lsn(model, subject_of(1));
 	redo_check(model, &before, subject_of(1), zrec_confirm_redo);
+	desc_check(zrec_confirm_desc);
 }

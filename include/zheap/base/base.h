@@ -42,9 +42,10 @@ extern bool zheap_is_preloaded(void);
 /* ---- damaged bytes (zheap_corrupt.c) ---- */
 
 /*
- * Raise ERRCODE_DATA_CORRUPTED naming relation, block and offset (either may be
- * invalid).  The relation's name comes from the relcache entry, so this never
- * touches a catalog.  "rel" may be NULL (then the locator is not known).
+ * Raise ERRCODE_DATA_CORRUPTED naming relation, block and offset, of which the last, or
+ * the last two, may be invalid, and a reason, which is not translated.  The relation's
+ * name comes from the relcache entry, so this never touches a catalog.  "rel" may be
+ * NULL (then the locator is not known, but block and offset are).
  */
 extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 						  const char *fmt,...) pg_attribute_printf(4, 5) pg_attribute_noreturn();

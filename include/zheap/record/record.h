@@ -14,7 +14,10 @@
 #include "zheap/page/page.h"
 #include "zheap/undo/undo.h"
 
-/* opcodes; 0xC0-0xF0 belong to the undo layer */
+/*
+ * Opcodes; 0xB0 to 0xF0 are the undo layer's (undo.h).  What is done with each: the list in
+ * rec_rmgr.c.
+ */
 #define ZREC_INSERT			0x00
 #define ZREC_UPDATE			0x10
 #define ZREC_DELETE			0x20
@@ -24,8 +27,8 @@
 #define ZREC_OVERFLOW		0x60	/* a table page got an overflow page, or a lock page */
 #define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
 #define ZREC_TOMBSTONE		0x80
-#define ZREC_DIRECTORY		0xA0	/* a chain got a directory */
 #define ZREC_CONFLICT		0x90	/* a rewritten table lacks what older snapshots saw */
+#define ZREC_DIRECTORY		0xA0	/* a chain got a directory */
 
 /* block references of all of them */
 #define ZREC_BLK_TABLE		0
@@ -220,9 +223,11 @@ extern void zrec_prune_desc(StringInfo buf, XLogReaderState *record);
 /* "buffer": the page that names the new one: the table page, or its overflow page. */
 extern XLogRecPtr zrec_overflow_emit(Buffer buffer, Buffer overflow_buf, BlockNumber table_block);
 extern void zrec_overflow_redo(XLogReaderState *record);
+extern void zrec_overflow_desc(StringInfo buf, XLogReaderState *record);
 
 extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum);
 extern void zrec_confirm_redo(XLogReaderState *record);
+extern void zrec_confirm_desc(StringInfo buf, XLogReaderState *record);
 
 /*
  * The table's new file takes "newest" and all before as visible to all: standbys
@@ -230,6 +235,7 @@ extern void zrec_confirm_redo(XLogReaderState *record);
  */
 extern XLogRecPtr zrec_conflict_emit(Relation rel, FullTransactionId newest);
 extern void zrec_conflict_redo(XLogReaderState *record);
+extern void zrec_conflict_desc(StringInfo buf, XLogReaderState *record);
 
 /*
  * In replay, before the table page of the record is changed: get rid of a standby's
@@ -237,7 +243,6 @@ extern void zrec_conflict_redo(XLogReaderState *record);
  * as visible to all.
  */
 extern void zrec_resolve_conflict(XLogReaderState *record, TransactionId newest);
-extern void zrec_conflict_desc(StringInfo buf, XLogReaderState *record);
 
 /* ---- the resource manager (rec_rmgr.c) ---- */
 

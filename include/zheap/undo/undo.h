@@ -519,7 +519,7 @@ extern ZUndoHolder *zundo_holders(int *n);
  */
 extern void zundo_holders_weigh(ZUndoHolder *holders, int n);
 
-/* As text for a message, allocated. */
+/* What it keeps, as a whole sentence for a DETAIL: translated, allocated. */
 extern char *zundo_holder_text(const ZUndoHolder *holder);
 
 /*
@@ -536,9 +536,16 @@ extern void zundo_hold_warn(void);
 #define ZREC_UNDO_HORIZON	0xE0	/* the horizon moved */
 #define ZREC_UNDO_INIT		0xF0	/* meta and directory pages made */
 
-extern void zundo_redo(XLogReaderState *record);
-extern void zundo_desc(StringInfo buf, XLogReaderState *record);
-extern const char *zundo_identify(uint8 info);
+extern void zundo_truncate_redo(XLogReaderState *record);
+extern void zundo_extent_redo(XLogReaderState *record);
+extern void zundo_free_redo(XLogReaderState *record);
+extern void zundo_horizon_redo(XLogReaderState *record);
+extern void zundo_init_redo(XLogReaderState *record);
+extern void zundo_truncate_desc(StringInfo buf, XLogReaderState *record);
+extern void zundo_extent_desc(StringInfo buf, XLogReaderState *record);
+extern void zundo_free_desc(StringInfo buf, XLogReaderState *record);
+extern void zundo_horizon_desc(StringInfo buf, XLogReaderState *record);
+extern void zundo_init_desc(StringInfo buf, XLogReaderState *record);
 /* mask a page of the undo relation (called when the page's magic is ours) */
 extern void zundo_mask(char *page, BlockNumber block);
 extern bool zundo_is_undo_page(const char *page);
