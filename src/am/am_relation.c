@@ -29,7 +29,7 @@
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
 
-/* A1: what takes a file away keeps everybody else out, sweeps included (lock_file.c). */
+/* A1: what takes a file away keeps everybody else out, sweeps included (rollback_file_lock.c). */
 static void
 assert_locked(Relation rel)
 {

@@ -415,7 +415,6 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 	zundo_horizon_advance();
 	/* first, for what follows may meet damaged pages */
 	zundo_horizon_log();
-	zundo_dir_check();
 	zundo_drop_lost();
 	zundo_discard(PG_UINT32_MAX);
 	if (params->truncate != VACOPTVALUE_DISABLED)
@@ -428,6 +427,8 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 						zfxid_xid(zundo_logged_horizon()), GetOldestMultiXactId(),
 						NULL, NULL, false);
 	pgstat_report_vacuum(RelationGetRelid(rel), false, 0, 0);
+	/* last: it reads pages that nobody may need, on a disk that may be broken */
+	zundo_dir_check();
 }
 
 static bool

@@ -480,6 +480,9 @@ extern bool zundo_log_has_pins(ZUndoLog *log);
  */
 extern TransactionId zundo_released(FullTransactionId horizon);
 
+/* Has any log of this database something for a sweep?  (undo_work.c)  Takes the database's lock. */
+extern bool zundo_any_sweep_is_due(void);
+
 /* ---- writers that wait (undo_throttle.c) ---- */
 
 /*

@@ -59,11 +59,9 @@ nap(void)
 void
 zundo_throttle(void)
 {
-	uint64		pending;
-
 	Assert(InterruptHoldoffCount == 0);
-	if (zheap_undo_max_size <= 0 || zheap_undo_workers == 0)
+	if (zheap_undo_max_size <= 0 || zheap_undo_workers == 0 || !IsUnderPostmaster)
 		return;
-	for (int waited = 0; waited < longest_wait(bytes_used()) && zundo_sweep_is_due(&pending); waited += NAP)
+	for (int waited = 0; waited < longest_wait(bytes_used()) && zundo_any_sweep_is_due(); waited += NAP)
 		nap();
 }

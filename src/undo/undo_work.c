@@ -88,6 +88,21 @@ zundo_databases_with_work(Oid *dbs, bool *urgent, int max)
 }
 
 bool
+zundo_any_sweep_is_due(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	ZUndoDb    *db = zundo_open_loaded();
+	ZUndoLog   *log = NULL;
+	bool		result = false;
+
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	while (!result && (log = zundo_log_next(db, log)) != NULL)
+		result = zundo_log_sweep_due(log, now) != ZSWEEP_NONE;
+	LWLockRelease(zundo_db_lock(db));
+	return result;
+}
+
+bool
 zundo_sweep_is_due(uint64 *bytes)
 {
 	TimestampTz now = GetCurrentTimestamp();
