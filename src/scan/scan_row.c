@@ -223,9 +223,10 @@ bool
 zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 						TupleTableSlot *slot)
 {
-	ItemPointerData rowtid = ztid_untagged(tid);
+	ItemPointerData asked = *tid;	/* the slot's own, perhaps */
+	ItemPointerData rowtid = ztid_untagged(&asked);
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(&rowtid);
-	int			tag = ztid_tag(tid);
+	int			tag = ztid_tag(&asked);
 	LockedPage	locked;
 	bool		found = false;
 	ZRowVersion	version;
@@ -244,7 +245,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	if (page_open(&locked, rel, &rowtid, false))
 	{
 		if (snapshot == SnapshotAny)
-			found = fetch_any(&locked, tid, &version);
+			found = fetch_any(&locked, &asked, &version);
 		else
 		{
 			locked.view.leave = zscan_may_leave() ? locked.buffers : NULL;
@@ -256,7 +257,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 			zmvcc_find_modifier(&locked.view, &version);
 			zscan_version_store(&locked.view, &version, &rowtid, slot);
 			if (tag != ZTID_TAG_NONE)
-				ztid_set_tag(&slot->tts_tid, kept_tag(&locked.view, tid, &version, slot));
+				ztid_set_tag(&slot->tts_tid, kept_tag(&locked.view, &asked, &version, slot));
 		}
 	}
 	page_close(&locked);

@@ -156,7 +156,7 @@ utility(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the ser
 static void
 forget_notes(void)
 {
-	ztid_state.conflict_rel = InvalidOid;
+	ztid_forget_conflict();
 	ztid_state.next_ordinal = 0;
 }
 
@@ -178,8 +178,12 @@ xact_callback(XactEvent event, void *arg)
 static void
 subxact_callback(SubXactEvent event, SubTransactionId id, SubTransactionId parent, void *arg)
 {
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-		forget_notes();
+	if (event != SUBXACT_EVENT_ABORT_SUB)
+		return;
+	/* one that began after it may be an index expression's, which has caught an error */
+	if (ztid_state.conflict_sub >= id)
+		ztid_forget_conflict();
+	ztid_state.next_ordinal = 0;
 }
 
 void

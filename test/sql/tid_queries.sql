@@ -85,6 +85,19 @@ insert into tq_heap values (1, 5, -1), (1, 6, -2) on conflict (id) do update set
 insert into tq_zheap values (1, 5, -1), (1, 6, -2) on conflict (id) do update set n = excluded.n;
 insert into tq_heap values (5, 5, -1), (5, 6, -2) on conflict (id) do update set n = excluded.n;
 insert into tq_zheap values (5, 5, -1), (5, 6, -2) on conflict (id) do update set n = excluded.n;
+-- nor where an index expression has caught an error meanwhile
+create function tq_int(text) returns int immutable language plpgsql as
+	$$ begin return $1::int; exception when others then return -1; end $$;
+create table tq_heap_e (k text, v int) using heap;
+create table tq_zheap_e (k text, v int) using zheap;
+create unique index on tq_heap_e (tq_int(k));
+create unique index on tq_zheap_e (tq_int(k));
+insert into tq_heap_e values ('abc', 0);
+insert into tq_zheap_e values ('abc', 0);
+insert into tq_heap_e values ('abc', 1), ('abc', 2) on conflict (tq_int(k)) do update set v = excluded.v;
+insert into tq_zheap_e values ('abc', 1), ('abc', 2) on conflict (tq_int(k)) do update set v = excluded.v;
+drop table tq_heap_e, tq_zheap_e;
+drop function tq_int;
 -- what is returned of a deleted row names it as the table does, whatever the trigger's condition has done to others
 create function tq_other(rel text, i int) returns bool language plpgsql as
 	$$ begin if i < 3 then execute format('delete from %s where id = %s', rel, i + 10); end if; return true; end $$;

@@ -11,6 +11,7 @@
 #define ZHEAP_TID_H
 
 #include "access/transam.h"
+#include "access/xact.h"
 #include "storage/itemptr.h"
 #include "utils/rel.h"
 
@@ -135,6 +136,7 @@ typedef struct ZTidState
 	/* The row that an index scan with a dirty snapshot found last; or InvalidOid. */
 	Oid			conflict_rel;
 	ItemPointerData conflict_tid;
+	SubTransactionId conflict_sub;	/* noted within this one */
 
 	/*
 	 * The new version of an event whose old version has just been fetched by number;
@@ -229,6 +231,7 @@ ztid_note_conflict(Relation rel, const ItemPointerData *tid)
 {
 	ztid_state.conflict_rel = RelationGetRelid(rel);
 	ztid_state.conflict_tid = *tid;
+	ztid_state.conflict_sub = GetCurrentSubTransactionId();
 }
 
 /* Rows are changed. */
