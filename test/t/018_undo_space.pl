@@ -108,7 +108,7 @@ is($node->safe_psql('postgres', 'select live_bytes > 2000000 and total_bytes >= 
 	't', 'view: sizes');
 ok(eval { $node->wait_for_log(qr/undo of database "postgres" is kept for longer than "zheap.undo_hold_warning" \(1000 ms\)\n.*DETAIL:  There are \d+ kB of undo\.  Undo of transaction \d+ and later is kept back by the transaction of process $pid\./) },
 	'the log names who keeps undo');
-my $warnings = () = slurp_file($node->logfile) =~ /and later is kept back by the transaction of process $pid\./g;
+my $warnings = () = slurp_file($node->logfile) =~ /There are \d+ kB of undo\.  Undo of transaction \d+ and later is kept back by the transaction of process $pid\./g;
 cmp_ok($warnings, '<=', 1 + (time() - $begin) / 60, 'once a minute at most');
 $old->query_safe('commit');
 $old->quit;
