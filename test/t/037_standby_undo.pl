@@ -85,7 +85,8 @@ caught_up($node, $standby);
 eval { $reader->query($look) };
 like($reader->{stderr}, qr/terminating connection due to conflict with recovery/, 'a transaction that needs recycled undo is ended');
 eval { $reader->quit };
-ok(wait_until(sub { conflicts() == $before + 1 }), 'and counted as a conflict of snapshots');
+# or more: what looks at the count may be in the way as well
+ok(wait_until(sub { conflicts() > $before }), 'and counted as a conflict of snapshots');
 same_rows('after the conflict');
 
 # a statement, not an idle transaction: it gets an error; heap the same
@@ -111,7 +112,7 @@ foreach my $table (qw(h t))
 	like($busy->{stderr}, qr/(ERROR|FATAL):  40001: canceling statement due to conflict with recovery/, "$table: a statement is cancelled, to be tried again");
 	# its statistics are told when it ends
 	eval { $busy->quit };
-	ok($standby->poll_query_until('postgres', "select confl_snapshot = $count + 1 from pg_stat_database_conflicts where datname = current_database()"),
+	ok($standby->poll_query_until('postgres', "select confl_snapshot > $count from pg_stat_database_conflicts where datname = current_database()"),
 		"$table: and counted");
 }
 
