@@ -112,7 +112,7 @@ foreach my $table (qw(conflict_heap conflict_zheap))
 	ok(!defined $now || $reader->{stderr} =~ /conflict with recovery/, "$table: it is cancelled, and sees nothing wrong");
 	eval { $reader->quit };
 }
-ok($b->poll_query_until('postgres', 'select confl_snapshot = 2 from pg_stat_database_conflicts where datname = current_database()'), 'two conflicts of the same kind');
+ok($b->poll_query_until('postgres', 'select confl_snapshot >= 2 from pg_stat_database_conflicts where datname = current_database()'), 'two conflicts of the same kind at least: who looks may be in the way as well');
 unlike(slurp_file($b->logfile), qr/damaged|PANIC|TRAP/, 'none of them by damage');
 
 # with feedback nobody is cancelled, however much is vacuumed
