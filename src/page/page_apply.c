@@ -16,19 +16,21 @@
 static void
 rows_leave_slot(Page page, int slotno, bool visible_to_all)
 {
-	PageHeader	header = (PageHeader) page;
+	uint32		upper = ((PageHeader) page)->pd_upper;
+	uint32		special = ((PageHeader) page)->pd_special;
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
 	OffsetNumber off;
 
+	if (special < upper + ZROW_HDR_SIZE)
+		return;
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
 		ItemId		lp = PageGetItemId(page, off);
 		ZRowHeader	hdr;
 		char	   *row;
 
-		/* a damaged line pointer is for readers to report, and not to be followed */
-		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) < header->pd_upper ||
-			ItemIdGetOffset(lp) + ZROW_HDR_SIZE > header->pd_special)
+		/* a line pointer that leads out of the rows is for readers to report, and not to be followed */
+		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) - upper > special - ZROW_HDR_SIZE - upper)
 			continue;
 		row = (char *) page + ItemIdGetOffset(lp);
 		/* of most rows one byte says enough */
