@@ -80,6 +80,7 @@ quietly()
 
 BUILD_PACKAGES="postgresql-$PG_MAJOR postgresql-server-dev-$PG_MAJOR gcc libc6-dev make"
 TEST_PACKAGES="python3 libipc-run-perl postgresql-$PG_MAJOR-pgtap libtap-parser-sourcehandler-pgtap-perl"
+COUNT_PACKAGES="python3 valgrind binutils"
 ASSERT_PACKAGES="bzip2 pkg-config libicu-dev liblz4-dev libzstd-dev zlib1g-dev"
 
 # Install the named Debian packages that are missing.

@@ -29,7 +29,7 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 		ZRowHeader	hdr;
 		char	   *row;
 
-		/* a line pointer that leads out of the rows is for readers to report, and not to be followed */
+		/* one that leads out of the rows is for readers to report, and not to be followed */
 		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) - upper > special - ZROW_HDR_SIZE - upper)
 			continue;
 		row = (char *) page + ItemIdGetOffset(lp);

@@ -1,0 +1,243 @@
+"""Counts the operations; bench/instructions --help tells what can be asked for."""
+
+import argparse
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import access_method
+import callgrind
+from operations import COPY_LINES, OPERATIONS, SCHEMA
+
+MORE = 1.03         # what an operation may take, of the table's figure
+LESS = 0.95         # below, the table ought to be written anew
+START = "select pg_sleep(0);"
+
+# memset and memcpy of libc would be counted by byte where they use an instruction that repeats itself
+TUNABLES = "glibc.cpu.x86_rep_stosb_threshold=1000000000:glibc.cpu.x86_rep_movsb_threshold=1000000000"
+
+SETTINGS = """
+listen_addresses = ''
+unix_socket_directories = '@WORK@'
+shared_buffers = 64MB
+max_wal_size = 16GB
+checkpoint_timeout = 1h
+synchronous_commit = off
+full_page_writes = off
+fsync = off
+autovacuum = off
+work_mem = 64MB
+max_parallel_workers_per_gather = 0
+max_prepared_transactions = 2
+jit = off
+log_checkpoints = off
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+class Cluster:
+    """A cluster with the databases heap and zheap, which is copied for each operation."""
+
+    def __init__(self, options):
+        self.bindir = options.bindir
+        self.work = options.work
+        self.owner = options.owner
+        self.base = os.path.join(options.work, "base")
+        with open(options.conf) as conf:
+            self.settings = conf.read() + SETTINGS.replace("@WORK@", options.work)
+
+    def command(self, *command):
+        if not self.owner:
+            return list(command)
+        return ["setpriv", f"--reuid={self.owner}", f"--regid={self.owner}", "--init-groups", "--", *command]
+
+    def run(self, program, *arguments):
+        path = os.path.join(self.bindir, program)
+        done = subprocess.run(self.command(path, *arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            raise Failed(f"{program} failed: {done.stdout[-2000:]}")
+
+    def sql(self, database, *statements):
+        self.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", self.work, "-U", "postgres", "-d", database,
+                 *[word for statement in statements for word in ("-c", statement)])
+
+    def make(self):
+        self.run("initdb", "-D", self.base, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+        with open(os.path.join(self.base, "postgresql.conf"), "a") as conf:
+            conf.write(self.settings)
+        with open(os.path.join(self.work, "copy"), "w") as file:
+            file.write(COPY_LINES)
+        self.run("pg_ctl", "-D", self.base, "-l", os.path.join(self.work, "log"), "-w", "start")
+        for database in "heap", "zheap":
+            self.sql("postgres", f"create database {database}")
+            if database == "zheap":
+                self.sql(database, "create extension zheap", "alter database zheap set default_table_access_method = zheap")
+            self.sql(database, *[line for line in SCHEMA.split("\n") if line])
+        self.run("pg_ctl", "-D", self.base, "-w", "stop")
+
+    def profile(self, operation, method):
+        """Run an operation under callgrind."""
+        place = os.path.join(self.work, f"{operation.name}.{method}")
+        lines = list(operation.setup)
+        for i in range(operation.warm):
+            lines += operation.statements(i + 1000)
+        lines.append(START)
+        for i in range(operation.warm, operation.warm + operation.times):
+            lines += operation.statements(i + 1000)
+        text = "\n".join(lines).replace("@COPY@", os.path.join(self.work, "copy")) + "\n"
+        subprocess.run(["cp", "-a", self.base, place], check=True)
+        done = subprocess.run(
+            self.command("valgrind", "--tool=callgrind", "--zero-before=pg_sleep", f"--callgrind-out-file={place}.out",
+                         os.path.join(self.bindir, "postgres"), "--single", "-D", place, method),
+            input=text, capture_output=True, text=True, env=dict(os.environ, GLIBC_TUNABLES=TUNABLES))
+        shutil.rmtree(place)
+        if done.returncode or re.search(r"\b(ERROR|FATAL|PANIC):", done.stderr):
+            raise Failed(f"{operation.name} on {method}: {done.stderr[-2000:]}")
+        profile = callgrind.read(f"{place}.out")
+        os.remove(f"{place}.out")
+        return profile
+
+
+def statement_cost(profile):
+    """What PostgresMain does for statements; it also reads them, character by character."""
+    for callee, cost in profile.callees("PostgresMain").items():
+        if "pg_parse_query" in profile.callees(callee):
+            return cost
+    raise Failed("no function of PostgresMain's parses statements")
+
+
+class Count:
+    """Instructions of an operation: whole and access method's."""
+
+    def __init__(self, operation, profile, callbacks):
+        each = operation.times * operation.rows
+        self.whole = round(statement_cost(profile) / each)
+        self.am = round(profile.called_from_outside(callbacks) / each)
+
+
+# ---- the table ----
+
+HEAD = ("operation", "heap", "zheap", "ratio", "AM heap", "AM zheap", "target")
+ROW = "{:<18} {:>9} {:>9} {:>6} {:>9} {:>9} {:>7}  {}"
+
+
+def row(operation, heap, zheap):
+    ratio = f"{zheap.whole / heap.whole:.3f}"
+    target = f"{operation.target:.2f}" if operation.target else ""
+    return ROW.format(operation.name, heap.whole, zheap.whole, ratio, heap.am, zheap.am, target, operation.what).rstrip()
+
+
+def read_table(path):
+    """zheap's figures by operation."""
+    table = {}
+    with open(path) as lines:
+        for line in lines:
+            fields = line.split()
+            if fields and fields[0] in OPERATIONS:
+                table[fields[0]] = int(fields[2])
+    return table
+
+
+def write_table(path, rows):
+    with open(path, "w") as file:
+        file.write("Instructions per operation; bench/instructions --write wrote it, --check compares with column zheap.\n\n")
+        file.write(ROW.format(*HEAD, "").rstrip() + "\n")
+        file.write("".join(line + "\n" for line in rows))
+
+
+def verdict(operation, count, table):
+    """Print how a count compares with the table; is it all right?"""
+    if operation.name not in table:
+        print(f"MISSING {operation.name}: {count.whole}, not in the table")
+        return False
+    share = count.whole / table[operation.name]
+    word = "ok" if share <= MORE else "MORE"
+    if share < LESS:
+        word = "less"
+    print(f"{word:<7} {operation.name:<18} {count.whole:>9} of {table[operation.name]:>9}, {100 * (share - 1):+.1f} %", flush=True)
+    return share <= MORE
+
+
+# ---- profiles ----
+
+def show_profile(profile, function, operation):
+    each = operation.times * operation.rows
+    if function == "all":
+        for name, own in profile.own.most_common(60):
+            print(f"{own / each:>10.1f}  {name}")
+        return
+    show_calls(profile, function, profile.below(function), each, 0, ())
+
+
+def show_calls(profile, function, cost, each, depth, path, times=None):
+    if depth > 8 or function in path or cost / each < 20:
+        return
+    print(f"{cost / each:>10.1f} {'' if times is None else f'{times / each:.2f}x':>7} {'  ' * depth}{function}")
+    share = cost / max(1, profile.below(function))
+    for callee, below in sorted(profile.callees(function).items(), key=lambda item: -item[1]):
+        show_calls(profile, callee, below * share, each, depth + 1, path + (function,), profile.times[function][callee] * share)
+
+
+# ---- main ----
+
+def parse():
+    parser = argparse.ArgumentParser()
+    for name in "bindir", "library", "work", "table", "conf", "owner":
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--jobs", type=int, default=1)
+    for name in "check", "write", "list", "heap":
+        parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--profile", nargs=2)
+    parser.add_argument("names", nargs="*")
+    return parser.parse_args()
+
+
+def count_all(options, cluster, operations):
+    """Count on both access methods, as they come in; zheap alone for --check."""
+    methods = ["zheap"] if options.check else ["heap", "zheap"]
+    server = os.path.join(options.bindir, "postgres")
+    callbacks = {"zheap": access_method.zheap(options.library), "heap": access_method.heap(server, options.library)}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        jobs = [(operation, [(method, pool.submit(cluster.profile, operation, method)) for method in methods]) for operation in operations]
+        for operation, runs in jobs:
+            yield operation, {method: Count(operation, run.result(), callbacks[method]) for method, run in runs}
+
+
+def main():
+    options = parse()
+    unknown = [name for name in options.names if name not in OPERATIONS]
+    if unknown:
+        print(f"no such operation: {' '.join(unknown)}", file=sys.stderr)
+        return 2
+    cluster = Cluster(options)
+    cluster.make()
+    if options.profile:
+        operation = OPERATIONS[options.profile[0]]
+        show_profile(cluster.profile(operation, "heap" if options.heap else "zheap"), options.profile[1], operation)
+        return 0
+    operations = [OPERATIONS[name] for name in options.names or OPERATIONS]
+    if options.check:
+        table = read_table(options.table)
+        return 0 if all([verdict(operation, counts["zheap"], table) for operation, counts in count_all(options, cluster, operations)]) else 1
+    print(ROW.format(*HEAD, "").rstrip(), flush=True)
+    rows = []
+    for operation, counts in count_all(options, cluster, operations):
+        rows.append(row(operation, counts["heap"], counts["zheap"]))
+        print(rows[-1], flush=True)
+    if options.write:
+        write_table(options.table, rows)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failed as failure:
+        print(failure, file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,134 @@
+"""The operations that are counted.
+
+An operation runs `setup`, then `warm` times what `statements(i)` gives, and is counted
+for the next `times`; `rows` is what one of them stands for.  `target` is the ratio of
+instructions, zheap to heap, that is promised.
+"""
+
+import dataclasses
+from typing import Callable, Optional
+
+ROWS = 20000
+
+SCHEMA = f"""
+create table acc(aid int not null, bid int, abalance int, filler char(84));
+insert into acc select i, 1, 0, '' from generate_series(1, {ROWS}) i;
+alter table acc add primary key (aid);
+create table br(bid int primary key, bbalance int, filler char(88));
+insert into br values (1, 0, '');
+create table te(tid int primary key, bid int, tbalance int, filler char(84));
+insert into te select i, 1, 0, '' from generate_series(1, 10) i;
+create table hist(tid int, bid int, aid int, delta int, mtime timestamp, filler char(22));
+create table nar(a int, b int, c text);
+create table cp(a int primary key, b text, c timestamptz);
+create table wide as select i id, i % 7 c0, i % 8 c1, i % 9 c2, i % 10 c3, i % 11 c4, i % 12 c5, i % 13 c6, i % 14 c7, i % 15 c8, i % 16 c9, i % 17 c10, i % 18 c11, i % 19 c12, i % 20 c13, i % 21 c14, i % 22 c15, i % 23 c16, i % 24 c17, i % 25 c18, i % 26 c19, 'abcdefgh' || i t1, 'xyz' || i % 100 t2, now() ts, i * 1.5::numeric nu from generate_series(1, {ROWS}) i;
+create table up(id int primary key, a int, f text);
+insert into up select i, 0, repeat('x', 60) from generate_series(1, {ROWS}) i;
+create table del(id int primary key, a int, f text);
+insert into del select i, 0, repeat('x', 60) from generate_series(1, {ROWS}) i;
+create table par(id int primary key, n int);
+insert into par select i, 0 from generate_series(1, 200) i;
+create table ch(id int, pid int references par);
+vacuum analyze;
+checkpoint;
+"""
+
+# what COPY reads, @COPY@ in a statement
+COPY_LINES = "".join(f"{i}\tabcdefghijklmnop{i % 1000}\t2024-01-01 00:00:00+00\n" for i in range(1, ROWS + 1))
+
+
+@dataclasses.dataclass
+class Operation:
+    name: str
+    what: str
+    setup: list
+    statements: Callable
+    warm: int = 0
+    times: int = 1
+    rows: int = 1
+    target: Optional[float] = None
+
+
+OPERATIONS = {}
+
+
+def operation(name, what, setup, statements, **more):
+    OPERATIONS[name] = Operation(name, what, setup, statements, **more)
+
+
+def aid(i):
+    """Accounts in an order that spreads over all pages."""
+    return (i * 7919) % ROWS + 1
+
+
+READ_ALL = ["select count(*) from acc;"]
+UPDATE = "prepare u(int) as update acc set abalance = abalance + 1 where aid = $1;"
+SELECT = "prepare s(int) as select abalance from acc where aid = $1;"
+HISTORY = "prepare h(int) as insert into hist(tid, bid, aid, delta, mtime) values (1, 1, $1, 1, current_timestamp);"
+BESIDE = ["begin;", "insert into hist(tid) values (0);", "prepare transaction 'p';"]
+INDEX_ONLY_PLANS = ["set enable_seqscan = off;", "set enable_bitmapscan = off;", "set enable_hashjoin = off;", "set enable_mergejoin = off;"]
+RANGE = "from acc where aid between 1000 and 10999;"
+
+
+def one(name, what, setup, statement, times=500, **more):
+    """A statement that touches one row."""
+    operation(name, what, setup, lambda i: [statement(i)], times=times, **more)
+
+
+def all_rows(name, what, setup, statement, rows=ROWS, **more):
+    """One statement about many rows, counted by row."""
+    operation(name, what, setup, lambda i: [statement], rows=rows, **more)
+
+
+operation("simple_update", "pgbench -N transaction", READ_ALL + [UPDATE, SELECT, HISTORY],
+          lambda i: ["begin;", f"execute u({aid(i)});", f"execute s({aid(i)});", f"execute h({aid(i)});", "end;"],
+          warm=1500, times=400, target=0.93)
+operation("tpcb", "TPC-B transaction, 1 branch, 10 tellers",
+          READ_ALL + [UPDATE, SELECT, HISTORY, "prepare t(int) as update te set tbalance = tbalance + 1 where tid = $1;",
+                      "prepare b as update br set bbalance = bbalance + 1 where bid = 1;"],
+          lambda i: ["begin;", f"execute u({aid(i)});", f"execute s({aid(i)});", f"execute t({i % 10 + 1});", "execute b;",
+                     f"execute h({aid(i)});", "end;"],
+          warm=1000, times=400, target=0.88)
+one("update", "update by key, first of a row", READ_ALL + [UPDATE], lambda i: f"execute u({aid(i)});", warm=300, target=0.85)
+one("update_steady", "update by key, pages used before", READ_ALL + [UPDATE], lambda i: f"execute u({aid(i)});", warm=2500, target=0.85)
+one("update_few", "update by key, 20 rows", READ_ALL + [UPDATE], lambda i: f"execute u({aid(i % 20)});", warm=300)
+one("update_hot", "update of the only row", ["prepare b as update br set bbalance = bbalance + 1 where bid = 1;"], lambda i: "execute b;", warm=300)
+one("update_beside", "update by key beside a prepared transaction", BESIDE + READ_ALL + [UPDATE], lambda i: f"execute u({aid(i)});", warm=2500)
+one("update_few_beside", "update, 20 rows, beside a prepared transaction", BESIDE + READ_ALL + [UPDATE], lambda i: f"execute u({aid(i % 20)});", warm=1000)
+one("update_index", "update of an indexed column, 2 indexes", ["create index xa on acc(abalance);"] + READ_ALL + [UPDATE],
+    lambda i: f"execute u({aid(i)});", warm=1500)
+one("select", "select by key", READ_ALL + [SELECT], lambda i: f"execute s({aid(i)});", warm=2500, target=1.00)
+one("select_few", "select by key, 20 rows", READ_ALL + [SELECT], lambda i: f"execute s({aid(i % 20)});", warm=300, target=1.00)
+one("insert", "insert, a transaction each", [HISTORY], lambda i: f"execute h({i});", warm=300, target=1.03)
+operation("insert_100", "insert, 100 in a transaction", [HISTORY],
+          lambda i: ["begin;"] * (i % 100 == 0) + [f"execute h({i});"] + ["end;"] * (i % 100 == 99), warm=300, times=500)
+one("for_update", "select for update", READ_ALL + ["prepare f(int) as select abalance from acc where aid = $1 for update;"],
+    lambda i: f"execute f({aid(i)});", warm=1500, target=1.02)
+one("delete", "delete by key", READ_ALL + ["prepare d(int) as delete from acc where aid = $1;"],
+    lambda i: f"execute d({aid(i)});", warm=1500, target=0.88)
+operation("rollback", "update and rollback", READ_ALL + [UPDATE], lambda i: ["begin;", f"execute u({aid(i)});", "rollback;"],
+          warm=1500, times=500, target=0.97)
+operation("foreign_key", "insert with a foreign key, by row",
+          ["insert into ch select i, 1 + i % 200 from generate_series(1, 300) i;"],
+          lambda i: ["insert into ch select i, 1 + i % 200 from generate_series(1, 3000) i;"], rows=3000)
+all_rows("insert_select", "insert ... select, by row", [], f"insert into nar select i, i, '12345678' from generate_series(1, {ROWS}) i;", target=1.05)
+all_rows("copy", "COPY, by row", [], "copy cp from '@COPY@';", target=0.97)
+all_rows("update_all", "update of all rows, 1 index, by row", ["select count(*) from up;"], "update up set a = a + 1;", target=0.36)
+all_rows("delete_all", "delete of all rows, by row", ["select count(*) from del;"], "delete from del;", target=1.2)
+all_rows("vacuum", "VACUUM after it, by row", ["delete from del;"], "vacuum del;")
+all_rows("count", "count of all rows, by row", READ_ALL, "select count(*) from acc;", target=1.00)
+all_rows("sum", "sum of a column, by row", READ_ALL, "select sum(abalance) from acc;", target=1.00)
+all_rows("text", "filter by text, by row", READ_ALL, "select count(*) from acc where filler = 'x';", target=0.97)
+all_rows("wide_first", "first of 25 columns, by row", ["select sum(id) from wide;"], "select sum(id) from wide;")
+all_rows("wide_last", "last of 25 columns, by row", ["select sum(id) from wide;"], "select sum(nu) from wide;")
+all_rows("wide_row", "all of 25 columns, by row", ["select sum(id) from wide;"],
+         "select count(*) from (select w.* from wide w where id < 5000 offset 0) s where s::text is null;", rows=5000)
+all_rows("range", "index scan of a range, by row", INDEX_ONLY_PLANS + [f"select sum(abalance) {RANGE}"], f"select sum(abalance) {RANGE}",
+         rows=10000, target=0.95)
+all_rows("index_only", "index-only scan of a range, by row", INDEX_ONLY_PLANS + [f"select count(aid) {RANGE}"], f"select count(aid) {RANGE}", rows=10000)
+all_rows("bitmap", "bitmap scan of a range, by row",
+         ["set enable_seqscan = off;", "set enable_indexscan = off;", f"select sum(abalance) {RANGE}"], f"select sum(abalance) {RANGE}", rows=10000)
+LOOP = f"select sum(a.abalance) from generate_series(1, {ROWS}, 2) g join acc a on a.aid = g;"
+all_rows("nested_loop", "nested loop, by inner row", INDEX_ONLY_PLANS + [LOOP], LOOP, rows=10000, target=0.90)
+all_rows("create_index", "CREATE INDEX, by row", READ_ALL, "create index xi on acc(bid, aid);")
+one("nothing", "begin and end", [], lambda i: "begin; end;", warm=300)
