@@ -36,7 +36,7 @@ zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid, OffsetNumb
 	return plan->takeover == ZTAKE_OWN && !target->init_page &&
 		FullTransactionIdEquals(run.fxid, target->fxid) &&
 		run.block == BufferGetBlockNumber(target->buffer) &&
-		RelFileNodeEquals(run.locator, zrel_locator(target->rel)) &&
+		zloc_equals(run.locator, zrel_locator(target->rel)) &&
 		run.cid == cid && offnum >= run.first &&
 		zpage_slot(target->view.page, target->view.overflow, plan->slotno)->undo == run.undo;
 }
