@@ -19,6 +19,7 @@
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
 #include "zheap/lock/lock.h"
+#include "zheap/page/page_format.h"
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/tid/tid.h"
@@ -94,7 +95,7 @@ _PG_init(void)
 	/* loaded later, the library only tells that it must be preloaded */
 	if (!process_shared_preload_libraries_in_progress)
 		return;
-	zheap_guc_define();
+	zheap_guc_define(ZPAGE_INITIAL_SLOTS, ZPAGE_MAX_INPAGE);
 	zrec_rmgr_register();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = shmem_request;

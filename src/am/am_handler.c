@@ -63,7 +63,7 @@ static const TableAmRoutine zheap_methods = {
 	.tuple_lock = zdml_lock,
 	.finish_bulk_insert = NULL, /* nothing is left to do then */
 
-	.relation_set_new_filenode = zam_relation_set_new_filenode,
+	.zcompat_am_new_file = zam_relation_set_new_file,
 	.relation_nontransactional_truncate = zam_relation_nontransactional_truncate,
 	.relation_copy_data = zam_relation_copy_data,
 	.relation_copy_for_cluster = zvacuum_copy_for_cluster,

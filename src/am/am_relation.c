@@ -42,9 +42,9 @@ assert_locked(Relation rel)
  * pg_class says that there is nothing to freeze, as for an index.
  */
 void
-zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
-							  char persistence, TransactionId *freezeXid,
-							  MultiXactId *minmulti)
+zam_relation_set_new_file(Relation rel, const ZRelLocator *locator,
+						  char persistence, TransactionId *freezeXid,
+						  MultiXactId *minmulti)
 {
 	SMgrRelation smgr;
 
@@ -104,7 +104,7 @@ fork_copy(Relation rel, SMgrRelation target, ForkNumber fork)
 	/* the init fork of an unlogged table is logged, its others are not */
 	if (RelationIsPermanent(rel) ||
 		(persistence == RELPERSISTENCE_UNLOGGED && fork == INIT_FORKNUM))
-		log_smgrcreate(&target->smgr_rnode.node, fork);
+		log_smgrcreate(&zsmgr_locator(target), fork);
 	RelationCopyStorage(RelationGetSmgr(rel), target, fork, persistence);
 }
 

@@ -331,9 +331,9 @@ may_be_created(Relation rel)
 }
 
 static void
-relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
-						  char persistence, TransactionId *freeze_xid,
-						  MultiXactId *min_multi)
+relation_set_new_file(Relation rel, const ZRelLocator *locator,
+					  char persistence, TransactionId *freeze_xid,
+					  MultiXactId *min_multi)
 {
 	SMgrRelation srel;
 
@@ -481,7 +481,7 @@ static const TableAmRoutine undo_routine = {
 	.tuple_update = tuple_update,
 	.tuple_lock = tuple_lock,
 
-	.relation_set_new_filenode = relation_set_new_filenode,
+	.zcompat_am_new_file = relation_set_new_file,
 	.relation_nontransactional_truncate = relation_nontransactional_truncate,
 	.relation_copy_data = relation_copy_data,
 	.relation_copy_for_cluster = relation_copy_for_cluster,

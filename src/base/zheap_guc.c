@@ -10,25 +10,23 @@
 
 #include "zheap/base/base.h"
 
-/* as in page_format.h, which is above this layer */
-#define DEFAULT_SLOTS	4
-#define MAX_SLOTS		31
-
-int			zheap_initial_slots = DEFAULT_SLOTS;
+int			zheap_initial_slots;
 int			zheap_temp_undo_max_size = 1024 * 1024;
 int			zheap_undo_max_size = -1;
 int			zheap_undo_hold_warning = 300000;
 int			zheap_undo_workers = 3;
 int			zheap_undo_worker_naptime = 200;
 
+/* What slots there may be is for the page layer to say, which is above this one. */
 void
-zheap_guc_define(void)
+zheap_guc_define(int default_slots, int max_slots)
 {
 	DefineCustomIntVariable("zheap.initial_slots",
-							"Transaction slots of a new zheap page.",
-							"Pages grow more slots by themselves when they need them.",
+							"Number of transaction slots that a new page of a zheap table gets.",
+							"It bounds how many transactions can be at work on the page before it grows more slots, "
+							"which it does by itself.  Each takes 16 bytes of the page.",
 							&zheap_initial_slots,
-							DEFAULT_SLOTS, 1, MAX_SLOTS,
+							default_slots, 1, max_slots,
 							PGC_SUSET, 0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_max_size",

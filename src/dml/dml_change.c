@@ -103,7 +103,7 @@ complete_context(ZUndoRecord *undo, Relation rel, BlockNumber block, FullTransac
 	undo->block = block;
 	undo->has_xact = !same_page || !FullTransactionIdEquals(last.fxid, fxid);
 	undo->has_page = undo->has_xact || last.block != block ||
-		!RelFileNodeEquals(last.locator, locator);
+		!zloc_equals(last.locator, locator);
 }
 
 /* Fill in what depends on where the record will be. */

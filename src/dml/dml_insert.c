@@ -36,7 +36,7 @@ zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid, OffsetNumb
 	return plan->takeover == ZTAKE_OWN && !target->init_page &&
 		FullTransactionIdEquals(run.fxid, target->fxid) &&
 		run.block == BufferGetBlockNumber(target->buffer) &&
-		RelFileNodeEquals(run.locator, zrel_locator(target->rel)) &&
+		zloc_equals(run.locator, zrel_locator(target->rel)) &&
 		run.cid == cid && offnum >= run.first &&
 		zpage_slot(target->view.page, target->view.overflow, plan->slotno)->undo == run.undo;
 }
@@ -203,7 +203,7 @@ void
 zdml_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 			struct BulkInsertStateData *bistate)
 {
-	ZInsert		insert = {NULL, 0, cid, options, bistate, 0};
+	ZInsert		insert = {.cid = cid, .options = options, .bistate = bistate};
 
 	insert_slot(rel, slot, &insert);
 }
@@ -212,7 +212,7 @@ void
 zdml_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 						struct BulkInsertStateData *bistate, uint32 token)
 {
-	ZInsert		insert = {NULL, 0, cid, options, bistate, token};
+	ZInsert		insert = {.cid = cid, .options = options, .bistate = bistate, .token = token};
 
 	insert_slot(rel, slot, &insert);
 }

@@ -278,8 +278,8 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 		  TM_FailureData *tmfd)
 {
-	ZLockCall	call = {rel, ztid_untagged(tid), snapshot, cid, mode, wait_policy, flags,
-	false, InvalidTransactionId, false, {{0, 0}, 0}, InvalidFullTransactionId};
+	ZLockCall	call = {.rel = rel, .tid = ztid_untagged(tid), .snapshot = snapshot, .cid = cid,
+		.mode = mode, .policy = wait_policy, .flags = flags};
 	ZUpdateCheck check;
 	ZRowQueue	queue;
 	ZTarget		target;

@@ -289,7 +289,7 @@ cache_find(ZRelLocator locator, BlockNumber block, int slotno, const ZOwner *new
 	{
 		if (entry->epoch == cache.epoch && entry->block == block &&
 			entry->slotno == slotno && owner_equals(&entry->newest, newest) &&
-			RelFileNodeEquals(entry->locator, locator))
+			zloc_equals(entry->locator, locator))
 			return entry;
 	}
 	return NULL;

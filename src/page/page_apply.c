@@ -62,6 +62,22 @@ zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan)
 }
 
 /*
+ * The slot's page needs no replay, or is not part of the record, but the table page does: its
+ * change is made beside a slot that is thrown away, on which is what may have been before.
+ */
+void
+zpage_scratch_init_apply(Page scratch, const ZSlotPlan *plan)
+{
+	zpage_overflow_init_apply(scratch, 0);
+	if (plan->slotno < ZPAGE_FIRST_OVERFLOW)
+		return;
+	if (plan->takeover == ZTAKE_OWN)
+		zpage_slot_set(zpage_slot(NULL, scratch, plan->slotno), &plan->next, 0);
+	else if (plan->takeover == ZTAKE_REUSED)
+		zpage_slot_set(zpage_slot(NULL, scratch, plan->slotno), &plan->prev, 0);
+}
+
+/*
  * Exclusive lock on the slot's page, and on the table page, whose rows may have to leave the
  * slot.  New slots first: the plan's may be one of them.
  */

@@ -52,6 +52,12 @@ row_rollback(Page page, const ZRowRollback *rollback)
 	}
 }
 
+void
+zpage_slot_rollback_apply(ZPageSlot *slot, const ZRollbackPlan *plan)
+{
+	zpage_slot_set(slot, &plan->next, plan->next_count);
+}
+
 /*
  * Dead rows first: what they held makes sure that the others fit, although each
  * row's own space was kept for it anyway.
@@ -72,7 +78,7 @@ zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan)
 		if (plan->rows[i].kind != ZROLLBACK_KILL)
 			row_rollback(page, &plan->rows[i]);
 	}
-	zpage_slot_set(zpage_slot(page, overflow, plan->slotno), &plan->next, plan->next_count);
+	zpage_slot_rollback_apply(zpage_slot(page, overflow, plan->slotno), plan);
 	/* R1, S3: of a slot that is free now no row says that its modifier has it */
 	Assert(FullTransactionIdIsValid(plan->next.fxid) || zpage_slot_is_left(page, plan->slotno));
 	zpage_assert_valid(page);

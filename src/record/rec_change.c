@@ -28,7 +28,7 @@
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
-#include "zheap/record/record.h"
+#include "rec_private.h"
 
 #define C_UNDO			0x01
 #define C_INIT_PAGE		0x02
@@ -39,43 +39,27 @@
 #define C_HEADER		0x40
 #define C_CONFLICT		0x80
 
-/* Operations and opcodes go together; the two that do not follow are named below. */
-StaticAssertDecl(ZREC_INSERT >> 4 == 0 && ZREC_UPDATE >> 4 == ZOP_UPDATE - ZOP_INSERT &&
-				 ZREC_DELETE >> 4 == ZOP_DELETE - ZOP_INSERT &&
-				 ZREC_LOCK >> 4 == ZOP_LOCK - ZOP_INSERT,
-				 "op_of undoes opcode_of");
+/* The kind of WAL record that each operation has; redo reads the list the other way. */
+static const uint8 opcodes[] = {
+	[ZOP_INSERT] = ZREC_INSERT,
+	[ZOP_UPDATE] = ZREC_UPDATE,
+	[ZOP_DELETE] = ZREC_DELETE,
+	[ZOP_LOCK] = ZREC_LOCK,
+	[ZOP_TOMBSTONE] = ZREC_TOMBSTONE,
+	[ZOP_DIRECTORY] = ZREC_DIRECTORY
+};
 
-static uint8
-opcode_of(const ZChange *change)
-{
-	switch (change->row.op)
-	{
-		case ZOP_INSERT:
-			return ZREC_INSERT;
-		case ZOP_UPDATE:
-			return ZREC_UPDATE;
-		case ZOP_DELETE:
-			return ZREC_DELETE;
-		case ZOP_TOMBSTONE:
-			return ZREC_TOMBSTONE;
-		case ZOP_DIRECTORY:
-			return ZREC_DIRECTORY;
-	}
-	return ZREC_LOCK;
-}
+StaticAssertDecl(ZOP_INSERT == 1 && lengthof(opcodes) == ZOP_DIRECTORY + 1,
+				 "each operation has an opcode");
 
-/* The other way round; the two directions are compared at compile time and in emit. */
 static uint8
 op_of(uint8 opcode)
 {
-	switch (opcode)
-	{
-		case ZREC_TOMBSTONE:
-			return ZOP_TOMBSTONE;
-		case ZREC_DIRECTORY:
-			return ZOP_DIRECTORY;
-	}
-	return (opcode >> 4) + ZOP_INSERT;
+	uint8		op = ZOP_INSERT;
+
+	while (op < ZOP_DIRECTORY && opcodes[op] != opcode)
+		op++;
+	return op;
 }
 
 void
@@ -310,7 +294,7 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, const ZUn
 	uint8		flags = flags_of(change, write, logged);
 	char	   *end;
 
-	Assert(op_of(opcode_of(change)) == change->row.op);
+	Assert(op_of(opcodes[change->row.op]) == change->row.op);
 	assert_buffers(change, buffers, write);
 	XLogBeginInsert();
 	end = put_head(head, change, write, flags);
@@ -333,12 +317,12 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, const ZUn
 		if (BufferIsValid(buffers->slots))
 			XLogRegisterBuffer(ZREC_BLK_OVERFLOW, buffers->slots, REGBUF_STANDARD);
 	}
-	return XLogInsert(ZHEAP_RMGR_ID, opcode_of(change));
+	return XLogInsert(ZHEAP_RMGR_ID, opcodes[change->row.op]);
 }
 
 /* ---- decode ---- */
 
-typedef struct Decoded
+typedef struct Decoded			/* tidy: in memory only */
 {
 	uint8		flags;
 	ZChange		change;
@@ -350,99 +334,106 @@ typedef struct Decoded
 	ZNewRow    *rows;
 } Decoded;
 
-/*
- * The other side of put_head.  WAL has been checked by its CRC: no bounds but asserted ones.
- */
-static const char *
-take_head(const char *in, const char *end, Decoded *d)
+/* The other side of put_head. */
+static void
+take_head(ZRecCursor *cur, Decoded *d)
 {
-	d->flags = (uint8) *in++;
+	d->flags = zrec_take_byte(cur);
 	if (d->flags & C_INIT_PAGE)
 	{
 		d->change.init_page = true;
-		d->change.init_slots = (uint8) *in++;
+		d->change.init_slots = zrec_take_byte(cur);
 	}
 	if (d->flags & C_UNDO)
 	{
 		d->change.has_undo = true;
-		memcpy(&d->undo_offset, in, sizeof(uint16));
-		memcpy(&d->undo_generation, in + 2, sizeof(uint16));
-		in += 4;
+		zrec_take_raw(cur, &d->undo_offset, sizeof(uint16));
+		zrec_take_raw(cur, &d->undo_generation, sizeof(uint16));
 	}
 	if (d->flags & C_GROW)
-		d->change.slot.grow = (uint8) *in++;
+		d->change.slot.grow = zrec_take_byte(cur);
 	if (d->flags & C_CONFLICT)
-		in = zvarint_get(in, end, &d->conflict_distance);
-	Assert(in != NULL && in <= end);
-	return in;
+		d->conflict_distance = zrec_take_varint(cur, PG_UINT64_MAX);
 }
 
 /*
- * Read the main data.  The block number of the undo page is part of the record,
- * so this needs no page.
+ * The undo record, and what the plan of the slot takes from it.  The block number of the undo
+ * page is part of the WAL record, so this needs no page.
  */
 static void
-decode_main(XLogReaderState *record, Decoded *d)
+take_undo(XLogReaderState *record, ZRecCursor *cur, Decoded *d)
 {
-	const char *in = XLogRecGetData(record);
-	const char *end = in + XLogRecGetDataLen(record);
-	ZChange    *change = &d->change;
-	ZUndoRecord *undo = &change->undo;
-	uint64		value;
+	ZUndoForm	form = (d->flags & C_UNDO_ONLY) ? ZFORM_LOG : ZFORM_WAL;
+	ZUndoRecord *undo = &d->change.undo;
+	BlockNumber undo_block;
+	Size		used;
 
-	memset(d, 0, sizeof(*d));
-	in = take_head(in, end, d);
-	change->row.op = op_of(XLogRecGetInfo(record) & ~XLR_INFO_MASK);
-	if (d->flags & C_UNDO)
+	if (!XLogRecHasBlockRef(record, ZREC_BLK_UNDO))
 	{
-		BlockNumber undo_block;
-		Size		used;
-
-		XLogRecGetBlockTag(record, ZREC_BLK_UNDO, NULL, NULL, &undo_block);
-		d->undo_ptr = zundo_ptr_make(undo_block, d->undo_generation, d->undo_offset);
-		used = zrec_undo_decode(in, end - in, d->undo_ptr,
-								(d->flags & C_UNDO_ONLY) ? ZFORM_LOG : ZFORM_WAL, undo);
-		if (used == 0)
-			elog(PANIC, "damaged zheap WAL record at %X/%X",
-				 LSN_FORMAT_ARGS(record->ReadRecPtr));
-		in += used;
-		change->slot.slotno = undo->slotno;
-		change->slot.takeover = undo->takeover;
-		change->slot.prev = undo->slot_prev;
-		change->slot.directory = undo->type == ZOP_DIRECTORY;
-		d->first = undo->offnum;
-	}
-	if (d->flags & C_UNDO_ONLY)
+		zrec_cursor_fail(cur);
 		return;
+	}
+	XLogRecGetBlockTag(record, ZREC_BLK_UNDO, NULL, NULL, &undo_block);
+	d->undo_ptr = zundo_ptr_make(undo_block, d->undo_generation, d->undo_offset);
+	used = zrec_undo_decode(cur->at, cur->end - cur->at, d->undo_ptr, form, undo);
+	if (used == 0 || undo->type != d->change.row.op)
+	{
+		zrec_cursor_fail(cur);
+		return;
+	}
+	cur->at += used;
+	d->change.slot.slotno = undo->slotno;
+	d->change.slot.takeover = undo->takeover;
+	d->change.slot.prev = undo->slot_prev;
+	d->change.slot.directory = undo->type == ZOP_DIRECTORY;
+	d->first = undo->offnum;
+}
+
+/* The other side of put_tail. */
+static void
+take_tail(ZRecCursor *cur, Decoded *d)
+{
+	ZRowPlan   *row = &d->change.row;
+
 	if (!(d->flags & C_UNDO))
 	{
-		in = zvarint_get(in, end, &value);
-		change->slot.slotno = value;
-		in = zvarint_get(in, end, &value);
-		d->first = value;
+		d->change.slot.slotno = zrec_take_varint(cur, ZPAGE_MAX_LOCK_SLOTNO);
+		d->first = zrec_take_varint(cur, ZPAGE_MAX_OFFSET);
 	}
-	change->row.nrows = 1;
-	if (change->row.op == ZOP_INSERT)
+	row->nrows = 1;
+	if (row->op == ZOP_INSERT)
 	{
 		if (d->flags & C_MANY)
-		{
-			in = zvarint_get(in, end, &value);
-			change->row.nrows = value;
-		}
+			row->nrows = zrec_take_varint(cur, ZPAGE_MAX_OFFSET);
 		return;
 	}
-	change->row.offnum = undo->offnum;
-	change->row.prefix = undo->prefix;
-	change->row.suffix = undo->suffix;
-	header_expected(change, &change->row.hdr);
+	row->offnum = d->change.undo.offnum;
+	row->prefix = d->change.undo.prefix;
+	row->suffix = d->change.undo.suffix;
+	header_expected(&d->change, &row->hdr);
 	if (d->flags & C_HEADER)
 	{
-		change->row.hdr.flags = (uint8) *in++;
-		change->row.hdr.flags2 = (uint8) *in++;
-		in = zvarint_get(in, end, &value);
-		change->row.hdr.natts = value;
+		row->hdr.flags = zrec_take_byte(cur);
+		row->hdr.flags2 = zrec_take_byte(cur);
+		row->hdr.natts = zrec_take_varint(cur, PG_UINT16_MAX);
 	}
-	Assert(in == end);			/* all that was written has been read */
+}
+
+/* The main data; false: damaged. */
+static bool
+decode_main(XLogReaderState *record, Decoded *d)
+{
+	ZRecCursor	cur;
+
+	memset(d, 0, sizeof(*d));
+	d->change.row.op = op_of(XLogRecGetInfo(record) & ~XLR_INFO_MASK);
+	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
+	take_head(&cur, d);
+	if (!cur.bad && (d->flags & C_UNDO))
+		take_undo(record, &cur, d);
+	if (!(d->flags & C_UNDO_ONLY))
+		take_tail(&cur, d);
+	return zrec_cursor_done(&cur);
 }
 
 /* The rows or bytes that came with block 0. */
@@ -452,7 +443,7 @@ decode_rows(XLogReaderState *record, Decoded *d)
 	ZRowPlan   *row = &d->change.row;
 	Size		len;
 	char	   *data = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);
-	int			i;
+	ZRecCursor	cur;
 
 	if (row->op == ZOP_UPDATE)
 	{
@@ -461,42 +452,24 @@ decode_rows(XLogReaderState *record, Decoded *d)
 	}
 	if (row->op != ZOP_INSERT)
 		return;
-	d->rows = palloc(sizeof(ZNewRow) * row->nrows);
-	for (i = 0; i < row->nrows; i++)
+	d->rows = palloc(sizeof(ZNewRow) * Max(row->nrows, 1));
+	zrec_cursor_init(&cur, data, data ? len : 0);
+	for (int i = 0; i < row->nrows; i++)
 	{
 		uint16		rowlen = len;
 
 		if (d->flags & C_MANY)
-		{
-			memcpy(&rowlen, data, sizeof(rowlen));
-			data += sizeof(rowlen);
-		}
+			zrec_take_raw(&cur, &rowlen, sizeof(rowlen));
 		d->rows[i].offnum = d->first + i;
 		d->rows[i].len = rowlen;
-		d->rows[i].bytes = data;
-		data += rowlen;
+		d->rows[i].bytes = zrec_take_bytes(&cur, rowlen);
 	}
-	Assert(data == XLogRecGetBlockData(record, ZREC_BLK_TABLE, NULL) + len);
+	if (!zrec_cursor_done(&cur))
+		zrec_replay_damaged(record);
 	row->rows = d->rows;
 }
 
 /* ---- redo ---- */
-
-/*
- * The slot's page needs no replay, or has none in this record, but the table page does:
- * its change is made beside a slot that is thrown away, as it may have been before.
- */
-static void
-scratch_slot_init(Page scratch, const ZSlotPlan *plan)
-{
-	zpage_overflow_init_apply(scratch, 0);
-	if (plan->slotno < ZPAGE_FIRST_OVERFLOW)
-		return;
-	if (plan->takeover == ZTAKE_OWN)
-		zpage_slot_set(zpage_slot(NULL, scratch, plan->slotno), &plan->next, 0);
-	else if (plan->takeover == ZTAKE_REUSED)
-		zpage_slot_set(zpage_slot(NULL, scratch, plan->slotno), &plan->prev, 0);
-}
 
 /* A slot's owner froze here: snapshots that take it for running must go. */
 static void
@@ -570,7 +543,7 @@ redo_table(XLogReaderState *record, Decoded *d)
 
 		decode_rows(record, d);
 		if (overflow == (Page) scratch.data)
-			scratch_slot_init(overflow, &d->change.slot);
+			zpage_scratch_init_apply(overflow, &d->change.slot);
 		zchange_apply(page, overflow, &d->change);
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buffer);
@@ -592,7 +565,8 @@ zrec_change_redo(XLogReaderState *record)
 {
 	Decoded		d;
 
-	decode_main(record, &d);
+	if (!decode_main(record, &d))
+		zrec_replay_damaged(record);
 	/* before any page: a snapshot that must go may not see the change */
 	redo_conflict(record, &d);
 	if (d.flags & C_UNDO)
@@ -644,7 +618,11 @@ zrec_change_desc(StringInfo buf, XLogReaderState *record)
 {
 	Decoded		d;
 
-	decode_main(record, &d);
+	if (!decode_main(record, &d))
+	{
+		zrec_desc_damaged(buf);
+		return;
+	}
 	appendStringInfo(buf, "off: %u, slot: %u", d.first, d.change.slot.slotno);
 	desc_flags(buf, d.flags);
 	if (d.flags & C_UNDO)

@@ -11,7 +11,7 @@
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
-#include "zheap/record/record.h"
+#include "rec_private.h"
 
 typedef struct PruneHeader
 {
@@ -22,7 +22,10 @@ typedef struct PruneHeader
 	uint16		nunused;		/* 8- 9 */
 } PruneHeader;
 
+/* without the padding at its end */
 #define PRUNE_HEADER_SIZE	(offsetof(PruneHeader, nunused) + sizeof(uint16))
+
+StaticAssertDecl(sizeof(PruneHeader) == 12 && PRUNE_HEADER_SIZE == 10, "PruneHeader is in WAL");
 
 /* Nothing may be registered with no bytes. */
 static void
@@ -55,12 +58,34 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_PRUNE);
 }
 
-/* Returns what follows them. */
-static const char *
-take_offsets(const char *in, OffsetNumber *offsets, int n)
+/* False: damaged. */
+static bool
+take_header(XLogReaderState *record, PruneHeader *header)
 {
-	memcpy(offsets, in, n * sizeof(OffsetNumber));
-	return in + n * sizeof(OffsetNumber);
+	ZRecCursor	cur;
+
+	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
+	zrec_take_raw(&cur, header, PRUNE_HEADER_SIZE);
+	return zrec_cursor_done(&cur) && header->ndead <= ZPAGE_MAX_OFFSET &&
+		header->ntrim <= ZPAGE_MAX_OFFSET && header->nunused <= ZPAGE_MAX_OFFSET;
+}
+
+static void
+take_plan(XLogReaderState *record, const PruneHeader *header, ZPrunePlan *plan)
+{
+	ZRecCursor	cur;
+	Size		len;
+	const char *data = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);
+
+	zrec_cursor_init(&cur, data, data ? len : 0);
+	plan->ndead = header->ndead;
+	plan->ntrim = header->ntrim;
+	plan->nunused = header->nunused;
+	zrec_take_raw(&cur, plan->dead, plan->ndead * sizeof(OffsetNumber));
+	zrec_take_raw(&cur, plan->trim, plan->ntrim * sizeof(OffsetNumber));
+	zrec_take_raw(&cur, plan->unused, plan->nunused * sizeof(OffsetNumber));
+	if (!zrec_cursor_done(&cur))
+		zrec_replay_damaged(record);
 }
 
 /* The conflict first, and without the page's lock: it may wait for a standby's queries. */
@@ -68,23 +93,15 @@ void
 zrec_prune_redo(XLogReaderState *record)
 {
 	PruneHeader header;
+	ZPrunePlan	plan;
 	Buffer		buffer;
 
-	memcpy(&header, XLogRecGetData(record), PRUNE_HEADER_SIZE);
+	if (!take_header(record, &header))
+		zrec_replay_damaged(record);
 	zrec_resolve_conflict(record, header.conflict);
 	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
 	{
-		Size		len;
-		const char *in = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);
-		ZPrunePlan	plan;
-
-		plan.ndead = header.ndead;
-		plan.ntrim = header.ntrim;
-		plan.nunused = header.nunused;
-		in = take_offsets(in, plan.dead, plan.ndead);
-		in = take_offsets(in, plan.trim, plan.ntrim);
-		in = take_offsets(in, plan.unused, plan.nunused);
-		Assert(in == XLogRecGetBlockData(record, ZREC_BLK_TABLE, NULL) + len);
+		take_plan(record, &header, &plan);
 		zpage_prune_apply(BufferGetPage(buffer), &plan);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
 		MarkBufferDirty(buffer);
@@ -98,7 +115,11 @@ zrec_prune_desc(StringInfo buf, XLogReaderState *record)
 {
 	PruneHeader header;
 
-	memcpy(&header, XLogRecGetData(record), PRUNE_HEADER_SIZE);
+	if (!take_header(record, &header))
+	{
+		zrec_desc_damaged(buf);
+		return;
+	}
 	appendStringInfo(buf, "conflict: %u, dead: %u, trimmed: %u, unused: %u",
 					 header.conflict, header.ndead, header.ntrim, header.nunused);
 }

@@ -19,7 +19,7 @@
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
-#include "zheap/record/record.h"
+#include "rec_private.h"
 
 /* more than this is logged as an image */
 #define ROLLBACK_MAX_BYTES	(BLCKSZ / 2)
@@ -95,58 +95,62 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_ROLLBACK);
 }
 
-/* Main data; rows come with block 0, and only if that needs replay. */
-static void
+/* Main data; rows come with block 0, and only if that needs replay.  False: damaged. */
+static bool
 decode_plan(XLogReaderState *record, ZRollbackPlan *plan)
 {
-	const char *in = XLogRecGetData(record);
-	const char *end = in + XLogRecGetDataLen(record);
-	uint64		value;
+	ZRecCursor	cur;
 
 	memset(plan, 0, sizeof(*plan));
-	in = zvarint_get(in, end, &value);
-	plan->slotno = value;
-	in = zvarint_get(in, end, &value);
-	plan->next.fxid = FullTransactionIdFromU64(value);
-	if (value != 0)
+	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
+	plan->slotno = zrec_take_varint(&cur, ZPAGE_MAX_LOCK_SLOTNO);
+	plan->next.fxid = FullTransactionIdFromU64(zrec_take_varint(&cur, ZPAGE_SLOT_FXID_MASK));
+	if (U64FromFullTransactionId(plan->next.fxid) != 0)
 	{
-		memcpy(&plan->next.undo, in, sizeof(ZUndoPtr));
-		in += sizeof(ZUndoPtr);
-		plan->next_count = (uint8) *in++;
+		zrec_take_raw(&cur, &plan->next.undo, sizeof(ZUndoPtr));
+		plan->next_count = zrec_take_byte(&cur);
 	}
-	in = zvarint_get(in, end, &value);
-	plan->conflict = FullTransactionIdFromEpochAndXid(0, value);
-	in = zvarint_get(in, end, &value);
-	plan->nrows = value;
-	Assert(in == end);
+	plan->conflict = FullTransactionIdFromEpochAndXid(0, zrec_take_varint(&cur, PG_UINT32_MAX));
+	plan->nrows = zrec_take_varint(&cur, ZPAGE_MAX_OFFSET);
+	return zrec_cursor_done(&cur);
 }
 
 /* row->mid points into the WAL record. */
-static const char *
-take_row(const char *in, const char *end, ZRowRollback *row)
+static void
+take_row(ZRecCursor *cur, ZRowRollback *row)
 {
-	uint64		value;
+	char		header[ZROW_HDR_SIZE];
 
 	memset(row, 0, sizeof(*row));
-	in = zvarint_get(in, end, &value);
-	row->offnum = value;
-	row->kind = (uint8) *in++;
+	row->offnum = zrec_take_varint(cur, ZPAGE_MAX_OFFSET);
+	row->kind = zrec_take_byte(cur);
 	if (row->kind == ZROLLBACK_KILL)
-		return in;
-	zrow_header_get(in, &row->hdr);
-	in += ZROW_HDR_SIZE;
+		return;
+	zrec_take_raw(cur, header, ZROW_HDR_SIZE);
+	zrow_header_get(header, &row->hdr);
 	if (row->kind == ZROLLBACK_BODY)
 	{
-		in = zvarint_get(in, end, &value);
-		row->prefix = value;
-		in = zvarint_get(in, end, &value);
-		row->suffix = value;
-		in = zvarint_get(in, end, &value);
-		row->midlen = value;
-		row->mid = in;
-		in += row->midlen;
+		row->prefix = zrec_take_varint(cur, BLCKSZ);
+		row->suffix = zrec_take_varint(cur, BLCKSZ);
+		row->midlen = zrec_take_varint(cur, BLCKSZ);
+		row->mid = zrec_take_bytes(cur, row->midlen);
 	}
-	return in;
+}
+
+/* plan->rows is palloc'd. */
+static void
+decode_rolled_back(XLogReaderState *record, ZRollbackPlan *plan)
+{
+	ZRecCursor	cur;
+	Size		len;
+	const char *data = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);
+
+	plan->rows = palloc(sizeof(ZRowRollback) * Max(plan->nrows, 1));
+	zrec_cursor_init(&cur, data, data ? len : 0);
+	for (int i = 0; i < plan->nrows; i++)
+		take_row(&cur, &plan->rows[i]);
+	if (!zrec_cursor_done(&cur))
+		zrec_replay_damaged(record);
 }
 
 void
@@ -159,7 +163,8 @@ zrec_rollback_redo(XLogReaderState *record)
 	PGAlignedBlock scratch;
 	Page		overflow = (Page) scratch.data;
 
-	decode_plan(record, &plan);
+	if (!decode_plan(record, &plan))
+		zrec_replay_damaged(record);
 	zrec_resolve_conflict(record, zfxid_xid(plan.conflict));
 	/* the table page first, as readers lock them (L1) */
 	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
@@ -167,21 +172,15 @@ zrec_rollback_redo(XLogReaderState *record)
 		XLogReadBufferForRedo(record, ZREC_BLK_OVERFLOW, &overflow_buf) == BLK_NEEDS_REDO)
 	{
 		overflow = BufferGetPage(overflow_buf);
-		zpage_slot_set(zpage_slot(NULL, overflow, plan.slotno), &plan.next, plan.next_count);
+		/* else the table page's replay sees to it, too */
+		if (action != BLK_NEEDS_REDO)
+			zpage_slot_rollback_apply(zpage_slot(NULL, overflow, plan.slotno), &plan);
 		PageSetLSN(overflow, record->EndRecPtr);
 		MarkBufferDirty(overflow_buf);
 	}
 	if (action == BLK_NEEDS_REDO)
 	{
-		Size		len;
-		const char *in = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);
-		const char *end = in + len;
-		int			i;
-
-		plan.rows = palloc(sizeof(ZRowRollback) * Max(plan.nrows, 1));
-		for (i = 0; i < plan.nrows; i++)
-			in = take_row(in, end, &plan.rows[i]);
-		Assert(in == end);
+		decode_rolled_back(record, &plan);
 		zpage_rollback_apply(BufferGetPage(buffer), overflow, &plan);
 		pfree(plan.rows);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
@@ -198,6 +197,10 @@ zrec_rollback_desc(StringInfo buf, XLogReaderState *record)
 {
 	ZRollbackPlan plan;
 
-	decode_plan(record, &plan);
+	if (!decode_plan(record, &plan))
+	{
+		zrec_desc_damaged(buf);
+		return;
+	}
 	appendStringInfo(buf, "slot: %u, rows: %d", plan.slotno, plan.nrows);
 }

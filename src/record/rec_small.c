@@ -15,15 +15,42 @@
 #include "storage/bufmgr.h"
 #include "storage/standby.h"
 
-#include "zheap/record/record.h"
+#include "rec_private.h"
 
-typedef struct ConflictData
+typedef struct ConflictData		/* tidy: in memory only */
 {
 	ZRelLocator locator;
 	FullTransactionId newest;
 } ConflictData;
 
-#define CONFLICT_SIZE	(sizeof(ZRelLocator) + sizeof(FullTransactionId))
+StaticAssertDecl(sizeof(ZRelLocator) == 12 && sizeof(FullTransactionId) == 8,
+				 "both are in WAL");
+
+/* ---- WAL records that are none ---- */
+
+void
+zrec_replay_damaged(XLogReaderState *record)
+{
+	elog(PANIC, "damaged zheap WAL record at %X/%X", LSN_FORMAT_ARGS(record->ReadRecPtr));
+}
+
+void
+zrec_desc_damaged(StringInfo buf)
+{
+	appendStringInfoString(buf, "damaged zheap WAL record");
+}
+
+/* The main data, if it is of that length; false: damaged. */
+static bool
+main_data(XLogReaderState *record, void *out, Size len)
+{
+	if (XLogRecGetDataLen(record) != len)
+		return false;
+	memcpy(out, XLogRecGetData(record), len);
+	return true;
+}
+
+/* ---- the kinds of records ---- */
 
 XLogRecPtr
 zrec_overflow_emit(Buffer buffer, Buffer overflow_buf, BlockNumber table_block)
@@ -46,7 +73,8 @@ zrec_overflow_redo(XLogReaderState *record)
 	Buffer		overflow_buf;
 	XLogRedoAction action;
 
-	memcpy(&table_block, XLogRecGetData(record), sizeof(table_block));
+	if (!main_data(record, &table_block, sizeof(table_block)))
+		zrec_replay_damaged(record);
 	XLogRecGetBlockTag(record, ZREC_BLK_OVERFLOW, NULL, NULL, &overflow_block);
 
 	/* the page that names the other first, as readers lock them (L1) */
@@ -71,7 +99,11 @@ zrec_overflow_desc(StringInfo buf, XLogReaderState *record)
 {
 	BlockNumber table_block;
 
-	memcpy(&table_block, XLogRecGetData(record), sizeof(table_block));
+	if (!main_data(record, &table_block, sizeof(table_block)))
+	{
+		zrec_desc_damaged(buf);
+		return;
+	}
 	appendStringInfo(buf, "table block: %u", table_block);
 }
 
@@ -92,7 +124,8 @@ zrec_confirm_redo(XLogReaderState *record)
 	Buffer		buffer;
 	OffsetNumber offnum;
 
-	memcpy(&offnum, XLogRecGetData(record), sizeof(offnum));
+	if (!main_data(record, &offnum, sizeof(offnum)))
+		zrec_replay_damaged(record);
 	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
 	{
 		zpage_confirm_apply(BufferGetPage(buffer), offnum);
@@ -108,7 +141,11 @@ zrec_confirm_desc(StringInfo buf, XLogReaderState *record)
 {
 	OffsetNumber offnum;
 
-	memcpy(&offnum, XLogRecGetData(record), sizeof(offnum));
+	if (!main_data(record, &offnum, sizeof(offnum)))
+	{
+		zrec_desc_damaged(buf);
+		return;
+	}
 	appendStringInfo(buf, "off: %u", offnum);
 }
 
@@ -124,17 +161,16 @@ zrec_conflict_emit(Relation rel, FullTransactionId newest)
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_CONFLICT);
 }
 
-/* The struct has padding, its bytes in WAL have none. */
-static void
+/* The struct has padding, its bytes in WAL have none.  False: damaged. */
+static bool
 conflict_decode(XLogReaderState *record, ConflictData *data)
 {
-	const char *in = XLogRecGetData(record);
+	ZRecCursor	cur;
 
-	if (XLogRecGetDataLen(record) != CONFLICT_SIZE)
-		elog(PANIC, "damaged zheap WAL record at %X/%X",
-			 LSN_FORMAT_ARGS(record->ReadRecPtr));
-	memcpy(&data->locator, in, sizeof(ZRelLocator));
-	memcpy(&data->newest, in + sizeof(ZRelLocator), sizeof(FullTransactionId));
+	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
+	zrec_take_raw(&cur, &data->locator, sizeof(ZRelLocator));
+	zrec_take_raw(&cur, &data->newest, sizeof(FullTransactionId));
+	return zrec_cursor_done(&cur);
 }
 
 void
@@ -153,7 +189,8 @@ zrec_conflict_redo(XLogReaderState *record)
 {
 	ConflictData data;
 
-	conflict_decode(record, &data);
+	if (!conflict_decode(record, &data))
+		zrec_replay_damaged(record);
 	if (InHotStandby)
 		ResolveRecoveryConflictWithSnapshotFullXid(data.newest, data.locator);
 }
@@ -163,7 +200,11 @@ zrec_conflict_desc(StringInfo buf, XLogReaderState *record)
 {
 	ConflictData data;
 
-	conflict_decode(record, &data);
+	if (!conflict_decode(record, &data))
+	{
+		zrec_desc_damaged(buf);
+		return;
+	}
 	appendStringInfo(buf, "rel: %u/%u/%u, newest: %u", zloc_spc(data.locator),
 					 zloc_db(data.locator), zloc_rel(data.locator), zfxid_xid(data.newest));
 }

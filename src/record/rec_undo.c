@@ -26,7 +26,7 @@
 #include "miscadmin.h"
 #include "nodes/lockoptions.h"
 
-#include "zheap/record/record.h"
+#include "rec_private.h"
 
 #define U_PREV_OWN		0x01
 #define U_PREV_UPPER_BOUND 0x02
@@ -248,98 +248,40 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *ou
 	return out - start;
 }
 
-/*
- * ---- decoding: a cursor that remembers whether it ran out ----
- *
- * Inline, so that the cursor stays in registers.
- */
+/* ---- decoding ---- */
 
-typedef struct Cursor
+static inline void
+take_slot(ZRecCursor *cur, ZOwner *slot)
 {
-	const char *at;
-	const char *end;
-	bool		bad;
-} Cursor;
-
-/* Up to "max", or the cursor is bad; then it is at the end, so nothing more is taken. */
-static inline uint64
-take_varint(Cursor *cur, uint64 max)
-{
-	uint64		value;
-	const char *next = zvarint_get(cur->at, cur->end, &value);
-
-	if (next == NULL || value > max)
-	{
-		cur->bad = true;
-		cur->at = cur->end;
-		return 0;
-	}
-	cur->at = next;
-	return value;
-}
-
-/* NULL, with a bad cursor: there are not so many. */
-static inline const char *
-take_bytes(Cursor *cur, Size len)
-{
-	const char *bytes = cur->at;
-
-	if ((Size) (cur->end - cur->at) < len)
-	{
-		cur->bad = true;
-		cur->at = cur->end;
-		return NULL;
-	}
-	cur->at += len;
-	return bytes;
+	slot->fxid = FullTransactionIdFromU64(zrec_take_varint(cur, PG_UINT64_MAX));
+	zrec_take_raw(cur, &slot->undo, sizeof(ZUndoPtr));
 }
 
 static inline void
-take_raw(Cursor *cur, void *out, Size len)
-{
-	const char *bytes = take_bytes(cur, len);
-
-	if (bytes)
-		memcpy(out, bytes, len);
-	else
-		memset(out, 0, len);
-}
-
-static inline void
-take_slot(Cursor *cur, ZOwner *slot)
-{
-	slot->fxid = FullTransactionIdFromU64(take_varint(cur, PG_UINT64_MAX));
-	take_raw(cur, &slot->undo, sizeof(ZUndoPtr));
-}
-
-static inline void
-take_ptr(Cursor *cur, ZUndoPtr self, ZUndoPtr *ptr)
+take_ptr(ZRecCursor *cur, ZUndoPtr self, ZUndoPtr *ptr)
 {
 	const char *next = zundo_ptr_get(cur->at, cur->end, self, ptr);
 
 	if (next == NULL)
-	{
-		cur->bad = true;
-		cur->at = cur->end;
-		return;
-	}
-	cur->at = next;
+		zrec_cursor_fail(cur);
+	else
+		cur->at = next;
 }
 
 static inline void
-take_waypoint(Cursor *cur, ZUndoRecord *rec)
+take_waypoint(ZRecCursor *cur, ZUndoRecord *rec)
 {
 	uint32		since;
 
 	rec->waypoint = true;
-	rec->images = take_varint(cur, PG_UINT32_MAX);
-	since = take_varint(cur, PG_UINT32_MAX);
+	rec->images = zrec_take_varint(cur, PG_UINT32_MAX);
+	since = zrec_take_varint(cur, PG_UINT32_MAX);
 	rec->since = since >> 2;
 	rec->far_keys = (since & 2) != 0;
 	rec->far_own = (since & 1) != 0;
-	rec->far.fxid = FullTransactionIdFromU64(take_varint(cur, ZPAGE_SLOT_FXID_MASK));
+	rec->far.fxid = FullTransactionIdFromU64(zrec_take_varint(cur, ZPAGE_SLOT_FXID_MASK));
 	if (FullTransactionIdIsValid(rec->far.fxid))
-		take_raw(cur, &rec->far.undo, sizeof(ZUndoPtr));
+		zrec_take_raw(cur, &rec->far.undo, sizeof(ZUndoPtr));
 }
 
 /*
@@ -347,14 +289,14 @@ take_waypoint(Cursor *cur, ZUndoRecord *rec)
  * not against the row (zpage_check_version).
  */
 static inline void
-take_version_before(Cursor *cur, ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
+take_version_before(ZRecCursor *cur, ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
 {
-	take_raw(cur, &rec->old_hdr.flags, 1);
-	rec->old_hdr.slotno = take_varint(cur, ZPAGE_MAX_SLOTNO);
+	zrec_take_raw(cur, &rec->old_hdr.flags, 1);
+	rec->old_hdr.slotno = zrec_take_varint(cur, ZPAGE_MAX_SLOTNO);
 	if (flags & U_FLAGS2)
-		take_raw(cur, &rec->old_hdr.flags2, 1);
+		zrec_take_raw(cur, &rec->old_hdr.flags2, 1);
 	rec->old_hdr.natts = (flags & U_NATTS) ?
-		take_varint(cur, ZROW_MAX_NATTS) : ZROW_NATTS_KEEP;
+		zrec_take_varint(cur, ZROW_MAX_NATTS) : ZROW_NATTS_KEEP;
 	rec->prev_own = (flags & U_PREV_OWN) != 0;
 	rec->prev_upper_bound = (flags & U_PREV_UPPER_BOUND) != 0;
 	if (rec->prev_own)
@@ -369,15 +311,15 @@ take_version_before(Cursor *cur, ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
 		take_waypoint(cur, rec);
 	if (rec->type == ZOP_UPDATE)
 	{
-		rec->prefix = take_varint(cur, BLCKSZ);
-		rec->suffix = take_varint(cur, BLCKSZ);
-		rec->midlen = take_varint(cur, BLCKSZ);
-		rec->mid = take_bytes(cur, rec->midlen);
+		rec->prefix = zrec_take_varint(cur, BLCKSZ);
+		rec->suffix = zrec_take_varint(cur, BLCKSZ);
+		rec->midlen = zrec_take_varint(cur, BLCKSZ);
+		rec->mid = zrec_take_bytes(cur, rec->midlen);
 	}
 	if (flags & U_NEW_TID)
 	{
-		BlockNumber block = take_varint(cur, MaxBlockNumber);
-		OffsetNumber offnum = take_varint(cur, ZPAGE_MAX_OFFSET);
+		BlockNumber block = zrec_take_varint(cur, MaxBlockNumber);
+		OffsetNumber offnum = zrec_take_varint(cur, ZPAGE_MAX_OFFSET);
 
 		rec->has_new_tid = true;
 		ItemPointerSet(&rec->new_tid, block, offnum);
@@ -429,10 +371,12 @@ Size
 zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 				 ZUndoRecord *rec)
 {
-	Cursor		cur = {bytes, bytes + len, false};
-	const uint8 *head = (const uint8 *) take_bytes(&cur, 2);
+	ZRecCursor	cur;
+	const uint8 *head;
 	uint8		flags;
 
+	zrec_cursor_init(&cur, bytes, len);
+	head = (const uint8 *) zrec_take_bytes(&cur, 2);
 	record_clear(rec);
 	if (head == NULL)
 		return 0;
@@ -442,18 +386,18 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 	rec->has_page = (head[0] & 0x40) != 0;
 	rec->open_run = (head[0] & 0x80) != 0;
 	flags = head[1];
-	rec->slotno = take_varint(&cur, ZPAGE_MAX_LOCK_SLOTNO);
+	rec->slotno = zrec_take_varint(&cur, ZPAGE_MAX_LOCK_SLOTNO);
 	if (rec->type < ZOP_INSERT || rec->type > ZOP_DIRECTORY || rec->slotno == 0)
 		return 0;
 	if (zpage_is_lock_slot(rec->slotno) && rec->type != ZOP_LOCK && rec->type != ZOP_DIRECTORY)
 		return 0;
-	rec->offnum = rec->type != ZOP_DIRECTORY ? take_varint(&cur, ZPAGE_MAX_OFFSET) :
+	rec->offnum = rec->type != ZOP_DIRECTORY ? zrec_take_varint(&cur, ZPAGE_MAX_OFFSET) :
 		InvalidOffsetNumber;
-	rec->cid = take_varint(&cur, PG_UINT32_MAX);
+	rec->cid = zrec_take_varint(&cur, PG_UINT32_MAX);
 	if (rec->type == ZOP_INSERT && !rec->open_run)
-		rec->count = take_varint(&cur, ZPAGE_MAX_OFFSET);
+		rec->count = zrec_take_varint(&cur, ZPAGE_MAX_OFFSET);
 	if (rec->type == ZOP_INSERT && (flags & U_TOKEN))
-		rec->token = take_varint(&cur, PG_UINT32_MAX);
+		rec->token = zrec_take_varint(&cur, PG_UINT32_MAX);
 
 	if (rec->takeover == ZTAKE_OWN)
 		take_ptr(&cur, self, &rec->page_prev);
@@ -462,26 +406,26 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 
 	if (rec->type == ZOP_LOCK)
 	{
-		take_raw(&cur, &rec->lockmode, 1);
+		zrec_take_raw(&cur, &rec->lockmode, 1);
 		if (rec->lockmode > LockTupleExclusive)
 			return 0;
 	}
 	else if (rec->type == ZOP_TOMBSTONE || rec->type == ZOP_DIRECTORY)
 	{
-		rec->midlen = take_varint(&cur, BLCKSZ);
-		rec->mid = take_bytes(&cur, rec->midlen);
+		rec->midlen = zrec_take_varint(&cur, BLCKSZ);
+		rec->mid = zrec_take_bytes(&cur, rec->midlen);
 	}
 	else if (rec->type != ZOP_INSERT)
 		take_version_before(&cur, rec, self, flags);
 
 	if (form == ZFORM_LOG && rec->has_xact)
-		rec->fxid = FullTransactionIdFromU64(take_varint(&cur, PG_UINT64_MAX));
+		rec->fxid = FullTransactionIdFromU64(zrec_take_varint(&cur, PG_UINT64_MAX));
 	if (form == ZFORM_LOG && rec->has_page)
 	{
-		zloc_spc(rec->locator) = take_varint(&cur, PG_UINT32_MAX);
+		zloc_spc(rec->locator) = zrec_take_varint(&cur, PG_UINT32_MAX);
 		zloc_db(rec->locator) = MyDatabaseId;
-		zloc_rel(rec->locator) = take_varint(&cur, PG_UINT32_MAX);
-		rec->block = take_varint(&cur, MaxBlockNumber);
+		zloc_rel(rec->locator) = zrec_take_varint(&cur, PG_UINT32_MAX);
+		rec->block = zrec_take_varint(&cur, MaxBlockNumber);
 	}
 	if (cur.bad || (rec->offnum == InvalidOffsetNumber) != (rec->type == ZOP_DIRECTORY))
 		return 0;

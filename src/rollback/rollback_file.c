@@ -18,7 +18,7 @@ zrollback_file_describe(ZFileRelation *file, ZRelLocator locator, BackendId back
 	Assert(file->data.rd_smgr == NULL);
 
 	memset(file, 0, sizeof(*file));
-	file->data.rd_node = locator;
+	zrel_locator(&file->data) = locator;
 	file->data.rd_backend = backend;
 	file->data.rd_id = relid;
 	file->data.rd_tableam = tableam;

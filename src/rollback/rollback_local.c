@@ -45,7 +45,7 @@ open_file(LocalSweep *sweep, ZRelLocator locator)
 	const ZLocalFile *file;
 	Relation	rel;
 
-	if (sweep->rel && RelFileNodeEquals(zrel_locator(sweep->rel), locator))
+	if (sweep->rel && zloc_equals(zrel_locator(sweep->rel), locator))
 		return;
 	close_file(sweep);
 	file = zundo_local_file(locator);

@@ -20,7 +20,6 @@
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/relfilenodemap.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/mvcc/mvcc.h"
@@ -122,10 +121,10 @@ relation_leave(Sweep *sweep)
 static Oid
 find_by_file(ZRelLocator locator)
 {
-	Oid			oid = RelidByRelfilenode(zloc_spc(locator), zloc_rel(locator));
+	Oid			oid = zcompat_relid_by_file(zloc_spc(locator), zloc_rel(locator));
 
 	if (!OidIsValid(oid) && zloc_spc(locator) != MyDatabaseTableSpace)
-		oid = RelidByRelfilenode(MyDatabaseTableSpace, zloc_rel(locator));
+		oid = zcompat_relid_by_file(MyDatabaseTableSpace, zloc_rel(locator));
 	return oid;
 }
 
@@ -212,7 +211,7 @@ relation_find(Sweep *sweep)
 	Relation	rel;
 	Oid			oid;
 
-	if (sweep->rel_known && RelFileNodeEquals(sweep->rel_locator, sweep->locator))
+	if (sweep->rel_known && zloc_equals(sweep->rel_locator, sweep->locator))
 		return;
 	relation_leave(sweep);
 	sweep->rel_locator = sweep->locator;

@@ -95,7 +95,7 @@ zrollback_table_find(ZRelLocator locator)
 	{
 		OpenTable *table = &open_tables[i];
 
-		if (table->rel != NULL && RelFileNodeEquals(table->locator, locator))
+		if (table->rel != NULL && zloc_equals(table->locator, locator))
 			return table->rel;
 	}
 	return NULL;

@@ -33,7 +33,7 @@ zscan_analyze_next_block(TableScanDesc sscan, BlockNumber block,
 
 /* Live (and so in the sample) or not; counts the row. */
 static bool
-count_row(ZRowState state, FullTransactionId fxid, double *liverows, double *deadrows)
+count_sampled(ZRowState state, FullTransactionId fxid, double *liverows, double *deadrows)
 {
 	bool		live = false;
 	bool		ours;
@@ -89,7 +89,7 @@ zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 		if (!ItemIdIsNormal(lp))
 			continue;
 		state = zmvcc_state_to_count(view, offnum, &fxid);
-		if (!count_row(state, fxid, liverows, deadrows))
+		if (!count_sampled(state, fxid, liverows, deadrows))
 			continue;
 		/* not there: its deleter has committed just now */
 		if (!zmvcc_fetch(view, offnum, SnapshotSelf, &version))

@@ -92,7 +92,7 @@ names_last(const ZRowVersion *version, Snapshot snapshot)
  * Check and copy the row.  The page is locked in share mode and viewed in place.
  */
 static bool
-fetch_locked(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snapshot snapshot,
+fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snapshot snapshot,
 			 TupleTableSlot *slot, bool *all_dead)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
@@ -146,7 +146,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	{
 		page[0] = fetch->buffer;
 		fetch->view.leave = zscan_may_leave() ? page : NULL;
-		found = fetch_locked(&fetch->view, page, &rowtid, snapshot, slot, all_dead);
+		found = fetch_from_page(&fetch->view, page, &rowtid, snapshot, slot, all_dead);
 		if (fetch->view.locked)
 		{
 			zview_detach(&fetch->view, &page[1]);

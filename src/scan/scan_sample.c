@@ -42,7 +42,7 @@ zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
 
 /* May the row be seen at all?  The list is sorted. */
 static bool
-is_listed(ZScan *scan, OffsetNumber offnum)
+is_candidate(ZScan *scan, OffsetNumber offnum)
 {
 	int			low = 0;
 	int			high = scan->nrows - 1;
@@ -81,7 +81,7 @@ zscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *state, TupleTableS
 		offnum = tsm->NextSampleTuple(state, scan->block, maxoff);
 		if (!OffsetNumberIsValid(offnum))
 			break;
-		if (!is_listed(scan, offnum))
+		if (!is_candidate(scan, offnum))
 			continue;
 		if (!zscan_reads_pages(scan) && !scan->frozen)
 			zmvcc_conflicts_out(&scan->view, offnum, sscan->rs_snapshot);

@@ -58,9 +58,10 @@ block_following(ZScan *scan, bool backward)
 
 	if (scan->base.rs_parallel != NULL)
 	{
+		ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->base.rs_parallel;
+
 		Assert(!backward);
-		return table_block_parallelscan_nextpage(scan->base.rs_rd, scan->worker,
-												 (ParallelBlockTableScanDesc) scan->base.rs_parallel);
+		return table_block_parallelscan_nextpage(scan->base.rs_rd, scan->worker, shared);
 	}
 
 	if (backward)

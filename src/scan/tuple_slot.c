@@ -32,7 +32,7 @@
 #define SLOT_MIN_ALLOC	256
 
 static pg_noinline void
-report_damage(TupleTableSlot *slot)
+report_damaged_row(TupleTableSlot *slot)
 {
 	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
 
@@ -103,7 +103,7 @@ row_stored(ZTupleSlot *zslot, uint32 len, const ItemPointerData *tid, Oid table,
 	slot->tts_tid = *tid;
 	slot->tts_tableOid = table;
 	if (unlikely(len < ZROW_HDR_SIZE))
-		report_damage(slot);
+		report_damaged_row(slot);
 
 	zslot->row = zslot->room;
 	zslot->row_len = len;
@@ -142,7 +142,7 @@ ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 		ExecClearTuple(slot);
 		slot->tts_tid = *tid;
 		slot->tts_tableOid = table;
-		report_damage(slot);
+		report_damaged_row(slot);
 	}
 	room = row_room(zslot, len);
 	Assert(row + len <= room || row >= room + len);
@@ -234,7 +234,7 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 	}
 	if (unlikely(!zrow_deform(desc, zslot->row, zslot->row_len, natts,
 							  slot->tts_values, slot->tts_isnull, &zslot->deform)))
-		report_damage(slot);
+		report_damaged_row(slot);
 	slot->tts_nvalid = natts;
 }
 

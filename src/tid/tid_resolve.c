@@ -13,7 +13,8 @@
 #include "zheap/tid/tid.h"
 
 StaticAssertDecl(ZPAGE_MAX_OFFSET <= ZTID_OFFSET_MASK, "offset numbers leave no room for tags");
-StaticAssertDecl(ZTID_MAX_ORDINAL < ZTID_TAG_REPLACED && ZTID_TAG_LAST < 1 << (16 - ZTID_OFFSET_BITS),
+StaticAssertDecl(ZTID_MAX_ORDINAL < ZTID_TAG_REPLACED &&
+				 ZTID_TAG_LAST < 1 << (16 - ZTID_OFFSET_BITS),
 				 "tags do not fit");
 
 static inline bool

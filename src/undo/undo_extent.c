@@ -37,7 +37,7 @@
 #define FREE_AT_A_TIME		4
 
 /* What opening an extent is going to change. */
-typedef struct ExtentPlan
+typedef struct ExtentPlan		/* tidy: in memory only */
 {
 	ZRecUndoExtent rec;
 	bool		meta_changes;
@@ -51,7 +51,7 @@ typedef struct ExtentPlan
 } ExtentPlan;
 
 /* Locked; those that do not change are invalid. */
-typedef struct ExtentPages
+typedef struct ExtentPages		/* tidy: in memory only */
 {
 	Buffer		first;
 	Buffer		tail;
@@ -61,7 +61,7 @@ typedef struct ExtentPages
 } ExtentPages;
 
 /* Locked to free an extent. */
-typedef struct FreePages
+typedef struct FreePages		/* tidy: in memory only */
 {
 	Buffer		meta;
 	Buffer		dir;

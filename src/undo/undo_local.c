@@ -165,7 +165,7 @@ note_file(Relation rel)
 
 	for (int i = my.nfiles - 1; i >= 0; i--)
 	{
-		if (RelFileNodeEquals(my.files[i].locator, zrel_locator(rel)))
+		if (zloc_equals(my.files[i].locator, zrel_locator(rel)))
 			return;
 	}
 	if (my.nfiles == my.maxfiles)
@@ -195,7 +195,7 @@ zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write)
 		add_page();
 	note_file(rel);
 	if (rel->rd_createSubid == InvalidSubTransactionId &&
-		rel->rd_firstRelfilenodeSubid == InvalidSubTransactionId)
+		zrel_first_file_subid(rel) == InvalidSubTransactionId)
 		my.old_files = true;
 
 	page = my.pages[my.npages - 1];
@@ -279,7 +279,7 @@ zundo_local_file(ZRelLocator locator)
 {
 	for (int i = 0; i < my.nfiles; i++)
 	{
-		if (RelFileNodeEquals(my.files[i].locator, locator))
+		if (zloc_equals(my.files[i].locator, locator))
 			return &my.files[i];
 	}
 	elog(ERROR, "local undo is about no table with file %u", zloc_rel(locator));

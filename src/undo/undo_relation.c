@@ -202,7 +202,7 @@ zundo_refuse_moved(void)
 	Relation	rel = zundo_relation();
 
 	if (rel->rd_createSubid != InvalidSubTransactionId ||
-		rel->rd_firstRelfilenodeSubid == InvalidSubTransactionId)
+		zrel_first_file_subid(rel) == InvalidSubTransactionId)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -127,7 +127,7 @@ page_end(ZCopyPage *out)
 	history_end(out);
 	zpage_assert_valid(out->page);
 	if (RelationNeedsWAL(out->rel))
-		log_newpage(&out->rel->rd_node, MAIN_FORKNUM, out->block, out->page, true);
+		log_newpage(&zrel_locator(out->rel), MAIN_FORKNUM, out->block, out->page, true);
 	PageSetChecksumInplace(out->page, out->block);
 	smgrextend(RelationGetSmgr(out->rel), MAIN_FORKNUM, out->block, (char *) out->page, true);
 	out->block++;

@@ -121,6 +121,38 @@ redo_check(Model *model, const Before *before, Subject subject, void (*redo) (XL
 	redo_once(model, before, subject, redo, false);
 }
 
+/*
+ * What is no record must have a description, too, which is no error: any backend may ask for it.
+ * The record's beginning is none; any other bytes may be one.
+ */
+static void
+desc_check_damaged(void (*desc) (StringInfo, XLogReaderState *))
+{
+	XLogReaderState record;
+	StringInfoData text;
+	Size		len = unit_wal.len;
+	char		byte;
+
+	memset(&record, 0, sizeof(record));
+	initStringInfo(&text);
+	for (unit_wal.len = 0; unit_wal.len < len; unit_wal.len++)
+	{
+		resetStringInfo(&text);
+		desc(&text, &record);
+		unit_check(strstr(text.data, "damaged") != NULL);
+	}
+	for (Size i = 0; i < len; i++)
+	{
+		byte = unit_wal.data[i];
+		unit_wal.data[i] ^= 1 << i % 8;
+		resetStringInfo(&text);
+		desc(&text, &record);
+		unit_check(text.len > 0);
+		unit_wal.data[i] = byte;
+	}
+	pfree(text.data);
+}
+
 /* A description of the record must be possible. */
 static void
 desc_check(void (*desc) (StringInfo, XLogReaderState *))
@@ -132,7 +164,9 @@ desc_check(void (*desc) (StringInfo, XLogReaderState *))
 	initStringInfo(&text);
 	desc(&text, &record);
 	unit_check(text.len > 0);
+	unit_check(strstr(text.data, "damaged") == NULL);
 	pfree(text.data);
+	desc_check_damaged(desc);
 }
 
 /* The buffers carry the record's LSN, as after the critical section. */
@@ -320,4 +354,6 @@ replay_confirm(Model *model, OffsetNumber offnum)
 	set_lsn(model, subject_of(1));
 	redo_check(model, &before, subject_of(1), zrec_confirm_redo);
 	desc_check(zrec_confirm_desc);
+	/* a conflict's record is longer, so this is the beginning of none */
+	desc_check_damaged(zrec_conflict_desc);
 }

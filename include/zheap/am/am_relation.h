@@ -15,9 +15,9 @@
 /* ---- files (am_relation.c) ---- */
 
 /* Create the main fork of a new table, or of a new version of one. */
-extern void zam_relation_set_new_filenode(Relation rel, const ZRelLocator *locator,
-										  char persistence, TransactionId *freezeXid,
-										  MultiXactId *minmulti);
+extern void zam_relation_set_new_file(Relation rel, const ZRelLocator *locator,
+									  char persistence, TransactionId *freezeXid,
+									  MultiXactId *minmulti);
 extern void zam_relation_nontransactional_truncate(Relation rel);
 
 /* SET TABLESPACE: copy all forks block by block.  AccessExclusiveLock is held. */

@@ -26,7 +26,7 @@ extern int	zheap_undo_worker_naptime;	/* ms between rounds of the launcher */
 
 #define ZHEAP_MAX_UNDO_WORKERS	16
 
-extern void zheap_guc_define(void);
+extern void zheap_guc_define(int default_slots, int max_slots);
 
 /* ---- preload check (zheap_preload.c) ---- */
 

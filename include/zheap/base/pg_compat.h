@@ -14,14 +14,29 @@
 
 #include "access/transam.h"
 #include "storage/relfilenode.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+#include "utils/relfilenodemap.h"
 
-/* 16 renames RelFileNode to RelFileLocator, and its fields. */
+/*
+ * 16 renames RelFileNode to RelFileLocator, with its fields, the two headers, and what is
+ * named after it.  The lint sees to it that nothing else uses the names of 15.
+ */
 typedef RelFileNode ZRelLocator;
 
 #define zrel_locator(rel)		((rel)->rd_node)
+#define zsmgr_locator(smgr)		((smgr)->smgr_rnode.node)
 #define zloc_spc(loc)			((loc).spcNode)
 #define zloc_db(loc)			((loc).dbNode)
 #define zloc_rel(loc)			((loc).relNode)
+#define zloc_equals(a, b)		RelFileNodeEquals(a, b)
+
+/* Which relation of this database has the file?  InvalidOid: none, or a temporary one. */
+#define zcompat_relid_by_file(spc, number) RelidByRelfilenode(spc, number)
+
+/* The same rename in TableAmRoutine, and in the relcache entry. */
+#define zcompat_am_new_file		relation_set_new_filenode
+#define zrel_first_file_subid(rel) ((rel)->rd_firstRelfilenodeSubid)
 
 /* 17 renames ShmemVariableCache to TransamVariables. */
 #define zcompat_next_fxid_in_recovery() (ShmemVariableCache->nextXid)

@@ -291,6 +291,9 @@ extern void zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan);
 
 /* The slot alone, where only its page needs replay. */
 extern void zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan);
+
+/* The other way round: makes "scratch" an overflow page for zpage_slot_apply. */
+extern void zpage_scratch_init_apply(Page scratch, const ZSlotPlan *plan);
 extern void zpage_row_apply(Page page, const ZRowPlan *plan);
 
 /* Parts of it, for rolling rows back too. */
@@ -337,6 +340,9 @@ typedef struct ZRollbackPlan
 } ZRollbackPlan;
 
 extern void zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan);
+
+/* The slot alone, where only its page needs replay. */
+extern void zpage_slot_rollback_apply(ZPageSlot *slot, const ZRollbackPlan *plan);
 
 /* ---- pruning (page_prune.c) ---- */
 
