@@ -54,10 +54,9 @@ bound_visible(ZPageView *view, const ZRowVersion *version, Snapshot snapshot)
 	FullTransactionId newest = zpage_trailer(view->page)->reused_fxid;
 	TransactionId xid = zfxid_xid(newest);
 
+	Assert(version->modifier.kind == ZMODIFIER_UPPER_BOUND);
 	if (zmvcc_fxid_in_snapshot(zmodifier_bound(&version->modifier), snapshot))
 		return true;
-	if (zmodifier_is_exact(&version->modifier))
-		return false;
 	/* owners before have committed, unless they go down with this one */
 	return TransactionIdPrecedes(xid, snapshot->xmin) &&
 		zmvcc_version_status(view, version) != ZXACT_ABORTED;
@@ -272,6 +271,7 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion
 	Buffer	   *leave = view->leave;
 	bool		found;
 
+	Assert(view->page != NULL && (leave == NULL || view->locked));
 	if (leave == NULL)
 		return fetch(view, offnum, snapshot, version);
 	zview_limit(view, ZVIEW_READS_IN_PLACE);
@@ -279,6 +279,7 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion
 	if (zview_limit_end(view))
 		return found;
 	zview_leave(view);
+	Assert(!view->locked);		/* B1 */
 	return fetch(view, offnum, snapshot, version);
 }
 
@@ -325,6 +326,7 @@ zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 static bool
 deletion_is_old(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
 {
+	Assert(version_deleted(version));
 	if (version->modifier.kind == ZMODIFIER_UPPER_BOUND &&
 		zmvcc_visible_to_all(view->rel, zmodifier_bound(&version->modifier)))
 		return true;
@@ -381,6 +383,7 @@ is_unborn(ZPageView *view, OffsetNumber offnum)
 {
 	ZRowVersion	version;
 
+	Assert(!view->locked);		/* B1: the way may be long */
 	zmvcc_current(view, offnum, &version);
 	while (zmvcc_skip_aborted(view, &version) && zmodifier_is_exact(&version.modifier))
 	{
@@ -420,6 +423,7 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 	ZRowVersion	version;
 	FullTransactionId fxid;
 
+	Assert(view->limit == 0);	/* beyond one, versions are said to be visible to all */
 	switch (zmvcc_state(view, offnum, &version, &fxid))
 	{
 		case ZSTATE_NONE:		/* no row, or inserted by an aborted transaction */
@@ -446,6 +450,7 @@ zmvcc_is_being_deleted(ZPageView *view, const ZRowVersion *version)
 bool
 zmvcc_has_older(ZPageView *view, ZRowVersion *version)
 {
+	Assert(view->limit == 0);	/* see zmvcc_dead_to_all */
 	zmvcc_find_modifier(view, version);
 	return zmodifier_is_exact(&version->modifier) &&
 		!(version->hdr.flags & ZROW_INSERTED) &&

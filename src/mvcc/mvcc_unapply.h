@@ -62,6 +62,7 @@ zunapply_body(const ZUndoRecord *rec, char *row, uint32 len)
 	uint32		newlen = zunapply_length(rec);
 	char	   *body = row + ZROW_HDR_SIZE;
 
+	Assert(rec->type == ZOP_UPDATE && zunapply_fits(rec, len, BLCKSZ));
 	if (newlen != len && rec->suffix > 0)
 		memmove(body + rec->prefix + rec->midlen, row + len - rec->suffix, rec->suffix);
 	zunapply_copy(body + rec->prefix, rec->mid, rec->midlen);
@@ -78,6 +79,7 @@ zunapply_header(const ZUndoRecord *rec, const ZRowHeader *newer, ZRowHeader *old
 	uint16		natts = newer->natts;
 	int			turn = zrow_turn(newer);
 
+	Assert(rec->type == ZOP_UPDATE || rec->type == ZOP_DELETE);
 	*older = rec->old_hdr;
 	older->flags &= ~ZROW_PADDED;
 	if (rec->old_hdr.natts == ZROW_NATTS_KEEP)

@@ -189,7 +189,7 @@ zview_is_spent(const ZPageView *view)
 static inline void
 zview_limit(ZPageView *view, int reads)
 {
-	Assert(view->limit == 0);
+	Assert(view->limit == 0 && !view->unfinished);
 	view->limit = view->reads + reads;
 	view->unfinished = false;
 }
@@ -199,6 +199,7 @@ zview_limit_end(ZPageView *view)
 {
 	bool		finished = !view->unfinished;
 
+	Assert(view->limit > 0 && view->reads <= view->limit);
 	view->limit = 0;
 	view->unfinished = false;
 	return finished;
@@ -300,6 +301,8 @@ extern bool zunseen_any(const ZUnseen *unseen, FullTransactionId fxid);
 static inline bool
 zunseen_owner(const ZUnseen *unseen, FullTransactionId fxid)
 {
+	/* what is below the horizon everybody sees */
+	Assert(FullTransactionIdIsNormal(fxid));
 	return unseen->owner(unseen, fxid);
 }
 
