@@ -43,7 +43,8 @@ making_of(ZTarget *target, const ZRowVersion *version, ZUndoRecord *rec)
 
 /* A version of our own transaction: made before the command, or by it? */
 static TM_Result
-check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
+check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query,
+		  ZUpdateCheck *check)
 {
 	ZUndoRecord rec;
 	bool		later;
@@ -64,7 +65,7 @@ check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query,
 
 /* A version of a committed transaction that deleted or replaced what we saw. */
 static TM_Result
-check_gone(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
+check_replaced(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
 {
 	ZUndoRecord rec;
 
@@ -146,11 +147,12 @@ skip_compatible(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check
  * if there was another one in between, then it was updated, not deleted.
  */
 static TM_Result
-check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query, ZUpdateCheck *check)
+check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query,
+				 ZUpdateCheck *check)
 {
 	ZPageView  *view = &target->view;
 	ZRowVersion	version = *newest;
-	TM_Result	result = check_gone(target, newest, check);
+	TM_Result	result = check_replaced(target, newest, check);
 
 	if (!snapshot_decides(query->snapshot))
 		return result;
@@ -180,7 +182,8 @@ parity_of(const ZRowVersion *version)
  * subtransaction that replaced it, not one that has changed the row again since.
  */
 static TM_Result
-check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query, ZUpdateCheck *check)
+check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query,
+				  ZUpdateCheck *check)
 {
 	ZPageView  *view = &target->view;
 	ZRowVersion	version = *newest;
@@ -238,7 +241,8 @@ static TM_Result
 check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
 {
 	ZPageView  *view = &target->view;
-	ZUnseen		unseen = unseen_of(query, snapshot_decides(query->snapshot) ? query->snapshot : NULL);
+	Snapshot	snapshot = snapshot_decides(query->snapshot) ? query->snapshot : NULL;
+	ZUnseen		unseen = unseen_of(query, snapshot);
 
 	while (zmvcc_skip_aborted(view, version))
 	{
@@ -265,15 +269,14 @@ check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, Z
 		}
 		else
 		{
-			bool		seen = !snapshot_decides(query->snapshot) ||
-			zmvcc_modifier_visible(view, version, query->snapshot);
+			bool		seen = snapshot == NULL || zmvcc_modifier_visible(view, version, snapshot);
 
 			if (seen && !deleted)
 				return TM_Ok;
 			zmvcc_find_modifier(view, version);
 			check->xid = zfxid_xid(zmodifier_fxid(&version->modifier));
 			if (seen)
-				return check_gone(target, version, check);
+				return check_replaced(target, version, check);
 			if (conflicts_with(query, version))
 				return check_superseded(target, version, query, check);
 		}
@@ -354,7 +357,7 @@ row_of_aborted(ZTarget *target)
 
 /* The page is unlocked meanwhile. */
 static void
-roll_back(ZTarget *target)
+roll_back_and_relock(ZTarget *target)
 {
 	do
 	{
@@ -369,7 +372,7 @@ roll_back(ZTarget *target)
  * Returns the parity of the version that it ended with.
  */
 static uint16
-look(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 {
 	ZRowVersion version;
 
@@ -398,8 +401,8 @@ check_init(ZTarget *target, ZUpdateCheck *check)
  * Locks that have come since are looked for now.
  */
 static bool
-confirm(ZTarget *target, ZPageView *copy, uint16 parity, const ZCheckQuery *query,
-		ZUpdateCheck *check)
+confirm_check(ZTarget *target, ZPageView *copy, uint16 parity, const ZCheckQuery *query,
+			  ZUpdateCheck *check)
 {
 	bool		same;
 
@@ -433,13 +436,53 @@ check_copy(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 		zscan_is_row(&copy.view, target->offnum) && !row_of_aborted(&copy);
 	check_init(&copy, check);
 	if (is_row)
-		parity = look(&copy, query, check);
+		parity = look_at_row(&copy, query, check);
 	ztarget_lock_row_page(target);
 	if (is_row)
-		done = confirm(target, &copy.view, parity, query, check);
+		done = confirm_check(target, &copy.view, parity, query, check);
 	zview_close(&copy.view);
 	return done;
 }
+
+#ifdef USE_ASSERT_CHECKING
+/* How the parts of an answer go together. */
+static void
+assert_answer(const ZTarget *target, const ZCheckQuery *query, const ZUpdateCheck *check)
+{
+	const char *page = (const char *) target->view.page;
+
+	Assert(target->locked && target->view.limit == 0);
+	Assert(check->own_lock <= check->strongest_lock);	/* K1 */
+	Assert(!check->later || query->mode == LockTupleKeyShare);
+	Assert(!ItemPointerIsValid(&check->moved_to) ||
+		   (query->mode == LockTupleKeyShare && FullTransactionIdIsValid(check->mover)));
+	switch (check->result)
+	{
+		case TM_Ok:
+			/* of the row as it is on the page */
+			Assert(check->version.offnum == target->offnum);
+			Assert(check->version.row > page && check->version.row < page + BLCKSZ);
+			break;
+		case TM_BeingModified:
+			Assert(TransactionIdIsNormal(check->xid) &&
+				   !TransactionIdIsCurrentTransactionId(check->xid));
+			Assert(check->parity <= 1);
+			break;
+		case TM_SelfModified:
+			Assert(check->modified_by_us && check->cmax >= query->cid);
+			break;
+		case TM_Updated:
+		case TM_Deleted:
+			Assert(!check->modified_by_us);
+			break;
+		default:
+			Assert(check->result == TM_Invisible);
+			break;
+	}
+}
+#else
+#define assert_answer(target, query, check) ((void) 0)
+#endif
 
 /* As zcheck_row, without locks at the row's origin. */
 static void
@@ -451,16 +494,18 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	{
 		check_init(target, check);
 		if (!zscan_is_row(&target->view, target->offnum))
-			return;
+			break;
 		if (row_of_aborted(target))
 		{
-			roll_back(target);
+			roll_back_and_relock(target);
 			continue;
 		}
 		zview_limit(&target->view, MAX_READS);
-		(void) look(target, query, check);
+		(void) look_at_row(target, query, check);
 		done = zview_limit_end(&target->view) || check_copy(target, query, check);
 	}
+	assert_answer(target, query, check);
+	ztarget_set_checked(target);
 }
 
 /*
@@ -492,7 +537,7 @@ zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 bool
 zcheck_wait(ZTarget *target, ZRowQueue *queue, const ZUpdateCheck *check)
 {
-	Assert(check->result == TM_BeingModified && TransactionIdIsValid(check->xid));
+	Assert(check->result == TM_BeingModified && !check->later);
 	ztarget_unlock(target);
 	return zlock_queue_wait(queue, check->parity, check->xid,
 							check->own_lock >= 0 || check->modified_by_us);
@@ -517,6 +562,7 @@ zcheck_row_wait(ZTarget *target, const ZCheckQuery *query, ZRowQueue *queue, boo
 void
 zcheck_report(const ZTarget *target, const ZUpdateCheck *check, TM_FailureData *tmfd)
 {
+	Assert(check->result != TM_Updated || ItemPointerIsValid(&check->ctid));
 	tmfd->ctid = check->ctid;
 	tmfd->xmax = check->xid;
 	tmfd->cmax = check->result == TM_SelfModified ? check->cmax : InvalidCommandId;

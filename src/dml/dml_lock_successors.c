@@ -27,6 +27,7 @@ key_changed(ZPageView *view, OffsetNumber offnum)
 	ZUnseen		keys = {.owner = zunseen_any, .curcid = InvalidCommandId, .no_keys = true};
 	ZRowVersion	version;
 
+	Assert(!view->locked || view->limit > 0);	/* B1 */
 	zmvcc_current(view, offnum, &version);
 	while (zmvcc_skip_aborted(view, &version) && !zmodifier_is_all_visible(&version.modifier))
 	{
@@ -51,7 +52,7 @@ look_at(ZPageView *view, OffsetNumber offnum, bool keys, bool *changed, ZLockHol
  * the row has changed meanwhile.
  */
 static bool
-look(ZTarget *target, bool keys, bool *changed, ZLockHolders *holders)
+look_at_successor(ZTarget *target, bool keys, bool *changed, ZLockHolders *holders)
 {
 	ZLockHolders since;
 	ZPageView	copy;
@@ -78,6 +79,7 @@ look(ZTarget *target, bool keys, bool *changed, ZLockHolders *holders)
 	holders->conflicting = zlock_oldest(holders->conflicting, since.conflicting);
 	holders->own = Max(holders->own, since.own);
 	holders->strongest = Max(holders->strongest, since.strongest);
+	ztarget_set_checked(target);
 	return true;
 }
 
@@ -97,6 +99,7 @@ static void
 wait_for(ZTarget *target, TransactionId xid, ItemPointer tid)
 {
 	ztarget_unlock(target);
+	Assert(!zheap_holds_buffer_lock()); /* D3 */
 	XactLockTableWait(xid, target->rel, tid, XLTW_LockUpdated);
 }
 
@@ -143,7 +146,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 			 */
 			break;
 	}
-	if (!look(target, !check.modified_by_us, &changed, &holders))
+	if (!look_at_successor(target, !check.modified_by_us, &changed, &holders))
 		return false;
 	if (changed)
 	{
@@ -160,6 +163,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 		zdml_lock_row(target, &check, LockTupleKeyShare, cid) == ZSTEP_AGAIN)
 		return false;
 	*moved = ItemPointerIsValid(&check.moved_to);
+	Assert(!*moved || !ItemPointerEquals(&check.moved_to, tid));
 	*tid = check.moved_to;
 	*mover = check.mover;
 	return true;

@@ -28,7 +28,7 @@
  * passed its transaction (U4).
  */
 static void
-check_gone(ZPageView *view, OffsetNumber offnum, const ZOwner *at)
+check_recycled(ZPageView *view, OffsetNumber offnum, const ZOwner *at)
 {
 	if (!FullTransactionIdPrecedes(at->fxid, zview_horizon(view)))
 		zheap_corrupt(view->rel, view->block, offnum,
@@ -55,7 +55,7 @@ zchain_read(ZPageView *view, OffsetNumber offnum, const ZOwner *at, ZUndoRecord 
 	bytes = zundo_read(&view->reader, at->undo, &len);
 	if (unlikely(bytes == NULL))
 	{
-		check_gone(view, offnum, at);
+		check_recycled(view, offnum, at);
 		return false;
 	}
 	if (unlikely(zrec_undo_decode(bytes, len, at->undo, ZFORM_LOG, rec) == 0))

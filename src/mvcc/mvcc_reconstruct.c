@@ -86,9 +86,12 @@ row_leave(Pass *pass, OffsetNumber offnum)
 static inline bool
 slot_tells(const Pass *pass, const ZRowHeader *hdr, const ZOwner *maker)
 {
-	return hdr->slotno != 0 && hdr->slotno <= zpage_nslots(pass->page) &&
-		(pass->unseen & (uint32) 1 << hdr->slotno) == 0 &&
-		FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(pass->page, NULL, hdr->slotno)), maker->fxid);
+	int			slotno = hdr->slotno;
+
+	return slotno != 0 && slotno <= zpage_nslots(pass->page) &&
+		(pass->unseen & (uint32) 1 << slotno) == 0 &&
+		FullTransactionIdEquals(maker->fxid,
+								zpage_slot_fxid(zpage_slot(pass->page, NULL, slotno)));
 }
 
 static pg_noinline void
@@ -307,7 +310,7 @@ padding_is_sound(const char *row, uint32 alloc)
  * reused its slot.
  */
 static inline void
-begin_row(Pass *pass, OffsetNumber offnum, const char *row)
+row_begin(Pass *pass, OffsetNumber offnum, const char *row)
 {
 	uint8		flags = zrow_flags(row);
 
@@ -354,7 +357,7 @@ reconstruct_slot(Pass *pass)
 			continue;
 		if (!padding_is_sound(row, alloc))
 			return false;
-		begin_row(pass, offnum, row);
+		row_begin(pass, offnum, row);
 	}
 	return go_down(pass);
 }

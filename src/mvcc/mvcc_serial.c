@@ -202,8 +202,8 @@ zserial_report(const ZSerialReads *reads, ZPageView *before, ZPageView *view, Sn
  * page is locked again.  False: it is not; the page is locked and viewed in place.
  */
 static bool
-read_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnum,
-		  Snapshot snapshot, ZRowVersion *version, bool *found)	/* tidy: the caller's, and *found */
+read_with_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnum,
+			   Snapshot snapshot, ZRowVersion *version, bool *found)	/* tidy: the caller's, and *found */
 {
 	ZPageView	live;
 	Buffer		overflow_buf;
@@ -247,7 +247,7 @@ fetch_and_report(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot sn
 		if (zview_limit_end(view))
 			done = zserial_report(&reads, NULL, view, snapshot);
 		else
-			done = read_copy(&reads, view, page, offnum, snapshot, version, &found);
+			done = read_with_copy(&reads, view, page, offnum, snapshot, version, &found);
 	}
 	zserial_end(&reads);
 	Assert(view->locked || !BufferIsValid(page[1]));

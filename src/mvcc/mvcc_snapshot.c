@@ -24,15 +24,16 @@ ZXactStatus
 zmvcc_version_status(ZPageView *view, const ZRowVersion *version)
 {
 	FullTransactionId fxid = zmodifier_bound(&version->modifier);
+	int			slotno = version->hdr.slotno;
 	ZXactStatus	status;
 
 	/* statuses of the page's own slots are remembered for its other rows */
-	if (version->hdr.slotno > 0 && version->hdr.slotno <= zpage_nslots(view->page) &&
-		FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(view->page, NULL, version->hdr.slotno)), fxid))
+	if (slotno > 0 && slotno <= zpage_nslots(view->page) &&
+		FullTransactionIdEquals(fxid, zpage_slot_fxid(zpage_slot(view->page, NULL, slotno))))
 	{
-		status = view->status[version->hdr.slotno];
+		status = view->status[slotno];
 		if (status == ZXACT_UNKNOWN)
-			status = view->status[version->hdr.slotno] = zmvcc_xact_status(fxid);
+			status = view->status[slotno] = zmvcc_xact_status(fxid);
 		return status;
 	}
 	return zmvcc_xact_status(fxid);

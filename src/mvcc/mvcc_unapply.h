@@ -24,8 +24,9 @@ zunapply_length(const ZUndoRecord *rec)
 static inline bool
 zunapply_fits(const ZUndoRecord *rec, uint32 len, uint32 space)
 {
-	return (zwaypoint_has_image(rec) || (uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix <= len) &&
-		zunapply_length(rec) <= space;
+	uint32		kept = (uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix;
+
+	return (zwaypoint_has_image(rec) || kept <= len) && zunapply_length(rec) <= space;
 }
 
 /* Most updates change a few bytes: not worth a call. */

@@ -161,7 +161,7 @@ set_page(ZPageView *view, Page page, Page overflow)
  * Copy what is in use of a page; the hole keeps whatever the copy had.
  */
 static void
-copy_page(PGAlignedBlock **copy, MemoryContext context, Page page)
+copy_used(PGAlignedBlock **copy, MemoryContext context, Page page)
 {
 	PageHeader	header = (PageHeader) page;
 
@@ -185,7 +185,7 @@ copy_locked(ZPageView *view, Page page)
 	view->locked = false;
 	if (PageIsNew(page) || zpage_is_overflow(page))
 		return false;
-	copy_page(&view->copy, view->context, page);
+	copy_used(&view->copy, view->context, page);
 	page = (Page) view->copy->data;
 	check_page(view, page);
 	block = zpage_trailer(page)->overflow;
@@ -193,7 +193,7 @@ copy_locked(ZPageView *view, Page page)
 	{
 		Buffer		overflow_buf = overflow_page_lock(view, block, BUFFER_LOCK_SHARE);
 
-		copy_page(&view->overflow_copy, view->context, BufferGetPage(overflow_buf));
+		copy_used(&view->overflow_copy, view->context, BufferGetPage(overflow_buf));
 		overflow = (Page) view->overflow_copy->data;
 		UnlockReleaseBuffer(overflow_buf);
 	}
@@ -229,7 +229,7 @@ copy_lock_page(ZPageView *view, int k)
 	ZLockPageCopies *copies = view->lock_copies;
 	Page		page;
 
-	copy_page(&copies->pages[k - 1], view->context, BufferGetPage(buffer));
+	copy_used(&copies->pages[k - 1], view->context, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	page = (Page) copies->pages[k - 1]->data;
 	for (int i = 0; i < ZPAGE_OVERFLOW_SLOTS; i++)

@@ -37,7 +37,17 @@ typedef struct ZTarget
 	bool		init_page;		/* the page is new and still to be initialised */
 	OffsetNumber offnum;
 	ZPageView	view;
+#ifdef USE_ASSERT_CHECKING
+	bool		checked;		/* the row was, under this hold of the page's lock */
+#endif
 } ZTarget;
+
+/* D1: what is found out of the row now allows a change of it until the page is unlocked. */
+#ifdef USE_ASSERT_CHECKING
+#define ztarget_set_checked(target) ((target)->checked = true)
+#else
+#define ztarget_set_checked(target) ((void) 0)
+#endif
 
 /* ---- dml_target.c ---- */
 
@@ -208,7 +218,8 @@ extern void zspace_find(ZTarget *target, Size len, int options, BulkInsertState 
  * The row to store for a slot's values: formed, and toasted if it is long.
  * "old" is the row to be replaced (a heap tuple), or NULL.
  */
-extern char *zdml_form(Relation rel, TupleTableSlot *slot, HeapTuple old, int options, uint32 *len);
+extern char *zdml_form(Relation rel, TupleTableSlot *slot, HeapTuple old, int options,
+					   uint32 *len);
 
 /* Is the toaster needed for this row (or, for an update, its old version)? */
 extern bool zdml_needs_toaster(Relation rel, uint32 len, uint8 flags);
