@@ -51,17 +51,25 @@ zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve, ZCh
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* D5: the version is the one on the page, and named as it is named now. */
+/*
+ * D5: the version is the one on the page, and named as it is named now.  It is none of a
+ * transaction that may still abort, or has (D1).
+ */
 static void
 assert_is_newest(ZTarget *target, const ZRowVersion *version)
 {
 	ZRowVersion newest;
+	ZXactStatus status;
 
 	zmvcc_current(&target->view, version->offnum, &newest);
 	Assert(newest.row == version->row && newest.len == version->len);
 	Assert(newest.modifier.kind == version->modifier.kind &&
 		   newest.modifier.place.undo == version->modifier.place.undo &&
 		   FullTransactionIdEquals(newest.modifier.place.fxid, version->modifier.place.fxid));
+	if (!zmodifier_is_exact(&newest.modifier))
+		return;
+	status = zmvcc_xact_status(zmodifier_fxid(&newest.modifier));
+	Assert(status != ZXACT_ABORTED && status != ZXACT_IN_PROGRESS);
 }
 #else
 #define assert_is_newest(target, version) ((void) 0)

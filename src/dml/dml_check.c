@@ -16,13 +16,6 @@
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
 
-/*
- * Undo records that a check reads while the page is locked, or a confirmation of one:
- * what is read for the change itself comes on top of it (B1): a step for the version
- * before, another for a directory, and some for its number or a waypoint.
- */
-#define MAX_READS		(ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - 44)
-
 /* Versions of a transaction in progress that a KEY SHARE lock looks at one by one. */
 #define MAX_STEPS		64
 
@@ -323,20 +316,13 @@ wait_for_lock(ZUpdateCheck *check, TransactionId xid, uint16 parity)
 		check->xid = zlock_oldest(check->xid, xid);
 }
 
-/*
- * "before": an older copy of the page, whose locks are known; or NULL.  "parity" is the
- * checked version's.
- */
+/* "parity" is the checked version's. */
 static void
-check_locks(ZTarget *target, ZPageView *before, uint16 parity, const ZCheckQuery *query,
-			ZUpdateCheck *check)
+note_holders(ZUpdateCheck *check, const ZLockHolders *holders, uint16 parity)
 {
-	ZLockHolders holders;
-
-	zlock_holders(&target->view, before, target->offnum, query->mode, &holders);
-	check->own_lock = Max(check->own_lock, holders.own);
-	check->strongest_lock = Max(check->strongest_lock, holders.strongest);
-	wait_for_lock(check, holders.conflicting, parity);
+	check->own_lock = Max(check->own_lock, holders->own);
+	check->strongest_lock = Max(check->strongest_lock, holders->strongest);
+	wait_for_lock(check, holders->conflicting, parity);
 }
 
 static bool
@@ -345,6 +331,12 @@ locks_matter(const ZUpdateCheck *check)
 	return check->result == TM_Ok || check->result == TM_BeingModified;
 }
 
+/*
+ * Is the row's newest version an aborted transaction's?  A change must not be made on top of
+ * it, as its modifier counts as visible to all once the horizon has passed it.  So this is
+ * asked after the look at the row, which may have passed by a version as aborted whose
+ * modifier was in progress a moment before.
+ */
 static bool
 row_of_aborted(ZTarget *target)
 {
@@ -368,12 +360,12 @@ roll_back_and_relock(ZTarget *target)
 }
 
 /*
- * Check the row, which is one and has not been changed last by an aborted transaction.
- * Returns the parity of the version that it ended with.
+ * Check the row, which is one.  Returns the parity of the version that it ended with.
  */
 static uint16
 look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 {
+	ZLockHolders holders;
 	ZRowVersion version;
 
 	zmvcc_current(&target->view, target->offnum, &check->version);
@@ -382,7 +374,10 @@ look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	if (check->result == TM_Ok && query->crosscheck != InvalidSnapshot)
 		check->result = crosscheck(target, query, check);
 	if (locks_matter(check))
-		check_locks(target, NULL, parity_of(&version), query, check);
+	{
+		zlock_holders(&target->view, NULL, target->offnum, query->mode, &holders);
+		note_holders(check, &holders, parity_of(&version));
+	}
 	return parity_of(&version);
 }
 
@@ -397,51 +392,25 @@ check_init(ZTarget *target, ZUpdateCheck *check)
 }
 
 /*
- * What was found out with a copy of the page counts if the row is still that version.
- * Locks that have come since are looked for now.
- */
-static bool
-confirm_check(ZTarget *target, ZPageView *copy, uint16 parity, const ZCheckQuery *query,
-			  ZUpdateCheck *check)
-{
-	bool		same;
-
-	if (!zscan_is_row(&target->view, target->offnum))
-		return false;
-	zview_limit(&target->view, MAX_READS);
-	zmvcc_current(&target->view, target->offnum, &check->version);
-	if (locks_matter(check))
-		check_locks(target, copy, parity, query, check);
-	same = zmvcc_same_versions(copy, &target->view, &target->offnum, 1);
-	return zview_limit_end(&target->view) && same;
-}
-
-/*
  * The check takes more undo records than may be read while the page is locked (B1): do it
  * with a copy.  False: the row has changed since.
  */
 static bool
 check_copy(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 {
-	ZTarget		copy = *target;
-	uint16		parity = 0;
-	bool		is_row;
-	bool		done = false;
+	ZLockHolders since;
+	ZTarget		copy;
+	uint16		parity;
 
-	ztarget_unlock(target);
-	copy.locked = false;
-	copy.overflow_buf = InvalidBuffer;
-	zview_open(&copy.view, target->rel);
-	is_row = zview_copy(&copy.view, target->buffer) &&
-		zscan_is_row(&copy.view, target->offnum) && !row_of_aborted(&copy);
+	ztarget_look_at_copy(target, &copy);
 	check_init(&copy, check);
-	if (is_row)
-		parity = look_at_row(&copy, query, check);
-	ztarget_lock_row_page(target);
-	if (is_row)
-		done = confirm_check(target, &copy.view, parity, query, check);
-	zview_close(&copy.view);
-	return done;
+	parity = look_at_row(&copy, query, check);
+	if (!ztarget_confirm(target, &copy, query->mode, &since))
+		return false;
+	zmvcc_current(&target->view, target->offnum, &check->version);
+	if (locks_matter(check))
+		note_holders(check, &since, parity);
+	return !row_of_aborted(target);
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -495,14 +464,16 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 		check_init(target, check);
 		if (!zscan_is_row(&target->view, target->offnum))
 			break;
+		zview_limit(&target->view, ZTARGET_CHECK_READS);
+		(void) look_at_row(target, query, check);
+		done = zview_limit_end(&target->view);
 		if (row_of_aborted(target))
 		{
 			roll_back_and_relock(target);
-			continue;
+			done = false;
 		}
-		zview_limit(&target->view, MAX_READS);
-		(void) look_at_row(target, query, check);
-		done = zview_limit_end(&target->view) || check_copy(target, query, check);
+		else if (!done)
+			done = check_copy(target, query, check);
 	}
 	assert_answer(target, query, check);
 	ztarget_set_checked(target);

@@ -55,31 +55,20 @@ static bool
 look_at_successor(ZTarget *target, bool keys, bool *changed, ZLockHolders *holders)
 {
 	ZLockHolders since;
-	ZPageView	copy;
-	bool		same;
+	ZTarget		copy;
 
 	zview_limit(&target->view, MAX_READS);
 	look_at(&target->view, target->offnum, keys, changed, holders);
 	if (zview_limit_end(&target->view))
 		return true;
 
-	ztarget_leave(target);
-	copy = target->view;
-	zview_open(&target->view, target->rel);
-	look_at(&copy, target->offnum, keys, changed, holders);
-	ztarget_lock_row_page(target);
-	zview_limit(&target->view, MAX_READS);
-	same = zmvcc_same_versions(&copy, &target->view, &target->offnum, 1);
-	if (same)
-		zlock_holders(&target->view, &copy, target->offnum, LockTupleKeyShare, &since);
-	same = zview_limit_end(&target->view) && same;
-	zview_close(&copy);
-	if (!same)
+	ztarget_look_at_copy(target, &copy);
+	look_at(&copy.view, target->offnum, keys, changed, holders);
+	if (!ztarget_confirm(target, &copy, LockTupleKeyShare, &since))
 		return false;
 	holders->conflicting = zlock_oldest(holders->conflicting, since.conflicting);
 	holders->own = Max(holders->own, since.own);
 	holders->strongest = Max(holders->strongest, since.strongest);
-	ztarget_set_checked(target);
 	return true;
 }
 

@@ -99,6 +99,32 @@ ztarget_leave(ZTarget *target)
 }
 
 void
+ztarget_look_at_copy(ZTarget *target, ZTarget *copy)
+{
+	ztarget_leave(target);
+	*copy = *target;
+	zview_open(&target->view, target->rel);
+}
+
+bool
+ztarget_confirm(ZTarget *target, ZTarget *copy, LockTupleMode mode, ZLockHolders *since)
+{
+	bool		same;
+
+	Assert(!target->locked && !copy->locked);
+	ztarget_lock_row_page(target);
+	zview_limit(&target->view, ZTARGET_CHECK_READS);
+	same = zmvcc_same_versions(&copy->view, &target->view, &target->offnum, 1);
+	if (same)
+		zlock_holders(&target->view, &copy->view, target->offnum, mode, since);
+	same = zview_limit_end(&target->view) && same;
+	zview_close(&copy->view);
+	if (same)
+		ztarget_set_checked(target);
+	return same;
+}
+
+void
 ztarget_check_rows(ZTarget *target)
 {
 	OffsetNumber offnum;

@@ -69,6 +69,27 @@ extern void ztarget_lock_row_page(ZTarget *target);
 extern void ztarget_leave(ZTarget *target);
 
 /*
+ * What would take more undo records than may be read while the page is locked (B1) is found
+ * out with a copy of it: the page is unlocked, *copy is a target that looks at the copy.
+ */
+extern void ztarget_look_at_copy(ZTarget *target, ZTarget *copy);
+
+/*
+ * Lock the page again, and be done with the copy.  True: what was found out counts, as the row
+ * is the same version still; *since tells of row locks that have come since, as zlock_holders
+ * does for this mode.
+ */
+extern bool ztarget_confirm(ZTarget *target, ZTarget *copy, LockTupleMode mode,
+							ZLockHolders *since);
+
+/*
+ * Undo records that a check reads while the page is locked, or a confirmation: what is read for
+ * the change itself comes on top of it (B1): a step for the version before, another for a
+ * directory, and some for its number or a waypoint.
+ */
+#define ZTARGET_CHECK_READS		(ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - 44)
+
+/*
  * ERROR if any row of the locked page is damaged: before a change that moves or
  * touches all of them (a slot that changes hands, compaction).
  */
