@@ -46,8 +46,34 @@ zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve, ZCh
 	change->row.offnum = change->undo.offnum = offnum;
 	change->row.hdr.slotno = change->slot.slotno;
 	change->row.hdr.natts = ZROW_NATTS_KEEP;
+	Assert(target->locked && !zpage_is_lock_slot(change->slot.slotno));
 	return ZSTEP_DONE;
 }
+
+#ifdef USE_ASSERT_CHECKING
+/*
+ * D5: the version is the one on the page, and named as it is named now.  It is none of a
+ * transaction that may still abort, or has (D1).
+ */
+static void
+assert_is_newest(ZTarget *target, const ZRowVersion *version)
+{
+	ZRowVersion newest;
+	ZXactStatus status;
+
+	zmvcc_current(&target->view, version->offnum, &newest);
+	Assert(newest.row == version->row && newest.len == version->len);
+	Assert(newest.modifier.kind == version->modifier.kind &&
+		   newest.modifier.place.undo == version->modifier.place.undo &&
+		   FullTransactionIdEquals(newest.modifier.place.fxid, version->modifier.place.fxid));
+	if (!zmodifier_is_exact(&newest.modifier))
+		return;
+	status = zmvcc_xact_status(zmodifier_fxid(&newest.modifier));
+	Assert(status != ZXACT_ABORTED && status != ZXACT_IN_PROGRESS);
+}
+#else
+#define assert_is_newest(target, version) ((void) 0)
+#endif
 
 void
 zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *change)
@@ -56,6 +82,9 @@ zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *ch
 	const ZSlotPlan *slot = &change->slot;
 	ZRowVersion	made = *version;
 
+	Assert(change->has_undo && undo->type == change->row.op);
+	Assert(undo->offnum == version->offnum && change->row.offnum == version->offnum);
+	assert_is_newest(target, version);
 	undo->old_hdr = version->hdr;
 	undo->old_hdr.flags &= ~ZROW_PADDED;
 	undo->old_hdr.flags2 &= ~(ZROW2_LOCK_MASK | ZROW2_PARITY);
@@ -135,6 +164,56 @@ remember(const ZUndoRecord *undo, const ZUndoWrite *write)
 	last.block = undo->block;
 }
 
+#ifdef USE_ASSERT_CHECKING
+
+/* Has the page the room that the plan has counted on?  (P1 is asserted when it is used.) */
+static void
+assert_has_room(const ZTarget *target, const ZChange *change)
+{
+	Page		page = target->view.page;
+	const ZRowPlan *row = &change->row;
+
+	if (row->op == ZOP_INSERT && !change->init_page)
+	{
+		Size		need = change->slot.grow * sizeof(ZPageSlot);
+
+		for (int i = 0; i < row->nrows; i++)
+			need += row->rows[i].len +
+				(row->rows[i].offnum > PageGetMaxOffsetNumber(page) ? sizeof(ItemIdData) : 0);
+		Assert(zpage_has_total(page, need));
+	}
+	if (row->op == ZOP_UPDATE)
+		Assert(zpage_update_fits(page, row->offnum, (uint32) ZROW_HDR_SIZE +
+								 row->prefix + row->midlen + row->suffix));
+}
+
+/* On entry to what must not fail half-way (D4): plan, locks and page agree. */
+static void
+assert_may_execute(const ZTarget *target, const ZChange *change)
+{
+	const ZSlotPlan *slot = &change->slot;
+	const ZPageView *view = &target->view;
+
+	Assert(CritSectionCount == 0);
+	Assert(target->locked && zheap_buffer_is_exclusive(target->buffer));	/* D1 */
+	Assert(change->init_page == target->init_page);
+	assert_has_room(target, change);
+	if (!change->has_undo)
+		return;
+	Assert(change->undo.type == change->row.op && zchange_undo_fits(change));
+	if (slot->slotno >= ZPAGE_FIRST_OVERFLOW)
+		Assert(zheap_buffer_is_exclusive(target->overflow_buf));
+	/* the transaction has not lost since what it had when the slot was reserved (S3) */
+	if (slot->takeover == ZTAKE_OWN)
+		Assert(FullTransactionIdEquals(target->fxid,
+									   zpage_slot_fxid(zpage_slot(view->page, view->overflow,
+																  slot->slotno))));
+}
+
+#else
+#define assert_may_execute(target, change) ((void) 0)
+#endif
+
 /* The change as it is: one undo record, or none, and one WAL record. */
 static void
 execute_one(ZTarget *target, ZChange *change)
@@ -150,6 +229,7 @@ execute_one(ZTarget *target, ZChange *change)
 	Size		len = 0;
 	Size		wal_len = 0;
 
+	assert_may_execute(target, change);
 	if (change->has_undo)
 	{
 		zundo_reserve(target->rel, zrec_undo_bound(&change->undo), &write);
@@ -202,6 +282,7 @@ add_directory(ZTarget *target, ZSlotPlan *slot)
 	ZDirectory	directory = *zchain_directory(&target->view, slot->slotno);
 	char		bytes[ZUNDO_MAX_RECORD];
 
+	Assert(slot->takeover == ZTAKE_OWN || slot->takeover == ZTAKE_REUSED);
 	memset(&change, 0, sizeof(change));
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_DIRECTORY;
@@ -214,13 +295,15 @@ add_directory(ZTarget *target, ZSlotPlan *slot)
 											   zpage_slot(target->view.page, target->view.overflow,
 														  slot->slotno)->undo, bytes);
 	execute_one(target, &change);
+	Assert(zpage_slot_count(zpage_slot(target->view.page, target->view.overflow,
+									   slot->slotno)) == 0);	/* C1 */
 	slot->takeover = ZTAKE_OWN;
 	slot->prev.fxid = InvalidFullTransactionId;
 	slot->conflict = InvalidFullTransactionId;
 }
 
 static void
-execute(ZTarget *target, ZChange *change)
+execute_with_directory(ZTarget *target, ZChange *change)
 {
 	ZSlotPlan  *slot = &change->slot;
 
@@ -247,7 +330,7 @@ execute_on_lock_page(ZTarget *target, ZChange *change)
 	target->overflow_buf = zview_lock_page(view, zpage_slot_page(change->slot.slotno),
 										   BUFFER_LOCK_EXCLUSIVE);
 	view->overflow = BufferGetPage(target->overflow_buf);
-	execute(target, change);
+	execute_with_directory(target, change);
 	UnlockReleaseBuffer(target->overflow_buf);
 	target->overflow_buf = overflow_buf;
 	view->overflow = overflow;
@@ -262,7 +345,7 @@ zchange_execute(ZTarget *target, ZChange *change)
 	if (change->has_undo && zpage_is_lock_slot(change->slot.slotno))
 		execute_on_lock_page(target, change);
 	else
-		execute(target, change);
+		execute_with_directory(target, change);
 }
 
 ZUndoPtr
@@ -275,6 +358,8 @@ zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 	char		bytes[BLCKSZ];
 	Size		len;
 
+	Assert(!zheap_holds_buffer_lock() && CritSectionCount == 0);	/* D4 */
+	Assert(zrec_undo_bound(undo) <= ZUNDO_MAX_RECORD);
 	if (RelationUsesLocalBuffers(rel))
 		zundo_open_for(rel);
 	else

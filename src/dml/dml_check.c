@@ -16,13 +16,6 @@
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
 
-/*
- * Undo records that a check reads while the page is locked, or a confirmation of one:
- * what is read for the change itself comes on top of it (B1): a step for the version
- * before, another for a directory, and some for its number or a waypoint.
- */
-#define MAX_READS		(ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - 44)
-
 /* Versions of a transaction in progress that a KEY SHARE lock looks at one by one. */
 #define MAX_STEPS		64
 
@@ -43,7 +36,8 @@ making_of(ZTarget *target, const ZRowVersion *version, ZUndoRecord *rec)
 
 /* A version of our own transaction: made before the command, or by it? */
 static TM_Result
-check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
+check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query,
+		  ZUpdateCheck *check)
 {
 	ZUndoRecord rec;
 	bool		later;
@@ -64,7 +58,7 @@ check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query,
 
 /* A version of a committed transaction that deleted or replaced what we saw. */
 static TM_Result
-check_gone(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
+check_replaced(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
 {
 	ZUndoRecord rec;
 
@@ -146,11 +140,12 @@ skip_compatible(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check
  * if there was another one in between, then it was updated, not deleted.
  */
 static TM_Result
-check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query, ZUpdateCheck *check)
+check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query,
+				 ZUpdateCheck *check)
 {
 	ZPageView  *view = &target->view;
 	ZRowVersion	version = *newest;
-	TM_Result	result = check_gone(target, newest, check);
+	TM_Result	result = check_replaced(target, newest, check);
 
 	if (!snapshot_decides(query->snapshot))
 		return result;
@@ -180,7 +175,8 @@ parity_of(const ZRowVersion *version)
  * subtransaction that replaced it, not one that has changed the row again since.
  */
 static TM_Result
-check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query, ZUpdateCheck *check)
+check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query,
+				  ZUpdateCheck *check)
 {
 	ZPageView  *view = &target->view;
 	ZRowVersion	version = *newest;
@@ -238,7 +234,8 @@ static TM_Result
 check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
 {
 	ZPageView  *view = &target->view;
-	ZUnseen		unseen = unseen_of(query, snapshot_decides(query->snapshot) ? query->snapshot : NULL);
+	Snapshot	snapshot = snapshot_decides(query->snapshot) ? query->snapshot : NULL;
+	ZUnseen		unseen = unseen_of(query, snapshot);
 
 	while (zmvcc_skip_aborted(view, version))
 	{
@@ -265,15 +262,14 @@ check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, Z
 		}
 		else
 		{
-			bool		seen = !snapshot_decides(query->snapshot) ||
-			zmvcc_modifier_visible(view, version, query->snapshot);
+			bool		seen = snapshot == NULL || zmvcc_modifier_visible(view, version, snapshot);
 
 			if (seen && !deleted)
 				return TM_Ok;
 			zmvcc_find_modifier(view, version);
 			check->xid = zfxid_xid(zmodifier_fxid(&version->modifier));
 			if (seen)
-				return check_gone(target, version, check);
+				return check_replaced(target, version, check);
 			if (conflicts_with(query, version))
 				return check_superseded(target, version, query, check);
 		}
@@ -320,20 +316,13 @@ wait_for_lock(ZUpdateCheck *check, TransactionId xid, uint16 parity)
 		check->xid = zlock_oldest(check->xid, xid);
 }
 
-/*
- * "before": an older copy of the page, whose locks are known; or NULL.  "parity" is the
- * checked version's.
- */
+/* "parity" is the checked version's. */
 static void
-check_locks(ZTarget *target, ZPageView *before, uint16 parity, const ZCheckQuery *query,
-			ZUpdateCheck *check)
+note_holders(ZUpdateCheck *check, const ZLockHolders *holders, uint16 parity)
 {
-	ZLockHolders holders;
-
-	zlock_holders(&target->view, before, target->offnum, query->mode, &holders);
-	check->own_lock = Max(check->own_lock, holders.own);
-	check->strongest_lock = Max(check->strongest_lock, holders.strongest);
-	wait_for_lock(check, holders.conflicting, parity);
+	check->own_lock = Max(check->own_lock, holders->own);
+	check->strongest_lock = Max(check->strongest_lock, holders->strongest);
+	wait_for_lock(check, holders->conflicting, parity);
 }
 
 static bool
@@ -342,6 +331,12 @@ locks_matter(const ZUpdateCheck *check)
 	return check->result == TM_Ok || check->result == TM_BeingModified;
 }
 
+/*
+ * Is the row's newest version an aborted transaction's?  A change must not be made on top of
+ * it, as its modifier counts as visible to all once the horizon has passed it.  So this is
+ * asked after the look at the row, which may have passed by a version as aborted whose
+ * modifier was in progress a moment before.
+ */
 static bool
 row_of_aborted(ZTarget *target)
 {
@@ -354,7 +349,7 @@ row_of_aborted(ZTarget *target)
 
 /* The page is unlocked meanwhile. */
 static void
-roll_back(ZTarget *target)
+roll_back_and_relock(ZTarget *target)
 {
 	do
 	{
@@ -365,12 +360,12 @@ roll_back(ZTarget *target)
 }
 
 /*
- * Check the row, which is one and has not been changed last by an aborted transaction.
- * Returns the parity of the version that it ended with.
+ * Check the row, which is one.  Returns the parity of the version that it ended with.
  */
 static uint16
-look(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 {
+	ZLockHolders holders;
 	ZRowVersion version;
 
 	zmvcc_current(&target->view, target->offnum, &check->version);
@@ -379,7 +374,10 @@ look(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	if (check->result == TM_Ok && query->crosscheck != InvalidSnapshot)
 		check->result = crosscheck(target, query, check);
 	if (locks_matter(check))
-		check_locks(target, NULL, parity_of(&version), query, check);
+	{
+		zlock_holders(&target->view, NULL, target->offnum, query->mode, &holders);
+		note_holders(check, &holders, parity_of(&version));
+	}
 	return parity_of(&version);
 }
 
@@ -394,52 +392,66 @@ check_init(ZTarget *target, ZUpdateCheck *check)
 }
 
 /*
- * What was found out with a copy of the page counts if the row is still that version.
- * Locks that have come since are looked for now.
- */
-static bool
-confirm(ZTarget *target, ZPageView *copy, uint16 parity, const ZCheckQuery *query,
-		ZUpdateCheck *check)
-{
-	bool		same;
-
-	if (!zscan_is_row(&target->view, target->offnum))
-		return false;
-	zview_limit(&target->view, MAX_READS);
-	zmvcc_current(&target->view, target->offnum, &check->version);
-	if (locks_matter(check))
-		check_locks(target, copy, parity, query, check);
-	same = zmvcc_same_versions(copy, &target->view, &target->offnum, 1);
-	return zview_limit_end(&target->view) && same;
-}
-
-/*
  * The check takes more undo records than may be read while the page is locked (B1): do it
  * with a copy.  False: the row has changed since.
  */
 static bool
 check_copy(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 {
-	ZTarget		copy = *target;
-	uint16		parity = 0;
-	bool		is_row;
-	bool		done = false;
+	ZLockHolders since;
+	ZTarget		copy;
+	uint16		parity;
 
-	ztarget_unlock(target);
-	copy.locked = false;
-	copy.overflow_buf = InvalidBuffer;
-	zview_open(&copy.view, target->rel);
-	is_row = zview_copy(&copy.view, target->buffer) &&
-		zscan_is_row(&copy.view, target->offnum) && !row_of_aborted(&copy);
+	ztarget_look_at_copy(target, &copy);
 	check_init(&copy, check);
-	if (is_row)
-		parity = look(&copy, query, check);
-	ztarget_lock_row_page(target);
-	if (is_row)
-		done = confirm(target, &copy.view, parity, query, check);
-	zview_close(&copy.view);
-	return done;
+	parity = look_at_row(&copy, query, check);
+	if (!ztarget_confirm(target, &copy, query->mode, &since))
+		return false;
+	zmvcc_current(&target->view, target->offnum, &check->version);
+	if (locks_matter(check))
+		note_holders(check, &since, parity);
+	return !row_of_aborted(target);
 }
+
+#ifdef USE_ASSERT_CHECKING
+/* How the parts of an answer go together. */
+static void
+assert_answer(const ZTarget *target, const ZCheckQuery *query, const ZUpdateCheck *check)
+{
+	const char *page = (const char *) target->view.page;
+
+	Assert(target->locked && target->view.limit == 0);
+	Assert(check->own_lock <= check->strongest_lock);	/* K1 */
+	Assert(!check->later || query->mode == LockTupleKeyShare);
+	Assert(!ItemPointerIsValid(&check->moved_to) ||
+		   (query->mode == LockTupleKeyShare && FullTransactionIdIsValid(check->mover)));
+	switch (check->result)
+	{
+		case TM_Ok:
+			/* of the row as it is on the page */
+			Assert(check->version.offnum == target->offnum);
+			Assert(check->version.row > page && check->version.row < page + BLCKSZ);
+			break;
+		case TM_BeingModified:
+			Assert(TransactionIdIsNormal(check->xid) &&
+				   !TransactionIdIsCurrentTransactionId(check->xid));
+			Assert(check->parity <= 1);
+			break;
+		case TM_SelfModified:
+			Assert(check->modified_by_us && check->cmax >= query->cid);
+			break;
+		case TM_Updated:
+		case TM_Deleted:
+			Assert(!check->modified_by_us);
+			break;
+		default:
+			Assert(check->result == TM_Invisible);
+			break;
+	}
+}
+#else
+#define assert_answer(target, query, check) ((void) 0)
+#endif
 
 /* As zcheck_row, without locks at the row's origin. */
 static void
@@ -451,16 +463,20 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	{
 		check_init(target, check);
 		if (!zscan_is_row(&target->view, target->offnum))
-			return;
+			break;
+		zview_limit(&target->view, ZTARGET_CHECK_READS);
+		(void) look_at_row(target, query, check);
+		done = zview_limit_end(&target->view);
 		if (row_of_aborted(target))
 		{
-			roll_back(target);
-			continue;
+			roll_back_and_relock(target);
+			done = false;
 		}
-		zview_limit(&target->view, MAX_READS);
-		(void) look(target, query, check);
-		done = zview_limit_end(&target->view) || check_copy(target, query, check);
+		else if (!done)
+			done = check_copy(target, query, check);
 	}
+	assert_answer(target, query, check);
+	ztarget_set_checked(target);
 }
 
 /*
@@ -492,7 +508,7 @@ zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 bool
 zcheck_wait(ZTarget *target, ZRowQueue *queue, const ZUpdateCheck *check)
 {
-	Assert(check->result == TM_BeingModified && TransactionIdIsValid(check->xid));
+	Assert(check->result == TM_BeingModified && !check->later);
 	ztarget_unlock(target);
 	return zlock_queue_wait(queue, check->parity, check->xid,
 							check->own_lock >= 0 || check->modified_by_us);
@@ -517,6 +533,7 @@ zcheck_row_wait(ZTarget *target, const ZCheckQuery *query, ZRowQueue *queue, boo
 void
 zcheck_report(const ZTarget *target, const ZUpdateCheck *check, TM_FailureData *tmfd)
 {
+	Assert(check->result != TM_Updated || ItemPointerIsValid(&check->ctid));
 	tmfd->ctid = check->ctid;
 	tmfd->xmax = check->xid;
 	tmfd->cmax = check->result == TM_SelfModified ? check->cmax : InvalidCommandId;

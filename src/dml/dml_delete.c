@@ -34,6 +34,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 		zcheck_row_wait(&target, &query, &queue, wait, &check);
 		if (check.result != TM_Ok)
 			break;
+		Assert(target.checked);	/* D1 */
 		if (check.version.hdr.flags & ZROW_HASEXTERNAL)
 		{
 			if (toasted)

@@ -44,6 +44,8 @@ zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid, OffsetNumb
 void
 zrun_remember(ZTarget *target, const ZChange *change)
 {
+	Assert(change->undo.type == ZOP_INSERT &&
+		   FullTransactionIdEquals(change->slot.next.fxid, target->fxid));
 	run.locator = zrel_locator(target->rel);
 	run.block = BufferGetBlockNumber(target->buffer);
 	run.fxid = change->undo.open_run ? target->fxid : InvalidFullTransactionId;
@@ -98,6 +100,7 @@ zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber 
 	OffsetNumber max = target->init_page ? 0 : PageGetMaxOffsetNumber(target->view.page);
 	ZUndoRecord *undo = &change->undo;
 
+	Assert(offnum >= FirstOffsetNumber && count > 0 && offnum + count - 1 <= ZPAGE_MAX_OFFSET);
 	if (!change->has_undo)
 		return;
 	if (zrun_continues(target, &change->slot, cid, offnum))
@@ -118,6 +121,9 @@ zinsert_set_header(char *row, const ZChange *change, uint32 token)
 {
 	ZRowHeader	hdr;
 
+	/* frozen rows only are without a slot, and rows name none on a lock page (P2) */
+	Assert(change->has_undo == (change->slot.slotno != 0));
+	Assert(change->slot.slotno <= ZPAGE_MAX_SLOTNO);
 	zrow_header_get(row, &hdr);
 	hdr.flags &= ~ZROW_MODIFIER_FLAGS;
 	hdr.flags2 = token != 0 ? ZROW2_SPECULATIVE : 0;
@@ -134,6 +140,7 @@ zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 	ZNewRow		new;
 	Size		need = insert->len + sizeof(ItemIdData);
 
+	Assert(target->locked && insert->len <= ZPAGE_MAX_ROW);
 	if (zinsert_plan_slot(target, need, insert->options, &change) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
 	if (target->init_page)

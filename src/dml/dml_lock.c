@@ -50,7 +50,7 @@ means_newest(const ZLockCall *call)
  * been taken beside an update in progress, and then is about the version before.
  */
 static bool
-fetch_locked(ZTarget *target, const ZLockCall *call, ZRowVersion *version)
+fetch_locked_version(ZTarget *target, const ZLockCall *call, ZRowVersion *version)
 {
 	if (call->mode == LockTupleKeyShare && !call->traversed && !means_newest(call) &&
 		call->snapshot != InvalidSnapshot && IsMVCCSnapshot(call->snapshot) &&
@@ -75,7 +75,7 @@ try_store(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot, int limi
 
 	if (limit > 0)
 		zview_limit(view, limit);
-	found = fetch_locked(target, call, &version);
+	found = fetch_locked_version(target, call, &version);
 	if (found)
 	{
 		zmvcc_find_modifier(view, &version);
@@ -154,6 +154,7 @@ replacement_ended(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateChe
 		ItemPointerIndicatesMovedPartitions(&check->ctid) ||
 		check->superseded != (ItemPointerEquals(&check->ctid, &call->tid) ? 1 : 0))
 		return true;
+	Assert(check->result == TM_Updated);
 	ztarget_unlock(target);
 	result = check_newest(call->rel, check->ctid, call, &xid);
 	if (result == TM_BeingModified)
@@ -190,6 +191,7 @@ lacks_successor(const ZLockCall *call, const ZUpdateCheck *check)
 static bool
 lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
 {
+	Assert(call->mode == LockTupleKeyShare);
 	ztarget_unlock(target);
 	check->result = zdml_lock_successors(call->rel, check->moved_to, check->mover, call->cid);
 	if (check->result == TM_Ok)
@@ -231,6 +233,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 			if (check->later)
 			{
 				ztarget_unlock(target);
+				Assert(!zheap_holds_buffer_lock()); /* D3 */
 				/* like heap, whatever the policy, and not in a queue */
 				XactLockTableWait(check->xid, call->rel, &call->tid, XLTW_LockUpdated);
 				return false;
@@ -302,6 +305,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 		done = lock_step(&target, &call, &queue, &check);
 	}
 	zlock_queue_leave(&queue);
+	Assert(target.locked);		/* the version is stored as it was locked */
 	store_row(&target, &call, slot);
 	zcheck_report(&target, &check, tmfd);
 	tmfd->traversed = call.traversed;

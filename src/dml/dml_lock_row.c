@@ -11,6 +11,7 @@ zdml_lock_row(ZTarget *target, const ZUpdateCheck *check, LockTupleMode mode, Co
 {
 	ZChange		change;
 
+	Assert(target->checked);	/* D1 */
 	memset(&change, 0, sizeof(change));
 	if (ztarget_reserve_lock_slot(target, &change.slot) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
@@ -22,6 +23,8 @@ zdml_lock_row(ZTarget *target, const ZUpdateCheck *check, LockTupleMode mode, Co
 	change.undo.lockmode = mode;
 	change.undo.cid = cid;
 	zchange_execute(target, &change);
+	Assert(zrow_lock_hint(zpage_row_lock_bits(target->view.page, target->offnum)) >=
+		   (int) mode);			/* K1 */
 	zlock_own_add(target->rel, target->view.block, target->offnum, mode, target->fxid);
 	return ZSTEP_DONE;
 }

@@ -27,6 +27,7 @@ key_changed(ZPageView *view, OffsetNumber offnum)
 	ZUnseen		keys = {.owner = zunseen_any, .curcid = InvalidCommandId, .no_keys = true};
 	ZRowVersion	version;
 
+	Assert(!view->locked || view->limit > 0);	/* B1 */
 	zmvcc_current(view, offnum, &version);
 	while (zmvcc_skip_aborted(view, &version) && !zmodifier_is_all_visible(&version.modifier))
 	{
@@ -51,29 +52,19 @@ look_at(ZPageView *view, OffsetNumber offnum, bool keys, bool *changed, ZLockHol
  * the row has changed meanwhile.
  */
 static bool
-look(ZTarget *target, bool keys, bool *changed, ZLockHolders *holders)
+look_at_successor(ZTarget *target, bool keys, bool *changed, ZLockHolders *holders)
 {
 	ZLockHolders since;
-	ZPageView	copy;
-	bool		same;
+	ZTarget		copy;
 
 	zview_limit(&target->view, MAX_READS);
 	look_at(&target->view, target->offnum, keys, changed, holders);
 	if (zview_limit_end(&target->view))
 		return true;
 
-	ztarget_leave(target);
-	copy = target->view;
-	zview_open(&target->view, target->rel);
-	look_at(&copy, target->offnum, keys, changed, holders);
-	ztarget_lock_row_page(target);
-	zview_limit(&target->view, MAX_READS);
-	same = zmvcc_same_versions(&copy, &target->view, &target->offnum, 1);
-	if (same)
-		zlock_holders(&target->view, &copy, target->offnum, LockTupleKeyShare, &since);
-	same = zview_limit_end(&target->view) && same;
-	zview_close(&copy);
-	if (!same)
+	ztarget_look_at_copy(target, &copy);
+	look_at(&copy.view, target->offnum, keys, changed, holders);
+	if (!ztarget_confirm(target, &copy, LockTupleKeyShare, &since))
 		return false;
 	holders->conflicting = zlock_oldest(holders->conflicting, since.conflicting);
 	holders->own = Max(holders->own, since.own);
@@ -97,6 +88,7 @@ static void
 wait_for(ZTarget *target, TransactionId xid, ItemPointer tid)
 {
 	ztarget_unlock(target);
+	Assert(!zheap_holds_buffer_lock()); /* D3 */
 	XactLockTableWait(xid, target->rel, tid, XLTW_LockUpdated);
 }
 
@@ -143,7 +135,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 			 */
 			break;
 	}
-	if (!look(target, !check.modified_by_us, &changed, &holders))
+	if (!look_at_successor(target, !check.modified_by_us, &changed, &holders))
 		return false;
 	if (changed)
 	{
@@ -160,6 +152,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 		zdml_lock_row(target, &check, LockTupleKeyShare, cid) == ZSTEP_AGAIN)
 		return false;
 	*moved = ItemPointerIsValid(&check.moved_to);
+	Assert(!*moved || !ItemPointerEquals(&check.moved_to, tid));
 	*tid = check.moved_to;
 	*mover = check.mover;
 	return true;

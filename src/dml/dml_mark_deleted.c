@@ -14,6 +14,11 @@ zdml_mark_deleted(ZTarget *target, const ZDeletion *deletion)
 
 	if (zchange_begin(target, ZOP_DELETE, target->offnum, 0, &change, &version) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
+	/* once only; and not to a place that is its own */
+	Assert(!(version.hdr.flags & ZROW_DELETED));
+	Assert(deletion->new_tid == NULL ||
+		   ItemPointerGetOffsetNumber(deletion->new_tid) != target->offnum ||
+		   ItemPointerGetBlockNumber(deletion->new_tid) != target->view.block);
 	ztarget_conflict_in(target);
 	change.row.hdr.flags = (version.hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
 	change.row.hdr.flags2 = deletion->flags2;

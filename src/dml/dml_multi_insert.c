@@ -55,6 +55,8 @@ take_rows(ZTarget *target, const ZChange *change, ZNewRow *rows, int nrows, Size
 		rows[n++].offnum = offnum++;
 		space -= need;
 	}
+	/* one undo record tells of them all: at consecutive offsets */
+	Assert(n == 0 || rows[n - 1].offnum == rows[0].offnum + n - 1);
 	return n;
 }
 
@@ -67,7 +69,8 @@ insert_batch(ZTarget *target, ZNewRow *rows, int nrows, CommandId cid, int optio
 	int			n;
 	int			i;
 
-	if (zinsert_plan_slot(target, rows[0].len + sizeof(ItemIdData), options, &change) == ZSTEP_AGAIN)
+	if (zinsert_plan_slot(target, rows[0].len + sizeof(ItemIdData), options,
+						  &change) == ZSTEP_AGAIN)
 		return 0;
 	n = take_rows(target, &change, rows, nrows, spare);
 	if (n == 0)

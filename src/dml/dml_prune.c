@@ -17,7 +17,7 @@
 #define MAX_LOOKS	3
 
 static void
-note_conflict(ZPrunePlan *plan, FullTransactionId fxid)
+prune_conflict(ZPrunePlan *plan, FullTransactionId fxid)
 {
 	if (FullTransactionIdIsValid(fxid) && FullTransactionIdPrecedes(plan->conflict, fxid))
 		plan->conflict = fxid;
@@ -51,17 +51,19 @@ prune_keeps_locked(ZPageView *view, const ZRowVersion *version)
 }
 
 static void
-plan_row(ZPageView *view, OffsetNumber offnum, ZPrunePlan *plan)
+plan_prune_row(ZPageView *view, OffsetNumber offnum, ZPrunePlan *plan)
 {
 	ZRowVersion	version;
 	FullTransactionId fxid;
 	const char *row;
 
+	/* a version that is too far away must not be taken for one that is visible to all */
+	Assert(view->locked && view->limit == 0);
 	if (zmvcc_state(view, offnum, &version, &fxid) == ZSTATE_DEAD &&
 		!prune_keeps_locked(view, &version))
 	{
 		plan->dead[plan->ndead++] = offnum;
-		note_conflict(plan, fxid);
+		prune_conflict(plan, fxid);
 		return;
 	}
 	row = (const char *) view->page + ItemIdGetOffset(PageGetItemId(view->page, offnum));
@@ -70,10 +72,11 @@ plan_row(ZPageView *view, OffsetNumber offnum, ZPrunePlan *plan)
 }
 
 static void
-execute(Relation rel, Buffer buffer, const ZPrunePlan *plan)
+execute_prune(Relation rel, Buffer buffer, const ZPrunePlan *plan)
 {
 	Page		page = BufferGetPage(buffer);
 
+	Assert(zheap_buffer_is_exclusive(buffer) && CritSectionCount == 0);	/* D4 */
 	START_CRIT_SECTION();
 	zpage_prune_apply(page, plan);
 	MarkBufferDirty(buffer);
@@ -101,6 +104,7 @@ zdml_prune_page(ZPageView *view, Buffer buffer)
 	OffsetNumber off;
 	const char *wrong;
 
+	Assert(view->block == BufferGetBlockNumber(buffer));
 	plan_init(&plan);
 	wrong = zpage_check_quick(view->page, &off);
 	if (wrong)
@@ -108,7 +112,7 @@ zdml_prune_page(ZPageView *view, Buffer buffer)
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
 		if (ItemIdIsNormal(PageGetItemId(view->page, off)))
-			plan_row(view, off, &plan);
+			plan_prune_row(view, off, &plan);
 	}
 	if (plan.ndead == 0 && plan.ntrim == 0)
 		return 0;
@@ -119,9 +123,9 @@ zdml_prune_page(ZPageView *view, Buffer buffer)
 		FullTransactionId last = zundo_horizon();
 
 		FullTransactionIdRetreat(&last);
-		note_conflict(&plan, last);
+		prune_conflict(&plan, last);
 	}
-	execute(view->rel, buffer, &plan);
+	execute_prune(view->rel, buffer, &plan);
 	zview_refresh(view);
 	return plan.ndead;
 }
@@ -156,6 +160,8 @@ zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 	int			i;
 
 	/* VACUUM's first pass has looked at it, but it may have been read anew since */
+	Assert(zheap_buffer_is_exclusive(buffer));
+	Assert(n <= ZPAGE_MAX_OFFSET);
 	if (wrong)
 		zheap_corrupt(rel, BufferGetBlockNumber(buffer), off, "%s", wrong);
 	plan_init(&plan);
@@ -163,6 +169,7 @@ zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 	{
 		ItemId		lp = PageGetItemId(page, offsets[i]);
 
+		Assert(i == 0 || offsets[i] > offsets[i - 1]);
 		if (offsets[i] > PageGetMaxOffsetNumber(page) || !ItemIdIsDead(lp))
 			continue;
 		/* B1: only so many; the others stay for the next VACUUM */
@@ -172,5 +179,5 @@ zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 		plan.unused[plan.nunused++] = offsets[i];
 	}
 	if (plan.nunused > 0)
-		execute(rel, buffer, &plan);
+		execute_prune(rel, buffer, &plan);
 }

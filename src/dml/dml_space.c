@@ -27,7 +27,7 @@
 #define NEARLY_EMPTY	(ZPAGE_MAX_ROW - ZPAGE_MAX_OFFSET / 8 * sizeof(ItemIdData))
 
 static void
-release(ZTarget *target)
+release_page(ZTarget *target)
 {
 	ztarget_unlock(target);
 	if (BufferIsValid(target->buffer))
@@ -100,6 +100,7 @@ extend(ZTarget *target, Size need, BulkInsertState bistate)
 	Relation	rel = target->rel;
 	bool		contended = false;
 
+	Assert(!zheap_holds_buffer_lock()); /* D3: the lock for extension may be waited for */
 	if (!RELATION_IS_LOCAL(rel) && !ConditionalLockRelationForExtension(rel, ExclusiveLock))
 	{
 		BlockNumber block;
@@ -183,7 +184,7 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 			break;
 		space = (target->locked && target->view.page) ?
 			zpage_free_for_row(target->view.page) : 0;
-		release(target);
+		release_page(target);
 		if (bistate && BufferIsValid(bistate->current_buf))
 		{
 			ReleaseBuffer(bistate->current_buf);
@@ -191,5 +192,7 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 		}
 		block = RecordAndGetPageWithFreeSpace(rel, block, space, wanted);
 	}
+	Assert(target->locked);
+	Assert(target->init_page || zpage_has_for_row(target->view.page, len));
 	remember_page(target, bistate);
 }

@@ -13,8 +13,9 @@
 #include "zheap/dml/target.h"
 
 static void
-confirm(ZTarget *target)
+confirm_row(ZTarget *target)
 {
+	Assert(target->locked && CritSectionCount == 0);	/* D1, D4 */
 	START_CRIT_SECTION();
 	zpage_confirm_apply(target->view.page, target->offnum);
 	MarkBufferDirty(target->buffer);
@@ -33,15 +34,18 @@ kill_row(ZTarget *target, int slotno)
 {
 	ZRowRollback rollback = {0};
 	ZRollbackPlan plan = {0};
+	const ZPageSlot *slot = zpage_slot(target->view.page, target->view.overflow, slotno);
 
 	rollback.offnum = target->offnum;
 	rollback.kind = ZROLLBACK_KILL;
 	plan.slotno = slotno;
-	plan.next = zpage_slot_owner(zpage_slot(target->view.page, target->view.overflow, slotno));
-	plan.next_count = zpage_slot_count(zpage_slot(target->view.page, target->view.overflow, slotno));
+	plan.next = zpage_slot_owner(slot);
+	plan.next_count = zpage_slot_count(slot);
 	plan.nrows = 1;
 	plan.rows = &rollback;
 
+	Assert(target->locked && CritSectionCount == 0);	/* D1, D4 */
+	Assert(zmvcc_xact_status(plan.next.fxid) == ZXACT_OWN);
 	START_CRIT_SECTION();
 	zpage_rollback_apply(target->view.page, target->view.overflow, &plan);
 	MarkBufferDirty(target->buffer);
@@ -84,7 +88,7 @@ zdml_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, bool
 	if (!(version.hdr.flags2 & ZROW2_SPECULATIVE))
 		elog(ERROR, "row is no speculative insertion");
 	if (succeeded)
-		confirm(&target);
+		confirm_row(&target);
 	else
 	{
 		if (version.hdr.flags & ZROW_HASEXTERNAL)

@@ -19,6 +19,7 @@
 void
 ztarget_open(ZTarget *target, Relation rel)
 {
+	Assert(!zheap_holds_buffer_lock()); /* D2 */
 	if (RelationUsesLocalBuffers(rel))
 		zundo_open_for(rel);
 	else
@@ -63,6 +64,9 @@ ztarget_lock(ZTarget *target)
 	Assert(!zheap_holds_buffer_lock()); /* L1: one table page, before all others */
 	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
 	target->locked = true;
+#ifdef USE_ASSERT_CHECKING
+	target->checked = false;
+#endif
 	return zview_attach(&target->view, target->buffer, BUFFER_LOCK_EXCLUSIVE,
 						&target->overflow_buf);
 }
@@ -88,9 +92,36 @@ ztarget_unlock(ZTarget *target)
 void
 ztarget_leave(ZTarget *target)
 {
+	Assert(target->locked);
 	(void) zview_copy_viewed(&target->view, target->buffer, &target->overflow_buf);
 	LockBuffer(target->buffer, BUFFER_LOCK_UNLOCK);
 	target->locked = false;
+}
+
+void
+ztarget_look_at_copy(ZTarget *target, ZTarget *copy)
+{
+	ztarget_leave(target);
+	*copy = *target;
+	zview_open(&target->view, target->rel);
+}
+
+bool
+ztarget_confirm(ZTarget *target, ZTarget *copy, LockTupleMode mode, ZLockHolders *since)
+{
+	bool		same;
+
+	Assert(!target->locked && !copy->locked);
+	ztarget_lock_row_page(target);
+	zview_limit(&target->view, ZTARGET_CHECK_READS);
+	same = zmvcc_same_versions(&copy->view, &target->view, &target->offnum, 1);
+	if (same)
+		zlock_holders(&target->view, &copy->view, target->offnum, mode, since);
+	same = zview_limit_end(&target->view) && same;
+	zview_close(&copy->view);
+	if (same)
+		ztarget_set_checked(target);
+	return same;
 }
 
 void
@@ -99,6 +130,7 @@ ztarget_check_rows(ZTarget *target)
 	OffsetNumber offnum;
 	const char *wrong = zpage_check_quick(target->view.page, &offnum);
 
+	Assert(target->locked);
 	if (wrong)
 		zheap_corrupt(target->rel, target->view.block, offnum, "%s", wrong);
 }
@@ -109,6 +141,7 @@ reserved(ZTarget *target, ZSlotResult result, const ZSlotPlan *plan)
 {
 	int			npages = zview_slot_pages(&target->view);
 
+	Assert(target->locked);		/* D1 */
 	switch (result)
 	{
 		case ZSLOT_OK:
@@ -127,6 +160,7 @@ reserved(ZTarget *target, ZSlotResult result, const ZSlotPlan *plan)
 			zslot_add_page(target->rel, target->buffer, npages);
 			break;
 	}
+	Assert(!target->locked);	/* D2: others will have changed what was found out */
 	return ZSTEP_AGAIN;
 }
 

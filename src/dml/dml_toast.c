@@ -58,8 +58,10 @@ zdml_form(Relation rel, TupleTableSlot *slot, HeapTuple old, int options, uint32
 	{
 		bool		free_tuple;
 		HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, true, &free_tuple);
-		HeapTuple	toasted = heap_toast_insert_or_update(rel, tuple, old, options);
+		HeapTuple	toasted;
 
+		Assert(!zheap_holds_buffer_lock()); /* D3 */
+		toasted = heap_toast_insert_or_update(rel, tuple, old, options);
 		pfree(row);
 		row = form_from_heap_tuple(rel, toasted, len);
 		if (toasted != tuple)

@@ -47,6 +47,8 @@ tombstone_row(ZTarget *target, OffsetNumber offnum)
 	/* the version anew: the slot may have changed hands */
 	if (zchange_begin(target, ZOP_TOMBSTONE, offnum, 0, &change, &version) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
+	/* it is no version: of a deleted row, and its modifier stays */
+	Assert((version.hdr.flags & ZROW_DELETED) && version.len > ZROW_TOMBSTONE_SIZE);
 	change.undo.mid = version.row + ZROW_HDR_SIZE;
 	change.undo.midlen = version.len - ZROW_HDR_SIZE;
 	if (zchange_undo_fits(&change))
@@ -60,6 +62,7 @@ zdml_tombstone_page(ZTarget *target)
 	OffsetNumber max = PageGetMaxOffsetNumber(target->view.page);
 	OffsetNumber off;
 
+	Assert(target->locked);
 	if (RelationUsesLocalBuffers(target->rel))
 		return ZSTEP_DONE;
 	for (off = FirstOffsetNumber; off <= max; off++)

@@ -71,7 +71,10 @@ typedef struct Update
 
 /* ---- check ---- */
 
-/* The update needs the row to itself: it is checked again so.  A row lock that we have is too weak. */
+/*
+ * The update needs the row to itself: it is checked again so.  A row lock that we have is too
+ * weak.
+ */
 static Phase
 exclude_all(Update *update)
 {
@@ -96,6 +99,7 @@ choose_way(Update *update)
 	ZColumnChanges changes = zcolumns_changed(&update->columns, update->rel,
 											  &update->check.version, update->row, update->len);
 
+	Assert(update->target.checked);	/* D1 */
 	if (changes == ZCHANGES_KEY && update->query.mode != LockTupleExclusive)
 		return exclude_all(update);
 	if (needs_toaster(update))
@@ -120,6 +124,7 @@ check(Update *update)
 static Phase
 lock_old(Update *update)
 {
+	Assert(!update->locked && update->check.result == TM_Ok);
 	update->locked = zdml_lock_row(&update->target, &update->check, update->query.mode,
 								   update->query.cid) == ZSTEP_DONE;
 	return CHECK;
@@ -131,6 +136,7 @@ toast(Update *update)
 	const ZRowVersion *old = &update->check.version;
 	HeapTuple	before = zdml_heap_tuple(update->rel, old->row, old->len);
 
+	Assert(update->locked && !update->toasted);	/* D6: the page is left */
 	ztarget_unlock(&update->target);
 	pfree(update->row);
 	update->row = zdml_form(update->rel, update->slot, before, 0, &update->len);
@@ -149,6 +155,7 @@ diff_rows(const ZRowVersion *old, const Update *update, ZChange *change)
 	uint16		suffix;
 
 	zrow_diff(update->row, update->len, old->row, old->len, &prefix, &suffix);
+	Assert(ZROW_HDR_SIZE + prefix + suffix <= Min(update->len, old->len));
 	change->row.prefix = change->undo.prefix = prefix;
 	change->row.suffix = change->undo.suffix = suffix;
 	change->row.mid = update->row + ZROW_HDR_SIZE + prefix;
@@ -173,7 +180,7 @@ has_room(ZTarget *target, uint32 newlen, int grow)
  * read (B1).
  */
 static ZStep
-make_room(ZTarget *target, Update *update)
+make_room_in_place(ZTarget *target, Update *update)
 {
 	uint32		newlen = update->len;
 
@@ -236,7 +243,7 @@ in_place(Update *update)
 	uint32		alloc;
 
 	zorigins_keep(&update->check.version, update->query.mode, &update->row, &update->len);
-	if (make_room(target, update) == ZSTEP_AGAIN)
+	if (make_room_in_place(target, update) == ZSTEP_AGAIN)
 		return CHECK;
 	alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
 	if (zchange_begin(target, ZOP_UPDATE, target->offnum,
@@ -285,6 +292,7 @@ insert_here(Update *update)
 {
 	ZInsert		insert = {.row = update->row, .len = update->len, .cid = update->query.cid};
 
+	Assert(!update->locked);
 	switch (zdml_insert_into(&update->target, &insert, &update->new_tid))
 	{
 		case ZSTEP_DONE:
@@ -317,6 +325,8 @@ delete_old(Update *update)
 
 	if (!target->locked)
 		ztarget_lock_row_page(target);
+	Assert(target->checked || update->locked);	/* D1 */
+	Assert(ItemPointerIsValid(&update->new_tid));
 	if (update->query.mode != LockTupleExclusive && !update->origins.named &&
 		zorigins_row_may_be_held(target))
 	{
@@ -407,7 +417,8 @@ update_report(const Update *update, ItemPointer otid)
 static Phase
 run_phase(Update *update, Phase phase)
 {
-	Assert(update->target.locked || phase == CHECK || phase == DELETE_OLD);
+	Assert(phase == CHECK || phase == DELETE_OLD ||
+		   (update->target.locked && update->target.checked));	/* D1 */
 	switch (phase)
 	{
 		case CHECK:
@@ -450,7 +461,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	update_open(&update, rel, slot);
 	ztarget_open(&update.target, rel);
 	ztarget_pin(&update.target, &tid);
-	zlock_queue_init(&update.queue, rel, &tid, LockTupleNoKeyExclusive, LockWaitBlock, XLTW_Update);
+	zlock_queue_init(&update.queue, rel, &tid, update.query.mode, LockWaitBlock, XLTW_Update);
 	while (phase != DONE && phase != REFUSED)
 		phase = run_phase(&update, phase);
 	zlock_queue_leave(&update.queue);

@@ -81,6 +81,7 @@ zcolumns_changed(const ZIndexedColumns *columns, Relation rel, const ZRowVersion
 	Deformed	before;
 	Deformed	after;
 
+	Assert(max <= RelationGetNumberOfAttributes(rel));
 	if (max == 0)
 		return changes;
 	deform(rel, old->row, old->len, max, &before);

@@ -20,6 +20,7 @@ zorigins_row_may_be_held(ZTarget *target)
 {
 	ZLockHolders holders;
 
+	Assert(target->locked);
 	zview_limit(&target->view, HOLDER_READS);
 	zlock_holders(&target->view, NULL, target->offnum, LockTupleExclusive, &holders);
 	return !zview_limit_end(&target->view) || TransactionIdIsValid(holders.conflicting);
@@ -58,11 +59,15 @@ find_ended(ZTarget *target, ZOrigins *origins)
 	ItemPointerData places[ZROW_MAX_ORIGINS];
 	int			count = places_left(target, origins, places);
 
+	Assert(!origins->known);	/* once for an update, so that AGAIN comes to an end */
 	ztarget_unlock(target);
 	for (int i = 0; i < count; i++)
 	{
 		if (!TransactionIdIsValid(zlock_origin_conflict(target->rel, &places[i])))
+		{
+			Assert(origins->nended < ZROW_MAX_ORIGINS);
 			origins->ended[origins->nended++] = places[i];
+		}
 	}
 	origins->known = true;
 }
@@ -73,6 +78,7 @@ zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row
 	ItemPointerData places[ZROW_MAX_ORIGINS + 1];
 	int			count;
 
+	Assert(target->checked);	/* D1 */
 	if (mode == LockTupleExclusive)
 	{
 		/* nobody has a lock anywhere: the check has seen to that, under this hold of the page */

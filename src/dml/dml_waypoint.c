@@ -71,6 +71,7 @@ zwaypoint_link(ZPageView *view, const ZWaypointBelow *below, uint32 len, ZUndoRe
 {
 	Far			last = {{InvalidFullTransactionId, ZUNDO_INVALID}, below->own, below->keys};
 
+	Assert(undo->type == ZOP_UPDATE && !undo->waypoint);
 	undo->waypoint = true;
 	undo->since = 0;
 	undo->images = 0;
@@ -108,6 +109,7 @@ zwaypoint_link(ZPageView *view, const ZWaypointBelow *below, uint32 len, ZUndoRe
 	}
 	undo->images++;
 	undo->since = 0;
+	Assert(zrec_undo_bound(undo) - undo->midlen + len <= ZUNDO_MAX_RECORD);
 	return true;
 }
 
@@ -134,6 +136,7 @@ zwaypoint_describe(ZTarget *target, const ZRowVersion *version, const char *row,
 	if (zrow_turn(&version->hdr) != ZROW_TURNS - 1 ||
 		(!undo->prev_own && !FullTransactionIdIsValid(undo->row_prev.fxid)))
 		return;
+	Assert(target->locked && !zmodifier_is_all_visible(&version->modifier));
 	below.own = undo->prev_own;
 	below.keys = (undo->old_hdr.flags2 & ZROW2_KEYS_UPDATED) != 0;
 	below.found = zmvcc_find_waypoint(&target->view, version, &below.rec, &below.at,

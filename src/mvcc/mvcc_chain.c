@@ -28,7 +28,7 @@
  * passed its transaction (U4).
  */
 static void
-check_gone(ZPageView *view, OffsetNumber offnum, const ZOwner *at)
+check_recycled(ZPageView *view, OffsetNumber offnum, const ZOwner *at)
 {
 	if (!FullTransactionIdPrecedes(at->fxid, zview_horizon(view)))
 		zheap_corrupt(view->rel, view->block, offnum,
@@ -43,6 +43,7 @@ zchain_read(ZPageView *view, OffsetNumber offnum, const ZOwner *at, ZUndoRecord 
 	Size		len;
 	const char *bytes;
 
+	Assert(CritSectionCount == 0);	/* D4 */
 	/* a hot row has many versions; does nothing while a page is locked */
 	CHECK_FOR_INTERRUPTS();
 	if (unlikely(view->limit > 0 && view->reads >= view->limit))
@@ -54,7 +55,7 @@ zchain_read(ZPageView *view, OffsetNumber offnum, const ZOwner *at, ZUndoRecord 
 	bytes = zundo_read(&view->reader, at->undo, &len);
 	if (unlikely(bytes == NULL))
 	{
-		check_gone(view, offnum, at);
+		check_recycled(view, offnum, at);
 		return false;
 	}
 	if (unlikely(zrec_undo_decode(bytes, len, at->undo, ZFORM_LOG, rec) == 0))
@@ -72,7 +73,23 @@ zchain_open(ZChainCursor *cursor, ZPageView *view, OffsetNumber offnum, const ZO
 	cursor->next = *from;
 	cursor->at.fxid = InvalidFullTransactionId;
 	cursor->past_horizon = false;
+#ifdef USE_ASSERT_CHECKING
+	cursor->count = 0;
+#endif
 }
+
+#ifdef USE_ASSERT_CHECKING
+/* C1, of the record just read: "next" is known. */
+static void
+assert_directory_is_near(ZChainCursor *cursor)
+{
+	cursor->count = cursor->rec.type == ZOP_DIRECTORY ? 0 : cursor->count + 1;
+	Assert(cursor->count <= ZCHAIN_INTERVAL ||
+		   !FullTransactionIdIsValid(cursor->next.fxid));
+}
+#else
+#define assert_directory_is_near(cursor) ((void) 0)
+#endif
 
 bool
 zchain_next(ZChainCursor *cursor)
@@ -93,6 +110,7 @@ zchain_next(ZChainCursor *cursor)
 		cursor->next = rec->slot_prev;
 	else
 		cursor->next.fxid = InvalidFullTransactionId;
+	assert_directory_is_near(cursor);
 	return true;
 }
 
@@ -118,6 +136,7 @@ directory_clear(ZDirectory *dir)
 static void
 directory_add_lock(ZDirectory *dir, OffsetNumber offnum, int mode)
 {
+	Assert(mode >= ZDIRECTORY_NO_LOCK && mode <= LockTupleExclusive);
 	dir->lock[offnum] = Max(dir->lock[offnum], mode);
 }
 
@@ -149,6 +168,7 @@ directory_build(ZPageView *view, const ZOwner *from, ZDirectory *dir)
 	bool		holds = true;	/* the owner is of the newest record's transaction, and
 								 * goes on */
 	FullTransactionId owner = InvalidFullTransactionId;
+	ZXactStatus status = ZXACT_UNKNOWN;
 
 	directory_clear(dir);
 	zchain_open(&cursor, view, InvalidOffsetNumber, from);
@@ -160,8 +180,13 @@ directory_build(ZPageView *view, const ZOwner *from, ZDirectory *dir)
 
 		if (holds && !FullTransactionIdEquals(owner, cursor.at.fxid))
 		{
+			ZXactStatus before PG_USED_FOR_ASSERTS_ONLY = status;
+
 			owner = cursor.at.fxid;
-			holds = zchain_holds_locks(zmvcc_xact_status(owner));
+			status = zmvcc_xact_status(owner);
+			/* C2: what is rolled back is on top of what goes on */
+			Assert(before != ZXACT_OWN || status != ZXACT_ABORTED);
+			holds = zchain_holds_locks(status);
 		}
 		if (holds && rec->type == ZOP_LOCK)
 			directory_add_lock(dir, rec->offnum, rec->lockmode);
@@ -352,7 +377,7 @@ zchain_directory(ZPageView *view, int slotno)
 {
 	ZOwner		newest = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
 
-	Assert(view->limit == 0);
+	Assert(view->limit == 0);	/* it is to name all rows */
 	return &entry_build(view, make_entry(view, slotno, &newest))->dir;
 }
 
@@ -389,6 +414,8 @@ directory_add_newer(CachedDirectory *cached, const ZUndoRecord *rec, const ZOwne
 {
 	ZDirectory *dir = &cached->dir;
 
+	/* the chain goes on above what the directory tells of */
+	Assert(rec->takeover == ZTAKE_OWN || rec->takeover == ZTAKE_REUSED);
 	if (rec->takeover == ZTAKE_REUSED)
 	{
 		dir->before = rec->slot_prev;
@@ -411,6 +438,8 @@ zchain_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
 	ZOwner		before = rec->slot_prev;
 	CacheEntry *entry;
 
+	Assert(TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)) && ptr != ZUNDO_INVALID);
+	Assert(rec->slotno >= 1 && rec->slotno <= ZPAGE_MAX_LOCK_SLOTNO);
 	if (rec->takeover == ZTAKE_OWN)
 	{
 		before.fxid = fxid;
@@ -456,6 +485,7 @@ zchain_find(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum
 	bool		whole;
 	int			n = 0;
 
+	Assert(offnum >= FirstOffsetNumber && offnum <= ZPAGE_MAX_OFFSET);
 	whole = slot_newest(view, slotno, &newest) && owner_equals(&newest, from);
 	if (whole)
 	{
@@ -527,6 +557,7 @@ remember_command(const ZOwner *from, OffsetNumber offnum, const ZOwner *at,
 	known_command.first = at_once ? rec->offnum : offnum;
 	known_command.last = at_once ? last_covered(rec) : offnum;
 	known_command.cid = rec->cid;
+	Assert(offnum >= known_command.first && offnum <= known_command.last);
 }
 
 bool

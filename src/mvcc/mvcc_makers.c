@@ -13,6 +13,8 @@ zreconstruct_name(const ZPageView *view, ZRowVersion *version)
 
 	if (view->reconstruct->state[version->offnum] != ROW_NAMED)
 		return false;
+	/* the slot from which the row came, which some row of the page named */
+	Assert(version->hdr.slotno >= 1 && version->hdr.slotno <= ZPAGE_MAX_INPAGE);
 	version->hdr.slotno = maker->slotno;
 	if (!FullTransactionIdIsValid(maker->slot.fxid))
 		zmodifier_set_all_visible(&version->modifier);

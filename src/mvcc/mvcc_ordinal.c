@@ -69,6 +69,9 @@ static struct
 static bool
 made_by_us(ZPageView *view, const ZRowVersion *version)
 {
+	Assert(version->modifier.kind != ZMODIFIER_UPPER_BOUND ||
+		   zmvcc_version_status(view, version) == ZXACT_COMMITTED ||
+		   zmvcc_version_status(view, version) == ZXACT_ALL_VISIBLE);
 	return zmodifier_is_exact(&version->modifier) &&
 		zmvcc_version_status(view, version) == ZXACT_OWN;
 }
@@ -139,6 +142,7 @@ count_back(ZPageView *view, ZRowVersion *version, Known **entry)
 		}
 		ordinal++;
 	}
+	Assert(ordinal >= 1);		/* T4 */
 	if (*entry && !view->unfinished)
 	{
 		(*entry)->made = newest;
@@ -198,6 +202,7 @@ way_add(Way *way, const ZRowVersion *version)
 	ZRowVersion *kept = &way->versions[way->steps++];
 	char	   *row = MemoryContextAlloc(ways.context, version->len);
 
+	Assert(way->steps <= (int) lengthof(way->versions));
 	memcpy(row, version->row, version->len);
 	*kept = *version;
 	kept->row = row;
@@ -209,6 +214,7 @@ go_back(ZPageView *view, ZRowVersion *version, int steps, Known *entry)
 {
 	Way		   *way = NULL;
 
+	Assert(steps >= 0);
 	if (entry && steps >= LONG_WAY && steps <= (int) lengthof(way->versions))
 	{
 		ways_open();
@@ -238,6 +244,7 @@ zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZRowVersi
 	Known	   *entry;
 	int			steps;
 
+	Assert(ordinal >= 1 && ordinal <= ZTID_MAX_ORDINAL + 1);	/* T4 */
 	if (!newest_version(view, offnum, version))
 		return false;
 	steps = count_back(view, version, &entry) - ordinal;

@@ -57,6 +57,7 @@ is_pending(const Pass *pass, OffsetNumber offnum)
 static void
 row_remove(Pass *pass, OffsetNumber offnum)
 {
+	Assert(pass->pending > 0);
 	ItemIdSetUnused(PageGetItemId(pass->page, offnum));
 	pass->reconstruct->state[offnum] = ROW_REST;
 	pass->pending--;
@@ -68,6 +69,7 @@ row_leave(Pass *pass, OffsetNumber offnum)
 {
 	ItemId		lp = PageGetItemId(pass->page, offnum);
 
+	Assert(is_pending(pass, offnum));
 	memcpy((char *) pass->page + ItemIdGetOffset(lp),
 		   (char *) pass->view->page + ItemIdGetOffset(lp), ItemIdGetLength(lp));
 	pass->reconstruct->state[offnum] = ROW_REST;
@@ -84,9 +86,12 @@ row_leave(Pass *pass, OffsetNumber offnum)
 static inline bool
 slot_tells(const Pass *pass, const ZRowHeader *hdr, const ZOwner *maker)
 {
-	return hdr->slotno != 0 && hdr->slotno <= zpage_nslots(pass->page) &&
-		(pass->unseen & (uint32) 1 << hdr->slotno) == 0 &&
-		FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(pass->page, NULL, hdr->slotno)), maker->fxid);
+	int			slotno = hdr->slotno;
+
+	return slotno != 0 && slotno <= zpage_nslots(pass->page) &&
+		(pass->unseen & (uint32) 1 << slotno) == 0 &&
+		FullTransactionIdEquals(maker->fxid,
+								zpage_slot_fxid(zpage_slot(pass->page, NULL, slotno)));
 }
 
 static pg_noinline void
@@ -95,6 +100,8 @@ note_maker(Pass *pass, OffsetNumber offnum, int slotno, const ZOwner *prev,
 {
 	ZReconstructMaker *maker = &pass->reconstruct->makers[offnum];
 
+	/* what an aborted owner has done was never there */
+	Assert(cid == InvalidCommandId || !pass->aborted);
 	memset(maker, 0, sizeof(*maker));
 	if (prev)
 	{
@@ -122,6 +129,7 @@ row_finish(Pass *pass, OffsetNumber offnum, ZRowHeader *hdr, const ZOwner *prev,
 {
 	bool		known = !zview_is_frozen(pass->view, prev->fxid);
 
+	Assert(is_pending(pass, offnum) && pass->pending > 0);
 	if (pass->aborted)
 		cid = InvalidCommandId;
 	pass->pending--;
@@ -302,7 +310,7 @@ padding_is_sound(const char *row, uint32 alloc)
  * reused its slot.
  */
 static inline void
-begin_row(Pass *pass, OffsetNumber offnum, const char *row)
+row_begin(Pass *pass, OffsetNumber offnum, const char *row)
 {
 	uint8		flags = zrow_flags(row);
 
@@ -330,6 +338,7 @@ reconstruct_slot(Pass *pass)
 	OffsetNumber max = PageGetMaxOffsetNumber(pass->page);
 	int			slotno = pass->slotno;
 
+	Assert(pass->pending == 0 && slotno <= zpage_nslots(pass->page));
 	pass->slot = zpage_slot_owner(zpage_slot(pass->page, NULL, slotno));
 	pass->pending = 0;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max; offnum++)
@@ -348,7 +357,7 @@ reconstruct_slot(Pass *pass)
 			continue;
 		if (!padding_is_sound(row, alloc))
 			return false;
-		begin_row(pass, offnum, row);
+		row_begin(pass, offnum, row);
 	}
 	return go_down(pass);
 }
@@ -459,6 +468,9 @@ zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_abo
 	Pass		pass = {.view = view};
 	uint32		slots = 0;
 
+	/* a private copy, which has not been reconstructed yet */
+	Assert(!view->locked && view->page == (Page) view->copy->data && !view->reconstructed);
+	Assert(IsMVCCSnapshot(snapshot) && view->limit == 0);
 	pass.unseen = unseen_slots(view, seen);
 	if (pass.unseen != 0)
 		slots = worthwhile_slots(view->page, pass.unseen);
@@ -469,13 +481,14 @@ zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_abo
 	pass.page = (Page) view->reconstruct->page.data;
 	for (pass.slotno = 1; pass.slotno <= ZPAGE_MAX_INPAGE; pass.slotno++)
 	{
-		TransactionId xid;
+		FullTransactionId fxid;
 
 		if ((slots & (uint32) 1 << pass.slotno) == 0)
 			continue;
 		/* not in progress then, and not committed */
-		xid = zfxid_xid(zpage_slot_fxid(zpage_slot(view->page, NULL, pass.slotno)));
-		pass.aborted = !XidInMVCCSnapshot(xid, snapshot);
+		fxid = zpage_slot_fxid(zpage_slot(view->page, NULL, pass.slotno));
+		pass.aborted = !XidInMVCCSnapshot(zfxid_xid(fxid), snapshot);
+		Assert(!pass.aborted || zmvcc_xact_status(fxid) == ZXACT_ABORTED);
 		if (only_aborted && !pass.aborted)
 			pass.left = true;
 		else if (!reconstruct_slot(&pass))

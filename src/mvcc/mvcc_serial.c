@@ -35,6 +35,7 @@
 void
 zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber offnum, uint8 flags2)
 {
+	Assert(offnum >= FirstOffsetNumber && offnum <= ZPAGE_MAX_OFFSET);
 	ItemPointerSet(tid, block, offnum);
 	if (flags2 & ZROW2_PARITY)
 		ztid_set_tag(tid, 1);
@@ -46,6 +47,7 @@ conflict_out(const ZPageView *view, FullTransactionId fxid, Snapshot snapshot)
 {
 	TransactionId xid = zfxid_xid(fxid);
 
+	Assert(FullTransactionIdIsNormal(fxid));
 	/* those before TransactionXmin have ended before our snapshot; so: aborted */
 	if (TransactionIdPrecedes(xid, TransactionXmin) ||
 		TransactionIdIsCurrentTransactionId(xid) ||
@@ -140,7 +142,7 @@ zserial_read(ZSerialReads *reads, ZPageView *view, OffsetNumber offnum, Snapshot
 
 	if (!is_row(view, offnum))
 		return false;
-	Assert(reads->nrows < ZPAGE_MAX_OFFSET);
+	Assert(reads->unseen != NULL && reads->nrows < ZPAGE_MAX_OFFSET);
 	reads->offsets[reads->nrows] = offnum;
 	row = &reads->rows[reads->nrows++];
 	row->seen = zmvcc_fetch(view, offnum, snapshot, version);
@@ -169,6 +171,7 @@ zserial_report(const ZSerialReads *reads, ZPageView *before, ZPageView *view, Sn
 	bool		same = true;
 
 	Assert(view->locked);
+	Assert(before == NULL || (!before->locked && before->block == view->block));
 	if (before != NULL)
 	{
 		zview_limit(view, SERIAL_READS);
@@ -199,8 +202,8 @@ zserial_report(const ZSerialReads *reads, ZPageView *before, ZPageView *view, Sn
  * page is locked again.  False: it is not; the page is locked and viewed in place.
  */
 static bool
-read_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnum,
-		  Snapshot snapshot, ZRowVersion *version, bool *found)	/* tidy: the caller's, and *found */
+read_with_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnum,
+			   Snapshot snapshot, ZRowVersion *version, bool *found)	/* tidy: the caller's, and *found */
 {
 	ZPageView	live;
 	Buffer		overflow_buf;
@@ -222,6 +225,7 @@ read_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnu
 		LockBuffer(page[0], BUFFER_LOCK_UNLOCK);
 	else if (!zview_attach(view, page[0], BUFFER_LOCK_SHARE, &page[1]))
 		zheap_corrupt(view->rel, view->block, offnum, "page holds no rows any more");
+	Assert(done != view->locked);
 	return done;
 }
 
@@ -233,6 +237,7 @@ fetch_and_report(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot sn
 	bool		done = false;
 	bool		found = false;
 
+	/* what is read is reported: it must not be of a copy without our knowing */
 	view->leave = NULL;
 	while (!done)
 	{
@@ -242,9 +247,10 @@ fetch_and_report(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot sn
 		if (zview_limit_end(view))
 			done = zserial_report(&reads, NULL, view, snapshot);
 		else
-			done = read_copy(&reads, view, page, offnum, snapshot, version, &found);
+			done = read_with_copy(&reads, view, page, offnum, snapshot, version, &found);
 	}
 	zserial_end(&reads);
+	Assert(view->locked || !BufferIsValid(page[1]));
 	return found;
 }
 

@@ -24,15 +24,16 @@ ZXactStatus
 zmvcc_version_status(ZPageView *view, const ZRowVersion *version)
 {
 	FullTransactionId fxid = zmodifier_bound(&version->modifier);
+	int			slotno = version->hdr.slotno;
 	ZXactStatus	status;
 
 	/* statuses of the page's own slots are remembered for its other rows */
-	if (version->hdr.slotno > 0 && version->hdr.slotno <= zpage_nslots(view->page) &&
-		FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(view->page, NULL, version->hdr.slotno)), fxid))
+	if (slotno > 0 && slotno <= zpage_nslots(view->page) &&
+		FullTransactionIdEquals(fxid, zpage_slot_fxid(zpage_slot(view->page, NULL, slotno))))
 	{
-		status = view->status[version->hdr.slotno];
+		status = view->status[slotno];
 		if (status == ZXACT_UNKNOWN)
-			status = view->status[version->hdr.slotno] = zmvcc_xact_status(fxid);
+			status = view->status[slotno] = zmvcc_xact_status(fxid);
 		return status;
 	}
 	return zmvcc_xact_status(fxid);
@@ -54,10 +55,9 @@ bound_visible(ZPageView *view, const ZRowVersion *version, Snapshot snapshot)
 	FullTransactionId newest = zpage_trailer(view->page)->reused_fxid;
 	TransactionId xid = zfxid_xid(newest);
 
+	Assert(version->modifier.kind == ZMODIFIER_UPPER_BOUND);
 	if (zmvcc_fxid_in_snapshot(zmodifier_bound(&version->modifier), snapshot))
 		return true;
-	if (zmodifier_is_exact(&version->modifier))
-		return false;
 	/* owners before have committed, unless they go down with this one */
 	return TransactionIdPrecedes(xid, snapshot->xmin) &&
 		zmvcc_version_status(view, version) != ZXACT_ABORTED;
@@ -272,6 +272,7 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion
 	Buffer	   *leave = view->leave;
 	bool		found;
 
+	Assert(view->page != NULL && (leave == NULL || view->locked));
 	if (leave == NULL)
 		return fetch(view, offnum, snapshot, version);
 	zview_limit(view, ZVIEW_READS_IN_PLACE);
@@ -279,6 +280,7 @@ zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion
 	if (zview_limit_end(view))
 		return found;
 	zview_leave(view);
+	Assert(!view->locked);		/* B1 */
 	return fetch(view, offnum, snapshot, version);
 }
 
@@ -325,6 +327,7 @@ zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 static bool
 deletion_is_old(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
 {
+	Assert(version_deleted(version));
 	if (version->modifier.kind == ZMODIFIER_UPPER_BOUND &&
 		zmvcc_visible_to_all(view->rel, zmodifier_bound(&version->modifier)))
 		return true;
@@ -381,6 +384,7 @@ is_unborn(ZPageView *view, OffsetNumber offnum)
 {
 	ZRowVersion	version;
 
+	Assert(!view->locked);		/* B1: the way may be long */
 	zmvcc_current(view, offnum, &version);
 	while (zmvcc_skip_aborted(view, &version) && zmodifier_is_exact(&version.modifier))
 	{
@@ -420,6 +424,7 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 	ZRowVersion	version;
 	FullTransactionId fxid;
 
+	Assert(view->limit == 0);	/* beyond one, versions are said to be visible to all */
 	switch (zmvcc_state(view, offnum, &version, &fxid))
 	{
 		case ZSTATE_NONE:		/* no row, or inserted by an aborted transaction */
@@ -446,6 +451,7 @@ zmvcc_is_being_deleted(ZPageView *view, const ZRowVersion *version)
 bool
 zmvcc_has_older(ZPageView *view, ZRowVersion *version)
 {
+	Assert(view->limit == 0);	/* see zmvcc_dead_to_all */
 	zmvcc_find_modifier(view, version);
 	return zmodifier_is_exact(&version->modifier) &&
 		!(version->hdr.flags & ZROW_INSERTED) &&

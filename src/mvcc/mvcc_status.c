@@ -40,6 +40,9 @@ cache_put(FullTransactionId fxid, ZXactStatus status)
 	uint64		value = U64FromFullTransactionId(fxid);
 	CacheEntry *entry = &cache[value % CACHE_SIZE];
 
+	/* what does not change any more */
+	Assert(status == ZXACT_COMMITTED || status == ZXACT_ABORTED);
+	Assert(FullTransactionIdIsNormal(fxid));
 	entry->fxid = value;
 	entry->status = status;
 	return status;

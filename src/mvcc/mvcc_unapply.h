@@ -24,8 +24,9 @@ zunapply_length(const ZUndoRecord *rec)
 static inline bool
 zunapply_fits(const ZUndoRecord *rec, uint32 len, uint32 space)
 {
-	return (zwaypoint_has_image(rec) || (uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix <= len) &&
-		zunapply_length(rec) <= space;
+	uint32		kept = (uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix;
+
+	return (zwaypoint_has_image(rec) || kept <= len) && zunapply_length(rec) <= space;
 }
 
 /* Most updates change a few bytes: not worth a call. */
@@ -62,6 +63,7 @@ zunapply_body(const ZUndoRecord *rec, char *row, uint32 len)
 	uint32		newlen = zunapply_length(rec);
 	char	   *body = row + ZROW_HDR_SIZE;
 
+	Assert(rec->type == ZOP_UPDATE && zunapply_fits(rec, len, BLCKSZ));
 	if (newlen != len && rec->suffix > 0)
 		memmove(body + rec->prefix + rec->midlen, row + len - rec->suffix, rec->suffix);
 	zunapply_copy(body + rec->prefix, rec->mid, rec->midlen);
@@ -78,6 +80,7 @@ zunapply_header(const ZUndoRecord *rec, const ZRowHeader *newer, ZRowHeader *old
 	uint16		natts = newer->natts;
 	int			turn = zrow_turn(newer);
 
+	Assert(rec->type == ZOP_UPDATE || rec->type == ZOP_DELETE);
 	*older = rec->old_hdr;
 	older->flags &= ~ZROW_PADDED;
 	if (rec->old_hdr.natts == ZROW_NATTS_KEEP)

@@ -35,6 +35,7 @@ zview_open(ZPageView *view, Relation rel)
 void
 zview_close(ZPageView *view)
 {
+	Assert(!view->locked && view->limit == 0);
 	zundo_reader_close(&view->reader);
 	if (view->copy)
 		pfree(view->copy);
@@ -160,7 +161,7 @@ set_page(ZPageView *view, Page page, Page overflow)
  * Copy what is in use of a page; the hole keeps whatever the copy had.
  */
 static void
-copy_page(PGAlignedBlock **copy, MemoryContext context, Page page)
+copy_used(PGAlignedBlock **copy, MemoryContext context, Page page)
 {
 	PageHeader	header = (PageHeader) page;
 
@@ -184,7 +185,7 @@ copy_locked(ZPageView *view, Page page)
 	view->locked = false;
 	if (PageIsNew(page) || zpage_is_overflow(page))
 		return false;
-	copy_page(&view->copy, view->context, page);
+	copy_used(&view->copy, view->context, page);
 	page = (Page) view->copy->data;
 	check_page(view, page);
 	block = zpage_trailer(page)->overflow;
@@ -192,7 +193,7 @@ copy_locked(ZPageView *view, Page page)
 	{
 		Buffer		overflow_buf = overflow_page_lock(view, block, BUFFER_LOCK_SHARE);
 
-		copy_page(&view->overflow_copy, view->context, BufferGetPage(overflow_buf));
+		copy_used(&view->overflow_copy, view->context, BufferGetPage(overflow_buf));
 		overflow = (Page) view->overflow_copy->data;
 		UnlockReleaseBuffer(overflow_buf);
 	}
@@ -205,6 +206,7 @@ Buffer
 zview_lock_page(ZPageView *view, int k, int lockmode)
 {
 	Assert(k >= 1 && k < zview_slot_pages(view));
+	Assert(lockmode == BUFFER_LOCK_SHARE || view->locked);	/* L1 */
 	return overflow_page_lock(view, zpage_overflow_body(view->overflow)->lock_pages[k - 1],
 							  lockmode);
 }
@@ -212,6 +214,7 @@ zview_lock_page(ZPageView *view, int k, int lockmode)
 Page
 zview_slot_page_seen(const ZPageView *view, int k)
 {
+	Assert(k >= 0 && k <= ZPAGE_MAX_LOCK_PAGES);
 	if (k == 0)
 		return view->overflow;
 	if (view->lock_copies == NULL || !view->lock_copies->seen[k - 1])
@@ -226,7 +229,7 @@ copy_lock_page(ZPageView *view, int k)
 	ZLockPageCopies *copies = view->lock_copies;
 	Page		page;
 
-	copy_page(&copies->pages[k - 1], view->context, BufferGetPage(buffer));
+	copy_used(&copies->pages[k - 1], view->context, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	page = (Page) copies->pages[k - 1]->data;
 	for (int i = 0; i < ZPAGE_OVERFLOW_SLOTS; i++)
@@ -254,6 +257,7 @@ zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
 	Buffer		buffer;
 	bool		usable;
 
+	Assert(!view->locked);
 	view->block = block;
 	buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -267,6 +271,8 @@ zview_copy(ZPageView *view, Buffer buffer)
 {
 	bool		usable;
 
+	Assert(!view->locked && view->limit == 0);
+	Assert(BufferIsLocal(buffer) || !zheap_buffer_is_exclusive(buffer));
 	view->block = BufferGetBlockNumber(buffer);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	usable = copy_locked(view, BufferGetPage(buffer));
@@ -281,6 +287,7 @@ zview_copy_viewed(ZPageView *view, Buffer buffer, Buffer *overflow_buf)
 {
 	FullTransactionId horizon = view->horizon;
 
+	Assert(view->locked && view->block == BufferGetBlockNumber(buffer));
 	zview_detach(view, overflow_buf);
 	if (!copy_locked(view, BufferGetPage(buffer)))
 		return false;
@@ -295,6 +302,7 @@ zview_leave(ZPageView *view)
 
 	if (leave == NULL)
 		return;
+	Assert(view->limit == 0);	/* what was found out under it may be wrong */
 	view->leave = NULL;
 	(void) zview_copy_viewed(view, leave[0], &leave[1]);
 	LockBuffer(leave[0], BUFFER_LOCK_UNLOCK);
@@ -307,6 +315,9 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 	Page		overflow = NULL;
 	BlockNumber overflow_block;
 
+	Assert(!view->locked && view->limit == 0);
+	/* L1: the table page comes before its overflow page */
+	Assert(lockmode == BUFFER_LOCK_SHARE || zheap_buffer_is_exclusive(buffer));
 	*overflow_buf = InvalidBuffer;
 	view->block = BufferGetBlockNumber(buffer);
 	if (PageIsNew(page) || zpage_is_overflow(page))

@@ -50,6 +50,7 @@ zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 {
 	const char *wrong = zpage_check_row(view->page, offnum);
 
+	Assert(offnum >= FirstOffsetNumber && offnum <= PageGetMaxOffsetNumber(view->page));
 	if (wrong)
 		zheap_corrupt(view->rel, view->block, offnum, "%s", wrong);
 	version->row = zpage_row(view->page, offnum, &version->len, NULL);
@@ -129,6 +130,8 @@ zmvcc_same_versions(ZPageView *before, ZPageView *view, const OffsetNumber *offs
 	bool		touched[ZPAGE_MAX_OFFSET + 1] = {0};
 	bool		looked[ZPAGE_MAX_SLOTNO + 1] = {0};
 
+	/* a copy, and the page as it stays while the caller counts on the answer */
+	Assert(view->locked && !before->locked && before->block == view->block);
 	for (int i = 0; i < n; i++)
 	{
 		OffsetNumber offnum = offsets[i];
@@ -231,6 +234,7 @@ zmvcc_reconstruct_body(ZPageView *view, ZRowVersion *version)
 	memcpy(row + ZROW_HDR_SIZE, rec.mid, rec.midlen);
 	version->row = row;
 	version->len = ZROW_HDR_SIZE + rec.midlen;
+	Assert(version->len <= BLCKSZ && !zrow_is_tombstone(&version->hdr));
 	return true;
 }
 
@@ -288,6 +292,7 @@ follow_far(ZPageView *view, const ZRowVersion *version, const ZUnseen *unseen,
 	bool		own = rec->far_own;
 	bool		keys = rec->far_keys;
 
+	Assert(rec->waypoint);
 	while (!zview_is_frozen(view, far.fxid) && (own || !unseen->same_owner) &&
 		   !(keys && unseen->no_keys) && zunseen_owner(unseen, far.fxid))
 	{
@@ -311,6 +316,8 @@ follow_far(ZPageView *view, const ZRowVersion *version, const ZUnseen *unseen,
 	if (!zchain_read(view, version->offnum, &here, rec))
 		return false;
 	*at = here;
+	/* the bytes of the version come from the image alone */
+	Assert(!moved || zwaypoint_has_image(rec));
 	return moved;
 }
 
@@ -352,6 +359,8 @@ zmvcc_previous_unseen(ZPageView *view, ZRowVersion *version, const ZUnseen *unse
 	}
 	if (rec.type == ZOP_INSERT)
 		return false;
+	/* no other makes a version */
+	Assert(rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE);
 
 	hdr = version->hdr;
 	if (unseen && FullTransactionIdIsValid(rec.far.fxid) &&

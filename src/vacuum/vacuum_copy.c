@@ -25,6 +25,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
@@ -93,6 +94,7 @@ write_history(ZCopy *copy, const ItemPointerData *from)
 	FullTransactionId inserter;
 	ItemPointerData to;
 
+	Assert(copy->view_rows && copy->view_block == ItemPointerGetBlockNumber(from));
 	inserter = copy_row_history(copy, ItemPointerGetOffsetNumber(from), NULL, &to);
 	if (FullTransactionIdIsValid(inserter))
 		copy_move_remember(copy, from, &to, inserter);
@@ -124,6 +126,7 @@ sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, ZRowVers
 {
 	HeapTuple	tuple;
 
+	Assert(visibility == COPY_FROZEN || visibility == COPY_HISTORY);
 	/* none: the last snapshot that saw the deleted row has ended since */
 	if (!zmvcc_reconstruct_body(&copy->view, version))
 		return;
@@ -271,6 +274,9 @@ static void
 copy_open(ZCopy *copy, Relation from, Relation to, TransactionId oldest_xmin)
 {
 	zheap_require_preload();
+	Assert(CheckRelationLockedByMe(from, AccessExclusiveLock, false));
+	Assert(CheckRelationLockedByMe(to, AccessExclusiveLock, false));
+	Assert(RelationGetNumberOfBlocks(to) == 0);
 	zundo_open_for(from);
 	if (!RelationUsesLocalBuffers(from))
 		zrollback_file_wait(zrel_locator(from));

@@ -63,6 +63,7 @@ copy_move_remember(ZCopy *copy, const ItemPointerData *from, const ItemPointerDa
 {
 	Move	   *move = move_enter(copy, from, MOVE_WRITTEN);
 
+	Assert(FullTransactionIdIsValid(inserter));
 	move->to = *to;
 	move->fxid = inserter;
 }
@@ -74,6 +75,7 @@ copy_move_later(ZCopy *copy, const ZRowVersion *version, const ItemPointerData *
 	ZUndoRecord rec;
 	ZOwner		at;
 
+	Assert(copy_is_moved(version));
 	ItemPointerSetInvalid(&move->to);
 	move->fxid = InvalidFullTransactionId;
 	if (zmvcc_record(&copy->view, version, &rec, &at))
@@ -109,6 +111,7 @@ move_write(ZCopy *copy, Move *move)
 	Move	   *next = move_find(copy, &move->to);
 	ItemPointerData tid;
 
+	Assert(move->state == MOVE_BUSY);
 	if (next != NULL && (next->state != MOVE_WRITTEN ||
 						 !FullTransactionIdEquals(next->fxid, move->fxid)))
 		next = NULL;
@@ -136,6 +139,7 @@ move_follow(ZCopy *copy, Move *move)
 		CHECK_FOR_INTERRUPTS();
 		move_write(copy, list_nth(way, i));
 	}
+	Assert(move == NULL || move->state != MOVE_PENDING);
 	list_free(way);
 }
 

@@ -43,12 +43,44 @@ copy_page_open(ZCopyPage *out, Relation rel)
  */
 #define HISTORY_SLOT	1
 
+#ifdef USE_ASSERT_CHECKING
+/* The rows are not named yet, and the modifier has ended, or is a part of us (G4, G5). */
+static void
+assert_may_name(const ZCopyPage *out, OffsetNumber first, int count, const ZOwner *at)
+{
+	Assert(first >= FirstOffsetNumber && count > 0 && first + count - 1 <= ZPAGE_MAX_OFFSET);
+	Assert(!FullTransactionIdIsValid(out->dir.newest[first].fxid));
+	Assert(zmvcc_xact_status(at->fxid) != ZXACT_ABORTED &&
+		   zmvcc_xact_status(at->fxid) != ZXACT_IN_PROGRESS);
+}
+
+/* G4, of a page that is complete. */
+static void
+assert_all_named(const ZCopyPage *out)
+{
+	for (int i = FirstOffsetNumber; i <= PageGetMaxOffsetNumber(out->page); i++)
+	{
+		uint32		len;
+		const char *row = zpage_row(out->page, i, &len, NULL);
+
+		Assert(zrow_slotno(row) == HISTORY_SLOT ? (zrow_flags(row) & ZROW_REUSED) != 0 :
+			   zrow_slotno(row) == 0);
+		Assert((zrow_slotno(row) == HISTORY_SLOT) ==
+			   FullTransactionIdIsValid(out->dir.newest[i].fxid));
+	}
+}
+#else
+#define assert_may_name(out, first, count, at) ((void) 0)
+#define assert_all_named(out) ((void) 0)
+#endif
+
 /* The record at *at is the newest one of the rows. */
 static void
 name_record(ZCopyPage *out, OffsetNumber first, int count, const ZOwner *at)
 {
 	ZPageTrailer *trailer = zpage_trailer(out->page);
 
+	assert_may_name(out, first, count, at);
 	for (int i = 0; i < count; i++)
 		out->dir.newest[first + i] = *at;
 	if (FullTransactionIdPrecedes(trailer->reused_fxid, at->fxid))
@@ -64,6 +96,7 @@ run_end(ZCopyPage *out)
 
 	if (out->run_count == 0)
 		return;
+	Assert(FullTransactionIdIsValid(out->run_fxid));
 	rec.type = ZOP_INSERT;
 	rec.slotno = HISTORY_SLOT;
 	rec.takeover = ZTAKE_FREE;
@@ -112,6 +145,7 @@ page_begin(ZCopyPage *out, uint32 len)
 {
 	int			slots = zheap_initial_slots;
 
+	Assert(PageIsNew(out->page) && len <= ZPAGE_MAX_ROW);
 	/* the longest rows leave no room for more */
 	if (len + sizeof(ItemIdData) + SizeOfPageHeaderData + ZPAGE_SPECIAL_SIZE(slots) > BLCKSZ)
 		slots = Min(slots, ZPAGE_INITIAL_SLOTS);
@@ -125,6 +159,7 @@ page_end(ZCopyPage *out)
 	if (page_is_empty(out))
 		return;
 	history_end(out);
+	assert_all_named(out);
 	zpage_assert_valid(out->page);
 	if (RelationNeedsWAL(out->rel))
 		log_newpage(&zrel_locator(out->rel), MAIN_FORKNUM, out->block, out->page, true);
@@ -232,6 +267,7 @@ copy_page_add(ZCopyPage *out, const char *row, uint32 len, FullTransactionId del
 	ZRowPlan	plan = {0};
 	ZNewRow		new;
 
+	Assert(zpage_free_total(out->page) >= len + sizeof(ItemIdData));
 	new.offnum = next_offset(out);
 	new.len = len;
 	new.bytes = row;
@@ -240,6 +276,7 @@ copy_page_add(ZCopyPage *out, const char *row, uint32 len, FullTransactionId del
 	plan.rows = &new;
 	zpage_row_apply(out->page, &plan);
 
+	Assert(FullTransactionIdIsValid(deleter) == ((zrow_flags(row) & ZROW_DELETED) != 0));
 	if (FullTransactionIdIsValid(deleter))
 		zpage_set_prunable(out->page, zfxid_xid(deleter));
 }

@@ -181,6 +181,7 @@ static void
 describe_delta(const CopyVersion *newer, const CopyVersion *older, ZUndoRecord *rec)
 {
 	zrow_diff(newer->row, newer->len, older->row, older->len, &rec->prefix, &rec->suffix);
+	Assert(ZROW_HDR_SIZE + rec->prefix + rec->suffix <= Min(newer->len, older->len));
 	rec->mid = older->row + ZROW_HDR_SIZE + rec->prefix;
 	rec->midlen = older->len - ZROW_HDR_SIZE - rec->prefix - rec->suffix;
 }
@@ -192,6 +193,9 @@ describe_version(const CopyVersion *copied, const ZOwner *before, ZUndoRecord *r
 	const CopyVersion *older = copied + 1;
 	ZUndoRecord rec = {0};
 
+	/* nothing else makes a version */
+	Assert(copied->made == ZOP_INSERT || copied->made == ZOP_UPDATE ||
+		   copied->made == ZOP_DELETE);
 	rec.type = copied->made;
 	rec.cid = copied->cid;
 	rec.old_hdr.natts = ZROW_NATTS_KEEP;
@@ -247,6 +251,9 @@ write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerDat
 	{
 		ZUndoRecord rec;
 
+		/* only of the oldest one nobody asks who made it, or what was before */
+		Assert(i == n - 1 || (FullTransactionIdIsValid(versions[i].fxid) &&
+							  versions[i].made != ZOP_INSERT));
 		if (!FullTransactionIdIsValid(versions[i].fxid))
 			continue;
 		describe_version(&versions[i], &before, &rec);
@@ -270,6 +277,7 @@ write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerDat
 			below.keys = false;
 		}
 	}
+	Assert(FullTransactionIdEquals(before.fxid, versions[0].fxid));
 	*newest = before;
 	return turn;
 }
@@ -315,6 +323,7 @@ write_row(ZCopy *copy, CopyVersion *versions, int n, const ItemPointerData *move
 	ZUndoRecord body;
 	bool		tombstone = describe_tombstone(newest, &body);
 
+	Assert(n > 0 && (moved_to == NULL || newest->made == ZOP_DELETE));
 	copy_page_find(&copy->out, tombstone ? ZROW_TOMBSTONE_SIZE : newest->len);
 	copy_page_tid(&copy->out, tid);
 	if (moved_to == NULL)
@@ -364,6 +373,7 @@ deletion_by_move(const CopyVersion *version, const CopyVersion *older)
 {
 	CopyVersion deletion = *version;
 
+	Assert(version->made == ZOP_UPDATE && FullTransactionIdIsValid(version->fxid));
 	deletion.row = older->row;
 	deletion.len = older->len;
 	deletion.made = ZOP_DELETE;
@@ -375,7 +385,7 @@ deletion_by_move(const CopyVersion *version, const CopyVersion *older)
 }
 
 static void
-begin_row(CopyVersion *version)
+begin_as_inserted(CopyVersion *version)
 {
 	version->made = ZOP_INSERT;
 	version->hdr.flags |= ZROW_INSERTED;
@@ -403,7 +413,7 @@ copy_row_history(ZCopy *copy, OffsetNumber offnum, const ItemPointerData *moved_
 		if (fits_undo(&versions[i]))
 			continue;
 		deletion = deletion_by_move(&versions[i], &versions[i + 1]);
-		begin_row(&versions[i]);
+		begin_as_inserted(&versions[i]);
 		/* not into what moved_to may point to */
 		write_row(copy, &versions[first], i + 1 - first, moved_to, &to);
 		copy->num_tuples += 1;

@@ -32,12 +32,14 @@ copy_all_visible(ZCopy *copy, ZRowVersion *version)
 {
 	FullTransactionId fxid;
 
+	Assert(copy->view_rows && !copy->view.locked);
 	zmvcc_find_modifier(&copy->view, version);
 	fxid = zmodifier_fxid(&version->modifier);
 	if (!FullTransactionIdIsValid(fxid))
 		return true;
 	if (!FullTransactionIdPrecedes(fxid, copy->oldest))
 		return false;
+	Assert(zmvcc_xact_status(fxid) != ZXACT_ABORTED);
 	if (FullTransactionIdPrecedes(copy->conflict, fxid))
 		copy->conflict = fxid;
 	return true;

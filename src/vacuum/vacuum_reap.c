@@ -96,9 +96,16 @@ vacuum_dead_add(ZVacuum *vac, BlockNumber block, const OffsetNumber *offsets, in
 	int			i;
 
 	Assert(dead->num_items + n <= dead->max_items);
+	Assert(vac->nindexes > 0 && vac->do_indexes);
+	/* G2 */
+	Assert(dead->num_items == 0 ||
+		   ItemPointerGetBlockNumber(&dead->items[dead->num_items - 1]) < block);
 
 	for (i = 0; i < n; i++)
+	{
+		Assert(i == 0 || offsets[i] > offsets[i - 1]);	/* G2 */
 		ItemPointerSet(&dead->items[dead->num_items + i], block, offsets[i]);
+	}
 	dead->num_items += n;
 	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_DEAD_TUPLES, dead->num_items);
 }
@@ -120,6 +127,7 @@ delete_entries(ZVacuum *vac)
 {
 	int			i;
 
+	Assert(!zheap_holds_buffer_lock()); /* L1: index pages come first */
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
 
 	if (vac->parallel != NULL)
@@ -151,6 +159,7 @@ reclaim_page(ZVacuum *vac, int *pos)
 	Size		space;
 	int			n = 0;
 
+	Assert(block < vac->npages);
 	while (*pos < dead->num_items &&
 		   ItemPointerGetBlockNumber(&dead->items[*pos]) == block)
 	{
@@ -175,6 +184,7 @@ reclaim_pointers(ZVacuum *vac)
 	BlockNumber ndone = 0;
 	int			pos = 0;
 
+	Assert(vac->rounds > 0);	/* G1 */
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
 
 	vac->doing = VACUUM_VACUUMING;
@@ -231,6 +241,7 @@ vacuum_index_cleanup(ZVacuum *vac)
 	if (vac->nindexes == 0 || !vac->do_indexes)
 		return;
 
+	Assert(vac->dead->num_items == 0);	/* G1: the last round is over, or not made */
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
 
 	if (vac->parallel != NULL)

@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
@@ -78,6 +79,8 @@ update_table_stats(ZVacuum *vac)
 	if (MultiXactIdIsValid(form->relminmxid))
 		minmulti = GetOldestMultiXactId();
 
+	/* "reltuples" is exact: every page has been read */
+	Assert(vac->scanned == vac->npages + vac->removed);
 	vac_update_relstats(vac->rel, vac->npages, (double) vac->live, 0,
 						vac->nindexes > 0, frozenxid, minmulti,
 						NULL, NULL, false);
@@ -113,6 +116,7 @@ zvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strate
 	ErrorContextCallback context;
 
 	zheap_require_preload();
+	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
 
 	vac = palloc0(sizeof(ZVacuum));
 	vac->rel = rel;

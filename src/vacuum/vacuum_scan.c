@@ -29,7 +29,7 @@
 #define FSM_INTERVAL	((BlockNumber) (((uint64) 1 << 30) / BLCKSZ))
 
 static void
-count_row(ZVacuum *vac, OffsetNumber offnum)
+vacuum_count_row(ZVacuum *vac, OffsetNumber offnum)
 {
 	FullTransactionId fxid;
 
@@ -78,17 +78,18 @@ list_dead(Page page, OffsetNumber *dead)
  * progress have done is looked up in undo.
  */
 static bool
-count_rows(ZVacuum *vac)
+count_page_rows(ZVacuum *vac)
 {
 	Page		page = vac->view.page;
 	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
 	bool		has_rows = false;
 
+	Assert(!zheap_holds_buffer_lock()); /* B1: much undo may have to be read */
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
 	{
 		if (ItemIdIsNormal(PageGetItemId(page, offnum)))
 		{
-			count_row(vac, offnum);
+			vacuum_count_row(vac, offnum);
 			has_rows = true;
 		}
 	}
@@ -105,6 +106,7 @@ skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 	Page		page = BufferGetPage(buffer);
 	bool		is_new = PageIsNew(page);
 
+	Assert(is_new || zpage_is_overflow(page));
 	if (!is_new)
 		vacuum_overflow_page_add(vac, block, page);
 	UnlockReleaseBuffer(buffer);
@@ -123,6 +125,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	Size		space;
 	bool		has_rows;
 
+	Assert(block < vac->npages && vac->nonempty <= block);
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
 	if (zrollback_page(vac->rel, buffer))
 		vac->rolled_back++;
@@ -137,6 +140,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 
 	vac->pruned += zdml_prune_page(&vac->view, buffer);
 	ndead = list_dead(vac->view.page, dead);
+	Assert(ndead <= ZPAGE_MAX_OFFSET);
 	(void) zview_copy_viewed(&vac->view, buffer, &overflow_buf);
 
 	/* without indexes nothing can name the dead pointers */
@@ -145,7 +149,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 
 	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
-	has_rows = count_rows(vac);
+	has_rows = count_page_rows(vac);
 	RecordPageWithFreeSpace(vac->rel, block, space);
 
 	if (ndead > 0)
@@ -188,6 +192,7 @@ vacuum_scan(ZVacuum *vac)
 										 PROGRESS_VACUUM_PHASE_SCAN_HEAP);
 		}
 
+		Assert(vac->dead->max_items - vac->dead->num_items >= ZPAGE_MAX_OFFSET);
 		scan_page(vac, block);
 
 		if (block - fsm_done >= FSM_INTERVAL)

@@ -36,10 +36,12 @@ vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page)
 
 	if (vac->noverflow_pages == vac->overflow_pages_alloc)
 	{
-		vac->overflow_pages_alloc = Max(64, vac->overflow_pages_alloc * 2);
-		vac->overflow_pages = vac->overflow_pages == NULL ?
-			palloc(vac->overflow_pages_alloc * sizeof(ZVacuumOverflowPage)) :
-			repalloc_huge(vac->overflow_pages, vac->overflow_pages_alloc * sizeof(ZVacuumOverflowPage));
+		int			alloc = Max(64, vac->overflow_pages_alloc * 2);
+		Size		size = alloc * sizeof(ZVacuumOverflowPage);
+
+		vac->overflow_pages = vac->overflow_pages == NULL ? palloc(size) :
+			repalloc_huge(vac->overflow_pages, size);
+		vac->overflow_pages_alloc = alloc;
 	}
 	overflow_page = &vac->overflow_pages[vac->noverflow_pages++];
 	overflow_page->block = block;
@@ -48,7 +50,7 @@ vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page)
 
 /* Does the table page's overflow page list the lock page? */
 static bool
-is_listed(ZVacuum *vac, BlockNumber overflow_block, BlockNumber lock_block)
+is_listed_lock_page(ZVacuum *vac, BlockNumber overflow_block, BlockNumber lock_block)
 {
 	Buffer		buffer;
 	Page		page;
@@ -77,7 +79,7 @@ is_listed(ZVacuum *vac, BlockNumber overflow_block, BlockNumber lock_block)
  * left it.
  */
 static bool
-is_used(ZVacuum *vac, const ZVacuumOverflowPage *overflow_page)
+overflow_page_is_used(ZVacuum *vac, const ZVacuumOverflowPage *overflow_page)
 {
 	BlockNumber overflow_block = InvalidBlockNumber;
 	Buffer		buffer;
@@ -90,8 +92,9 @@ is_used(ZVacuum *vac, const ZVacuumOverflowPage *overflow_page)
 	if (!PageIsNew(page) && zpage_is_table(page))
 		overflow_block = zpage_trailer(page)->overflow;
 	UnlockReleaseBuffer(buffer);
+	Assert(!zheap_holds_buffer_lock()); /* D2: one page after the other */
 	return overflow_block == overflow_page->block ||
-		is_listed(vac, overflow_block, overflow_page->block);
+		is_listed_lock_page(vac, overflow_block, overflow_page->block);
 }
 
 /*
@@ -111,16 +114,17 @@ end_with_overflow_pages(ZVacuum *vac, BlockNumber end)
 			ZVacuumOverflowPage *overflow_page = &vac->overflow_pages[i];
 
 			if (overflow_page->block >= end && overflow_page->table_block < end &&
-				is_used(vac, overflow_page))
+				overflow_page_is_used(vac, overflow_page))
 				end = overflow_page->block + 1;
 		}
+		Assert(end >= before);
 	} while (end != before);
 	return end;
 }
 
 /* Standbys hear of the lock together with an xid, which the server may refuse. */
 static bool
-is_worth_it(ZVacuum *vac)
+truncation_is_worth_it(ZVacuum *vac)
 {
 	BlockNumber empty;
 
@@ -174,6 +178,7 @@ find_end(ZVacuum *vac)
 {
 	BlockNumber end = vac->npages;
 
+	Assert(CheckRelationLockedByMe(vac->rel, AccessExclusiveLock, true));	/* G3 */
 	vac->noverflow_pages = 0;
 	while (end > vac->nonempty)
 	{
@@ -192,8 +197,9 @@ find_end(ZVacuum *vac)
 }
 
 /*
- * AccessExclusiveLock on the table, with no sweep at work on its file.  False: not to be had at once.
- * A sweep is waited for to the end of its page, which may take long, but nobody waits for us then.
+ * AccessExclusiveLock on the table, with no sweep at work on its file.  False: not to be had
+ * at once.  A sweep is waited for to the end of its page, which may take long, but nobody
+ * waits for us then.
  */
 static bool
 lock_for_truncation(ZVacuum *vac)
@@ -201,6 +207,7 @@ lock_for_truncation(ZVacuum *vac)
 	ZRelLocator file = zrel_locator(vac->rel);
 	bool		locked;
 
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
 	if (RelationUsesLocalBuffers(vac->rel))
 		return ConditionalLockRelation(vac->rel, AccessExclusiveLock);
 	zrollback_file_keep_out(file);
@@ -214,7 +221,7 @@ vacuum_truncate(ZVacuum *vac)
 {
 	BlockNumber before = vac->npages;
 
-	if (!is_worth_it(vac))
+	if (!truncation_is_worth_it(vac))
 		return;
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_TRUNCATE);
@@ -234,6 +241,7 @@ vacuum_truncate(ZVacuum *vac)
 
 		vac->doing = VACUUM_TRUNCATING;
 		end = find_end(vac);
+		Assert(end >= vac->nonempty && end <= before);	/* G3 */
 		if (end < before)
 		{
 			RelationTruncate(vac->rel, end);

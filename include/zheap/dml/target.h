@@ -37,7 +37,17 @@ typedef struct ZTarget
 	bool		init_page;		/* the page is new and still to be initialised */
 	OffsetNumber offnum;
 	ZPageView	view;
+#ifdef USE_ASSERT_CHECKING
+	bool		checked;		/* the row was, under this hold of the page's lock */
+#endif
 } ZTarget;
+
+/* D1: what is found out of the row now allows a change of it until the page is unlocked. */
+#ifdef USE_ASSERT_CHECKING
+#define ztarget_set_checked(target) ((target)->checked = true)
+#else
+#define ztarget_set_checked(target) ((void) 0)
+#endif
 
 /* ---- dml_target.c ---- */
 
@@ -57,6 +67,27 @@ extern void ztarget_lock_row_page(ZTarget *target);
 
 /* Unlock the locked page, but go on with a copy of it in target->view. */
 extern void ztarget_leave(ZTarget *target);
+
+/*
+ * What would take more undo records than may be read while the page is locked (B1) is found
+ * out with a copy of it: the page is unlocked, *copy is a target that looks at the copy.
+ */
+extern void ztarget_look_at_copy(ZTarget *target, ZTarget *copy);
+
+/*
+ * Lock the page again, and be done with the copy.  True: what was found out counts, as the row
+ * is the same version still; *since tells of row locks that have come since, as zlock_holders
+ * does for this mode.
+ */
+extern bool ztarget_confirm(ZTarget *target, ZTarget *copy, LockTupleMode mode,
+							ZLockHolders *since);
+
+/*
+ * Undo records that a check reads while the page is locked, or a confirmation: what is read for
+ * the change itself comes on top of it (B1): a step for the version before, another for a
+ * directory, and some for its number or a waypoint.
+ */
+#define ZTARGET_CHECK_READS		(ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - 44)
 
 /*
  * ERROR if any row of the locked page is damaged: before a change that moves or
@@ -208,7 +239,8 @@ extern void zspace_find(ZTarget *target, Size len, int options, BulkInsertState 
  * The row to store for a slot's values: formed, and toasted if it is long.
  * "old" is the row to be replaced (a heap tuple), or NULL.
  */
-extern char *zdml_form(Relation rel, TupleTableSlot *slot, HeapTuple old, int options, uint32 *len);
+extern char *zdml_form(Relation rel, TupleTableSlot *slot, HeapTuple old, int options,
+					   uint32 *len);
 
 /* Is the toaster needed for this row (or, for an update, its old version)? */
 extern bool zdml_needs_toaster(Relation rel, uint32 len, uint8 flags);

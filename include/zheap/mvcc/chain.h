@@ -32,6 +32,9 @@ typedef struct ZChainCursor
 	ZOwner		next;			/* the record to be read next; invalid fxid: none */
 	ZOwner		at;				/* the record read last: whose, and where */
 	ZUndoRecord rec;			/* rec.mid is valid until the next read */
+#ifdef USE_ASSERT_CHECKING
+	int			count;			/* records read since the last directory */
+#endif
 } ZChainCursor;
 
 extern void zchain_open(ZChainCursor *cursor, ZPageView *view, OffsetNumber offnum,

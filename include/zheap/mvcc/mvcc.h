@@ -189,7 +189,7 @@ zview_is_spent(const ZPageView *view)
 static inline void
 zview_limit(ZPageView *view, int reads)
 {
-	Assert(view->limit == 0);
+	Assert(view->limit == 0 && !view->unfinished);
 	view->limit = view->reads + reads;
 	view->unfinished = false;
 }
@@ -199,6 +199,7 @@ zview_limit_end(ZPageView *view)
 {
 	bool		finished = !view->unfinished;
 
+	Assert(view->limit > 0 && view->reads <= view->limit);
 	view->limit = 0;
 	view->unfinished = false;
 	return finished;
@@ -300,6 +301,8 @@ extern bool zunseen_any(const ZUnseen *unseen, FullTransactionId fxid);
 static inline bool
 zunseen_owner(const ZUnseen *unseen, FullTransactionId fxid)
 {
+	/* what is below the horizon everybody sees */
+	Assert(FullTransactionIdIsNormal(fxid));
 	return unseen->owner(unseen, fxid);
 }
 
@@ -345,7 +348,8 @@ extern void zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, b
  * ANY (current version whatever it is, deleted rows included), TOAST, DIRTY
  * (fills snapshot->xmin, xmax, speculativeToken as heap does), NON_VACUUMABLE.
  */
-extern bool zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version);
+extern bool zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
+						ZRowVersion *version);
 
 /*
  * ERROR if the snapshot, imported from another session, is too old for this
@@ -437,7 +441,8 @@ extern bool zmvcc_has_older(ZPageView *view, ZRowVersion *version);
 extern int	zmvcc_ordinal(ZPageView *view, OffsetNumber offnum);
 
 /* That version; false: no such number. */
-extern bool zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZRowVersion *version);
+extern bool zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal,
+								ZRowVersion *version);
 
 /* What our last update or delete of the row replaced; false: there is none. */
 extern bool zmvcc_fetch_replaced(ZPageView *view, OffsetNumber offnum, ZRowVersion *version);
