@@ -77,7 +77,8 @@ typedef struct ZUndoLog
 
 	/* under mutex: what has to be looked at, [pending_from, end of the log) */
 	slock_t		mutex;
-	uint32		sweep_id;		/* of the last sweep that was begun; no other log has the same */
+	uint32		sweep_id;		/* of the last sweep that was begun, which no other log
+								 * has; none if nothing is pending, or since it was */
 	ZUndoPtr	pending_from;	/* 0: nothing pending */
 	uint32		pending_ordinal;	/* of its extent; 0: not known */
 	FullTransactionId pending_fxid; /* keeps the horizon back */
@@ -141,6 +142,9 @@ typedef struct ZUndoDb
 	/* no lock; both only grow, 0: not known yet */
 	pg_atomic_uint64 horizon;
 	pg_atomic_uint64 logged_horizon;
+
+	/* no lock: is nobody to wait for sweeps?  (zundo_hold_sweeps) */
+	pg_atomic_uint32 sweeps_held;
 
 	/* no lock, only grows: greatest "until" of the pins that are over; 0: none */
 	pg_atomic_uint64 released;
@@ -212,7 +216,8 @@ extern void zundo_db_attach(Oid relid);
 extern LWLock *zundo_db_lock(const ZUndoDb *db);
 extern LWLock *zundo_truncate_lock(const ZUndoDb *db);
 
-/* The id of a sweep that begins, which no earlier one had. */
+/* The id of a sweep that begins, which no earlier one had; never this one. */
+#define ZUNDO_NO_SWEEP	0
 extern uint32 zundo_new_sweep_id(void);
 
 /* for each loaded database, with database and map locked shared */
@@ -480,9 +485,6 @@ extern bool zundo_log_has_pins(ZUndoLog *log);
  */
 extern TransactionId zundo_released(FullTransactionId horizon);
 
-/* Has any log of this database something for a sweep?  (undo_work.c)  Takes the database's lock. */
-extern bool zundo_any_sweep_is_due(void);
-
 /* ---- writers that wait (undo_throttle.c) ---- */
 
 /*
@@ -528,7 +530,7 @@ extern Oid	zundo_log_left_relid(ZUndoLog *log);
  */
 extern void zundo_log_begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending);
 extern bool zundo_log_is_swept_by(ZUndoLog *log, const ZUndoPending *pending);
-extern void zundo_log_mark_applied(ZUndoLog *log, const ZUndoPending *pending,
+extern void zundo_log_mark_applied(ZUndoLog *log, ZUndoPending *pending,
 								   const ZUndoSwept *swept, FullTransactionId next);
 extern void zundo_log_back_off(ZUndoLog *log, const ZUndoPending *pending, uint32 first,
 							   uint32 last, Oid relid, TimestampTz now);

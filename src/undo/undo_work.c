@@ -88,21 +88,6 @@ zundo_databases_with_work(Oid *dbs, bool *urgent, int max)
 }
 
 bool
-zundo_any_sweep_is_due(void)
-{
-	TimestampTz now = GetCurrentTimestamp();
-	ZUndoDb    *db = zundo_open_loaded();
-	ZUndoLog   *log = NULL;
-	bool		result = false;
-
-	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	while (!result && (log = zundo_log_next(db, log)) != NULL)
-		result = zundo_log_sweep_due(log, now) != ZSWEEP_NONE;
-	LWLockRelease(zundo_db_lock(db));
-	return result;
-}
-
-bool
 zundo_sweep_is_due(uint64 *bytes)
 {
 	TimestampTz now = GetCurrentTimestamp();
@@ -114,7 +99,7 @@ zundo_sweep_is_due(uint64 *bytes)
 
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	used = zundo_extents_used(db);
-	while ((log = zundo_log_next(db, log)) != NULL)
+	while ((bytes != NULL || !result) && (log = zundo_log_next(db, log)) != NULL)
 	{
 		ZSweepDue	due = zundo_log_sweep_due(log, now);
 
@@ -124,6 +109,7 @@ zundo_sweep_is_due(uint64 *bytes)
 		extents += zundo_log_pending_extents(log, due, used);
 	}
 	LWLockRelease(zundo_db_lock(db));
-	*bytes = Min(extents, used) * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
+	if (bytes != NULL)
+		*bytes = Min(extents, used) * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
 	return result;
 }
