@@ -512,18 +512,28 @@ count_for_autovacuum(void)
 	pgstat_update_heap_dead_tuples(zundo_relation(), -ZUNDO_EXTENT_BLOCKS);
 }
 
+/* The owner asks: nobody else changes what is newest. */
+bool
+zundo_extent_can_be_left(void)
+{
+	ZUndoPageSpecial special;
+
+	return !BlockNumberIsValid(MyUndo.log->newest_extent) ||
+		zundo_read_special(MyUndo.log->newest_extent, &special);
+}
+
 /*
  * First pages that are to be read.  If that of the oldest extent's successor is damaged the
  * rest of the chain is lost, and we go on behind it to the end of the transaction; if that of our
- * newest one is, this transaction cannot go on, but the next one has another log.
+ * newest one is, and was not yet when zundo_prepare() looked, this transaction cannot go on: it
+ * would have to become the owner of another log while its caller has pages locked.
  */
 static void
 check_chain(ZUndoLog *log)
 {
 	ZUndoPageSpecial special;
 
-	if (BlockNumberIsValid(log->newest_extent) &&
-		!zundo_read_special(log->newest_extent, &special))
+	if (!zundo_extent_can_be_left())
 	{
 		log->sealed = true;
 		zheap_corrupt(zundo_relation(), log->newest_extent, InvalidOffsetNumber,

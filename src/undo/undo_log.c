@@ -28,7 +28,7 @@ read_extent(BlockNumber extent, ZUndoPageSpecial *special, uint16 *end)
 }
 
 static void
-report_damage(uint32 number, BlockNumber block)
+report_bad_log(uint32 number, BlockNumber block)
 {
 	ereport(LOG,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -41,7 +41,7 @@ report_damage(uint32 number, BlockNumber block)
 void
 zundo_log_lose(ZUndoLog *log, BlockNumber block)
 {
-	report_damage(log->number, block);
+	report_bad_log(log->number, block);
 	log->sealed = log->lost = true;
 }
 
@@ -358,8 +358,8 @@ disown_log(bool seal)
 	if (seal)
 		log->sealed = true;
 	log->insert_block = InvalidBlockNumber;
-	log->owner = 0;
 	zundo_owner_leave();
+	log->owner = 0;
 	LWLockRelease(zundo_db_lock(MyUndo.db));
 	MyUndo.log = NULL;
 	MyUndo.block = InvalidBlockNumber;
@@ -397,7 +397,7 @@ zundo_log_attach(void)
 		{
 			found = set_insert_position(MyUndo.log);
 			if (!found)
-				report_damage(MyUndo.log->number, MyUndo.log->newest_extent);
+				report_bad_log(MyUndo.log->number, MyUndo.log->newest_extent);
 		}
 		PG_CATCH();
 		{
@@ -409,4 +409,18 @@ zundo_log_attach(void)
 		if (!found)
 			disown_log(true);
 	}
+}
+
+/*
+ * What the transaction has written there stays, and is to be looked at when it has ended, like a
+ * prepared one's; it goes on as if it began in the other log.
+ */
+void
+zundo_log_change(void)
+{
+	Assert(MyUndo.entered);
+	report_bad_log(MyUndo.log->number, MyUndo.log->newest_extent);
+	zundo_owner_mark_pending();
+	disown_log(true);
+	zundo_log_attach();
 }

@@ -12,7 +12,7 @@
  *			newest_extent is still its own.  So one of them sees the other.
  *   active	the transaction's top xid, from its first record to its end.  It keeps the
  *			horizon back when the transaction has left the process array, until its log
- *			is marked pending, if it is to be.  active_first is where that record is.
+ *			is marked pending, if it is to be.  active_first is where that record is, until then.
  *
  * LOCKING: none.  Nothing here can fail.
  */
@@ -64,6 +64,22 @@ zundo_owner_begin(ZUndoPtr first)
 	pg_atomic_write_u64(&log->active_first, first);
 	pg_write_barrier();
 	pg_atomic_write_u64(&log->active, U64FromFullTransactionId(MyUndo.fxid));
+}
+
+/*
+ * What the transaction has written here is pending from now on, whatever becomes of it, and
+ * no sweep is to leave that for us to tell.  A sweep that did so before, which it does
+ * under the log's mutex, has lost nothing: the mark follows.
+ */
+void
+zundo_owner_mark_pending(void)
+{
+	ZUndoLog   *log = MyUndo.log;
+
+	if (MyUndo.first == ZUNDO_INVALID)
+		return;
+	pg_atomic_write_u64(&log->active_first, ZUNDO_INVALID);
+	zundo_log_mark_pending(log, MyUndo.first, MyUndo.first_ordinal, MyUndo.fxid);
 }
 
 /* What may follow "active" as the reason to keep the horizon back was told before. */

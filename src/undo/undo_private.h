@@ -320,6 +320,9 @@ extern ZUndoDb *zundo_open_loaded(void);
 extern void zundo_log_lose(ZUndoLog *log, BlockNumber block);
 extern void zundo_log_attach(void);
 
+/* Ours, in which a transaction may be in progress, is no good to append to: another one is. */
+extern void zundo_log_change(void);
+
 /* Ours is sealed: we are without one, and so is it. */
 extern void zundo_log_leave(void);
 
@@ -349,7 +352,10 @@ extern void zundo_log_enter(void);
 /* Its first record is about to be written there: the horizon stays behind its xid. */
 extern void zundo_owner_begin(ZUndoPtr first);
 
-/* It has ended, and what is left to apply has been marked. */
+/* What it has written here, if anything, is to be looked at when it has ended. */
+extern void zundo_owner_mark_pending(void);
+
+/* It has ended, or goes on elsewhere, and what is left to apply has been marked. */
 extern void zundo_owner_leave(void);
 
 /* A count; odd: the owner is in a transaction that may append. */
@@ -368,6 +374,9 @@ extern bool zundo_log_is_active_from(const ZUndoLog *log, ZUndoPtr first);
 
 /* Copy the special area of an extent's first page; false if that is damaged. */
 extern bool zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
+
+/* Can our log go on to another extent?  Not if the newest one's first page is damaged. */
+extern bool zundo_extent_can_be_left(void);
 
 /* Our log goes on to a new extent; MyUndo stands at its begin. */
 extern void zundo_extent_open(void);

@@ -83,10 +83,13 @@ prepare(void)
 			zundo_log_enter();
 		advance_if_old();
 	}
-	if (needs_extent())
+	while (needs_extent())
 	{
 		zundo_throttle();
-		zundo_extent_open();
+		if (zundo_extent_can_be_left())
+			zundo_extent_open();
+		else
+			zundo_log_change();
 	}
 	MyUndo.ready = true;
 }

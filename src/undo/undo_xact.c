@@ -16,8 +16,8 @@
 static void
 end_transaction(bool pending)
 {
-	if (pending && MyUndo.first != ZUNDO_INVALID)
-		zundo_log_mark_pending(MyUndo.log, MyUndo.first, MyUndo.first_ordinal, MyUndo.fxid);
+	if (pending)
+		zundo_owner_mark_pending();
 	zundo_owner_leave();
 }
 
