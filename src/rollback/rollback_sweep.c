@@ -287,7 +287,7 @@ leave_unapplied(Sweep *sweep)
 
 /* The page that the records tell of. */
 static void
-roll_back(Sweep *sweep)
+sweep_page(Sweep *sweep)
 {
 	MemoryContext outer = MemoryContextSwitchTo(sweep->scratch);
 
@@ -341,7 +341,7 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 	relation_find(sweep);
 	Assert(sweep->rel == NULL || !sweep->rel_busy);
 	if (sweep->rel)
-		roll_back(sweep);
+		sweep_page(sweep);
 	sweep->rolling_back = false;
 	if (sweep->rel == NULL && sweep->rel_busy)
 	{

@@ -96,9 +96,12 @@ load_log(uint32 number, const ZUndoDirEntry *entry)
 		log->oldest_closed = oldest.closed;
 	}
 	if (!one || end > ZUNDO_PAGE_START)
-		zundo_log_mark_pending(log,
-							   zundo_ptr_make(entry->oldest_extent, oldest.generation, ZUNDO_PAGE_START),
-							   0, zundo_db_horizon(MyUndo.db));
+	{
+		ZUndoPtr	from = zundo_ptr_make(entry->oldest_extent, oldest.generation,
+										  ZUNDO_PAGE_START);
+
+		zundo_log_mark_pending(log, from, 0, zundo_db_horizon(MyUndo.db));
+	}
 	return true;
 }
 
@@ -365,6 +368,14 @@ disown_log(bool seal)
 	MyUndo.block = InvalidBlockNumber;
 }
 
+void
+zundo_log_seal(void)
+{
+	Assert(MyUndo.entered);
+	report_bad_log(MyUndo.log->number, MyUndo.log->newest_extent);
+	disown_log(true);
+}
+
 /* Become the owner of a log, or fail. */
 static void
 own_log(void)
@@ -409,18 +420,4 @@ zundo_log_attach(void)
 		if (!found)
 			disown_log(true);
 	}
-}
-
-/*
- * What the transaction has written there stays, and is to be looked at when it has ended, like a
- * prepared one's; it goes on as if it began in the other log.
- */
-void
-zundo_log_change(void)
-{
-	Assert(MyUndo.entered);
-	report_bad_log(MyUndo.log->number, MyUndo.log->newest_extent);
-	zundo_owner_mark_pending();
-	disown_log(true);
-	zundo_log_attach();
 }

@@ -67,19 +67,13 @@ zundo_owner_begin(ZUndoPtr first)
 }
 
 /*
- * What the transaction has written here is pending from now on, whatever becomes of it, and
- * no sweep is to leave that for us to tell.  A sweep that did so before, which it does
- * under the log's mutex, has lost nothing: the mark follows.
+ * What becomes of its records will not be told by us, or is just about to be: no sweep is to rely
+ * on that from now on.  "active" still keeps the horizon back.
  */
 void
-zundo_owner_mark_pending(void)
+zundo_owner_hide_first(void)
 {
-	ZUndoLog   *log = MyUndo.log;
-
-	if (MyUndo.first == ZUNDO_INVALID)
-		return;
-	pg_atomic_write_u64(&log->active_first, ZUNDO_INVALID);
-	zundo_log_mark_pending(log, MyUndo.first, MyUndo.first_ordinal, MyUndo.fxid);
+	pg_atomic_write_u64(&MyUndo.log->active_first, ZUNDO_INVALID);
 }
 
 /* What may follow "active" as the reason to keep the horizon back was told before. */

@@ -143,6 +143,9 @@ typedef struct ZUndoDb
 	pg_atomic_uint64 horizon;
 	pg_atomic_uint64 logged_horizon;
 
+	/* no lock: counts transactions that left a log pending; for the launcher */
+	pg_atomic_uint32 aborts;
+
 	/* no lock: is nobody to wait for sweeps?  (zundo_hold_sweeps) */
 	pg_atomic_uint32 sweeps_held;
 
@@ -320,8 +323,11 @@ extern ZUndoDb *zundo_open_loaded(void);
 extern void zundo_log_lose(ZUndoLog *log, BlockNumber block);
 extern void zundo_log_attach(void);
 
-/* Ours, in which a transaction may be in progress, is no good to append to: another one is. */
-extern void zundo_log_change(void);
+/*
+ * Ours cannot be left for another extent: we are without one.  What the transaction in progress
+ * has written there was marked pending.
+ */
+extern void zundo_log_seal(void);
 
 /* Ours is sealed: we are without one, and so is it. */
 extern void zundo_log_leave(void);
@@ -352,8 +358,8 @@ extern void zundo_log_enter(void);
 /* Its first record is about to be written there: the horizon stays behind its xid. */
 extern void zundo_owner_begin(ZUndoPtr first);
 
-/* What it has written here, if anything, is to be looked at when it has ended. */
-extern void zundo_owner_mark_pending(void);
+/* Before the log is marked: zundo_log_is_active_from() is false from now on. */
+extern void zundo_owner_hide_first(void);
 
 /* It has ended, or goes on elsewhere, and what is left to apply has been marked. */
 extern void zundo_owner_leave(void);
@@ -502,6 +508,11 @@ extern TransactionId zundo_released(FullTransactionId horizon);
  */
 extern void zundo_throttle(void);
 
+/* ---- the transaction (undo_xact.c) ---- */
+
+/* What it has written to our log, if anything, is to be looked at when it has ended. */
+extern void zundo_xact_mark_pending(void);
+
 /* ---- pending work (undo_pending.c); all take the log's mutex ---- */
 
 /* "ordinal": of the extent that "from" is in, 0 if that is not known. */
@@ -627,7 +638,8 @@ extern void zundo_meta_init_apply(Page page, const ZRecUndoInit *rec);
 extern void zundo_dir_init_apply(Page page, BlockNumber block);
 extern void zundo_meta_apply(Page page, const ZUndoMetaValues *values);
 extern void zundo_horizon_apply(Page page, FullTransactionId horizon);
-extern void zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent, BlockNumber newest_extent);
+extern void zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent,
+							BlockNumber newest_extent);
 extern void zundo_extent_close_apply(Page page, BlockNumber block, BlockNumber next,
 									 FullTransactionId closed);
 extern void zundo_map_init_apply(Page page, BlockNumber block);

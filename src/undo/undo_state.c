@@ -109,6 +109,7 @@ zundo_shmem_init(void)
 		pg_atomic_init_u64(&shared->dbs[i].logged_horizon, 0);
 		pg_atomic_init_u64(&shared->dbs[i].released, 0);
 		pg_atomic_init_u32(&shared->dbs[i].nblocks, 0);
+		pg_atomic_init_u32(&shared->dbs[i].aborts, 0);
 		pg_atomic_init_u32(&shared->dbs[i].sweeps_held, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_advance, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_next, 0);

@@ -18,9 +18,8 @@
 
 typedef struct WorkSearch
 {
-	Oid		   *dbs;
-	bool	   *urgent;
-	int			ndbs;
+	ZUndoWork  *work;			/* found so far */
+	int			nfound;
 	int			max;
 	FullTransactionId oldest;	/* what no snapshot of any database needs */
 	FullTransactionId next;
@@ -57,34 +56,38 @@ search_work(ZUndoDb *db, void *state)
 	FullTransactionId horizon = possible_horizon(db, search);
 	ZUndoLog   *log = NULL;
 	bool		sweep = false;
-	bool		discard = zundo_wants_truncation(db, search->now) || zundo_hold_due(db, search->now);
+	bool		discard = zundo_wants_truncation(db, search->now) ||
+		zundo_hold_due(db, search->now);
 
 	while (!sweep && (log = zundo_log_next(db, log)) != NULL)
 	{
 		sweep = zundo_log_sweep_due(log, search->now) != ZSWEEP_NONE;
-		discard = discard || (!db->map_lost && zundo_oldest_is_free(log, horizon, log->owner != 0 ? 2 : 1));
+		discard = discard ||
+			(!db->map_lost && zundo_oldest_is_free(log, horizon, log->owner != 0 ? 2 : 1));
 	}
-	if ((sweep || discard) && search->ndbs < search->max)
+	if ((sweep || discard) && search->nfound < search->max)
 	{
-		search->urgent[search->ndbs] = sweep;
-		search->dbs[search->ndbs++] = db->dboid;
+		ZUndoWork  *work = &search->work[search->nfound++];
+
+		work->db = db->dboid;
+		work->urgent = sweep;
+		work->aborts = pg_atomic_read_u32(&db->aborts);
 	}
 }
 
 int
-zundo_databases_with_work(Oid *dbs, bool *urgent, int max)
+zundo_databases_with_work(ZUndoWork *work, int max)
 {
 	WorkSearch	search;
 
-	search.dbs = dbs;
-	search.urgent = urgent;
-	search.ndbs = 0;
+	search.work = work;
+	search.nfound = 0;
 	search.max = max;
 	search.oldest = zfxid_from_xid(GetOldestNonRemovableTransactionId(NULL));
 	search.next = ReadNextFullTransactionId();
 	search.now = GetCurrentTimestamp();
 	zundo_db_foreach(search_work, &search);
-	return search.ndbs;
+	return search.nfound;
 }
 
 bool

@@ -63,6 +63,18 @@ advance_if_old(void)
 	}
 }
 
+/*
+ * What the transaction has written so far is to be looked at when it has ended, like a prepared
+ * one's; it goes on as if it began in the other log.
+ */
+static void
+change_log(void)
+{
+	zundo_xact_mark_pending();
+	zundo_log_seal();
+	zundo_log_attach();
+}
+
 static void
 prepare(void)
 {
@@ -89,7 +101,7 @@ prepare(void)
 		if (zundo_extent_can_be_left())
 			zundo_extent_open();
 		else
-			zundo_log_change();
+			change_log();
 	}
 	MyUndo.ready = true;
 }

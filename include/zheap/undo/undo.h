@@ -463,11 +463,17 @@ extern void zundo_forget_database(Oid dboid);
  */
 extern BlockNumber zundo_truncate(bool all);
 
-/*
- * Databases in which a worker has something to do; needs no database.  urgent[i]:
- * aborted transactions are to be rolled back, not only extents to be freed.
- */
-extern int	zundo_databases_with_work(Oid *dbs, bool *urgent, int max);
+/* A database in which a worker has something to do. */
+typedef struct ZUndoWork
+{
+	Oid			db;
+	bool		urgent;			/* aborted transactions are to be rolled back, not only
+								 * extents to be freed */
+	uint32		aborts;			/* a count of all aborts there, which goes round */
+} ZUndoWork;
+
+/* All of them, at most "max"; needs no database.  Returns their number. */
+extern int	zundo_databases_with_work(ZUndoWork *work, int max);
 
 /*
  * Has a sweep anything to look at in this database, now: not what waits for its time or for
