@@ -20,10 +20,7 @@
 #include "commands/dbcommands.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/proc.h"
-#include "storage/procarray.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 #include "zheap/undo/undo.h"
 
@@ -39,69 +36,18 @@ typedef struct Table
 	ZTableState state;
 } Table;
 
-bool
-zrollback_nap(int *naps)
-{
-	if (*naps == 0)
-		return false;
-	CHECK_FOR_INTERRUPTS();
-	pg_usleep(10000);
-	(*naps)--;
-	return true;
-}
-
-bool
-zrollback_wait_for_older(FullTransactionId next)
-{
-	int			naps = ZROLLBACK_NAPS;
-
-	while (FullTransactionIdPrecedes(zfxid_from_xid(GetOldestActiveTransactionId()), next))
-	{
-		if (!zrollback_nap(&naps))
-			return false;
-	}
-	return true;
-}
-
-static void
-set_status_flags(uint8 flags)
-{
-	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
-	MyProc->statusFlags = flags;
-	ProcGlobal->statusFlags[MyProc->pgxactoff] = flags;
-	LWLockRelease(ProcArrayLock);
-}
-
 /*
- * VACUUM's snapshot keeps nothing back: what it sees of a catalog may be pruned while it is
- * being scanned.  Ours must.  After an error that is caught we keep things back like
- * any other transaction, to the end of this one.
+ * Tables of this database that may have pages that undo is about.  One that a transaction in
+ * progress gives another access method is seen as it was before.
  */
-void
-zrollback_class_scan(Oid index, ScanKey keys, int nkeys, ZClassVisitor visit, void *arg)
-{
-	uint8		flags = MyProc->statusFlags;
-	Snapshot	snapshot;
-
-	if (flags & PROC_IN_VACUUM)
-		set_status_flags(flags & ~PROC_IN_VACUUM);
-	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	zheap_class_scan(index, snapshot, keys, nkeys, visit, arg);
-	UnregisterSnapshot(snapshot);
-	if (flags & PROC_IN_VACUUM)
-		set_status_flags(flags);
-	Assert(MyProc->statusFlags == flags);
-}
-
-/* Tables of this database that may have pages that undo is about. */
 static bool
 take_table(HeapTuple tuple, TupleDesc desc, void *arg)
 {
 	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 	List	  **tables = arg;
 
-	if (RELKIND_HAS_TABLE_AM(form->relkind) &&
-		form->relpersistence != RELPERSISTENCE_TEMP)
+	if (RELKIND_HAS_TABLE_AM(form->relkind) && form->relpersistence != RELPERSISTENCE_TEMP &&
+		zheap_is_table_am(form->relam))
 		*tables = lappend_oid(*tables, form->oid);
 	return true;
 }

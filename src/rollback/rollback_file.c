@@ -1,6 +1,7 @@
 /*
  * rollback_file.c
- *		A file as a relation, for the pages' functions, without the server's description of a table.
+ *		A file as a relation, for the pages' functions, without the server's description of
+ *		a table.
  *
  * That description cannot be used where a file is rolled back without a lock on its table
  * (rollback_table.c), and does not exist where the table is gone for this transaction

@@ -60,7 +60,7 @@ open_file(LocalSweep *sweep, ZRelLocator locator)
 }
 
 static void
-sweep_record(LocalSweep *sweep, const ZUndoRecord *rec)
+sweep_local_record(LocalSweep *sweep, const ZUndoRecord *rec)
 {
 	if (rec->has_xact)
 		sweep->status = zmvcc_xact_status(rec->fxid);
@@ -100,7 +100,7 @@ zrollback_local_sweep(void)
 		if (bytes == NULL || zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
 			elog(ERROR, "local undo record at block %u, offset %u cannot be read",
 				 zundo_ptr_block(ptr), zundo_ptr_offset(ptr));
-		sweep_record(&sweep, &rec);
+		sweep_local_record(&sweep, &rec);
 		ptr = zundo_next(&reader, ptr, &new_page);
 		if (new_page && ptr != ZUNDO_INVALID)
 			zundo_local_mark_applied(ptr);

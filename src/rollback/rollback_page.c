@@ -121,7 +121,11 @@ check_version_before(ZPageView *view, const ZRowVersion *version)
 static bool
 version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 {
-	static const ZUnseen own = {.owner = zunseen_any, .curcid = InvalidCommandId, .same_owner = true};
+	static const ZUnseen own = {
+		.owner = zunseen_any,
+		.curcid = InvalidCommandId,
+		.same_owner = true
+	};
 
 	for (;;)
 	{
@@ -145,7 +149,7 @@ version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 
 /* As of now, fxid needs no name: standbys that see it as running must know. */
 static void
-note_conflict(ZRollbackPlan *plan, FullTransactionId fxid)
+add_conflict(ZRollbackPlan *plan, FullTransactionId fxid)
 {
 	if (FullTransactionIdIsValid(fxid) &&
 		!FullTransactionIdPrecedes(fxid, zundo_logged_horizon()) &&
@@ -156,7 +160,7 @@ note_conflict(ZRollbackPlan *plan, FullTransactionId fxid)
 static void
 forget_modifier(ZRollbackPlan *plan, const ZRowVersion *version, ZRowHeader *hdr)
 {
-	note_conflict(plan, zmodifier_fxid(&version->modifier));
+	add_conflict(plan, zmodifier_fxid(&version->modifier));
 	zrow_header_freeze(hdr);
 }
 
@@ -244,7 +248,7 @@ row_names(ZPageView *view, OffsetNumber offnum, int slotno)
 
 /* The row names the slot: is its newest version its present owner's? */
 static void
-plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
+plan_row_back(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 {
 	ZRowRollback *rollback = &plan->rows[plan->nrows];
 	ZRowVersion version;
@@ -278,7 +282,7 @@ plan_row(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 }
 
 static int
-count_rows(ZPageView *view, int slotno)
+count_rows_of(ZPageView *view, int slotno)
 {
 	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
 	int			count = 0;
@@ -337,7 +341,7 @@ plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 	{
 		if (zmvcc_xact_status(plan->next.fxid) == ZXACT_ALL_VISIBLE)
 		{
-			note_conflict(plan, plan->next.fxid);
+			add_conflict(plan, plan->next.fxid);
 			plan->next.fxid = InvalidFullTransactionId;
 			plan->next.undo = ZUNDO_INVALID;
 		}
@@ -348,9 +352,9 @@ plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
 		if (row_names(view, off, slotno))
-			plan_row(view, off, plan);
+			plan_row_back(view, off, plan);
 	}
-	Assert(plan->nrows <= count_rows(view, slotno));
+	Assert(plan->nrows <= count_rows_of(view, slotno));
 }
 
 /* ---- carrying it out ---- */
@@ -403,7 +407,7 @@ horizon_is_sound(ZPageView *copy, FullTransactionId horizon)
 static bool
 rows_are_unchanged(ZPageView *copy, ZPageView *live, int slotno)
 {
-	int			more = count_rows(live, slotno) - count_rows(copy, slotno);
+	int			more = count_rows_of(live, slotno) - count_rows_of(copy, slotno);
 	OffsetNumber max = PageGetMaxOffsetNumber(live->page);
 
 	for (OffsetNumber off = FirstOffsetNumber; more == 0 && off <= max; off++)
@@ -448,18 +452,20 @@ apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *
 		MarkBufferDirty(overflow_buf);
 	if (RelationNeedsWAL(live->rel))
 	{
-		XLogRecPtr	lsn = zrec_rollback_emit(plan, buffer, on_overflow ? overflow_buf : InvalidBuffer);
+		XLogRecPtr	lsn = zrec_rollback_emit(plan, buffer,
+											 on_overflow ? overflow_buf : InvalidBuffer);
 
 		PageSetLSN(live->page, lsn);
 		if (on_overflow)
 			PageSetLSN(live->overflow, lsn);
 	}
 	END_CRIT_SECTION();
-	/* as execute() found it before (P1, P3) */
+	/* as execute_plan() found it before (P1, P3) */
 	Assert(zpage_check_quick(live->page, &offnum) == NULL);
 	/* R1: none of the rows names the owner that the slot had */
-	Assert(FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(live->page, live->overflow, plan->slotno)),
-								   plan->next.fxid));
+	Assert(FullTransactionIdEquals(plan->next.fxid,
+								   zpage_slot_fxid(zpage_slot(live->page, live->overflow,
+															  plan->slotno))));
 }
 
 /*
@@ -480,7 +486,7 @@ view_lock_page(ZPageView *live, int slotno)
 
 /* False: the page has changed, the plan is to be made anew. */
 static bool
-execute(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *plan,
+execute_plan(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *plan,
 		FullTransactionId horizon)
 {
 	Buffer		overflow_buf;
@@ -543,7 +549,7 @@ lock_slot_is_aborted(ZPageView *copy, int slotno)
 
 /* The slot on a lock page, or 0: all slots that rows can name. */
 static bool
-roll_back(Relation rel, Buffer buffer, int lock_slot)
+roll_back_slots(Relation rel, Buffer buffer, int lock_slot)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zheap rollback",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -579,7 +585,7 @@ roll_back(Relation rel, Buffer buffer, int lock_slot)
 		MemoryContextSwitchTo(rows);
 		plan_slot(&copy, slotno, &plan);
 		MemoryContextSwitchTo(context);
-		if (execute(&copy, &live, buffer, &plan, horizon))
+		if (execute_plan(&copy, &live, buffer, &plan, horizon))
 			done = true;
 	}
 	zview_close(&copy);
@@ -592,13 +598,13 @@ roll_back(Relation rel, Buffer buffer, int lock_slot)
 bool
 zrollback_page(Relation rel, Buffer buffer)
 {
-	return roll_back(rel, buffer, 0);
+	return roll_back_slots(rel, buffer, 0);
 }
 
 bool
 zrollback_lock_slot(Relation rel, Buffer buffer, int slotno)
 {
-	return roll_back(rel, buffer, slotno);
+	return roll_back_slots(rel, buffer, slotno);
 }
 
 void

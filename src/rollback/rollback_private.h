@@ -29,12 +29,16 @@ extern void zrollback_worker_error(void);
  */
 extern bool zrollback_all_tables(bool skip, uint64 *given_up);
 
+/* ERROR if this transaction has written anything (rollback_sweep.c). */
+extern void zrollback_refuse_changed(void);
+
+/* ---- tables in the catalog (rollback_class.c) ---- */
+
 /* zheap_class_scan() with a snapshot of its own, taken now; VACUUM's would not do. */
 extern void zrollback_class_scan(Oid index, ScanKey keys, int nkeys, ZClassVisitor visit,
 								 void *arg);
 
-/* ERROR if this transaction has written anything (rollback_sweep.c). */
-extern void zrollback_refuse_changed(void);
+/* ---- waiting (rollback_wait.c) ---- */
 
 /*
  * Sleep for 10 ms, as a wait does that has so many naps left, ZROLLBACK_NAPS at first.  False:

@@ -94,7 +94,7 @@ typedef struct SweepMode
 	FullTransactionId next;		/* no older transaction may still be in progress then */
 } SweepMode;
 
-/* A log that was swept but for what could not be read, or rolled back. */
+/* A log that was swept, but for what could not be read, or rolled back. */
 typedef struct Doubtful
 {
 	ZUndoPending pending;
@@ -287,7 +287,7 @@ leave_unapplied(Sweep *sweep)
 
 /* The page that the records tell of. */
 static void
-roll_back(Sweep *sweep)
+sweep_page(Sweep *sweep)
 {
 	MemoryContext outer = MemoryContextSwitchTo(sweep->scratch);
 
@@ -341,7 +341,7 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 	relation_find(sweep);
 	Assert(sweep->rel == NULL || !sweep->rel_busy);
 	if (sweep->rel)
-		roll_back(sweep);
+		sweep_page(sweep);
 	sweep->rolling_back = false;
 	if (sweep->rel == NULL && sweep->rel_busy)
 	{
@@ -558,7 +558,7 @@ sweep_some(Sweep *sweep)
 
 /* The end has not been reached. */
 static void
-mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
+mark_so_far(const Sweep *sweep, ZUndoPending *pending)
 {
 	ZUndoSwept	swept = {.upto = sweep->at, .extents = sweep->passed};
 
@@ -573,7 +573,7 @@ mark_so_far(const Sweep *sweep, const ZUndoPending *pending)
 
 /* The log's end has been reached. */
 static void
-finish(const Sweep *sweep, const ZUndoPending *pending)
+finish(const Sweep *sweep, ZUndoPending *pending)
 {
 	/* R6: what was left is before what is marked */
 	Assert(sweep->at == ZUNDO_INVALID && !sweep->jump);
@@ -588,10 +588,12 @@ finish(const Sweep *sweep, const ZUndoPending *pending)
 }
 
 /*
- * To be finished when all logs were swept.  "next": of the sweep's begin; no earlier log's is newer.
+ * The log has backed off, and stays so if we are cancelled.  When all logs were swept the tables
+ * may tell that less of it is left.  "next": of the sweep's begin; no earlier log's is newer.
  */
 static void
-put_off(SweepMode *mode, const Sweep *sweep, const ZUndoPending *pending, FullTransactionId next)
+note_doubtful(SweepMode *mode, const Sweep *sweep, const ZUndoPending *pending,
+			  FullTransactionId next)
 {
 	Doubtful   *doubtful = palloc(sizeof(Doubtful));
 
@@ -617,24 +619,28 @@ tables_are_clean(SweepMode *mode)
 /*
  * Some undo of these logs could not be read.  If the tables themselves show that nothing is
  * left, then only what transactions in progress may still need.  One look at the tables
- * is for all logs.
+ * is for all logs.  Meanwhile nobody sweeps: we have the lock.
  */
 static void
-finish_doubtful(SweepMode *mode)
+settle_doubtful(SweepMode *mode)
 {
-	bool		clean = mode->doubtful != NIL && tables_are_clean(mode);
 	ListCell   *cell;
+	bool		clean;
 
+	if (mode->doubtful == NIL)
+		return;
+	zundo_hold_sweeps(true);
+	clean = tables_are_clean(mode);
+	zundo_hold_sweeps(false);
 	foreach(cell, mode->doubtful)
 	{
 		Doubtful   *doubtful = lfirst(cell);
 		Sweep	   *sweep = &doubtful->sweep;
 
-		if (clean)
-		{
-			sweep->swept = sweep->waiting;
-			sweep->failed = sweep->locked = false;
-		}
+		if (!clean)
+			break;
+		sweep->swept = sweep->waiting;
+		sweep->failed = sweep->locked = false;
 		finish(sweep, &doubtful->pending);
 	}
 	list_free_deep(mode->doubtful);
@@ -647,7 +653,7 @@ finish_doubtful(SweepMode *mode)
  * False: to be gone on with another time.
  */
 static bool
-sweep_pending(const ZUndoPending *pending, SweepMode *mode)
+sweep_pending(ZUndoPending *pending, SweepMode *mode)
 {
 	Sweep		sweep = {.log = pending->log, .at = pending->from,
 	.own_transactions = mode->own_transactions};
@@ -673,10 +679,9 @@ sweep_pending(const ZUndoPending *pending, SweepMode *mode)
 	/* nobody knows where it ends: records may lie behind what was taken for that */
 	if (zundo_log_is_sealed(pending->log))
 		note_damage(&sweep, pending->from, 0);
+	finish(&sweep, pending);
 	if (!mode->own_transactions && (sweep.damaged || (mode->skip && sweep.failed)))
-		put_off(mode, &sweep, pending, next);
-	else
-		finish(&sweep, pending);
+		note_doubtful(mode, &sweep, pending, next);
 	return true;
 }
 
@@ -704,7 +709,7 @@ sweep_all(SweepMode *mode)
 		}
 		end(mode->own_transactions);
 	}
-	finish_doubtful(mode);
+	settle_doubtful(mode);
 	return left;
 }
 

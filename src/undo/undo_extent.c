@@ -253,7 +253,8 @@ plan_free_or_new(const ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
 	plan->meta_changes = true;
 
 	/* the oldest extent stays, but it may be left now, or be the log's first */
-	plan->rec.oldest_extent = BlockNumberIsValid(log->oldest_extent) ? log->oldest_extent : plan->block;
+	plan->rec.oldest_extent =
+		BlockNumberIsValid(log->oldest_extent) ? log->oldest_extent : plan->block;
 	plan->oldest_next = log->oldest_next;
 	plan->oldest_closed = log->oldest_closed;
 	if (log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->oldest_extent))
@@ -343,7 +344,8 @@ execute_extent(ExtentPlan *plan, const ExtentPages *pages)
 	XLogRegisterBuffer(0, first, REGBUF_STANDARD | REGBUF_WILL_INIT);
 	if (BufferIsValid(tail))
 	{
-		zundo_extent_close_apply(BufferGetPage(tail), plan->old_newest, plan->block, plan->rec.closed);
+		zundo_extent_close_apply(BufferGetPage(tail), plan->old_newest, plan->block,
+								 plan->rec.closed);
 		MarkBufferDirty(tail);
 		XLogRegisterBuffer(1, tail, REGBUF_STANDARD);
 	}
@@ -449,7 +451,8 @@ has_extent_for(ZUndoLog *log)
 static void
 report_limit(void)
 {
-	unsigned long long size = (uint64) pg_atomic_read_u32(&MyUndo.db->nblocks) * BLCKSZ / (1024 * 1024);
+	uint64		bytes = (uint64) pg_atomic_read_u32(&MyUndo.db->nblocks) * BLCKSZ;
+	unsigned long long size = bytes / (1024 * 1024);
 	char	   *holder = zundo_describe_holder();
 	StringInfoData detail;
 
@@ -478,7 +481,7 @@ report_limit(void)
  * and other logs may have some that their owners have not come to free.
  */
 static void
-make_room(void)
+free_some(void)
 {
 	zundo_horizon_advance();
 	(void) zundo_discard_keeping(1, FREE_AT_A_TIME);
@@ -494,7 +497,7 @@ lock_with_extent(ZUndoLog *log)
 	if (has_extent_for(log))
 		return;
 	LWLockRelease(lock);
-	make_room();
+	free_some();
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	if (has_extent_for(log) || may_grow(pg_atomic_read_u32(&MyUndo.db->nblocks)))
 		return;
@@ -512,18 +515,28 @@ count_for_autovacuum(void)
 	pgstat_update_heap_dead_tuples(zundo_relation(), -ZUNDO_EXTENT_BLOCKS);
 }
 
+/* The owner asks: nobody else changes what is newest. */
+bool
+zundo_extent_can_be_left(void)
+{
+	ZUndoPageSpecial special;
+
+	return !BlockNumberIsValid(MyUndo.log->newest_extent) ||
+		zundo_read_special(MyUndo.log->newest_extent, &special);
+}
+
 /*
  * First pages that are to be read.  If that of the oldest extent's successor is damaged the
  * rest of the chain is lost, and we go on behind it to the end of the transaction; if that of our
- * newest one is, this transaction cannot go on, but the next one has another log.
+ * newest one is, and was not yet when zundo_prepare() looked, this transaction cannot go on: it
+ * would have to become the owner of another log while its caller has pages locked.
  */
 static void
 check_chain(ZUndoLog *log)
 {
 	ZUndoPageSpecial special;
 
-	if (BlockNumberIsValid(log->newest_extent) &&
-		!zundo_read_special(log->newest_extent, &special))
+	if (!zundo_extent_can_be_left())
 	{
 		log->sealed = true;
 		zheap_corrupt(zundo_relation(), log->newest_extent, InvalidOffsetNumber,
@@ -622,7 +635,10 @@ unlock_free(const FreePages *pages)
 	UnlockReleaseBuffer(pages->map);
 }
 
-/* The oldest extent is free, and is not the newest.  False: the next one, or the map, is damaged. */
+/*
+ * The oldest extent is free, and is not the newest.  False: the next one, or the map, is
+ * damaged.
+ */
 bool
 zundo_free_oldest(ZUndoLog *log)
 {

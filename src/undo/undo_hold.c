@@ -22,6 +22,8 @@
 /* A message about a database at most so often, in milliseconds. */
 #define WARN_INTERVAL	60000
 
+#define EXTENT_KB		(ZUNDO_EXTENT_BLOCKS * BLCKSZ / 1024)
+
 void
 zundo_hold_note(ZUndoDb *db)
 {
@@ -123,7 +125,7 @@ report_hold(ZUndoDb *db, TimestampTz now)
 					database, zheap_undo_hold_warning),
 			 /* translator: %s is a whole sentence */
 			 errdetail("There are %llu kB of undo.  %s",
-					   (unsigned long long) zundo_extents_used(db) * ZUNDO_EXTENT_BLOCKS * BLCKSZ / 1024,
+					   (unsigned long long) zundo_extents_used(db) * EXTENT_KB,
 					   zundo_holder_text(&holders[0])),
 			 errhint("The view zheap.zheap_undo_holders shows all holders, and how much each keeps.")));
 }

@@ -363,7 +363,7 @@ remember_committed(void)
  * and the next caller that opens a temporary table goes on.
  */
 static void
-roll_back(void)
+roll_back_earlier(void)
 {
 	if (zundo_local_rolling_back)
 		return;					/* we come from there */
@@ -378,7 +378,7 @@ zundo_open_for(Relation rel)
 {
 	zundo_open();
 	if (unlikely(zundo_local_pending) && RelationUsesLocalBuffers(rel))
-		roll_back();
+		roll_back_earlier();
 }
 
 /* Does its table use the file yet? */

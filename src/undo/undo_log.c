@@ -28,7 +28,7 @@ read_extent(BlockNumber extent, ZUndoPageSpecial *special, uint16 *end)
 }
 
 static void
-report_damage(uint32 number, BlockNumber block)
+report_bad_log(uint32 number, BlockNumber block)
 {
 	ereport(LOG,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -41,7 +41,7 @@ report_damage(uint32 number, BlockNumber block)
 void
 zundo_log_lose(ZUndoLog *log, BlockNumber block)
 {
-	report_damage(log->number, block);
+	report_bad_log(log->number, block);
 	log->sealed = log->lost = true;
 }
 
@@ -96,9 +96,12 @@ load_log(uint32 number, const ZUndoDirEntry *entry)
 		log->oldest_closed = oldest.closed;
 	}
 	if (!one || end > ZUNDO_PAGE_START)
-		zundo_log_mark_pending(log,
-							   zundo_ptr_make(entry->oldest_extent, oldest.generation, ZUNDO_PAGE_START),
-							   0, zundo_db_horizon(MyUndo.db));
+	{
+		ZUndoPtr	from = zundo_ptr_make(entry->oldest_extent, oldest.generation,
+										  ZUNDO_PAGE_START);
+
+		zundo_log_mark_pending(log, from, 0, zundo_db_horizon(MyUndo.db));
+	}
 	return true;
 }
 
@@ -358,11 +361,19 @@ disown_log(bool seal)
 	if (seal)
 		log->sealed = true;
 	log->insert_block = InvalidBlockNumber;
-	log->owner = 0;
 	zundo_owner_leave();
+	log->owner = 0;
 	LWLockRelease(zundo_db_lock(MyUndo.db));
 	MyUndo.log = NULL;
 	MyUndo.block = InvalidBlockNumber;
+}
+
+void
+zundo_log_seal(void)
+{
+	Assert(MyUndo.entered);
+	report_bad_log(MyUndo.log->number, MyUndo.log->newest_extent);
+	disown_log(true);
 }
 
 /* Become the owner of a log, or fail. */
@@ -397,7 +408,7 @@ zundo_log_attach(void)
 		{
 			found = set_insert_position(MyUndo.log);
 			if (!found)
-				report_damage(MyUndo.log->number, MyUndo.log->newest_extent);
+				report_bad_log(MyUndo.log->number, MyUndo.log->newest_extent);
 		}
 		PG_CATCH();
 		{

@@ -40,7 +40,8 @@ forget_marks(ZUndoDb *db)
 	uint64		horizon = pg_atomic_read_u64(&db->horizon);
 	int			first = 0;
 
-	while (first + 1 < db->nmarks && U64FromFullTransactionId(db->marks[first + 1].next) <= horizon)
+	while (first + 1 < db->nmarks &&
+		   U64FromFullTransactionId(db->marks[first + 1].next) <= horizon)
 		first++;
 	db->nmarks -= first;
 	memmove(db->marks, db->marks + first, db->nmarks * sizeof(ZUndoMark));

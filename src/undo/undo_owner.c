@@ -12,7 +12,7 @@
  *			newest_extent is still its own.  So one of them sees the other.
  *   active	the transaction's top xid, from its first record to its end.  It keeps the
  *			horizon back when the transaction has left the process array, until its log
- *			is marked pending, if it is to be.  active_first is where that record is.
+ *			is marked pending, if it is to be.  active_first is where that record is, until then.
  *
  * LOCKING: none.  Nothing here can fail.
  */
@@ -64,6 +64,16 @@ zundo_owner_begin(ZUndoPtr first)
 	pg_atomic_write_u64(&log->active_first, first);
 	pg_write_barrier();
 	pg_atomic_write_u64(&log->active, U64FromFullTransactionId(MyUndo.fxid));
+}
+
+/*
+ * What becomes of its records will not be told by us, or is just about to be: no sweep is to rely
+ * on that from now on.  "active" still keeps the horizon back.
+ */
+void
+zundo_owner_hide_first(void)
+{
+	pg_atomic_write_u64(&MyUndo.log->active_first, ZUNDO_INVALID);
 }
 
 /* What may follow "active" as the reason to keep the horizon back was told before. */

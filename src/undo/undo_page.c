@@ -131,7 +131,8 @@ zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size le
 	Assert(start >= ZUNDO_PAGE_START);
 	Assert(start + zundo_framed(len) <= ZUNDO_PAGE_END);
 
-	check = record_check(zundo_ptr_make(block, zundo_special(page)->generation, start), bytes, len);
+	check = record_check(zundo_ptr_make(block, zundo_special(page)->generation, start), bytes,
+						 len);
 	out = zvarint_put(out, len);
 	memcpy(out, &check, sizeof(check));
 	out += sizeof(check);

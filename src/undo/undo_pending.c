@@ -68,6 +68,7 @@ check_state(const ZUndoLog *log)
 			Assert(!FullTransactionIdIsValid(log->oldest_unapplied));
 			Assert(log->newly_aborted_from == ZUNDO_INVALID);
 			Assert(log->aborts == 0 && log->retry_at == 0);
+			Assert(log->sweep_id == ZUNDO_NO_SWEEP);
 			break;
 		case UNSEEN:
 		case WAITING:
@@ -236,6 +237,8 @@ zundo_log_begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending)
 	pending->ordinal = newly_aborted ? log->newly_aborted_ordinal : log->pending_ordinal;
 	pending->aborts = log->newly_aborted_count;
 	pending->left_before = log->oldest_unapplied;
+	pending->retry_before = log->retry_at;
+	pending->relid_before = log->left_relid;
 	/* this sweep is going to see what was newly aborted for the last one */
 	log->aborts += log->newly_aborted_count;
 	log->pending_fxid = zundo_older(log->pending_fxid, log->newly_aborted_fxid);
@@ -252,6 +255,8 @@ clear_pending(ZUndoLog *log)
 	log->pending_from = ZUNDO_INVALID;
 	log->pending_ordinal = 0;
 	log->pending_fxid = log->oldest_unapplied = InvalidFullTransactionId;
+	/* what becomes pending from here on is none of that sweep's business */
+	log->sweep_id = ZUNDO_NO_SWEEP;
 	log->retry_at = 0;
 	log->retry_wait = 0;
 	log->left_relid = InvalidOid;
@@ -306,16 +311,19 @@ only_active_is_left(ZUndoLog *log, ZUndoPtr upto)
 /*
  * What was newly aborted when the sweep began was looked at.  What an earlier one has left
  * still is, and what this one has left joins it: the next that goes through the
- * whole log comes by there.  A sweep that is broken off gives the rest back.
+ * whole log comes by there.  A sweep that is broken off gives the rest back.  One that
+ * tells once more, of less, takes back what it has told before.
  */
 static void
-mark_newly_applied(ZUndoLog *log, const ZUndoPending *pending, const ZUndoSwept *swept,
+mark_newly_applied(ZUndoLog *log, ZUndoPending *pending, const ZUndoSwept *swept,
 				   uint32 ordinal, FullTransactionId next)
 {
 	bool		all = swept->upto == ZUNDO_INVALID;
 
 	Assert(FullTransactionIdIsValid(pending->left_before));
 	log->oldest_unapplied = pending->left_before;
+	log->retry_at = pending->retry_before;
+	log->left_relid = pending->relid_before;
 	if (!all && !FullTransactionIdIsValid(swept->oldest))
 	{
 		log->newly_aborted_from = swept->upto;
@@ -326,6 +334,7 @@ mark_newly_applied(ZUndoLog *log, const ZUndoPending *pending, const ZUndoSwept 
 	zundo_pin_add(log, log->pending_fxid, next);
 	log->aborts -= Min(log->aborts, pending->aborts);
 	log->aborts += swept->left;
+	pending->aborts = swept->left;
 	if (!all && !only_active_is_left(log, swept->upto))
 		log->oldest_unapplied = zundo_older(log->oldest_unapplied, swept->oldest);
 	log->pending_fxid = log->oldest_unapplied;
@@ -355,11 +364,12 @@ mark_whole_applied(ZUndoLog *log, const ZUndoSwept *swept, uint32 ordinal, FullT
 static bool
 is_of_sweep(const ZUndoLog *log, const ZUndoPending *pending)
 {
-	return log->sweep_id == pending->sweep_id && log->pending_from != ZUNDO_INVALID;
+	Assert(pending->sweep_id != ZUNDO_NO_SWEEP);
+	return log->sweep_id == pending->sweep_id;
 }
 
 void
-zundo_log_mark_applied(ZUndoLog *log, const ZUndoPending *pending, const ZUndoSwept *swept,
+zundo_log_mark_applied(ZUndoLog *log, ZUndoPending *pending, const ZUndoSwept *swept,
 					   FullTransactionId next)
 {
 	uint32		ordinal = pending->ordinal != 0 ? pending->ordinal + swept->extents : 0;

@@ -87,5 +87,6 @@ zundo_released(FullTransactionId horizon)
 	/* the horizon was read before; the backend that raised it had raised this one first */
 	pg_read_barrier();
 	released = FullTransactionIdFromU64(pg_atomic_read_u64(&MyUndo.db->released));
-	return FullTransactionIdPrecedes(released, horizon) ? InvalidTransactionId : zfxid_xid(released);
+	return FullTransactionIdPrecedes(released, horizon) ?
+		InvalidTransactionId : zfxid_xid(released);
 }

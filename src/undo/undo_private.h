@@ -77,7 +77,8 @@ typedef struct ZUndoLog
 
 	/* under mutex: what has to be looked at, [pending_from, end of the log) */
 	slock_t		mutex;
-	uint32		sweep_id;		/* of the last sweep that was begun; no other log has the same */
+	uint32		sweep_id;		/* of the last sweep that was begun, which no other log
+								 * has; none if nothing is pending, or since it was */
 	ZUndoPtr	pending_from;	/* 0: nothing pending */
 	uint32		pending_ordinal;	/* of its extent; 0: not known */
 	FullTransactionId pending_fxid; /* keeps the horizon back */
@@ -141,6 +142,12 @@ typedef struct ZUndoDb
 	/* no lock; both only grow, 0: not known yet */
 	pg_atomic_uint64 horizon;
 	pg_atomic_uint64 logged_horizon;
+
+	/* no lock: counts transactions that left a log pending; for the launcher */
+	pg_atomic_uint32 aborts;
+
+	/* no lock: is nobody to wait for sweeps?  (zundo_hold_sweeps) */
+	pg_atomic_uint32 sweeps_held;
 
 	/* no lock, only grows: greatest "until" of the pins that are over; 0: none */
 	pg_atomic_uint64 released;
@@ -212,7 +219,8 @@ extern void zundo_db_attach(Oid relid);
 extern LWLock *zundo_db_lock(const ZUndoDb *db);
 extern LWLock *zundo_truncate_lock(const ZUndoDb *db);
 
-/* The id of a sweep that begins, which no earlier one had. */
+/* The id of a sweep that begins, which no earlier one had; never this one. */
+#define ZUNDO_NO_SWEEP	0
 extern uint32 zundo_new_sweep_id(void);
 
 /* for each loaded database, with database and map locked shared */
@@ -315,6 +323,12 @@ extern ZUndoDb *zundo_open_loaded(void);
 extern void zundo_log_lose(ZUndoLog *log, BlockNumber block);
 extern void zundo_log_attach(void);
 
+/*
+ * Ours cannot be left for another extent: we are without one.  What the transaction in progress
+ * has written there was marked pending.
+ */
+extern void zundo_log_seal(void);
+
 /* Ours is sealed: we are without one, and so is it. */
 extern void zundo_log_leave(void);
 
@@ -344,7 +358,10 @@ extern void zundo_log_enter(void);
 /* Its first record is about to be written there: the horizon stays behind its xid. */
 extern void zundo_owner_begin(ZUndoPtr first);
 
-/* It has ended, and what is left to apply has been marked. */
+/* Before the log is marked: zundo_log_is_active_from() is false from now on. */
+extern void zundo_owner_hide_first(void);
+
+/* It has ended, or goes on elsewhere, and what is left to apply has been marked. */
 extern void zundo_owner_leave(void);
 
 /* A count; odd: the owner is in a transaction that may append. */
@@ -363,6 +380,9 @@ extern bool zundo_log_is_active_from(const ZUndoLog *log, ZUndoPtr first);
 
 /* Copy the special area of an extent's first page; false if that is damaged. */
 extern bool zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
+
+/* Can our log go on to another extent?  Not if the newest one's first page is damaged. */
+extern bool zundo_extent_can_be_left(void);
 
 /* Our log goes on to a new extent; MyUndo stands at its begin. */
 extern void zundo_extent_open(void);
@@ -480,9 +500,6 @@ extern bool zundo_log_has_pins(ZUndoLog *log);
  */
 extern TransactionId zundo_released(FullTransactionId horizon);
 
-/* Has any log of this database something for a sweep?  (undo_work.c)  Takes the database's lock. */
-extern bool zundo_any_sweep_is_due(void);
-
 /* ---- writers that wait (undo_throttle.c) ---- */
 
 /*
@@ -490,6 +507,11 @@ extern bool zundo_any_sweep_is_due(void);
  * moment at most.  No buffer is locked.  Can be cancelled.
  */
 extern void zundo_throttle(void);
+
+/* ---- the transaction (undo_xact.c) ---- */
+
+/* What it has written to our log, if anything, is to be looked at when it has ended. */
+extern void zundo_xact_mark_pending(void);
 
 /* ---- pending work (undo_pending.c); all take the log's mutex ---- */
 
@@ -528,7 +550,7 @@ extern Oid	zundo_log_left_relid(ZUndoLog *log);
  */
 extern void zundo_log_begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending);
 extern bool zundo_log_is_swept_by(ZUndoLog *log, const ZUndoPending *pending);
-extern void zundo_log_mark_applied(ZUndoLog *log, const ZUndoPending *pending,
+extern void zundo_log_mark_applied(ZUndoLog *log, ZUndoPending *pending,
 								   const ZUndoSwept *swept, FullTransactionId next);
 extern void zundo_log_back_off(ZUndoLog *log, const ZUndoPending *pending, uint32 first,
 							   uint32 last, Oid relid, TimestampTz now);
@@ -616,7 +638,8 @@ extern void zundo_meta_init_apply(Page page, const ZRecUndoInit *rec);
 extern void zundo_dir_init_apply(Page page, BlockNumber block);
 extern void zundo_meta_apply(Page page, const ZUndoMetaValues *values);
 extern void zundo_horizon_apply(Page page, FullTransactionId horizon);
-extern void zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent, BlockNumber newest_extent);
+extern void zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent,
+							BlockNumber newest_extent);
 extern void zundo_extent_close_apply(Page page, BlockNumber block, BlockNumber next,
 									 FullTransactionId closed);
 extern void zundo_map_init_apply(Page page, BlockNumber block);

@@ -173,7 +173,7 @@ read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 
 /* In place of an older copy of the page or of the one that was not used last. */
 static void
-copy_page(ZUndoReader *reader, Page page)
+keep_copy(ZUndoReader *reader, Page page)
 {
 	ZUndoCopy  *copy;
 
@@ -222,7 +222,7 @@ read_page(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 		!zundo_record_at(page, ptr, &bytes, len))
 		report_bad_record(ptr, zundo_page_end(page));
 	if (again)
-		copy_page(reader, page);
+		keep_copy(reader, page);
 	else
 		bytes = copy_record(reader, bytes, *len);
 	UnlockReleaseBuffer(buffer);

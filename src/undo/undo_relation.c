@@ -323,7 +323,8 @@ zundo_meta_try(ZUndoMeta *meta)
 	*meta = *zundo_meta(copy.data);
 	if (sound && meta->magic == ZUNDO_META_MAGIC && meta->version == ZUNDO_META_VERSION)
 		return true;
-	if (meta->magic == ZUNDO_META_MAGIC && meta->version > 0 && meta->version < ZUNDO_META_VERSION &&
+	if (meta->magic == ZUNDO_META_MAGIC &&
+		meta->version > 0 && meta->version < ZUNDO_META_VERSION &&
 		((PageHeader) copy.data)->pd_prune_xid == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),

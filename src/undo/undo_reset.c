@@ -3,8 +3,8 @@
  *		Getting rid of undo that cannot be read.
  *
  * A log that is lost, or all logs of a directory page, are struck out when VACUUM has seen that
- * the tables need nothing of them (rollback_all_tables.c).  Nobody knows then which extents they had:
- * these stay in use.  Snapshots may still read there.
+ * the tables need nothing of them (rollback_all_tables.c).  Nobody knows then which extents they
+ * had: these stay in use.  Snapshots may still read there.
  *
  * Where that does not help the relation is made anew: meta page, directory and map as in
  * a new one, and the rest is truncated away.  Nobody must need anything of it then.

@@ -109,6 +109,8 @@ zundo_shmem_init(void)
 		pg_atomic_init_u64(&shared->dbs[i].logged_horizon, 0);
 		pg_atomic_init_u64(&shared->dbs[i].released, 0);
 		pg_atomic_init_u32(&shared->dbs[i].nblocks, 0);
+		pg_atomic_init_u32(&shared->dbs[i].aborts, 0);
+		pg_atomic_init_u32(&shared->dbs[i].sweeps_held, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_advance, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_next, 0);
 	}
@@ -190,13 +192,18 @@ log_clear(ZUndoLog *log, uint32 number)
 	log->retry_wait = 0;
 	log->left_relid = InvalidOid;
 	memset(log->pins, 0, sizeof(log->pins));
-	log->sweep_id = 0;
+	log->sweep_id = ZUNDO_NO_SWEEP;
 }
 
 uint32
 zundo_new_sweep_id(void)
 {
-	return pg_atomic_add_fetch_u32(&shared->sweeps, 1);
+	uint32		id;
+
+	do
+		id = pg_atomic_add_fetch_u32(&shared->sweeps, 1);
+	while (id == ZUNDO_NO_SWEEP);
+	return id;
 }
 
 ZUndoLog *

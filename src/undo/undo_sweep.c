@@ -25,6 +25,8 @@ zundo_pending_next(int after, bool all, ZUndoPending *pending)
 	ZUndoLog   *found = NULL;
 	ZSweepDue	found_due = ZSWEEP_NONE;
 
+	/* whoever held them has ended, as we may sweep; perhaps by an error */
+	zundo_hold_sweeps(false);
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
@@ -44,6 +46,12 @@ zundo_pending_next(int after, bool all, ZUndoPending *pending)
 	return found != NULL;
 }
 
+void
+zundo_hold_sweeps(bool hold)
+{
+	pg_atomic_write_u32(&MyUndo.db->sweeps_held, hold);
+}
+
 /* With the database's lock, which is to be released; NULL: there is no such log any more. */
 static ZUndoLog *
 find_locked(int number)
@@ -53,7 +61,7 @@ find_locked(int number)
 }
 
 static void
-release(void)
+release_found(void)
 {
 	LWLockRelease(zundo_db_lock(MyUndo.db));
 }
@@ -64,7 +72,7 @@ zundo_is_first_active(int number, ZUndoPtr ptr)
 	ZUndoLog   *log = find_locked(number);
 	bool		result = log != NULL && zundo_log_is_active_from(log, ptr);
 
-	release();
+	release_found();
 	return result;
 }
 
@@ -74,7 +82,7 @@ zundo_log_is_sealed(int number)
 	ZUndoLog   *log = find_locked(number);
 	bool		result = log != NULL && log->sealed;
 
-	release();
+	release_found();
 	return result;
 }
 
@@ -84,19 +92,19 @@ zundo_pending_is_newest(const ZUndoPending *pending)
 	ZUndoLog   *log = find_locked(pending->log);
 	bool		result = log != NULL && zundo_log_is_swept_by(log, pending);
 
-	release();
+	release_found();
 	return result;
 }
 
 void
-zundo_pending_mark_applied(const ZUndoPending *pending, const ZUndoSwept *swept)
+zundo_pending_mark_applied(ZUndoPending *pending, const ZUndoSwept *swept)
 {
 	FullTransactionId next = ReadNextFullTransactionId();
 	ZUndoLog   *log = find_locked(pending->log);
 
 	if (log != NULL)
 		zundo_log_mark_applied(log, pending, swept, next);
-	release();
+	release_found();
 }
 
 void
@@ -107,5 +115,5 @@ zundo_pending_back_off(const ZUndoPending *pending, uint32 first, uint32 last, O
 
 	if (log != NULL)
 		zundo_log_back_off(log, pending, first, last, relid, now);
-	release();
+	release_found();
 }

@@ -13,7 +13,8 @@
  * What is in use counts, not what is to be rolled back: a sweep goes through one log after
  * the other, and the horizon does not move before it has been through the last one.  Logs
  * that back off, or wait for a transaction to end, do not make anybody wait: no
- * worker gets that done meanwhile.
+ * worker gets that done meanwhile.  Nor does one get anything done while VACUUM keeps workers
+ * out and looks through the tables.
  *
  * LOCKING: the database's lock, shared, for a look.  The writer holds no buffer, but
  * a snapshot and locks of its own, so the wait is bounded for each extent.
@@ -49,6 +50,12 @@ longest_wait(uint64 used)
 	return Min(LONGEST_WAIT, (used - half) * LONGEST_WAIT / half);
 }
 
+static bool
+is_worth_a_wait(void)
+{
+	return pg_atomic_read_u32(&MyUndo.db->sweeps_held) == 0 && zundo_sweep_is_due(NULL);
+}
+
 static void
 nap(void)
 {
@@ -62,6 +69,6 @@ zundo_throttle(void)
 	Assert(InterruptHoldoffCount == 0);
 	if (zheap_undo_max_size <= 0 || zheap_undo_workers == 0 || !IsUnderPostmaster)
 		return;
-	for (int waited = 0; waited < longest_wait(bytes_used()) && zundo_any_sweep_is_due(); waited += NAP)
+	for (int waited = 0; waited < longest_wait(bytes_used()) && is_worth_a_wait(); waited += NAP)
 		nap();
 }

@@ -52,7 +52,7 @@ extents_to_keep(ZUndoDb *db, bool all)
 }
 
 static bool
-is_worth_it(ZUndoDb *db, bool all)
+truncation_is_worth_it(ZUndoDb *db, bool all)
 {
 	uint32		have = zundo_extents_in(pg_atomic_read_u32(&db->nblocks));
 
@@ -232,7 +232,7 @@ zundo_truncate(bool all)
 		return 0;
 	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
 	lower_peak(db);
-	if (is_worth_it(db, all))
+	if (truncation_is_worth_it(db, all))
 	{
 		uint32		groups = pg_atomic_read_u32(&db->nblocks) / ZUNDO_EXTENT_BLOCKS -
 		zundo_extents_in(pg_atomic_read_u32(&db->nblocks));

@@ -18,9 +18,8 @@
 
 typedef struct WorkSearch
 {
-	Oid		   *dbs;
-	bool	   *urgent;
-	int			ndbs;
+	ZUndoWork  *work;			/* found so far */
+	int			nfound;
 	int			max;
 	FullTransactionId oldest;	/* what no snapshot of any database needs */
 	FullTransactionId next;
@@ -57,49 +56,38 @@ search_work(ZUndoDb *db, void *state)
 	FullTransactionId horizon = possible_horizon(db, search);
 	ZUndoLog   *log = NULL;
 	bool		sweep = false;
-	bool		discard = zundo_wants_truncation(db, search->now) || zundo_hold_due(db, search->now);
+	bool		discard = zundo_wants_truncation(db, search->now) ||
+		zundo_hold_due(db, search->now);
 
 	while (!sweep && (log = zundo_log_next(db, log)) != NULL)
 	{
 		sweep = zundo_log_sweep_due(log, search->now) != ZSWEEP_NONE;
-		discard = discard || (!db->map_lost && zundo_oldest_is_free(log, horizon, log->owner != 0 ? 2 : 1));
+		discard = discard ||
+			(!db->map_lost && zundo_oldest_is_free(log, horizon, log->owner != 0 ? 2 : 1));
 	}
-	if ((sweep || discard) && search->ndbs < search->max)
+	if ((sweep || discard) && search->nfound < search->max)
 	{
-		search->urgent[search->ndbs] = sweep;
-		search->dbs[search->ndbs++] = db->dboid;
+		ZUndoWork  *work = &search->work[search->nfound++];
+
+		work->db = db->dboid;
+		work->urgent = sweep;
+		work->aborts = pg_atomic_read_u32(&db->aborts);
 	}
 }
 
 int
-zundo_databases_with_work(Oid *dbs, bool *urgent, int max)
+zundo_databases_with_work(ZUndoWork *work, int max)
 {
 	WorkSearch	search;
 
-	search.dbs = dbs;
-	search.urgent = urgent;
-	search.ndbs = 0;
+	search.work = work;
+	search.nfound = 0;
 	search.max = max;
 	search.oldest = zfxid_from_xid(GetOldestNonRemovableTransactionId(NULL));
 	search.next = ReadNextFullTransactionId();
 	search.now = GetCurrentTimestamp();
 	zundo_db_foreach(search_work, &search);
-	return search.ndbs;
-}
-
-bool
-zundo_any_sweep_is_due(void)
-{
-	TimestampTz now = GetCurrentTimestamp();
-	ZUndoDb    *db = zundo_open_loaded();
-	ZUndoLog   *log = NULL;
-	bool		result = false;
-
-	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	while (!result && (log = zundo_log_next(db, log)) != NULL)
-		result = zundo_log_sweep_due(log, now) != ZSWEEP_NONE;
-	LWLockRelease(zundo_db_lock(db));
-	return result;
+	return search.nfound;
 }
 
 bool
@@ -114,7 +102,7 @@ zundo_sweep_is_due(uint64 *bytes)
 
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	used = zundo_extents_used(db);
-	while ((log = zundo_log_next(db, log)) != NULL)
+	while ((bytes != NULL || !result) && (log = zundo_log_next(db, log)) != NULL)
 	{
 		ZSweepDue	due = zundo_log_sweep_due(log, now);
 
@@ -124,6 +112,7 @@ zundo_sweep_is_due(uint64 *bytes)
 		extents += zundo_log_pending_extents(log, due, used);
 	}
 	LWLockRelease(zundo_db_lock(db));
-	*bytes = Min(extents, used) * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
+	if (bytes != NULL)
+		*bytes = Min(extents, used) * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
 	return result;
 }

@@ -63,6 +63,18 @@ advance_if_old(void)
 	}
 }
 
+/*
+ * What the transaction has written so far is to be looked at when it has ended, like a prepared
+ * one's; it goes on as if it began in the other log.
+ */
+static void
+change_log(void)
+{
+	zundo_xact_mark_pending();
+	zundo_log_seal();
+	zundo_log_attach();
+}
+
 static void
 prepare(void)
 {
@@ -83,10 +95,13 @@ prepare(void)
 			zundo_log_enter();
 		advance_if_old();
 	}
-	if (needs_extent())
+	while (needs_extent())
 	{
 		zundo_throttle();
-		zundo_extent_open();
+		if (zundo_extent_can_be_left())
+			zundo_extent_open();
+		else
+			change_log();
 	}
 	MyUndo.ready = true;
 }

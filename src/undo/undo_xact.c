@@ -13,11 +13,25 @@
 
 #include "undo_private.h"
 
+/*
+ * A sweep that leaves the transaction's records to its own callback does so under the log's
+ * mutex (undo_pending.c): either before the mark, which then is not lost, or not at all.
+ */
+void
+zundo_xact_mark_pending(void)
+{
+	if (MyUndo.first == ZUNDO_INVALID)
+		return;
+	zundo_owner_hide_first();
+	zundo_log_mark_pending(MyUndo.log, MyUndo.first, MyUndo.first_ordinal, MyUndo.fxid);
+	pg_atomic_fetch_add_u32(&MyUndo.db->aborts, 1);
+}
+
 static void
 end_transaction(bool pending)
 {
-	if (pending && MyUndo.first != ZUNDO_INVALID)
-		zundo_log_mark_pending(MyUndo.log, MyUndo.first, MyUndo.first_ordinal, MyUndo.fxid);
+	if (pending)
+		zundo_xact_mark_pending();
 	zundo_owner_leave();
 }
 

@@ -2,7 +2,8 @@
  * worker_launcher.c
  *		Starts short-lived workers (worker_main.c) for databases with something to
  *		do: the one that has waited longest comes first, one where a worker failed
- *		or could not do all of it waits longer each time.
+ *		or could not do all of it waits longer each time, but for one try when something
+ *		new is to be rolled back.
  */
 #include "postgres.h"
 
@@ -47,7 +48,10 @@ typedef struct Visit
 	Oid			db;
 	TimestampTz started;		/* last time; 0: never */
 	TimestampTz not_before;
+	TimestampTz early;			/* once, for new aborts, not before this; 0: no more */
 	int			delay;			/* the last one, 0: none */
+	uint32		aborts;			/* the database's count of them */
+	uint32		aborts_before;	/* when a worker was started last */
 	bool		work;			/* there is something to do, says shared memory */
 	bool		urgent;
 	bool		first;			/* not seen since the start of the server */
@@ -56,7 +60,7 @@ typedef struct Visit
 typedef struct RunningWorker
 {
 	Oid			db;
-	BackgroundWorkerHandle *handle;
+	BackgroundWorkerHandle *handle; /* NULL: none of ours */
 } RunningWorker;
 
 static Visit *visits;			/* allocated */
@@ -195,38 +199,67 @@ can_be_visited(Oid db)
 
 /* ---- workers ---- */
 
+/*
+ * A visit that was in vain.  Each one in its time, but not one before that, gives another
+ * such one: so where all fail, and somebody aborts all the time, there are twice as many.
+ */
 static void
 delay(Visit *visit, int first, int last)
 {
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (now < visit->not_before)
+		return;
 	visit->delay = Min(Max(visit->delay * 2, first), last);
 	Assert(visit->delay >= first && visit->delay <= last);
-	visit->not_before = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), visit->delay);
+	visit->not_before = TimestampTzPlusMilliseconds(now, visit->delay);
+	visit->early = TimestampTzPlusMilliseconds(now, first);
+}
+
+static void
+end_delay(Visit *visit)
+{
+	visit->delay = 0;
+	visit->not_before = visit->early = 0;
 }
 
 /* Nothing is kept of a database that is gone. */
 static void
 delay_locked(Oid db)
 {
+	TimestampTz until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), DELAY_LOCKED);
+
 	for (int i = 0; i < nvisits; i++)
 	{
-		if (visits[i].db == db)
-			visits[i].not_before = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), DELAY_LOCKED);
+		if (visits[i].db != db)
+			continue;
+		visits[i].not_before = Max(visits[i].not_before, until);
+		visits[i].early = visits[i].early == 0 ? 0 : Max(visits[i].early, until);
 	}
+}
+
+static void
+note_start(Visit *visit)
+{
+	visit->first = false;
+	visit->started = GetCurrentTimestamp();
+	visit->aborts_before = visit->aborts;
+	visit->early = 0;
 }
 
 /* A worker has ended; how? */
 static void
-note_end(RunningWorker *worker, const ZWorkerSlot *slot)
+note_end(RunningWorker *worker, ZWorkerSlot *slot)
 {
 	Visit	   *visit = visit_of(worker->db);
 
-	Assert(visit->db == slot->db && slot->pid == 0);	/* J2 */
+	Assert(visit->db == slot->db && zworker_pid(slot) == 0);	/* J2 */
 	if (slot->end == ZWORKER_FAILED)
 		delay(visit, FIRST_DELAY_FAILED, LAST_DELAY_FAILED);
 	else if (slot->end == ZWORKER_LEFT)
 		delay(visit, FIRST_DELAY_LEFT, LAST_DELAY_LEFT);
 	else
-		visit->delay = 0;
+		end_delay(visit);
 }
 
 static void
@@ -235,6 +268,7 @@ collect_workers(void)
 	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
 	{
 		RunningWorker *worker = &running[i];
+		ZWorkerSlot *slot = &zworker_shared->slots[i];
 		pid_t		pid;
 
 		if (worker->handle == NULL ||
@@ -242,16 +276,17 @@ collect_workers(void)
 			continue;
 		pfree(worker->handle);
 		worker->handle = NULL;
-		note_end(worker, &zworker_shared->slots[i]);
-		zworker_shared->slots[i].state = ZWORKER_NONE;
+		zworker_take_ticket_back(slot);
+		note_end(worker, slot);
+		slot->state = ZWORKER_NONE;
 	}
 }
 
 /* Also one that a launcher before us has started. */
 static bool
-is_used(int i)
+slot_is_used(int i)
 {
-	return running[i].handle != NULL || zworker_shared->slots[i].pid != 0;
+	return running[i].handle != NULL || zworker_pid(&zworker_shared->slots[i]) != 0;
 }
 
 static bool
@@ -259,7 +294,7 @@ is_running(Oid db)
 {
 	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
 	{
-		if (is_used(i) && zworker_shared->slots[i].db == db)
+		if (slot_is_used(i) && zworker_shared->slots[i].db == db)
 			return true;
 	}
 	return false;
@@ -271,21 +306,33 @@ free_entry(void)
 {
 	for (int i = 0; i < zheap_undo_workers; i++)
 	{
-		if (!is_used(i))
+		if (!slot_is_used(i))
 			return i;
 	}
 	return -1;
 }
 
+/*
+ * A launcher before us has died before these workers started: they would not be known to us, so
+ * they are not to start any more.  Those that have are known by their pids.
+ */
 static void
+take_all_tickets_back(void)
+{
+	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
+		zworker_take_ticket_back(&zworker_shared->slots[i]);
+}
+
+/* False: no process is free. */
+static bool
 start_worker(int i, Oid db)
 {
 	ZWorkerSlot *slot = &zworker_shared->slots[i];
 	BackgroundWorker worker;
+	uint32		ticket;
 
-	Assert(!is_used(i));		/* J2 */
+	Assert(!slot_is_used(i));		/* J2 */
 	Assert(!is_running(db));	/* J1 */
-	slot->pid = 0;
 	slot->db = db;
 	slot->end = ZWORKER_FAILED;
 	slot->started = GetCurrentTimestamp();
@@ -294,27 +341,35 @@ start_worker(int i, Oid db)
 	pg_atomic_write_u64(&slot->pages, 0);
 	pg_atomic_write_u64(&slot->errors, 0);
 	slot->state = ZWORKER_STARTING;
+	ticket = zworker_give_ticket(slot);
 
 	describe_worker(&worker, "zheap_worker_main", "zheap undo worker");
 	worker.bgw_restart_time = BGW_NEVER_RESTART;
 	worker.bgw_main_arg = Int32GetDatum(i);
+	memcpy(worker.bgw_extra, &ticket, sizeof(ticket));
 	worker.bgw_notify_pid = MyProcPid;
 	snprintf(worker.bgw_name, BGW_MAXLEN, "zheap undo worker for database %u", db);
 	running[i].db = db;
-	if (!RegisterDynamicBackgroundWorker(&worker, &running[i].handle))
-	{
-		/* no process is free: next round */
-		running[i].handle = NULL;
-		slot->state = ZWORKER_NONE;
-	}
+	if (RegisterDynamicBackgroundWorker(&worker, &running[i].handle))
+		return true;
+	running[i].handle = NULL;
+	zworker_take_ticket_back(slot);
+	return false;
 }
 
 /* ---- rounds ---- */
 
+/* What has failed may be all right for what was aborted since. */
+static bool
+may_be_early(const Visit *visit, TimestampTz now)
+{
+	return visit->early != 0 && now >= visit->early && visit->aborts != visit->aborts_before;
+}
+
 static bool
 is_due(const Visit *visit, TimestampTz now)
 {
-	if (is_running(visit->db) || now < visit->not_before)
+	if (is_running(visit->db) || (now < visit->not_before && !may_be_early(visit, now)))
 		return false;
 	return visit->urgent || visit->first || visit->started == 0 ||
 		TimestampDifferenceExceeds(visit->started, now, VISIT_INTERVAL);
@@ -337,21 +392,20 @@ static void
 note_work(void)
 {
 	int			max = zundo_max_databases();
-	Oid		   *dbs = palloc(max * sizeof(Oid));
-	bool	   *urgent = palloc(max * sizeof(bool));
-	int			n = zundo_databases_with_work(dbs, urgent, max);
+	ZUndoWork  *work = palloc(max * sizeof(ZUndoWork));
+	int			n = zundo_databases_with_work(work, max);
 
 	for (int i = 0; i < nvisits; i++)
 		visits[i].work = false;
 	for (int i = 0; i < n; i++)
 	{
-		Visit	   *visit = visit_of(dbs[i]);
+		Visit	   *visit = visit_of(work[i].db);
 
-		visit->urgent = urgent[i];
+		visit->urgent = work[i].urgent;
+		visit->aborts = work[i].aborts;
 		visit->work = true;
 	}
-	pfree(dbs);
-	pfree(urgent);
+	pfree(work);
 }
 
 /* Databases with work whose turn it is, in order: copies, allocated. */
@@ -396,9 +450,8 @@ start_due(void)
 			continue;
 		}
 		visit = visit_of(db);
-		visit->first = false;
-		visit->started = GetCurrentTimestamp();
-		start_worker(entry, db);
+		if (start_worker(entry, db))
+			note_start(visit);
 	}
 	zworker_shared->starving = i < n;
 	pfree(due);
@@ -421,6 +474,7 @@ zheap_launcher_main(Datum arg)
 	zworker_shared->launcher = MyLatch;
 	zworker_shared->launcher_pid = MyProcPid;
 	on_shmem_exit(launcher_gone, 0);
+	take_all_tickets_back();
 	visit_all_once();
 
 	for (;;)

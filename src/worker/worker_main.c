@@ -40,9 +40,10 @@ static const ZRollbackWorker rollback_worker = {
 static void
 worker_gone(int code, Datum arg)
 {
-	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
-	zworker_my_slot->pid = 0;
+	Assert(zworker_pid(zworker_my_slot) == MyProcPid);	/* J2 */
 	zworker_my_slot->state = ZWORKER_NONE;
+	pg_write_barrier();
+	pg_atomic_write_u32(&zworker_my_slot->holder, 0);
 	zworker_my_slot = NULL;
 	zworker_wake();
 }
@@ -50,7 +51,7 @@ worker_gone(int code, Datum arg)
 static void
 report_state(ZWorkerState state, const char *activity)
 {
-	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
+	Assert(zworker_pid(zworker_my_slot) == MyProcPid);	/* J2 */
 	zworker_my_slot->state = state;
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
@@ -84,7 +85,7 @@ pass_an_xid(void)
 }
 
 static bool
-roll_back(void)
+roll_back_database(void)
 {
 	uint64		before = pg_atomic_read_u64(&zworker_my_slot->pages);
 	bool		left;
@@ -131,7 +132,7 @@ work(bool *busy)
 	CommitTransactionCommand();
 
 	if (*busy)
-		left = roll_back();
+		left = roll_back_database();
 	Assert(!IsTransactionState());	/* J3 */
 	discard();
 	Assert(!IsTransactionState());
@@ -178,19 +179,33 @@ count_failure(void)
 	MemoryContextSwitchTo(old);
 }
 
+/* False: the launcher that started us has died, and another one may have given our slot away. */
+static bool
+claim_slot(int i)
+{
+	ZWorkerSlot *slot = &zworker_shared->slots[i];
+	uint32		ticket;
+
+	Assert(i >= 0 && i < ZHEAP_MAX_UNDO_WORKERS);
+	memcpy(&ticket, MyBgworkerEntry->bgw_extra, sizeof(ticket));
+	if (!zworker_claim(slot, ticket))
+		return false;
+	zworker_my_slot = slot;
+	on_shmem_exit(worker_gone, 0);
+	return true;
+}
+
 void
 zheap_worker_main(Datum arg)
 {
-	Assert(DatumGetInt32(arg) >= 0 && DatumGetInt32(arg) < ZHEAP_MAX_UNDO_WORKERS);
-	zworker_my_slot = &zworker_shared->slots[DatumGetInt32(arg)];
-	Assert(zworker_my_slot->pid == 0);	/* J2 */
-	on_shmem_exit(worker_gone, 0);
-	zworker_my_slot->pid = MyProcPid;
+	if (!claim_slot(DatumGetInt32(arg)))
+		proc_exit(0);
 	zrollback_worker_register(&rollback_worker);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
-	BackgroundWorkerInitializeConnectionByOid(zworker_my_slot->db, InvalidOid, BGWORKER_BYPASS_ALLOWCONN);
+	BackgroundWorkerInitializeConnectionByOid(zworker_my_slot->db, InvalidOid,
+											  BGWORKER_BYPASS_ALLOWCONN);
 	pgstat_report_appname("zheap undo worker");
 
 	PG_TRY();

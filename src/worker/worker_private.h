@@ -24,7 +24,8 @@ typedef enum ZWorkerEnd
  */
 typedef struct ZWorkerSlot
 {
-	int			pid;
+	pg_atomic_uint32 holder;	/* a worker's pid; or the ticket of one that is being
+								 * started; or 0 */
 	Oid			db;
 	ZWorkerState state;
 	ZWorkerEnd	end;
@@ -39,6 +40,7 @@ typedef struct ZWorkerShared
 {
 	Latch	   *launcher;		/* NULL while it does not run */
 	int			launcher_pid;
+	uint32		tickets;		/* the launchers': how many they have given out */
 	bool		starving;		/* databases wait for a worker to end */
 
 	/* what all workers have done since the start of the server */
@@ -50,6 +52,17 @@ typedef struct ZWorkerShared
 
 extern ZWorkerShared *zworker_shared;
 extern ZWorkerSlot *zworker_my_slot;	/* a worker's; NULL in other processes */
+
+/* The worker in the slot; 0: there is none, or not yet. */
+extern int	zworker_pid(ZWorkerSlot *slot);
+
+/*
+ * The launcher keeps a free slot for a worker that is to claim it with this ticket.  False: it
+ * comes too late, the launcher has taken the ticket back, or another launcher has.
+ */
+extern uint32 zworker_give_ticket(ZWorkerSlot *slot);
+extern bool zworker_claim(ZWorkerSlot *slot, uint32 ticket);
+extern void zworker_take_ticket_back(ZWorkerSlot *slot);
 
 /*
  * Does somebody drop, copy, rename or move the database, or wait to?  Needs neither a

@@ -24,6 +24,9 @@
 #define LOOK_INTERVAL	100
 #define TURN			5000
 
+/* tells tickets from pids */
+#define TICKET			((uint32) 1 << 31)
+
 ZWorkerShared *zworker_shared;
 ZWorkerSlot *zworker_my_slot;
 
@@ -48,11 +51,48 @@ zworker_shmem_init(void)
 	{
 		ZWorkerSlot *slot = &zworker_shared->slots[i];
 
+		pg_atomic_init_u32(&slot->holder, 0);
 		pg_atomic_init_u64(&slot->undo_total, 0);
 		pg_atomic_init_u64(&slot->undo_done, 0);
 		pg_atomic_init_u64(&slot->pages, 0);
 		pg_atomic_init_u64(&slot->errors, 0);
 	}
+}
+
+/* ---- whose slot it is (J2) ---- */
+
+int
+zworker_pid(ZWorkerSlot *slot)
+{
+	uint32		holder = pg_atomic_read_u32(&slot->holder);
+
+	return (holder & TICKET) != 0 ? 0 : (int) holder;
+}
+
+uint32
+zworker_give_ticket(ZWorkerSlot *slot)
+{
+	uint32		ticket = TICKET | ++zworker_shared->tickets;
+
+	Assert(pg_atomic_read_u32(&slot->holder) == 0);
+	pg_atomic_write_u32(&slot->holder, ticket);
+	return ticket;
+}
+
+bool
+zworker_claim(ZWorkerSlot *slot, uint32 ticket)
+{
+	Assert((ticket & TICKET) != 0 && (MyProcPid & TICKET) == 0);
+	return pg_atomic_compare_exchange_u32(&slot->holder, &ticket, (uint32) MyProcPid);
+}
+
+void
+zworker_take_ticket_back(ZWorkerSlot *slot)
+{
+	uint32		holder = pg_atomic_read_u32(&slot->holder);
+
+	if ((holder & TICKET) != 0 && pg_atomic_compare_exchange_u32(&slot->holder, &holder, 0))
+		slot->state = ZWORKER_NONE;
 }
 
 /* ---- for views ---- */
@@ -62,7 +102,7 @@ zworker_info(int i, ZWorkerInfo *info)
 {
 	ZWorkerSlot *slot = &zworker_shared->slots[i];
 
-	info->pid = slot->pid;
+	info->pid = zworker_pid(slot);
 	info->db = slot->db;
 	info->state = slot->state;
 	info->started = slot->started;
@@ -91,7 +131,7 @@ zworker_launcher_pid(void)
 void
 zworker_progress(Size undo, uint32 pages)
 {
-	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
+	Assert(zworker_pid(zworker_my_slot) == MyProcPid);	/* J2 */
 	if (undo > 0)
 	{
 		pg_atomic_write_u64(&zworker_my_slot->undo_done,
@@ -109,8 +149,9 @@ zworker_progress(Size undo, uint32 pages)
 void
 zworker_error(void)
 {
-	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
-	pg_atomic_write_u64(&zworker_my_slot->errors, pg_atomic_read_u64(&zworker_my_slot->errors) + 1);
+	Assert(zworker_pid(zworker_my_slot) == MyProcPid);	/* J2 */
+	pg_atomic_write_u64(&zworker_my_slot->errors,
+						pg_atomic_read_u64(&zworker_my_slot->errors) + 1);
 }
 
 void
@@ -147,7 +188,7 @@ zworker_is_to_leave(void)
 
 	if (leave)
 		return true;
-	Assert(zworker_my_slot->pid == MyProcPid);	/* J2 */
+	Assert(zworker_pid(zworker_my_slot) == MyProcPid);	/* J2 */
 	now = GetCurrentTimestamp();
 	if (!TimestampDifferenceExceeds(looked_at, now, LOOK_INTERVAL))
 		return false;
@@ -158,6 +199,7 @@ zworker_is_to_leave(void)
 		ProcessConfigFile(PGC_SIGHUP);
 	}
 	leave = zheap_undo_workers == 0 || zworker_database_is_wanted(MyDatabaseId) ||
-		(zworker_shared->starving && TimestampDifferenceExceeds(zworker_my_slot->started, now, TURN));
+		(zworker_shared->starving &&
+		 TimestampDifferenceExceeds(zworker_my_slot->started, now, TURN));
 	return leave;
 }

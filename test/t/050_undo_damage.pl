@@ -250,6 +250,53 @@ SKIP:
 	$node->restart;
 	one("update e set f = repeat('new4', 250)");
 	ok(!$node->log_contains('undo log \d+ is damaged'), 'no log was lost');
+
+	# ---- the first page of the extent that a transaction writes to, which it cannot leave then ----
+
+	# The newest extent of the session's log: it was begun some pages ago.  Logs of others may lose theirs.
+	sub new_extent
+	{
+		my ($session) = @_;
+		my $change = "update d set f = repeat(left(md5(random()::text), 4), 250) where id";
+		my (@had, @new);
+
+		until (@new)
+		{
+			my @ends = map { (log_ends($undo, $_))[1] } 0 .. 9;
+
+			@new = grep { defined } map { @had && $ends[$_] != $had[$_] && $ends[$_] != 0xffffffff ? $ends[$_] : undef } 0 .. 9;
+			@had = @ends;
+			$session->query_safe("$change <= 10");
+			one('checkpoint');
+		}
+		$session->query_safe("$change <= 50");
+		return $new[0];
+	}
+
+	foreach my $end (qw(commit rollback))
+	{
+		my $session = session($node);
+		my $extent = new_extent($session);
+		my $digest = table_digest($node, 'd');
+
+		$session->query_safe("begin; savepoint s; update d set f = repeat('never', 200) where id <= 40; rollback to s; update d set f = repeat('new5', 250) where id <= 10");
+		one("select zheap_unit_damage('zheap.undo', $extent, 12, '\\xffffffff')");
+		is(($session->query("update d set f = repeat('new6', 250) where id > 40"))[1], 0, "$end: the transaction goes on in another log");
+		is($session->query_safe("savepoint s; update d set f = repeat('never', 200) where id between 11 and 20; rollback to s; select count(*) from d where f like 'new_new%'"),
+			970, "$end: and sees what it did");
+		isnt(pending(), '0 0', "$end: what it wrote in the first one is to be looked at");
+		$session->query_safe($end);
+		one('vacuum zheap.undo');
+		is(pending(), '0 0', "$end: which VACUUM does");
+		is(one("select count(*) filter (where f like 'new5%') || ' ' || count(*) filter (where f like 'new6%') || ' ' || count(*) filter (where f like 'never%') from d"),
+			'10 960 0', "$end: all of it is there")
+		  if $end eq 'commit';
+		is(table_digest($node, 'd'), $digest, "$end: nothing of it is there") if $end eq 'rollback';
+		is(horizon_moves(), 't', "$end: the horizon moves");
+		$session->quit;
+	}
+	my %told = map { $_ => 1 } slurp_file($node->logfile) =~ /(undo log \d+ is damaged in relation "undo", block \d+)/g;
+	is(scalar(keys %told), 2, 'the server log tells of both');
 }
 
 $node->stop;

@@ -113,6 +113,54 @@ is(pending(), '0 0', 'until both can be read');
 is($node->safe_psql('postgres', "select count(*) from big where f = repeat('$tag', 60)"), '100000', 'all is right');
 $locker->quit;
 
+# ---- what it finds in the undo is known while it looks through the tables, and stays so if it is cancelled ----
+
+$node->safe_psql('postgres', 'create table third (id int) using zheap; create table on_heap (id int) using heap');
+damage();
+$node->start;
+my $aborter = session($node);
+$aborter->query_safe('begin; insert into third values (1); rollback') for 1 .. 4;
+$aborter->quit;
+my $left = 'select pending_transactions from zheap.zheap_stat_undo';
+cmp_ok($node->safe_psql('postgres', $left), '>=', 5, 'rollbacks are pending');
+$locker = session($node);
+$locker->query_safe('begin; lock table other');
+my $vacuum = session($node);
+begin_in($vacuum, 'vacuum zheap.undo');
+my $state = "select ($left) || ' ' || state from pg_stat_get_activity($vacuum->{pid})";
+my $seen = '';
+wait_until(sub { $seen = $node->safe_psql('postgres', $state); $seen eq '1 active' || $seen =~ /idle/ });
+is($seen, '1 active', 'while it waits for a table it has told what is left of the undo');
+$node->safe_psql('postgres', "select pg_cancel_backend($vacuum->{pid})");
+usleep(5_000) until ended($vacuum);
+like($vacuum->{answer}, qr/canceling statement/, 'it is cancelled');
+is($node->safe_psql('postgres', $left), 1, 'and what it has found is not forgotten');
+$aborter = session($node);
+$aborter->query_safe('begin; insert into third values (1); rollback');
+begin_in($vacuum, 'vacuum zheap.undo');
+wait_until(sub { $node->safe_psql('postgres', $state) eq '1 active' });
+# in the log that was swept, or in another
+$aborter->query_safe('begin; insert into third values (1); rollback');
+$locker->query_safe('commit');
+usleep(5_000) until ended($vacuum);
+is(pending(), '1 1', 'a rollback beside it is still to be rolled back');
+$node->safe_psql('postgres', 'vacuum zheap.undo');
+is(pending(), '0 0', 'by the next one');
+is($node->safe_psql('postgres', 'select count(*) from third'), 0, 'nothing is left of what was rolled back');
+
+# ---- tables of another access method do not matter ----
+
+damage();
+$node->start;
+$locker->quit;
+$vacuum->quit;
+$aborter->quit;
+$locker = session($node);
+$locker->query_safe('begin; lock table on_heap');
+$node->safe_psql('postgres', 'vacuum zheap.undo');
+is(pending(), '0 0', 'nobody waits for a heap table that is locked');
+$locker->quit;
+
 # ---- several logs that cannot be read: the tables are looked through once for all of them ----
 
 my @sessions = map { session($node) } 0 .. 2;

@@ -9,7 +9,7 @@ use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
+use Time::HiRes qw(time usleep);
 use ZheapTest;
 
 my $node = new_server('errors', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_worker_naptime = 20ms', 'zheap.undo_hold_warning = -1' ]);
@@ -184,6 +184,52 @@ $node->safe_psql('postgres', 'truncate bad');
 wait_undone($node, 'a table that is truncated is not waited for, though an old snapshot is open');
 $old->query_safe('commit');
 $old->quit;
+
+# ---- databases that workers cannot connect to: tried after 1, 2, 4 ... seconds, and once more when somebody aborts ----
+
+set_and_reload($node, 'zheap.undo_workers = 0');
+$node->safe_psql('postgres', 'create database third');
+$node->safe_psql('third', 'create extension zheap; create table good (id int, v text) using zheap');
+my %session = map { $_ => session($node, $_) } qw(other third);
+my %dir = map { $_ => $node->data_dir . '/base/' . $node->safe_psql($_, 'select oid from pg_database where datname = current_database()') } keys %session;
+$log_start = -s $node->logfile;
+
+sub abort_in
+{
+	$session{ $_[0] }->query_safe("begin; insert into good values (0, 'never'); rollback");
+	return;
+}
+
+# Workers that could not connect.
+sub refused
+{
+	my ($base) = $dir{ $_[0] } =~ /(base\/\d+)$/;
+
+	return scalar(() = substr(slurp_file($node->logfile), $log_start) =~ /"$base" is not a valid data directory/g);
+}
+
+rename "$_/PG_VERSION", "$_/PG_VERSION.away" or die $! foreach values %dir;
+abort_in('other');
+set_and_reload($node, 'zheap.undo_workers = 2');
+# always ahead of the third
+ok(wait_until(sub { refused('other') > 0 }), 'workers cannot connect to one database');
+abort_in('third');
+ok(wait_until(sub { refused('other') >= 5 && refused('third') >= 5 }), 'nor to another, and try again');
+my $tried = refused('other');
+rename "$dir{third}/PG_VERSION.away", "$dir{third}/PG_VERSION" or die $!;
+abort_in('third');
+ok(wait_until(sub { $node->safe_psql('third', 'select zheap.zheap_undo_pending()') eq '0' }), 'a database is itself again, and somebody aborts');
+is(refused('other'), $tried, 'which does not wait until it would have been its turn');
+for (1 .. 200)
+{
+	abort_in('other');
+	usleep(10_000);
+}
+cmp_ok(refused('other'), '<=', 2 * 8, 'workers do not try all the time where all fails');
+rename "$dir{other}/PG_VERSION.away", "$dir{other}/PG_VERSION" or die $!;
+abort_in('other');
+ok(wait_until(sub { $node->safe_psql('other', 'select zheap.zheap_undo_pending()') eq '0' }), 'all is rolled back when it does not');
+$_->quit foreach values %session;
 $node->stop;
 no_crash_in_log($node, 'to the end');
 done_testing();

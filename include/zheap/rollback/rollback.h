@@ -86,8 +86,8 @@ extern bool zrollback_file_is_wanted(ZRelLocator locator);
 extern void zrollback_file_wait(ZRelLocator locator);
 
 /*
- * The same in two steps, for those who keep others from the table no longer than they must: sweeps are
- * waited for and kept out without a lock on the table, until the caller has
+ * The same in two steps, for those who keep others from the table no longer than they must:
+ * sweeps are waited for and kept out without a lock on the table, until the caller has
  * AccessExclusiveLock on that, or gives up.
  */
 extern void zrollback_file_keep_out(ZRelLocator locator);

@@ -339,9 +339,11 @@ typedef struct ZUndoPending
 	bool		newly_aborted;	/* only what aborted since the last sweep: what
 								 * that one has left is not to be tried yet */
 	/* the undo layer's own */
-	uint32		aborts;			/* of these */
+	uint32		aborts;			/* of these; when it is marked: of what is left */
 	uint32		ordinal;		/* of the extent that "from" is in */
 	FullTransactionId left_before;	/* oldest of what an earlier sweep has left */
+	TimestampTz retry_before;	/* when that was to be tried again */
+	Oid			relid_before;	/* a table that was in its way */
 } ZUndoPending;
 
 /*
@@ -378,8 +380,17 @@ extern bool zundo_pending_is_newest(const ZUndoPending *pending);
 /* Are the log's last pages damaged, so that nobody knows where it ends? */
 extern bool zundo_log_is_sealed(int log);
 
-/* Tell so.  Safe against an abort that happened meanwhile. */
-extern void zundo_pending_mark_applied(const ZUndoPending *pending, const ZUndoSwept *swept);
+/*
+ * Tell so.  Safe against an abort that happened meanwhile.  May be called once more, with
+ * the same *pending, when less is left.
+ */
+extern void zundo_pending_mark_applied(ZUndoPending *pending, const ZUndoSwept *swept);
+
+/*
+ * Somebody who keeps others from sweeping is busy with something else for long: nobody is to
+ * wait for sweeps until that ends, or until the next one begins.
+ */
+extern void zundo_hold_sweeps(bool hold);
 
 /* Is this the first record of the transaction that the log's owner is in? */
 extern bool zundo_is_first_active(int log, ZUndoPtr ptr);
@@ -452,15 +463,21 @@ extern void zundo_forget_database(Oid dboid);
  */
 extern BlockNumber zundo_truncate(bool all);
 
-/*
- * Databases in which a worker has something to do; needs no database.  urgent[i]:
- * aborted transactions are to be rolled back, not only extents to be freed.
- */
-extern int	zundo_databases_with_work(Oid *dbs, bool *urgent, int max);
+/* A database in which a worker has something to do. */
+typedef struct ZUndoWork
+{
+	Oid			db;
+	bool		urgent;			/* aborted transactions are to be rolled back, not only
+								 * extents to be freed */
+	uint32		aborts;			/* a count of all aborts there, which goes round */
+} ZUndoWork;
+
+/* All of them, at most "max"; needs no database.  Returns their number. */
+extern int	zundo_databases_with_work(ZUndoWork *work, int max);
 
 /*
  * Has a sweep anything to look at in this database, now: not what waits for its time or for
- * the end of a transaction.  *bytes: about how much undo.
+ * the end of a transaction.  *bytes, unless that is NULL: about how much undo.
  */
 extern bool zundo_sweep_is_due(uint64 *bytes);
 

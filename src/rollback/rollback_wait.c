@@ -1,0 +1,38 @@
+/*
+ * rollback_wait.c
+ *		Waits of those who roll back without undo: for other transactions, and for locks.
+ *
+ * They are bounded, because who rolls back keeps a lock on the undo relation meanwhile.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/procarray.h"
+
+#include "zheap/undo/undo.h"
+
+#include "rollback_private.h"
+
+bool
+zrollback_nap(int *naps)
+{
+	if (*naps == 0)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	pg_usleep(10000);
+	(*naps)--;
+	return true;
+}
+
+bool
+zrollback_wait_for_older(FullTransactionId next)
+{
+	int			naps = ZROLLBACK_NAPS;
+
+	while (FullTransactionIdPrecedes(zfxid_from_xid(GetOldestActiveTransactionId()), next))
+	{
+		if (!zrollback_nap(&naps))
+			return false;
+	}
+	return true;
+}
