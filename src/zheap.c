@@ -65,6 +65,9 @@ end_of_transaction(XactEvent event, void *arg)
 		case XACT_EVENT_PRE_COMMIT:
 			zundo_local_before_commit();
 			break;
+		case XACT_EVENT_PRE_PREPARE:
+			zundo_before_prepare();
+			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PARALLEL_COMMIT:
 			zundo_at_commit();

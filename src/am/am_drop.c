@@ -19,6 +19,7 @@
 #include "zheap/base/catalog.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
+#include "zheap/undo/undo_am.h"
 
 static object_access_hook_type previous_hook = NULL;
 static bool dropped = false;	/* in this transaction, or a part of it */
@@ -48,6 +49,18 @@ wait_for_sweeps(Oid relid)
 		zrollback_file_wait(file);
 }
 
+/* Nor is undo dropped under others, or under what this transaction has written there. */
+static void
+wait_for_users(Oid undo)
+{
+	if (zundo_is_writing())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("cannot drop the undo relation of zheap in a transaction that has changed zheap tables"),
+				 errhint("Commit first.")));
+	zundo_wait_for_users(undo);
+}
+
 static void
 note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 {
@@ -56,8 +69,10 @@ note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 	if (access != OAT_DROP || class != RelationRelationId || sub != 0 || !IsTransactionState())
 		return;
 	wait_for_sweeps(object);
-	if (!dropped)
-		dropped = zundo_exists() && object == zundo_relation_oid();
+	if (!zundo_exists() || object != zundo_relation_oid())
+		return;
+	dropped = true;
+	wait_for_users(object);
 }
 
 /* A table that needs the undo relation: its name, allocated. */

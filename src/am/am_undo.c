@@ -368,6 +368,7 @@ relation_copy_data(Relation rel, const ZRelLocator *locator)
 	SMgrRelation target = smgropen(*locator, rel->rd_backend);
 
 	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
+	zundo_wait_for_users(RelationGetRelid(rel));
 	/* the copy is made past the buffers; nobody changes them meanwhile */
 	FlushRelationBuffers(rel);
 	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
@@ -391,6 +392,7 @@ relation_copy_for_cluster(Relation from, Relation to, Relation index,	/* tidy: s
 	zheap_require_preload();
 	Assert(from->rd_tableam == to->rd_tableam);
 	Assert(CheckRelationLockedByMe(from, AccessExclusiveLock, false));
+	zundo_wait_for_users(RelationGetRelid(from));
 	zundo_storage_copy(from, to);
 	Assert(RelationGetNumberOfBlocks(to) == RelationGetNumberOfBlocks(from));	/* A2 */
 	*xid_cutoff = from->rd_rel->relfrozenxid;

@@ -29,6 +29,7 @@
 #include "storage/sinvaladt.h"
 
 #include "zheap/undo/undo.h"
+#include "zheap/undo/undo_am.h"
 
 #include "rollback_private.h"
 
@@ -76,6 +77,7 @@ zrollback_reset(void)
 	zrollback_refuse_changed();
 	LockRelationOid(zundo_relation_oid(), AccessExclusiveLock);
 	zundo_open();
+	zundo_wait_for_users(RelationGetRelid(zundo_relation()));
 	/* R9: until the end nobody writes or reads undo */
 	Assert(CheckRelationLockedByMe(zundo_relation(), AccessExclusiveLock, false));
 	next = ReadNextFullTransactionId();

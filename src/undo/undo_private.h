@@ -152,6 +152,9 @@ typedef struct ZUndoDb
 	/* no lock, only grows: greatest "until" of the pins that are over; 0: none */
 	pg_atomic_uint64 released;
 
+	/* no lock: not 0 if a command may have the relation for itself (undo_use.c) */
+	pg_atomic_uint32 moving;
+
 	/* end of the last extent, 0: not known yet; see zundo_block_exists() */
 	pg_atomic_uint32 nblocks;
 
@@ -182,8 +185,16 @@ typedef struct ZUndoBackend
 	bool		init;			/* the page has not been written yet */
 	Buffer		recent;			/* where the page was last */
 
+	/*
+	 * The undo relation: in the relation cache, but not kept there.  NULL: to be looked up.
+	 * That may become so whenever the server accepts invalidation messages, and
+	 * else never; so it stays as it is while a buffer is locked.
+	 */
+	Relation	rel;
+
 	/* of the transaction in progress */
-	Relation	rel;			/* the undo relation, open, or NULL */
+	bool		within;			/* it uses undo, and has told so */
+	bool		locked;			/* it uses undo, and has locked the relation */
 	bool		ready;			/* zundo_prepare() has nothing left to do */
 	bool		entered;		/* log->uses is odd */
 	uint32		extents;		/* that it opened */
@@ -257,7 +268,12 @@ extern uint32 zundo_extents_used(ZUndoDb *db);
 
 /* ---- the relation (undo_relation.c) ---- */
 
-extern void zundo_close_at_commit(void);
+/* The transaction has ended: it does not use the relation any more. */
+extern void zundo_close(void);
+
+/* Look it up again: it may be gone from the relation cache. */
+extern void zundo_forget_relation(void);
+
 
 /* ERROR if the transaction has moved the relation: it must not write there. */
 extern void zundo_refuse_moved(void);
@@ -310,6 +326,21 @@ extern void zundo_learn_meta(void);
  * is pinned.
  */
 extern bool zundo_block_exists(BlockNumber block);
+
+/* ---- users and movers (undo_use.c) ---- */
+
+extern Size zundo_use_shmem_size(void);
+extern void zundo_use_shmem_init(void);
+
+/*
+ * From here to zundo_use_end() the file stays as it is.  False: a mover is about; the caller
+ * has to lock the relation.  The backend is attached to the database.  Cannot fail.
+ */
+extern bool zundo_use_begin(void);
+extern void zundo_use_end(void);
+
+/* The relation was locked with RowExclusiveLock: no mover is about, unless we are one. */
+extern void zundo_use_locked(Oid relid);
 
 /* ---- logs (undo_log.c) ---- */
 

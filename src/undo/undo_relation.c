@@ -2,10 +2,10 @@
  * undo_relation.c
  *		The undo relation of this database: finding, opening, making it.
  *
- * It is opened once per transaction and stays open and locked to its end, so
- * that its file cannot be exchanged (VACUUM FULL, SET TABLESPACE) while anybody
- * has a position in it.  Both the reference and the lock belong to the top
- * transaction: they survive a rolled back subtransaction that came first.
+ * A transaction that has opened it uses it to its end: nobody exchanges its file meanwhile
+ * (VACUUM FULL, SET TABLESPACE), so that positions in it stay good.  As a rule it takes no
+ * lock for that (undo_use.c).  Where it does, the lock belongs to the top transaction: it
+ * survives a rolled back subtransaction that came first.
  */
 #include "postgres.h"
 
@@ -23,6 +23,7 @@
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/procarray.h"
 #include "storage/smgr.h"
 #include "utils/fmgroids.h"
@@ -48,6 +49,8 @@ forget_relid(Datum arg, Oid relid)
 {
 	if (relid == InvalidOid || relid == cached_relid)
 		cached_relid = InvalidOid;
+	if (relid == InvalidOid || (MyUndo.db != NULL && relid == MyUndo.db->relid))
+		zundo_forget_relation();
 }
 
 static Oid
@@ -130,65 +133,110 @@ zundo_relation_oid(void)
 
 /* ---- opening ---- */
 
-/* Found, locked, and still there. */
-static Relation
-open_and_lock(void)
+/* Found, locked, and still there: until the end of the transaction. */
+static void
+use_locked(void)
 {
 	LOCKMODE	mode = RecoveryInProgress() || IsParallelWorker() ?
 	AccessShareLock : RowExclusiveLock;
+	ResourceOwner owner = CurrentResourceOwner;
 	Relation	rel = NULL;
+	Oid			relid = InvalidOid;
 
+	/* on error the (sub)transaction's abort sets the resource owner right */
+	CurrentResourceOwner = TopTransactionResourceOwner;
 	while (rel == NULL)
 	{
-		rel = try_relation_open(zundo_relation_oid(), mode);
+		relid = zundo_relation_oid();
+		rel = try_relation_open(relid, mode);
 		/* dropped while we waited for the lock: there may be a new one */
 		if (rel == NULL)
 			cached_relid = InvalidOid;
 	}
-	return rel;
+	relation_close(rel, NoLock);
+	CurrentResourceOwner = owner;
+	MyUndo.locked = true;
+	zundo_db_attach(relid);
+	if (mode == RowExclusiveLock)
+		zundo_use_locked(relid);
+}
+
+/* If this backend knows the relation, and nobody is about to move it. */
+static bool
+use_unlocked(void)
+{
+	if (MyUndo.db == NULL || RecoveryInProgress() || !zundo_use_begin())
+		return false;
+	MyUndo.within = true;
+	/* what the last mover has told: that was before it left the way free */
+	AcceptInvalidationMessages();
+	if (likely(find() == MyUndo.db->relid && MyUndo.incarnation == MyUndo.db->incarnation))
+		return true;
+	zundo_use_end();
+	MyUndo.within = false;
+	return false;
 }
 
 static void
-open_for_transaction(void)
+use(void)
 {
-	ResourceOwner owner = CurrentResourceOwner;
-	Relation	rel;
-
 	zheap_require_preload();
-
-	/* on error the (sub)transaction's abort sets the resource owner right */
-	CurrentResourceOwner = TopTransactionResourceOwner;
-	rel = open_and_lock();
-	CurrentResourceOwner = owner;
-	MyUndo.rel = rel;
-
-	zundo_db_attach(RelationGetRelid(rel));
+	if (!use_unlocked())
+		use_locked();
 	if (pg_atomic_read_u64(&MyUndo.db->horizon) == 0 ||
 		pg_atomic_read_u64(&MyUndo.db->logged_horizon) == 0 ||
 		pg_atomic_read_u32(&MyUndo.db->nblocks) == 0)
 		zundo_learn_meta();
 }
 
-/*
- * The server rebuilds an open relation when it hears of a change, but not while a
- * savepoint is rolled back: one that had moved the file has left us with the new file.
- */
-static void
-validate(void)
-{
-	Relation	rel = RelationIdGetRelation(RelationGetRelid(MyUndo.rel));
-
-	Assert(rel == MyUndo.rel);
-	RelationClose(rel);
-}
-
 void
 zundo_open(void)
 {
+	if (unlikely(!MyUndo.within && !MyUndo.locked))
+		use();
 	if (unlikely(MyUndo.rel == NULL))
-		open_for_transaction();
-	else if (unlikely(!MyUndo.rel->rd_isvalid))
-		validate();
+		(void) zundo_relation();
+}
+
+/*
+ * It does not stay open: the relation cache keeps what nobody has open until an invalidation
+ * message comes, and then tells forget_relid().
+ */
+Relation
+zundo_relation(void)
+{
+	Assert(MyUndo.within || MyUndo.locked);
+	if (unlikely(MyUndo.rel == NULL))
+	{
+		Relation	rel = RelationIdGetRelation(MyUndo.db->relid);
+
+		if (rel == NULL)
+			elog(ERROR, "could not open undo relation with OID %u", MyUndo.db->relid);
+		MyUndo.rel = rel;
+		RelationClose(rel);
+	}
+	return MyUndo.rel;
+}
+
+void
+zundo_forget_relation(void)
+{
+	MyUndo.rel = NULL;
+}
+
+void
+zundo_before_prepare(void)
+{
+	if (MyUndo.first != ZUNDO_INVALID && !MyUndo.locked)
+		LockRelationOid(MyUndo.db->relid, RowExclusiveLock);
+}
+
+void
+zundo_close(void)
+{
+	if (MyUndo.within)
+		zundo_use_end();
+	MyUndo.within = MyUndo.locked = false;
 }
 
 /*
@@ -215,26 +263,6 @@ void
 zundo_moved(void)
 {
 	MyUndo.ready = false;
-}
-
-Relation
-zundo_relation(void)
-{
-	Assert(MyUndo.rel != NULL);
-	return MyUndo.rel;
-}
-
-void
-zundo_close_at_commit(void)
-{
-	ResourceOwner owner = CurrentResourceOwner;
-
-	if (MyUndo.rel == NULL)
-		return;
-	CurrentResourceOwner = TopTransactionResourceOwner;
-	relation_close(MyUndo.rel, NoLock);
-	CurrentResourceOwner = owner;
-	MyUndo.rel = NULL;
 }
 
 /* ---- pages ---- */

@@ -74,12 +74,18 @@ logs_offset(void)
 								   mul_size(zundo_max_databases(), sizeof(ZUndoDb))));
 }
 
-Size
-zundo_shmem_size(void)
+static Size
+state_size(void)
 {
 	Size		size = add_size(logs_offset(), PG_CACHE_LINE_SIZE);
 
 	return add_size(size, mul_size(max_logs(), sizeof(PaddedLog)));
+}
+
+Size
+zundo_shmem_size(void)
+{
+	return add_size(state_size(), zundo_use_shmem_size());
 }
 
 int
@@ -93,13 +99,14 @@ zundo_shmem_init(void)
 {
 	bool		found;
 
-	shared = ShmemInitStruct("zheap undo", zundo_shmem_size(), &found);
+	shared = ShmemInitStruct("zheap undo", state_size(), &found);
 	logs = (PaddedLog *) CACHELINEALIGN((char *) shared + logs_offset());
 	locks = GetNamedLWLockTranche(ZUNDO_LWLOCK_TRANCHE);
+	zundo_use_shmem_init();
 	if (found)
 		return;
 
-	memset(shared, 0, zundo_shmem_size());
+	memset(shared, 0, state_size());
 	pg_atomic_init_u32(&shared->sweeps, 0);
 	for (int i = 0; i < zundo_max_databases(); i++)
 	{
@@ -109,6 +116,7 @@ zundo_shmem_init(void)
 		pg_atomic_init_u64(&shared->dbs[i].logged_horizon, 0);
 		pg_atomic_init_u64(&shared->dbs[i].released, 0);
 		pg_atomic_init_u32(&shared->dbs[i].nblocks, 0);
+		pg_atomic_init_u32(&shared->dbs[i].moving, 0);
 		pg_atomic_init_u32(&shared->dbs[i].aborts, 0);
 		pg_atomic_init_u32(&shared->dbs[i].sweeps_held, 0);
 		pg_atomic_init_u64(&shared->dbs[i].last_advance, 0);
@@ -292,6 +300,7 @@ drop_database(ZUndoDb *db)
 	pg_atomic_write_u64(&db->logged_horizon, 0);
 	pg_atomic_write_u64(&db->released, 0);
 	pg_atomic_write_u32(&db->nblocks, 0);
+	pg_atomic_write_u32(&db->moving, 0);
 	db->peak = 0;
 	db->truncate_at = 0;
 	db->truncate_wait = 0;
@@ -462,8 +471,8 @@ attach(void)
 
 /*
  * What we know is about another undo relation, when the extension was dropped
- * and created again.  A backend that used the old one has ended its transaction: the
- * relation could not be dropped before.
+ * and created again.  A backend that used the old one has ended its transaction: whoever
+ * dropped the relation has waited for that.
  */
 static void
 change_relation(ZUndoDb *db, Oid relid)

@@ -109,7 +109,7 @@ prepare(void)
 void
 zundo_prepare(void)
 {
-	if (likely(MyUndo.ready) && likely(!needs_extent()))
+	if (likely(MyUndo.ready) && likely(!needs_extent()) && likely(MyUndo.rel != NULL))
 		return;
 	prepare();
 }

@@ -40,7 +40,7 @@ zundo_at_commit(void)
 {
 	end_transaction(MyUndo.sub_aborted);
 	zundo_local_at_end(false);
-	zundo_close_at_commit();
+	zundo_close();
 }
 
 /* The commit log will tell its status. */
@@ -50,7 +50,7 @@ zundo_at_prepare(void)
 	end_transaction(true);
 	/* a transaction that used temporary tables cannot be prepared */
 	zundo_local_at_end(false);
-	zundo_close_at_commit();
+	zundo_close();
 }
 
 void
@@ -58,8 +58,7 @@ zundo_at_abort(void)
 {
 	end_transaction(true);
 	zundo_local_at_end(true);
-	/* the resource owner closes it */
-	MyUndo.rel = NULL;
+	zundo_close();
 }
 
 /*

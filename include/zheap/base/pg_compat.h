@@ -13,6 +13,8 @@
 #endif
 
 #include "access/transam.h"
+#include "storage/backendid.h"
+#include "storage/lock.h"
 #include "storage/relfilenode.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
@@ -41,5 +43,9 @@ typedef RelFileNode ZRelLocator;
 /* 17 renames ShmemVariableCache to TransamVariables. */
 #define zcompat_next_fxid_in_recovery() (ShmemVariableCache->nextXid)
 #define zcompat_xid_stop_limit() (ShmemVariableCache->xidStopLimit)
+
+/* 17 numbers backends from 0 on: MyProcNumber, and procNumber of a virtual transaction id. */
+#define zcompat_my_backend()		(MyBackendId - 1)
+#define zcompat_vxid_backend(vxid)	((vxid).backendId - 1)
 
 #endif							/* ZHEAP_PG_COMPAT_H */

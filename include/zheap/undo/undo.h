@@ -51,11 +51,10 @@ extern Oid	zundo_relation_oid(void);
 extern bool zundo_exists(void);
 
 /*
- * The undo relation, opened once per transaction with RowExclusiveLock
- * (AccessShareLock during recovery or for a read-only need) and held to its end.
- * Needs no buffer lock held by the caller when it is the first call of the
- * transaction (catalog access), so DML and scans call zundo_open() at their
- * start.  It may be called in a parallel worker.
+ * The undo relation, for use until the end of the transaction: nobody moves or drops it
+ * meanwhile.  The caller holds no buffer lock (catalog access, and
+ * a lock that may be waited for), so DML and scans call zundo_open() at their
+ * start; cheap if the backend knows the relation.  It may be called in a parallel worker.
  */
 extern void zundo_open(void);
 
@@ -65,7 +64,10 @@ extern void zundo_open(void);
  */
 extern void zundo_open_for(Relation rel);
 
-/* After zundo_open() in the same transaction; no work at all. */
+/*
+ * After zundo_open() in the same transaction.  Nobody closes it; it is good until the server may
+ * accept invalidation messages: not to be kept.
+ */
 extern Relation zundo_relation(void);
 
 /* ---- writing (undo_write.c) ---- */
@@ -318,12 +320,14 @@ extern FullTransactionId zundo_oldest_needed(void);
  *		zundo_at_commit		XACT_EVENT_COMMIT, _PARALLEL_COMMIT (not PRE_COMMIT)
  *		zundo_at_abort		XACT_EVENT_ABORT, _PARALLEL_ABORT
  *		zundo_at_prepare	XACT_EVENT_PREPARE (not PRE_PREPARE)
+ *		zundo_before_prepare	XACT_EVENT_PRE_PREPARE: may wait for a lock, and fail
  *		zundo_at_subabort	SUBXACT_EVENT_ABORT_SUB
  * in every transaction, whether it wrote undo or not.
  */
 extern void zundo_at_abort(void);
 extern void zundo_at_subabort(void);
 extern void zundo_at_prepare(void);
+extern void zundo_before_prepare(void);
 extern void zundo_at_commit(void);
 
 /*

@@ -29,7 +29,14 @@ extern void zundo_storage_create(ZRelLocator locator);
  */
 extern void zundo_moved(void);
 
-/* Copy all pages as they are; nobody else has either relation open. */
+/*
+ * Wait until no other transaction uses the undo relation; none will until this one has ended.
+ * The caller has locked it with AccessExclusiveLock, and no buffer.  ERROR if it is cancelled.
+ * A prepared transaction does not use it, but has it locked if it has written there.
+ */
+extern void zundo_wait_for_users(Oid relid);
+
+/* Copy all pages as they are; nobody else uses either relation. */
 extern void zundo_storage_copy(Relation from, Relation to);
 
 #endif							/* ZHEAP_UNDO_AM_H */
