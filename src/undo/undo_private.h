@@ -271,9 +271,6 @@ extern uint32 zundo_extents_used(ZUndoDb *db);
 /* The transaction has ended: it does not use the relation any more. */
 extern void zundo_close(void);
 
-/* Look it up again: it may be gone from the relation cache. */
-extern void zundo_forget_relation(void);
-
 
 /* ERROR if the transaction has moved the relation: it must not write there. */
 extern void zundo_refuse_moved(void);
@@ -329,15 +326,18 @@ extern bool zundo_block_exists(BlockNumber block);
 
 /* ---- users and movers (undo_use.c) ---- */
 
-extern Size zundo_use_shmem_size(void);
-extern void zundo_use_shmem_init(void);
-
 /*
  * From here to zundo_use_end() the file stays as it is.  False: a mover is about; the caller
  * has to lock the relation.  The backend is attached to the database.  Cannot fail.
  */
 extern bool zundo_use_begin(void);
 extern void zundo_use_end(void);
+
+/*
+ * For a mover, with AccessExclusiveLock: wait until no other transaction uses the relation; none
+ * will until the lock is released.
+ */
+extern void zundo_use_wait(Oid relid);
 
 /* The relation was locked with RowExclusiveLock: no mover is about, unless we are one. */
 extern void zundo_use_locked(Oid relid);

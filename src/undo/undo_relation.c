@@ -50,7 +50,7 @@ forget_relid(Datum arg, Oid relid)
 	if (relid == InvalidOid || relid == cached_relid)
 		cached_relid = InvalidOid;
 	if (relid == InvalidOid || (MyUndo.db != NULL && relid == MyUndo.db->relid))
-		zundo_forget_relation();
+		MyUndo.rel = NULL;
 }
 
 static Oid
@@ -219,8 +219,11 @@ zundo_relation(void)
 }
 
 void
-zundo_forget_relation(void)
+zundo_wait_for_users(Oid relid)
 {
+	zundo_open();
+	zundo_use_wait(relid);
+	/* a command that drops its own relation from the cache does not tell forget_relid() at once */
 	MyUndo.rel = NULL;
 }
 

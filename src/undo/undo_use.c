@@ -33,7 +33,6 @@
 #include "storage/shmem.h"
 
 #include "zheap/base/pg_compat.h"
-#include "zheap/undo/undo_am.h"
 #include "undo_private.h"
 
 /* what a backend notes */
@@ -121,19 +120,16 @@ wait_for_user(VirtualTransactionId vxid)
 }
 
 void
-zundo_wait_for_users(Oid relid)
+zundo_use_wait(Oid relid)
 {
 	VirtualTransactionId *vxids;
 	int			n;
 
 	Assert(CheckRelationOidLockedByMe(relid, AccessExclusiveLock, false));
-	zundo_open();
 	pg_atomic_write_u32(&MyUndo.db->moving, 1);
 	pg_memory_barrier();
 	vxids = GetCurrentVirtualXIDs(InvalidTransactionId, false, false, 0, &n);
 	for (int i = 0; i < n; i++)
 		wait_for_user(vxids[i]);
 	pfree(vxids);
-	/* what a command does to its own relation is not told in the way it is told to others */
-	zundo_forget_relation();
 }

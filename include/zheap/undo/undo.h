@@ -31,6 +31,7 @@
 #define ZUNDO_LWLOCK_TRANCHE	"zheap_undo"
 
 extern Size zundo_shmem_size(void);
+extern Size zundo_use_shmem_size(void);
 extern int	zundo_lwlock_count(void);
 
 /* Of so many databases something is known at the same time. */
@@ -38,6 +39,7 @@ extern int	zundo_max_databases(void);
 
 /* In the shmem startup hook; AddinShmemInitLock is held by the caller. */
 extern void zundo_shmem_init(void);
+extern void zundo_use_shmem_init(void);
 
 /* ---- the undo relation (undo_relation.c) ---- */
 
