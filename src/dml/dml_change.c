@@ -98,7 +98,7 @@ zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *ch
 		FullTransactionIdPrecedes(zmodifier_bound(&version->modifier), zundo_logged_horizon()))
 		return;
 	/* about to be frozen along with its slot; the conflict is logged there */
-	if (slot->takeover == ZTAKE_ALL_VISIBLE && slot->slotno == version->hdr.slotno)
+	if (zslot_plan_freezes(slot, version->hdr.slotno))
 		return;
 	/* spares a reader that walks back the way down the slot's chain */
 	if (zmvcc_version_status(&target->view, version) == ZXACT_OWN)

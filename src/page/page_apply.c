@@ -9,13 +9,19 @@
 #include "zheap/page/page.h"
 
 /*
- * A slot changes hands (S3): the rows that name it must not be taken for the new
- * owner's.  Its owner visible to all: they become frozen.  Otherwise they are
+ * Slots change hands (S3): the rows that name one must not be taken for the new
+ * owner's.  Their owners visible to all: they become frozen.  Otherwise they are
  * marked, and readers find their modifier through the new owner's undo.
+ *
+ * All that "plan" takes or sets free is done in one way through the rows: that touches each
+ * of the page's cache lines.
  */
 static void
-rows_leave_slot(Page page, int slotno, bool visible_to_all)
+rows_leave_slots(Page page, const ZSlotPlan *plan)
 {
+	int			taken = plan->slotno;
+	uint32		also = plan->also;
+	bool		visible_to_all = plan->takeover == ZTAKE_ALL_VISIBLE;
 	uint32		upper = ((PageHeader) page)->pd_upper;
 	uint32		special = ((PageHeader) page)->pd_special;
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
@@ -28,13 +34,14 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 		ItemId		lp = PageGetItemId(page, off);
 		ZRowHeader	hdr;
 		char	   *row;
+		int			slotno;
 
 		/* one that leads out of the rows is for readers to report, and not to be followed */
 		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) - upper > special - ZROW_HDR_SIZE - upper)
 			continue;
 		row = (char *) page + ItemIdGetOffset(lp);
-		/* of most rows one byte says enough */
-		if ((uint8) row[2] != (uint8) slotno || zrow_slotno(row) != slotno)
+		slotno = zrow_slotno(row);
+		if (slotno != taken && (slotno > ZPAGE_MAX_INPAGE || (also & (uint32) 1 << slotno) == 0))
 			continue;
 		if (visible_to_all)
 		{
@@ -44,6 +51,21 @@ rows_leave_slot(Page page, int slotno, bool visible_to_all)
 		}
 		else
 			row[0] |= ZROW_REUSED;
+	}
+}
+
+/* No row names them any more. */
+static void
+slots_set_free(Page page, uint32 slots)
+{
+	ZOwner		nobody = {InvalidFullTransactionId, ZUNDO_INVALID};
+
+	for (int slotno = 1; slots >> slotno != 0 && slotno <= zpage_nslots(page); slotno++)
+	{
+		if ((slots & (uint32) 1 << slotno) == 0)
+			continue;
+		Assert(zpage_slot_is_left(page, slotno));	/* S3 */
+		zpage_slot_set(zpage_slot(page, NULL, slotno), &nobody, 0);
 	}
 }
 
@@ -104,7 +126,9 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 			Assert(!FullTransactionIdIsValid(zpage_slot_fxid(slot)));
 			break;
 		case ZTAKE_ALL_VISIBLE:
-			rows_leave_slot(page, plan->slotno, true);
+			Assert(plan->also == 0 || plan->slotno <= ZPAGE_MAX_INPAGE);
+			rows_leave_slots(page, plan);
+			slots_set_free(page, plan->also);
 			break;
 		case ZTAKE_REUSED:
 			{
@@ -113,7 +137,7 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 				/* the link to the owner before is to lead to all that the slot led to */
 				Assert(FullTransactionIdEquals(zpage_slot_fxid(slot), plan->prev.fxid) &&
 					   slot->undo == plan->prev.undo);
-				rows_leave_slot(page, plan->slotno, false);
+				rows_leave_slots(page, plan);
 				if (FullTransactionIdPrecedes(trailer->reused_fxid, plan->prev.fxid))
 					trailer->reused_fxid = plan->prev.fxid;
 				break;

@@ -166,6 +166,14 @@ put_head(char *out, const ZChange *change, const ZUndoWrite *write, uint8 flags)
 	return out;
 }
 
+/* Does WAL tell which other slots are set free? */
+static bool
+has_also(const ZChange *change)
+{
+	return change->has_undo && change->slot.takeover == ZTAKE_ALL_VISIBLE &&
+		change->slot.slotno <= ZPAGE_MAX_INPAGE;
+}
+
 /* What follows the undo record.  A change without one names its slot and its place here. */
 static char *
 put_tail(char *out, const ZChange *change, uint8 flags)
@@ -177,6 +185,8 @@ put_tail(char *out, const ZChange *change, uint8 flags)
 		out = zvarint_put(out, change->slot.slotno);
 		out = zvarint_put(out, row->rows[0].offnum);
 	}
+	if (has_also(change))
+		out = zvarint_put(out, change->slot.also);
 	if (row->op == ZOP_INSERT)
 	{
 		if (flags & C_MANY)
@@ -400,6 +410,8 @@ take_tail(ZRecCursor *cur, Decoded *d)
 		d->change.slot.slotno = zrec_take_varint(cur, ZPAGE_MAX_LOCK_SLOTNO);
 		d->first = zrec_take_varint(cur, ZPAGE_MAX_OFFSET);
 	}
+	if (has_also(&d->change))
+		d->change.slot.also = zrec_take_varint(cur, PG_UINT32_MAX);
 	row->nrows = 1;
 	if (row->op == ZOP_INSERT)
 	{

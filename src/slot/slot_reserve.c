@@ -41,11 +41,21 @@ typedef struct Candidates
 	int			own;
 	int			free;
 	int			all_visible;
+	uint32		all_visible_mask;	/* of those on the page itself: bit k, slot k */
 	int			reuse;
 	FullTransactionId reuse_fxid;	/* oldest */
 	int			ours;			/* of another subtransaction of ours */
 	bool		aborted;
 } Candidates;
+
+static void
+note_all_visible(Candidates *cand, int slotno)
+{
+	if (cand->all_visible == 0)
+		cand->all_visible = slotno;
+	if (slotno <= ZPAGE_MAX_INPAGE)
+		cand->all_visible_mask |= (uint32) 1 << slotno;
+}
 
 /*
  * Which kind of candidate is it?  Costs a look at the commit log, if the backend does not
@@ -75,19 +85,18 @@ look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *ca
 	switch (status)
 	{
 		case ZXACT_ALL_VISIBLE:
-			if (cand->all_visible == 0)
-				cand->all_visible = slotno;
+			note_all_visible(cand, slotno);
 			break;
 		case ZXACT_ABORTED:
 			cand->aborted = true;
 			break;
 		case ZXACT_COMMITTED:
 			/* what is newer than an owner that is not visible to all is not, either */
-			if (cand->all_visible == 0 && cand->free == 0 &&
+			if (cand->free == 0 &&
 				(cand->reuse == 0 || FullTransactionIdPrecedes(owner, cand->reuse_fxid)) &&
 				zmvcc_visible_to_all(view->rel, owner))
 			{
-				cand->all_visible = slotno;
+				note_all_visible(cand, slotno);
 				break;
 			}
 			/* fall through */
@@ -143,8 +152,8 @@ look_at_owners(ZPageView *view, const Wanted *wanted, Candidates *cand)
 }
 
 /*
- * Pure looking: own and free slots from their bytes, then owners' statuses until there is one
- * that is good enough.
+ * Pure looking: own and free slots from their bytes; where there is none, owners' statuses until
+ * there is one that is good enough.
  */
 static void
 find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
@@ -152,7 +161,7 @@ find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	int			slotno = 0;
 
 	memset(cand, 0, sizeof(*cand));
-	/* our own, or a free one, first: the others' statuses need not be known then */
+	/* first, for the others' statuses need not be known then */
 	while ((slotno = zpage_next_slotno(view->page, named_pages(view), slotno)) != 0)
 	{
 		FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
@@ -167,6 +176,8 @@ find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	}
 	if (cand->free >= ZPAGE_FIRST_OVERFLOW)
 		cand->free = 0;			/* one on the page itself is better, if there is one */
+	if (cand->free != 0)
+		return;
 	look_at_owners(view, wanted, cand);
 }
 
@@ -200,15 +211,32 @@ plan_growth(ZPageView *view, ZSlotPlan *plan, int grow)
 	plan->grow = grow;
 }
 
-/* A frozen owner that standbys may still have to be told of. */
+/* Standbys may still have to be told that this owner is visible to all. */
 static void
-plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno)
+tell_standbys(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
 	FullTransactionId fxid = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
 
-	plan_take(plan, slotno, ZTAKE_ALL_VISIBLE);
-	if (!FullTransactionIdPrecedes(fxid, zundo_logged_horizon()))
+	if (!FullTransactionIdPrecedes(fxid, zundo_logged_horizon()) &&
+		FullTransactionIdPrecedes(plan->conflict, fxid))
 		plan->conflict = fxid;
+}
+
+/* "mask": slots on the page itself whose owners are. */
+static void
+plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno, uint32 mask)
+{
+	plan_take(plan, slotno, ZTAKE_ALL_VISIBLE);
+	tell_standbys(view, plan, slotno);
+	if (slotno > ZPAGE_MAX_INPAGE)
+		return;
+	/* the rows are gone through anyway: the next transactions will find slots that are free */
+	plan->also = mask & ~((uint32) 1 << slotno);
+	for (int other = 1; plan->also >> other != 0 && other <= ZPAGE_MAX_INPAGE; other++)
+	{
+		if ((plan->also & (uint32) 1 << other) != 0)
+			tell_standbys(view, plan, other);
+	}
 }
 
 /* The link by which readers find the rows' modifiers from now on (S3). */
@@ -290,7 +318,7 @@ assert_named_plan(ZPageView *view, const Wanted *wanted, const ZSlotPlan *plan)
 			Assert(FullTransactionIdIsValid(owner));
 			Assert(zmvcc_xact_status(owner) != ZXACT_ABORTED &&
 				   zmvcc_visible_to_all(view->rel, owner));
-			Assert(FullTransactionIdEquals(plan->conflict, owner) ||
+			Assert(FullTransactionIdPrecedesOrEquals(owner, plan->conflict) ||
 				   FullTransactionIdPrecedes(owner, zundo_logged_horizon()));
 			break;
 		case ZTAKE_REUSED:
@@ -351,7 +379,7 @@ reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *pl
 	else if (cand.free)
 		plan_take(plan, cand.free, ZTAKE_FREE);
 	else if (cand.all_visible)
-		plan_all_visible(view, plan, cand.all_visible);
+		plan_all_visible(view, plan, cand.all_visible, cand.all_visible_mask);
 	else if (zpage_nslots(view->page) < GROW_GENEROUS_SLOTS &&
 			 (grow = grow_by(view, reserve, GROW_GENEROUS_SPACE, 4)) > 0)
 		plan_growth(view, plan, grow);

@@ -474,6 +474,15 @@ slot_change(Model *model, const ZSlotPlan *plan)
 	model->nslots += plan->grow;
 	if (plan->takeover == ZTAKE_ALL_VISIBLE)
 		rows_leave_slot(model, plan->slotno, true);
+	for (int other = 1; other <= model->nslots; other++)
+	{
+		if ((plan->also & (uint32) 1 << other) == 0)
+			continue;
+		rows_leave_slot(model, other, true);
+		model->slots[other].owner.fxid = InvalidFullTransactionId;
+		model->slots[other].owner.undo = ZUNDO_INVALID;
+		model->slots[other].count = 0;
+	}
 	if (plan->takeover == ZTAKE_REUSED && !zpage_is_lock_slot(plan->slotno))
 	{
 		rows_leave_slot(model, plan->slotno, false);

@@ -174,6 +174,21 @@ slot_any(Model *model, bool lock)
 	return unit_int(model->unit, 1, model->nslots);
 }
 
+/* Some of the others whose owners are visible to all. */
+static uint32
+slots_also(Model *model, int slotno)
+{
+	uint32		also = 0;
+
+	for (int other = 1; other <= model->nslots; other++)
+	{
+		if (other != slotno && slot_suits(model, other, ZTAKE_ALL_VISIBLE) &&
+			unit_once_in(model->unit, 2))
+			also |= (uint32) 1 << other;
+	}
+	return also;
+}
+
 /* Any slot that the transaction may have, in any way.  False: none, this time. */
 static bool
 slot_choose(Model *model, int txn, bool lock, Size reserve, ZSlotPlan *plan)
@@ -204,6 +219,8 @@ slot_choose(Model *model, int txn, bool lock, Size reserve, ZSlotPlan *plan)
 		plan->prev = model->slots[slotno].owner;
 		if (takeover == ZTAKE_ALL_VISIBLE && unit_once_in(model->unit, 2))
 			plan->conflict = plan->prev.fxid;
+		if (takeover == ZTAKE_ALL_VISIBLE && slotno <= ZPAGE_MAX_INPAGE)
+			plan->also = slots_also(model, slotno);
 		return true;
 	}
 	return slot_grow(model, reserve, plan);
@@ -241,6 +258,7 @@ add_directory(Model *model, int txn, ZSlotPlan *plan)
 	plan->grow = 0;
 	plan->prev = none;
 	plan->conflict = InvalidFullTransactionId;
+	plan->also = 0;
 }
 
 /*

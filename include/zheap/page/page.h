@@ -231,13 +231,24 @@ typedef struct ZSlotPlan
 	uint16		slotno;
 	uint8		takeover;		/* ZTakeover */
 	uint8		grow;			/* slots to add to the page first */
+	uint32		also;			/* with ZTAKE_ALL_VISIBLE of a slot on the page itself: bit k, slot
+								 * k is set free, for its owner is visible to all, too */
 	bool		directory;		/* the record is a directory: the chain counts anew */
 	ZOwner		next;			/* what the slot will be */
 	ZOwner		prev;			/* what it was, with ZTAKE_REUSED */
 	FullTransactionId conflict; /* WAL only: with ZTAKE_ALL_VISIBLE, the owner before if
 								 * standbys have not been told that it is visible to
-								 * all; else invalid */
+								 * all; else invalid.  The newest one, with "also" */
 } ZSlotPlan;
+
+/* Does the plan freeze the rows that name this slot? */
+static inline bool
+zslot_plan_freezes(const ZSlotPlan *plan, int slotno)
+{
+	return plan->takeover == ZTAKE_ALL_VISIBLE &&
+		(slotno == plan->slotno ||
+		 (slotno <= ZPAGE_MAX_INPAGE && (plan->also & (uint32) 1 << slotno) != 0));
+}
 
 typedef enum ZRowOp
 {
