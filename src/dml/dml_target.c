@@ -53,7 +53,7 @@ ztarget_pin(ZTarget *target, const ItemPointerData *tid)
 	Assert(!target->locked);
 	if (BufferIsValid(target->buffer))
 		ReleaseBuffer(target->buffer);
-	target->buffer = ReadBuffer(target->rel, block);
+	target->buffer = zscan_read_recent(target->rel, block);
 	target->offnum = ItemPointerGetOffsetNumber(tid);
 }
 

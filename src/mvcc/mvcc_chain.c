@@ -431,6 +431,33 @@ directory_add_newer(CachedDirectory *cached, const ZUndoRecord *rec, const ZOwne
 	}
 }
 
+/*
+ * Of which command is a row?  What the last search has found, or the last record that the backend
+ * has made: a search from "from" for a row at "first" .. "last" finds a record of this
+ * command.  A load asks for its rows' in turn, and one record tells of all those of a page; a
+ * transaction often looks at the row that it has just changed.  As a record never changes,
+ * and a transaction never has two at one place of the undo log (U1, U4), this stays right.
+ */
+static struct
+{
+	ZOwner		from;
+	OffsetNumber first;
+	OffsetNumber last;
+	CommandId	cid;
+}			known_command;
+
+/* Locks and tombstones are not what makes a version, and may be about any of them. */
+static void
+remember_own_command(const ZOwner *at, const ZUndoRecord *rec)
+{
+	if (rec->type != ZOP_INSERT && rec->type != ZOP_UPDATE && rec->type != ZOP_DELETE)
+		return;
+	known_command.from = *at;
+	known_command.first = rec->offnum;
+	known_command.last = last_covered(rec);
+	known_command.cid = rec->cid;
+}
+
 void
 zchain_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
 {
@@ -440,6 +467,7 @@ zchain_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
 
 	Assert(TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)) && ptr != ZUNDO_INVALID);
 	Assert(rec->slotno >= 1 && rec->slotno <= ZPAGE_MAX_LOCK_SLOTNO);
+	remember_own_command(&at, rec);
 	if (rec->takeover == ZTAKE_OWN)
 	{
 		before.fxid = fxid;
@@ -531,20 +559,6 @@ zchain_find(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum
 	}
 	return ZCHAIN_GONE;
 }
-
-/*
- * Where the last search for a command ended: a search from "from" for a row at "first" ..
- * "last" finds a record of this command.  A load asks for its rows' in turn, and one record
- * tells of all those of a page.  As a record never changes, and a transaction never has two
- * at one place of the undo log (U1, U4), this stays right.
- */
-static struct
-{
-	ZOwner		from;
-	OffsetNumber first;
-	OffsetNumber last;
-	CommandId	cid;
-}			known_command;
 
 static void
 remember_command(const ZOwner *from, OffsetNumber offnum, const ZOwner *at,

@@ -281,17 +281,6 @@ plan_row_back(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 	}
 }
 
-static int
-count_rows_of(ZPageView *view, int slotno)
-{
-	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
-	int			count = 0;
-
-	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
-		count += row_names(view, off, slotno);
-	return count;
-}
-
 /*
  * How many records a chain has above its newest directory.  *before gets the owner before
  * that of its newest record, or an invalid one.
@@ -354,7 +343,6 @@ plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 		if (row_names(view, off, slotno))
 			plan_row_back(view, off, plan);
 	}
-	Assert(plan->nrows <= count_rows_of(view, slotno));
 }
 
 /* ---- carrying it out ---- */
@@ -400,22 +388,31 @@ horizon_is_sound(ZPageView *copy, FullTransactionId horizon)
 	return FullTransactionIdEquals(horizon, zview_horizon(copy));
 }
 
+/* Past the end of a page there is no row. */
+static bool
+row_named(ZPageView *view, OffsetNumber offnum, int slotno)
+{
+	return offnum <= PageGetMaxOffsetNumber(view->page) && row_names(view, offnum, slotno);
+}
+
 /*
- * The rows that name the slot, as many as there were.  One may have come: rolled back,
+ * The rows that name the slot, and no others.  One may have come: rolled back,
  * from another slot, to a version of the owner of this one.
  */
 static bool
 rows_are_unchanged(ZPageView *copy, ZPageView *live, int slotno)
 {
-	int			more = count_rows_of(live, slotno) - count_rows_of(copy, slotno);
-	OffsetNumber max = PageGetMaxOffsetNumber(live->page);
+	OffsetNumber max = Max(PageGetMaxOffsetNumber(copy->page), PageGetMaxOffsetNumber(live->page));
 
-	for (OffsetNumber off = FirstOffsetNumber; more == 0 && off <= max; off++)
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
 	{
-		if (row_names(live, off, slotno) && !row_is_unchanged(copy, live, off))
+		bool		named = row_named(copy, off, slotno);
+
+		if (named != row_named(live, off, slotno) ||
+			(named && !row_is_unchanged(copy, live, off)))
 			return false;
 	}
-	return more == 0;
+	return true;
 }
 
 /* R2: is all that the plan is about as it was?  The page is locked exclusively. */

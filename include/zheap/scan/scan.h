@@ -53,6 +53,14 @@ typedef struct ZScan
 	OffsetNumber rows[ZPAGE_MAX_OFFSET];
 } ZScan;
 
+/* ---- the page that the backend had last (scan_recent.c) ---- */
+
+/* As ReadBuffer: pinned.  Cheap if it is the page that was read or noted last. */
+extern Buffer zscan_read_recent(Relation rel, BlockNumber block);
+
+/* The block is pinned in this buffer: it is likely to be asked for next. */
+extern void zscan_note_recent(Relation rel, BlockNumber block, Buffer buffer);
+
 /* ---- begin, end (scan_begin.c) ---- */
 
 extern TableScanDesc zscan_begin(Relation rel, Snapshot snapshot, int nkeys,

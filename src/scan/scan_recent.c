@@ -1,0 +1,51 @@
+/*
+ * scan_recent.c
+ *		The table page that the backend had last, found again without the buffer table.
+ *
+ * An update needs its page two or three times: the index finds the row there, the executor
+ * fetches it again, then it is changed.  Each time the buffer's number is known, and the server
+ * tells cheaply whether the block is still there (ReadRecentBuffer).
+ *
+ * LOCKING: none; the page is pinned on return.
+ */
+#include "postgres.h"
+
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "zheap/base/base.h"
+#include "zheap/scan/scan.h"
+
+static struct
+{
+	ZRelLocator file;
+	BlockNumber block;
+	Buffer		buffer;			/* invalid or a temporary table's: not to be asked for */
+}			recent;
+
+void
+zscan_note_recent(Relation rel, BlockNumber block, Buffer buffer)
+{
+	recent.file = zrel_locator(rel);
+	recent.block = block;
+	recent.buffer = buffer;
+}
+
+Buffer
+zscan_read_recent(Relation rel, BlockNumber block)
+{
+	Buffer		buffer;
+
+	if (recent.buffer > 0 && recent.block == block &&
+		zloc_equals(recent.file, zrel_locator(rel)) &&
+		ReadRecentBuffer(recent.file, MAIN_FORKNUM, block, recent.buffer))
+	{
+		pgstat_count_buffer_read(rel);
+		pgstat_count_buffer_hit(rel);
+		return recent.buffer;
+	}
+	buffer = ReadBuffer(rel, block);
+	zscan_note_recent(rel, block, buffer);
+	return buffer;
+}
