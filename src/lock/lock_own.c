@@ -19,6 +19,7 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "storage/proc.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
@@ -44,9 +45,15 @@ typedef struct OwnRow
 	FullTransactionId holder[N_MODES];	/* of each mode, or invalid */
 } OwnRow;
 
+/* Most transactions lock a row or two: a hash table would cost more than all that. */
+#define FEW_ROWS	4
+
 static struct
 {
-	HTAB	   *rows;			/* NULL: none in this transaction so far */
+	LocalTransactionId lxid;	/* the transaction that the rest is about, or invalid */
+	int			nfew;
+	OwnRow		few[FEW_ROWS];
+	HTAB	   *rows;			/* all of them; NULL: there are few */
 	MemoryContextCallback callback;
 	bool		forgotten;		/* some, in this transaction */
 }			own;
@@ -55,15 +62,15 @@ static struct
 static void
 own_reset(void *arg)
 {
+	own.lxid = InvalidLocalTransactionId;
 	own.rows = NULL;
-	own.forgotten = false;
 }
 
 /*
  * For the top-level transaction: whether a subtransaction still holds a lock is asked later.
  */
 static void
-own_open(void)
+rows_open(void)
 {
 	HASHCTL		ctl = {0};
 	MemoryContext context = AllocSetContextCreate(TopTransactionContext, "zheap row locks",
@@ -75,6 +82,68 @@ own_open(void)
 	own.rows = hash_create("zheap row locks", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	own.callback.func = own_reset;
 	MemoryContextRegisterResetCallback(context, &own.callback);
+	for (int i = 0; i < own.nfew; i++)
+		*(OwnRow *) hash_search(own.rows, &own.few[i].key, HASH_ENTER, NULL) = own.few[i];
+}
+
+/* Is anything known of the transaction in progress? */
+static bool
+own_is_known(void)
+{
+	return own.lxid == zcompat_my_lxid();
+}
+
+static OwnRow *
+few_find(const OwnKey *key)
+{
+	for (int i = 0; i < own.nfew; i++)
+	{
+		if (memcmp(&own.few[i].key, key, sizeof(*key)) == 0)
+			return &own.few[i];
+	}
+	return NULL;
+}
+
+/* The row, or NULL. */
+static OwnRow *
+own_find(const OwnKey *key)
+{
+	if (!own_is_known())
+		return NULL;
+	return own.rows ? hash_search(own.rows, key, HASH_FIND, NULL) : few_find(key);
+}
+
+static void
+forget_rows(void)
+{
+	HASH_SEQ_STATUS seq;
+	OwnRow	   *row;
+
+	hash_seq_init(&seq, own.rows);
+	while ((row = hash_seq_search(&seq)) != NULL)
+		hash_search(own.rows, &row->key, HASH_REMOVE, NULL);
+	own.forgotten = true;
+}
+
+/* One that is not there yet. */
+static OwnRow *
+own_enter(const OwnKey *key)
+{
+	OwnRow	   *row;
+
+	if (own.rows == NULL && own.nfew < FEW_ROWS)
+		row = &own.few[own.nfew++];
+	else
+	{
+		if (own.rows == NULL)
+			rows_open();
+		if (hash_get_num_entries(own.rows) >= MAX_ROWS)
+			forget_rows();
+		row = hash_search(own.rows, key, HASH_ENTER, NULL);
+	}
+	memset(row, 0, sizeof(*row));
+	row->key = *key;
+	return row;
 }
 
 /* By the file: a rewrite makes other rows. */
@@ -93,25 +162,20 @@ zlock_own_add(Relation rel, BlockNumber block, OffsetNumber offnum, LockTupleMod
 {
 	OwnKey		key = key_of(rel, block, offnum);
 	OwnRow	   *row;
-	bool		found;
 
 	Assert(OffsetNumberIsValid(offnum) && offnum <= MaxHeapTuplesPerPage);
 	Assert(mode <= LockTupleExclusive);
 	Assert(TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)));
-	if (own.rows && hash_get_num_entries(own.rows) >= MAX_ROWS)
+	if (!own_is_known())
 	{
-		HASH_SEQ_STATUS seq;
-
-		hash_seq_init(&seq, own.rows);
-		while ((row = hash_seq_search(&seq)) != NULL)
-			hash_search(own.rows, &row->key, HASH_REMOVE, NULL);
-		own.forgotten = true;
+		Assert(own.rows == NULL);
+		own.lxid = zcompat_my_lxid();
+		own.nfew = 0;
+		own.forgotten = false;
 	}
-	if (own.rows == NULL)
-		own_open();
-	row = hash_search(own.rows, &key, HASH_ENTER, &found);
-	if (!found)
-		memset(row->holder, 0, sizeof(row->holder));
+	row = own_find(&key);
+	if (row == NULL)
+		row = own_enter(&key);
 	row->holder[mode] = fxid;
 }
 
@@ -119,9 +183,9 @@ int
 zlock_own_strongest(Relation rel, BlockNumber block, OffsetNumber offnum, bool *exact)
 {
 	OwnKey		key = key_of(rel, block, offnum);
-	OwnRow	   *row = own.rows ? hash_search(own.rows, &key, HASH_FIND, NULL) : NULL;
+	OwnRow	   *row = own_find(&key);
 
-	*exact = !own.forgotten;
+	*exact = !own_is_known() || !own.forgotten;
 	for (int mode = N_MODES - 1; row && mode >= 0; mode--)
 	{
 		if (FullTransactionIdIsValid(row->holder[mode]) &&
@@ -129,6 +193,12 @@ zlock_own_strongest(Relation rel, BlockNumber block, OffsetNumber offnum, bool *
 			return mode;
 	}
 	return -1;
+}
+
+static bool
+is_of_file(const OwnKey *key, ZRelLocator locator)
+{
+	return key->spc == zloc_spc(locator) && key->rel == zloc_rel(locator);
 }
 
 /* Other rows are going to have the places of those that the file had (K3). */
@@ -139,12 +209,24 @@ zlock_own_forget(Relation rel)
 	HASH_SEQ_STATUS seq;
 	OwnRow	   *row;
 
-	if (own.rows == NULL)
+	if (!own_is_known())
 		return;
+	if (own.rows == NULL)
+	{
+		int			kept = 0;
+
+		for (int i = 0; i < own.nfew; i++)
+		{
+			if (!is_of_file(&own.few[i].key, locator))
+				own.few[kept++] = own.few[i];
+		}
+		own.nfew = kept;
+		return;
+	}
 	hash_seq_init(&seq, own.rows);
 	while ((row = hash_seq_search(&seq)) != NULL)
 	{
-		if (row->key.spc == zloc_spc(locator) && row->key.rel == zloc_rel(locator))
+		if (is_of_file(&row->key, locator))
 			hash_search(own.rows, &row->key, HASH_REMOVE, NULL);
 	}
 }

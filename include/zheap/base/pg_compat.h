@@ -44,8 +44,10 @@ typedef RelFileNode ZRelLocator;
 #define zcompat_next_fxid_in_recovery() (ShmemVariableCache->nextXid)
 #define zcompat_xid_stop_limit() (ShmemVariableCache->xidStopLimit)
 
-/* 17 numbers backends from 0 on: MyProcNumber, and procNumber of a virtual transaction id. */
+/* 17 numbers backends from 0 on: MyProcNumber, and procNumber of a virtual transaction id,
+ * which PGPROC has as vxid. */
 #define zcompat_my_backend()		(MyBackendId - 1)
+#define zcompat_my_lxid()			(MyProc->lxid)
 #define zcompat_vxid_backend(vxid)	((vxid).backendId - 1)
 
 #endif							/* ZHEAP_PG_COMPAT_H */
