@@ -454,6 +454,9 @@ extern void zundo_drop_lost(void);
 extern void zundo_reset(FullTransactionId horizon);
 extern bool zundo_is_writing(void);
 
+/* Has this transaction called zundo_open()? */
+extern bool zundo_is_used(void);
+
 /*
  * A database that is no more: nothing is to be done for it.  Only if nobody is
  * connected to it.
