@@ -141,6 +141,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	zmvcc_check_snapshot(fetch->base.rel, snapshot);
 	fetch->buffer = ReleaseAndReadBuffer(fetch->buffer, fetch->base.rel,
 										 ItemPointerGetBlockNumber(&rowtid));
+	zundo_open();
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))
 	{

@@ -65,7 +65,9 @@ extern void zundo_open(void);
 extern void zundo_open_for(Relation rel);
 
 /*
- * After zundo_open() in the same transaction.  Nobody closes it; it is good until the server may
+ * After zundo_open() in the same transaction, and in the same stretch without a place where
+ * the server accepts invalidation messages if a buffer is locked: whoever is to read undo
+ * while a page is locked calls zundo_open() before it locks that.  Nobody closes it; it is good until the server may
  * accept invalidation messages: not to be kept.
  */
 extern Relation zundo_relation(void);
