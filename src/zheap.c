@@ -39,6 +39,7 @@ shmem_request(void)
 	if (previous_shmem_request)
 		previous_shmem_request();
 	RequestAddinShmemSpace(zundo_shmem_size());
+	RequestAddinShmemSpace(zundo_use_shmem_size());
 	RequestAddinShmemSpace(zrollback_shmem_size());
 	RequestAddinShmemSpace(zworker_shmem_size());
 	RequestNamedLWLockTranche("zheap_undo", zundo_lwlock_count());
@@ -51,6 +52,7 @@ shmem_startup(void)
 		previous_shmem_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	zundo_shmem_init();
+	zundo_use_shmem_init();
 	zrollback_shmem_init();
 	zworker_shmem_init();
 	LWLockRelease(AddinShmemInitLock);

@@ -277,9 +277,6 @@ extern uint32 zundo_extents_used(ZUndoDb *db);
 /* The transaction has ended: it does not use the relation any more. */
 extern void zundo_close(void);
 
-/* Look it up again: it may be gone from the relation cache. */
-extern void zundo_forget_relation(void);
-
 /* ERROR if the transaction has moved the relation: it must not write there. */
 extern void zundo_refuse_moved(void);
 
@@ -333,9 +330,6 @@ extern void zundo_learn_meta(void);
 extern bool zundo_block_exists(BlockNumber block);
 
 /* ---- users and movers (undo_use.c) ---- */
-
-extern Size zundo_use_shmem_size(void);
-extern void zundo_use_shmem_init(void);
 
 /*
  * From here to zundo_use_end() the file stays as it is.  False: a mover is about; the caller

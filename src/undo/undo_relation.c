@@ -51,7 +51,7 @@ forget_relid(Datum arg, Oid relid)
 	if (relid == InvalidOid || relid == cached_relid)
 		cached_relid = InvalidOid;
 	if (relid == InvalidOid || (MyUndo.db != NULL && relid == MyUndo.db->relid))
-		zundo_forget_relation();
+		MyUndo.rel = NULL;
 }
 
 static Oid
@@ -197,7 +197,7 @@ use(void)
 static void
 use_another(void)
 {
-	if (zundo_is_writing())
+	if (MyUndo.entered)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the undo relation that this transaction has written to is gone"),
@@ -242,12 +242,6 @@ zundo_relation(void)
 		RelationClose(rel);
 	}
 	return MyUndo.rel;
-}
-
-void
-zundo_forget_relation(void)
-{
-	MyUndo.rel = NULL;
 }
 
 void

@@ -74,18 +74,12 @@ logs_offset(void)
 								   mul_size(zundo_max_databases(), sizeof(ZUndoDb))));
 }
 
-static Size
-state_size(void)
+Size
+zundo_shmem_size(void)
 {
 	Size		size = add_size(logs_offset(), PG_CACHE_LINE_SIZE);
 
 	return add_size(size, mul_size(max_logs(), sizeof(PaddedLog)));
-}
-
-Size
-zundo_shmem_size(void)
-{
-	return add_size(state_size(), zundo_use_shmem_size());
 }
 
 int
@@ -99,14 +93,13 @@ zundo_shmem_init(void)
 {
 	bool		found;
 
-	shared = ShmemInitStruct("zheap undo", state_size(), &found);
+	shared = ShmemInitStruct("zheap undo", zundo_shmem_size(), &found);
 	logs = (PaddedLog *) CACHELINEALIGN((char *) shared + logs_offset());
 	locks = GetNamedLWLockTranche(ZUNDO_LWLOCK_TRANCHE);
-	zundo_use_shmem_init();
 	if (found)
 		return;
 
-	memset(shared, 0, state_size());
+	memset(shared, 0, zundo_shmem_size());
 	pg_atomic_init_u32(&shared->sweeps, 0);
 	for (int i = 0; i < zundo_max_databases(); i++)
 	{

@@ -141,7 +141,7 @@ zundo_use_locked(Oid relid)
 void
 zundo_before_prepare(void)
 {
-	if (zundo_is_writing() && !MyUndo.locked)
+	if (MyUndo.entered && !MyUndo.locked)
 		LOCK_PREPARED(MyUndo.db->relid, ShareLock);
 }
 
@@ -184,5 +184,5 @@ zundo_wait_for_users(Oid relid)
 	}
 	LOCK_PREPARED(relid, ExclusiveLock);
 	/* what a command does to its own relation is not told in the way it is told to others */
-	zundo_forget_relation();
+	MyUndo.rel = NULL;
 }

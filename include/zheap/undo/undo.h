@@ -31,6 +31,7 @@
 #define ZUNDO_LWLOCK_TRANCHE	"zheap_undo"
 
 extern Size zundo_shmem_size(void);
+extern Size zundo_use_shmem_size(void);
 extern int	zundo_lwlock_count(void);
 
 /* Of so many databases something is known at the same time. */
@@ -38,6 +39,7 @@ extern int	zundo_max_databases(void);
 
 /* In the shmem startup hook; AddinShmemInitLock is held by the caller. */
 extern void zundo_shmem_init(void);
+extern void zundo_use_shmem_init(void);
 
 /* ---- the undo relation (undo_relation.c) ---- */
 
@@ -65,10 +67,9 @@ extern void zundo_open(void);
 extern void zundo_open_for(Relation rel);
 
 /*
- * After zundo_open() in the same transaction, and in the same stretch without a place where
- * the server accepts invalidation messages if a buffer is locked: whoever is to read undo
- * while a page is locked calls zundo_open() before it locks that.  Nobody closes it; it is good until the server may
- * accept invalidation messages: not to be kept.
+ * After zundo_open() in the same transaction.  Nobody closes it; it is good until the server may
+ * accept invalidation messages: not to be kept.  The next call then reads the catalog, so code
+ * that is to read undo while a page is locked calls zundo_open() before it locks that.
  */
 extern Relation zundo_relation(void);
 
