@@ -49,14 +49,14 @@ wait_for_sweeps(Oid relid)
 		zrollback_file_wait(file);
 }
 
-/* Nor is undo dropped under others, or under what this transaction has written there. */
+/* Nor is undo dropped under others, or under what this transaction reads or has written. */
 static void
 wait_for_users(Oid undo)
 {
-	if (zundo_is_writing())
+	if (zundo_is_used())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("cannot drop the undo relation of zheap in a transaction that has changed zheap tables"),
+				 errmsg("cannot drop the undo relation of zheap in a transaction that has used zheap tables"),
 				 errhint("Commit first.")));
 	zundo_wait_for_users(undo);
 }

@@ -19,6 +19,7 @@
 #include "zheap/base/base.h"
 #include "zheap/index/index.h"
 #include "zheap/mvcc/mvcc.h"
+#include "zheap/undo/undo.h"
 
 /* Table pages that one bottom-up deletion looks at; heap's number. */
 #define BOTTOMUP_MAX_BLOCKS		6
@@ -136,6 +137,7 @@ table_page_enter(IndexDelete *del, BlockNumber block)
 	Assert(del->op->bottomup || del->block == InvalidBlockNumber || block > del->block);
 	del->block = block;
 	del->buffer = ReadBuffer(del->table, block);
+	zundo_open();
 	LockBuffer(del->buffer, BUFFER_LOCK_SHARE);
 	del->has_rows = zview_attach(&del->view, del->buffer, BUFFER_LOCK_SHARE,
 								 &del->overflow_buf);

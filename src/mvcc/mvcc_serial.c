@@ -28,6 +28,7 @@
 #include "zheap/base/base.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/tid/tid.h"
+#include "zheap/undo/undo.h"
 
 /* Undo records that are read while a page is locked (B1). */
 #define SERIAL_READS	128
@@ -215,6 +216,7 @@ read_with_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber 
 	*found = zserial_read(reads, view, offnum, snapshot, false, version);
 
 	zview_open(&live, view->rel);
+	zundo_open();
 	LockBuffer(page[0], BUFFER_LOCK_SHARE);
 	done = zview_attach(&live, page[0], BUFFER_LOCK_SHARE, &overflow_buf) &&
 		zserial_report(reads, view, &live, snapshot);

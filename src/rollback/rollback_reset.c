@@ -5,9 +5,10 @@
  * Nothing of it is needed when no page of any table names an aborted transaction and
  * everything committed is visible to all snapshots.  So:
  *
- * 1. The undo relation is locked against all.  Whoever has read or written a zheap table holds a
- *    lock on it to the end of its transaction, a prepared one too: there is none left.  The next
- *    xid is noted: all transactions that wrote zheap tables of this database are older, and over.
+ * 1. The undo relation is locked against all, and those who use it are waited for: whoever has
+ *    read or written a zheap table does so to the end of its transaction.  A prepared one that has
+ *    written is waited for, too (undo_use.c): there is none left.  The next xid is noted: all
+ *    transactions that wrote zheap tables of this database are older, and over.
  * 2. Snapshots that were taken before are waited for.  Later ones see all those
  *    transactions as over.  Standbys are told (zundo_reset's record).
  * 3. All tables are looked through, and what is aborted is rolled back; what cannot be is
@@ -76,8 +77,8 @@ zrollback_reset(void)
 	PreventInTransactionBlock(true, "zheap_undo_skip(true)");
 	zrollback_refuse_changed();
 	LockRelationOid(zundo_relation_oid(), AccessExclusiveLock);
+	zundo_wait_for_users(zundo_relation_oid());
 	zundo_open();
-	zundo_wait_for_users(RelationGetRelid(zundo_relation()));
 	/* R9: until the end nobody writes or reads undo */
 	Assert(CheckRelationLockedByMe(zundo_relation(), AccessExclusiveLock, false));
 	next = ReadNextFullTransactionId();

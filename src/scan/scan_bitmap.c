@@ -10,6 +10,7 @@
 #include "storage/predicate.h"
 
 #include "zheap/scan/scan.h"
+#include "zheap/undo/undo.h"
 
 /*
  * Keep those rows of the page just read that the bitmap names.  The offsets
@@ -66,6 +67,7 @@ report_reads(ZScan *scan, const ZSerialReads *reads, ZPageView *before)
 	bool		done = false;
 
 	zview_open(&live, scan->base.rs_rd);
+	zundo_open();
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	if (zview_attach(&live, buffer, BUFFER_LOCK_SHARE, &overflow_buf))
 	{

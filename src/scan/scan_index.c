@@ -142,6 +142,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	fetch->buffer = ReleaseAndReadBuffer(fetch->buffer, fetch->base.rel,
 										 ItemPointerGetBlockNumber(&rowtid));
 	zscan_note_recent(fetch->base.rel, ItemPointerGetBlockNumber(&rowtid), fetch->buffer);
+	zundo_open();
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))
 	{

@@ -54,6 +54,7 @@ page_open(LockedPage *locked, Relation rel, const ItemPointerData *tid, bool may
 	zview_open(&locked->view, rel);
 	locked->buffers[1] = InvalidBuffer;
 	locked->buffers[0] = zscan_read_recent(rel, ItemPointerGetBlockNumber(tid));
+	zundo_open();
 	LockBuffer(locked->buffers[0], BUFFER_LOCK_SHARE);
 	locked->has_rows = zview_attach(&locked->view, locked->buffers[0],
 									BUFFER_LOCK_SHARE, &locked->buffers[1]);

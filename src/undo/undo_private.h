@@ -225,8 +225,14 @@ zundo_older(FullTransactionId a, FullTransactionId b)
 	return FullTransactionIdPrecedes(a, b) ? a : b;
 }
 
-/* Become attached to this database, whose undo relation is "relid". */
+/*
+ * Become attached to this database, whose undo relation is "relid": that is locked, or
+ * others use it and we have told that we do.
+ */
 extern void zundo_db_attach(Oid relid);
+
+/* Become attached to this database.  Is this the undo relation that its backends use? */
+extern bool zundo_db_is_of(Oid relid);
 extern LWLock *zundo_db_lock(const ZUndoDb *db);
 extern LWLock *zundo_truncate_lock(const ZUndoDb *db);
 
@@ -270,7 +276,6 @@ extern uint32 zundo_extents_used(ZUndoDb *db);
 
 /* The transaction has ended: it does not use the relation any more. */
 extern void zundo_close(void);
-
 
 /* ERROR if the transaction has moved the relation: it must not write there. */
 extern void zundo_refuse_moved(void);
@@ -332,12 +337,7 @@ extern bool zundo_block_exists(BlockNumber block);
  */
 extern bool zundo_use_begin(void);
 extern void zundo_use_end(void);
-
-/*
- * For a mover, with AccessExclusiveLock: wait until no other transaction uses the relation; none
- * will until the lock is released.
- */
-extern void zundo_use_wait(Oid relid);
+extern bool zundo_use_is_noted(void);
 
 /* The relation was locked with RowExclusiveLock: no mover is about, unless we are one. */
 extern void zundo_use_locked(Oid relid);

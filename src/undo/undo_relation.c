@@ -22,6 +22,7 @@
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
@@ -161,19 +162,21 @@ use_locked(void)
 		zundo_use_locked(relid);
 }
 
-/* If this backend knows the relation, and nobody is about to move it. */
+/* If the relation is the one that others use, and nobody is about to move it. */
 static bool
 use_unlocked(void)
 {
-	if (MyUndo.db == NULL || RecoveryInProgress() || !zundo_use_begin())
+	if (RecoveryInProgress() || !zundo_db_is_of(zundo_relation_oid()) || !zundo_use_begin())
 		return false;
 	MyUndo.within = true;
 	/* what the last mover has told: that was before it left the way free */
 	AcceptInvalidationMessages();
-	if (likely(find() == MyUndo.db->relid && MyUndo.incarnation == MyUndo.db->incarnation))
+	if (likely(zundo_db_is_of(zundo_relation_oid())))
+	{
+		zundo_db_attach(MyUndo.db->relid);
 		return true;
-	zundo_use_end();
-	MyUndo.within = false;
+	}
+	zundo_close();
 	return false;
 }
 
@@ -183,10 +186,24 @@ use(void)
 	zheap_require_preload();
 	if (!use_unlocked())
 		use_locked();
+	(void) zundo_relation();
 	if (pg_atomic_read_u64(&MyUndo.db->horizon) == 0 ||
 		pg_atomic_read_u64(&MyUndo.db->logged_horizon) == 0 ||
 		pg_atomic_read_u32(&MyUndo.db->nblocks) == 0)
 		zundo_learn_meta();
+}
+
+/* It was made in this transaction, by a part of it that was rolled back. */
+static void
+use_another(void)
+{
+	if (MyUndo.entered)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the undo relation that this transaction has written to is gone"),
+				 errhint("Roll the transaction back.")));
+	zundo_close();
+	use();
 }
 
 void
@@ -195,7 +212,11 @@ zundo_open(void)
 	if (unlikely(!MyUndo.within && !MyUndo.locked))
 		use();
 	if (unlikely(MyUndo.rel == NULL))
+	{
+		if (unlikely(zundo_relation_oid() != MyUndo.db->relid))
+			use_another();
 		(void) zundo_relation();
+	}
 }
 
 /*
@@ -205,33 +226,22 @@ zundo_open(void)
 Relation
 zundo_relation(void)
 {
-	Assert(MyUndo.within || MyUndo.locked);
+	Assert(MyUndo.locked || zundo_use_is_noted());	/* U7 */
 	if (unlikely(MyUndo.rel == NULL))
 	{
-		Relation	rel = RelationIdGetRelation(MyUndo.db->relid);
+		Relation	rel;
 
+		/* the catalog is read: no buffer is locked */
+		Assert(InterruptHoldoffCount == 0 && CritSectionCount == 0);
+		rel = RelationIdGetRelation(MyUndo.db->relid);
 		if (rel == NULL)
 			elog(ERROR, "could not open undo relation with OID %u", MyUndo.db->relid);
+		/* as relation_open() does */
+		pgstat_init_relation(rel);
 		MyUndo.rel = rel;
 		RelationClose(rel);
 	}
 	return MyUndo.rel;
-}
-
-void
-zundo_wait_for_users(Oid relid)
-{
-	zundo_open();
-	zundo_use_wait(relid);
-	/* a command that drops its own relation from the cache does not tell forget_relid() at once */
-	MyUndo.rel = NULL;
-}
-
-void
-zundo_before_prepare(void)
-{
-	if (MyUndo.first != ZUNDO_INVALID && !MyUndo.locked)
-		LockRelationOid(MyUndo.db->relid, RowExclusiveLock);
 }
 
 void
@@ -240,6 +250,12 @@ zundo_close(void)
 	if (MyUndo.within)
 		zundo_use_end();
 	MyUndo.within = MyUndo.locked = false;
+}
+
+bool
+zundo_is_used(void)
+{
+	return MyUndo.within || MyUndo.locked;
 }
 
 /*

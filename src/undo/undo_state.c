@@ -482,6 +482,14 @@ change_relation(ZUndoDb *db, Oid relid)
 	LWLockRelease(zundo_db_lock(db));
 }
 
+bool
+zundo_db_is_of(Oid relid)
+{
+	if (unlikely(MyUndo.db == NULL))
+		attach();
+	return MyUndo.db->relid == relid;
+}
+
 void
 zundo_db_attach(Oid relid)
 {

@@ -22,6 +22,7 @@
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/page.h"
 #include "zheap/rollback/rollback.h"
+#include "zheap/undo/undo.h"
 
 #include "vacuum_private.h"
 
@@ -129,6 +130,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
 	if (zrollback_page(vac->rel, buffer))
 		vac->rolled_back++;
+	zundo_open();
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	vac->scanned++;
 

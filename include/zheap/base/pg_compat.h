@@ -13,8 +13,6 @@
 #endif
 
 #include "access/transam.h"
-#include "storage/backendid.h"
-#include "storage/lock.h"
 #include "storage/relfilenode.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
@@ -44,10 +42,11 @@ typedef RelFileNode ZRelLocator;
 #define zcompat_next_fxid_in_recovery() (ShmemVariableCache->nextXid)
 #define zcompat_xid_stop_limit() (ShmemVariableCache->xidStopLimit)
 
-/* 17 numbers backends from 0 on: MyProcNumber, and procNumber of a virtual transaction id,
- * which PGPROC has as vxid. */
-#define zcompat_my_backend()		(MyBackendId - 1)
+/* 17 numbers backends from 0 on: ProcNumber; -1: none. */
+#define zcompat_proc_backend(proc)	((proc)->backendId > 0 ? (proc)->backendId - 1 : -1)
+#define zcompat_backend_proc(number)	BackendIdGetProc((number) + 1)
 #define zcompat_my_lxid()			(MyProc->lxid)
-#define zcompat_vxid_backend(vxid)	((vxid).backendId - 1)
+#define zcompat_set_vxid(vxid, number, lxid) \
+	((vxid).backendId = (number) + 1, (vxid).localTransactionId = (lxid))
 
 #endif							/* ZHEAP_PG_COMPAT_H */

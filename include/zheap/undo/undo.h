@@ -68,7 +68,8 @@ extern void zundo_open_for(Relation rel);
 
 /*
  * After zundo_open() in the same transaction.  Nobody closes it; it is good until the server may
- * accept invalidation messages: not to be kept.
+ * accept invalidation messages: not to be kept.  The next call then reads the catalog, so code
+ * that is to read undo while a page is locked calls zundo_open() before it locks that.
  */
 extern Relation zundo_relation(void);
 
@@ -455,6 +456,9 @@ extern void zundo_drop_lost(void);
  */
 extern void zundo_reset(FullTransactionId horizon);
 extern bool zundo_is_writing(void);
+
+/* Has this transaction called zundo_open()? */
+extern bool zundo_is_used(void);
 
 /*
  * A database that is no more: nothing is to be done for it.  Only if nobody is
