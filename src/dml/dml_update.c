@@ -41,6 +41,20 @@ typedef enum Phase
 	REFUSED						/* the check's result says why */
 } Phase;
 
+#define TO(phase)	(1 << (phase))
+
+/* Which phases may follow each: the edges of the drawing in README.md. */
+static const int successors[] PG_USED_FOR_ASSERTS_ONLY = {
+	[CHECK] = TO(CHECK) | TO(LOCK_OLD) | TO(TOAST) | TO(IN_PLACE) | TO(MOVE) | TO(REFUSED),
+	[LOCK_OLD] = TO(CHECK),
+	[TOAST] = TO(CHECK),
+	[IN_PLACE] = TO(CHECK) | TO(MOVE) | TO(DONE),
+	[MOVE] = TO(CHECK) | TO(LOCK_OLD) | TO(INSERT_HERE) | TO(INSERT_ELSEWHERE),
+	[INSERT_HERE] = TO(CHECK) | TO(LOCK_OLD) | TO(DELETE_OLD),
+	[INSERT_ELSEWHERE] = TO(DELETE_OLD),
+	[DELETE_OLD] = TO(CHECK) | TO(DELETE_OLD) | TO(DONE)
+};
+
 typedef struct Update
 {
 	Relation	rel;
@@ -444,6 +458,22 @@ run_phase(Update *update, Phase phase)
 	pg_unreachable();
 }
 
+/* DONE or REFUSED. */
+static Phase
+run_phases(Update *update)
+{
+	Phase		phase = CHECK;
+
+	while (phase != DONE && phase != REFUSED)
+	{
+		Phase		next = run_phase(update, phase);
+
+		Assert((successors[phase] & TO(next)) != 0);
+		phase = next;
+	}
+	return phase;
+}
+
 TM_Result
 zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,	/* tidy: the server's signature */
 			Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
@@ -452,7 +482,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	ItemPointerData tid = ztid_untagged(otid);
 	Update		update = {.query = {snapshot, crosscheck, cid, LockTupleNoKeyExclusive},
 	.wait = wait};
-	Phase		phase = CHECK;
+	Phase		phase;
 
 	zheap_require_preload();
 	update.was_locked = ztid_means_newest(otid);
@@ -462,8 +492,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	ztarget_open(&update.target, rel);
 	ztarget_pin(&update.target, &tid);
 	zlock_queue_init(&update.queue, rel, &tid, update.query.mode, LockWaitBlock, XLTW_Update);
-	while (phase != DONE && phase != REFUSED)
-		phase = run_phase(&update, phase);
+	phase = run_phases(&update);
 	zlock_queue_leave(&update.queue);
 	if (phase == DONE)
 		update_report(&update, otid);
