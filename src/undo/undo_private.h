@@ -380,6 +380,9 @@ extern Buffer zundo_dir_lock(uint32 number);
 
 /* ---- owners (undo_owner.c) ---- */
 
+/* Asserts what MyUndo promises in each of its states, which are drawn there. */
+extern void zundo_owner_check(void);
+
 /*
  * The transaction may append from here on: our newest extent stays ours.  If it was taken
  * away while we were idle the insert position is invalid.

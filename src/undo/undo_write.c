@@ -104,6 +104,7 @@ prepare(void)
 			change_log();
 	}
 	MyUndo.ready = true;
+	zundo_owner_check();
 }
 
 void
