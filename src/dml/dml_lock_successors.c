@@ -14,7 +14,10 @@
 #include "zheap/scan/scan.h"
 
 /* Undo records that are read for that besides the check and the lock (B1). */
-#define MAX_READS	96
+#define SUCCESSOR_READS	96
+
+StaticAssertDecl(ZTARGET_CHECK_READS + SUCCESSOR_READS + ZVIEW_STEP_READS <= ZVIEW_MAX_READS,
+				 "B1: check, successor, directory");
 
 /*
  * Has an update in place since the row was moved here changed what KEY SHARE is
@@ -57,7 +60,7 @@ look_at_successor(ZTarget *target, bool keys, bool *changed, ZLockHolders *holde
 	ZLockHolders since;
 	ZTarget		copy;
 
-	zview_limit(&target->view, MAX_READS);
+	zview_limit(&target->view, SUCCESSOR_READS);
 	look_at(&target->view, target->offnum, keys, changed, holders);
 	if (zview_limit_end(&target->view))
 		return true;

@@ -126,6 +126,9 @@ check(Update *update)
 {
 	ZUpdateCheck *result = &update->check;
 
+	/* B1: what the phases before have read counts as long as the page is locked */
+	if (update->target.locked && update->target.view.reads > 0)
+		ztarget_unlock(&update->target);
 	zcheck_row_wait(&update->target, &update->query, &update->queue, update->wait, result);
 	if (result->result != TM_Ok)
 		return REFUSED;
@@ -231,6 +234,8 @@ describe(Update *update, const ZRowVersion *version, ZChange *change)
 	zchange_describe_before(target, version, change);
 	zwaypoint_describe(target, version, update->row, update->len, change);
 }
+
+StaticAssertDecl(ZTID_MAX_ORDINAL + 2 <= ZTARGET_CHANGE_READS, "B1: the old version's number");
 
 /* Is the old version's number among those that a tag can tell? */
 static bool

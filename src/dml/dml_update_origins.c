@@ -15,6 +15,8 @@
 /* Undo records that looking for holders may take besides the check and the change (B1). */
 #define HOLDER_READS	16
 
+StaticAssertDecl(2 * HOLDER_READS <= ZTARGET_CHANGE_READS, "B1: MOVE looks for holders, then DELETE_OLD");
+
 bool
 zorigins_row_may_be_held(ZTarget *target)
 {

@@ -32,6 +32,8 @@
 /* Undo records that are read while a page is locked (B1). */
 #define SERIAL_READS	128
 
+StaticAssertDecl(SERIAL_READS <= ZVIEW_MAX_READS, "B1: a read, or a comparison with a copy");
+
 void
 zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber offnum, uint8 flags2)
 {
