@@ -4,6 +4,9 @@
  *		BEFORE triggers, ON CONFLICT DO UPDATE.
  *
  * The lock is an undo record of ours; see lock.h.
+ *
+ * LOCKING: no page on entry and on exit; the row's page, exclusively, from the check to the
+ * lock's record, unlocked where a transaction is waited for or another row is looked at (D2, D3).
  */
 #include "postgres.h"
 

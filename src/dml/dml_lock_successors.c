@@ -5,6 +5,9 @@
  * What heap_lock_updated_tuple does on heap: the version that the caller saw is to be
  * locked, and a later version must not lose its key either.  The new row may belong to
  * a transaction in progress.
+ *
+ * LOCKING: no page on entry and on exit; one table page at a time, exclusively (D2), unlocked
+ * where a transaction is waited for (D3).
  */
 #include "postgres.h"
 

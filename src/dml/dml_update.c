@@ -15,6 +15,9 @@
  *
  * An update is a walk through the phases below; which follows which is drawn in
  * README.md.
+ *
+ * LOCKING: no page on entry and on exit of the whole; in between one table page at a time,
+ * exclusively (D2).  What each phase finds and leaves is at the function.
  */
 #include "postgres.h"
 
@@ -121,6 +124,7 @@ choose_way(Update *update)
 	return changes == ZCHANGES_NONE ? IN_PLACE : MOVE;
 }
 
+/* Locked or not on entry; locked on exit. */
 static Phase
 check(Update *update)
 {
@@ -138,6 +142,7 @@ check(Update *update)
 	return choose_way(update);
 }
 
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 lock_old(Update *update)
 {
@@ -147,6 +152,7 @@ lock_old(Update *update)
 	return CHECK;
 }
 
+/* Locked on entry, unlocked on exit. */
 static Phase
 toast(Update *update)
 {
@@ -253,6 +259,7 @@ number_old(Update *update)
 	return true;
 }
 
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 in_place(Update *update)
 {
@@ -283,6 +290,7 @@ in_place(Update *update)
 
 /* ---- moved ---- */
 
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 move(Update *update)
 {
@@ -306,6 +314,7 @@ move(Update *update)
 	return LOCK_OLD;
 }
 
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 insert_here(Update *update)
 {
@@ -324,6 +333,7 @@ insert_here(Update *update)
 	return CHECK;
 }
 
+/* Locked on entry, unlocked on exit. */
 static Phase
 insert_elsewhere(Update *update)
 {
@@ -335,7 +345,10 @@ insert_elsewhere(Update *update)
 	return DELETE_OLD;
 }
 
-/* The new row exists: nobody else can have touched the old one, except for KEY SHARE. */
+/*
+ * The new row exists: nobody else can have touched the old one, except for KEY SHARE.  Locked or
+ * not on entry; on exit locked, or unlocked: CHECK or DELETE_OLD.
+ */
 static Phase
 delete_old(Update *update)
 {

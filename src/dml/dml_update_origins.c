@@ -5,6 +5,9 @@
  * KEY SHARE locks of others do not stand in the way of an update that leaves the key
  * alone.  When that moves the row they stay where they are, and the new row names their
  * places (ZROW_ORIGIN), for those who want to delete it or to change its key.
+ *
+ * LOCKING: the row's page is locked exclusively; on exit as well, except after zorigins_name()'s
+ * AGAIN (unlocked, for other pages were looked at, D2).
  */
 #include "postgres.h"
 
