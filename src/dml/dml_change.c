@@ -1,6 +1,9 @@
 /*
  * dml_change.c
  *		Performing a planned change: undo record, page, WAL record.
+ *
+ * LOCKING: the target's page is locked exclusively, on entry and on exit, except after AGAIN
+ * (unlocked).  A lock page and undo pages are locked and unlocked within (L1).
  */
 #include "postgres.h"
 

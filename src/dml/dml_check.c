@@ -6,6 +6,9 @@
  * On heap a TID names one version.  Here it names the row, so the question is
  * put as "the version that my snapshot sees": if a transaction that the snapshot
  * does not see has changed the row since, the caller's version has been updated.
+ *
+ * LOCKING: the row's page is locked exclusively on entry and on exit; in between it may be
+ * unlocked, and then the row is checked anew (D1).  zcheck_wait() leaves it unlocked.
  */
 #include "postgres.h"
 

@@ -1,6 +1,9 @@
 /*
  * dml_delete.c
  *		DELETE: the row stays where it is, marked, until nobody needs it.
+ *
+ * LOCKING: no page on entry and on exit; the row's page, exclusively, from the check to the
+ * change (D1).
  */
 #include "postgres.h"
 

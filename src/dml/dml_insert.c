@@ -5,6 +5,9 @@
  * Undo: one small record for all the rows that a command adds at the end of a
  * page.  A row inserted by an aborted transaction needs nothing else: it says
  * itself (ZROW_INSERTED) that nothing precedes it.
+ *
+ * LOCKING: no page on entry and on exit.  zdml_insert_into() and what plans for it: the page is
+ * locked exclusively, on exit as well, except after AGAIN (unlocked).
  */
 #include "postgres.h"
 

@@ -4,6 +4,9 @@
  *		BEFORE triggers, ON CONFLICT DO UPDATE.
  *
  * The lock is an undo record of ours; see lock.h.
+ *
+ * LOCKING: no page on entry and on exit; the row's page, exclusively, from the check to the
+ * lock's record, unlocked where a transaction is waited for or another row is looked at (D2, D3).
  */
 #include "postgres.h"
 
@@ -63,6 +66,9 @@ fetch_locked_version(ZTarget *target, const ZLockCall *call, ZRowVersion *versio
 
 /* What may be read of undo to store the row, besides check and lock (B1). */
 #define STORE_READS		32
+
+StaticAssertDecl(ZTARGET_CHECK_READS + STORE_READS + ZVIEW_STEP_READS <= ZVIEW_MAX_READS,
+				 "B1: check, directory, version to store");
 
 /* False: more undo would have to be read. */
 static bool
@@ -211,7 +217,7 @@ lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
 }
 
 /*
- * One look at the row.  True: *result is final.  The page is locked on entry; on
+ * One look at the row.  True: *check is final.  The page is locked on entry; on
  * exit it may not be.
  */
 static bool

@@ -5,6 +5,9 @@
  * What heap_lock_updated_tuple does on heap: the version that the caller saw is to be
  * locked, and a later version must not lose its key either.  The new row may belong to
  * a transaction in progress.
+ *
+ * LOCKING: no page on entry and on exit; one table page at a time, exclusively (D2), unlocked
+ * where a transaction is waited for (D3).
  */
 #include "postgres.h"
 
@@ -14,7 +17,10 @@
 #include "zheap/scan/scan.h"
 
 /* Undo records that are read for that besides the check and the lock (B1). */
-#define MAX_READS	96
+#define SUCCESSOR_READS	96
+
+StaticAssertDecl(ZTARGET_CHECK_READS + SUCCESSOR_READS + ZVIEW_STEP_READS <= ZVIEW_MAX_READS,
+				 "B1: check, successor, directory");
 
 /*
  * Has an update in place since the row was moved here changed what KEY SHARE is
@@ -57,7 +63,7 @@ look_at_successor(ZTarget *target, bool keys, bool *changed, ZLockHolders *holde
 	ZLockHolders since;
 	ZTarget		copy;
 
-	zview_limit(&target->view, MAX_READS);
+	zview_limit(&target->view, SUCCESSOR_READS);
 	look_at(&target->view, target->offnum, keys, changed, holders);
 	if (zview_limit_end(&target->view))
 		return true;

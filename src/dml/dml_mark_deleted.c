@@ -1,6 +1,8 @@
 /*
  * dml_mark_deleted.c
  *		A row is marked deleted: by DELETE, or by an UPDATE that has moved it.
+ *
+ * LOCKING: the row's page is locked exclusively; on exit as well, except after AGAIN (unlocked).
  */
 #include "postgres.h"
 

@@ -1,6 +1,8 @@
 /*
  * dml_multi_insert.c
  *		Many new rows (COPY): as many per page and WAL record as fit.
+ *
+ * LOCKING: no page on entry and on exit; one table page at a time, exclusively.
  */
 #include "postgres.h"
 

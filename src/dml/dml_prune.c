@@ -3,7 +3,8 @@
  *		Taking back space on one page: rows dead to all, padding of committed
  *		rows, line pointers without index entries.
  *
- * Readers work on copies, so an exclusive lock is enough; no cleanup lock.
+ * LOCKING: the caller has the page locked exclusively, throughout.  Readers work on copies, so
+ * no cleanup lock is needed.
  */
 #include "postgres.h"
 
@@ -13,8 +14,10 @@
 #include "zheap/dml/dml.h"
 #include "zheap/dml/target.h"
 
-/* How many pointers are looked up in undo while one page is locked (64 records each). */
+/* How many pointers are looked up in undo while one page is locked. */
 #define MAX_LOOKS	3
+
+StaticAssertDecl(MAX_LOOKS * ZLOCK_LOOK_READS <= ZVIEW_MAX_READS, "B1: pointers to take back");
 
 static void
 prune_conflict(ZPrunePlan *plan, FullTransactionId fxid)

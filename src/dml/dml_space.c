@@ -4,6 +4,9 @@
  *
  * Like heap: the page used last, then the free space map, then the last page,
  * then a new one; when others wait to extend as well, several at once.
+ *
+ * LOCKING: no page on entry, one on exit, exclusively.  The relation's extension lock is waited
+ * for while none is locked (D3).
  */
 #include "postgres.h"
 

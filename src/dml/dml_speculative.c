@@ -3,6 +3,8 @@
  *		The end of an ON CONFLICT insertion: it stands, or it never was.
  *
  * An update that moves a row can take back the new one in the same way.
+ *
+ * LOCKING: no page on entry and on exit; the row's page, exclusively.
  */
 #include "postgres.h"
 

@@ -121,6 +121,12 @@ ztarget_confirm(ZTarget *target, ZTarget *copy, LockTupleMode mode, ZLockHolders
 	zview_close(&copy->view);
 	if (same)
 		ztarget_set_checked(target);
+	else
+	{
+		/* B1: the next look begins with nothing read */
+		ztarget_unlock(target);
+		ztarget_lock_row_page(target);
+	}
 	return same;
 }
 

@@ -4,6 +4,9 @@
  *
  * Long values go through core's heap toaster into an ordinary heap toast table;
  * it works on heap tuples, so long rows take that detour.
+ *
+ * LOCKING: zdml_form() may run the toaster, so no page is locked (D3).  The others take no lock,
+ * and may be called with one.
  */
 #include "postgres.h"
 

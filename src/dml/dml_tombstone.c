@@ -12,6 +12,8 @@
  * xid had been assigned when the record was written, so it precedes the xid with which the
  * record's extent is closed, and while there is such a snapshot the horizon does not pass
  * the deleter (H1).
+ *
+ * LOCKING: the page is locked exclusively; on exit as well, except after AGAIN (unlocked).
  */
 #include "postgres.h"
 

@@ -15,6 +15,9 @@
  *
  * An update is a walk through the phases below; which follows which is drawn in
  * README.md.
+ *
+ * LOCKING: no page on entry and on exit of the whole; in between one table page at a time,
+ * exclusively (D2).  What each phase finds and leaves is at the function.
  */
 #include "postgres.h"
 
@@ -40,6 +43,20 @@ typedef enum Phase
 	DONE,
 	REFUSED						/* the check's result says why */
 } Phase;
+
+#define TO(phase)	(1 << (phase))
+
+/* Which phases may follow each: the edges of the drawing in README.md. */
+static const int successors[] PG_USED_FOR_ASSERTS_ONLY = {
+	[CHECK] = TO(CHECK) | TO(LOCK_OLD) | TO(TOAST) | TO(IN_PLACE) | TO(MOVE) | TO(REFUSED),
+	[LOCK_OLD] = TO(CHECK),
+	[TOAST] = TO(CHECK),
+	[IN_PLACE] = TO(CHECK) | TO(MOVE) | TO(DONE),
+	[MOVE] = TO(CHECK) | TO(LOCK_OLD) | TO(INSERT_HERE) | TO(INSERT_ELSEWHERE),
+	[INSERT_HERE] = TO(CHECK) | TO(LOCK_OLD) | TO(DELETE_OLD),
+	[INSERT_ELSEWHERE] = TO(DELETE_OLD),
+	[DELETE_OLD] = TO(CHECK) | TO(DELETE_OLD) | TO(DONE)
+};
 
 typedef struct Update
 {
@@ -107,11 +124,15 @@ choose_way(Update *update)
 	return changes == ZCHANGES_NONE ? IN_PLACE : MOVE;
 }
 
+/* Locked or not on entry; locked on exit. */
 static Phase
 check(Update *update)
 {
 	ZUpdateCheck *result = &update->check;
 
+	/* B1: what the phases before have read counts as long as the page is locked */
+	if (update->target.locked && update->target.view.reads > 0)
+		ztarget_unlock(&update->target);
 	zcheck_row_wait(&update->target, &update->query, &update->queue, update->wait, result);
 	if (result->result != TM_Ok)
 		return REFUSED;
@@ -121,6 +142,7 @@ check(Update *update)
 	return choose_way(update);
 }
 
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 lock_old(Update *update)
 {
@@ -130,6 +152,7 @@ lock_old(Update *update)
 	return CHECK;
 }
 
+/* Locked on entry, unlocked on exit. */
 static Phase
 toast(Update *update)
 {
@@ -218,6 +241,8 @@ describe(Update *update, const ZRowVersion *version, ZChange *change)
 	zwaypoint_describe(target, version, update->row, update->len, change);
 }
 
+StaticAssertDecl(ZTID_MAX_ORDINAL + 2 <= ZTARGET_CHANGE_READS, "B1: the old version's number");
+
 /* Is the old version's number among those that a tag can tell? */
 static bool
 number_old(Update *update)
@@ -234,6 +259,7 @@ number_old(Update *update)
 	return true;
 }
 
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 in_place(Update *update)
 {
@@ -264,6 +290,7 @@ in_place(Update *update)
 
 /* ---- moved ---- */
 
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 move(Update *update)
 {
@@ -287,6 +314,7 @@ move(Update *update)
 	return LOCK_OLD;
 }
 
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 insert_here(Update *update)
 {
@@ -305,6 +333,7 @@ insert_here(Update *update)
 	return CHECK;
 }
 
+/* Locked on entry, unlocked on exit. */
 static Phase
 insert_elsewhere(Update *update)
 {
@@ -316,7 +345,10 @@ insert_elsewhere(Update *update)
 	return DELETE_OLD;
 }
 
-/* The new row exists: nobody else can have touched the old one, except for KEY SHARE. */
+/*
+ * The new row exists: nobody else can have touched the old one, except for KEY SHARE.  Locked or
+ * not on entry; on exit locked, or unlocked: CHECK or DELETE_OLD.
+ */
 static Phase
 delete_old(Update *update)
 {
@@ -444,6 +476,22 @@ run_phase(Update *update, Phase phase)
 	pg_unreachable();
 }
 
+/* DONE or REFUSED. */
+static Phase
+run_phases(Update *update)
+{
+	Phase		phase = CHECK;
+
+	while (phase != DONE && phase != REFUSED)
+	{
+		Phase		next = run_phase(update, phase);
+
+		Assert((successors[phase] & TO(next)) != 0);
+		phase = next;
+	}
+	return phase;
+}
+
 TM_Result
 zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,	/* tidy: the server's signature */
 			Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
@@ -452,7 +500,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	ItemPointerData tid = ztid_untagged(otid);
 	Update		update = {.query = {snapshot, crosscheck, cid, LockTupleNoKeyExclusive},
 	.wait = wait};
-	Phase		phase = CHECK;
+	Phase		phase;
 
 	zheap_require_preload();
 	update.was_locked = ztid_means_newest(otid);
@@ -462,8 +510,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	ztarget_open(&update.target, rel);
 	ztarget_pin(&update.target, &tid);
 	zlock_queue_init(&update.queue, rel, &tid, update.query.mode, LockWaitBlock, XLTW_Update);
-	while (phase != DONE && phase != REFUSED)
-		phase = run_phase(&update, phase);
+	phase = run_phases(&update);
 	zlock_queue_leave(&update.queue);
 	if (phase == DONE)
 		update_report(&update, otid);

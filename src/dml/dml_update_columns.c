@@ -1,6 +1,9 @@
 /*
  * dml_update_columns.c
  *		Does an update change indexed columns, or a key?
+ *
+ * LOCKING: zcolumns_open() asks the catalog, so no page is locked.  zcolumns_changed() takes no
+ * lock; the row that it is given may be on a locked page.
  */
 #include "postgres.h"
 

@@ -5,6 +5,9 @@
  * KEY SHARE locks of others do not stand in the way of an update that leaves the key
  * alone.  When that moves the row they stay where they are, and the new row names their
  * places (ZROW_ORIGIN), for those who want to delete it or to change its key.
+ *
+ * LOCKING: the row's page is locked exclusively; on exit as well, except after zorigins_name()'s
+ * AGAIN (unlocked, for other pages were looked at, D2).
  */
 #include "postgres.h"
 
@@ -14,6 +17,8 @@
 
 /* Undo records that looking for holders may take besides the check and the change (B1). */
 #define HOLDER_READS	16
+
+StaticAssertDecl(2 * HOLDER_READS <= ZTARGET_CHANGE_READS, "B1: MOVE looks for holders, then DELETE_OLD");
 
 bool
 zorigins_row_may_be_held(ZTarget *target)

@@ -41,8 +41,7 @@ zlock_oldest(TransactionId a, TransactionId b)
 	return TransactionIdIsValid(b) && TransactionIdPrecedes(b, a) ? b : a;
 }
 
-/* Undo records that it takes at most where it does no harm to take a row for locked. */
-#define MAX_READS		64
+StaticAssertDecl(ZLOCK_LOOK_READS <= ZVIEW_STEP_READS, "B1: zlock_may_be_held is no more than a step");
 
 typedef struct HolderSearch
 {
@@ -233,7 +232,7 @@ zlock_may_be_held(ZPageView *view, OffsetNumber offnum)
 	if (zview_is_spent(view))
 		return true;
 	holders_init(&holders);
-	zview_limit(view, MAX_READS);
+	zview_limit(view, ZLOCK_LOOK_READS);
 	search_page(view, NULL, &search);
 	return !zview_limit_end(view) || holders.strongest >= 0;
 }

@@ -1,6 +1,8 @@
 /*
  * mvcc_makers.c
  *		What is known of the rows of a reconstructed page besides their bytes.
+ *
+ * LOCKING: none, all is private to the view.
  */
 #include "postgres.h"
 

@@ -20,6 +20,8 @@
  *
  * The row as inserted has no number, and there may be any number of versions since.  It
  * is reached by far links (mvcc_walk.c).
+ *
+ * LOCKING: none of its own; undo pages come after table pages (L1).
  */
 #include "postgres.h"
 

@@ -16,6 +16,8 @@
  *
  * The pass works on a copy of the copy.  Whatever it finds that should not be, the
  * page is left as it was and the rows' walks report it.
+ *
+ * LOCKING: no table page is locked; undo pages one at a time, by zundo_read().
  */
 #include "postgres.h"
 

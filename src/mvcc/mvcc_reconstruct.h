@@ -8,7 +8,26 @@
 
 #include "zheap/mvcc/mvcc.h"
 
-/* Of a row. */
+/*
+ * Of a row, in the pass down the chain of one slot (mvcc_reconstruct.c):
+ *
+ *                 row_begin()                     reconstruct_change()
+ *    +----------+ ---------> +-----------+ <-------------------------> +-----------+
+ *    | ROW_REST |            | ROW_OWNER |   the version before: is    | ROW_CHAIN |
+ *    +----------+ ---------> +-----------+   its maker known or not?   +-----------+
+ *       ^       row_begin() of a marked row, to ROW_CHAIN                    |
+ *       |                          |                                         |
+ *       |   row_finish(): the header can tell;                               |
+ *       |   row_remove(): no row;  row_leave(): as it was                    |
+ *       +--------------------------+-----------------------------------------+
+ *                                  |  row_finish(): the header cannot tell
+ *                                  v
+ *                            +-----------+
+ *                            | ROW_NAMED |
+ *                            +-----------+
+ *
+ * At the end of a pass no row is ROW_OWNER or ROW_CHAIN, or the whole copy is given up.
+ */
 typedef enum ZReconstructState
 {
 	ROW_REST = 0,				/* nothing to do, or done: the header tells it */

@@ -15,6 +15,9 @@
  * conflict with that one as well.  Every other version still shares a lock, and
  * all do after the lock has grown to the page or the table; this can only report
  * too much, and takes a reader that outlasts two updates of what it read.
+ *
+ * LOCKING: the page is locked shared on entry; what is reported, and predicate locks, are taken
+ * under its lock.  On exit of zmvcc_fetch_serial() view->locked tells whether it still is.
  */
 #include "postgres.h"
 
@@ -32,6 +35,8 @@
 
 /* Undo records that are read while a page is locked (B1). */
 #define SERIAL_READS	128
+
+StaticAssertDecl(SERIAL_READS <= ZVIEW_MAX_READS, "B1: a read, or a comparison with a copy");
 
 void
 zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber offnum, uint8 flags2)

@@ -10,8 +10,12 @@
  *	fetch_nonvacuumable	not dead to all
  *
  * One fact is used throughout: when the owner of a slot is visible, so are all
- * that had the slot before it, as each had committed when the next one took it.
+ * that had the slot before it, as each had committed when the next one took it, or is an
+ * earlier subtransaction of the same transaction.  Why what is found is right: README.md.
  * Row locks make no versions and do not matter here.
+ *
+ * LOCKING: none of its own.  A page that is viewed in place is unlocked if it takes long
+ * (zview_leave).
  */
 #include "postgres.h"
 

@@ -5,6 +5,9 @@
  * A small cache of finished transactions per backend spares the commit log and
  * the proc array when rows of one transaction come in a row (the idea of the
  * hint-bit cache thread of 2011); reading never dirties a page.
+ *
+ * LOCKING: none of its own; the server's for the process array and the commit log come after all
+ * buffers.
  */
 #include "postgres.h"
 

@@ -11,6 +11,8 @@
  * A caller that does not see the transaction at a far link's end goes there at once.
  * That skips no version that it could see: what precedes an unseen version of a row was
  * committed before, or is unseen, too.
+ *
+ * LOCKING: none of its own; undo pages come after table pages (L1).
  */
 #include "postgres.h"
 

@@ -16,7 +16,8 @@
  * 4. The undo relation is made anew, with the noted xid as its horizon.  A crash before leaves it
  *    as it was, one after that finds it new.
  *
- * Our own snapshot is as old as our statement; it must not look at zheap tables after that.
+ * Our own snapshot is as old as our statement; it must not look at zheap tables after that.  Our
+ * xid may be older than the noted one; zundo_prepare() lets us change none.
  */
 #include "postgres.h"
 

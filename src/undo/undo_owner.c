@@ -14,6 +14,34 @@
  *			horizon back when the transaction has left the process array, until its log
  *			is marked pending, if it is to be.  active_first is where that record is, until then.
  *
+ * The states of a backend (MyUndo):
+ *
+ *              zundo_log_attach()             prepare()            zundo_owner_begin()
+ *   +--------+ -----------------> +---------+ --------> +-------+ ---------------> +---------+
+ *   | NO LOG |                    | ENTERED |           | READY |                  | WRITING |
+ *   +--------+ <----------------- +---------+           +-------+                  +---------+
+ *       ^      zundo_log_seal()      ^    |                 |                           |
+ *       |                            |    +-----------------+---------------------------+
+ *       |         zundo_log_enter()  |    |  zundo_owner_leave(): the transaction has ended
+ *       |  park_log(),               |    v
+ *       |  zundo_log_leave()       +--------+
+ *       +------------------------- |  IDLE  |
+ *                                  +--------+
+ *
+ *   NO LOG -> ENTERED   zundo_log_attach(): a log that nobody owns, or a new one
+ *   ENTERED -> NO LOG   zundo_log_attach() again, if the log's end cannot be found
+ *   IDLE -> ENTERED     zundo_log_enter(), at the transaction's first prepare()
+ *   ENTERED -> READY    prepare(): there is an extent with room
+ *   READY -> ENTERED    zundo_moved(): the relation has to be looked at again, by prepare().
+ *                       One that is WRITING stays so, but has to prepare() as well
+ *   READY -> WRITING    zundo_owner_begin(), with the first record
+ *   ENTERED, READY, WRITING -> NO LOG   zundo_log_seal(), by prepare(): the newest extent
+ *                       cannot be left.  What was written is marked pending; the transaction
+ *                       goes on in another log, by zundo_log_attach(), as if it began there
+ *   ENTERED, READY, WRITING -> IDLE     zundo_owner_leave()
+ *   IDLE -> NO LOG      park_log(): the backend exits; zundo_log_leave(): the log was sealed;
+ *                       zundo_db_attach(), zundo_reset(): the undo relation was made anew
+ *
  * LOCKING: none.  Nothing here can fail.
  */
 #include "postgres.h"
@@ -25,6 +53,30 @@
 #include "undo_private.h"
 
 /* ---- the owner ---- */
+
+/*
+ * What the states promise; called after each transition.  Of the log of a backend that is IDLE
+ * nothing can be said: another one may have made the undo relation anew.
+ */
+void
+zundo_owner_check(void)
+{
+	const ZUndoLog *log PG_USED_FOR_ASSERTS_ONLY = MyUndo.log;
+	bool		writing PG_USED_FOR_ASSERTS_ONLY = MyUndo.first != ZUNDO_INVALID;
+
+	Assert(writing == FullTransactionIdIsValid(MyUndo.fxid));
+	if (!MyUndo.entered)
+	{
+		/* NO LOG, IDLE */
+		Assert(!MyUndo.ready && !writing);
+		return;
+	}
+	/* ENTERED, READY, WRITING */
+	Assert(log != NULL && log->owner == MyProcPid && zundo_log_uses(log) % 2 == 1);
+	Assert(!MyUndo.ready || BlockNumberIsValid(MyUndo.block));
+	Assert(writing ? FullTransactionIdEquals(zundo_log_active(log), MyUndo.fxid) :
+		   !FullTransactionIdIsValid(zundo_log_active(log)));
+}
 
 /*
  * From here to the end of the transaction our newest extent stays ours.  If it
@@ -43,6 +95,7 @@ zundo_log_enter(void)
 	if (BlockNumberIsValid(MyUndo.block) &&
 		*(volatile BlockNumber *) &log->newest_extent != zundo_extent_of(MyUndo.block))
 		MyUndo.block = InvalidBlockNumber;
+	zundo_owner_check();
 }
 
 /*
@@ -60,10 +113,13 @@ zundo_owner_begin(ZUndoPtr first)
 	MyUndo.first_ordinal = log->ordinal;
 	MyUndo.fxid = GetTopFullTransactionIdIfAny();
 	Assert(FullTransactionIdIsValid(MyUndo.fxid));
+	/* H1: it has been in the process array since it got its xid, which was the next one before */
+	Assert(FullTransactionIdFollowsOrEquals(MyUndo.fxid, zundo_db_horizon(MyUndo.db)));
 
 	pg_atomic_write_u64(&log->active_first, first);
 	pg_write_barrier();
 	pg_atomic_write_u64(&log->active, U64FromFullTransactionId(MyUndo.fxid));
+	zundo_owner_check();
 }
 
 /*
@@ -99,6 +155,7 @@ zundo_owner_leave(void)
 	MyUndo.first = ZUNDO_INVALID;
 	MyUndo.fxid = InvalidFullTransactionId;
 	MyUndo.sub_aborted = false;
+	zundo_owner_check();
 }
 
 /* ---- others ---- */

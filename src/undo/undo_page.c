@@ -190,6 +190,7 @@ zundo_meta_apply(Page page, const ZUndoMetaValues *values)
 	Assert(meta->magic == ZUNDO_META_MAGIC);
 
 	Assert(FullTransactionIdFollowsOrEquals(values->horizon, meta->horizon));	/* U1 */
+	Assert((int16) (values->generation - meta->generation) >= 0);	/* U6; it goes round */
 
 	meta->horizon = values->horizon;
 	meta->nblocks = values->nblocks;

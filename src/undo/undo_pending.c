@@ -18,14 +18,32 @@
  *            +---------+ <------------------------------ +--------+                 |
  *                 ^       all is applied                     |  something is left   |
  *                 |                                          v                      |
- *                 |      zundo_log_begin_sweep()         +---------+   its time     |
- *                 |  (a sweep of the whole log takes     | WAITING | ---------------+
- *                 |   each state to UNSEEN; one of what  +---------+                |
- *                 |   is newly aborted goes back to          |  zundo_log_back_off()|
- *                 |   the state it came from)                v                      |
+ *                 |  the sweep tells                   +---------+   its time       |
+ *                 |  once more: now all is applied     | WAITING | ---------------->+
+ *                 +<---------------------------------- +---------+                  |
+ *                 |                                        |  zundo_log_back_off()  |
+ *                 |                                        v                        |
  *                 |                                    +------------+  its time     |
  *                 +----------------------------------- | BACKED_OFF | --------------+
- *                        by way of UNSEEN              +------------+
+ *                                                      +------------+
+ *
+ * That its time has come is no transition: zundo_log_begin_sweep() of the next sweep is.
+ *
+ *   APPLIED -> UNSEEN      zundo_log_mark_pending(): an abort; or the log was loaded
+ *   UNSEEN -> APPLIED      zundo_log_mark_applied(): all, or all but what the owner's transaction
+ *                          in progress has written
+ *   UNSEEN -> WAITING      zundo_log_mark_applied(): something is left; or the sweep was one of
+ *                          what was newly aborted, and the log was WAITING before it
+ *   UNSEEN -> BACKED_OFF   zundo_log_mark_applied() of such a sweep, if the log was that before
+ *   WAITING -> BACKED_OFF  zundo_log_back_off(): what is left could not be applied
+ *   WAITING, BACKED_OFF -> UNSEEN             zundo_log_begin_sweep(), of whichever kind
+ *   WAITING, BACKED_OFF -> APPLIED, WAITING   zundo_log_mark_applied() once more, by the same
+ *                          sweep of the whole log; to UNSEEN if something is newly aborted
+ *   each but APPLIED -> itself                zundo_log_mark_pending(): it is newly aborted
+ *   UNSEEN -> itself       another sweep begins; this one is broken off (mark_applied,
+ *                          back_off), or has applied all but what is newly aborted
+ *   WAITING, BACKED_OFF -> itself             once more, what such a sweep has left (mark_applied,
+ *                          back_off)
  *
  * newly_aborted_from may be valid in all states but APPLIED.
  *
@@ -71,9 +89,13 @@ check_state(const ZUndoLog *log)
 			Assert(log->sweep_id == ZUNDO_NO_SWEEP);
 			break;
 		case UNSEEN:
+			Assert(FullTransactionIdIsValid(log->pending_fxid));
+			break;
 		case WAITING:
 		case BACKED_OFF:
+			/* older if a sweep of what was newly aborted was broken off */
 			Assert(FullTransactionIdIsValid(log->pending_fxid));
+			Assert(FullTransactionIdPrecedesOrEquals(log->pending_fxid, log->oldest_unapplied));
 			break;
 	}
 	Assert((log->newly_aborted_from == ZUNDO_INVALID) ==

@@ -250,10 +250,15 @@ extern ZUndoLog *zundo_log_find(const ZUndoDb *db, uint32 number);
 
 /* With the database locked exclusively.  NULL: no unused entry is left. */
 extern ZUndoLog *zundo_log_add(ZUndoDb *db, uint32 number);
-extern void zundo_logs_drop(ZUndoDb *db);
 
-/* One that has no extents, no owner, and nothing pending. */
+/* The same; one that has no extents, no owner, and nothing pending. */
 extern void zundo_log_remove(ZUndoDb *db, ZUndoLog *log);
+
+/*
+ * All of them.  The database is locked exclusively, or, if no backend is attached to it, the map
+ * is: so that none attaches.
+ */
+extern void zundo_logs_drop(ZUndoDb *db);
 
 /* Drop what is kept of idle databases.  No lock is held. */
 extern void zundo_state_shrink(void);
@@ -379,6 +384,9 @@ zundo_dir_is_lost(const ZUndoDb *db, uint32 number)
 extern Buffer zundo_dir_lock(uint32 number);
 
 /* ---- owners (undo_owner.c) ---- */
+
+/* Asserts what MyUndo promises in each of its states, which are drawn there. */
+extern void zundo_owner_check(void);
 
 /*
  * The transaction may append from here on: our newest extent stays ours.  If it was taken

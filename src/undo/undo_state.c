@@ -6,6 +6,11 @@
  * Everything here but what is pending can be read again from the undo relation,
  * and after a restart it is (undo_log.c); so entries of idle databases are
  * simply dropped when room is needed.
+ *
+ * LOCKING: the map lock protects which databases there are, and how many backends are attached to
+ * each.  What is known of a database is protected by the database's lock; where nobody is
+ * attached the map lock, exclusively, does as well, for others look at it with both
+ * (zundo_db_foreach: the database's lock first).  The pool lock comes after either.
  */
 #include "postgres.h"
 
@@ -247,9 +252,18 @@ zundo_log_remove(ZUndoDb *db, ZUndoLog *log)
 	LWLockRelease(&locks[LOCK_POOL].lock);
 }
 
+/* The database is locked exclusively; or the map is, and nobody is attached to the database. */
+static void
+check_exclusive(const ZUndoDb *db)
+{
+	Assert(LWLockHeldByMeInMode(zundo_db_lock(db), LW_EXCLUSIVE) ||
+		   (LWLockHeldByMeInMode(&locks[LOCK_MAP].lock, LW_EXCLUSIVE) && db->attached == 0));
+}
+
 void
 zundo_logs_drop(ZUndoDb *db)
 {
+	check_exclusive(db);
 	LWLockAcquire(&locks[LOCK_POOL].lock, LW_EXCLUSIVE);
 	while (db->first_log >= 0)
 	{
@@ -272,6 +286,7 @@ has_pending(ZUndoDb *db)
 {
 	bool		pending = false;
 
+	check_exclusive(db);
 	for (int i = db->first_log; i >= 0; i = logs[i].log.next_log)
 	{
 		ZUndoLog   *log = log_at(i);
@@ -283,9 +298,11 @@ has_pending(ZUndoDb *db)
 	return pending;
 }
 
+/* Nobody is attached; the map is locked exclusively. */
 static void
 drop_database(ZUndoDb *db)
 {
+	Assert(LWLockHeldByMeInMode(&locks[LOCK_MAP].lock, LW_EXCLUSIVE) && db->attached == 0);
 	zundo_logs_drop(db);
 	db->dboid = db->relid = InvalidOid;
 	db->maker = InvalidTransactionId;

@@ -76,6 +76,7 @@ is(one("$sums c"), '5001|12507501|new|new', 'what was committed, too');
 is(one('select zheap.zheap_undo_pending()'), 0, 'nothing is pending');
 caught_up($node, $standby);
 is($standby->safe_psql('postgres', "$sums a"), '5000|12502500|old|old', 'a standby has seen it');
+like(fails("insert into c select zheap.zheap_undo_skip(true), 'x'"), qr/has given up undo/, 'its own statement changes no table after it');
 one("begin; update c set f = 'aborted'; rollback; update a set f = 'new'; vacuum zheap.undo");
 is(one("$sums c"), '5001|12507501|new|new', 'undo is written as ever');
 caught_up($node, $standby);

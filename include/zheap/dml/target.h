@@ -83,11 +83,14 @@ extern bool ztarget_confirm(ZTarget *target, ZTarget *copy, LockTupleMode mode,
 							ZLockHolders *since);
 
 /*
- * Undo records that a check reads while the page is locked, or a confirmation: what is read for
- * the change itself comes on top of it (B1): a step for the version before, another for a
- * directory, and some for its number or a waypoint.
+ * Undo records that a check reads while the page is locked, or a confirmation.  What is read for
+ * the change itself comes on top of it (B1): a step down our own chain and another for its
+ * directory, and so many for the row's number, a waypoint, or holders of locks.
  */
-#define ZTARGET_CHECK_READS		(ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - 44)
+#define ZTARGET_CHANGE_READS	44
+#define ZTARGET_CHECK_READS		(ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - ZTARGET_CHANGE_READS)
+
+StaticAssertDecl(ZTARGET_CHECK_READS >= ZVIEW_STEP_READS, "B1: a check gets down one chain");
 
 /*
  * ERROR if any row of the locked page is damaged: before a change that moves or
@@ -264,6 +267,7 @@ typedef struct ZInsert
 	uint32		token;			/* speculative, or 0 */
 } ZInsert;
 
+/* On whichever page has room.  No page is locked (D2), and none is on return. */
 extern void zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid);
 
 /* Insert into the target's locked page: DONE, AGAIN or NO_ROOM. */

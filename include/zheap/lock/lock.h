@@ -64,8 +64,10 @@ extern void zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnu
 						  LockTupleMode mode, ZLockHolders *holders);
 
 /*
- * May anybody hold a lock on the row?  True also where that would take long to find out.
+ * May anybody hold a lock on the row?  True also where that would take long to find out: so many
+ * undo records at most.
  */
+#define ZLOCK_LOOK_READS	64
 extern bool zlock_may_be_held(ZPageView *view, OffsetNumber offnum);
 
 /* ---- lock_own.c ---- */

@@ -153,12 +153,15 @@ extern bool zview_slots_are_frozen(const ZPageView *view, uint32 except);
 
 /*
  * B1	No buffer content lock is held while more than ZVIEW_MAX_READS undo records are
- *		read.
+ *		read.  What each operation may read is in src/mvcc/README.md, "Work under a lock".
  */
 #define ZVIEW_MAX_READS		256
 
 /* One step: from a chain's newest record to a row's, or a directory built (C1). */
 #define ZVIEW_STEP_READS	(ZCHAIN_INTERVAL + 2)
+
+/* Where a step and a directory are to fit, so are as many records besides. */
+#define ZVIEW_SPARE_READS	8
 
 static inline void
 zview_count_read(ZPageView *view)
@@ -174,7 +177,8 @@ zview_count_read(ZPageView *view)
 static inline bool
 zview_is_spent(const ZPageView *view)
 {
-	return view->locked && view->reads > ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - 8;
+	return view->locked &&
+		view->reads > ZVIEW_MAX_READS - 2 * ZVIEW_STEP_READS - ZVIEW_SPARE_READS;
 }
 
 /* So many are read in place before it is worth a copy of the page, to unlock it. */
@@ -294,10 +298,7 @@ typedef struct ZUnseen
 /* An "owner" for a caller that wants none of the versions by the way. */
 extern bool zunseen_any(const ZUnseen *unseen, FullTransactionId fxid);
 
-/*
- * The same, to the last version whose successor the caller does not see either, or a
- * newer one.  A version changed in place n times costs O(log n) steps.
- */
+/* Does the caller not see what this transaction did? */
 static inline bool
 zunseen_owner(const ZUnseen *unseen, FullTransactionId fxid)
 {
@@ -314,6 +315,10 @@ zunseen_command(const ZUnseen *unseen, FullTransactionId fxid, CommandId cid)
 		!TransactionIdIsCurrentTransactionId(zfxid_xid(fxid));
 }
 
+/*
+ * As zmvcc_previous, to the last version whose successor the caller does not see either, or a
+ * newer one.  A version changed in place n times costs O(log n) steps.
+ */
 extern bool zmvcc_previous_unseen(ZPageView *view, ZRowVersion *version,
 								  const ZUnseen *unseen);
 

@@ -8,9 +8,7 @@
  * writes owns one log, a chain of extents; it recycles its own oldest extent
  * when nobody can need it any more.
  *
- * Invariants: U1 positions only grow within a log; U4 nobody reads a recycled
- * pointer (the generation in the pointer must be the page's); a pointer whose
- * transaction is below zundo_horizon() is never followed.
+ * Invariants (U1 to U6, H1 to H3), locks and limits: src/undo/README.md.
  */
 #ifndef ZHEAP_UNDO_H
 #define ZHEAP_UNDO_H
