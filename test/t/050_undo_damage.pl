@@ -257,7 +257,7 @@ SKIP:
 	sub new_extent
 	{
 		my ($session) = @_;
-		my $change = "update d set f = repeat(left(md5(random()::text), 4), 200) where id";
+		my $change = "update d set f = repeat(left(md5(random()::text), 4), 250) where id";
 		my (@had, @new);
 
 		until (@new)
@@ -273,17 +273,15 @@ SKIP:
 		return $new[0];
 	}
 
-	# no record is longer than what zundo_prepare() leaves free (SWITCH_ROOM): the next extent is opened there
-	one("update d set f = repeat('old5', 200)");
 	foreach my $end (qw(commit rollback))
 	{
 		my $session = session($node);
 		my $extent = new_extent($session);
 		my $digest = table_digest($node, 'd');
 
-		$session->query_safe("begin; savepoint s; update d set f = repeat('never', 200) where id <= 40; rollback to s; update d set f = repeat('new5', 200) where id <= 10");
+		$session->query_safe("begin; savepoint s; update d set f = repeat('never', 200) where id <= 40; rollback to s; update d set f = repeat('new5', 250) where id <= 10");
 		one("select zheap_unit_damage('zheap.undo', $extent, 12, '\\xffffffff')");
-		is(($session->query("update d set f = repeat('new6', 200) where id > 40"))[1], 0, "$end: the transaction goes on in another log");
+		is(($session->query("update d set f = repeat('new6', 250) where id > 40"))[1], 0, "$end: the transaction goes on in another log");
 		is($session->query_safe("savepoint s; update d set f = repeat('never', 200) where id between 11 and 20; rollback to s; select count(*) from d where f like 'new_new%'"),
 			970, "$end: and sees what it did");
 		isnt(pending(), '0 0', "$end: what it wrote in the first one is to be looked at");
