@@ -26,9 +26,10 @@
  * The last page of an extent is left behind with less room than this when that
  * can be done ahead of time, before anybody locks a table page.  Only a record
  * that is longer, or a second one of the same operation, has to open an extent
- * in zundo_reserve().
+ * in zundo_reserve().  A row that the toaster has seen to is hardly ever longer than a
+ * quarter of a page, and so is its record.
  */
-#define SWITCH_ROOM		1024
+#define SWITCH_ROOM		(BLCKSZ / 4 + 128)
 
 /* How old the horizon may get: in microseconds, in transactions of a backend. */
 #define ADVANCE_INTERVAL	20000
