@@ -128,6 +128,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 	ItemPointerData rowtid = ztid_untagged(tid);
+	Buffer		before;
 	Buffer		page[2];		/* and its overflow page */
 	bool		found = false;
 
@@ -139,9 +140,11 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 		*all_dead = false;
 
 	zmvcc_check_snapshot(fetch->base.rel, snapshot);
-	fetch->buffer = ReleaseAndReadBuffer(fetch->buffer, fetch->base.rel,
+	before = fetch->buffer;
+	fetch->buffer = ReleaseAndReadBuffer(before, fetch->base.rel,
 										 ItemPointerGetBlockNumber(&rowtid));
-	zscan_note_recent(fetch->base.rel, ItemPointerGetBlockNumber(&rowtid), fetch->buffer);
+	if (fetch->buffer != before)
+		zscan_note_recent(fetch->base.rel, ItemPointerGetBlockNumber(&rowtid), fetch->buffer);
 	zundo_open();
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))
