@@ -85,7 +85,9 @@ zcolumns_changed(const ZIndexedColumns *columns, Relation rel, const ZRowVersion
 	Deformed	after;
 
 	Assert(max <= RelationGetNumberOfAttributes(rel));
-	if (max == 0)
+	/* as a rule the columns of the key come first, and stay as they are */
+	if (max == 0 ||
+		zrow_starts_alike(RelationGetDescr(rel), old->row, old->len, row, len, max))
 		return changes;
 	deform(rel, old->row, old->len, max, &before);
 	deform(rel, row, len, max, &after);

@@ -52,3 +52,33 @@ zrow_diff(const char *now, uint32 nowlen, const char *was, uint32 waslen,
 	*prefix = same_from(now + ZROW_HDR_SIZE, was + ZROW_HDR_SIZE, max);
 	*suffix = same_to(now + nowlen, was + waslen, max - *prefix);
 }
+
+bool
+zrow_starts_alike(TupleDesc desc, const char *a, uint32 alen, const char *b, uint32 blen,
+				  int natts)
+{
+	uint32		max = Min(alen, blen);
+	uint32		off = ZROW_HDR_SIZE;
+	ZRowHeader	a_hdr;
+	ZRowHeader	b_hdr;
+
+	Assert(natts <= desc->natts);
+	if (max < ZROW_HDR_SIZE)
+		return false;
+	zrow_header_get(a, &a_hdr);
+	zrow_header_get(b, &b_hdr);
+	if (((a_hdr.flags | b_hdr.flags) & ZROW_HASNULL) || a_hdr.natts < natts || b_hdr.natts < natts)
+		return false;
+	for (int i = 0; i < natts; i++)
+	{
+		int			attlen = TupleDescAttr(desc, i)->attlen;
+
+		if (attlen > 0)
+			off += attlen;
+		else if (attlen == -1 && off < max && VARATT_IS_1B(a + off) && !VARATT_IS_1B_E(a + off))
+			off += VARSIZE_1B(a + off);
+		else
+			return false;
+	}
+	return off <= max && memcmp(a + ZROW_HDR_SIZE, b + ZROW_HDR_SIZE, off - ZROW_HDR_SIZE) == 0;
+}

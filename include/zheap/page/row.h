@@ -64,6 +64,13 @@ extern bool zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 extern void zrow_diff(const char *now, uint32 nowlen, const char *was, uint32 waslen,
 					  uint16 *prefix, uint16 *suffix);
 
+/*
+ * Are the first "natts" columns the same bytes in two rows?  False also where that cannot be told
+ * without deforming them: nulls, columns that one of them does not store, long values.
+ */
+extern bool zrow_starts_alike(TupleDesc desc, const char *a, uint32 alen, const char *b,
+							  uint32 blen, int natts);
+
 /* ---- row_origin.c ---- */
 
 /* Of a row with ZROW_ORIGIN: can they be read?  ("len" excludes padding everywhere.) */
