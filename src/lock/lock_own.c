@@ -113,16 +113,25 @@ own_find(const OwnKey *key)
 	return own.rows ? hash_search(own.rows, key, HASH_FIND, NULL) : few_find(key);
 }
 
+static bool
+is_of_file(const OwnKey *key, ZRelLocator locator)
+{
+	return key->spc == zloc_spc(locator) && key->rel == zloc_rel(locator);
+}
+
+/* Of a file, or all of them (NULL). */
 static void
-forget_rows(void)
+rows_remove(const ZRelLocator *file)
 {
 	HASH_SEQ_STATUS seq;
 	OwnRow	   *row;
 
 	hash_seq_init(&seq, own.rows);
 	while ((row = hash_seq_search(&seq)) != NULL)
-		hash_search(own.rows, &row->key, HASH_REMOVE, NULL);
-	own.forgotten = true;
+	{
+		if (file == NULL || is_of_file(&row->key, *file))
+			hash_search(own.rows, &row->key, HASH_REMOVE, NULL);
+	}
 }
 
 /* One that is not there yet. */
@@ -138,7 +147,10 @@ own_enter(const OwnKey *key)
 		if (own.rows == NULL)
 			rows_open();
 		if (hash_get_num_entries(own.rows) >= MAX_ROWS)
-			forget_rows();
+		{
+			rows_remove(NULL);
+			own.forgotten = true;
+		}
 		row = hash_search(own.rows, key, HASH_ENTER, NULL);
 	}
 	memset(row, 0, sizeof(*row));
@@ -195,19 +207,11 @@ zlock_own_strongest(Relation rel, BlockNumber block, OffsetNumber offnum, bool *
 	return -1;
 }
 
-static bool
-is_of_file(const OwnKey *key, ZRelLocator locator)
-{
-	return key->spc == zloc_spc(locator) && key->rel == zloc_rel(locator);
-}
-
 /* Other rows are going to have the places of those that the file had (K3). */
 void
 zlock_own_forget(Relation rel)
 {
 	ZRelLocator locator = zrel_locator(rel);
-	HASH_SEQ_STATUS seq;
-	OwnRow	   *row;
 
 	if (!own_is_known())
 		return;
@@ -223,10 +227,5 @@ zlock_own_forget(Relation rel)
 		own.nfew = kept;
 		return;
 	}
-	hash_seq_init(&seq, own.rows);
-	while ((row = hash_seq_search(&seq)) != NULL)
-	{
-		if (is_of_file(&row->key, locator))
-			hash_search(own.rows, &row->key, HASH_REMOVE, NULL);
-	}
+	rows_remove(&locator);
 }

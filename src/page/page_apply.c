@@ -41,7 +41,7 @@ rows_leave_slots(Page page, const ZSlotPlan *plan)
 			continue;
 		row = (char *) page + ItemIdGetOffset(lp);
 		slotno = zrow_slotno(row);
-		if (slotno != taken && (slotno > ZPAGE_MAX_INPAGE || (also & (uint32) 1 << slotno) == 0))
+		if (slotno != taken && !zpage_slot_in(also, slotno))
 			continue;
 		if (visible_to_all)
 		{
@@ -60,9 +60,9 @@ slots_set_free(Page page, uint32 slots)
 {
 	ZOwner		nobody = {InvalidFullTransactionId, ZUNDO_INVALID};
 
-	for (int slotno = 1; slots >> slotno != 0 && slotno <= zpage_nslots(page); slotno++)
+	for (int slotno = 1; slots != 0 && slotno <= zpage_nslots(page); slotno++)
 	{
-		if ((slots & (uint32) 1 << slotno) == 0)
+		if (!zpage_slot_in(slots, slotno))
 			continue;
 		Assert(zpage_slot_is_left(page, slotno));	/* S3 */
 		zpage_slot_set(zpage_slot(page, NULL, slotno), &nobody, 0);

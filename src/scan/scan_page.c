@@ -18,7 +18,7 @@
 static inline bool
 slot_is_seen(const ZScan *scan, int slotno)
 {
-	return slotno <= ZPAGE_MAX_INPAGE && (scan->seen & (uint32) 1 << slotno) != 0;
+	return zpage_slot_in(scan->seen, slotno);
 }
 
 /*

@@ -232,9 +232,9 @@ plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno, uint32 mask)
 		return;
 	/* the rows are gone through anyway: the next transactions will find slots that are free */
 	plan->also = mask & ~((uint32) 1 << slotno);
-	for (int other = 1; plan->also >> other != 0 && other <= ZPAGE_MAX_INPAGE; other++)
+	for (int other = 1; plan->also != 0 && other <= zpage_nslots(view->page); other++)
 	{
-		if ((plan->also & (uint32) 1 << other) != 0)
+		if (zpage_slot_in(plan->also, other))
 			tell_standbys(view, plan, other);
 	}
 }

@@ -226,6 +226,13 @@ typedef enum ZTakeover
 								 * to all: it stays reachable through our undo */
 } ZTakeover;
 
+/* Is the slot one of these?  Bit k: slot k, which is on the page itself; rows may name any. */
+static inline bool
+zpage_slot_in(uint32 slots, int slotno)
+{
+	return slotno <= ZPAGE_MAX_INPAGE && (slots & (uint32) 1 << slotno) != 0;
+}
+
 typedef struct ZSlotPlan
 {
 	uint16		slotno;
@@ -246,8 +253,7 @@ static inline bool
 zslot_plan_freezes(const ZSlotPlan *plan, int slotno)
 {
 	return plan->takeover == ZTAKE_ALL_VISIBLE &&
-		(slotno == plan->slotno ||
-		 (slotno <= ZPAGE_MAX_INPAGE && (plan->also & (uint32) 1 << slotno) != 0));
+		(slotno == plan->slotno || zpage_slot_in(plan->also, slotno));
 }
 
 typedef enum ZRowOp
