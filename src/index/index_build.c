@@ -323,6 +323,9 @@ build_begin(IndexBuild *build, bool allow_sync, TableScanDesc sscan)
 	}
 	Assert(build->snapshot == SnapshotAny || IsMVCCSnapshot(build->snapshot));
 	Assert(build->snapshot == SnapshotAny || !build->anyvisible);
+	/* the toast values of a version that no snapshot sees may be gone (I4) */
+	if (build->snapshot == SnapshotAny)
+		zmvcc_renew_horizon(build->table);
 	build->scan = (ZScan *) sscan;
 
 	build->estate = CreateExecutorState();

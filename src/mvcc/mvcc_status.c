@@ -102,6 +102,12 @@ zmvcc_visible_to_all(Relation rel, FullTransactionId fxid)
 		GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid);
 }
 
+void
+zmvcc_renew_horizon(Relation rel)
+{
+	(void) GetOldestNonRemovableTransactionId(rel);
+}
+
 bool
 zmvcc_fxid_in_snapshot(FullTransactionId fxid, Snapshot snapshot)
 {

@@ -40,6 +40,14 @@ extern ZXactStatus zmvcc_xact_status(FullTransactionId fxid);
 /* Committed (or frozen) and visible to every snapshot of this database. */
 extern bool zmvcc_visible_to_all(Relation rel, FullTransactionId fxid);
 
+/*
+ * From now on zmvcc_visible_to_all knows at least of the snapshots that have ended by now.
+ * Otherwise it may not for as long as no transaction ends that was in progress when it last
+ * looked.  For those who read older versions: the toast values of one that nobody sees any
+ * more are VACUUM's, which asks anew.  Locks the process array.
+ */
+extern void zmvcc_renew_horizon(Relation rel);
+
 /* Committed before the snapshot (own transactions: false; ask the cid). */
 extern bool zmvcc_fxid_in_snapshot(FullTransactionId fxid, Snapshot snapshot);
 
