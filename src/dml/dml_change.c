@@ -260,7 +260,7 @@ execute_one(ZTarget *target, ZChange *change)
 		if (logged && BufferIsValid(overflow_buf))
 			PageSetLSN(BufferGetPage(overflow_buf), lsn);
 		if (BufferIsValid(write.buffer))
-			PageSetLSN(BufferGetPage(write.buffer), lsn);
+			zundo_logged(&write, lsn);
 	}
 	END_CRIT_SECTION();
 
@@ -380,7 +380,7 @@ zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 	{
 		XLogRecPtr	lsn = zrec_change_emit(&change, &buffers, &write, bytes, len);
 
-		PageSetLSN(BufferGetPage(write.buffer), lsn);
+		zundo_logged(&write, lsn);
 	}
 	END_CRIT_SECTION();
 

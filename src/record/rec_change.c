@@ -2,13 +2,14 @@
  * rec_change.c
  *		The WAL record of an insert, update, delete or lock.
  *
- * Block 0: table page.  Block 1: undo page (when undo is written).  Block 2: slot
- * page (when the slot lies there).
+ * Block 0: table page.  Block 1: undo page (when undo is written, unless replay knows
+ * where the log ends, W3).  Block 2: slot page (when the slot lies there).
  *
  * Main data:
  *   C_* flags, 1 byte
  *   C_INIT_PAGE: slots of the new page, 1 byte
- *   C_UNDO: offset and generation of the undo record, 2 bytes each
+ *   C_UNDO: offset and generation of the undo record, 2 bytes each; number of the
+ *   undo log, varint
  *   C_GROW: slots added, 1 byte
  *   C_CONFLICT: how much older than this one the transaction is that standby
  *   snapshots must not see as running any more, varint
@@ -157,6 +158,7 @@ put_head(char *out, const ZChange *change, const ZUndoWrite *write, uint8 flags)
 	{
 		out = put_u16(out, write->offset);
 		out = put_u16(out, write->generation);
+		out = zvarint_put(out, write->log);
 	}
 	if (flags & C_GROW)
 		*out++ = (char) change->slot.grow;
@@ -294,7 +296,7 @@ assert_buffers(const ZChange *change, const ZChangeBuffers *buffers, const ZUndo
 #endif
 
 XLogRecPtr
-zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, const ZUndoWrite *write,
+zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrite *write,
 				 const char *undo, Size undo_len)
 {
 	/* static: the data must live until XLogInsert, and palloc is forbidden here */
@@ -313,7 +315,8 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, const ZUn
 	if (change->has_undo)
 	{
 		XLogRegisterData((char *) undo, undo_len);
-		XLogRegisterBuffer(ZREC_BLK_UNDO, write->buffer, zundo_register_flags(write));
+		/* replay makes a new page anew, whatever it is like: it must know the pointer (W3) */
+		zundo_register(write, ZREC_BLK_UNDO, logged && !change->init_page);
 	}
 	if (logged)
 	{
@@ -336,8 +339,8 @@ typedef struct Decoded			/* tidy: in memory only */
 {
 	uint8		flags;
 	ZChange		change;
-	uint16		undo_offset;
-	uint16		undo_generation;
+	ZUndoAppend append;
+	bool		placed;			/* the undo page is known */
 	ZUndoPtr	undo_ptr;
 	uint64		conflict_distance;
 	OffsetNumber first;			/* INSERT */
@@ -357,8 +360,10 @@ take_head(ZRecCursor *cur, Decoded *d)
 	if (d->flags & C_UNDO)
 	{
 		d->change.has_undo = true;
-		zrec_take_raw(cur, &d->undo_offset, sizeof(uint16));
-		zrec_take_raw(cur, &d->undo_generation, sizeof(uint16));
+		d->append.init = (d->flags & C_UNDO_INIT) != 0;
+		zrec_take_raw(cur, &d->append.offset, sizeof(uint16));
+		zrec_take_raw(cur, &d->append.generation, sizeof(uint16));
+		d->append.log = zrec_take_varint(cur, PG_UINT32_MAX);
 	}
 	if (d->flags & C_GROW)
 		d->change.slot.grow = zrec_take_byte(cur);
@@ -366,25 +371,46 @@ take_head(ZRecCursor *cur, Decoded *d)
 		d->conflict_distance = zrec_take_varint(cur, PG_UINT64_MAX);
 }
 
+/* The undo page: named by the record, or where the log ends that it names (W3). */
+static void
+take_place(XLogReaderState *record, ZRecCursor *cur, Decoded *d)
+{
+	ZUndoAppend *append = &d->append;
+	ZRelLocator table;
+
+	append->named = XLogRecHasBlockRef(record, ZREC_BLK_UNDO);
+	append->block_id = ZREC_BLK_UNDO;
+	append->block = InvalidBlockNumber;
+	if (append->named)
+	{
+		XLogRecGetBlockTag(record, ZREC_BLK_UNDO, &append->locator, NULL, &append->block);
+		d->placed = true;
+	}
+	else if (append->init || !XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
+		zrec_cursor_fail(cur);
+	else
+	{
+		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &table, NULL, NULL);
+		d->placed = zundo_replay_end(zloc_db(table), append->log, &append->locator,
+									 &append->block);
+	}
+	d->undo_ptr = zundo_ptr_make(append->block, append->generation, append->offset);
+}
+
 /*
- * The undo record, and what the plan of the slot takes from it.  The block number of the undo
- * page is part of the WAL record, so this needs no page.
+ * The undo record, and what the plan of the slot takes from it.  Links to other records are
+ * right only if the undo page is known.
  */
 static void
 take_undo(XLogReaderState *record, ZRecCursor *cur, Decoded *d)
 {
 	ZUndoForm	form = (d->flags & C_UNDO_ONLY) ? ZFORM_LOG : ZFORM_WAL;
 	ZUndoRecord *undo = &d->change.undo;
-	BlockNumber undo_block;
 	Size		used;
 
-	if (!XLogRecHasBlockRef(record, ZREC_BLK_UNDO))
-	{
-		zrec_cursor_fail(cur);
+	take_place(record, cur, d);
+	if (cur->bad)
 		return;
-	}
-	XLogRecGetBlockTag(record, ZREC_BLK_UNDO, NULL, NULL, &undo_block);
-	d->undo_ptr = zundo_ptr_make(undo_block, d->undo_generation, d->undo_offset);
 	used = zrec_undo_decode(cur->at, cur->end - cur->at, d->undo_ptr, form, undo);
 	if (used == 0 || undo->type != d->change.row.op)
 	{
@@ -511,9 +537,22 @@ redo_undo(XLogReaderState *record, Decoded *d)
 		d->change.slot.next.fxid = undo->fxid;
 		d->change.slot.next.undo = d->undo_ptr;
 	}
+	if (!d->placed)
+		return;
 	len = zrec_undo_encode(undo, d->undo_ptr, ZFORM_LOG, bytes);
-	zundo_redo_write(record, ZREC_BLK_UNDO, d->undo_offset, d->undo_generation,
-					 (d->flags & C_UNDO_INIT) != 0, bytes, len);
+	zundo_redo_write(record, &d->append, bytes, len);
+}
+
+/*
+ * No record since replay began names the log: then the checkpoint that replay began at has
+ * written all pages of this one (W3).
+ */
+static void
+check_placed(XLogReaderState *record, const Decoded *d)
+{
+	if ((d->flags & C_UNDO) && !d->placed)
+		elog(PANIC, "zheap record at %X/%X appends to undo log %u, of which no record before it tells the page",
+			 LSN_FORMAT_ARGS(record->ReadRecPtr), d->append.log);
 }
 
 /* Table page, then the slot's page (L1).  Each may need replay without the other. */
@@ -540,6 +579,8 @@ redo_table(XLogReaderState *record, Decoded *d)
 		if (slot_action == BLK_NEEDS_REDO)
 			overflow = BufferGetPage(overflow_buf);
 	}
+	if (action == BLK_NEEDS_REDO || slot_action == BLK_NEEDS_REDO)
+		check_placed(record, d);
 	if (slot_action == BLK_NEEDS_REDO)
 	{
 		/* else the table page's replay sees to it, too */
@@ -639,7 +680,7 @@ zrec_change_desc(StringInfo buf, XLogReaderState *record)
 	desc_flags(buf, d.flags);
 	if (d.flags & C_UNDO)
 		appendStringInfo(buf, ", undo: %u/%u, takeover: %s, cid: %u",
-						 zundo_ptr_block(d.undo_ptr), d.undo_offset,
+						 zundo_ptr_block(d.undo_ptr), d.append.offset,
 						 takeover_name(d.change.slot.takeover), d.change.undo.cid);
 	if (d.change.row.op == ZOP_INSERT)
 		appendStringInfo(buf, ", rows: %d", d.change.row.nrows);

@@ -327,7 +327,7 @@ execute_map(const ExtentPlan *plan, Buffer map)
 					   (plan->rec.map_init ? REGBUF_WILL_INIT : 0));
 }
 
-static void
+static XLogRecPtr
 execute_extent(ExtentPlan *plan, const ExtentPages *pages)
 {
 	Buffer		first = pages->first;
@@ -370,6 +370,7 @@ execute_extent(ExtentPlan *plan, const ExtentPages *pages)
 	if (BufferIsValid(pages->map))
 		PageSetLSN(BufferGetPage(pages->map), lsn);
 	END_CRIT_SECTION();
+	return lsn;
 }
 
 /* The database and the log in shared memory, and where we go on. */
@@ -555,6 +556,7 @@ zundo_extent_open(void)
 	ExtentPlan	plan;
 	ExtentPages pages;
 	BlockNumber lowest;
+	XLogRecPtr	lsn;
 
 	Assert(CritSectionCount == 0);
 
@@ -567,9 +569,10 @@ zundo_extent_open(void)
 		(void) zundo_free_oldest(log);
 	plan_extent(log, &plan, lowest);
 	lock_pages(&plan, &pages);
-	execute_extent(&plan, &pages);
+	lsn = execute_extent(&plan, &pages);
 	zundo_horizon_raise(&db->logged_horizon, plan.rec.meta.horizon);
 	adopt_extent(log, &plan, pages.first);
+	zundo_reference_set(plan.block, plan.rec.generation, lsn);
 	unlock_pages(&pages);
 	LWLockRelease(zundo_db_lock(db));
 	if (!plan.rec.recycled)

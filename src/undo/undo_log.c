@@ -393,6 +393,7 @@ own_log(void)
 	/* from here on it is given back when we exit, whatever fails */
 	MyUndo.log = log;
 	MyUndo.block = InvalidBlockNumber;
+	zundo_reference_forget();
 	zundo_log_enter();
 }
 

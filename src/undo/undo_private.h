@@ -368,6 +368,14 @@ extern void zundo_log_seal(void);
 /* Ours is sealed: we are without one, and so is it. */
 extern void zundo_log_leave(void);
 
+/* ---- does WAL name the page?  (undo_reference.c) ---- */
+
+/* A record that ends at "lsn" names the page and our log, which goes on there. */
+extern void zundo_reference_set(BlockNumber block, uint16 generation, XLogRecPtr lsn);
+
+/* The next record is to name the page: another backend may have written to the log. */
+extern void zundo_reference_forget(void);
+
 /* ---- directory pages (undo_dir.c) ---- */
 
 /* Was the page with the log's entry damaged when the logs were loaded? */

@@ -119,18 +119,20 @@ void
 zundo_extent_redo(XLogReaderState *record)
 {
 	ZRecUndoExtent rec;
+	ZRelLocator locator;
 	BlockNumber extent;
 	BlockNumber closed;
 	Buffer		buffer;
 	Page		page;
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	XLogRecGetBlockTag(record, 0, NULL, NULL, &extent);
+	XLogRecGetBlockTag(record, 0, &locator, NULL, &extent);
 	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
 
 	page = redo_new_page(record, 0, &buffer);
 	zundo_page_init_apply(page, extent, rec.generation);
 	redo_done(record, page, buffer);
+	zundo_replay_end_set(&locator, rec.log, extent);
 	if (XLogRecHasBlockRef(record, 1))
 	{
 		XLogRecGetBlockTag(record, 1, NULL, NULL, &closed);
@@ -242,30 +244,42 @@ check_end(XLogReaderState *record, Page page, BlockNumber block,
 			 zundo_page_end(page), zundo_special(page)->generation);
 }
 
-ZUndoPtr
-zundo_redo_write(XLogReaderState *record, uint8 block_id,	/* tidy: one append */
-				 uint16 offset, uint16 generation, bool init,
-				 const char *bytes, Size len)
+/* As redo_page, of a page that the record does not name. */
+static Page
+redo_end(XLogReaderState *record, const ZUndoAppend *append, Buffer *buffer)
 {
-	BlockNumber block;
+	*buffer = XLogReadBufferExtended(append->locator, MAIN_FORKNUM, append->block, RBM_NORMAL,
+									 InvalidBuffer);
+	/* truncated away by a record to come: noted there, as for pages that are named */
+	if (!BufferIsValid(*buffer))
+		return NULL;
+	LockBuffer(*buffer, BUFFER_LOCK_EXCLUSIVE);
+	return PageGetLSN(BufferGetPage(*buffer)) < record->EndRecPtr ? BufferGetPage(*buffer) : NULL;
+}
+
+void
+zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append, const char *bytes, Size len)
+{
 	Buffer		buffer;
 	Page		page;
 
-	XLogRecGetBlockTag(record, block_id, NULL, NULL, &block);
-	if (init)
+	if (append->init)
 	{
-		page = redo_new_page(record, block_id, &buffer);
-		zundo_page_init_apply(page, block, generation);
+		page = redo_new_page(record, append->block_id, &buffer);
+		zundo_page_init_apply(page, append->block, append->generation);
 	}
+	else if (append->named)
+		page = redo_page(record, append->block_id, &buffer);
 	else
-		page = redo_page(record, block_id, &buffer);
+		page = redo_end(record, append, &buffer);
 	if (page != NULL)
 	{
-		check_end(record, page, block, offset, generation);
-		zundo_page_append_apply(page, block, bytes, len);
+		check_end(record, page, append->block, append->offset, append->generation);
+		zundo_page_append_apply(page, append->block, bytes, len);
 	}
 	redo_done(record, page, buffer);
-	return zundo_ptr_make(block, generation, offset);
+	if (append->named)
+		zundo_replay_end_set(&append->locator, append->log, append->block);
 }
 
 /* ---- description ---- */

@@ -196,6 +196,7 @@ reserve(Size size, ZUndoWrite *write)
 	write->offset = MyUndo.offset;
 	write->generation = MyUndo.generation;
 	write->init = MyUndo.init;
+	write->log = MyUndo.log->number;
 	write->ptr = zundo_ptr_make(MyUndo.block, write->generation, write->offset);
 }
 
@@ -245,10 +246,4 @@ zundo_write(ZUndoWrite *write, const char *bytes, Size len)
 
 	MyUndo.offset = zundo_page_end(page);
 	MyUndo.init = false;
-}
-
-uint8
-zundo_register_flags(const ZUndoWrite *write)
-{
-	return REGBUF_STANDARD | (write->init ? REGBUF_WILL_INIT : 0);
 }

@@ -215,6 +215,7 @@ undo_complete(Model *model, ZChange *change, int txn, ZUndoWrite *write)
 	write->offset = zundo_ptr_offset(write->ptr);
 	write->generation = zundo_ptr_generation(write->ptr);
 	write->init = unit_once_in(model->unit, 5);
+	write->log = unit_int(model->unit, 0, 2000);
 
 	undo->slotno = change->slot.slotno;
 	undo->takeover = change->slot.takeover;

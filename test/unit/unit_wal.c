@@ -124,20 +124,32 @@ zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset)
 	return (uint64) block << 32 | (uint64) generation << 16 | offset;
 }
 
-uint8
-zundo_register_flags(const ZUndoWrite *write)
+void
+zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit)
 {
-	return write->init ? REGBUF_WILL_INIT | REGBUF_STANDARD : REGBUF_STANDARD;
+	write->omitted = may_omit && !write->init && write->log % 2 == 0;
+	if (!write->omitted)
+		XLogRegisterBuffer(block_id, write->buffer,
+						   write->init ? REGBUF_WILL_INIT | REGBUF_STANDARD : REGBUF_STANDARD);
+	unit_wal.undo_log = write->log;
 }
 
-ZUndoPtr
-zundo_redo_write(XLogReaderState *record, uint8 block_id, uint16 offset,
-				 uint16 generation, bool init, const char *bytes, Size len)
+bool
+zundo_replay_end(Oid dboid, uint32 number, ZRelLocator *locator, BlockNumber *block)
 {
-	Assert(block_id == ZREC_BLK_UNDO && len <= sizeof(unit_wal.undo));
+	unit_wal_tag(ZREC_BLK_TABLE, locator, NULL);
+	*block = zundo_ptr_block(unit_wal.undo_ptr);
+	/* a damaged record names another log */
+	return dboid == MyDatabaseId && number == unit_wal.undo_log;
+}
+
+void
+zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append, const char *bytes, Size len)
+{
+	Assert(append->block_id == ZREC_BLK_UNDO && len <= sizeof(unit_wal.undo));
+	Assert(append->named == unit_wal.blocks[ZREC_BLK_UNDO].used);
 	memcpy(unit_wal.undo, bytes, len);
 	unit_wal.undo_len = len;
-	unit_wal.undo_init = init;
-	unit_wal.undo_at = zundo_ptr_make(zundo_ptr_block(unit_wal.undo_ptr), generation, offset);
-	return unit_wal.undo_at;
+	unit_wal.undo_init = append->init;
+	unit_wal.undo_at = zundo_ptr_make(append->block, append->generation, append->offset);
 }

@@ -44,6 +44,7 @@ typedef struct UnitWal
 	ZUndoPtr	undo_ptr;		/* block of the undo page */
 	/* what redo appended to the undo page */
 	Size		undo_len;
+	uint32		undo_log;
 	char		undo[BLCKSZ];
 	ZUndoPtr	undo_at;
 	bool		undo_init;

@@ -205,7 +205,7 @@ extern Size zrec_change_undo(const ZChange *change, const ZUndoWrite *write, boo
  * zrec_change_undo gave.  If the table is not logged it covers only the undo page.
  */
 extern XLogRecPtr zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers,
-								   const ZUndoWrite *write, const char *undo, Size undo_len);
+								   ZUndoWrite *write, const char *undo, Size undo_len);
 extern void zrec_change_redo(XLogReaderState *record);
 extern void zrec_change_desc(StringInfo buf, XLogReaderState *record);
 

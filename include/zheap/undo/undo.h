@@ -81,6 +81,8 @@ typedef struct ZUndoWrite
 	uint16		offset;			/* the same, within the page */
 	uint16		generation;
 	bool		init;			/* the page is to be initialised */
+	bool		omitted;		/* the WAL record does not name the page */
+	uint32		log;			/* number of the log */
 } ZUndoWrite;
 
 /*
@@ -105,26 +107,53 @@ extern void zundo_reserve(Relation rel, Size size, ZUndoWrite *write);
 
 /*
  * Append.  In the critical section; cannot fail.  "len" <= the reserved size.
- * Marks the buffer dirty.  The caller registers the buffer in its WAL record:
- *		XLogRegisterBuffer(id, w.buffer, zundo_register_flags(&w))
- * with offset, generation and init in the record's data, and sets the page's LSN.
- * The transaction must have its xid by now.
+ * Marks the buffer dirty.  The transaction must have its xid by now.  The caller then
+ * writes a WAL record with log, offset, generation and init in its data, and calls
+ * zundo_register() before XLogInsert() and zundo_logged() after it.
  */
 extern void zundo_write(ZUndoWrite *write, const char *bytes, Size len);
-extern uint8 zundo_register_flags(const ZUndoWrite *write);
+
+/* ---- does WAL name the page?  (undo_reference.c) ---- */
+
+/*
+ * Register the page as block reference "block_id" of the WAL record that is being made,
+ * unless "may_omit" and replay will know it from the log's number (W3).  A record that may
+ * omit it names a block of the same database.
+ */
+extern void zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit);
+
+/* The record has been inserted and ends at "lsn": give the page its LSN. */
+extern void zundo_logged(ZUndoWrite *write, XLogRecPtr lsn);
+
+/* In replay: the page that the log goes on with, from a record that names both. */
+extern void zundo_replay_end_set(const ZRelLocator *locator, uint32 number, BlockNumber block);
+
+/* False: no record has named it since replay began, or this process does not replay. */
+extern bool zundo_replay_end(Oid dboid, uint32 number, ZRelLocator *locator,
+							 BlockNumber *block);
 
 /* Unlock and unpin. */
 extern void zundo_release(ZUndoWrite *write);
 
+/* What redo of an append goes by.  The page is a block reference, or the end of the log. */
+typedef struct ZUndoAppend
+{
+	uint32		log;
+	uint16		offset;
+	uint16		generation;
+	bool		init;
+	bool		named;			/* by block reference "block_id" */
+	uint8		block_id;
+	ZRelLocator locator;
+	BlockNumber block;
+} ZUndoAppend;
+
 /*
- * Redo of zundo_write: block reference "block_id" of the record is the undo
- * page.  Returns the pointer that the record got, valid whether or not the page
- * needed the change.  Call it before the table page that points here is
+ * Redo of zundo_write.  Call it before the table page that points here is
  * unlocked: readers of a standby follow the pointer at once.
  */
-extern ZUndoPtr zundo_redo_write(XLogReaderState *record, uint8 block_id,
-								 uint16 offset, uint16 generation, bool init,
-								 const char *bytes, Size len);
+extern void zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
+							 const char *bytes, Size len);
 
 /* The pointer alone, without touching the page. */
 extern ZUndoPtr zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset);

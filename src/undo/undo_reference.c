@@ -1,0 +1,174 @@
+/*
+ * undo_reference.c
+ *		Whether a WAL record names the undo page that it appends to.
+ *
+ * A block reference takes 20 bytes, a quarter of the record of a small change.  A log's
+ * records come from one backend, in order, so replay can know where the log ends: the
+ * record that names the page names the log too, and those that follow in the log name the
+ * log alone (W3, record/README.md).
+ *
+ * LOCKING: the undo page is locked exclusively from before zundo_register() to after
+ * zundo_logged(), both in one critical section.  In between the transaction may hold back
+ * the completion of a checkpoint, for as long as it inserts a WAL record or two.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+#include "access/xloginsert.h"
+#include "access/xlogutils.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/proc.h"
+#include "utils/hsearch.h"
+
+#include "undo_private.h"
+
+/* ---- the backend ---- */
+
+/* The page that the newest record of our log that names one named. */
+static struct
+{
+	ZRelLocator locator;
+	BlockNumber block;
+	uint16		generation;
+	XLogRecPtr	lsn;			/* end of that record */
+}			named = {.block = InvalidBlockNumber};
+
+void
+zundo_reference_set(BlockNumber block, uint16 generation, XLogRecPtr lsn)
+{
+	named.locator = zrel_locator(zundo_relation());
+	named.block = block;
+	named.generation = generation;
+	named.lsn = lsn;
+}
+
+void
+zundo_reference_forget(void)
+{
+	named.block = InvalidBlockNumber;
+}
+
+/* Is the page the one that was named last, whatever has become a checkpoint's begin since? */
+static bool
+is_named(const ZUndoWrite *write)
+{
+	return !write->init && named.block == MyUndo.block &&
+		named.generation == write->generation &&
+		zloc_equals(named.locator, zrel_locator(zundo_relation()));
+}
+
+/* Replay is to be compared with the page as it is here. */
+static bool
+is_compared(void)
+{
+	return wal_consistency_checking != NULL && wal_consistency_checking[ZHEAP_RMGR_ID];
+}
+
+/*
+ * No checkpoint has begun since the page was named, so replay that comes to our record has
+ * read that one.  One that begins now waits for us before it writes pages: we have told so
+ * before we looked.
+ */
+static bool
+hold_checkpoint(void)
+{
+	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
+	/* takes a spinlock, so it sees the flag who publishes another value later */
+	if (GetRedoRecPtr() < named.lsn)
+		return true;
+	MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
+	return false;
+}
+
+void
+zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit)
+{
+	Assert(CritSectionCount > 0 && zheap_buffer_is_exclusive(write->buffer));
+	write->omitted = may_omit && is_named(write) && !is_compared() && hold_checkpoint();
+	if (!write->omitted)
+		XLogRegisterBuffer(block_id, write->buffer,
+						   REGBUF_STANDARD | (write->init ? REGBUF_WILL_INIT : 0));
+}
+
+/*
+ * A checkpoint has begun between our look and our record: replay from there does not know
+ * the log.  It need not, for the checkpoint writes the change, once we let it go on.  But
+ * the next record finds a page that is newer than the checkpoint's begin, and would bring
+ * no image.
+ */
+static void
+log_image(Buffer buffer)
+{
+	log_newpage_buffer(buffer, true);
+	zundo_reference_forget();
+}
+
+void
+zundo_logged(ZUndoWrite *write, XLogRecPtr lsn)
+{
+	XLogRecPtr	redo;
+	bool		images;
+
+	Assert(CritSectionCount > 0 && zheap_buffer_is_exclusive(write->buffer));
+	PageSetLSN(BufferGetPage(write->buffer), lsn);
+	if (!write->omitted)
+	{
+		zundo_reference_set(zundo_ptr_block(write->ptr), write->generation, lsn);
+		return;
+	}
+	/* as of the insertion of our record: XLogInsert has seen to that */
+	GetFullPageWriteInfo(&redo, &images);
+	if (unlikely(redo >= named.lsn))
+		log_image(write->buffer);
+	MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
+}
+
+/* ---- replay ---- */
+
+typedef struct LogKey			/* tidy: in memory only */
+{
+	Oid			dboid;
+	uint32		number;
+} LogKey;
+
+typedef struct LogEnd			/* tidy: in memory only */
+{
+	LogKey		key;
+	ZRelLocator locator;
+	BlockNumber block;
+} LogEnd;
+
+/* Of the logs that records have named since replay began; other processes have none. */
+static HTAB *ends = NULL;
+
+void
+zundo_replay_end_set(const ZRelLocator *locator, uint32 number, BlockNumber block)
+{
+	LogKey		key = {zloc_db(*locator), number};
+	LogEnd	   *end;
+
+	if (ends == NULL)
+	{
+		HASHCTL		ctl = {.keysize = sizeof(LogKey), .entrysize = sizeof(LogEnd)};
+
+		ends = hash_create("ends of zheap undo logs", 256, &ctl, HASH_ELEM | HASH_BLOBS);
+	}
+	end = hash_search(ends, &key, HASH_ENTER, NULL);
+	end->locator = *locator;
+	end->block = block;
+}
+
+bool
+zundo_replay_end(Oid dboid, uint32 number, ZRelLocator *locator, BlockNumber *block)
+{
+	LogKey		key = {dboid, number};
+	LogEnd	   *end = ends ? hash_search(ends, &key, HASH_FIND, NULL) : NULL;
+
+	if (end == NULL)
+		return false;
+	*locator = end->locator;
+	*block = end->block;
+	return true;
+}
