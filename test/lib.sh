@@ -43,6 +43,7 @@ unset v PG_CONFIG
 export LC_ALL=C.UTF-8
 # recovery with assertions on a busy machine takes minutes, not the minute that pg_ctl waits for
 export PGCTLTIMEOUT=${PGCTLTIMEOUT:-900}
+export PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-900}
 
 say()
 {

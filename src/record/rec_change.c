@@ -679,9 +679,13 @@ zrec_change_desc(StringInfo buf, XLogReaderState *record)
 	appendStringInfo(buf, "off: %u, slot: %u", d.first, d.change.slot.slotno);
 	desc_flags(buf, d.flags);
 	if (d.flags & C_UNDO)
-		appendStringInfo(buf, ", undo: %u/%u, takeover: %s, cid: %u",
-						 zundo_ptr_block(d.undo_ptr), d.append.offset,
+	{
+		appendStringInfo(buf, ", log: %u", d.append.log);
+		if (d.placed)
+			appendStringInfo(buf, ", block: %u", d.append.block);
+		appendStringInfo(buf, ", at: %u, takeover: %s, cid: %u", d.append.offset,
 						 takeover_name(d.change.slot.takeover), d.change.undo.cid);
+	}
 	if (d.change.row.op == ZOP_INSERT)
 		appendStringInfo(buf, ", rows: %d", d.change.row.nrows);
 }

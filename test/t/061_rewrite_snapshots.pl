@@ -106,7 +106,6 @@ sub take_snapshot
 	my ($node, $name, $isolation) = @_;
 	my $session = $node->background_psql('postgres');
 
-	$session->set_query_timer_restart();
 	$session->query_safe("begin isolation level $isolation; select 1 from pg_am");
 	push @old, { session => $session, name => $name, seen => seen_by($session) };
 	return;

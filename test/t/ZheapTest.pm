@@ -25,6 +25,19 @@ our @EXPORT = qw(short seed wait_until new_server new_standby caught_up wait_for
   no_crash_in_log undo_relation log_ends has_unit used session begin_in ended cost_of
   make_tries python);
 
+# A session may live for as long as its test takes: the time that it has is each statement's.
+{
+	no warnings 'redefine';
+	my $background_psql = \&PostgreSQL::Test::Cluster::background_psql;
+
+	*PostgreSQL::Test::Cluster::background_psql = sub {
+		my $session = $background_psql->(@_);
+
+		$session->set_query_timer_restart();
+		return $session;
+	};
+}
+
 sub short
 {
 	return $ENV{ZHEAP_TEST_SHORT} ? 1 : 0;
@@ -441,6 +454,7 @@ sub begin_in
 	my ($session, $sql) = @_;
 
 	$session->{running} = 1;
+	$session->{timeout}->start;
 	$session->{stdin} .= "$sql;\n\\echo it ended\n\\warn it ended\n";
 	$session->{run}->pump_nb;
 	return;

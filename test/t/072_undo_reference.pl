@@ -1,0 +1,161 @@
+# A WAL record names the page that it appends undo to only where replay does not know it: how long records are, and that nothing
+# is lost where a checkpoint begins at any moment, even between the look for one and the record.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZheapTest;
+
+my $node = new_server('reference', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'checkpoint_timeout = 1h', 'max_wal_size = 4GB',
+		'log_checkpoints = on', 'max_prepared_transactions = 10', 'synchronous_commit = on', 'wal_keep_size = 1GB' ]);
+my $undo = $node->safe_psql('postgres', "select relfilenode from pg_class where relname = 'undo' and relnamespace = 'zheap'::regnamespace");
+
+$node->safe_psql('postgres', <<'SQL');
+create extension pg_walinspect;
+create table t (id int primary key, v int, pad text) using zheap;
+create table h (tid int, bid int, aid int, delta int, mtime timestamp, filler char(22)) using zheap;
+insert into t select g, 0, repeat('p', 80) from generate_series(1, 2000) g;
+create table twin (id int primary key, v int) using heap;
+insert into twin select id, v from t;
+vacuum;
+SQL
+
+# Records since a place, those of one kind: their lengths without images, and how many name a page of undo.
+sub records
+{
+	my ($from, $kind) = @_;
+
+	return split /\|/, $node->safe_psql('postgres', <<"SQL");
+select count(*), percentile_disc(0.5) within group (order by record_length - fpi_length), count(*) filter (where block_ref like '%/$undo %')
+	from pg_get_wal_records_info('$from', pg_current_wal_flush_lsn()) where resource_manager = 'zheap' and record_type = '$kind'
+SQL
+}
+
+# ---- lengths ----
+
+# what each statement writes when its pages have been changed since the last checkpoint, like most
+my %statement = (
+	UPDATE => [ 'update t set v = v + 1 where id = (random() * 999)::int + 1', 68 ],
+	INSERT => [ 'insert into h (tid, bid, aid, delta, mtime) values (1, 1, 77777, 500, now())', 92 ],
+	LOCK => [ 'do $$ begin perform from t where id = (random() * 999)::int + 1 for update; end $$', 60 ],
+	DELETE => [ 'delete from t where id = (random() * 999)::int + 1001', 72 ]);
+foreach my $kind (qw(UPDATE INSERT LOCK DELETE))
+{
+	my ($sql, $limit) = @{ $statement{$kind} };
+	my $run = join(";\n", ($sql) x 200);
+
+	$node->safe_psql('postgres', "$run;\ncheckpoint;\n$run");
+	my $from = $node->lsn('insert');
+	$node->safe_psql('postgres', $run);
+	my ($count, $length, $named) = records($from, $kind);
+	cmp_ok($count, '>', 100, "$kind: $count records");
+	cmp_ok($length, '<=', $limit, "$kind: half of the records have at most $length bytes");
+	cmp_ok($named, '<', 10, "$kind: $named of them name a page of undo");
+}
+
+# ---- the first after a checkpoint does, with an image ----
+
+my $session = session($node);
+for my $round (1 .. 3)
+{
+	$session->query_safe('update t set v = v + 1 where id = 1; update t set v = v + 1 where id = 2');
+	$node->safe_psql('postgres', 'checkpoint');
+	my $from = $node->lsn('insert');
+	$session->query_safe('update t set v = v + 1 where id = 1; update t set v = v + 1 where id = 2');
+	is($node->safe_psql('postgres', "select string_agg((block_ref like '%/$undo %')::text || (block_ref like '%/$undo %(FPW%')::text, ' ' order by start_lsn) from pg_get_wal_records_info('$from', pg_current_wal_flush_lsn()) where resource_manager = 'zheap' and record_type = 'UPDATE'"),
+		'truetrue falsefalse', "round $round: the first record after a checkpoint names the page and brings it, the second does not");
+}
+$session->quit;
+
+# ---- crashes among checkpoints ----
+
+sub same_as_twin
+{
+	my ($what) = @_;
+
+	is($node->safe_psql('postgres', 'select count(*) from t full join twin using (id) where t.v is distinct from twin.v'), 0, $what);
+	return;
+}
+
+$node->safe_psql('postgres', 'truncate twin; insert into twin select id, v from t');
+my $script = load_script('reference');
+for my $round (1 .. 4)
+{
+	my $load = pgbench_start($node, '-c', 4, '-T', 3600, '-f', $script);
+	my $done = $node->safe_psql('postgres', 'select sum(v) from twin');
+	for (1 .. 5)
+	{
+		$node->safe_psql('postgres', 'checkpoint');
+		$node->poll_query_until('postgres', "select sum(v) > $done + 50 from twin") or die;
+		$done = $node->safe_psql('postgres', 'select sum(v) from twin');
+	}
+	crash($node);
+	pgbench_finish($load);
+	start_again($node);
+	same_as_twin("round $round: after a crash among checkpoints all rows are right");
+}
+
+# ---- a checkpoint that begins after the look, and before the record ----
+
+sub log_has
+{
+	my ($from, $what) = @_;
+
+	return slurp_file($node->logfile, $from) =~ $what;
+}
+
+SKIP:
+{
+	my $gdb = `sh -c 'command -v gdb'`;
+	chomp $gdb;
+	skip 'gdb is not there, without which the moment cannot be had', 8 unless $gdb;
+
+	foreach my $end ('rollback', 'commit')
+	{
+		my $at = PostgreSQL::Test::Utils::tempdir();
+		my $writer = session($node);
+		my ($out, $err) = ('', '');
+
+		# the first statement's record names the page
+		$writer->query_safe('begin; update t set v = v + 1 where id = 10');
+		append_to_file("$at/commands", "set breakpoint pending on\nbreak XLogInsert\nshell touch $at/attached\ncontinue\nshell touch $at/stopped\nshell while [ ! -e $at/go ]; do sleep 0.05; done\ndelete\ndetach\nquit\n");
+		my $gdb_run = IPC::Run::start([ $gdb, '-q', '-nx', '-batch', '-p', $writer->{pid}, '-x', "$at/commands" ], '<', \undef, '>', \$out, '2>', \$err);
+		unless (wait_until(sub { $gdb_run->pump_nb; -e "$at/attached" || !$gdb_run->pumpable }) && -e "$at/attached")
+		{
+			skip "gdb cannot stop a backend here: $err", 4;
+		}
+		begin_in($writer, 'update t set v = v + 1 where id = 20');
+		ok(wait_until(sub { $gdb_run->pump_nb if $gdb_run->pumpable; ended($writer) || -e "$at/stopped" }) && -e "$at/stopped", "$end: the backend is about to insert its record");
+
+		my $log = -s $node->logfile;
+		my $checkpoint = session($node);
+		begin_in($checkpoint, 'checkpoint');
+		wait_until(sub { log_has($log, qr/checkpoint starting/) }) or die;
+		ok(!log_has($log, qr/checkpoint complete/), "$end: a checkpoint that has begun since waits");
+		append_to_file("$at/go", '');
+		wait_until(sub { ended($writer) }) or die;
+		wait_until(sub { ended($checkpoint) }) or die;
+		$gdb_run->finish;
+		$node->safe_psql('postgres', 'insert into h (tid) values (1)');
+		if ($end eq 'commit')
+		{
+			$writer->query_safe('update t set v = v + 1 where id = 30; commit');
+			$node->safe_psql('postgres', 'update twin set v = v + 1 where id in (10, 20, 30)');
+		}
+		my $redo = $node->safe_psql('postgres', 'select redo_lsn from pg_control_checkpoint()');
+		is($node->safe_psql('postgres', "select string_agg(resource_manager || ' ' || (block_ref like '%/$undo %')::text, ', ' order by start_lsn) filter (where resource_manager = 'XLOG' or record_type = 'UPDATE') from pg_get_wal_records_info('$redo', pg_current_wal_flush_lsn()) where record_type in ('UPDATE', 'FPI')"),
+			'zheap false, XLOG true' . ($end eq 'commit' ? ', zheap true' : ''), "$end: its record does not name the page, an image of which follows");
+		crash($node);
+		start_again($node);
+		same_as_twin("$end: all rows are right after a crash");
+	}
+}
+no_crash_in_log($node, 'reference');
+$node->stop;
+done_testing();
