@@ -129,8 +129,8 @@ zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit)
 {
 	write->omitted = may_omit && !write->init && write->log % 2 == 0;
 	if (!write->omitted)
-		XLogRegisterBuffer(block_id, write->buffer,
-						   write->init ? REGBUF_WILL_INIT | REGBUF_STANDARD : REGBUF_STANDARD);
+		unit_wal_buffer(block_id, write->buffer,
+						write->init ? REGBUF_WILL_INIT | REGBUF_STANDARD : REGBUF_STANDARD);
 	unit_wal.undo_log = write->log;
 }
 
