@@ -20,6 +20,7 @@
 
 #include "access/transam.h"
 #include "port/atomics.h"
+#include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "storage/lwlock.h"
 #include "storage/spin.h"
@@ -184,6 +185,7 @@ typedef struct ZUndoBackend
 	uint16		generation;
 	bool		init;			/* the page has not been written yet */
 	Buffer		recent;			/* where the page was last */
+	Buffer		tail;			/* the page while we have it pinned, or invalid */
 
 	/*
 	 * The undo relation: in the relation cache, but not kept there.  NULL: to be looked up.
@@ -414,6 +416,17 @@ extern FullTransactionId zundo_log_active(const ZUndoLog *log);
 
 /* Is that its first record? */
 extern bool zundo_log_is_active_from(const ZUndoLog *log, ZUndoPtr first);
+
+/* ---- the tail page (undo_tail.c) ---- */
+
+/*
+ * Pin the page that MyUndo.block is about, until the transaction ends or goes on to another one;
+ * it is locked as "mode" says.  We have entered.
+ */
+extern Buffer zundo_tail_pin(Relation rel, ReadBufferMode mode);
+
+/* Where that may be pinned, but must not be any more.  Cannot fail. */
+extern void zundo_tail_unpin(void);
 
 /* ---- extents (undo_extent.c) ---- */
 
