@@ -179,8 +179,10 @@ typedef struct ZUndoReader
 	BlockNumber block;
 	ZUndoCopy	copies[2];
 	int			used;			/* the copy used last */
-	char	   *bytes;			/* last record, when not from a copy */
-	Size		bytes_size;
+	char	   *bytes;			/* the last record that was not from a copy: */
+	ZUndoPtr	bytes_ptr;		/* where it is, or invalid */
+	Size		bytes_len;
+	Size		bytes_size;		/* allocated */
 	MemoryContext context;
 } ZUndoReader;
 
