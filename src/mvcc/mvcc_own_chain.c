@@ -61,8 +61,6 @@ own_chain_added(const ZOwner *at, const ZUndoRecord *rec, OffsetNumber first, Of
 	own_rec->first = first;
 	own_rec->last = last;
 	own_rec->lock = rec->type == ZOP_LOCK ? rec->lockmode : ZDIRECTORY_NO_LOCK;
-	if (rec->type == ZOP_LOCK)
-		own_rec->first = rec->offnum;
 }
 
 bool

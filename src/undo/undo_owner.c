@@ -156,6 +156,7 @@ zundo_owner_leave(void)
 	MyUndo.first = ZUNDO_INVALID;
 	MyUndo.fxid = InvalidFullTransactionId;
 	MyUndo.sub_aborted = false;
+	MyUndo.pins = 0;
 	zundo_owner_check();
 }
 

@@ -239,7 +239,7 @@ zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 
 	if (likely(bytes != NULL))
 		return bytes;
-	if (reader->bytes_ptr == ptr)
+	if (reader->bytes_ptr == ptr && ptr != ZUNDO_INVALID)
 	{
 		*len = reader->bytes_len;
 		return reader->bytes;

@@ -2,8 +2,8 @@
  * undo_tail.c
  *		The pin of the page that the backend appends to.
  *
- * A look into the buffer table costs as much as all the rest of appending a record, so the
- * pin is kept until the transaction ends or the page is full.  It belongs to the top
+ * To pin it for each record costs as much as all the rest of appending one, so in a transaction
+ * that writes more than a few the pin is kept until it ends or the page is full.  It belongs to the top
  * transaction, as do the records: a portal or subtransaction that ends leaves it alone.
  *
  * Buffers of a file that goes away must not be pinned (U8), so the pin is given back early where
@@ -19,20 +19,45 @@
 
 #include "undo_private.h"
 
+/*
+ * Records of a transaction after which the pin is kept: to begin with that costs as much as some
+ * looks, for the top transaction's resource owner has no room for buffers yet.
+ */
+#define FEW_RECORDS		4
+
+static Buffer
+pin(Relation rel, ReadBufferMode mode)
+{
+	if (mode == RBM_ZERO_AND_LOCK || !BufferIsValid(MyUndo.recent) ||
+		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, MyUndo.block, MyUndo.recent))
+		MyUndo.recent = ReadBufferExtended(rel, MAIN_FORKNUM, MyUndo.block, mode, NULL);
+	return MyUndo.recent;
+}
+
 Buffer
 zundo_tail_pin(Relation rel, ReadBufferMode mode)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 
 	Assert(MyUndo.entered && !BufferIsValid(MyUndo.tail));	/* U8 */
+	if (MyUndo.pins < FEW_RECORDS)
+	{
+		MyUndo.pins++;
+		return pin(rel, mode);
+	}
 	/* on error the (sub)transaction's abort sets the resource owner right */
 	CurrentResourceOwner = TopTransactionResourceOwner;
-	if (mode == RBM_ZERO_AND_LOCK || !BufferIsValid(MyUndo.recent) ||
-		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, MyUndo.block, MyUndo.recent))
-		MyUndo.recent = ReadBufferExtended(rel, MAIN_FORKNUM, MyUndo.block, mode, NULL);
+	MyUndo.tail = pin(rel, mode);
 	CurrentResourceOwner = owner;
-	MyUndo.tail = MyUndo.recent;
 	return MyUndo.tail;
+}
+
+void
+zundo_tail_unlock(Buffer buffer)
+{
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (buffer != MyUndo.tail)
+		ReleaseBuffer(buffer);
 }
 
 void

@@ -3,8 +3,8 @@
  *		Appending to the backend's own log.
  *
  * Where the next record goes is known to the backend alone (MyUndo), so
- * appending costs one content lock of a page that nobody else writes, and that is
- * pinned until the transaction ends (undo_tail.c).
+ * appending costs one content lock of a page that nobody else writes, and that stays
+ * pinned in a transaction that writes much (undo_tail.c).
  *
  * LOCKING: the tail page is locked exclusively from zundo_reserve() to
  * zundo_release().  Callers may hold table pages (L1).
@@ -170,16 +170,16 @@ static Buffer
 lock_tail(Relation rel)
 {
 	bool		pinned = BufferIsValid(MyUndo.tail);
+	Buffer		buffer;
 
 	if (!pinned && MyUndo.init)
 		return zundo_tail_pin(rel, RBM_ZERO_AND_LOCK);
-	if (!pinned)
-		(void) zundo_tail_pin(rel, RBM_ZERO_ON_ERROR);
-	Assert(BufferGetBlockNumber(MyUndo.tail) == MyUndo.block);	/* U8 */
-	LockBuffer(MyUndo.tail, BUFFER_LOCK_EXCLUSIVE);
+	buffer = pinned ? MyUndo.tail : zundo_tail_pin(rel, RBM_ZERO_ON_ERROR);
+	Assert(BufferGetBlockNumber(buffer) == MyUndo.block);	/* U8 */
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (!MyUndo.init)
-		check_written_page(rel, BufferGetPage(MyUndo.tail), !pinned);
-	return MyUndo.tail;
+		check_written_page(rel, BufferGetPage(buffer), !pinned);
+	return buffer;
 }
 
 static void
@@ -214,7 +214,7 @@ void
 zundo_release(ZUndoWrite *write)
 {
 	if (BufferIsValid(write->buffer))
-		LockBuffer(write->buffer, BUFFER_LOCK_UNLOCK);
+		zundo_tail_unlock(write->buffer);
 	write->buffer = InvalidBuffer;
 }
 

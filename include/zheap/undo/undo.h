@@ -113,7 +113,7 @@ extern void zundo_reserve(Relation rel, Size size, ZUndoWrite *write);
 extern void zundo_write(ZUndoWrite *write, const char *bytes, Size len);
 extern uint8 zundo_register_flags(const ZUndoWrite *write);
 
-/* Unlock; it stays pinned. */
+/* Unlock; it may stay pinned. */
 extern void zundo_release(ZUndoWrite *write);
 
 /*
