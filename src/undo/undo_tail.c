@@ -2,9 +2,10 @@
  * undo_tail.c
  *		The pin of the page that the backend appends to.
  *
- * To pin it for each record costs as much as all the rest of appending one, so in a transaction
- * that writes more than a few the pin is kept until it ends or the page is full.  It belongs to the top
- * transaction, as do the records: a portal or subtransaction that ends leaves it alone.
+ * To pin it for each record costs as much as all the rest of appending one, so in a
+ * transaction that writes more than a few the pin is kept until it ends or the page is full.
+ * The pin belongs to the top transaction, as do the records: a portal or subtransaction that
+ * ends leaves it alone.
  *
  * Buffers of a file that goes away must not be pinned (U8), so the pin is given back early where
  * we take the file away ourselves: when we move the relation, and when a subtransaction
