@@ -35,21 +35,29 @@ zchange_undo_fits(const ZChange *change)
 }
 
 ZStep
-zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve, ZChange *change,
-			  ZRowVersion *version)
+zchange_begin_known(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve,
+					ZChange *change)
 {
 	Assert(target->locked);		/* D1 */
 	memset(change, 0, sizeof(*change));
 	if (ztarget_reserve_slot(target, reserve, &change->slot) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
-	/* D5: a slot that changes hands changes what is known of its rows */
-	zmvcc_current(&target->view, offnum, version);
 	change->has_undo = true;
 	change->row.op = change->undo.type = op;
 	change->row.offnum = change->undo.offnum = offnum;
 	change->row.hdr.slotno = change->slot.slotno;
 	change->row.hdr.natts = ZROW_NATTS_KEEP;
 	Assert(target->locked && !zpage_is_lock_slot(change->slot.slotno));
+	return ZSTEP_DONE;
+}
+
+ZStep
+zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve, ZChange *change,
+			  ZRowVersion *version)
+{
+	if (zchange_begin_known(target, op, offnum, reserve, change) == ZSTEP_AGAIN)
+		return ZSTEP_AGAIN;
+	zmvcc_current(&target->view, offnum, version);
 	return ZSTEP_DONE;
 }
 
@@ -228,7 +236,6 @@ execute_one(ZTarget *target, ZChange *change)
 	ZChangeBuffers buffers = {target->buffer, overflow_buf, logged};
 	ZUndoWrite	write = {InvalidBuffer};
 	char		bytes[BLCKSZ];
-	char		wal[BLCKSZ];
 	Size		len = 0;
 	Size		wal_len = 0;
 
@@ -237,8 +244,7 @@ execute_one(ZTarget *target, ZChange *change)
 	{
 		zundo_reserve(target->rel, zrec_undo_bound(&change->undo), &write);
 		complete_undo(target, change, &write);
-		len = zrec_undo_encode(&change->undo, write.ptr, ZFORM_LOG, bytes);
-		wal_len = zrec_change_undo(change, &write, logged, wal);
+		len = zrec_undo_encode(&change->undo, write.ptr, bytes, &wal_len);
 	}
 	else
 		buffers.slots = overflow_buf = InvalidBuffer;
@@ -253,7 +259,8 @@ execute_one(ZTarget *target, ZChange *change)
 	/* undo is logged even if the table is not, unless it is a temporary one */
 	if (logged || BufferIsValid(write.buffer))
 	{
-		XLogRecPtr	lsn = zrec_change_emit(change, &buffers, &write, wal, wal_len);
+		XLogRecPtr	lsn = zrec_change_emit(change, &buffers, &write, bytes,
+											logged ? wal_len : len);
 
 		if (logged)
 			PageSetLSN(page, lsn);
@@ -359,6 +366,7 @@ zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 	ZChange		change = {0};
 	FullTransactionId fxid = GetCurrentFullTransactionId();
 	char		bytes[BLCKSZ];
+	Size		wal_len;
 	Size		len;
 
 	Assert(!zheap_holds_buffer_lock() && CritSectionCount == 0);	/* D4 */
@@ -369,7 +377,7 @@ zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 		zundo_prepare();
 	zundo_reserve(rel, zrec_undo_bound(undo), &write);
 	complete_context(undo, rel, block, fxid, &write);
-	len = zrec_undo_encode(undo, write.ptr, ZFORM_LOG, bytes);
+	len = zrec_undo_encode(undo, write.ptr, bytes, &wal_len);
 	/* the row operation gives the WAL record its name, no more */
 	change.has_undo = true;
 	change.row.op = undo->type;

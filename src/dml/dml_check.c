@@ -341,13 +341,22 @@ locks_matter(const ZUpdateCheck *check)
  * modifier was in progress a moment before.
  */
 static bool
+is_of_aborted(ZTarget *target, const ZRowVersion *newest)
+{
+	return !zmodifier_is_all_visible(&newest->modifier) &&
+		zmvcc_version_status(&target->view, newest) == ZXACT_ABORTED;
+}
+
+/* The page has been locked anew. */
+static bool
 row_of_aborted(ZTarget *target)
 {
 	ZRowVersion	version;
 
+	if (!zscan_is_row(&target->view, target->offnum))
+		return false;
 	zmvcc_current(&target->view, target->offnum, &version);
-	return !zmodifier_is_all_visible(&version.modifier) &&
-		zmvcc_version_status(&target->view, &version) == ZXACT_ABORTED;
+	return is_of_aborted(target, &version);
 }
 
 /* The page is unlocked meanwhile. */
@@ -359,7 +368,7 @@ roll_back_and_relock(ZTarget *target)
 		ztarget_unlock(target);
 		zrollback_page(target->rel, target->buffer);
 		ztarget_lock_row_page(target);
-	} while (zscan_is_row(&target->view, target->offnum) && row_of_aborted(target));
+	} while (row_of_aborted(target));
 }
 
 /*
@@ -413,7 +422,7 @@ check_copy(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	zmvcc_current(&target->view, target->offnum, &check->version);
 	if (locks_matter(check))
 		note_holders(check, &since, parity);
-	return !row_of_aborted(target);
+	return !is_of_aborted(target, &check->version);
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -470,7 +479,7 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 		zview_limit(&target->view, ZTARGET_CHECK_READS);
 		(void) look_at_row(target, query, check);
 		done = zview_limit_end(&target->view);
-		if (row_of_aborted(target))
+		if (is_of_aborted(target, &check->version))
 		{
 			roll_back_and_relock(target);
 			done = false;

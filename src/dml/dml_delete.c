@@ -19,8 +19,8 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 {
 	ItemPointerData tid = ztid_untagged(otid);
 	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive};
-	ZDeletion	deletion = {.cid = cid};
 	ZUpdateCheck check;
+	ZDeletion	deletion = {.cid = cid, .version = &check.version};
 	ZRowQueue	queue;
 	ZTarget		target;
 	HeapTuple	toasted = NULL;

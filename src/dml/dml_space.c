@@ -19,6 +19,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/scan/scan.h"
 
 /* room that a slot for the transaction may take besides the row */
 #define SLOT_MARGIN		sizeof(ZPageSlot)
@@ -180,9 +181,11 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 		CHECK_FOR_INTERRUPTS();
 		if (block == InvalidBlockNumber)
 			block = extend(target, wanted, bistate);
-		if (!BufferIsValid(target->buffer))
+		if (!BufferIsValid(target->buffer) && bistate == NULL)
+			target->buffer = zscan_read_recent(rel, block);
+		else if (!BufferIsValid(target->buffer))
 			target->buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_NORMAL,
-												bistate ? bistate->strategy : NULL);
+												bistate->strategy);
 		if (try_page(target, len, wanted))
 			break;
 		space = (target->locked && target->view.page) ?

@@ -67,8 +67,9 @@ typedef struct Update
 	ZRowQueue	queue;
 	ZTarget		target;
 	ZUpdateCheck check;			/* of the last CHECK */
-	ZIndexedColumns columns;
-	ZOrigins	origins;
+	const ZIndexedColumns *columns;
+
+	ZOrigins	origins;		/* all zero at the begin, as what follows */
 
 	char	   *row;			/* the new one */
 	uint32		len;
@@ -113,7 +114,7 @@ needs_toaster(const Update *update)
 static Phase
 choose_way(Update *update)
 {
-	ZColumnChanges changes = zcolumns_changed(&update->columns, update->rel,
+	ZColumnChanges changes = zcolumns_changed(update->columns, update->rel,
 											  &update->check.version, update->row, update->len);
 
 	Assert(update->target.checked);	/* D1 */
@@ -215,6 +216,7 @@ make_room_in_place(ZTarget *target, Update *update)
 	zdml_prune_page(&target->view, target->buffer);
 	if (!has_room(target, newlen, 1) && zdml_tombstone_page(target) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
+	zmvcc_current(&target->view, target->offnum, &update->check.version);
 	if (!zview_is_spent(&target->view))
 		return ZSTEP_DONE;
 	update->made_room = true;
@@ -265,21 +267,20 @@ in_place(Update *update)
 {
 	ZTarget    *target = &update->target;
 	ZChange		change;
-	ZRowVersion	version;
 	uint32		alloc;
 
 	zorigins_keep(&update->check.version, update->query.mode, &update->row, &update->len);
 	if (make_room_in_place(target, update) == ZSTEP_AGAIN)
 		return CHECK;
 	alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
-	if (zchange_begin(target, ZOP_UPDATE, target->offnum,
-					  update->len > alloc ? update->len - alloc : 0, &change,
-					  &version) == ZSTEP_AGAIN)
+	if (zchange_begin_known(target, ZOP_UPDATE, target->offnum,
+							update->len > alloc ? update->len - alloc : 0,
+							&change) == ZSTEP_AGAIN)
 		return CHECK;
 	/* a move begins to count versions anew */
 	if (!has_room(target, update->len, change.slot.grow) || !number_old(update))
 		return MOVE;
-	describe(update, &version, &change);
+	describe(update, &update->check.version, &change);
 	if (!zchange_undo_fits(&change))
 		return MOVE;
 	ztarget_conflict_in(target);
@@ -382,9 +383,11 @@ delete_old(Update *update)
 static void
 update_open(Update *update, Relation rel, TupleTableSlot *slot)
 {
+	/* not all of it: the target, a page view among it, and the check are filled in elsewhere */
+	memset(&update->origins, 0, sizeof(*update) - offsetof(Update, origins));
 	update->rel = rel;
 	update->slot = slot;
-	zcolumns_open(&update->columns, rel);
+	update->columns = zcolumns_open(rel);
 	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
 	slot->tts_tableOid = RelationGetRelid(rel);
 	slot_getallattrs(slot);
@@ -399,7 +402,6 @@ static void
 update_close(Update *update)
 {
 	ztarget_close(&update->target);
-	zcolumns_close(&update->columns);
 	pfree(update->row);
 }
 
@@ -498,15 +500,16 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 			LockTupleMode *lockmode, bool *update_indexes)
 {
 	ItemPointerData tid = ztid_untagged(otid);
-	Update		update = {.query = {snapshot, crosscheck, cid, LockTupleNoKeyExclusive},
-	.wait = wait};
+	Update		update;
 	Phase		phase;
 
 	zheap_require_preload();
+	update_open(&update, rel, slot);
+	update.query = (ZCheckQuery) {snapshot, crosscheck, cid, LockTupleNoKeyExclusive};
+	update.wait = wait;
 	update.was_locked = ztid_means_newest(otid);
 	if (update.was_locked)
 		update.query.snapshot = InvalidSnapshot;	/* T2: we locked the newest */
-	update_open(&update, rel, slot);
 	ztarget_open(&update.target, rel);
 	ztarget_pin(&update.target, &tid);
 	zlock_queue_init(&update.queue, rel, &tid, update.query.mode, LockWaitBlock, XLTW_Update);

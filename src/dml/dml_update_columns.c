@@ -9,6 +9,7 @@
 
 #include "access/sysattr.h"
 #include "utils/datum.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
@@ -55,31 +56,12 @@ attribute_changed(Relation rel, int attno, Deformed *old, Deformed *new)
 						 att->attbyval, att->attlen);
 }
 
-/* The highest attribute number that an index has, 0: none.  *whole: one refers to whole rows. */
-static int
-highest_attribute(const Bitmapset *indexed, bool *whole)
-{
-	int			bit = -1;
-	int			max = 0;
-
-	*whole = false;
-	while ((bit = bms_next_member(indexed, bit)) >= 0)
-	{
-		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
-
-		*whole = *whole || attno == 0;
-		max = Max(max, attno);
-	}
-	return max;
-}
-
 ZColumnChanges
 zcolumns_changed(const ZIndexedColumns *columns, Relation rel, const ZRowVersion *old,
 				 const char *row, uint32 len)
 {
-	bool		whole;
-	int			max = highest_attribute(columns->indexed, &whole);
-	ZColumnChanges changes = whole ? ZCHANGES_INDEXED : ZCHANGES_NONE;
+	int			max = columns->highest;
+	ZColumnChanges changes = columns->whole ? ZCHANGES_INDEXED : ZCHANGES_NONE;
 	int			bit = -1;
 	Deformed	before;
 	Deformed	after;
@@ -103,16 +85,50 @@ zcolumns_changed(const ZIndexedColumns *columns, Relation rel, const ZRowVersion
 	return changes;
 }
 
-void
-zcolumns_open(ZIndexedColumns *columns, Relation rel)
+/*
+ * Of the table that was updated last, as a rule the one that the next row is of, too.  The
+ * server's own sets go away whenever it accepts invalidation messages.
+ */
+static ZIndexedColumns known;
+
+static Bitmapset *
+keep_set(const Bitmapset *set)
 {
-	columns->indexed = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_ALL);
-	columns->keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	Bitmapset  *copy = bms_copy(set);
+
+	MemoryContextSwitchTo(old);
+	return copy;
 }
 
-void
-zcolumns_close(ZIndexedColumns *columns)
+static void
+learn(Relation rel)
 {
-	bms_free(columns->indexed);
-	bms_free(columns->keys);
+	Bitmapset  *indexed = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_ALL);
+	Bitmapset  *keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
+	int			bit = -1;
+
+	bms_free(known.indexed);
+	bms_free(known.keys);
+	memset(&known, 0, sizeof(known));
+	known.indexed = keep_set(indexed);
+	known.keys = keep_set(keys);
+	bms_free(indexed);
+	bms_free(keys);
+	while ((bit = bms_next_member(known.indexed, bit)) >= 0)
+	{
+		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
+
+		known.whole = known.whole || attno == 0;
+		known.highest = Max(known.highest, attno);
+	}
+}
+
+const ZIndexedColumns *
+zcolumns_open(Relation rel)
+{
+	if (rel->rd_indexattr == NULL || !bms_equal(rel->rd_indexattr, known.indexed) ||
+		!bms_equal(rel->rd_keyattr, known.keys))
+		learn(rel);
+	return &known;
 }

@@ -19,7 +19,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "zheap/mvcc/chain.h"
+#include "mvcc_own_chain.h"
 
 /* ---- the cursor ---- */
 
@@ -170,7 +170,6 @@ directory_build(ZPageView *view, const ZOwner *from, ZDirectory *dir)
 	FullTransactionId owner = InvalidFullTransactionId;
 	ZXactStatus status = ZXACT_UNKNOWN;
 
-	directory_clear(dir);
 	zchain_open(&cursor, view, InvalidOffsetNumber, from);
 	/* one directory serves readers and writers, whose horizons differ */
 	cursor.past_horizon = true;
@@ -351,6 +350,23 @@ make_entry(ZPageView *view, int slotno, const ZOwner *newest)
 	return entry;
 }
 
+#ifdef USE_ASSERT_CHECKING
+static void
+assert_own_directory(ZPageView *view, const CacheEntry *entry, const ZDirectory *dir)
+{
+	ZDirectory *read = palloc(sizeof(ZDirectory));
+
+	directory_clear(read);
+	directory_build(view, &entry->newest, read);
+	Assert(view->unfinished || !FullTransactionIdIsValid(read->before.fxid));
+	Assert(view->unfinished || memcmp(read->newest, dir->newest, sizeof(dir->newest)) == 0);
+	Assert(view->unfinished || memcmp(read->lock, dir->lock, sizeof(dir->lock)) == 0);
+	pfree(read);
+}
+#else
+#define assert_own_directory(view, entry, dir) ((void) 0)
+#endif
+
 static CachedDirectory *
 entry_build(ZPageView *view, CacheEntry *entry)
 {
@@ -359,7 +375,12 @@ entry_build(ZPageView *view, CacheEntry *entry)
 	if (entry->cached)
 		return entry->cached;
 	cached = directory_alloc();
-	directory_build(view, &entry->newest, &cached->dir);
+	directory_clear(&cached->dir);
+	if (own_chain_directory(entry->locator, entry->block, entry->slotno, &entry->newest,
+							&cached->dir))
+		assert_own_directory(view, entry, &cached->dir);
+	else
+		directory_build(view, &entry->newest, &cached->dir);
 	if (view->unfinished)
 	{
 		pfree(cached);
@@ -448,13 +469,13 @@ static struct
 
 /* Locks and tombstones are not what makes a version, and may be about any of them. */
 static void
-remember_own_command(const ZOwner *at, const ZUndoRecord *rec)
+remember_own_command(const ZOwner *at, const ZUndoRecord *rec, OffsetNumber last)
 {
 	if (rec->type != ZOP_INSERT && rec->type != ZOP_UPDATE && rec->type != ZOP_DELETE)
 		return;
 	known_command.from = *at;
 	known_command.first = rec->offnum;
-	known_command.last = last_covered(rec);
+	known_command.last = last;
 	known_command.cid = rec->cid;
 }
 
@@ -463,11 +484,13 @@ zchain_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
 {
 	ZOwner		at = {fxid, ptr};
 	ZOwner		before = rec->slot_prev;
+	OffsetNumber last = last_covered(rec);
 	CacheEntry *entry;
 
 	Assert(TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)) && ptr != ZUNDO_INVALID);
 	Assert(rec->slotno >= 1 && rec->slotno <= ZPAGE_MAX_LOCK_SLOTNO);
-	remember_own_command(&at, rec);
+	remember_own_command(&at, rec, last);
+	own_chain_added(&at, rec, Max(rec->offnum, FirstOffsetNumber), last);
 	if (rec->takeover == ZTAKE_OWN)
 	{
 		before.fxid = fxid;

@@ -119,7 +119,7 @@ zview_horizon(const ZPageView *view)
  * A slot's owner must have been assigned: the commit log knows nothing of others.
  * The next xid is only looked up when the last one known is passed.
  */
-static void
+static inline void
 check_owner(ZPageView *view, const ZPageSlot *slot, int slotno)
 {
 	static FullTransactionId known_next = {0};
@@ -137,11 +137,13 @@ check_owner(ZPageView *view, const ZPageSlot *slot, int slotno)
 static void
 check_owners(ZPageView *view)
 {
-	int			noverflow = view->overflow ? 1 : 0;
-	int			i = 0;
+	int			nslots = zpage_nslots(view->page);
 
-	while ((i = zpage_next_slotno(view->page, noverflow, i)) != 0)
-		check_owner(view, zpage_slot(view->page, view->overflow, i), i);
+	for (int i = 1; i <= nslots; i++)
+		check_owner(view, zpage_slot(view->page, NULL, i), i);
+	for (int i = 0; view->overflow != NULL && i < ZPAGE_OVERFLOW_SLOTS; i++)
+		check_owner(view, zpage_slot(NULL, view->overflow, ZPAGE_FIRST_OVERFLOW + i),
+					ZPAGE_FIRST_OVERFLOW + i);
 }
 
 static void

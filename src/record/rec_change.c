@@ -250,9 +250,14 @@ is_older(ZUndoPtr before, ZUndoPtr self)
 
 /* Where a new record leads: to older ones (U2), whose owners it names as it should (M1). */
 static void
-assert_links(const ZUndoRecord *rec, ZUndoPtr self)
+assert_links(const ZChange *change, const ZUndoWrite *write)
 {
+	const ZUndoRecord *rec = &change->undo;
+	ZUndoPtr	self = write->ptr;
 	bool		has_before = rec->type == ZOP_UPDATE || rec->type == ZOP_DELETE;
+
+	if (!change->has_undo)
+		return;
 
 	Assert(rec->takeover != ZTAKE_OWN || is_older(rec->page_prev, self));
 	Assert(rec->takeover != ZTAKE_REUSED || is_older(rec->slot_prev.undo, self));
@@ -263,18 +268,6 @@ assert_links(const ZUndoRecord *rec, ZUndoPtr self)
 	Assert(!rec->prev_own || (rec->takeover == ZTAKE_OWN && !rec->prev_upper_bound));
 }
 
-#else
-#define assert_links(rec, self) ((void) 0)
-#endif
-
-Size
-zrec_change_undo(const ZChange *change, const ZUndoWrite *write, bool logged, char *out)
-{
-	assert_links(&change->undo, write->ptr);
-	return zrec_undo_encode(&change->undo, write->ptr, logged ? ZFORM_WAL : ZFORM_LOG, out);
-}
-
-#ifdef USE_ASSERT_CHECKING
 /* W2: the buffers of the change are ours to change, and there are those that it needs. */
 static void
 assert_buffers(const ZChange *change, const ZChangeBuffers *buffers, const ZUndoWrite *write)
@@ -292,6 +285,7 @@ assert_buffers(const ZChange *change, const ZChangeBuffers *buffers, const ZUndo
 										write->offset));
 }
 #else
+#define assert_links(change, write) ((void) 0)
 #define assert_buffers(change, buffers, write) ((void) 0)
 #endif
 
@@ -307,6 +301,7 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrit
 	char	   *end;
 
 	Assert(op_of(opcodes[change->row.op]) == change->row.op);
+	assert_links(change, write);
 	assert_buffers(change, buffers, write);
 	XLogBeginInsert();
 	end = put_head(head, change, write, flags);
@@ -528,6 +523,7 @@ redo_undo(XLogReaderState *record, Decoded *d)
 {
 	ZUndoRecord *undo = &d->change.undo;
 	static char bytes[BLCKSZ];
+	Size		wal_len;
 	Size		len;
 
 	if (!(d->flags & C_UNDO_ONLY))
@@ -539,7 +535,7 @@ redo_undo(XLogReaderState *record, Decoded *d)
 	}
 	if (!d->placed)
 		return;
-	len = zrec_undo_encode(undo, d->undo_ptr, ZFORM_LOG, bytes);
+	len = zrec_undo_encode(undo, d->undo_ptr, bytes, &wal_len);
 	zundo_redo_write(record, &d->append, bytes, len);
 }
 

@@ -202,7 +202,7 @@ assert_decodes(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, const char
 #endif
 
 Size
-zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *out)
+zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, char *out, Size *wal_len)
 {
 	char	   *start = out;
 	uint8		flags = record_flags(rec);
@@ -235,16 +235,18 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *ou
 	else if (rec->type != ZOP_INSERT)
 		out = put_version_before(out, rec, self, flags);
 
-	if (form == ZFORM_LOG && rec->has_xact)
+	*wal_len = out - start;
+	assert_decodes(rec, self, ZFORM_WAL, start, *wal_len);
+	if (rec->has_xact)
 		out = zvarint_put(out, U64FromFullTransactionId(rec->fxid));
-	if (form == ZFORM_LOG && rec->has_page)
+	if (rec->has_page)
 	{
 		out = zvarint_put(out, zloc_spc(rec->locator));
 		out = zvarint_put(out, zloc_rel(rec->locator));
 		out = zvarint_put(out, rec->block);
 	}
 	Assert((Size) (out - start) <= zrec_undo_bound(rec));
-	assert_decodes(rec, self, form, start, out - start);
+	assert_decodes(rec, self, ZFORM_LOG, start, out - start);
 	return out - start;
 }
 

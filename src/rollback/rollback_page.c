@@ -313,6 +313,20 @@ chain_count(ZPageView *view, const ZOwner *newest, ZOwner *before)
 	return count;
 }
 
+/* The owner that the slot had before this one; invalid: none that matters. */
+static ZOwner
+owner_before(ZPageView *view, int slotno)
+{
+	ZOwner		none = {InvalidFullTransactionId, ZUNDO_INVALID};
+	ZOwner		newest = slot_owner(view, slotno);
+	ZUndoRecord rec;
+
+	/* as a rule the owner has made one change here: its only record tells */
+	if (zchain_read(view, InvalidOffsetNumber, &newest, &rec) && rec.takeover != ZTAKE_OWN)
+		return rec.takeover == ZTAKE_REUSED ? rec.slot_prev : none;
+	return zchain_directory(view, slotno)->before;
+}
+
 static void
 plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 {
@@ -323,7 +337,7 @@ plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 	plan->slotno = slotno;
 	plan->nrows = 0;
 	plan->conflict = InvalidFullTransactionId;
-	plan->next = zchain_directory(view, slotno)->before;
+	plan->next = owner_before(view, slotno);
 	plan->next_count = 0;
 	plan->next_before.fxid = InvalidFullTransactionId;
 	if (FullTransactionIdIsValid(plan->next.fxid))
@@ -415,12 +429,11 @@ rows_are_unchanged(ZPageView *copy, ZPageView *live, int slotno)
 	return true;
 }
 
-/* R2: is all that the plan is about as it was?  The page is locked exclusively. */
+/* Slots and rows that the plan is about. */
 static bool
-plan_holds(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan,
-		   FullTransactionId horizon)
+plan_is_unchanged(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan)
 {
-	if (!horizon_is_sound(copy, horizon) || !slot_is_unchanged(copy, live, plan->slotno) ||
+	if (!slot_is_unchanged(copy, live, plan->slotno) ||
 		!rows_are_unchanged(copy, live, plan->slotno))
 		return false;
 	for (int i = 0; i < plan->nrows; i++)
@@ -433,6 +446,27 @@ plan_holds(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan,
 			!slot_is_unchanged(copy, live, row->hdr.slotno))
 			return false;
 	}
+	return true;
+}
+
+/* Each change of a logged page gives it another LSN. */
+static bool
+page_is_unchanged(ZPageView *copy, ZPageView *live)
+{
+	return RelationNeedsWAL(live->rel) && copy->overflow == NULL && live->overflow == NULL &&
+		PageGetLSN(copy->page) == PageGetLSN(live->page);
+}
+
+/* R2: is all that the plan is about as it was?  The page is locked exclusively. */
+static bool
+plan_holds(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan,
+		   FullTransactionId horizon)
+{
+	if (!horizon_is_sound(copy, horizon))
+		return false;
+	if (!page_is_unchanged(copy, live))
+		return plan_is_unchanged(copy, live, plan);
+	Assert(plan_is_unchanged(copy, live, plan));
 	return true;
 }
 
@@ -481,38 +515,6 @@ view_lock_page(ZPageView *live, int slotno)
 	return buffer;
 }
 
-/* False: the page has changed, the plan is to be made anew. */
-static bool
-execute_plan(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *plan,
-		FullTransactionId horizon)
-{
-	Buffer		overflow_buf;
-	Buffer		slots_buf;
-	bool		holds;
-	OffsetNumber offnum;
-	const char *wrong;
-
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	holds = zview_attach(live, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf);
-	if (holds)
-	{
-		wrong = zpage_check_quick(live->page, &offnum);
-		if (wrong)
-			zheap_corrupt(live->rel, live->block, offnum, "%s", wrong);
-		slots_buf = view_lock_page(live, plan->slotno);
-		holds = plan_holds(copy, live, plan, horizon);
-		if (holds)
-			apply(live, buffer, BufferIsValid(slots_buf) ? slots_buf : overflow_buf, plan);
-		if (BufferIsValid(slots_buf))
-			UnlockReleaseBuffer(slots_buf);
-	}
-	zview_detach(live, &overflow_buf);
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	return holds;
-}
-
-/* ---- the page ---- */
-
 /* Lock pages do not matter: no row names their slots, which need no rolling back. */
 static int
 find_aborted(ZPageView *view)
@@ -529,6 +531,54 @@ find_aborted(ZPageView *view)
 	}
 	return i;
 }
+
+/* All rows: a damaged one might run over those that are going to be changed. */
+static void
+check_rows(ZPageView *live)
+{
+	OffsetNumber offnum;
+	const char *wrong = zpage_check_quick(live->page, &offnum);
+
+	if (wrong)
+		zheap_corrupt(live->rel, live->block, offnum, "%s", wrong);
+}
+
+/*
+ * False: the page has changed, the plan is to be made anew.  *more: the page may have slots of
+ * other aborted owners.  *changed: its LSN after our own last change, whose rows were checked.
+ */
+static bool
+execute_plan(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *plan,
+			 FullTransactionId horizon, XLogRecPtr *changed, bool *more)	/* tidy: all of an attempt */
+{
+	Buffer		overflow_buf;
+	Buffer		slots_buf;
+	bool		holds;
+
+	*more = true;
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	holds = zview_attach(live, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf);
+	if (holds)
+	{
+		if (!RelationNeedsWAL(live->rel) || PageGetLSN(live->page) != *changed)
+			check_rows(live);
+		slots_buf = view_lock_page(live, plan->slotno);
+		holds = plan_holds(copy, live, plan, horizon);
+		if (holds)
+			apply(live, buffer, BufferIsValid(slots_buf) ? slots_buf : overflow_buf, plan);
+		if (BufferIsValid(slots_buf))
+			UnlockReleaseBuffer(slots_buf);
+		else
+			*more = find_aborted(live) != 0;
+		if (holds)
+			*changed = PageGetLSN(live->page);
+	}
+	zview_detach(live, &overflow_buf);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	return holds;
+}
+
+/* ---- the page ---- */
 
 /* Is the owner of the slot on a lock page aborted?  Then that page is viewed, as above. */
 static bool
@@ -556,7 +606,9 @@ roll_back_slots(Relation rel, Buffer buffer, int lock_slot)
 	ZRollbackPlan plan;
 	ZPageView	copy;
 	ZPageView	live;
+	XLogRecPtr	changed = InvalidXLogRecPtr;
 	bool		done = false;
+	bool		more = true;
 	int			slotno;
 
 	Assert(CritSectionCount == 0);
@@ -565,7 +617,7 @@ roll_back_slots(Relation rel, Buffer buffer, int lock_slot)
 	zview_open(&copy, rel);
 	zview_open(&live, rel);
 	/* the owner before, or of a slot that was passed, may be aborted too */
-	for (;;)
+	while (more)
 	{
 		FullTransactionId horizon = zview_horizon(&copy);
 
@@ -582,7 +634,7 @@ roll_back_slots(Relation rel, Buffer buffer, int lock_slot)
 		MemoryContextSwitchTo(rows);
 		plan_slot(&copy, slotno, &plan);
 		MemoryContextSwitchTo(context);
-		if (execute_plan(&copy, &live, buffer, &plan, horizon))
+		if (execute_plan(&copy, &live, buffer, &plan, horizon, &changed, &more))
 			done = true;
 	}
 	zview_close(&copy);

@@ -38,7 +38,6 @@ typedef struct Wanted
 typedef struct Candidates
 {
 	int			looked;			/* owners looked at */
-	int			own;
 	int			free;
 	int			all_visible;
 	uint32		all_visible_mask;	/* of those on the page itself: bit k, slot k */
@@ -62,16 +61,11 @@ note_all_visible(Candidates *cand, int slotno)
  * remember the owner's end.
  */
 static void
-look_at_slot(ZPageView *view, int slotno, FullTransactionId fxid, Candidates *cand)
+look_at_slot(ZPageView *view, int slotno, Candidates *cand)
 {
 	FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
 	ZXactStatus	status;
 
-	if (FullTransactionIdEquals(owner, fxid))
-	{
-		cand->own = slotno;
-		return;
-	}
 	if (!FullTransactionIdIsValid(owner))
 	{
 		if (cand->free == 0)
@@ -144,15 +138,35 @@ look_at_owners(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	for (int i = 0; i < total && cand->looked < wanted->looks && !is_good_enough(view, cand); i++)
 	{
 		if (slotno <= wanted->max)
-			look_at_slot(view, slotno, wanted->fxid, cand);
+			look_at_slot(view, slotno, cand);
 		slotno = zpage_next_slotno(view->page, named_pages(view), slotno);
 		if (slotno == 0)
 			slotno = 1;
 	}
 }
 
+/* The transaction's, or 0.  The next change of a page that it has changed: so it is quick. */
+static int
+find_own(ZPageView *view, FullTransactionId fxid)
+{
+	int			nslots = zpage_nslots(view->page);
+
+	for (int i = 1; i <= nslots; i++)
+	{
+		if (FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(view->page, NULL, i)), fxid))
+			return i;
+	}
+	for (int i = ZPAGE_FIRST_OVERFLOW;
+		 view->overflow != NULL && i < ZPAGE_FIRST_OVERFLOW + ZPAGE_OVERFLOW_SLOTS; i++)
+	{
+		if (FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(NULL, view->overflow, i)), fxid))
+			return i;
+	}
+	return 0;
+}
+
 /*
- * Pure looking: own and free slots from their bytes; where there is none, owners' statuses until
+ * Pure looking: free slots from their bytes; where there is none, owners' statuses until
  * there is one that is good enough.
  */
 static void
@@ -161,16 +175,11 @@ find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	int			slotno = 0;
 
 	memset(cand, 0, sizeof(*cand));
-	/* first, for the others' statuses need not be known then */
+	/* first, for owners' statuses need not be known then */
 	while ((slotno = zpage_next_slotno(view->page, named_pages(view), slotno)) != 0)
 	{
 		FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
 
-		if (FullTransactionIdEquals(owner, wanted->fxid))
-		{
-			cand->own = slotno;
-			return;
-		}
 		if (cand->free == 0 && !FullTransactionIdIsValid(owner) && slotno <= wanted->max)
 			cand->free = slotno;
 	}
@@ -366,15 +375,20 @@ assert_may_reserve(ZPageView *view, FullTransactionId fxid)
 static ZSlotResult
 reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *plan)
 {
+	int			own = find_own(view, wanted->fxid);
 	Candidates	cand;
 	int			grow;
 
+	if (own != 0)
+	{
+		plan_take(plan, own, ZTAKE_OWN);
+		assert_named_plan(view, wanted, plan);
+		return ZSLOT_OK;
+	}
 	find_candidates(view, wanted, &cand);
-	if (cand.aborted && cand.own == 0)
+	if (cand.aborted)
 		return ZSLOT_ROLL_BACK;
-	if (cand.own)
-		plan_take(plan, cand.own, ZTAKE_OWN);
-	else if (cand.ours && is_crowded(view, &cand))
+	if (cand.ours && is_crowded(view, &cand))
 		plan_reuse(view, plan, cand.ours);
 	else if (cand.free)
 		plan_take(plan, cand.free, ZTAKE_FREE);

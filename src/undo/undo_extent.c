@@ -560,6 +560,7 @@ zundo_extent_open(void)
 
 	Assert(CritSectionCount == 0);
 
+	zundo_tail_unpin();
 	lock_with_extent(log);
 	Assert(log->owner == MyProcPid);
 	check_chain(log);

@@ -68,7 +68,7 @@ zundo_owner_check(void)
 	if (!MyUndo.entered)
 	{
 		/* NO LOG, IDLE */
-		Assert(!MyUndo.ready && !writing);
+		Assert(!MyUndo.ready && !writing && !BufferIsValid(MyUndo.tail));
 		return;
 	}
 	/* ENTERED, READY, WRITING */
@@ -138,6 +138,7 @@ zundo_owner_leave(void)
 {
 	ZUndoLog   *log = MyUndo.log;
 
+	zundo_tail_unpin();
 	MyUndo.ready = false;
 	if (MyUndo.first != ZUNDO_INVALID)
 	{
@@ -155,6 +156,7 @@ zundo_owner_leave(void)
 	MyUndo.first = ZUNDO_INVALID;
 	MyUndo.fxid = InvalidFullTransactionId;
 	MyUndo.sub_aborted = false;
+	MyUndo.pins = 0;
 	zundo_owner_check();
 }
 

@@ -69,13 +69,15 @@ zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len)
 static uint32
 page_check(Page page, BlockNumber block)
 {
-	PageHeader	header = (PageHeader) page;
+	char		head[sizeof(block) + 8 + sizeof(ZUndoPageSpecial)];
 	pg_crc32c	crc;
 
+	/* in one piece: each appended record needs it anew */
+	memcpy(head, &block, sizeof(block));
+	memcpy(head + sizeof(block), &((PageHeader) page)->pd_lower, 8);
+	memcpy(head + sizeof(block) + 8, zundo_special(page), sizeof(ZUndoPageSpecial));
 	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, &block, sizeof(block));
-	COMP_CRC32C(crc, &header->pd_lower, 8);
-	COMP_CRC32C(crc, zundo_special(page), sizeof(ZUndoPageSpecial));
+	COMP_CRC32C(crc, head, sizeof(head));
 	if (zundo_special(page)->magic != ZUNDO_PAGE_MAGIC)
 		COMP_CRC32C(crc, PageGetContents(page), ZUNDO_PAGE_END - SizeOfPageHeaderData);
 	FIN_CRC32C(crc);

@@ -20,6 +20,7 @@
 
 #include "access/transam.h"
 #include "port/atomics.h"
+#include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "storage/lwlock.h"
 #include "storage/spin.h"
@@ -184,6 +185,7 @@ typedef struct ZUndoBackend
 	uint16		generation;
 	bool		init;			/* the page has not been written yet */
 	Buffer		recent;			/* where the page was last */
+	Buffer		tail;			/* the page while we keep it pinned, or invalid */
 
 	/*
 	 * The undo relation: in the relation cache, but not kept there.  NULL: to be looked up.
@@ -203,6 +205,7 @@ typedef struct ZUndoBackend
 	FullTransactionId fxid;		/* its top xid, if first is set */
 	SubTransactionId last_sub;	/* who wrote last */
 	bool		sub_aborted;	/* some of its records are rolled back */
+	int			pins;			/* of the page that were not kept */
 } ZUndoBackend;
 
 extern ZUndoBackend MyUndo;
@@ -422,6 +425,20 @@ extern FullTransactionId zundo_log_active(const ZUndoLog *log);
 
 /* Is that its first record? */
 extern bool zundo_log_is_active_from(const ZUndoLog *log, ZUndoPtr first);
+
+/* ---- the tail page (undo_tail.c) ---- */
+
+/*
+ * Pin the page that MyUndo.block is about, which is not kept pinned (MyUndo.tail), and from now on
+ * may be; it is locked as "mode" says.  We have entered.
+ */
+extern Buffer zundo_tail_pin(Relation rel, ReadBufferMode mode);
+
+/* Unlock it, and unpin it unless it is kept. */
+extern void zundo_tail_unlock(Buffer buffer);
+
+/* Where that may be pinned, but must not be any more.  Cannot fail. */
+extern void zundo_tail_unpin(void);
 
 /* ---- extents (undo_extent.c) ---- */
 

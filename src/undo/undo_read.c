@@ -189,8 +189,9 @@ keep_copy(ZUndoReader *reader, Page page)
 }
 
 static const char *
-copy_record(ZUndoReader *reader, const char *bytes, Size len)
+copy_record(ZUndoReader *reader, ZUndoPtr ptr, const char *bytes, Size len)
 {
+	reader->bytes_ptr = ZUNDO_INVALID;
 	if (reader->bytes_size < len)
 	{
 		if (reader->bytes)
@@ -200,6 +201,8 @@ copy_record(ZUndoReader *reader, const char *bytes, Size len)
 		reader->bytes = MemoryContextAlloc(reader->context, reader->bytes_size);
 	}
 	memcpy(reader->bytes, bytes, len);
+	reader->bytes_ptr = ptr;
+	reader->bytes_len = len;
 	return reader->bytes;
 }
 
@@ -224,7 +227,7 @@ read_page(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 	if (again)
 		keep_copy(reader, page);
 	else
-		bytes = copy_record(reader, bytes, *len);
+		bytes = copy_record(reader, ptr, bytes, *len);
 	UnlockReleaseBuffer(buffer);
 	return again ? read_copy(reader, ptr, len) : bytes;
 }
@@ -236,6 +239,11 @@ zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 
 	if (likely(bytes != NULL))
 		return bytes;
+	if (reader->bytes_ptr == ptr && ptr != ZUNDO_INVALID)
+	{
+		*len = reader->bytes_len;
+		return reader->bytes;
+	}
 	return zundo_ptr_is_local(ptr) ? zundo_local_read(ptr, len) : read_page(reader, ptr, len);
 }
 

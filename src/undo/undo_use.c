@@ -175,6 +175,7 @@ zundo_wait_for_users(Oid relid)
 {
 	Assert(CheckRelationOidLockedByMe(relid, AccessExclusiveLock, false));	/* U7 */
 	zundo_db_attach(relid);
+	zundo_tail_unpin();
 	pg_atomic_write_u32(&MyUndo.db->moving, 1);
 	pg_memory_barrier();
 	for (int i = 0; i < MaxBackends; i++)

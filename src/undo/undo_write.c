@@ -3,9 +3,8 @@
  *		Appending to the backend's own log.
  *
  * Where the next record goes is known to the backend alone (MyUndo), so
- * appending costs one pin and one content lock of a page that nobody else
- * writes.  The pin is taken anew for each record: by the buffer's number, which
- * needs no look-up, and leaves nothing to clean up after errors.
+ * appending costs one content lock of a page that nobody else writes, and that stays
+ * pinned in a transaction that writes much (undo_tail.c).
  *
  * LOCKING: the tail page is locked exclusively from zundo_reserve() to
  * zundo_release().  Callers may hold table pages (L1).
@@ -143,36 +142,43 @@ next_page(void)
 		zundo_extent_open();
 		return;
 	}
+	zundo_tail_unpin();
 	MyUndo.block++;
 	MyUndo.offset = ZUNDO_PAGE_START;
 	MyUndo.init = true;
 	MyUndo.recent = InvalidBuffer;
 }
 
-/* The page as we left it. */
-static Buffer
-lock_written_page(Relation rel)
+/* Is the page as we left it?  Its check says the same until it leaves the buffer pool. */
+static void
+check_written_page(Relation rel, Page page, bool just_pinned)
 {
-	Buffer		buffer = MyUndo.recent;
-	Page		page;
+	if (likely(zundo_page_end(page) == MyUndo.offset &&
+			   zundo_special(page)->generation == MyUndo.generation &&
+			   (!just_pinned || zundo_page_is_sound(page, MyUndo.block, ZUNDO_PAGE_MAGIC))))
+		return;
+	/* the next transaction has another log */
+	MyUndo.log->sealed = true;
+	zheap_corrupt(rel, MyUndo.block, InvalidOffsetNumber,
+				  "undo page of generation %u ends at %u, not generation %u at %u",
+				  zundo_special(page)->generation, zundo_page_end(page),
+				  MyUndo.generation, MyUndo.offset);
+}
 
-	if (!BufferIsValid(buffer) ||
-		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, MyUndo.block, buffer))
-		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, MyUndo.block, RBM_ZERO_ON_ERROR, NULL);
+/* What the page holds from the extent's last life does not matter. */
+static Buffer
+lock_tail(Relation rel)
+{
+	bool		pinned = BufferIsValid(MyUndo.tail);
+	Buffer		buffer;
+
+	if (!pinned && MyUndo.init)
+		return zundo_tail_pin(rel, RBM_ZERO_AND_LOCK);
+	buffer = pinned ? MyUndo.tail : zundo_tail_pin(rel, RBM_ZERO_ON_ERROR);
+	Assert(BufferGetBlockNumber(buffer) == MyUndo.block);	/* U8 */
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-
-	page = BufferGetPage(buffer);
-	if (zundo_page_end(page) != MyUndo.offset ||
-		zundo_special(page)->generation != MyUndo.generation ||
-		!zundo_page_is_sound(page, MyUndo.block, ZUNDO_PAGE_MAGIC))
-	{
-		/* the next transaction has another log */
-		MyUndo.log->sealed = true;
-		zheap_corrupt(rel, MyUndo.block, InvalidOffsetNumber,
-					  "undo page of generation %u ends at %u, not generation %u at %u",
-					  zundo_special(page)->generation, zundo_page_end(page),
-					  MyUndo.generation, MyUndo.offset);
-	}
+	if (!MyUndo.init)
+		check_written_page(rel, BufferGetPage(buffer), !pinned);
 	return buffer;
 }
 
@@ -186,13 +192,7 @@ reserve(Size size, ZUndoWrite *write)
 	if (MyUndo.offset + zundo_framed(size) > ZUNDO_PAGE_END)
 		next_page();
 
-	/* what the page holds from the extent's last life does not matter */
-	if (MyUndo.init)
-		write->buffer = ReadBufferExtended(rel, MAIN_FORKNUM, MyUndo.block,
-										   RBM_ZERO_AND_LOCK, NULL);
-	else
-		write->buffer = lock_written_page(rel);
-	MyUndo.recent = write->buffer;
+	write->buffer = lock_tail(rel);
 	write->offset = MyUndo.offset;
 	write->generation = MyUndo.generation;
 	write->init = MyUndo.init;
@@ -215,7 +215,7 @@ void
 zundo_release(ZUndoWrite *write)
 {
 	if (BufferIsValid(write->buffer))
-		UnlockReleaseBuffer(write->buffer);
+		zundo_tail_unlock(write->buffer);
 	write->buffer = InvalidBuffer;
 }
 

@@ -72,5 +72,6 @@ zundo_at_subabort(void)
 	if (MyUndo.first != ZUNDO_INVALID &&
 		MyUndo.last_sub >= GetCurrentSubTransactionId())
 		MyUndo.sub_aborted = true;
+	zundo_tail_unpin();
 	zundo_local_at_subabort();
 }

@@ -172,7 +172,8 @@ extern void model_directory(const Model *model, const ZOwner *from, ZDirectory *
 /* ---- unit_undo.c: the codecs of undo records, with whatever can be checked ---- */
 
 /* The record's bytes in the log. */
-extern Size undo_encode(Unit *unit, const ZUndoRecord *record, ZUndoPtr self, char *bytes);
+extern Size undo_encode(Unit *unit, const ZUndoRecord *record, ZUndoPtr self, char *bytes,
+						Size *wal_len);
 
 extern Size undo_directory_encode(Unit *unit, const ZDirectory *dir,
 								  FullTransactionId horizon, ZUndoPtr base, char *bytes);

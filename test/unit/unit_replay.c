@@ -255,7 +255,6 @@ replay_change(Model *model, ZChange *change, int txn)
 	bool		logged = !change->has_undo || !unit_once_in(model->unit, 10);
 	ZChangeBuffers buffers = {UNIT_BUFFER(ZREC_BLK_TABLE), InvalidBuffer, logged};
 	char		bytes[2 * BLCKSZ];
-	char		wal[BLCKSZ];
 	Size		len = 0;
 	Size		wal_len = 0;
 	Before		before;
@@ -270,17 +269,16 @@ replay_change(Model *model, ZChange *change, int txn)
 	if (change->has_undo)
 	{
 		undo_complete(model, change, txn, &write);
-		len = undo_encode(model->unit, &change->undo, write.ptr, bytes);
+		len = undo_encode(model->unit, &change->undo, write.ptr, bytes, &wal_len);
 		unit_wal.undo_ptr = write.ptr;
 		unit_wal.undo_len = 0;
-		wal_len = zrec_change_undo(change, &write, logged, wal);
 	}
 	unit_wal.fxid = model_fxid(Max(txn, 0));
 
 	zchange_apply(model_page(model), model_overflow(model, change->slot.slotno), change);
 	if (change->row.op == ZOP_LOCK || change->row.op == ZOP_DIRECTORY)
 		exact_check(model, &before, change);
-	zrec_change_emit(change, &buffers, &write, wal, wal_len);
+	zrec_change_emit(change, &buffers, &write, bytes, logged ? wal_len : len);
 	set_lsn(model, subject);
 	redo_check(model, &before, subject, zrec_change_redo);
 	desc_check(zrec_change_desc);

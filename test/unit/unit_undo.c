@@ -186,26 +186,26 @@ undo_damage_check(Unit *unit, const char *bytes, Size len, ZUndoPtr self)
 }
 
 Size
-undo_encode(Unit *unit, const ZUndoRecord *record, ZUndoPtr self, char *bytes)
+undo_encode(Unit *unit, const ZUndoRecord *record, ZUndoPtr self, char *bytes, Size *wal_len)
 {
+	Size		log_len = zrec_undo_encode(record, self, bytes, wal_len);
 	ZUndoRecord decoded;
-	Size		len;
 	int			form;
 
+	unit_check(*wal_len <= log_len && log_len <= zrec_undo_bound(record));
 	for (form = ZFORM_WAL; form >= (int) ZFORM_LOG; form--)
 	{
+		Size		len = form == ZFORM_WAL ? *wal_len : log_len;
 		char	   *guarded;
 
-		len = zrec_undo_encode(record, self, form, bytes);
-		unit_check(len <= zrec_undo_bound(record));
 		guarded = guarded_copy(bytes, len);
 		unit_bytes(unit, &decoded, sizeof(decoded));	/* nothing may stay */
 		unit_check(zrec_undo_decode(guarded, len, self, form, &decoded) == len);
 		undo_compare(record, &decoded, form);
 		covers_check(&decoded);
 	}
-	undo_damage_check(unit, bytes, len, self);
-	return len;
+	undo_damage_check(unit, bytes, log_len, self);
+	return log_len;
 }
 
 /* ---- directories ---- */
@@ -572,9 +572,10 @@ undo_round(Unit *unit)
 	ZUndoPtr	self = random_ptr(unit);
 	ZUndoRecord record = random_record(unit, self);
 	char		bytes[2 * BLCKSZ];
+	Size		wal_len;
 	int			i;
 
-	(void) undo_encode(unit, &record, self, bytes);
+	(void) undo_encode(unit, &record, self, bytes, &wal_len);
 	for (i = 0; i < 20; i++)
 	{
 		ptr_check(unit);

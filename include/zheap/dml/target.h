@@ -184,6 +184,13 @@ extern ZStep zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size
 						   ZChange *change, ZRowVersion *version);
 
 /*
+ * The same for a caller that knows the newest version, as the page is still as it was checked
+ * under this hold.
+ */
+extern ZStep zchange_begin_known(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve,
+								 ZChange *change);
+
+/*
  * Perform the change on the locked page: undo, page, WAL in one critical
  * section.  The slot plan and the row plan are complete; of the undo record the
  * context and position are filled in here.
@@ -288,6 +295,7 @@ typedef struct ZDeletion
 	CommandId	cid;
 	uint8		flags2;			/* of the row's header: its lock bits among them */
 	const ItemPointerData *new_tid; /* an update has moved the row there, or NULL */
+	const ZRowVersion *version; /* the row's newest, as zchange_begin_known asks; or NULL */
 } ZDeletion;
 
 /* Mark the locked page's row deleted by us: DONE or AGAIN.  It has been checked. */

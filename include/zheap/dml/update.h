@@ -21,10 +21,12 @@ typedef struct ZIndexedColumns
 {
 	Bitmapset  *indexed;		/* attributes of all indexes */
 	Bitmapset  *keys;			/* those that foreign keys may refer to */
+	int			highest;		/* attribute number that an index has; 0: none */
+	bool		whole;			/* an index refers to whole rows */
 } ZIndexedColumns;
 
-extern void zcolumns_open(ZIndexedColumns *columns, Relation rel);
-extern void zcolumns_close(ZIndexedColumns *columns);
+/* Valid until the next call: an update makes no other one while it is under way. */
+extern const ZIndexedColumns *zcolumns_open(Relation rel);
 
 /* ERROR (data corrupted) if a row cannot be read. */
 extern ZColumnChanges zcolumns_changed(const ZIndexedColumns *columns, Relation rel,

@@ -105,8 +105,11 @@ typedef enum ZUndoForm
 /* Upper bound of the encoded size. */
 extern Size zrec_undo_bound(const ZUndoRecord *rec);
 
-/* "self" is the record's own position.  Returns the length. */
-extern Size zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, char *out);
+/*
+ * The record in log form; "self" is its own position.  Returns the length.  The WAL form are the
+ * first *wal_len bytes of it.
+ */
+extern Size zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, char *out, Size *wal_len);
 
 /*
  * rec->mid points into "bytes".  Returns the bytes consumed, or 0 if they are no
@@ -194,15 +197,9 @@ typedef struct ZChangeBuffers
 } ZChangeBuffers;
 
 /*
- * The undo record as the WAL record is to carry it; into "out", BLCKSZ bytes.
- * Before apply: the record's bytes may lie on the page that is going to change.
- */
-extern Size zrec_change_undo(const ZChange *change, const ZUndoWrite *write, bool logged,
-							 char *out);
-
-/*
- * In the critical section, after apply: the WAL record, with what
- * zrec_change_undo gave.  If the table is not logged it covers only the undo page.
+ * In the critical section, after apply: the WAL record, with the undo record as it was encoded
+ * before apply, for its bytes may have lain on the page.  If the table is not logged it covers
+ * only the undo page, and has the undo record in log form.
  */
 extern XLogRecPtr zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers,
 								   ZUndoWrite *write, const char *undo, Size undo_len);

@@ -132,7 +132,7 @@ extern void zundo_replay_end_set(const ZRelLocator *locator, uint32 number, Bloc
 extern bool zundo_replay_end(Oid dboid, uint32 number, ZRelLocator *locator,
 							 BlockNumber *block);
 
-/* Unlock and unpin. */
+/* Unlock; it may stay pinned. */
 extern void zundo_release(ZUndoWrite *write);
 
 /* What redo of an append goes by.  The page is a block reference, or the end of the log. */
@@ -208,8 +208,10 @@ typedef struct ZUndoReader
 	BlockNumber block;
 	ZUndoCopy	copies[2];
 	int			used;			/* the copy used last */
-	char	   *bytes;			/* last record, when not from a copy */
-	Size		bytes_size;
+	char	   *bytes;			/* the last record that was not from a copy: */
+	ZUndoPtr	bytes_ptr;		/* where it is, or invalid */
+	Size		bytes_len;
+	Size		bytes_size;		/* allocated */
 	MemoryContext context;
 } ZUndoReader;
 

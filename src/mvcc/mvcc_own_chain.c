@@ -1,0 +1,91 @@
+/*
+ * mvcc_own_chain.c
+ *		The chain that the backend is writing, from its first record on.
+ *
+ * Who changes many rows of a page in one go writes a directory when the chain has become
+ * ZCHAIN_INTERVAL records long (C1).  What it is to tell was written a moment ago, so it is
+ * kept here and not read from undo.  Only chains that begin with the backend's transaction,
+ * with nothing below, and one at a time: those of a statement that goes through a table.
+ *
+ * It is known by its newest record.  A record never changes, nor does what lies below it, and a
+ * transaction never has two at one place of the undo log (U1, U4): so what is kept stays right
+ * whatever becomes of the transaction, and needs not be forgotten.
+ *
+ * LOCKING: none.
+ */
+#include "postgres.h"
+
+#include "mvcc_own_chain.h"
+
+typedef struct OwnRecord
+{
+	ZUndoPtr	undo;
+	OffsetNumber first;			/* rows that it is about */
+	OffsetNumber last;
+	int8		lock;			/* mode of a row lock on "first", or ZDIRECTORY_NO_LOCK */
+} OwnRecord;
+
+static struct
+{
+	ZRelLocator locator;
+	BlockNumber block;
+	int			slotno;
+	ZOwner		newest;			/* invalid fxid: there is none */
+	int			n;
+	OwnRecord	records[ZCHAIN_INTERVAL + 1];	/* oldest first */
+}			own;
+
+void
+own_chain_added(const ZOwner *at, const ZUndoRecord *rec, OffsetNumber first, OffsetNumber last)
+{
+	OwnRecord  *own_rec;
+
+	if (rec->takeover == ZTAKE_FREE || rec->takeover == ZTAKE_ALL_VISIBLE)
+	{
+		own.locator = rec->locator;
+		own.block = rec->block;
+		own.slotno = rec->slotno;
+		own.n = 0;
+	}
+	else if (rec->takeover != ZTAKE_OWN || own.newest.undo != rec->page_prev ||
+			 !FullTransactionIdEquals(own.newest.fxid, at->fxid))
+		return;					/* another chain */
+	if (rec->type == ZOP_DIRECTORY || own.n == lengthof(own.records))
+	{
+		own.newest.fxid = InvalidFullTransactionId;
+		return;
+	}
+	own.newest = *at;
+	own_rec = &own.records[own.n++];
+	own_rec->undo = at->undo;
+	own_rec->first = first;
+	own_rec->last = last;
+	own_rec->lock = rec->type == ZOP_LOCK ? rec->lockmode : ZDIRECTORY_NO_LOCK;
+}
+
+bool
+own_chain_directory(ZRelLocator locator, BlockNumber block, int slotno, const ZOwner *newest,
+					ZDirectory *dir)
+{
+	bool		holds;
+
+	if (own.newest.undo != newest->undo || own.block != block || own.slotno != slotno ||
+		!FullTransactionIdIsValid(newest->fxid) ||
+		!FullTransactionIdEquals(own.newest.fxid, newest->fxid) ||
+		!zloc_equals(own.locator, locator))
+		return false;
+	holds = zchain_holds_locks(zmvcc_xact_status(newest->fxid));
+	for (int k = 0; k < own.n; k++)
+	{
+		const OwnRecord *rec = &own.records[k];
+
+		if (holds && rec->lock != ZDIRECTORY_NO_LOCK)
+			dir->lock[rec->first] = Max(dir->lock[rec->first], rec->lock);
+		for (int i = rec->first; i <= rec->last; i++)
+		{
+			dir->newest[i].fxid = newest->fxid;
+			dir->newest[i].undo = rec->undo;
+		}
+	}
+	return true;
+}
