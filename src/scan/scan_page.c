@@ -3,7 +3,7 @@
  *		One page of a scan: copy it, list its rows, hand out their versions.
  *
  * LOCKING: zview_read takes the page's share lock and gives it back before it
- * returns; from then on all work is on the copy.
+ * returns; from then on all work is on the copy, which the slots refer to.
  */
 #include "postgres.h"
 
@@ -37,51 +37,78 @@ look_at_slots(ZScan *scan)
 	scan->seen = 0;
 	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
 		return;
-	memset(scan->ids, 0, (nslots + 1) * sizeof(ZVersionId));
-	memset(scan->reused_ids, 0, (nslots + 1) * sizeof(ZVersionId));
 	scan->seen = 1;
 	for (i = 1; i <= nslots; i++)
 	{
-		ZOwner		owner = zpage_slot_owner(zpage_slot(view->page, NULL, i));
+		FullTransactionId fxid = zpage_slot_fxid(zpage_slot(view->page, NULL, i));
 
-		if (!zview_is_frozen(view, owner.fxid))
-		{
-			if (!zmvcc_fxid_in_snapshot(owner.fxid, snapshot))
-				continue;
-			scan->ids[i].modifier.kind = ZMODIFIER_EXACT;
-			scan->ids[i].modifier.place = owner;
-			scan->reused_ids[i].modifier.kind = ZMODIFIER_UPPER_BOUND;
-			scan->reused_ids[i].modifier.place = owner;
-		}
-		scan->seen |= (uint32) 1 << i;
+		if (zview_is_frozen(view, fxid) || zmvcc_fxid_in_snapshot(fxid, snapshot))
+			scan->seen |= (uint32) 1 << i;
 	}
 }
 
-/* Offsets worth a look: not those that are gone for the snapshot. */
+/*
+ * Is the row, of a seen slot, what it should be?  If so, *len becomes its length without
+ * padding.  The common kind of row without a call: what zpage_check_row would find.
+ */
+static inline bool
+row_is_sound(Page page, OffsetNumber offnum, const char *row, uint32 *len)
+{
+	uint8		flags = zrow_flags(row);
+	const char *wrong = NULL;
+
+	if (unlikely((flags & (ZROW_PADDED | ZROW_ORIGIN)) != 0))
+	{
+		wrong = zpage_check_row(page, offnum);
+		if (wrong == NULL)
+			*len -= zrow_pad_length(row, *len);
+	}
+	else if (zrow_natts(row) > ZROW_MAX_NATTS ||
+			 ((flags & ZROW_HASNULL) != 0 &&
+			  *len < (uint32) (ZROW_HDR_SIZE + (zrow_natts(row) + 7) / 8)))
+		return false;
+	else
+		Assert(zpage_check_row(page, offnum) == NULL);
+	return wrong == NULL;
+}
+
+/* Rows worth a look: not those that are gone for the snapshot. */
 static void
 list_rows(ZScan *scan)
 {
 	Page		page = scan->view.page;
+	PageHeader	header = (PageHeader) page;
 	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
-	OffsetNumber offnum;
-	int			n = 0;
+	uint32		lower = header->pd_upper;
+	uint32		upper = header->pd_special;
+	ZScanRow   *next = scan->rows;
 
 	Assert(maxoff <= ZPAGE_MAX_OFFSET);
 
-	for (offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
 	{
-		ItemId		lp = PageGetItemId(page, offnum);
-		const char *row = (char *) page + ItemIdGetOffset(lp);
+		ItemIdData	lp = *PageGetItemId(page, offnum);
+		uint32		offset = ItemIdGetOffset(&lp);
+		uint32		len = ItemIdGetLength(&lp);
+		const char *row = (char *) page + offset;
 
-		if (!ItemIdIsNormal(lp))
+		if (!ItemIdIsNormal(&lp))
 			continue;
-		if (ItemIdGetOffset(lp) < BLCKSZ - ZROW_HDR_SIZE &&
-			(zrow_flags(row) & ZROW_DELETED) != 0 &&
+		next->offnum = offnum;
+		next->offset = (uint16) offset;
+		next->len = 0;
+		/* what is wrong with a row is reported when its turn comes */
+		if (likely(offset >= lower && offset + len <= upper && len >= ZROW_HDR_SIZE) &&
 			slot_is_seen(scan, zrow_slotno(row)))
-			continue;
-		scan->rows[n++] = offnum;
+		{
+			if ((zrow_flags(row) & ZROW_DELETED) != 0)
+				continue;
+			if (likely(row_is_sound(page, offnum, row, &len)))
+				next->len = (uint16) len;
+		}
+		next++;
 	}
-	scan->nrows = n;
+	scan->nrows = next - scan->rows;
 }
 
 static void
@@ -111,10 +138,31 @@ page_enter(ZScan *scan)
 }
 
 bool
+zscan_page_copy(ZScan *scan, BlockNumber block, BufferAccessStrategy strategy)
+{
+	scan->copy = zcopy_renew(scan->copy);	/* E1 */
+	scan->view.copy = &scan->copy->page;
+	if (!zview_read(&scan->view, block, strategy))
+		return false;
+	scan->copy->horizon = scan->view.horizon;
+	return true;
+}
+
+void
+zscan_page_forget(ZScan *scan)
+{
+	scan->nrows = 0;
+	scan->view.copy = NULL;
+	if (scan->copy != NULL)
+		zcopy_drop(scan->copy);
+	scan->copy = NULL;
+}
+
+bool
 zscan_page_read(ZScan *scan, BlockNumber block)
 {
 	page_leave(scan, block);
-	if (!zview_read(&scan->view, block, scan->strategy))
+	if (!zscan_page_copy(scan, block, scan->strategy))
 		return false;
 	page_enter(scan);
 	return true;
@@ -131,39 +179,24 @@ zscan_page_conflicts(ZScan *scan)
 		scan->frozen)
 		return;
 	for (i = 0; i < scan->nrows; i++)
-		zmvcc_conflicts_out(&scan->view, scan->rows[i], snapshot);
+		zmvcc_conflicts_out(&scan->view, scan->rows[i].offnum, snapshot);
 }
 
 bool
-zscan_row_store(ZScan *scan, OffsetNumber offnum, TupleTableSlot *slot)
+zscan_row_store(ZScan *scan, const ZScanRow *row, TupleTableSlot *slot)
 {
 	ZPageView  *view = &scan->view;
-	ZRowVersion	version;
+	ZRowVersion version;
 
-	ItemPointerSetOffsetNumber(&scan->tid, offnum);
-
-	if (likely(zscan_is_row(view, offnum)))
+	ItemPointerSetOffsetNumber(&scan->tid, row->offnum);
+	if (likely(row->len != 0))
 	{
-		const char *wrong = zpage_check_row(view->page, offnum);
-		uint32		len;
-		char	   *row;
-
-		if (unlikely(wrong != NULL))
-			zheap_corrupt(view->rel, scan->block, offnum, "%s", wrong);
-		row = zpage_row(view->page, offnum, &len, NULL);
-		if (slot_is_seen(scan, zrow_slotno(row)))
-		{
-			if (zrow_flags(row) & ZROW_DELETED)
-				return false;
-			ztuple_slot_store(slot, row, len, &scan->tid, RelationGetRelid(view->rel),
-							  (zrow_flags(row) & ZROW_REUSED) ?
-							  &scan->reused_ids[zrow_slotno(row)] :
-							  &scan->ids[zrow_slotno(row)]);
-			return true;
-		}
+		slot->tts_tableOid = RelationGetRelid(view->rel);
+		ztuple_slot_refer(slot, scan->copy, scan->copy->page.data + row->offset, row->len,
+						  &scan->tid);
+		return true;
 	}
-
-	if (!zmvcc_fetch(view, offnum, scan->base.rs_snapshot, &version))
+	if (!zmvcc_fetch(view, row->offnum, scan->base.rs_snapshot, &version))
 		return false;
 	zscan_version_store(view, &version, &scan->tid, slot);
 	return true;
