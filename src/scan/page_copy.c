@@ -21,8 +21,9 @@ static dlist_head in_use = DLIST_STATIC_INIT(in_use);
 static dlist_head spare = DLIST_STATIC_INIT(spare);
 static int	nspare = 0;
 
-ZPageCopy *
-zcopy_renew(ZPageCopy *had)
+/* A copy to be written: the one that the caller had, unless slots refer to it. */
+static ZPageCopy *
+renew(ZPageCopy *had)
 {
 	ZPageCopy  *copy;
 
@@ -45,6 +46,27 @@ zcopy_renew(ZPageCopy *had)
 	if (had != NULL)
 		zcopy_drop(had);
 	return copy;
+}
+
+bool
+zcopy_read(ZPageCopy **copy, ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
+{
+	*copy = renew(*copy);
+	Assert((*copy)->references == 1);	/* E1 */
+	view->copy = &(*copy)->page;
+	if (!zview_read(view, block, strategy))
+		return false;
+	(*copy)->horizon = view->horizon;
+	return true;
+}
+
+void
+zcopy_forget(ZPageCopy **copy, ZPageView *view)
+{
+	view->copy = NULL;
+	if (*copy != NULL)
+		zcopy_drop(*copy);
+	*copy = NULL;
 }
 
 void

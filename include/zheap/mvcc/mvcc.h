@@ -220,6 +220,12 @@ zview_limit_end(ZPageView *view)
 /* The page changed under the view (exclusive lock held): forget cached statuses. */
 extern void zview_refresh(ZPageView *view);
 
+/*
+ * How many changes of table pages this backend has made, its rollbacks included: a copy that
+ * was made at the same count has all of them.
+ */
+extern uint64 zview_own_changes;
+
 /* ---- versions (mvcc_walk.c) ---- */
 
 /*

@@ -13,9 +13,11 @@
 #ifndef ZHEAP_PAGE_COPY_H
 #define ZHEAP_PAGE_COPY_H
 
-#include "access/transam.h"
 #include "lib/ilist.h"
+#include "storage/bufmgr.h"
 #include "utils/resowner.h"
+
+#include "zheap/mvcc/mvcc.h"
 
 typedef struct ZPageCopy
 {
@@ -27,11 +29,15 @@ typedef struct ZPageCopy
 } ZPageCopy;
 
 /*
- * A copy to be written, for the current resource owner; the caller has the only reference.
- * "had" is NULL or the copy that the caller has so far: the same one if nobody else refers
- * to it, otherwise its reference is dropped.
+ * Copy the block into the view, for the current resource owner.  *copy is NULL or what was
+ * read before, to which the caller has a reference; it is used again if it has the only
+ * one, which it has afterwards (E1).  False as zview_read.
  */
-extern ZPageCopy *zcopy_renew(ZPageCopy *had);
+extern bool zcopy_read(ZPageCopy **copy, ZPageView *view, BlockNumber block,
+					   BufferAccessStrategy strategy);
+
+/* *copy becomes NULL, and the view has no copy either. */
+extern void zcopy_forget(ZPageCopy **copy, ZPageView *view);
 
 extern void zcopy_give_back(ZPageCopy *copy);
 

@@ -53,8 +53,6 @@ typedef struct ZScan
 	ZPageCopy  *copy;			/* the view's, or NULL: there is no page */
 	ItemPointerData tid;		/* of the row in hand; the block is set once */
 	bool		frozen;			/* every slot is below the horizon */
-	uint32		seen;			/* bit per slot (0: none): the snapshot sees its owner,
-								 * so its rows are there unless they say DELETED */
 	int			index;			/* current member of "rows" */
 	int			nrows;
 	ZScanRow	rows[ZPAGE_MAX_OFFSET]; /* in the order of offnum */
@@ -84,6 +82,14 @@ extern void zscan_end(TableScanDesc sscan);
 extern void zscan_set_limits(ZScan *scan, BlockNumber startblock, BlockNumber numblocks);
 
 /* ---- one page (scan_page.c) ---- */
+
+/*
+ * Of a page in a view: bit per slot (0: none), set if the snapshot sees its owner and so all
+ * owners before it (mvcc_snapshot.c).  Then a row that names the slot is there unless it
+ * says DELETED, and undo need not be looked at.  No slot for other kinds of snapshot than
+ * MVCC: they also ask for deleted rows, or want an answer per row.
+ */
+extern uint32 zscan_seen_slots(ZPageView *view, Snapshot snapshot);
 
 /* Copy the block into the scan's view; false as zview_read. */
 extern bool zscan_page_copy(ZScan *scan, BlockNumber block, BufferAccessStrategy strategy);
