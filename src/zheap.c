@@ -22,6 +22,7 @@
 #include "zheap/page/page_format.h"
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
+#include "zheap/scan/page_copy.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
@@ -110,6 +111,7 @@ _PG_init(void)
 	zundo_local_hook = zrollback_local_sweep;
 	ztid_register();
 	zlock_wait_register();
+	zcopy_register();
 	RegisterXactCallback(end_of_transaction, NULL);
 	RegisterSubXactCallback(end_of_subtransaction, NULL);
 	zam_drop_register();

@@ -276,7 +276,7 @@ index_page(IndexBuild *build)
 
 	for (i = 0; i < scan->nrows; i++)
 	{
-		OffsetNumber offnum = scan->rows[i];
+		OffsetNumber offnum = scan->rows[i].offnum;
 		ZRowVersion	version;
 		bool		alive = true;
 

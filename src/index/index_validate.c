@@ -112,7 +112,7 @@ validate_page(Validation *val)
 	{
 		CHECK_FOR_INTERRUPTS();
 
-		if (!zscan_row_store(scan, scan->rows[i], val->slot))
+		if (!zscan_row_store(scan, &scan->rows[i], val->slot))
 			continue;
 		val->state->htups += 1;
 		if (!cursor_has(&val->cursor, &val->slot->tts_tid))

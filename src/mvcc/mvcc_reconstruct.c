@@ -14,8 +14,8 @@
  * to all.  What the walk would give from the row on the page, it gives
  * from there.
  *
- * The pass works on a copy of the copy.  Whatever it finds that should not be, the
- * page is left as it was and the rows' walks report it.
+ * What the copy was before is kept meanwhile.  Whatever the pass finds that should not
+ * be, the page becomes that again, and the rows' walks report it.
  *
  * LOCKING: no table page is locked; undo pages one at a time, by zundo_read().
  */
@@ -36,7 +36,7 @@ typedef struct Pass
 {
 	ZPageView  *view;
 	ZReconstruct *reconstruct;
-	Page		page;			/* reconstruct->page */
+	Page		page;			/* the view's */
 	uint32		unseen;			/* bit per slot */
 	int			slotno;
 	ZOwner	slot;
@@ -73,7 +73,7 @@ row_leave(Pass *pass, OffsetNumber offnum)
 
 	Assert(is_pending(pass, offnum));
 	memcpy((char *) pass->page + ItemIdGetOffset(lp),
-		   (char *) pass->view->page + ItemIdGetOffset(lp), ItemIdGetLength(lp));
+		   pass->reconstruct->before.data + ItemIdGetOffset(lp), ItemIdGetLength(lp));
 	pass->reconstruct->state[offnum] = ROW_REST;
 	pass->pending--;
 	pass->left = true;
@@ -417,7 +417,7 @@ reconstruct_open(ZPageView *view)
 {
 	if (view->reconstruct == NULL)
 		view->reconstruct = MemoryContextAllocZero(view->context, sizeof(ZReconstruct));
-	zpage_copy_used(view->reconstruct->page.data, (PageHeader) view->page);
+	zpage_copy_used(view->reconstruct->before.data, (PageHeader) view->page);
 	memset(view->reconstruct->state, ROW_REST, sizeof(view->reconstruct->state));
 }
 
@@ -480,7 +480,7 @@ zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_abo
 		return;
 	reconstruct_open(view);
 	pass.reconstruct = view->reconstruct;
-	pass.page = (Page) view->reconstruct->page.data;
+	pass.page = view->page;
 	for (pass.slotno = 1; pass.slotno <= ZPAGE_MAX_INPAGE; pass.slotno++)
 	{
 		FullTransactionId fxid;
@@ -495,18 +495,13 @@ zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_abo
 			pass.left = true;
 		else if (!reconstruct_slot(&pass))
 		{
+			zpage_copy_used(view->page, (PageHeader) view->reconstruct->before.data);
 			view->reconstructed = false;
 			return;
 		}
 	}
 #ifdef USE_ASSERT_CHECKING
-	{
-		Page		before = view->page;
-
-		view->page = pass.page;
-		assert_reconstructed(view, before, snapshot);
-	}
+	assert_reconstructed(view, (Page) view->reconstruct->before.data, snapshot);
 #endif
-	view->page = pass.page;
 	view->all_frozen = !pass.left && !view->reconstructed && zview_slots_are_frozen(view, slots);
 }

@@ -49,7 +49,7 @@ typedef struct ZReconstructMaker
 
 typedef struct ZReconstruct
 {
-	PGAlignedBlock page;
+	PGAlignedBlock before;		/* the view's page as it was */
 	uint8		state[ZPAGE_MAX_OFFSET + 1];	/* ZReconstructState */
 	ZReconstructMaker makers[ZPAGE_MAX_OFFSET + 1];
 } ZReconstruct;

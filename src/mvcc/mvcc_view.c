@@ -21,6 +21,8 @@ typedef struct ZLockPageCopies
 	PGAlignedBlock *pages[ZPAGE_MAX_LOCK_PAGES];
 } ZLockPageCopies;
 
+uint64		zview_own_changes = 0;
+
 void
 zview_open(ZPageView *view, Relation rel)
 {

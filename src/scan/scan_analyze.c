@@ -25,7 +25,7 @@ zscan_analyze_next_block(TableScanDesc sscan, BlockNumber block,
 	scan->index = 0;
 
 	/* all line pointers are looked at, dead ones counted */
-	if (zview_read(&scan->view, block, strategy))
+	if (zscan_page_copy(scan, block, strategy))
 		scan->nrows = PageGetMaxOffsetNumber(scan->view.page);
 
 	return true;

@@ -92,7 +92,7 @@ scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
 	scan->inited = false;
 	scan->block = InvalidBlockNumber;
 	scan->frozen = false;
-	scan->nrows = 0;
+	zscan_page_forget(scan);
 	scan->index = -1;
 
 	ItemPointerSetInvalid(&scan->base.rs_mintid);
@@ -130,7 +130,8 @@ zscan_begin(Relation rel, Snapshot snapshot, int nkeys, ScanKey key,
 	if (flags & (SO_TYPE_SEQSCAN | SO_TYPE_SAMPLESCAN))
 		PredicateLockRelation(rel, snapshot);
 
-	scan = (ZScan *) palloc0(sizeof(ZScan));
+	scan = (ZScan *) palloc(sizeof(ZScan));
+	memset(scan, 0, offsetof(ZScan, rows));
 	scan->base.rs_rd = rel;
 	scan->base.rs_snapshot = snapshot;
 	scan->base.rs_nkeys = nkeys;
@@ -172,6 +173,7 @@ zscan_end(TableScanDesc sscan)
 {
 	ZScan	   *scan = (ZScan *) sscan;
 
+	zscan_page_forget(scan);
 	zview_close(&scan->view);
 	RelationDecrementReferenceCount(sscan->rs_rd);
 

@@ -27,9 +27,9 @@ keep_named_rows(ZScan *scan, const TBMIterateResult *tbmres)
 	{
 		Assert(i == 0 || tbmres->offsets[i - 1] < tbmres->offsets[i]);
 
-		while (row < scan->nrows && scan->rows[row] < tbmres->offsets[i])
+		while (row < scan->nrows && scan->rows[row].offnum < tbmres->offsets[i])
 			row++;
-		if (row < scan->nrows && scan->rows[row] == tbmres->offsets[i])
+		if (row < scan->nrows && scan->rows[row].offnum == tbmres->offsets[i])
 			scan->rows[kept++] = scan->rows[row++];
 	}
 	scan->nrows = kept;
@@ -48,11 +48,11 @@ keep_visible_rows(ZScan *scan, bool lossy, ZSerialReads *reads)
 	zserial_begin(reads);
 	for (i = 0; i < scan->nrows; i++)
 	{
-		OffsetNumber offnum = scan->rows[i];
+		ZScanRow	row = scan->rows[i];
 		ZRowVersion	version;
 
-		if (zserial_read(reads, &scan->view, offnum, scan->base.rs_snapshot, lossy, &version))
-			scan->rows[kept++] = offnum;
+		if (zserial_read(reads, &scan->view, row.offnum, scan->base.rs_snapshot, lossy, &version))
+			scan->rows[kept++] = row;
 	}
 	scan->nrows = kept;
 }
@@ -137,7 +137,7 @@ zscan_bitmap_next_tuple(TableScanDesc sscan, TBMIterateResult *tbmres,
 
 	while (scan->index + 1 < scan->nrows)
 	{
-		if (!zscan_row_store(scan, scan->rows[++scan->index], slot))
+		if (!zscan_row_store(scan, &scan->rows[++scan->index], slot))
 			continue;
 		pgstat_count_heap_fetch(sscan->rs_rd);
 		return true;

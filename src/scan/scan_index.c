@@ -22,12 +22,38 @@
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 
+#include "row_look.h"
+
+/* So many rows of one page in a row are looked at in place. */
+#define ROWS_IN_PLACE	2
+
+/* The page that rows are fetched from, and for whom. */
+typedef struct ZFetchRun
+{
+	BlockNumber block;
+	Snapshot	snapshot;
+	CommandId	curcid;
+	uint64		own_changes;	/* zview_own_changes */
+} ZFetchRun;
+
+/* A copy of that page. */
+typedef struct ZFetchCopy
+{
+	ZPageView	view;
+	ZPageCopy  *copy;
+	uint32		seen;			/* zscan_seen_slots */
+} ZFetchCopy;
+
 typedef struct ZIndexFetch
 {
 	IndexFetchTableData base;	/* must be first */
 	Buffer		buffer;			/* of the last row, pinned; or invalid */
 	bool		scan;			/* of an index scan; a unique check begins none */
 	ZPageView	view;
+	ZFetchRun	run;
+	int			rows;			/* fetched in this run so far, until there is a copy */
+	bool		has_copy;		/* copy is of this run */
+	ZFetchCopy *copy;			/* allocated on demand, kept */
 } ZIndexFetch;
 
 IndexFetchTableData *
@@ -42,11 +68,16 @@ zscan_index_begin(Relation rel)
 	fetch->base.rel = rel;
 	fetch->buffer = InvalidBuffer;
 	fetch->scan = false;
+	fetch->run.block = InvalidBlockNumber;
+	fetch->rows = 0;
+	fetch->has_copy = false;
+	fetch->copy = NULL;
 	zview_open(&fetch->view, rel);
 
 	return &fetch->base;
 }
 
+/* The run goes on: the next key of a join often leads to the same page. */
 void
 zscan_index_reset(IndexFetchTableData *sfetch)
 {
@@ -68,8 +99,120 @@ zscan_index_end(IndexFetchTableData *sfetch)
 
 	zscan_index_reset(sfetch);
 	zview_close(&fetch->view);
+	if (fetch->copy != NULL)
+	{
+		zcopy_forget(&fetch->copy->copy, &fetch->copy->view);
+		zview_close(&fetch->copy->view);
+		pfree(fetch->copy);
+	}
 	pfree(fetch);
 }
+
+/* ---- many rows of one page ---- */
+
+static void
+run_begin(ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
+{
+	fetch->run.block = block;
+	fetch->run.snapshot = snapshot;
+	fetch->run.curcid = snapshot->curcid;
+	fetch->run.own_changes = zview_own_changes;
+	fetch->rows = 0;
+	fetch->has_copy = false;
+}
+
+static inline bool
+run_goes_on(const ZFetchRun *run, BlockNumber block, Snapshot snapshot)
+{
+	return run->block == block && run->snapshot == snapshot &&
+		run->curcid == snapshot->curcid && run->own_changes == zview_own_changes;
+}
+
+/*
+ * Copy the run's page, if rows may be read from a copy: with an MVCC snapshot, and no report
+ * of each row read to be made, which needs the page (mvcc_serial.c).
+ */
+static pg_noinline void
+run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
+{
+	ZFetchCopy *copy = fetch->copy;
+
+	fetch->rows = 0;
+	if (fetch->run.snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable() ||
+		!zscan_may_leave())
+		return;
+	if (copy == NULL)
+	{
+		MemoryContext context = MemoryContextSwitchTo(fetch->view.context);
+
+		copy = palloc(sizeof(ZFetchCopy));
+		copy->copy = NULL;
+		zview_open(&copy->view, fetch->base.rel);
+		fetch->copy = copy;
+		MemoryContextSwitchTo(context);
+	}
+	ExecClearTuple(slot);		/* or its row would keep the copy of another page */
+	zundo_open();
+	if (!zcopy_read(&copy->copy, &copy->view, fetch->run.block, NULL))
+		return;
+	copy->seen = zscan_seen_slots(&copy->view, fetch->run.snapshot);
+	fetch->has_copy = true;
+}
+
+#ifdef USE_ASSERT_CHECKING
+/* E3: the page says the same. */
+static void
+assert_still_seen(ZFetchCopy *copy, OffsetNumber offnum, Snapshot snapshot, ZTupleSlot *zslot)
+{
+	ZPageView	now;
+	ZRowVersion version;
+
+	zundo_open();
+	zview_open(&now, copy->view.rel);
+	if (!zview_read(&now, copy->view.block, NULL) ||
+		!zmvcc_fetch(&now, offnum, snapshot, &version) ||
+		version.len != zslot->row_len ||
+		memcmp(version.row + ZROW_HDR_SIZE, zslot->row + ZROW_HDR_SIZE,
+			   version.len - ZROW_HDR_SIZE) != 0)
+		elog(PANIC, "row %u of an older copy is another one by now", offnum);
+	zview_close(&now);
+}
+#else
+#define assert_still_seen(copy, offnum, snapshot, zslot) ((void) 0)
+#endif
+
+/*
+ * E3: only that the snapshot sees a version is believed of a copy.  False: look at the page.
+ */
+static inline bool
+fetch_from_copy(ZFetchCopy *copy, const ItemPointerData *tid, Snapshot snapshot,
+				TupleTableSlot *slot)
+{
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
+	ZRowVersion version;
+	ZScanRow	row;
+
+	Assert(copy->copy->owner == CurrentResourceOwner);	/* E2: or it may be gone */
+	if (offnum == InvalidOffsetNumber || offnum > PageGetMaxOffsetNumber(copy->view.page) ||
+		!zrow_look(copy->view.page, offnum, copy->seen, &row))
+		return false;
+	if (likely(row.len != 0))
+	{
+		slot->tts_tableOid = RelationGetRelid(copy->view.rel);
+		ztuple_slot_refer(slot, copy->copy, copy->copy->page.data + row.offset, row.len, tid);
+	}
+	else
+	{
+		zundo_open();
+		if (!zmvcc_fetch(&copy->view, offnum, snapshot, &version))
+			return false;
+		zscan_version_store(&copy->view, &version, tid, slot);
+	}
+	assert_still_seen(copy, offnum, snapshot, (ZTupleSlot *) slot);
+	return true;
+}
+
+/* ---- single rows ---- */
 
 /*
  * ON CONFLICT looks for what is in its way with a dirty snapshot and then, where
@@ -128,6 +271,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 	ItemPointerData rowtid = ztid_untagged(tid);
+	BlockNumber block = ItemPointerGetBlockNumber(&rowtid);
 	Buffer		before;
 	Buffer		page[2];		/* and its overflow page */
 	bool		found = false;
@@ -139,12 +283,18 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	if (all_dead != NULL)
 		*all_dead = false;
 
+	if (!run_goes_on(&fetch->run, block, snapshot))
+		run_begin(fetch, block, snapshot);
+	else if (!fetch->has_copy && ++fetch->rows >= ROWS_IN_PLACE)
+		run_copy(fetch, slot);
+	if (fetch->has_copy && fetch_from_copy(fetch->copy, &rowtid, snapshot, slot))
+		return true;
+
 	zmvcc_check_snapshot(fetch->base.rel, snapshot);
 	before = fetch->buffer;
-	fetch->buffer = ReleaseAndReadBuffer(before, fetch->base.rel,
-										 ItemPointerGetBlockNumber(&rowtid));
+	fetch->buffer = ReleaseAndReadBuffer(before, fetch->base.rel, block);
 	if (fetch->buffer != before)
-		zscan_note_recent(fetch->base.rel, ItemPointerGetBlockNumber(&rowtid), fetch->buffer);
+		zscan_note_recent(fetch->base.rel, block, fetch->buffer);
 	zundo_open();
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))

@@ -3,7 +3,7 @@
  *		One page of a scan: copy it, list its rows, hand out their versions.
  *
  * LOCKING: zview_read takes the page's share lock and gives it back before it
- * returns; from then on all work is on the copy.
+ * returns; from then on all work is on the copy, which the slots refer to.
  */
 #include "postgres.h"
 
@@ -15,73 +15,42 @@
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo.h"
 
-static inline bool
-slot_is_seen(const ZScan *scan, int slotno)
-{
-	return zpage_slot_in(scan->seen, slotno);
-}
+#include "row_look.h"
 
-/*
- * The slots whose rows need no look at undo: the snapshot sees the owner and so
- * all owners before it (mvcc_snapshot.c).  Other kinds of snapshot than MVCC also
- * ask for deleted rows, or want an answer per row.
- */
-static void
-look_at_slots(ZScan *scan)
+uint32
+zscan_seen_slots(ZPageView *view, Snapshot snapshot)
 {
-	Snapshot	snapshot = scan->base.rs_snapshot;
-	ZPageView  *view = &scan->view;
 	int			nslots = zpage_nslots(view->page);
-	int			i;
+	uint32		seen = 1;
 
-	scan->seen = 0;
 	if (snapshot == NULL || !IsMVCCSnapshot(snapshot))
-		return;
-	memset(scan->ids, 0, (nslots + 1) * sizeof(ZVersionId));
-	memset(scan->reused_ids, 0, (nslots + 1) * sizeof(ZVersionId));
-	scan->seen = 1;
-	for (i = 1; i <= nslots; i++)
+		return 0;
+	for (int i = 1; i <= nslots; i++)
 	{
-		ZOwner		owner = zpage_slot_owner(zpage_slot(view->page, NULL, i));
+		FullTransactionId fxid = zpage_slot_fxid(zpage_slot(view->page, NULL, i));
 
-		if (!zview_is_frozen(view, owner.fxid))
-		{
-			if (!zmvcc_fxid_in_snapshot(owner.fxid, snapshot))
-				continue;
-			scan->ids[i].modifier.kind = ZMODIFIER_EXACT;
-			scan->ids[i].modifier.place = owner;
-			scan->reused_ids[i].modifier.kind = ZMODIFIER_UPPER_BOUND;
-			scan->reused_ids[i].modifier.place = owner;
-		}
-		scan->seen |= (uint32) 1 << i;
+		if (zview_is_frozen(view, fxid) || zmvcc_fxid_in_snapshot(fxid, snapshot))
+			seen |= (uint32) 1 << i;
 	}
+	return seen;
 }
 
-/* Offsets worth a look: not those that are gone for the snapshot. */
+/* Rows worth a look: not those that are gone for the snapshot. */
 static void
-list_rows(ZScan *scan)
+list_rows(ZScan *scan, uint32 seen)
 {
 	Page		page = scan->view.page;
 	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
-	OffsetNumber offnum;
-	int			n = 0;
+	ZScanRow   *next = scan->rows;
 
 	Assert(maxoff <= ZPAGE_MAX_OFFSET);
 
-	for (offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= maxoff; offnum++)
 	{
-		ItemId		lp = PageGetItemId(page, offnum);
-		const char *row = (char *) page + ItemIdGetOffset(lp);
-
-		if (!ItemIdIsNormal(lp))
-			continue;
-		if (ItemIdGetOffset(lp) < BLCKSZ - ZROW_HDR_SIZE &&
-			(zrow_flags(row) & ZROW_DELETED) != 0 &&
-			slot_is_seen(scan, zrow_slotno(row)))
-			continue;
-		scan->rows[n++] = offnum;
+		if (zrow_look(page, offnum, seen, next))
+			next++;
 	}
-	scan->nrows = n;
+	scan->nrows = next - scan->rows;
 }
 
 static void
@@ -100,21 +69,34 @@ static void
 page_enter(ZScan *scan)
 {
 	Snapshot	snapshot = scan->base.rs_snapshot;
+	uint32		seen = zscan_seen_slots(&scan->view, snapshot);
 
-	look_at_slots(scan);
 	if (!scan->view.all_frozen && snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC)
-		zmvcc_reconstruct(&scan->view, snapshot, scan->seen,
+		zmvcc_reconstruct(&scan->view, snapshot, seen,
 						  CheckForSerializableConflictOutNeeded(scan->base.rs_rd, snapshot));
 	/* nothing is seen by other kinds of snapshot */
-	scan->frozen = scan->view.all_frozen && scan->seen != 0;
-	list_rows(scan);
+	scan->frozen = scan->view.all_frozen && seen != 0;
+	list_rows(scan, seen);
+}
+
+bool
+zscan_page_copy(ZScan *scan, BlockNumber block, BufferAccessStrategy strategy)
+{
+	return zcopy_read(&scan->copy, &scan->view, block, strategy);
+}
+
+void
+zscan_page_forget(ZScan *scan)
+{
+	scan->nrows = 0;
+	zcopy_forget(&scan->copy, &scan->view);
 }
 
 bool
 zscan_page_read(ZScan *scan, BlockNumber block)
 {
 	page_leave(scan, block);
-	if (!zview_read(&scan->view, block, scan->strategy))
+	if (!zscan_page_copy(scan, block, scan->strategy))
 		return false;
 	page_enter(scan);
 	return true;
@@ -131,39 +113,24 @@ zscan_page_conflicts(ZScan *scan)
 		scan->frozen)
 		return;
 	for (i = 0; i < scan->nrows; i++)
-		zmvcc_conflicts_out(&scan->view, scan->rows[i], snapshot);
+		zmvcc_conflicts_out(&scan->view, scan->rows[i].offnum, snapshot);
 }
 
 bool
-zscan_row_store(ZScan *scan, OffsetNumber offnum, TupleTableSlot *slot)
+zscan_row_store(ZScan *scan, const ZScanRow *row, TupleTableSlot *slot)
 {
 	ZPageView  *view = &scan->view;
-	ZRowVersion	version;
+	ZRowVersion version;
 
-	ItemPointerSetOffsetNumber(&scan->tid, offnum);
-
-	if (likely(zscan_is_row(view, offnum)))
+	ItemPointerSetOffsetNumber(&scan->tid, row->offnum);
+	if (likely(row->len != 0))
 	{
-		const char *wrong = zpage_check_row(view->page, offnum);
-		uint32		len;
-		char	   *row;
-
-		if (unlikely(wrong != NULL))
-			zheap_corrupt(view->rel, scan->block, offnum, "%s", wrong);
-		row = zpage_row(view->page, offnum, &len, NULL);
-		if (slot_is_seen(scan, zrow_slotno(row)))
-		{
-			if (zrow_flags(row) & ZROW_DELETED)
-				return false;
-			ztuple_slot_store(slot, row, len, &scan->tid, RelationGetRelid(view->rel),
-							  (zrow_flags(row) & ZROW_REUSED) ?
-							  &scan->reused_ids[zrow_slotno(row)] :
-							  &scan->ids[zrow_slotno(row)]);
-			return true;
-		}
+		slot->tts_tableOid = RelationGetRelid(view->rel);
+		ztuple_slot_refer(slot, scan->copy, scan->copy->page.data + row->offset, row->len,
+						  &scan->tid);
+		return true;
 	}
-
-	if (!zmvcc_fetch(view, offnum, scan->base.rs_snapshot, &version))
+	if (!zmvcc_fetch(view, row->offnum, scan->base.rs_snapshot, &version))
 		return false;
 	zscan_version_store(view, &version, &scan->tid, slot);
 	return true;

@@ -410,22 +410,23 @@ seen_id(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZVersionId *id)
 bool
 zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 {
-	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(&tid);
 	LockedPage	locked;
+	ZVersionId *id;
 	ZVersionId	seen;
 	bool		found = false;
 
 	Assert(TTS_IS_ZHEAP(slot));
 	Assert(!TTS_EMPTY(slot));
 
-	if (!zslot->has_version_id)
+	id = ztuple_slot_id(slot);
+	if (id == NULL)
 		elog(ERROR, "slot holds no version of a row of table \"%s\"",
 			 RelationGetRelationName(rel));
 
 	zundo_open_for(rel);
-	zmvcc_resolve_id(&zslot->version_id, offnum);
+	zmvcc_resolve_id(id, offnum);
 	if (page_open(&locked, rel, &tid, false))
 	{
 		bool		limited = limit_begin(&locked);
@@ -436,5 +437,5 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 	}
 	page_close(&locked);
 
-	return found && same_id(&zslot->version_id, &seen);
+	return found && same_id(id, &seen);
 }

@@ -30,7 +30,7 @@ zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
 	{
 		scan->inited = false;
 		scan->block = InvalidBlockNumber;
-		scan->nrows = 0;
+		zscan_page_forget(scan);
 		return false;
 	}
 	scan->inited = true;
@@ -40,9 +40,9 @@ zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
 	return true;
 }
 
-/* May the row be seen at all?  The list is sorted. */
-static bool
-is_candidate(ZScan *scan, OffsetNumber offnum)
+/* The row, if it may be seen at all, or NULL.  The list is sorted. */
+static const ZScanRow *
+find_candidate(ZScan *scan, OffsetNumber offnum)
 {
 	int			low = 0;
 	int			high = scan->nrows - 1;
@@ -51,14 +51,14 @@ is_candidate(ZScan *scan, OffsetNumber offnum)
 	{
 		int			mid = (low + high) / 2;
 
-		if (scan->rows[mid] == offnum)
-			return true;
-		if (scan->rows[mid] < offnum)
+		if (scan->rows[mid].offnum == offnum)
+			return &scan->rows[mid];
+		if (scan->rows[mid].offnum < offnum)
 			low = mid + 1;
 		else
 			high = mid - 1;
 	}
-	return false;
+	return NULL;
 }
 
 bool
@@ -75,17 +75,19 @@ zscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *state, TupleTableS
 	for (;;)
 	{
 		OffsetNumber offnum;
+		const ZScanRow *row;
 
 		CHECK_FOR_INTERRUPTS();
 
 		offnum = tsm->NextSampleTuple(state, scan->block, maxoff);
 		if (!OffsetNumberIsValid(offnum))
 			break;
-		if (!is_candidate(scan, offnum))
+		row = find_candidate(scan, offnum);
+		if (row == NULL)
 			continue;
 		if (!zscan_reads_pages(scan) && !scan->frozen)
 			zmvcc_conflicts_out(&scan->view, offnum, sscan->rs_snapshot);
-		if (!zscan_row_store(scan, offnum, slot))
+		if (!zscan_row_store(scan, row, slot))
 			continue;
 
 		pgstat_count_heap_getnext(sscan->rs_rd);

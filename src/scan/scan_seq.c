@@ -16,6 +16,7 @@
 #include "pgstat.h"
 
 #include "zheap/scan/scan.h"
+#include "zheap/scan/tuple_slot.h"
 
 static BlockNumber
 block_first(ZScan *scan, bool backward)
@@ -100,7 +101,7 @@ zscan_block_next(ZScan *scan, bool backward)
 	{
 		scan->inited = false;
 		scan->block = InvalidBlockNumber;
-		scan->nrows = 0;
+		zscan_page_forget(scan);
 		return false;
 	}
 
@@ -156,7 +157,7 @@ row_advance(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
 
 	if (direction == NoMovementScanDirection)
 		return scan->inited && scan->index >= 0 && scan->index < scan->nrows &&
-			zscan_row_store(scan, scan->rows[scan->index], slot);
+			zscan_row_store(scan, &scan->rows[scan->index], slot);
 
 	/* without a position, this puts us just before the first page's rows */
 	if (!scan->inited)
@@ -167,21 +168,45 @@ row_advance(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
 		scan->index += backward ? -1 : 1;
 		while (!scan->inited || scan->index < 0 || scan->index >= scan->nrows)
 		{
+			/* or the copy of the page would have to be kept for it */
+			ExecClearTuple(slot);
 			if (!zscan_block_next(scan, backward))
 				return false;
 			scan->index = backward ? scan->nrows - 1 : 0;
 		}
 
-		if (zscan_row_store(scan, scan->rows[scan->index], slot) &&
+		if (zscan_row_store(scan, &scan->rows[scan->index], slot) &&
 			keys_match(scan, slot))
 			return true;
 	}
 }
 
+/* Of the page in hand: is there a next row, and the slot refers to the one before? */
+static inline const ZScanRow *
+next_is_at_hand(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
+{
+	const ZScanRow *row = &scan->rows[scan->index + 1];
+
+	Assert(TTS_IS_ZHEAP(slot));
+	if (direction == ForwardScanDirection && scan->index + 1 < scan->nrows &&
+		row->len != 0 && scan->base.rs_nkeys == 0 && ((ZTupleSlot *) slot)->copy == scan->copy)
+		return row;
+	return NULL;
+}
+
 bool
 zscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
 {
-	if (!row_advance((ZScan *) sscan, direction, slot))
+	ZScan	   *scan = (ZScan *) sscan;
+	const ZScanRow *row = next_is_at_hand(scan, direction, slot);
+
+	if (likely(row != NULL))
+	{
+		scan->index++;
+		ItemPointerSetOffsetNumber(&scan->tid, row->offnum);
+		ztuple_slot_refer_next(slot, scan->copy->page.data + row->offset, row->len, &scan->tid);
+	}
+	else if (!row_advance(scan, direction, slot))
 	{
 		ExecClearTuple(slot);
 		return false;

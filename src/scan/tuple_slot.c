@@ -5,13 +5,15 @@
  * A slot is in one of three states:
  *
  *   empty     TTS_FLAG_EMPTY
- *   stored    row != NULL: a copy of the row's bytes, deformed on demand;
- *             by-reference values point into it or into the scratch space
+ *   stored    row != NULL: the row's bytes, deformed on demand; by-reference
+ *             values point into it or into the scratch space
  *   virtual   row == NULL: core has put values into tts_values itself
  *             (ExecStoreVirtualTuple and whatever ends there)
  *
- * A stored row is always materialised.  A virtual one is materialised when
- * TTS_FLAG_SHOULDFREE is set: its values are in "data".
+ * A stored row is materialised if it is in the slot's own room; otherwise it is on a copy
+ * of its page, which is good until the resource owner under which that was made is
+ * released.  A virtual one is materialised when TTS_FLAG_SHOULDFREE is set: its values
+ * are in "data".
  *
  * Room and scratch space are allocated once per slot, not per row, and freed
  * with the slot.
@@ -25,6 +27,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/base/base.h"
+#include "zheap/page/page.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
 
@@ -70,7 +73,17 @@ data_free(TupleTableSlot *slot)
 	}
 }
 
-/* ---- storing rows: once per row of a scan, hence inline ---- */
+static inline void
+copy_forget(ZTupleSlot *zslot)
+{
+	if (zslot->copy != NULL)
+	{
+		zcopy_drop(zslot->copy);
+		zslot->copy = NULL;
+	}
+}
+
+/* ---- storing rows: often, hence inline ---- */
 
 /* A place for the next row.  The slot holds nothing afterwards. */
 static inline char *
@@ -81,6 +94,7 @@ row_room(ZTupleSlot *zslot, uint32 len)
 	Assert(TTS_IS_ZHEAP(slot));
 
 	data_free(slot);
+	copy_forget(zslot);
 	zslot->row = NULL;
 	zslot->has_version_id = false;
 	slot->tts_nvalid = 0;
@@ -98,6 +112,7 @@ row_stored(ZTupleSlot *zslot, uint32 len, const ItemPointerData *tid, Oid table,
 
 	Assert(TTS_IS_ZHEAP(slot));
 	Assert(TTS_EMPTY(slot) && zslot->row == NULL && slot->tts_nvalid == 0);
+	Assert(zslot->copy == NULL);
 	Assert(len <= zslot->room_alloc);
 
 	slot->tts_tid = *tid;
@@ -151,6 +166,56 @@ ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 }
 
 void
+ztuple_slot_refer(TupleTableSlot *slot, ZPageCopy *copy, const char *row, uint32 len,
+				  const ItemPointerData *tid)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	data_free(slot);
+	if (zslot->copy != copy)
+	{
+		zcopy_hold(copy);
+		copy_forget(zslot);
+		zslot->copy = copy;
+	}
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	ztuple_slot_refer_next(slot, row, len, tid);
+}
+
+/* What the header of a row on a copy says, with the slot that it names (M1). */
+static void
+id_from_copy(ZTupleSlot *zslot)
+{
+	int			slotno = zrow_slotno(zslot->row);
+	ZModifier  *modifier = &zslot->version_id.modifier;
+
+	memset(&zslot->version_id, 0, sizeof(zslot->version_id));
+	zmodifier_set_all_visible(modifier);
+	zslot->has_version_id = true;
+	if (slotno != 0)
+	{
+		ZOwner		owner = zpage_slot_owner(zpage_slot(zslot->copy->page.data, NULL, slotno));
+
+		if (!FullTransactionIdIsValid(owner.fxid) ||
+			FullTransactionIdPrecedes(owner.fxid, zslot->copy->horizon))
+			return;
+		modifier->kind = (zrow_flags(zslot->row) & ZROW_REUSED) ?
+			ZMODIFIER_UPPER_BOUND : ZMODIFIER_EXACT;
+		modifier->place = owner;
+	}
+}
+
+ZVersionId *
+ztuple_slot_id(TupleTableSlot *slot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	if (!zslot->has_version_id && zslot->copy != NULL)
+		id_from_copy(zslot);
+	return zslot->has_version_id ? &zslot->version_id : NULL;
+}
+
+void
 ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 					bool was_locked)
 {
@@ -183,7 +248,7 @@ tts_zheap_release(TupleTableSlot *slot)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
-	Assert(TTS_EMPTY(slot));
+	Assert(TTS_EMPTY(slot) && zslot->copy == NULL);
 
 	if (zslot->room)
 		pfree(zslot->room);
@@ -201,6 +266,7 @@ tts_zheap_clear(TupleTableSlot *slot)
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
 	data_free(slot);
+	copy_forget(zslot);
 	zslot->row = NULL;
 	zslot->has_version_id = false;
 	slot->tts_nvalid = 0;
@@ -238,14 +304,16 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 	slot->tts_nvalid = natts;
 }
 
-/* The slot's version; its modifier is looked up if need be. */
+/* The slot's version; its modifier is looked up if need be.  NULL: of no table. */
 static const ZVersionId *
-resolved_id(ZTupleSlot *zslot)
+resolved_id(TupleTableSlot *slot)
 {
-	ItemPointerData tid = ztid_untagged(&zslot->base.tts_tid);
+	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
+	ZVersionId *id = ztuple_slot_id(slot);
 
-	zmvcc_resolve_id(&zslot->version_id, ItemPointerGetOffsetNumberNoCheck(&tid));
-	return &zslot->version_id;
+	if (id != NULL)
+		zmvcc_resolve_id(id, ItemPointerGetOffsetNumberNoCheck(&tid));
+	return id;
 }
 
 static TransactionId
@@ -270,18 +338,17 @@ shown_cid(CommandId cid, TransactionId xid)
 static Datum
 tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 {
-	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 	const ZVersionId *id;
 
 	Assert(!TTS_EMPTY(slot));
 
-	if (!zslot->has_version_id)
+	id = resolved_id(slot);
+	if (id == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot retrieve a system column in this context")));
 
 	*isnull = false;
-	id = resolved_id(zslot);
 	switch (attnum)
 	{
 		case MinTransactionIdAttributeNumber:
@@ -316,6 +383,23 @@ value_copy(char *out, Size size, Form_pg_attribute att, Datum value)
 		memcpy(out, DatumGetPointer(value), size);
 }
 
+/* From a copy of its page into the slot's own room.  Values are to be taken out again. */
+static void
+row_materialize(TupleTableSlot *slot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	const char *row = zslot->row;
+
+	(void) ztuple_slot_id(slot);
+	if (zslot->row_len > zslot->room_alloc)
+		space_enlarge(slot, &zslot->room, &zslot->room_alloc, zslot->row_len);
+	memcpy(zslot->room, row, zslot->row_len);
+	zslot->row = zslot->room;
+	zslot->deform.natts = 0;
+	slot->tts_nvalid = 0;
+	copy_forget(zslot);
+}
+
 /*
  * Copy the by-reference values of a virtual row into one piece of memory, as
  * core's virtual slots do.  Each begins MAXALIGNed.
@@ -331,6 +415,8 @@ tts_zheap_materialize(TupleTableSlot *slot)
 
 	Assert(!TTS_EMPTY(slot));
 
+	if (zslot->copy != NULL)
+		row_materialize(slot);
 	if (zslot->row != NULL || TTS_SHOULDFREE(slot))
 		return;
 
@@ -405,18 +491,17 @@ tts_zheap_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
 	if (row_is_copyable(dstslot, srcslot))
 	{
 		ztuple_slot_store(dstslot, source->row, source->row_len, &srcslot->tts_tid,
-						  srcslot->tts_tableOid,
-						  source->has_version_id ? &source->version_id : NULL);
+						  srcslot->tts_tableOid, ztuple_slot_id(srcslot));
 		return;
 	}
 
 	values_copy(dstslot, srcslot);
 	dstslot->tts_tid = srcslot->tts_tid;
 	dstslot->tts_tableOid = srcslot->tts_tableOid;
-	if (TTS_IS_ZHEAP(srcslot) && source->has_version_id)
+	if (TTS_IS_ZHEAP(srcslot) && ztuple_slot_id(srcslot) != NULL)
 	{
 		target->has_version_id = true;
-		target->version_id = source->version_id;
+		target->version_id = *ztuple_slot_id(srcslot);
 	}
 }
 
@@ -448,7 +533,7 @@ tuple_set_id(HeapTupleHeader header, const ItemPointerData *tid, const ZVersionI
 static HeapTuple
 tts_zheap_copy_heap_tuple(TupleTableSlot *slot)
 {
-	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	const ZVersionId *id;
 	HeapTuple	tuple;
 
 	Assert(!TTS_EMPTY(slot));
@@ -458,8 +543,9 @@ tts_zheap_copy_heap_tuple(TupleTableSlot *slot)
 	/* triggers show it; the events have the tag */
 	tuple->t_self = ztid_untagged(&slot->tts_tid);
 	tuple->t_tableOid = slot->tts_tableOid;
-	if (zslot->has_version_id)
-		tuple_set_id(tuple->t_data, &tuple->t_self, resolved_id(zslot));
+	id = resolved_id(slot);
+	if (id != NULL)
+		tuple_set_id(tuple->t_data, &tuple->t_self, id);
 	return tuple;
 }
 

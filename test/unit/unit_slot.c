@@ -238,7 +238,7 @@ virtual_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
 	slot_getallattrs(slot);
 	for (i = 0; i < natts; i++)
 		unit_check(slot->tts_isnull[i]);
-	unit_check(!((ZTupleSlot *) slot)->has_version_id);
+	unit_check(ztuple_slot_id(slot) == NULL);
 }
 
 /* One slot, several rows of its table. */

@@ -64,7 +64,8 @@ typedef struct ZPageView
 	bool		all_frozen;		/* every slot is below the horizon: a row is there
 								 * unless it says DELETED */
 	uint8		status[ZPAGE_MAX_INPAGE + 1]; /* ZXactStatus, filled on demand */
-	PGAlignedBlock *copy;		/* storage of private copies, allocated once */
+	PGAlignedBlock *copy;		/* storage of private copies: what the caller has put here,
+								 * and takes away again, or allocated once */
 	PGAlignedBlock *overflow_copy;
 	struct ZLockPageCopies *lock_copies;	/* zview_slot_page; allocated on demand, kept */
 	ZUndoReader reader;
@@ -77,8 +78,7 @@ typedef struct ZPageView
 	int			limit;			/* how many may be (zview_limit); 0: no limit */
 	bool		unfinished;		/* the limit was reached */
 
-	/* zmvcc_reconstruct's copy of the page; reconstructed: some rows' slots do not
-	 * tell which transaction made them */
+	/* by zmvcc_reconstruct: some rows' slots do not tell which transaction made them */
 	bool		reconstructed;
 	struct ZReconstruct *reconstruct; /* allocated on demand, kept */
 } ZPageView;
@@ -219,6 +219,12 @@ zview_limit_end(ZPageView *view)
 
 /* The page changed under the view (exclusive lock held): forget cached statuses. */
 extern void zview_refresh(ZPageView *view);
+
+/*
+ * How many changes of table pages this backend has made, its rollbacks included: a copy that
+ * was made at the same count has all of them.
+ */
+extern uint64 zview_own_changes;
 
 /* ---- versions (mvcc_walk.c) ---- */
 

@@ -4,8 +4,9 @@
  *		single rows by TID.
  *
  * A scan of pages copies each page once and holds neither pin nor lock between
- * its calls.  A fetch of a single row copies that row while it holds the share
- * lock.  Either way no byte of a shared page is looked at without the lock.
+ * its calls; the slots that it fills refer to the copy.  A fetch of a single row copies
+ * that row while it holds the share lock.  Either way no byte of a shared page is looked
+ * at without the lock.
  */
 #ifndef ZHEAP_SCAN_H
 #define ZHEAP_SCAN_H
@@ -19,13 +20,21 @@
 
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/page.h"
+#include "zheap/scan/page_copy.h"
 
 /*
- * The scan descriptor of every kind of page-wise scan.  "rows" are the offsets
- * of the current page that are worth checking; unless the row's slot is "seen", the
- * check itself is made when a row's turn comes: a snapshot's answer does not
- * change meanwhile, and a caller that stops early has not paid for the rest of the page.
+ * A row of the current page that the snapshot may see.  With a length it is there, and its
+ * bytes have been checked.  Otherwise that is done when its turn comes: a snapshot's
+ * answer does not change meanwhile, and a caller that stops early has not paid for it.
  */
+typedef struct ZScanRow
+{
+	OffsetNumber offnum;
+	uint16		offset;			/* on the page; meaningless without a length */
+	uint16		len;			/* without padding; or 0 */
+} ZScanRow;
+
+/* The scan descriptor of every kind of page-wise scan. */
 typedef struct ZScan
 {
 	TableScanDescData base;		/* must be first */
@@ -41,16 +50,12 @@ typedef struct ZScan
 
 	/* the current page */
 	ZPageView	view;
+	ZPageCopy  *copy;			/* the view's, or NULL: there is no page */
 	ItemPointerData tid;		/* of the row in hand; the block is set once */
 	bool		frozen;			/* every slot is below the horizon */
-	uint32		seen;			/* bit per slot (0: none): the snapshot sees its owner,
-								 * so its rows are there unless they say DELETED */
-	/* of the rows of a "seen" slot, and of those that say that it was reused since */
-	ZVersionId	ids[ZPAGE_MAX_INPAGE + 1];
-	ZVersionId	reused_ids[ZPAGE_MAX_INPAGE + 1];
 	int			index;			/* current member of "rows" */
 	int			nrows;
-	OffsetNumber rows[ZPAGE_MAX_OFFSET];
+	ZScanRow	rows[ZPAGE_MAX_OFFSET]; /* in the order of offnum */
 } ZScan;
 
 /* ---- the page that the backend had last (scan_recent.c) ---- */
@@ -79,6 +84,20 @@ extern void zscan_set_limits(ZScan *scan, BlockNumber startblock, BlockNumber nu
 /* ---- one page (scan_page.c) ---- */
 
 /*
+ * Of a page in a view: bit per slot (0: none), set if the snapshot sees its owner and so all
+ * owners before it (mvcc_snapshot.c).  Then a row that names the slot is there unless it
+ * says DELETED, and undo need not be looked at.  No slot for other kinds of snapshot than
+ * MVCC: they also ask for deleted rows, or want an answer per row.
+ */
+extern uint32 zscan_seen_slots(ZPageView *view, Snapshot snapshot);
+
+/* Copy the block into the scan's view; false as zview_read. */
+extern bool zscan_page_copy(ZScan *scan, BlockNumber block, BufferAccessStrategy strategy);
+
+/* No page is current any more. */
+extern void zscan_page_forget(ZScan *scan);
+
+/*
  * Copy the block into the scan's view and list its rows.  False if the page has
  * none (new, or an overflow page); then nrows is 0.
  */
@@ -99,10 +118,10 @@ zscan_reads_pages(ZScan *scan)
 }
 
 /*
- * Put the version of the row at offnum that the scan's snapshot sees into the
- * slot; false, with the slot unchanged, if it sees none.
+ * Put the version of the row that the scan's snapshot sees into the slot; false, with the
+ * slot unchanged, if it sees none.
  */
-extern bool zscan_row_store(ZScan *scan, OffsetNumber offnum, TupleTableSlot *slot);
+extern bool zscan_row_store(ZScan *scan, const ZScanRow *row, TupleTableSlot *slot);
 
 /* Put a version of a row into the slot, whatever any snapshot says of it. */
 extern void zscan_version_store(ZPageView *view, const ZRowVersion *version,

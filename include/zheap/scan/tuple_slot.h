@@ -2,8 +2,9 @@
  * tuple_slot.h
  *		The executor's slot for rows of zheap tables.
  *
- * The slot owns a copy of its row's bytes, so it needs no buffer pin and stays
- * valid whatever happens to the page or to the scan that filled it.
+ * A row is in memory of the slot's own, or on a copy of its page that the slot has a
+ * reference to (E2).  So it needs no buffer pin, and stays valid whatever happens to the
+ * page or to the scan that filled the slot.
  */
 #ifndef ZHEAP_TUPLE_SLOT_H
 #define ZHEAP_TUPLE_SLOT_H
@@ -13,18 +14,21 @@
 
 #include "zheap/mvcc/version_id.h"
 #include "zheap/page/row.h"
+#include "zheap/scan/page_copy.h"
 
 typedef struct ZTupleSlot
 {
 	TupleTableSlot base;
-	char	   *row;			/* our copy, or NULL: only values (virtual) */
+	const char *row;			/* or NULL: only values (virtual) */
 	uint32		row_len;
+	ZPageCopy  *copy;			/* what the row is on; NULL: it is at room */
 	uint32		room_alloc;		/* bytes palloc'd at room */
 	char	   *room;			/* where rows are copied to, kept from row to row */
 	ZRowDeform	deform;
 	uint32		scratch_alloc;
 	char	   *data;			/* materialised values, when virtual */
-	bool		has_version_id;	/* version is meaningful: the row came from a table */
+	bool		has_version_id;	/* version_id is meaningful: the row came from a table.  If it
+								 * is not, the header of a row on a copy tells */
 	ZVersionId	version_id;
 } ZTupleSlot;
 
@@ -39,6 +43,34 @@ extern const TupleTableSlotOps TTSOpsZheap;
 extern void ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 							  const ItemPointerData *tid, Oid table,
 							  const ZVersionId *id);
+
+/*
+ * Let the slot refer to a row on a copy of its page.  The row has been checked, a slot on
+ * the page itself tells its modifier, or nobody, and no other version of it is meant.
+ */
+extern void ztuple_slot_refer(TupleTableSlot *slot, ZPageCopy *copy, const char *row,
+							  uint32 len, const ItemPointerData *tid);
+
+/* The same for a slot that refers to a row on that copy by now.  Once per row of a scan. */
+static inline void
+ztuple_slot_refer_next(TupleTableSlot *slot, const char *row, uint32 len,
+					   const ItemPointerData *tid)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	Assert(TTS_IS_ZHEAP(slot) && !TTS_EMPTY(slot) && !TTS_SHOULDFREE(slot));
+	Assert(zslot->copy->references > 1);	/* E2 */
+	Assert(row >= zslot->copy->page.data && row + len <= zslot->copy->page.data + BLCKSZ);
+	zslot->row = row;
+	zslot->row_len = len;
+	zslot->deform.natts = 0;
+	zslot->has_version_id = false;
+	slot->tts_nvalid = 0;
+	slot->tts_tid = *tid;
+}
+
+/* What made the slot's version; NULL: the row came from no table.  May be changed. */
+extern ZVersionId *ztuple_slot_id(TupleTableSlot *slot);
 
 /*
  * Room for a row of "len" bytes to be filled by the caller, who then calls

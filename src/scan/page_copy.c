@@ -1,0 +1,118 @@
+/*
+ * page_copy.c
+ *		Copies of table pages, counted like pins of buffers.
+ *
+ * They live as long as the backend, so that no slot or scan need be told which memory
+ * context the other one is in.  Those that nobody refers to are kept for the next scan, up
+ * to a few.
+ *
+ * LOCKING: none, all is private to the backend.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "zheap/scan/page_copy.h"
+
+/* So many copies that are not in use are kept: for a join of small tables. */
+#define MAX_SPARE		8
+
+static dlist_head in_use = DLIST_STATIC_INIT(in_use);
+static dlist_head spare = DLIST_STATIC_INIT(spare);
+static int	nspare = 0;
+
+/* A copy to be written: the one that the caller had, unless slots refer to it. */
+static ZPageCopy *
+renew(ZPageCopy *had)
+{
+	ZPageCopy  *copy;
+
+	if (had != NULL && had->references == 1)
+	{
+		had->owner = CurrentResourceOwner;
+		return had;
+	}
+	if (dlist_is_empty(&spare))
+		copy = MemoryContextAlloc(TopMemoryContext, sizeof(ZPageCopy));
+	else
+	{
+		copy = dlist_container(ZPageCopy, node, dlist_pop_head_node(&spare));
+		nspare--;
+		Assert(copy->references == 0);
+	}
+	copy->references = 1;
+	copy->owner = CurrentResourceOwner;
+	dlist_push_head(&in_use, &copy->node);
+	if (had != NULL)
+		zcopy_drop(had);
+	return copy;
+}
+
+bool
+zcopy_read(ZPageCopy **copy, ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
+{
+	*copy = renew(*copy);
+	Assert((*copy)->references == 1);	/* E1 */
+	view->copy = &(*copy)->page;
+	if (!zview_read(view, block, strategy))
+		return false;
+	(*copy)->horizon = view->horizon;
+	return true;
+}
+
+void
+zcopy_forget(ZPageCopy **copy, ZPageView *view)
+{
+	view->copy = NULL;
+	if (*copy != NULL)
+		zcopy_drop(*copy);
+	*copy = NULL;
+}
+
+void
+zcopy_give_back(ZPageCopy *copy)
+{
+	Assert(copy->references == 0);
+	dlist_delete(&copy->node);
+#ifdef USE_ASSERT_CHECKING
+	/* who still looks at it is to find out */
+	memset(copy->page.data, 0x7f, BLCKSZ);
+#endif
+	if (nspare >= MAX_SPARE)
+		pfree(copy);
+	else
+	{
+		dlist_push_head(&spare, &copy->node);
+		nspare++;
+	}
+}
+
+/*
+ * The owner's scans and slots are gone after an error, or will not be looked at again.
+ * At the end of what has succeeded all have been closed and cleared.
+ */
+static void
+release_copies(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
+{
+	dlist_mutable_iter iter;
+
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS || dlist_is_empty(&in_use))
+		return;
+	dlist_foreach_modify(iter, &in_use)
+	{
+		ZPageCopy  *copy = dlist_container(ZPageCopy, node, iter.cur);
+
+		if (copy->owner != CurrentResourceOwner)
+			continue;
+		if (is_commit)
+			elog(WARNING, "page copy reference leak: %d references", copy->references);
+		copy->references = 0;
+		zcopy_give_back(copy);
+	}
+}
+
+void
+zcopy_register(void)
+{
+	RegisterResourceReleaseCallback(release_copies, NULL);
+}

@@ -1,0 +1,64 @@
+/*
+ * row_look.h
+ *		Private to scan: a row of a copy, looked at as far as the copy itself tells.
+ */
+#ifndef ZHEAP_SCAN_ROW_LOOK_H
+#define ZHEAP_SCAN_ROW_LOOK_H
+
+#include "zheap/scan/scan.h"
+
+/*
+ * Is the row, of a seen slot, what it should be?  If so, *len becomes its length without
+ * padding.  The common kind of row without a call: what zpage_check_row would find.
+ */
+static inline bool
+zrow_look_is_sound(Page page, OffsetNumber offnum, const char *row, uint32 *len)
+{
+	uint8		flags = zrow_flags(row);
+	uint32		natts = zrow_natts(row);
+
+	if (unlikely((flags & (ZROW_PADDED | ZROW_ORIGIN)) != 0))
+	{
+		if (zpage_check_row(page, offnum) != NULL)
+			return false;
+		*len -= zrow_pad_length(row, *len);
+		return true;
+	}
+	if (unlikely(natts > ZROW_MAX_NATTS ||
+				 ((flags & ZROW_HASNULL) != 0 && *len < ZROW_HDR_SIZE + (natts + 7) / 8)))
+		return false;
+	Assert(zpage_check_row(page, offnum) == NULL);
+	return true;
+}
+
+/*
+ * False: for the snapshot that sees the slots in "seen" (zscan_seen_slots) there is no such
+ * row.  Otherwise *seen_row tells where it is, or, without a length, that zmvcc_fetch is to
+ * be asked, which also reports damage.  Once per row of a scan.
+ */
+static pg_attribute_always_inline bool
+zrow_look(Page page, OffsetNumber offnum, uint32 seen, ZScanRow *seen_row)
+{
+	PageHeader	header = (PageHeader) page;
+	ItemIdData	lp = *PageGetItemId(page, offnum);
+	uint32		offset = ItemIdGetOffset(&lp);
+	uint32		len = ItemIdGetLength(&lp);
+	const char *row = (char *) page + offset;
+
+	if (!ItemIdIsNormal(&lp))
+		return false;
+	seen_row->offnum = offnum;
+	seen_row->offset = (uint16) offset;
+	seen_row->len = 0;
+	if (unlikely(offset < header->pd_upper || offset + len > header->pd_special ||
+				 len < ZROW_HDR_SIZE) ||
+		!zpage_slot_in(seen, zrow_slotno(row)))
+		return true;
+	if ((zrow_flags(row) & ZROW_DELETED) != 0)
+		return false;
+	if (likely(zrow_look_is_sound(page, offnum, row, &len)))
+		seen_row->len = (uint16) len;
+	return true;
+}
+
+#endif							/* ZHEAP_SCAN_ROW_LOOK_H */
