@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/atomics.h"
 #include "port/pg_crc32c.h"
 
 #include "undo_private.h"
@@ -52,14 +53,19 @@ record_check(ZUndoPtr ptr, const char *bytes, Size len)
 }
 
 bool
-zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len)
+zundo_record_is_sound(ZUndoPtr ptr, const char *bytes, Size len)
 {
 	ZUndoCheck	check;
 
-	if (!zundo_record_bounds(page, zundo_ptr_offset(ptr), bytes, len))
-		return false;
-	memcpy(&check, *bytes - sizeof(check), sizeof(check));
-	return check == record_check(ptr, *bytes, *len);
+	memcpy(&check, bytes - sizeof(check), sizeof(check));
+	return check == record_check(ptr, bytes, len);
+}
+
+bool
+zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len)
+{
+	return zundo_record_bounds(page, zundo_ptr_offset(ptr), bytes, len) &&
+		zundo_record_is_sound(ptr, *bytes, *len);
 }
 
 /*
@@ -115,9 +121,13 @@ zundo_page_init_apply(Page page, BlockNumber block, uint16 generation)
 	ZUndoPageSpecial *special = zundo_special(page);
 
 	Assert(generation != 0);
+	/* U9: it is of no generation before a byte changes, and until all are as they are to be */
+	special->generation = 0;
+	pg_write_barrier();
 	init(page, ZUNDO_PAGE_MAGIC);
 	special->closed = InvalidFullTransactionId;
 	special->next = InvalidBlockNumber;
+	pg_write_barrier();
 	special->generation = generation;
 	set_check(page, block);
 }
@@ -139,6 +149,7 @@ zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size le
 	memcpy(out, &check, sizeof(check));
 	out += sizeof(check);
 	memcpy(out, bytes, len);
+	pg_write_barrier();			/* U9 */
 	((PageHeader) page)->pd_lower = (out + len) - (char *) page;	/* U1 */
 	set_check(page, block);
 }

@@ -687,7 +687,23 @@ zundo_record_bounds(Page page, uint16 offset, const char **bytes, Size *len)
 	return true;
 }
 
-/* The same, and its check; the page is known to be the one of "ptr". */
+/* As they are at this moment, on a page that is not locked. */
+static inline uint16
+zundo_page_end_now(Page page)
+{
+	return *(volatile LocationIndex *) &((PageHeader) page)->pd_lower;
+}
+
+static inline uint16
+zundo_generation_now(Page page)
+{
+	return *(volatile uint16 *) &zundo_special(page)->generation;
+}
+
+/* Does the check that stands before the bytes say that they are the record at "ptr"? */
+extern bool zundo_record_is_sound(ZUndoPtr ptr, const char *bytes, Size len);
+
+/* The record's bounds, and its check; the page is known to be the one of "ptr". */
 extern bool zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len);
 
 /* Is it a page of this kind, at its place, with nothing wrong in its header? */

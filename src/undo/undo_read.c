@@ -2,12 +2,15 @@
  * undo_read.c
  *		Following pointers.
  *
- * LOCKING: one page at a time is locked, shared, while bytes are copied from it;
- * nothing is held between calls.  Callers may hold table pages (L1).  The relation
- * may be truncated at any time: the truncate lock is held while a page is looked for.
+ * LOCKING: a record is copied from its page without a lock, for the page's owner holds that
+ * while it inserts WAL: a reader would wait for it, and others for the reader's table page.
+ * The page is pinned meanwhile.  Only where that does not give a sound record, and where
+ * the page's end matters, is the page locked, shared; nothing is held between calls.
+ * Callers may hold table pages (L1).  The relation may be truncated at any time: the
+ * truncate lock is held while a page is looked for.
  *
  * A record that can be reached never changes, so a private copy of a page stays
- * true for the records that it has; only its end may be out of date.
+ * true for the records that it has; only its end may be out of date (U9).
  */
 #include "postgres.h"
 
@@ -58,11 +61,11 @@ pin_page(Relation rel, BlockNumber block)
 }
 
 /*
- * Pin and lock; by the buffer's number if it was read last.  Invalid if the page
- * has been truncated away: what was there has long been recycled.
+ * Pin; by the buffer's number if it was read last.  Invalid if the page has been
+ * truncated away: what was there has long been recycled.
  */
 static Buffer
-lock_page(ZUndoReader *reader, BlockNumber block)
+pin_again(ZUndoReader *reader, BlockNumber block)
 {
 	Relation	rel = zundo_relation();
 	Buffer		buffer = reader->buffer;
@@ -74,7 +77,17 @@ lock_page(ZUndoReader *reader, BlockNumber block)
 		return InvalidBuffer;
 	reader->buffer = buffer;
 	reader->block = block;
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	return buffer;
+}
+
+/* The same, and lock. */
+static Buffer
+lock_page(ZUndoReader *reader, BlockNumber block)
+{
+	Buffer		buffer = pin_again(reader, block);
+
+	if (BufferIsValid(buffer))
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	return buffer;
 }
 
@@ -173,7 +186,7 @@ read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 
 /* In place of an older copy of the page or of the one that was not used last. */
 static void
-keep_copy(ZUndoReader *reader, Page page)
+keep_copy(ZUndoReader *reader, Page page, uint16 end, uint16 generation)
 {
 	ZUndoCopy  *copy;
 
@@ -183,27 +196,130 @@ keep_copy(ZUndoReader *reader, Page page)
 	copy->block = InvalidBlockNumber;
 	if (copy->page == NULL)
 		copy->page = MemoryContextAlloc(reader->context, sizeof(PGAlignedBlock));
-	memcpy(copy->page->data, page, zundo_page_end(page));
+	memcpy(copy->page->data, page, end);
+	/* the page may have grown since */
+	((PageHeader) copy->page->data)->pd_lower = end;
 	copy->block = reader->block;
-	copy->generation = zundo_special(page)->generation;
+	copy->generation = generation;
 }
 
-static const char *
+/* The record with its check, which comes first. */
+static void
 copy_record(ZUndoReader *reader, ZUndoPtr ptr, const char *bytes, Size len)
 {
 	reader->bytes_ptr = ZUNDO_INVALID;
-	if (reader->bytes_size < len)
+	if (reader->bytes_size < len + sizeof(ZUndoCheck))
 	{
 		if (reader->bytes)
 			pfree(reader->bytes);
 		reader->bytes = NULL;
-		reader->bytes_size = Max(len, 256);
+		reader->bytes_size = Max(len + sizeof(ZUndoCheck), 256);
 		reader->bytes = MemoryContextAlloc(reader->context, reader->bytes_size);
 	}
-	memcpy(reader->bytes, bytes, len);
+	memcpy(reader->bytes, bytes - sizeof(ZUndoCheck), len + sizeof(ZUndoCheck));
 	reader->bytes_ptr = ptr;
 	reader->bytes_len = len;
-	return reader->bytes;
+}
+
+static inline const char *
+copied_record(const ZUndoReader *reader, Size *len)
+{
+	*len = reader->bytes_len;
+	return reader->bytes + sizeof(ZUndoCheck);
+}
+
+/*
+ * Copy the record, or, if it is the second in a row of the page, the page as far as it has
+ * records.  The page may be locked or not.  False: no record is there.
+ */
+static bool
+take_record(ZUndoReader *reader, Page page, ZUndoPtr ptr, bool whole_page)
+{
+	uint16		offset = zundo_ptr_offset(ptr);
+	uint16		end = zundo_page_end_now(page);
+	const char *bytes;
+	Size		len;
+
+	/* what is ahead of the end was there before it (U9) */
+	pg_read_barrier();
+	if (offset < ZUNDO_PAGE_START || offset >= end || end > ZUNDO_PAGE_END)
+		return false;
+	if (whole_page)
+		keep_copy(reader, page, end, zundo_ptr_generation(ptr));
+	else if (zundo_record_bounds(page, offset, &bytes, &len))
+		copy_record(reader, ptr, bytes, len);
+	else
+		return false;
+	return true;
+}
+
+/* What take_record() has copied: a sound record? */
+static const char *
+check_taken(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
+{
+	ZUndoCopy  *copy = &reader->copies[reader->used];
+	const char *bytes;
+
+	if (whole_page)
+	{
+		if (zundo_record_at((Page) copy->page, ptr, &bytes, len))
+			return bytes;
+		copy->block = InvalidBlockNumber;
+		return NULL;
+	}
+	if (zundo_record_is_sound(ptr, copied_record(reader, len), *len))
+		return copied_record(reader, len);
+	reader->bytes_ptr = ZUNDO_INVALID;
+	return NULL;
+}
+
+/*
+ * Without a lock.  The caller has the pointer from a table page that was locked, so the record was
+ * complete by then, and stays as it is while the page is of this generation: that is asked
+ * again when the bytes have been copied (U9).  NULL: look again with the page locked.
+ */
+static const char *
+read_unlocked(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
+{
+	Buffer		buffer = pin_again(reader, zundo_ptr_block(ptr));
+	uint16		generation = zundo_ptr_generation(ptr);
+	bool		taken = false;
+	Page		page;
+
+	if (!BufferIsValid(buffer))
+		return NULL;
+	page = BufferGetPage(buffer);
+	if (zundo_generation_now(page) == generation)
+	{
+		taken = take_record(reader, page, ptr, whole_page);
+		pg_read_barrier();
+		if (zundo_generation_now(page) != generation)
+		{
+			reader->bytes_ptr = ZUNDO_INVALID;
+			reader->copies[reader->used].block = InvalidBlockNumber;
+			taken = false;
+		}
+	}
+	ReleaseBuffer(buffer);
+	return taken ? check_taken(reader, ptr, whole_page, len) : NULL;
+}
+
+static const char *
+read_locked(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
+{
+	Buffer		buffer = lock_page_of(reader, ptr);
+	const char *bytes = NULL;
+	Page		page;
+
+	if (!BufferIsValid(buffer))
+		return NULL;
+	page = BufferGetPage(buffer);
+	if (take_record(reader, page, ptr, whole_page))
+		bytes = check_taken(reader, ptr, whole_page, len);
+	if (bytes == NULL)
+		report_bad_record(ptr, zundo_page_end(page));
+	UnlockReleaseBuffer(buffer);
+	return bytes;
 }
 
 /* From the buffer; the second record in a row of one page has the page copied. */
@@ -211,25 +327,9 @@ static pg_noinline const char *
 read_page(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 {
 	bool		again = reader->block == zundo_ptr_block(ptr);
-	uint16		offset = zundo_ptr_offset(ptr);
-	const char *bytes;
-	Buffer		buffer;
-	Page		page;
+	const char *bytes = read_unlocked(reader, ptr, again, len);
 
-	buffer = lock_page_of(reader, ptr);
-	if (!BufferIsValid(buffer))
-		return NULL;
-
-	page = BufferGetPage(buffer);
-	if (offset < ZUNDO_PAGE_START || offset >= zundo_page_end(page) ||
-		!zundo_record_at(page, ptr, &bytes, len))
-		report_bad_record(ptr, zundo_page_end(page));
-	if (again)
-		keep_copy(reader, page);
-	else
-		bytes = copy_record(reader, ptr, bytes, *len);
-	UnlockReleaseBuffer(buffer);
-	return again ? read_copy(reader, ptr, len) : bytes;
+	return bytes != NULL ? bytes : read_locked(reader, ptr, again, len);
 }
 
 const char *
@@ -240,10 +340,7 @@ zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 	if (likely(bytes != NULL))
 		return bytes;
 	if (reader->bytes_ptr == ptr && ptr != ZUNDO_INVALID)
-	{
-		*len = reader->bytes_len;
-		return reader->bytes;
-	}
+		return copied_record(reader, len);
 	return zundo_ptr_is_local(ptr) ? zundo_local_read(ptr, len) : read_page(reader, ptr, len);
 }
 
