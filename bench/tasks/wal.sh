@@ -29,5 +29,5 @@ task()
 			awk -v n="$transactions" '$3 / n >= 0.05 { printf "      %-36s %8.1f B %8.3f  %6.1f B each, images %.1f B\n", $1, $3 / n, $2 / n, $3 / $2, $4 / n }'
 	done
 	note "heap, bytes per transaction" "${bytes[heap]}"
-	verdict "zheap, bytes per transaction" "${bytes[zheap]}" '<=' 240
+	verdict "zheap, bytes per transaction" "${bytes[zheap]}" '<=' 200
 }
