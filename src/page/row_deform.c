@@ -23,13 +23,25 @@ is_aligned(const char *in, char attalign)
 	return (uintptr_t) in == att_align_nominal((uintptr_t) in, attalign);
 }
 
-/* Out of line, as few values need it.  The caller has given room (ZROW_SCRATCH_SIZE). */
+/* The row's bytes, as the loops below want them. */
+typedef struct RowBytes
+{
+	const char *start;
+	const char *end;
+	const bits8 *bits;			/* null bitmap, if there is one */
+	int			upto;			/* attributes to deform; all of them are stored */
+	int			natts;			/* of the descriptor */
+} RowBytes;
+
+/* Out of line, as few values need it. */
 static pg_noinline Datum
-aligned_copy(const char *in, Size size, char attalign, ZRowDeform *state)
+aligned_copy(const char *in, Size size, char attalign, const RowBytes *bytes, ZRowDeform *state)
 {
 	char	   *copy;
 
-	Assert(state->scratch != NULL);
+	if (state->scratch == NULL)
+		state->scratch = state->provide(state, ZROW_SCRATCH_SIZE(bytes->natts,
+																 bytes->end - bytes->start));
 	copy = (char *) att_align_nominal((uintptr_t) (state->scratch + state->scratch_used),
 									  attalign);
 	memcpy(copy, in, size);
@@ -42,11 +54,11 @@ aligned_copy(const char *in, Size size, char attalign, ZRowDeform *state)
  * type, otherwise a copy in the scratch space.
  */
 static inline Datum
-aligned_value(const char *in, Size size, char attalign, ZRowDeform *state)
+aligned_value(const char *in, Size size, char attalign, const RowBytes *bytes, ZRowDeform *state)
 {
 	if (likely(is_aligned(in, attalign)))
 		return PointerGetDatum(in);
-	return aligned_copy(in, size, attalign, state);
+	return aligned_copy(in, size, attalign, bytes, state);
 }
 
 /* From any address: rows have no alignment. */
@@ -118,9 +130,10 @@ varlena_length(const char *in, Size left)
  * or 0 if the bytes are damaged.
  */
 static pg_noinline Size
-variable_get(const char *in, Size left, Form_pg_attribute att, Datum *value,
+variable_get(const char *in, Form_pg_attribute att, Datum *value, const RowBytes *bytes,
 			 ZRowDeform *state)
 {
+	Size		left = bytes->end - in;
 	Size		size;
 
 	if (left == 0)
@@ -140,18 +153,9 @@ variable_get(const char *in, Size left, Form_pg_attribute att, Datum *value,
 	if (VARATT_IS_1B_E(in))
 		*value = PointerGetDatum(in);	/* the reader copies it */
 	else
-		*value = aligned_value(in, size, att->attalign, state);
+		*value = aligned_value(in, size, att->attalign, bytes, state);
 	return size;
 }
-
-/* The row's bytes, as the loops below want them. */
-typedef struct RowBytes
-{
-	const char *start;
-	const char *end;
-	const bits8 *bits;			/* null bitmap, if there is one */
-	int			upto;			/* attributes to deform; all of them are stored */
-} RowBytes;
 
 /*
  * Attributes [state->natts, bytes->upto).  Compiled twice: "hasnull" is a
@@ -188,7 +192,7 @@ stored_deform(TupleDesc desc, const RowBytes *bytes, bool hasnull,
 			if (att->attbyval)
 				values[i] = byval_get(in, attlen);
 			else
-				values[i] = aligned_value(in, size, att->attalign, state);
+				values[i] = aligned_value(in, size, att->attalign, bytes, state);
 		}
 		else if (attlen == -1 && in < end && VARATT_IS_1B(in) && !VARATT_IS_1B_E(in))
 		{
@@ -199,7 +203,7 @@ stored_deform(TupleDesc desc, const RowBytes *bytes, bool hasnull,
 		}
 		else
 		{
-			size = variable_get(in, end - in, att, &values[i], state);
+			size = variable_get(in, att, &values[i], bytes, state);
 			if (unlikely(size == 0))
 				return false;
 		}
@@ -229,7 +233,8 @@ zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 	int			i;
 
 	Assert(upto <= desc->natts);
-	Assert(state->scratch == NULL || state->scratch == (char *) MAXALIGN(state->scratch));
+	Assert(state->scratch == (char *) MAXALIGN(state->scratch));
+	Assert(state->scratch != NULL || state->provide != NULL);
 
 	if (unlikely(len < ZROW_HDR_SIZE))
 		return false;
@@ -245,6 +250,7 @@ zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 	bytes.start = row;
 	bytes.end = row + len;
 	bytes.upto = Min(upto, hdr.natts);
+	bytes.natts = desc->natts;
 	bytes.bits = (const bits8 *) row + ZROW_HDR_SIZE;
 	if (state->natts < bytes.upto)
 	{

@@ -49,6 +49,8 @@ typedef struct ZIndexFetch
 	IndexFetchTableData base;	/* must be first */
 	Buffer		buffer;			/* of the last row, pinned; or invalid */
 	bool		scan;			/* of an index scan; a unique check begins none */
+	MemoryContext context;
+	bool		has_view;		/* view has been opened */
 	ZPageView	view;
 	ZFetchRun	run;
 	int			rows;			/* fetched in this run so far, until there is a copy */
@@ -68,11 +70,12 @@ zscan_index_begin(Relation rel)
 	fetch->base.rel = rel;
 	fetch->buffer = InvalidBuffer;
 	fetch->scan = false;
+	fetch->context = CurrentMemoryContext;
+	fetch->has_view = false;
 	fetch->run.block = InvalidBlockNumber;
 	fetch->rows = 0;
 	fetch->has_copy = false;
 	fetch->copy = NULL;
-	zview_open(&fetch->view, rel);
 
 	return &fetch->base;
 }
@@ -98,7 +101,8 @@ zscan_index_end(IndexFetchTableData *sfetch)
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 
 	zscan_index_reset(sfetch);
-	zview_close(&fetch->view);
+	if (fetch->has_view)
+		zview_close(&fetch->view);
 	if (fetch->copy != NULL)
 	{
 		zcopy_forget(&fetch->copy->copy, &fetch->copy->view);
@@ -106,6 +110,16 @@ zscan_index_end(IndexFetchTableData *sfetch)
 		pfree(fetch->copy);
 	}
 	pfree(fetch);
+}
+
+/* The view's memory is to live as long as the fetch. */
+static void
+view_open(ZIndexFetch *fetch, ZPageView *view)
+{
+	MemoryContext context = MemoryContextSwitchTo(fetch->context);
+
+	zview_open(view, fetch->base.rel);
+	MemoryContextSwitchTo(context);
 }
 
 /* ---- many rows of one page ---- */
@@ -143,13 +157,10 @@ run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
 		return;
 	if (copy == NULL)
 	{
-		MemoryContext context = MemoryContextSwitchTo(fetch->view.context);
-
-		copy = palloc(sizeof(ZFetchCopy));
+		copy = MemoryContextAlloc(fetch->context, sizeof(ZFetchCopy));
 		copy->copy = NULL;
-		zview_open(&copy->view, fetch->base.rel);
+		view_open(fetch, &copy->view);
 		fetch->copy = copy;
-		MemoryContextSwitchTo(context);
 	}
 	ExecClearTuple(slot);		/* or its row would keep the copy of another page */
 	zundo_open();
@@ -236,7 +247,7 @@ names_last(const ZRowVersion *version, Snapshot snapshot)
  */
 static bool
 fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snapshot snapshot,
-			 TupleTableSlot *slot, bool *all_dead)
+				TupleTableSlot *slot, bool *all_dead)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
 	ZRowVersion	version = {0};
@@ -259,10 +270,68 @@ fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snaps
 	return false;
 }
 
+/*
+ * The common kind of row, without a view of its page: visible to all and in order, for an MVCC
+ * snapshot; so nothing is to be locked or reported either.  The page is locked in share
+ * mode.  False: not known.
+ */
+static bool
+fetch_frozen(Relation rel, Page page, const ItemPointerData *tid, Snapshot snapshot,
+			 TupleTableSlot *slot)
+{
+	static const ZVersionId frozen = {.modifier.kind = ZMODIFIER_ALL_VISIBLE};
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
+	const char *bytes;
+	int			slotno;
+	ZScanRow	row;
+
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable() ||
+		PageIsNew(page) || zpage_is_overflow(page) || zpage_check_header(page) != NULL ||
+		offnum == InvalidOffsetNumber || offnum > PageGetMaxOffsetNumber(page) ||
+		!zrow_look(page, offnum, ((uint32) 2 << zpage_nslots(page)) - 1, &row) || row.len == 0)
+		return false;
+	bytes = (char *) page + row.offset;
+	slotno = zrow_slotno(bytes);
+	if (slotno != 0)
+	{
+		FullTransactionId fxid = zpage_slot_fxid(zpage_slot(page, NULL, slotno));
+
+		if (FullTransactionIdIsValid(fxid) &&
+			!FullTransactionIdPrecedes(fxid, RelationUsesLocalBuffers(rel) ?
+									   zundo_local_horizon() : zundo_horizon()))
+			return false;
+	}
+	ztuple_slot_store(slot, bytes, row.len, tid, RelationGetRelid(rel), &frozen);
+	return true;
+}
+
 bool
 zscan_may_leave(void)
 {
 	return TransactionIdIsValid(MyProc->xmin) && !(MyProc->statusFlags & PROC_IN_VACUUM);
+}
+
+/* Whatever row and snapshot.  The page is locked in share mode; it is unlocked on return. */
+static bool
+fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
+			 TupleTableSlot *slot, bool *all_dead)
+{
+	Buffer		page[2] = {fetch->buffer, InvalidBuffer};	/* and its overflow page */
+	bool		found = false;
+
+	if (!fetch->has_view)
+		view_open(fetch, &fetch->view);
+	fetch->has_view = true;
+	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))
+	{
+		fetch->view.leave = zscan_may_leave() ? page : NULL;
+		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, all_dead);
+		if (!fetch->view.locked)
+			return found;
+		zview_detach(&fetch->view, &page[1]);
+	}
+	LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
+	return found;
 }
 
 bool
@@ -270,11 +339,11 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 				  TupleTableSlot *slot, bool *call_again, bool *all_dead)
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
+	Relation	rel = fetch->base.rel;
 	ItemPointerData rowtid = ztid_untagged(tid);
 	BlockNumber block = ItemPointerGetBlockNumber(&rowtid);
 	Buffer		before;
-	Buffer		page[2];		/* and its overflow page */
-	bool		found = false;
+	bool		found;
 
 	Assert(TTS_IS_ZHEAP(slot));
 
@@ -290,28 +359,21 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	if (fetch->has_copy && fetch_from_copy(fetch->copy, &rowtid, snapshot, slot))
 		return true;
 
-	zmvcc_check_snapshot(fetch->base.rel, snapshot);
+	zmvcc_check_snapshot(rel, snapshot);
 	before = fetch->buffer;
-	fetch->buffer = ReleaseAndReadBuffer(before, fetch->base.rel, block);
+	fetch->buffer = ReleaseAndReadBuffer(before, rel, block);
 	if (fetch->buffer != before)
-		zscan_note_recent(fetch->base.rel, block, fetch->buffer);
+		zscan_note_recent(rel, block, fetch->buffer);
 	zundo_open();
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
-	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))
+	if (likely(fetch_frozen(rel, BufferGetPage(fetch->buffer), &rowtid, snapshot, slot)))
 	{
-		page[0] = fetch->buffer;
-		fetch->view.leave = zscan_may_leave() ? page : NULL;
-		found = fetch_from_page(&fetch->view, page, &rowtid, snapshot, slot, all_dead);
-		if (fetch->view.locked)
-		{
-			zview_detach(&fetch->view, &page[1]);
-			LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
-		}
-	}
-	else
 		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
+		return true;
+	}
+	found = fetch_viewed(fetch, &rowtid, snapshot, slot, all_dead);
 	if (unlikely(snapshot->snapshot_type == SNAPSHOT_DIRTY) && found && fetch->scan)
-		ztid_note_conflict(fetch->base.rel, &rowtid);
+		ztid_note_conflict(rel, &rowtid);
 
 	return found;
 }

@@ -181,37 +181,38 @@ row_advance(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
 	}
 }
 
-/* Of the page in hand: is there a next row, and the slot refers to the one before? */
-static inline const ZScanRow *
-next_is_at_hand(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
+static pg_noinline bool
+getnextslot_anyhow(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
 {
-	const ZScanRow *row = &scan->rows[scan->index + 1];
-
-	Assert(TTS_IS_ZHEAP(slot));
-	if (direction == ForwardScanDirection && scan->index + 1 < scan->nrows &&
-		row->len != 0 && scan->base.rs_nkeys == 0 && ((ZTupleSlot *) slot)->copy == scan->copy)
-		return row;
-	return NULL;
-}
-
-bool
-zscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
-{
-	ZScan	   *scan = (ZScan *) sscan;
-	const ZScanRow *row = next_is_at_hand(scan, direction, slot);
-
-	if (likely(row != NULL))
-	{
-		scan->index++;
-		ItemPointerSetOffsetNumber(&scan->tid, row->offnum);
-		ztuple_slot_refer_next(slot, scan->copy->page.data + row->offset, row->len, &scan->tid);
-	}
-	else if (!row_advance(scan, direction, slot))
+	if (!row_advance((ZScan *) sscan, direction, slot))
 	{
 		ExecClearTuple(slot);
 		return false;
 	}
 
+	pgstat_count_heap_getnext(sscan->rs_rd);
+	return true;
+}
+
+/*
+ * The inner loop of sequential scans: the page in hand has a next row that needs no look, and the
+ * slot refers to the one before.
+ */
+bool
+zscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
+{
+	ZScan	   *scan = (ZScan *) sscan;
+	int			index = scan->index + 1;
+	const ZScanRow *row = &scan->rows[index];
+
+	Assert(TTS_IS_ZHEAP(slot));
+	if (unlikely(direction != ForwardScanDirection || index >= scan->nrows || row->len == 0 ||
+				 scan->base.rs_nkeys != 0 || ((ZTupleSlot *) slot)->copy != scan->copy))
+		return getnextslot_anyhow(sscan, direction, slot);
+
+	scan->index = index;
+	ItemPointerSetOffsetNumber(&scan->tid, row->offnum);
+	ztuple_slot_refer_next(slot, scan->copy->page.data + row->offset, row->len, &scan->tid);
 	pgstat_count_heap_getnext(sscan->rs_rd);
 	return true;
 }

@@ -15,8 +15,8 @@
  * released.  A virtual one is materialised when TTS_FLAG_SHOULDFREE is set: its values
  * are in "data".
  *
- * Room and scratch space are allocated once per slot, not per row, and freed
- * with the slot.
+ * Room and scratch space are allocated when a row needs them, kept for the slot's other
+ * rows, and freed with the slot.
  */
 #include "postgres.h"
 
@@ -44,20 +44,52 @@ report_damaged_row(TupleTableSlot *slot)
 				  "row of the table with OID %u is damaged", slot->tts_tableOid);
 }
 
-/* Make *space at least "need" bytes long; its contents are lost. */
-static pg_noinline void
-space_enlarge(TupleTableSlot *slot, char **space, uint32 *alloc, Size need)
+/* Space of at least *size bytes; it becomes what there is. */
+static char *
+space_alloc(TupleTableSlot *slot, Size *size)
 {
-	Size		size = Max(need, SLOT_MIN_ALLOC);
+	*size = Max(*size, SLOT_MIN_ALLOC);
+	if (*size <= MaxAllocSize / 2)
+		*size = pg_nextpower2_64(*size);
+	return MemoryContextAlloc(slot->tts_mcxt, *size);
+}
 
-	if (size <= MaxAllocSize / 2)
-		size = pg_nextpower2_64(size);
-	if (*space)
-		pfree(*space);
-	*space = NULL;
-	*alloc = 0;
-	*space = MemoryContextAlloc(slot->tts_mcxt, size);
-	*alloc = (uint32) size;
+static void
+room_free(ZTupleSlot *zslot)
+{
+	if (zslot->room != zslot->small_room)
+		pfree(zslot->room);
+	zslot->room = zslot->small_room;
+	zslot->room_alloc = ZTUPLE_SMALL_ROOM;
+}
+
+/* Make the room at least "size" bytes long; its contents are lost. */
+static pg_noinline void
+room_enlarge(ZTupleSlot *zslot, Size size)
+{
+	room_free(zslot);
+	zslot->room = space_alloc(&zslot->base, &size);
+	zslot->room_alloc = (uint32) size;
+}
+
+static void
+scratch_free(ZTupleSlot *zslot)
+{
+	if (zslot->deform.scratch)
+		pfree(zslot->deform.scratch);
+	zslot->deform.scratch = NULL;
+	zslot->scratch_alloc = 0;
+}
+
+/* Most rows need none. */
+static char *
+scratch_provide(ZRowDeform *state, Size size)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) ((char *) state - offsetof(ZTupleSlot, deform));
+	char	   *scratch = space_alloc(&zslot->base, &size);
+
+	zslot->scratch_alloc = (uint32) size;
+	return scratch;
 }
 
 static inline void
@@ -100,7 +132,7 @@ row_room(ZTupleSlot *zslot, uint32 len)
 	slot->tts_nvalid = 0;
 	slot->tts_flags |= TTS_FLAG_EMPTY;
 	if (unlikely(len > zslot->room_alloc))
-		space_enlarge(slot, &zslot->room, &zslot->room_alloc, len);
+		room_enlarge(zslot, len);
 	return zslot->room;
 }
 
@@ -240,7 +272,12 @@ ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 static void
 tts_zheap_init(TupleTableSlot *slot)
 {
-	/* all zeroes is right */
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	/* for the rest all zeroes is right */
+	zslot->room = zslot->small_room;
+	zslot->room_alloc = ZTUPLE_SMALL_ROOM;
+	zslot->deform.provide = scratch_provide;
 }
 
 static void
@@ -250,14 +287,8 @@ tts_zheap_release(TupleTableSlot *slot)
 
 	Assert(TTS_EMPTY(slot) && zslot->copy == NULL);
 
-	if (zslot->room)
-		pfree(zslot->room);
-	if (zslot->deform.scratch)
-		pfree(zslot->deform.scratch);
-	zslot->room = NULL;
-	zslot->room_alloc = 0;
-	zslot->deform.scratch = NULL;
-	zslot->scratch_alloc = 0;
+	room_free(zslot);
+	scratch_free(zslot);
 }
 
 static void
@@ -283,7 +314,6 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 	TupleDesc	desc = slot->tts_tupleDescriptor;
-	Size		need;
 
 	Assert(!TTS_EMPTY(slot));
 
@@ -291,12 +321,12 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 		return;
 
 	Assert(slot->tts_nvalid == zslot->deform.natts);
-	need = ZROW_SCRATCH_SIZE(desc->natts, zslot->row_len);
-	if (unlikely(need > zslot->scratch_alloc))
+	if (unlikely(zslot->deform.scratch != NULL) &&
+		ZROW_SCRATCH_SIZE(desc->natts, zslot->row_len) > zslot->scratch_alloc)
 	{
-		/* "need" is the same for all calls with one row: nothing points there */
+		/* a longer row than before; the size is the same for all calls with one row */
 		Assert(zslot->deform.natts == 0);
-		space_enlarge(slot, &zslot->deform.scratch, &zslot->scratch_alloc, need);
+		scratch_free(zslot);
 	}
 	if (unlikely(!zrow_deform(desc, zslot->row, zslot->row_len, natts,
 							  slot->tts_values, slot->tts_isnull, &zslot->deform)))
@@ -392,7 +422,7 @@ row_materialize(TupleTableSlot *slot)
 
 	(void) ztuple_slot_id(slot);
 	if (zslot->row_len > zslot->room_alloc)
-		space_enlarge(slot, &zslot->room, &zslot->room_alloc, zslot->row_len);
+		room_enlarge(zslot, zslot->row_len);
 	memcpy(zslot->room, row, zslot->row_len);
 	zslot->row = zslot->room;
 	zslot->deform.natts = 0;

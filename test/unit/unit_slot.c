@@ -11,6 +11,7 @@
 #include "executor/tuptable.h"
 #include "utils/builtins.h"
 
+#include "zheap/page/page.h"
 #include "zheap/page/row.h"
 #include "zheap/scan/tuple_slot.h"
 
@@ -44,6 +45,17 @@ zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 		id->modifier.kind = ZMODIFIER_EXACT;
 		id->modifier.place.fxid = FullTransactionIdFromU64(id->modifier.place.undo);
 	}
+}
+
+/* What a copy is made of, instead of a page of a table. */
+static PGAlignedBlock page_to_read;
+
+bool
+zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
+{
+	memcpy(view->copy->data, page_to_read.data, BLCKSZ);
+	view->horizon = InvalidFullTransactionId;
+	return true;
 }
 
 /* The xmin to be shown. */
@@ -102,6 +114,73 @@ row_store(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersionId
 	}
 	memset(bytes, 0x7f, len);	/* the slot must not look there again */
 	pfree(bytes);
+}
+
+/* The only row of a page; returns its place. */
+static char *
+page_make(const char *bytes, uint32 len, const ZModifier *modifier)
+{
+	Page		page = (Page) page_to_read.data;
+	uint32		offset;
+	char	   *row;
+	ZRowHeader	hdr;
+
+	memset(page, 0, BLCKSZ);
+	zpage_init_apply(page, 2);
+	offset = ((PageHeader) page)->pd_special - len;
+	row = (char *) page + offset;
+	((PageHeader) page)->pd_upper = offset;
+	memcpy(row, bytes, len);
+	zrow_header_get(row, &hdr);
+	if (!zmodifier_is_all_visible(modifier))
+	{
+		hdr.slotno = 2;
+		if (modifier->kind == ZMODIFIER_UPPER_BOUND)
+			hdr.flags |= ZROW_REUSED;
+		zpage_slot_set(zpage_slot(page, NULL, 2), &modifier->place, 0);
+	}
+	zrow_header_put(row, &hdr);
+	return row;
+}
+
+/*
+ * A row that stays on a copy of its page; the scan that has made the copy goes on to other pages,
+ * or ends.
+ */
+static void
+row_refer(Unit *unit, TupleTableSlot *slot, const UnitRow *row, ZVersionId *id)
+{
+	static ZPageView view;
+	ZPageCopy  *copy = NULL;
+	ItemPointerData tid;
+	uint32		len;
+	char	   *bytes = zrow_form(row->stored_desc, row->values, row->isnull, &len);
+	const char *place;
+
+	if (len > BLCKSZ - 500)
+	{
+		row_store(unit, slot, row, id);
+		return;
+	}
+	id->cmin = id->xmax = id->cmax = 0;
+	ItemPointerSet(&tid, TID_BLOCK, TID_OFFSET);
+	place = page_make(bytes, len, &id->modifier);
+	unit_check(zcopy_read(&copy, &view, TID_BLOCK, NULL));
+	ztuple_slot_refer(slot, copy, copy->page.data + (place - page_to_read.data), len, &tid);
+	slot->tts_tableOid = TABLE_OID;
+	unit_check(copy->references == 2);
+	if (unit_once_in(unit, 2))
+	{
+		ZPageCopy  *had = copy;
+
+		memset(page_to_read.data, 0x7f, BLCKSZ);
+		unit_check(zcopy_read(&copy, &view, TID_BLOCK, NULL));
+		unit_check(copy != had && had->references == 1 && copy->references == 1);
+		had = copy;
+		unit_check(zcopy_read(&copy, &view, TID_BLOCK, NULL) && copy == had);
+	}
+	zcopy_forget(&copy, &view);
+	unit_check(copy == NULL && ((ZTupleSlot *) slot)->copy->references == 1);
 }
 
 static void
@@ -262,7 +341,10 @@ slot_round(Unit *unit)
 			continue;
 		}
 		id_make(unit, &id);
-		row_store(unit, slot, &row, &id);
+		if (unit_once_in(unit, 2))
+			row_refer(unit, slot, &row, &id);
+		else
+			row_store(unit, slot, &row, &id);
 		if (unit_once_in(unit, 2))
 			content_check(unit, slot, &row);
 		id_check(slot, &id);

@@ -35,6 +35,8 @@ typedef struct ZRowDeform
 	char	   *scratch;		/* aligned copies of values that need alignment,
 								 * see below */
 	uint32		scratch_used;
+	/* allocates the scratch, if that is NULL until a row needs it */
+	char	   *(*provide) (struct ZRowDeform *state, Size size);
 } ZRowDeform;
 
 /*
@@ -47,8 +49,8 @@ typedef struct ZRowDeform
 /*
  * Fill values/isnull of attributes [state->natts, upto).  Attributes the row
  * does not store get their missing value (getmissingattr).  By-reference values
- * point into the row or into state->scratch, which the caller provides with
- * ZROW_SCRATCH_SIZE bytes, MAXALIGNed; both must outlive the values.
+ * point into the row or into state->scratch, which the caller provides, at once or when
+ * it is needed, with ZROW_SCRATCH_SIZE bytes, MAXALIGNed; both must outlive the values.
  * "row" may have any alignment; "len" excludes padding.  Returns false when the
  * bytes do not make a row (a length runs past the end): the caller reports it.
  */

@@ -16,20 +16,24 @@
 #include "zheap/page/row.h"
 #include "zheap/scan/page_copy.h"
 
+#define ZTUPLE_SMALL_ROOM	128
+
 typedef struct ZTupleSlot
 {
 	TupleTableSlot base;
 	const char *row;			/* or NULL: only values (virtual) */
 	uint32		row_len;
 	ZPageCopy  *copy;			/* what the row is on; NULL: it is at room */
-	uint32		room_alloc;		/* bytes palloc'd at room */
-	char	   *room;			/* where rows are copied to, kept from row to row */
+	uint32		room_alloc;		/* bytes at room */
+	char	   *room;			/* where rows are copied to, kept from row to row: small_room,
+								 * or palloc'd */
 	ZRowDeform	deform;
 	uint32		scratch_alloc;
 	char	   *data;			/* materialised values, when virtual */
 	bool		has_version_id;	/* version_id is meaningful: the row came from a table.  If it
 								 * is not, the header of a row on a copy tells */
 	ZVersionId	version_id;
+	char		small_room[ZTUPLE_SMALL_ROOM];	/* many queries read a single small row */
 } ZTupleSlot;
 
 extern const TupleTableSlotOps TTSOpsZheap;
