@@ -190,6 +190,17 @@ answers($late, qr/^2$/, 'it goes on in the old file');
 is(place(), $here, 'which is where it was');
 is($mover->query_safe('begin; update t set n = 100 where id = 2; savepoint s; alter table zheap.undo set tablespace ' . $places[0]
 	  . '; rollback to s; update t set n = n + 100 where id = 2; rollback; select n from t where id = 2'), 2, 'written, moved, moved back, written');
+
+# a writer of many records, who keeps a page of it pinned, moves it: nothing waits for the pin for ever
+my $many = 'update t set n = n + 100 where id <= 50';
+my $sum = $mover->query_safe('select sum(n) from t where id <= 50');
+is($mover->query_safe("begin; $many; savepoint s; $many; alter table zheap.undo set tablespace $places[0]; rollback to s; $many; "
+	  . 'rollback; select sum(n) from t where id <= 50'), $sum, 'much written, moved, moved back, written');
+is($mover->query_safe("begin; $many; savepoint s; $many; rollback to s; $many; " . move() . '; commit; select sum(n) from t where id <= 50'),
+	$sum + 10000, 'much written, part of it rolled back, moved');
+is(place(), $places[1], 'to where it should be');
+is($mover->query_safe("begin; $many; " . move() . '; rollback; select sum(n) from t where id <= 50'), $sum + 10000, 'the same, rolled back');
+push @places, shift @places;
 unlocked('after a move that was rolled back');
 
 # a user that is killed
@@ -226,6 +237,10 @@ $first->query_safe('drop extension zheap cascade');
 is($second->query_safe('create extension zheap; create table o (a int) using zheap; begin; insert into o values (4); update o set a = 5; commit; select a from o'), 5,
 	'by another session');
 is($first->query_safe('update o set a = 6; select a from o'), 6, 'and used by the first');
+$first->query_safe('drop extension zheap cascade');
+is($first->query_safe('begin; savepoint s; create extension zheap; create table o (a int) using zheap; insert into o select g from generate_series(1, 100) g; '
+	  . "update o set a = a + 1; rollback to s; commit; select count(*) from pg_extension where extname = 'zheap'"), 0,
+	'made and much used by a part of a transaction that was rolled back');
 $_->quit foreach ($first, $second);
 
 # a load
