@@ -267,8 +267,9 @@ check_taken(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
 		copy->block = InvalidBlockNumber;
 		return NULL;
 	}
-	if (zundo_record_is_sound(ptr, copied_record(reader, len), *len))
-		return copied_record(reader, len);
+	bytes = copied_record(reader, len);
+	if (zundo_record_is_sound(ptr, bytes, *len))
+		return bytes;
 	reader->bytes_ptr = ZUNDO_INVALID;
 	return NULL;
 }
