@@ -561,7 +561,9 @@ execute_plan(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPla
 	holds = zview_attach(live, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf);
 	if (holds)
 	{
-		if (!RelationNeedsWAL(live->rel) || PageGetLSN(live->page) != *changed)
+		/* a page from before the table's changes were logged has no LSN either */
+		if (!RelationNeedsWAL(live->rel) || XLogRecPtrIsInvalid(*changed) ||
+			PageGetLSN(live->page) != *changed)
 			check_rows(live);
 		slots_buf = view_lock_page(live, plan->slotno);
 		holds = plan_holds(copy, live, plan, horizon);

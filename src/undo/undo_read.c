@@ -162,7 +162,7 @@ is_copy_of(const ZUndoCopy *copy, ZUndoPtr ptr)
 		copy->generation == zundo_ptr_generation(ptr);
 }
 
-/* From a private copy, or NULL if none can have the record. */
+/* From a private copy, or NULL if none can have the record: then the page is to be looked at. */
 static inline const char *
 read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 {
@@ -178,10 +178,11 @@ read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 	page = (Page) reader->copies[reader->used].page;
 	if (zundo_ptr_offset(ptr) >= zundo_page_end(page))
 		return NULL;
-	if (zundo_ptr_offset(ptr) < ZUNDO_PAGE_START ||
-		!zundo_record_at(page, ptr, &bytes, len))
-		report_bad_record(ptr, zundo_page_end(page));
-	return bytes;
+	if (zundo_ptr_offset(ptr) >= ZUNDO_PAGE_START && zundo_record_at(page, ptr, &bytes, len))
+		return bytes;
+	/* it may have been made while replay restored an image of the page, its end first (U9) */
+	reader->copies[reader->used].block = InvalidBlockNumber;
+	return NULL;
 }
 
 /* In place of an older copy of the page or of the one that was not used last. */

@@ -39,20 +39,20 @@ SQL
 
 # ---- lengths ----
 
-# what each statement writes when its pages have been changed since the last checkpoint, like most
+# What each statement writes when its pages have been changed since the last checkpoint, like most.  Each is about one row.
 my %statement = (
-	UPDATE => [ 'update t set v = v + 1 where id = (random() * 999)::int + 1', 68 ],
-	INSERT => [ 'insert into h (tid, bid, aid, delta, mtime) values (1, 1, 77777, 500, now())', 92 ],
-	LOCK => [ 'do $$ begin perform from t where id = (random() * 999)::int + 1 for update; end $$', 60 ],
-	DELETE => [ 'delete from t where id = (random() * 999)::int + 1001', 72 ]);
+	UPDATE => [ sub { "update t set v = v + 1 where id = $_[0]" }, 68 ],
+	INSERT => [ sub { 'insert into h (tid, bid, aid, delta, mtime) values (1, 1, 77777, 500, now())' }, 92 ],
+	LOCK => [ sub { "do \$\$ begin perform from t where id = $_[0] for update; end \$\$" }, 60 ],
+	DELETE => [ sub { "delete from t where id = 1000 + $_[0]" }, 72 ]);
 foreach my $kind (qw(UPDATE INSERT LOCK DELETE))
 {
 	my ($sql, $limit) = @{ $statement{$kind} };
-	my $run = join(";\n", ($sql) x 200);
+	my @runs = map { my $first = $_ * 200; join(";\n", map { $sql->($first + $_) } 1 .. 200) } 0 .. 2;
 
-	$node->safe_psql('postgres', "$run;\ncheckpoint;\n$run");
+	$node->safe_psql('postgres', "$runs[0];\ncheckpoint;\n$runs[1]");
 	my $from = $node->lsn('insert');
-	$node->safe_psql('postgres', $run);
+	$node->safe_psql('postgres', $runs[2]);
 	my ($count, $length, $named) = records($from, $kind);
 	cmp_ok($count, '>', 100, "$kind: $count records");
 	cmp_ok($length, '<=', $limit, "$kind: half of the records have at most $length bytes");
