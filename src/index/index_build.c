@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/relscan.h"
+#include "access/sysattr.h"
 #include "access/xact.h"
 #include "catalog/heap.h"
 #include "catalog/index.h"
@@ -20,6 +21,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"
 #include "utils/datum.h"
@@ -27,6 +29,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
+#include "zheap/dml/target.h"
 #include "zheap/index/index.h"
 #include "zheap/scan/scan.h"
 
@@ -57,6 +60,7 @@ typedef struct IndexBuild
 	TupleTableSlot *slot;		/* the version to index */
 	TupleTableSlot *older;		/* one before it */
 	KeyType		types[INDEX_MAX_KEYS];
+	Bitmapset  *columns;		/* that keys are made of; NULL: all */
 
 	double		reltuples;
 } IndexBuild;
@@ -101,6 +105,26 @@ key_types_init(IndexBuild *build)
 	}
 }
 
+/* Keys, expressions and predicate refer to these columns, or to the row as a whole. */
+static void
+key_columns_init(IndexBuild *build)
+{
+	const int	whole_row = 0 - FirstLowInvalidHeapAttributeNumber;
+
+	for (int i = 0; i < build->info->ii_NumIndexAttrs; i++)
+	{
+		AttrNumber	attno = build->info->ii_IndexAttrNumbers[i];
+
+		if (attno != 0)
+			build->columns = bms_add_member(build->columns,
+											attno - FirstLowInvalidHeapAttributeNumber);
+	}
+	pull_varattnos((Node *) build->info->ii_Expressions, 1, &build->columns);
+	pull_varattnos((Node *) build->info->ii_Predicate, 1, &build->columns);
+	if (bms_is_member(whole_row, build->columns))
+		build->columns = NULL;
+}
+
 static bool
 key_equal(const IndexBuild *build, const IndexKey *a, const IndexKey *b)
 {
@@ -120,6 +144,17 @@ key_equal(const IndexBuild *build, const IndexKey *a, const IndexKey *b)
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Are the toasted values there of which the key of a version is made that only old snapshots,
+ * if any, still see (I4)?  It is stored in "slot".
+ */
+static bool
+has_values(IndexBuild *build, const ZRowVersion *version, TupleTableSlot *slot)
+{
+	return (version->hdr.flags & ZROW_HASEXTERNAL) == 0 ||
+		zdml_toast_present(build->table, slot, build->columns);
 }
 
 /* The key of the version in "slot", which must be one of the build's two. */
@@ -149,6 +184,8 @@ check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 	while (zmvcc_has_older(view, &older) && zmvcc_previous(view, &older))
 	{
 		zscan_version_store(view, &older, tid, build->older);
+		if (!has_values(build, &older, build->older))
+			break;				/* nobody sees it, nor those before */
 		key_form(build, build->older, &before);
 		if (key_equal(build, key, &before))
 			continue;
@@ -163,6 +200,19 @@ check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 							false, build->callback_state);
 	}
 	ExecClearTuple(build->older);
+}
+
+/* The row is deleted: is it to be indexed for old snapshots? */
+static bool
+is_wanted(IndexBuild *build, ZRowVersion *version)
+{
+	ItemPointerData tid;
+
+	if (!zmvcc_reconstruct_body(&build->scan->view, version))
+		return false;
+	ItemPointerSet(&tid, build->scan->block, version->offnum);
+	zscan_version_store(&build->scan->view, version, &tid, build->slot);
+	return has_values(build, version, build->slot);
 }
 
 static void
@@ -242,7 +292,7 @@ row_is_indexed(IndexBuild *build, OffsetNumber offnum, ZRowVersion *version, boo
 			case ZSTATE_RECENTLY_DEAD:
 				/* old snapshots will look for it in the index */
 				*alive = false;
-				return zmvcc_reconstruct_body(&build->scan->view, version);
+				return is_wanted(build, version);
 
 			case ZSTATE_INSERTING:
 				xid = zfxid_xid(fxid);
@@ -323,7 +373,7 @@ build_begin(IndexBuild *build, bool allow_sync, TableScanDesc sscan)
 	}
 	Assert(build->snapshot == SnapshotAny || IsMVCCSnapshot(build->snapshot));
 	Assert(build->snapshot == SnapshotAny || !build->anyvisible);
-	/* the toast values of a version that no snapshot sees may be gone (I4) */
+	/* no version is read in vain (I4) */
 	if (build->snapshot == SnapshotAny)
 		zmvcc_renew_horizon(build->table);
 	build->scan = (ZScan *) sscan;
@@ -335,6 +385,7 @@ build_begin(IndexBuild *build, bool allow_sync, TableScanDesc sscan)
 	build->econtext->ecxt_scantuple = build->slot;
 	build->predicate = ExecPrepareQual(build->info->ii_Predicate, build->estate);
 	key_types_init(build);
+	key_columns_init(build);
 }
 
 static void

@@ -98,27 +98,69 @@ version_header(CopyVersion *copied, const ZRowVersion *version)
 }
 
 /*
- * Describe the version in hand, and step to the one before; false: there is none
- * that anybody needs.
+ * Are the values of a version there that only old snapshots, if any, still see (I4)?  They are
+ * in copy->slot.
  */
 static bool
-take_version(ZCopy *copy, ZRowVersion *version, const CopyVersion *newer, CopyVersion *copied)
+values_remain(ZCopy *copy, const ZRowVersion *version)
 {
-	ZPageView  *view = &copy->view;
-	ZUndoRecord rec = {0};
-	ZOwner		at;
+	return (version->hdr.flags & ZROW_HASEXTERNAL) == 0 ||
+		zdml_toast_present(copy->from, copy->slot, NULL);
+}
+
+/* What is visible to all here may not be so on standbys. */
+static void
+note_conflict(ZCopy *copy, FullTransactionId fxid)
+{
+	if (FullTransactionIdPrecedes(copy->conflict, fxid))
+		copy->conflict = fxid;
+}
+
+/*
+ * The row of the version in hand, as the new table is to hold it; false: nobody sees the
+ * version.
+ */
+static bool
+take_values(ZCopy *copy, const ZRowVersion *version, const CopyVersion *newer,
+			CopyVersion *copied)
+{
+	bool		is_old = newer != NULL || (version->hdr.flags & ZROW_DELETED) != 0;
 
 	/* a deleted row holds the values that it had before */
 	if (newer != NULL && newer->made == ZOP_DELETE)
 	{
 		copied->row = newer->row;
 		copied->len = newer->len;
+		return true;
 	}
-	else
-	{
-		copy_values(copy, version);
-		copied->row = form_row(copy, &copied->len);
-	}
+	copy_values(copy, version);
+	if (is_old && !values_remain(copy, version))
+		return false;
+	copied->row = form_row(copy, &copied->len);
+	return true;
+}
+
+/* The version, which an update made, is the oldest that somebody sees. */
+static void
+make_oldest(ZCopy *copy, CopyVersion *copied)
+{
+	Assert(copied->made == ZOP_UPDATE && FullTransactionIdIsValid(copied->fxid));
+	note_conflict(copy, copied->fxid);
+	copied->fxid = InvalidFullTransactionId;
+	zrow_header_get(copied->row, &copied->hdr);
+}
+
+/*
+ * Describe the version in hand, and step to the one before; false: there is none
+ * that anybody needs.
+ */
+static bool
+take_version(ZCopy *copy, ZRowVersion *version, CopyVersion *copied)
+{
+	ZPageView  *view = &copy->view;
+	ZUndoRecord rec = {0};
+	ZOwner		at;
+
 	copied->fxid = InvalidFullTransactionId;
 	if (!copy_all_visible(copy, version) && zmvcc_record(view, version, &rec, &at))
 	{
@@ -148,12 +190,15 @@ take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 	bool		more = true;
 	bool		deleted;
 	ZRowVersion	version;
+	CopyVersion *newer;
+	CopyVersion *copied;
 
 	zmvcc_current(&copy->view, offnum, &version);
 	if (!zmvcc_skip_aborted(&copy->view, &version))
 		zheap_corrupt(copy->from, copy->view_block, offnum, "row has no version");
 	if (!zmvcc_reconstruct_body(&copy->view, &version))
 		return 0;
+	zmvcc_find_modifier(&copy->view, &version);
 	*versions = palloc(alloc * sizeof(CopyVersion));
 	while (more)
 	{
@@ -163,11 +208,20 @@ take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 			alloc *= 2;
 			*versions = repalloc(*versions, alloc * sizeof(CopyVersion));
 		}
-		memset(&(*versions)[n], 0, sizeof(CopyVersion));
+		newer = n > 0 ? &(*versions)[n - 1] : NULL;
+		copied = &(*versions)[n];
+		memset(copied, 0, sizeof(CopyVersion));
 		deleted = (version.hdr.flags & ZROW_DELETED) != 0;
-		more = take_version(copy, &version, n > 0 ? &(*versions)[n - 1] : NULL,
-							&(*versions)[n]);
-		if (deleted && !FullTransactionIdIsValid((*versions)[n].fxid))
+		if (!take_values(copy, &version, newer, copied))
+		{
+			if (newer != NULL)
+				make_oldest(copy, newer);
+			else
+				note_conflict(copy, zmodifier_fxid(&version.modifier));
+			return n;
+		}
+		more = take_version(copy, &version, copied);
+		if (deleted && !FullTransactionIdIsValid(copied->fxid))
 			return 0;
 		n++;
 	}

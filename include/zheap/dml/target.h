@@ -261,6 +261,15 @@ extern void zdml_check_length(uint32 len);
 /* A heap tuple with the values of a row. */
 extern HeapTuple zdml_heap_tuple(Relation rel, const char *row, uint32 len);
 
+/* ---- dml_toast_present.c ---- */
+
+/*
+ * Are all toasted values of the version in the slot there?  If not, no snapshot sees it.  Of
+ * the columns in "attrs" (attribute numbers less FirstLowInvalidHeapAttributeNumber), NULL: of
+ * all.  No page is locked; the caller has an active snapshot.  Reads all chunks.
+ */
+extern bool zdml_toast_present(Relation rel, TupleTableSlot *slot, const Bitmapset *attrs);
+
 /* ---- dml_insert.c ---- */
 
 /* Insert a formed row; its header's modifier flags are set here. */
