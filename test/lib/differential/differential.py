@@ -165,6 +165,7 @@ def deadlock_early(schedule, a, b):
             any(' error 40P01 ' in y for _, _, outcome in a.lines[i + 1:] for y in outcome))
 
 
+REWRITE = re.compile(r'^CLUSTER|^VACUUM \(.*FULL|^VACUUM FULL')
 KEY_SHARE = re.compile(r'KEY SHARE|REFERENCES p\b')
 FAILS = re.compile(r's(\d+) (error 40001 could not serialize access due to concurrent .*)')
 
@@ -184,9 +185,22 @@ def fails_early(schedule, a, b):
         label = 's%s ' % FAILS.match(x)[1]
         later = [y for _, _, outcome in a.lines[i + 1:] for y in outcome
                  if y.startswith(label) and ' skipped: ' not in y]
-        if not later or not (later[0] == x or later[0].startswith(label + 'error 40P01')):
+        if not later or not (later[0] == x or later[0].startswith(label + 'error 40P01') or
+                             later[0] == label + 'terminated' or
+                             later[0].startswith(label + 'error 57014')):
             return False
     return True
+
+
+def key_forgotten(schedule, a, b):
+    """Is the only difference that heap has forgotten that an update changed the key?  See
+    "KEY SHARE" in schedule.py."""
+    i = differ(a, b)
+    if i >= min(len(a.lines), len(b.lines)):
+        return False
+    k, sql, ours = b.lines[i]
+    rewritten = any(REWRITE.search(x) for _, x, _ in b.lines[:i])
+    return rewritten and 'KEY SHARE' in sql and any(FAILS.match(x) for x in ours)
 
 
 def names(worker):
@@ -246,7 +260,8 @@ class Pair:
             return None
         b = run(self.zheap, schedule, self.args.slots, reference=a)
         at = differ(a, b)
-        if at is not None and (fails_early(schedule, a, b) or deadlock_early(schedule, a, b)):
+        if at is not None and any(explains(schedule, a, b) for explains in
+                                  (fails_early, deadlock_early, key_forgotten)):
             self.early += 1
             return None
         slow = slower(a, b, self.args.slow)
@@ -326,6 +341,25 @@ def brief(outcome, other):
             for x in outcome]
 
 
+class ServerLog:
+    """What the server has written since a moment."""
+
+    def __init__(self, path):
+        self.path = path
+        self.mark()
+
+    def mark(self):
+        self.start = os.path.getsize(self.path) if self.path else 0
+
+    def heap_failed(self):
+        """Has heap_update failed an assertion?  Then all sessions are lost."""
+        if not self.path:
+            return False
+        with open(self.path, 'rb') as f:
+            f.seek(self.start)
+            return re.search(rb'TRAP: FailedAssertion.*File: "[^"]*heapam\.c"', f.read()) is not None
+
+
 class Result:
     """What a worker has done."""
 
@@ -351,9 +385,11 @@ def work(args, worker, out, result):
 def run_seeds(args, pair, worker, out, result):
     end = time.monotonic() + args.seconds if args.seconds else None
     seed = args.seed + worker
+    log = ServerLog(args.log)
     while end is None or time.monotonic() < end:
         if args.count and seed >= args.seed + args.count:
             break
+        log.mark()
         try:
             run_seed(args, pair, seed, out, result)
         except HeapLost as e:
@@ -363,8 +399,12 @@ def run_seeds(args, pair, worker, out, result):
             out.flush()
             reopen(pair)
         except (Lost, TimeoutError, OSError) as e:
-            result.kinds['hangs' if isinstance(e, TimeoutError) else 'server failed'] += 1
-            out.write('---- SERVER FAILED, seed %d: %r\n%s----\n' % (seed, e, pair.last.text()))
+            if log.heap_failed():
+                pair.stuck += 1
+                out.write('---- HEAP FAILED, seed %d: in another worker\n' % seed)
+            else:
+                result.kinds['hangs' if isinstance(e, TimeoutError) else 'server failed'] += 1
+                out.write('---- SERVER FAILED, seed %d: %r\n%s----\n' % (seed, e, pair.last.text()))
             out.flush()
             if result.found() >= args.max:
                 break
@@ -462,6 +502,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('--host', required=True)
     p.add_argument('--port', required=True)
+    p.add_argument('--log', help="the server's, to be read")
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--count', type=int, default=0)
     p.add_argument('--seconds', type=int, default=0)

@@ -38,6 +38,11 @@ KEY SHARE           One difference is passed over (fails_early in differential.p
                     been replaced by a transaction that committed, and is still locked
                     KEY SHARE by another one.  Heap waits for that one, then fails; zheap
                     fails at once, as locks there belong to the row, not to a version.
+                    Heap may be cancelled, or terminated, while it waits.
+                    Another (key_forgotten): heap's CLUSTER drops the mark of an update that
+                    changed the key (HEAP_KEYS_UPDATED; rewrite_heap_tuple clears the bits
+                    and restores t_infomask only), so heap goes on to lock the version before
+                    KEY SHARE, and zheap fails as heap does without CLUSTER.
                     And a difference of time (deadlock_early): a row is being updated by one
                     and locked KEY SHARE by another; who wants to delete it waits for one of
                     them, then for the other.  Which one is first decides when a deadlock with

@@ -278,6 +278,8 @@ class Side:
         if context:
             words.append('CONTEXT ' + context.replace('\n', '; '))
         line = ' '.join(words).replace(self.database, '@DB@')
+        # where heap waits when it has gone on to the row's next version
+        line = line.replace('while rechecking updated tuple', 'while locking tuple')
         line = re.sub(r'(tuple|version) \(\d+,\d+\)', r'\1 (,)', line)
         line = re.sub(r'(transaction|process|relation|database|pivot) \d+', r'\1 N', line)
         return line
