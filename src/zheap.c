@@ -18,6 +18,7 @@
 
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
+#include "zheap/dml/dml.h"
 #include "zheap/lock/lock.h"
 #include "zheap/page/page_format.h"
 #include "zheap/record/record.h"
@@ -92,7 +93,10 @@ static void
 end_of_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId parent, void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
 		zundo_at_subabort();
+		zdml_at_subabort();
+	}
 }
 
 void

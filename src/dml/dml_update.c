@@ -210,6 +210,8 @@ make_room_in_place(ZTarget *target, Update *update)
 
 	if (newlen <= ItemIdGetLength(PageGetItemId(target->view.page, target->offnum)))
 		return ZSTEP_DONE;
+	if (!has_room(target, newlen, 1) && zfull_page_is(target))
+		return ZSTEP_DONE;
 	ztarget_check_rows(target);
 	if (has_room(target, newlen, 1) || update->made_room)
 		return ZSTEP_DONE;
@@ -217,6 +219,8 @@ make_room_in_place(ZTarget *target, Update *update)
 	if (!has_room(target, newlen, 1) && zdml_tombstone_page(target) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
 	zmvcc_current(&target->view, target->offnum, &update->check.version);
+	if (!has_room(target, newlen, 1))
+		zfull_page_note(target);
 	if (!zview_is_spent(&target->view))
 		return ZSTEP_DONE;
 	update->made_room = true;

@@ -50,4 +50,9 @@ extern int	zdml_prune_page(ZPageView *view, Buffer buffer);
  */
 extern void zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n);
 
+/* ---- ends of transactions (dml_full_page.c) ---- */
+
+/* A subtransaction is rolled back: its rows give back their space. */
+extern void zdml_at_subabort(void);
+
 #endif							/* ZHEAP_DML_H */

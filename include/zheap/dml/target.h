@@ -191,6 +191,13 @@ extern ZStep zchange_begin_known(ZTarget *target, ZRowOp op, OffsetNumber offnum
 								 ZChange *change);
 
 /*
+ * Has this (sub)transaction looked in vain for space on the target's page, which is pinned?  And
+ * now it has (dml_full_page.c).
+ */
+extern bool zfull_page_is(const ZTarget *target);
+extern void zfull_page_note(const ZTarget *target);
+
+/*
  * Perform the change on the locked page: undo, page, WAL in one critical
  * section.  The slot plan and the row plan are complete; of the undo record the
  * context and position are filled in here.

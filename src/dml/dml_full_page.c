@@ -1,0 +1,50 @@
+/*
+ * dml_full_page.c
+ *		The page on which an update has looked for space in vain.
+ *
+ * An update that makes all rows of a table longer would prune each page once for each of
+ * its rows: those that it has deleted or made longer itself give nothing back before it ends.
+ * So the look is not repeated by the same (sub)transaction for as long as the horizon stays.
+ * What others give back meanwhile is for the next one: a row is moved that could have stayed.
+ *
+ * LOCKING: none.
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+
+#include "zheap/dml/dml.h"
+#include "zheap/dml/target.h"
+
+static struct
+{
+	ZRelLocator locator;
+	BlockNumber block;
+	FullTransactionId fxid;		/* invalid: there is no such page */
+	FullTransactionId horizon;
+}			full;
+
+bool
+zfull_page_is(const ZTarget *target)
+{
+	return FullTransactionIdIsValid(full.fxid) &&
+		full.block == BufferGetBlockNumber(target->buffer) &&
+		FullTransactionIdEquals(full.fxid, target->fxid) &&
+		FullTransactionIdEquals(full.horizon, zundo_horizon()) &&
+		zloc_equals(full.locator, zrel_locator(target->rel));
+}
+
+void
+zfull_page_note(const ZTarget *target)
+{
+	full.locator = zrel_locator(target->rel);
+	full.block = BufferGetBlockNumber(target->buffer);
+	full.fxid = target->fxid;
+	full.horizon = zundo_horizon();
+}
+
+void
+zdml_at_subabort(void)
+{
+	full.fxid = InvalidFullTransactionId;
+}
