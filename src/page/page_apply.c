@@ -6,51 +6,80 @@
  */
 #include "postgres.h"
 
+#include "port/pg_bitutils.h"
+
 #include "zheap/page/page.h"
+
+/* Slots change hands. */
+typedef struct Leaving
+{
+	int			taken;
+	uint32		also;			/* bit k: slot k, on the page */
+	bool		visible_to_all;
+	uint32		upper;			/* where rows begin, and where the last header may */
+	uint32		last;
+} Leaving;
+
+/* The row leaves the slot that it names, if that is one of these; false: it still names one. */
+static bool
+row_leaves_slots(Page page, OffsetNumber off, const Leaving *leaving)
+{
+	ItemId		lp = PageGetItemId(page, off);
+	ZRowHeader	hdr;
+	char	   *row;
+	int			slotno;
+
+	if (!ItemIdIsNormal(lp))
+		return true;
+	/* one that leads out of the rows is for readers to report, and not to be followed */
+	if (ItemIdGetOffset(lp) < leaving->upper || ItemIdGetOffset(lp) > leaving->last)
+		return false;
+	row = (char *) page + ItemIdGetOffset(lp);
+	slotno = zrow_slotno(row);
+	if (slotno == 0)
+		return true;
+	if (slotno != leaving->taken && !zpage_slot_in(leaving->also, slotno))
+		return false;
+	if (!leaving->visible_to_all)
+	{
+		row[0] |= ZROW_REUSED;
+		return false;
+	}
+	zrow_header_get(row, &hdr);
+	zrow_header_freeze(&hdr);
+	zrow_header_put(row, &hdr);
+	return true;
+}
 
 /*
  * Slots change hands (S3): the rows that name one must not be taken for the new
  * owner's.  Their owners visible to all: they become frozen.  Otherwise they are
  * marked, and readers find their modifier through the new owner's undo.
  *
- * All that "plan" takes or sets free is done in one way through the rows: that touches each
- * of the page's cache lines.
+ * All that "plan" takes or sets free is done in one way through the rows, of those groups that
+ * may name slots (P5).
  */
 static void
 rows_leave_slots(Page page, const ZSlotPlan *plan)
 {
-	int			taken = plan->slotno;
-	uint32		also = plan->also;
-	bool		visible_to_all = plan->takeover == ZTAKE_ALL_VISIBLE;
-	uint32		upper = ((PageHeader) page)->pd_upper;
-	uint32		special = ((PageHeader) page)->pd_special;
+	PageHeader	header = (PageHeader) page;
+	uint64	   *naming = &zpage_trailer(page)->naming;
+	Leaving		leaving = {plan->slotno, plan->also, plan->takeover == ZTAKE_ALL_VISIBLE,
+	header->pd_upper, header->pd_special - ZROW_HDR_SIZE};
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
-	OffsetNumber off;
 
-	if (special < upper + ZROW_HDR_SIZE)
+	if (header->pd_special < header->pd_upper + ZROW_HDR_SIZE)
 		return;
-	for (off = FirstOffsetNumber; off <= max; off++)
+	for (uint64 rest = *naming; rest != 0; rest &= rest - 1)
 	{
-		ItemId		lp = PageGetItemId(page, off);
-		ZRowHeader	hdr;
-		char	   *row;
-		int			slotno;
+		int			group = pg_rightmost_one_pos64(rest);
+		OffsetNumber first = group * ZPAGE_GROUP_ROWS + FirstOffsetNumber;
+		bool		all_left = true;
 
-		/* one that leads out of the rows is for readers to report, and not to be followed */
-		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) - upper > special - ZROW_HDR_SIZE - upper)
-			continue;
-		row = (char *) page + ItemIdGetOffset(lp);
-		slotno = zrow_slotno(row);
-		if (slotno != taken && !zpage_slot_in(also, slotno))
-			continue;
-		if (visible_to_all)
-		{
-			zrow_header_get(row, &hdr);
-			zrow_header_freeze(&hdr);
-			zrow_header_put(row, &hdr);
-		}
-		else
-			row[0] |= ZROW_REUSED;
+		for (OffsetNumber off = first; off <= Min(max, first + ZPAGE_GROUP_ROWS - 1); off++)
+			all_left &= row_leaves_slots(page, off, &leaving);
+		if (all_left)
+			*naming &= ~((uint64) 1 << group);
 	}
 }
 
@@ -148,6 +177,14 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 	zpage_slot_take_apply(slot, plan);
 }
 
+/* The row names a slot, or it does not: P5. */
+static void
+group_note(Page page, OffsetNumber offnum, int slotno)
+{
+	if (slotno != 0)
+		zpage_trailer(page)->naming |= zpage_group_bit(offnum);
+}
+
 /* New rows, each on a line pointer of its own: the next one, or one that is unused. */
 static void
 insert_apply(Page page, const ZRowPlan *plan)
@@ -173,6 +210,7 @@ insert_apply(Page page, const ZRowPlan *plan)
 		header->pd_upper -= new->len;
 		memcpy((char *) page + header->pd_upper, new->bytes, new->len);
 		ItemIdSetNormal(lp, header->pd_upper, new->len);
+		group_note(page, new->offnum, zrow_slotno(new->bytes));
 	}
 }
 
@@ -237,6 +275,7 @@ zpage_row_replace_apply(Page page, const ZRowPlan *plan)
 		zrow_pad_put(row, alloc, alloc - newlen);
 	}
 	zrow_header_put(row, &hdr);
+	group_note(page, plan->offnum, hdr.slotno);
 }
 
 /* A new header; the body and its padding stay. */
@@ -252,6 +291,7 @@ zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header)
 	if (hdr.natts == ZROW_NATTS_KEEP)
 		hdr.natts = zrow_natts(row);
 	zrow_header_put(row, &hdr);
+	group_note(page, offnum, hdr.slotno);
 }
 
 /*

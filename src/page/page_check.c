@@ -53,9 +53,10 @@ check_row_header(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 
 /* A row's place, space and padding (P3, P4), then its header. */
 static const char *
-check_row_bytes(Page page, ItemId lp)
+check_row_bytes(Page page, OffsetNumber offnum)
 {
 	PageHeader	header = (PageHeader) page;
+	ItemId		lp = PageGetItemId(page, offnum);
 	uint32		off = ItemIdGetOffset(lp);
 	uint32		len = ItemIdGetLength(lp);
 	const char *row = (const char *) page + off;
@@ -77,6 +78,8 @@ check_row_bytes(Page page, ItemId lp)
 	}
 	else
 		pad = 0;
+	if (hdr.slotno != 0 && !(zpage_trailer(page)->naming & zpage_group_bit(offnum)))
+		return "row names a transaction slot, unlike its group";	/* P5 */
 	if (zrow_is_tombstone(&hdr) && pad != 0)
 		return "row without a body has a wrong length";
 	return check_row_header(page, &hdr, row, len - pad);
@@ -98,7 +101,7 @@ zpage_check_row(Page page, OffsetNumber offnum)
 	ItemId		lp = PageGetItemId(page, offnum);
 
 	if (ItemIdIsNormal(lp))
-		return check_row_bytes(page, lp);
+		return check_row_bytes(page, offnum);
 	if (ItemIdIsRedirected(lp))
 		return "line pointer is a redirection";
 	if (ItemIdHasStorage(lp))

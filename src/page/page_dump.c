@@ -108,9 +108,9 @@ zpage_dump(Page page)
 	fprintf(stderr, "page at %p: lsn %X/%X, flags 0x%x, lower %u, upper %u, special %u, prune %u\n",
 			(void *) page, LSN_FORMAT_ARGS(PageGetLSN(page)), header->pd_flags,
 			header->pd_lower, header->pd_upper, header->pd_special, header->pd_prune_xid);
-	fprintf(stderr, "magic 0x%x, version %u, slots %u, overflow page %d, reused_fxid " UINT64_FORMAT "\n",
+	fprintf(stderr, "magic 0x%x, version %u, slots %u, overflow page %d, reused_fxid " UINT64_FORMAT ", naming 0x%" INT64_MODIFIER "x\n",
 			trailer->magic, trailer->version, trailer->nslots, (int) trailer->overflow,
-			U64FromFullTransactionId(trailer->reused_fxid));
+			U64FromFullTransactionId(trailer->reused_fxid), trailer->naming);
 	if (wrong)
 		fprintf(stderr, "WRONG at offset %u: %s\n", offnum, wrong);
 	if (zpage_is_overflow(page))

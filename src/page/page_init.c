@@ -12,6 +12,7 @@ trailer_init(Page page, uint16 magic, int nslots)
 {
 	ZPageTrailer *trailer = zpage_trailer(page);
 
+	trailer->naming = 0;
 	trailer->reused_fxid = InvalidFullTransactionId;
 	trailer->overflow = InvalidBlockNumber;
 	trailer->nslots = (uint8) nslots;

@@ -1,6 +1,6 @@
 /*
  * scan_recent.c
- *		The table page that the backend had last, found again without the buffer table.
+ *		The table pages that the backend had last, found again without the buffer table.
  *
  * An update needs its page two or three times: the index finds the row there, the executor
  * fetches it again, then it is changed.  Each time the buffer's number is known, and the server
@@ -17,33 +17,45 @@
 #include "zheap/base/base.h"
 #include "zheap/scan/scan.h"
 
-static struct
+typedef struct Recent
 {
 	ZRelLocator file;
 	BlockNumber block;
 	Buffer		buffer;			/* invalid or a temporary table's: not to be asked for */
-}			recent;
+} Recent;
+
+/* Of a few tables: a transaction that changes two in turn finds both again. */
+static Recent recents[4];
+
+static Recent *
+recent_of(Relation rel)
+{
+	return &recents[RelationGetRelid(rel) % lengthof(recents)];
+}
 
 void
 zscan_note_recent(Relation rel, BlockNumber block, Buffer buffer)
 {
-	recent.file = zrel_locator(rel);
-	recent.block = block;
-	recent.buffer = buffer;
+	Recent	   *recent = recent_of(rel);
+
+	recent->file = zrel_locator(rel);
+	recent->block = block;
+	recent->buffer = buffer;
 }
 
 Buffer
 zscan_read_recent(Relation rel, BlockNumber block)
 {
+	const Recent *recent = recent_of(rel);
 	Buffer		buffer;
 
-	if (recent.buffer > 0 && recent.block == block &&
-		zloc_equals(recent.file, zrel_locator(rel)) &&
-		ReadRecentBuffer(recent.file, MAIN_FORKNUM, block, recent.buffer))
+	if (recent->buffer > 0 && recent->block == block &&
+		zloc_equals(recent->file, zrel_locator(rel)) &&
+		ReadRecentBuffer(recent->file, MAIN_FORKNUM, block, recent->buffer))
 	{
 		pgstat_count_buffer_read(rel);
 		pgstat_count_buffer_hit(rel);
-		return recent.buffer;
+		return recent->buffer;
 	}
 	buffer = ReadBuffer(rel, block);
 	zscan_note_recent(rel, block, buffer);

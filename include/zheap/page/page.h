@@ -6,7 +6,7 @@
  * the content lock (share to read, exclusive to change) or own a copy.
  * Everything named _apply cannot fail and is shared by the forward path and redo.
  *
- * P1 to P4 (src/page/README.md) are checked by zpage_check, and asserted after each apply
+ * P1 to P5 (src/page/README.md) are checked by zpage_check, and asserted after each apply
  * of a row, a rollback, and pruning.
  */
 #ifndef ZHEAP_PAGE_H
@@ -127,6 +127,13 @@ zpage_slot_set(ZPageSlot *slot, const ZOwner *owner, int count)
 	slot->word = U64FromFullTransactionId(owner->fxid) |
 		(uint64) count << ZPAGE_SLOT_COUNT_SHIFT;
 	slot->undo = owner->undo;
+}
+
+/* The group that the row is in: a bit of the trailer's "naming" (P5). */
+static inline uint64
+zpage_group_bit(OffsetNumber offnum)
+{
+	return (uint64) 1 << (offnum - FirstOffsetNumber) / ZPAGE_GROUP_ROWS;
 }
 
 static inline bool

@@ -11,7 +11,7 @@
  *              | rows (row_format.h), any alignment       |
  *   pd_special +------------------------------------------+
  *              | ZPageSlot[nslots], 16 bytes each         |
- *              | ZPageTrailer, 16 bytes                   |
+ *              | ZPageTrailer, 24 bytes                   |
  *   BLCKSZ     +------------------------------------------+
  *
  * An overflow page carries the slots that found no room on one table page:
@@ -75,19 +75,21 @@ StaticAssertDecl(sizeof(ZPageSlot) == 16, "ZPageSlot is on disk");
 
 typedef struct ZPageTrailer
 {
-	FullTransactionId reused_fxid;	/* 0-7: newest owner whose slot was taken
+	uint64		naming;			/*  0-7: groups of rows that may name slots (P5);
+								 * bit k: rows k * ZPAGE_GROUP_ROWS + 1 and on */
+	FullTransactionId reused_fxid;	/* 8-15: newest owner whose slot was taken
 									 * over before all could see it */
-	BlockNumber overflow;		/*  8-11: overflow page, or InvalidBlockNumber */
-	uint8		nslots;			/* 12 */
-	uint8		version;		/* 13 */
-	uint16		magic;			/* 14-15: ZPAGE_MAGIC_* */
+	BlockNumber overflow;		/* 16-19: overflow page, or InvalidBlockNumber */
+	uint8		nslots;			/* 20 */
+	uint8		version;		/* 21 */
+	uint16		magic;			/* 22-23: ZPAGE_MAGIC_* */
 } ZPageTrailer;
 
-StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
+StaticAssertDecl(sizeof(ZPageTrailer) == 24, "ZPageTrailer is on disk");
 
 #define ZPAGE_MAGIC_TABLE	0x5A48
 #define ZPAGE_MAGIC_OVERFLOW 0x5A53
-#define ZPAGE_VERSION		3
+#define ZPAGE_VERSION		4
 
 /* C1, chain.h: the most records of a chain above its newest directory */
 #define ZCHAIN_INTERVAL			64
@@ -109,6 +111,10 @@ StaticAssertDecl(ZPAGE_MAX_LOCK_SLOTNO <= PG_UINT16_MAX, "slot numbers have 16 b
 
 /* core's tidbitmap refuses larger offsets */
 #define ZPAGE_MAX_OFFSET		MaxHeapTuplesPerPage
+
+#define ZPAGE_GROUP_ROWS		8
+
+StaticAssertDecl((ZPAGE_MAX_OFFSET - 1) / ZPAGE_GROUP_ROWS < 64, "a bit for each group of rows");
 
 /*
  * A transaction that only locks gets no slot with a greater number, unless that is its
