@@ -41,14 +41,13 @@ toast_open(ToastTable *toast, Oid relid)
 									  &toast->nindexes);
 }
 
-/* As the server does it, locks are kept. */
 static void
 toast_close(ToastTable *toast)
 {
 	if (toast->table == NULL)
 		return;
-	toast_close_indexes(toast->indexes, toast->nindexes, NoLock);
-	table_close(toast->table, NoLock);
+	toast_close_indexes(toast->indexes, toast->nindexes, AccessShareLock);
+	table_close(toast->table, AccessShareLock);
 }
 
 static bool
