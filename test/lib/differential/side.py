@@ -199,9 +199,9 @@ class Side:
                 continue
             waits = self.waits([k] + self.blocked)
             if waits[k] and not self.circle(k, waits):
-                self.blocked.append(k)
-                self.stop(k)
-                return 's%d blocked' % k
+                if self.stop(k):
+                    self.blocked.append(k)
+                    return 's%d blocked' % k
             if time.monotonic() - start > HANG:
                 raise TimeoutError('s%d neither finishes nor waits for a lock' % k)
             pause = min(pause * 2, 0.008)
@@ -209,14 +209,19 @@ class Side:
 
     def stop(self, k):
         """Stop session k, but not while it looks for a deadlock: then it holds the lock
-        table, which our own question about it tells."""
+        table, which our own question about it tells.  False: it does not wait any more, and
+        goes on; stopped somewhere it might hold what all need."""
+        pid = self.sessions[k].pid
         while True:
             self.signal(k, signal.SIGSTOP)
-            self.control.send('SELECT pg_blocking_pids(%d)' % self.sessions[k].pid)
+            self.control.send('SELECT wait_event_type, pg_blocking_pids(%d) FROM pg_stat_activity WHERE pid = %d'
+                              % (pid, pid))
             try:
                 self.control.wait(0.1)
-                self.control.take()
-                return
+                if any(x[0] == 'row' and x[1][0] == 'Lock' for x in self.control.take()):
+                    return True
+                self.signal(k, signal.SIGCONT)
+                return False
             except TimeoutError:
                 self.signal(k, signal.SIGCONT)
                 self.control.wait(HANG)
