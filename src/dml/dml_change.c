@@ -359,6 +359,30 @@ zchange_execute(ZTarget *target, ZChange *change)
 		execute_with_directory(target, change);
 }
 
+void
+zchange_append(Relation rel, Buffer buffer, ZChange *change)
+{
+	Page		page = BufferGetPage(buffer);
+	ZChangeBuffers buffers = {buffer, InvalidBuffer, RelationNeedsWAL(rel)};
+	ZUndoWrite	write = {InvalidBuffer};
+
+	Assert(CritSectionCount == 0 && zheap_buffer_is_exclusive(buffer)); /* D1, D4 */
+	Assert(!change->has_undo && change->row.op == ZOP_INSERT);
+	zview_own_changes++;
+
+	START_CRIT_SECTION();
+	zchange_apply(page, NULL, change);
+	MarkBufferDirty(buffer);
+	if (buffers.logged)
+	{
+		XLogRecPtr	lsn = zrec_change_emit(change, &buffers, &write, NULL, 0);
+
+		/* a macro that would emit twice */
+		PageSetLSN(page, lsn);
+	}
+	END_CRIT_SECTION();
+}
+
 ZUndoPtr
 zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 {

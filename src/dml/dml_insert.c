@@ -21,42 +21,6 @@
 #include "zheap/dml/run.h"
 #include "zheap/scan/tuple_slot.h"
 
-/* ---- runs ---- */
-
-static struct
-{
-	ZRelLocator locator;
-	BlockNumber block;
-	FullTransactionId fxid;
-	ZUndoPtr	undo;			/* the run's record, and the slot's newest */
-	CommandId	cid;
-	OffsetNumber first;
-}			run;
-
-bool
-zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid, OffsetNumber offnum)
-{
-	return plan->takeover == ZTAKE_OWN && !target->init_page &&
-		FullTransactionIdEquals(run.fxid, target->fxid) &&
-		run.block == BufferGetBlockNumber(target->buffer) &&
-		zloc_equals(run.locator, zrel_locator(target->rel)) &&
-		run.cid == cid && offnum >= run.first &&
-		zpage_slot(target->view.page, target->view.overflow, plan->slotno)->undo == run.undo;
-}
-
-void
-zrun_remember(ZTarget *target, const ZChange *change)
-{
-	Assert(change->undo.type == ZOP_INSERT &&
-		   FullTransactionIdEquals(change->slot.next.fxid, target->fxid));
-	run.locator = zrel_locator(target->rel);
-	run.block = BufferGetBlockNumber(target->buffer);
-	run.fxid = change->undo.open_run ? target->fxid : InvalidFullTransactionId;
-	run.undo = change->slot.next.undo;
-	run.cid = change->undo.cid;
-	run.first = change->undo.offnum;
-}
-
 /* ---- one row ---- */
 
 /*
@@ -119,23 +83,6 @@ zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber 
 	undo->open_run = offnum > max;
 }
 
-void
-zinsert_set_header(char *row, const ZChange *change, uint32 token)
-{
-	ZRowHeader	hdr;
-
-	/* frozen rows only are without a slot, and rows name none on a lock page (P2) */
-	Assert(change->has_undo == (change->slot.slotno != 0));
-	Assert(change->slot.slotno <= ZPAGE_MAX_SLOTNO);
-	zrow_header_get(row, &hdr);
-	hdr.flags &= ~ZROW_MODIFIER_FLAGS;
-	hdr.flags2 = token != 0 ? ZROW2_SPECULATIVE : 0;
-	hdr.slotno = change->slot.slotno;
-	if (hdr.slotno != 0)
-		hdr.flags |= ZROW_INSERTED;
-	zrow_header_put(row, &hdr);
-}
-
 ZStep
 zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 {
@@ -185,6 +132,8 @@ zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid)
 	ZTarget		target;
 	ZStep		step;
 
+	if (zrun_insert(rel, insert, tid))
+		return;
 	ztarget_open(&target, rel);
 	do
 	{

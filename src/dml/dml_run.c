@@ -1,0 +1,151 @@
+/*
+ * dml_run.c
+ *		Runs: rows that one command adds one after the other at the end of a page.
+ *
+ * A run has one undo record, the first row's, and the others need no slot to be looked for
+ * either: while that record is the slot's newest, the slot is the transaction's, and nothing has
+ * been done by it to the page since.  So the next row is put behind the last one, where there is
+ * room beyond doubt, without what the first one needed.
+ *
+ * LOCKING: zrun_insert() locks the page exclusively, and unlocks it.  The others are called with
+ * the page locked exclusively.
+ */
+#include "postgres.h"
+
+#include "access/hio.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+
+#include "zheap/dml/run.h"
+#include "zheap/scan/scan.h"
+
+/* ---- the run ---- */
+
+static struct
+{
+	ZRelLocator locator;
+	BlockNumber block;
+	FullTransactionId fxid;
+	ZUndoPtr	undo;			/* the run's record, and the slot's newest */
+	CommandId	cid;
+	OffsetNumber first;
+	uint16		slotno;
+}			run;
+
+bool
+zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid, OffsetNumber offnum)
+{
+	return plan->takeover == ZTAKE_OWN && !target->init_page &&
+		FullTransactionIdEquals(run.fxid, target->fxid) &&
+		run.block == BufferGetBlockNumber(target->buffer) &&
+		zloc_equals(run.locator, zrel_locator(target->rel)) &&
+		run.cid == cid && offnum >= run.first &&
+		zpage_slot(target->view.page, target->view.overflow, plan->slotno)->undo == run.undo;
+}
+
+void
+zrun_remember(ZTarget *target, const ZChange *change)
+{
+	Assert(change->undo.type == ZOP_INSERT &&
+		   FullTransactionIdEquals(change->slot.next.fxid, target->fxid));
+	run.locator = zrel_locator(target->rel);
+	run.block = BufferGetBlockNumber(target->buffer);
+	run.fxid = change->undo.open_run ? target->fxid : InvalidFullTransactionId;
+	run.undo = change->slot.next.undo;
+	run.cid = change->undo.cid;
+	run.first = change->undo.offnum;
+	run.slotno = change->slot.slotno;
+}
+
+/* ---- one more row ---- */
+
+void
+zinsert_set_header(char *row, const ZChange *change, uint32 token)
+{
+	ZRowHeader	hdr;
+
+	/* frozen rows only are without a slot, and rows name none on a lock page (P2) */
+	Assert(change->has_undo == (change->slot.slotno != 0));
+	Assert(change->slot.slotno <= ZPAGE_MAX_SLOTNO);
+	zrow_header_get(row, &hdr);
+	hdr.flags &= ~ZROW_MODIFIER_FLAGS;
+	hdr.flags2 = token != 0 ? ZROW2_SPECULATIVE : 0;
+	hdr.slotno = change->slot.slotno;
+	if (hdr.slotno != 0)
+		hdr.flags |= ZROW_INSERTED;
+	zrow_header_put(row, &hdr);
+}
+
+/* Is this row, if there is room, one of the run?  As far as can be told without the page. */
+static bool
+may_continue(Relation rel, const ZInsert *insert)
+{
+	return FullTransactionIdIsValid(run.fxid) && run.cid == insert->cid &&
+		insert->bistate == NULL && insert->token == 0 &&
+		(insert->options & HEAP_INSERT_FROZEN) == 0 && run.slotno <= ZPAGE_MAX_INPAGE &&
+		run.block == RelationGetTargetBlock(rel) &&
+		zloc_equals(run.locator, zrel_locator(rel)) && !RelationUsesLocalBuffers(rel) &&
+		FullTransactionIdEquals(run.fxid, GetCurrentFullTransactionIdIfAny());
+}
+
+/* And has the locked page the run's record as the slot's newest, and room at its end? */
+static bool
+has_place(Relation rel, Page page, Size len)
+{
+	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
+
+	return !PageIsNew(page) && zpage_check_header(page) == NULL &&
+		run.slotno <= zpage_nslots(page) &&
+		zpage_slot(page, NULL, run.slotno)->undo == run.undo &&
+		FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(page, NULL, run.slotno)), run.fxid) &&
+		!PageHasFreeLinePointers(page) && PageGetMaxOffsetNumber(page) < ZPAGE_MAX_OFFSET &&
+		zpage_free_contiguous(page) >= len + sizeof(ItemIdData) + spare;
+}
+
+/* As zrun_continues() has it, the row needs no undo record. */
+static void
+append(Relation rel, Buffer buffer, const ZInsert *insert, OffsetNumber offnum)
+{
+	ZNewRow		new = {.offnum = offnum, .len = insert->len, .bytes = insert->row};
+	ZChange		change = {.has_undo = true};
+
+	change.slot.slotno = run.slotno;
+	change.slot.conflict = InvalidFullTransactionId;
+	zinsert_set_header(insert->row, &change, 0);
+	change.has_undo = false;
+	change.row.op = ZOP_INSERT;
+	change.row.nrows = 1;
+	change.row.rows = &new;
+	zchange_append(rel, buffer, &change);
+}
+
+bool
+zrun_insert(Relation rel, const ZInsert *insert, ItemPointer tid)
+{
+	Buffer		buffer;
+	Page		page;
+	OffsetNumber offnum;
+	bool		done = false;
+
+	if (!may_continue(rel, insert))
+		return false;
+	Assert(!zheap_holds_buffer_lock()); /* D2 */
+	CHECK_FOR_INTERRUPTS();
+	ztid_forget_conflict();
+	buffer = zscan_read_recent(rel, run.block);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	page = BufferGetPage(buffer);
+	if (has_place(rel, page, insert->len))
+	{
+		/* nobody has read the row, and a page's lock stands for rows that were read */
+		CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
+		offnum = PageGetMaxOffsetNumber(page) + 1;
+		Assert(offnum > run.first);
+		append(rel, buffer, insert, offnum);
+		ItemPointerSet(tid, run.block, offnum);
+		done = true;
+	}
+	UnlockReleaseBuffer(buffer);
+	return done;
+}
