@@ -162,7 +162,7 @@ sql(<<'SQL');
 create table toasted (id int primary key, n int, v text) using zheap;
 alter table toasted alter v set storage external;
 create function value(length int, salt text) returns text language sql as $$ select left(string_agg(md5(salt || g), ''), length) from generate_series(1, 300) g $$;
-insert into toasted select g, 0, value(g, 'first') from generate_series(7980, 8060) g;
+insert into toasted select g, 0, value(g, 'first') from generate_series(7972, 8052) g;
 SQL
 my $rows = sql('select count(*) from toasted');
 my @salts = qw(next last);
