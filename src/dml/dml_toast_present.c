@@ -71,13 +71,15 @@ value_is_present(ToastTable *toast, const struct varatt_external *pointer)
 }
 
 bool
-zdml_toast_present(Relation rel, TupleTableSlot *slot, const Bitmapset *attrs)
+zdml_toast_present(Relation rel, uint8 flags, TupleTableSlot *slot, const Bitmapset *attrs)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	ToastTable	toast = {NULL};
 	bool		present = true;
 
 	Assert(!zheap_holds_buffer_lock()); /* D3 */
+	if ((flags & ZROW_HASEXTERNAL) == 0)
+		return true;
 	slot_getallattrs(slot);
 	for (int i = 0; i < desc->natts && present; i++)
 	{

@@ -146,17 +146,6 @@ key_equal(const IndexBuild *build, const IndexKey *a, const IndexKey *b)
 	return true;
 }
 
-/*
- * Are the toasted values there of which the key of a version is made that only old snapshots,
- * if any, still see (I4)?  It is stored in "slot".
- */
-static bool
-has_values(IndexBuild *build, const ZRowVersion *version, TupleTableSlot *slot)
-{
-	return (version->hdr.flags & ZROW_HASEXTERNAL) == 0 ||
-		zdml_toast_present(build->table, slot, build->columns);
-}
-
 /* The key of the version in "slot", which must be one of the build's two. */
 static void
 key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
@@ -184,8 +173,9 @@ check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 	while (zmvcc_has_older(view, &older) && zmvcc_previous(view, &older))
 	{
 		zscan_version_store(view, &older, tid, build->older);
-		if (!has_values(build, &older, build->older))
-			break;				/* nobody sees it, nor those before */
+		/* nobody sees it, nor those before (I4) */
+		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
+			break;
 		key_form(build, build->older, &before);
 		if (key_equal(build, key, &before))
 			continue;
@@ -202,7 +192,7 @@ check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 	ExecClearTuple(build->older);
 }
 
-/* The row is deleted: is it to be indexed for old snapshots? */
+/* The row is deleted: is it to be indexed for old snapshots (I4)? */
 static bool
 is_wanted(IndexBuild *build, ZRowVersion *version)
 {
@@ -212,7 +202,7 @@ is_wanted(IndexBuild *build, ZRowVersion *version)
 		return false;
 	ItemPointerSet(&tid, build->scan->block, version->offnum);
 	zscan_version_store(&build->scan->view, version, &tid, build->slot);
-	return has_values(build, version, build->slot);
+	return zdml_toast_present(build->table, version->hdr.flags, build->slot, build->columns);
 }
 
 static void

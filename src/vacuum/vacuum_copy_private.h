@@ -104,6 +104,9 @@ typedef struct ZCopy
 /* View the block of the old table; false: it holds no rows. */
 extern bool copy_view(ZCopy *copy, BlockNumber block);
 
+/* What the transaction did is taken as visible to all; on standbys it may not be so yet. */
+extern void copy_note_conflict(ZCopy *copy, FullTransactionId fxid);
+
 /*
  * Is the version, whose modifier has not aborted, visible to all?  Resolves
  * version->upper_bound.

@@ -98,25 +98,6 @@ version_header(CopyVersion *copied, const ZRowVersion *version)
 }
 
 /*
- * Are the values of a version there that only old snapshots, if any, still see (I4)?  They are
- * in copy->slot.
- */
-static bool
-values_remain(ZCopy *copy, const ZRowVersion *version)
-{
-	return (version->hdr.flags & ZROW_HASEXTERNAL) == 0 ||
-		zdml_toast_present(copy->from, copy->slot, NULL);
-}
-
-/* What is visible to all here may not be so on standbys. */
-static void
-note_conflict(ZCopy *copy, FullTransactionId fxid)
-{
-	if (FullTransactionIdPrecedes(copy->conflict, fxid))
-		copy->conflict = fxid;
-}
-
-/*
  * The row of the version in hand, as the new table is to hold it; false: nobody sees the
  * version.
  */
@@ -134,8 +115,8 @@ take_values(ZCopy *copy, const ZRowVersion *version, const CopyVersion *newer,
 		return true;
 	}
 	copy_values(copy, version);
-	if (is_old && !values_remain(copy, version))
-		return false;
+	if (is_old && !zdml_toast_present(copy->from, version->hdr.flags, copy->slot, NULL))
+		return false;			/* I4 */
 	copied->row = form_row(copy, &copied->len);
 	return true;
 }
@@ -145,7 +126,7 @@ static void
 make_oldest(ZCopy *copy, CopyVersion *copied)
 {
 	Assert(copied->made == ZOP_UPDATE && FullTransactionIdIsValid(copied->fxid));
-	note_conflict(copy, copied->fxid);
+	copy_note_conflict(copy, copied->fxid);
 	copied->fxid = InvalidFullTransactionId;
 	zrow_header_get(copied->row, &copied->hdr);
 }
@@ -217,7 +198,7 @@ take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 			if (newer != NULL)
 				make_oldest(copy, newer);
 			else
-				note_conflict(copy, zmodifier_fxid(&version.modifier));
+				copy_note_conflict(copy, zmodifier_fxid(&version.modifier));
 			return n;
 		}
 		more = take_version(copy, &version, copied);

@@ -27,6 +27,13 @@ copy_view(ZCopy *copy, BlockNumber block)
 	return copy->view_rows;
 }
 
+void
+copy_note_conflict(ZCopy *copy, FullTransactionId fxid)
+{
+	if (FullTransactionIdPrecedes(copy->conflict, fxid))
+		copy->conflict = fxid;
+}
+
 bool
 copy_all_visible(ZCopy *copy, ZRowVersion *version)
 {
@@ -40,7 +47,6 @@ copy_all_visible(ZCopy *copy, ZRowVersion *version)
 	if (!FullTransactionIdPrecedes(fxid, copy->oldest))
 		return false;
 	Assert(zmvcc_xact_status(fxid) != ZXACT_ABORTED);
-	if (FullTransactionIdPrecedes(copy->conflict, fxid))
-		copy->conflict = fxid;
+	copy_note_conflict(copy, fxid);
 	return true;
 }

@@ -277,11 +277,13 @@ extern HeapTuple zdml_heap_tuple(Relation rel, const char *row, uint32 len);
 /* ---- dml_toast_present.c ---- */
 
 /*
- * Are all toasted values of the version in the slot there?  If not, no snapshot sees it.  Of
- * the columns in "attrs" (attribute numbers less FirstLowInvalidHeapAttributeNumber), NULL: of
- * all.  No page is locked; the caller has an active snapshot.  Reads all chunks.
+ * Are the toasted values of the version in the slot, whose header has these flags, all there?
+ * If not, no snapshot sees it, unless it is the row's newest and not deleted.  Of the columns
+ * in "attrs" (attribute numbers less FirstLowInvalidHeapAttributeNumber); NULL: of all.  No
+ * page is locked; the caller has an active snapshot.  Reads all chunks.
  */
-extern bool zdml_toast_present(Relation rel, TupleTableSlot *slot, const Bitmapset *attrs);
+extern bool zdml_toast_present(Relation rel, uint8 flags, TupleTableSlot *slot,
+							   const Bitmapset *attrs);
 
 /* ---- dml_insert.c ---- */
 
