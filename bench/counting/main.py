@@ -16,6 +16,9 @@ MORE = 1.03         # what an operation may take, of the table's figure
 LESS = 0.95         # below, the table ought to be written anew
 START = "select pg_sleep(0);"
 
+# A worker would look, after the start, what became of the transactions that were at work before
+SETTLE = {"heap": [], "zheap": ["vacuum zheap.undo;"]}
+
 # memset and memcpy of libc would be counted by byte where they use an instruction that repeats itself
 TUNABLES = "glibc.cpu.x86_rep_stosb_threshold=1000000000:glibc.cpu.x86_rep_movsb_threshold=1000000000"
 
@@ -84,7 +87,7 @@ class Cluster:
     def profile(self, operation, method):
         """Run an operation under callgrind."""
         place = os.path.join(self.work, f"{operation.name}.{method}")
-        lines = list(operation.setup)
+        lines = SETTLE[method] + operation.setup
         for i in range(operation.warm):
             lines += operation.statements(i + 1000)
         lines.append(START)
