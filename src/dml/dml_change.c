@@ -117,7 +117,7 @@ zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *ch
 		ZOwner		at;
 
 		if (zchain_find(&target->view, version->hdr.slotno, &made.modifier.place,
-						target->offnum, NULL, &at, NULL) == ZCHAIN_FOUND)
+						zsought(version), NULL, &at, NULL) == ZCHAIN_FOUND)
 		{
 			made.modifier.kind = ZMODIFIER_EXACT;
 			made.modifier.place = at;
@@ -275,7 +275,7 @@ execute_one(ZTarget *target, ZChange *change)
 	{
 		remember(&change->undo, &write);
 		zundo_release(&write);
-		zchain_added(target->fxid, &change->undo, write.ptr);
+		zchain_added(&target->view, target->fxid, &change->undo, write.ptr);
 	}
 	target->init_page = false;
 	zview_refresh(&target->view);
@@ -360,14 +360,15 @@ zchange_execute(ZTarget *target, ZChange *change)
 }
 
 void
-zchange_append(Relation rel, Buffer buffer, ZChange *change)
+zchange_without_undo(Relation rel, Buffer buffer, ZChange *change)
 {
 	Page		page = BufferGetPage(buffer);
 	ZChangeBuffers buffers = {buffer, InvalidBuffer, RelationNeedsWAL(rel)};
 	ZUndoWrite	write = {InvalidBuffer};
 
 	Assert(CritSectionCount == 0 && zheap_buffer_is_exclusive(buffer)); /* D1, D4 */
-	Assert(!change->has_undo && change->row.op == ZOP_INSERT);
+	Assert(!change->has_undo &&
+		   (change->row.op == ZOP_INSERT || change->row.op == ZOP_DELETE));
 	zview_own_changes++;
 
 	START_CRIT_SECTION();

@@ -11,6 +11,7 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/dml/run.h"
 #include "zheap/dml/target.h"
 
 TM_Result
@@ -28,6 +29,13 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 	zheap_require_preload();
 	if (ztid_means_newest(otid))
 		query.snapshot = InvalidSnapshot;
+	else if (crosscheck == InvalidSnapshot && !changing_part &&
+			 zrun_delete(rel, &tid, cid, snapshot))
+	{
+		ztid_mark_last(otid);
+		pgstat_count_heap_delete(rel);
+		return TM_Ok;
+	}
 
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &tid);

@@ -7,6 +7,48 @@
 #include "postgres.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/dml/run.h"
+
+#ifdef USE_ASSERT_CHECKING
+/* C3: the run's record is found for a row that has none of its own, and says what it would. */
+static void
+assert_in_run(ZTarget *target, const ZChange *change)
+{
+	ZRowVersion version;
+	ZUndoRecord rec;
+	ZOwner		at;
+
+	zmvcc_current(&target->view, target->offnum, &version);
+	if (!zmvcc_record(&target->view, &version, &rec, &at))
+		elog(PANIC, "row %u has no record", target->offnum);
+	Assert(zrec_is_delete_run(&rec) && rec.cid == change->undo.cid);
+	Assert(FullTransactionIdEquals(at.fxid, target->fxid));
+	Assert(FullTransactionIdEquals(rec.row_prev.fxid, change->undo.row_prev.fxid));
+}
+#else
+#define assert_in_run(target, change) ((void) 0)
+#endif
+
+/* With its undo record, unless a run's tells of it. */
+static void
+execute(ZTarget *target, ZChange *change)
+{
+	if (!change->undo.has_new_tid)
+	{
+		if (zrun_deletes_on(target, change))
+		{
+			change->has_undo = false;
+			change->slot.next.fxid = target->fxid;
+		}
+		else
+			zrun_open_deletions(target, change);
+	}
+	zchange_execute(target, change);
+	if (change->has_undo)
+		zrun_remember_deletion(target, change);
+	else
+		assert_in_run(target, change);
+}
 
 ZStep
 zdml_mark_deleted(ZTarget *target, const ZDeletion *deletion)
@@ -38,6 +80,6 @@ zdml_mark_deleted(ZTarget *target, const ZDeletion *deletion)
 		change.undo.new_tid = *deletion->new_tid;
 	}
 	zchange_describe_before(target, version, &change);
-	zchange_execute(target, &change);
+	execute(target, &change);
 	return ZSTEP_DONE;
 }

@@ -117,7 +117,7 @@ append(Relation rel, Buffer buffer, const ZInsert *insert, OffsetNumber offnum)
 	change.row.op = ZOP_INSERT;
 	change.row.nrows = 1;
 	change.row.rows = &new;
-	zchange_append(rel, buffer, &change);
+	zchange_without_undo(rel, buffer, &change);
 }
 
 bool

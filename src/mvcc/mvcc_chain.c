@@ -11,6 +11,10 @@
  * second time, and keeps those of its own chains up with each change; after a rollback the
  * chain has another newest record, and the directory is built anew when it is wanted.
  *
+ * Only which rows a run of deletions is about stands on the page (C3).  While the run is the
+ * chain's newest record more may come: so a directory keeps it apart (directory_run), and asks
+ * what is looked for.  What lies below another record does not go on any more.
+ *
  * LOCKING: none of its own; undo pages come after table pages (L1).
  */
 #include "postgres.h"
@@ -116,6 +120,12 @@ zchain_next(ZChainCursor *cursor)
 
 /* ---- building a directory ---- */
 
+static inline bool
+owner_equals(const ZOwner *a, const ZOwner *b)
+{
+	return a->undo == b->undo && FullTransactionIdEquals(a->fxid, b->fxid);
+}
+
 static void
 report_directory(ZPageView *view, const ZOwner *at)
 {
@@ -140,14 +150,16 @@ directory_add_lock(ZDirectory *dir, OffsetNumber offnum, int mode)
 	dir->lock[offnum] = Max(dir->lock[offnum], mode);
 }
 
-/* Rows that a record is about: offnum .. last; invalid: none. */
+/* Rows that a record is about: offnum .. last, of a run of deletions some; invalid: none. */
 static OffsetNumber
 last_covered(const ZUndoRecord *rec)
 {
+	if (zrec_is_delete_run(rec))
+		return ZPAGE_MAX_OFFSET;
 	if (rec->type == ZOP_INSERT)
 		return rec->open_run ? ZPAGE_MAX_OFFSET :
 			Min(ZPAGE_MAX_OFFSET, rec->offnum + rec->count - 1);
-	if (rec->type == ZOP_DIRECTORY || !zrec_undo_covers(rec, rec->offnum))
+	if (rec->type == ZOP_DIRECTORY || !zrec_undo_covers(rec, rec->offnum, true))
 		return InvalidOffsetNumber;
 	return rec->offnum;
 }
@@ -160,8 +172,10 @@ directory_add_older(ZDirectory *dir, OffsetNumber offnum, const ZOwner *at)
 		dir->newest[offnum] = *at;
 }
 
+/* *run_first: from which row on the newest record is a run of deletions; invalid: it is none. */
 static void
-directory_build(ZPageView *view, const ZOwner *from, ZDirectory *dir)
+directory_build(ZPageView *view, int slotno, const ZOwner *from, ZDirectory *dir,
+				OffsetNumber *run_first)
 {
 	ZChainCursor cursor;
 	bool		first_owner = true;
@@ -170,6 +184,7 @@ directory_build(ZPageView *view, const ZOwner *from, ZDirectory *dir)
 	FullTransactionId owner = InvalidFullTransactionId;
 	ZXactStatus status = ZXACT_UNKNOWN;
 
+	*run_first = InvalidOffsetNumber;
 	zchain_open(&cursor, view, InvalidOffsetNumber, from);
 	/* one directory serves readers and writers, whose horizons differ */
 	cursor.past_horizon = true;
@@ -206,8 +221,13 @@ directory_build(ZPageView *view, const ZOwner *from, ZDirectory *dir)
 				dir->before = older.before;
 			break;
 		}
+		if (zrec_is_delete_run(rec) && owner_equals(&cursor.at, from))
+			*run_first = rec->offnum;
 		for (int i = Max(rec->offnum, FirstOffsetNumber); i <= last_covered(rec); i++)
-			directory_add_older(dir, i, &cursor.at);
+		{
+			if (!zrec_is_delete_run(rec) || zchain_run_deleted(view, slotno, i))
+				directory_add_older(dir, i, &cursor.at);
+		}
 		if (rec->takeover != ZTAKE_OWN && first_owner)
 		{
 			first_owner = false;
@@ -234,6 +254,8 @@ typedef struct CachedDirectory
 	ZDirectory	dir;
 	/* commands of the newest records, once they have been read */
 	CommandId	cids[ZPAGE_MAX_OFFSET + 1];
+	/* the newest record is a run of deletions from this row on, which may go on; or invalid */
+	OffsetNumber run_first;
 } CachedDirectory;
 
 typedef struct CacheEntry
@@ -297,12 +319,6 @@ cache_set(ZRelLocator locator, BlockNumber block, int slotno)
 						murmurhash32(block * 32 + slotno)) & (CACHE_SETS - 1);
 }
 
-static inline bool
-owner_equals(const ZOwner *a, const ZOwner *b)
-{
-	return a->undo == b->undo && FullTransactionIdEquals(a->fxid, b->fxid);
-}
-
 /* The entry of the chain from this newest record; or NULL. */
 static CacheEntry *
 cache_find(ZRelLocator locator, BlockNumber block, int slotno, const ZOwner *newest)
@@ -352,19 +368,22 @@ make_entry(ZPageView *view, int slotno, const ZOwner *newest)
 
 #ifdef USE_ASSERT_CHECKING
 static void
-assert_own_directory(ZPageView *view, const CacheEntry *entry, const ZDirectory *dir)
+assert_own_directory(ZPageView *view, const CacheEntry *entry, const CachedDirectory *cached)
 {
+	const ZDirectory *dir = &cached->dir;
 	ZDirectory *read = palloc(sizeof(ZDirectory));
+	OffsetNumber run_first;
 
 	directory_clear(read);
-	directory_build(view, &entry->newest, read);
+	directory_build(view, entry->slotno, &entry->newest, read, &run_first);
+	Assert(view->unfinished || run_first == cached->run_first);
 	Assert(view->unfinished || !FullTransactionIdIsValid(read->before.fxid));
 	Assert(view->unfinished || memcmp(read->newest, dir->newest, sizeof(dir->newest)) == 0);
 	Assert(view->unfinished || memcmp(read->lock, dir->lock, sizeof(dir->lock)) == 0);
 	pfree(read);
 }
 #else
-#define assert_own_directory(view, entry, dir) ((void) 0)
+#define assert_own_directory(view, entry, cached) ((void) 0)
 #endif
 
 static CachedDirectory *
@@ -376,11 +395,11 @@ entry_build(ZPageView *view, CacheEntry *entry)
 		return entry->cached;
 	cached = directory_alloc();
 	directory_clear(&cached->dir);
-	if (own_chain_directory(entry->locator, entry->block, entry->slotno, &entry->newest,
-							&cached->dir))
-		assert_own_directory(view, entry, &cached->dir);
+	if (own_chain_directory(view, entry->slotno, &entry->newest, &cached->dir,
+							&cached->run_first))
+		assert_own_directory(view, entry, cached);
 	else
-		directory_build(view, &entry->newest, &cached->dir);
+		directory_build(view, entry->slotno, &entry->newest, &cached->dir, &cached->run_first);
 	if (view->unfinished)
 	{
 		pfree(cached);
@@ -393,13 +412,34 @@ entry_build(ZPageView *view, CacheEntry *entry)
 	return cached;
 }
 
+/*
+ * The run of deletions, which was the newest record, has deleted these rows.  There is no other
+ * record about their deletion (C3).
+ */
+static void
+directory_add_run(ZPageView *view, int slotno, CachedDirectory *cached, const ZOwner *run)
+{
+	if (cached->run_first == InvalidOffsetNumber)
+		return;
+	for (int i = cached->run_first; i <= ZPAGE_MAX_OFFSET; i++)
+	{
+		if (!zchain_run_deleted(view, slotno, i) || owner_equals(&cached->dir.newest[i], run))
+			continue;
+		cached->dir.newest[i] = *run;
+		cached->cids[i] = InvalidCommandId;
+	}
+}
+
 const ZDirectory *
 zchain_directory(ZPageView *view, int slotno)
 {
 	ZOwner		newest = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
+	CachedDirectory *cached;
 
 	Assert(view->limit == 0);	/* it is to name all rows */
-	return &entry_build(view, make_entry(view, slotno, &newest))->dir;
+	cached = entry_build(view, make_entry(view, slotno, &newest));
+	directory_add_run(view, slotno, cached, &newest);
+	return &cached->dir;
 }
 
 /*
@@ -429,11 +469,13 @@ slot_newest(ZPageView *view, int slotno, ZOwner *newest)
 	return true;
 }
 
-/* A row's newest record is "rec". */
+/* "rec", at "at", has come after the record "before". */
 static void
-directory_add_newer(CachedDirectory *cached, const ZUndoRecord *rec, const ZOwner *at)
+directory_add_newer(ZPageView *view, CachedDirectory *cached, const ZOwner *before,
+					const ZUndoRecord *rec, const ZOwner *at)
 {
 	ZDirectory *dir = &cached->dir;
+	OffsetNumber last = zrec_is_delete_run(rec) ? rec->offnum : last_covered(rec);
 
 	/* the chain goes on above what the directory tells of */
 	Assert(rec->takeover == ZTAKE_OWN || rec->takeover == ZTAKE_REUSED);
@@ -445,7 +487,9 @@ directory_add_newer(CachedDirectory *cached, const ZUndoRecord *rec, const ZOwne
 	}
 	if (rec->type == ZOP_LOCK)
 		directory_add_lock(dir, rec->offnum, rec->lockmode);
-	for (int i = Max(rec->offnum, FirstOffsetNumber); i <= last_covered(rec); i++)
+	directory_add_run(view, rec->slotno, cached, before);
+	cached->run_first = zrec_is_delete_run(rec) ? rec->offnum : InvalidOffsetNumber;
+	for (int i = Max(rec->offnum, FirstOffsetNumber); i <= last; i++)
 	{
 		dir->newest[i] = *at;
 		cached->cids[i] = rec->cid;
@@ -454,9 +498,9 @@ directory_add_newer(CachedDirectory *cached, const ZUndoRecord *rec, const ZOwne
 
 /*
  * Of which command is a row?  What the last search has found, or the last record that the backend
- * has made: a search from "from" for a row at "first" .. "last" finds a record of this
- * command.  A load asks for its rows' in turn, and one record tells of all those of a page; a
- * transaction often looks at the row that it has just changed.  As a record never changes,
+ * has made: a search from "from" for such a version of a row at "first" .. "last" finds a record
+ * of this command.  A load asks for its rows' in turn, and one record tells of all those of a
+ * page; a transaction often looks at the row that it has just changed.  As a record never changes,
  * and a transaction never has two at one place of the undo log (U1, U4), this stays right.
  */
 static struct
@@ -464,6 +508,7 @@ static struct
 	ZOwner		from;
 	OffsetNumber first;
 	OffsetNumber last;
+	bool		deleted;		/* it made deletions */
 	CommandId	cid;
 }			known_command;
 
@@ -476,11 +521,12 @@ remember_own_command(const ZOwner *at, const ZUndoRecord *rec, OffsetNumber last
 	known_command.from = *at;
 	known_command.first = rec->offnum;
 	known_command.last = last;
+	known_command.deleted = rec->type == ZOP_DELETE;
 	known_command.cid = rec->cid;
 }
 
 void
-zchain_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
+zchain_added(ZPageView *view, FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
 {
 	ZOwner		at = {fxid, ptr};
 	ZOwner		before = rec->slot_prev;
@@ -502,7 +548,7 @@ zchain_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
 	if (entry == NULL)
 		return;
 	if (entry->cached)
-		directory_add_newer(entry->cached, rec, &at);
+		directory_add_newer(view, entry->cached, &before, rec, &at);
 	entry->newest = at;
 }
 
@@ -510,26 +556,35 @@ zchain_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr)
 
 /* What a directory says; the record is read if it is wanted. */
 static ZChainFound
-found_in(ZPageView *view, OffsetNumber offnum, const ZOwner *named, ZOwner *at, ZUndoRecord *rec)
+found_in(ZPageView *view, ZSought sought, const ZOwner *named, ZOwner *at, ZUndoRecord *rec)
 {
 	if (zview_is_frozen(view, named->fxid))
 		return ZCHAIN_GONE;
 	*at = *named;
 	if (rec == NULL)
 		return ZCHAIN_FOUND;
-	if (!zchain_read(view, offnum, at, rec))
+	if (!zchain_read(view, sought.offnum, at, rec))
 		return ZCHAIN_GONE;
-	if (!zrec_undo_covers(rec, offnum))
-		zheap_corrupt(view->rel, view->block, offnum,
+	if (!zrec_undo_covers(rec, sought.offnum, sought.deleted))
+		zheap_corrupt(view->rel, view->block, sought.offnum,
 					  "undo record at block %u, offset %u is not about the row",
 					  zundo_ptr_block(at->undo), zundo_ptr_offset(at->undo));
 	return ZCHAIN_FOUND;
 }
 
+/* Is it the chain's newest record, a run of deletions, that made the version? */
+static inline bool
+is_of_run(const CachedDirectory *cached, ZSought sought)
+{
+	return sought.deleted && cached->run_first != InvalidOffsetNumber &&
+		sought.offnum >= cached->run_first;
+}
+
 ZChainFound
-zchain_find(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum,
+zchain_find(ZPageView *view, int slotno, const ZOwner *from, ZSought sought,
 			Snapshot snapshot, ZOwner *at, ZUndoRecord *rec)	/* tidy: where, and what is found */
 {
+	OffsetNumber offnum = sought.offnum;
 	FullTransactionId owner = from->fxid;
 	ZChainCursor cursor;
 	ZOwner		newest;
@@ -543,14 +598,15 @@ zchain_find(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum
 		CachedDirectory *cached = known_directory(view, slotno, from);
 
 		if (cached)
-			return found_in(view, offnum, &cached->dir.newest[offnum], at, rec);
+			return found_in(view, sought, is_of_run(cached, sought) ? from :
+							&cached->dir.newest[offnum], at, rec);
 	}
 	zchain_open(&cursor, view, offnum, from);
 	while (zchain_next(&cursor))
 	{
 		if (whole && ++n == LONG_WAY)
 			(void) make_entry(view, slotno, from);
-		if (zrec_undo_covers(&cursor.rec, offnum))
+		if (zrec_undo_covers(&cursor.rec, offnum, sought.deleted))
 		{
 			*at = cursor.at;
 			if (rec)
@@ -566,7 +622,7 @@ zchain_find(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum
 			if (whole)
 				(void) make_entry(view, slotno, from);
 			if (zrec_directory_find(&cursor.rec, offnum, &named, &damaged))
-				return found_in(view, offnum, &named, at, rec);
+				return found_in(view, sought, &named, at, rec);
 			if (damaged)
 				report_directory(view, &cursor.at);
 			return ZCHAIN_GONE;
@@ -593,36 +649,39 @@ remember_command(const ZOwner *from, OffsetNumber offnum, const ZOwner *at,
 	/* what has been passed by may be about other rows */
 	known_command.first = at_once ? rec->offnum : offnum;
 	known_command.last = at_once ? last_covered(rec) : offnum;
+	known_command.deleted = rec->type == ZOP_DELETE;
 	known_command.cid = rec->cid;
 	Assert(offnum >= known_command.first && offnum <= known_command.last);
 }
 
 bool
-zchain_command(ZPageView *view, int slotno, const ZOwner *from, OffsetNumber offnum,
-			   CommandId *cid)
+zchain_command(ZPageView *view, int slotno, const ZOwner *from, ZSought sought, CommandId *cid)
 {
+	OffsetNumber offnum = sought.offnum;
 	CachedDirectory *cached = NULL;
 	ZUndoRecord rec;
 	ZOwner		newest;
 	ZOwner		at;
 
 	if (owner_equals(&known_command.from, from) &&
-		offnum >= known_command.first && offnum <= known_command.last)
+		offnum >= known_command.first && offnum <= known_command.last &&
+		sought.deleted == known_command.deleted)
 	{
 		*cid = known_command.cid;
 		return true;
 	}
 	if (slot_newest(view, slotno, &newest))
 		cached = known_directory(view, slotno, &newest);
-	if (cached && !owner_equals(&newest, from) &&
-		!owner_equals(&cached->dir.newest[offnum], from))
+	if (cached && (is_of_run(cached, sought) ||
+				   (!owner_equals(&newest, from) &&
+					!owner_equals(&cached->dir.newest[offnum], from))))
 		cached = NULL;
 	if (cached && cached->cids[offnum] != InvalidCommandId)
 	{
 		*cid = cached->cids[offnum];
 		return true;
 	}
-	if (zchain_find(view, slotno, from, offnum, NULL, &at, &rec) != ZCHAIN_FOUND)
+	if (zchain_find(view, slotno, from, sought, NULL, &at, &rec) != ZCHAIN_FOUND)
 		return false;
 	*cid = rec.cid;
 	if (cached && owner_equals(&cached->dir.newest[offnum], &at))

@@ -38,4 +38,5 @@ zreconstruct_free(ZPageView *view)
 		pfree(view->reconstruct);
 	view->reconstruct = NULL;
 	view->reconstructed = false;
+	view->original = NULL;
 }

@@ -22,6 +22,7 @@ typedef struct OwnRecord
 	ZUndoPtr	undo;
 	OffsetNumber first;			/* rows that it is about */
 	OffsetNumber last;
+	bool		deletions;		/* a run: of those that have been deleted */
 	int8		lock;			/* mode of a row lock on "first", or ZDIRECTORY_NO_LOCK */
 } OwnRecord;
 
@@ -60,20 +61,23 @@ own_chain_added(const ZOwner *at, const ZUndoRecord *rec, OffsetNumber first, Of
 	own_rec->undo = at->undo;
 	own_rec->first = first;
 	own_rec->last = last;
+	own_rec->deletions = zrec_is_delete_run(rec);
 	own_rec->lock = rec->type == ZOP_LOCK ? rec->lockmode : ZDIRECTORY_NO_LOCK;
 }
 
 bool
-own_chain_directory(ZRelLocator locator, BlockNumber block, int slotno, const ZOwner *newest,
-					ZDirectory *dir)
+own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest, ZDirectory *dir,
+					OffsetNumber *run_first)
 {
 	bool		holds;
 
-	if (own.newest.undo != newest->undo || own.block != block || own.slotno != slotno ||
+	if (own.newest.undo != newest->undo || own.block != view->block || own.slotno != slotno ||
 		!FullTransactionIdIsValid(newest->fxid) ||
 		!FullTransactionIdEquals(own.newest.fxid, newest->fxid) ||
-		!zloc_equals(own.locator, locator))
+		!zloc_equals(own.locator, zrel_locator(view->rel)))
 		return false;
+	*run_first = own.records[own.n - 1].deletions ? own.records[own.n - 1].first :
+		InvalidOffsetNumber;
 	holds = zchain_holds_locks(zmvcc_xact_status(newest->fxid));
 	for (int k = 0; k < own.n; k++)
 	{
@@ -83,6 +87,8 @@ own_chain_directory(ZRelLocator locator, BlockNumber block, int slotno, const ZO
 			dir->lock[rec->first] = Max(dir->lock[rec->first], rec->lock);
 		for (int i = rec->first; i <= rec->last; i++)
 		{
+			if (rec->deletions && !zchain_run_deleted(view, slotno, i))
+				continue;
 			dir->newest[i].fxid = newest->fxid;
 			dir->newest[i].undo = rec->undo;
 		}

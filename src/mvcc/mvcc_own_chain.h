@@ -7,12 +7,38 @@
 
 #include "zheap/mvcc/chain.h"
 
-/* The backend has added a record about the rows "first" .. "last"; last < first: about none. */
+/*
+ * The backend has added a record about the rows "first" .. "last"; last < first: about none.  Of a
+ * run of deletions it is about those that have been deleted.
+ */
 extern void own_chain_added(const ZOwner *at, const ZUndoRecord *rec, OffsetNumber first,
 							OffsetNumber last);
 
-/* Fill in the directory of the chain, which is empty on entry.  False: the chain is another. */
-extern bool own_chain_directory(ZRelLocator locator, BlockNumber block, int slotno,
-								const ZOwner *newest, ZDirectory *dir);
+/*
+ * Fill in the directory of the chain, which is empty on entry.  *run_first: from which row on its
+ * newest record is a run of deletions; invalid: it is none.  False: the chain is another.
+ */
+extern bool own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest,
+								ZDirectory *dir, OffsetNumber *run_first);
+
+/*
+ * Which rows has a run of deletions deleted?  Those that the page shows as deleted, with this
+ * slot, unless a newer record is about them (C3).  Valid from the moment on when the run
+ * does not go on any more.
+ */
+static inline bool
+zchain_run_deleted(ZPageView *view, int slotno, OffsetNumber offnum)
+{
+	Page		page = view->original ? view->original : view->page;
+	ItemId		lp;
+	const char *row;
+
+	if (offnum > PageGetMaxOffsetNumber(page))
+		return false;
+	lp = PageGetItemId(page, offnum);
+	row = (const char *) page + ItemIdGetOffset(lp);
+	return ItemIdIsNormal(lp) && ItemIdGetOffset(lp) <= BLCKSZ - ZROW_HDR_SIZE &&
+		(zrow_flags(row) & ZROW_DELETED) && zrow_slotno(row) == slotno;
+}
 
 #endif							/* ZHEAP_MVCC_OWN_CHAIN_H */

@@ -186,11 +186,10 @@ record_fits(const ZUndoRecord *rec, const char *row, uint32 alloc)
 		zunapply_fits(rec, alloc - zrow_pad_length(row, alloc), BLCKSZ);
 }
 
-/* An update or a delete; false: the chain is damaged. */
+/* An update or a delete of a row; false: the chain is damaged. */
 static pg_attribute_always_inline bool
-reconstruct_change(Pass *pass, const ZUndoRecord *rec)
+reconstruct_change(Pass *pass, const ZUndoRecord *rec, OffsetNumber offnum)
 {
-	OffsetNumber offnum = rec->offnum;
 	ItemId		lp = PageGetItemId(pass->page, offnum);
 	char	   *row = (char *) pass->page + ItemIdGetOffset(lp);
 	uint32		alloc = ItemIdGetLength(lp);
@@ -224,6 +223,24 @@ reconstruct_change(Pass *pass, const ZUndoRecord *rec)
 			pass->reconstruct->state[offnum] = ROW_OWNER;
 	}
 	zrow_header_put(row, &hdr);
+	return true;
+}
+
+/* What goes back is still deleted: newer records about it have been taken back. */
+static pg_noinline bool
+reconstruct_deletions(Pass *pass, const ZUndoRecord *rec)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(pass->page);
+
+	for (OffsetNumber offnum = rec->offnum; offnum <= max; offnum++)
+	{
+		ItemId		lp = PageGetItemId(pass->page, offnum);
+
+		if (is_pending(pass, offnum) &&
+			(zrow_flags((char *) pass->page + ItemIdGetOffset(lp)) & ZROW_DELETED) &&
+			!reconstruct_change(pass, rec, offnum))
+			return false;
+	}
 	return true;
 }
 
@@ -277,9 +294,14 @@ go_down(Pass *pass)
 
 		if (bytes == NULL || zrec_undo_decode(bytes, len, ptr, ZFORM_LOG, &rec) == 0)
 			return false;
-		if (rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE)
+		if (zrec_is_delete_run(&rec))
 		{
-			if (!reconstruct_change(pass, &rec))
+			if (!reconstruct_deletions(pass, &rec))
+				return false;
+		}
+		else if (rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE)
+		{
+			if (!reconstruct_change(pass, &rec, rec.offnum))
 				return false;
 		}
 		else if (rec.type == ZOP_INSERT)
@@ -418,6 +440,7 @@ reconstruct_open(ZPageView *view)
 	if (view->reconstruct == NULL)
 		view->reconstruct = MemoryContextAllocZero(view->context, sizeof(ZReconstruct));
 	zpage_copy_used(view->reconstruct->before.data, (PageHeader) view->page);
+	view->original = (Page) view->reconstruct->before.data;
 	memset(view->reconstruct->state, ROW_REST, sizeof(view->reconstruct->state));
 }
 

@@ -309,6 +309,8 @@ zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersionId *id)
 void
 zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 {
+	/* nobody sees a deletion */
+	ZSought		sought = {offnum, false};
 	ZPageView	view;
 	ZOwner		at;
 
@@ -317,7 +319,7 @@ zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 	zview_open(&view, NULL);
 	view.local = zundo_ptr_is_local(id->modifier.place.undo);
 	view.horizon = zview_horizon(&view);
-	if (zchain_find(&view, 0, &id->modifier.place, offnum, NULL, &at, NULL) == ZCHAIN_FOUND)
+	if (zchain_find(&view, 0, &id->modifier.place, sought, NULL, &at, NULL) == ZCHAIN_FOUND)
 	{
 		id->modifier.kind = ZMODIFIER_EXACT;
 		id->modifier.place = at;

@@ -158,6 +158,7 @@ set_page(ZPageView *view, Page page, Page overflow)
 	check_owners(view);
 	view->horizon = zview_horizon(view);
 	view->reconstructed = false;
+	view->original = NULL;
 	zview_refresh(view);
 }
 

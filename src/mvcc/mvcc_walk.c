@@ -90,7 +90,7 @@ zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec, ZOwn
 
 	if (modifier->kind == ZMODIFIER_ALL_VISIBLE)
 		return false;
-	if (zchain_find(view, version->hdr.slotno, &modifier->place, version->offnum, NULL,
+	if (zchain_find(view, version->hdr.slotno, &modifier->place, zsought(version), NULL,
 					at, rec) != ZCHAIN_FOUND)
 	{
 		if (modifier->kind == ZMODIFIER_EXACT && !view->unfinished &&
@@ -121,7 +121,7 @@ mark_touched(ZPageView *before, ZPageView *view, OffsetNumber offnum, int slotno
 		if (cursor.rec.type == ZOP_DIRECTORY)
 			return false;
 		for (int off = FirstOffsetNumber; off <= ZPAGE_MAX_OFFSET; off++)
-			touched[off] = touched[off] || zrec_undo_covers(&cursor.rec, off);
+			touched[off] = touched[off] || zrec_undo_covers(&cursor.rec, off, true);
 	}
 	return cursor.next.undo == known;
 }
@@ -165,7 +165,7 @@ zmvcc_command(ZPageView *view, const ZRowVersion *version, CommandId *cid)
 {
 	return version->modifier.kind != ZMODIFIER_ALL_VISIBLE &&
 		zchain_command(view, version->hdr.slotno, &version->modifier.place,
-					   version->offnum, cid);
+					   zsought(version), cid);
 }
 
 bool
@@ -176,7 +176,7 @@ zmvcc_resolve(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 
 	if (modifier->kind != ZMODIFIER_UPPER_BOUND)
 		return true;
-	switch (zchain_find(view, version->hdr.slotno, &modifier->place, version->offnum,
+	switch (zchain_find(view, version->hdr.slotno, &modifier->place, zsought(version),
 						snapshot, &at, NULL))
 	{
 		case ZCHAIN_FOUND:

@@ -14,7 +14,7 @@
  *   C_CONFLICT: how much older than this one the transaction is that standby
  *   snapshots must not see as running any more, varint
  *   C_UNDO: undo record, WAL form (C_UNDO_ONLY: log form, and nothing else)
- *   otherwise (INSERT that goes on with a run): slotno, first offnum varints
+ *   otherwise (INSERT, DELETE that goes on with a run): slotno, first offnum varints
  *   UPDATE, DELETE, LOCK: C_HEADER: new flags, flags2, natts varint; otherwise
  *   the header is the one expected (header_expected)
  *   INSERT with C_MANY: number of rows, varint
@@ -66,8 +66,8 @@ op_of(uint8 opcode)
 void
 zchange_apply(Page page, Page overflow, ZChange *change)
 {
-	/* no undo: rows that go on with a run of insertions, or are frozen from the start */
-	Assert(change->has_undo || change->row.op == ZOP_INSERT);
+	/* no undo: rows that go on with a run, or are frozen from the start */
+	Assert(change->has_undo || change->row.op == ZOP_INSERT || change->row.op == ZOP_DELETE);
 	Assert(!change->has_undo || (FullTransactionIdIsValid(change->slot.next.fxid) &&
 								 change->slot.next.undo != ZUNDO_INVALID));
 	Assert(!change->has_undo || (change->undo.slotno == change->slot.slotno &&
@@ -99,7 +99,8 @@ put_u16(char *out, uint16 value)
 static void
 header_expected(const ZChange *change, ZRowHeader *hdr)
 {
-	hdr->flags = change->undo.old_hdr.flags & ZROW_VALUE_FLAGS;
+	/* redo does not know what a run's record stored */
+	hdr->flags = change->has_undo ? change->undo.old_hdr.flags & ZROW_VALUE_FLAGS : 0;
 	hdr->natts = ZROW_NATTS_KEEP;
 	hdr->flags2 = 0;
 	if (change->row.op == ZOP_LOCK)
@@ -109,7 +110,7 @@ header_expected(const ZChange *change, ZRowHeader *hdr)
 	}
 	if (change->row.op == ZOP_DELETE)
 		hdr->flags |= ZROW_DELETED | (change->undo.has_new_tid ? ZROW_MOVED : 0);
-	hdr->slotno = change->undo.slotno;
+	hdr->slotno = change->slot.slotno;
 }
 
 /* Then it is left out of WAL. */
@@ -185,7 +186,7 @@ put_tail(char *out, const ZChange *change, uint8 flags)
 	if (!(flags & C_UNDO))
 	{
 		out = zvarint_put(out, change->slot.slotno);
-		out = zvarint_put(out, row->rows[0].offnum);
+		out = zvarint_put(out, row->op == ZOP_INSERT ? row->rows[0].offnum : row->offnum);
 	}
 	if (has_also(change))
 		out = zvarint_put(out, change->slot.also);
@@ -440,7 +441,7 @@ take_tail(ZRecCursor *cur, Decoded *d)
 			row->nrows = zrec_take_varint(cur, ZPAGE_MAX_OFFSET);
 		return;
 	}
-	row->offnum = d->change.undo.offnum;
+	row->offnum = d->first;
 	row->prefix = d->change.undo.prefix;
 	row->suffix = d->change.undo.suffix;
 	header_expected(&d->change, &row->hdr);
@@ -593,6 +594,9 @@ redo_table(XLogReaderState *record, Decoded *d)
 		decode_rows(record, d);
 		if (overflow == (Page) scratch.data)
 			zpage_scratch_init_apply(overflow, &d->change.slot);
+		/* for the page's hint to prune it */
+		if (!d->change.has_undo && d->change.row.op == ZOP_DELETE)
+			d->change.slot.next.fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
 		zchange_apply(page, overflow, &d->change);
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buffer);

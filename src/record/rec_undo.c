@@ -147,6 +147,10 @@ assert_record(const ZUndoRecord *rec)
 	Assert(!rec->waypoint || rec->type == ZOP_UPDATE);
 	Assert(!rec->has_new_tid || rec->type == ZOP_DELETE);
 	Assert(rec->token == 0 || rec->type == ZOP_INSERT);
+	/* what it says of one row it says of all */
+	Assert(!rec->open_run || rec->type == ZOP_INSERT ||
+		   (rec->type == ZOP_DELETE && !rec->has_new_tid &&
+			!rec->prev_own && !rec->prev_upper_bound));
 }
 
 /* Places count only where there is an owner. */
@@ -435,10 +439,12 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 }
 
 bool
-zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum)
+zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum, bool deleted)
 {
 	if (rec->type == ZOP_LOCK || rec->type == ZOP_TOMBSTONE || rec->type == ZOP_DIRECTORY)
 		return false;
+	if (zrec_is_delete_run(rec))
+		return deleted && offnum >= rec->offnum;
 	if (rec->type != ZOP_INSERT)
 		return rec->offnum == offnum;
 	return offnum >= rec->offnum &&

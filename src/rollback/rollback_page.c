@@ -53,12 +53,12 @@ slot_owner(ZPageView *view, int slotno)
  * may have had it before, and a subtransaction of it in between.
  */
 static bool
-is_before(ZPageView *view, const ZOwner *before, OffsetNumber offnum, const ZOwner *at)
+is_before(ZPageView *view, const ZOwner *before, const ZRowVersion *version, const ZOwner *at)
 {
 	ZOwner		found;
 
 	return FullTransactionIdIsValid(before->fxid) &&
-		zchain_find(view, 0, before, offnum, NULL, &found, NULL) == ZCHAIN_FOUND &&
+		zchain_find(view, 0, before, zsought(version), NULL, &found, NULL) == ZCHAIN_FOUND &&
 		found.undo == at->undo;
 }
 
@@ -81,13 +81,13 @@ reach_of(ZPageView *view, const ZRollbackPlan *plan, const ZRowVersion *version)
 		return REACH_NOT;
 	from = slotno == plan->slotno ? plan->next : slot_owner(view, slotno);
 	if (!FullTransactionIdIsValid(from.fxid) || !zmvcc_record(view, version, &rec, &made) ||
-		zchain_find(view, slotno, &from, version->offnum, NULL, &found, NULL) != ZCHAIN_FOUND ||
+		zchain_find(view, slotno, &from, zsought(version), NULL, &found, NULL) != ZCHAIN_FOUND ||
 		found.undo != made.undo)
 		return REACH_NOT;
 	if (!FullTransactionIdEquals(from.fxid, made.fxid))
 		return REACH_CHAIN;
 	before = slotno == plan->slotno ? plan->next_before : zchain_directory(view, slotno)->before;
-	return is_before(view, &before, version->offnum, &made) ? REACH_CHAIN : REACH_OWNER;
+	return is_before(view, &before, version, &made) ? REACH_CHAIN : REACH_OWNER;
 }
 
 /* Of a version whose maker has not aborted, or none that is known any more. */
@@ -234,7 +234,7 @@ is_owners_again(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version
 	if (!FullTransactionIdEquals(zmodifier_fxid(&version->modifier), owner))
 		return false;
 	before = zchain_directory(view, plan->slotno)->before;
-	return !is_before(view, &before, version->offnum, &version->modifier.place);
+	return !is_before(view, &before, version, &version->modifier.place);
 }
 
 static bool

@@ -51,6 +51,8 @@ is($failed, 0, "$databases databases are written to at the same time");
 $sessions[-1]->query_safe('begin; update c set n = 2 where id = 2; rollback');
 ok($node->poll_query_until("d$databases", 'select zheap.zheap_undo_pending() = 0'), 'a worker comes to the last one');
 $_->quit foreach @sessions;
+# with it goes what the sessions have committed
+$node->safe_psql('t', 'set synchronous_commit = on; create table flushed ()');
 
 # ---- after a crash a worker comes to each that has something to do; what is known of idle ones makes room for others ----
 

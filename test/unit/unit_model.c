@@ -273,7 +273,7 @@ chain_read(Model *model, const ZOwner *from, ZDirectory *dir, FullTransactionId 
 		}
 		for (i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
 		{
-			if (zrec_undo_covers(&rec, i) && !FullTransactionIdIsValid(dir->newest[i].fxid))
+			if (zrec_undo_covers(&rec, i, true) && !FullTransactionIdIsValid(dir->newest[i].fxid))
 				dir->newest[i] = at;
 		}
 		if (rec.takeover == ZTAKE_OWN)

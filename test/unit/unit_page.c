@@ -664,7 +664,7 @@ rebuild(Model *model, OffsetNumber offnum, ZUndoPtr ptr, char *version)
 		last = undo;
 
 		unit_check(zrec_undo_decode(undo->bytes, undo->len, ptr, ZFORM_LOG, &rec) == undo->len);
-		if (zrec_undo_covers(&rec, offnum))
+		if (zrec_undo_covers(&rec, offnum, true))
 		{
 			ZRowHeader	hdr = rec.old_hdr;
 			ZRowHeader	now;

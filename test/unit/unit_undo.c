@@ -127,8 +127,17 @@ covers_check(const ZUndoRecord *record)
 		last = record->open_run ? ZPAGE_MAX_OFFSET : first + record->count - 1;
 	else if (record->type != ZOP_UPDATE && record->type != ZOP_DELETE)
 		last = first - 1;
+	else if (record->open_run)
+		last = ZPAGE_MAX_OFFSET;
 	for (i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
-		unit_check(zrec_undo_covers(record, i) == (i >= first && i <= last));
+	{
+		bool		covers = i >= first && i <= last;
+
+		unit_check(zrec_undo_covers(record, i, true) == covers);
+		/* a run of deletions is about deleted rows */
+		unit_check(zrec_undo_covers(record, i, false) ==
+				   (covers && !(record->type == ZOP_DELETE && record->open_run)));
+	}
 }
 
 static void
@@ -544,6 +553,8 @@ random_record(Unit *unit, ZUndoPtr self)
 		case ZOP_UPDATE:
 		case ZOP_DELETE:
 			random_version_before(unit, &record, self);
+			record.open_run = record.type == ZOP_DELETE && !record.has_new_tid &&
+				!record.prev_own && !record.prev_upper_bound && unit_once_in(unit, 2);
 			break;
 		case ZOP_LOCK:
 			record.lockmode = unit_int(unit, LockTupleKeyShare, LockTupleExclusive);

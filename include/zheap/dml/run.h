@@ -1,11 +1,14 @@
 /*
  * run.h
- *		Planning insertions; shared by single and multi insert.
+ *		Rows that one command adds to a page, or deletes on it, recorded in undo once; and
+ *		planning insertions, for single and multi insert.
  */
 #ifndef ZHEAP_RUN_H
 #define ZHEAP_RUN_H
 
 #include "zheap/dml/target.h"
+
+/* ---- insertions (dml_run.c) ---- */
 
 /*
  * A run is what one command adds at the end of a page: recorded in undo once.
@@ -20,6 +23,29 @@ extern void zrun_remember(ZTarget *target, const ZChange *change);
  * false: it has to be inserted like a first one.  No page is locked on entry and on return.
  */
 extern bool zrun_insert(Relation rel, const ZInsert *insert, ItemPointer tid);
+
+/* ---- deletions (dml_delete_run.c) ---- */
+
+/*
+ * Planned is the deletion of the target's row, with the version before described.  Does it go on
+ * with the run whose record is the slot's newest?  Then it has no record of its own.
+ */
+extern bool zrun_deletes_on(ZTarget *target, const ZChange *change);
+
+/* Else: let its record begin a run, if the command has deleted the row before on this page. */
+extern void zrun_open_deletions(ZTarget *target, ZChange *change);
+
+/* The deletion has been carried out, with a record. */
+extern void zrun_remember_deletion(ZTarget *target, const ZChange *change);
+
+/*
+ * Delete the row if it goes on with a run, and the snapshot sees its newest version; false: it has
+ * to be deleted like a first one.  The TID has no tag.  No page is locked on entry and on return.
+ */
+extern bool zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid,
+						Snapshot snapshot);
+
+/* ---- planning insertions (dml_insert.c, dml_run.c) ---- */
 
 /* The header of a new row: its modifier flags and slot; "token" is 0 or a speculative one's. */
 extern void zinsert_set_header(char *row, const ZChange *change, uint32 token);

@@ -205,10 +205,10 @@ extern void zfull_page_note(const ZTarget *target);
 extern void zchange_execute(ZTarget *target, ZChange *change);
 
 /*
- * Append a row that has no undo record of its own to the page, which is locked exclusively and
- * has the room.  The plan names the row's slot, and that is all.
+ * A row that needs no undo record of its own is added to the page or marked deleted: the page is
+ * locked exclusively, and has the room.  The plan names the row's slot, and that is all.
  */
-extern void zchange_append(Relation rel, Buffer buffer, ZChange *change);
+extern void zchange_without_undo(Relation rel, Buffer buffer, ZChange *change);
 
 /* Would the undo record fit the undo log? */
 extern bool zchange_undo_fits(const ZChange *change);

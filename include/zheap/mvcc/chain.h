@@ -66,6 +66,21 @@ zchain_holds_locks(ZXactStatus status)
 	return status == ZXACT_OWN || status == ZXACT_IN_PROGRESS;
 }
 
+/* The version whose record is looked for: of which row, and is it a deletion? */
+typedef struct ZSought
+{
+	OffsetNumber offnum;
+	bool		deleted;
+} ZSought;
+
+static inline ZSought
+zsought(const ZRowVersion *version)
+{
+	ZSought		sought = {version->offnum, (version->hdr.flags & ZROW_DELETED) != 0};
+
+	return sought;
+}
+
 typedef enum ZChainFound
 {
 	ZCHAIN_FOUND,
@@ -74,20 +89,20 @@ typedef enum ZChainFound
 } ZChainFound;
 
 /*
- * The newest record about the row at "offnum" in the chain of slot "slotno" (0: not
- * known), from the record at "from" on.  FOUND: *at tells whose it is and where; "rec",
+ * The newest record about the row in the chain of slot "slotno" (0: not known) that can have
+ * made the version, from the record at "from" on.  FOUND: *at tells whose it is and where; "rec",
  * if not NULL, is the record.  With a snapshot (else NULL) the search ends at an owner
  * that it sees: VISIBLE.
  */
 extern ZChainFound zchain_find(ZPageView *view, int slotno, const ZOwner *from,
-							   OffsetNumber offnum, Snapshot snapshot, ZOwner *at,
+							   ZSought sought, Snapshot snapshot, ZOwner *at,
 							   ZUndoRecord *rec);
 
 /*
  * The command of the record that zchain_find would give; false: there is none.
  */
 extern bool zchain_command(ZPageView *view, int slotno, const ZOwner *from,
-						   OffsetNumber offnum, CommandId *cid);
+						   ZSought sought, CommandId *cid);
 
 /*
  * The directory of slot "slotno" as its chain is now: of each row the newest record.
@@ -96,7 +111,8 @@ extern bool zchain_command(ZPageView *view, int slotno, const ZOwner *from,
  */
 extern const ZDirectory *zchain_directory(ZPageView *view, int slotno);
 
-/* The backend has added the record at "ptr" to its chain on a page. */
-extern void zchain_added(FullTransactionId fxid, const ZUndoRecord *rec, ZUndoPtr ptr);
+/* The backend has added the record at "ptr" to its chain on the page, which is as it is now. */
+extern void zchain_added(ZPageView *view, FullTransactionId fxid, const ZUndoRecord *rec,
+						 ZUndoPtr ptr);
 
 #endif							/* ZHEAP_CHAIN_H */

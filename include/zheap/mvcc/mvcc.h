@@ -80,6 +80,7 @@ typedef struct ZPageView
 
 	/* by zmvcc_reconstruct: some rows' slots do not tell which transaction made them */
 	bool		reconstructed;
+	Page		original;		/* the page as it was before that, or NULL */
 	struct ZReconstruct *reconstruct; /* allocated on demand, kept */
 } ZPageView;
 

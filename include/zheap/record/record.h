@@ -48,7 +48,9 @@ typedef struct ZUndoRecord
 	uint8		takeover;		/* ZTakeover: OWN means page_prev is set; otherwise
 								 * this is the owner's first record on the page */
 	bool		open_run;		/* INSERT: all rows from offnum on that the owner
-								 * adds with this cid; else exactly count */
+								 * adds with this cid; else exactly count.  DELETE:
+								 * all rows from offnum on that are deleted and name
+								 * the slot, unless a newer record is about them */
 	OffsetNumber offnum;
 	uint16		count;
 	CommandId	cid;
@@ -118,8 +120,18 @@ extern Size zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, char *out, S
 extern Size zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self,
 							 ZUndoForm form, ZUndoRecord *rec);
 
-/* Did the record make a version of the row at offnum? */
-extern bool zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum);
+/*
+ * Did the record make the version of the row at offnum that is looked for, if no newer record of
+ * its chain did?  "deleted": that version is a deletion.
+ */
+extern bool zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum, bool deleted);
+
+/* Is it about deletions, one or more? */
+static inline bool
+zrec_is_delete_run(const ZUndoRecord *rec)
+{
+	return rec->type == ZOP_DELETE && rec->open_run;
+}
 
 /* ---- directories (rec_directory.c) ---- */
 
@@ -173,7 +185,7 @@ zwaypoint_has_image(const ZUndoRecord *rec)
 
 /*
  * Plan of an insert, update, delete or lock: slot, rows, undo.  has_undo is
- * false for an insert that belongs to a run already recorded.
+ * false for an insert or delete that belongs to a run already recorded.
  */
 typedef struct ZChange
 {

@@ -307,7 +307,7 @@ class Pressure(Generator):
             found = self.clean(free, status)
             if found:
                 return found
-        while x < 0.65:
+        while free and x < 0.65:
             self.plot = self.plot or self.new_plot()
             found = self.plot.pop(0)(free, status)
             if found:

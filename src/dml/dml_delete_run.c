@@ -1,0 +1,244 @@
+/*
+ * dml_delete_run.c
+ *		Runs: rows of one page that one command deletes one after the other.
+ *
+ * The second row that a command deletes on a page begins a run: its undo record tells the
+ * version before of all rows after it that are like it, so that they need none of their own.
+ * Which rows these are the page says (C3): they are deleted, they name the transaction's slot,
+ * and no newer record is about them.  So there must be no other rows behind the first one
+ * of which that is true already.
+ *
+ * A row like that whose version the snapshot sees may be deleted, if nobody has locked it: so the
+ * next one is marked with nothing looked up but its page (zrun_delete).
+ *
+ * LOCKING: zrun_delete() locks the page exclusively, and unlocks it.  The others are called with
+ * the page locked exclusively.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+
+#include "zheap/dml/target.h"
+#include "zheap/dml/run.h"
+#include "zheap/scan/scan.h"
+
+/* ---- the run ---- */
+
+/* What this backend has deleted last. */
+static struct
+{
+	ZRelLocator locator;
+	BlockNumber block;
+	FullTransactionId fxid;		/* invalid: nothing that can be gone on with */
+	CommandId	cid;
+	ZUndoPtr	undo;			/* its record, and the slot's newest */
+	uint16		slotno;
+	bool		open;			/* the record is a run's */
+	OffsetNumber first;
+	ZRowHeader	old_hdr;		/* of the versions before ... */
+	ZOwner		row_prev;		/* ... and who made them */
+}			run;
+
+/* The command has deleted the row before on this page, and nothing has been done to it since. */
+static bool
+is_next(ZTarget *target, const ZChange *change)
+{
+	const ZSlotPlan *slot = &change->slot;
+
+	return slot->takeover == ZTAKE_OWN && slot->slotno == run.slotno &&
+		FullTransactionIdEquals(run.fxid, target->fxid) &&
+		run.cid == change->undo.cid && run.block == target->view.block &&
+		zloc_equals(run.locator, zrel_locator(target->rel)) &&
+		target->offnum > run.first &&
+		zpage_slot(target->view.page, target->view.overflow, slot->slotno)->undo == run.undo;
+}
+
+/*
+ * The header of the version before, as a run's record has it: a version that is visible to all
+ * names no slot, whatever it says.
+ */
+static ZRowHeader
+header_before(const ZUndoRecord *undo)
+{
+	ZRowHeader	hdr = undo->old_hdr;
+
+	if (!FullTransactionIdIsValid(undo->row_prev.fxid))
+		zrow_header_freeze(&hdr);
+	return hdr;
+}
+
+/* Is the version before like those that the run's record tells of? */
+static bool
+is_alike(const ZUndoRecord *undo)
+{
+	ZRowHeader	hdr = header_before(undo);
+
+	return !undo->prev_own && !undo->prev_upper_bound &&
+		hdr.flags == run.old_hdr.flags && hdr.flags2 == run.old_hdr.flags2 &&
+		hdr.slotno == run.old_hdr.slotno && hdr.natts == run.old_hdr.natts &&
+		FullTransactionIdEquals(undo->row_prev.fxid, run.row_prev.fxid) &&
+		undo->row_prev.undo == run.row_prev.undo;
+}
+
+/* Is there a row behind this one that would pass for one of the run? */
+static bool
+is_ambiguous(ZTarget *target, int slotno)
+{
+	Page		page = target->view.page;
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber offnum = target->offnum + 1; offnum <= max; offnum++)
+	{
+		ItemId		lp = PageGetItemId(page, offnum);
+		const char *row = (const char *) page + ItemIdGetOffset(lp);
+
+		if (ItemIdIsNormal(lp) && (zrow_flags(row) & ZROW_DELETED) && zrow_slotno(row) == slotno)
+			return true;
+	}
+	return false;
+}
+
+bool
+zrun_deletes_on(ZTarget *target, const ZChange *change)
+{
+	return run.open && is_next(target, change) && is_alike(&change->undo);
+}
+
+void
+zrun_open_deletions(ZTarget *target, ZChange *change)
+{
+	ZUndoRecord *undo = &change->undo;
+
+	if (undo->prev_own || undo->prev_upper_bound || !is_next(target, change) ||
+		is_ambiguous(target, change->slot.slotno))
+		return;
+	undo->open_run = true;
+	undo->old_hdr = header_before(undo);
+}
+
+void
+zrun_remember_deletion(ZTarget *target, const ZChange *change)
+{
+	const ZUndoRecord *undo = &change->undo;
+
+	Assert(undo->type == ZOP_DELETE && change->slot.next.undo != ZUNDO_INVALID);
+	run.locator = zrel_locator(target->rel);
+	run.block = target->view.block;
+	run.fxid = target->fxid;
+	run.cid = undo->cid;
+	run.undo = change->slot.next.undo;
+	run.slotno = change->slot.slotno;
+	run.open = undo->open_run;
+	run.first = undo->offnum;
+	run.old_hdr = undo->old_hdr;
+	run.row_prev = undo->row_prev;
+}
+
+/* ---- one more row ---- */
+
+/* Can this row be one of the run?  As far as can be told without the page. */
+static bool
+may_be_next(Relation rel, const ItemPointerData *tid, CommandId cid)
+{
+	return run.open && run.cid == cid && run.block == ItemPointerGetBlockNumber(tid) &&
+		ItemPointerGetOffsetNumber(tid) > run.first &&
+		run.slotno <= ZPAGE_MAX_INPAGE &&
+		!(run.old_hdr.flags & (ZROW_HASEXTERNAL | ZROW_ORIGIN)) &&
+		zloc_equals(run.locator, zrel_locator(rel)) && !RelationUsesLocalBuffers(rel) &&
+		FullTransactionIdEquals(run.fxid, GetCurrentFullTransactionIdIfAny());
+}
+
+/* Has the locked page the run's record as the slot's newest? */
+static bool
+has_run(Page page)
+{
+	const ZPageSlot *slot;
+
+	if (PageIsNew(page) || zpage_check_header(page) != NULL || run.slotno > zpage_nslots(page))
+		return false;
+	slot = zpage_slot(page, NULL, run.slotno);
+	return slot->undo == run.undo && FullTransactionIdEquals(zpage_slot_fxid(slot), run.fxid);
+}
+
+/*
+ * Is the row's version like those before the run's were, seen by the snapshot, and locked by
+ * nobody?  *hdr: its header.
+ */
+static bool
+is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader *hdr)
+{
+	ZRowHeader	before;
+	ZOwner		prev = {InvalidFullTransactionId, ZUNDO_INVALID};
+	uint32		len;
+
+	if (offnum > PageGetMaxOffsetNumber(page) || !ItemIdIsNormal(PageGetItemId(page, offnum)) ||
+		zpage_check_row(page, offnum) != NULL)
+		return false;
+	zrow_header_get(zpage_row(page, offnum, &len, NULL), hdr);
+	if (hdr->slotno > zpage_nslots(page))
+		return false;
+	if (hdr->slotno != 0)
+		prev = zpage_slot_owner(zpage_slot(page, NULL, hdr->slotno));
+	before = *hdr;
+	before.flags &= ~ZROW_PADDED;
+	before.flags2 &= ~ZROW2_PARITY;
+	/* as standbys know it, like any change */
+	if (FullTransactionIdPrecedes(prev.fxid, zundo_logged_horizon()))
+	{
+		zrow_header_freeze(&before);
+		prev.fxid = InvalidFullTransactionId;
+	}
+	else if ((hdr->flags & ZROW_REUSED) || !zmvcc_fxid_in_snapshot(prev.fxid, snapshot))
+		return false;
+	return before.slotno == run.old_hdr.slotno && before.flags == run.old_hdr.flags &&
+		before.flags2 == run.old_hdr.flags2 &&
+		FullTransactionIdEquals(prev.fxid, run.row_prev.fxid) &&
+		(!FullTransactionIdIsValid(prev.fxid) || prev.undo == run.row_prev.undo);
+}
+
+static void
+mark(Relation rel, Buffer buffer, OffsetNumber offnum, const ZRowHeader *hdr)
+{
+	ZChange		change = {0};
+
+	change.slot.slotno = run.slotno;
+	change.slot.next.fxid = run.fxid;
+	change.slot.conflict = InvalidFullTransactionId;
+	change.row.op = ZOP_DELETE;
+	change.row.offnum = offnum;
+	change.row.hdr.slotno = run.slotno;
+	change.row.hdr.natts = ZROW_NATTS_KEEP;
+	change.row.hdr.flags = (hdr->flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
+	zchange_without_undo(rel, buffer, &change);
+}
+
+bool
+zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot snapshot)
+{
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	OffsetNumber offnum = ItemPointerGetOffsetNumber(tid);
+	ItemPointerData version_tid;
+	ZRowHeader	hdr;
+	Buffer		buffer;
+	bool		done = false;
+
+	if (!may_be_next(rel, tid, cid) || snapshot == InvalidSnapshot || !IsMVCCSnapshot(snapshot))
+		return false;
+	Assert(!zheap_holds_buffer_lock()); /* D2 */
+	CHECK_FOR_INTERRUPTS();
+	ztid_forget_conflict();
+	buffer = zscan_read_recent(rel, block);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	if (has_run(BufferGetPage(buffer)) &&
+		is_deletable_alike(BufferGetPage(buffer), offnum, snapshot, &hdr))
+	{
+		zmvcc_version_tid(&version_tid, block, offnum, hdr.flags2);
+		CheckForSerializableConflictIn(rel, &version_tid, block);
+		mark(rel, buffer, offnum, &hdr);
+		done = true;
+	}
+	UnlockReleaseBuffer(buffer);
+	return done;
+}
