@@ -289,10 +289,11 @@ static void
 add_directory(ZTarget *target, ZSlotPlan *slot)
 {
 	ZChange		change;
-	ZDirectory	directory = *zchain_directory(&target->view, slot->slotno);
+	ZDirectory	directory;
 	char		bytes[ZUNDO_MAX_RECORD];
 
 	Assert(slot->takeover == ZTAKE_OWN || slot->takeover == ZTAKE_REUSED);
+	zchain_whole_directory(&target->view, slot->slotno, &directory);
 	memset(&change, 0, sizeof(change));
 	change.has_undo = true;
 	change.row.op = change.undo.type = ZOP_DIRECTORY;

@@ -69,13 +69,25 @@ header_before(const ZUndoRecord *undo)
 	return hdr;
 }
 
+/*
+ * May a run tell of the version before?  Not of our own ones, and of none that names a slot which
+ * others had since: it may be the run's slot, where the row, until it is deleted, is looked for
+ * as well.
+ */
+static bool
+is_plain(const ZUndoRecord *undo)
+{
+	return !undo->prev_own && !undo->prev_upper_bound &&
+		!(header_before(undo).flags & ZROW_REUSED);
+}
+
 /* Is the version before like those that the run's record tells of? */
 static bool
 is_alike(const ZUndoRecord *undo)
 {
 	ZRowHeader	hdr = header_before(undo);
 
-	return !undo->prev_own && !undo->prev_upper_bound &&
+	return is_plain(undo) &&
 		hdr.flags == run.old_hdr.flags && hdr.flags2 == run.old_hdr.flags2 &&
 		hdr.slotno == run.old_hdr.slotno && hdr.natts == run.old_hdr.natts &&
 		FullTransactionIdEquals(undo->row_prev.fxid, run.row_prev.fxid) &&
@@ -111,7 +123,7 @@ zrun_open_deletions(ZTarget *target, ZChange *change)
 {
 	ZUndoRecord *undo = &change->undo;
 
-	if (undo->prev_own || undo->prev_upper_bound || !is_next(target, change) ||
+	if (!is_plain(undo) || !is_next(target, change) ||
 		is_ambiguous(target, change->slot.slotno))
 		return;
 	undo->open_run = true;

@@ -12,7 +12,7 @@
  * chain has another newest record, and the directory is built anew when it is wanted.
  *
  * Only which rows a run of deletions is about stands on the page (C3).  While the run is the
- * chain's newest record more may come: so a directory keeps it apart (directory_run), and asks
+ * chain's newest record more may come: so a directory keeps it apart (run_first), and asks
  * what is looked for.  What lies below another record does not go on any more.
  *
  * LOCKING: none of its own; undo pages come after table pages (L1).
@@ -172,6 +172,18 @@ directory_add_older(ZDirectory *dir, OffsetNumber offnum, const ZOwner *at)
 		dir->newest[offnum] = *at;
 }
 
+/* The rows that the record is about; of a run of deletions that does not go on. */
+static void
+directory_add_covered(ZPageView *view, int slotno, const ZUndoRecord *rec, const ZOwner *at,
+					  ZDirectory *dir)
+{
+	for (int i = Max(rec->offnum, FirstOffsetNumber); i <= last_covered(rec); i++)
+	{
+		if (!zrec_is_delete_run(rec) || zchain_run_deleted(view, slotno, i))
+			directory_add_older(dir, i, at);
+	}
+}
+
 /* *run_first: from which row on the newest record is a run of deletions; invalid: it is none. */
 static void
 directory_build(ZPageView *view, int slotno, const ZOwner *from, ZDirectory *dir,
@@ -222,12 +234,9 @@ directory_build(ZPageView *view, int slotno, const ZOwner *from, ZDirectory *dir
 			break;
 		}
 		if (zrec_is_delete_run(rec) && owner_equals(&cursor.at, from))
-			*run_first = rec->offnum;
-		for (int i = Max(rec->offnum, FirstOffsetNumber); i <= last_covered(rec); i++)
-		{
-			if (!zrec_is_delete_run(rec) || zchain_run_deleted(view, slotno, i))
-				directory_add_older(dir, i, &cursor.at);
-		}
+			*run_first = rec->offnum;	/* some page copies show more of its rows than others */
+		else
+			directory_add_covered(view, slotno, rec, &cursor.at, dir);
 		if (rec->takeover != ZTAKE_OWN && first_owner)
 		{
 			first_owner = false;
@@ -413,37 +422,40 @@ entry_build(ZPageView *view, CacheEntry *entry)
 }
 
 /*
- * The run of deletions, which was the newest record, has deleted these rows.  There is no other
- * record about their deletion (C3).
- *
- * What is known of their commands is forgotten apart: a loop that writes to both arrays gcc 12
- * takes for one without effect, and leaves the call out.
+ * The run of deletions from row "first" on has deleted these rows, and does not go on.  There is no
+ * other record about their deletion (C3).  No run, if "first" is invalid.
  */
 static void
-directory_add_run(ZPageView *view, int slotno, CachedDirectory *cached, const ZOwner *run)
+directory_add_run(ZPageView *view, int slotno, OffsetNumber first, const ZOwner *run,
+				  ZDirectory *dir)
 {
-	int			first = cached->run_first;
-
 	if (first == InvalidOffsetNumber)
 		return;
 	for (int i = first; i <= ZPAGE_MAX_OFFSET; i++)
 	{
 		if (zchain_run_deleted(view, slotno, i))
-			cached->dir.newest[i] = *run;
+			dir->newest[i] = *run;
 	}
-	memset(&cached->cids[first], 0xFF, (ZPAGE_MAX_OFFSET + 1 - first) * sizeof(CommandId));
 }
 
 const ZDirectory *
 zchain_directory(ZPageView *view, int slotno)
 {
 	ZOwner		newest = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
-	CachedDirectory *cached;
 
 	Assert(view->limit == 0);	/* it is to name all rows */
-	cached = entry_build(view, make_entry(view, slotno, &newest));
-	directory_add_run(view, slotno, cached, &newest);
-	return &cached->dir;
+	return &entry_build(view, make_entry(view, slotno, &newest))->dir;
+}
+
+void
+zchain_whole_directory(ZPageView *view, int slotno, ZDirectory *dir)
+{
+	ZOwner		newest = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
+	const CachedDirectory *cached = entry_build(view, make_entry(view, slotno, &newest));
+
+	Assert(view->locked && view->limit == 0);
+	*dir = cached->dir;
+	directory_add_run(view, slotno, cached->run_first, &newest, dir);
 }
 
 /*
@@ -491,7 +503,10 @@ directory_add_newer(ZPageView *view, CachedDirectory *cached, const ZOwner *befo
 	}
 	if (rec->type == ZOP_LOCK)
 		directory_add_lock(dir, rec->offnum, rec->lockmode);
-	directory_add_run(view, rec->slotno, cached, before);
+	directory_add_run(view, rec->slotno, cached->run_first, before, dir);
+	/* of the run's rows */
+	if (cached->run_first != InvalidOffsetNumber)
+		memset(cached->cids, 0xFF, sizeof(cached->cids));	/* InvalidCommandId */
 	cached->run_first = zrec_is_delete_run(rec) ? rec->offnum : InvalidOffsetNumber;
 	for (int i = Max(rec->offnum, FirstOffsetNumber); i <= last; i++)
 	{

@@ -76,6 +76,7 @@ own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest, ZDirector
 		!FullTransactionIdEquals(own.newest.fxid, newest->fxid) ||
 		!zloc_equals(own.locator, zrel_locator(view->rel)))
 		return false;
+	Assert(own.n > 0);
 	*run_first = own.records[own.n - 1].deletions ? own.records[own.n - 1].first :
 		InvalidOffsetNumber;
 	holds = zchain_holds_locks(zmvcc_xact_status(newest->fxid));
@@ -85,6 +86,9 @@ own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest, ZDirector
 
 		if (holds && rec->lock != ZDIRECTORY_NO_LOCK)
 			dir->lock[rec->first] = Max(dir->lock[rec->first], rec->lock);
+		/* kept apart */
+		if (rec->deletions && k == own.n - 1)
+			break;
 		for (int i = rec->first; i <= rec->last; i++)
 		{
 			if (rec->deletions && !zchain_run_deleted(view, slotno, i))

@@ -16,7 +16,8 @@ extern void own_chain_added(const ZOwner *at, const ZUndoRecord *rec, OffsetNumb
 
 /*
  * Fill in the directory of the chain, which is empty on entry.  *run_first: from which row on its
- * newest record is a run of deletions; invalid: it is none.  False: the chain is another.
+ * newest record is a run of deletions, whose rows are left out; invalid: it is none.  False: the
+ * chain is another.
  */
 extern bool own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest,
 								ZDirectory *dir, OffsetNumber *run_first);

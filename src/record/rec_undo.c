@@ -150,7 +150,8 @@ assert_record(const ZUndoRecord *rec)
 	/* what it says of one row it says of all */
 	Assert(!rec->open_run || rec->type == ZOP_INSERT ||
 		   (rec->type == ZOP_DELETE && !rec->has_new_tid &&
-			!rec->prev_own && !rec->prev_upper_bound));
+			!rec->prev_own && !rec->prev_upper_bound &&
+			!(rec->old_hdr.flags & ZROW_REUSED)));
 }
 
 /* Places count only where there is an owner. */

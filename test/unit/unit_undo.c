@@ -554,7 +554,8 @@ random_record(Unit *unit, ZUndoPtr self)
 		case ZOP_DELETE:
 			random_version_before(unit, &record, self);
 			record.open_run = record.type == ZOP_DELETE && !record.has_new_tid &&
-				!record.prev_own && !record.prev_upper_bound && unit_once_in(unit, 2);
+				!record.prev_own && !record.prev_upper_bound &&
+				!(record.old_hdr.flags & ZROW_REUSED) && unit_once_in(unit, 2);
 			break;
 		case ZOP_LOCK:
 			record.lockmode = unit_int(unit, LockTupleKeyShare, LockTupleExclusive);

@@ -105,11 +105,19 @@ extern bool zchain_command(ZPageView *view, int slotno, const ZOwner *from,
 						   ZSought sought, CommandId *cid);
 
 /*
- * The directory of slot "slotno" as its chain is now: of each row the newest record.
+ * The directory of slot "slotno" as its chain is now: of each row the newest record, but for what
+ * zchain_whole_directory() adds.
  * Reads at most ZCHAIN_INTERVAL + 1 records, none if the backend has built it
  * lately.  Valid until the next call of this file's functions.
  */
 extern const ZDirectory *zchain_directory(ZPageView *view, int slotno);
+
+/*
+ * A copy of it, to be written: the page is locked exclusively.  If the chain's newest record is a
+ * run of deletions, its rows are there as well; zchain_directory leaves them out, for more may
+ * come.
+ */
+extern void zchain_whole_directory(ZPageView *view, int slotno, ZDirectory *dir);
 
 /* The backend has added the record at "ptr" to its chain on the page, which is as it is now. */
 extern void zchain_added(ZPageView *view, FullTransactionId fxid, const ZUndoRecord *rec,
