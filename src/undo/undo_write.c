@@ -30,13 +30,8 @@
  */
 #define SWITCH_ROOM		(BLCKSZ / 4 + 128)
 
-/*
- * How old the horizon may get, in microseconds and in transactions of a backend: until there are
- * some whose undo is not needed any more it pays little to move it.
- */
+/* How old the horizon may get: in microseconds, in transactions of a backend. */
 #define ADVANCE_INTERVAL	20000
-#define ADVANCE_LATE		(10 * ADVANCE_INTERVAL)
-#define ADVANCE_SOME		16
 #define ADVANCE_COUNT		256
 
 /* ---- preparing ---- */
@@ -57,11 +52,8 @@ advance_if_old(void)
 	pg_atomic_uint64 *last_advance = &MyUndo.db->last_advance;
 	TimestampTz now = GetCurrentStatementStartTimestamp();
 	uint64		last = pg_atomic_read_u64(last_advance);
-	TimestampTz age = now - (TimestampTz) last;
 
-	count++;
-	if (age < ADVANCE_INTERVAL ? count < ADVANCE_COUNT :
-		count < ADVANCE_SOME && age < ADVANCE_LATE)
+	if (now - (TimestampTz) last < ADVANCE_INTERVAL && ++count < ADVANCE_COUNT)
 		return;
 	count = 0;
 	if (pg_atomic_compare_exchange_u64(last_advance, &last, (uint64) now))
