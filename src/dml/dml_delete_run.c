@@ -103,10 +103,7 @@ is_ambiguous(ZTarget *target, int slotno)
 
 	for (OffsetNumber offnum = target->offnum + 1; offnum <= max; offnum++)
 	{
-		ItemId		lp = PageGetItemId(page, offnum);
-		const char *row = (const char *) page + ItemIdGetOffset(lp);
-
-		if (ItemIdIsNormal(lp) && (zrow_flags(row) & ZROW_DELETED) && zrow_slotno(row) == slotno)
+		if (zpage_row_deleted_under(page, offnum, slotno))
 			return true;
 	}
 	return false;
@@ -160,18 +157,6 @@ may_be_next(Relation rel, const ItemPointerData *tid, CommandId cid)
 		!(run.old_hdr.flags & (ZROW_HASEXTERNAL | ZROW_ORIGIN)) &&
 		zloc_equals(run.locator, zrel_locator(rel)) && !RelationUsesLocalBuffers(rel) &&
 		FullTransactionIdEquals(run.fxid, GetCurrentFullTransactionIdIfAny());
-}
-
-/* Has the locked page the run's record as the slot's newest? */
-static bool
-has_run(Page page)
-{
-	const ZPageSlot *slot;
-
-	if (PageIsNew(page) || zpage_check_header(page) != NULL || run.slotno > zpage_nslots(page))
-		return false;
-	slot = zpage_slot(page, NULL, run.slotno);
-	return slot->undo == run.undo && FullTransactionIdEquals(zpage_slot_fxid(slot), run.fxid);
 }
 
 /*
@@ -243,7 +228,7 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 	ztid_forget_conflict();
 	buffer = zscan_read_recent(rel, block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (has_run(BufferGetPage(buffer)) &&
+	if (zrun_is_newest(BufferGetPage(buffer), run.slotno, run.fxid, run.undo) &&
 		is_deletable_alike(BufferGetPage(buffer), offnum, snapshot, &hdr))
 	{
 		zmvcc_version_tid(&version_tid, block, offnum, hdr.flags2);

@@ -95,10 +95,7 @@ has_place(Relation rel, Page page, Size len)
 {
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 
-	return !PageIsNew(page) && zpage_check_header(page) == NULL &&
-		run.slotno <= zpage_nslots(page) &&
-		zpage_slot(page, NULL, run.slotno)->undo == run.undo &&
-		FullTransactionIdEquals(zpage_slot_fxid(zpage_slot(page, NULL, run.slotno)), run.fxid) &&
+	return zrun_is_newest(page, run.slotno, run.fxid, run.undo) &&
 		!PageHasFreeLinePointers(page) && PageGetMaxOffsetNumber(page) < ZPAGE_MAX_OFFSET &&
 		zpage_free_contiguous(page) >= len + sizeof(ItemIdData) + spare;
 }

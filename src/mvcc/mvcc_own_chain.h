@@ -30,16 +30,7 @@ extern bool own_chain_directory(ZPageView *view, int slotno, const ZOwner *newes
 static inline bool
 zchain_run_deleted(ZPageView *view, int slotno, OffsetNumber offnum)
 {
-	Page		page = view->original ? view->original : view->page;
-	ItemId		lp;
-	const char *row;
-
-	if (offnum > PageGetMaxOffsetNumber(page))
-		return false;
-	lp = PageGetItemId(page, offnum);
-	row = (const char *) page + ItemIdGetOffset(lp);
-	return ItemIdIsNormal(lp) && ItemIdGetOffset(lp) <= BLCKSZ - ZROW_HDR_SIZE &&
-		(zrow_flags(row) & ZROW_DELETED) && zrow_slotno(row) == slotno;
+	return zpage_row_deleted_under(view->original ? view->original : view->page, offnum, slotno);
 }
 
 #endif							/* ZHEAP_MVCC_OWN_CHAIN_H */

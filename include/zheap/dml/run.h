@@ -8,6 +8,21 @@
 
 #include "zheap/dml/target.h"
 
+/*
+ * Has the page, which is locked, the run's record as the newest of the transaction's slot?  The
+ * slot is one on the page itself.
+ */
+static inline bool
+zrun_is_newest(Page page, int slotno, FullTransactionId fxid, ZUndoPtr undo)
+{
+	const ZPageSlot *slot;
+
+	if (PageIsNew(page) || zpage_check_header(page) != NULL || slotno > zpage_nslots(page))
+		return false;
+	slot = zpage_slot(page, NULL, slotno);
+	return slot->undo == undo && FullTransactionIdEquals(zpage_slot_fxid(slot), fxid);
+}
+
 /* ---- insertions (dml_run.c) ---- */
 
 /*

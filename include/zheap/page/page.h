@@ -397,6 +397,21 @@ extern void zpage_confirm_apply(Page page, OffsetNumber offnum);
 /* Name the overflow page of a table page, or one more lock page of an overflow page. */
 extern void zpage_overflow_apply(Page page, BlockNumber overflow_block);
 
+/* Is there a row at offnum, that is deleted and names the slot (C3)? */
+static inline bool
+zpage_row_deleted_under(Page page, OffsetNumber offnum, int slotno)
+{
+	ItemId		lp;
+	const char *row;
+
+	if (offnum > PageGetMaxOffsetNumber(page))
+		return false;
+	lp = PageGetItemId(page, offnum);
+	row = (const char *) page + ItemIdGetOffset(lp);
+	return ItemIdIsNormal(lp) && ItemIdGetOffset(lp) <= BLCKSZ - ZROW_HDR_SIZE &&
+		(zrow_flags(row) & ZROW_DELETED) && zrow_slotno(row) == slotno;
+}
+
 #ifdef USE_ASSERT_CHECKING
 extern void zpage_assert_valid(Page page);
 
