@@ -85,6 +85,8 @@ zmvcc_xact_status(FullTransactionId fxid)
 	status = cache_get(fxid);
 	if (status != ZXACT_UNKNOWN)
 		return status;
+	if (FullTransactionIdEquals(fxid, zundo_last_committed))
+		return cache_put(fxid, ZXACT_COMMITTED);
 	if (TransactionIdIsCurrentTransactionId(xid))
 		return ZXACT_OWN;
 	/* in this order: a commit is in the commit log before it leaves the array */

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/scan/page_copy.h"
+#include "zheap/scan/shown.h"
 
 /* So many copies that are not in use are kept: for a join of small tables. */
 #define MAX_SPARE		8
@@ -96,7 +97,11 @@ release_copies(ResourceReleasePhase phase, bool is_commit, bool is_top_level, vo
 {
 	dlist_mutable_iter iter;
 
-	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS || dlist_is_empty(&in_use))
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS)
+		return;
+	/* its slot may refer to one of the copies, or be gone */
+	zshown.slot = NULL;
+	if (dlist_is_empty(&in_use))
 		return;
 	dlist_foreach_modify(iter, &in_use)
 	{

@@ -18,6 +18,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/scan/scan.h"
+#include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
@@ -64,7 +65,7 @@ zscan_index_begin(Relation rel)
 	ZIndexFetch *fetch;
 
 	zheap_require_preload();
-	zundo_open_for(rel);
+	zundo_attach_for(rel);
 
 	fetch = (ZIndexFetch *) palloc(sizeof(ZIndexFetch));
 	fetch->base.rel = rel;
@@ -219,6 +220,7 @@ fetch_from_copy(ZFetchCopy *copy, const ItemPointerData *tid, Snapshot snapshot,
 			return false;
 		zscan_version_store(&copy->view, &version, tid, slot);
 	}
+	zshown_note(slot, snapshot);
 	assert_still_seen(copy, offnum, snapshot, (ZTupleSlot *) slot);
 	return true;
 }
@@ -255,7 +257,9 @@ fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snaps
 	if (zmvcc_fetch_serial(view, page, offnum, snapshot, &version))
 	{
 		zscan_version_store(view, &version, tid, slot);
-		if (unlikely(names_last(&version, snapshot)))
+		if (likely(snapshot->snapshot_type == SNAPSHOT_MVCC))
+			zshown_note(slot, snapshot);
+		else if (unlikely(names_last(&version, snapshot)))
 			ztid_mark_last(&slot->tts_tid);
 		return true;
 	}
@@ -302,6 +306,7 @@ fetch_frozen(Relation rel, Page page, const ItemPointerData *tid, Snapshot snaps
 			return false;
 	}
 	ztuple_slot_store(slot, bytes, row.len, tid, RelationGetRelid(rel), &frozen);
+	zshown_note(slot, snapshot);
 	return true;
 }
 
@@ -364,12 +369,18 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	fetch->buffer = ReleaseAndReadBuffer(before, rel, block);
 	if (fetch->buffer != before)
 		zscan_note_recent(rel, block, fetch->buffer);
-	zundo_open();
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	if (likely(fetch_frozen(rel, BufferGetPage(fetch->buffer), &rowtid, snapshot, slot)))
 	{
 		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
 		return true;
+	}
+	if (unlikely(!zundo_is_open()))
+	{
+		/* may read catalogs */
+		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
+		zundo_open();
+		LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	}
 	found = fetch_viewed(fetch, &rowtid, snapshot, slot, all_dead);
 	if (unlikely(snapshot->snapshot_type == SNAPSHOT_DIRTY) && found && fetch->scan)

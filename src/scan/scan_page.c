@@ -12,6 +12,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/scan/scan.h"
+#include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo.h"
 
@@ -128,6 +129,9 @@ zscan_row_store(ZScan *scan, const ZScanRow *row, TupleTableSlot *slot)
 		slot->tts_tableOid = RelationGetRelid(view->rel);
 		ztuple_slot_refer(slot, scan->copy, scan->copy->page.data + row->offset, row->len,
 						  &scan->tid);
+		/* holds for the rows after it on the page, too (zscan_getnextslot) */
+		if (scan->base.rs_snapshot->snapshot_type == SNAPSHOT_MVCC)
+			zshown_note(slot, scan->base.rs_snapshot);
 		return true;
 	}
 	if (!zmvcc_fetch(view, row->offnum, scan->base.rs_snapshot, &version))

@@ -21,6 +21,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/scan/scan.h"
+#include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
@@ -202,22 +203,60 @@ limit_end(LockedPage *locked)
 
 /* The same for a page that has just been opened: in place, if that takes little undo. */
 static bool
-fetch_any(LockedPage *locked, const ItemPointerData *tid, ZRowVersion *version)
+fetch_any(LockedPage *locked, OffsetNumber offnum, const ZTidMeaning *meaning,
+		  ZRowVersion *version)
 {
 	ZPageView  *view = &locked->view;
-	OffsetNumber offnum = ztid_offset(tid);
-	ZTidMeaning meaning = ztid_resolve(view->rel, tid);
 	bool		found;
 
 	if (limit_begin(locked))
 	{
-		found = fetch_meant(view, offnum, &meaning, version);
+		found = fetch_meant(view, offnum, meaning, version);
 		if (found)
 			zmvcc_find_modifier(view, version);
 		if (limit_end(locked))
 			return found;
 	}
-	return fetch_meant(view, offnum, &meaning, version);
+	return fetch_meant(view, offnum, meaning, version);
+}
+
+#ifdef USE_ASSERT_CHECKING
+/* E4: the page says the same. */
+static void
+assert_meant(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meaning,
+			 ZTupleSlot *zslot)
+{
+	LockedPage	locked;
+	ZRowVersion version;
+
+	if (!page_open(&locked, rel, tid, false) ||
+		!fetch_any(&locked, ItemPointerGetOffsetNumberNoCheck(tid), meaning, &version) ||
+		version.len != zslot->row_len ||
+		memcmp(version.row + ZROW_HDR_SIZE, zslot->row + ZROW_HDR_SIZE,
+			   version.len - ZROW_HDR_SIZE) != 0)
+		elog(PANIC, "row %u that a scan has shown is another one by now", ztid_offset(tid));
+	page_close(&locked);
+}
+#else
+#define assert_meant(rel, tid, meaning, zslot) ((void) 0)
+#endif
+
+/* SnapshotAny, and the version is in the slot of the scan that has just found the row (E4). */
+static bool
+fetch_shown(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meaning,
+			TupleTableSlot *slot)
+{
+	ZTupleSlot *shown;
+
+	if (meaning->version != ZTID_SEEN || zshown.slot == NULL || !ActiveSnapshotSet())
+		return false;
+	shown = (ZTupleSlot *) zshown_find(RelationGetRelid(rel), tid, GetActiveSnapshot());
+	if (shown == NULL || &shown->base == slot)
+		return false;
+	ztuple_slot_store(slot, shown->row, shown->row_len, tid, RelationGetRelid(rel),
+					  ztuple_slot_id(&shown->base));
+	assert_meant(rel, tid, meaning, (ZTupleSlot *) slot);
+	return true;
 }
 
 bool
@@ -228,6 +267,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	ItemPointerData rowtid = ztid_untagged(&asked);
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(&rowtid);
 	int			tag = ztid_tag(&asked);
+	ZTidMeaning meaning = {ZTID_SEEN, 0};
 	LockedPage	locked;
 	bool		found = false;
 	ZRowVersion	version;
@@ -235,7 +275,13 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	zheap_require_preload();
 	zundo_open_for(rel);
 
-	if (snapshot != SnapshotAny)
+	if (snapshot == SnapshotAny)
+	{
+		meaning = ztid_resolve(rel, &asked);
+		if (fetch_shown(rel, &asked, &meaning, slot))
+			return true;
+	}
+	else
 	{
 		/* a user's invention (T8): what a cursor says has been through zscan_latest_tid */
 		if (tag != ZTID_TAG_NONE)
@@ -246,7 +292,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	if (page_open(&locked, rel, &rowtid, false))
 	{
 		if (snapshot == SnapshotAny)
-			found = fetch_any(&locked, &asked, &version);
+			found = fetch_any(&locked, offnum, &meaning, &version);
 		else
 		{
 			locked.view.leave = zscan_may_leave() ? locked.buffers : NULL;

@@ -28,6 +28,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/page/page.h"
+#include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
 
@@ -125,6 +126,7 @@ row_room(ZTupleSlot *zslot, uint32 len)
 
 	Assert(TTS_IS_ZHEAP(slot));
 
+	zshown_forget(slot);
 	data_free(slot);
 	copy_forget(zslot);
 	zslot->row = NULL;
@@ -203,6 +205,7 @@ ztuple_slot_refer(TupleTableSlot *slot, ZPageCopy *copy, const char *row, uint32
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
+	zshown_forget(slot);
 	data_free(slot);
 	if (zslot->copy != copy)
 	{
@@ -255,6 +258,7 @@ ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 
 	if (!TTS_IS_ZHEAP(slot))
 		return;
+	zshown_forget(slot);
 	memset(&zslot->version_id, 0, sizeof(zslot->version_id));
 	zslot->version_id.modifier.kind = ZMODIFIER_EXACT;
 	zslot->version_id.modifier.place.fxid = fxid;
@@ -296,6 +300,7 @@ tts_zheap_clear(TupleTableSlot *slot)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
+	zshown_forget(slot);
 	data_free(slot);
 	copy_forget(zslot);
 	zslot->row = NULL;

@@ -381,6 +381,13 @@ zundo_open_for(Relation rel)
 		roll_back_earlier();
 }
 
+void
+zundo_attach_for(Relation rel)
+{
+	if (unlikely(MyUndo.db == NULL || RelationUsesLocalBuffers(rel)))
+		zundo_open_for(rel);
+}
+
 /* Does its table use the file yet? */
 static bool
 file_is_used(const ZLocalFile *file)

@@ -253,6 +253,12 @@ zundo_close(void)
 }
 
 bool
+zundo_is_open(void)
+{
+	return (MyUndo.within || MyUndo.locked) && MyUndo.rel != NULL;
+}
+
+bool
 zundo_is_used(void)
 {
 	return MyUndo.within || MyUndo.locked;

@@ -13,6 +13,8 @@
 
 #include "undo_private.h"
 
+FullTransactionId zundo_last_committed;
+
 /*
  * A sweep that leaves the transaction's records to its own callback does so under the log's
  * mutex (undo_pending.c): either before the mark, which then is not lost, or not at all.
@@ -38,6 +40,8 @@ end_transaction(bool pending)
 void
 zundo_at_commit(void)
 {
+	if (MyUndo.first != ZUNDO_INVALID)
+		zundo_last_committed = MyUndo.fxid;
 	end_transaction(MyUndo.sub_aborted);
 	zundo_local_at_end(false);
 	zundo_close();

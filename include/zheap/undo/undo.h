@@ -65,6 +65,13 @@ extern void zundo_open(void);
 extern void zundo_open_for(Relation rel);
 
 /*
+ * The same, for a reader that may get by with zundo_horizon(): as a rule it does nothing, and
+ * zundo_open() is called when undo is to be read, unless zundo_is_open().
+ */
+extern void zundo_attach_for(Relation rel);
+extern bool zundo_is_open(void);
+
+/*
  * After zundo_open() in the same transaction.  Nobody closes it; it is good until the server may
  * accept invalidation messages: not to be kept.  The next call then reads the catalog, so code
  * that is to read undo while a page is locked calls zundo_open() before it locks that.
@@ -361,6 +368,12 @@ extern void zundo_at_subabort(void);
 extern void zundo_at_prepare(void);
 extern void zundo_before_prepare(void);
 extern void zundo_at_commit(void);
+
+/*
+ * The transaction with undo that this backend has committed last, not its subtransactions; or
+ * invalid.  It spares the commit log: the next one often takes over its slots.
+ */
+extern FullTransactionId zundo_last_committed;
 
 /*
  * Pending work: the logs of this database that hold undo of transactions which
