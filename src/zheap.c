@@ -20,6 +20,7 @@
 #include "zheap/base/base.h"
 #include "zheap/dml/dml.h"
 #include "zheap/lock/lock.h"
+#include "zheap/mvcc/mvcc.h"
 #include "zheap/page/page_format.h"
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
@@ -64,6 +65,8 @@ shmem_startup(void)
 static void
 end_of_transaction(XactEvent event, void *arg)
 {
+	FullTransactionId fxid;
+
 	switch (event)
 	{
 		case XACT_EVENT_PRE_COMMIT:
@@ -74,7 +77,9 @@ end_of_transaction(XactEvent event, void *arg)
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PARALLEL_COMMIT:
-			zundo_at_commit();
+			fxid = zundo_at_commit();
+			if (FullTransactionIdIsValid(fxid))
+				zmvcc_note_committed(fxid);
 			break;
 		case XACT_EVENT_PREPARE:
 			zundo_at_prepare();

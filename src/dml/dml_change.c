@@ -354,6 +354,7 @@ zchange_execute(ZTarget *target, ZChange *change)
 	Assert(target->locked && CritSectionCount == 0);	/* D1, D4 */
 	Assert(!change->has_undo || FullTransactionIdIsValid(target->fxid));
 	zview_own_changes++;
+	zview_note_command(change->undo.cid);
 	if (change->has_undo && zpage_is_lock_slot(change->slot.slotno))
 		execute_on_lock_page(target, change);
 	else

@@ -314,12 +314,17 @@ zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 	ZPageView	view;
 	ZOwner		at;
 
-	if (id->modifier.kind != ZMODIFIER_UPPER_BOUND)
+	if (id->modifier.kind != ZMODIFIER_UPPER_BOUND && id->cmin != InvalidCommandId)
 		return;
 	zview_open(&view, NULL);
 	view.local = zundo_ptr_is_local(id->modifier.place.undo);
 	view.horizon = zview_horizon(&view);
-	if (zchain_find(&view, 0, &id->modifier.place, sought, NULL, &at, NULL) == ZCHAIN_FOUND)
+	if (id->modifier.kind == ZMODIFIER_EXACT)
+	{
+		if (!zchain_command(&view, 0, &id->modifier.place, sought, &id->cmin))
+			id->cmin = FirstCommandId;
+	}
+	else if (zchain_find(&view, 0, &id->modifier.place, sought, NULL, &at, NULL) == ZCHAIN_FOUND)
 	{
 		id->modifier.kind = ZMODIFIER_EXACT;
 		id->modifier.place = at;

@@ -85,14 +85,18 @@ zmvcc_xact_status(FullTransactionId fxid)
 	status = cache_get(fxid);
 	if (status != ZXACT_UNKNOWN)
 		return status;
-	if (FullTransactionIdEquals(fxid, zundo_last_committed))
-		return cache_put(fxid, ZXACT_COMMITTED);
 	if (TransactionIdIsCurrentTransactionId(xid))
 		return ZXACT_OWN;
 	/* in this order: a commit is in the commit log before it leaves the array */
 	if (TransactionIdIsInProgress(xid))
 		return ZXACT_IN_PROGRESS;
 	return finished_status(fxid);
+}
+
+void
+zmvcc_note_committed(FullTransactionId fxid)
+{
+	(void) cache_put(fxid, ZXACT_COMMITTED);
 }
 
 bool

@@ -22,6 +22,7 @@ typedef struct ZLockPageCopies
 } ZLockPageCopies;
 
 uint64		zview_own_changes = 0;
+ZOwnCommand zview_own_command;
 
 void
 zview_open(ZPageView *view, Relation rel)

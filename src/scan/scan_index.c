@@ -174,23 +174,25 @@ run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
 #ifdef USE_ASSERT_CHECKING
 /* E3: the page says the same. */
 static void
-assert_still_seen(ZFetchCopy *copy, OffsetNumber offnum, Snapshot snapshot, ZTupleSlot *zslot)
+assert_still_seen(Relation rel, const ItemPointerData *tid, Snapshot snapshot,
+				  ZTupleSlot *zslot)
 {
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
 	ZPageView	now;
 	ZRowVersion version;
 
 	zundo_open();
-	zview_open(&now, copy->view.rel);
-	if (!zview_read(&now, copy->view.block, NULL) ||
+	zview_open(&now, rel);
+	if (!zview_read(&now, ItemPointerGetBlockNumberNoCheck(tid), NULL) ||
 		!zmvcc_fetch(&now, offnum, snapshot, &version) ||
 		version.len != zslot->row_len ||
 		memcmp(version.row + ZROW_HDR_SIZE, zslot->row + ZROW_HDR_SIZE,
 			   version.len - ZROW_HDR_SIZE) != 0)
-		elog(PANIC, "row %u of an older copy is another one by now", offnum);
+		elog(PANIC, "the snapshot does not see what row %u was taken for", offnum);
 	zview_close(&now);
 }
 #else
-#define assert_still_seen(copy, offnum, snapshot, zslot) ((void) 0)
+#define assert_still_seen(rel, tid, snapshot, zslot) ((void) 0)
 #endif
 
 /*
@@ -221,7 +223,7 @@ fetch_from_copy(ZFetchCopy *copy, const ItemPointerData *tid, Snapshot snapshot,
 		zscan_version_store(&copy->view, &version, tid, slot);
 	}
 	zshown_note(slot, snapshot);
-	assert_still_seen(copy, offnum, snapshot, (ZTupleSlot *) slot);
+	assert_still_seen(copy->view.rel, tid, snapshot, (ZTupleSlot *) slot);
 	return true;
 }
 
@@ -275,15 +277,26 @@ fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snaps
 }
 
 /*
- * The common kind of row, without a view of its page: visible to all and in order, for an MVCC
- * snapshot; so nothing is to be locked or reported either.  The page is locked in share
- * mode.  False: not known.
+ * What our transaction made of a row, if the snapshot sees all that it has changed.  The
+ * row names a slot of the page: what was taken over, or is a subtransaction's, takes more.
+ */
+static inline bool
+is_own(const char *row, FullTransactionId owner, Snapshot snapshot)
+{
+	return FullTransactionIdEquals(owner, GetTopFullTransactionIdIfAny()) &&
+		(zrow_flags(row) & ZROW_REUSED) == 0 && zview_own_are_before(snapshot->curcid);
+}
+
+/*
+ * The common kinds of row, without a view of its page: visible to all or of our own transaction,
+ * and in order, for an MVCC snapshot; so nothing is to be locked or reported either.  The
+ * page is locked in share mode.  False: not known.
  */
 static bool
-fetch_frozen(Relation rel, Page page, const ItemPointerData *tid, Snapshot snapshot,
+fetch_plain(Relation rel, Page page, const ItemPointerData *tid, Snapshot snapshot,
 			 TupleTableSlot *slot)
 {
-	static const ZVersionId frozen = {.modifier.kind = ZMODIFIER_ALL_VISIBLE};
+	ZVersionId	id = {.modifier.kind = ZMODIFIER_ALL_VISIBLE};
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
 	const char *bytes;
 	int			slotno;
@@ -298,14 +311,21 @@ fetch_frozen(Relation rel, Page page, const ItemPointerData *tid, Snapshot snaps
 	slotno = zrow_slotno(bytes);
 	if (slotno != 0)
 	{
-		FullTransactionId fxid = zpage_slot_fxid(zpage_slot(page, NULL, slotno));
+		const ZPageSlot *owner = zpage_slot(page, NULL, slotno);
+		FullTransactionId fxid = zpage_slot_fxid(owner);
 
 		if (FullTransactionIdIsValid(fxid) &&
 			!FullTransactionIdPrecedes(fxid, RelationUsesLocalBuffers(rel) ?
 									   zundo_local_horizon() : zundo_horizon()))
-			return false;
+		{
+			if (!is_own(bytes, fxid, snapshot))
+				return false;
+			id.modifier.kind = ZMODIFIER_EXACT;
+			id.modifier.place = zpage_slot_owner(owner);
+			id.cmin = InvalidCommandId;
+		}
 	}
-	ztuple_slot_store(slot, bytes, row.len, tid, RelationGetRelid(rel), &frozen);
+	ztuple_slot_store(slot, bytes, row.len, tid, RelationGetRelid(rel), &id);
 	zshown_note(slot, snapshot);
 	return true;
 }
@@ -314,6 +334,20 @@ bool
 zscan_may_leave(void)
 {
 	return TransactionIdIsValid(MyProc->xmin) && !(MyProc->statusFlags & PROC_IN_VACUUM);
+}
+
+/* Pin the page, which often is the one that the backend had last. */
+static void
+fetch_pin(ZIndexFetch *fetch, BlockNumber block)
+{
+	if (BufferIsValid(fetch->buffer))
+	{
+		if (BufferGetBlockNumber(fetch->buffer) == block)
+			return;
+		ReleaseBuffer(fetch->buffer);
+		fetch->buffer = InvalidBuffer;
+	}
+	fetch->buffer = zscan_read_recent(fetch->base.rel, block);
 }
 
 /* Whatever row and snapshot.  The page is locked in share mode; it is unlocked on return. */
@@ -347,7 +381,6 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	Relation	rel = fetch->base.rel;
 	ItemPointerData rowtid = ztid_untagged(tid);
 	BlockNumber block = ItemPointerGetBlockNumber(&rowtid);
-	Buffer		before;
 	bool		found;
 
 	Assert(TTS_IS_ZHEAP(slot));
@@ -365,14 +398,13 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 		return true;
 
 	zmvcc_check_snapshot(rel, snapshot);
-	before = fetch->buffer;
-	fetch->buffer = ReleaseAndReadBuffer(before, rel, block);
-	if (fetch->buffer != before)
-		zscan_note_recent(rel, block, fetch->buffer);
+	fetch_pin(fetch, block);
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
-	if (likely(fetch_frozen(rel, BufferGetPage(fetch->buffer), &rowtid, snapshot, slot)))
+	if (likely(fetch_plain(rel, BufferGetPage(fetch->buffer), &rowtid, snapshot, slot)))
 	{
 		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
+		if (zundo_is_open())
+			assert_still_seen(rel, &rowtid, snapshot, (ZTupleSlot *) slot);
 		return true;
 	}
 	if (unlikely(!zundo_is_open()))

@@ -156,7 +156,9 @@ zundo_owner_leave(void)
 	MyUndo.first = ZUNDO_INVALID;
 	MyUndo.fxid = InvalidFullTransactionId;
 	MyUndo.sub_aborted = false;
-	MyUndo.pins = 0;
+	if (MyUndo.records > 0)
+		MyUndo.several_before = MyUndo.records > 1;
+	MyUndo.records = 0;
 	zundo_owner_check();
 }
 

@@ -205,7 +205,8 @@ typedef struct ZUndoBackend
 	FullTransactionId fxid;		/* its top xid, if first is set */
 	SubTransactionId last_sub;	/* who wrote last */
 	bool		sub_aborted;	/* some of its records are rolled back */
-	int			pins;			/* of the page that were not kept */
+	uint32		records;		/* for which a page was reserved */
+	bool		several_before; /* by the transaction before */
 } ZUndoBackend;
 
 extern ZUndoBackend MyUndo;

@@ -3,7 +3,8 @@
  *		The pin of the page that the backend appends to.
  *
  * To pin it for each record costs as much as all the rest of appending one, so in a
- * transaction that writes more than a few the pin is kept until it ends or the page is full.
+ * transaction that writes more than a few the pin is kept until it ends or the page is full;
+ * from its first record on if the one before wrote several.
  * The pin belongs to the top transaction, as do the records: a portal or subtransaction that
  * ends leaves it alone.
  *
@@ -41,11 +42,8 @@ zundo_tail_pin(Relation rel, ReadBufferMode mode)
 	ResourceOwner owner = CurrentResourceOwner;
 
 	Assert(MyUndo.entered && !BufferIsValid(MyUndo.tail));	/* U8 */
-	if (MyUndo.pins < FEW_RECORDS)
-	{
-		MyUndo.pins++;
+	if (MyUndo.records < FEW_RECORDS && !MyUndo.several_before)
 		return pin(rel, mode);
-	}
 	/* on error the (sub)transaction's abort sets the resource owner right */
 	CurrentResourceOwner = TopTransactionResourceOwner;
 	MyUndo.tail = pin(rel, mode);

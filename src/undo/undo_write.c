@@ -193,6 +193,7 @@ reserve(Size size, ZUndoWrite *write)
 		next_page();
 
 	write->buffer = lock_tail(rel);
+	MyUndo.records++;
 	write->offset = MyUndo.offset;
 	write->generation = MyUndo.generation;
 	write->init = MyUndo.init;

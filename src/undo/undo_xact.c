@@ -13,8 +13,6 @@
 
 #include "undo_private.h"
 
-FullTransactionId zundo_last_committed;
-
 /*
  * A sweep that leaves the transaction's records to its own callback does so under the log's
  * mutex (undo_pending.c): either before the mark, which then is not lost, or not at all.
@@ -37,14 +35,16 @@ end_transaction(bool pending)
 	zundo_owner_leave();
 }
 
-void
+FullTransactionId
 zundo_at_commit(void)
 {
-	if (MyUndo.first != ZUNDO_INVALID)
-		zundo_last_committed = MyUndo.fxid;
+	FullTransactionId fxid = MyUndo.first != ZUNDO_INVALID ? MyUndo.fxid :
+	InvalidFullTransactionId;
+
 	end_transaction(MyUndo.sub_aborted);
 	zundo_local_at_end(false);
 	zundo_close();
+	return fxid;
 }
 
 /* The commit log will tell its status. */

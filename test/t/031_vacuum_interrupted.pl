@@ -24,7 +24,9 @@ create index t_k on t (k);
 create table big_tail (id int primary key, v text) using zheap;
 alter table big_tail alter v set storage plain;
 
--- Stop the process as soon as it is in the phase; tells in which it is then.
+-- Stop the process as soon as it is in the phase; tells in which it is then.  It may be stopped with a
+-- lock that this session is to wait for (to write WAL: reading the catalog prunes it).  So the process goes
+-- on after a while; that is one more attempt.
 create function stop_in(process int, wanted text) returns text language plpgsql as $$
 declare
 	now_in text;
@@ -38,7 +40,8 @@ begin
 	if now_in = wanted and wanted <> 'truncating heap' then
 		perform pg_sleep(random() * 0.01);
 	end if;
-	execute format('copy (select where false) to program %L', 'kill -STOP ' || process);
+	execute format('copy (select where false) to program %L',
+		format('kill -STOP %1$s; (sleep 20; kill -CONT %1$s) >/dev/null 2>&1 </dev/null &', process));
 	perform pg_sleep(0.01);
 	perform pg_stat_clear_snapshot();
 	return (select phase from pg_stat_progress_vacuum where pid = process);

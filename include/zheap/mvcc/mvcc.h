@@ -14,9 +14,11 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "storage/buf.h"
+#include "storage/proc.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/base/pg_compat.h"
 #include "zheap/mvcc/version_id.h"
 #include "zheap/page/page.h"
 #include "zheap/record/record.h"
@@ -36,6 +38,9 @@ typedef enum ZXactStatus
 
 /* Cached per backend for finished transactions. */
 extern ZXactStatus zmvcc_xact_status(FullTransactionId fxid);
+
+/* This backend has committed it: spares the commit log, for the next ones take over its slots. */
+extern void zmvcc_note_committed(FullTransactionId fxid);
 
 /* Committed (or frozen) and visible to every snapshot of this database. */
 extern bool zmvcc_visible_to_all(Relation rel, FullTransactionId fxid);
@@ -226,6 +231,32 @@ extern void zview_refresh(ZPageView *view);
  * was made at the same count has all of them.
  */
 extern uint64 zview_own_changes;
+
+/* The greatest command with a change, of this transaction or one of its subtransactions. */
+typedef struct ZOwnCommand
+{
+	LocalTransactionId lxid;	/* the last one that has changed rows */
+	CommandId	latest;
+} ZOwnCommand;
+
+extern ZOwnCommand zview_own_command;
+
+static inline void
+zview_note_command(CommandId cid)
+{
+	LocalTransactionId lxid = zcompat_my_lxid();
+
+	if (zview_own_command.lxid != lxid || zview_own_command.latest < cid)
+		zview_own_command.latest = cid;
+	zview_own_command.lxid = lxid;
+}
+
+/* Does a snapshot at this command see all that this transaction has changed? */
+static inline bool
+zview_own_are_before(CommandId curcid)
+{
+	return zview_own_command.lxid == zcompat_my_lxid() && zview_own_command.latest < curcid;
+}
 
 /* ---- versions (mvcc_walk.c) ---- */
 

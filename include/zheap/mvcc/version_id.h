@@ -71,14 +71,15 @@ zmodifier_is_exact(const ZModifier *modifier)
 typedef struct ZVersionId
 {
 	ZModifier	modifier;		/* see zmvcc_resolve_id */
-	CommandId	cmin;			/* valid only for versions of our own transaction */
+	CommandId	cmin;			/* valid only for versions of our own transaction;
+								 * InvalidCommandId: see zmvcc_resolve_id */
 	TransactionId xmax;			/* the one that superseded, deleted or locked it, or 0 */
 	CommandId	cmax;
 } ZVersionId;
 
 /*
- * Make sure that the modifier is no upper bound.  "offnum" is the row's.  May read
- * undo; the undo log must be open (zundo_open).
+ * Make sure that the modifier is no upper bound, and its command known.  "offnum" is the
+ * row's.  May read undo; the undo log must be open (zundo_open).
  */
 extern void zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum);
 

@@ -367,13 +367,9 @@ extern void zundo_at_abort(void);
 extern void zundo_at_subabort(void);
 extern void zundo_at_prepare(void);
 extern void zundo_before_prepare(void);
-extern void zundo_at_commit(void);
 
-/*
- * The transaction with undo that this backend has committed last, not its subtransactions; or
- * invalid.  It spares the commit log: the next one often takes over its slots.
- */
-extern FullTransactionId zundo_last_committed;
+/* The same; the top transaction if it has written undo, else invalid. */
+extern FullTransactionId zundo_at_commit(void);
 
 /*
  * Pending work: the logs of this database that hold undo of transactions which
