@@ -6,9 +6,9 @@
  * everything committed is visible to all snapshots.  So:
  *
  * 1. The undo relation is locked against all, and those who use it are waited for: whoever has
- *    read or written a zheap table does so to the end of its transaction.  A prepared one that has
- *    written is waited for, too (undo_use.c): there is none left.  The next xid is noted: all
- *    transactions that wrote zheap tables of this database are older, and over.
+ *    written a zheap table, or read undo, does so to the end of its transaction.  A prepared one
+ *    that has written is waited for, too (undo_use.c): there is none left.  The next xid is
+ *    noted: all transactions that wrote zheap tables of this database are older, and over.
  * 2. Snapshots that were taken before are waited for.  Later ones see all those
  *    transactions as over.  Standbys are told (zundo_reset's record).
  * 3. All tables are looked through, and what is aborted is rolled back; what cannot be is

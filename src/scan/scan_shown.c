@@ -5,9 +5,12 @@
  * What a snapshot sees of a row does not change (V1), so what it is said to have seen holds as
  * long as the slot has the row and the snapshot stands at the same command (E4).  The
  * snapshot is known by its address: a scan whose slot still has a row has not ended, and
- * the executor keeps its snapshot registered till then.  Should a slot have a row for longer, the
- * number of transactions that had ended when the snapshot was taken tells another one at the
- * same address; and nothing that was shown outlives the resource owner.
+ * the executor keeps its snapshot registered till then; and nothing that was shown outlives the
+ * release of a resource owner, as the end of a (sub)transaction or portal brings it.
+ *
+ * The scan's slot is core's, too.  INSERT ... SELECT may hand it on as the new row, with that
+ * table's OID; the row's TID then follows, if it is inserted (ztuple_slot_written).  So the
+ * table that was scanned and the one that the slot names must both be the one asked about.
  *
  * LOCKING: none, all is private to the backend.
  */
@@ -22,9 +25,9 @@ zshown_find(Oid table, const ItemPointerData *tid, Snapshot snapshot)
 {
 	TupleTableSlot *slot = zshown.slot;
 
-	if (slot == NULL || zshown.snapshot != snapshot ||
-		zshown.completions != snapshot->snapXactCompletionCount ||
-		zshown.curcid != snapshot->curcid || slot->tts_tableOid != table ||
+	/* core makes a new row in the scan's slot, and may go on with another one's TID */
+	if (slot == NULL || zshown.table != table || slot->tts_tableOid != table ||
+		zshown.snapshot != snapshot || zshown.curcid != snapshot->curcid ||
 		!ItemPointerEquals(&slot->tts_tid, unconstify(ItemPointerData *, tid)))
 		return NULL;
 	Assert(!TTS_EMPTY(slot));

@@ -384,7 +384,8 @@ zundo_open_for(Relation rel)
 void
 zundo_attach_for(Relation rel)
 {
-	if (unlikely(MyUndo.db == NULL || RelationUsesLocalBuffers(rel)))
+	/* a leader must be noted before its workers are (undo_use.c) */
+	if (unlikely(MyUndo.db == NULL || RelationUsesLocalBuffers(rel) || IsInParallelMode()))
 		zundo_open_for(rel);
 }
 

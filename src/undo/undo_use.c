@@ -2,11 +2,12 @@
  * undo_use.c
  *		Who uses the undo relation, and who waits until nobody does.
  *
- * Each transaction that looks at zheap tables uses the undo relation, so a lock of its own and
- * a reference to the relation's entry in the relation cache would cost each of them some 2,700
- * instructions.  Hardly ever does a command need the file for itself: to move it
- * (VACUUM FULL, SET TABLESPACE), to make it anew, to drop it.  So a backend only notes that it
- * is in a transaction that uses undo, and does without lock unless a mover is about:
+ * Each transaction that looks at zheap tables uses the undo relation, but for one that only finds
+ * rows that all see, by an index.  A lock of its own and a reference to the relation's entry in
+ * the relation cache would cost each of them some 2,700 instructions.  Hardly ever does a
+ * command need the file for itself: to move it (VACUUM FULL, SET TABLESPACE), to make it anew, to
+ * drop it.  So a backend only notes that it is in a transaction that uses undo, and does without
+ * lock unless a mover is about:
  *
  *   backend	notes "entering", then looks whether the database's relation is being moved.  If not
  *				it notes its transaction, until that ends.  If so it takes its note back and

@@ -137,6 +137,35 @@ update shn_z set a = peek(0);
 select count(*) from shn_z where b < 1000;
 rollback;
 
+-- the scan's slot is the new row's for a while, but keeps the scanned row's TID if there is a conflict
+create table shn_from (id int, k int, v int) using zheap;
+insert into shn_from values (1, 1, 5), (1, 999, 6);
+create table shn_parent (id int primary key) using zheap;
+create table shn_to (id int primary key, k int references shn_parent, v int) using zheap;
+begin isolation level repeatable read;
+insert into shn_to values (1, null, 20);
+insert into shn_to select * from shn_from on conflict do nothing;
+insert into shn_to select * from shn_from limit 1 on conflict do nothing;
+select * from shn_to;
+commit;
+insert into shn_to values (0, null, 30) on conflict do nothing;
+truncate shn_to;
+insert into shn_to values (0, null, 30);
+insert into shn_to select * from shn_from offset 1 limit 2 on conflict do nothing;
+truncate shn_from;
+insert into shn_from values (1, 999, 6), (1, 999, 6);
+insert into shn_to select * from shn_from limit 2 on conflict do nothing;
+select * from shn_to;
+truncate shn_to, shn_from;
+insert into shn_from values (7, null, 5);
+create unique index on shn_to (v);
+insert into shn_to values (100, null, 5);
+vacuum shn_from, shn_to;
+with i as (insert into shn_to select * from shn_from limit 1 on conflict do nothing returning 1)
+	update shn_to set v = 9 where ctid = '(0,1)' and (select count(*) from i) >= 0;
+select * from shn_to;
+drop table shn_to, shn_from, shn_parent;
+
 -- a row inserted from a scan of its own table: the scan's slot gets its TID
 create function event() returns trigger language plpgsql as $$
 begin

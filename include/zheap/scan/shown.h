@@ -16,8 +16,8 @@
 typedef struct ZShown
 {
 	TupleTableSlot *slot;		/* or NULL: not known */
+	Oid			table;			/* the row's; core may give the slot another one's */
 	Snapshot	snapshot;		/* an MVCC snapshot that sees what the slot has */
-	uint64		completions;	/* and what tells it from another at the same address */
 	CommandId	curcid;			/* its command then */
 } ZShown;
 
@@ -29,8 +29,8 @@ zshown_note(TupleTableSlot *slot, Snapshot snapshot)
 {
 	Assert(!TTS_EMPTY(slot) && snapshot->snapshot_type == SNAPSHOT_MVCC);
 	zshown.slot = slot;
+	zshown.table = slot->tts_tableOid;
 	zshown.snapshot = snapshot;
-	zshown.completions = snapshot->snapXactCompletionCount;
 	zshown.curcid = snapshot->curcid;
 }
 
