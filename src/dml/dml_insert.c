@@ -83,6 +83,20 @@ zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber 
 	undo->open_run = offnum > max;
 }
 
+/* A speculative row is in no run: its record has the token that others wait for. */
+static void
+plan_speculative(ZChange *change, const ZInsert *insert, OffsetNumber offnum)
+{
+	ZUndoRecord *undo = &change->undo;
+
+	Assert(change->has_undo && insert->token != 0);
+	undo->type = ZOP_INSERT;
+	undo->offnum = offnum;
+	undo->count = 1;
+	undo->cid = insert->cid;
+	undo->token = insert->token;
+}
+
 ZStep
 zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 {
@@ -109,12 +123,10 @@ zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 	}
 	ztarget_conflict_in_new(target);
 	zinsert_set_header(insert->row, &change, insert->token);
-	zinsert_plan_undo(target, &change, insert->cid, new.offnum, 1);
 	if (insert->token != 0)
-	{
-		change.undo.token = insert->token;
-		change.undo.open_run = false;
-	}
+		plan_speculative(&change, insert, new.offnum);
+	else
+		zinsert_plan_undo(target, &change, insert->cid, new.offnum, 1);
 	new.len = insert->len;
 	new.bytes = insert->row;
 	change.row.nrows = 1;

@@ -28,6 +28,9 @@
 /* So many rows of one page in a row are looked at in place. */
 #define ROWS_IN_PLACE	2
 
+/* Of the transaction about the page: so few are read to find the command of a version. */
+#define FEW_RECORDS		4
+
 /* The page that rows are fetched from, and for whom. */
 typedef struct ZFetchRun
 {
@@ -279,12 +282,14 @@ fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snaps
 /*
  * What our transaction made of a row, if the snapshot sees all that it has changed.  The
  * row names a slot of the page: what was taken over, or is a subtransaction's, takes more.
+ * After many changes of the page a view knows better by which command it was.
  */
 static inline bool
-is_own(const char *row, FullTransactionId owner, Snapshot snapshot)
+is_own(const char *row, const ZPageSlot *slot, Snapshot snapshot)
 {
-	return FullTransactionIdEquals(owner, GetTopFullTransactionIdIfAny()) &&
-		(zrow_flags(row) & ZROW_REUSED) == 0 && zview_own_are_before(snapshot->curcid);
+	return FullTransactionIdEquals(zpage_slot_fxid(slot), GetTopFullTransactionIdIfAny()) &&
+		(zrow_flags(row) & ZROW_REUSED) == 0 && zpage_slot_count(slot) <= FEW_RECORDS &&
+		zview_own_are_before(snapshot->curcid);
 }
 
 /*
@@ -318,7 +323,7 @@ fetch_plain(Relation rel, Page page, const ItemPointerData *tid, Snapshot snapsh
 			!FullTransactionIdPrecedes(fxid, RelationUsesLocalBuffers(rel) ?
 									   zundo_local_horizon() : zundo_horizon()))
 		{
-			if (!is_own(bytes, fxid, snapshot))
+			if (!is_own(bytes, owner, snapshot))
 				return false;
 			id.modifier.kind = ZMODIFIER_EXACT;
 			id.modifier.place = zpage_slot_owner(owner);

@@ -384,7 +384,7 @@ zundo_open_for(Relation rel)
 void
 zundo_attach_for(Relation rel)
 {
-	/* a leader must be noted before its workers are (undo_use.c) */
+	/* a leader ought to be noted before its workers, which rely on it then (undo_use.c) */
 	if (unlikely(MyUndo.db == NULL || RelationUsesLocalBuffers(rel) || IsInParallelMode()))
 		zundo_open_for(rel);
 }

@@ -4,7 +4,7 @@
  *
  * Where the next record goes is known to the backend alone (MyUndo), so
  * appending costs one content lock of a page that nobody else writes, and that stays
- * pinned in a transaction that writes much (undo_tail.c).
+ * pinned in a transaction that writes much, or is expected to (undo_tail.c).
  *
  * LOCKING: the tail page is locked exclusively from zundo_reserve() to
  * zundo_release().  Callers may hold table pages (L1).
