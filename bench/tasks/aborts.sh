@@ -39,7 +39,7 @@ task()
 	normal=$(scan_ms zheap big 5)
 	sql zheap "begin" "update big set v = v + 1" "rollback"
 	after=$(scan_ms zheap big 1)
-	verdict "first scan after a rollback of $ABORTS_ROWS rows / normal" "$(ratio "$after" "$normal")" '<=' 1.5
+	verdict "first scan after a rollback of $ABORTS_ROWS rows / normal" "$(ratio "$after" "$normal")" '<=' 1.3
 }
 
 # scan_ms DATABASE TABLE: median of five scans
