@@ -72,6 +72,8 @@ class Torture:
             s['wal_consistency_checking'] = 'all, zheap'
             s['full_page_writes'] = 'on'
             s['max_wal_size'] = '1GB'
+            # for a standby that is slower than the primary
+            s['wal_keep_size'] = '8GB'
             s['hot_standby_feedback'] = r.choice(['on', 'off'])
             s['max_standby_streaming_delay'] = '2s'
             s['wal_retrieve_retry_interval'] = '200ms'
