@@ -73,6 +73,8 @@ sub all_named
 	}
 	$node->safe_psql('postgres', 'checkpoint');
 	my $to = $node->lsn('insert');
+	# what workers have written since the checkpoint is to be on disk, too
+	$node->safe_psql('postgres', "select pg_logical_emit_message(true, 'test', 'flush')");
 	my $named = named_blocks($from, $to);
 	my ($changed, @missing) = (0);
 	foreach my $path (files())
