@@ -108,7 +108,9 @@ ensure_packages()
 install_packages()
 {
 	local drop=/etc/postgresql-common/createcluster.d/zheap-no-cluster.conf rc=0
-	local apt="env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300"
+	# apt waits for dpkg's lock, but not for that of its own lists: another run may have it
+	local apt="flock -o /run/lock/zheap-apt env DEBIAN_FRONTEND=noninteractive"
+	apt+=" apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300"
 
 	quietly $apt update || return 1
 	# The server's package would make and start a cluster of its own.

@@ -161,12 +161,16 @@ zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid)
 static void
 insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 {
+	ZFormedRow	row;
+
 	zheap_require_preload();
 	slot->tts_tableOid = RelationGetRelid(rel);
-	insert->row = zdml_form(rel, slot, NULL, insert->options, &insert->len);
+	zdml_form_whole(rel, slot, insert->options, &row);
+	insert->row = row.bytes;
+	insert->len = row.len;
 	zdml_insert_row(rel, insert, &slot->tts_tid);
 	ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid, false);
-	pfree(insert->row);
+	zdml_form_release(&row);
 	pgstat_count_heap_insert(rel, 1);
 }
 

@@ -109,11 +109,12 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 	rows = palloc(nslots * sizeof(ZNewRow));
 	for (i = 0; i < nslots; i++)
 	{
-		uint32		len;
+		ZFormedRow	row;
 
 		slots[i]->tts_tableOid = RelationGetRelid(rel);
-		rows[i].bytes = zdml_form(rel, slots[i], NULL, options, &len);
-		rows[i].len = len;
+		zdml_form_whole(rel, slots[i], options, &row);
+		rows[i].bytes = row.bytes;
+		rows[i].len = row.len;
 	}
 
 	ztarget_open(&target, rel);

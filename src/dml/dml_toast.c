@@ -5,8 +5,8 @@
  * Long values go through core's heap toaster into an ordinary heap toast table;
  * it works on heap tuples, so long rows take that detour.
  *
- * LOCKING: zdml_form() may run the toaster, so no page is locked (D3).  The others take no lock,
- * and may be called with one.
+ * LOCKING: zdml_form_whole() and zdml_toast() may run the toaster, so no page is locked (D3).  The
+ * others take no lock, and may be called with one.
  */
 #include "postgres.h"
 
@@ -16,6 +16,7 @@
 #include "executor/tuptable.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/scan/tuple_slot.h"
 
 bool
 zdml_needs_toaster(Relation rel, uint32 len, uint8 flags)
@@ -25,19 +26,39 @@ zdml_needs_toaster(Relation rel, uint32 len, uint8 flags)
 	return len > TOAST_TUPLE_THRESHOLD || (flags & ZROW_HASEXTERNAL) != 0;
 }
 
-static char *
-form_from_heap_tuple(Relation rel, HeapTuple tuple, uint32 *len)
+void
+zdml_form(Relation rel, TupleTableSlot *slot, ZFormedRow *row)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	row->bytes = ztuple_slot_formed(slot, desc, &row->len);
+	row->borrowed = row->bytes != NULL;
+	if (row->borrowed)
+		return;
+	slot_getallattrs(slot);
+	row->bytes = zrow_form(desc, slot->tts_values, slot->tts_isnull, &row->len);
+}
+
+void
+zdml_form_release(ZFormedRow *row)
+{
+	if (!row->borrowed)
+		pfree(row->bytes);
+	row->bytes = NULL;
+}
+
+static void
+form_from_heap_tuple(Relation rel, HeapTuple tuple, ZFormedRow *row)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	Datum	   *values = palloc(desc->natts * sizeof(Datum));
 	bool	   *isnull = palloc(desc->natts * sizeof(bool));
-	char	   *row;
 
 	heap_deform_tuple(tuple, desc, values, isnull);
-	row = zrow_form(desc, values, isnull, len);
+	row->bytes = zrow_form(desc, values, isnull, &row->len);
+	row->borrowed = false;
 	pfree(values);
 	pfree(isnull);
-	return row;
 }
 
 void
@@ -50,30 +71,35 @@ zdml_check_length(uint32 len)
 						(Size) len, (Size) ZPAGE_MAX_ROW)));
 }
 
-char *
-zdml_form(Relation rel, TupleTableSlot *slot, HeapTuple old, int options, uint32 *len)
+void
+zdml_toast(Relation rel, TupleTableSlot *slot, HeapTuple old, int options, ZFormedRow *row)
 {
-	char	   *row;
+	bool		free_tuple;
+	HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, true, &free_tuple);
+	HeapTuple	toasted;
 
-	slot_getallattrs(slot);
-	row = zrow_form(RelationGetDescr(rel), slot->tts_values, slot->tts_isnull, len);
-	if (old != NULL || zdml_needs_toaster(rel, *len, zrow_flags(row)))
-	{
-		bool		free_tuple;
-		HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, true, &free_tuple);
-		HeapTuple	toasted;
+	Assert(!zheap_holds_buffer_lock()); /* D3 */
+	toasted = heap_toast_insert_or_update(rel, tuple, old, options);
+	zdml_form_release(row);
+	form_from_heap_tuple(rel, toasted, row);
+	if (toasted != tuple)
+		heap_freetuple(toasted);
+	if (free_tuple)
+		heap_freetuple(tuple);
+	zdml_check_length(row->len);
+}
 
-		Assert(!zheap_holds_buffer_lock()); /* D3 */
-		toasted = heap_toast_insert_or_update(rel, tuple, old, options);
-		pfree(row);
-		row = form_from_heap_tuple(rel, toasted, len);
-		if (toasted != tuple)
-			heap_freetuple(toasted);
-		if (free_tuple)
-			heap_freetuple(tuple);
-	}
-	zdml_check_length(*len);
-	return row;
+void
+zdml_form_whole(Relation rel, TupleTableSlot *slot, int options, ZFormedRow *row)
+{
+	zdml_form(rel, slot, row);
+	/* a slot's own row is neither long nor for the toaster */
+	if (row->borrowed)
+		return;
+	if (zdml_needs_toaster(rel, row->len, zrow_flags(row->bytes)))
+		zdml_toast(rel, slot, NULL, options, row);
+	else
+		zdml_check_length(row->len);
 }
 
 HeapTuple

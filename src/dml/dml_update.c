@@ -71,8 +71,7 @@ typedef struct Update
 
 	ZOrigins	origins;		/* all zero at the begin, as what follows */
 
-	char	   *row;			/* the new one */
-	uint32		len;
+	ZFormedRow	row;			/* the new one */
 	bool		toasted;		/* it has been through TOAST, if need be */
 	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
 								 * except KEY SHARE if the key stays */
@@ -106,7 +105,7 @@ static bool
 needs_toaster(const Update *update)
 {
 	return !update->toasted &&
-		(zdml_needs_toaster(update->rel, update->len, zrow_flags(update->row)) ||
+		(zdml_needs_toaster(update->rel, update->row.len, zrow_flags(update->row.bytes)) ||
 		 zdml_needs_toaster(update->rel, 0, update->check.version.hdr.flags));
 }
 
@@ -115,7 +114,8 @@ static Phase
 choose_way(Update *update)
 {
 	ZColumnChanges changes = zcolumns_changed(update->columns, update->rel,
-											  &update->check.version, update->row, update->len);
+											  &update->check.version, update->row.bytes,
+											  update->row.len);
 
 	Assert(update->target.checked);	/* D1 */
 	if (changes == ZCHANGES_KEY && update->query.mode != LockTupleExclusive)
@@ -162,8 +162,7 @@ toast(Update *update)
 
 	Assert(update->locked && !update->toasted);	/* D6: the page is left */
 	ztarget_unlock(&update->target);
-	pfree(update->row);
-	update->row = zdml_form(update->rel, update->slot, before, 0, &update->len);
+	zdml_toast(update->rel, update->slot, before, 0, &update->row);
 	update->toasted = true;
 	heap_freetuple(before);
 	return CHECK;
@@ -178,12 +177,12 @@ diff_rows(const ZRowVersion *old, const Update *update, ZChange *change)
 	uint16		prefix;
 	uint16		suffix;
 
-	zrow_diff(update->row, update->len, old->row, old->len, &prefix, &suffix);
-	Assert(ZROW_HDR_SIZE + prefix + suffix <= Min(update->len, old->len));
+	zrow_diff(update->row.bytes, update->row.len, old->row, old->len, &prefix, &suffix);
+	Assert(ZROW_HDR_SIZE + prefix + suffix <= Min(update->row.len, old->len));
 	change->row.prefix = change->undo.prefix = prefix;
 	change->row.suffix = change->undo.suffix = suffix;
-	change->row.mid = update->row + ZROW_HDR_SIZE + prefix;
-	change->row.midlen = update->len - ZROW_HDR_SIZE - prefix - suffix;
+	change->row.mid = update->row.bytes + ZROW_HDR_SIZE + prefix;
+	change->row.midlen = update->row.len - ZROW_HDR_SIZE - prefix - suffix;
 	change->undo.mid = old->row + ZROW_HDR_SIZE + prefix;
 	change->undo.midlen = old->len - ZROW_HDR_SIZE - prefix - suffix;
 }
@@ -206,7 +205,7 @@ has_room(ZTarget *target, uint32 newlen, int grow)
 static ZStep
 make_room_in_place(ZTarget *target, Update *update)
 {
-	uint32		newlen = update->len;
+	uint32		newlen = update->row.len;
 
 	if (newlen <= ItemIdGetLength(PageGetItemId(target->view.page, target->offnum)))
 		return ZSTEP_DONE;
@@ -235,7 +234,7 @@ describe(Update *update, const ZRowVersion *version, ZChange *change)
 	ZTarget    *target = &update->target;
 	ZRowHeader	new;
 
-	zrow_header_get(update->row, &new);
+	zrow_header_get(update->row.bytes, &new);
 	change->row.hdr.flags = new.flags & ZROW_VALUE_FLAGS;
 	change->row.hdr.flags2 = zrow_lock_bits(update->check.strongest_lock) |
 		(update->key_locked ? ZROW2_KEYS_UPDATED : 0);
@@ -244,7 +243,7 @@ describe(Update *update, const ZRowVersion *version, ZChange *change)
 	change->undo.cid = update->query.cid;
 	diff_rows(version, update, change);
 	zchange_describe_before(target, version, change);
-	zwaypoint_describe(target, version, update->row, update->len, change);
+	zwaypoint_describe(target, version, update->row.bytes, update->row.len, change);
 }
 
 StaticAssertDecl(ZTID_MAX_ORDINAL + 2 <= ZTARGET_CHANGE_READS, "B1: the old version's number");
@@ -273,16 +272,16 @@ in_place(Update *update)
 	ZChange		change;
 	uint32		alloc;
 
-	zorigins_keep(&update->check.version, update->query.mode, &update->row, &update->len);
+	zorigins_keep(&update->check.version, update->query.mode, &update->row);
 	if (make_room_in_place(target, update) == ZSTEP_AGAIN)
 		return CHECK;
 	alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
 	if (zchange_begin_known(target, ZOP_UPDATE, target->offnum,
-							update->len > alloc ? update->len - alloc : 0,
+							update->row.len > alloc ? update->row.len - alloc : 0,
 							&change) == ZSTEP_AGAIN)
 		return CHECK;
 	/* a move begins to count versions anew */
-	if (!has_room(target, update->len, change.slot.grow) || !number_old(update))
+	if (!has_room(target, update->row.len, change.slot.grow) || !number_old(update))
 		return MOVE;
 	describe(update, &update->check.version, &change);
 	if (!zchange_undo_fits(&change))
@@ -301,8 +300,7 @@ move(Update *update)
 {
 	ZTarget    *target = &update->target;
 
-	switch (zorigins_name(target, &update->origins, update->query.mode, &update->row,
-						  &update->len))
+	switch (zorigins_name(target, &update->origins, update->query.mode, &update->row))
 	{
 		case ZSTEP_DONE:
 			break;
@@ -314,7 +312,7 @@ move(Update *update)
 	/* once it is locked, whatever happens to the page, it stays so */
 	if (update->locked)
 		return INSERT_ELSEWHERE;
-	if (zpage_free_for_row(target->view.page) >= update->len + sizeof(ZPageSlot))
+	if (zpage_free_for_row(target->view.page) >= update->row.len + sizeof(ZPageSlot))
 		return INSERT_HERE;
 	return LOCK_OLD;
 }
@@ -323,7 +321,9 @@ move(Update *update)
 static Phase
 insert_here(Update *update)
 {
-	ZInsert		insert = {.row = update->row, .len = update->len, .cid = update->query.cid};
+	ZInsert		insert = {
+		.row = update->row.bytes, .len = update->row.len, .cid = update->query.cid
+	};
 
 	Assert(!update->locked);
 	switch (zdml_insert_into(&update->target, &insert, &update->new_tid))
@@ -342,7 +342,9 @@ insert_here(Update *update)
 static Phase
 insert_elsewhere(Update *update)
 {
-	ZInsert		insert = {.row = update->row, .len = update->len, .cid = update->query.cid};
+	ZInsert		insert = {
+		.row = update->row.bytes, .len = update->row.len, .cid = update->query.cid
+	};
 
 	Assert(update->locked);		/* D6 */
 	ztarget_unlock(&update->target);
@@ -394,19 +396,17 @@ update_open(Update *update, Relation rel, TupleTableSlot *slot)
 	update->columns = zcolumns_open(rel);
 	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
 	slot->tts_tableOid = RelationGetRelid(rel);
-	slot_getallattrs(slot);
-	update->row = zrow_form(RelationGetDescr(rel), slot->tts_values, slot->tts_isnull,
-							&update->len);
+	zdml_form(rel, slot, &update->row);
 	/* rows that the toaster will shorten are checked after it */
-	if (!zdml_needs_toaster(rel, update->len, zrow_flags(update->row)))
-		zdml_check_length(update->len);
+	if (!zdml_needs_toaster(rel, update->row.len, zrow_flags(update->row.bytes)))
+		zdml_check_length(update->row.len);
 }
 
 static void
 update_close(Update *update)
 {
 	ztarget_close(&update->target);
-	pfree(update->row);
+	zdml_form_release(&update->row);
 }
 
 /*

@@ -77,8 +77,23 @@ find_ended(ZTarget *target, ZOrigins *origins)
 	origins->known = true;
 }
 
+/* Put these into the row, in the place of those that it has. */
+static void
+set_origins(ZFormedRow *row, const ItemPointerData *places, int count)
+{
+	if (row->borrowed && count > 0)
+	{
+		char	   *own = palloc(row->len);
+
+		memcpy(own, row->bytes, row->len);
+		row->bytes = own;
+		row->borrowed = false;
+	}
+	row->bytes = zrow_origins_set(row->bytes, &row->len, places, count);
+}
+
 ZStep
-zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row, uint32 *len)
+zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, ZFormedRow *row)
 {
 	ItemPointerData places[ZROW_MAX_ORIGINS + 1];
 	int			count;
@@ -88,7 +103,7 @@ zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row
 	{
 		/* nobody has a lock anywhere: the check has seen to that, under this hold of the page */
 		origins->named = false;
-		*row = zrow_origins_set(*row, len, NULL, 0);
+		set_origins(row, NULL, 0);
 		return ZSTEP_DONE;
 	}
 	origins->named = origins->must_name || zorigins_row_may_be_held(target);
@@ -100,8 +115,8 @@ zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row
 	}
 	if (count <= ZROW_MAX_ORIGINS)
 	{
-		*row = zrow_origins_set(*row, len, places, count);
-		if (*len <= ZPAGE_MAX_ROW)
+		set_origins(row, places, count);
+		if (row->len <= ZPAGE_MAX_ROW)
 			return ZSTEP_DONE;
 	}
 	if (origins->known)
@@ -111,12 +126,12 @@ zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row
 }
 
 void
-zorigins_keep(const ZRowVersion *old, LockTupleMode mode, char **row, uint32 *len)
+zorigins_keep(const ZRowVersion *old, LockTupleMode mode, ZFormedRow *row)
 {
 	ItemPointerData places[ZROW_MAX_ORIGINS];
 	int			count = 0;
 
 	if (mode != LockTupleExclusive)
 		count = zrow_origins_get(old->row, old->len, places);
-	*row = zrow_origins_set(*row, len, places, count);
+	set_origins(row, places, count);
 }

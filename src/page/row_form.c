@@ -3,7 +3,8 @@
  *		Values to row bytes.
  *
  * Two passes with the same decisions: value_length says how many bytes a value
- * takes, value_put writes them.  That they agree is asserted for each value.
+ * takes and which flag it asks for, value_put writes them.  That they agree is asserted for
+ * each value.
  */
 #include "postgres.h"
 
@@ -32,16 +33,17 @@ packed_length(Form_pg_attribute att, Size size)
 
 /* Of a pointer to a value elsewhere; one into memory (an expanded object) is flattened. */
 static Size
-external_length(Form_pg_attribute att, const struct varlena *value)
+external_length(Form_pg_attribute att, const struct varlena *value, uint8 *flags)
 {
 	if (VARATT_IS_EXTERNAL_EXPANDED(value))
 		return packed_length(att, EOH_get_flat_size(DatumGetEOHP(PointerGetDatum(value))));
+	*flags |= ZROW_HASEXTERNAL;
 	return VARSIZE_EXTERNAL(value);
 }
 
-/* Bytes that value_put will take.  Both must decide alike: asserted for each value. */
+/* Bytes that value_put will take.  Sets flags that the value asks for. */
 static inline Size
-value_length(Form_pg_attribute att, Datum value)
+value_length(Form_pg_attribute att, Datum value, uint8 *flags)
 {
 	const struct varlena *varlena;
 
@@ -53,7 +55,7 @@ value_length(Form_pg_attribute att, Datum value)
 	Assert(att->attlen == -1);
 	varlena = (const struct varlena *) DatumGetPointer(value);
 	if (VARATT_IS_EXTERNAL(varlena))
-		return external_length(att, varlena);
+		return external_length(att, varlena, flags);
 	if (VARATT_IS_4B_U(varlena))
 		return packed_length(att, VARSIZE_4B(varlena));
 	return VARSIZE_ANY(varlena);
@@ -128,29 +130,25 @@ expanded_put(char *out, Form_pg_attribute att, Datum value)
 	return length;
 }
 
-/* Write a varlena value; returns its length.  Sets flags that it asks for. */
+/* Write a varlena value; returns its length. */
 static inline Size
-varlena_put(char *out, Form_pg_attribute att, Datum value, uint8 *flags)
+varlena_put(char *out, Form_pg_attribute att, Datum value)
 {
 	char	   *varlena = DatumGetPointer(value);
 	Size		size;
 
 	if (VARATT_IS_4B_U(varlena))
 		return packable_put(out, att, varlena);
-	if (VARATT_IS_EXTERNAL(varlena))
-	{
-		if (VARATT_IS_EXTERNAL_EXPANDED(varlena))
-			return expanded_put(out, att, value);
-		*flags |= ZROW_HASEXTERNAL;
-	}
+	if (VARATT_IS_EXTERNAL(varlena) && VARATT_IS_EXTERNAL_EXPANDED(varlena))
+		return expanded_put(out, att, value);
 	size = VARSIZE_ANY(varlena);
 	memcpy(out, varlena, size);
 	return size;
 }
 
-/* Returns the value's length; *flags gets what it asks for. */
-static inline Size
-value_put(char *out, Form_pg_attribute att, Datum value, uint8 *flags)
+/* Returns the value's length. */
+static pg_attribute_always_inline Size
+value_put(char *out, Form_pg_attribute att, Datum value)
 {
 	Size		size;
 
@@ -160,30 +158,30 @@ value_put(char *out, Form_pg_attribute att, Datum value, uint8 *flags)
 		return att->attlen;
 	}
 	if (att->attlen == -1)
-		return varlena_put(out, att, value, flags);
+		return varlena_put(out, att, value);
 
 	size = att->attlen > 0 ? (Size) att->attlen : strlen(DatumGetCString(value)) + 1;
 	memcpy(out, DatumGetPointer(value), size);
 	return size;
 }
 
-/* Length of the whole row; *hasnull tells whether it begins with a bitmap. */
-static uint32
-row_length(TupleDesc desc, const Datum *values, const bool *isnull, bool *hasnull)
+uint32
+zrow_form_length(TupleDesc desc, const Datum *values, const bool *isnull, uint8 *flags)
 {
 	int			natts = desc->natts;
 	Size		length = ZROW_HDR_SIZE;
 	int			i;
 
-	*hasnull = false;
+	Assert(natts >= 0 && natts <= ZROW_MAX_NATTS);
+	*flags = 0;
 	for (i = 0; i < natts; i++)
 	{
 		if (isnull[i])
-			*hasnull = true;
+			*flags |= ZROW_HASNULL;
 		else
-			length += value_length(TupleDescAttr(desc, i), values[i]);
+			length += value_length(TupleDescAttr(desc, i), values[i], flags);
 	}
-	if (*hasnull)
+	if (*flags & ZROW_HASNULL)
 		length += BITMAPLEN(natts);
 	if (!AllocSizeIsValid(length))
 		ereport(ERROR,
@@ -193,53 +191,73 @@ row_length(TupleDesc desc, const Datum *values, const bool *isnull, bool *hasnul
 	return (uint32) length;
 }
 
-uint32
-zrow_form_length(TupleDesc desc, const Datum *values, const bool *isnull)
+/* Does the value that lies in a row at "in" have the address that its type demands? */
+static inline bool
+suits_type(const char *in, Form_pg_attribute att)
 {
-	bool		hasnull;
+	return att->attlen == -2 || (att->attlen == -1 && VARATT_IS_1B(in)) ||
+		(uintptr_t) in == att_align_nominal((uintptr_t) in, att->attalign);
+}
 
-	return row_length(desc, values, isnull, &hasnull);
+/*
+ * Both ways to form a row.  "places", a constant NULL where it is called or the values themselves,
+ * gets where the values that are references lie now; returns whether these are all aligned.
+ */
+static pg_attribute_always_inline bool
+form(TupleDesc desc, const Datum *values, const bool *isnull, char *row, uint8 flags,
+	 Datum *places)
+{
+	int			natts = desc->natts;
+	ZRowHeader	hdr = {.flags = flags, .natts = natts};
+	bits8	   *bits = NULL;
+	char	   *out = row + ZROW_HDR_SIZE;
+	bool		aligned = true;
+	int			i;
+
+	if (flags & ZROW_HASNULL)
+	{
+		bits = (bits8 *) out;
+		memset(bits, 0, BITMAPLEN(natts));
+		out += BITMAPLEN(natts);
+	}
+	for (i = 0; i < natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		uint8		asked PG_USED_FOR_ASSERTS_ONLY = 0;
+		Size		size;
+
+		if (isnull[i])
+			continue;
+		if (bits != NULL)
+			bits[i >> 3] |= 1 << (i & 7);
+		size = value_put(out, att, values[i]);
+		Assert(size == value_length(att, values[i], &asked));
+		Assert((asked & ~flags) == 0);
+		if (places != NULL && !att->attbyval)
+		{
+			places[i] = PointerGetDatum(out);
+			aligned = aligned && suits_type(out, att);
+		}
+		out += size;
+	}
+	zrow_header_put(row, &hdr);
+	return aligned;
 }
 
 char *
 zrow_form(TupleDesc desc, const Datum *values, const bool *isnull, uint32 *len)
 {
-	int			natts = desc->natts;
-	ZRowHeader	hdr = {0};
-	bool		hasnull;
-	bits8	   *bits = NULL;
+	uint8		flags;
 	char	   *row;
-	char	   *out;
-	int			i;
 
-	Assert(natts >= 0 && natts <= ZROW_MAX_NATTS);
-	*len = row_length(desc, values, isnull, &hasnull);
+	*len = zrow_form_length(desc, values, isnull, &flags);
 	row = palloc(*len);
-	out = row + ZROW_HDR_SIZE;
-	if (hasnull)
-	{
-		bits = (bits8 *) out;
-		memset(bits, 0, BITMAPLEN(natts));
-		out += BITMAPLEN(natts);
-		hdr.flags |= ZROW_HASNULL;
-	}
-
-	for (i = 0; i < natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		Size		size;
-
-		if (isnull[i])
-			continue;
-		if (hasnull)
-			bits[i >> 3] |= 1 << (i & 7);
-		size = value_put(out, att, values[i], &hdr.flags);
-		Assert(size == value_length(att, values[i]));
-		out += size;
-	}
-	Assert(out == row + *len);
-
-	hdr.natts = natts;
-	zrow_header_put(row, &hdr);
+	form(desc, values, isnull, row, flags, NULL);
 	return row;
+}
+
+bool
+zrow_form_at(TupleDesc desc, Datum *values, const bool *isnull, char *row, uint8 flags)
+{
+	return form(desc, values, isnull, row, flags, values);
 }

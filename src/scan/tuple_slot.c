@@ -12,14 +12,16 @@
  *
  * A stored row is materialised if it is in the slot's own room; otherwise it is on a copy
  * of its page, which is good until the resource owner under which that was made is
- * released.  A virtual one is materialised when TTS_FLAG_SHOULDFREE is set: its values
- * are in "data".
+ * released.  To materialise a virtual one, the slot forms the row, as heap's slots form a tuple,
+ * and whoever stores it next takes it from there; or, if it is one for the toaster, it copies the
+ * values to "data" and sets TTS_FLAG_SHOULDFREE.
  *
  * Room and scratch space are allocated when a row needs them, kept for the slot's other
  * rows, and freed with the slot.
  */
 #include "postgres.h"
 
+#include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "port/pg_bitutils.h"
@@ -130,6 +132,7 @@ row_room(ZTupleSlot *zslot, uint32 len)
 	data_free(slot);
 	copy_forget(zslot);
 	zslot->row = NULL;
+	zslot->formed = false;
 	zslot->has_version_id = false;
 	slot->tts_nvalid = 0;
 	slot->tts_flags |= TTS_FLAG_EMPTY;
@@ -213,6 +216,7 @@ ztuple_slot_refer(TupleTableSlot *slot, ZPageCopy *copy, const char *row, uint32
 		copy_forget(zslot);
 		zslot->copy = copy;
 	}
+	zslot->formed = false;
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 	ztuple_slot_refer_next(slot, row, len, tid);
 }
@@ -304,6 +308,7 @@ tts_zheap_clear(TupleTableSlot *slot)
 	data_free(slot);
 	copy_forget(zslot);
 	zslot->row = NULL;
+	zslot->formed = false;
 	zslot->has_version_id = false;
 	slot->tts_nvalid = 0;
 	slot->tts_flags |= TTS_FLAG_EMPTY;
@@ -435,25 +440,64 @@ row_materialize(TupleTableSlot *slot)
 	copy_forget(zslot);
 }
 
+/* Clearing a slot ends what pointed into it, as with heap's slots. */
+static inline void
+assert_values_elsewhere(TupleTableSlot *slot)
+{
+#ifdef USE_ASSERT_CHECKING
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		const char *value = DatumGetPointer(slot->tts_values[i]);
+
+		Assert(TupleDescAttr(desc, i)->attbyval || slot->tts_isnull[i] ||
+			   value < zslot->room || value >= zslot->room + zslot->room_alloc);
+	}
+#endif
+}
+
+/*
+ * Form the row of a virtual slot in its room.  False, with nothing done: it is long, or has values
+ * elsewhere.
+ */
+static bool
+form_in_room(TupleTableSlot *slot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	uint8		flags;
+	uint32		len = zrow_form_length(desc, slot->tts_values, slot->tts_isnull, &flags);
+
+	Assert(zslot->row == NULL && slot->tts_nvalid == desc->natts);
+	if (len > TOAST_TUPLE_THRESHOLD || (flags & ZROW_HASEXTERNAL) != 0)
+		return false;
+	assert_values_elsewhere(slot);
+	if (len > zslot->room_alloc)
+		room_enlarge(zslot, len);
+	zslot->deform.natts = 0;
+	if (zrow_form_at(desc, slot->tts_values, slot->tts_isnull, zslot->room, flags))
+		zslot->deform.natts = desc->natts;
+	slot->tts_nvalid = zslot->deform.natts;
+	zslot->row = zslot->room;
+	zslot->row_len = len;
+	zslot->formed = true;
+	return true;
+}
+
 /*
  * Copy the by-reference values of a virtual row into one piece of memory, as
  * core's virtual slots do.  Each begins MAXALIGNed.
  */
 static void
-tts_zheap_materialize(TupleTableSlot *slot)
+values_materialize(TupleTableSlot *slot)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 	TupleDesc	desc = slot->tts_tupleDescriptor;
 	Size		total = 0;
 	char	   *out;
 	int			i;
-
-	Assert(!TTS_EMPTY(slot));
-
-	if (zslot->copy != NULL)
-		row_materialize(slot);
-	if (zslot->row != NULL || TTS_SHOULDFREE(slot))
-		return;
 
 	for (i = 0; i < desc->natts; i++)
 	{
@@ -480,6 +524,19 @@ tts_zheap_materialize(TupleTableSlot *slot)
 		out += MAXALIGN(size);
 	}
 	Assert(out == zslot->data + total);
+}
+
+static void
+tts_zheap_materialize(TupleTableSlot *slot)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	Assert(!TTS_EMPTY(slot));
+
+	if (zslot->copy != NULL)
+		row_materialize(slot);
+	if (zslot->row == NULL && !TTS_SHOULDFREE(slot) && !form_in_room(slot))
+		values_materialize(slot);
 }
 
 /*

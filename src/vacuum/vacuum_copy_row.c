@@ -63,13 +63,17 @@ static char *
 form_row(ZCopy *copy, uint32 *len)
 {
 	TupleDesc	desc = RelationGetDescr(copy->to);
+	ZFormedRow	row;
 
 	for (int i = 0; i < desc->natts; i++)
 	{
 		if (TupleDescAttr(desc, i)->attisdropped)
 			copy->slot->tts_isnull[i] = true;
 	}
-	return zdml_form(copy->to, copy->slot, NULL, COPY_OPTIONS, len);
+	zdml_form_whole(copy->to, copy->slot, COPY_OPTIONS, &row);
+	Assert(!row.borrowed);
+	*len = row.len;
+	return row.bytes;
 }
 
 void

@@ -86,8 +86,10 @@ row_form_guarded(const UnitRow *row, uint32 *len)
 {
 	char	   *formed = zrow_form(row->stored_desc, row->values, row->isnull, len);
 	char	   *guarded = unit_guarded(*len);
+	uint8		flags;
 
-	unit_check(*len == zrow_form_length(row->stored_desc, row->values, row->isnull));
+	unit_check(*len == zrow_form_length(row->stored_desc, row->values, row->isnull, &flags));
+	unit_check(flags == zrow_flags(formed));
 	memcpy(guarded, formed, *len);
 	return guarded;
 }

@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "catalog/pg_type.h"
@@ -276,6 +277,24 @@ copies_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersio
 	plain_copy_check(unit, slot, row, id);
 }
 
+/* A materialised slot holds the row that its values make, unless the toaster is to see them. */
+static void
+formed_check(TupleTableSlot *slot, const UnitRow *row)
+{
+	uint32		len;
+	uint32		formed_len;
+	char	   *bytes = zrow_form(row->desc, row->values, row->isnull, &len);
+	char	   *formed = ztuple_slot_formed(slot, row->desc, &formed_len);
+	TupleDesc	other = CreateTupleDescCopy(row->desc);
+
+	if (len > TOAST_TUPLE_THRESHOLD || (zrow_flags(bytes) & ZROW_HASEXTERNAL) != 0)
+		unit_check(formed == NULL);
+	else
+		unit_check(formed != NULL && formed_len == len && memcmp(formed, bytes, len) == 0);
+	unit_check(ztuple_slot_formed(slot, other, &formed_len) == NULL);
+	pfree(bytes);
+}
+
 /* What core puts into slots of a table without asking the table. */
 static void
 virtual_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
@@ -300,6 +319,7 @@ virtual_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
 	memcpy(slot->tts_isnull, row->isnull, natts);
 	ExecStoreVirtualTuple(slot);
 	ExecMaterializeSlot(slot);
+	formed_check(slot, row);
 	content_check(unit, slot, row);
 	tuple = ExecFetchSlotHeapTuple(slot, unit_once_in(unit, 2), NULL);
 	unit_check((int) HeapTupleHeaderGetNatts(tuple->t_data) == natts);
@@ -333,9 +353,10 @@ slot_round(Unit *unit)
 	for (n = unit_int(unit, 1, 6); n > 0; n--)
 	{
 		ZVersionId	id;
+		uint8		flags;
 
 		unit_values_make(unit, &row);
-		if (zrow_form_length(row.stored_desc, row.values, row.isnull) > BLCKSZ)
+		if (zrow_form_length(row.stored_desc, row.values, row.isnull, &flags) > BLCKSZ)
 		{
 			virtual_check(unit, slot, &row);	/* no such row comes from a page */
 			continue;

@@ -258,12 +258,28 @@ extern void zspace_find(ZTarget *target, Size len, int options, BulkInsertState 
 
 /* ---- dml_toast.c ---- */
 
+/* A row to store. */
+typedef struct ZFormedRow
+{
+	char	   *bytes;
+	uint32		len;
+	bool		borrowed;		/* it is the slot's: only its header may be written to, and it is
+								 * not ours to free; otherwise it is palloc'd */
+} ZFormedRow;
+
+/* The row of a slot's values, not toasted.  Good until the slot is changed, or it is released. */
+extern void zdml_form(Relation rel, TupleTableSlot *slot, ZFormedRow *row);
+extern void zdml_form_release(ZFormedRow *row);
+
+/* The same, toasted if it is long.  ERROR if it fits no page.  No page is locked. */
+extern void zdml_form_whole(Relation rel, TupleTableSlot *slot, int options, ZFormedRow *row);
+
 /*
- * The row to store for a slot's values: formed, and toasted if it is long.
- * "old" is the row to be replaced (a heap tuple), or NULL.
+ * Replace the row, made from the slot, by what the toaster makes of it; "old" is the row that an
+ * update replaces (a heap tuple), or NULL.  ERROR if it fits no page.  No page is locked.
  */
-extern char *zdml_form(Relation rel, TupleTableSlot *slot, HeapTuple old, int options,
-					   uint32 *len);
+extern void zdml_toast(Relation rel, TupleTableSlot *slot, HeapTuple old, int options,
+					   ZFormedRow *row);
 
 /* Is the toaster needed for this row (or, for an update, its old version)? */
 extern bool zdml_needs_toaster(Relation rel, uint32 len, uint8 flags);

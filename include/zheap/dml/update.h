@@ -54,14 +54,14 @@ typedef struct ZOrigins
 extern bool zorigins_row_may_be_held(ZTarget *target);
 
 /*
- * Let the new row (*row, allocated, and *len are changed) name the places where others may have
+ * Let the new row name the places where others may have
  * KEY SHARE locks.  DONE; AGAIN; or NO_ROOM: these are too many, or the row is too long to
  * name them; the page is still locked, and nobody must have a lock.
  */
-extern ZStep zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, char **row,
-						   uint32 *len);
+extern ZStep zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode,
+						   ZFormedRow *row);
 
 /* In place: the row goes on naming those of the version before, unless the mode excludes locks. */
-extern void zorigins_keep(const ZRowVersion *old, LockTupleMode mode, char **row, uint32 *len);
+extern void zorigins_keep(const ZRowVersion *old, LockTupleMode mode, ZFormedRow *row);
 
 #endif							/* ZHEAP_UPDATE_H */

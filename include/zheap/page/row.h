@@ -22,8 +22,20 @@
 extern char *zrow_form(TupleDesc desc, const Datum *values, const bool *isnull,
 					   uint32 *len);
 
-/* Length that zrow_form would return, without forming. */
-extern uint32 zrow_form_length(TupleDesc desc, const Datum *values, const bool *isnull);
+/*
+ * Length that zrow_form would return, and of the flags HASNULL and HASEXTERNAL those that the
+ * row would have, without forming.
+ */
+extern uint32 zrow_form_length(TupleDesc desc, const Datum *values, const bool *isnull,
+							   uint8 *flags);
+
+/*
+ * Form the row at "row", as long and with the flags that zrow_form_length has told.  The values do
+ * not point there.  Those that are references refer to the row afterwards; false if one of
+ * them lies misaligned there: then deforming the row tells the values, and they do not.
+ */
+extern bool zrow_form_at(TupleDesc desc, Datum *values, const bool *isnull, char *row,
+						 uint8 flags);
 
 /*
  * Deforming may stop at any attribute and go on later.  Start with zeroes.

@@ -30,6 +30,8 @@ typedef struct ZTupleSlot
 	ZRowDeform	deform;
 	uint32		scratch_alloc;
 	char	   *data;			/* materialised values, when virtual */
+	bool		formed;			/* the row was formed from values, and has never been stored with
+								 * any other: at room, not on a copy */
 	bool		has_version_id;	/* version_id is meaningful: the row came from a table.  If it
 								 * is not, the header of a row on a copy tells */
 	ZVersionId	version_id;
@@ -84,6 +86,23 @@ extern char *ztuple_slot_room(TupleTableSlot *slot, uint32 len);
 extern void ztuple_slot_stored(TupleTableSlot *slot, uint32 len,
 							   const ItemPointerData *tid, Oid table,
 							   const ZVersionId *id);
+
+/*
+ * The row, if the slot has formed it from values (when it was materialised) by this descriptor;
+ * else NULL.  Neither is it too long to be stored, nor are any of its values elsewhere.
+ * It is good as long as the slot is not changed; a writer may fill in its header.
+ */
+static inline char *
+ztuple_slot_formed(TupleTableSlot *slot, TupleDesc desc, uint32 *len)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
+	if (!TTS_IS_ZHEAP(slot) || !zslot->formed || slot->tts_tupleDescriptor != desc)
+		return NULL;
+	Assert(zslot->row == zslot->room && zslot->copy == NULL);
+	*len = zslot->row_len;
+	return zslot->room;
+}
 
 /*
  * The slot's row has just been written by our transaction: what RETURNING shows
