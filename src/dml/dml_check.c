@@ -150,7 +150,8 @@ check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *
 	ZRowVersion	version = *newest;
 	TM_Result	result = check_replaced(target, newest, check);
 
-	if (!snapshot_decides(query->snapshot))
+	if (!snapshot_decides(query->snapshot) ||
+		(result != TM_Deleted && !query->counts_superseded))
 		return result;
 	while (check->superseded < 2 && !zmodifier_is_all_visible(&version.modifier) &&
 		   !zmvcc_modifier_visible(view, &version, query->snapshot))
@@ -372,6 +373,18 @@ roll_back_and_relock(ZTarget *target)
 }
 
 /*
+ * Which locks are in the way besides what was found of the version?  With an update or deletion in
+ * progress a row shares no locks but KEY SHARE, which are in the way of FOR UPDATE's mode only.
+ */
+static LockTupleMode
+mode_to_look_for(const ZCheckQuery *query, const ZUpdateCheck *check)
+{
+	if (check->result == TM_BeingModified && query->mode != LockTupleExclusive)
+		return LockTupleKeyShare;
+	return query->mode;
+}
+
+/*
  * Check the row, which is one.  Returns the parity of the version that it ended with.
  */
 static uint16
@@ -387,7 +400,8 @@ look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 		check->result = crosscheck(target, query, check);
 	if (locks_matter(check))
 	{
-		zlock_holders(&target->view, NULL, target->offnum, query->mode, &holders);
+		zlock_holders(&target->view, NULL, target->offnum, mode_to_look_for(query, check),
+					  &holders);
 		note_holders(check, &holders, parity_of(&version));
 	}
 	return parity_of(&version);

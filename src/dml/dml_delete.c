@@ -19,7 +19,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 			Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
 {
 	ItemPointerData tid = ztid_untagged(otid);
-	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive};
+	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive, false};
 	ZUpdateCheck check;
 	ZDeletion	deletion = {.cid = cid, .version = &check.version};
 	ZRowQueue	queue;

@@ -17,6 +17,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 
 typedef struct ZLockCall
@@ -122,7 +123,7 @@ lock_now(ZTarget *target, ZLockCall *call, const ZUpdateCheck *check)
 static TM_Result
 check_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, TransactionId *xid)
 {
-	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode};
+	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode, true};
 	ZUpdateCheck check;
 	ZTarget		target;
 
@@ -217,14 +218,55 @@ lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
 }
 
 /*
+ * Has the version that the caller means been replaced, in its place and by a transaction that
+ * committed, and is the newest to be locked then?  EvalPlanQual has just heard that it has.  It
+ * is what a check would say, and would take more of, that goes through the versions in between.
+ */
+static bool
+is_replaced(ZTarget *target, const ZLockCall *call, const ZRowQueue *queue)
+{
+	ZRowVersion version;
+
+	if (!(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) || call->mode == LockTupleKeyShare ||
+		TransactionIdIsValid(call->replacer) || queue->queued ||
+		call->snapshot == InvalidSnapshot || !IsMVCCSnapshot(call->snapshot) ||
+		!zscan_is_row(&target->view, target->offnum))
+		return false;
+	zmvcc_current(&target->view, target->offnum, &version);
+	return !(version.hdr.flags & ZROW_DELETED) && zmodifier_is_exact(&version.modifier) &&
+		zmvcc_version_status(&target->view, &version) == ZXACT_COMMITTED &&
+		!zmvcc_modifier_visible(&target->view, &version, call->snapshot);
+}
+
+/*
+ * Wait for the transaction in the way; the page is unlocked.  For the newest version, of whichever
+ * transaction, heap does not queue: it fetches that first, and waits for the one that replaces it;
+ * where it is only locked, heap queues as others do.  False: the policy is not to wait.
+ */
+static bool
+wait_in_turn(ZTarget *target, const ZLockCall *call, ZRowQueue *queue, const ZUpdateCheck *check)
+{
+	if (!call->traversed || !TransactionIdIsValid(check->replacer))
+	{
+		queue->oper = XLTW_Lock;
+		return zcheck_wait(target, queue, check);
+	}
+	ztarget_unlock(target);
+	zlock_queue_leave(queue);
+	queue->oper = XLTW_FetchUpdated;
+	return zlock_queue_wait(queue, check->parity, check->xid, true);
+}
+
+/*
  * One look at the row.  True: *check is final.  The page is locked on entry; on
  * exit it may not be.
  */
 static bool
 lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
 {
-	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode};
+	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode, true};
 
+	call->traversed = call->traversed || is_replaced(target, call, queue);
 	if (means_newest(call) || call->traversed)
 		query.snapshot = InvalidSnapshot;
 	zcheck_row(target, &query, check);
@@ -244,7 +286,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 				XactLockTableWait(check->xid, call->rel, &call->tid, XLTW_LockUpdated);
 				return false;
 			}
-			if (zcheck_wait(target, queue, check))
+			if (wait_in_turn(target, call, queue, check))
 			{
 				call->replacer = check->replacer;
 				return false;
@@ -268,7 +310,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 			{
 				call->tid = check->ctid;
 				zlock_queue_init(queue, call->rel, &call->tid, call->mode,
-								 call->policy, XLTW_FetchUpdated);
+								 call->policy, XLTW_Lock);
 				ztarget_pin(target, &call->tid);
 			}
 			return false;
@@ -280,6 +322,59 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 		default:
 			return true;
 	}
+}
+
+/*
+ * The transaction in progress that has changed the row last, or invalid; false negatives are
+ * allowed.  The page is locked, shared will do.
+ */
+static TransactionId
+changer_in_progress(Page page, OffsetNumber offnum)
+{
+	FullTransactionId fxid;
+	const char *row;
+	uint32		len;
+	int			slotno;
+
+	if (PageIsNew(page) || zpage_is_overflow(page) || zpage_check_header(page) != NULL ||
+		offnum > PageGetMaxOffsetNumber(page) || !ItemIdIsNormal(PageGetItemId(page, offnum)) ||
+		zpage_check_row(page, offnum) != NULL)
+		return InvalidTransactionId;
+	row = zpage_row(page, offnum, &len, NULL);
+	slotno = zrow_slotno(row);
+	if (slotno == 0 || slotno > zpage_nslots(page) || (zrow_flags(row) & ZROW_REUSED))
+		return InvalidTransactionId;
+	fxid = zpage_slot_fxid(zpage_slot(page, NULL, slotno));
+	if (!FullTransactionIdIsValid(fxid) || FullTransactionIdPrecedes(fxid, zundo_horizon()) ||
+		zmvcc_xact_status(fxid) != ZXACT_IN_PROGRESS)
+		return InvalidTransactionId;
+	return zfxid_xid(fxid);
+}
+
+/*
+ * As long as one after the other changes the row before our turn comes, there is nothing to check.
+ * On heap, too, many come at once when such a transaction ends, and all but one wait again: so
+ * the page is locked in share mode only.
+ */
+static void
+wait_while_changed(ZTarget *target, const ZLockCall *call, ZRowQueue *queue)
+{
+	TransactionId xid = InvalidTransactionId;
+
+	if (call->mode == LockTupleKeyShare || call->policy != LockWaitBlock)
+		return;
+	do
+	{
+		LockBuffer(target->buffer, BUFFER_LOCK_SHARE);
+		xid = changer_in_progress(BufferGetPage(target->buffer), target->offnum);
+		LockBuffer(target->buffer, BUFFER_LOCK_UNLOCK);
+		if (TransactionIdIsValid(xid))
+		{
+			zlock_queue_leave(queue);
+			queue->oper = XLTW_FetchUpdated;
+			(void) zlock_queue_wait(queue, 0, xid, true);
+		}
+	} while (TransactionIdIsValid(xid));
 }
 
 TM_Result
@@ -307,7 +402,11 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	while (!done)
 	{
 		if (!target.locked)
+		{
+			if (call.traversed)
+				wait_while_changed(&target, &call, &queue);
 			ztarget_lock_row_page(&target);
+		}
 		done = lock_step(&target, &call, &queue, &check);
 	}
 	zlock_queue_leave(&queue);

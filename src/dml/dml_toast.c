@@ -23,7 +23,7 @@ zdml_needs_toaster(Relation rel, uint32 len, uint8 flags)
 {
 	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_MATVIEW)
 		return false;
-	return len > TOAST_TUPLE_THRESHOLD || (flags & ZROW_HASEXTERNAL) != 0;
+	return zrow_is_for_toaster(len, flags);
 }
 
 void

@@ -509,7 +509,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 
 	zheap_require_preload();
 	update_open(&update, rel, slot);
-	update.query = (ZCheckQuery) {snapshot, crosscheck, cid, LockTupleNoKeyExclusive};
+	update.query = (ZCheckQuery) {snapshot, crosscheck, cid, LockTupleNoKeyExclusive, false};
 	update.wait = wait;
 	update.was_locked = ztid_means_newest(otid);
 	if (update.was_locked)

@@ -191,7 +191,8 @@ assert_own_is_hinted(ZPageView *view, OffsetNumber offnum, int hint)
 /*
  * Nobody holds a stronger lock than the row's hint says (K1).  So only where that one is in
  * the way of the mode asked for, others' undo is looked at; and our own, only if we do
- * not remember what we have locked.
+ * not remember what we have locked.  Neither if we hold a lock as strong: that keeps away whatever
+ * conflicts with it, and so what conflicts with a weaker one.
  */
 void
 zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTupleMode mode,
@@ -208,7 +209,7 @@ zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTuple
 	if (bits == 0)
 		return;
 	own = zlock_own_strongest(view->rel, view->block, offnum, &search.others);
-	if (!zlock_modes_conflict(mode, hint) && (search.others || own >= (int) mode))
+	if (own >= (int) mode || (search.others && !zlock_modes_conflict(mode, hint)))
 	{
 		holders->own = own;
 		holders->strongest = hint;

@@ -16,13 +16,6 @@
 
 #include "zheap/page/row.h"
 
-/* Does the address suit the attribute's type? */
-static inline bool
-is_aligned(const char *in, char attalign)
-{
-	return (uintptr_t) in == att_align_nominal((uintptr_t) in, attalign);
-}
-
 /* The row's bytes, as the loops below want them. */
 typedef struct RowBytes
 {
@@ -56,7 +49,7 @@ aligned_copy(const char *in, Size size, char attalign, const RowBytes *bytes, ZR
 static inline Datum
 aligned_value(const char *in, Size size, char attalign, const RowBytes *bytes, ZRowDeform *state)
 {
-	if (likely(is_aligned(in, attalign)))
+	if (likely(zrow_is_aligned(in, attalign)))
 		return PointerGetDatum(in);
 	return aligned_copy(in, size, attalign, bytes, state);
 }

@@ -196,7 +196,7 @@ static inline bool
 suits_type(const char *in, Form_pg_attribute att)
 {
 	return att->attlen == -2 || (att->attlen == -1 && VARATT_IS_1B(in)) ||
-		(uintptr_t) in == att_align_nominal((uintptr_t) in, att->attalign);
+		zrow_is_aligned(in, att->attalign);
 }
 
 /*

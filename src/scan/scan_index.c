@@ -292,6 +292,12 @@ is_own(const char *row, const ZPageSlot *slot, Snapshot snapshot)
 		zview_own_are_before(snapshot->curcid);
 }
 
+static inline FullTransactionId
+horizon_of(Relation rel)
+{
+	return RelationUsesLocalBuffers(rel) ? zundo_local_horizon() : zundo_horizon();
+}
+
 /*
  * The common kinds of row, without a view of its page: visible to all or of our own transaction,
  * and in order, for an MVCC snapshot; so nothing is to be locked or reported either.  The
@@ -320,8 +326,7 @@ fetch_plain(Relation rel, Page page, const ItemPointerData *tid, Snapshot snapsh
 		FullTransactionId fxid = zpage_slot_fxid(owner);
 
 		if (FullTransactionIdIsValid(fxid) &&
-			!FullTransactionIdPrecedes(fxid, RelationUsesLocalBuffers(rel) ?
-									   zundo_local_horizon() : zundo_horizon()))
+			!FullTransactionIdPrecedes(fxid, horizon_of(rel)))
 		{
 			if (!is_own(bytes, owner, snapshot))
 				return false;

@@ -21,7 +21,6 @@
  */
 #include "postgres.h"
 
-#include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "port/pg_bitutils.h"
@@ -471,7 +470,7 @@ form_in_room(TupleTableSlot *slot)
 	uint32		len = zrow_form_length(desc, slot->tts_values, slot->tts_isnull, &flags);
 
 	Assert(zslot->row == NULL && slot->tts_nvalid == desc->natts);
-	if (len > TOAST_TUPLE_THRESHOLD || (flags & ZROW_HASEXTERNAL) != 0)
+	if (zrow_is_for_toaster(len, flags))
 		return false;
 	assert_values_elsewhere(slot);
 	if (len > zslot->room_alloc)

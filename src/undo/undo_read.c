@@ -22,7 +22,6 @@ void
 zundo_reader_open(ZUndoReader *reader, MemoryContext context)
 {
 	memset(reader, 0, sizeof(*reader));
-	reader->buffer = InvalidBuffer;
 	reader->block = InvalidBlockNumber;
 	reader->copies[0].block = reader->copies[1].block = InvalidBlockNumber;
 	reader->context = context;
@@ -61,21 +60,35 @@ pin_page(Relation rel, BlockNumber block)
 }
 
 /*
- * Pin; by the buffer's number if it was read last.  Invalid if the page has been
+ * Where pages that the backend has read were found: of contended rows each one reads the same
+ * few.  Only a hint.
+ */
+#define RECENT_PAGES	16
+
+static struct
+{
+	BlockNumber block;
+	Buffer		buffer;
+}			recent_pages[RECENT_PAGES];
+
+/*
+ * Pin; by the buffer's number if it was read lately.  Invalid if the page has been
  * truncated away: what was there has long been recycled.
  */
 static Buffer
 pin_again(ZUndoReader *reader, BlockNumber block)
 {
 	Relation	rel = zundo_relation();
-	Buffer		buffer = reader->buffer;
+	int			i = block % RECENT_PAGES;
+	Buffer		buffer = recent_pages[i].buffer;
 
-	if (block != reader->block || !BufferIsValid(buffer) ||
+	if (block != recent_pages[i].block || !BufferIsValid(buffer) ||
 		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, block, buffer))
 		buffer = pin_page(rel, block);
 	if (!BufferIsValid(buffer))
 		return InvalidBuffer;
-	reader->buffer = buffer;
+	recent_pages[i].block = block;
+	recent_pages[i].buffer = buffer;
 	reader->block = block;
 	return buffer;
 }

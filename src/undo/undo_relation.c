@@ -253,15 +253,15 @@ zundo_close(void)
 }
 
 bool
-zundo_is_open(void)
-{
-	return (MyUndo.within || MyUndo.locked) && MyUndo.rel != NULL;
-}
-
-bool
 zundo_is_used(void)
 {
 	return MyUndo.within || MyUndo.locked;
+}
+
+bool
+zundo_is_open(void)
+{
+	return zundo_is_used() && MyUndo.rel != NULL;
 }
 
 /*

@@ -133,9 +133,9 @@ typedef struct ZUpdateCheck
 	int			strongest_lock; /* strongest that anybody holds, or -1 */
 	bool		modified_by_us; /* newest version is of our own transaction */
 	CommandId	cmax;			/* SelfModified */
-	int			superseded;		/* Updated: versions that lie between the caller's and
-								 * the newest that is committed, that one included;
-								 * from 2 on not counted */
+	int			superseded;		/* Updated, if it is wanted: versions that lie between the
+								 * caller's and the newest that is committed, that one
+								 * included; from 2 on not counted */
 	ItemPointerData ctid;		/* Updated: where the newest version is */
 	ItemPointerData moved_to;	/* Ok for KEY SHARE although an update has moved the
 								 * row: where to; or invalid */
@@ -148,6 +148,7 @@ typedef struct ZCheckQuery
 	Snapshot	crosscheck;
 	CommandId	cid;
 	LockTupleMode mode;			/* what is to be done needs this lock */
+	bool		counts_superseded;	/* is the answer's count of them wanted? */
 } ZCheckQuery;
 
 /*

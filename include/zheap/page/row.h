@@ -5,7 +5,9 @@
 #ifndef ZHEAP_ROW_H
 #define ZHEAP_ROW_H
 
+#include "access/heaptoast.h"
 #include "access/tupdesc.h"
+#include "access/tupmacs.h"
 #include "storage/itemptr.h"
 
 #include "zheap/page/row_format.h"
@@ -28,6 +30,20 @@ extern char *zrow_form(TupleDesc desc, const Datum *values, const bool *isnull,
  */
 extern uint32 zrow_form_length(TupleDesc desc, const Datum *values, const bool *isnull,
 							   uint8 *flags);
+
+/* Would the toaster shorten such a row, or take a value of it into the toast table? */
+static inline bool
+zrow_is_for_toaster(uint32 len, uint8 flags)
+{
+	return len > TOAST_TUPLE_THRESHOLD || (flags & ZROW_HASEXTERNAL) != 0;
+}
+
+/* Does the address suit a type with this alignment? */
+static inline bool
+zrow_is_aligned(const char *address, char attalign)
+{
+	return (uintptr_t) address == att_align_nominal((uintptr_t) address, attalign);
+}
 
 /*
  * Form the row at "row", as long and with the flags that zrow_form_length has told.  The values do

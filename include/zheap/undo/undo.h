@@ -211,8 +211,7 @@ typedef struct ZUndoCopy
 
 typedef struct ZUndoReader
 {
-	Buffer		buffer;			/* where "block" was last, unpinned: a hint */
-	BlockNumber block;
+	BlockNumber block;			/* of the last record that was not from a copy */
 	ZUndoCopy	copies[2];
 	int			used;			/* the copy used last */
 	char	   *bytes;			/* the last record that was not from a copy: */
