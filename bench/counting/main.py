@@ -10,6 +10,7 @@ import sys
 
 import access_method
 import callgrind
+import holds
 from operations import COPY_LINES, OPERATIONS, SCHEMA
 
 MORE = 1.03         # what an operation may take, of the table's figure
@@ -84,12 +85,33 @@ class Cluster:
             self.sql(database, *[line for line in SCHEMA.split("\n") if line])
         self.run("pg_ctl", "-D", self.base, "-w", "stop")
 
-    def profile(self, operation, method):
-        """Run an operation under callgrind."""
-        place = os.path.join(self.work, f"{operation.name}.{method}")
+    def warm_up(self, operation, method):
+        """What comes before an operation is measured."""
         lines = SETTLE[method] + operation.setup
         for i in range(operation.warm):
             lines += operation.statements(i + 1000)
+        return lines
+
+    def holds(self, operation, method, times):
+        """Run an operation step by step; lengths of the exclusive locks of table pages, for each time."""
+        place = os.path.join(self.work, f"{operation.name}.{method}")
+        server = os.path.join(self.bindir, "postgres")
+        subprocess.run(["cp", "-a", self.base, place], check=True)
+        first = operation.warm + 1000
+        with open(f"{place}.err", "w+") as errors:
+            runs = holds.measure(self.command(server, "--single", "-D", place, method), server, self.warm_up(operation, method),
+                                 [operation.statements(i) for i in range(first, first + times)], errors)
+            errors.seek(0)
+            text = errors.read()
+        shutil.rmtree(place)
+        if re.search(r"\b(ERROR|FATAL|PANIC):", text):
+            raise Failed(f"{operation.name} on {method}: {text[-2000:]}")
+        return runs
+
+    def profile(self, operation, method):
+        """Run an operation under callgrind."""
+        place = os.path.join(self.work, f"{operation.name}.{method}")
+        lines = self.warm_up(operation, method)
         lines.append(START)
         for i in range(operation.warm, operation.warm + operation.times):
             lines += operation.statements(i + 1000)
@@ -187,6 +209,29 @@ def show_calls(profile, function, cost, each, depth, path, times=None):
         show_calls(profile, callee, below * share, each, depth + 1, path + (function,), profile.times[function][callee] * share)
 
 
+# ---- exclusive locks of table pages ----
+
+HOLDS = ("update_steady", "update_hot", "update_index", "insert", "for_update", "delete", "rollback", "tpcb")
+HOLDS_TIMES = 5
+HOLDS_ROW = "{:<16} {:>10} {:>13} {:>10} {:>13} {:>7}"
+
+
+def hold_figures(runs):
+    """Locks of a run, and the instructions under them, in the median of the runs."""
+    runs = sorted(runs, key=sum)
+    middle = runs[len(runs) // 2]
+    return len(middle), sum(middle)
+
+
+def show_holds(cluster, operations):
+    print("Exclusive locks of table pages: how many, and instructions executed under them, medians\n")
+    print(HOLDS_ROW.format("operation", "heap", "instructions", "zheap", "instructions", "ratio"))
+    for operation in operations:
+        heap = hold_figures(cluster.holds(operation, "heap", HOLDS_TIMES))
+        zheap = hold_figures(cluster.holds(operation, "zheap", HOLDS_TIMES))
+        print(HOLDS_ROW.format(operation.name, *heap, *zheap, f"{zheap[1] / max(heap[1], 1):.2f}"), flush=True)
+
+
 # ---- main ----
 
 def parse():
@@ -194,7 +239,7 @@ def parse():
     for name in "bindir", "library", "work", "table", "conf", "owner":
         parser.add_argument(f"--{name}")
     parser.add_argument("--jobs", type=int, default=1)
-    for name in "check", "write", "list", "heap":
+    for name in "check", "write", "list", "heap", "holds":
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--profile", nargs=2)
     parser.add_argument("names", nargs="*")
@@ -223,6 +268,12 @@ def main():
     if options.profile:
         operation = OPERATIONS[options.profile[0]]
         show_profile(cluster.profile(operation, "heap" if options.heap else "zheap"), options.profile[1], operation)
+        return 0
+    if options.holds:
+        if not holds.is_possible():
+            print("exclusive locks can be measured on Linux and x86_64 only")
+            return 0
+        show_holds(cluster, [OPERATIONS[name] for name in options.names or HOLDS])
         return 0
     operations = [OPERATIONS[name] for name in options.names or OPERATIONS]
     if options.check:

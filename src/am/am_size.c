@@ -6,6 +6,9 @@
 
 #include <math.h>
 
+#include "optimizer/optimizer.h"
+#include "utils/spccache.h"
+
 #include "zheap/am/am.h"
 #include "zheap/am/am_relation.h"
 #include "zheap/page/page_format.h"
@@ -15,9 +18,8 @@
 #define USABLE_BYTES \
 	(BLCKSZ - SizeOfPageHeaderData - ZPAGE_SPECIAL_SIZE(ZPAGE_INITIAL_SLOTS))
 
-/* small tables: what is reported to the planner (pages_worth_an_index) */
-#define SCAN_DEARER_THAN_INDEX	8.25	/* pages; an index look-up costs 8.15 */
-#define ROWS_AS_DEAR_AS_PAGE	80
+/* small tables: what is reported to the planner at most (pages_worth_an_index) */
+#define REPORTED_PAGES			10
 #define ROWS_PER_REPORTED_PAGE	2
 
 uint64
@@ -32,14 +34,22 @@ zam_relation_size(Relation rel, ForkNumber fork)
  * costs.  Measured, the index is cheaper from about ten rows on.  Heap's
  * small tables that are updated get the index anyhow, because they bloat;
  * ours stay at a page.  So it is told as many pages as make the scan a little
- * dearer.  Core itself reports 10 pages for a small table that was never vacuumed.
+ * dearer than to read a page of an index and one of the table.  Core itself
+ * reports 10 pages for a small table that was never vacuumed.
  */
 static BlockNumber
-pages_worth_an_index(double tuples)
+pages_worth_an_index(Relation rel, double tuples)
 {
-	double		wanted = SCAN_DEARER_THAN_INDEX - tuples / ROWS_AS_DEAR_AS_PAGE;
+	double		random_cost;
+	double		seq_cost;
+	double		wanted;
 
-	return (BlockNumber) Max(Min(ceil(wanted), tuples / ROWS_PER_REPORTED_PAGE), 0);
+	get_tablespace_page_costs(rel->rd_rel->reltablespace, &random_cost, &seq_cost);
+	if (seq_cost <= 0)
+		return 0;
+	wanted = (2 * random_cost - tuples * (cpu_tuple_cost + cpu_operator_cost)) / seq_cost + 0.25;
+	wanted = Min(ceil(wanted), tuples / ROWS_PER_REPORTED_PAGE);
+	return (BlockNumber) Max(Min(wanted, REPORTED_PAGES), 0);
 }
 
 void
@@ -51,6 +61,6 @@ zam_relation_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 
 	/* core guesses from the width alone, but line pointers are limited */
 	*tuples = Min(*tuples, (double) *pages * ZPAGE_MAX_OFFSET);
-	*pages = Max(*pages, pages_worth_an_index(*tuples));
+	*pages = Max(*pages, pages_worth_an_index(rel, *tuples));
 	Assert(*tuples >= 0 && *allvisfrac >= 0 && *allvisfrac <= 1);
 }

@@ -374,7 +374,7 @@ roll_back_and_relock(ZTarget *target)
 
 /*
  * Which locks are in the way besides what was found of the version?  With an update or deletion in
- * progress a row shares no locks but KEY SHARE, which are in the way of FOR UPDATE's mode only.
+ * progress others hold no locks but KEY SHARE, which are in the way of FOR UPDATE's mode only.
  */
 static LockTupleMode
 mode_to_look_for(const ZCheckQuery *query, const ZUpdateCheck *check)

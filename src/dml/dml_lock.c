@@ -7,6 +7,7 @@
  *
  * LOCKING: no page on entry and on exit; the row's page, exclusively, from the check to the
  * lock's record, unlocked where a transaction is waited for or another row is looked at (D2, D3).
+ * Shared, where it is only asked whether there is somebody to wait for again.
  */
 #include "postgres.h"
 
@@ -241,18 +242,18 @@ is_replaced(ZTarget *target, const ZLockCall *call, const ZRowQueue *queue)
 /*
  * Wait for the transaction in the way; the page is unlocked.  For the newest version, of whichever
  * transaction, heap does not queue: it fetches that first, and waits for the one that replaces it;
- * where it is only locked, heap queues as others do.  False: the policy is not to wait.
+ * where it is only locked, heap queues as others do, and keeps its place if the row is changed
+ * before its turn has come.  False: the policy is not to wait.
  */
 static bool
 wait_in_turn(ZTarget *target, const ZLockCall *call, ZRowQueue *queue, const ZUpdateCheck *check)
 {
-	if (!call->traversed || !TransactionIdIsValid(check->replacer))
+	if (!call->traversed || queue->queued || !TransactionIdIsValid(check->replacer))
 	{
 		queue->oper = XLTW_Lock;
 		return zcheck_wait(target, queue, check);
 	}
 	ztarget_unlock(target);
-	zlock_queue_leave(queue);
 	queue->oper = XLTW_FetchUpdated;
 	return zlock_queue_wait(queue, check->parity, check->xid, true);
 }
@@ -361,7 +362,7 @@ wait_while_changed(ZTarget *target, const ZLockCall *call, ZRowQueue *queue)
 {
 	TransactionId xid = InvalidTransactionId;
 
-	if (call->mode == LockTupleKeyShare || call->policy != LockWaitBlock)
+	if (call->mode == LockTupleKeyShare || call->policy != LockWaitBlock || queue->queued)
 		return;
 	do
 	{
@@ -370,7 +371,6 @@ wait_while_changed(ZTarget *target, const ZLockCall *call, ZRowQueue *queue)
 		LockBuffer(target->buffer, BUFFER_LOCK_UNLOCK);
 		if (TransactionIdIsValid(xid))
 		{
-			zlock_queue_leave(queue);
 			queue->oper = XLTW_FetchUpdated;
 			(void) zlock_queue_wait(queue, 0, xid, true);
 		}

@@ -188,7 +188,10 @@ zlock_own_add(Relation rel, BlockNumber block, OffsetNumber offnum, LockTupleMod
 	row = own_find(&key);
 	if (row == NULL)
 		row = own_enter(&key);
-	row->holder[mode] = fxid;
+	/* a savepoint's that goes must not take away what was there before */
+	if (!FullTransactionIdIsValid(row->holder[mode]) ||
+		zmvcc_xact_status(row->holder[mode]) != ZXACT_OWN)
+		row->holder[mode] = fxid;
 }
 
 int

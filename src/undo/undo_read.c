@@ -7,13 +7,15 @@
  * The page is pinned meanwhile.  Only where that does not give a sound record, and where
  * the page's end matters, is the page locked, shared; nothing is held between calls.
  * Callers may hold table pages (L1).  The relation may be truncated at any time: the
- * truncate lock is held while a page is looked for.
+ * truncate lock is held while a page is looked for.  One that is where it was the last time needs
+ * none: as long as truncation has not dropped the buffer the page is what it was.
  *
  * A record that can be reached never changes, so a private copy of a page stays
  * true for the records that it has; only its end may be out of date (U9).
  */
 #include "postgres.h"
 
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 
 #include "undo_private.h"
@@ -61,15 +63,32 @@ pin_page(Relation rel, BlockNumber block)
 
 /*
  * Where pages that the backend has read were found: of contended rows each one reads the same
- * few.  Only a hint.
+ * few.  Only a hint.  Now and then it is not used, as the server does not count such reads as uses
+ * of the buffer.
  */
 #define RECENT_PAGES	16
+#define RECENT_USES		32
 
 static struct
 {
 	BlockNumber block;
 	Buffer		buffer;
+	int			uses;
 }			recent_pages[RECENT_PAGES];
+
+static bool
+pin_recent(Relation rel, BlockNumber block)
+{
+	int			i = block % RECENT_PAGES;
+
+	if (recent_pages[i].block != block || !BufferIsValid(recent_pages[i].buffer) ||
+		recent_pages[i].uses++ >= RECENT_USES ||
+		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, block, recent_pages[i].buffer))
+		return false;
+	pgstat_count_buffer_read(rel);
+	pgstat_count_buffer_hit(rel);
+	return true;
+}
 
 /*
  * Pin; by the buffer's number if it was read lately.  Invalid if the page has been
@@ -80,17 +99,19 @@ pin_again(ZUndoReader *reader, BlockNumber block)
 {
 	Relation	rel = zundo_relation();
 	int			i = block % RECENT_PAGES;
-	Buffer		buffer = recent_pages[i].buffer;
 
-	if (block != recent_pages[i].block || !BufferIsValid(buffer) ||
-		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, block, buffer))
-		buffer = pin_page(rel, block);
-	if (!BufferIsValid(buffer))
-		return InvalidBuffer;
-	recent_pages[i].block = block;
-	recent_pages[i].buffer = buffer;
+	if (!pin_recent(rel, block))
+	{
+		Buffer		buffer = pin_page(rel, block);
+
+		if (!BufferIsValid(buffer))
+			return InvalidBuffer;
+		recent_pages[i].block = block;
+		recent_pages[i].buffer = buffer;
+		recent_pages[i].uses = 0;
+	}
 	reader->block = block;
-	return buffer;
+	return recent_pages[i].buffer;
 }
 
 /* The same, and lock. */

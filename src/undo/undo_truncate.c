@@ -9,7 +9,7 @@
  * The relation is not locked against anybody: transactions that use zheap hold
  * a lock on it to their end, and a busy server would never be without one.
  * Instead ZREC_UNDO_TRUNCATE moves the end that all go by (ZUndoDb.nblocks) under the
- * truncate lock; after that nobody looks for a page behind it, and a reader that has pinned one
+ * truncate lock; after that nobody reads a page from behind it, and a reader that has pinned one
  * before, with a pointer that was recycled meanwhile, is waited for when
  * the buffers are dropped.
  *

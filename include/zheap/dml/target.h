@@ -130,7 +130,7 @@ typedef struct ZUpdateCheck
 	bool		later;			/* BeingModified for KEY SHARE: not the version asked
 								 * about, but one that an update made of it */
 	int			own_lock;		/* strongest lock that we hold, or -1 */
-	int			strongest_lock; /* strongest that anybody holds, or -1 */
+	int			strongest_lock; /* at least the strongest that anybody holds, or -1 */
 	bool		modified_by_us; /* newest version is of our own transaction */
 	CommandId	cmax;			/* SelfModified */
 	int			superseded;		/* Updated, if it is wanted: versions that lie between the
