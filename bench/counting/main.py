@@ -212,7 +212,7 @@ def show_calls(profile, function, cost, each, depth, path, times=None):
 # ---- exclusive locks of table pages ----
 
 HOLDS = ("update_steady", "update_hot", "update_index", "insert", "for_update", "delete", "rollback", "tpcb")
-HOLDS_TIMES = 5
+HOLDS_TIMES = 3
 HOLDS_ROW = "{:<16} {:>10} {:>13} {:>10} {:>13} {:>7}"
 
 
