@@ -69,6 +69,7 @@ bool
 own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest, ZDirectory *dir,
 					OffsetNumber *run_first)
 {
+	OffsetNumber known = ZPAGE_MAX_OFFSET + 1;	/* all rows from there on are known */
 	bool		holds;
 
 	if (own.newest.undo != newest->undo || own.block != view->block || own.slotno != slotno ||
@@ -80,22 +81,27 @@ own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest, ZDirector
 	*run_first = own.records[own.n - 1].deletions ? own.records[own.n - 1].first :
 		InvalidOffsetNumber;
 	holds = zchain_holds_locks(zmvcc_xact_status(newest->fxid));
-	for (int k = 0; k < own.n; k++)
+	/* newest first: each row's first one counts, and runs of insertions go on to the page's end */
+	for (int k = own.n - 1; k >= 0; k--)
 	{
 		const OwnRecord *rec = &own.records[k];
+		int			end = Min((int) rec->last, known - 1);
 
 		if (holds && rec->lock != ZDIRECTORY_NO_LOCK)
 			dir->lock[rec->first] = Max(dir->lock[rec->first], rec->lock);
 		/* kept apart */
 		if (rec->deletions && k == own.n - 1)
-			break;
-		for (int i = rec->first; i <= rec->last; i++)
+			continue;
+		for (int i = rec->first; i <= end; i++)
 		{
-			if (rec->deletions && !zchain_run_deleted(view, slotno, i))
+			if (FullTransactionIdIsValid(dir->newest[i].fxid) ||
+				(rec->deletions && !zchain_run_deleted(view, slotno, i)))
 				continue;
 			dir->newest[i].fxid = newest->fxid;
 			dir->newest[i].undo = rec->undo;
 		}
+		if (!rec->deletions && rec->last >= known - 1)
+			known = Min(known, rec->first);
 	}
 	return true;
 }

@@ -349,23 +349,10 @@ deletion_is_old(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
 	return !FullTransactionIdIsValid(*fxid) || zmvcc_visible_to_all(view->rel, *fxid);
 }
 
-ZRowState
-zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTransactionId *fxid)
+/* "version" is the row's newest. */
+static ZRowState
+state_of_newest(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
 {
-	*fxid = InvalidFullTransactionId;
-	if (offnum > PageGetMaxOffsetNumber(view->page) ||
-		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
-		return ZSTATE_NONE;
-	zmvcc_current(view, offnum, version);
-
-	/*
-	 * What would take too long under the page's lock is not known (B1).  Then nobody is
-	 * to take the row, or its body, away: the deletion may still be rolled back.
-	 */
-	if (zview_is_spent(view) &&
-		(version->modifier.kind == ZMODIFIER_UPPER_BOUND ||
-		 zmvcc_version_status(view, version) == ZXACT_ABORTED))
-		return version_deleted(version) ? ZSTATE_DELETING : ZSTATE_LIVE;
 	if (!zmvcc_skip_aborted(view, version))
 		return ZSTATE_NONE;
 
@@ -384,6 +371,38 @@ zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTran
 	if (!version_deleted(version))
 		return ZSTATE_LIVE;
 	return deletion_is_old(view, version, fxid) ? ZSTATE_DEAD : ZSTATE_RECENTLY_DEAD;
+}
+
+/* One hold of a page's lock may read so much of undo for this, and a directory after it. */
+#define STATE_READS		(ZVIEW_MAX_READS - ZVIEW_STEP_READS - ZVIEW_SPARE_READS)
+
+ZRowState
+zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTransactionId *fxid)
+{
+	ZRowVersion newest;
+	ZRowState	state;
+
+	*fxid = InvalidFullTransactionId;
+	if (offnum > PageGetMaxOffsetNumber(view->page) ||
+		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
+		return ZSTATE_NONE;
+	zmvcc_current(view, offnum, version);
+	if (!view->locked || view->limit > 0)
+		return state_of_newest(view, version, fxid);
+
+	/*
+	 * What would take too long under the page's lock is not known (B1): a row may have any
+	 * number of aborted versions, and a page many such rows.  Then nobody is to take the row, or
+	 * its body, away: the deletion may still be rolled back.
+	 */
+	newest = *version;
+	zview_limit(view, Max(STATE_READS - view->reads, 0));
+	state = state_of_newest(view, version, fxid);
+	if (zview_limit_end(view))
+		return state;
+	*version = newest;
+	*fxid = InvalidFullTransactionId;
+	return version_deleted(version) ? ZSTATE_DELETING : ZSTATE_LIVE;
 }
 
 /*
