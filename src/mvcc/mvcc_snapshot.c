@@ -379,28 +379,26 @@ state_of_newest(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
 ZRowState
 zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTransactionId *fxid)
 {
-	ZRowVersion newest;
+	bool		limited = view->locked && view->limit == 0;
 	ZRowState	state;
 
 	*fxid = InvalidFullTransactionId;
 	if (offnum > PageGetMaxOffsetNumber(view->page) ||
 		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
 		return ZSTATE_NONE;
+	if (limited)
+		zview_limit(view, Max(STATE_READS - view->reads, 0));
 	zmvcc_current(view, offnum, version);
-	if (!view->locked || view->limit > 0)
-		return state_of_newest(view, version, fxid);
+	state = state_of_newest(view, version, fxid);
+	if (!limited || zview_limit_end(view))
+		return state;
 
 	/*
 	 * What would take too long under the page's lock is not known (B1): a row may have any
 	 * number of aborted versions, and a page many such rows.  Then nobody is to take the row, or
 	 * its body, away: the deletion may still be rolled back.
 	 */
-	newest = *version;
-	zview_limit(view, Max(STATE_READS - view->reads, 0));
-	state = state_of_newest(view, version, fxid);
-	if (zview_limit_end(view))
-		return state;
-	*version = newest;
+	zmvcc_current(view, offnum, version);
 	*fxid = InvalidFullTransactionId;
 	return version_deleted(version) ? ZSTATE_DELETING : ZSTATE_LIVE;
 }
