@@ -15,7 +15,7 @@ import subprocess
 import termios
 import time
 
-TRACEME, PEEKTEXT, CONT, SINGLESTEP, GETREGS = 0, 1, 7, 9, 12
+TRACEME, CONT, SINGLESTEP, GETREGS = 0, 7, 9, 12
 EXCLUSIVE = 2
 BLOCK = 8192
 SYSCALL = b"\x0f\x05"
@@ -79,7 +79,10 @@ class Backend:
 
     def is_asleep(self):
         with open(f"/proc/{self.pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] == "S" and self.input_left() == 0
+            state = stat.read().rsplit(")", 1)[1].split()[0]
+        if state in "Zt":
+            raise RuntimeError("the backend has ended, or got a signal, before it was measured")
+        return state == "S" and self.input_left() == 0
 
     def run(self):
         """Run freely until all input is read, and stop where the backend waits for more."""
@@ -153,6 +156,7 @@ class Holds:
 
 def measure(command, server, warm, statements, errors):
     """Lengths of all holds in each of the statements' runs."""
+    addresses = symbols(server)
     backend = Backend(command, server, errors)
     try:
         backend.send("\n".join(warm))
@@ -160,7 +164,7 @@ def measure(command, server, warm, statements, errors):
         runs = []
         for lines in statements:
             backend.send("\n".join(lines))
-            holds = Holds(backend, symbols(server))
+            holds = Holds(backend, addresses)
             for address in backend.steps():
                 holds.step(address)
             runs.append(holds.lengths)

@@ -61,6 +61,7 @@ zam_relation_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 
 	/* core guesses from the width alone, but line pointers are limited */
 	*tuples = Min(*tuples, (double) *pages * ZPAGE_MAX_OFFSET);
-	*pages = Max(*pages, pages_worth_an_index(rel, *tuples));
+	if (*pages < REPORTED_PAGES)
+		*pages = Max(*pages, pages_worth_an_index(rel, *tuples));
 	Assert(*tuples >= 0 && *allvisfrac >= 0 && *allvisfrac <= 1);
 }

@@ -219,27 +219,6 @@ lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
 }
 
 /*
- * Has the version that the caller means been replaced, in its place and by a transaction that
- * committed, and is the newest to be locked then?  EvalPlanQual has just heard that it has.  It
- * is what a check would say, and would take more of, that goes through the versions in between.
- */
-static bool
-is_replaced(ZTarget *target, const ZLockCall *call, const ZRowQueue *queue)
-{
-	ZRowVersion version;
-
-	if (!(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION) || call->mode == LockTupleKeyShare ||
-		TransactionIdIsValid(call->replacer) || queue->queued ||
-		call->snapshot == InvalidSnapshot || !IsMVCCSnapshot(call->snapshot) ||
-		!zscan_is_row(&target->view, target->offnum))
-		return false;
-	zmvcc_current(&target->view, target->offnum, &version);
-	return !(version.hdr.flags & ZROW_DELETED) && zmodifier_is_exact(&version.modifier) &&
-		zmvcc_version_status(&target->view, &version) == ZXACT_COMMITTED &&
-		!zmvcc_modifier_visible(&target->view, &version, call->snapshot);
-}
-
-/*
  * Wait for the transaction in the way; the page is unlocked.  For the newest version, of whichever
  * transaction, heap does not queue: it fetches that first, and waits for the one that replaces it;
  * where it is only locked, heap queues as others do, and keeps its place if the row is changed
@@ -265,9 +244,10 @@ wait_in_turn(ZTarget *target, const ZLockCall *call, ZRowQueue *queue, const ZUp
 static bool
 lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
 {
-	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode, true};
+	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode,
+	TransactionIdIsValid(call->replacer)};
+	bool		moved;
 
-	call->traversed = call->traversed || is_replaced(target, call, queue);
 	if (means_newest(call) || call->traversed)
 		query.snapshot = InvalidSnapshot;
 	zcheck_row(target, &query, check);
@@ -305,9 +285,12 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 						 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
 			call->traversed = true;
-			ztarget_unlock(target);
+			moved = !ItemPointerEquals(&check->ctid, &call->tid);
+			/* a row in its place is looked at again under this hold, unless undo was read (B1) */
+			if (moved || queue->queued || target->view.reads > 0)
+				ztarget_unlock(target);
 			zlock_queue_leave(queue);
-			if (!ItemPointerEquals(&check->ctid, &call->tid))
+			if (moved)
 			{
 				call->tid = check->ctid;
 				zlock_queue_init(queue, call->rel, &call->tid, call->mode,
@@ -325,31 +308,28 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 	}
 }
 
-/*
- * The transaction in progress that has changed the row last, or invalid; false negatives are
- * allowed.  The page is locked, shared will do.
- */
+/* The transaction in progress that has changed the row last, after another made it; or invalid. */
 static TransactionId
-changer_in_progress(Page page, OffsetNumber offnum)
+changer_in_progress(ZTarget *target)
 {
-	FullTransactionId fxid;
-	const char *row;
-	uint32		len;
-	int			slotno;
+	ZPageView  *view = &target->view;
+	TransactionId xid = InvalidTransactionId;
+	ZRowVersion version;
 
-	if (PageIsNew(page) || zpage_is_overflow(page) || zpage_check_header(page) != NULL ||
-		offnum > PageGetMaxOffsetNumber(page) || !ItemIdIsNormal(PageGetItemId(page, offnum)) ||
-		zpage_check_row(page, offnum) != NULL)
-		return InvalidTransactionId;
-	row = zpage_row(page, offnum, &len, NULL);
-	slotno = zrow_slotno(row);
-	if (slotno == 0 || slotno > zpage_nslots(page) || (zrow_flags(row) & ZROW_REUSED))
-		return InvalidTransactionId;
-	fxid = zpage_slot_fxid(zpage_slot(page, NULL, slotno));
-	if (!FullTransactionIdIsValid(fxid) || FullTransactionIdPrecedes(fxid, zundo_horizon()) ||
-		zmvcc_xact_status(fxid) != ZXACT_IN_PROGRESS)
-		return InvalidTransactionId;
-	return zfxid_xid(fxid);
+	LockBuffer(target->buffer, BUFFER_LOCK_SHARE);
+	if (zview_attach(view, target->buffer, BUFFER_LOCK_SHARE, &target->overflow_buf))
+	{
+		if (zscan_is_row(view, target->offnum))
+		{
+			zmvcc_current(view, target->offnum, &version);
+			if (!(version.hdr.flags & ZROW_INSERTED) && zmodifier_is_exact(&version.modifier) &&
+				zmvcc_version_status(view, &version) == ZXACT_IN_PROGRESS)
+				xid = zfxid_xid(zmodifier_fxid(&version.modifier));
+		}
+		zview_detach(view, &target->overflow_buf);
+	}
+	LockBuffer(target->buffer, BUFFER_LOCK_UNLOCK);
+	return xid;
 }
 
 /*
@@ -360,21 +340,13 @@ changer_in_progress(Page page, OffsetNumber offnum)
 static void
 wait_while_changed(ZTarget *target, const ZLockCall *call, ZRowQueue *queue)
 {
-	TransactionId xid = InvalidTransactionId;
+	TransactionId xid;
 
 	if (call->mode == LockTupleKeyShare || call->policy != LockWaitBlock || queue->queued)
 		return;
-	do
-	{
-		LockBuffer(target->buffer, BUFFER_LOCK_SHARE);
-		xid = changer_in_progress(BufferGetPage(target->buffer), target->offnum);
-		LockBuffer(target->buffer, BUFFER_LOCK_UNLOCK);
-		if (TransactionIdIsValid(xid))
-		{
-			queue->oper = XLTW_FetchUpdated;
-			(void) zlock_queue_wait(queue, 0, xid, true);
-		}
-	} while (TransactionIdIsValid(xid));
+	queue->oper = XLTW_FetchUpdated;
+	while (TransactionIdIsValid(xid = changer_in_progress(target)))
+		(void) zlock_queue_wait(queue, 0, xid, true);
 }
 
 TM_Result

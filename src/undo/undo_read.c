@@ -69,21 +69,21 @@ pin_page(Relation rel, BlockNumber block)
 #define RECENT_PAGES	16
 #define RECENT_USES		32
 
-static struct
+typedef struct RecentPage
 {
 	BlockNumber block;
 	Buffer		buffer;
 	int			uses;
-}			recent_pages[RECENT_PAGES];
+} RecentPage;
+
+static RecentPage recent_pages[RECENT_PAGES];
 
 static bool
-pin_recent(Relation rel, BlockNumber block)
+pin_recent(Relation rel, BlockNumber block, RecentPage *recent)
 {
-	int			i = block % RECENT_PAGES;
-
-	if (recent_pages[i].block != block || !BufferIsValid(recent_pages[i].buffer) ||
-		recent_pages[i].uses++ >= RECENT_USES ||
-		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, block, recent_pages[i].buffer))
+	if (recent->block != block || !BufferIsValid(recent->buffer) ||
+		recent->uses++ >= RECENT_USES ||
+		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, block, recent->buffer))
 		return false;
 	pgstat_count_buffer_read(rel);
 	pgstat_count_buffer_hit(rel);
@@ -98,20 +98,18 @@ static Buffer
 pin_again(ZUndoReader *reader, BlockNumber block)
 {
 	Relation	rel = zundo_relation();
-	int			i = block % RECENT_PAGES;
+	RecentPage *recent = &recent_pages[block % RECENT_PAGES];
 
-	if (!pin_recent(rel, block))
+	if (!pin_recent(rel, block, recent))
 	{
 		Buffer		buffer = pin_page(rel, block);
 
 		if (!BufferIsValid(buffer))
 			return InvalidBuffer;
-		recent_pages[i].block = block;
-		recent_pages[i].buffer = buffer;
-		recent_pages[i].uses = 0;
+		*recent = (RecentPage) {block, buffer, 0};
 	}
 	reader->block = block;
-	return recent_pages[i].buffer;
+	return recent->buffer;
 }
 
 /* The same, and lock. */
