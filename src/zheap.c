@@ -25,6 +25,7 @@
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/page_copy.h"
+#include "zheap/scan/table_indexes.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
@@ -80,13 +81,16 @@ end_of_transaction(XactEvent event, void *arg)
 			fxid = zundo_at_commit();
 			if (FullTransactionIdIsValid(fxid))
 				zmvcc_note_committed(fxid);
+			zindex_entries_at_end_of_transaction();
 			break;
 		case XACT_EVENT_PREPARE:
 			zundo_at_prepare();
+			zindex_entries_at_end_of_transaction();
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
 			zundo_at_abort();
+			zindex_entries_at_end_of_transaction();
 			zworker_wake();
 			break;
 		default:

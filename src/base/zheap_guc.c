@@ -11,6 +11,7 @@
 #include "zheap/base/base.h"
 
 int			zheap_initial_slots;
+int			zheap_max_changed_indexes = 50;
 int			zheap_temp_undo_max_size = 1024 * 1024;
 int			zheap_undo_max_size = -1;
 int			zheap_undo_hold_warning = 300000;
@@ -28,6 +29,14 @@ zheap_guc_define(int default_slots, int max_slots)
 							&zheap_initial_slots,
 							default_slots, 1, max_slots,
 							PGC_SUSET, 0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.max_changed_indexes",
+							"Percentage of a table's indexes up to which an update that changes their columns is made in place.",
+							"The row then stays where it is, and only these indexes get an entry.  If more of them "
+							"change, the row moves, and all indexes get one.  0 lets every such row move.",
+							&zheap_max_changed_indexes,
+							50, 0, 100,
+							PGC_USERSET, 0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_max_size",
 							"Limit for the size of the undo relation of each database.",

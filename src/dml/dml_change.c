@@ -98,7 +98,7 @@ zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *ch
 	assert_is_newest(target, version);
 	undo->old_hdr = version->hdr;
 	undo->old_hdr.flags &= ~ZROW_PADDED;
-	undo->old_hdr.flags2 &= ~(ZROW2_LOCK_MASK | ZROW2_PARITY);
+	undo->old_hdr.flags2 &= ~ZROW2_PLACE_FLAGS;
 	if (undo->old_hdr.natts == change->row.hdr.natts || change->row.hdr.natts == ZROW_NATTS_KEEP)
 		undo->old_hdr.natts = ZROW_NATTS_KEEP;
 	undo->prev_own = undo->prev_upper_bound = false;

@@ -180,7 +180,7 @@ is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader
 		prev = zpage_slot_owner(zpage_slot(page, NULL, hdr->slotno));
 	before = *hdr;
 	before.flags &= ~ZROW_PADDED;
-	before.flags2 &= ~ZROW2_PARITY;
+	before.flags2 &= ~(ZROW2_PARITY | ZROW2_SEVERAL_KEYS);
 	/* as standbys know it, like any change */
 	if (FullTransactionIdPrecedes(prev.fxid, zundo_logged_horizon()))
 	{

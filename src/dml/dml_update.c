@@ -2,9 +2,9 @@
  * dml_update.c
  *		UPDATE: in place, or moved to another line pointer.
  *
- * In place: no indexed column changes, and the page can hold the new version.
- * Otherwise the new version is a row of its own, in all indexes, and the old one
- * says where it went.
+ * In place: no indexed column changes, or the indexes that have it can tell the row's keys apart
+ * (src/index/README.md); and the page can hold the new version.  Otherwise the new version is a
+ * row of its own, in all indexes, and the old one says where it went.
  *
  * A move to another page never holds two table pages: the old row is locked
  * first, by a record like that of SELECT FOR NO KEY UPDATE.  The same when the
@@ -67,10 +67,11 @@ typedef struct Update
 	ZRowQueue	queue;
 	ZTarget		target;
 	ZUpdateCheck check;			/* of the last CHECK */
-	const ZIndexedColumns *columns;
+	const ZTableIndexes *indexes;
 
 	ZOrigins	origins;		/* all zero at the begin, as what follows */
 
+	ZColumnChanges changes;		/* of the last CHECK */
 	ZFormedRow	row;			/* the new one */
 	bool		toasted;		/* it has been through TOAST, if need be */
 	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
@@ -78,6 +79,7 @@ typedef struct Update
 	bool		made_room;		/* what can be taken back of the page has been */
 	ItemPointerData new_tid;
 	bool		moved;
+	bool		had_several_keys;	/* in place: before the update already */
 
 	bool		was_locked;		/* our transaction had locked the row before */
 	bool		key_locked;		/* for UPDATE: then KEY SHARE conflicts with the update, as on
@@ -113,16 +115,17 @@ needs_toaster(const Update *update)
 static Phase
 choose_way(Update *update)
 {
-	ZColumnChanges changes = zcolumns_changed(update->columns, update->rel,
-											  &update->check.version, update->row.bytes,
-											  update->row.len);
+	ZColumnChanges *changes = &update->changes;
 
 	Assert(update->target.checked);	/* D1 */
-	if (changes == ZCHANGES_KEY && update->query.mode != LockTupleExclusive)
+	bms_free(changes->indexes);
+	zcolumns_changed(update->indexes, update->rel, &update->check.version, update->row.bytes,
+					 update->row.len, changes);
+	if (changes->key && update->query.mode != LockTupleExclusive)
 		return exclude_all(update);
 	if (needs_toaster(update))
 		return update->locked ? TOAST : LOCK_OLD;
-	return changes == ZCHANGES_NONE ? IN_PLACE : MOVE;
+	return changes->moves ? MOVE : IN_PLACE;
 }
 
 /* Locked or not on entry; locked on exit. */
@@ -237,7 +240,8 @@ describe(Update *update, const ZRowVersion *version, ZChange *change)
 	zrow_header_get(update->row.bytes, &new);
 	change->row.hdr.flags = new.flags & ZROW_VALUE_FLAGS;
 	change->row.hdr.flags2 = zrow_lock_bits(update->check.strongest_lock) |
-		(update->key_locked ? ZROW2_KEYS_UPDATED : 0);
+		(update->key_locked ? ZROW2_KEYS_UPDATED : 0) |
+		(update->changes.several_keys ? ZROW2_SEVERAL_KEYS : 0);
 	if (new.natts != version->hdr.natts)
 		change->row.hdr.natts = new.natts;
 	change->undo.cid = update->query.cid;
@@ -287,6 +291,7 @@ in_place(Update *update)
 	if (!zchange_undo_fits(&change))
 		return MOVE;
 	ztarget_conflict_in(target);
+	update->had_several_keys = zrow_has_several_keys(update->check.version.row);
 	zchange_execute(target, &change);
 	ItemPointerSet(&update->new_tid, BufferGetBlockNumber(target->buffer), target->offnum);
 	return DONE;
@@ -393,7 +398,7 @@ update_open(Update *update, Relation rel, TupleTableSlot *slot)
 	memset(&update->origins, 0, sizeof(*update) - offsetof(Update, origins));
 	update->rel = rel;
 	update->slot = slot;
-	update->columns = zcolumns_open(rel);
+	update->indexes = ztable_indexes(rel);
 	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
 	slot->tts_tableOid = RelationGetRelid(rel);
 	zdml_form(rel, slot, &update->row);
@@ -446,7 +451,7 @@ update_report(const Update *update, ItemPointer otid)
 	slot->tts_tid = update->new_tid;
 	ztid_mark_updated(otid, update->moved, update->ordinal);
 	ztuple_slot_written(slot, update->target.fxid, update->query.cid, update->was_locked);
-	pgstat_count_heap_update(rel, !update->moved);
+	pgstat_count_heap_update(rel, !update->moved && !update->changes.several_keys);
 	if (!update->moved && rel->pgstat_info)
 		count_nothing_dead(rel->pgstat_info);
 }
@@ -526,5 +531,9 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	*lockmode = update.query.mode;
 	*update_indexes = update.moved;
 	update_close(&update);
+	if (phase == DONE && !update.moved && update.changes.indexes != NULL)
+		zentries_insert(rel, update.indexes, update.changes.indexes, slot,
+						update.had_several_keys);
+	bms_free(update.changes.indexes);
 	return update.check.result;
 }

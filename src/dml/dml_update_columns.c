@@ -1,18 +1,16 @@
 /*
  * dml_update_columns.c
- *		Does an update change indexed columns, or a key?
+ *		Does an update change indexed columns, or a key, and may the row stay where it is?
  *
- * LOCKING: zcolumns_open() asks the catalog, so no page is locked.  zcolumns_changed() takes no
- * lock; the row that it is given may be on a locked page.
+ * LOCKING: none is taken; the row may be on a locked page, so no function of a type is called.
  */
 #include "postgres.h"
 
 #include "access/sysattr.h"
 #include "utils/datum.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/relcache.h"
 
+#include "zheap/base/base.h"
 #include "zheap/dml/update.h"
 
 typedef struct Deformed
@@ -21,6 +19,20 @@ typedef struct Deformed
 	bool	   *isnull;
 	ZRowDeform	state;
 } Deformed;
+
+typedef enum Difference
+{
+	SAME,
+	OTHER_BYTES,				/* which may mean the same: compressed, or in another table */
+	OTHER_VALUE
+} Difference;
+
+/* The columns that differ. */
+typedef struct Changed
+{
+	Bitmapset  *columns;		/* as in ZTableIndexes */
+	Bitmapset  *unsure;			/* those that may yet have the same value */
+} Changed;
 
 static void
 deform(Relation rel, const char *row, uint32 len, int natts, Deformed *out)
@@ -43,92 +55,108 @@ deform_free(Deformed *d)
 	pfree(d->state.scratch);
 }
 
-static bool
-attribute_changed(Relation rel, int attno, Deformed *old, Deformed *new)
+/* Of two different datums of variable length. */
+static Difference
+compare_varlena(Datum old, Datum new)
 {
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
+	struct varlena *a = (struct varlena *) DatumGetPointer(old);
+	struct varlena *b = (struct varlena *) DatumGetPointer(new);
 
-	if (old->isnull[attno - 1] != new->isnull[attno - 1])
-		return true;
-	if (old->isnull[attno - 1] || att->attisdropped)
-		return false;
-	return !datumIsEqual(old->values[attno - 1], new->values[attno - 1],
-						 att->attbyval, att->attlen);
+	if (VARATT_IS_EXTERNAL(a) || VARATT_IS_EXTERNAL(b) ||
+		VARATT_IS_COMPRESSED(a) || VARATT_IS_COMPRESSED(b))
+		return OTHER_BYTES;
+	if (VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0)
+		return OTHER_BYTES;
+	return OTHER_VALUE;
 }
 
-ZColumnChanges
-zcolumns_changed(const ZIndexedColumns *columns, Relation rel, const ZRowVersion *old,
-				 const char *row, uint32 len)
+static Difference
+compare_attribute(Relation rel, int attno, const Deformed *old, const Deformed *new)
 {
-	int			max = columns->highest;
-	ZColumnChanges changes = columns->whole ? ZCHANGES_INDEXED : ZCHANGES_NONE;
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
+	Datum		a = old->values[attno - 1];
+	Datum		b = new->values[attno - 1];
+
+	if (old->isnull[attno - 1] != new->isnull[attno - 1])
+		return OTHER_VALUE;
+	if (old->isnull[attno - 1] || att->attisdropped ||
+		datumIsEqual(a, b, att->attbyval, att->attlen))
+		return SAME;
+	return att->attlen == -1 ? compare_varlena(a, b) : OTHER_VALUE;
+}
+
+static void
+compare_rows(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
+			 const char *row, uint32 len, Changed *changed)
+{
 	int			bit = -1;
 	Deformed	before;
 	Deformed	after;
 
-	Assert(max <= RelationGetNumberOfAttributes(rel));
-	/* as a rule the columns of the key come first, and stay as they are */
-	if (max == 0 ||
-		zrow_starts_alike(RelationGetDescr(rel), old->row, old->len, row, len, max))
-		return changes;
-	deform(rel, old->row, old->len, max, &before);
-	deform(rel, row, len, max, &after);
-	while (changes != ZCHANGES_KEY && (bit = bms_next_member(columns->indexed, bit)) >= 0)
+	deform(rel, old->row, old->len, indexes->highest, &before);
+	deform(rel, row, len, indexes->highest, &after);
+	while ((bit = bms_next_member(indexes->columns, bit)) >= 0)
 	{
 		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
+		Difference	difference;
 
-		if (attno > 0 && attribute_changed(rel, attno, &before, &after))
-			changes = bms_is_member(bit, columns->keys) ? ZCHANGES_KEY : ZCHANGES_INDEXED;
+		if (attno <= 0)
+			continue;
+		difference = compare_attribute(rel, attno, &before, &after);
+		if (difference != SAME)
+			changed->columns = bms_add_member(changed->columns, bit);
+		if (difference == OTHER_BYTES)
+			changed->unsure = bms_add_member(changed->unsure, bit);
 	}
 	deform_free(&before);
 	deform_free(&after);
-	return changes;
 }
 
-/*
- * Of the table that was updated last, as a rule the one that the next row is of, too.  The
- * server's own sets go away whenever it accepts invalidation messages.
- */
-static ZIndexedColumns known;
-
-static Bitmapset *
-keep_set(const Bitmapset *set)
-{
-	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-	Bitmapset  *copy = bms_copy(set);
-
-	MemoryContextSwitchTo(old);
-	return copy;
-}
-
+/* Which indexes have these columns, and may the row stay? */
 static void
-learn(Relation rel)
+look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnChanges *changes)
 {
-	Bitmapset  *indexed = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_ALL);
-	Bitmapset  *keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
-	int			bit = -1;
+	int			count = 0;
 
-	bms_free(known.indexed);
-	bms_free(known.keys);
-	memset(&known, 0, sizeof(known));
-	known.indexed = keep_set(indexed);
-	known.keys = keep_set(keys);
-	bms_free(indexed);
-	bms_free(keys);
-	while ((bit = bms_next_member(known.indexed, bit)) >= 0)
+	for (int i = 0; i < indexes->n && !changes->moves; i++)
 	{
-		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
+		const ZTableIndex *index = &indexes->indexes[i];
 
-		known.whole = known.whole || attno == 0;
-		known.highest = Max(known.highest, attno);
+		if (!bms_overlap(index->columns, changed->columns))
+			continue;
+		changes->moves = index->change == ZINDEX_MOVES ||
+			bms_overlap(index->columns, changed->unsure);
+		if (index->change == ZINDEX_ADDS)
+		{
+			changes->several_keys = true;
+			count++;
+		}
+		changes->indexes = bms_add_member(changes->indexes, i);
 	}
+	/* where most of them get an entry anyway, a row that moves leaves fewer to be removed */
+	if (count * 100 > indexes->n * zheap_max_changed_indexes)
+		changes->moves = true;
 }
 
-const ZIndexedColumns *
-zcolumns_open(Relation rel)
+void
+zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
+				 const char *row, uint32 len, ZColumnChanges *changes)
 {
-	if (rel->rd_indexattr == NULL || !bms_equal(rel->rd_indexattr, known.indexed) ||
-		!bms_equal(rel->rd_keyattr, known.keys))
-		learn(rel);
-	return &known;
+	Changed		changed = {NULL, NULL};
+
+	Assert(indexes->highest <= RelationGetNumberOfAttributes(rel));
+	memset(changes, 0, sizeof(*changes));
+	changes->moves = indexes->whole;
+	/* as a rule the columns of the key come first, and stay as they are */
+	if (indexes->highest == 0 ||
+		zrow_starts_alike(RelationGetDescr(rel), old->row, old->len, row, len, indexes->highest))
+		return;
+	compare_rows(indexes, rel, old, row, len, &changed);
+	if (changed.columns == NULL)
+		return;
+	changes->key = bms_overlap(changed.columns, indexes->keys);
+	look_at_indexes(indexes, &changed, changes);
+	bms_free(changed.columns);
+	bms_free(changed.unsure);
 }

@@ -17,6 +17,7 @@
 #include "access/xact.h"
 #include "catalog/heap.h"
 #include "catalog/index.h"
+#include "common/hashfn.h"
 #include "commands/progress.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -26,12 +27,14 @@
 #include "storage/lmgr.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
 #include "zheap/dml/target.h"
 #include "zheap/index/index.h"
 #include "zheap/scan/scan.h"
+#include "zheap/scan/table_indexes.h"
 
 /* How the values of one index column are compared. */
 typedef struct KeyType
@@ -47,6 +50,7 @@ typedef struct IndexBuild
 	IndexInfo  *info;
 	bool		anyvisible;		/* rows of running transactions count as theirs */
 	bool		unique;			/* the build looks for duplicates */
+	bool		several_keys;	/* scans tell apart several entries of a row */
 	bool		progress;
 	IndexBuildCallback callback;
 	void	   *callback_state;
@@ -158,6 +162,94 @@ key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
 	build->econtext->ecxt_scantuple = build->slot;
 }
 
+/* ---- rows with several keys ---- */
+
+/* The keys of one row; in memory that is reset for each row. */
+typedef struct RowKeys
+{
+	int			n;
+	int			alloc;
+	IndexKey   *keys;
+	uint32	   *hashes;
+} RowKeys;
+
+static uint32
+key_hash(const IndexBuild *build, const IndexKey *key)
+{
+	uint32		hash = 0;
+
+	for (int i = 0; i < build->info->ii_NumIndexAttrs; i++)
+	{
+		if (!key->isnull[i])
+			hash = hash_combine(hash, datum_image_hash(key->values[i], build->types[i].byval,
+													   build->types[i].len));
+	}
+	return hash;
+}
+
+/* False: it is among them already. */
+static bool
+keys_add(IndexBuild *build, RowKeys *keys, const IndexKey *key)
+{
+	uint32		hash = key_hash(build, key);
+	IndexKey   *new;
+
+	for (int i = 0; i < keys->n; i++)
+	{
+		if (keys->hashes[i] == hash && key_equal(build, &keys->keys[i], key))
+			return false;
+	}
+	if (keys->n == keys->alloc)
+	{
+		keys->alloc = Max(keys->alloc * 2, 4);
+		keys->keys = keys->keys == NULL ? palloc(keys->alloc * sizeof(IndexKey)) :
+			repalloc_huge(keys->keys, keys->alloc * sizeof(IndexKey));
+		keys->hashes = keys->hashes == NULL ? palloc(keys->alloc * sizeof(uint32)) :
+			repalloc_huge(keys->hashes, keys->alloc * sizeof(uint32));
+	}
+	new = &keys->keys[keys->n];
+	*new = *key;
+	for (int i = 0; i < build->info->ii_NumIndexAttrs; i++)
+	{
+		if (!key->isnull[i])
+			new->values[i] = datumCopy(key->values[i], build->types[i].byval, build->types[i].len);
+	}
+	keys->hashes[keys->n++] = hash;
+	return true;
+}
+
+/*
+ * The versions before "version" that some snapshot may still see had other keys while this index,
+ * or another, was there: each of these gets an entry, too (N1).
+ */
+static void
+index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, const IndexKey *key)
+{
+	ZPageView  *view = &build->scan->view;
+	ZRowVersion	older = *version;
+	RowKeys		keys = {0};
+	MemoryContext old = MemoryContextSwitchTo(build->econtext->ecxt_per_tuple_memory);
+
+	(void) keys_add(build, &keys, key);
+	while (zmvcc_has_older(view, &older) && zmvcc_previous(view, &older))
+	{
+		IndexKey	before;
+
+		CHECK_FOR_INTERRUPTS();
+		zscan_version_store(view, &older, tid, build->older);
+		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
+			break;				/* I4 */
+		key_form(build, build->older, &before);
+		if (keys_add(build, &keys, &before))
+			build->callback(build->index, tid, before.values, before.isnull, false,
+							build->callback_state);
+	}
+	ExecClearTuple(build->older);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---- the versions of a row ---- */
+
 /*
  * Compare the versions before "version" that some snapshot may still see with the
  * key to be indexed (I2).  A summarizing index (anyvisible) wants to hear of their
@@ -219,9 +311,12 @@ index_row(IndexBuild *build, const ZRowVersion *version, bool alive)
 	zscan_version_store(view, version, &tid, build->slot);
 	key_form(build, build->slot, &key);
 
+	if (build->snapshot == SnapshotAny && build->several_keys &&
+		(version->hdr.flags2 & ZROW2_SEVERAL_KEYS))
+		index_older(build, version, &tid, &key);
 	/* once broken is broken */
-	if (build->snapshot == SnapshotAny &&
-		(build->anyvisible || !build->info->ii_BrokenHotChain))
+	else if (build->snapshot == SnapshotAny &&
+			 (build->anyvisible || !build->info->ii_BrokenHotChain))
 		check_older(build, version, &tid, &key);
 
 	if (key.present)
@@ -408,6 +503,8 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 	build.info = info;
 	build.anyvisible = anyvisible;
 	build.unique = info->ii_Unique || info->ii_ExclusionOps != NULL;
+	build.several_keys = zindex_may_have_several_keys(index) &&
+		zindex_tells_keys_by_bytes(table, index);
 	build.progress = progress;
 	build.callback = callback;
 	build.callback_state = callback_state;

@@ -1,6 +1,7 @@
 /*
  * index_delete.c
- *		Which entries of an index page may go, because their rows are dead to all.
+ *		Which entries of an index page may go: their rows are dead to all, or nobody needs a
+ *		version of the row with the entry's key any more.
  *
  * Asked by index access methods before they split a page: about entries already
  * marked as dead (simple deletion: all of them will go, we find the conflict
@@ -15,10 +16,14 @@
 #include "access/relscan.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
+#include "utils/datum.h"
+#include "utils/rel.h"
 
 #include "zheap/base/base.h"
 #include "zheap/index/index.h"
 #include "zheap/mvcc/mvcc.h"
+#include "zheap/page/row.h"
+#include "zheap/scan/table_indexes.h"
 #include "zheap/undo/undo.h"
 
 /* Table pages that one bottom-up deletion looks at; heap's number. */
@@ -47,6 +52,8 @@ typedef struct IndexDelete
 	BlockNumber block;
 	int			freed;			/* bytes of index space, bottom-up only */
 	TransactionId conflict;		/* newest xid whose rows' entries go */
+	bool		several_keys;	/* the index may have several entries of a row */
+	Buffer		leaf;			/* the index page, pinned once more; or invalid */
 } IndexDelete;
 
 static int
@@ -166,6 +173,34 @@ check_entry(IndexDelete *del, const TM_IndexDelete *deltid)
 								 del->block, offnum, entry, del->op->iblknum, index)));
 }
 
+/* ---- conflicts on standbys ---- */
+
+static void
+note_conflict(IndexDelete *del, FullTransactionId fxid)
+{
+	TransactionId xid = zfxid_xid(fxid);
+
+	if (!TransactionIdIsValid(del->conflict) || TransactionIdFollows(xid, del->conflict))
+		del->conflict = xid;
+}
+
+/*
+ * A transaction that all see as committed.  Below the horizon its name may be lost: then the
+ * newest possible.
+ */
+static void
+note_visible(IndexDelete *del, FullTransactionId fxid)
+{
+	if (!FullTransactionIdIsNormal(fxid))
+	{
+		fxid = del->view.horizon;
+		if (!FullTransactionIdIsNormal(fxid))
+			return;
+		FullTransactionIdRetreat(&fxid);
+	}
+	note_conflict(del, fxid);
+}
+
 /*
  * A standby must not lose the entry while a snapshot there still sees the row.
  * Dead line pointers need nothing: the record that made them had the conflict.
@@ -174,7 +209,6 @@ static void
 note_deleter(IndexDelete *del, OffsetNumber offnum)
 {
 	FullTransactionId fxid = InvalidFullTransactionId;
-	TransactionId xid;
 	ZRowVersion	version;
 
 	if (!ItemIdIsNormal(PageGetItemId(del->view.page, offnum)))
@@ -184,19 +218,104 @@ note_deleter(IndexDelete *del, OffsetNumber offnum)
 	if (zmvcc_state(&del->view, offnum, &version, &fxid) == ZSTATE_NONE)
 		return;
 
-	/* below the horizon the deleter's name may be lost: take the newest possible */
-	if (!FullTransactionIdIsNormal(fxid))
-	{
-		fxid = del->view.horizon;
-		if (!FullTransactionIdIsNormal(fxid))
-			return;
-		FullTransactionIdRetreat(&fxid);
-	}
+	note_visible(del, fxid);
+}
 
-	xid = zfxid_xid(fxid);
-	if (!TransactionIdIsValid(del->conflict) ||
-		TransactionIdFollows(xid, del->conflict))
-		del->conflict = xid;
+/* ---- entries of rows that live ---- */
+
+/* An entry's key, and a table's version that may have it. */
+typedef struct KeyTest
+{
+	Relation	table;
+	Relation	index;
+	IndexTuple	entry;
+	int			highest;		/* attribute number that the key has */
+	Datum	   *values;			/* of a version */
+	bool	   *isnull;
+	char	   *scratch;		/* BLCKSZ and more */
+} KeyTest;
+
+/* Values in another table are not fetched under the locks: they may be the key. */
+static bool
+may_be_equal(Form_pg_attribute att, Datum value, Datum key)
+{
+	if (att->attlen == -1 && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+		return true;
+	return datum_image_eq(value, key, att->attbyval, att->attlen);
+}
+
+static bool
+may_have_key(const ZRowVersion *version, void *arg)
+{
+	const KeyTest *test = arg;
+	TupleDesc	desc = RelationGetDescr(test->index);
+	ZRowDeform	state;
+
+	/* its values are in undo */
+	if (zrow_is_tombstone(&version->hdr))
+		return true;
+	memset(&state, 0, sizeof(state));
+	state.scratch = test->scratch;
+	if (!zrow_deform(RelationGetDescr(test->table), version->row, version->len, test->highest,
+					 test->values, test->isnull, &state))
+		return true;			/* it is for those who read the row to report */
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(test->index); i++)
+	{
+		int			attno = test->index->rd_index->indkey.values[i];
+		bool		isnull;
+		Datum		key = index_getattr(test->entry, i + 1, desc, &isnull);
+
+		if (test->isnull[attno - 1] != isnull ||
+			(!isnull && !may_be_equal(TupleDescAttr(desc, i), test->values[attno - 1], key)))
+			return false;
+	}
+	return true;
+}
+
+/* The caller has the leaf locked. */
+static IndexTuple
+leaf_entry(IndexDelete *del, const TM_IndexDelete *deltid)
+{
+	Page		page;
+
+	if (!BufferIsValid(del->leaf))
+		del->leaf = ReadBuffer(del->op->irel, del->op->iblknum);
+	page = BufferGetPage(del->leaf);
+	return (IndexTuple)
+		PageGetItem(page, PageGetItemId(page, del->op->status[deltid->id].idxoffnum));
+}
+
+/*
+ * N4: the row lives, but no version of it that a snapshot may see has the entry's key.  The page
+ * is locked, as is the leaf: an updater that gives the row this key again has changed the row
+ * before, or comes to the leaf after us.
+ */
+static bool
+entry_is_stale(IndexDelete *del, const TM_IndexDelete *deltid)
+{
+	OffsetNumber offnum = ItemPointerGetOffsetNumber(&deltid->tid);
+	ItemId		lp = PageGetItemId(del->view.page, offnum);
+	KeyTest		test = {.table = del->table,.index = del->op->irel};
+	FullTransactionId maker;
+	bool		is_stale;
+
+	if (!del->several_keys || !ItemIdIsNormal(lp) ||
+		!zrow_has_several_keys((char *) del->view.page + ItemIdGetOffset(lp)))
+		return false;
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(test.index); i++)
+		test.highest = Max(test.highest, test.index->rd_index->indkey.values[i]);
+	test.entry = leaf_entry(del, deltid);
+	test.values = palloc(test.highest * sizeof(Datum));
+	test.isnull = palloc(test.highest * sizeof(bool));
+	test.scratch = palloc(ZROW_SCRATCH_SIZE(test.highest, BLCKSZ));
+	is_stale = !zmvcc_some_version(&del->view, offnum, may_have_key, &test, &maker);
+	/* whoever sees that transaction sees those before it that have changed the row */
+	if (is_stale)
+		note_visible(del, maker);
+	pfree(test.values);
+	pfree(test.isnull);
+	pfree(test.scratch);
+	return is_stale;
 }
 
 /* Check one entry of the current page; true if it may go. */
@@ -206,11 +325,14 @@ entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 	TM_IndexStatus *status = &del->op->status[deltid->id];
 	OffsetNumber offnum = ItemPointerGetOffsetNumber(&deltid->tid);
 
+	bool		is_dead = true;
+
 	check_entry(del, deltid);
 
 	if (!status->knowndeletable)
 	{
-		if (!zmvcc_dead_to_all(&del->view, offnum))
+		is_dead = zmvcc_dead_to_all(&del->view, offnum);
+		if (!is_dead && !entry_is_stale(del, deltid))
 			return false;
 		status->knowndeletable = true;
 		if (del->op->bottomup)
@@ -219,7 +341,8 @@ entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 			del->freed += status->freespace;
 		}
 	}
-	note_deleter(del, offnum);
+	if (is_dead)
+		note_deleter(del, offnum);
 	return true;
 }
 
@@ -247,6 +370,9 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	del.op = delstate;
 	del.buffer = InvalidBuffer;
 	del.block = InvalidBlockNumber;
+	del.leaf = InvalidBuffer;
+	del.several_keys = zindex_may_have_several_keys(delstate->irel) &&
+		zindex_tells_keys_by_bytes(table, delstate->irel);
 	zview_open(&del.view, table);
 
 	for (i = 0; i < delstate->ndeltids; i++)
@@ -276,6 +402,8 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	}
 
 	table_page_leave(&del);
+	if (BufferIsValid(del.leaf))
+		ReleaseBuffer(del.leaf);
 	zview_close(&del.view);
 
 	Assert(ndeletable > 0 || delstate->bottomup);

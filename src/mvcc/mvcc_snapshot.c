@@ -476,12 +476,41 @@ zmvcc_is_being_deleted(ZPageView *view, const ZRowVersion *version)
 	return status == ZXACT_OWN || status == ZXACT_IN_PROGRESS;
 }
 
-bool
-zmvcc_has_older(ZPageView *view, ZRowVersion *version)
+static bool
+has_older(ZPageView *view, ZRowVersion *version)
 {
-	Assert(view->limit == 0);	/* see zmvcc_dead_to_all */
 	zmvcc_find_modifier(view, version);
 	return zmodifier_is_exact(&version->modifier) &&
 		!(version->hdr.flags & ZROW_INSERTED) &&
 		!zmvcc_visible_to_all(view->rel, zmodifier_fxid(&version->modifier));
+}
+
+bool
+zmvcc_has_older(ZPageView *view, ZRowVersion *version)
+{
+	Assert(view->limit == 0);	/* see zmvcc_dead_to_all */
+	return has_older(view, version);
+}
+
+bool
+zmvcc_some_version(ZPageView *view, OffsetNumber offnum, ZVersionTest test, void *arg,
+				   FullTransactionId *maker)
+{
+	bool		limited = view->locked;
+	bool		found = false;
+	ZRowVersion version;
+
+	if (limited)
+		zview_limit(view, Max(STATE_READS - view->reads, 0));
+	zmvcc_current(view, offnum, &version);
+	if (zmvcc_skip_aborted(view, &version))
+	{
+		do
+		{
+			found = test(&version, arg);
+		} while (!found && has_older(view, &version) && zmvcc_previous(view, &version));
+	}
+	*maker = zmodifier_is_exact(&version.modifier) ? zmodifier_fxid(&version.modifier) :
+		InvalidFullTransactionId;
+	return (limited && !zview_limit_end(view)) || found;
 }

@@ -85,6 +85,7 @@ zunapply_header(const ZUndoRecord *rec, const ZRowHeader *newer, ZRowHeader *old
 	older->flags &= ~ZROW_PADDED;
 	if (rec->old_hdr.natts == ZROW_NATTS_KEEP)
 		older->natts = natts;
+	older->flags2 |= newer->flags2 & ZROW2_SEVERAL_KEYS;
 	zrow_set_turn(older, rec->type == ZOP_UPDATE ? turn - 1 : turn);
 }
 

@@ -274,6 +274,7 @@ zpage_row_replace_apply(Page page, const ZRowPlan *plan)
 		hdr.flags |= ZROW_PADDED;
 		zrow_pad_put(row, alloc, alloc - newlen);
 	}
+	hdr.flags2 |= row[1] & ZROW2_SEVERAL_KEYS;
 	zrow_header_put(row, &hdr);
 	group_note(page, plan->offnum, hdr.slotno);
 }
@@ -290,6 +291,7 @@ zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header)
 	hdr.flags |= zrow_flags(row) & ZROW_PADDED;
 	if (hdr.natts == ZROW_NATTS_KEEP)
 		hdr.natts = zrow_natts(row);
+	hdr.flags2 |= row[1] & ZROW2_SEVERAL_KEYS;
 	zrow_header_put(row, &hdr);
 	group_note(page, offnum, hdr.slotno);
 }

@@ -61,7 +61,7 @@ dump_row(const char *row, uint32 alloc)
 	ZRowHeader	hdr;
 
 	zrow_header_get(row, &hdr);
-	fprintf(stderr, ", slot %u, natts %u, turn %d, pad %u, lock %d:%s%s%s%s%s%s%s%s%s%s",
+	fprintf(stderr, ", slot %u, natts %u, turn %d, pad %u, lock %d:%s%s%s%s%s%s%s%s%s%s%s",
 			hdr.slotno, hdr.natts, zrow_turn(&hdr),
 			alloc > ZROW_HDR_SIZE + 3 ? zrow_pad_length(row, alloc) : 0,
 			zrow_lock_hint(hdr.flags2),
@@ -74,6 +74,7 @@ dump_row(const char *row, uint32 alloc)
 			FLAG(hdr.flags, ZROW_PADDED, "PADDED"),
 			FLAG(hdr.flags, ZROW_ORIGIN, "ORIGIN"),
 			FLAG(hdr.flags2, ZROW2_KEYS_UPDATED, "KEYS_UPDATED"),
+			FLAG(hdr.flags2, ZROW2_SEVERAL_KEYS, "SEVERAL_KEYS"),
 			zrow_is_tombstone(&hdr) ? " TOMBSTONE" :
 			FLAG(hdr.flags2, ZROW2_SPECULATIVE, "SPECULATIVE"));
 }

@@ -179,7 +179,7 @@ name_modifier(ZPageView *view, ZRollbackPlan *plan, const ZRowVersion *version, 
 	ZXactStatus status;
 
 	*hdr = version->hdr;
-	hdr->flags2 &= ~ZROW2_LOCK_MASK;
+	hdr->flags2 &= ~(ZROW2_LOCK_MASK | ZROW2_SEVERAL_KEYS);
 	if (visible_to_all(view, version))
 	{
 		forget_modifier(plan, version, hdr);

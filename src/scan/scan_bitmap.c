@@ -106,18 +106,10 @@ next_block_serial(ZScan *scan, const TBMIterateResult *tbmres)
 	return scan->nrows > 0;
 }
 
-bool
-zscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
+static bool
+next_block(ZScan *scan, const TBMIterateResult *tbmres)
 {
-	ZScan	   *scan = (ZScan *) sscan;
-
-	scan->index = -1;
-	scan->nrows = 0;
-
-	/* pages added since the scan began hold nothing for our snapshot */
-	if (tbmres->blockno >= scan->nblocks)
-		return false;
-	if (CheckForSerializableConflictOutNeeded(sscan->rs_rd, sscan->rs_snapshot))
+	if (CheckForSerializableConflictOutNeeded(scan->base.rs_rd, scan->base.rs_snapshot))
 		return next_block_serial(scan, tbmres);
 	if (!zscan_page_read(scan, tbmres->blockno))
 		return false;
@@ -127,6 +119,37 @@ zscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
 		keep_named_rows(scan, tbmres);
 
 	return scan->nrows > 0;
+}
+
+/* Is there a row that an index may have named for a key of another of its versions? */
+static bool
+is_doubtful(const ZScan *scan)
+{
+	for (int i = 0; i < scan->nrows; i++)
+	{
+		ItemId		lp = PageGetItemId(scan->view.page, scan->rows[i].offnum);
+
+		if (scan->rows[i].len == 0 ||
+			zrow_has_several_keys((char *) scan->view.page + ItemIdGetOffset(lp)))
+			return true;
+	}
+	return false;
+}
+
+bool
+zscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
+{
+	ZScan	   *scan = (ZScan *) sscan;
+
+	scan->index = -1;
+	scan->nrows = 0;
+
+	/* pages added since the scan began hold nothing for our snapshot */
+	if (tbmres->blockno >= scan->nblocks || !next_block(scan, tbmres))
+		return false;
+	if (!tbmres->recheck && is_doubtful(scan))
+		tbmres->recheck = true;
+	return true;
 }
 
 bool

@@ -19,6 +19,7 @@
 #include "zheap/base/base.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/shown.h"
+#include "zheap/scan/table_indexes.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
@@ -38,6 +39,8 @@ typedef struct ZFetchRun
 	Snapshot	snapshot;
 	CommandId	curcid;
 	uint64		own_changes;	/* zview_own_changes */
+	uint32		leaf;			/* ZIndexFetchBase: an entry that is read later may be of a change
+								 * that a copy of the page does not have */
 } ZFetchRun;
 
 /* A copy of that page. */
@@ -50,7 +53,7 @@ typedef struct ZFetchCopy
 
 typedef struct ZIndexFetch
 {
-	IndexFetchTableData base;	/* must be first */
+	ZIndexFetchBase base;		/* must be first */
 	Buffer		buffer;			/* of the last row, pinned; or invalid */
 	bool		scan;			/* of an index scan; a unique check begins none */
 	MemoryContext context;
@@ -71,7 +74,9 @@ zscan_index_begin(Relation rel)
 	zundo_attach_for(rel);
 
 	fetch = (ZIndexFetch *) palloc(sizeof(ZIndexFetch));
-	fetch->base.rel = rel;
+	fetch->base.base.rel = rel;
+	fetch->base.entries = NULL;
+	fetch->base.leaf = 0;
 	fetch->buffer = InvalidBuffer;
 	fetch->scan = false;
 	fetch->context = CurrentMemoryContext;
@@ -81,17 +86,12 @@ zscan_index_begin(Relation rel)
 	fetch->has_copy = false;
 	fetch->copy = NULL;
 
-	return &fetch->base;
+	return &fetch->base.base;
 }
 
-/* The run goes on: the next key of a join often leads to the same page. */
-void
-zscan_index_reset(IndexFetchTableData *sfetch)
+static void
+forget_buffer(ZIndexFetch *fetch)
 {
-	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
-
-	/* index_rescan comes here before the first row; table_index_fetch_tuple_check never */
-	fetch->scan = true;
 	if (BufferIsValid(fetch->buffer))
 	{
 		ReleaseBuffer(fetch->buffer);
@@ -99,12 +99,29 @@ zscan_index_reset(IndexFetchTableData *sfetch)
 	}
 }
 
+/*
+ * index_rescan comes here before the first row, and before it calls the index; a unique check,
+ * when a page of the index is locked, never.  The run goes on: the next key of a join often leads to
+ * the same page.
+ */
+void
+zscan_index_reset(IndexFetchTableData *sfetch)
+{
+	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
+
+	/* so that the index tells of its entries */
+	if (!fetch->scan)
+		(void) ztable_indexes(sfetch->rel);
+	fetch->scan = true;
+	forget_buffer(fetch);
+}
+
 void
 zscan_index_end(IndexFetchTableData *sfetch)
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 
-	zscan_index_reset(sfetch);
+	forget_buffer(fetch);
 	if (fetch->has_view)
 		zview_close(&fetch->view);
 	if (fetch->copy != NULL)
@@ -122,7 +139,7 @@ view_open(ZIndexFetch *fetch, ZPageView *view)
 {
 	MemoryContext context = MemoryContextSwitchTo(fetch->context);
 
-	zview_open(view, fetch->base.rel);
+	zview_open(view, fetch->base.base.rel);
 	MemoryContextSwitchTo(context);
 }
 
@@ -135,14 +152,17 @@ run_begin(ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
 	fetch->run.snapshot = snapshot;
 	fetch->run.curcid = snapshot->curcid;
 	fetch->run.own_changes = zview_own_changes;
+	fetch->run.leaf = fetch->base.leaf;
 	fetch->rows = 0;
 	fetch->has_copy = false;
 }
 
 static inline bool
-run_goes_on(const ZFetchRun *run, BlockNumber block, Snapshot snapshot)
+run_goes_on(const ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
 {
-	return run->block == block && run->snapshot == snapshot &&
+	const ZFetchRun *run = &fetch->run;
+
+	return run->block == block && run->snapshot == snapshot && run->leaf == fetch->base.leaf &&
 		run->curcid == snapshot->curcid && run->own_changes == zview_own_changes;
 }
 
@@ -357,7 +377,7 @@ fetch_pin(ZIndexFetch *fetch, BlockNumber block)
 		ReleaseBuffer(fetch->buffer);
 		fetch->buffer = InvalidBuffer;
 	}
-	fetch->buffer = zscan_read_recent(fetch->base.rel, block);
+	fetch->buffer = zscan_read_recent(fetch->base.base.rel, block);
 }
 
 /* Whatever row and snapshot.  The page is locked in share mode; it is unlocked on return. */
@@ -383,38 +403,30 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	return found;
 }
 
-bool
-zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapshot,
-				  TupleTableSlot *slot, bool *call_again, bool *all_dead)
+/* The version that the snapshot sees of the row, whichever entry led to it. */
+static pg_attribute_always_inline bool
+fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
+		  TupleTableSlot *slot, bool *all_dead)
 {
-	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
-	Relation	rel = fetch->base.rel;
-	ItemPointerData rowtid = ztid_untagged(tid);
-	BlockNumber block = ItemPointerGetBlockNumber(&rowtid);
+	Relation	rel = fetch->base.base.rel;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	bool		found;
 
-	Assert(TTS_IS_ZHEAP(slot));
-
-	/* one version per TID, for every kind of snapshot */
-	*call_again = false;
-	if (all_dead != NULL)
-		*all_dead = false;
-
-	if (!run_goes_on(&fetch->run, block, snapshot))
+	if (!run_goes_on(fetch, block, snapshot))
 		run_begin(fetch, block, snapshot);
 	else if (!fetch->has_copy && ++fetch->rows >= ROWS_IN_PLACE)
 		run_copy(fetch, slot);
-	if (fetch->has_copy && fetch_from_copy(fetch->copy, &rowtid, snapshot, slot))
+	if (fetch->has_copy && fetch_from_copy(fetch->copy, tid, snapshot, slot))
 		return true;
 
 	zmvcc_check_snapshot(rel, snapshot);
 	fetch_pin(fetch, block);
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
-	if (likely(fetch_plain(rel, BufferGetPage(fetch->buffer), &rowtid, snapshot, slot)))
+	if (likely(fetch_plain(rel, BufferGetPage(fetch->buffer), tid, snapshot, slot)))
 	{
 		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
 		if (zundo_is_open())
-			assert_still_seen(rel, &rowtid, snapshot, (ZTupleSlot *) slot);
+			assert_still_seen(rel, tid, snapshot, (ZTupleSlot *) slot);
 		return true;
 	}
 	if (unlikely(!zundo_is_open()))
@@ -424,9 +436,43 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 		zundo_open();
 		LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	}
-	found = fetch_viewed(fetch, &rowtid, snapshot, slot, all_dead);
+	found = fetch_viewed(fetch, tid, snapshot, slot, all_dead);
 	if (unlikely(snapshot->snapshot_type == SNAPSHOT_DIRTY) && found && fetch->scan)
-		ztid_note_conflict(rel, &rowtid);
+		ztid_note_conflict(rel, tid);
 
 	return found;
+}
+
+/*
+ * The entry that led here is of another version (N2): the row comes, or has come, by that
+ * one's.  The row lives, so nothing is said of the entry.  A dirty snapshot wants to
+ * hear of changes in progress, which may give the row this key again.
+ */
+static pg_noinline bool
+passes_by(const ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
+{
+	if (snapshot->snapshot_type == SNAPSHOT_DIRTY ||
+		zindex_entry_is_of(fetch->base.entries, slot))
+		return false;
+	ExecClearTuple(slot);
+	return true;
+}
+
+bool
+zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapshot,
+				  TupleTableSlot *slot, bool *call_again, bool *all_dead)
+{
+	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
+	ItemPointerData rowtid = ztid_untagged(tid);
+
+	Assert(TTS_IS_ZHEAP(slot));
+
+	/* one version per TID, for every kind of snapshot */
+	*call_again = false;
+	if (all_dead != NULL)
+		*all_dead = false;
+	if (!fetch_row(fetch, &rowtid, snapshot, slot, all_dead))
+		return false;
+	return fetch->base.entries == NULL ||
+		!zrow_has_several_keys(((ZTupleSlot *) slot)->row) || !passes_by(fetch, snapshot, slot);
 }

@@ -32,6 +32,7 @@
 #include "zheap/dml/target.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
+#include "zheap/scan/table_indexes.h"
 #include "zheap/vacuum/vacuum.h"
 
 #include "vacuum_copy_private.h"
@@ -174,6 +175,29 @@ copy_row(ZCopy *copy, Tuplesortstate *sort, OffsetNumber offnum)
 
 /* ---- in which order ---- */
 
+/* N2: then the row comes, or has come, by its newest version's entry. */
+static bool
+entry_is_older(ZCopy *copy, IndexScanDesc scan, OffsetNumber offnum)
+{
+	ZRowVersion version;
+	MemoryContext old;
+	bool		is_other;
+
+	if (!zindex_may_have_several_keys(scan->indexRelation) || !zscan_is_row(&copy->view, offnum))
+		return false;
+	zmvcc_current(&copy->view, offnum, &version);
+	if (!(version.hdr.flags2 & ZROW2_SEVERAL_KEYS) ||
+		!zmvcc_skip_aborted(&copy->view, &version) ||
+		!zmvcc_reconstruct_body(&copy->view, &version))
+		return false;
+	old = MemoryContextSwitchTo(copy->context);
+	copy_values(copy, &version);
+	is_other = !zindex_entry_is_of(scan, copy->slot);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(copy->context);
+	return is_other;
+}
+
 static void
 copy_by_index(ZCopy *copy, Relation index)
 {
@@ -194,7 +218,8 @@ copy_by_index(ZCopy *copy, Relation index)
 
 		if (scan->xs_recheck)
 			elog(ERROR, "CLUSTER does not support lossy index conditions");
-		if (copy_view(copy, ItemPointerGetBlockNumber(&tid)))
+		if (copy_view(copy, ItemPointerGetBlockNumber(&tid)) &&
+			!entry_is_older(copy, scan, ItemPointerGetOffsetNumber(&tid)))
 			copy_row(copy, NULL, ItemPointerGetOffsetNumber(&tid));
 	}
 	index_endscan(scan);

@@ -96,7 +96,7 @@ version_header(CopyVersion *copied, const ZRowVersion *version)
 	if (!FullTransactionIdIsValid(copied->fxid))
 		return;
 	copied->hdr.flags |= version->hdr.flags & (ZROW_DELETED | ZROW_MOVED);
-	copied->hdr.flags2 |= version->hdr.flags2 & MODIFIER_FLAGS2;
+	copied->hdr.flags2 |= version->hdr.flags2 & (MODIFIER_FLAGS2 | ZROW2_SEVERAL_KEYS);
 	if (copied->made == ZOP_INSERT)
 		copied->hdr.flags |= ZROW_INSERTED;
 }
@@ -243,7 +243,7 @@ describe_version(const CopyVersion *copied, const ZOwner *before, ZUndoRecord *r
 	else
 	{
 		rec.old_hdr.flags = older->hdr.flags;
-		rec.old_hdr.flags2 = older->hdr.flags2;
+		rec.old_hdr.flags2 = older->hdr.flags2 & ~ZROW2_PLACE_FLAGS;
 		rec.row_prev = *before;
 	}
 	if (copied->made == ZOP_UPDATE)
@@ -419,7 +419,7 @@ deletion_by_move(const CopyVersion *version, const CopyVersion *older)
 	deletion.hdr = older->hdr;
 	deletion.hdr.flags &= ~ZROW_INSERTED;
 	deletion.hdr.flags |= ZROW_DELETED | ZROW_MOVED;
-	deletion.hdr.flags2 = version->hdr.flags2 & ZROW2_KEYS_UPDATED;
+	deletion.hdr.flags2 = version->hdr.flags2 & (ZROW2_KEYS_UPDATED | ZROW2_SEVERAL_KEYS);
 	return deletion;
 }
 

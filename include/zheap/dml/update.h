@@ -6,31 +6,33 @@
 #define ZHEAP_UPDATE_H
 
 #include "zheap/dml/target.h"
+#include "zheap/scan/table_indexes.h"
 
 /* ---- dml_update_columns.c ---- */
 
 /* What of the row the update changes, as far as indexes have it. */
-typedef enum ZColumnChanges
+typedef struct ZColumnChanges
 {
-	ZCHANGES_NONE,
-	ZCHANGES_INDEXED,
-	ZCHANGES_KEY				/* a column that foreign keys may refer to */
+	bool		key;			/* a column that foreign keys may refer to */
+	bool		moves;			/* the row has to get another line pointer; else it may stay */
+	bool		several_keys;	/* if it stays, indexes get a further entry of it */
+	Bitmapset  *indexes;		/* if it stays, those that are to hear of it, by their numbers;
+								 * in the current memory context */
 } ZColumnChanges;
 
-typedef struct ZIndexedColumns
-{
-	Bitmapset  *indexed;		/* attributes of all indexes */
-	Bitmapset  *keys;			/* those that foreign keys may refer to */
-	int			highest;		/* attribute number that an index has; 0: none */
-	bool		whole;			/* an index refers to whole rows */
-} ZIndexedColumns;
-
-/* Valid until the next call: an update makes no other one while it is under way. */
-extern const ZIndexedColumns *zcolumns_open(Relation rel);
-
 /* ERROR (data corrupted) if a row cannot be read. */
-extern ZColumnChanges zcolumns_changed(const ZIndexedColumns *columns, Relation rel,
-									   const ZRowVersion *old, const char *row, uint32 len);
+extern void zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
+							 const char *row, uint32 len, ZColumnChanges *changes);
+
+/* ---- dml_update_entries.c ---- */
+
+/*
+ * A row has been changed in place: insert the entries for its new values, those in the slot, into
+ * these of the table's indexes.  "had_several_keys": such an entry may be there from before.  No page is
+ * locked.  Errors are those of the index, as when a row is inserted.
+ */
+extern void zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *which,
+							TupleTableSlot *slot, bool had_several_keys);
 
 /* ---- dml_update_origins.c ---- */
 

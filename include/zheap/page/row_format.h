@@ -44,7 +44,8 @@
 #define ZROW2_SPECULATIVE	0x01	/* ON CONFLICT insertion in doubt */
 #define ZROW2_TOMBSTONE		0x01	/* with DELETED: the body lies in undo, an undo
 									 * pointer (8 bytes) is all that is left of it */
-#define ZROW2_MULTIKEY		0x02	/* reserved: stale index entries may exist */
+#define ZROW2_SEVERAL_KEYS	0x02	/* an index may have more than one entry of the row,
+									 * each with another key (src/index/README.md) */
 #define ZROW2_MOVED_PART	0x04	/* with DELETED: to another partition */
 #define ZROW2_KEYS_UPDATED	0x08	/* made by (or with MOVED: gone by) an update that
 									 * KEY SHARE locks conflict with: it changed the key, or
@@ -59,6 +60,12 @@
 									 * a version from its neighbours, and where its
 									 * waypoints are (record.h).  Neither plans nor
 									 * undo carry it, as it follows from theirs */
+
+/*
+ * Bits that say something of the line pointer and not of a version: changes of the row leave
+ * them as they are, old versions don't have them.  A plan can only set SEVERAL_KEYS.
+ */
+#define ZROW2_PLACE_FLAGS	(ZROW2_LOCK_MASK | ZROW2_PARITY | ZROW2_SEVERAL_KEYS)
 
 /* Flags that describe the bytes of a version, kept until they change. */
 #define ZROW_VALUE_FLAGS	(ZROW_HASNULL | ZROW_HASEXTERNAL | ZROW_ORIGIN)
@@ -140,12 +147,23 @@ zrow_natts(const char *row)
 	return (uint8) row[3] | ((uint8) row[4] & 0x07) << 8;
 }
 
-/* Are two rows, of these lengths without padding, alike but for the hint of their locks? */
+/*
+ * Are two rows, of these lengths without padding, alike but for the hint of their locks and
+ * SEVERAL_KEYS?
+ */
 static inline bool
 zrow_equals(const char *a, uint32 a_len, const char *b, uint32 b_len)
 {
-	return a_len == b_len && a[0] == b[0] && ((a[1] ^ b[1]) & ~ZROW2_LOCK_MASK) == 0 &&
+	return a_len == b_len && a[0] == b[0] &&
+		((a[1] ^ b[1]) & ~(ZROW2_LOCK_MASK | ZROW2_SEVERAL_KEYS)) == 0 &&
 		memcmp(a + 2, b + 2, a_len - 2) == 0;
+}
+
+/* May an index have entries of the row with other keys than its newest version's? */
+static inline bool
+zrow_has_several_keys(const char *row)
+{
+	return ((uint8) row[1] & ZROW2_SEVERAL_KEYS) != 0;
 }
 
 /* Strongest row lock that somebody may hold, as LockTupleMode; -1: none. */

@@ -1,0 +1,90 @@
+/*
+ * table_indexes.h
+ *		What is known of a table's indexes: which columns they use, and what an update that
+ *		changes one has to do.
+ *
+ * "Several keys": an update in place of an indexed column leaves the row where it is, and adds
+ * an entry with the new key to the index.  The index then has entries of the row that are not
+ * of the version that a snapshot sees, and scans must tell them apart: see src/index/README.md.
+ */
+#ifndef ZHEAP_TABLE_INDEXES_H
+#define ZHEAP_TABLE_INDEXES_H
+
+#include "access/genam.h"
+#include "access/relscan.h"
+#include "executor/tuptable.h"
+#include "nodes/bitmapset.h"
+#include "utils/relcache.h"
+
+/* An update has changed a column of the index. */
+typedef enum ZIndexChange
+{
+	ZINDEX_MOVES,				/* the row gets another line pointer */
+	ZINDEX_ADDS,				/* the row may stay, if the index gets an entry for its new key */
+	ZINDEX_SUMMARIZES			/* the same, and no entry is of one row: BRIN */
+} ZIndexChange;
+
+typedef struct ZTableIndex
+{
+	Oid			oid;
+	ZIndexChange change;
+	Bitmapset  *columns;		/* of keys, included columns, expressions and predicate; as in
+								 * RelationGetIndexAttrBitmap */
+} ZTableIndex;
+
+typedef struct ZTableIndexes
+{
+	Oid			table;			/* hash key */
+	uint64		generation;		/* of the server's descriptions that this one was made from */
+	MemoryContext context;		/* of the rest */
+	Bitmapset  *columns;		/* of all indexes */
+	Bitmapset  *keys;			/* those that foreign keys may refer to */
+	int			highest;		/* attribute number that an index has; 0: none */
+	bool		whole;			/* an index refers to whole rows */
+	int			n;
+	ZTableIndex *indexes;
+} ZTableIndexes;
+
+/*
+ * Of the table, which is open and locked.  Valid until the next call: what has changed meanwhile
+ * changes nothing for one statement's row, as with the server's own sets.  May read catalogs.
+ */
+extern const ZTableIndexes *ztable_indexes(Relation table);
+
+/* ---- which indexes (index_entries.c) ---- */
+
+/* Neither expressions nor a predicate. */
+extern bool zindex_has_plain_columns(Relation index);
+
+/*
+ * May the index, which is open, have several entries of one row?  The answer is the same as long
+ * as the index is there.
+ */
+extern bool zindex_may_have_several_keys(Relation index);
+
+/* Of a B-tree: are keys with other bytes other keys, and stored as the table stores them? */
+extern bool zindex_tells_keys_by_bytes(Relation table, Relation index);
+
+/* ---- the entry that a scan is at ---- */
+
+/* The first part of what a table's fetch by index keeps: see index_fetch_begin. */
+typedef struct ZIndexFetchBase
+{
+	IndexFetchTableData base;	/* must be first */
+	IndexScanDesc entries;		/* the scan that the TIDs come from, if its index may have
+								 * several entries of a row; or NULL */
+	uint32		leaf;			/* it has read so many pages of the index, or fewer */
+} ZIndexFetchBase;
+
+/* From now on scans of the index tell the fetch of the table's rows of their entries. */
+extern void zindex_watch_entries(Relation index);
+
+/*
+ * Is the entry that the scan is at of the version in the slot?  Both have been read; no page is
+ * locked, as values may have to be fetched from the toast table.
+ */
+extern bool zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot);
+
+extern void zindex_entries_at_end_of_transaction(void);
+
+#endif							/* ZHEAP_TABLE_INDEXES_H */

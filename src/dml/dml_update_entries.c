@@ -1,0 +1,143 @@
+/*
+ * dml_update_entries.c
+ *		Index entries for a row that has been changed in place.
+ *
+ * The row says already that it has several keys, and its new version is there (N1): nobody else
+ * looks for it by its new key before we have committed.
+ *
+ * LOCKING: no page of the table is locked; the index locks its own.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/nbtree.h"
+#include "catalog/pg_am.h"
+#include "catalog/index.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "zheap/base/base.h"
+#include "zheap/dml/update.h"
+
+/* Is the leaf's item an entry for the TID? */
+static bool
+names_row(IndexTuple item, ItemPointer tid)
+{
+	if (!BTreeTupleIsPosting(item))
+		return ItemPointerEquals(&item->t_tid, tid);
+	for (int i = 0; i < BTreeTupleGetNPosting(item); i++)
+	{
+		if (ItemPointerEquals(BTreeTupleGetPostingN(item, i), tid))
+			return true;
+	}
+	return false;
+}
+
+/* The first item of the locked leaf that is not before the key. */
+static OffsetNumber
+search_leaf(Relation index, BTScanInsert key, Page page)
+{
+	OffsetNumber low = P_FIRSTDATAKEY(BTPageGetOpaque(page));
+	OffsetNumber high = PageGetMaxOffsetNumber(page) + 1;
+
+	while (low < high)
+	{
+		OffsetNumber middle = low + (high - low) / 2;
+
+		if (_bt_compare(index, key, page, middle) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Is there an entry of this key and TID (N3)?  It is of an older version of the row, or of one
+ * that was rolled back.  Nobody else inserts one while we change the row; and a backend that would
+ * remove it sees, with the leaf locked, that the newest version has that key (N4).
+ */
+static bool
+entry_exists(Relation index, Relation rel, IndexTuple entry)
+{
+	BTScanInsert key = _bt_mkscankey(index, entry);
+	bool		exists = false;
+	Buffer		leaf;
+
+	Assert(key->heapkeyspace && key->keysz == IndexRelationGetNumberOfKeyAttributes(index));
+	key->scantid = &entry->t_tid;
+	_bt_freestack(_bt_search(index, key, &leaf, BT_READ, NULL));
+	if (BufferIsValid(leaf))
+	{
+		Page		page = BufferGetPage(leaf);
+		OffsetNumber offnum = search_leaf(index, key, page);
+
+		if (offnum <= PageGetMaxOffsetNumber(page) &&
+			_bt_compare(index, key, page, offnum) == 0)
+		{
+			ItemId		item = PageGetItemId(page, offnum);
+
+			exists = names_row((IndexTuple) PageGetItem(page, item), &entry->t_tid);
+			/* only those of rows that are dead to all are marked */
+			if (exists && ItemIdIsDead(item))
+				zheap_corrupt(rel, ItemPointerGetBlockNumber(&entry->t_tid),
+							  ItemPointerGetOffsetNumber(&entry->t_tid),
+							  "row is being updated, but is marked as dead in index \"%s\"",
+							  RelationGetRelationName(index));
+		}
+		_bt_relbuf(index, leaf);
+	}
+	pfree(key);
+	return exists;
+}
+
+static void
+insert_entry(Relation index, Relation rel, TupleTableSlot *slot, bool look_first)
+{
+	int			natts = IndexRelationGetNumberOfAttributes(index);
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	IndexTuple	entry;
+	bool		is_btree = index->rd_rel->relam == BTREE_AM_OID;
+	bool		exists = false;
+
+	for (int i = 0; i < natts; i++)
+		values[i] = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull[i]);
+	if (look_first && is_btree)
+	{
+		entry = index_form_tuple(RelationGetDescr(index), values, isnull);
+		entry->t_tid = slot->tts_tid;
+		exists = entry_exists(index, rel, entry);
+		pfree(entry);
+	}
+	if (!exists)
+		(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
+							is_btree ? NULL : BuildIndexInfo(index));
+}
+
+void
+zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *which,
+				TupleTableSlot *slot, bool had_several_keys)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "index entries of a zheap row",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(scratch);
+	Oid		   *oids = palloc(bms_num_members(which) * sizeof(Oid));
+	int			n = 0;
+
+	/* an operator class may be written in SQL, and ask for "indexes" anew */
+	for (int i = -1; (i = bms_next_member(which, i)) >= 0;)
+		oids[n++] = indexes->indexes[i].oid;
+	for (int i = 0; i < n; i++)
+	{
+		/* the executor has locked all indexes of the table that it updates */
+		Relation	index = index_open(oids[i], RowExclusiveLock);
+
+		Assert(!zheap_holds_buffer_lock()); /* I3 */
+		insert_entry(index, rel, slot, had_several_keys);
+		index_close(index, NoLock);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
+}

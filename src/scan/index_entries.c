@@ -1,0 +1,232 @@
+/*
+ * index_entries.c
+ *		The entry that an index scan is at, which the table access method is not told of.
+ *
+ * index_fetch_tuple gets a TID and no key.  So some of the functions of the B-tree access method
+ * are called through ours: an index's relation cache entry points to a copy of the server's
+ * routine with these in it.  That entry may be made anew, with the server's routine; before that
+ * is used, ztable_indexes() puts ours there again.  An entry that is in use stays as it is.
+ *
+ * A B-tree scan keeps a copy of the index tuples of the leaf that it has read if it has been given
+ * memory for that.  As it has been asked for nothing more, it lets go of the leaf as ever.
+ *
+ * LOCKING: none.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/nbtree.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_index.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "zheap/base/base.h"
+#include "zheap/scan/table_indexes.h"
+#include "zheap/scan/tuple_slot.h"
+
+/* As btrescan allocates: two leaves, the second one for the marked position. */
+#define TUPLES_SIZE		(2 * BLCKSZ)
+
+/* So much memory would be the allocator's most expensive kind, for each scan. */
+#define MAX_KEPT		4
+
+typedef struct Kept
+{
+	char	   *tuples;
+	bool		lent;
+} Kept;
+
+static Kept kept[MAX_KEPT];
+
+static IndexAmRoutine watched;
+
+/* ---- which indexes ---- */
+
+bool
+zindex_has_plain_columns(Relation index)
+{
+	return heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) &&
+		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
+bool
+zindex_may_have_several_keys(Relation index)
+{
+	return index->rd_rel->relam == BTREE_AM_OID && !index->rd_index->indisunique &&
+		!index->rd_index->indisexclusion && zindex_has_plain_columns(index);
+}
+
+/* An index on "name" has strings.  Included columns might differ where the keys don't. */
+bool
+zindex_tells_keys_by_bytes(Relation table, Relation index)
+{
+	int			natts = IndexRelationGetNumberOfAttributes(index);
+
+	if (IndexRelationGetNumberOfKeyAttributes(index) != natts || !_bt_allequalimage(index, false))
+		return false;
+	for (int i = 0; i < natts; i++)
+	{
+		AttrNumber	attno = index->rd_index->indkey.values[i];
+
+		if (attno <= 0 || TupleDescAttr(RelationGetDescr(table), attno - 1)->atttypid !=
+			TupleDescAttr(RelationGetDescr(index), i)->atttypid)
+			return false;
+	}
+	return true;
+}
+
+/* ---- memory for index tuples ---- */
+
+static char *
+lend_tuples(void)
+{
+	for (int i = 0; i < MAX_KEPT; i++)
+	{
+		if (kept[i].lent)
+			continue;
+		if (kept[i].tuples == NULL)
+			kept[i].tuples = MemoryContextAlloc(TopMemoryContext, TUPLES_SIZE);
+		kept[i].lent = true;
+		return kept[i].tuples;
+	}
+	return NULL;
+}
+
+/* False: these were not lent. */
+static bool
+take_back(const char *tuples)
+{
+	for (int i = 0; i < MAX_KEPT; i++)
+	{
+		if (kept[i].tuples != tuples)
+			continue;
+		Assert(kept[i].lent);
+		kept[i].lent = false;
+		return true;
+	}
+	return false;
+}
+
+/* No scan outlives its transaction; one that an error has ended gives nothing back. */
+void
+zindex_entries_at_end_of_transaction(void)
+{
+	for (int i = 0; i < MAX_KEPT; i++)
+		kept[i].lent = false;
+}
+
+/* ---- the access method's functions ---- */
+
+/* NULL: nobody fetches rows by the scan's TIDs, or from a table that is not ours. */
+static ZIndexFetchBase *
+fetch_of(IndexScanDesc scan)
+{
+	Relation	table = scan->heapRelation;
+
+	return scan->xs_heapfetch != NULL &&
+		table->rd_tableam->slot_callbacks(table) == &TTSOpsZheap ?
+		(ZIndexFetchBase *) scan->xs_heapfetch : NULL;
+}
+
+static void
+rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (fetch != NULL)
+	{
+		fetch->entries = scan;
+		fetch->leaf++;
+		if (so->currTuples == NULL)
+		{
+			so->currTuples = lend_tuples();
+			if (so->currTuples == NULL)
+				so->currTuples = MemoryContextAlloc(GetMemoryChunkContext(so), TUPLES_SIZE);
+			so->markTuples = so->currTuples + BLCKSZ;
+		}
+	}
+	btrescan(scan, keys, nkeys, orderbys, norderbys);
+}
+
+/*
+ * If the scan is not at the next item, it has read a leaf.  That leaf's first item is not the one
+ * after that of before, even if it is the same leaf again.  (A scan that goes back to its mark
+ * reads none, and need not be known: its leaf was read before.)
+ */
+static bool
+gettuple(IndexScanDesc scan, ScanDirection direction)
+{
+	const BTScanPosData *pos = &((BTScanOpaque) scan->opaque)->currPos;
+	ZIndexFetchBase *fetch = fetch_of(scan);
+	BlockNumber block = BTScanPosIsValid(*pos) ? pos->currPage : InvalidBlockNumber;
+	int			next = pos->itemIndex + (ScanDirectionIsForward(direction) ? 1 : -1);
+
+	if (!btgettuple(scan, direction))
+		return false;
+	if (fetch != NULL && (pos->currPage != block || pos->itemIndex != next))
+		fetch->leaf++;
+	return true;
+}
+
+static void
+endscan(IndexScanDesc scan)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+
+	if (so->currTuples != NULL && take_back(so->currTuples))
+		so->currTuples = so->markTuples = NULL;
+	btendscan(scan);
+}
+
+void
+zindex_watch_entries(Relation index)
+{
+	Assert(zindex_may_have_several_keys(index));
+	if (index->rd_indam == &watched)
+		return;
+	if (watched.type != T_IndexAmRoutine)
+	{
+		watched = *index->rd_indam;
+		watched.amrescan = rescan;
+		watched.amgettuple = gettuple;
+		watched.amendscan = endscan;
+	}
+	index->rd_indam = &watched;
+}
+
+/* ---- entries ---- */
+
+static IndexTuple
+entry_of(IndexScanDesc scan)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+
+	Assert(BTScanPosIsValid(so->currPos) && so->currTuples != NULL);
+	return (IndexTuple) (so->currTuples + so->currPos.items[so->currPos.itemIndex].tupleOffset);
+}
+
+bool
+zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot)
+{
+	Relation	index = scan->indexRelation;
+	TupleDesc	desc = RelationGetDescr(index);
+	IndexTuple	entry = entry_of(scan);
+
+	Assert(!zheap_holds_buffer_lock()); /* I3 */
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		bool		entry_isnull;
+		bool		isnull;
+		Datum		key = index_getattr(entry, i + 1, desc, &entry_isnull);
+		Datum		value = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull);
+
+		if (isnull != entry_isnull ||
+			(!isnull && !datum_image_eq(value, key, att->attbyval, att->attlen)))
+			return false;
+	}
+	return true;
+}

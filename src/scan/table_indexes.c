@@ -1,0 +1,215 @@
+/*
+ * table_indexes.c
+ *		What is known of a table's indexes.
+ *
+ * The server tells whenever one of its descriptions of a relation may have changed; then what was
+ * made from them is made anew.
+ *
+ * LOCKING: may read catalogs, so no page is locked.
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_index.h"
+#include "nodes/nodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "zheap/base/base.h"
+#include "zheap/scan/table_indexes.h"
+
+/* More tables than that are not remembered at the same time. */
+#define MAX_TABLES		1024
+
+/* Tables that a transaction uses in turn are found without a search. */
+#define RECENT			16
+
+static uint64 generation = 1;
+static HTAB *tables = NULL;
+static ZTableIndexes *recent[RECENT];
+
+static void
+count_generation(Datum arg, Oid relid)
+{
+	generation++;
+}
+
+static void
+forget_tables(void)
+{
+	HASH_SEQ_STATUS seq;
+	ZTableIndexes *known;
+
+	hash_seq_init(&seq, tables);
+	while ((known = hash_seq_search(&seq)) != NULL)
+	{
+		if (known->context != NULL)
+			MemoryContextDelete(known->context);
+	}
+	hash_destroy(tables);
+	memset(recent, 0, sizeof(recent));
+	tables = NULL;
+}
+
+static ZTableIndexes *
+table_find(Oid relid)
+{
+	ZTableIndexes *known;
+	bool		found;
+
+	if (tables != NULL && hash_get_num_entries(tables) >= MAX_TABLES)
+		forget_tables();
+	if (tables == NULL)
+	{
+		static bool registered = false;
+		HASHCTL		info = {.keysize = sizeof(Oid),.entrysize = sizeof(ZTableIndexes)};
+
+		if (!registered)
+			CacheRegisterRelcacheCallback(count_generation, (Datum) 0);
+		registered = true;
+		tables = hash_create("indexes of zheap tables", 64, &info, HASH_ELEM | HASH_BLOBS);
+	}
+	known = hash_search(tables, &relid, HASH_ENTER, &found);
+	if (!found)
+	{
+		known->context = NULL;
+		known->generation = 0;
+	}
+	return known;
+}
+
+/* ---- one index ---- */
+
+static Node *
+stored_tree(Relation index, AttrNumber attno)
+{
+	bool		isnull;
+	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, attno, &isnull);
+
+	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
+}
+
+static ZIndexChange
+change_of(Relation table, Relation index)
+{
+	if (!index->rd_index->indisvalid || !index->rd_index->indisready)
+		return ZINDEX_MOVES;
+	if (index->rd_rel->relam == BRIN_AM_OID && zindex_has_plain_columns(index))
+		return ZINDEX_SUMMARIZES;
+	return zindex_may_have_several_keys(index) && zindex_tells_keys_by_bytes(table, index) ?
+		ZINDEX_ADDS : ZINDEX_MOVES;
+}
+
+/* As the server does it: not the simplified trees, as simplifying may execute functions. */
+static Bitmapset *
+columns_of(Relation index)
+{
+	Bitmapset  *columns = NULL;
+
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+	{
+		AttrNumber	attno = index->rd_index->indkey.values[i];
+
+		if (attno != 0)
+			columns = bms_add_member(columns, attno - FirstLowInvalidHeapAttributeNumber);
+	}
+	pull_varattnos(stored_tree(index, Anum_pg_index_indexprs), 1, &columns);
+	pull_varattnos(stored_tree(index, Anum_pg_index_indpred), 1, &columns);
+	return columns;
+}
+
+/* ---- the table ---- */
+
+static void
+add_index(ZTableIndexes *known, Relation table, Relation index)
+{
+	ZTableIndex *new = &known->indexes[known->n];
+	MemoryContext old;
+	Bitmapset  *columns;
+
+	columns = columns_of(index);
+	new->oid = RelationGetRelid(index);
+	new->change = change_of(table, index);
+	old = MemoryContextSwitchTo(known->context);
+	new->columns = bms_copy(columns);
+	known->columns = bms_add_members(known->columns, columns);
+	MemoryContextSwitchTo(old);
+	known->n++;
+}
+
+/* In the current context: what describes it, and what is left over from that. */
+static void
+describe_table(ZTableIndexes *known, Relation table)
+{
+	List	   *oids = RelationGetIndexList(table);
+	Bitmapset  *keys = RelationGetIndexAttrBitmap(table, INDEX_ATTR_BITMAP_KEY);
+	int			bit = -1;
+	ListCell   *lc;
+
+	known->indexes = MemoryContextAlloc(known->context,
+										Max(list_length(oids), 1) * sizeof(ZTableIndex));
+	foreach(lc, oids)
+	{
+		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+
+		add_index(known, table, index);
+		if (zindex_may_have_several_keys(index))
+			zindex_watch_entries(index);
+		index_close(index, AccessShareLock);
+	}
+	while ((bit = bms_next_member(known->columns, bit)) >= 0)
+	{
+		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
+
+		known->whole = known->whole || attno == 0;
+		known->highest = Max(known->highest, attno);
+	}
+	MemoryContextSwitchTo(known->context);
+	known->keys = bms_copy(keys);
+}
+
+/*
+ * A message that comes while the catalogs are read makes the description old at once, for the
+ * next call.  An index that is in use is watched all the same.
+ */
+static pg_noinline ZTableIndexes *
+learn(Relation table)
+{
+	ZTableIndexes *known = table_find(RelationGetRelid(table));
+	uint64		begin = generation;
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext scratch = AllocSetContextCreate(old, "indexes of a zheap table",
+												  ALLOCSET_SMALL_SIZES);
+
+	Assert(!zheap_holds_buffer_lock());
+	if (known->context != NULL)
+		MemoryContextDelete(known->context);
+	memset(known, 0, sizeof(*known));
+	known->table = RelationGetRelid(table);
+	known->context = AllocSetContextCreate(TopMemoryContext, "indexes of a zheap table",
+										   ALLOCSET_SMALL_SIZES);
+	MemoryContextSwitchTo(scratch);
+	describe_table(known, table);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
+	known->generation = begin;
+	recent[known->table % RECENT] = known;
+	return known;
+}
+
+const ZTableIndexes *
+ztable_indexes(Relation table)
+{
+	Oid			relid = RelationGetRelid(table);
+	ZTableIndexes *known = recent[relid % RECENT];
+
+	if (likely(known != NULL && known->table == relid && known->generation == generation))
+		return known;
+	return learn(table);
+}
