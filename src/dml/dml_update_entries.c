@@ -93,36 +93,55 @@ entry_exists(Relation index, Relation rel, IndexTuple entry)
 }
 
 static void
-insert_entry(Relation index, Relation rel, TupleTableSlot *slot, bool look_first)
+values_of(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull)
 {
-	int			natts = IndexRelationGetNumberOfAttributes(index);
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+		values[i] = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull[i]);
+}
+
+static void
+insert_into_btree(Relation index, Relation rel, TupleTableSlot *slot, bool look_first)
+{
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
-	IndexTuple	entry;
-	bool		is_btree = index->rd_rel->relam == BTREE_AM_OID;
 	bool		exists = false;
 
-	for (int i = 0; i < natts; i++)
-		values[i] = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull[i]);
-	if (look_first && is_btree)
+	values_of(index, slot, values, isnull);
+	if (look_first)
 	{
-		entry = index_form_tuple(RelationGetDescr(index), values, isnull);
+		IndexTuple	entry = index_form_tuple(RelationGetDescr(index), values, isnull);
+
 		entry->t_tid = slot->tts_tid;
 		exists = entry_exists(index, rel, entry);
 		pfree(entry);
 	}
+	/* as if the key were the same: a full leaf is looked through for entries that nobody needs */
 	if (!exists)
 		(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
-							is_btree ? NULL : BuildIndexInfo(index));
+							NULL);
+}
+
+/* What it allocates may be kept with the index's description. */
+static void
+insert_into_summary(Relation index, Relation rel, TupleTableSlot *slot)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "summary of a zheap row",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(scratch);
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	values_of(index, slot, values, isnull);
+	(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
+						BuildIndexInfo(index));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
 }
 
 void
 zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *which,
 				TupleTableSlot *slot, bool had_several_keys)
 {
-	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "index entries of a zheap row",
-												  ALLOCSET_SMALL_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(scratch);
 	Oid		   *oids = palloc(bms_num_members(which) * sizeof(Oid));
 	int			n = 0;
 
@@ -132,12 +151,14 @@ zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *whi
 	for (int i = 0; i < n; i++)
 	{
 		/* the executor has locked all indexes of the table that it updates */
-		Relation	index = index_open(oids[i], RowExclusiveLock);
+		Relation	index = index_open(oids[i], NoLock);
 
 		Assert(!zheap_holds_buffer_lock()); /* I3 */
-		insert_entry(index, rel, slot, had_several_keys);
+		if (index->rd_rel->relam == BTREE_AM_OID)
+			insert_into_btree(index, rel, slot, had_several_keys);
+		else
+			insert_into_summary(index, rel, slot);
 		index_close(index, NoLock);
 	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(scratch);
+	pfree(oids);
 }

@@ -101,8 +101,8 @@ forget_buffer(ZIndexFetch *fetch)
 
 /*
  * index_rescan comes here before the first row, and before it calls the index; a unique check,
- * when a page of the index is locked, never.  The run goes on: the next key of a join often leads to
- * the same page.
+ * when a page of the index is locked, never.  The run goes on: the next key of a join often leads
+ * to the same page.
  */
 void
 zscan_index_reset(IndexFetchTableData *sfetch)
