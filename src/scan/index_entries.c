@@ -18,6 +18,7 @@
 #include "access/nbtree.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
+#include "storage/bufmgr.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -130,12 +131,49 @@ fetch_of(IndexScanDesc scan)
 		(ZIndexFetchBase *) scan->xs_heapfetch : NULL;
 }
 
+/*
+ * The scan is about to mark the entries of dead rows in the leaf that it has read, and finds them
+ * by their TIDs.  Without a pin on the leaf it expects one entry of a TID, in the place where that
+ * by their TIDs.  Without a pin on the leaf it expects one entry of a TID, in the place where it
+ * was; with one, nothing but the TID, all of whose entries may be marked.  So it gets a pin, if the
+ */
+static void
+pin_for_marking(IndexScanDesc scan)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	BTScanPos	pos = &so->currPos;
+	Buffer		buffer;
+
+	if (!BTScanPosIsValid(*pos) || BTScanPosIsPinned(*pos))
+		return;
+	buffer = ReadBuffer(scan->indexRelation, pos->currPage);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (BufferGetLSNAtomic(buffer) == pos->lsn)
+		pos->buf = buffer;
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (pos->buf == buffer)
+		return;
+	ReleaseBuffer(buffer);
+	so->numKilled = 0;
+	scan->kill_prior_tuple = false;
+}
+
+static void
+restrpos(IndexScanDesc scan)
+{
+	if (((BTScanOpaque) scan->opaque)->numKilled > 0)
+		pin_for_marking(scan);
+	btrestrpos(scan);
+}
+
 static void
 rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
 {
 	BTScanOpaque so = (BTScanOpaque) scan->opaque;
 	ZIndexFetchBase *fetch = fetch_of(scan);
 
+	if (so->numKilled > 0)
+		pin_for_marking(scan);
 	if (fetch != NULL)
 	{
 		fetch->entries = scan;
@@ -159,11 +197,15 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 static bool
 gettuple(IndexScanDesc scan, ScanDirection direction)
 {
-	const BTScanPosData *pos = &((BTScanOpaque) scan->opaque)->currPos;
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	const BTScanPosData *pos = &so->currPos;
 	ZIndexFetchBase *fetch = fetch_of(scan);
 	BlockNumber block = BTScanPosIsValid(*pos) ? pos->currPage : InvalidBlockNumber;
 	int			next = pos->itemIndex + (ScanDirectionIsForward(direction) ? 1 : -1);
 
+	if ((scan->kill_prior_tuple || so->numKilled > 0) &&
+		(next < pos->firstItem || next > pos->lastItem))
+		pin_for_marking(scan);
 	if (!btgettuple(scan, direction))
 		return false;
 	if (fetch != NULL && (pos->currPage != block || pos->itemIndex != next))
@@ -176,6 +218,8 @@ endscan(IndexScanDesc scan)
 {
 	BTScanOpaque so = (BTScanOpaque) scan->opaque;
 
+	if (so->numKilled > 0)
+		pin_for_marking(scan);
 	if (so->currTuples != NULL && take_back(so->currTuples))
 		so->currTuples = so->markTuples = NULL;
 	btendscan(scan);
@@ -193,6 +237,7 @@ zindex_watch_entries(Relation index)
 		watched.amrescan = rescan;
 		watched.amgettuple = gettuple;
 		watched.amendscan = endscan;
+		watched.amrestrpos = restrpos;
 	}
 	index->rd_indam = &watched;
 }
