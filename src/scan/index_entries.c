@@ -133,9 +133,9 @@ fetch_of(IndexScanDesc scan)
 
 /*
  * The scan is about to mark the entries of dead rows in the leaf that it has read, and finds them
- * by their TIDs.  Without a pin on the leaf it expects one entry of a TID, in the place where that
  * by their TIDs.  Without a pin on the leaf it expects one entry of a TID, in the place where it
- * was; with one, nothing but the TID, all of whose entries may be marked.  So it gets a pin, if the
+ * was; with one, nothing but the TID, all of whose entries may be marked.  So it gets a pin, if
+ * the leaf has not changed since.
  */
 static void
 pin_for_marking(IndexScanDesc scan)
