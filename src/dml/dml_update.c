@@ -241,7 +241,7 @@ describe(Update *update, const ZRowVersion *version, ZChange *change)
 	change->row.hdr.flags = new.flags & ZROW_VALUE_FLAGS;
 	change->row.hdr.flags2 = zrow_lock_bits(update->check.strongest_lock) |
 		(update->key_locked ? ZROW2_KEYS_UPDATED : 0) |
-		(update->changes.several_keys ? ZROW2_SEVERAL_KEYS : 0);
+		(update->changes.several_keys && !update->had_several_keys ? ZROW2_SEVERAL_KEYS : 0);
 	if (new.natts != version->hdr.natts)
 		change->row.hdr.natts = new.natts;
 	change->undo.cid = update->query.cid;
@@ -287,11 +287,11 @@ in_place(Update *update)
 	/* a move begins to count versions anew */
 	if (!has_room(target, update->row.len, change.slot.grow) || !number_old(update))
 		return MOVE;
+	update->had_several_keys = zrow_has_several_keys(update->check.version.row);
 	describe(update, &update->check.version, &change);
 	if (!zchange_undo_fits(&change))
 		return MOVE;
 	ztarget_conflict_in(target);
-	update->had_several_keys = zrow_has_several_keys(update->check.version.row);
 	zchange_execute(target, &change);
 	ItemPointerSet(&update->new_tid, BufferGetBlockNumber(target->buffer), target->offnum);
 	return DONE;

@@ -14,6 +14,7 @@
 #include "catalog/pg_index.h"
 #include "nodes/nodes.h"
 #include "optimizer/optimizer.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -126,29 +127,49 @@ columns_of(Relation index)
 
 /* ---- the table ---- */
 
+static Bitmapset *
+key_columns_of(Relation index)
+{
+	Bitmapset  *columns = NULL;
+
+	if (!index->rd_index->indisunique || !zindex_has_plain_columns(index))
+		return NULL;
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		columns = bms_add_member(columns, index->rd_index->indkey.values[i] -
+								 FirstLowInvalidHeapAttributeNumber);
+	return columns;
+}
+
 static void
 add_index(ZTableIndexes *known, Relation table, Relation index)
 {
 	ZTableIndex *new = &known->indexes[known->n];
 	MemoryContext old;
-	Bitmapset  *columns;
+	Bitmapset  *columns = columns_of(index);
+	Bitmapset  *keys = key_columns_of(index);
 
-	columns = columns_of(index);
 	new->oid = RelationGetRelid(index);
 	new->change = change_of(table, index);
 	old = MemoryContextSwitchTo(known->context);
 	new->columns = bms_copy(columns);
 	known->columns = bms_add_members(known->columns, columns);
+	known->keys = bms_add_members(known->keys, keys);
 	MemoryContextSwitchTo(old);
 	known->n++;
+	if (zindex_may_have_several_keys(index))
+		zindex_watch_entries(index);
 }
 
-/* In the current context: what describes it, and what is left over from that. */
-static void
+/*
+ * In the current context, which gets what is left over.  An index that is locked against reading,
+ * as it is built anew, is not waited for: a statement that reads or updates it has locked it, so
+ * it is none of ours.  False: there was one.
+ */
+static bool
 describe_table(ZTableIndexes *known, Relation table)
 {
 	List	   *oids = RelationGetIndexList(table);
-	Bitmapset  *keys = RelationGetIndexAttrBitmap(table, INDEX_ATTR_BITMAP_KEY);
+	bool		complete = true;
 	int			bit = -1;
 	ListCell   *lc;
 
@@ -156,11 +177,15 @@ describe_table(ZTableIndexes *known, Relation table)
 										Max(list_length(oids), 1) * sizeof(ZTableIndex));
 	foreach(lc, oids)
 	{
-		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+		Relation	index;
 
+		if (!ConditionalLockRelationOid(lfirst_oid(lc), AccessShareLock))
+		{
+			complete = false;
+			continue;
+		}
+		index = index_open(lfirst_oid(lc), NoLock);
 		add_index(known, table, index);
-		if (zindex_may_have_several_keys(index))
-			zindex_watch_entries(index);
 		index_close(index, AccessShareLock);
 	}
 	while ((bit = bms_next_member(known->columns, bit)) >= 0)
@@ -170,8 +195,7 @@ describe_table(ZTableIndexes *known, Relation table)
 		known->whole = known->whole || attno == 0;
 		known->highest = Max(known->highest, attno);
 	}
-	MemoryContextSwitchTo(known->context);
-	known->keys = bms_copy(keys);
+	return complete;
 }
 
 /*
@@ -183,6 +207,7 @@ learn(Relation table)
 {
 	ZTableIndexes *known = table_find(RelationGetRelid(table));
 	uint64		begin = generation;
+	bool		complete;
 	MemoryContext old = CurrentMemoryContext;
 	MemoryContext scratch = AllocSetContextCreate(old, "indexes of a zheap table",
 												  ALLOCSET_SMALL_SIZES);
@@ -195,10 +220,10 @@ learn(Relation table)
 	known->context = AllocSetContextCreate(TopMemoryContext, "indexes of a zheap table",
 										   ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(scratch);
-	describe_table(known, table);
+	complete = describe_table(known, table);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
-	known->generation = begin;
+	known->generation = complete ? begin : 0;
 	recent[known->table % RECENT] = known;
 	return known;
 }
