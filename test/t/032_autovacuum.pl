@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('autovacuum', [ 'autovacuum = on', 'autovacuum_naptime = 1s', 'autovacuum_vacuum_cost_delay = 0',
+my $node = new_server('autovacuum', [ 'zheap.max_changed_indexes = 0', 'autovacuum = on', 'autovacuum_naptime = 1s', 'autovacuum_vacuum_cost_delay = 0',
 		'autovacuum_vacuum_threshold = 50', 'autovacuum_vacuum_scale_factor = 0.1', 'autovacuum_vacuum_insert_threshold = -1' ]);
 my $rows = 5000;
 

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('horizon', [ 'autovacuum = off', 'wal_level = logical', 'max_replication_slots = 5', 'max_wal_senders = 5',
+my $node = new_server('horizon', [ 'zheap.max_changed_indexes = 0', 'autovacuum = off', 'wal_level = logical', 'max_replication_slots = 5', 'max_wal_senders = 5',
 		'zheap.undo_worker_naptime = 50ms', 'max_prepared_transactions = 5', 'wal_keep_size = 1GB' ],
 	allows_streaming => 1);
 $node->safe_psql('postgres', <<'SQL');
