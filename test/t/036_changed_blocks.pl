@@ -14,7 +14,7 @@ use ZheapTest;
 use constant BLCKSZ => 8192;
 
 # with checksums, as with wal_log_hints, even hints are to be logged
-my $node = new_server('blocks', [ 'autovacuum = off', 'shared_buffers = 64MB', 'max_wal_size = 4GB', 'checkpoint_timeout = 1h',
+my $node = new_server('blocks', [ 'zheap.max_changed_indexes = 0', 'autovacuum = off', 'shared_buffers = 64MB', 'max_wal_size = 4GB', 'checkpoint_timeout = 1h',
 		'zheap.undo_workers = 0', 'wal_keep_size = 1GB', 'max_prepared_transactions = 10' ],
 	extra => ['--data-checksums']);
 my $rows = 3000;

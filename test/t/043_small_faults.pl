@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 use ZheapTest;
 
-my $node = new_server('small_faults', [
+my $node = new_server('small_faults', ['zheap.max_changed_indexes = 0',
 	'autovacuum = off',
 	'synchronous_commit = off',
 	'zheap.undo_worker_naptime = 10min' ]);
