@@ -27,7 +27,7 @@ my $moment = 100;
 # where to give up if there is nothing to compare with
 my $hopeless = 1000;
 
-my $node = new_server('bounded', [ 'shared_buffers = 64MB', 'max_wal_size = 4GB', 'checkpoint_timeout = 1h', 'autovacuum = off',
+my $node = new_server('bounded', [ 'zheap.max_changed_indexes = 0', 'shared_buffers = 64MB', 'max_wal_size = 4GB', 'checkpoint_timeout = 1h', 'autovacuum = off',
 	'synchronous_commit = off', 'zheap.undo_workers = 0' ]);
 $node->safe_psql('postgres', 'create extension pg_walinspect');
 
