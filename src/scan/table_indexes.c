@@ -14,7 +14,6 @@
 #include "catalog/pg_index.h"
 #include "nodes/nodes.h"
 #include "optimizer/optimizer.h"
-#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -161,15 +160,13 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 }
 
 /*
- * In the current context, which gets what is left over.  An index that is locked against reading,
- * as it is built anew, is not waited for: a statement that reads or updates it has locked it, so
- * it is none of ours.  False: there was one.
+ * In the current context, which gets what is left over.  As where the server collects the columns
+ * of indexes, one that is being built anew is waited for: none may be missing.
  */
-static bool
+static void
 describe_table(ZTableIndexes *known, Relation table)
 {
 	List	   *oids = RelationGetIndexList(table);
-	bool		complete = true;
 	int			bit = -1;
 	ListCell   *lc;
 
@@ -177,14 +174,8 @@ describe_table(ZTableIndexes *known, Relation table)
 										Max(list_length(oids), 1) * sizeof(ZTableIndex));
 	foreach(lc, oids)
 	{
-		Relation	index;
+		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
 
-		if (!ConditionalLockRelationOid(lfirst_oid(lc), AccessShareLock))
-		{
-			complete = false;
-			continue;
-		}
-		index = index_open(lfirst_oid(lc), NoLock);
 		add_index(known, table, index);
 		index_close(index, AccessShareLock);
 	}
@@ -195,7 +186,6 @@ describe_table(ZTableIndexes *known, Relation table)
 		known->whole = known->whole || attno == 0;
 		known->highest = Max(known->highest, attno);
 	}
-	return complete;
 }
 
 /*
@@ -207,7 +197,6 @@ learn(Relation table)
 {
 	ZTableIndexes *known = table_find(RelationGetRelid(table));
 	uint64		begin = generation;
-	bool		complete;
 	MemoryContext old = CurrentMemoryContext;
 	MemoryContext scratch = AllocSetContextCreate(old, "indexes of a zheap table",
 												  ALLOCSET_SMALL_SIZES);
@@ -220,10 +209,10 @@ learn(Relation table)
 	known->context = AllocSetContextCreate(TopMemoryContext, "indexes of a zheap table",
 										   ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(scratch);
-	complete = describe_table(known, table);
+	describe_table(known, table);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
-	known->generation = complete ? begin : 0;
+	known->generation = begin;
 	recent[known->table % RECENT] = known;
 	return known;
 }
