@@ -14,6 +14,7 @@
 #include "catalog/pg_am.h"
 #include "catalog/index.h"
 #include "storage/bufmgr.h"
+#include "storage/predicate.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -56,7 +57,8 @@ search_leaf(Relation index, BTScanInsert key, Page page)
 /*
  * Is there an entry of this key and TID (N3)?  It is of an older version of the row, or of one
  * that was rolled back.  Nobody else inserts one while we change the row; and a backend that would
- * remove it sees, with the leaf locked, that the newest version has that key (N4).
+ * remove it sees, with the leaf locked, that the newest version has that key (N4).  Serializable
+ * transactions that have read the leaf are in conflict with this one, as with an insertion.
  */
 static bool
 entry_exists(Relation index, Relation rel, IndexTuple entry)
@@ -80,6 +82,8 @@ entry_exists(Relation index, Relation rel, IndexTuple entry)
 
 			exists = names_row((IndexTuple) PageGetItem(page, item), &entry->t_tid);
 			/* only those of rows that are dead to all are marked */
+			if (exists)
+				CheckForSerializableConflictIn(index, NULL, BufferGetBlockNumber(leaf));
 			if (exists && ItemIdIsDead(item))
 				zheap_corrupt(rel, ItemPointerGetBlockNumber(&entry->t_tid),
 							  ItemPointerGetOffsetNumber(&entry->t_tid),

@@ -17,6 +17,7 @@
 #include "access/xact.h"
 #include "catalog/heap.h"
 #include "catalog/index.h"
+#include "catalog/pg_am.h"
 #include "common/hashfn.h"
 #include "commands/progress.h"
 #include "executor/executor.h"
@@ -51,6 +52,7 @@ typedef struct IndexBuild
 	bool		anyvisible;		/* rows of running transactions count as theirs */
 	bool		unique;			/* the build looks for duplicates */
 	bool		several_keys;	/* scans tell apart several entries of a row */
+	bool		summarizes;		/* BRIN: no entry is of one row */
 	bool		progress;
 	IndexBuildCallback callback;
 	void	   *callback_state;
@@ -168,17 +170,18 @@ key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
 typedef struct RowKeys
 {
 	int			n;
-	int			alloc;
+	int			alloc;			/* a power of two, or 0 */
 	IndexKey   *keys;
 	uint32	   *hashes;
+	int		   *buckets;		/* number of a key and 1, or 0; twice as many as "alloc" */
 } RowKeys;
 
 static uint32
 key_hash(const IndexBuild *build, const IndexKey *key)
 {
-	uint32		hash = 0;
+	uint32		hash = key->present;
 
-	for (int i = 0; i < build->info->ii_NumIndexAttrs; i++)
+	for (int i = 0; key->present && i < build->info->ii_NumIndexAttrs; i++)
 	{
 		if (!key->isnull[i])
 			hash = hash_combine(hash, datum_image_hash(key->values[i], build->types[i].byval,
@@ -187,40 +190,68 @@ key_hash(const IndexBuild *build, const IndexKey *key)
 	return hash;
 }
 
+static void *
+array_grown(void *array, int n, Size size)
+{
+	return array == NULL ? palloc(n * size) : repalloc_huge(array, n * size);
+}
+
+/* The key's bucket, or the free one where it would be. */
+static int *
+keys_bucket(IndexBuild *build, const RowKeys *keys, const IndexKey *key, uint32 hash)
+{
+	uint32		mask = keys->alloc * 2 - 1;
+	uint32		i = hash & mask;
+
+	while (keys->buckets[i] != 0 &&
+		   (keys->hashes[keys->buckets[i] - 1] != hash ||
+			!key_equal(build, &keys->keys[keys->buckets[i] - 1], key)))
+		i = (i + 1) & mask;
+	return &keys->buckets[i];
+}
+
+static void
+keys_grow(IndexBuild *build, RowKeys *keys)
+{
+	keys->alloc = Max(keys->alloc * 2, 4);
+	keys->keys = array_grown(keys->keys, keys->alloc, sizeof(IndexKey));
+	keys->hashes = array_grown(keys->hashes, keys->alloc, sizeof(uint32));
+	keys->buckets = array_grown(keys->buckets, keys->alloc * 2, sizeof(int));
+	memset(keys->buckets, 0, keys->alloc * 2 * sizeof(int));
+	for (int i = 0; i < keys->n; i++)
+		*keys_bucket(build, keys, &keys->keys[i], keys->hashes[i]) = i + 1;
+}
+
 /* False: it is among them already. */
 static bool
 keys_add(IndexBuild *build, RowKeys *keys, const IndexKey *key)
 {
 	uint32		hash = key_hash(build, key);
 	IndexKey   *new;
+	int		   *bucket;
 
-	for (int i = 0; i < keys->n; i++)
-	{
-		if (keys->hashes[i] == hash && key_equal(build, &keys->keys[i], key))
-			return false;
-	}
 	if (keys->n == keys->alloc)
-	{
-		keys->alloc = Max(keys->alloc * 2, 4);
-		keys->keys = keys->keys == NULL ? palloc(keys->alloc * sizeof(IndexKey)) :
-			repalloc_huge(keys->keys, keys->alloc * sizeof(IndexKey));
-		keys->hashes = keys->hashes == NULL ? palloc(keys->alloc * sizeof(uint32)) :
-			repalloc_huge(keys->hashes, keys->alloc * sizeof(uint32));
-	}
+		keys_grow(build, keys);
+	bucket = keys_bucket(build, keys, key, hash);
+	if (*bucket != 0)
+		return false;
 	new = &keys->keys[keys->n];
 	*new = *key;
-	for (int i = 0; i < build->info->ii_NumIndexAttrs; i++)
+	for (int i = 0; key->present && i < build->info->ii_NumIndexAttrs; i++)
 	{
 		if (!key->isnull[i])
 			new->values[i] = datumCopy(key->values[i], build->types[i].byval, build->types[i].len);
 	}
 	keys->hashes[keys->n++] = hash;
+	*bucket = keys->n;
 	return true;
 }
 
 /*
  * The versions before "version" that some snapshot may still see had other keys while this index,
- * or another, was there: each of these gets an entry, too (N1).
+ * or another, was there: each of these gets an entry, too (N1).  A BRIN index as well: rows were
+ * changed in place while it was there, and after REINDEX the server uses it for all snapshots at
+ * once.  And an update in progress may yet abort.
  */
 static void
 index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, const IndexKey *key)
@@ -228,8 +259,11 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 	ZPageView  *view = &build->scan->view;
 	ZRowVersion	older = *version;
 	RowKeys		keys = {0};
-	MemoryContext old = MemoryContextSwitchTo(build->econtext->ecxt_per_tuple_memory);
+	MemoryContext old;
 
+	if (!zmvcc_has_older(view, &older))
+		return;
+	old = MemoryContextSwitchTo(build->econtext->ecxt_per_tuple_memory);
 	(void) keys_add(build, &keys, key);
 	while (zmvcc_has_older(view, &older) && zmvcc_previous(view, &older))
 	{
@@ -240,7 +274,7 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
 			break;				/* I4 */
 		key_form(build, build->older, &before);
-		if (keys_add(build, &keys, &before))
+		if (keys_add(build, &keys, &before) && before.present)
 			build->callback(build->index, tid, before.values, before.isnull, false,
 							build->callback_state);
 	}
@@ -252,8 +286,7 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 
 /*
  * Compare the versions before "version" that some snapshot may still see with the
- * key to be indexed (I2).  A summarizing index (anyvisible) wants to hear of their
- * keys as well: an updater in progress may yet abort.
+ * key to be indexed (I2).
  */
 static void
 check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, const IndexKey *key)
@@ -269,17 +302,11 @@ check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
 			break;
 		key_form(build, build->older, &before);
-		if (key_equal(build, key, &before))
-			continue;
-
-		if (!build->anyvisible)
+		if (!key_equal(build, key, &before))
 		{
 			build->info->ii_BrokenHotChain = true;
 			break;
 		}
-		if (before.present)
-			build->callback(build->index, tid, before.values, before.isnull,
-							false, build->callback_state);
 	}
 	ExecClearTuple(build->older);
 }
@@ -311,12 +338,12 @@ index_row(IndexBuild *build, const ZRowVersion *version, bool alive)
 	zscan_version_store(view, version, &tid, build->slot);
 	key_form(build, build->slot, &key);
 
-	if (build->snapshot == SnapshotAny && build->several_keys &&
-		(version->hdr.flags2 & ZROW2_SEVERAL_KEYS))
+	if (build->snapshot == SnapshotAny &&
+		(build->summarizes ||
+		 (build->several_keys && (version->hdr.flags2 & ZROW2_SEVERAL_KEYS))))
 		index_older(build, version, &tid, &key);
 	/* once broken is broken */
-	else if (build->snapshot == SnapshotAny &&
-			 (build->anyvisible || !build->info->ii_BrokenHotChain))
+	else if (build->snapshot == SnapshotAny && !build->info->ii_BrokenHotChain)
 		check_older(build, version, &tid, &key);
 
 	if (key.present)
@@ -503,8 +530,8 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 	build.info = info;
 	build.anyvisible = anyvisible;
 	build.unique = info->ii_Unique || info->ii_ExclusionOps != NULL;
-	build.several_keys = zindex_may_have_several_keys(index) &&
-		zindex_tells_keys_by_bytes(table, index);
+	build.several_keys = zindex_may_have_several_keys(table, index);
+	build.summarizes = anyvisible || index->rd_rel->relam == BRIN_AM_OID;
 	build.progress = progress;
 	build.callback = callback;
 	build.callback_state = callback_state;

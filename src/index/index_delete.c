@@ -221,6 +221,19 @@ note_deleter(IndexDelete *del, OffsetNumber offnum)
 	note_visible(del, fxid);
 }
 
+/*
+ * The entry's key was that of versions before "oldest", if of any: a row that was inserted as it is
+ * had the key in versions only that were rolled back.  Whoever sees the oldest version's maker
+ * sees those before it that have changed the row.
+ */
+static void
+note_replaced(IndexDelete *del, const ZRowVersion *oldest)
+{
+	if ((oldest->hdr.flags & ZROW_INSERTED) == 0)
+		note_visible(del, zmodifier_is_exact(&oldest->modifier) ?
+					 zmodifier_fxid(&oldest->modifier) : InvalidFullTransactionId);
+}
+
 /* ---- entries of rows that live ---- */
 
 /* An entry's key, and a table's version that may have it. */
@@ -296,7 +309,7 @@ entry_is_stale(IndexDelete *del, const TM_IndexDelete *deltid)
 	OffsetNumber offnum = ItemPointerGetOffsetNumber(&deltid->tid);
 	ItemId		lp = PageGetItemId(del->view.page, offnum);
 	KeyTest		test = {.table = del->table,.index = del->op->irel};
-	FullTransactionId maker;
+	ZRowVersion oldest;
 	bool		is_stale;
 
 	if (!del->several_keys || !ItemIdIsNormal(lp) ||
@@ -308,10 +321,9 @@ entry_is_stale(IndexDelete *del, const TM_IndexDelete *deltid)
 	test.values = palloc(test.highest * sizeof(Datum));
 	test.isnull = palloc(test.highest * sizeof(bool));
 	test.scratch = palloc(ZROW_SCRATCH_SIZE(test.highest, BLCKSZ));
-	is_stale = !zmvcc_some_version(&del->view, offnum, may_have_key, &test, &maker);
-	/* whoever sees that transaction sees those before it that have changed the row */
+	is_stale = !zmvcc_some_version(&del->view, offnum, may_have_key, &test, &oldest);
 	if (is_stale)
-		note_visible(del, maker);
+		note_replaced(del, &oldest);
 	pfree(test.values);
 	pfree(test.isnull);
 	pfree(test.scratch);
@@ -371,8 +383,7 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	del.buffer = InvalidBuffer;
 	del.block = InvalidBlockNumber;
 	del.leaf = InvalidBuffer;
-	del.several_keys = zindex_may_have_several_keys(delstate->irel) &&
-		zindex_tells_keys_by_bytes(table, delstate->irel);
+	del.several_keys = zindex_is_watched(delstate->irel);
 	zview_open(&del.view, table);
 
 	for (i = 0; i < delstate->ndeltids; i++)

@@ -494,23 +494,20 @@ zmvcc_has_older(ZPageView *view, ZRowVersion *version)
 
 bool
 zmvcc_some_version(ZPageView *view, OffsetNumber offnum, ZVersionTest test, void *arg,
-				   FullTransactionId *maker)
+				   ZRowVersion *oldest)
 {
 	bool		limited = view->locked;
 	bool		found = false;
-	ZRowVersion version;
 
 	if (limited)
 		zview_limit(view, Max(STATE_READS - view->reads, 0));
-	zmvcc_current(view, offnum, &version);
-	if (zmvcc_skip_aborted(view, &version))
+	zmvcc_current(view, offnum, oldest);
+	if (zmvcc_skip_aborted(view, oldest))
 	{
 		do
 		{
-			found = test(&version, arg);
-		} while (!found && has_older(view, &version) && zmvcc_previous(view, &version));
+			found = test(oldest, arg);
+		} while (!found && has_older(view, oldest) && zmvcc_previous(view, oldest));
 	}
-	*maker = zmodifier_is_exact(&version.modifier) ? zmodifier_fxid(&version.modifier) :
-		InvalidFullTransactionId;
 	return (limited && !zview_limit_end(view)) || found;
 }

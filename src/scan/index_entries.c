@@ -18,6 +18,7 @@
 #include "access/nbtree.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_type.h"
 #include "storage/bufmgr.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -52,16 +53,13 @@ zindex_has_plain_columns(Relation index)
 		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
 }
 
-bool
-zindex_may_have_several_keys(Relation index)
-{
-	return index->rd_rel->relam == BTREE_AM_OID && !index->rd_index->indisunique &&
-		!index->rd_index->indisexclusion && zindex_has_plain_columns(index);
-}
-
-/* An index on "name" has strings.  Included columns might differ where the keys don't. */
-bool
-zindex_tells_keys_by_bytes(Relation table, Relation index)
+/*
+ * An index on "name" has strings.  Included columns might differ where the keys don't.  Some
+ * minor versions of the server say of char(n), too, that equal keys have the same bytes, whatever
+ * blanks they end in.
+ */
+static bool
+tells_keys_by_bytes(Relation table, Relation index)
 {
 	int			natts = IndexRelationGetNumberOfAttributes(index);
 
@@ -71,11 +69,20 @@ zindex_tells_keys_by_bytes(Relation table, Relation index)
 	{
 		AttrNumber	attno = index->rd_index->indkey.values[i];
 
-		if (attno <= 0 || TupleDescAttr(RelationGetDescr(table), attno - 1)->atttypid !=
+		if (attno <= 0 || index->rd_opcintype[i] == BPCHAROID ||
+			TupleDescAttr(RelationGetDescr(table), attno - 1)->atttypid !=
 			TupleDescAttr(RelationGetDescr(index), i)->atttypid)
 			return false;
 	}
 	return true;
+}
+
+bool
+zindex_may_have_several_keys(Relation table, Relation index)
+{
+	return index->rd_rel->relam == BTREE_AM_OID && !index->rd_index->indisunique &&
+		!index->rd_index->indisexclusion && zindex_has_plain_columns(index) &&
+		tells_keys_by_bytes(table, index);
 }
 
 /* ---- memory for index tuples ---- */
@@ -158,10 +165,13 @@ pin_for_marking(IndexScanDesc scan)
 	scan->kill_prior_tuple = false;
 }
 
+/* Where the mark is on the leaf that the scan has read, nothing is marked as dead yet. */
 static void
 restrpos(IndexScanDesc scan)
 {
-	if (((BTScanOpaque) scan->opaque)->numKilled > 0)
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+
+	if (so->markItemIndex < 0 && so->numKilled > 0)
 		pin_for_marking(scan);
 	btrestrpos(scan);
 }
@@ -225,11 +235,16 @@ endscan(IndexScanDesc scan)
 	btendscan(scan);
 }
 
+bool
+zindex_is_watched(Relation index)
+{
+	return index->rd_indam == &watched;
+}
+
 void
 zindex_watch_entries(Relation index)
 {
-	Assert(zindex_may_have_several_keys(index));
-	if (index->rd_indam == &watched)
+	if (zindex_is_watched(index))
 		return;
 	if (watched.type != T_IndexAmRoutine)
 	{

@@ -446,12 +446,14 @@ fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 /*
  * The entry that led here is of another version (N2): the row comes, or has come, by that
  * one's.  The row lives, so nothing is said of the entry.  A dirty snapshot wants to
- * hear of changes in progress, which may give the row this key again.
+ * hear of changes in progress, which may give the row this key again.  The planner, which looks
+ * for the ends of an index, takes any entry that cannot be removed.
  */
 static pg_noinline bool
 passes_by(const ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
 {
 	if (snapshot->snapshot_type == SNAPSHOT_DIRTY ||
+		snapshot->snapshot_type == SNAPSHOT_NON_VACUUMABLE ||
 		zindex_entry_is_of(fetch->base.entries, slot))
 		return false;
 	ExecClearTuple(slot);

@@ -32,12 +32,23 @@
 
 static uint64 generation = 1;
 static HTAB *tables = NULL;
+static HTAB *members = NULL;	/* Oids: these tables and their indexes */
 static ZTableIndexes *recent[RECENT];
 
+/* Other relations come and go, temporary tables most of all. */
 static void
 count_generation(Datum arg, Oid relid)
 {
-	generation++;
+	if (!OidIsValid(relid) ||
+		(members != NULL && hash_search(members, &relid, HASH_FIND, NULL) != NULL))
+		generation++;
+}
+
+/* Before anything is read of it, so that no message is missed. */
+static void
+add_member(Oid relid)
+{
+	(void) hash_search(members, &relid, HASH_ENTER, NULL);
 }
 
 static void
@@ -53,8 +64,9 @@ forget_tables(void)
 			MemoryContextDelete(known->context);
 	}
 	hash_destroy(tables);
+	hash_destroy(members);
 	memset(recent, 0, sizeof(recent));
-	tables = NULL;
+	tables = members = NULL;
 }
 
 static ZTableIndexes *
@@ -74,7 +86,11 @@ table_find(Oid relid)
 			CacheRegisterRelcacheCallback(count_generation, (Datum) 0);
 		registered = true;
 		tables = hash_create("indexes of zheap tables", 64, &info, HASH_ELEM | HASH_BLOBS);
+		info.entrysize = sizeof(Oid);
+		members = hash_create("zheap tables and their indexes", 256, &info,
+							  HASH_ELEM | HASH_BLOBS);
 	}
+	add_member(relid);
 	known = hash_search(tables, &relid, HASH_ENTER, &found);
 	if (!found)
 	{
@@ -102,8 +118,7 @@ change_of(Relation table, Relation index)
 		return ZINDEX_MOVES;
 	if (index->rd_rel->relam == BRIN_AM_OID && zindex_has_plain_columns(index))
 		return ZINDEX_SUMMARIZES;
-	return zindex_may_have_several_keys(index) && zindex_tells_keys_by_bytes(table, index) ?
-		ZINDEX_ADDS : ZINDEX_MOVES;
+	return zindex_may_have_several_keys(table, index) ? ZINDEX_ADDS : ZINDEX_MOVES;
 }
 
 /* As the server does it: not the simplified trees, as simplifying may execute functions. */
@@ -155,7 +170,7 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 	known->keys = bms_add_members(known->keys, keys);
 	MemoryContextSwitchTo(old);
 	known->n++;
-	if (zindex_may_have_several_keys(index))
+	if (zindex_may_have_several_keys(table, index))
 		zindex_watch_entries(index);
 }
 
@@ -174,8 +189,10 @@ describe_table(ZTableIndexes *known, Relation table)
 										Max(list_length(oids), 1) * sizeof(ZTableIndex));
 	foreach(lc, oids)
 	{
-		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+		Relation	index;
 
+		add_member(lfirst_oid(lc));
+		index = index_open(lfirst_oid(lc), AccessShareLock);
 		add_index(known, table, index);
 		index_close(index, AccessShareLock);
 	}
@@ -192,10 +209,9 @@ describe_table(ZTableIndexes *known, Relation table)
  * A message that comes while the catalogs are read makes the description old at once, for the
  * next call.  An index that is in use is watched all the same.
  */
-static pg_noinline ZTableIndexes *
-learn(Relation table)
+static void
+learn(ZTableIndexes *known, Relation table)
 {
-	ZTableIndexes *known = table_find(RelationGetRelid(table));
 	uint64		begin = generation;
 	MemoryContext old = CurrentMemoryContext;
 	MemoryContext scratch = AllocSetContextCreate(old, "indexes of a zheap table",
@@ -213,6 +229,15 @@ learn(Relation table)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
 	known->generation = begin;
+}
+
+static pg_noinline ZTableIndexes *
+find_or_learn(Relation table)
+{
+	ZTableIndexes *known = table_find(RelationGetRelid(table));
+
+	if (known->generation != generation)
+		learn(known, table);
 	recent[known->table % RECENT] = known;
 	return known;
 }
@@ -225,5 +250,5 @@ ztable_indexes(Relation table)
 
 	if (likely(known != NULL && known->table == relid && known->generation == generation))
 		return known;
-	return learn(table);
+	return find_or_learn(table);
 }

@@ -183,7 +183,7 @@ entry_is_older(ZCopy *copy, IndexScanDesc scan, OffsetNumber offnum)
 	MemoryContext old;
 	bool		is_other;
 
-	if (!zindex_may_have_several_keys(scan->indexRelation) || !zscan_is_row(&copy->view, offnum))
+	if (!zindex_is_watched(scan->indexRelation) || !zscan_is_row(&copy->view, offnum))
 		return false;
 	zmvcc_current(&copy->view, offnum, &version);
 	if (!(version.hdr.flags2 & ZROW2_SEVERAL_KEYS) ||
@@ -192,7 +192,9 @@ entry_is_older(ZCopy *copy, IndexScanDesc scan, OffsetNumber offnum)
 		return false;
 	old = MemoryContextSwitchTo(copy->context);
 	copy_values(copy, &version);
-	is_other = !zindex_entry_is_of(scan, copy->slot);
+	/* I4: what nobody sees is not written, whichever entry leads there */
+	is_other = zdml_toast_present(copy->from, version.hdr.flags, copy->slot, NULL) &&
+		!zindex_entry_is_of(scan, copy->slot);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(copy->context);
 	return is_other;

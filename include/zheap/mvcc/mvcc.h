@@ -486,13 +486,12 @@ extern bool zmvcc_has_older(ZPageView *view, ZRowVersion *version);
 /*
  * Is the test true of some version of the row that a snapshot may see, the newest that is not
  * aborted among them?  True also if that would take too much undo to find out under the page's
- * lock (B1).  If not, *maker is the transaction that made the oldest of these versions; or
- * invalid: it was below the horizon.
+ * lock (B1).  If not, *oldest is the oldest of these versions.
  */
 typedef bool (*ZVersionTest) (const ZRowVersion *version, void *arg);
 
 extern bool zmvcc_some_version(ZPageView *view, OffsetNumber offnum, ZVersionTest test, void *arg,
-							   FullTransactionId *maker);
+							   ZRowVersion *oldest);
 
 /* ---- the versions within our own transaction, by number (mvcc_ordinal.c) ---- */
 

@@ -57,13 +57,11 @@ extern const ZTableIndexes *ztable_indexes(Relation table);
 extern bool zindex_has_plain_columns(Relation index);
 
 /*
- * May the index, which is open, have several entries of one row?  The answer is the same as long
- * as the index is there.
+ * May the table's index have several entries of one row?  A B-tree whose entries nothing else
+ * depends on, where keys with other bytes are other keys, stored as the table stores them.  The
+ * answer is the same as long as the index is there.  May read catalogs.
  */
-extern bool zindex_may_have_several_keys(Relation index);
-
-/* Of a B-tree: are keys with other bytes other keys, and stored as the table stores them? */
-extern bool zindex_tells_keys_by_bytes(Relation table, Relation index);
+extern bool zindex_may_have_several_keys(Relation table, Relation index);
 
 /* ---- the entry that a scan is at ---- */
 
@@ -78,6 +76,13 @@ typedef struct ZIndexFetchBase
 
 /* From now on scans of the index tell the fetch of the table's rows of their entries. */
 extern void zindex_watch_entries(Relation index);
+
+/*
+ * Is that so?  Reads no catalog, so it may be asked with pages locked.  Any index that may have
+ * several entries of a row is, after ztable_indexes(), unless its description has been made anew
+ * since.
+ */
+extern bool zindex_is_watched(Relation index);
 
 /*
  * Is the entry that the scan is at of the version in the slot?  Both have been read; no page is
