@@ -43,6 +43,7 @@ shmem_request(void)
 {
 	if (previous_shmem_request)
 		previous_shmem_request();
+	RequestAddinShmemSpace(zheap_marks_shmem_size());
 	RequestAddinShmemSpace(zundo_shmem_size());
 	RequestAddinShmemSpace(zundo_use_shmem_size());
 	RequestAddinShmemSpace(zrollback_shmem_size());
@@ -56,6 +57,7 @@ shmem_startup(void)
 	if (previous_shmem_startup)
 		previous_shmem_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	zheap_marks_shmem_init();
 	zundo_shmem_init();
 	zundo_use_shmem_init();
 	zrollback_shmem_init();

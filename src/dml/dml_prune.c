@@ -81,6 +81,8 @@ execute_prune(Relation rel, Buffer buffer, const ZPrunePlan *plan)
 
 	Assert(zheap_buffer_is_exclusive(buffer) && CritSectionCount == 0);	/* D4 */
 	START_CRIT_SECTION();
+	if (plan->nsingle > 0)
+		zheap_note_marks_cleared(); /* N5 */
 	zpage_prune_apply(page, plan);
 	MarkBufferDirty(buffer);
 	if (RelationNeedsWAL(rel))
@@ -95,7 +97,7 @@ execute_prune(Relation rel, Buffer buffer, const ZPrunePlan *plan)
 static void
 plan_init(ZPrunePlan *plan)
 {
-	plan->ndead = plan->ntrim = plan->nunused = 0;
+	plan->ndead = plan->ntrim = plan->nunused = plan->nsingle = 0;
 	plan->conflict = InvalidFullTransactionId;
 }
 
@@ -183,4 +185,16 @@ zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 	}
 	if (plan.nunused > 0)
 		execute_prune(rel, buffer, &plan);
+}
+
+void
+zdml_clear_marks(Relation rel, Buffer buffer, const OffsetNumber *offsets, int n)
+{
+	ZPrunePlan	plan;
+
+	Assert(n > 0 && n <= ZPAGE_MAX_OFFSET);
+	plan_init(&plan);
+	plan.nsingle = n;
+	memcpy(plan.single, offsets, n * sizeof(OffsetNumber));
+	execute_prune(rel, buffer, &plan);
 }

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/nbtree.h"
 #include "access/relscan.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
@@ -31,6 +32,9 @@
 
 /* Buckets of promising entries below this size are all the same. */
 #define BOTTOMUP_MIN_BUCKET		4
+
+/* For the next call of zindex_delete_tuples: zindex_delete_from_leaf. */
+static bool whole_leaf = false;
 
 /* The entries of one table page within deltids. */
 typedef struct BlockGroup
@@ -53,6 +57,7 @@ typedef struct IndexDelete
 	int			freed;			/* bytes of index space, bottom-up only */
 	TransactionId conflict;		/* newest xid whose rows' entries go */
 	bool		several_keys;	/* the index may have several entries of a row */
+	bool		whole_leaf;		/* no end before all entries have been looked at */
 	Buffer		leaf;			/* the index page, pinned once more; or invalid */
 } IndexDelete;
 
@@ -374,8 +379,10 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 
 	Assert(delstate->ndeltids > 0);
 
+	del.whole_leaf = whole_leaf;
+	whole_leaf = false;
 	qsort(delstate->deltids, delstate->ndeltids, sizeof(TM_IndexDelete), deltid_compare);
-	if (delstate->bottomup)
+	if (delstate->bottomup && !del.whole_leaf)
 		keep_promising(delstate);
 
 	del.table = table;
@@ -397,7 +404,7 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 			 * Enough, or the last page gave nothing: stop.  Each further page must
 			 * promise less to be worth a visit.
 			 */
-			if (delstate->bottomup && npages > 0)
+			if (delstate->bottomup && !del.whole_leaf && npages > 0)
 			{
 				if (del.freed >= target || del.freed == freed_before)
 					break;
@@ -418,8 +425,17 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	zview_close(&del.view);
 
 	Assert(ndeletable > 0 || delstate->bottomup);
-	Assert(npages <= BOTTOMUP_MAX_BLOCKS || !delstate->bottomup);
+	Assert(npages <= BOTTOMUP_MAX_BLOCKS || !delstate->bottomup || del.whole_leaf);
 	delstate->ndeltids = ndeletable;
 
 	return del.conflict;
+}
+
+/* The server asks for the verdict, removes the entries and logs that. */
+void
+zindex_delete_from_leaf(Relation table, Buffer leaf, TM_IndexDeleteOp *op)
+{
+	Assert(op->bottomup && op->iblknum == BufferGetBlockNumber(leaf));
+	whole_leaf = true;
+	_bt_delitems_delete_check(op->irel, leaf, table, op);
 }

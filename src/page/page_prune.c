@@ -69,6 +69,15 @@ zpage_prune_apply(Page page, const ZPrunePlan *plan)
 	}
 	if (plan->nunused > 0)
 		PageTruncateLinePointerArray(page);
+
+	for (i = 0; i < plan->nsingle; i++)
+	{
+		uint32		len;
+		char	   *row = zpage_row(page, plan->single[i], &len, NULL);
+
+		Assert(zrow_has_several_keys(row));
+		row[1] &= ~ZROW2_SEVERAL_KEYS;
+	}
 	zpage_compact_apply(page);
 	((PageHeader) page)->pd_prune_xid = oldest_deletion(page);
 	zpage_assert_valid(page);

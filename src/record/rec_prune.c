@@ -3,7 +3,7 @@
  *		WAL record: space on a page is taken back.
  *
  * Block 0: table page.  Main data: PruneHeader.  Data of block 0: the offsets of
- * dead, trimmed and unused line pointers, 2 bytes each.
+ * dead, trimmed and unused line pointers and of rows with one key again, 2 bytes each.
  */
 #include "postgres.h"
 
@@ -20,12 +20,10 @@ typedef struct PruneHeader
 	uint16		ndead;			/* 4- 5 */
 	uint16		ntrim;			/* 6- 7 */
 	uint16		nunused;		/* 8- 9 */
+	uint16		nsingle;		/* 10-11 */
 } PruneHeader;
 
-/* without the padding at its end */
-#define PRUNE_HEADER_SIZE	(offsetof(PruneHeader, nunused) + sizeof(uint16))
-
-StaticAssertDecl(sizeof(PruneHeader) == 12 && PRUNE_HEADER_SIZE == 10, "PruneHeader is in WAL");
+StaticAssertDecl(sizeof(PruneHeader) == 12, "PruneHeader is in WAL");
 
 /* Nothing may be registered with no bytes. */
 static void
@@ -41,20 +39,22 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 	static PruneHeader header;
 
 	Assert(plan->ndead <= ZPAGE_MAX_OFFSET && plan->ntrim <= ZPAGE_MAX_OFFSET &&
-		   plan->nunused <= ZPAGE_MAX_OFFSET);
-	Assert(plan->ndead + plan->ntrim + plan->nunused > 0);
+		   plan->nunused <= ZPAGE_MAX_OFFSET && plan->nsingle <= ZPAGE_MAX_OFFSET);
+	Assert(plan->ndead + plan->ntrim + plan->nunused + plan->nsingle > 0);
 	Assert(zheap_buffer_is_exclusive(buffer));	/* W2 */
 	header.conflict = zfxid_xid(plan->conflict);
 	header.ndead = plan->ndead;
 	header.ntrim = plan->ntrim;
 	header.nunused = plan->nunused;
+	header.nsingle = plan->nsingle;
 
 	XLogBeginInsert();
-	XLogRegisterData((char *) &header, PRUNE_HEADER_SIZE);
+	XLogRegisterData((char *) &header, sizeof(header));
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
 	register_offsets(plan->dead, plan->ndead);
 	register_offsets(plan->trim, plan->ntrim);
 	register_offsets(plan->unused, plan->nunused);
+	register_offsets(plan->single, plan->nsingle);
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_PRUNE);
 }
 
@@ -65,9 +65,10 @@ take_header(XLogReaderState *record, PruneHeader *header)
 	ZRecCursor	cur;
 
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
-	zrec_take_raw(&cur, header, PRUNE_HEADER_SIZE);
+	zrec_take_raw(&cur, header, sizeof(*header));
 	return zrec_cursor_done(&cur) && header->ndead <= ZPAGE_MAX_OFFSET &&
-		header->ntrim <= ZPAGE_MAX_OFFSET && header->nunused <= ZPAGE_MAX_OFFSET;
+		header->ntrim <= ZPAGE_MAX_OFFSET && header->nunused <= ZPAGE_MAX_OFFSET &&
+		header->nsingle <= ZPAGE_MAX_OFFSET;
 }
 
 static void
@@ -81,9 +82,11 @@ take_plan(XLogReaderState *record, const PruneHeader *header, ZPrunePlan *plan)
 	plan->ndead = header->ndead;
 	plan->ntrim = header->ntrim;
 	plan->nunused = header->nunused;
+	plan->nsingle = header->nsingle;
 	zrec_take_raw(&cur, plan->dead, plan->ndead * sizeof(OffsetNumber));
 	zrec_take_raw(&cur, plan->trim, plan->ntrim * sizeof(OffsetNumber));
 	zrec_take_raw(&cur, plan->unused, plan->nunused * sizeof(OffsetNumber));
+	zrec_take_raw(&cur, plan->single, plan->nsingle * sizeof(OffsetNumber));
 	if (!zrec_cursor_done(&cur))
 		zrec_replay_damaged(record);
 }
@@ -102,6 +105,8 @@ zrec_prune_redo(XLogReaderState *record)
 	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
 	{
 		take_plan(record, &header, &plan);
+		if (plan.nsingle > 0)
+			zheap_note_marks_cleared(); /* N5 */
 		zpage_prune_apply(BufferGetPage(buffer), &plan);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
 		MarkBufferDirty(buffer);
@@ -120,6 +125,7 @@ zrec_prune_desc(StringInfo buf, XLogReaderState *record)
 		zrec_desc_damaged(buf);
 		return;
 	}
-	appendStringInfo(buf, "conflict: %u, dead: %u, trimmed: %u, unused: %u",
-					 header.conflict, header.ndead, header.ntrim, header.nunused);
+	appendStringInfo(buf, "conflict: %u, dead: %u, trimmed: %u, unused: %u, with one key: %u",
+					 header.conflict, header.ndead, header.ntrim, header.nunused,
+					 header.nsingle);
 }

@@ -170,9 +170,12 @@ static void
 restrpos(IndexScanDesc scan)
 {
 	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	ZIndexFetchBase *fetch = fetch_of(scan);
 
 	if (so->markItemIndex < 0 && so->numKilled > 0)
 		pin_for_marking(scan);
+	if (so->markItemIndex < 0 && fetch != NULL)
+		fetch->marks = fetch->first_marks;
 	btrestrpos(scan);
 }
 
@@ -188,6 +191,7 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 	{
 		fetch->entries = scan;
 		fetch->leaf++;
+		fetch->marks = fetch->first_marks = zheap_marks_cleared();
 		if (so->currTuples == NULL)
 		{
 			so->currTuples = lend_tuples();
@@ -212,6 +216,7 @@ gettuple(IndexScanDesc scan, ScanDirection direction)
 	ZIndexFetchBase *fetch = fetch_of(scan);
 	BlockNumber block = BTScanPosIsValid(*pos) ? pos->currPage : InvalidBlockNumber;
 	int			next = pos->itemIndex + (ScanDirectionIsForward(direction) ? 1 : -1);
+	uint64		marks = zheap_marks_cleared();
 
 	if ((scan->kill_prior_tuple || so->numKilled > 0) &&
 		(next < pos->firstItem || next > pos->lastItem))
@@ -219,7 +224,10 @@ gettuple(IndexScanDesc scan, ScanDirection direction)
 	if (!btgettuple(scan, direction))
 		return false;
 	if (fetch != NULL && (pos->currPage != block || pos->itemIndex != next))
+	{
 		fetch->leaf++;
+		fetch->marks = marks;
+	}
 	return true;
 }
 

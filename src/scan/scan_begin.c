@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/relscan.h"
 #include "access/skey.h"
 #include "access/syncscan.h"
@@ -141,6 +142,8 @@ zscan_begin(Relation rel, Snapshot snapshot, int nkeys, ScanKey key,
 		scan->base.rs_key = (ScanKey) palloc(sizeof(ScanKeyData) * nkeys);
 	if (parallel != NULL)
 		scan->worker = palloc0(sizeof(ParallelBlockTableScanWorkerData));
+	/* a worker's bitmap may be older than its scan */
+	scan->marks = IsParallelWorker() ? 0 : zheap_marks_cleared();
 	zview_open(&scan->view, rel);
 
 	scan_reset(scan, key, false);

@@ -121,10 +121,15 @@ next_block(ZScan *scan, const TBMIterateResult *tbmres)
 	return scan->nrows > 0;
 }
 
-/* Is there a row that an index may have named for a key of another of its versions? */
+/*
+ * Is there a row that an index may have named for a key of another of its versions?  The page has
+ * been read.
+ */
 static bool
 is_doubtful(const ZScan *scan)
 {
+	if (scan->marks != zheap_marks_cleared())
+		return true;			/* N5 */
 	for (int i = 0; i < scan->nrows; i++)
 	{
 		ItemId		lp = PageGetItemId(scan->view.page, scan->rows[i].offnum);

@@ -77,6 +77,7 @@ zscan_index_begin(Relation rel)
 	fetch->base.base.rel = rel;
 	fetch->base.entries = NULL;
 	fetch->base.leaf = 0;
+	fetch->base.marks = fetch->base.first_marks = 0;
 	fetch->buffer = InvalidBuffer;
 	fetch->scan = false;
 	fetch->context = CurrentMemoryContext;
@@ -444,6 +445,17 @@ fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 }
 
 /*
+ * May indexes have entries of the row with other keys than the version's?  The mark may have been
+ * taken away since the entry was read (N5).  After the row has been looked at.
+ */
+static inline bool
+may_have_several_keys(const ZIndexFetch *fetch, TupleTableSlot *slot)
+{
+	return zrow_has_several_keys(((ZTupleSlot *) slot)->row) ||
+		unlikely(fetch->base.marks != zheap_marks_cleared());
+}
+
+/*
  * The entry that led here is of another version (N2): the row comes, or has come, by that
  * one's.  The row lives, so nothing is said of the entry.  A dirty snapshot wants to
  * hear of changes in progress, which may give the row this key again.  The planner, which looks
@@ -475,6 +487,6 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 		*all_dead = false;
 	if (!fetch_row(fetch, &rowtid, snapshot, slot, all_dead))
 		return false;
-	return fetch->base.entries == NULL ||
-		!zrow_has_several_keys(((ZTupleSlot *) slot)->row) || !passes_by(fetch, snapshot, slot);
+	return fetch->base.entries == NULL || !may_have_several_keys(fetch, slot) ||
+		!passes_by(fetch, snapshot, slot);
 }

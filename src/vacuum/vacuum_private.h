@@ -39,6 +39,8 @@ typedef enum VacuumDoing
 	VACUUM_TRUNCATING
 } VacuumDoing;
 
+typedef struct ZVacuumStale ZVacuumStale;
+
 typedef struct ZVacuum
 {
 	Relation	rel;
@@ -57,6 +59,7 @@ typedef struct ZVacuum
 	bool		may_bypass;		/* a handful of them may wait for next time */
 	bool		do_truncate;
 	int			rounds;			/* passes over the indexes */
+	ZVacuumStale *stale;		/* rows with several keys that have been met; or NULL */
 
 	/* for error messages */
 	VacuumDoing doing;
@@ -69,6 +72,9 @@ typedef struct ZVacuum
 	BlockNumber removed;		/* truncated */
 	BlockNumber dead_pages;		/* pages with dead line pointers */
 	BlockNumber rolled_back;	/* pages where rows were rolled back */
+	BlockNumber stale_pages;	/* pages with rows that have several keys */
+	BlockNumber leaves;			/* of B-trees, looked through for their entries */
+	BlockNumber empty_leaves;	/* of these without any entry since */
 	ZVacuumOverflowPage *overflow_pages; /* met so far */
 	int			noverflow_pages;
 	int			overflow_pages_alloc;
@@ -80,6 +86,8 @@ typedef struct ZVacuum
 	int64		live;
 	int64		recently_dead;
 	int64		in_progress;	/* of transactions in progress */
+	int64		stale_removed;	/* entries of keys that rows had before */
+	int64		single;			/* have one key again */
 
 	ZVacuumClock clock;
 } ZVacuum;
@@ -95,6 +103,18 @@ extern void vacuum_dead_add(ZVacuum *vac, BlockNumber block,
 extern void vacuum_reap(ZVacuum *vac);
 extern void vacuum_reap_last(ZVacuum *vac);
 extern void vacuum_index_cleanup(ZVacuum *vac);
+
+/*
+ * vacuum_stale.c: the entries of rows that have several keys.  Rows are collected page by page;
+ * if there is no room for those of one more, there must be a round before it.
+ */
+extern void vacuum_stale_collect(ZVacuum *vac);
+extern bool vacuum_stale_is_full(const ZVacuum *vac);
+extern void vacuum_stale_reap(ZVacuum *vac);
+extern void vacuum_stale_reap_last(ZVacuum *vac);
+
+/* So many that the indexes' own pass over their pages pays, which makes these reusable? */
+extern bool vacuum_has_empty_leaves(const ZVacuum *vac);
 
 /* vacuum_truncate.c; "page" is an overflow page, locked */
 extern void vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page);

@@ -22,6 +22,7 @@
 
 #include "zheap/dml/dml.h"
 #include "zheap/page/page.h"
+#include "zheap/scan/table_indexes.h"
 
 #include "vacuum_private.h"
 
@@ -148,6 +149,29 @@ delete_entries(ZVacuum *vac)
 	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_INDEX_VACUUMS, vac->rounds);
 }
 
+static bool
+is_no_dead_row(ItemPointer tid, void *state)
+{
+	return false;
+}
+
+/* The removal of stale entries has left leaves without any: the index makes these reusable. */
+static void
+delete_empty_pages(ZVacuum *vac)
+{
+	vac->doing = VACUUM_NO_BLOCK;
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
+	for (int i = 0; i < vac->nindexes; i++)
+	{
+		IndexVacuumInfo info;
+
+		if (!zindex_may_have_several_keys(vac->rel, vac->indexes[i]))
+			continue;
+		index_info_init(vac, i, true, &info);
+		vac->results[i] = index_bulk_delete(&info, vac->results[i], is_no_dead_row, NULL);
+	}
+}
+
 /* Reclaim the pointers items[*pos ..] of one page; *pos moves past them. */
 static void
 reclaim_page(ZVacuum *vac, int *pos)
@@ -228,6 +252,8 @@ vacuum_reap_last(ZVacuum *vac)
 		vac->dead_pointers < (int64) MAXDEADITEMS(BYPASS_MAX_BYTES))
 		vac->dead->num_items = 0;
 
+	if (vac->dead->num_items == 0 && vacuum_has_empty_leaves(vac))
+		delete_empty_pages(vac);
 	vacuum_reap(vac);
 	FreeSpaceMapVacuum(vac->rel);
 }

@@ -134,6 +134,7 @@ zvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strate
 
 	vacuum_dead_open(vac);
 	vacuum_scan(vac);
+	vacuum_stale_reap_last(vac);	/* before pages change on account of dead line pointers */
 	vacuum_reap_last(vac);
 	vacuum_index_cleanup(vac);
 	vacuum_dead_close(vac);

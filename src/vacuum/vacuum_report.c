@@ -95,6 +95,11 @@ append_indexes(ZVacuum *vac, StringInfo buf)
 					 percent(vac->dead_pages, vac->npages + vac->removed),
 					 (long long) vac->dead_pointers);
 
+	if (vac->stale_pages > 0)
+		appendStringInfo(buf,
+						 _("index entries of keys that rows had before: %lld removed, %lld rows have one key again\n"),
+						 (long long) vac->stale_removed, (long long) vac->single);
+
 	for (i = 0; i < vac->nindexes; i++)
 	{
 		IndexBulkDeleteResult *result = vac->results[i];

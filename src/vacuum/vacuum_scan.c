@@ -152,6 +152,8 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	has_rows = count_page_rows(vac);
+	if (has_rows)
+		vacuum_stale_collect(vac);
 	RecordPageWithFreeSpace(vac->rel, block, space);
 
 	if (ndead > 0)
@@ -189,6 +191,14 @@ vacuum_scan(ZVacuum *vac)
 		{
 			vac->may_bypass = false;
 			vacuum_reap(vac);
+			vac->doing = VACUUM_SCANNING;
+			pgstat_progress_update_param(PROGRESS_VACUUM_PHASE,
+										 PROGRESS_VACUUM_PHASE_SCAN_HEAP);
+		}
+
+		if (vacuum_stale_is_full(vac))
+		{
+			vacuum_stale_reap(vac);
 			vac->doing = VACUUM_SCANNING;
 			pgstat_progress_update_param(PROGRESS_VACUUM_PHASE,
 										 PROGRESS_VACUUM_PHASE_SCAN_HEAP);

@@ -7,6 +7,7 @@
 #define ZHEAP_BASE_H
 
 #include "access/transam.h"
+#include "port/atomics.h"
 #include "storage/block.h"
 #include "storage/buf.h"
 #include "storage/off.h"
@@ -39,6 +40,23 @@ extern void zheap_guc_define(int default_slots, int max_slots);
 extern void zheap_require_preload(void);
 extern void zheap_mark_preloaded(void);
 extern bool zheap_is_preloaded(void);
+
+/* ---- marks of several keys that have been taken away (zheap_marks.c) ---- */
+
+extern Size zheap_marks_shmem_size(void);
+extern void zheap_marks_shmem_init(void);
+
+extern pg_atomic_uint64 *zheap_marks;
+
+/* How often so far.  Two equal counts: none in between. */
+static inline uint64
+zheap_marks_cleared(void)
+{
+	return pg_atomic_read_u64(zheap_marks);
+}
+
+/* The caller is about to take them from a page that it has locked. */
+extern void zheap_note_marks_cleared(void);
 
 /* ---- damaged bytes (zheap_corrupt.c) ---- */
 

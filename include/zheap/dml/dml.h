@@ -50,6 +50,12 @@ extern int	zdml_prune_page(ZPageView *view, Buffer buffer);
  */
 extern void zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n);
 
+/*
+ * These rows have the mark of several keys, and lose it, as each has one entry in each index (N5).
+ * The page is locked exclusively.
+ */
+extern void zdml_clear_marks(Relation rel, Buffer buffer, const OffsetNumber *offsets, int n);
+
 /* ---- ends of transactions (dml_full_page.c) ---- */
 
 /* A subtransaction is rolled back: its rows give back their space. */

@@ -375,9 +375,11 @@ typedef struct ZPrunePlan
 	int			ndead;			/* rows dead to all: become LP_DEAD */
 	int			ntrim;			/* rows that give up their padding */
 	int			nunused;		/* LP_DEAD without index entries: become LP_UNUSED */
+	int			nsingle;		/* rows that have one key again: lose the mark */
 	OffsetNumber dead[ZPAGE_MAX_OFFSET];
 	OffsetNumber trim[ZPAGE_MAX_OFFSET];
 	OffsetNumber unused[ZPAGE_MAX_OFFSET];
+	OffsetNumber single[ZPAGE_MAX_OFFSET];
 	FullTransactionId conflict; /* newest xid whose rows go, for standbys */
 } ZPrunePlan;
 

@@ -47,6 +47,7 @@ typedef struct ZScan
 	BlockNumber block;			/* current block, or InvalidBlockNumber */
 	BufferAccessStrategy strategy;
 	ParallelBlockTableScanWorkerData *worker;	/* of a parallel scan, or NULL */
+	uint64		marks;			/* zheap_marks_cleared before a bitmap was made (N5) */
 
 	/* the current page */
 	ZPageView	view;

@@ -72,6 +72,8 @@ typedef struct ZIndexFetchBase
 	IndexScanDesc entries;		/* the scan that the TIDs come from, if its index may have
 								 * several entries of a row; or NULL */
 	uint32		leaf;			/* it has read so many pages of the index, or fewer */
+	uint64		marks;			/* zheap_marks_cleared before it read the last one (N5) */
+	uint64		first_marks;	/* ... or the first one */
 } ZIndexFetchBase;
 
 /* From now on scans of the index tell the fetch of the table's rows of their entries. */

@@ -1,0 +1,241 @@
+/*
+ * vacuum_stale.c
+ *		Rows with several keys: their stale entries, and the mark.
+ *
+ * The first pass over the table collects the rows that have the mark.  Then the B-trees that may
+ * have several entries of a row are looked through for entries of these rows that nobody needs
+ * (index_sweep.c).  A row that is left with one entry in each has one key again, if it was visible
+ * to all when it was collected and its page has not changed since: so no entry is to come for it
+ * (N5), and it loses the mark.  A page whose changes are not logged does not tell of them; its
+ * rows keep their marks.
+ *
+ * LOCKING: none while indexes are worked on; then one table page, exclusively.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "commands/progress.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/autovacuum.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+
+#include "zheap/dml/dml.h"
+#include "zheap/index/index.h"
+#include "zheap/page/page.h"
+#include "zheap/scan/table_indexes.h"
+
+#include "vacuum_private.h"
+
+/* Below this share of the table's pages, marked rows can wait for the next VACUUM. */
+#define BYPASS_MAX_PAGES	0.02
+
+/* If more of the leaves are without entries, they are worth a pass of their own. */
+#define EMPTY_MAX_LEAVES	0.02
+
+typedef struct StalePage
+{
+	BlockNumber block;
+	XLogRecPtr	lsn;
+	int			nrows;
+} StalePage;
+
+/* What has been collected since the last pass over the indexes. */
+struct ZVacuumStale
+{
+	int			max_rows;
+	int			nrows;
+	int			rows_alloc;
+	ZMarkedRow *rows;
+	int			npages;
+	int			pages_alloc;
+	StalePage  *pages;
+};
+
+static int
+max_rows(void)
+{
+	int			work_mem = IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
+		autovacuum_work_mem : maintenance_work_mem;
+	int64		bytes = Min((int64) work_mem * 1024, (int64) MaxAllocSize);
+
+	/* at worst each row has a page of its own */
+	return (int) Max(bytes / (int64) (sizeof(ZMarkedRow) + sizeof(StalePage)), ZPAGE_MAX_OFFSET);
+}
+
+static void
+stale_open(ZVacuum *vac)
+{
+	vac->stale = palloc0(sizeof(ZVacuumStale));
+	vac->stale->max_rows = max_rows();
+	vac->stale->rows_alloc = ZPAGE_MAX_OFFSET;
+	vac->stale->rows = palloc(vac->stale->rows_alloc * sizeof(ZMarkedRow));
+	vac->stale->pages_alloc = 64;
+	vac->stale->pages = palloc(vac->stale->pages_alloc * sizeof(StalePage));
+}
+
+static void
+make_space(ZVacuumStale *stale)
+{
+	if (stale->rows_alloc - stale->nrows < ZPAGE_MAX_OFFSET)
+	{
+		stale->rows_alloc = Min(stale->rows_alloc * 2, stale->max_rows) + ZPAGE_MAX_OFFSET;
+		stale->rows = repalloc_huge(stale->rows, stale->rows_alloc * sizeof(ZMarkedRow));
+	}
+	if (stale->npages == stale->pages_alloc)
+	{
+		stale->pages_alloc *= 2;
+		stale->pages = repalloc_huge(stale->pages, stale->pages_alloc * sizeof(StalePage));
+	}
+}
+
+/* ---- collecting ---- */
+
+/* Will nobody look for a version before the one on the page, nor an entry be inserted for it? */
+static bool
+is_settled(ZVacuum *vac, OffsetNumber offnum)
+{
+	ZRowVersion version;
+
+	zmvcc_current(&vac->view, offnum, &version);
+	if (version.hdr.flags & ZROW_DELETED)
+		return false;
+	zmvcc_find_modifier(&vac->view, &version);
+	return zmodifier_is_all_visible(&version.modifier) ||
+		zmvcc_visible_to_all(vac->rel, zmodifier_fxid(&version.modifier));
+}
+
+/* The view is of a copy that was made when VACUUM had done with the page. */
+void
+vacuum_stale_collect(ZVacuum *vac)
+{
+	Page		page = vac->view.page;
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	ZVacuumStale *stale;
+	StalePage  *to;
+
+	if (!vac->do_indexes)
+		return;
+	if (vac->stale == NULL)
+		stale_open(vac);
+	stale = vac->stale;
+	make_space(stale);
+	to = &stale->pages[stale->npages];
+	*to = (StalePage) {vac->view.block, PageGetLSN(page), 0};
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max; offnum++)
+	{
+		ItemId		lp = PageGetItemId(page, offnum);
+		ZMarkedRow *row = &stale->rows[stale->nrows];
+
+		if (!ItemIdIsNormal(lp) || !zrow_has_several_keys((char *) page + ItemIdGetOffset(lp)))
+			continue;
+		ItemPointerSet(&row->tid, to->block, offnum);
+		row->flags = is_settled(vac, offnum) ? ZMARKED_SETTLED : 0;
+		stale->nrows++;
+		to->nrows++;
+	}
+	if (to->nrows > 0)
+	{
+		stale->npages++;
+		vac->stale_pages++;
+	}
+}
+
+bool
+vacuum_stale_is_full(const ZVacuum *vac)
+{
+	return vac->stale != NULL && vac->stale->nrows + ZPAGE_MAX_OFFSET > vac->stale->max_rows;
+}
+
+/* ---- entries ---- */
+
+static void
+sweep_indexes(ZVacuum *vac)
+{
+	ZIndexSweep sweep = {
+		.table = vac->rel,.strategy = vac->strategy,.rows = vac->stale->rows,
+		.nrows = vac->stale->nrows
+	};
+
+	Assert(!zheap_holds_buffer_lock()); /* L1: index pages come first */
+	for (int i = 0; i < vac->nindexes; i++)
+	{
+		if (!zindex_may_have_several_keys(vac->rel, vac->indexes[i]))
+			continue;
+		zindex_watch_entries(vac->indexes[i]);
+		sweep.index = vac->indexes[i];
+		zindex_sweep(&sweep);
+	}
+	vac->stale_removed += sweep.removed;
+	vac->leaves += sweep.leaves;
+	vac->empty_leaves += sweep.empty;
+}
+
+/* ---- marks ---- */
+
+/* If the page is as it was when its rows were collected, and so are the rows. */
+static void
+clear_marks(ZVacuum *vac, const StalePage *page, const ZMarkedRow *rows)
+{
+	OffsetNumber offsets[ZPAGE_MAX_OFFSET];
+	int			n = 0;
+	Buffer		buffer;
+
+	for (int i = 0; i < page->nrows; i++)
+	{
+		Assert(ItemPointerGetBlockNumber(&rows[i].tid) == page->block);
+		if ((rows[i].flags & (ZMARKED_SETTLED | ZMARKED_SEVERAL)) == ZMARKED_SETTLED)
+			offsets[n++] = ItemPointerGetOffsetNumber(&rows[i].tid);
+	}
+	if (n == 0)
+		return;
+	vac->block = page->block;
+	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, page->block, RBM_NORMAL, vac->strategy);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	if (PageGetLSN(BufferGetPage(buffer)) == page->lsn)
+	{
+		zdml_clear_marks(vac->rel, buffer, offsets, n);
+		vac->single += n;
+	}
+	UnlockReleaseBuffer(buffer);
+}
+
+/* One round: what has been collected so far. */
+void
+vacuum_stale_reap(ZVacuum *vac)
+{
+	ZVacuumStale *stale = vac->stale;
+	const ZMarkedRow *rows;
+
+	if (stale == NULL || stale->nrows == 0)
+		return;
+	rows = stale->rows;
+	vac->doing = VACUUM_NO_BLOCK;
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
+	sweep_indexes(vac);
+	vac->doing = VACUUM_VACUUMING;
+	for (int i = 0; i < stale->npages && RelationNeedsWAL(vac->rel); i++)
+	{
+		vacuum_delay_point();
+		clear_marks(vac, &stale->pages[i], rows);
+		rows += stale->pages[i].nrows;
+	}
+	vac->doing = VACUUM_NO_BLOCK;
+	stale->nrows = stale->npages = 0;
+}
+
+/* The last round, unless there is so little that reading all B-trees for it does not pay. */
+void
+vacuum_stale_reap_last(ZVacuum *vac)
+{
+	if (!vac->may_bypass || vac->stale_pages >= vac->npages * BYPASS_MAX_PAGES)
+		vacuum_stale_reap(vac);
+}
+
+bool
+vacuum_has_empty_leaves(const ZVacuum *vac)
+{
+	return vac->empty_leaves > vac->leaves * EMPTY_MAX_LEAVES;
+}
