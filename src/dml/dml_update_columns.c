@@ -135,7 +135,7 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnCha
 		changes->indexes = bms_add_member(changes->indexes, i);
 	}
 	/* where most of them get an entry anyway, a row that moves leaves fewer to be removed */
-	if (count * 100 > indexes->n * zheap_max_changed_indexes)
+	if (count * 100 > indexes->nentries * zheap_max_changed_indexes)
 		changes->moves = true;
 }
 

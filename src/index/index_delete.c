@@ -15,6 +15,7 @@
 
 #include "access/nbtree.h"
 #include "access/relscan.h"
+#include "common/pg_prng.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "utils/datum.h"
@@ -61,12 +62,21 @@ typedef struct IndexDelete
 	Buffer		leaf;			/* the index page, pinned once more; or invalid */
 } IndexDelete;
 
-static int
-deltid_compare(const void *a, const void *b)
+static inline uint64
+deltid_place(const TM_IndexDelete *deltid)
 {
-	return ItemPointerCompare((ItemPointer) &((const TM_IndexDelete *) a)->tid,
-							  (ItemPointer) &((const TM_IndexDelete *) b)->tid);
+	return (uint64) ItemPointerGetBlockNumber(&deltid->tid) << 16 |
+		ItemPointerGetOffsetNumber(&deltid->tid);
 }
+
+/* static void deltids_sort(TM_IndexDelete *deltids, size_t n), by TID */
+#define ST_SORT deltids_sort
+#define ST_ELEMENT_TYPE TM_IndexDelete
+#define ST_COMPARE(a, b) \
+	(deltid_place(a) < deltid_place(b) ? -1 : deltid_place(a) > deltid_place(b))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /* Most promising first; among equals in the order of the pages. */
 static int
@@ -129,6 +139,54 @@ keep_promising(TM_IndexDeleteOp *op)
 
 	pfree(kept);
 	pfree(groups);
+}
+
+/*
+ * Bottom-up, where updates leave rows in place: entries that nobody needs may be anywhere on the
+ * leaf, and may lead anywhere, so that no page of the table promises more than another.  Keep the
+ * entries of a few pages, picked at random: the same ones each time might be needed ones.
+ */
+static void
+keep_any(TM_IndexDeleteOp *op)
+{
+	TM_IndexDelete *kept = palloc(sizeof(TM_IndexDelete) * op->ndeltids);
+	int			nkept = 0;
+	int			nleft = op->ndeltids;
+
+	for (int n = 0; n < BOTTOMUP_MAX_BLOCKS && nleft > 0; n++)
+	{
+		int			pick = (int) pg_prng_uint64_range(&pg_global_prng_state, 0, nleft - 1);
+		BlockNumber block = ItemPointerGetBlockNumber(&op->deltids[pick].tid);
+		int			nothers = 0;
+
+		for (int i = 0; i < nleft; i++)
+		{
+			if (ItemPointerGetBlockNumber(&op->deltids[i].tid) == block)
+				kept[nkept++] = op->deltids[i];
+			else
+				op->deltids[nothers++] = op->deltids[i];
+		}
+		nleft = nothers;
+	}
+	memcpy(op->deltids, kept, sizeof(TM_IndexDelete) * nkept);
+	op->ndeltids = nkept;
+	pfree(kept);
+}
+
+/* Which entries are looked at, in the order of their table pages. */
+static void
+choose_entries(IndexDelete *del)
+{
+	TM_IndexDeleteOp *op = del->op;
+
+	if (op->bottomup && !del->whole_leaf && del->several_keys)
+	{
+		keep_any(op);
+		return;
+	}
+	deltids_sort(op->deltids, op->ndeltids);
+	if (op->bottomup && !del->whole_leaf)
+		keep_promising(op);
 }
 
 static void
@@ -381,16 +439,13 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 
 	del.whole_leaf = whole_leaf;
 	whole_leaf = false;
-	qsort(delstate->deltids, delstate->ndeltids, sizeof(TM_IndexDelete), deltid_compare);
-	if (delstate->bottomup && !del.whole_leaf)
-		keep_promising(delstate);
-
 	del.table = table;
 	del.op = delstate;
 	del.buffer = InvalidBuffer;
 	del.block = InvalidBlockNumber;
 	del.leaf = InvalidBuffer;
 	del.several_keys = zindex_is_watched(delstate->irel);
+	choose_entries(&del);
 	zview_open(&del.view, table);
 
 	for (i = 0; i < delstate->ndeltids; i++)
@@ -401,12 +456,13 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 		if (!BufferIsValid(del.buffer) || block != del.block)
 		{
 			/*
-			 * Enough, or the last page gave nothing: stop.  Each further page must
+			 * Enough, or the last page gave nothing, which tells something of the next
+			 * one if they were not picked at random: stop.  Each further page must
 			 * promise less to be worth a visit.
 			 */
 			if (delstate->bottomup && !del.whole_leaf && npages > 0)
 			{
-				if (del.freed >= target || del.freed == freed_before)
+				if (del.freed >= target || (del.freed == freed_before && !del.several_keys))
 					break;
 				freed_before = del.freed;
 				target /= 2;

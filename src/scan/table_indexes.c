@@ -170,6 +170,8 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 	known->keys = bms_add_members(known->keys, keys);
 	MemoryContextSwitchTo(old);
 	known->n++;
+	if (new->change != ZINDEX_SUMMARIZES)
+		known->nentries++;
 	if (zindex_may_have_several_keys(table, index))
 		zindex_watch_entries(index);
 }
