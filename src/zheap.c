@@ -24,6 +24,7 @@
 #include "zheap/page/page_format.h"
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
+#include "zheap/scan/dead_ranges.h"
 #include "zheap/scan/page_copy.h"
 #include "zheap/scan/table_indexes.h"
 #include "zheap/tid/tid.h"
@@ -48,7 +49,9 @@ shmem_request(void)
 	RequestAddinShmemSpace(zundo_use_shmem_size());
 	RequestAddinShmemSpace(zrollback_shmem_size());
 	RequestAddinShmemSpace(zworker_shmem_size());
+	RequestAddinShmemSpace(zdead_shmem_size());
 	RequestNamedLWLockTranche("zheap_undo", zundo_lwlock_count());
+	RequestNamedLWLockTranche(ZDEAD_LWLOCK_TRANCHE, zdead_lwlock_count());
 }
 
 static void
@@ -62,6 +65,7 @@ shmem_startup(void)
 	zundo_use_shmem_init();
 	zrollback_shmem_init();
 	zworker_shmem_init();
+	zdead_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
 }
 

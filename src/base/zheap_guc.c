@@ -12,6 +12,7 @@
 
 int			zheap_initial_slots;
 int			zheap_max_changed_indexes = 50;
+bool		zheap_skip_dead_entries = false;
 int			zheap_temp_undo_max_size = 1024 * 1024;
 int			zheap_undo_max_size = -1;
 int			zheap_undo_hold_warning = 300000;
@@ -38,6 +39,13 @@ zheap_guc_define(int default_slots, int max_slots)
 							50, 0, 100,
 							PGC_USERSET, 0,
 							NULL, NULL, NULL);
+	DefineCustomBoolVariable("zheap.skip_dead_entries",
+							 "Index scans pass by ranges of entries that only older snapshots need.",
+							 "Scans that have walked over many such entries tell the others where they are.",
+							 &zheap_skip_dead_entries,
+							 false,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_max_size",
 							"Limit for the size of the undo relation of each database.",
 							"A transaction that would exceed it fails.  Beyond half of it writers wait a moment while "

@@ -19,6 +19,7 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/dml/run.h"
+#include "zheap/scan/table_indexes.h"
 #include "zheap/scan/tuple_slot.h"
 
 /* ---- one row ---- */
@@ -164,6 +165,7 @@ insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 	ZFormedRow	row;
 
 	zheap_require_preload();
+	(void) ztable_indexes(rel); /* so that insertions into indexes are told of (N6) */
 	slot->tts_tableOid = RelationGetRelid(rel);
 	zdml_form_whole(rel, slot, insert->options, &row);
 	insert->row = row.bytes;

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/dml/run.h"
+#include "zheap/scan/table_indexes.h"
 #include "zheap/scan/tuple_slot.h"
 
 /*
@@ -103,6 +104,7 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 	int			i;
 
 	zheap_require_preload();
+	(void) ztable_indexes(rel); /* so that insertions into indexes are told of (N6) */
 	context = AllocSetContextCreate(CurrentMemoryContext, "zheap multi insert",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);

@@ -20,6 +20,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/dml/update.h"
+#include "zheap/scan/dead_ranges.h"
 
 /* Is the leaf's item an entry for the TID? */
 static bool
@@ -117,6 +118,8 @@ insert_into_btree(Relation index, Relation rel, TupleTableSlot *slot, bool look_
 
 		entry->t_tid = slot->tts_tid;
 		exists = entry_exists(index, rel, entry);
+		if (exists)
+			zdead_inserted(index, entry);	/* N6: it has a version again */
 		pfree(entry);
 	}
 	/* as if the key were the same: a full leaf is looked through for entries that nobody needs */

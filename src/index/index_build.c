@@ -34,6 +34,7 @@
 #include "zheap/base/base.h"
 #include "zheap/dml/target.h"
 #include "zheap/index/index.h"
+#include "zheap/scan/dead_ranges.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/table_indexes.h"
 
@@ -536,6 +537,7 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 	build.callback = callback;
 	build.callback_state = callback_state;
 	Assert(!(anyvisible && build.unique));
+	zdead_forget(index);
 
 	build_begin(&build, allow_sync, sscan);
 

@@ -25,6 +25,8 @@
 #include "utils/rel.h"
 
 #include "zheap/base/base.h"
+#include "zheap/scan/dead_ranges.h"
+#include "zheap/scan/index_skip.h"
 #include "zheap/scan/table_indexes.h"
 #include "zheap/scan/tuple_slot.h"
 
@@ -42,7 +44,8 @@ typedef struct Kept
 
 static Kept kept[MAX_KEPT];
 
-static IndexAmRoutine watched;
+static IndexAmRoutine watched;	/* of indexes that may have several entries of a row */
+static IndexAmRoutine counted;	/* of others */
 
 /* ---- which indexes ---- */
 
@@ -165,6 +168,14 @@ pin_for_marking(IndexScanDesc scan)
 	scan->kill_prior_tuple = false;
 }
 
+static void
+end_of_run(ZIndexFetchBase *fetch)
+{
+	zskip_end(fetch);
+	fetch->misses = 0;
+	fetch->looked = false;
+}
+
 /* Where the mark is on the leaf that the scan has read, nothing is marked as dead yet. */
 static void
 restrpos(IndexScanDesc scan)
@@ -172,11 +183,23 @@ restrpos(IndexScanDesc scan)
 	BTScanOpaque so = (BTScanOpaque) scan->opaque;
 	ZIndexFetchBase *fetch = fetch_of(scan);
 
+	if (fetch != NULL)
+		end_of_run(fetch);
 	if (so->markItemIndex < 0 && so->numKilled > 0)
 		pin_for_marking(scan);
 	if (so->markItemIndex < 0 && fetch != NULL)
 		fetch->marks = fetch->first_marks;
 	btrestrpos(scan);
+}
+
+/* The run of before has ended when the fetch was reset. */
+static void
+begin_counting(IndexScanDesc scan, ZIndexFetchBase *fetch)
+{
+	fetch->scan = scan;
+	fetch->skips = zheap_skip_dead_entries && zskip_is_allowed(scan);
+	fetch->misses = 0;
+	fetch->looked = false;
 }
 
 static void
@@ -189,6 +212,7 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 		pin_for_marking(scan);
 	if (fetch != NULL)
 	{
+		begin_counting(scan, fetch);
 		fetch->entries = scan;
 		fetch->leaf++;
 		fetch->marks = fetch->first_marks = zheap_marks_cleared();
@@ -203,6 +227,29 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 	btrescan(scan, keys, nkeys, orderbys, norderbys);
 }
 
+static void
+rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
+{
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (fetch != NULL)
+		begin_counting(scan, fetch);
+	btrescan(scan, keys, nkeys, orderbys, norderbys);
+}
+
+/* The scan is about to go on.  One that has gone back looks for no ranges any more. */
+static pg_noinline void
+count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
+{
+	if (!fetch->looked || !ScanDirectionIsForward(direction))
+		fetch->misses = 0;
+	fetch->looked = false;
+	if (fetch->misses >= ZSKIP_MISSES || fetch->skip != NULL)
+		zskip_step(scan, fetch, direction);
+	if (!ScanDirectionIsForward(direction))
+		fetch->skips = false;
+}
+
 /*
  * If the scan is not at the next item, it has read a leaf.  That leaf's first item is not the one
  * after that of before, even if it is the same leaf again.  (A scan that goes back to its mark
@@ -214,10 +261,15 @@ gettuple(IndexScanDesc scan, ScanDirection direction)
 	BTScanOpaque so = (BTScanOpaque) scan->opaque;
 	const BTScanPosData *pos = &so->currPos;
 	ZIndexFetchBase *fetch = fetch_of(scan);
-	BlockNumber block = BTScanPosIsValid(*pos) ? pos->currPage : InvalidBlockNumber;
-	int			next = pos->itemIndex + (ScanDirectionIsForward(direction) ? 1 : -1);
 	uint64		marks = zheap_marks_cleared();
+	uint64		clock = zdead_clock();
+	BlockNumber block;
+	int			next;
 
+	if (fetch != NULL && fetch->skips)
+		count_step(scan, fetch, direction);
+	block = BTScanPosIsValid(*pos) ? pos->currPage : InvalidBlockNumber;
+	next = pos->itemIndex + (ScanDirectionIsForward(direction) ? 1 : -1);
 	if ((scan->kill_prior_tuple || so->numKilled > 0) &&
 		(next < pos->firstItem || next > pos->lastItem))
 		pin_for_marking(scan);
@@ -227,8 +279,60 @@ gettuple(IndexScanDesc scan, ScanDirection direction)
 	{
 		fetch->leaf++;
 		fetch->marks = marks;
+		fetch->clock = clock;
 	}
 	return true;
+}
+
+/* The same where entries of a TID need not be told apart. */
+static bool
+gettuple_counted(IndexScanDesc scan, ScanDirection direction)
+{
+	const BTScanPosData *pos = &((BTScanOpaque) scan->opaque)->currPos;
+	ZIndexFetchBase *fetch = fetch_of(scan);
+	uint64		clock;
+	BlockNumber block;
+	int			next;
+
+	if (fetch == NULL || !fetch->skips)
+		return btgettuple(scan, direction);
+	clock = zdead_clock();
+	count_step(scan, fetch, direction);
+	block = BTScanPosIsValid(*pos) ? pos->currPage : InvalidBlockNumber;
+	next = pos->itemIndex + 1;
+	if (!btgettuple(scan, direction))
+		return false;
+	if (pos->currPage != block || pos->itemIndex != next)
+		fetch->clock = clock;
+	return true;
+}
+
+static void
+restrpos_counted(IndexScanDesc scan)
+{
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (fetch != NULL)
+		end_of_run(fetch);
+	btrestrpos(scan);
+}
+
+/* The entry is there: from now on no range has it (N6). */
+static bool
+insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
+	   IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
+{
+	bool		result = btinsert(index, values, isnull, tid, table, check, unchanged, info);
+
+	if (unlikely(zdead_any()) && zdead_has_ranges(index))
+	{
+		IndexTuple	entry = index_form_tuple(RelationGetDescr(index), values, isnull);
+
+		entry->t_tid = *tid;
+		zdead_inserted(index, entry);
+		pfree(entry);
+	}
+	return result;
 }
 
 static void
@@ -250,19 +354,26 @@ zindex_is_watched(Relation index)
 }
 
 void
-zindex_watch_entries(Relation index)
+zindex_watch_entries(Relation index, bool several_keys)
 {
-	if (zindex_is_watched(index))
+	IndexAmRoutine *routine = several_keys ? &watched : &counted;
+
+	if (index->rd_indam == routine)
 		return;
 	if (watched.type != T_IndexAmRoutine)
 	{
-		watched = *index->rd_indam;
+		Assert(index->rd_rel->relam == BTREE_AM_OID);
+		watched = counted = *index->rd_indam;
 		watched.amrescan = rescan;
 		watched.amgettuple = gettuple;
 		watched.amendscan = endscan;
 		watched.amrestrpos = restrpos;
+		counted.amrescan = rescan_counted;
+		counted.amgettuple = gettuple_counted;
+		counted.amrestrpos = restrpos_counted;
+		watched.aminsert = counted.aminsert = insert;
 	}
-	index->rd_indam = &watched;
+	index->rd_indam = routine;
 }
 
 /* ---- entries ---- */

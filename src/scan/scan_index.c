@@ -17,6 +17,7 @@
 #include "storage/proc.h"
 
 #include "zheap/base/base.h"
+#include "zheap/scan/index_skip.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/shown.h"
 #include "zheap/scan/table_indexes.h"
@@ -56,6 +57,7 @@ typedef struct ZIndexFetch
 	ZIndexFetchBase base;		/* must be first */
 	Buffer		buffer;			/* of the last row, pinned; or invalid */
 	bool		scan;			/* of an index scan; a unique check begins none */
+	bool		dead;			/* the row that was not found will never be */
 	MemoryContext context;
 	bool		has_view;		/* view has been opened */
 	ZPageView	view;
@@ -78,6 +80,12 @@ zscan_index_begin(Relation rel)
 	fetch->base.entries = NULL;
 	fetch->base.leaf = 0;
 	fetch->base.marks = fetch->base.first_marks = 0;
+	fetch->base.skips = fetch->base.looked = false;
+	fetch->base.misses = 0;
+	fetch->base.clock = 0;
+	fetch->base.scan = NULL;
+	fetch->base.skip = NULL;
+	fetch->dead = false;
 	fetch->buffer = InvalidBuffer;
 	fetch->scan = false;
 	fetch->context = CurrentMemoryContext;
@@ -114,6 +122,8 @@ zscan_index_reset(IndexFetchTableData *sfetch)
 	if (!fetch->scan)
 		(void) ztable_indexes(sfetch->rel);
 	fetch->scan = true;
+	if (unlikely(fetch->base.skip != NULL))
+		zskip_end(&fetch->base);
 	forget_buffer(fetch);
 }
 
@@ -122,6 +132,8 @@ zscan_index_end(IndexFetchTableData *sfetch)
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 
+	if (unlikely(fetch->base.skip != NULL))
+		zskip_end(&fetch->base);
 	forget_buffer(fetch);
 	if (fetch->has_view)
 		zview_close(&fetch->view);
@@ -381,6 +393,30 @@ fetch_pin(ZIndexFetch *fetch, BlockNumber block)
 	fetch->buffer = zscan_read_recent(fetch->base.base.rel, block);
 }
 
+/*
+ * The snapshot does not see the row: will no later one either?  True also of a row that is not
+ * there.  A copy of the page may be viewed: what is so stays so.
+ */
+static bool
+is_dead_for_good(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
+{
+	ZRowVersion version;
+	FullTransactionId deleter;
+
+	if (!zscan_is_row(view, offnum))
+		return true;
+	switch (zmvcc_state(view, offnum, &version, &deleter))
+	{
+		case ZSTATE_NONE:
+		case ZSTATE_DEAD:
+			return true;
+		case ZSTATE_RECENTLY_DEAD:
+			return FullTransactionIdIsNormal(deleter) && zmvcc_fxid_in_snapshot(deleter, snapshot);
+		default:
+			return false;
+	}
+}
+
 /* Whatever row and snapshot.  The page is locked in share mode; it is unlocked on return. */
 static bool
 fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
@@ -396,6 +432,9 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	{
 		fetch->view.leave = zscan_may_leave() ? page : NULL;
 		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, all_dead);
+		if (unlikely(fetch->base.skips) && !found)
+			fetch->dead = is_dead_for_good(&fetch->view, ItemPointerGetOffsetNumberNoCheck(tid),
+										   snapshot);
 		if (!fetch->view.locked)
 			return found;
 		zview_detach(&fetch->view, &page[1]);
@@ -472,6 +511,50 @@ passes_by(const ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
 	return true;
 }
 
+/*
+ * The entry is of another version than the one that the snapshot sees.  Is that the newest, so
+ * that the entry is of none that a later snapshot sees, unless an update makes one again?
+ */
+static bool
+sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
+{
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
+	Buffer		overflow_buf;
+	FullTransactionId fxid;
+	ZRowVersion version;
+	bool		sees = false;
+
+	if (!fetch->has_view)
+		view_open(fetch, &fetch->view);
+	fetch->has_view = true;
+	zundo_open();
+	fetch_pin(fetch, ItemPointerGetBlockNumberNoCheck(tid));
+	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
+	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &overflow_buf))
+	{
+		if (zscan_is_row(&fetch->view, offnum) &&
+			zmvcc_state(&fetch->view, offnum, &version, &fxid) == ZSTATE_LIVE)
+		{
+			zview_limit(&fetch->view, ZVIEW_STEP_READS);
+			zmvcc_find_modifier(&fetch->view, &version);
+			sees = zview_limit_end(&fetch->view) &&
+				(zmodifier_is_all_visible(&version.modifier) ||
+				 zmvcc_fxid_in_snapshot(zmodifier_fxid(&version.modifier), snapshot));
+		}
+		zview_detach(&fetch->view, &overflow_buf);
+	}
+	LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
+	return sees;
+}
+
+/* The scan's snapshot does not see the row by this entry. */
+static pg_noinline void
+count_miss(ZIndexFetch *fetch, bool dead_for_good)
+{
+	fetch->base.misses = dead_for_good ? fetch->base.misses + 1 : 0;
+	fetch->dead = false;
+}
+
 bool
 zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapshot,
 				  TupleTableSlot *slot, bool *call_again, bool *all_dead)
@@ -485,8 +568,18 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	*call_again = false;
 	if (all_dead != NULL)
 		*all_dead = false;
+	fetch->base.looked = true;
 	if (!fetch_row(fetch, &rowtid, snapshot, slot, all_dead))
+	{
+		count_miss(fetch, fetch->dead);
 		return false;
-	return fetch->base.entries == NULL || !may_have_several_keys(fetch, slot) ||
-		!passes_by(fetch, snapshot, slot);
+	}
+	if (fetch->base.entries != NULL && may_have_several_keys(fetch, slot) &&
+		passes_by(fetch, snapshot, slot))
+	{
+		count_miss(fetch, fetch->base.skips && sees_newest(fetch, &rowtid, snapshot));
+		return false;
+	}
+	fetch->base.misses = 0;
+	return true;
 }

@@ -172,8 +172,8 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 	known->n++;
 	if (new->change != ZINDEX_SUMMARIZES)
 		known->nentries++;
-	if (zindex_may_have_several_keys(table, index))
-		zindex_watch_entries(index);
+	if (index->rd_rel->relam == BTREE_AM_OID)
+		zindex_watch_entries(index, zindex_may_have_several_keys(table, index));
 }
 
 /*

@@ -20,6 +20,7 @@
 
 extern int	zheap_initial_slots;	/* slots of a new page */
 extern int	zheap_max_changed_indexes;	/* per cent: more, and an updated row moves */
+extern bool zheap_skip_dead_entries;	/* index scans pass by what only older snapshots need */
 extern int	zheap_temp_undo_max_size;	/* kB; 0 or less: no limit */
 extern int	zheap_undo_max_size;	/* MB; 0 or less: no limit */
 extern int	zheap_undo_hold_warning;	/* ms; 0 or less: never */

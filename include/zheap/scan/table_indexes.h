@@ -75,15 +75,26 @@ typedef struct ZIndexFetchBase
 	uint32		leaf;			/* it has read so many pages of the index, or fewer */
 	uint64		marks;			/* zheap_marks_cleared before it read the last one (N5) */
 	uint64		first_marks;	/* ... or the first one */
+
+	/* entries that are dead for good, for the scan's snapshot (index_skip.h) */
+	bool		skips;			/* they are looked for */
+	bool		looked;			/* the last entry has been looked at */
+	uint32		misses;			/* so many of the last ones, without a break, were such */
+	uint64		clock;			/* zdead_clock before the scan read its page of the index */
+	IndexScanDesc scan;			/* the scan, if it is one of a B-tree; or NULL */
+	struct ZSkipRun *skip;		/* or NULL: there have not been many */
 } ZIndexFetchBase;
 
-/* From now on scans of the index tell the fetch of the table's rows of their entries. */
-extern void zindex_watch_entries(Relation index);
+/*
+ * From now on scans of the B-tree tell the fetch of the table's rows of themselves and, if it may
+ * have several entries of a row, of their entries; and insertions tell of theirs.
+ */
+extern void zindex_watch_entries(Relation index, bool several_keys);
 
 /*
- * Is that so?  Reads no catalog, so it may be asked with pages locked.  Any index that may have
- * several entries of a row is, after ztable_indexes(), unless its description has been made anew
- * since.
+ * Does it tell of entries?  Reads no catalog, so it may be asked with pages locked.  Any index
+ * that may have several entries of a row does, after ztable_indexes(), unless its description has
+ * been made anew since.
  */
 extern bool zindex_is_watched(Relation index);
 

@@ -1,0 +1,36 @@
+/*
+ * index_skip.h
+ *		An index scan that passes by entries that only older snapshots need.
+ *
+ * The fetch of rows counts the entries in a row that were dead for good; the functions before the
+ * B-tree's (index_entries.c) call zskip_step when there are many, before they go to the next one.
+ */
+#ifndef ZHEAP_INDEX_SKIP_H
+#define ZHEAP_INDEX_SKIP_H
+
+#include "access/relscan.h"
+#include "access/sdir.h"
+
+#include "zheap/scan/dead_ranges.h"
+#include "zheap/scan/table_indexes.h"
+
+/* So many entries that are dead for good, and it is asked whether there are ranges to pass by. */
+#ifdef USE_ASSERT_CHECKING
+#define ZSKIP_MISSES	2
+#else
+#define ZSKIP_MISSES	8
+#endif
+
+/* May scans like this one be told of dead ranges?  Asked when the scan begins anew. */
+extern bool zskip_is_allowed(IndexScanDesc scan);
+
+/*
+ * The scan is about to go on from the entry that it is at.  If a range has that entry the scan is
+ * moved to the range's end.
+ */
+extern void zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction);
+
+/* The scan begins anew, or ends: what it has passed by is noted. */
+extern void zskip_end(ZIndexFetchBase *fetch);
+
+#endif							/* ZHEAP_INDEX_SKIP_H */

@@ -1,0 +1,586 @@
+/*
+ * dead_ranges.c
+ *		Ranges of B-tree entries that young snapshots need not look at, in shared memory.
+ *
+ * N6 (README.md) says what a range promises, and why it is made in two steps.
+ *
+ * A range never changes: it is removed, and others take its place.  An index has one set of
+ * ranges, with a version.  Comparing keys calls functions of their types, so it is done with a
+ * copy of the set; what follows from it is done if the set has the same version still.
+ *
+ * LOCKING: one set's lock; no page is locked.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "access/transam.h"
+#include "common/hashfn.h"
+#include "port/atomics.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/scan/dead_ranges.h"
+#include "zheap/undo/undo.h"
+
+#define MAX_SETS		128
+#define MAX_RANGES		16
+#define MAX_ANNOUNCED	3		/* of these */
+#define MAX_RUNNING		8
+
+/* In a copy that is still to become the set. */
+#define NOT_YET			PG_UINT64_MAX
+
+/* An inserter that meets a changed set so often forgets it instead. */
+#define MAX_TRIES		5
+
+/* A snapshot, as far as it is to be compared with others. */
+typedef struct SnapshotAge
+{
+	FullTransactionId xmax;
+	int			nrunning;
+	TransactionId running[MAX_RUNNING]; /* the oldest that it did not see */
+} SnapshotAge;
+
+typedef struct Range
+{
+	uint64		announced;		/* zdead_clock() then; 0: published */
+	SnapshotAge age;			/* for later snapshots */
+	ZDeadBound	low;
+	ZDeadBound	high;
+} Range;
+
+typedef struct RangeSet
+{
+	ZRelLocator file;
+	uint64		version;
+	int			n;
+	Range		ranges[MAX_RANGES];
+} RangeSet;
+
+typedef struct DeadShared
+{
+	pg_atomic_uint64 clock;
+	pg_atomic_uint32 nused;		/* sets with ranges */
+	RangeSet	sets[MAX_SETS];
+} DeadShared;
+
+static DeadShared *shared = NULL;
+static LWLockPadded *locks = NULL;
+
+Size
+zdead_shmem_size(void)
+{
+	return sizeof(DeadShared);
+}
+
+int
+zdead_lwlock_count(void)
+{
+	return MAX_SETS;
+}
+
+void
+zdead_shmem_init(void)
+{
+	bool		found;
+
+	shared = ShmemInitStruct("zheap dead ranges", zdead_shmem_size(), &found);
+	locks = GetNamedLWLockTranche(ZDEAD_LWLOCK_TRANCHE);
+	if (found)
+		return;
+	memset(shared, 0, sizeof(*shared));
+	pg_atomic_init_u64(&shared->clock, 0);
+	pg_atomic_init_u32(&shared->nused, 0);
+}
+
+uint64
+zdead_clock(void)
+{
+	return pg_atomic_read_u64(&shared->clock);
+}
+
+bool
+zdead_any(void)
+{
+	return pg_atomic_read_u32(&shared->nused) != 0;
+}
+
+/* ---- places in an index ---- */
+
+static int
+compare_nulls(bool a, bool b, int16 option)
+{
+	int			result = (int) a - (int) b;
+
+	return option & INDOPTION_NULLS_FIRST ? -result : result;
+}
+
+int
+zdead_compare(Relation index, IndexTuple a, IndexTuple b)
+{
+	TupleDesc	desc = RelationGetDescr(index);
+
+	Assert(!zheap_holds_buffer_lock()); /* I3 */
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		int16		option = index->rd_indoption[i];
+		bool		a_isnull;
+		bool		b_isnull;
+		Datum		x = index_getattr(a, i + 1, desc, &a_isnull);
+		Datum		y = index_getattr(b, i + 1, desc, &b_isnull);
+		int			result;
+
+		if (a_isnull || b_isnull)
+			result = compare_nulls(a_isnull, b_isnull, option);
+		else
+		{
+			result = DatumGetInt32(FunctionCall2Coll(index_getprocinfo(index, i + 1, BTORDER_PROC),
+													 index->rd_indcollation[i], x, y));
+			if (option & INDOPTION_DESC)
+				INVERT_COMPARE_RESULT(result);
+		}
+		if (result != 0)
+			return result;
+	}
+	return ItemPointerCompare(&a->t_tid, &b->t_tid);
+}
+
+bool
+zdead_bound(IndexTuple entry, ZDeadBound *bound)
+{
+	Size		size = IndexTupleSize(entry);
+
+	Assert(!BTreeTupleIsPivot(entry) && !BTreeTupleIsPosting(entry));
+	if (size > ZDEAD_MAX_ENTRY)
+		return false;
+	memset(bound, 0, sizeof(*bound));
+	bound->inclusive = true;
+	memcpy(bound->entry.bytes, entry, size);
+	return true;
+}
+
+bool
+zdead_is_behind(Relation index, IndexTuple entry, const ZDeadBound *high)
+{
+	int			result = zdead_compare(index, entry, (IndexTuple) high->entry.bytes);
+
+	return result > 0 || (result == 0 && !high->inclusive);
+}
+
+static bool
+is_ahead(Relation index, IndexTuple entry, const ZDeadBound *low)
+{
+	int			result = zdead_compare(index, entry, (IndexTuple) low->entry.bytes);
+
+	return result < 0 || (result == 0 && !low->inclusive);
+}
+
+static bool
+has_entry(Relation index, const Range *range, IndexTuple entry)
+{
+	return !is_ahead(index, entry, &range->low) && !zdead_is_behind(index, entry, &range->high);
+}
+
+/* Does the lower bound a leave out an entry that b has? */
+static bool
+low_is_higher(Relation index, const ZDeadBound *a, const ZDeadBound *b)
+{
+	int			result = zdead_compare(index, (IndexTuple) a->entry.bytes,
+									   (IndexTuple) b->entry.bytes);
+
+	return result > 0 || (result == 0 && !a->inclusive && b->inclusive);
+}
+
+static bool
+high_is_lower(Relation index, const ZDeadBound *a, const ZDeadBound *b)
+{
+	int			result = zdead_compare(index, (IndexTuple) a->entry.bytes,
+									   (IndexTuple) b->entry.bytes);
+
+	return result < 0 || (result == 0 && !a->inclusive && b->inclusive);
+}
+
+static bool
+has_nothing(Relation index, const Range *range)
+{
+	int			result = zdead_compare(index, (IndexTuple) range->low.entry.bytes,
+									   (IndexTuple) range->high.entry.bytes);
+
+	return result > 0 || (result == 0 && !(range->low.inclusive && range->high.inclusive));
+}
+
+/* ---- snapshots ---- */
+
+static int
+xid_compare(const void *a, const void *b)
+{
+	TransactionId x = *(const TransactionId *) a;
+	TransactionId y = *(const TransactionId *) b;
+
+	return x == y ? 0 : TransactionIdPrecedes(x, y) ? -1 : 1;
+}
+
+static void
+age_of(Snapshot snapshot, SnapshotAge *age)
+{
+	TransactionId *xids = palloc(Max(snapshot->xcnt, 1) * sizeof(TransactionId));
+
+	memcpy(xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
+	qsort(xids, snapshot->xcnt, sizeof(TransactionId), xid_compare);
+	age->xmax = zfxid_from_xid(snapshot->xmax);
+	age->nrunning = Min(snapshot->xcnt, MAX_RUNNING);
+	memcpy(age->running, xids, age->nrunning * sizeof(TransactionId));
+	pfree(xids);
+}
+
+/*
+ * Does the snapshot see all transactions that the other one has seen?  Those of which it does not
+ * must not have been seen by that one either.  Subtransactions go by their parents, which are
+ * older, and listed.
+ */
+static bool
+is_later(Snapshot snapshot, const SnapshotAge *age)
+{
+	TransactionId xmax = zfxid_xid(age->xmax);
+
+	if (FullTransactionIdPrecedes(zfxid_from_xid(snapshot->xmax), age->xmax))
+		return false;
+	for (uint32 i = 0; i < snapshot->xcnt; i++)
+	{
+		bool		found = false;
+
+		if (!TransactionIdPrecedes(snapshot->xip[i], xmax))
+			continue;
+		for (int j = 0; j < age->nrunning && !found; j++)
+			found = age->running[j] == snapshot->xip[i];
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* All see what it saw: its entries are dead to all, and are removed by those who meet them. */
+static bool
+is_obsolete(const Range *range)
+{
+	return FullTransactionIdPrecedes(range->age.xmax, zundo_horizon());
+}
+
+/* ---- sets ---- */
+
+static int
+set_number(Relation index)
+{
+	return hash_bytes_uint32(zloc_rel(zrel_locator(index))) % MAX_SETS;
+}
+
+static LWLock *
+set_lock(int number)
+{
+	return &locks[number].lock;
+}
+
+/* The set is locked exclusively, and has had so many ranges before. */
+static void
+set_changed(RangeSet *set, int before)
+{
+	set->version++;
+	if (before == 0 && set->n > 0)
+		(void) pg_atomic_fetch_add_u32(&shared->nused, 1);
+	else if (before > 0 && set->n == 0)
+		(void) pg_atomic_fetch_sub_u32(&shared->nused, 1);
+}
+
+/* A copy of the index's set; without ranges if there is none. */
+static void
+set_copy(Relation index, RangeSet *copy)
+{
+	int			number = set_number(index);
+	const RangeSet *set = &shared->sets[number];
+
+	LWLockAcquire(set_lock(number), LW_SHARED);
+	copy->file = set->file;
+	copy->version = set->version;
+	copy->n = zloc_equals(set->file, zrel_locator(index)) ? set->n : 0;
+	memcpy(copy->ranges, set->ranges, copy->n * sizeof(Range));
+	LWLockRelease(set_lock(number));
+}
+
+bool
+zdead_has_ranges(Relation index)
+{
+	int			number = set_number(index);
+	const RangeSet *set = &shared->sets[number];
+	bool		has;
+
+	LWLockAcquire(set_lock(number), LW_SHARED);
+	has = set->n > 0 && zloc_equals(set->file, zrel_locator(index));
+	LWLockRelease(set_lock(number));
+	return has;
+}
+
+/*
+ * Announcements are counted while the set is locked, when inserters who do not wait for the lock
+ * are told by "nused" that they have to.  So if a scan has read the new count, inserters who come to
+ * a page of the index after the scan find the announcement.
+ */
+static void
+count_announced(RangeSet *set)
+{
+	for (int i = 0; i < set->n; i++)
+	{
+		if (set->ranges[i].announced == NOT_YET)
+			set->ranges[i].announced = pg_atomic_add_fetch_u64(&shared->clock, 1);
+	}
+}
+
+/*
+ * Put the copy, which has been worked on, in the place of the set.  False: the set is no longer
+ * what was copied.
+ */
+static bool
+set_replace(Relation index, const RangeSet *copy)
+{
+	int			number = set_number(index);
+	RangeSet   *set = &shared->sets[number];
+	bool		same;
+
+	LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
+	same = set->version == copy->version;
+	if (same)
+	{
+		int			before = set->n;
+
+		set->file = zrel_locator(index);
+		set->n = copy->n;
+		memcpy(set->ranges, copy->ranges, copy->n * sizeof(Range));
+		set_changed(set, before);
+		count_announced(set);
+	}
+	LWLockRelease(set_lock(number));
+	return same;
+}
+
+void
+zdead_forget(Relation index)
+{
+	int			number = set_number(index);
+	RangeSet   *set = &shared->sets[number];
+
+	if (!zdead_any())
+		return;
+	LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
+	if (zloc_equals(set->file, zrel_locator(index)))
+	{
+		int			before = set->n;
+
+		set->n = 0;
+		set_changed(set, before);
+	}
+	LWLockRelease(set_lock(number));
+}
+
+/* Order does not matter. */
+static void
+remove_range(RangeSet *copy, int i)
+{
+	copy->ranges[i] = copy->ranges[--copy->n];
+}
+
+static void
+remove_obsolete(RangeSet *copy)
+{
+	for (int i = copy->n - 1; i >= 0; i--)
+	{
+		if (is_obsolete(&copy->ranges[i]))
+			remove_range(copy, i);
+	}
+}
+
+/* ---- passing by ---- */
+
+bool
+zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high)
+{
+	RangeSet	copy;
+	bool		found = false;
+
+	if (!zdead_any())
+		return false;
+	set_copy(index, &copy);
+	for (int i = 0; i < copy.n; i++)
+	{
+		const Range *range = &copy.ranges[i];
+
+		if (range->announced != 0 || is_obsolete(range) || !is_later(snapshot, &range->age) ||
+			!has_entry(index, range, entry))
+			continue;
+		if (!found || high_is_lower(index, high, &range->high))
+			*high = range->high;
+		found = true;
+	}
+	return found;
+}
+
+/* ---- making ---- */
+
+/* What has been announced before the run began, and is there still: nothing was inserted there. */
+static int
+find_announced(Relation index, const RangeSet *copy, const ZDeadRun *run, Range *common)
+{
+	for (int i = 0; i < copy->n; i++)
+	{
+		const Range *range = &copy->ranges[i];
+
+		if (range->announced == 0 || range->announced > run->began)
+			continue;
+		common->low = low_is_higher(index, &run->low, &range->low) ? run->low : range->low;
+		common->high = high_is_lower(index, &run->high, &range->high) ? run->high : range->high;
+		if (!has_nothing(index, common))
+			return i;
+	}
+	return -1;
+}
+
+static bool
+is_within(Relation index, const Range *inner, const Range *outer)
+{
+	return !low_is_higher(index, &outer->low, &inner->low) &&
+		!high_is_lower(index, &outer->high, &inner->high);
+}
+
+static void
+publish(Relation index, RangeSet *copy, int announced, Range *common)
+{
+	remove_range(copy, announced);
+	for (int i = copy->n - 1; i >= 0; i--)
+	{
+		if (copy->ranges[i].announced == 0 && is_within(index, &copy->ranges[i], common))
+			remove_range(copy, i);
+	}
+	if (copy->n < MAX_RANGES)
+		copy->ranges[copy->n++] = *common;
+}
+
+/* Instead of the oldest one if there are many. */
+static void
+announce(RangeSet *copy, const ZDeadRun *run, const SnapshotAge *age)
+{
+	int			oldest = -1;
+	int			n = 0;
+	Range	   *new;
+
+	for (int i = 0; i < copy->n; i++)
+	{
+		if (copy->ranges[i].announced == 0)
+			continue;
+		n++;
+		if (oldest < 0 || copy->ranges[i].announced < copy->ranges[oldest].announced)
+			oldest = i;
+	}
+	if (n >= MAX_ANNOUNCED || (n > 0 && copy->n == MAX_RANGES))
+		remove_range(copy, oldest);
+	if (copy->n == MAX_RANGES)
+		remove_range(copy, 0);
+	new = &copy->ranges[copy->n++];
+	memset(new, 0, sizeof(*new));
+	new->announced = NOT_YET;
+	new->age = *age;
+	new->low = run->low;
+	new->high = run->high;
+}
+
+/* Another index's set that is still of use stays. */
+static bool
+may_take(Relation index, const RangeSet *copy)
+{
+	int			number = set_number(index);
+	const RangeSet *set = &shared->sets[number];
+	bool		may = true;
+
+	if (copy->n > 0 || zloc_equals(copy->file, zrel_locator(index)))
+		return true;
+	LWLockAcquire(set_lock(number), LW_SHARED);
+	for (int i = 0; i < set->n; i++)
+		may = may && is_obsolete(&set->ranges[i]);
+	LWLockRelease(set_lock(number));
+	return may;
+}
+
+void
+zdead_note_run(Relation index, const ZDeadRun *run)
+{
+	RangeSet	copy;
+	Range		common;
+	int			announced;
+
+	set_copy(index, &copy);
+	if (!may_take(index, &copy))
+		return;
+	remove_obsolete(&copy);
+	memset(&common, 0, sizeof(common));
+	age_of(run->snapshot, &common.age);
+	announced = find_announced(index, &copy, run, &common);
+	if (announced < 0)
+		announce(&copy, run, &common.age);
+	else
+		publish(index, &copy, announced, &common);
+	(void) set_replace(index, &copy);
+}
+
+/* ---- taking back ---- */
+
+/*
+ * What has the entry is replaced by what is on either side of it, or, if it was only announced, by
+ * nothing.  False: none has it.
+ */
+static bool
+take_out(Relation index, RangeSet *copy, IndexTuple entry)
+{
+	bool		found = false;
+
+	for (int i = copy->n - 1; i >= 0; i--)
+	{
+		Range		range = copy->ranges[i];
+		Range		behind = range;
+
+		if (!has_entry(index, &range, entry))
+			continue;
+		found = true;
+		remove_range(copy, i);
+		if (range.announced != 0 || !zdead_bound(entry, &range.high))
+			continue;
+		range.high.inclusive = false;
+		behind.low = range.high;
+		if (!has_nothing(index, &range) && copy->n < MAX_RANGES)
+			copy->ranges[copy->n++] = range;
+		if (!has_nothing(index, &behind) && copy->n < MAX_RANGES)
+			copy->ranges[copy->n++] = behind;
+	}
+	return found;
+}
+
+void
+zdead_inserted(Relation index, IndexTuple entry)
+{
+	RangeSet	copy;
+
+	for (int tries = 0; tries < MAX_TRIES; tries++)
+	{
+		int			before;
+
+		set_copy(index, &copy);
+		if (copy.n == 0)
+			return;
+		before = copy.n;
+		remove_obsolete(&copy);
+		if (!take_out(index, &copy, entry) && copy.n == before)
+			return;
+		if (set_replace(index, &copy))
+			return;
+	}
+	zdead_forget(index);
+}
