@@ -12,7 +12,7 @@ use Test::More;
 use ZheapTest;
 
 my $seconds = short() ? 6 : 20;
-my $node = new_server('ranges', ['shared_buffers = 64MB', 'autovacuum = off']);
+my $node = new_server('ranges', ['shared_buffers = 64MB', 'autovacuum = off', 'zheap.max_changed_indexes = 100']);
 
 $node->safe_psql('postgres', <<'SQL');
 create extension amcheck;

@@ -56,6 +56,7 @@ class Pressure(Generator):
             mode = r.choice(list(MODES))
             self.state.append(SessionState(mode))
             self.schedule.inits.append((k, MODES[mode]))
+        self.choose_settings(self.holders)
         for s in self.state:
             s.todo = []
             s.noted = None

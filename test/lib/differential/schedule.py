@@ -139,6 +139,15 @@ class Generator:
         self.state = [SessionState('index')] + [SessionState(m) for m in modes]
         self.schedule = Schedule(self.make_setup(),
                                  [(k + 1, MODES[m]) for k, m in enumerate(modes)])
+        self.choose_settings(range(1, sessions + 1))
+
+    def choose_settings(self, sessions):
+        """Of the engine, for all sessions; heap takes no notice.  Not with self.r: a schedule's
+        steps are to stay what they are."""
+        r = random.Random('settings %d' % self.seed)
+        settings = 'SET zheap.max_changed_indexes = %d; SET zheap.skip_dead_entries = %s' % (
+            r.choice([0, 50, 100, 100]), r.choice(['on', 'on', 'off']))
+        self.schedule.inits += [(k, settings) for k in sessions]
 
     def features(self):
         r = self.r
