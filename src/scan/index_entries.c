@@ -130,15 +130,26 @@ zindex_entries_at_end_of_transaction(void)
 
 /* ---- the access method's functions ---- */
 
+/* Of our tables, once one has been seen. */
+static const TableAmRoutine *our_routine = NULL;
+
+static bool
+is_ours(Relation table)
+{
+	if (table->rd_tableam->slot_callbacks(table) != &TTSOpsZheap)
+		return false;
+	our_routine = table->rd_tableam;
+	return true;
+}
+
 /* NULL: nobody fetches rows by the scan's TIDs, or from a table that is not ours. */
-static ZIndexFetchBase *
+static inline ZIndexFetchBase *
 fetch_of(IndexScanDesc scan)
 {
-	Relation	table = scan->heapRelation;
-
-	return scan->xs_heapfetch != NULL &&
-		table->rd_tableam->slot_callbacks(table) == &TTSOpsZheap ?
-		(ZIndexFetchBase *) scan->xs_heapfetch : NULL;
+	if (likely(scan->xs_heapfetch != NULL &&
+			   (scan->heapRelation->rd_tableam == our_routine || is_ours(scan->heapRelation))))
+		return (ZIndexFetchBase *) scan->xs_heapfetch;
+	return NULL;
 }
 
 /*
@@ -285,18 +296,14 @@ gettuple(IndexScanDesc scan, ScanDirection direction)
 }
 
 /* The same where entries of a TID need not be told apart. */
-static bool
-gettuple_counted(IndexScanDesc scan, ScanDirection direction)
+static pg_noinline bool
+gettuple_skipping(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 {
 	const BTScanPosData *pos = &((BTScanOpaque) scan->opaque)->currPos;
-	ZIndexFetchBase *fetch = fetch_of(scan);
-	uint64		clock;
+	uint64		clock = zdead_clock();
 	BlockNumber block;
 	int			next;
 
-	if (fetch == NULL || !fetch->skips)
-		return btgettuple(scan, direction);
-	clock = zdead_clock();
 	count_step(scan, fetch, direction);
 	block = BTScanPosIsValid(*pos) ? pos->currPage : InvalidBlockNumber;
 	next = pos->itemIndex + 1;
@@ -305,6 +312,16 @@ gettuple_counted(IndexScanDesc scan, ScanDirection direction)
 	if (pos->currPage != block || pos->itemIndex != next)
 		fetch->clock = clock;
 	return true;
+}
+
+static bool
+gettuple_counted(IndexScanDesc scan, ScanDirection direction)
+{
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (unlikely(fetch != NULL && fetch->skips))
+		return gettuple_skipping(scan, fetch, direction);
+	return btgettuple(scan, direction);
 }
 
 static void
