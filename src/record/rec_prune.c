@@ -102,11 +102,12 @@ zrec_prune_redo(XLogReaderState *record)
 	if (!take_header(record, &header))
 		zrec_replay_damaged(record);
 	zrec_resolve_conflict(record, header.conflict);
+	/* an image of the page takes marks away as well (N5) */
+	if (header.nsingle > 0)
+		zheap_note_marks_cleared();
 	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
 	{
 		take_plan(record, &header, &plan);
-		if (plan.nsingle > 0)
-			zheap_note_marks_cleared(); /* N5 */
 		zpage_prune_apply(BufferGetPage(buffer), &plan);
 		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
 		MarkBufferDirty(buffer);
