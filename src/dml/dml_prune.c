@@ -94,6 +94,18 @@ execute_prune(Relation rel, Buffer buffer, const ZPrunePlan *plan)
 	END_CRIT_SECTION();
 }
 
+/* It may have been read anew since it was looked at last. */
+static void
+check_prunable(Relation rel, Buffer buffer)
+{
+	OffsetNumber off;
+	const char *wrong = zpage_check_quick(BufferGetPage(buffer), &off);
+
+	Assert(zheap_buffer_is_exclusive(buffer));
+	if (wrong)
+		zheap_corrupt(rel, BufferGetBlockNumber(buffer), off, "%s", wrong);
+}
+
 static void
 plan_init(ZPrunePlan *plan)
 {
@@ -107,13 +119,10 @@ zdml_prune_page(ZPageView *view, Buffer buffer)
 	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
 	ZPrunePlan	plan;
 	OffsetNumber off;
-	const char *wrong;
 
 	Assert(view->block == BufferGetBlockNumber(buffer));
 	plan_init(&plan);
-	wrong = zpage_check_quick(view->page, &off);
-	if (wrong)
-		zheap_corrupt(view->rel, view->block, off, "%s", wrong);
+	check_prunable(view->rel, buffer);
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
 		if (ItemIdIsNormal(PageGetItemId(view->page, off)))
@@ -159,16 +168,11 @@ zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 {
 	Page		page = BufferGetPage(buffer);
 	ZPrunePlan	plan;
-	OffsetNumber off;
-	const char *wrong = zpage_check_quick(page, &off);
 	int			looks = 0;
 	int			i;
 
-	/* VACUUM's first pass has looked at it, but it may have been read anew since */
-	Assert(zheap_buffer_is_exclusive(buffer));
 	Assert(n <= ZPAGE_MAX_OFFSET);
-	if (wrong)
-		zheap_corrupt(rel, BufferGetBlockNumber(buffer), off, "%s", wrong);
+	check_prunable(rel, buffer);
 	plan_init(&plan);
 	for (i = 0; i < n; i++)
 	{
@@ -193,6 +197,7 @@ zdml_clear_marks(Relation rel, Buffer buffer, const OffsetNumber *offsets, int n
 	ZPrunePlan	plan;
 
 	Assert(n > 0 && n <= ZPAGE_MAX_OFFSET);
+	check_prunable(rel, buffer);
 	plan_init(&plan);
 	plan.nsingle = n;
 	memcpy(plan.single, offsets, n * sizeof(OffsetNumber));

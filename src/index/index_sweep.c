@@ -21,8 +21,11 @@
 #include "zheap/base/base.h"
 #include "zheap/index/index.h"
 
-/* Table pages that are looked at while a leaf is locked. */
-#define MAX_BLOCKS		64
+/*
+ * Table pages that are looked at while a leaf is locked.  They are read before: VACUUM's ring of
+ * buffers, 32 in all, must still have them.
+ */
+#define MAX_BLOCKS		16
 
 /* The entries on a leaf of the rows that are looked for, or some of them. */
 typedef struct SweepLeaf

@@ -25,6 +25,7 @@
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -316,15 +317,6 @@ zundo_local_owner(void)
 	return my.fxid;
 }
 
-static int
-compare_xids(const void *a, const void *b)
-{
-	TransactionId xa = *(const TransactionId *) a;
-	TransactionId xb = *(const TransactionId *) b;
-
-	return xa == xb ? 0 : TransactionIdPrecedes(xa, xb) ? -1 : 1;
-}
-
 /* All are of one transaction, so that 32 bits tell them apart. */
 bool
 zundo_local_has_committed(FullTransactionId fxid)
@@ -335,7 +327,7 @@ zundo_local_has_committed(FullTransactionId fxid)
 		return false;
 	return FullTransactionIdEquals(fxid, my.fxid) ||
 		(my.ncommitted > 0 &&
-		 bsearch(&xid, my.committed, my.ncommitted, sizeof(xid), compare_xids) != NULL);
+		 bsearch(&xid, my.committed, my.ncommitted, sizeof(xid), xidLogicalComparator) != NULL);
 }
 
 /* Before the commit, which cannot fail for want of memory. */

@@ -8,11 +8,19 @@
 #include "access/genam.h"
 #include "commands/vacuum.h"
 #include "executor/instrument.h"
+#include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "utils/pg_rusage.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
 #include "zheap/mvcc/mvcc.h"
+
+/*
+ * Below this share of a table's pages, those with dead line pointers can wait for the next VACUUM
+ * (heap's limit), and so can those with rows that have several keys.
+ */
+#define VACUUM_BYPASS_PAGES	0.02
 
 /* What the process had used when the VACUUM began. */
 typedef struct ZVacuumClock
@@ -29,6 +37,16 @@ typedef struct ZVacuumOverflowPage
 	BlockNumber block;
 	BlockNumber table_block;
 } ZVacuumOverflowPage;
+
+/* Bytes that what is collected in the pages may take. */
+static inline int64
+vacuum_memory(void)
+{
+	int			kilobytes = IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
+		autovacuum_work_mem : maintenance_work_mem;
+
+	return (int64) kilobytes * 1024;
+}
 
 /* What is done with the current block. */
 typedef enum VacuumDoing

@@ -15,7 +15,6 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
 #include "utils/memutils.h"
@@ -26,23 +25,19 @@
 
 #include "vacuum_private.h"
 
-/* Fewer dead pointers than this can wait for the next VACUUM: heap's limits. */
-#define BYPASS_MAX_PAGES	0.02	/* of all pages */
+/* Fewer dead pointers than this can wait for the next VACUUM: heap's limit. */
 #define BYPASS_MAX_BYTES	(32L * 1024L * 1024L)
 
 static int
 dead_capacity(ZVacuum *vac)
 {
-	int			work_mem = maintenance_work_mem;
 	int64		max_items;
 
 	/* nothing is collected without indexes, or when they are left alone */
 	if (vac->nindexes == 0 || !vac->do_indexes)
 		return ZPAGE_MAX_OFFSET;
 
-	if (IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1)
-		work_mem = autovacuum_work_mem;
-	max_items = (int64) MAXDEADITEMS(work_mem * 1024L);
+	max_items = (int64) MAXDEADITEMS(vacuum_memory());
 	max_items = Min(max_items, (int64) MAXDEADITEMS(MaxAllocSize));
 	max_items = Min(max_items, (int64) vac->npages * ZPAGE_MAX_OFFSET);
 
@@ -248,7 +243,7 @@ vacuum_reap_last(ZVacuum *vac)
 		return;
 
 	if (vac->may_bypass &&
-		vac->dead_pages < vac->npages * BYPASS_MAX_PAGES &&
+		vac->dead_pages < vac->npages * VACUUM_BYPASS_PAGES &&
 		vac->dead_pointers < (int64) MAXDEADITEMS(BYPASS_MAX_BYTES))
 		vac->dead->num_items = 0;
 

@@ -18,7 +18,6 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
@@ -28,9 +27,6 @@
 #include "zheap/scan/table_indexes.h"
 
 #include "vacuum_private.h"
-
-/* Below this share of the table's pages, marked rows can wait for the next VACUUM. */
-#define BYPASS_MAX_PAGES	0.02
 
 /* If more of the leaves are without entries, they are worth a pass of their own. */
 #define EMPTY_MAX_LEAVES	0.02
@@ -57,9 +53,7 @@ struct ZVacuumStale
 static int
 max_rows(void)
 {
-	int			work_mem = IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
-		autovacuum_work_mem : maintenance_work_mem;
-	int64		bytes = Min((int64) work_mem * 1024, (int64) MaxAllocSize);
+	int64		bytes = Min(vacuum_memory(), (int64) MaxAllocSize);
 
 	/* at worst each row has a page of its own */
 	return (int) Max(bytes / (int64) (sizeof(ZMarkedRow) + sizeof(StalePage)), ZPAGE_MAX_OFFSET);
@@ -103,8 +97,7 @@ is_settled(ZVacuum *vac, OffsetNumber offnum)
 	if (version.hdr.flags & ZROW_DELETED)
 		return false;
 	zmvcc_find_modifier(&vac->view, &version);
-	return zmodifier_is_all_visible(&version.modifier) ||
-		zmvcc_visible_to_all(vac->rel, zmodifier_fxid(&version.modifier));
+	return zmvcc_visible_to_all(vac->rel, zmodifier_fxid(&version.modifier));
 }
 
 /* The view is of a copy that was made when VACUUM had done with the page. */
@@ -230,7 +223,7 @@ vacuum_stale_reap(ZVacuum *vac)
 void
 vacuum_stale_reap_last(ZVacuum *vac)
 {
-	if (!vac->may_bypass || vac->stale_pages >= vac->npages * BYPASS_MAX_PAGES)
+	if (!vac->may_bypass || vac->stale_pages >= vac->npages * VACUUM_BYPASS_PAGES)
 		vacuum_stale_reap(vac);
 }
 

@@ -13,20 +13,7 @@ use ZheapTest;
 
 my $node = new_server('stale');
 
-$node->safe_psql('postgres', <<'SQL');
-create extension amcheck;
-create table s (id int primary key, n int, t int) using zheap;
-create index s_n on s (n);
-create index s_t on s (t);
-insert into s select g, g, g from generate_series(1, 500) g;
-create procedure rounds(first int, last int) language plpgsql as $$
-begin
-	for i in first..last loop
-		update s set n = (id * 7919 + i * 104729) % 1000003;
-		commit;
-	end loop;
-end $$;
-SQL
+keys_table($node, 's', 500);
 
 sub pages
 {

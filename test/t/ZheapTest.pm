@@ -23,7 +23,7 @@ our @EXPORT = qw(short seed wait_until new_server new_standby caught_up wait_for
   set_and_reload tables_use pgbench_init pgbench_run pgbench_start pgbench_finish pgbench_stop load_script crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
   no_crash_in_log undo_relation log_ends has_unit used session begin_in ended cost_of
-  make_tries python);
+  make_tries python keys_table);
 
 # A session may live for as long as its test takes: the time that it has is each statement's.
 {
@@ -191,6 +191,28 @@ sub load_script
 	my ($name) = @_;
 
 	return dirname(__FILE__) . "/load/$name.sql";
+}
+
+# A table with indexes on n, which rounds(first, last) changes in all rows, each time in a transaction, and on t.
+sub keys_table
+{
+	my ($node, $name, $rows) = @_;
+
+	$node->safe_psql('postgres', <<"SQL");
+create extension amcheck;
+create table $name (id int primary key, n int, t int) using zheap;
+create index ${name}_n on $name (n);
+create index ${name}_t on $name (t);
+insert into $name select g, g, g from generate_series(1, $rows) g;
+create procedure rounds(first int, last int) language plpgsql as \$\$
+begin
+	for i in first..last loop
+		update $name set n = (id * 7919 + i * 104729) % 1000003;
+		commit;
+	end loop;
+end \$\$;
+SQL
+	return;
 }
 
 # Run pgbench to its end.  Returns what it printed and its exit code.
