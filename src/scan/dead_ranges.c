@@ -15,9 +15,11 @@
 #include "access/nbtree.h"
 #include "access/transam.h"
 #include "common/hashfn.h"
+#include "miscadmin.h"
 #include "port/atomics.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/builtins.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -52,9 +54,20 @@ typedef struct Range
 	ZDeadBound	high;
 } Range;
 
+/*
+ * Whose entries: a file that is moved with its database keeps its number, and insertions into it
+ * must find the set meanwhile.
+ */
+typedef struct SetOwner
+{
+	Oid			database;
+	Oid			index;
+	Oid			file;
+} SetOwner;
+
 typedef struct RangeSet
 {
-	ZRelLocator file;
+	SetOwner	owner;
 	uint64		version;
 	int			n;
 	Range		ranges[MAX_RANGES];
@@ -118,8 +131,9 @@ compare_nulls(bool a, bool b, int16 option)
 	return option & INDOPTION_NULLS_FIRST ? -result : result;
 }
 
-int
-zdead_compare(Relation index, IndexTuple a, IndexTuple b)
+/* In the index's order: <0, 0, >0. */
+static int
+compare_entries(Relation index, IndexTuple a, IndexTuple b)
 {
 	TupleDesc	desc = RelationGetDescr(index);
 
@@ -165,7 +179,7 @@ zdead_bound(IndexTuple entry, ZDeadBound *bound)
 bool
 zdead_is_behind(Relation index, IndexTuple entry, const ZDeadBound *high)
 {
-	int			result = zdead_compare(index, entry, (IndexTuple) high->entry.bytes);
+	int			result = compare_entries(index, entry, (IndexTuple) high->entry.bytes);
 
 	return result > 0 || (result == 0 && !high->inclusive);
 }
@@ -173,7 +187,7 @@ zdead_is_behind(Relation index, IndexTuple entry, const ZDeadBound *high)
 static bool
 is_ahead(Relation index, IndexTuple entry, const ZDeadBound *low)
 {
-	int			result = zdead_compare(index, entry, (IndexTuple) low->entry.bytes);
+	int			result = compare_entries(index, entry, (IndexTuple) low->entry.bytes);
 
 	return result < 0 || (result == 0 && !low->inclusive);
 }
@@ -188,7 +202,7 @@ has_entry(Relation index, const Range *range, IndexTuple entry)
 static bool
 low_is_higher(Relation index, const ZDeadBound *a, const ZDeadBound *b)
 {
-	int			result = zdead_compare(index, (IndexTuple) a->entry.bytes,
+	int			result = compare_entries(index, (IndexTuple) a->entry.bytes,
 									   (IndexTuple) b->entry.bytes);
 
 	return result > 0 || (result == 0 && !a->inclusive && b->inclusive);
@@ -197,7 +211,7 @@ low_is_higher(Relation index, const ZDeadBound *a, const ZDeadBound *b)
 static bool
 high_is_lower(Relation index, const ZDeadBound *a, const ZDeadBound *b)
 {
-	int			result = zdead_compare(index, (IndexTuple) a->entry.bytes,
+	int			result = compare_entries(index, (IndexTuple) a->entry.bytes,
 									   (IndexTuple) b->entry.bytes);
 
 	return result < 0 || (result == 0 && !a->inclusive && b->inclusive);
@@ -206,7 +220,7 @@ high_is_lower(Relation index, const ZDeadBound *a, const ZDeadBound *b)
 static bool
 has_nothing(Relation index, const Range *range)
 {
-	int			result = zdead_compare(index, (IndexTuple) range->low.entry.bytes,
+	int			result = compare_entries(index, (IndexTuple) range->low.entry.bytes,
 									   (IndexTuple) range->high.entry.bytes);
 
 	return result > 0 || (result == 0 && !(range->low.inclusive && range->high.inclusive));
@@ -214,22 +228,13 @@ has_nothing(Relation index, const Range *range)
 
 /* ---- snapshots ---- */
 
-static int
-xid_compare(const void *a, const void *b)
-{
-	TransactionId x = *(const TransactionId *) a;
-	TransactionId y = *(const TransactionId *) b;
-
-	return x == y ? 0 : TransactionIdPrecedes(x, y) ? -1 : 1;
-}
-
 static void
 age_of(Snapshot snapshot, SnapshotAge *age)
 {
 	TransactionId *xids = palloc(Max(snapshot->xcnt, 1) * sizeof(TransactionId));
 
 	memcpy(xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
-	qsort(xids, snapshot->xcnt, sizeof(TransactionId), xid_compare);
+	qsort(xids, snapshot->xcnt, sizeof(TransactionId), xidLogicalComparator);
 	age->xmax = zfxid_from_xid(snapshot->xmax);
 	age->nrunning = Min(snapshot->xcnt, MAX_RUNNING);
 	memcpy(age->running, xids, age->nrunning * sizeof(TransactionId));
@@ -277,6 +282,15 @@ set_number(Relation index)
 	return hash_bytes_uint32(zloc_rel(zrel_locator(index))) % MAX_SETS;
 }
 
+/* Temporary indexes have no ranges, and their files' numbers may be others' as well. */
+static bool
+owns(Relation index, const RangeSet *set)
+{
+	return set->owner.file == zloc_rel(zrel_locator(index)) &&
+		set->owner.index == RelationGetRelid(index) && set->owner.database == MyDatabaseId &&
+		!RelationUsesLocalBuffers(index);
+}
+
 static LWLock *
 set_lock(int number)
 {
@@ -302,9 +316,8 @@ set_copy(Relation index, RangeSet *copy)
 	const RangeSet *set = &shared->sets[number];
 
 	LWLockAcquire(set_lock(number), LW_SHARED);
-	copy->file = set->file;
 	copy->version = set->version;
-	copy->n = zloc_equals(set->file, zrel_locator(index)) ? set->n : 0;
+	copy->n = owns(index, set) ? set->n : 0;
 	memcpy(copy->ranges, set->ranges, copy->n * sizeof(Range));
 	LWLockRelease(set_lock(number));
 }
@@ -317,7 +330,7 @@ zdead_has_ranges(Relation index)
 	bool		has;
 
 	LWLockAcquire(set_lock(number), LW_SHARED);
-	has = set->n > 0 && zloc_equals(set->file, zrel_locator(index));
+	has = set->n > 0 && owns(index, set);
 	LWLockRelease(set_lock(number));
 	return has;
 }
@@ -354,7 +367,9 @@ set_replace(Relation index, const RangeSet *copy)
 	{
 		int			before = set->n;
 
-		set->file = zrel_locator(index);
+		set->owner.database = MyDatabaseId;
+		set->owner.index = RelationGetRelid(index);
+		set->owner.file = zloc_rel(zrel_locator(index));
 		set->n = copy->n;
 		memcpy(set->ranges, copy->ranges, copy->n * sizeof(Range));
 		set_changed(set, before);
@@ -373,7 +388,7 @@ zdead_forget(Relation index)
 	if (!zdead_any())
 		return;
 	LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
-	if (zloc_equals(set->file, zrel_locator(index)))
+	if (owns(index, set))
 	{
 		int			before = set->n;
 
@@ -501,7 +516,7 @@ may_take(Relation index, const RangeSet *copy)
 	const RangeSet *set = &shared->sets[number];
 	bool		may = true;
 
-	if (copy->n > 0 || zloc_equals(copy->file, zrel_locator(index)))
+	if (copy->n > 0)
 		return true;
 	LWLockAcquire(set_lock(number), LW_SHARED);
 	for (int i = 0; i < set->n; i++)

@@ -187,6 +187,16 @@ end_of_run(ZIndexFetchBase *fetch)
 	fetch->looked = false;
 }
 
+static void
+restrpos_counted(IndexScanDesc scan)
+{
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (fetch != NULL)
+		end_of_run(fetch);
+	btrestrpos(scan);
+}
+
 /* Where the mark is on the leaf that the scan has read, nothing is marked as dead yet. */
 static void
 restrpos(IndexScanDesc scan)
@@ -194,23 +204,27 @@ restrpos(IndexScanDesc scan)
 	BTScanOpaque so = (BTScanOpaque) scan->opaque;
 	ZIndexFetchBase *fetch = fetch_of(scan);
 
-	if (fetch != NULL)
-		end_of_run(fetch);
 	if (so->markItemIndex < 0 && so->numKilled > 0)
 		pin_for_marking(scan);
 	if (so->markItemIndex < 0 && fetch != NULL)
 		fetch->marks = fetch->first_marks;
-	btrestrpos(scan);
+	restrpos_counted(scan);
 }
 
 /* The run of before has ended when the fetch was reset. */
 static void
-begin_counting(IndexScanDesc scan, ZIndexFetchBase *fetch)
+rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
 {
-	fetch->scan = scan;
-	fetch->skips = zheap_skip_dead_entries && zskip_is_allowed(scan);
-	fetch->misses = 0;
-	fetch->looked = false;
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (fetch != NULL)
+	{
+		fetch->scan = scan;
+		fetch->skips = zheap_skip_dead_entries && zskip_is_allowed(scan);
+		fetch->misses = 0;
+		fetch->looked = false;
+	}
+	btrescan(scan, keys, nkeys, orderbys, norderbys);
 }
 
 static void
@@ -223,7 +237,6 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 		pin_for_marking(scan);
 	if (fetch != NULL)
 	{
-		begin_counting(scan, fetch);
 		fetch->entries = scan;
 		fetch->leaf++;
 		fetch->marks = fetch->first_marks = zheap_marks_cleared();
@@ -235,17 +248,7 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 			so->markTuples = so->currTuples + BLCKSZ;
 		}
 	}
-	btrescan(scan, keys, nkeys, orderbys, norderbys);
-}
-
-static void
-rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
-{
-	ZIndexFetchBase *fetch = fetch_of(scan);
-
-	if (fetch != NULL)
-		begin_counting(scan, fetch);
-	btrescan(scan, keys, nkeys, orderbys, norderbys);
+	rescan_counted(scan, keys, nkeys, orderbys, norderbys);
 }
 
 /* The scan is about to go on.  One that has gone back looks for no ranges any more. */
@@ -288,50 +291,23 @@ gettuple(IndexScanDesc scan, ScanDirection direction)
 		return false;
 	if (fetch != NULL && (pos->currPage != block || pos->itemIndex != next))
 	{
-		fetch->leaf++;
+		/* copies of the table's pages last longer if all entries of a TID are the same */
+		if (fetch->entries != NULL)
+			fetch->leaf++;
 		fetch->marks = marks;
 		fetch->clock = clock;
 	}
 	return true;
 }
 
-/* The same where entries of a TID need not be told apart. */
-static pg_noinline bool
-gettuple_skipping(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
-{
-	const BTScanPosData *pos = &((BTScanOpaque) scan->opaque)->currPos;
-	uint64		clock = zdead_clock();
-	BlockNumber block;
-	int			next;
-
-	count_step(scan, fetch, direction);
-	block = BTScanPosIsValid(*pos) ? pos->currPage : InvalidBlockNumber;
-	next = pos->itemIndex + 1;
-	if (!btgettuple(scan, direction))
-		return false;
-	if (pos->currPage != block || pos->itemIndex != next)
-		fetch->clock = clock;
-	return true;
-}
-
+/* Where entries of a TID need not be told apart.  That a pin is kept for marking does no harm. */
 static bool
 gettuple_counted(IndexScanDesc scan, ScanDirection direction)
 {
 	ZIndexFetchBase *fetch = fetch_of(scan);
 
-	if (unlikely(fetch != NULL && fetch->skips))
-		return gettuple_skipping(scan, fetch, direction);
-	return btgettuple(scan, direction);
-}
-
-static void
-restrpos_counted(IndexScanDesc scan)
-{
-	ZIndexFetchBase *fetch = fetch_of(scan);
-
-	if (fetch != NULL)
-		end_of_run(fetch);
-	btrestrpos(scan);
+	return unlikely(fetch != NULL && fetch->skips) ? gettuple(scan, direction) :
+		btgettuple(scan, direction);
 }
 
 /* The entry is there: from now on no range has it (N6). */

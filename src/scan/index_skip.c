@@ -19,6 +19,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
 #include "zheap/scan/index_skip.h"
@@ -53,7 +54,7 @@ zskip_is_allowed(IndexScanDesc scan)
 {
 	Snapshot	snapshot = scan->xs_snapshot;
 
-	return zheap_skip_dead_entries && snapshot->snapshot_type == SNAPSHOT_MVCC &&
+	return snapshot->snapshot_type == SNAPSHOT_MVCC &&
 		!snapshot->takenDuringRecovery && !RecoveryInProgress() && !IsolationIsSerializable() &&
 		scan->parallel_scan == NULL && RelationNeedsWAL(scan->indexRelation);
 }
@@ -171,8 +172,12 @@ run_close(IndexScanDesc scan, struct ZSkipRun *skip)
 	if (skip->last >= 0 && BTScanPosIsValid(*pos) && skip->block == pos->currPage &&
 		skip->lsn == pos->lsn)
 		skip->has_high = entry_at(scan, skip, skip->last, &skip->run.high) || skip->has_high;
-	if (skip->has_high)
-		zdead_note_run(scan->indexRelation, &skip->run);
+	if (!skip->has_high)
+		return;
+	/* a scan may end when the server has none active any more, and keys' functions may be SQL */
+	PushActiveSnapshot(skip->run.snapshot);
+	zdead_note_run(scan->indexRelation, &skip->run);
+	PopActiveSnapshot();
 }
 
 /* ---- passing by ---- */
@@ -284,6 +289,17 @@ zskip_end(ZIndexFetchBase *fetch)
 	if (skip == NULL)
 		return;
 	run_close(fetch->scan, skip);
+	/* a leaf that the scan comes back to may have changed since it was read */
 	skip->block = InvalidBlockNumber;
 	skip->moved = false;
+}
+
+void
+zskip_free(ZIndexFetchBase *fetch)
+{
+	zskip_end(fetch);
+	if (fetch->skip->page != NULL)
+		pfree(fetch->skip->page);
+	pfree(fetch->skip);
+	fetch->skip = NULL;
 }

@@ -133,7 +133,7 @@ zscan_index_end(IndexFetchTableData *sfetch)
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 
 	if (unlikely(fetch->base.skip != NULL))
-		zskip_end(&fetch->base);
+		zskip_free(&fetch->base);
 	forget_buffer(fetch);
 	if (fetch->has_view)
 		zview_close(&fetch->view);
@@ -536,10 +536,8 @@ sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
 			zmvcc_state(&fetch->view, offnum, &version, &fxid) == ZSTATE_LIVE)
 		{
 			zview_limit(&fetch->view, ZVIEW_STEP_READS);
-			zmvcc_find_modifier(&fetch->view, &version);
-			sees = zview_limit_end(&fetch->view) &&
-				(zmodifier_is_all_visible(&version.modifier) ||
-				 zmvcc_fxid_in_snapshot(zmodifier_fxid(&version.modifier), snapshot));
+			sees = zmvcc_modifier_visible(&fetch->view, &version, snapshot);
+			sees = zview_limit_end(&fetch->view) && sees;
 		}
 		zview_detach(&fetch->view, &overflow_buf);
 	}

@@ -125,6 +125,20 @@ is($new->query_safe('fetch backward all from c'), $backward, 'a cursor does not 
 $new->query_safe('commit');
 same($new, 'but others do');
 
+# ---- keys compared by a function in SQL, at the end of a scan that has not come to its own ----
+$node->safe_psql('postgres', <<'SQL');
+create function backwards(int, int) returns int language sql immutable as 'select case when $1 < $2 then 1 when $1 > $2 then -1 else 0 end';
+create operator class backwards_ops for type int using btree as
+	operator 1 >, operator 2 >=, operator 3 =, operator 4 <=, operator 5 <, function 1 backwards(int, int);
+create table c (id int) using zheap;
+create index c_id on c (id backwards_ops);
+insert into c select generate_series(1, 500);
+SQL
+$other->query_safe('commit; begin isolation level repeatable read; select 1');
+$node->safe_psql('postgres', 'delete from c where id > 100');
+is($new->query_safe("set zheap.skip_dead_entries = on; $plain select id from c where id > 0 limit 1"), 100, "a function in SQL, $_")
+  foreach 1 .. 4;
+
 # ---- the end of the old snapshots ----
 $other->query_safe('commit');
 $old->query_safe('commit');

@@ -46,10 +46,10 @@ extern void zdead_shmem_init(void);
 /* How many ranges have been announced so far. */
 extern uint64 zdead_clock(void);
 
-/* In the index's order: <0, 0, >0.  Functions of the keys' types are called: no lock is held. */
-extern int	zdead_compare(Relation index, IndexTuple a, IndexTuple b);
-
-/* Is the entry behind the end of what the bound ends? */
+/*
+ * Is the entry behind the end of what the bound ends?  Like all that follows, this calls functions
+ * of the keys' types: no page is locked, and a snapshot is active.
+ */
 extern bool zdead_is_behind(Relation index, IndexTuple entry, const ZDeadBound *high);
 
 /* False: the entry is too long for a bound. */

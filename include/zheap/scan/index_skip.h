@@ -21,7 +21,7 @@
 #define ZSKIP_MISSES	8
 #endif
 
-/* May scans like this one be told of dead ranges?  Asked when the scan begins anew. */
+/* Whatever the setting: may a scan like this be told of dead ranges? */
 extern bool zskip_is_allowed(IndexScanDesc scan);
 
 /*
@@ -30,7 +30,8 @@ extern bool zskip_is_allowed(IndexScanDesc scan);
  */
 extern void zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction);
 
-/* The scan begins anew, or ends: what it has passed by is noted. */
+/* The scan begins anew, or ends for good: what it has passed by is noted. */
 extern void zskip_end(ZIndexFetchBase *fetch);
+extern void zskip_free(ZIndexFetchBase *fetch);
 
 #endif							/* ZHEAP_INDEX_SKIP_H */
