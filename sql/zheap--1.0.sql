@@ -95,6 +95,22 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_workers() IS
 	'processes that see to undo; see the view zheap_stat_workers';
 
+CREATE FUNCTION zheap.zheap_table_stats(
+	OUT relid oid,
+	OUT updated_in_place bigint,
+	OUT updated_several_keys bigint,
+	OUT moved_index bigint,
+	OUT moved_share bigint,
+	OUT moved_room bigint,
+	OUT moved_history bigint,
+	OUT stale_entries_removed bigint,
+	OUT dead_entries_passed bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'zheap_table_stats'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_table_stats() IS
+	'what has been counted of the tables of this database; see the view zheap_stat_tables';
+
 CREATE VIEW zheap.zheap_stat_undo AS
 	SELECT total_bytes, used_bytes AS live_bytes, pending_bytes, pending_transactions,
 		free_bytes, high_water_bytes, limit_bytes, horizon, horizon_age, logs, logs_pending
@@ -159,8 +175,37 @@ COMMENT ON COLUMN zheap.zheap_stat_workers.errors IS
 COMMENT ON COLUMN zheap.zheap_stat_workers.last_error_at IS 'launcher: time of the last error; null if there was none';
 COMMENT ON COLUMN zheap.zheap_stat_workers.last_error IS 'launcher: database and message of the last error';
 
-REVOKE ALL ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers() TO pg_monitor, pg_read_all_stats;
+CREATE VIEW zheap.zheap_stat_tables AS
+	SELECT s.relid, n.nspname AS schemaname, c.relname,
+		s.updated_in_place, s.updated_several_keys,
+		s.moved_index, s.moved_share, s.moved_room, s.moved_history,
+		s.stale_entries_removed, s.dead_entries_passed
+	FROM zheap.zheap_table_stats() s
+		JOIN pg_catalog.pg_class c ON c.oid = s.relid
+		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
+COMMENT ON VIEW zheap.zheap_stat_tables IS
+	'counts of each table that has been updated since the start of the server, those of aborted transactions included; temporary tables are not counted';
+COMMENT ON COLUMN zheap.zheap_stat_tables.relid IS 'OID of the table';
+COMMENT ON COLUMN zheap.zheap_stat_tables.schemaname IS 'name of the table''s schema';
+COMMENT ON COLUMN zheap.zheap_stat_tables.relname IS 'name of the table';
+COMMENT ON COLUMN zheap.zheap_stat_tables.updated_in_place IS 'rows updated in place, without any new index entry';
+COMMENT ON COLUMN zheap.zheap_stat_tables.updated_several_keys IS
+	'rows updated in place, with new entries only in the indexes whose columns changed';
+COMMENT ON COLUMN zheap.zheap_stat_tables.moved_index IS
+	'updated rows that moved, with new entries in all indexes, because an index changed that cannot have several entries of a row (unique, with an expression or predicate, other than B-tree or BRIN, of a type whose equal values may differ)';
+COMMENT ON COLUMN zheap.zheap_stat_tables.moved_share IS
+	'updated rows that moved because more indexes changed than zheap.max_changed_indexes allows';
+COMMENT ON COLUMN zheap.zheap_stat_tables.moved_room IS
+	'updated rows that moved because their page had no room for the new version (a lower fillfactor leaves more)';
+COMMENT ON COLUMN zheap.zheap_stat_tables.moved_history IS
+	'updated rows that moved because one transaction with AFTER ROW triggers had changed them very often, or because the undo of the change was too long for a page';
+COMMENT ON COLUMN zheap.zheap_stat_tables.stale_entries_removed IS
+	'index entries of keys that rows had before, removed by updates and by VACUUM';
+COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_passed IS
+	'index entries (about so many) that index scans passed by at once, because only older snapshots need them';
+
+REVOKE ALL ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats() TO pg_monitor, pg_read_all_stats;
 GRANT EXECUTE ON FUNCTION zheap.zheap_undo_stats() TO pg_read_all_stats;
 GRANT USAGE ON SCHEMA zheap TO pg_monitor, pg_read_all_stats;
-GRANT SELECT ON zheap.zheap_stat_undo, zheap.zheap_undo_holders, zheap.zheap_stat_workers TO pg_monitor, pg_read_all_stats;
+GRANT SELECT ON zheap.zheap_stat_undo, zheap.zheap_undo_holders, zheap.zheap_stat_workers, zheap.zheap_stat_tables TO pg_monitor, pg_read_all_stats;

@@ -18,6 +18,7 @@
 
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
+#include "zheap/base/stats.h"
 #include "zheap/dml/dml.h"
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/mvcc.h"
@@ -45,12 +46,14 @@ shmem_request(void)
 	if (previous_shmem_request)
 		previous_shmem_request();
 	RequestAddinShmemSpace(zheap_marks_shmem_size());
+	RequestAddinShmemSpace(zstats_shmem_size());
 	RequestAddinShmemSpace(zundo_shmem_size());
 	RequestAddinShmemSpace(zundo_use_shmem_size());
 	RequestAddinShmemSpace(zrollback_shmem_size());
 	RequestAddinShmemSpace(zworker_shmem_size());
 	RequestAddinShmemSpace(zdead_shmem_size());
 	RequestNamedLWLockTranche("zheap_undo", zundo_lwlock_count());
+	RequestNamedLWLockTranche(ZSTATS_LWLOCK_TRANCHE, 1);
 	RequestNamedLWLockTranche(ZDEAD_LWLOCK_TRANCHE, zdead_lwlock_count());
 }
 
@@ -61,6 +64,7 @@ shmem_startup(void)
 		previous_shmem_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	zheap_marks_shmem_init();
+	zstats_shmem_init();
 	zundo_shmem_init();
 	zundo_use_shmem_init();
 	zrollback_shmem_init();

@@ -12,17 +12,24 @@
 #include "access/xact.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_database.h"
 #include "storage/lmgr.h"
+#include "utils/memutils.h"
 #include "utils/syscache.h"
 
 #include "zheap/am/am_relation.h"
+#include "zheap/base/base.h"
 #include "zheap/base/catalog.h"
+#include "zheap/base/stats.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
 
 static object_access_hook_type previous_hook = NULL;
 static bool dropped = false;	/* in this transaction, or a part of it */
+
+/* Other tables, dropped in this transaction unless a part of it that did is rolled back. */
+static List *tables = NIL;		/* of OIDs, in TopTransactionContext */
 
 /*
  * A sweep may be at work on the file, without a lock on the table.  A rewritten table's
@@ -49,6 +56,30 @@ wait_for_sweeps(Oid relid)
 		zrollback_file_wait(file);
 }
 
+/* What has been counted of it is forgotten at the end: the drop may yet be rolled back. */
+static void
+note_table(Oid relid)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+
+	if (zheap_is_preloaded())
+		tables = lappend_oid(tables, relid);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+forget_counts(void)
+{
+	ListCell   *cell;
+
+	foreach(cell, tables)
+	{
+		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(cell))))
+			zstats_forget_table(lfirst_oid(cell));
+	}
+	tables = NIL;
+}
+
 /* Nor is undo dropped under others, or under what this transaction reads or has written. */
 static void
 wait_for_users(Oid undo)
@@ -66,8 +97,13 @@ note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 {
 	if (previous_hook)
 		previous_hook(access, class, object, sub, arg);
-	if (access != OAT_DROP || class != RelationRelationId || sub != 0 || !IsTransactionState())
+	if (access != OAT_DROP || sub != 0 || !IsTransactionState())
 		return;
+	if (class == DatabaseRelationId && zheap_is_preloaded())
+		zstats_forget_database(object);
+	if (class != RelationRelationId)
+		return;
+	note_table(object);
 	wait_for_sweeps(object);
 	if (!zundo_exists() || object != zundo_relation_oid())
 		return;
@@ -117,9 +153,11 @@ before_commit(XactEvent event, void *arg)
 			dropped = false;
 			if (check)
 				check_tables();
+			forget_counts();
 			break;
 		case XACT_EVENT_ABORT:
 			dropped = false;
+			tables = NIL;
 			break;
 		default:
 			break;

@@ -26,6 +26,7 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/base/stats.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/update.h"
 #include "zheap/scan/tuple_slot.h"
@@ -79,6 +80,7 @@ typedef struct Update
 	bool		made_room;		/* what can be taken back of the page has been */
 	ItemPointerData new_tid;
 	bool		moved;
+	ZMove		why;			/* if so, or about to */
 	bool		had_several_keys;	/* in place: before the update already */
 
 	bool		was_locked;		/* our transaction had locked the row before */
@@ -125,7 +127,8 @@ choose_way(Update *update)
 		return exclude_all(update);
 	if (needs_toaster(update))
 		return update->locked ? TOAST : LOCK_OLD;
-	return changes->moves ? MOVE : IN_PLACE;
+	update->why = changes->move;
+	return changes->move != ZMOVE_NOT ? MOVE : IN_PLACE;
 }
 
 /* Locked or not on entry; locked on exit. */
@@ -268,6 +271,13 @@ number_old(Update *update)
 	return true;
 }
 
+static Phase
+move_because(Update *update, ZMove why)
+{
+	update->why = why;
+	return MOVE;
+}
+
 /* Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 in_place(Update *update)
@@ -285,12 +295,14 @@ in_place(Update *update)
 							&change) == ZSTEP_AGAIN)
 		return CHECK;
 	/* a move begins to count versions anew */
-	if (!has_room(target, update->row.len, change.slot.grow) || !number_old(update))
-		return MOVE;
+	if (!has_room(target, update->row.len, change.slot.grow))
+		return move_because(update, ZMOVE_ROOM);
+	if (!number_old(update))
+		return move_because(update, ZMOVE_HISTORY);
 	update->had_several_keys = zrow_has_several_keys(update->check.version.row);
 	describe(update, &update->check.version, &change);
 	if (!zchange_undo_fits(&change))
-		return MOVE;
+		return move_because(update, ZMOVE_HISTORY);
 	ztarget_conflict_in(target);
 	zchange_execute(target, &change);
 	ItemPointerSet(&update->new_tid, BufferGetBlockNumber(target->buffer), target->offnum);
@@ -415,7 +427,8 @@ update_close(Update *update)
 }
 
 /*
- * An update in place leaves nothing for VACUUM, so it is taken off the dead rows.
+ * An update in place that adds no index entry leaves nothing for VACUUM, so it is taken off the
+ * dead rows.
  * Where this transaction has truncated the table, core forgets at commit what was
  * dead before, this as well; there it must not see the update as such.
  */
@@ -436,6 +449,26 @@ count_nothing_dead(PgStat_TableStatus *stats)
 	stats->t_counts.t_changed_tuples++;
 }
 
+static const ZTableCounter move_counters[] = {
+	[ZMOVE_INDEX] = ZTABLE_MOVED_INDEX,
+	[ZMOVE_SHARE] = ZTABLE_MOVED_SHARE,
+	[ZMOVE_ROOM] = ZTABLE_MOVED_ROOM,
+	[ZMOVE_HISTORY] = ZTABLE_MOVED_HISTORY
+};
+
+/* For zheap_stat_tables.  No page is locked. */
+static void
+count_update(const Update *update)
+{
+	Assert(!update->moved || update->why != ZMOVE_NOT);
+	if (update->moved)
+		zstats_count(update->rel, move_counters[update->why], 1);
+	else if (update->changes.several_keys)
+		zstats_count(update->rel, ZTABLE_UPDATED_SEVERAL_KEYS, 1);
+	else
+		zstats_count(update->rel, ZTABLE_UPDATED_IN_PLACE, 1);
+}
+
 /*
  * Done: what core is told.  The old TID says which version it was (a transition
  * table, perhaps only the parent's, wants it even if there are no triggers).  The
@@ -452,7 +485,7 @@ update_report(const Update *update, ItemPointer otid)
 	ztid_mark_updated(otid, update->moved, update->ordinal);
 	ztuple_slot_written(slot, update->target.fxid, update->query.cid, update->was_locked);
 	pgstat_count_heap_update(rel, !update->moved && !update->changes.several_keys);
-	if (!update->moved && rel->pgstat_info)
+	if (!update->moved && !update->changes.several_keys && rel->pgstat_info)
 		count_nothing_dead(rel->pgstat_info);
 }
 
@@ -531,6 +564,8 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	*lockmode = update.query.mode;
 	*update_indexes = update.moved;
 	update_close(&update);
+	if (phase == DONE)
+		count_update(&update);
 	if (phase == DONE && !update.moved && update.changes.indexes != NULL)
 		zentries_insert(rel, update.indexes, update.changes.indexes, slot,
 						update.had_several_keys);

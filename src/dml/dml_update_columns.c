@@ -119,14 +119,14 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnCha
 {
 	int			count = 0;
 
-	for (int i = 0; i < indexes->n && !changes->moves; i++)
+	for (int i = 0; i < indexes->n && changes->move == ZMOVE_NOT; i++)
 	{
 		const ZTableIndex *index = &indexes->indexes[i];
 
 		if (!bms_overlap(index->columns, changed->columns))
 			continue;
-		changes->moves = index->change == ZINDEX_MOVES ||
-			bms_overlap(index->columns, changed->unsure);
+		if (index->change == ZINDEX_MOVES || bms_overlap(index->columns, changed->unsure))
+			changes->move = ZMOVE_INDEX;
 		if (index->change == ZINDEX_ADDS)
 		{
 			changes->several_keys = true;
@@ -135,8 +135,9 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnCha
 		changes->indexes = bms_add_member(changes->indexes, i);
 	}
 	/* where most of them get an entry anyway, a row that moves leaves fewer to be removed */
-	if (count * 100 > indexes->nentries * zheap_max_changed_indexes)
-		changes->moves = true;
+	if (changes->move == ZMOVE_NOT &&
+		count * 100 > indexes->nentries * zheap_max_changed_indexes)
+		changes->move = ZMOVE_SHARE;
 }
 
 void
@@ -147,7 +148,7 @@ zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *
 
 	Assert(indexes->highest <= RelationGetNumberOfAttributes(rel));
 	memset(changes, 0, sizeof(*changes));
-	changes->moves = indexes->whole;
+	changes->move = indexes->whole ? ZMOVE_INDEX : ZMOVE_NOT;
 	/* as a rule the columns of the key come first, and stay as they are */
 	if (indexes->highest == 0 ||
 		zrow_starts_alike(RelationGetDescr(rel), old->row, old->len, row, len, indexes->highest))

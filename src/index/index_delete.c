@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 
 #include "zheap/base/base.h"
+#include "zheap/base/stats.h"
 #include "zheap/index/index.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/row.h"
@@ -43,6 +44,7 @@ typedef struct BlockGroup
 	int			first;
 	int			n;
 	int			promising;		/* rounded up to a power of two */
+	uint64		rank;			/* among those that promise the same */
 } BlockGroup;
 
 /* State of one deletion. */
@@ -56,6 +58,7 @@ typedef struct IndexDelete
 	bool		has_rows;
 	BlockNumber block;
 	int			freed;			/* bytes of index space, bottom-up only */
+	int			nstale;			/* entries of rows that live */
 	TransactionId conflict;		/* newest xid whose rows' entries go */
 	bool		several_keys;	/* the index may have several entries of a row */
 	bool		whole_leaf;		/* no end before all entries have been looked at */
@@ -78,7 +81,7 @@ deltid_place(const TM_IndexDelete *deltid)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Most promising first; among equals in the order of the pages. */
+/* Most promising first. */
 static int
 group_compare(const void *a, const void *b)
 {
@@ -87,17 +90,33 @@ group_compare(const void *a, const void *b)
 
 	if (ga->promising != gb->promising)
 		return ga->promising > gb->promising ? -1 : 1;
-	if (ga->n != gb->n)
-		return ga->n > gb->n ? -1 : 1;
-	return ga->first < gb->first ? -1 : 1;
+	return ga->rank > gb->rank ? -1 : ga->rank < gb->rank;
+}
+
+/* The second half of those that are looked at are any. */
+static void
+pick_any(BlockGroup *groups, int ngroups)
+{
+	for (int i = BOTTOMUP_MAX_BLOCKS / 2; i < Min(ngroups, BOTTOMUP_MAX_BLOCKS); i++)
+	{
+		int			pick = (int) pg_prng_uint64_range(&pg_global_prng_state, i, ngroups - 1);
+		BlockGroup	group = groups[i];
+
+		groups[i] = groups[pick];
+		groups[pick] = group;
+	}
 }
 
 /*
- * Bottom-up: keep the entries of the most promising pages only, most promising
- * page first.  deltids are sorted by TID on entry.
+ * Bottom-up: keep the entries of a few pages only, most promising page first; among equals the
+ * one with most entries, then in the order of the pages.  deltids are sorted by TID on entry.
+ *
+ * Promising are entries with equal keys, such as rows get that move.  Where updates leave rows in
+ * place, with several keys, entries that nobody needs may be any.  There equals come in any order,
+ * as the same ones each time might be needed ones, and half of the pages are picked at random.
  */
 static void
-keep_promising(TM_IndexDeleteOp *op)
+keep_promising(TM_IndexDeleteOp *op, bool several_keys)
 {
 	BlockGroup *groups = palloc(sizeof(BlockGroup) * op->ndeltids);
 	TM_IndexDelete *kept = palloc(sizeof(TM_IndexDelete) * op->ndeltids);
@@ -124,9 +143,15 @@ keep_promising(TM_IndexDeleteOp *op)
 
 	/* small differences in what the index thinks promising mean nothing */
 	for (i = 0; i < ngroups; i++)
+	{
 		groups[i].promising = (int)
 			pg_nextpower2_32((uint32) Max(groups[i].promising, BOTTOMUP_MIN_BUCKET));
+		groups[i].rank = several_keys ? pg_prng_uint64(&pg_global_prng_state) :
+			(uint64) groups[i].n << 32 | (uint32) (op->ndeltids - groups[i].first);
+	}
 	qsort(groups, ngroups, sizeof(BlockGroup), group_compare);
+	if (several_keys)
+		pick_any(groups, ngroups);
 
 	for (i = 0; i < Min(ngroups, BOTTOMUP_MAX_BLOCKS); i++)
 	{
@@ -141,52 +166,15 @@ keep_promising(TM_IndexDeleteOp *op)
 	pfree(groups);
 }
 
-/*
- * Bottom-up, where updates leave rows in place: entries that nobody needs may be anywhere on the
- * leaf, and may lead anywhere, so that no page of the table promises more than another.  Keep the
- * entries of a few pages, picked at random: the same ones each time might be needed ones.
- */
-static void
-keep_any(TM_IndexDeleteOp *op)
-{
-	TM_IndexDelete *kept = palloc(sizeof(TM_IndexDelete) * op->ndeltids);
-	int			nkept = 0;
-	int			nleft = op->ndeltids;
-
-	for (int n = 0; n < BOTTOMUP_MAX_BLOCKS && nleft > 0; n++)
-	{
-		int			pick = (int) pg_prng_uint64_range(&pg_global_prng_state, 0, nleft - 1);
-		BlockNumber block = ItemPointerGetBlockNumber(&op->deltids[pick].tid);
-		int			nothers = 0;
-
-		for (int i = 0; i < nleft; i++)
-		{
-			if (ItemPointerGetBlockNumber(&op->deltids[i].tid) == block)
-				kept[nkept++] = op->deltids[i];
-			else
-				op->deltids[nothers++] = op->deltids[i];
-		}
-		nleft = nothers;
-	}
-	memcpy(op->deltids, kept, sizeof(TM_IndexDelete) * nkept);
-	op->ndeltids = nkept;
-	pfree(kept);
-}
-
 /* Which entries are looked at, in the order of their table pages. */
 static void
 choose_entries(IndexDelete *del)
 {
 	TM_IndexDeleteOp *op = del->op;
 
-	if (op->bottomup && !del->whole_leaf && del->several_keys)
-	{
-		keep_any(op);
-		return;
-	}
 	deltids_sort(op->deltids, op->ndeltids);
 	if (op->bottomup && !del->whole_leaf)
-		keep_promising(op);
+		keep_promising(op, del->several_keys);
 }
 
 static void
@@ -409,6 +397,7 @@ entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 		is_dead = zmvcc_dead_to_all(&del->view, offnum);
 		if (!is_dead && !entry_is_stale(del, deltid))
 			return false;
+		del->nstale += !is_dead;
 		status->knowndeletable = true;
 		if (del->op->bottomup)
 		{
@@ -480,6 +469,9 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 		ReleaseBuffer(del.leaf);
 	zview_close(&del.view);
 
+	/* an updater has counted its update before, VACUUM its pages */
+	if (del.nstale > 0)
+		zstats_count_known(table, ZTABLE_STALE_REMOVED, del.nstale);
 	Assert(ndeletable > 0 || delstate->bottomup);
 	Assert(npages <= BOTTOMUP_MAX_BLOCKS || !delstate->bottomup || del.whole_leaf);
 	delstate->ndeltids = ndeletable;

@@ -15,6 +15,7 @@
 #include "access/nbtree.h"
 #include "access/transam.h"
 #include "common/hashfn.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
 #include "storage/lwlock.h"
@@ -35,6 +36,20 @@
 /* In a copy that is still to become the set. */
 #define NOT_YET			PG_UINT64_MAX
 
+/* A range's place is left to one that is not larger once of so many times. */
+#define KEPT_TIMES		16
+
+/* Insertions between two looks of zdead_tidy() */
+#define TIDY_INTERVAL	64
+
+/*
+ * A range is published anew when the one before is so many transactions old, or so many entries
+ * had to be walked over beyond it; of those before so many stay.
+ */
+#define NEWS_XIDS		32
+#define NEWS_VISITED	256
+#define MAX_WITHIN		2
+
 /* An inserter that meets a changed set so often forgets it instead. */
 #define MAX_TRIES		5
 
@@ -50,6 +65,7 @@ typedef struct Range
 {
 	uint64		announced;		/* zdead_clock() then; 0: published */
 	SnapshotAge age;			/* for later snapshots */
+	uint32		entries;		/* about so many, when it was made */
 	ZDeadBound	low;
 	ZDeadBound	high;
 } Range;
@@ -337,8 +353,8 @@ zdead_has_ranges(Relation index)
 
 /*
  * Announcements are counted while the set is locked, when inserters who do not wait for the lock
- * are told by "nused" that they have to.  So if a scan has read the new count, inserters who come to
- * a page of the index after the scan find the announcement.
+ * are told by "nused" that they have to.  So if a scan has read the new count, inserters who come
+ * to a page of the index after the scan find the announcement.
  */
 static void
 count_announced(RangeSet *set)
@@ -415,10 +431,44 @@ remove_obsolete(RangeSet *copy)
 	}
 }
 
+/* Is a range of the set of use to somebody?  The set is locked. */
+static bool
+is_of_use(const RangeSet *set)
+{
+	for (int i = 0; i < set->n; i++)
+	{
+		if (!is_obsolete(&set->ranges[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Another database's horizon is another one: then they are forgotten too early, or late. */
+void
+zdead_tidy(void)
+{
+	static uint32 calls = 0;
+	int			number = calls / TIDY_INTERVAL % MAX_SETS;
+	RangeSet   *set = &shared->sets[number];
+
+	if (calls++ % TIDY_INTERVAL != 0)
+		return;
+	LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
+	if (set->n > 0 && !is_of_use(set))
+	{
+		int			before = set->n;
+
+		set->n = 0;
+		set_changed(set, before);
+	}
+	LWLockRelease(set_lock(number));
+}
+
 /* ---- passing by ---- */
 
 bool
-zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high)
+zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high,
+		   uint32 *entries)
 {
 	RangeSet	copy;
 	bool		found = false;
@@ -434,7 +484,10 @@ zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high
 			!has_entry(index, range, entry))
 			continue;
 		if (!found || high_is_lower(index, high, &range->high))
+		{
 			*high = range->high;
+			*entries = range->entries;
+		}
 		found = true;
 	}
 	return found;
@@ -442,22 +495,33 @@ zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high
 
 /* ---- making ---- */
 
-/* What has been announced before the run began, and is there still: nothing was inserted there. */
+/*
+ * What has been announced before the run began, and is there still: nothing was inserted there.
+ * The one that has most in common with the run, which is a range of the run's snapshot; or -1.
+ */
 static int
 find_announced(Relation index, const RangeSet *copy, const ZDeadRun *run, Range *common)
 {
+	int			best = -1;
+
 	for (int i = 0; i < copy->n; i++)
 	{
 		const Range *range = &copy->ranges[i];
+		uint32		entries = Min(run->entries, range->entries);
+		Range		both = *common;
 
-		if (range->announced == 0 || range->announced > run->began)
+		if (range->announced == 0 || range->announced > run->began ||
+			(best >= 0 && entries <= common->entries))
 			continue;
-		common->low = low_is_higher(index, &run->low, &range->low) ? run->low : range->low;
-		common->high = high_is_lower(index, &run->high, &range->high) ? run->high : range->high;
-		if (!has_nothing(index, common))
-			return i;
+		both.low = low_is_higher(index, &run->low, &range->low) ? run->low : range->low;
+		both.high = high_is_lower(index, &run->high, &range->high) ? run->high : range->high;
+		both.entries = entries;
+		if (has_nothing(index, &both))
+			continue;
+		*common = both;
+		best = i;
 	}
-	return -1;
+	return best;
 }
 
 static bool
@@ -467,45 +531,132 @@ is_within(Relation index, const Range *inner, const Range *outer)
 		!high_is_lower(index, &outer->high, &inner->high);
 }
 
-static void
-publish(Relation index, RangeSet *copy, int announced, Range *common)
+/* Within another range: made before it, or what insertions have left of one. */
+static bool
+is_part(Relation index, const Range *range, const Range *whole)
 {
-	remove_range(copy, announced);
-	for (int i = copy->n - 1; i >= 0; i--)
-	{
-		if (copy->ranges[i].announced == 0 && is_within(index, &copy->ranges[i], common))
-			remove_range(copy, i);
-	}
-	if (copy->n < MAX_RANGES)
-		copy->ranges[copy->n++] = *common;
+	return range->announced == 0 && is_within(index, range, whole);
 }
 
-/* Instead of the oldest one if there are many. */
+/*
+ * Is what has been found worth a range beside those within it?  Not if one is nearly as large, and
+ * one nearly as young: a snapshot that may use the new one only gains little, and all may use
+ * older ones.
+ */
+static bool
+deserves_range(Relation index, const RangeSet *copy, const Range *common, const ZDeadRun *run)
+{
+	uint32		largest = 0;
+	FullTransactionId youngest = InvalidFullTransactionId;
+
+	for (int i = 0; i < copy->n; i++)
+	{
+		const Range *range = &copy->ranges[i];
+
+		if (!is_part(index, range, common))
+			continue;
+		largest = Max(largest, range->entries);
+		if (FullTransactionIdPrecedes(youngest, range->age.xmax))
+			youngest = range->age.xmax;
+	}
+	return largest < common->entries / 4 * 3 || run->visited >= NEWS_VISITED ||
+		U64FromFullTransactionId(common->age.xmax) >=
+		U64FromFullTransactionId(youngest) + NEWS_XIDS;
+}
+
+/* The oldest of the ranges within the new one; how many there are. */
+static int
+find_oldest_part(Relation index, const RangeSet *copy, const Range *common, int *oldest)
+{
+	int			n = 0;
+
+	for (int i = 0; i < copy->n; i++)
+	{
+		if (!is_part(index, &copy->ranges[i], common))
+			continue;
+		if (n == 0 || FullTransactionIdPrecedes(copy->ranges[i].age.xmax,
+												copy->ranges[*oldest].age.xmax))
+			*oldest = i;
+		n++;
+	}
+	return n;
+}
+
+/* The youngest large ones stay, for snapshots that may not use the new one; no announcement. */
 static void
+remove_parts(Relation index, RangeSet *copy, const Range *common)
+{
+	int			oldest;
+
+	for (int i = copy->n - 1; i >= 0; i--)
+	{
+		const Range *range = &copy->ranges[i];
+
+		if ((range->announced != 0 || range->entries < common->entries / 2) &&
+			is_within(index, range, common))
+			remove_range(copy, i);
+	}
+	while (find_oldest_part(index, copy, common, &oldest) > MAX_WITHIN)
+		remove_range(copy, oldest);
+}
+
+static bool
+publish(Relation index, RangeSet *copy, int announced, const Range *common, const ZDeadRun *run)
+{
+	if (!deserves_range(index, copy, common, run))
+		return false;
+	remove_range(copy, announced);
+	remove_parts(index, copy, common);
+	copy->ranges[copy->n++] = *common;
+	return true;
+}
+
+/* Where to find the smallest range, or the smallest of those that are announced only. */
+static int
+find_smallest(const RangeSet *copy, bool announced)
+{
+	int			smallest = -1;
+
+	for (int i = 0; i < copy->n; i++)
+	{
+		if (announced && copy->ranges[i].announced == 0)
+			continue;
+		if (smallest < 0 || copy->ranges[i].entries < copy->ranges[smallest].entries)
+			smallest = i;
+	}
+	return smallest;
+}
+
+/*
+ * If there is no place for it, instead of the smallest one, if that is smaller.  If it is not, it
+ * stays most of the time: of many runs in turn none would be announced any more when it comes
+ * again; and with it gone, what was of use once does not keep its place for ever.
+ */
+static bool
 announce(RangeSet *copy, const ZDeadRun *run, const SnapshotAge *age)
 {
-	int			oldest = -1;
 	int			n = 0;
 	Range	   *new;
 
 	for (int i = 0; i < copy->n; i++)
+		n += copy->ranges[i].announced != 0;
+	if (n == MAX_ANNOUNCED || copy->n == MAX_RANGES)
 	{
-		if (copy->ranges[i].announced == 0)
-			continue;
-		n++;
-		if (oldest < 0 || copy->ranges[i].announced < copy->ranges[oldest].announced)
-			oldest = i;
+		int			smallest = find_smallest(copy, n == MAX_ANNOUNCED);
+
+		if (copy->ranges[smallest].entries >= run->entries &&
+			pg_prng_uint32(&pg_global_prng_state) % KEPT_TIMES != 0)
+			return false;
+		remove_range(copy, smallest);
 	}
-	if (n >= MAX_ANNOUNCED || (n > 0 && copy->n == MAX_RANGES))
-		remove_range(copy, oldest);
-	if (copy->n == MAX_RANGES)
-		remove_range(copy, 0);
 	new = &copy->ranges[copy->n++];
 	memset(new, 0, sizeof(*new));
 	new->announced = NOT_YET;
 	new->age = *age;
+	new->entries = run->entries;
 	new->low = run->low;
 	new->high = run->high;
+	return true;
 }
 
 /* Another index's set that is still of use stays. */
@@ -513,14 +664,12 @@ static bool
 may_take(Relation index, const RangeSet *copy)
 {
 	int			number = set_number(index);
-	const RangeSet *set = &shared->sets[number];
-	bool		may = true;
+	bool		may;
 
 	if (copy->n > 0)
 		return true;
 	LWLockAcquire(set_lock(number), LW_SHARED);
-	for (int i = 0; i < set->n; i++)
-		may = may && is_obsolete(&set->ranges[i]);
+	may = !is_of_use(&shared->sets[number]);
 	LWLockRelease(set_lock(number));
 	return may;
 }
@@ -539,11 +688,11 @@ zdead_note_run(Relation index, const ZDeadRun *run)
 	memset(&common, 0, sizeof(common));
 	age_of(run->snapshot, &common.age);
 	announced = find_announced(index, &copy, run, &common);
-	if (announced < 0)
-		announce(&copy, run, &common.age);
-	else
-		publish(index, &copy, announced, &common);
-	(void) set_replace(index, &copy);
+	if (announced >= 0 && publish(index, &copy, announced, &common, run))
+		(void) set_replace(index, &copy);
+	else if ((announced < 0 || common.entries < run->entries / 4 * 3) &&
+			 announce(&copy, run, &common.age))
+		(void) set_replace(index, &copy);
 }
 
 /* ---- taking back ---- */
@@ -570,6 +719,7 @@ take_out(Relation index, RangeSet *copy, IndexTuple entry)
 			continue;
 		range.high.inclusive = false;
 		behind.low = range.high;
+		range.entries = behind.entries = range.entries / 2;
 		if (!has_nothing(index, &range) && copy->n < MAX_RANGES)
 			copy->ranges[copy->n++] = range;
 		if (!has_nothing(index, &behind) && copy->n < MAX_RANGES)

@@ -311,20 +311,30 @@ gettuple_counted(IndexScanDesc scan, ScanDirection direction)
 }
 
 /* The entry is there: from now on no range has it (N6). */
+static pg_noinline void
+take_from_ranges(Relation index, Datum *values, bool *isnull, ItemPointer tid)
+{
+	IndexTuple	entry;
+
+	if (!zdead_has_ranges(index))
+	{
+		zdead_tidy();
+		return;
+	}
+	entry = index_form_tuple(RelationGetDescr(index), values, isnull);
+	entry->t_tid = *tid;
+	zdead_inserted(index, entry);
+	pfree(entry);
+}
+
 static bool
 insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
 	   IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
 {
 	bool		result = btinsert(index, values, isnull, tid, table, check, unchanged, info);
 
-	if (unlikely(zdead_any()) && zdead_has_ranges(index))
-	{
-		IndexTuple	entry = index_form_tuple(RelationGetDescr(index), values, isnull);
-
-		entry->t_tid = *tid;
-		zdead_inserted(index, entry);
-		pfree(entry);
-	}
+	if (unlikely(zdead_any()))
+		take_from_ranges(index, values, isnull, tid);
 	return result;
 }
 

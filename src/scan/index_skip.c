@@ -22,13 +22,14 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
+#include "zheap/base/stats.h"
 #include "zheap/scan/index_skip.h"
 
 /* A shorter run is not worth a note. */
 #ifdef USE_ASSERT_CHECKING
 #define MIN_VISITED		2
 #else
-#define MIN_VISITED		16
+#define MIN_VISITED		32
 #endif
 
 /* A scan's run; allocated with the first one, kept. */
@@ -38,7 +39,6 @@ struct ZSkipRun
 	bool		open;
 	bool		has_high;		/* of a leaf that has been left, or of a range */
 	ZDeadRun	run;
-	int			visited;		/* entries, one by one */
 	bool		moved;			/* to the end of a range, just before */
 	int			last;			/* item of the leaf that the run has come to */
 	/* the leaf that the scan is at, when it had been read */
@@ -153,7 +153,8 @@ run_open(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	skip->open = is_contiguous(scan) && entry_at(scan, skip, first, &skip->run.low);
 	skip->run.began = fetch->clock;
 	skip->run.snapshot = scan->xs_snapshot;
-	skip->visited = pos->itemIndex - first + 1;
+	skip->run.entries = 0;
+	skip->run.visited = pos->itemIndex - first + 1;
 	skip->has_high = false;
 	skip->last = pos->itemIndex;
 }
@@ -167,13 +168,14 @@ run_close(IndexScanDesc scan, struct ZSkipRun *skip)
 	if (!skip->open)
 		return;
 	skip->open = false;
-	if (skip->visited < MIN_VISITED)
+	if (skip->run.visited < MIN_VISITED)
 		return;
 	if (skip->last >= 0 && BTScanPosIsValid(*pos) && skip->block == pos->currPage &&
 		skip->lsn == pos->lsn)
 		skip->has_high = entry_at(scan, skip, skip->last, &skip->run.high) || skip->has_high;
 	if (!skip->has_high)
 		return;
+	skip->run.entries += skip->run.visited;
 	/* a scan may end when the server has none active any more, and keys' functions may be SQL */
 	PushActiveSnapshot(skip->run.snapshot);
 	zdead_note_run(scan->indexRelation, &skip->run);
@@ -235,11 +237,19 @@ try_to_move(IndexScanDesc scan, struct ZSkipRun *skip)
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 	ZDeadBound	entry;
 	ZDeadBound	high;
+	uint32		entries;
 
 	if (!entry_at(scan, skip, pos->itemIndex, &entry) ||
-		!zdead_find(scan->indexRelation, (IndexTuple) entry.entry.bytes, scan->xs_snapshot, &high))
+		!zdead_find(scan->indexRelation, (IndexTuple) entry.entry.bytes, scan->xs_snapshot, &high,
+					&entries))
 		return;
 	skip->moved = true;
+	/* on the leaf where it ends the scan meets the same range again */
+	if (!skip->has_high || memcmp(&high, &skip->run.high, sizeof(high)) != 0)
+	{
+		skip->run.entries += entries;
+		zstats_count(scan->heapRelation, ZTABLE_DEAD_PASSED, entries);
+	}
 	/* the server would take the item that the scan is moved to for the dead one */
 	scan->kill_prior_tuple = false;
 	pos->itemIndex = last_item(scan, skip, &high);
@@ -267,7 +277,7 @@ zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 	if (!skip->open)
 		run_open(scan, fetch);
 	else
-		skip->visited++;
+		skip->run.visited++;
 	if (moved || fetch->misses % ZSKIP_MISSES == 0)
 		try_to_move(scan, skip);
 	skip->last = pos->itemIndex;

@@ -21,6 +21,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "zheap/base/stats.h"
 #include "zheap/dml/dml.h"
 #include "zheap/index/index.h"
 #include "zheap/page/page.h"
@@ -153,6 +154,7 @@ sweep_indexes(ZVacuum *vac)
 	};
 
 	Assert(!zheap_holds_buffer_lock()); /* L1: index pages come first */
+	zstats_count(vac->rel, ZTABLE_STALE_REMOVED, 0);	/* from now on it is known */
 	for (int i = 0; i < vac->nindexes; i++)
 	{
 		if (!zindex_may_have_several_keys(vac->rel, vac->indexes[i]))

@@ -102,6 +102,18 @@ same($new, 'deleted again');
 same($other, 'which it does not see either');
 cmp_ok(buffers($new, 'k', 'on'), '<', buffers($new, 'k', 'off') / 2, 'ranges grow together again');
 
+# ---- a snapshot that the youngest range is too young for ----
+my $between = $node->background_psql('postgres');
+$between->query_safe('begin isolation level repeatable read; select 1');
+$node->safe_psql('postgres', join('; ', map { "delete from q where id = $_" } 5001 .. 5060));
+same($new, 'after many transactions');
+cmp_ok(buffers($new, 'k', 'on'), '<', buffers($new, 'k', 'off') / 2, 'a younger range');
+cmp_ok(buffers($between, 'k', 'on'), '<', buffers($between, 'k', 'off') / 2, 'for those before it the older one stays');
+same($between, 'which sees what it saw');
+$between->query_safe('commit');
+$between->quit;
+cmp_ok($node->safe_psql('postgres', "select dead_entries_passed from zheap.zheap_stat_tables where relname = 'q'"), '>', 1000, 'zheap_stat_tables counts them');
+
 # ---- rows that change their keys ----
 $node->safe_psql('postgres', 'update q set k = k + 10000 where id between 5001 and 5800');
 same($new, 'rows moved to other keys in place');

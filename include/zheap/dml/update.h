@@ -10,11 +10,21 @@
 
 /* ---- dml_update_columns.c ---- */
 
+/* Why a row gets another line pointer. */
+typedef enum ZMove
+{
+	ZMOVE_NOT,					/* it may stay */
+	ZMOVE_INDEX,				/* an index changes that can't have several entries of a row */
+	ZMOVE_SHARE,				/* too many indexes change */
+	ZMOVE_ROOM,					/* the page has no room */
+	ZMOVE_HISTORY				/* the version before can't be counted, or undo is too long */
+} ZMove;
+
 /* What of the row the update changes, as far as indexes have it. */
 typedef struct ZColumnChanges
 {
 	bool		key;			/* a column that foreign keys may refer to */
-	bool		moves;			/* the row has to get another line pointer; else it may stay */
+	ZMove		move;			/* as far as indexes go */
 	bool		several_keys;	/* if it stays, indexes get a further entry of it */
 	Bitmapset  *indexes;		/* if it stays, those that are to hear of it, by their numbers;
 								 * in the current memory context */

@@ -33,6 +33,8 @@ typedef struct ZDeadRun
 {
 	uint64		began;			/* zdead_clock() before it read the index page of the first one */
 	Snapshot	snapshot;
+	uint32		entries;		/* about so many */
+	uint32		visited;		/* of these, not passed by at once */
 	ZDeadBound	low;
 	ZDeadBound	high;
 } ZDeadRun;
@@ -55,8 +57,12 @@ extern bool zdead_is_behind(Relation index, IndexTuple entry, const ZDeadBound *
 /* False: the entry is too long for a bound. */
 extern bool zdead_bound(IndexTuple entry, ZDeadBound *bound);
 
-/* Need the snapshot not look at the entry?  If so, *high tells how far. */
-extern bool zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high);
+/*
+ * Need the snapshot not look at the entry?  If so, *high tells how far, and *entries of about how
+ * many that is true altogether.
+ */
+extern bool zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high,
+					   uint32 *entries);
 
 /*
  * Announce the run or, if it has been announced before it began, publish it.  All entries between
@@ -73,6 +79,13 @@ extern void zdead_inserted(Relation index, IndexTuple entry);
 /* Is there any range, of whatever index, or of this one?  Asked after an insertion. */
 extern bool zdead_any(void);
 extern bool zdead_has_ranges(Relation index);
+
+/*
+ * Asked for after insertions into indexes without ranges, while there are others.  Once in a
+ * while looks at an index's ranges, and forgets those that are of no use any more: if the index is
+ * gone, nobody else does.
+ */
+extern void zdead_tidy(void);
 
 /* The index has a new file, or an old one's name. */
 extern void zdead_forget(Relation index);

@@ -1,0 +1,55 @@
+/*
+ * stats.h
+ *		What has been counted of each table since the server began.
+ *
+ * In shared memory, for all backends at once; aborted transactions' work is counted, too.
+ * Temporary tables are not counted.
+ */
+#ifndef ZHEAP_STATS_H
+#define ZHEAP_STATS_H
+
+#include "utils/relcache.h"
+
+typedef enum ZTableCounter
+{
+	/* updates: each is one of these */
+	ZTABLE_UPDATED_IN_PLACE,	/* no index got an entry */
+	ZTABLE_UPDATED_SEVERAL_KEYS,	/* in place, with entries in those indexes that changed */
+	ZTABLE_MOVED_INDEX,			/* moved: an index changed that can't have several keys of a row */
+	ZTABLE_MOVED_SHARE,			/* ... more indexes changed than the setting allows */
+	ZTABLE_MOVED_ROOM,			/* ... the page had no room for the new version */
+	ZTABLE_MOVED_HISTORY,		/* ... triggers count versions, or undo was too long for a page */
+
+	ZTABLE_STALE_REMOVED,		/* index entries of keys that rows had before */
+	ZTABLE_DEAD_PASSED,			/* index entries that scans need not look at, as others had */
+	ZTABLE_NCOUNTERS
+} ZTableCounter;
+
+typedef struct ZTableCounts
+{
+	Oid			table;
+	uint64		counts[ZTABLE_NCOUNTERS];
+} ZTableCounts;
+
+#define ZSTATS_LWLOCK_TRANCHE "zheap_stats"
+
+extern Size zstats_shmem_size(void);
+extern void zstats_shmem_init(void);
+
+/* No page is locked, as memory may have to be allocated: ERROR (out of memory). */
+extern void zstats_count(Relation table, ZTableCounter counter, uint64 n);
+
+/*
+ * As zstats_count() of a table that this backend has counted for before; of another one, nothing.
+ * May be called with pages locked.
+ */
+extern void zstats_count_known(Relation table, ZTableCounter counter, uint64 n);
+
+/* The table has been dropped, or the database. */
+extern void zstats_forget_table(Oid table);
+extern void zstats_forget_database(Oid database);
+
+/* All tables of this database that something has been counted of; allocated. */
+extern ZTableCounts *zstats_tables(int *n);
+
+#endif							/* ZHEAP_STATS_H */

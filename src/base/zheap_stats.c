@@ -1,0 +1,326 @@
+/*
+ * zheap_stats.c
+ *		What has been counted of each table since the server began.
+ *
+ * A shared hash table tells where a table's counters are.  A backend remembers that, so it adds to
+ * them without a lock.  Counters are never freed but used again for other tables: who remembers
+ * them looks whose they are first.  If they change hands just then, a count is another table's.
+ *
+ * LOCKING: the hash table's own; "lock" for the counters that are free.
+ */
+#include "postgres.h"
+
+#include "lib/dshash.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/dsa.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "zheap/base/base.h"
+#include "zheap/base/stats.h"
+
+/* Of shared memory; more is mapped when it is needed. */
+#define AREA_SIZE		((Size) 256 * 1024)
+
+typedef struct TableKey
+{
+	Oid			database;
+	Oid			table;
+} TableKey;
+
+typedef struct Counters
+{
+	TableKey	owner;
+	dsa_pointer next;			/* while they are free */
+	pg_atomic_uint64 counts[ZTABLE_NCOUNTERS];
+} Counters;
+
+/* Of the hash table. */
+typedef struct TableEntry
+{
+	TableKey	key;			/* must be first */
+	dsa_pointer counters;
+} TableEntry;
+
+typedef struct StatsShared
+{
+	int			tranche;
+	dshash_table_handle tables;
+	dsa_pointer free;
+} StatsShared;
+
+/* What the backend remembers. */
+typedef struct Known
+{
+	Oid			table;			/* hash key */
+	Counters   *counters;
+} Known;
+
+static StatsShared *shared = NULL;
+static LWLock *lock = NULL;
+
+static dsa_area *area = NULL;
+static dshash_table *tables = NULL;
+static HTAB *known = NULL;
+static Counters *last = NULL;	/* those that were asked for last */
+
+/* ---- shared memory ---- */
+
+static char *
+area_place(void)
+{
+	return (char *) shared + MAXALIGN(sizeof(StatsShared));
+}
+
+static dshash_parameters
+table_parameters(void)
+{
+	dshash_parameters parameters = {
+		sizeof(TableKey), sizeof(TableEntry), dshash_memcmp, dshash_memhash, shared->tranche
+	};
+
+	return parameters;
+}
+
+Size
+zstats_shmem_size(void)
+{
+	return MAXALIGN(sizeof(StatsShared)) + AREA_SIZE;
+}
+
+/* The postmaster makes the table, in what it has: it must not map any more memory. */
+static void
+make_table(void)
+{
+	dsa_area   *made = dsa_create_in_place(area_place(), AREA_SIZE, shared->tranche, NULL);
+	dshash_parameters parameters = table_parameters();
+	dshash_table *table;
+
+	dsa_pin(made);
+	dsa_set_size_limit(made, AREA_SIZE);
+	table = dshash_create(made, &parameters, NULL);
+	shared->tables = dshash_get_hash_table_handle(table);
+	dsa_set_size_limit(made, SIZE_MAX);
+	dshash_detach(table);
+	dsa_detach(made);
+}
+
+void
+zstats_shmem_init(void)
+{
+	bool		found;
+
+	shared = ShmemInitStruct("zheap statistics", zstats_shmem_size(), &found);
+	lock = &GetNamedLWLockTranche(ZSTATS_LWLOCK_TRANCHE)->lock;
+	if (found)
+		return;
+	shared->tranche = lock->tranche;
+	shared->free = InvalidDsaPointer;
+	make_table();
+}
+
+static void
+stats_attach(void)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	dshash_parameters parameters = table_parameters();
+	HASHCTL		ctl = {.keysize = sizeof(Oid),.entrysize = sizeof(Known),.hcxt = TopMemoryContext};
+
+	if (known == NULL)
+		known = hash_create("zheap tables counted", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	if (area == NULL)
+	{
+		area = dsa_attach_in_place(area_place(), NULL);
+		on_shmem_exit(dsa_on_shmem_exit_release_in_place, PointerGetDatum(area_place()));
+		dsa_pin_mapping(area);
+	}
+	if (tables == NULL)
+		tables = dshash_attach(area, &parameters, shared->tables, NULL);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---- counters ---- */
+
+static dsa_pointer
+counters_new(TableKey owner)
+{
+	Counters   *counters;
+	dsa_pointer where;
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	where = shared->free;
+	if (DsaPointerIsValid(where))
+		shared->free = ((Counters *) dsa_get_address(area, where))->next;
+	LWLockRelease(lock);
+	if (!DsaPointerIsValid(where))
+		where = dsa_allocate(area, sizeof(Counters));
+	counters = dsa_get_address(area, where);
+	counters->next = InvalidDsaPointer;
+	for (int i = 0; i < ZTABLE_NCOUNTERS; i++)
+		pg_atomic_init_u64(&counters->counts[i], 0);
+	counters->owner = owner;
+	return where;
+}
+
+static void
+counters_free(dsa_pointer where)
+{
+	Counters   *counters = dsa_get_address(area, where);
+
+	memset(&counters->owner, 0, sizeof(counters->owner));
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	counters->next = shared->free;
+	shared->free = where;
+	LWLockRelease(lock);
+}
+
+static bool
+are_of(const Counters *counters, Oid table)
+{
+	return counters->owner.table == table && counters->owner.database == MyDatabaseId;
+}
+
+/* NULL: not known, or no more. */
+static Counters *
+counters_known(Oid table)
+{
+	Known	   *entry;
+
+	if (likely(last != NULL && are_of(last, table)))
+		return last;
+	entry = known != NULL ? hash_search(known, &table, HASH_FIND, NULL) : NULL;
+	if (entry == NULL || entry->counters == NULL || !are_of(entry->counters, table))
+		return NULL;
+	last = entry->counters;
+	return last;
+}
+
+static Counters *
+counters_of(Oid table)
+{
+	TableKey	key = {MyDatabaseId, table};
+	TableEntry *shared_entry;
+	Known	   *entry;
+	bool		found;
+
+	stats_attach();
+	entry = hash_search(known, &table, HASH_ENTER, &found);
+	entry->counters = NULL;
+	/* if it fails, nothing is entered without counters */
+	shared_entry = dshash_find(tables, &key, false);
+	if (shared_entry == NULL)
+	{
+		dsa_pointer counters = counters_new(key);
+
+		shared_entry = dshash_find_or_insert(tables, &key, &found);
+		if (found)
+			counters_free(counters);
+		else
+			shared_entry->counters = counters;
+	}
+	entry->counters = dsa_get_address(area, shared_entry->counters);
+	dshash_release_lock(tables, shared_entry);
+	last = entry->counters;
+	return last;
+}
+
+static void
+add(Counters *counters, ZTableCounter counter, uint64 n)
+{
+	(void) pg_atomic_fetch_add_u64(&counters->counts[counter], (int64) n);
+}
+
+void
+zstats_count(Relation table, ZTableCounter counter, uint64 n)
+{
+	Counters   *counters = counters_known(RelationGetRelid(table));
+
+	if (unlikely(counters == NULL))
+	{
+		Assert(!zheap_holds_buffer_lock()); /* I3 */
+		if (RelationUsesLocalBuffers(table))
+			return;
+		counters = counters_of(RelationGetRelid(table));
+	}
+	add(counters, counter, n);
+}
+
+void
+zstats_count_known(Relation table, ZTableCounter counter, uint64 n)
+{
+	Counters   *counters = counters_known(RelationGetRelid(table));
+
+	if (counters != NULL)
+		add(counters, counter, n);
+}
+
+/* ---- all of them ---- */
+
+void
+zstats_forget_table(Oid table)
+{
+	TableKey	key = {MyDatabaseId, table};
+	TableEntry *entry;
+
+	stats_attach();
+	entry = dshash_find(tables, &key, true);
+	if (entry == NULL)
+		return;
+	counters_free(entry->counters);
+	dshash_delete_entry(tables, entry);
+}
+
+void
+zstats_forget_database(Oid database)
+{
+	dshash_seq_status status;
+	TableEntry *entry;
+
+	stats_attach();
+	dshash_seq_init(&status, tables, true);
+	while ((entry = dshash_seq_next(&status)) != NULL)
+	{
+		if (entry->key.database != database)
+			continue;
+		counters_free(entry->counters);
+		dshash_delete_current(&status);
+	}
+	dshash_seq_term(&status);
+}
+
+ZTableCounts *
+zstats_tables(int *n)
+{
+	dshash_seq_status status;
+	TableEntry *entry;
+	int			alloc = 64;
+	ZTableCounts *result = palloc(alloc * sizeof(ZTableCounts));
+
+	*n = 0;
+	stats_attach();
+	dshash_seq_init(&status, tables, false);
+	while ((entry = dshash_seq_next(&status)) != NULL)
+	{
+		Counters   *counters;
+
+		if (entry->key.database != MyDatabaseId)
+			continue;
+		if (*n == alloc)
+		{
+			alloc *= 2;
+			result = repalloc_huge(result, alloc * sizeof(ZTableCounts));
+		}
+		counters = dsa_get_address(area, entry->counters);
+		result[*n].table = entry->key.table;
+		for (int i = 0; i < ZTABLE_NCOUNTERS; i++)
+			result[*n].counts[i] = pg_atomic_read_u64(&counters->counts[i]);
+		(*n)++;
+	}
+	dshash_seq_term(&status);
+	return result;
+}

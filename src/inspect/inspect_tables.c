@@ -1,0 +1,36 @@
+/*
+ * inspect_tables.c
+ *		What has been counted of each table, for SQL.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+
+#include "zheap/base/base.h"
+#include "zheap/base/stats.h"
+
+PG_FUNCTION_INFO_V1(zheap_table_stats);
+
+Datum
+zheap_table_stats(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	ZTableCounts *tables;
+	int			n;
+
+	zheap_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+	tables = zstats_tables(&n);
+	for (int i = 0; i < n; i++)
+	{
+		Datum		values[1 + ZTABLE_NCOUNTERS];
+		bool		nulls[lengthof(values)] = {false};
+
+		values[0] = ObjectIdGetDatum(tables[i].table);
+		for (int j = 0; j < ZTABLE_NCOUNTERS; j++)
+			values[1 + j] = Int64GetDatum((int64) tables[i].counts[j]);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

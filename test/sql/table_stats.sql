@@ -1,0 +1,59 @@
+-- What zheap_stat_tables counts: updates in place, with several keys, moved and why
+create table counted (id int primary key, a int, b int, c int, lower_a text) using zheap;
+create index counted_a on counted (a);
+create index counted_b on counted (b);
+create index counted_lower on counted (lower(lower_a));
+insert into counted select i, i, i, i, 'x' from generate_series(1, 100) i;
+create view counts as select updated_in_place, updated_several_keys, moved_index, moved_share, moved_room, moved_history
+	from zheap.zheap_stat_tables where schemaname = 'public' and relname = 'counted';
+-- a table that nothing was counted of is not there
+select * from counts;
+update counted set c = c + 1 where id <= 10;
+select * from counts;
+-- 1 of 4 indexes changes, or 2; then 3 of 4
+update counted set a = a + 1000 where id <= 7;
+update counted set a = a + 1000, b = b + 1000 where id <= 2;
+set zheap.max_changed_indexes = 25;
+update counted set a = a + 1000, b = b + 1000 where id <= 3;
+reset zheap.max_changed_indexes;
+select * from counts;
+-- unique index, and one on an expression
+update counted set id = id + 1000 where id between 11 and 14;
+update counted set lower_a = 'Y' where id between 15 and 19;
+select * from counts;
+-- updates that are rolled back count; those of a temporary table don't
+begin;
+update counted set c = 0 where id between 20 and 25;
+rollback;
+create temporary table counted_temp (id int) using zheap;
+insert into counted_temp values (1);
+update counted_temp set id = 2;
+select * from counts;
+select count(*) from zheap.zheap_stat_tables where relname = 'counted_temp';
+-- rows that their pages have no room for
+create table counted_room (id int, pad text) using zheap;
+insert into counted_room select i, 'x' from generate_series(1, 1000) i;
+update counted_room set pad = repeat('y', 500);
+select updated_in_place + moved_room = 1000 as all, moved_room > 800 as most
+	from zheap.zheap_stat_tables where relname = 'counted_room';
+-- dropped, and the drop rolled back
+begin;
+savepoint s;
+drop table counted_room;
+rollback to s;
+commit;
+select count(*) from zheap.zheap_stat_tables where relname = 'counted_room';
+select 'counted_room'::regclass::oid as room \gset
+drop table counted_room;
+select count(*) from zheap.zheap_table_stats() where relid = :room;
+-- not for everybody
+create role counted_reader;
+grant usage on schema zheap to counted_reader;
+set role counted_reader;
+select * from zheap.zheap_stat_tables;
+select * from zheap.zheap_table_stats();
+reset role;
+revoke usage on schema zheap from counted_reader;
+drop role counted_reader;
+drop view counts;
+drop table counted, counted_temp;
