@@ -155,6 +155,11 @@ before_commit(XactEvent event, void *arg)
 				check_tables();
 			forget_counts();
 			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PREPARE:
+			/* temporary tables dropped on commit, after what happens before it */
+			tables = NIL;
+			break;
 		case XACT_EVENT_ABORT:
 			dropped = false;
 			tables = NIL;

@@ -432,7 +432,7 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	{
 		fetch->view.leave = zscan_may_leave() ? page : NULL;
 		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, all_dead);
-		if (unlikely(fetch->base.skips) && !found)
+		if (unlikely(fetch->base.skips) && !found && fetch->view.locked)
 			fetch->dead = is_dead_for_good(&fetch->view, ItemPointerGetOffsetNumberNoCheck(tid),
 										   snapshot);
 		if (!fetch->view.locked)

@@ -46,6 +46,11 @@ select count(*) from zheap.zheap_stat_tables where relname = 'counted_room';
 select 'counted_room'::regclass::oid as room \gset
 drop table counted_room;
 select count(*) from zheap.zheap_table_stats() where relid = :room;
+-- tables that are dropped by the commit itself, and one after them
+begin; create temporary table counted_temp2 (id int primary key) using zheap on commit drop; commit;
+begin; create temporary table counted_temp2 (id int primary key) using zheap on commit drop; commit;
+create table counted_room (id int) using zheap;
+drop table counted_room;
 -- not for everybody
 create role counted_reader;
 grant usage on schema zheap to counted_reader;
