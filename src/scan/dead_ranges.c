@@ -538,6 +538,21 @@ is_part(Relation index, const Range *range, const Range *whole)
 	return range->announced == 0 && is_within(index, range, whole);
 }
 
+/* Could the snapshot have passed all of it by with one of the ranges that are published? */
+static bool
+is_covered(Relation index, const RangeSet *copy, const Range *range, Snapshot snapshot)
+{
+	for (int i = 0; i < copy->n; i++)
+	{
+		const Range *other = &copy->ranges[i];
+
+		if (other->announced == 0 && is_within(index, range, other) &&
+			is_later(snapshot, &other->age))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Is what has been found worth a range beside those within it?  Not if one is nearly as large, and
  * one nearly as young: a snapshot that may use the new one only gains little, and all may use
@@ -603,7 +618,8 @@ remove_parts(Relation index, RangeSet *copy, const Range *common)
 static bool
 publish(Relation index, RangeSet *copy, int announced, const Range *common, const ZDeadRun *run)
 {
-	if (!deserves_range(index, copy, common, run))
+	if (is_covered(index, copy, common, run->snapshot) ||
+		!deserves_range(index, copy, common, run))
 		return false;
 	remove_range(copy, announced);
 	remove_parts(index, copy, common);
@@ -686,6 +702,10 @@ zdead_note_run(Relation index, const ZDeadRun *run)
 		return;
 	remove_obsolete(&copy);
 	memset(&common, 0, sizeof(common));
+	common.low = run->low;
+	common.high = run->high;
+	if (is_covered(index, &copy, &common, run->snapshot))
+		return;
 	age_of(run->snapshot, &common.age);
 	announced = find_announced(index, &copy, run, &common);
 	if (announced >= 0 && publish(index, &copy, announced, &common, run))
