@@ -193,25 +193,20 @@ zdead_bound(IndexTuple entry, ZDeadBound *bound)
 }
 
 bool
-zdead_is_behind(Relation index, IndexTuple entry, const ZDeadBound *high)
+zdead_is_beyond(Relation index, IndexTuple entry, const ZDeadBound *end, bool backward)
 {
-	int			result = compare_entries(index, entry, (IndexTuple) high->entry.bytes);
+	int			result = compare_entries(index, entry, (IndexTuple) end->entry.bytes);
 
-	return result > 0 || (result == 0 && !high->inclusive);
-}
-
-static bool
-is_ahead(Relation index, IndexTuple entry, const ZDeadBound *low)
-{
-	int			result = compare_entries(index, entry, (IndexTuple) low->entry.bytes);
-
-	return result < 0 || (result == 0 && !low->inclusive);
+	if (result == 0)
+		return !end->inclusive;
+	return backward ? result < 0 : result > 0;
 }
 
 static bool
 has_entry(Relation index, const Range *range, IndexTuple entry)
 {
-	return !is_ahead(index, entry, &range->low) && !zdead_is_behind(index, entry, &range->high);
+	return !zdead_is_beyond(index, entry, &range->low, true) &&
+		!zdead_is_beyond(index, entry, &range->high, false);
 }
 
 /* Does the lower bound a leave out an entry that b has? */
@@ -467,7 +462,7 @@ zdead_tidy(void)
 /* ---- passing by ---- */
 
 bool
-zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high,
+zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward, ZDeadBound *end,
 		   uint32 *entries)
 {
 	RangeSet	copy;
@@ -483,9 +478,10 @@ zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high
 		if (range->announced != 0 || is_obsolete(range) || !is_later(snapshot, &range->age) ||
 			!has_entry(index, range, entry))
 			continue;
-		if (!found || high_is_lower(index, high, &range->high))
+		if (!found || (backward ? low_is_higher(index, end, &range->low) :
+					   high_is_lower(index, end, &range->high)))
 		{
-			*high = range->high;
+			*end = backward ? range->low : range->high;
 			*entries = range->entries;
 		}
 		found = true;

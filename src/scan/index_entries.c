@@ -221,6 +221,7 @@ rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, in
 	{
 		fetch->scan = scan;
 		fetch->skips = zheap_skip_dead_entries && zskip_is_allowed(scan);
+		fetch->began = false;
 		fetch->misses = 0;
 		fetch->looked = false;
 	}
@@ -251,16 +252,21 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 	rescan_counted(scan, keys, nkeys, orderbys, norderbys);
 }
 
-/* The scan is about to go on.  One that has gone back looks for no ranges any more. */
+/* The scan is about to go on.  One that has turned looks for no ranges any more. */
 static pg_noinline void
 count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 {
-	if (!fetch->looked || !ScanDirectionIsForward(direction))
+	bool		backward = ScanDirectionIsBackward(direction);
+	bool		turned = fetch->began && fetch->backward != backward;
+
+	if (!fetch->looked || turned)
 		fetch->misses = 0;
 	fetch->looked = false;
 	if (fetch->misses >= ZSKIP_MISSES || fetch->skip != NULL)
-		zskip_step(scan, fetch, direction);
-	if (!ScanDirectionIsForward(direction))
+		zskip_step(scan, fetch);
+	fetch->began = true;
+	fetch->backward = backward;
+	if (turned)
 		fetch->skips = false;
 }
 

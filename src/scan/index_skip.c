@@ -37,7 +37,7 @@ struct ZSkipRun
 {
 	MemoryContext context;
 	bool		open;
-	bool		has_high;		/* of a leaf that has been left, or of a range */
+	bool		has_end;		/* of a leaf that has been left, or of a range */
 	ZDeadRun	run;
 	bool		moved;			/* to the end of a range, just before */
 	int			last;			/* item of the leaf that the run has come to */
@@ -104,10 +104,15 @@ copy_leaf(IndexScanDesc scan, struct ZSkipRun *skip)
 	return skip->block == pos->currPage;
 }
 
-/* The leaf has been copied.  False: the entry is too long. */
+/*
+ * The leaf has been copied.  False: the entry is too long, or one of a posting list in a backward
+ * scan, which comes to those in the order of a forward one.  So they bound nothing there, and
+ * what is between two others has been looked at.
+ */
 static bool
-entry_at(IndexScanDesc scan, const struct ZSkipRun *skip, int item, ZDeadBound *entry)
+entry_at(IndexScanDesc scan, const ZIndexFetchBase *fetch, int item, ZDeadBound *entry)
 {
+	const struct ZSkipRun *skip = fetch->skip;
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 	const BTScanPosItem *it = &pos->items[item];
 	IndexTuple	tuple;
@@ -118,7 +123,7 @@ entry_at(IndexScanDesc scan, const struct ZSkipRun *skip, int item, ZDeadBound *
 	tuple = (IndexTuple) PageGetItem(skip->page, PageGetItemId(skip->page, it->indexOffset));
 	if (!BTreeTupleIsPosting(tuple))
 		return zdead_bound(tuple, entry);
-	if (BTreeTupleGetPostingOffset(tuple) > ZDEAD_MAX_ENTRY)
+	if (fetch->backward || BTreeTupleGetPostingOffset(tuple) > ZDEAD_MAX_ENTRY)
 		return false;
 	single = _bt_form_posting(tuple, (ItemPointer) &it->heapTid, 1);
 	fits = zdead_bound(single, entry);
@@ -142,27 +147,52 @@ skip_of(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	return fetch->skip;
 }
 
+/* Where the run begins, and where it has come to. */
+static ZDeadBound *
+run_start(ZIndexFetchBase *fetch)
+{
+	return fetch->backward ? &fetch->skip->run.high : &fetch->skip->run.low;
+}
+
+static ZDeadBound *
+run_end(ZIndexFetchBase *fetch)
+{
+	return fetch->backward ? &fetch->skip->run.low : &fetch->skip->run.high;
+}
+
+/* The leaf's last item that matches, in the direction of the scan. */
+static int
+last_match(IndexScanDesc scan, ZIndexFetchBase *fetch)
+{
+	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
+
+	return fetch->backward ? pos->firstItem : pos->lastItem;
+}
+
 /* From the first of the entries on this leaf that were dead for good. */
 static void
 run_open(IndexScanDesc scan, ZIndexFetchBase *fetch)
 {
 	struct ZSkipRun *skip = fetch->skip;
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
-	int			first = Max(pos->itemIndex - (int) fetch->misses + 1, pos->firstItem);
+	int			before = (int) fetch->misses - 1;
+	int			first = fetch->backward ? Min(pos->itemIndex + before, pos->lastItem) :
+		Max(pos->itemIndex - before, pos->firstItem);
 
-	skip->open = is_contiguous(scan) && entry_at(scan, skip, first, &skip->run.low);
+	skip->open = is_contiguous(scan) && entry_at(scan, fetch, first, run_start(fetch));
 	skip->run.began = fetch->clock;
 	skip->run.snapshot = scan->xs_snapshot;
 	skip->run.entries = 0;
-	skip->run.visited = pos->itemIndex - first + 1;
-	skip->has_high = false;
+	skip->run.visited = abs(pos->itemIndex - first) + 1;
+	skip->has_end = false;
 	skip->last = pos->itemIndex;
 }
 
 /* The run ends with the last entry that it came to. */
 static void
-run_close(IndexScanDesc scan, struct ZSkipRun *skip)
+run_close(IndexScanDesc scan, ZIndexFetchBase *fetch)
 {
+	struct ZSkipRun *skip = fetch->skip;
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 
 	if (!skip->open)
@@ -172,8 +202,8 @@ run_close(IndexScanDesc scan, struct ZSkipRun *skip)
 		return;
 	if (skip->last >= 0 && BTScanPosIsValid(*pos) && skip->block == pos->currPage &&
 		skip->lsn == pos->lsn)
-		skip->has_high = entry_at(scan, skip, skip->last, &skip->run.high) || skip->has_high;
-	if (!skip->has_high)
+		skip->has_end = entry_at(scan, fetch, skip->last, run_end(fetch)) || skip->has_end;
+	if (!skip->has_end)
 		return;
 	skip->run.entries += skip->run.visited;
 	/* a scan may end when the server has none active any more, and keys' functions may be SQL */
@@ -184,94 +214,161 @@ run_close(IndexScanDesc scan, struct ZSkipRun *skip)
 
 /* ---- passing by ---- */
 
-/* The last item of the leaf that the range has; the one that the scan is at is one of them. */
+/*
+ * The item of the leaf, the last one in the direction of the scan, that the range has; the one that
+ * the scan is at is one of them.
+ */
 static int
-last_item(IndexScanDesc scan, const struct ZSkipRun *skip, const ZDeadBound *high)
+item_in_range(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
 {
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
-	int			low = pos->itemIndex;
-	int			end = pos->lastItem + 1;
+	int			in = pos->itemIndex;
+	int			out = fetch->backward ? pos->firstItem - 1 : pos->lastItem + 1;
 
-	while (end - low > 1)
+	while (abs(out - in) > 1)
 	{
-		int			middle = low + (end - low) / 2;
+		int			middle = in + (out - in) / 2;
 		ZDeadBound	entry;
 
-		if (entry_at(scan, skip, middle, &entry) &&
-			!zdead_is_behind(scan->indexRelation, (IndexTuple) entry.entry.bytes, high))
-			low = middle;
+		if (entry_at(scan, fetch, middle, &entry) &&
+			!zdead_is_beyond(scan->indexRelation, (IndexTuple) entry.entry.bytes, end,
+							 fetch->backward))
+			in = middle;
 		else
-			end = middle;
+			out = middle;
 	}
-	return low;
+	return in;
+}
+
+/*
+ * The leaf's entry that is nearest to where the scan comes from.  False: there is none, or it is
+ * too long.  The leaf is locked.
+ */
+static bool
+nearest_entry(Page page, bool backward, ZDeadBound *nearest)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	OffsetNumber off = backward ? PageGetMaxOffsetNumber(page) : P_FIRSTDATAKEY(opaque);
+	IndexTuple	tuple;
+	IndexTuple	single;
+	bool		fits;
+
+	if (P_IGNORE(opaque) || off < P_FIRSTDATAKEY(opaque) || off > PageGetMaxOffsetNumber(page))
+		return false;
+	tuple = (IndexTuple) PageGetItem(page, PageGetItemId(page, off));
+	if (!BTreeTupleIsPosting(tuple))
+		return zdead_bound(tuple, nearest);
+	if (BTreeTupleGetPostingOffset(tuple) > ZDEAD_MAX_ENTRY)
+		return false;
+	single = _bt_form_posting(tuple, backward ? BTreeTupleGetMaxHeapTID(tuple) :
+							  BTreeTupleGetHeapTID(tuple), 1);
+	fits = zdead_bound(single, nearest);
+	pfree(single);
+	return fits;
+}
+
+/*
+ * Where does the range end: the leaf, and its right sibling.  False: not beyond what the scan has
+ * read.  For the leaf that the scan is at may have been split since, and what it has returned may
+ * be on the page where the range ends; it would return that again.
+ */
+static bool
+find_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end, BlockNumber *block,
+		  BlockNumber *right)
+{
+	Relation	index = scan->indexRelation;
+	BTScanInsert key = _bt_mkscankey(index, (IndexTuple) end->entry.bytes);
+	ZDeadBound	edge;
+	ZDeadBound	nearest;
+	Buffer		leaf = InvalidBuffer;
+	bool		found = false;
+
+	if (key->heapkeyspace && entry_at(scan, fetch, last_match(scan, fetch), &edge))
+	{
+		key->scantid = (ItemPointer) &end->entry.tuple.t_tid;
+		_bt_freestack(_bt_search(index, key, &leaf, BT_READ, NULL));
+	}
+	if (BufferIsValid(leaf))
+	{
+		found = nearest_entry(BufferGetPage(leaf), fetch->backward, &nearest);
+		*block = BufferGetBlockNumber(leaf);
+		*right = BTPageGetOpaque(BufferGetPage(leaf))->btpo_next;
+		_bt_relbuf(index, leaf);
+	}
+	pfree(key);
+	return found && zdead_is_beyond(index, (IndexTuple) nearest.entry.bytes, &edge,
+									fetch->backward);
 }
 
 /*
  * The rest of the leaf is in the range: go on where the range ends.  What is on that leaf before
- * the end is passed by when the scan is there; what has moved from it since is to its right.
+ * the end is passed by when the scan is there.  What has moved from it since is to its right; a
+ * scan that goes backward comes from what was its right sibling, so that it reads that as well.
  */
 static void
-skip_leaves(IndexScanDesc scan, const ZDeadBound *high)
+skip_leaves(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
 {
-	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
-	BTScanInsert key = _bt_mkscankey(scan->indexRelation, (IndexTuple) high->entry.bytes);
-	Buffer		leaf;
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	BTScanPos	pos = &so->currPos;
+	BlockNumber block;
+	BlockNumber right;
 
-	if (key->heapkeyspace)
+	/* what is still to be done with the leaf is done by the number of its page */
+	if (fetch->backward && (so->numKilled > 0 || so->markItemIndex >= 0))
+		return;
+	if (!find_leaf(scan, fetch, end, &block, &right) || block == pos->currPage)
+		return;
+	if (!fetch->backward)
+		pos->nextPage = block;
+	else if (right != P_NONE && right != pos->currPage)
 	{
-		key->scantid = (ItemPointer) &high->entry.tuple.t_tid;
-		_bt_freestack(_bt_search(scan->indexRelation, key, &leaf, BT_READ, NULL));
-		if (BufferIsValid(leaf))
-		{
-			if (BufferGetBlockNumber(leaf) != pos->currPage)
-				pos->nextPage = BufferGetBlockNumber(leaf);
-			_bt_relbuf(scan->indexRelation, leaf);
-		}
+		BTScanPosUnpinIfPinned(*pos);
+		pos->currPage = right;
 	}
-	pfree(key);
 }
 
 static void
-try_to_move(IndexScanDesc scan, struct ZSkipRun *skip)
+try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 {
+	struct ZSkipRun *skip = fetch->skip;
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 	ZDeadBound	entry;
-	ZDeadBound	high;
+	ZDeadBound	end;
 	uint32		entries;
 
-	if (!entry_at(scan, skip, pos->itemIndex, &entry) ||
-		!zdead_find(scan->indexRelation, (IndexTuple) entry.entry.bytes, scan->xs_snapshot, &high,
-					&entries))
+	if (!entry_at(scan, fetch, pos->itemIndex, &entry) ||
+		!zdead_find(scan->indexRelation, (IndexTuple) entry.entry.bytes, scan->xs_snapshot,
+					fetch->backward, &end, &entries))
 		return;
 	skip->moved = true;
 	/* on the leaf where it ends the scan meets the same range again */
-	if (!skip->has_high || memcmp(&high, &skip->run.high, sizeof(high)) != 0)
+	if (!skip->has_end || memcmp(&end, run_end(fetch), sizeof(end)) != 0)
 	{
 		skip->run.entries += entries;
 		zstats_count(scan->heapRelation, ZTABLE_DEAD_PASSED, entries);
 	}
 	/* the server would take the item that the scan is moved to for the dead one */
 	scan->kill_prior_tuple = false;
-	pos->itemIndex = last_item(scan, skip, &high);
-	if (pos->itemIndex < pos->lastItem || !pos->moreRight)
+	pos->itemIndex = item_in_range(scan, fetch, &end);
+	if (pos->itemIndex != last_match(scan, fetch) ||
+		!(fetch->backward ? pos->moreLeft : pos->moreRight))
 		return;
-	skip_leaves(scan, &high);
-	skip->run.high = high;
-	skip->has_high = true;
+	*run_end(fetch) = end;
+	skip->has_end = true;
+	skip_leaves(scan, fetch, &end);
 }
 
 void
-zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
+zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch)
 {
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 	struct ZSkipRun *skip = skip_of(scan, fetch);
 	bool		moved = skip->moved;
 
 	skip->moved = false;
-	if (fetch->misses < ZSKIP_MISSES || !ScanDirectionIsForward(direction) ||
-		!BTScanPosIsValid(*pos) || !copy_leaf(scan, skip))
+	if (fetch->misses < ZSKIP_MISSES || !BTScanPosIsValid(*pos) || !copy_leaf(scan, skip))
 	{
-		run_close(scan, skip);
+		run_close(scan, fetch);
 		return;
 	}
 	if (!skip->open)
@@ -279,15 +376,15 @@ zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 	else
 		skip->run.visited++;
 	if (moved || fetch->misses % ZSKIP_MISSES == 0)
-		try_to_move(scan, skip);
+		try_to_move(scan, fetch);
 	skip->last = pos->itemIndex;
-	if (skip->open && !skip->moved && pos->itemIndex >= pos->lastItem)
+	if (skip->open && !skip->moved && pos->itemIndex == last_match(scan, fetch))
 	{
 		/* the leaf is left */
-		skip->has_high = entry_at(scan, skip, pos->itemIndex, &skip->run.high);
-		skip->open = skip->has_high;
+		skip->has_end = entry_at(scan, fetch, pos->itemIndex, run_end(fetch));
+		skip->open = skip->has_end;
 	}
-	if (pos->itemIndex >= pos->lastItem)
+	if (pos->itemIndex == last_match(scan, fetch))
 		skip->last = -1;
 }
 
@@ -298,7 +395,7 @@ zskip_end(ZIndexFetchBase *fetch)
 
 	if (skip == NULL)
 		return;
-	run_close(fetch->scan, skip);
+	run_close(fetch->scan, fetch);
 	/* a leaf that the scan comes back to may have changed since it was read */
 	skip->block = InvalidBlockNumber;
 	skip->moved = false;

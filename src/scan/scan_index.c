@@ -80,7 +80,7 @@ zscan_index_begin(Relation rel)
 	fetch->base.entries = NULL;
 	fetch->base.leaf = 0;
 	fetch->base.marks = fetch->base.first_marks = 0;
-	fetch->base.skips = fetch->base.looked = false;
+	fetch->base.skips = fetch->base.looked = fetch->base.began = false;
 	fetch->base.misses = 0;
 	fetch->base.clock = 0;
 	fetch->base.scan = NULL;

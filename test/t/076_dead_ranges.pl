@@ -16,6 +16,7 @@ my $node = new_server('ranges', ['shared_buffers = 64MB', 'autovacuum = off', 'z
 
 $node->safe_psql('postgres', <<'SQL');
 create extension amcheck;
+create extension pageinspect;
 create table q (id int, k int, s text, pad text) using zheap;
 create unique index q_id on q (id);
 create index q_k on q (k);
@@ -30,6 +31,8 @@ my %scans = (
 	q_k => 'select count(*), sum(id), min(k), max(k) from (select id, k from q where k > 0 order by k) x',
 	q_s => 'select count(*), sum(id), min(k), max(k) from (select id, k from q where s is null or s >= \'a\' order by s desc nulls first, k) x',
 	part => 'select count(*), sum(id), min(k), max(k) from (select id, k from q where k between 1500 and 4200 order by k) x',
+	back => 'select count(*), sum(id), string_agg(id::text, \',\' order by n) from (select id, row_number() over () n from (select id from q where k between -5000 and 90000 order by k desc) x) y',
+	top => 'select count(*), sum(id), min(id), max(id) from (select id from q where s <= \'s4\' order by s, k desc) x',
 	in => 'select count(*), sum(id), min(k), max(k) from (select id, k from q where k in (10, 2000, 2500, 5500) order by k) x');
 
 # All scans, three times in a row for the ranges to come and be used, are what they are without ranges.
@@ -56,8 +59,9 @@ sub same
 # Buffers that a look at the first row takes.
 sub buffers
 {
-	my ($session, $order, $skip) = @_;
-	my $plan = $session->query_safe("set zheap.skip_dead_entries = $skip; $plain explain (analyze, buffers, timing off, costs off) select id from q where $order > 0 order by $order limit 1");
+	my ($session, $order, $skip, $query) = @_;
+	$query //= "select id from q where $order > 0 order by $order limit 1";
+	my $plan = $session->query_safe("set zheap.skip_dead_entries = $skip; $plain explain (analyze, buffers, timing off, costs off) $query");
 
 	return $plan =~ /Buffers: shared hit=(\d+)/ ? $1 : die $plan;
 }
@@ -100,6 +104,9 @@ same($other, 'a snapshot from between sees what it saw');
 $node->safe_psql('postgres', 'delete from q where id between 3000 and 3100');
 same($new, 'deleted again');
 same($other, 'which it does not see either');
+# a range that is nearly as large is replaced when it is so many transactions old
+$node->safe_psql('postgres', 'select pg_current_xact_id(); ' x 40);
+same($new, 'after some transactions');
 cmp_ok(buffers($new, 'k', 'on'), '<', buffers($new, 'k', 'off') / 2, 'ranges grow together again');
 
 # ---- a snapshot that the youngest range is too young for ----
@@ -150,6 +157,39 @@ $other->query_safe('commit; begin isolation level repeatable read; select 1');
 $node->safe_psql('postgres', 'delete from c where id > 100');
 is($new->query_safe("set zheap.skip_dead_entries = on; $plain select id from c where id > 0 limit 1"), 100, "a function in SQL, $_")
   foreach 1 .. 4;
+
+# ---- a leaf that is split while a scan is at it: what the scan has returned is now on the page where the range ends ----
+$node->safe_psql('postgres', 'create table l (k int) using zheap; create index l_k on l (k); insert into l select generate_series(1, 12000)');
+my $leaf = $node->safe_psql('postgres', 'select min(n) from generate_series(1, pg_relation_size(\'l_k\') / 8192 - 1) n, bt_page_stats(\'l_k\', n::int) s where type = \'l\' and btpo_prev = 0');
+my $last = $node->safe_psql('postgres', "select count(*) from bt_page_items('l_k', $leaf) where not (itemoffset = 1 and htid is null)");
+$old->query_safe('commit; begin isolation level repeatable read; select 1');
+$node->safe_psql('postgres', "delete from l where k <= 40 or k between 301 and $last");
+foreach my $round (1 .. 4)
+{
+	$new->query_safe("set zheap.skip_dead_entries = on; $plain select k from l where k > 0 order by k limit 1");
+	$new->query_safe("set zheap.skip_dead_entries = on; $plain select k from l where k > 290 order by k limit 11");
+}
+$new->query_safe("begin; $plain declare c cursor for select k from l where k > 0 order by k");
+is($new->query_safe('fetch 260 from c'), join("\n", 41 .. 300), 'a cursor on the leaf, before a range');
+$node->safe_psql('postgres', 'insert into l select 45 from generate_series(1, 3000)');
+is($new->query_safe('fetch 2 from c'), join("\n", $last + 1, $last + 2), 'goes on behind it when the leaf has been split');
+$new->query_safe('commit');
+
+# ---- backward ----
+$node->safe_psql('postgres', 'delete from l where k > 700');
+my $down = 'select k from l where k > -1 order by k desc limit 1';
+is($new->query_safe("set zheap.skip_dead_entries = on; $plain $down"), 700, "the last row, $_") foreach 1 .. 4;
+{
+	my ($with, $without) = (buffers($new, 'k', 'on', $down), buffers($new, 'k', 'off', $down));
+
+	cmp_ok($with, '<', $without / 3, "the last row takes $with buffers, and $without without ranges");
+}
+$new->query_safe("begin; set zheap.skip_dead_entries = on; $plain declare c scroll cursor for select k from l where k > -1 order by k desc");
+is($new->query_safe('fetch 3 from c'), "700\n699\n698", 'a cursor passes by the range');
+$node->safe_psql('postgres', 'insert into l values (1500)');
+is($new->query_safe('fetch backward 5 from c'), "699\n700", 'and comes back through it');
+is($new->query_safe('fetch 2 from c; commit'), "700\n699", 'and turns again');
+is($new->query_safe("set zheap.skip_dead_entries = on; $plain $down"), 1500, "a row inserted into the range, $_") foreach 1 .. 3;
 
 # ---- the end of the old snapshots ----
 $other->query_safe('commit');

@@ -49,20 +49,20 @@ extern void zdead_shmem_init(void);
 extern uint64 zdead_clock(void);
 
 /*
- * Is the entry behind the end of what the bound ends?  Like all that follows, this calls functions
- * of the keys' types: no page is locked, and a snapshot is active.
+ * Is the entry beyond the bound, in the direction of the scan?  Like all that follows, this calls
+ * functions of the keys' types: no page is locked, and a snapshot is active.
  */
-extern bool zdead_is_behind(Relation index, IndexTuple entry, const ZDeadBound *high);
+extern bool zdead_is_beyond(Relation index, IndexTuple entry, const ZDeadBound *end, bool backward);
 
 /* False: the entry is too long for a bound. */
 extern bool zdead_bound(IndexTuple entry, ZDeadBound *bound);
 
 /*
- * Need the snapshot not look at the entry?  If so, *high tells how far, and *entries of about how
- * many that is true altogether.
+ * Need the snapshot not look at the entry?  If so, *end tells how far in the direction of the
+ * scan, and *entries of about how many that is true altogether.
  */
-extern bool zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, ZDeadBound *high,
-					   uint32 *entries);
+extern bool zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward,
+					   ZDeadBound *end, uint32 *entries);
 
 /*
  * Announce the run or, if it has been announced before it began, publish it.  All entries between

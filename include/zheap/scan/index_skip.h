@@ -9,7 +9,6 @@
 #define ZHEAP_INDEX_SKIP_H
 
 #include "access/relscan.h"
-#include "access/sdir.h"
 
 #include "zheap/scan/dead_ranges.h"
 #include "zheap/scan/table_indexes.h"
@@ -28,7 +27,7 @@ extern bool zskip_is_allowed(IndexScanDesc scan);
  * The scan is about to go on from the entry that it is at.  If a range has that entry the scan is
  * moved to the range's end.
  */
-extern void zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction);
+extern void zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch);
 
 /* The scan begins anew, or ends for good: what it has passed by is noted. */
 extern void zskip_end(ZIndexFetchBase *fetch);

@@ -78,6 +78,8 @@ typedef struct ZIndexFetchBase
 
 	/* entries that are dead for good, for the scan's snapshot (index_skip.h) */
 	bool		skips;			/* they are looked for */
+	bool		began;			/* the scan has a direction: this one */
+	bool		backward;
 	bool		looked;			/* the last entry has been looked at */
 	uint32		misses;			/* so many of the last ones, without a break, were such */
 	uint64		clock;			/* zdead_clock before the scan read its page of the index */
