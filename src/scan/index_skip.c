@@ -149,13 +149,13 @@ skip_of(IndexScanDesc scan, ZIndexFetchBase *fetch)
 
 /* Where the run begins, and where it has come to. */
 static ZDeadBound *
-run_start(ZIndexFetchBase *fetch)
+run_rear(ZIndexFetchBase *fetch)
 {
 	return fetch->backward ? &fetch->skip->run.high : &fetch->skip->run.low;
 }
 
 static ZDeadBound *
-run_end(ZIndexFetchBase *fetch)
+run_front(ZIndexFetchBase *fetch)
 {
 	return fetch->backward ? &fetch->skip->run.low : &fetch->skip->run.high;
 }
@@ -179,7 +179,7 @@ run_open(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	int			first = fetch->backward ? Min(pos->itemIndex + before, pos->lastItem) :
 		Max(pos->itemIndex - before, pos->firstItem);
 
-	skip->open = is_contiguous(scan) && entry_at(scan, fetch, first, run_start(fetch));
+	skip->open = is_contiguous(scan) && entry_at(scan, fetch, first, run_rear(fetch));
 	skip->run.began = fetch->clock;
 	skip->run.snapshot = scan->xs_snapshot;
 	skip->run.entries = 0;
@@ -202,7 +202,7 @@ run_close(IndexScanDesc scan, ZIndexFetchBase *fetch)
 		return;
 	if (skip->last >= 0 && BTScanPosIsValid(*pos) && skip->block == pos->currPage &&
 		skip->lsn == pos->lsn)
-		skip->has_end = entry_at(scan, fetch, skip->last, run_end(fetch)) || skip->has_end;
+		skip->has_end = entry_at(scan, fetch, skip->last, run_front(fetch)) || skip->has_end;
 	if (!skip->has_end)
 		return;
 	skip->run.entries += skip->run.visited;
@@ -215,8 +215,8 @@ run_close(IndexScanDesc scan, ZIndexFetchBase *fetch)
 /* ---- passing by ---- */
 
 /*
- * The item of the leaf, the last one in the direction of the scan, that the range has; the one that
- * the scan is at is one of them.
+ * The last item of the leaf, in the direction of the scan, that the range has; the one that the
+ * scan is at is one of them.
  */
 static int
 item_in_range(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
@@ -342,7 +342,7 @@ try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 		return;
 	skip->moved = true;
 	/* on the leaf where it ends the scan meets the same range again */
-	if (!skip->has_end || memcmp(&end, run_end(fetch), sizeof(end)) != 0)
+	if (!skip->has_end || memcmp(&end, run_front(fetch), sizeof(end)) != 0)
 	{
 		skip->run.entries += entries;
 		zstats_count(scan->heapRelation, ZTABLE_DEAD_PASSED, entries);
@@ -353,7 +353,7 @@ try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	if (pos->itemIndex != last_match(scan, fetch) ||
 		!(fetch->backward ? pos->moreLeft : pos->moreRight))
 		return;
-	*run_end(fetch) = end;
+	*run_front(fetch) = end;
 	skip->has_end = true;
 	skip_leaves(scan, fetch, &end);
 }
@@ -381,7 +381,7 @@ zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	if (skip->open && !skip->moved && pos->itemIndex == last_match(scan, fetch))
 	{
 		/* the leaf is left */
-		skip->has_end = entry_at(scan, fetch, pos->itemIndex, run_end(fetch));
+		skip->has_end = entry_at(scan, fetch, pos->itemIndex, run_front(fetch));
 		skip->open = skip->has_end;
 	}
 	if (pos->itemIndex == last_match(scan, fetch))

@@ -52,7 +52,8 @@ extern uint64 zdead_clock(void);
  * Is the entry beyond the bound, in the direction of the scan?  Like all that follows, this calls
  * functions of the keys' types: no page is locked, and a snapshot is active.
  */
-extern bool zdead_is_beyond(Relation index, IndexTuple entry, const ZDeadBound *end, bool backward);
+extern bool zdead_is_beyond(Relation index, IndexTuple entry, const ZDeadBound *end,
+							bool backward);
 
 /* False: the entry is too long for a bound. */
 extern bool zdead_bound(IndexTuple entry, ZDeadBound *bound);
