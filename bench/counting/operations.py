@@ -29,6 +29,9 @@ insert into del select i, 0, repeat('x', 60) from generate_series(1, {ROWS}) i;
 create table par(id int primary key, n int);
 insert into par select i, 0 from generate_series(1, 200) i;
 create table ch(id int, pid int references par);
+create table q(id bigint generated always as identity primary key, n int, vt timestamptz, m text);
+create index on q(vt);
+insert into q(n, vt) select 0, clock_timestamp() from generate_series(1, 100);
 vacuum analyze;
 checkpoint;
 """
@@ -106,6 +109,12 @@ one("for_update", "select for update", READ_ALL + ["prepare f(int) as select aba
     lambda i: f"execute f({aid(i)});", warm=1500, target=1.02)
 one("delete", "delete by key", READ_ALL + ["prepare d(int) as delete from acc where aid = $1;"],
     lambda i: f"execute d({aid(i)});", warm=1500, target=0.88)
+operation("queue", "send, read and delete a message of a queue",
+          ["prepare send as insert into q(n, vt, m) values (0, clock_timestamp(), 'message');",
+           "prepare take as with t as (select id from q where vt <= clock_timestamp() order by id limit 1 for update skip locked) "
+           "update q set vt = clock_timestamp() + '30 s', n = n + 1 from t where q.id = t.id returning q.id;",
+           "prepare done(bigint) as delete from q where id = $1;"],
+          lambda i: ["execute send;", "execute take;", f"execute done({i - 999});"], warm=1000, times=300)
 operation("rollback", "update and rollback", READ_ALL + [UPDATE], lambda i: ["begin;", f"execute u({aid(i)});", "rollback;"],
           warm=1500, times=500, target=0.97)
 operation("foreign_key", "insert with a foreign key, by row",
