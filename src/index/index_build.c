@@ -275,9 +275,13 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
 			break;				/* I4 */
 		key_form(build, build->older, &before);
-		if (keys_add(build, &keys, &before) && before.present)
-			build->callback(build->index, tid, before.values, before.isnull, false,
-							build->callback_state);
+		if (!keys_add(build, &keys, &before) || !before.present)
+			continue;
+		/* BRIN keeps copies of values in the current context from one row to the next */
+		MemoryContextSwitchTo(old);
+		build->callback(build->index, tid, before.values, before.isnull, false,
+						build->callback_state);
+		MemoryContextSwitchTo(build->econtext->ecxt_per_tuple_memory);
 	}
 	ExecClearTuple(build->older);
 	MemoryContextSwitchTo(old);
