@@ -138,22 +138,31 @@ per_client()
 	echo $((($1 + CLIENTS - 1) / CLIENTS))
 }
 
-# alternate TEXT RUNS SECONDS PGBENCH-OPTION...: prints the median of the rounds' ratios
+# alternate TEXT RUNS SECONDS PGBENCH-OPTION...: prints the median of the rounds' ratios; rates tells of each side's
 alternate()
 {
 	local text=$1 runs=$2 seconds=$3 db i heap zheap ratios=
 
 	shift 3
+	rm -f "$RUN"/rate.heap "$RUN"/rate.zheap
 	for db in heap zheap; do
 		pgbench_run $db "$@" -c "$CLIENTS" -j "$THREADS" -T $((seconds / 4 + 1)) >/dev/null
 	done
 	for ((i = 1; i <= runs; i++)); do
 		heap=$(pgbench_run heap "$@" -c "$CLIENTS" -j "$THREADS" -T "$seconds")
 		zheap=$(pgbench_run zheap "$@" -c "$CLIENTS" -j "$THREADS" -T "$seconds")
+		echo "$heap" >>"$RUN/rate.heap"
+		echo "$zheap" >>"$RUN/rate.zheap"
 		ratios+="$(calc "$zheap / $heap" %.3f) "
 		step "$text, run $i of $runs: heap $heap, zheap $zheap, ratio $(calc "$zheap / $heap" %.3f)"
 	done
 	calc "$(printf '%s\n' $ratios | median)" %.3f
+}
+
+# heap's and zheap's median transactions per second of the last alternate
+rates()
+{
+	echo "$(median <"$RUN/rate.heap") $(median <"$RUN/rate.zheap")"
 }
 
 # bytes of undo that are in use
