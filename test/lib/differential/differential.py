@@ -17,6 +17,7 @@ import traceback
 from collections import Counter
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'shared'))
+from keys import final_reads
 from pressure import DIGEST, HOLDERS, Pressure
 from schedule import Generator, Schedule
 from side import Side
@@ -96,6 +97,9 @@ def final_queries(side):
             yield 0, 'SELECT id, v FROM t WHERE id >= 0 ORDER BY id'
             yield 0, 'SELECT id, k FROM t WHERE k >= 0 ORDER BY k, id'
             yield 0, 'SELECT u FROM t WHERE u >= 0 ORDER BY u'
+    if 'm' in tables:
+        for query in final_reads():
+            yield 0, query
 
 
 def differ(a, b):

@@ -21,6 +21,8 @@ cancel, terminate   Of a session that waits: it waits on both sides, or the trac
                     that it fails on both sides, no matter how far it came, and what it did
                     is rolled back; only while nobody waits, who might be woken by it.  Of one
                     that waits for its client: terminate only.
+keys                Of the table that keys.py describes, as a plot: changed back and forth while
+                    snapshots of two ages read it, and VACUUM removes what is left of them.
 VACUUM, indexes     VACUUM, CREATE INDEX, REINDEX, CLUSTER, rarely rewrites, beside all that.
 foreign keys        By a role that may not read the other table: then the server checks row by
                     row.  The constraint does not stay.
@@ -325,6 +327,8 @@ class Pressure(Generator):
             return self.stripped(older, younger)
         if self.external and r.random() < 0.25:
             return self.toasted(older, younger)
+        if self.keys and r.random() < 0.6:
+            return self.keys_changed(older, younger)
         c = r.randint(1, self.n)
         row = r.randint(1, self.rows)
         changes = [(r.randint(1, self.n), sql) for sql in r.sample(self.changes(row), r.randint(1, 3))]
@@ -404,6 +408,21 @@ class Pressure(Generator):
         plot += [self.ending(k) for k in range(1, self.n + 1)]
         plot += [self.say_idle(lambda s: 'VACUUM (TRUNCATE off) @TOAST@')]
         return plot + [self.say_idle(look)] * r.randint(1, 2)
+
+    def keys_changed(self, older, younger):
+        """Rows get several keys, and lose them again, under two snapshots of different ages."""
+        r = self.r
+        change = self.say_any(lambda s: self.keys.change())
+        turn = self.say_idle(lambda s: self.keys.back_and_forth(True))
+        many = [self.say_any(lambda s: self.keys.back_and_forth(False)), turn]
+        look = [self.say_any(lambda s: self.keys.read()), self.reading(older), self.reading(younger), self.clean]
+        plot = [self.holding(older)] + r.choices([change, turn] + many, k=r.randint(2, 5))
+        plot += [self.reading(older), self.holding(younger)] + r.choices([change, change] + many + look, k=r.randint(2, 6))
+        if r.random() < 0.6:
+            plot.append(self.saying(older, 'COMMIT'))
+        if r.random() < 0.4:
+            plot += [self.ending(k) for k in range(1, self.n + 1)] + [self.clean, self.clean]
+        return plot + r.choices([change, turn] + look, k=r.randint(3, 8))
 
     def horizon(self, free, status):
         return (0, '\\horizon') if len(free) == len(self.state) - 1 else None
@@ -506,7 +525,8 @@ class Pressure(Generator):
     def readings(self):
         return SCANS + ['SELECT id, v FROM p ORDER BY id', 'SELECT id, pid, v FROM c ORDER BY id'] * self.fk + \
             ['SELECT id, part, v FROM q ORDER BY id, part'] * self.part + \
-            [DIGEST, 'SELECT id, n, length(pad) FROM s ORDER BY id'] * self.big
+            [DIGEST, 'SELECT id, n, length(pad) FROM s ORDER BY id'] * self.big + \
+            ([self.keys.read() for _ in range(8)] if self.keys else [])
 
     def clean(self, free, status):
         r = self.r
@@ -518,7 +538,8 @@ class Pressure(Generator):
             return 0, '\\horizon'
         what = r.choice(['(TRUNCATE off) t', '(TRUNCATE off) t', '(TRUNCATE off, INDEX_CLEANUP on) t',
                          '(TRUNCATE off, FREEZE) t', '(TRUNCATE off, ANALYZE) t',
-                         '(TRUNCATE off) p, c' if self.fk else '(TRUNCATE off) lg'])
+                         '(TRUNCATE off) p, c' if self.fk else '(TRUNCATE off) lg'] +
+                        ['(TRUNCATE off, INDEX_CLEANUP on) m'] * (4 if self.keys else 0))
         if self.wide and r.random() < 0.4:
             what = '(TRUNCATE off) @TOAST@'
         return r.choice(idle), 'VACUUM ' + what

@@ -59,6 +59,8 @@ sequences, random() None: a retried row would take other numbers.
 
 import random
 
+from keys import Keys
+
 LEVELS = {'RC': 'READ COMMITTED', 'RR': 'REPEATABLE READ', 'SER': 'SERIALIZABLE'}
 MODES = {
     'index': 'SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; '
@@ -134,6 +136,8 @@ class Generator:
         self.rows = r.choice([1, 2, 5, 8, 8, 12, 20])
         self.serial = 0
         self.features()
+        # chosen apart, too
+        self.keys = Keys(seed, r) if Keys.wanted(seed) and not self.ser else None
         modes = ['index'] * sessions if self.fk else \
             [r.choice(['index', 'index', 'seq', 'bitmap']) for _ in range(sessions)]
         self.state = [SessionState('index')] + [SessionState(m) for m in modes]
@@ -269,7 +273,7 @@ class Generator:
         if self.view:
             out.append('CREATE VIEW tv AS SELECT id, k, u, v, w FROM t WHERE v %% 5 <> 4 %s'
                        % r.choice(['', 'WITH CHECK OPTION', 'WITH CHECK OPTION']))
-        return out
+        return out + (self.keys.setup() if self.keys else [])
 
     # ------------------------------------------------------------ pieces of statements
 
@@ -585,7 +589,8 @@ class Generator:
                 return 'BEGIN ISOLATION LEVEL ' + LEVELS[s.level]
             if self.vacuum and x < 0.72 and free == self.n and not any(o.cursors for o in self.state):
                 return r.choice(['VACUUM (TRUNCATE off) t', 'VACUUM (TRUNCATE off, FREEZE) t', 'ANALYZE t',
-                                 'VACUUM (TRUNCATE off, ANALYZE) t'] )
+                                 'VACUUM (TRUNCATE off, ANALYZE) t'] +
+                                ['VACUUM (TRUNCATE off, INDEX_CLEANUP on) m'] * (4 if self.keys else 0))
         else:
             # the more wait, the sooner it ends
             if r.random() < 0.10 + 0.10 * (self.n - free):
@@ -614,7 +619,8 @@ class Generator:
             (self.lock, 5), (self.select, 5), (self.block, 1.5),
             (self.cursor, 3 if status == 'T' else 0),
             (self.foreign, 12 if self.fk else 0), (self.partition, 9 if self.part else 0),
-            (self.temporary, 2 if self.temp else 0), (self.definition, 1.2 if self.ddl else 0)]
+            (self.temporary, 2 if self.temp else 0), (self.definition, 1.2 if self.ddl else 0)] + \
+            [(lambda s: self.keys.statement(s, status, self.ddl), 20)] * (self.keys is not None)
 
     def rollback_to(self, s):
         i = self.r.randrange(len(s.savepoints))

@@ -1,0 +1,215 @@
+"""A table of which every column may be indexed, by any access method: its keys go back and forth
+between a few values, and it is read by every kind of scan.
+
+What differs from schedule.py, whose restrictions hold here, too:
+
+order of rows       An index gives rows with equal keys in the order of their places.  So where an
+                    answer has an order it shows nothing but the key, and that in the form that
+                    all equal keys have: 1.0 and 1.00 are the same, -0 and 0, 'a' and 'A'.
+kinds of scan       Functions that force one, whatever the session's own is (SCANS).  A parallel
+                    scan may get fewer workers than it wants, with the same answer.
+conflicts           A row conflicts with one other row at most: ranges overlap only if they are
+                    equal.  An error names one of those that an index has found, and which of
+                    several that is depends on the index.
+SERIALIZABLE        Not here: indexed columns change all the time.
+"""
+
+import random
+import re
+
+COLUMNS = [
+    ('a', 'int', ['0', '1', '2', '3', 'NULL']),
+    ('b', 'int', ['0', '1', '2', '3', 'NULL']),
+    ('c', 'text COLLATE either', ["'a'", "'A'", "'b'", "'B'", "'ab'", 'NULL']),
+    ('n', 'numeric', ['1.0', '1.00', '2', '2.000', "numeric 'NaN'", 'NULL']),
+    ('f', 'float8', ["float8 '-0'", "float8 '0'", '1', "float8 'NaN'", 'NULL']),
+    ('h', 'char(6)', ["'a'", "'a '", "'b'", "'c'", 'NULL']),
+    ('w', 'text', ["'abc'", "'abd'", "'b'", "''", "repeat('k', 2500)", "repeat('m', 700)", 'NULL']),
+    ('g', 'int[]', ["'{1,2}'::int[]", "'{2,3}'::int[]", "'{}'::int[]", "'{3}'::int[]", 'NULL']),
+    ('p', 'point', ['point(0, 0)', 'point(1, 1)', 'point(5, 5)', 'NULL']),
+    ('r', 'int4range', ['int4range(%d, %d)' % (10 * i, 10 * i + 10) for i in range(1, 9)] + ['NULL'] * 3),
+    ('u', 'int', [str(i) for i in range(100, 108)] + ['NULL'] * 3)]
+
+BTREES = ['(a)', '(a DESC NULLS FIRST)', '(b, a)', '(b, a DESC NULLS LAST)', '(a, w)', '(c)', '(n)', '(f)', '(h)',
+          '(w)', '((a + b))', '(lower(w))', '(a) WHERE b > 1', '(b) WHERE a IS NULL', '(a) INCLUDE (b)', '(b) INCLUDE (w)']
+OTHERS = ['USING hash (a)', 'USING hash (w)', 'USING hash (c)', 'USING gin (g)', 'USING gist (p)', 'USING gist (r)',
+          'USING spgist (p)', 'USING spgist (w)', 'USING spgist (r)', 'USING brin (a)', 'USING brin (w)',
+          'USING brin (a, b) WITH (pages_per_range = 1)']
+CONSTRAINTS = ['CREATE UNIQUE INDEX ON m (u)', 'CREATE UNIQUE INDEX ON m (u) INCLUDE (a)',
+               'ALTER TABLE m ADD EXCLUDE USING gist (r WITH &&)', 'ALTER TABLE m ADD EXCLUDE (u WITH =)',
+               'ALTER TABLE m ADD EXCLUDE USING hash (r WITH =)']
+
+ALL = 'SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_material = off '
+SCANS = {
+    'by_index': ALL + 'SET enable_indexonlyscan = off',
+    'by_index_only': ALL + 'SET enable_indexscan = off',
+    'by_bitmap': 'SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off',
+    'by_table': 'SET enable_bitmapscan = off SET enable_indexscan = off SET enable_indexonlyscan = off',
+    'by_merge': ALL + 'SET enable_hashjoin = off SET enable_nestloop = off',
+    'by_nested_loop': ALL + 'SET enable_hashjoin = off SET enable_mergejoin = off',
+    'by_workers': ALL + 'SET force_parallel_mode = on SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 '
+                        'SET min_parallel_index_scan_size = 0 SET min_parallel_table_scan_size = 0 '
+                        'SET max_parallel_workers_per_gather = 2'}
+
+ROW = "SELECT concat_ws(' ', id, a, b, c, n, f, h, left(w, 4), length(w), g, p, r, u) FROM m WHERE "
+CONDITIONS = ['a = 1', 'a >= 1', 'a IN (0, 2, 3)', 'a IS NULL', 'b = 2 AND a < 3', 'b >= 1 AND a = 1', "c = 'A'", "c > 'a'",
+              'n = 1', 'n >= 2', 'f = 0', 'f <= 0', "h = 'a'", "h > 'a'", "w = 'abc'", "w = repeat('k', 2500)",
+              "w >= 'b'", 'a + b = 3', "lower(w) = 'abd'", 'a = 2 AND b > 1', 'b = 1 AND a IS NULL', "g @> '{2}'",
+              "g && '{1,3}'", "p <@ box '((0,0),(2,2))'", 'p ~= point(5, 5)', "r && '[15,35)'", 'r @> 25', 'u = 103',
+              'u > 104', 'u IS NULL', "a = 1 OR w = 'b'"]
+# what an index alone can tell
+KEYS = ['SELECT a::text FROM m WHERE a >= 1', 'SELECT a::text FROM m WHERE a IS NULL', "SELECT b || ',' || a FROM m WHERE b >= 1",
+        'SELECT c FROM m WHERE c >= \'a\'', 'SELECT n::text FROM m WHERE n >= 1', 'SELECT f::text FROM m WHERE f <= 0',
+        "SELECT h || '.' FROM m WHERE h >= 'a'", "SELECT left(w, 4) || length(w) FROM m WHERE w >= ''", 'SELECT u::text FROM m WHERE u > 0',
+        'SELECT p::text FROM m WHERE p <@ box \'((0,0),(9,9))\'', "SELECT r::text FROM m WHERE r && '[0,100)'",
+        'SELECT count(*)::text FROM m WHERE a >= 0']
+ORDERED = ['a::text FROM m WHERE a >= 0 ORDER BY a', 'a::text FROM m ORDER BY a DESC NULLS FIRST',
+           'a::text FROM m ORDER BY a DESC NULLS LAST', 'a::text FROM m WHERE a < 3 ORDER BY a DESC',
+           "concat(b, ',', a) FROM m WHERE b >= 0 ORDER BY b, a", "concat(b, ',', a) FROM m ORDER BY b DESC, a DESC",
+           "lower(c) FROM m WHERE c >= 'a' ORDER BY c", 'trim_scale(n)::text FROM m WHERE n >= 0 ORDER BY n DESC',
+           '(f + 0)::text FROM m WHERE f >= 0 ORDER BY f', "h || '.' FROM m ORDER BY h", 'left(w, 4) FROM m ORDER BY w DESC',
+           '(a + b)::text FROM m WHERE a + b >= 0 ORDER BY a + b', 'u::text FROM m ORDER BY u',
+           '(SELECT min(a) FROM m)::text ORDER BY 1', '(SELECT max(a) FROM m)::text ORDER BY 1',
+           "(p <-> point(2, 2))::text FROM m WHERE p IS NOT NULL ORDER BY p <-> point(2, 2)"]
+JOINS = ["concat(y.a, ' ', count(*), ' ', sum(y.id), ' ', sum(z.id)) FROM m y JOIN m z ON y.a = z.a GROUP BY y.a ORDER BY y.a",
+         "concat(y.a, ' ', count(*)) FROM m y JOIN m z ON y.a = z.b GROUP BY y.a ORDER BY y.a DESC",
+         "concat(lower(y.c), ' ', count(*)) FROM m y JOIN m z ON y.c = z.c GROUP BY lower(y.c), y.c ORDER BY y.c",
+         "concat(y.b, y.a, ' ', count(*)) FROM m y JOIN m z ON y.b = z.b AND y.a = z.a GROUP BY y.b, y.a ORDER BY y.b, y.a"]
+
+
+class Keys:
+    """Of one schedule; r is the generator's, for the statements."""
+
+    def __init__(self, seed, r):
+        self.r = r
+        self.serial = 0
+        own = random.Random('keys %d' % seed)
+        self.rows = own.choice([3, 8, 8, 20])
+        self.indexes = ['CREATE INDEX ON m ' + i for i in
+                        own.sample(BTREES, own.choice([1, 3, 5, 8])) + own.sample(OTHERS, own.choice([0, 0, 1, 3]))]
+        self.indexes += own.sample(CONSTRAINTS, own.choice([0, 0, 1, 2]))
+        own.shuffle(self.indexes)
+        self.own = own
+        # those that indexes have change more often
+        self.often = [c for c in COLUMNS if any(re.search(r'\b%s\b' % c[0], i) for i in self.indexes)]
+
+    @staticmethod
+    def wanted(seed):
+        return random.Random('with keys %d' % seed).random() < 0.5
+
+    def setup(self):
+        out = ["CREATE COLLATION either (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+               'CREATE TABLE m (id int PRIMARY KEY, %s, v int)' % ', '.join('%s %s' % c[:2] for c in COLUMNS)]
+        out += ['CREATE FUNCTION %s(query text) RETURNS SETOF text LANGUAGE plpgsql %s AS '
+                '$$ BEGIN RETURN QUERY EXECUTE query; END $$' % x for x in SCANS.items()]
+        if self.own.random() < 0.5:
+            out += self.indexes
+        for i in range(1, self.rows + 1):
+            values = [self.own.choice(v) for _, _, v in COLUMNS[:-2]]
+            out.append('INSERT INTO m VALUES (%d, %s, int4range(%d, %d), %d, 0)'
+                       % (i, ', '.join(values), 1000 + 10 * i, 1010 + 10 * i, 200 + i))
+        out += [i for i in self.indexes if i not in out]
+        return out
+
+    # ------------------------------------------------------------ changes
+
+    def id(self):
+        return self.r.randint(1, self.rows + 1)
+
+    def assign(self):
+        r = self.r
+        chosen = r.sample(self.often, min(len(self.often), r.choice([1, 1, 1, 2, 4])))
+        if r.random() < 0.1:
+            chosen = r.sample(COLUMNS, 3)
+        sets = ['%s = %s' % (name, r.choice(values)) for name, _, values in chosen]
+        if r.random() < 0.2:
+            sets.append('v = m.v + 1')
+        return ', '.join(sets)
+
+    def where(self):
+        r = self.r
+        return 'm.id = %d%s' % (self.id(), ' AND ' + r.choice(CONDITIONS) if r.random() < 0.25 else '')
+
+    def returning(self):
+        return self.r.choice(['', '', ' RETURNING m.id, m.a, m.b, m.c, m.n, m.f, length(m.w), m.u'])
+
+    def change(self):
+        r = self.r
+        x = r.random()
+        if x < 0.15:
+            a = self.id()
+            # what may wait for a duplicate would do so in another order
+            sets = [c for c in COLUMNS if c[0] not in 'ru']
+            return ('UPDATE m SET %s FROM (SELECT id AS i FROM m WHERE id BETWEEN %d AND %d ORDER BY id FOR UPDATE) s '
+                    'WHERE m.id = s.i' % (', '.join('%s = %s' % (c[0], r.choice(c[2])) for c in r.sample(sets, 2)), a, a + 3))
+        if x < 0.22:
+            return 'DELETE FROM m WHERE ' + self.where() + self.returning()
+        if x < 0.32:
+            values = ', '.join(r.choice(v) for _, _, v in COLUMNS)
+            return ('INSERT INTO m VALUES (%d, %s, 0)' % (self.id() + r.choice([0, 0, 3]), values) + r.choice(
+                ['', ' ON CONFLICT (id) DO UPDATE SET ' + self.assign(), ' ON CONFLICT (id) DO NOTHING']) + self.returning())
+        if x < 0.4:
+            return 'SELECT id, a, b FROM m WHERE %s FOR %s' % (self.where(), r.choice(['UPDATE', 'NO KEY UPDATE']))
+        return 'UPDATE m SET %s WHERE %s%s' % (self.assign(), self.where(), self.returning())
+
+    def back_and_forth(self, idle):
+        """A leaf fills with entries of the same rows; with committed ones if no transaction is open."""
+        r = self.r
+        name, _, values = r.choice([c for c in self.often if c[0] not in 'ru'] or COLUMNS[:1])
+        wheel = 'CASE $1 %% %d %s END' % (len(values), ' '.join('WHEN %d THEN %s' % x for x in enumerate(values)))
+        if r.random() < 0.3 and name in 'ab':
+            wheel = '$1 %% %d' % r.choice([50, 500])
+        end = r.choice(['COMMIT', 'COMMIT', 'IF i % 5 = 1 THEN ROLLBACK; ELSE COMMIT; END IF']) if idle else 'NULL'
+        return ('DO $$ BEGIN FOR i IN 1..%d LOOP EXECUTE $x$UPDATE m SET %s = %s WHERE id = %s$x$ USING i; %s; END LOOP; END $$'
+                % (r.choice([3, 10, 60, 250]), name, wheel, r.choice([str(self.id()), '1 + $1 %% %d' % self.rows]), end))
+
+    # ------------------------------------------------------------ reading
+
+    def read(self):
+        r = self.r
+        x = r.random()
+        if x < 0.4:
+            query, scans = ROW + r.choice(CONDITIONS), ['by_index', 'by_bitmap', 'by_table', 'by_workers']
+        elif x < 0.55:
+            query, scans = r.choice(KEYS), ['by_index_only', 'by_index_only', 'by_workers', 'by_bitmap']
+        elif x < 0.85:
+            query, scans = 'SELECT ' + r.choice(ORDERED), ['by_index', 'by_index', 'by_index_only', 'by_workers']
+        else:
+            query, scans = 'SELECT ' + r.choice(JOINS), ['by_merge', 'by_merge', 'by_nested_loop']
+        return 'SELECT * FROM %s($q$%s$q$)' % (r.choice(scans), query)
+
+    def cursor(self, s):
+        r = self.r
+        mine = [c for c in s.cursors if c.startswith('key')]
+        if not mine or r.random() < 0.2:
+            self.serial += 1
+            s.cursors.append('key%d' % self.serial)
+            return 'DECLARE key%d SCROLL CURSOR FOR SELECT %s' % (self.serial, r.choice(ORDERED))
+        return 'FETCH %s FROM %s' % (r.choice(['NEXT', 'NEXT', '2', '5', 'ALL', 'PRIOR', 'FIRST', 'LAST', 'ABSOLUTE 3',
+                                               'BACKWARD 2', 'BACKWARD ALL', 'RELATIVE -1']), r.choice(mine))
+
+    def statement(self, s, status, ddl):
+        r = self.r
+        x = r.random()
+        if x < 0.03 and ddl:
+            return r.choice(['REINDEX TABLE m', 'CREATE INDEX ON m ' + r.choice(BTREES + OTHERS), 'CLUSTER m USING m_pkey'])
+        if x < 0.5:
+            return self.change()
+        if x < 0.58:
+            return self.back_and_forth(status == 'I')
+        if x < 0.7 and status == 'T':
+            return self.cursor(s)
+        return self.read()
+
+
+def final_reads():
+    """What is read of the table at the end, one by one."""
+    for condition in CONDITIONS:
+        for scan in 'by_index', 'by_bitmap':
+            yield 'SELECT * FROM %s($q$%s%s$q$)' % (scan, ROW, condition)
+    for query in KEYS:
+        yield 'SELECT * FROM by_index_only($q$%s$q$)' % query
+    for query in ORDERED:
+        yield 'SELECT * FROM by_index($q$SELECT %s$q$)' % query
+    for query in JOINS:
+        yield 'SELECT * FROM by_merge($q$SELECT %s$q$)' % query
