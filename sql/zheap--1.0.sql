@@ -111,6 +111,13 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_table_stats() IS
 	'what has been counted of the tables of this database; see the view zheap_stat_tables';
 
+CREATE FUNCTION zheap.zheap_stat_tables_reset(relid oid DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME', 'zheap_stat_tables_reset'
+LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION zheap.zheap_stat_tables_reset(oid) IS
+	'lets what zheap_stat_tables counts begin at zero again: of one table, or of all tables of this database';
+
 CREATE VIEW zheap.zheap_stat_undo AS
 	SELECT total_bytes, used_bytes AS live_bytes, pending_bytes, pending_transactions,
 		free_bytes, high_water_bytes, limit_bytes, horizon, horizon_age, logs, logs_pending
@@ -184,7 +191,7 @@ CREATE VIEW zheap.zheap_stat_tables AS
 		JOIN pg_catalog.pg_class c ON c.oid = s.relid
 		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
 COMMENT ON VIEW zheap.zheap_stat_tables IS
-	'counts of each table that has been updated since the start of the server, those of aborted transactions included; temporary tables are not counted';
+	'counts of each table that has been updated since the start of the server or zheap_stat_tables_reset(), those of aborted transactions included; temporary tables are not counted';
 COMMENT ON COLUMN zheap.zheap_stat_tables.relid IS 'OID of the table';
 COMMENT ON COLUMN zheap.zheap_stat_tables.schemaname IS 'name of the table''s schema';
 COMMENT ON COLUMN zheap.zheap_stat_tables.relname IS 'name of the table';
@@ -204,7 +211,8 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.stale_entries_removed IS
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_passed IS
 	'index entries (about so many) that index scans passed by at once, because only older snapshots need them';
 
-REVOKE ALL ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats() FROM PUBLIC;
+REVOKE ALL ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats(),
+	zheap.zheap_stat_tables_reset(oid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats() TO pg_monitor, pg_read_all_stats;
 GRANT EXECUTE ON FUNCTION zheap.zheap_undo_stats() TO pg_read_all_stats;
 GRANT USAGE ON SCHEMA zheap TO pg_monitor, pg_read_all_stats;

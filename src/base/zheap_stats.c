@@ -261,6 +261,45 @@ zstats_count_known(Relation table, ZTableCounter counter, uint64 n)
 
 /* ---- all of them ---- */
 
+static void
+set_to_zero(const TableEntry *entry)
+{
+	Counters   *counters = dsa_get_address(area, entry->counters);
+
+	for (int i = 0; i < ZTABLE_NCOUNTERS; i++)
+		pg_atomic_write_u64(&counters->counts[i], 0);
+}
+
+void
+zstats_reset(Oid table)
+{
+	TableKey	key = {MyDatabaseId, table};
+	TableEntry *entry;
+
+	stats_attach();
+	entry = dshash_find(tables, &key, false);
+	if (entry == NULL)
+		return;
+	set_to_zero(entry);
+	dshash_release_lock(tables, entry);
+}
+
+void
+zstats_reset_all(void)
+{
+	dshash_seq_status status;
+	TableEntry *entry;
+
+	stats_attach();
+	dshash_seq_init(&status, tables, false);
+	while ((entry = dshash_seq_next(&status)) != NULL)
+	{
+		if (entry->key.database == MyDatabaseId)
+			set_to_zero(entry);
+	}
+	dshash_seq_term(&status);
+}
+
 void
 zstats_forget_table(Oid table)
 {

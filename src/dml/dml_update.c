@@ -80,7 +80,7 @@ typedef struct Update
 	bool		made_room;		/* what can be taken back of the page has been */
 	ItemPointerData new_tid;
 	bool		moved;
-	ZMove		why;			/* if so, or about to */
+	ZTableCounter way;			/* it stays, or why it is moved or about to be */
 	bool		had_several_keys;	/* in place: before the update already */
 
 	bool		was_locked;		/* our transaction had locked the row before */
@@ -127,8 +127,8 @@ choose_way(Update *update)
 		return exclude_all(update);
 	if (needs_toaster(update))
 		return update->locked ? TOAST : LOCK_OLD;
-	update->why = changes->move;
-	return changes->move != ZMOVE_NOT ? MOVE : IN_PLACE;
+	update->way = changes->way;
+	return ztable_is_move(changes->way) ? MOVE : IN_PLACE;
 }
 
 /* Locked or not on entry; locked on exit. */
@@ -244,7 +244,8 @@ describe(Update *update, const ZRowVersion *version, ZChange *change)
 	change->row.hdr.flags = new.flags & ZROW_VALUE_FLAGS;
 	change->row.hdr.flags2 = zrow_lock_bits(update->check.strongest_lock) |
 		(update->key_locked ? ZROW2_KEYS_UPDATED : 0) |
-		(update->changes.several_keys && !update->had_several_keys ? ZROW2_SEVERAL_KEYS : 0);
+		(update->way == ZTABLE_UPDATED_SEVERAL_KEYS && !update->had_several_keys ?
+		 ZROW2_SEVERAL_KEYS : 0);
 	if (new.natts != version->hdr.natts)
 		change->row.hdr.natts = new.natts;
 	change->undo.cid = update->query.cid;
@@ -272,9 +273,10 @@ number_old(Update *update)
 }
 
 static Phase
-move_because(Update *update, ZMove why)
+move_because(Update *update, ZTableCounter why)
 {
-	update->why = why;
+	Assert(ztable_is_move(why));
+	update->way = why;
 	return MOVE;
 }
 
@@ -296,13 +298,13 @@ in_place(Update *update)
 		return CHECK;
 	/* a move begins to count versions anew */
 	if (!has_room(target, update->row.len, change.slot.grow))
-		return move_because(update, ZMOVE_ROOM);
+		return move_because(update, ZTABLE_MOVED_ROOM);
 	if (!number_old(update))
-		return move_because(update, ZMOVE_HISTORY);
+		return move_because(update, ZTABLE_MOVED_HISTORY);
 	update->had_several_keys = zrow_has_several_keys(update->check.version.row);
 	describe(update, &update->check.version, &change);
 	if (!zchange_undo_fits(&change))
-		return move_because(update, ZMOVE_HISTORY);
+		return move_because(update, ZTABLE_MOVED_HISTORY);
 	ztarget_conflict_in(target);
 	zchange_execute(target, &change);
 	ItemPointerSet(&update->new_tid, BufferGetBlockNumber(target->buffer), target->offnum);
@@ -449,26 +451,6 @@ count_nothing_dead(PgStat_TableStatus *stats)
 	stats->t_counts.t_changed_tuples++;
 }
 
-static const ZTableCounter move_counters[] = {
-	[ZMOVE_INDEX] = ZTABLE_MOVED_INDEX,
-	[ZMOVE_SHARE] = ZTABLE_MOVED_SHARE,
-	[ZMOVE_ROOM] = ZTABLE_MOVED_ROOM,
-	[ZMOVE_HISTORY] = ZTABLE_MOVED_HISTORY
-};
-
-/* For zheap_stat_tables.  No page is locked. */
-static void
-count_update(const Update *update)
-{
-	Assert(!update->moved || update->why != ZMOVE_NOT);
-	if (update->moved)
-		zstats_count(update->rel, move_counters[update->why], 1);
-	else if (update->changes.several_keys)
-		zstats_count(update->rel, ZTABLE_UPDATED_SEVERAL_KEYS, 1);
-	else
-		zstats_count(update->rel, ZTABLE_UPDATED_IN_PLACE, 1);
-}
-
 /*
  * Done: what core is told.  The old TID says which version it was (a transition
  * table, perhaps only the parent's, wants it even if there are no triggers).  The
@@ -480,12 +462,13 @@ update_report(const Update *update, ItemPointer otid)
 	Relation	rel = update->rel;
 	TupleTableSlot *slot = update->slot;
 
+	Assert(update->moved == ztable_is_move(update->way));
 	Assert(ztid_tag(&update->new_tid) == ZTID_TAG_NONE);	/* T9 */
 	slot->tts_tid = update->new_tid;
 	ztid_mark_updated(otid, update->moved, update->ordinal);
 	ztuple_slot_written(slot, update->target.fxid, update->query.cid, update->was_locked);
-	pgstat_count_heap_update(rel, !update->moved && !update->changes.several_keys);
-	if (!update->moved && !update->changes.several_keys && rel->pgstat_info)
+	pgstat_count_heap_update(rel, update->way == ZTABLE_UPDATED_IN_PLACE);
+	if (update->way == ZTABLE_UPDATED_IN_PLACE && rel->pgstat_info)
 		count_nothing_dead(rel->pgstat_info);
 }
 
@@ -565,7 +548,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	*update_indexes = update.moved;
 	update_close(&update);
 	if (phase == DONE)
-		count_update(&update);
+		zstats_count(rel, update.way, 1);
 	if (phase == DONE && !update.moved && update.changes.indexes != NULL)
 		zentries_insert(rel, update.indexes, update.changes.indexes, slot,
 						update.had_several_keys);

@@ -119,25 +119,25 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnCha
 {
 	int			count = 0;
 
-	for (int i = 0; i < indexes->n && changes->move == ZMOVE_NOT; i++)
+	for (int i = 0; i < indexes->n && !ztable_is_move(changes->way); i++)
 	{
 		const ZTableIndex *index = &indexes->indexes[i];
 
 		if (!bms_overlap(index->columns, changed->columns))
 			continue;
 		if (index->change == ZINDEX_MOVES || bms_overlap(index->columns, changed->unsure))
-			changes->move = ZMOVE_INDEX;
-		if (index->change == ZINDEX_ADDS)
+			changes->way = ZTABLE_MOVED_INDEX;
+		else if (index->change == ZINDEX_ADDS)
 		{
-			changes->several_keys = true;
+			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
 			count++;
 		}
 		changes->indexes = bms_add_member(changes->indexes, i);
 	}
 	/* where most of them get an entry anyway, a row that moves leaves fewer to be removed */
-	if (changes->move == ZMOVE_NOT &&
+	if (!ztable_is_move(changes->way) &&
 		count * 100 > indexes->nentries * zheap_max_changed_indexes)
-		changes->move = ZMOVE_SHARE;
+		changes->way = ZTABLE_MOVED_SHARE;
 }
 
 void
@@ -148,7 +148,7 @@ zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *
 
 	Assert(indexes->highest <= RelationGetNumberOfAttributes(rel));
 	memset(changes, 0, sizeof(*changes));
-	changes->move = indexes->whole ? ZMOVE_INDEX : ZMOVE_NOT;
+	changes->way = indexes->whole ? ZTABLE_MOVED_INDEX : ZTABLE_UPDATED_IN_PLACE;
 	/* as a rule the columns of the key come first, and stay as they are */
 	if (indexes->highest == 0 ||
 		zrow_starts_alike(RelationGetDescr(rel), old->row, old->len, row, len, indexes->highest))

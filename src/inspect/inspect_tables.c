@@ -11,6 +11,7 @@
 #include "zheap/base/stats.h"
 
 PG_FUNCTION_INFO_V1(zheap_table_stats);
+PG_FUNCTION_INFO_V1(zheap_stat_tables_reset);
 
 Datum
 zheap_table_stats(PG_FUNCTION_ARGS)
@@ -33,4 +34,15 @@ zheap_table_stats(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
+}
+
+Datum
+zheap_stat_tables_reset(PG_FUNCTION_ARGS)
+{
+	zheap_require_preload();
+	if (PG_ARGISNULL(0))
+		zstats_reset_all();
+	else
+		zstats_reset(PG_GETARG_OID(0));
+	PG_RETURN_VOID();
 }

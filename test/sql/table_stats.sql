@@ -1,5 +1,5 @@
 -- What zheap_stat_tables counts: updates in place, with several keys, moved and why
-create table counted (id int primary key, a int, b int, c int, lower_a text) using zheap;
+create table counted (id int primary key, a int, b int, c int, lower_a text) using zheap with (autovacuum_enabled = off);
 create index counted_a on counted (a);
 create index counted_b on counted (b);
 create index counted_lower on counted (lower(lower_a));
@@ -30,12 +30,31 @@ insert into counted_temp values (1);
 update counted_temp set id = 2;
 select * from counts;
 select count(*) from zheap.zheap_stat_tables where relname = 'counted_temp';
+-- n_tup_hot_upd: those of which no index got an entry; the others leave something for VACUUM
+select pg_stat_force_next_flush();
+select n_tup_upd = updated_in_place + updated_several_keys + moved_index + moved_share + moved_room + moved_history as each,
+		n_tup_hot_upd = updated_in_place as hot, n_dead_tup = n_tup_upd - n_tup_hot_upd as dead
+	from zheap.zheap_stat_tables join pg_stat_user_tables using (relid) where relid = 'counted'::regclass;
 -- rows that their pages have no room for
 create table counted_room (id int, pad text) using zheap;
 insert into counted_room select i, 'x' from generate_series(1, 1000) i;
 update counted_room set pad = repeat('y', 500);
 select updated_in_place + moved_room = 1000 as all, moved_room > 800 as most
 	from zheap.zheap_stat_tables where relname = 'counted_room';
+-- reset: one table, then all
+select zheap.zheap_stat_tables_reset('counted'::regclass);
+select * from counts;
+select sum(moved_room) > 0 as other_stays from zheap.zheap_stat_tables where relname = 'counted_room';
+update counted set c = c + 1 where id <= 3;
+select * from counts;
+select zheap.zheap_stat_tables_reset(0), updated_in_place from counts;
+select zheap.zheap_stat_tables_reset();
+select sum(updated_in_place + moved_room) from zheap.zheap_stat_tables where relname like 'counted%';
+-- a table that nothing has been counted of, and one that is not there
+create table counted_not (id int) using zheap;
+select zheap.zheap_stat_tables_reset('counted_not'::regclass);
+select count(*) from zheap.zheap_stat_tables where relname = 'counted_not';
+drop table counted_not;
 -- dropped, and the drop rolled back
 begin;
 savepoint s;
@@ -57,7 +76,13 @@ grant usage on schema zheap to counted_reader;
 set role counted_reader;
 select * from zheap.zheap_stat_tables;
 select * from zheap.zheap_table_stats();
+select zheap.zheap_stat_tables_reset();
 reset role;
+grant execute on function zheap.zheap_stat_tables_reset to counted_reader;
+set role counted_reader;
+select zheap.zheap_stat_tables_reset();
+reset role;
+revoke execute on function zheap.zheap_stat_tables_reset from counted_reader;
 revoke usage on schema zheap from counted_reader;
 drop role counted_reader;
 drop view counts;

@@ -12,7 +12,7 @@
 
 typedef enum ZTableCounter
 {
-	/* updates: each is one of these */
+	/* updates: each is one of these, as UPDATE decides; ztable_is_move() says it of the moves */
 	ZTABLE_UPDATED_IN_PLACE,	/* no index got an entry */
 	ZTABLE_UPDATED_SEVERAL_KEYS,	/* in place, with entries in those indexes that changed */
 	ZTABLE_MOVED_INDEX,			/* moved: an index changed that can't have several keys of a row */
@@ -24,6 +24,13 @@ typedef enum ZTableCounter
 	ZTABLE_DEAD_PASSED,			/* index entries that scans need not look at, as others had */
 	ZTABLE_NCOUNTERS
 } ZTableCounter;
+
+/* An update that is counted so gives the row another line pointer. */
+static inline bool
+ztable_is_move(ZTableCounter counter)
+{
+	return counter >= ZTABLE_MOVED_INDEX && counter <= ZTABLE_MOVED_HISTORY;
+}
 
 typedef struct ZTableCounts
 {
@@ -44,6 +51,10 @@ extern void zstats_count(Relation table, ZTableCounter counter, uint64 n);
  * May be called with pages locked.
  */
 extern void zstats_count_known(Relation table, ZTableCounter counter, uint64 n);
+
+/* From now on count from 0: of a table, or of all tables of this database. */
+extern void zstats_reset(Oid table);
+extern void zstats_reset_all(void);
 
 /* The table has been dropped, or the database. */
 extern void zstats_forget_table(Oid table);

@@ -5,27 +5,18 @@
 #ifndef ZHEAP_UPDATE_H
 #define ZHEAP_UPDATE_H
 
+#include "zheap/base/stats.h"
 #include "zheap/dml/target.h"
 #include "zheap/scan/table_indexes.h"
 
 /* ---- dml_update_columns.c ---- */
 
-/* Why a row gets another line pointer. */
-typedef enum ZMove
-{
-	ZMOVE_NOT,					/* it may stay */
-	ZMOVE_INDEX,				/* an index changes that can't have several entries of a row */
-	ZMOVE_SHARE,				/* too many indexes change */
-	ZMOVE_ROOM,					/* the page has no room */
-	ZMOVE_HISTORY				/* the version before can't be counted, or undo is too long */
-} ZMove;
-
 /* What of the row the update changes, as far as indexes have it. */
 typedef struct ZColumnChanges
 {
 	bool		key;			/* a column that foreign keys may refer to */
-	ZMove		move;			/* as far as indexes go */
-	bool		several_keys;	/* if it stays, indexes get a further entry of it */
+	ZTableCounter way;			/* as far as indexes go: it stays, with further entries of it in
+								 * indexes or none; or why it moves */
 	Bitmapset  *indexes;		/* if it stays, those that are to hear of it, by their numbers;
 								 * in the current memory context */
 } ZColumnChanges;
