@@ -221,6 +221,9 @@ def make_databases(args):
         for name in heap, zheap:
             admin.query('DROP DATABASE IF EXISTS %s' % name)
             admin.query('CREATE DATABASE %s' % name)
+            s = Session(args.host, args.port, name)
+            s.query('CREATE EXTENSION amcheck SCHEMA pg_catalog')
+            s.close()
         if not args.heap_twice:
             s = Session(args.host, args.port, zheap)
             s.query('CREATE EXTENSION zheap')

@@ -11,6 +11,8 @@ kinds of scan       Functions that force one, whatever the session's own is (SCA
 conflicts           A row conflicts with one other row at most: ranges overlap only if they are
                     equal.  An error names one of those that an index has found, and which of
                     several that is depends on the index.
+trees               amcheck looks at them at the end: no two entries of a row have equal keys, and each
+                    row has its entry.
 SERIALIZABLE        Not here: indexed columns change all the time.
 """
 
@@ -23,7 +25,7 @@ COLUMNS = [
     ('c', 'text COLLATE either', ["'a'", "'A'", "'b'", "'B'", "'ab'", 'NULL']),
     ('n', 'numeric', ['1.0', '1.00', '2', '2.000', "numeric 'NaN'", 'NULL']),
     ('f', 'float8', ["float8 '-0'", "float8 '0'", '1', "float8 'NaN'", 'NULL']),
-    ('h', 'char(6)', ["'a'", "'a '", "'b'", "'c'", 'NULL']),
+    ('h', 'bpchar', ["'a'", "'a '", "'b'", "'c'", 'NULL']),
     ('w', 'text', ["'abc'", "'abd'", "'b'", "''", "repeat('k', 2500)", "repeat('m', 700)", 'NULL']),
     ('g', 'int[]', ["'{1,2}'::int[]", "'{2,3}'::int[]", "'{}'::int[]", "'{3}'::int[]", 'NULL']),
     ('p', 'point', ['point(0, 0)', 'point(1, 1)', 'point(5, 5)', 'NULL']),
@@ -59,8 +61,9 @@ CONDITIONS = ['a = 1', 'a >= 1', 'a IN (0, 2, 3)', 'a IS NULL', 'b = 2 AND a < 3
               'u > 104', 'u IS NULL', "a = 1 OR w = 'b'"]
 # what an index alone can tell
 KEYS = ['SELECT a::text FROM m WHERE a >= 1', 'SELECT a::text FROM m WHERE a IS NULL', "SELECT b || ',' || a FROM m WHERE b >= 1",
-        'SELECT c FROM m WHERE c >= \'a\'', 'SELECT n::text FROM m WHERE n >= 1', 'SELECT f::text FROM m WHERE f <= 0',
-        "SELECT h || '.' FROM m WHERE h >= 'a'", "SELECT left(w, 4) || length(w) FROM m WHERE w >= ''", 'SELECT u::text FROM m WHERE u > 0',
+        "SELECT concat(a, ',', b) FROM m WHERE a >= 0", "SELECT concat(b, ',', left(w, 4), length(w)) FROM m WHERE b >= 0",
+        "SELECT concat(u, ',', a) FROM m WHERE u > 0", 'SELECT c FROM m WHERE c >= \'a\'', 'SELECT n::text FROM m WHERE n >= 1', 'SELECT f::text FROM m WHERE f <= 0',
+        "SELECT concat('[', h, ']') FROM m WHERE h >= 'a'", "SELECT left(w, 4) || length(w) FROM m WHERE w >= ''", 'SELECT u::text FROM m WHERE u > 0',
         'SELECT p::text FROM m WHERE p <@ box \'((0,0),(9,9))\'', "SELECT r::text FROM m WHERE r && '[0,100)'",
         'SELECT count(*)::text FROM m WHERE a >= 0']
 ORDERED = ['a::text FROM m WHERE a >= 0 ORDER BY a', 'a::text FROM m ORDER BY a DESC NULLS FIRST',
@@ -211,5 +214,7 @@ def final_reads():
         yield 'SELECT * FROM by_index_only($q$%s$q$)' % query
     for query in ORDERED:
         yield 'SELECT * FROM by_index($q$SELECT %s$q$)' % query
+    yield ('SELECT count(bt_index_check(indexrelid, true)) FROM pg_index i JOIN pg_class c ON c.oid = indexrelid '
+           "WHERE indrelid = 'm'::regclass AND relam = (SELECT oid FROM pg_am WHERE amname = 'btree') AND indisready")
     for query in JOINS:
         yield 'SELECT * FROM by_merge($q$SELECT %s$q$)' % query

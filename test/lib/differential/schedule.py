@@ -620,7 +620,7 @@ class Generator:
             (self.cursor, 3 if status == 'T' else 0),
             (self.foreign, 12 if self.fk else 0), (self.partition, 9 if self.part else 0),
             (self.temporary, 2 if self.temp else 0), (self.definition, 1.2 if self.ddl else 0)] + \
-            [(lambda s: self.keys.statement(s, status, self.ddl), 20)] * (self.keys is not None)
+            [(lambda s: self.keys.statement(s, status, self.ddl), 30)] * (self.keys is not None)
 
     def rollback_to(self, s):
         i = self.r.randrange(len(s.savepoints))
