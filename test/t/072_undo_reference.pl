@@ -118,6 +118,15 @@ for my $round (1 .. 4)
 	same_as_twin("round $round: after a crash among checkpoints all rows are right");
 }
 
+# All records since a place, for the one who looks for what went wrong.
+sub show_records
+{
+	my ($from, $what) = @_;
+
+	diag($what, "\n", $node->safe_psql('postgres', "select start_lsn, xid, resource_manager, record_type, record_length, fpi_length, description, block_ref from pg_get_wal_records_info('$from', pg_current_wal_flush_lsn())"));
+	return;
+}
+
 # ---- a checkpoint that begins after the look, and before the record ----
 
 sub log_has
@@ -171,7 +180,7 @@ SKIP:
 select string_agg(record_type || ' ' || (block_ref like '%/$undo %')::text, ', ' order by start_lsn) from pg_get_wal_records_info('$redo', pg_current_wal_flush_lsn())
 	where (resource_manager = 'zheap' and record_type = 'UPDATE' and xid = $xid) or (resource_manager = 'XLOG' and record_type = 'FPI' and block_ref like '%/$undo %')
 SQL
-			"$end: its record does not name the page, an image of which follows");
+			"$end: its record does not name the page, an image of which follows") or show_records($redo, "undo is file $undo, the transaction $xid");
 		crash($node);
 		start_again($node);
 		is($node->safe_psql('postgres', "select string_agg(v::text, ' ' order by id) from race_$end"), $end eq 'commit' ? '1 1 1' : '0 0 0', "$end: all rows are right after a crash");
