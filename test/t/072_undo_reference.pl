@@ -152,7 +152,8 @@ SKIP:
 		$node->safe_psql('postgres', "create table race_$end (id int, v int) using zheap; insert into race_$end select g, 0 from generate_series(1, 3) g");
 		begin_page($writer);
 		my $xid = $writer->query_safe("begin; update race_$end set v = v + 1 where id = 1; select pg_current_xact_id()::xid");
-		append_to_file("$at/commands", "set breakpoint pending on\nbreak XLogInsert\nshell touch $at/attached\ncontinue\nshell touch $at/stopped\nshell while [ ! -e $at/go ]; do sleep 0.05; done\ndelete\ndetach\nquit\n");
+		# between the look, in zundo_register(), and the record, which follows it
+		append_to_file("$at/commands", "set breakpoint pending on\nbreak zundo_register\nshell touch $at/attached\ncontinue\ndelete\nbreak XLogInsert\ncontinue\nshell touch $at/stopped\nshell while [ ! -e $at/go ]; do sleep 0.05; done\ndelete\ndetach\nquit\n");
 		my $gdb_run = IPC::Run::start([ $gdb, '-q', '-nx', '-batch', '-p', $writer->{pid}, '-x', "$at/commands" ], '<', \undef, '>', \$out, '2>', \$err);
 		unless (wait_until(sub { $gdb_run->pump_nb; -e "$at/attached" || !$gdb_run->pumpable }) && -e "$at/attached")
 		{
