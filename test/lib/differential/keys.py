@@ -5,7 +5,8 @@ What differs from schedule.py, whose restrictions hold here, too:
 
 order of rows       An index gives rows with equal keys in the order of their places.  So where an
                     answer has an order it shows nothing but the key, and that in the form that
-                    all equal keys have: 1.0 and 1.00 are the same, -0 and 0, 'a' and 'A'.
+                    all equal keys have: 1.0 and 1.00 are the same, -0 and 0, 'a' and 'A'.  ORDER BY
+                    says m.a, as "a" would be the text that is shown.
 kinds of scan       Functions that force one, whatever the session's own is (SCANS).  A parallel
                     scan may get fewer workers than it wants, with the same answer.
 conflicts           A row conflicts with one other row at most: ranges overlap only if they are
@@ -67,14 +68,14 @@ KEYS = ['SELECT a::text FROM m WHERE a >= 1', 'SELECT a::text FROM m WHERE a IS 
         "SELECT concat('[', h, ']') FROM m WHERE h >= 'a'", "SELECT left(w, 4) || length(w) FROM m WHERE w >= ''", 'SELECT u::text FROM m WHERE u > 0',
         'SELECT p::text FROM m WHERE p <@ box \'((0,0),(9,9))\'', "SELECT r::text FROM m WHERE r && '[0,100)'",
         'SELECT count(*)::text FROM m WHERE a >= 0']
-ORDERED = ['a::text FROM m WHERE a >= 0 ORDER BY a', 'a::text FROM m ORDER BY a DESC NULLS FIRST',
-           'a::text FROM m ORDER BY a DESC NULLS LAST', 'a::text FROM m WHERE a < 3 ORDER BY a DESC',
-           "concat(b, ',', a) FROM m WHERE b >= 0 ORDER BY b, a", "concat(b, ',', a) FROM m ORDER BY b DESC, a DESC",
-           "lower(c) FROM m WHERE c >= 'a' ORDER BY c", 'trim_scale(n)::text FROM m WHERE n >= 0 ORDER BY n DESC',
-           '(f + 0)::text FROM m WHERE f >= 0 ORDER BY f', "h || '.' FROM m ORDER BY h", 'left(w, 4) FROM m ORDER BY w DESC',
-           '(a + b)::text FROM m WHERE a + b >= 0 ORDER BY a + b', 'u::text FROM m ORDER BY u',
+ORDERED = ['a::text FROM m WHERE a >= 0 ORDER BY m.a', 'a::text FROM m ORDER BY m.a DESC NULLS FIRST',
+           'a::text FROM m ORDER BY m.a DESC NULLS LAST', 'a::text FROM m WHERE a < 3 ORDER BY m.a DESC',
+           "concat(b, ',', a) FROM m WHERE b >= 0 ORDER BY m.b, m.a", "concat(b, ',', a) FROM m ORDER BY m.b DESC, m.a DESC",
+           "lower(c) FROM m WHERE c >= 'a' ORDER BY m.c", 'trim_scale(n)::text FROM m WHERE n >= 0 ORDER BY m.n DESC',
+           '(f + 0)::text FROM m WHERE f >= 0 ORDER BY m.f', "h || '.' FROM m ORDER BY m.h", 'left(w, 4) FROM m ORDER BY m.w DESC',
+           '(a + b)::text FROM m WHERE a + b >= 0 ORDER BY m.a + m.b', 'u::text FROM m ORDER BY m.u',
            '(SELECT min(a) FROM m)::text ORDER BY 1', '(SELECT max(a) FROM m)::text ORDER BY 1',
-           "(p <-> point(2, 2))::text FROM m WHERE p IS NOT NULL ORDER BY p <-> point(2, 2)"]
+           "(p <-> point(2, 2))::text FROM m WHERE p IS NOT NULL ORDER BY m.p <-> point(2, 2)"]
 JOINS = ["concat(y.a, ' ', count(*), ' ', sum(y.id), ' ', sum(z.id)) FROM m y JOIN m z ON y.a = z.a GROUP BY y.a ORDER BY y.a",
          "concat(y.a, ' ', count(*)) FROM m y JOIN m z ON y.a = z.b GROUP BY y.a ORDER BY y.a DESC",
          "concat(lower(y.c), ' ', count(*)) FROM m y JOIN m z ON y.c = z.c GROUP BY lower(y.c), y.c ORDER BY y.c",
