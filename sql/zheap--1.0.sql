@@ -118,6 +118,23 @@ LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION zheap.zheap_stat_tables_reset(oid) IS
 	'lets what zheap_stat_tables counts begin at zero again: of one table, or of all tables of this database';
 
+CREATE FUNCTION zheap.zheap_cache_stats(
+	OUT commit_log_lookups bigint,
+	OUT commit_log_lookups_saved bigint,
+	OUT process_array_lookups bigint,
+	OUT process_array_lookups_saved bigint)
+AS 'MODULE_PATHNAME', 'zheap_cache_stats'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_cache_stats() IS
+	'how often the status of transactions was looked up; see the view zheap_stat_cache';
+
+CREATE FUNCTION zheap.zheap_stat_cache_reset()
+RETURNS void
+AS 'MODULE_PATHNAME', 'zheap_stat_cache_reset'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_stat_cache_reset() IS
+	'lets what zheap_stat_cache counts begin at zero again';
+
 CREATE VIEW zheap.zheap_stat_undo AS
 	SELECT total_bytes, used_bytes AS live_bytes, pending_bytes, pending_transactions,
 		free_bytes, high_water_bytes, limit_bytes, horizon, horizon_age, logs, logs_pending
@@ -211,9 +228,25 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.stale_entries_removed IS
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_passed IS
 	'index entries (about so many) that index scans passed by at once, because only older snapshots need them';
 
+CREATE VIEW zheap.zheap_stat_cache AS
+	SELECT commit_log_lookups, commit_log_lookups_saved, process_array_lookups, process_array_lookups_saved
+	FROM zheap.zheap_cache_stats();
+COMMENT ON VIEW zheap.zheap_stat_cache IS
+	'how often rows of zheap tables, in all databases, made sessions ask for the status of a transaction that is not visible to all yet, since the start of the server or zheap_stat_cache_reset()';
+COMMENT ON COLUMN zheap.zheap_stat_cache.commit_log_lookups IS
+	'times that the commit log was asked whether a transaction has committed';
+COMMENT ON COLUMN zheap.zheap_stat_cache.commit_log_lookups_saved IS
+	'times that the session''s cache (zheap.status_cache_size) knew it';
+COMMENT ON COLUMN zheap.zheap_stat_cache.process_array_lookups IS
+	'times that the list of running processes was asked whether a transaction is in progress';
+COMMENT ON COLUMN zheap.zheap_stat_cache.process_array_lookups_saved IS
+	'times that the session''s cache or the statement''s snapshot knew that it is not';
+
 REVOKE ALL ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats(),
-	zheap.zheap_stat_tables_reset(oid) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats() TO pg_monitor, pg_read_all_stats;
+	zheap.zheap_stat_tables_reset(oid), zheap.zheap_cache_stats(), zheap.zheap_stat_cache_reset() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats(),
+	zheap.zheap_cache_stats() TO pg_monitor, pg_read_all_stats;
 GRANT EXECUTE ON FUNCTION zheap.zheap_undo_stats() TO pg_read_all_stats;
 GRANT USAGE ON SCHEMA zheap TO pg_monitor, pg_read_all_stats;
-GRANT SELECT ON zheap.zheap_stat_undo, zheap.zheap_undo_holders, zheap.zheap_stat_workers, zheap.zheap_stat_tables TO pg_monitor, pg_read_all_stats;
+GRANT SELECT ON zheap.zheap_stat_undo, zheap.zheap_undo_holders, zheap.zheap_stat_workers, zheap.zheap_stat_tables,
+	zheap.zheap_stat_cache TO pg_monitor, pg_read_all_stats;

@@ -18,6 +18,7 @@
 
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
+#include "zheap/base/counters.h"
 #include "zheap/base/stats.h"
 #include "zheap/dml/dml.h"
 #include "zheap/lock/lock.h"
@@ -46,6 +47,7 @@ shmem_request(void)
 	if (previous_shmem_request)
 		previous_shmem_request();
 	RequestAddinShmemSpace(zheap_marks_shmem_size());
+	RequestAddinShmemSpace(zcounters_shmem_size());
 	RequestAddinShmemSpace(zstats_shmem_size());
 	RequestAddinShmemSpace(zundo_shmem_size());
 	RequestAddinShmemSpace(zundo_use_shmem_size());
@@ -64,6 +66,7 @@ shmem_startup(void)
 		previous_shmem_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	zheap_marks_shmem_init();
+	zcounters_shmem_init();
 	zstats_shmem_init();
 	zundo_shmem_init();
 	zundo_use_shmem_init();
@@ -124,7 +127,7 @@ _PG_init(void)
 	/* loaded later, the library only tells that it must be preloaded */
 	if (!process_shared_preload_libraries_in_progress)
 		return;
-	zheap_guc_define(ZPAGE_INITIAL_SLOTS, ZPAGE_MAX_INPAGE);
+	zheap_guc_define(ZPAGE_INITIAL_SLOTS, ZPAGE_MAX_INPAGE, zmvcc_status_cache_assign);
 	zrec_rmgr_register();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = shmem_request;

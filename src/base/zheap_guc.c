@@ -13,15 +13,19 @@
 int			zheap_initial_slots;
 int			zheap_max_changed_indexes = 50;
 bool		zheap_skip_dead_entries = false;
+int			zheap_status_cache_size = 16;
 int			zheap_temp_undo_max_size = 1024 * 1024;
 int			zheap_undo_max_size = -1;
 int			zheap_undo_hold_warning = 300000;
 int			zheap_undo_workers = 3;
 int			zheap_undo_worker_naptime = 200;
 
-/* What slots there may be is for the page layer to say, which is above this one. */
+/*
+ * What slots there may be is for the page layer to say, and whose cache it is for the mvcc layer,
+ * which are above this one.
+ */
 void
-zheap_guc_define(int default_slots, int max_slots)
+zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache_assign)
 {
 	DefineCustomIntVariable("zheap.initial_slots",
 							"Number of transaction slots that a new page of a zheap table gets.",
@@ -46,6 +50,13 @@ zheap_guc_define(int default_slots, int max_slots)
 							 false,
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.status_cache_size",
+							"Memory of each session to remember which transactions have committed or aborted.",
+							"8 bytes per transaction, rounded down to a power of two.  0 remembers none.",
+							&zheap_status_cache_size,
+							16, 0, 1024 * 1024,
+							PGC_USERSET, GUC_UNIT_KB,
+							NULL, status_cache_assign, NULL);
 	DefineCustomIntVariable("zheap.undo_max_size",
 							"Limit for the size of the undo relation of each database.",
 							"A transaction that would exceed it fails.  Beyond half of it writers wait a moment while "

@@ -3,8 +3,11 @@
  *		The status of a transaction.
  *
  * A small cache of finished transactions per backend spares the commit log and
- * the proc array when rows of one transaction come in a row (the idea of the
- * hint-bit cache thread of 2011); reading never dirties a page.
+ * the process array when rows of one transaction come in a row (the idea of the
+ * hint-bit cache thread of 2011); reading never dirties a page.  An entry says for ever what
+ * it says: a transaction that has ended does not change, and its 64-bit number is never used
+ * again.  So no rule says when an entry may be used, but one says when it may be made: when the
+ * transaction has left the process array, or the caller's snapshot says so.
  *
  * LOCKING: none of its own; the server's for the process array and the commit log come after all
  * buffers.
@@ -13,54 +16,106 @@
 
 #include "access/transam.h"
 #include "access/xact.h"
+#include "port/pg_bitutils.h"
 #include "storage/procarray.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/base/counters.h"
 #include "zheap/mvcc/mvcc.h"
 
-#define CACHE_SIZE	1024		/* a power of two */
+/*
+ * Eight bytes per transaction: its number, which leaves the upper bit free, and whether it has
+ * committed.  Each has one place.
+ */
+typedef uint64 CacheEntry;
 
-typedef struct CacheEntry
+#define COMMITTED	(UINT64CONST(1) << 63)
+
+/* There is always one to look at, so that looking need not ask for the cache's size. */
+static CacheEntry no_cache = 0;
+static CacheEntry *cache = &no_cache;
+static uint64 cache_mask = 0;	/* number of entries, a power of two, minus 1 */
+
+void
+zmvcc_status_cache_assign(int newval, void *extra)
 {
-	uint64		fxid;
-	ZXactStatus	status;			/* COMMITTED or ABORTED */
-} CacheEntry;
+	if (cache != &no_cache)
+		pfree(cache);
+	cache = &no_cache;
+	cache_mask = 0;
+}
 
-static CacheEntry cache[CACHE_SIZE];
+/* Also while a transaction is being committed, so nothing may fail: perhaps there is none then. */
+static pg_noinline void
+cache_make(void)
+{
+	Size		n = (Size) zheap_status_cache_size * 1024 / sizeof(CacheEntry);
+	CacheEntry *made;
 
-static ZXactStatus
+	zcounters_attach();
+	if (n == 0)
+		return;
+	n = pg_prevpower2_size_t(n);
+	made = MemoryContextAllocExtended(TopMemoryContext, n * sizeof(CacheEntry),
+									  MCXT_ALLOC_NO_OOM | MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	if (made == NULL)
+		return;
+	cache = made;
+	cache_mask = n - 1;
+}
+
+static inline ZXactStatus
 cache_get(FullTransactionId fxid)
 {
 	uint64		value = U64FromFullTransactionId(fxid);
-	CacheEntry *entry = &cache[value % CACHE_SIZE];
+	CacheEntry	entry = cache[value & cache_mask];
 
-	return entry->fxid == value ? entry->status : ZXACT_UNKNOWN;
+	Assert(value != 0);			/* an entry that is none */
+	if ((entry & ~COMMITTED) != value)
+		return ZXACT_UNKNOWN;
+	return (entry & COMMITTED) != 0 ? ZXACT_COMMITTED : ZXACT_ABORTED;
 }
 
 static ZXactStatus
 cache_put(FullTransactionId fxid, ZXactStatus status)
 {
 	uint64		value = U64FromFullTransactionId(fxid);
-	CacheEntry *entry = &cache[value % CACHE_SIZE];
 
 	/* what does not change any more */
 	Assert(status == ZXACT_COMMITTED || status == ZXACT_ABORTED);
-	Assert(FullTransactionIdIsNormal(fxid));
-	entry->fxid = value;
-	entry->status = status;
+	Assert(FullTransactionIdIsNormal(fxid) && (value & COMMITTED) == 0);
+	if (unlikely(cache_mask == 0))
+		cache_make();
+	if (cache_mask != 0)
+		cache[value & cache_mask] = value | (status == ZXACT_COMMITTED ? COMMITTED : 0);
 	return status;
 }
 
-/* For a transaction known not to be in progress. */
+/* For a transaction known not to be in progress, that the cache does not have. */
 static ZXactStatus
-finished_status(FullTransactionId fxid)
+look_up(FullTransactionId fxid)
 {
-	ZXactStatus	status = cache_get(fxid);
-
-	if (status != ZXACT_UNKNOWN)
-		return status;
+	zcount(ZCOUNT_COMMIT_LOG);
 	return cache_put(fxid, TransactionIdDidCommit(zfxid_xid(fxid)) ?
 					 ZXACT_COMMITTED : ZXACT_ABORTED);
+}
+
+/*
+ * Had it ended when the statement's snapshot was taken?  Then the process array need not be asked.
+ * False: not known.
+ */
+static bool
+had_ended(TransactionId xid)
+{
+	Snapshot	snapshot;
+
+	if (!ActiveSnapshotSet())
+		return false;
+	snapshot = GetActiveSnapshot();
+	/* in one that has no room for all subtransactions it would have to look for the parent */
+	return snapshot->snapshot_type == SNAPSHOT_MVCC && !snapshot->suboverflowed &&
+		!XidInMVCCSnapshot(xid, snapshot);
 }
 
 /* While rows are rolled back that an earlier transaction has left in temporary tables. */
@@ -84,13 +139,22 @@ zmvcc_xact_status(FullTransactionId fxid)
 		return ZXACT_ALL_VISIBLE;
 	status = cache_get(fxid);
 	if (status != ZXACT_UNKNOWN)
+	{
+		zcount(ZCOUNT_STATUS_HITS);
 		return status;
+	}
 	if (TransactionIdIsCurrentTransactionId(xid))
 		return ZXACT_OWN;
+	if (had_ended(xid))
+	{
+		zcount(ZCOUNT_ENDED_HITS);
+		return look_up(fxid);
+	}
 	/* in this order: a commit is in the commit log before it leaves the array */
+	zcount(ZCOUNT_PROC_ARRAY);
 	if (TransactionIdIsInProgress(xid))
 		return ZXACT_IN_PROGRESS;
-	return finished_status(fxid);
+	return look_up(fxid);
 }
 
 void
@@ -118,13 +182,20 @@ bool
 zmvcc_fxid_in_snapshot(FullTransactionId fxid, Snapshot snapshot)
 {
 	TransactionId xid = zfxid_xid(fxid);
+	ZXactStatus	status;
 
 	if (FullTransactionIdPrecedes(fxid, zundo_horizon()))
 		return true;
 	if (XidInMVCCSnapshot(xid, snapshot))
 		return false;
+	status = cache_get(fxid);
+	if (status != ZXACT_UNKNOWN)
+	{
+		zcount(ZCOUNT_OUTCOME_HITS);
+		return status == ZXACT_COMMITTED;
+	}
 	/* our own transaction is never in our snapshot's array */
-	if (cache_get(fxid) == ZXACT_UNKNOWN && TransactionIdIsCurrentTransactionId(xid))
+	if (TransactionIdIsCurrentTransactionId(xid))
 		return false;
-	return finished_status(fxid) == ZXACT_COMMITTED;
+	return look_up(fxid) == ZXACT_COMMITTED;
 }

@@ -11,6 +11,7 @@
 #include "storage/block.h"
 #include "storage/buf.h"
 #include "storage/off.h"
+#include "utils/guc.h"
 #include "utils/rel.h"
 
 #include "zheap/zheap.h"
@@ -21,6 +22,7 @@
 extern int	zheap_initial_slots;	/* slots of a new page */
 extern int	zheap_max_changed_indexes;	/* per cent: more, and an updated row moves */
 extern bool zheap_skip_dead_entries;	/* index scans pass by what only older snapshots need */
+extern int	zheap_status_cache_size;	/* kB; 0: none */
 extern int	zheap_temp_undo_max_size;	/* kB; 0 or less: no limit */
 extern int	zheap_undo_max_size;	/* MB; 0 or less: no limit */
 extern int	zheap_undo_hold_warning;	/* ms; 0 or less: never */
@@ -29,7 +31,8 @@ extern int	zheap_undo_worker_naptime;	/* ms between rounds of the launcher */
 
 #define ZHEAP_MAX_UNDO_WORKERS	16
 
-extern void zheap_guc_define(int default_slots, int max_slots);
+extern void zheap_guc_define(int default_slots, int max_slots,
+							 GucIntAssignHook status_cache_assign);
 
 /* ---- preload check (zheap_preload.c) ---- */
 

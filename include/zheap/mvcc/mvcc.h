@@ -39,6 +39,9 @@ typedef enum ZXactStatus
 /* Cached per backend for finished transactions. */
 extern ZXactStatus zmvcc_xact_status(FullTransactionId fxid);
 
+/* The setting zheap.status_cache_size changes: the cache begins anew. */
+extern void zmvcc_status_cache_assign(int newval, void *extra);
+
 /* This backend has committed it: spares the commit log, for the next ones take over its slots. */
 extern void zmvcc_note_committed(FullTransactionId fxid);
 

@@ -1,0 +1,53 @@
+-- zheap_stat_cache: how often the status of transactions is looked up, with and without a cache
+-- four rows a page, each of another transaction
+create table cached (id int primary key, v int, pad char(1900) default 'x') using zheap;
+-- holds the horizon back, so that who made the rows matters
+begin;
+insert into cached values (0, 0);
+prepare transaction 'stat_cache';
+-- rows of 40 transactions
+do $$ begin for i in 1..40 loop insert into cached values (i, i); commit; end loop; end $$;
+create view looked_up as select * from zheap.zheap_stat_cache;
+-- the session knows of its own transactions
+select zheap.zheap_stat_cache_reset();
+select count(*) from cached;
+select commit_log_lookups < 40 as few, commit_log_lookups_saved >= 40 as saved from looked_up;
+-- a new cache, whatever its size, begins empty, and knows them the next time
+set zheap.status_cache_size = 1;
+select zheap.zheap_stat_cache_reset();
+select count(*) from cached;
+select commit_log_lookups >= 40 as asked from looked_up;
+select zheap.zheap_stat_cache_reset();
+select count(*) from cached;
+select commit_log_lookups < 40 as few, commit_log_lookups_saved >= 40 as saved from looked_up;
+-- none: asks each time
+set zheap.status_cache_size = 0;
+select zheap.zheap_stat_cache_reset();
+select count(*) from cached;
+select count(*) from cached;
+select commit_log_lookups >= 80 as asked from looked_up;
+-- the statement's snapshot knows that they have ended
+begin;
+select zheap.zheap_stat_cache_reset();
+update cached set v = v + 1 where id > 0;
+select process_array_lookups < 40 as few, process_array_lookups_saved >= 40 as saved from looked_up;
+rollback;
+reset zheap.status_cache_size;
+select count(*), sum(v) from cached;
+-- not for everybody
+create role cache_reader;
+grant usage on schema zheap to cache_reader;
+set role cache_reader;
+select * from zheap.zheap_stat_cache;
+select * from zheap.zheap_cache_stats();
+select zheap.zheap_stat_cache_reset();
+reset role;
+grant pg_monitor to cache_reader;
+set role cache_reader;
+select count(*) from zheap.zheap_stat_cache;
+reset role;
+revoke usage on schema zheap from cache_reader;
+drop role cache_reader;
+rollback prepared 'stat_cache';
+drop view looked_up;
+drop table cached;
