@@ -97,6 +97,6 @@ zcounters_read(uint64 *counts)
 void
 zcounters_reset(ZCounter first, ZCounter last)
 {
-	for (int i = first; i <= last; i++)
+	for (ZCounter i = first; i <= last; i++)
 		pg_atomic_write_u64(&shared->before[i], sum(i));
 }

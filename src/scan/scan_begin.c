@@ -94,6 +94,7 @@ scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
 	scan->block = InvalidBlockNumber;
 	scan->frozen = false;
 	zscan_page_forget(scan);
+	zprefetch_turn(&scan->prefetch);
 	scan->index = -1;
 
 	ItemPointerSetInvalid(&scan->base.rs_mintid);
@@ -145,6 +146,7 @@ zscan_begin(Relation rel, Snapshot snapshot, int nkeys, ScanKey key,
 	/* a worker's bitmap may be older than its scan */
 	scan->marks = IsParallelWorker() ? 0 : zheap_marks_cleared();
 	zview_open(&scan->view, rel);
+	zprefetch_init(&scan->prefetch, ZREADER_SEQ_SCAN);
 
 	scan_reset(scan, key, false);
 

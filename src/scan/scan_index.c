@@ -17,6 +17,7 @@
 #include "storage/proc.h"
 
 #include "zheap/base/base.h"
+#include "zheap/scan/index_prefetch.h"
 #include "zheap/scan/index_skip.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/shown.h"
@@ -56,6 +57,7 @@ typedef struct ZIndexFetch
 {
 	ZIndexFetchBase base;		/* must be first */
 	Buffer		buffer;			/* of the last row, pinned; or invalid */
+	ZIndexPrefetch ahead;
 	bool		scan;			/* of an index scan; a unique check begins none */
 	bool		dead;			/* the row that was not found will never be */
 	MemoryContext context;
@@ -85,6 +87,7 @@ zscan_index_begin(Relation rel)
 	fetch->base.clock = 0;
 	fetch->base.scan = NULL;
 	fetch->base.skip = NULL;
+	zindex_prefetch_init(&fetch->ahead);
 	fetch->dead = false;
 	fetch->buffer = InvalidBuffer;
 	fetch->scan = false;
@@ -124,6 +127,7 @@ zscan_index_reset(IndexFetchTableData *sfetch)
 	fetch->scan = true;
 	if (unlikely(fetch->base.skip != NULL))
 		zskip_end(&fetch->base);
+	zindex_prefetch_reset(&fetch->ahead);
 	forget_buffer(fetch);
 }
 
@@ -383,6 +387,8 @@ zscan_may_leave(void)
 static void
 fetch_pin(ZIndexFetch *fetch, BlockNumber block)
 {
+	int64		misses = zprefetch_misses();
+
 	if (BufferIsValid(fetch->buffer))
 	{
 		if (BufferGetBlockNumber(fetch->buffer) == block)
@@ -390,7 +396,10 @@ fetch_pin(ZIndexFetch *fetch, BlockNumber block)
 		ReleaseBuffer(fetch->buffer);
 		fetch->buffer = InvalidBuffer;
 	}
+	if (unlikely(fetch->ahead.prefetch.distance > 0) && fetch->base.scan != NULL)
+		zindex_prefetch(&fetch->ahead, fetch->base.scan);
 	fetch->buffer = zscan_read_recent(fetch->base.base.rel, block);
+	zprefetch_note_read(&fetch->ahead.prefetch, fetch->base.base.rel, misses);
 }
 
 /*

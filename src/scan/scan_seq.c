@@ -87,9 +87,48 @@ block_following(ZScan *scan, bool backward)
 	return block;
 }
 
+/* So many blocks the scan will read after the current one, one after the other. */
+static BlockNumber
+blocks_after(const ZScan *scan, bool backward)
+{
+	BlockNumber past;
+
+	if (scan->base.rs_parallel != NULL)
+		return scan->worker->phsw_chunk_remaining;
+	if (scan->numblocks != InvalidBlockNumber)
+		return scan->numblocks - 1;
+	past = (scan->block + scan->nblocks - scan->startblock) % scan->nblocks;
+	return backward ? past : scan->nblocks - 1 - past;
+}
+
+/*
+ * Ask for blocks after the current one, which has been read.  Not where the kernel reads ahead by
+ * itself: one process that reads block after block, forward.
+ */
+static void
+prefetch(ZScan *scan, bool backward)
+{
+	BlockNumber after;
+
+	if (!backward && scan->base.rs_parallel == NULL)
+		return;
+	after = blocks_after(scan, backward);
+	if (scan->backward != backward)
+		zprefetch_turn(&scan->prefetch);
+	scan->backward = backward;
+	while (zprefetch_wants(&scan->prefetch) && (BlockNumber) scan->prefetch.ahead < after)
+	{
+		uint64		step = scan->prefetch.ahead + 1;
+		uint64		block = (uint64) scan->block + (backward ? scan->nblocks - step : step);
+
+		zprefetch_ask(&scan->prefetch, scan->base.rs_rd, block % scan->nblocks);
+	}
+}
+
 bool
 zscan_block_next(ZScan *scan, bool backward)
 {
+	int64		misses = zprefetch_misses();
 	BlockNumber block;
 
 	if (scan->inited)
@@ -107,6 +146,9 @@ zscan_block_next(ZScan *scan, bool backward)
 
 	scan->inited = true;
 	(void) zscan_page_read(scan, block);
+	zprefetch_note_read(&scan->prefetch, scan->base.rs_rd, misses);
+	if (unlikely(scan->prefetch.distance > 0))
+		prefetch(scan, backward);
 	if (zscan_reads_pages(scan))
 		zscan_page_conflicts(scan);
 	return true;

@@ -18,6 +18,7 @@
 #include "nodes/tidbitmap.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/base/prefetch.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/page.h"
 #include "zheap/scan/page_copy.h"
@@ -47,6 +48,8 @@ typedef struct ZScan
 	BlockNumber block;			/* current block, or InvalidBlockNumber */
 	BufferAccessStrategy strategy;
 	ParallelBlockTableScanWorkerData *worker;	/* of a parallel scan, or NULL */
+	ZPrefetch	prefetch;		/* the blocks after the current one */
+	bool		backward;		/* the direction that they are in */
 	uint64		marks;			/* zheap_marks_cleared before a bitmap was made (N5) */
 
 	/* the current page */
