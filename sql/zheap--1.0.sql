@@ -135,6 +135,26 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_stat_cache_reset() IS
 	'lets what zheap_stat_cache counts begin at zero again';
 
+CREATE FUNCTION zheap.zheap_io_stats(
+	OUT reader text,
+	OUT advised bigint,
+	OUT cached bigint,
+	OUT hit bigint,
+	OUT missed bigint,
+	OUT distance double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'zheap_io_stats'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_io_stats() IS
+	'what was asked for ahead and read; see the view zheap_stat_io';
+
+CREATE FUNCTION zheap.zheap_stat_io_reset()
+RETURNS void
+AS 'MODULE_PATHNAME', 'zheap_stat_io_reset'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_stat_io_reset() IS
+	'lets what zheap_stat_io counts begin at zero again';
+
 CREATE VIEW zheap.zheap_stat_undo AS
 	SELECT total_bytes, used_bytes AS live_bytes, pending_bytes, pending_transactions,
 		free_bytes, high_water_bytes, limit_bytes, horizon, horizon_age, logs, logs_pending
@@ -242,11 +262,27 @@ COMMENT ON COLUMN zheap.zheap_stat_cache.process_array_lookups IS
 COMMENT ON COLUMN zheap.zheap_stat_cache.process_array_lookups_saved IS
 	'times that the session''s cache or the statement''s snapshot knew that it is not';
 
+CREATE VIEW zheap.zheap_stat_io AS
+	SELECT reader, advised, cached, hit, missed, distance FROM zheap.zheap_io_stats();
+COMMENT ON VIEW zheap.zheap_stat_io IS
+	'blocks of zheap tables, in all databases, that the kernel was told of before they were read, per kind of reader, since the start of the server or zheap_stat_io_reset(); those of bitmap scans and ANALYZE, which the server itself tells of, are not counted';
+COMMENT ON COLUMN zheap.zheap_stat_io.reader IS
+	'index scan; sequential scan (parallel, or backward); vacuum (second pass); rollback (of aborted transactions'' rows)';
+COMMENT ON COLUMN zheap.zheap_stat_io.advised IS 'blocks that the kernel was told of ahead';
+COMMENT ON COLUMN zheap.zheap_stat_io.cached IS 'blocks that it would have been told of, but that were found in shared buffers';
+COMMENT ON COLUMN zheap.zheap_stat_io.hit IS
+	'blocks, not in shared buffers, read (by readers that learn from it) while blocks were advised';
+COMMENT ON COLUMN zheap.zheap_stat_io.missed IS
+	'blocks, not in shared buffers, read while none was advised';
+COMMENT ON COLUMN zheap.zheap_stat_io.distance IS
+	'how many blocks ahead of the reader they were advised, on average; at most effective_io_concurrency, or maintenance_io_concurrency, of the tablespace; null if none was';
+
 REVOKE ALL ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats(),
-	zheap.zheap_stat_tables_reset(oid), zheap.zheap_cache_stats(), zheap.zheap_stat_cache_reset() FROM PUBLIC;
+	zheap.zheap_stat_tables_reset(oid), zheap.zheap_cache_stats(), zheap.zheap_stat_cache_reset(),
+	zheap.zheap_io_stats(), zheap.zheap_stat_io_reset() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats(),
-	zheap.zheap_cache_stats() TO pg_monitor, pg_read_all_stats;
+	zheap.zheap_cache_stats(), zheap.zheap_io_stats() TO pg_monitor, pg_read_all_stats;
 GRANT EXECUTE ON FUNCTION zheap.zheap_undo_stats() TO pg_read_all_stats;
 GRANT USAGE ON SCHEMA zheap TO pg_monitor, pg_read_all_stats;
 GRANT SELECT ON zheap.zheap_stat_undo, zheap.zheap_undo_holders, zheap.zheap_stat_workers, zheap.zheap_stat_tables,
-	zheap.zheap_stat_cache TO pg_monitor, pg_read_all_stats;
+	zheap.zheap_stat_cache, zheap.zheap_stat_io TO pg_monitor, pg_read_all_stats;

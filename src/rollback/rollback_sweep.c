@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/base/prefetch.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
 
@@ -52,6 +53,8 @@ typedef struct Sweep
 	ZUndoPtr	context;		/* the record that gave both: a sweep may begin there */
 	ZXactStatus	status;			/* of fxid */
 	bool		page_done;		/* this page run has been seen to */
+	ZPrefetch	prefetch;		/* pages that the records after this one name */
+	ZUndoPtr	asked;			/* up to this one they have been asked for */
 
 	bool		own_transactions;	/* a worker's, which makes way for others */
 	Relation	rel;			/* open, of rel_locator */
@@ -284,15 +287,50 @@ leave_unapplied(Sweep *sweep)
 	sweep->last = sweep->fxid;
 }
 
+/*
+ * Ask for pages that the next records name: those on the undo page in hand, of this transaction
+ * and table.  What cannot be decoded is found when its turn comes.
+ */
+static void
+ask_for_pages(Sweep *sweep, ZUndoReader *reader)
+{
+	if (sweep->asked == ZUNDO_INVALID ||
+		zundo_ptr_block(sweep->asked) != zundo_ptr_block(sweep->at) ||
+		zundo_ptr_offset(sweep->asked) < zundo_ptr_offset(sweep->at))
+		sweep->asked = sweep->at;
+	while (zprefetch_wants(&sweep->prefetch))
+	{
+		ZUndoPtr	next = zundo_next_read(reader, sweep->asked);
+		ZUndoRecord rec;
+		const char *bytes;
+		Size		len;
+
+		if (next == ZUNDO_INVALID)
+			break;
+		bytes = zundo_read(reader, next, &len);
+		if (bytes == NULL || zrec_undo_decode(bytes, len, next, ZFORM_LOG, &rec) == 0 ||
+			(rec.has_xact && !FullTransactionIdEquals(rec.fxid, sweep->fxid)) ||
+			(rec.has_page && !zloc_equals(rec.locator, sweep->rel_locator)))
+			break;
+		sweep->asked = next;
+		if (rec.has_page)
+			zprefetch_ask(&sweep->prefetch, sweep->rel, rec.block);
+	}
+}
+
 /* The page that the records tell of. */
 static void
-sweep_page(Sweep *sweep)
+sweep_page(Sweep *sweep, ZUndoReader *reader)
 {
 	MemoryContext outer = MemoryContextSwitchTo(sweep->scratch);
+	int64		misses = zprefetch_misses();
 
 	Assert(sweep->status == ZXACT_ABORTED && !sweep->page_done);
 	Assert(RelationGetRelid(sweep->rel) == sweep->rel_oid);
+	if (sweep->prefetch.distance > 0)
+		ask_for_pages(sweep, reader);
 	zrollback_block(sweep->rel, sweep->block);
+	zprefetch_note_read(&sweep->prefetch, sweep->rel, misses);
 	MemoryContextSwitchTo(outer);
 	MemoryContextReset(sweep->scratch);
 	sweep->pages++;
@@ -300,7 +338,7 @@ sweep_page(Sweep *sweep)
 }
 
 static void
-sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
+sweep_record(Sweep *sweep, ZUndoReader *reader, ZUndoPtr ptr, const ZUndoRecord *rec)
 {
 	if (rec->has_xact && rec->has_page)
 	{
@@ -340,7 +378,7 @@ sweep_record(Sweep *sweep, ZUndoPtr ptr, const ZUndoRecord *rec)
 	relation_find(sweep);
 	Assert(sweep->rel == NULL || !sweep->rel_busy);
 	if (sweep->rel)
-		sweep_page(sweep);
+		sweep_page(sweep, reader);
 	sweep->rolling_back = false;
 	if (sweep->rel == NULL && sweep->rel_busy)
 	{
@@ -406,7 +444,7 @@ sweep_log(Sweep *sweep, ZUndoReader *reader)
 			break;
 		if (new_page || rec.has_page)
 			make_way(sweep);
-		sweep_record(sweep, ptr, &rec);
+		sweep_record(sweep, reader, ptr, &rec);
 		sweep->at = zundo_next(reader, ptr, &new_page);
 		if (new_page && zundo_ptr_block(sweep->at) % ZUNDO_EXTENT_BLOCKS == 0)
 			sweep->passed++;
@@ -658,6 +696,7 @@ sweep_pending(ZUndoPending *pending, SweepMode *mode)
 	.own_transactions = mode->own_transactions};
 	FullTransactionId next = ReadNextFullTransactionId();
 
+	zprefetch_init(&sweep.prefetch, ZREADER_ROLLBACK);
 	/* of one that was cancelled */
 	zrollback_tables_forget();
 	for (;;)

@@ -106,7 +106,7 @@ blocks_after(const ZScan *scan, bool backward)
  * itself: one process that reads block after block, forward.
  */
 static void
-prefetch(ZScan *scan, bool backward)
+ask_for_blocks_after(ZScan *scan, bool backward)
 {
 	BlockNumber after;
 
@@ -148,7 +148,7 @@ zscan_block_next(ZScan *scan, bool backward)
 	(void) zscan_page_read(scan, block);
 	zprefetch_note_read(&scan->prefetch, scan->base.rs_rd, misses);
 	if (unlikely(scan->prefetch.distance > 0))
-		prefetch(scan, backward);
+		ask_for_blocks_after(scan, backward);
 	if (zscan_reads_pages(scan))
 		zscan_page_conflicts(scan);
 	return true;

@@ -521,27 +521,38 @@ first_after_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 }
 
 ZUndoPtr
+zundo_next_read(ZUndoReader *reader, ZUndoPtr ptr)
+{
+	const char *bytes;
+	Page		page;
+	uint16		end;
+	Size		len;
+
+	if (zundo_ptr_is_local(ptr))
+		return ZUNDO_INVALID;
+	bytes = read_copy(reader, ptr, &len);
+	if (bytes == NULL)
+		return ZUNDO_INVALID;
+	page = (Page) reader->copies[reader->used].page;
+	end = (bytes + len) - (char *) page;
+	return end < zundo_page_end(page) ?
+		zundo_ptr_make(zundo_ptr_block(ptr), zundo_ptr_generation(ptr), end) : ZUNDO_INVALID;
+}
+
+ZUndoPtr
 zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page)
 {
 	BlockNumber block = zundo_ptr_block(ptr);
 	uint16		generation = zundo_ptr_generation(ptr);
 	ZUndoPtr	next;
-	const char *bytes;
 	uint16		end;
-	Size		len;
 
 	*new_page = false;
 	if (zundo_ptr_is_local(ptr))
 		return zundo_local_next(ptr, new_page);
-	bytes = read_copy(reader, ptr, &len);
-	if (bytes != NULL)
-	{
-		Page		page = (Page) reader->copies[reader->used].page;
-
-		end = (bytes + len) - (char *) page;
-		if (end < zundo_page_end(page))
-			return zundo_ptr_make(block, generation, end);
-	}
+	next = zundo_next_read(reader, ptr);
+	if (next != ZUNDO_INVALID)
+		return next;
 	if (follows_on_page(reader, ptr, &end))
 		return zundo_ptr_make(block, generation, end);
 	if (end == 0)

@@ -19,6 +19,7 @@
 #include "storage/freespace.h"
 #include "utils/memutils.h"
 
+#include "zheap/base/prefetch.h"
 #include "zheap/dml/dml.h"
 #include "zheap/page/page.h"
 #include "zheap/scan/table_indexes.h"
@@ -197,20 +198,46 @@ reclaim_page(ZVacuum *vac, int *pos)
 	RecordPageWithFreeSpace(vac->rel, block, space);
 }
 
+/* Ask for the pages of the next items, those before *asked left out. */
+static void
+ask_for_blocks(ZVacuum *vac, ZPrefetch *prefetch, int pos, int *asked)
+{
+	const VacDeadItems *dead = vac->dead;
+
+	*asked = Max(*asked, pos);
+	while (zprefetch_wants(prefetch) && *asked < dead->num_items)
+	{
+		BlockNumber block = ItemPointerGetBlockNumber(&dead->items[*asked]);
+
+		zprefetch_ask(prefetch, vac->rel, block);
+		while (*asked < dead->num_items &&
+			   ItemPointerGetBlockNumber(&dead->items[*asked]) == block)
+			(*asked)++;
+	}
+}
+
 static void
 reclaim_pointers(ZVacuum *vac)
 {
 	BlockNumber ndone = 0;
 	int			pos = 0;
+	int			asked = 0;
+	ZPrefetch	ahead;
 
 	Assert(vac->rounds > 0);	/* G1 */
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
 
+	zprefetch_init(&ahead, ZREADER_VACUUM);
 	vac->doing = VACUUM_VACUUMING;
 	while (pos < vac->dead->num_items)
 	{
+		int64		misses;
+
 		vacuum_delay_point();
+		ask_for_blocks(vac, &ahead, pos, &asked);
+		misses = zprefetch_misses();
 		reclaim_page(vac, &pos);
+		zprefetch_note_read(&ahead, vac->rel, misses);
 		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, ++ndone);
 	}
 	vac->doing = VACUUM_NO_BLOCK;

@@ -243,6 +243,12 @@ extern const char *zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len);
 extern ZUndoPtr zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page);
 
 /*
+ * The record after "ptr" on its page, as the reader has read that; invalid if there is none, or
+ * the reader does not have the page.  Reads nothing.
+ */
+extern ZUndoPtr zundo_next_read(ZUndoReader *reader, ZUndoPtr ptr);
+
+/*
  * For sweeps that meet a page that cannot be read: the first record behind page *block of
  * this generation, which goes along, so that after one more error the next call goes on
  * behind that page.  Invalid at the end of the log.  An extent whose first page
