@@ -1,0 +1,111 @@
+"""bench/run: all scenarios, or some, and the report."""
+
+import argparse
+import os
+import sys
+import time
+
+import figures
+import plots
+import report
+import scenarios
+from server import Server
+
+
+class Bench:
+    """What every scenario is given."""
+
+    def __init__(self, options):
+        self.run = options.run
+        self.clients, self.threads = options.clients, options.threads
+        self.full = options.full
+        self.version = options.version
+        self.scripts = f"{options.run}/pgbench"
+        with open(f"{options.run}/instructions.txt") as f:
+            self.instructions = f.read()
+        self.server = Server(options.bindir, options.run)
+        self.server_version = self.server.sql("postgres", "select split_part(version(), ' on ', 1)")
+
+    def choose(self, full, quick):
+        return full if self.full else quick
+
+    def pairs(self, full=5, quick=1):
+        """heap and zheap in turn, each first in every other pair."""
+        for i in range(self.choose(full, quick)):
+            yield from ("heap", "zheap") if i % 2 == 0 else ("zheap", "heap")
+
+
+def measure(bench, scenario):
+    result = figures.Result(scenario.name)
+    begin = time.time()
+    print(f"[{time.time() - started:4.0f}s] {scenario.name}: {scenario.title}", file=sys.stderr,
+          flush=True)
+    bench.server.restart(scenario.settings)
+    try:
+        if scenario.measure(bench, result) is False:
+            return None
+    except RuntimeError as error:
+        print(f"{scenario.name}: {error}", file=sys.stderr, flush=True)
+        failed.append(scenario.name)
+        return None
+    for figure in result.figures:
+        ratio = figure.ratio()
+        print(f"        {figure.name}: {report.number(figure.median('heap'))} "
+              f"{report.number(figure.median('zheap'))} {figure.unit}"
+              f"{f', {ratio:.2f}' if ratio is not None else ''}", file=sys.stderr, flush=True)
+    result.notes.append(f"{time.time() - begin:.0f} s.") if bench.full else None
+    return result
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--bindir")
+    parser.add_argument("--run")
+    parser.add_argument("--version")
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--quick", dest="full", action="store_false")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", action="append", default=[])
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    if options.list:
+        for scenario in scenarios.ALL:
+            print(f"{scenario.name:15} {scenario.lesson}")
+        return 0
+    chosen = [s for s in scenarios.ALL if not options.only or s.name in options.only]
+    unknown = set(options.only) - {s.name for s in chosen}
+    if unknown:
+        print(f"no such scenario: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    bench = Bench(options)
+    try:
+        results = [(s, measure(bench, s)) for s in chosen]
+    finally:
+        bench.server.stop()
+    out = f"{options.run}/out"
+    pictures = "matplotlib" in sys.modules or have_matplotlib()
+    if pictures:
+        for _, result in results:
+            for plot in result.plots if result else []:
+                plots.draw(plot, f"{out}/{plot.name}.svg")
+    report.write(out, bench, results, pictures)
+    os.sync()
+    return 1 if failed else 0
+
+
+def have_matplotlib():
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+started = time.time()
+failed = []
+sys.exit(main())
