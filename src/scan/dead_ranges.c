@@ -614,8 +614,7 @@ remove_parts(Relation index, RangeSet *copy, const Range *common)
 static bool
 publish(Relation index, RangeSet *copy, int announced, const Range *common, const ZDeadRun *run)
 {
-	if (is_covered(index, copy, common, run->snapshot) ||
-		!deserves_range(index, copy, common, run))
+	if (!deserves_range(index, copy, common, run))
 		return false;
 	remove_range(copy, announced);
 	remove_parts(index, copy, common);
@@ -704,6 +703,12 @@ zdead_note_run(Relation index, const ZDeadRun *run)
 		return;
 	age_of(run->snapshot, &common.age);
 	announced = find_announced(index, &copy, run, &common);
+	/* it will never be of use, and would be in the way of an announcement of all of the run */
+	if (announced >= 0 && is_covered(index, &copy, &common, run->snapshot))
+	{
+		remove_range(&copy, announced);
+		announced = -1;
+	}
 	if (announced >= 0 && publish(index, &copy, announced, &common, run))
 		(void) set_replace(index, &copy);
 	else if ((announced < 0 || common.entries < run->entries / 4 * 3) &&
