@@ -3,8 +3,8 @@
 \set other random(1, :rows)
 \set fails random(1, 100)
 BEGIN;
-UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = least(:aid, :other);
-UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = greatest(:aid, :other);
+UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = least(:aid::int, :other::int);
+UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = greatest(:aid::int, :other::int);
 \if :fails <= :share
 ROLLBACK;
 \else
