@@ -166,10 +166,15 @@ zmvcc_note_committed(FullTransactionId fxid)
 bool
 zmvcc_visible_to_all(Relation rel, FullTransactionId fxid)
 {
+	ZXactStatus status;
+
 	if (FullTransactionIdPrecedes(fxid, zundo_horizon()))
 		return true;
-	return zmvcc_xact_status(fxid) == ZXACT_COMMITTED &&
-		GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid);
+	status = zmvcc_xact_status(fxid);
+	/* the horizon may have passed it in between */
+	return status == ZXACT_ALL_VISIBLE ||
+		(status == ZXACT_COMMITTED &&
+		 GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid));
 }
 
 void
