@@ -19,14 +19,16 @@
  * the next one leaves out what is the same.  Only this backend writes to its log,
  * so remembering it here is enough.
  */
-static struct
+typedef struct Context
 {
 	BlockNumber undo_block;
 	uint16		generation;
 	FullTransactionId fxid;
 	ZRelLocator locator;
 	BlockNumber block;
-}			last;
+} Context;
+
+static Context last;
 
 bool
 zchange_undo_fits(const ZChange *change)
@@ -129,26 +131,48 @@ zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *ch
 	undo->prev_upper_bound = made.modifier.kind == ZMODIFIER_UPPER_BOUND;
 }
 
-/* Whose record it is and about which page, as far as it is to say so. */
+static Context
+context_of(const ZUndoRecord *undo, const ZUndoWrite *write)
+{
+	Context		context = {
+		zundo_ptr_block(write->ptr), write->generation, undo->fxid, undo->locator, undo->block
+	};
+
+	return context;
+}
+
+/*
+ * Whose record it is and about which page, as far as it is to say so behind one that said
+ * "before".
+ */
 static void
-complete_context(ZUndoRecord *undo, Relation rel, BlockNumber block, FullTransactionId fxid,
+complete_context(ZUndoRecord *undo, Relation rel, BlockNumber block, const Context *before,
 				 const ZUndoWrite *write)
 {
 	ZRelLocator locator = zrel_locator(rel);
 	bool		same_page = !write->init &&
-	last.undo_block == zundo_ptr_block(write->ptr) && last.generation == write->generation;
+	before->undo_block == zundo_ptr_block(write->ptr) && before->generation == write->generation;
 
-	undo->fxid = fxid;
 	undo->locator = locator;
 	undo->block = block;
-	undo->has_xact = !same_page || !FullTransactionIdEquals(last.fxid, fxid);
-	undo->has_page = undo->has_xact || last.block != block ||
-		!zloc_equals(last.locator, locator);
+	undo->has_xact = !same_page || !FullTransactionIdEquals(before->fxid, undo->fxid);
+	undo->has_page = undo->has_xact || before->block != block ||
+		!zloc_equals(before->locator, locator);
+}
+
+/* The newest record of the slot's chain, which a new one leads to; invalid: there is none. */
+static ZUndoPtr
+newest_record(const ZTarget *target, const ZSlotPlan *slot)
+{
+	if (slot->takeover != ZTAKE_OWN)
+		return ZUNDO_INVALID;
+	return zpage_slot(target->view.page, target->view.overflow, slot->slotno)->undo;
 }
 
 /* Fill in what depends on where the record will be. */
 static void
-complete_undo(ZTarget *target, ZChange *change, const ZUndoWrite *write)
+complete_undo(ZTarget *target, ZChange *change, ZUndoPtr page_prev, const Context *before,
+			  const ZUndoWrite *write)
 {
 	ZUndoRecord *undo = &change->undo;
 	ZSlotPlan  *slot = &change->slot;
@@ -156,23 +180,11 @@ complete_undo(ZTarget *target, ZChange *change, const ZUndoWrite *write)
 	undo->slotno = slot->slotno;
 	undo->takeover = slot->takeover;
 	undo->slot_prev = slot->prev;
-	if (slot->takeover == ZTAKE_OWN)
-		undo->page_prev = zpage_slot(target->view.page, target->view.overflow,
-									 slot->slotno)->undo;
-	complete_context(undo, target->rel, BufferGetBlockNumber(target->buffer), target->fxid,
-					 write);
+	undo->page_prev = page_prev;
+	undo->fxid = target->fxid;
+	complete_context(undo, target->rel, BufferGetBlockNumber(target->buffer), before, write);
 	slot->next.fxid = target->fxid;
 	slot->next.undo = write->ptr;
-}
-
-static void
-remember(const ZUndoRecord *undo, const ZUndoWrite *write)
-{
-	last.undo_block = zundo_ptr_block(write->ptr);
-	last.generation = write->generation;
-	last.fxid = undo->fxid;
-	last.locator = undo->locator;
-	last.block = undo->block;
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -243,7 +255,7 @@ execute_one(ZTarget *target, ZChange *change)
 	if (change->has_undo)
 	{
 		zundo_reserve(target->rel, zrec_undo_bound(&change->undo), &write);
-		complete_undo(target, change, &write);
+		complete_undo(target, change, newest_record(target, &change->slot), &last, &write);
 		len = zrec_undo_encode(&change->undo, write.ptr, bytes, &wal_len);
 	}
 	else
@@ -273,7 +285,7 @@ execute_one(ZTarget *target, ZChange *change)
 
 	if (change->has_undo)
 	{
-		remember(&change->undo, &write);
+		last = context_of(&change->undo, &write);
 		zundo_release(&write);
 		zchain_added(&target->view, target->fxid, &change->undo, write.ptr);
 	}
@@ -313,16 +325,21 @@ add_directory(ZTarget *target, ZSlotPlan *slot)
 	slot->conflict = InvalidFullTransactionId;
 }
 
+/* Add one if it is due before so many records are added to the chain. */
+static void
+add_directory_if_due(ZTarget *target, ZSlotPlan *slot, int records)
+{
+	if ((slot->takeover == ZTAKE_OWN || slot->takeover == ZTAKE_REUSED) &&
+		zpage_slot_count(zpage_slot(target->view.page, target->view.overflow,
+									slot->slotno)) + records > ZCHAIN_INTERVAL)
+		add_directory(target, slot);
+}
+
 static void
 execute_with_directory(ZTarget *target, ZChange *change)
 {
-	ZSlotPlan  *slot = &change->slot;
-
-	if (change->has_undo &&
-		(slot->takeover == ZTAKE_OWN || slot->takeover == ZTAKE_REUSED) &&
-		zpage_slot_count(zpage_slot(target->view.page, target->view.overflow,
-									slot->slotno)) >= ZCHAIN_INTERVAL)
-		add_directory(target, slot);
+	if (change->has_undo)
+		add_directory_if_due(target, &change->slot, 1);
 	execute_one(target, change);
 }
 
@@ -360,6 +377,151 @@ zchange_execute(ZTarget *target, ZChange *change)
 	else
 		execute_with_directory(target, change);
 }
+
+/* ---- a row that moves ---- */
+
+/* The two undo records of a move, the deletion's first. */
+typedef struct MoveUndo
+{
+	ZUndoWrite	write[2];
+	char		bytes[2][256];
+	Size		len[2];			/* log form */
+	ZUndoBytes	wal;			/* WAL form of the deletion's */
+} MoveUndo;
+
+/* Reserve the space for both, find their places, encode them. */
+static void
+prepare_move_undo(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo)
+{
+	ZChange    *deletion = &move->deletion;
+	ZChange    *insertion = &move->insertion;
+	Size		first = zrec_undo_bound(&deletion->undo);
+	Size		second = zrec_undo_bound(&insertion->undo);
+	Size		wal_len;
+	Context		before;
+
+	Assert(Max(first, second) <= sizeof(undo->bytes[0]));
+	zundo_reserve(old->rel, insertion->has_undo ? zundo_size_of_two(first, second) : first,
+				  &undo->write[0]);
+	complete_undo(old, deletion, newest_record(old, &deletion->slot), &last, &undo->write[0]);
+	undo->len[0] = zrec_undo_encode(&deletion->undo, undo->write[0].ptr, undo->bytes[0],
+									&undo->wal.len);
+	undo->wal.bytes = undo->bytes[0];
+	if (!insertion->has_undo)
+		return;
+	before = context_of(&deletion->undo, &undo->write[0]);
+	zundo_place_second(&undo->write[0], undo->len[0], &undo->write[1]);
+	complete_undo(new, insertion,
+				  old == new ? undo->write[0].ptr : newest_record(new, &insertion->slot),
+				  &before, &undo->write[1]);
+	undo->len[1] = zrec_undo_encode(&insertion->undo, undo->write[1].ptr, undo->bytes[1],
+									&wal_len);
+}
+
+/*
+ * In the critical section, of a table that is not logged: each undo record in a WAL record of its
+ * own, unless the table is a temporary one.
+ */
+static void
+write_undo_alone(const ZChange *change, ZUndoWrite *write, const char *bytes, Size len)
+{
+	ZChangeBuffers buffers = {InvalidBuffer, InvalidBuffer, false};
+	XLogRecPtr	lsn;
+
+	zundo_write(write, bytes, len);
+	if (!BufferIsValid(write->buffer))
+		return;
+	lsn = zrec_change_emit(change, &buffers, write, bytes, len);
+	zundo_logged(write, lsn);
+}
+
+/* In the critical section: both pages, and undo. */
+static void
+apply_move(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo)
+{
+	Page		old_page = BufferGetPage(old->buffer);
+	Page		new_page = BufferGetPage(new->buffer);
+	ZMoveBuffers buffers = {old->buffer, new->buffer};
+	bool		logged = RelationNeedsWAL(old->rel);
+	XLogRecPtr	lsn;
+
+	for (int i = 0; i < (move->insertion.has_undo ? 2 : 1); i++)
+	{
+		if (logged)
+			zundo_write(&undo->write[i], undo->bytes[i], undo->len[i]);
+		else
+			write_undo_alone(i == 0 ? &move->deletion : &move->insertion, &undo->write[i],
+							 undo->bytes[i], undo->len[i]);
+	}
+	zmove_apply(old_page, new_page, move);
+	MarkBufferDirty(new->buffer);
+	if (old != new)
+		MarkBufferDirty(old->buffer);
+	if (!logged)
+		return;
+	lsn = zrec_move_emit(move, &buffers, &undo->write[0], &undo->wal);
+	PageSetLSN(new_page, lsn);
+	PageSetLSN(old_page, lsn);
+	zundo_logged(&undo->write[0], lsn);
+}
+
+#ifdef USE_ASSERT_CHECKING
+
+/* As assert_may_execute, for both; on one page the deletion prepares the slot. */
+static void
+assert_may_move(const ZTarget *old, const ZTarget *new, const ZMove *move)
+{
+	const ZChange *insertion = &move->insertion;
+
+	assert_may_execute(old, &move->deletion);
+	if (old != new)
+	{
+		Assert(BufferGetBlockNumber(old->buffer) != BufferGetBlockNumber(new->buffer));
+		assert_may_execute(new, insertion);
+		return;
+	}
+	Assert(insertion->has_undo && insertion->slot.takeover == ZTAKE_OWN &&
+		   insertion->slot.slotno == move->deletion.slot.slotno);
+	Assert(zpage_has_total(old->view.page, insertion->row.rows[0].len +
+						   move->deletion.slot.grow * sizeof(ZPageSlot) +
+						   (insertion->row.rows[0].offnum >
+							PageGetMaxOffsetNumber(old->view.page) ? sizeof(ItemIdData) : 0)));
+}
+
+#else
+#define assert_may_move(old, new, move) ((void) 0)
+#endif
+
+void
+zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move)
+{
+	MoveUndo	undo;
+
+	Assert(old->locked && new->locked && CritSectionCount == 0);	/* D1, D4 */
+	zview_own_changes++;
+	zview_note_command(move->deletion.undo.cid);
+	add_directory_if_due(old, &move->deletion.slot, old == new ? 2 : 1);
+	if (old != new && move->insertion.has_undo)
+		add_directory_if_due(new, &move->insertion.slot, 1);
+	assert_may_move(old, new, move);
+	prepare_move_undo(old, new, move, &undo);
+
+	START_CRIT_SECTION();
+	apply_move(old, new, move, &undo);
+	END_CRIT_SECTION();
+
+	last = context_of(&move->deletion.undo, &undo.write[0]);
+	if (move->insertion.has_undo)
+		last = context_of(&move->insertion.undo, &undo.write[1]);
+	zundo_release(&undo.write[0]);
+	zchain_added(&old->view, old->fxid, &move->deletion.undo, undo.write[0].ptr);
+	if (move->insertion.has_undo)
+		zchain_added(&new->view, new->fxid, &move->insertion.undo, undo.write[1].ptr);
+	zview_refresh(&old->view);
+	zview_refresh(&new->view);
+}
+
+/* ---- others ---- */
 
 void
 zchange_without_undo(Relation rel, Buffer buffer, ZChange *change)
@@ -404,7 +566,8 @@ zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 	else
 		zundo_prepare();
 	zundo_reserve(rel, zrec_undo_bound(undo), &write);
-	complete_context(undo, rel, block, fxid, &write);
+	undo->fxid = fxid;
+	complete_context(undo, rel, block, &last, &write);
 	len = zrec_undo_encode(undo, write.ptr, bytes, &wal_len);
 	/* the row operation gives the WAL record its name, no more */
 	change.has_undo = true;
@@ -420,7 +583,7 @@ zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 	}
 	END_CRIT_SECTION();
 
-	remember(undo, &write);
+	last = context_of(undo, &write);
 	zundo_release(&write);
 	return write.ptr;
 }

@@ -61,27 +61,32 @@ zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change)
 	return ZSTEP_DONE;
 }
 
-/* The undo record for "count" rows from offnum on; none if a run goes on. */
 void
-zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber offnum, int count)
+zinsert_describe(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber offnum, int count)
 {
 	OffsetNumber max = target->init_page ? 0 : PageGetMaxOffsetNumber(target->view.page);
 	ZUndoRecord *undo = &change->undo;
 
+	Assert(change->has_undo);
 	Assert(offnum >= FirstOffsetNumber && count > 0 && offnum + count - 1 <= ZPAGE_MAX_OFFSET);
-	if (!change->has_undo)
-		return;
-	if (zrun_continues(target, &change->slot, cid, offnum))
-	{
-		change->has_undo = false;
-		return;
-	}
 	undo->type = ZOP_INSERT;
 	undo->offnum = offnum;
 	undo->count = count;
 	undo->cid = cid;
 	/* below the last line pointer the run must not claim rows of others */
 	undo->open_run = offnum > max;
+}
+
+/* The undo record for "count" rows from offnum on; none if a run goes on. */
+void
+zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber offnum, int count)
+{
+	if (!change->has_undo)
+		return;
+	if (zrun_continues(target, &change->slot, cid, offnum))
+		change->has_undo = false;
+	else
+		zinsert_describe(target, change, cid, offnum, count);
 }
 
 /* A speculative row is in no run: its record has the token that others wait for. */
@@ -98,6 +103,24 @@ plan_speculative(ZChange *change, const ZInsert *insert, OffsetNumber offnum)
 	undo->token = insert->token;
 }
 
+bool
+zinsert_find_place(ZTarget *target, Size len, int grow, OffsetNumber *offnum)
+{
+	Page		page = target->view.page;
+	Size		need = len + sizeof(ItemIdData);
+
+	*offnum = zpage_free_offset(page, FirstOffsetNumber);
+	/* as zpage_free_for_row counts, or we would be sent here for ever */
+	if (*offnum <= PageGetMaxOffsetNumber(page))
+		need = len;
+	if (*offnum == InvalidOffsetNumber ||
+		!zpage_has_total(page, need + grow * sizeof(ZPageSlot)))
+		return false;
+	if (zpage_free_contiguous(page) < need)
+		ztarget_check_rows(target);
+	return true;
+}
+
 ZStep
 zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 {
@@ -110,18 +133,8 @@ zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 		return ZSTEP_AGAIN;
 	if (target->init_page)
 		new.offnum = FirstOffsetNumber;
-	else
-	{
-		new.offnum = zpage_free_offset(target->view.page, FirstOffsetNumber);
-		/* as zpage_free_for_row counts, or we would be sent here for ever */
-		if (new.offnum <= PageGetMaxOffsetNumber(target->view.page))
-			need = insert->len;
-		if (new.offnum == InvalidOffsetNumber ||
-			!zpage_has_total(target->view.page, need + change.slot.grow * sizeof(ZPageSlot)))
-			return ZSTEP_NO_ROOM;
-		if (zpage_free_contiguous(target->view.page) < need)
-			ztarget_check_rows(target);
-	}
+	else if (!zinsert_find_place(target, insert->len, change.slot.grow, &new.offnum))
+		return ZSTEP_NO_ROOM;
 	ztarget_conflict_in_new(target);
 	zinsert_set_header(insert->row, &change, insert->token);
 	if (insert->token != 0)

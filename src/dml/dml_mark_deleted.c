@@ -51,35 +51,46 @@ execute(ZTarget *target, ZChange *change)
 }
 
 ZStep
-zdml_mark_deleted(ZTarget *target, const ZDeletion *deletion)
+zdml_plan_deletion(ZTarget *target, const ZDeletion *deletion, Size reserve, ZChange *change)
 {
-	ZChange		change;
 	ZRowVersion	newest;
 	const ZRowVersion *version = deletion->version ? deletion->version : &newest;
 	ZStep		step;
 
 	if (deletion->version)
-		step = zchange_begin_known(target, ZOP_DELETE, target->offnum, 0, &change);
+		step = zchange_begin_known(target, ZOP_DELETE, target->offnum, reserve, change);
 	else
-		step = zchange_begin(target, ZOP_DELETE, target->offnum, 0, &change, &newest);
+		step = zchange_begin(target, ZOP_DELETE, target->offnum, reserve, change, &newest);
 	if (step == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
-	/* once only; and not to a place that is its own */
-	Assert(!(version->hdr.flags & ZROW_DELETED));
-	Assert(deletion->new_tid == NULL ||
-		   ItemPointerGetOffsetNumber(deletion->new_tid) != target->offnum ||
-		   ItemPointerGetBlockNumber(deletion->new_tid) != target->view.block);
+	Assert(!(version->hdr.flags & ZROW_DELETED));	/* once only */
 	ztarget_conflict_in(target);
-	change.row.hdr.flags = (version->hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
-	change.row.hdr.flags2 = deletion->flags2;
-	change.undo.cid = deletion->cid;
+	change->row.hdr.flags = (version->hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
+	change->row.hdr.flags2 = deletion->flags2;
+	change->undo.cid = deletion->cid;
 	if (deletion->new_tid != NULL)
 	{
-		change.row.hdr.flags |= ZROW_MOVED;
-		change.undo.has_new_tid = true;
+		change->row.hdr.flags |= ZROW_MOVED;
+		change->undo.has_new_tid = true;
+	}
+	zchange_describe_before(target, version, change);
+	return ZSTEP_DONE;
+}
+
+ZStep
+zdml_mark_deleted(ZTarget *target, const ZDeletion *deletion)
+{
+	ZChange		change;
+
+	if (zdml_plan_deletion(target, deletion, 0, &change) == ZSTEP_AGAIN)
+		return ZSTEP_AGAIN;
+	if (deletion->new_tid != NULL)
+	{
+		/* not to a place that is its own */
+		Assert(ItemPointerGetOffsetNumber(deletion->new_tid) != target->offnum ||
+			   ItemPointerGetBlockNumber(deletion->new_tid) != target->view.block);
 		change.undo.new_tid = *deletion->new_tid;
 	}
-	zchange_describe_before(target, version, &change);
 	execute(target, &change);
 	return ZSTEP_DONE;
 }

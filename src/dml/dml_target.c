@@ -2,7 +2,7 @@
  * dml_target.c
  *		Opening, locking and leaving the page that an operation works on.
  *
- * LOCKING: one table page at a time, exclusively, with its overflow page; then a lock
+ * LOCKING: one table page at a time, exclusively, with its overflow page, or two (D2); then a lock
  * page; the undo page comes last (L1).  Everything that may block or touch a catalog happens
  * before the lock.
  */
@@ -57,18 +57,43 @@ ztarget_pin(ZTarget *target, const ItemPointerData *tid)
 	target->offnum = ItemPointerGetOffsetNumber(tid);
 }
 
-bool
-ztarget_lock(ZTarget *target)
+/* The page's lock has been taken. */
+static bool
+look(ZTarget *target)
 {
-	Assert(!target->locked);		/* D2 */
-	Assert(!zheap_holds_buffer_lock()); /* L1: one table page, before all others */
-	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
 	target->locked = true;
 #ifdef USE_ASSERT_CHECKING
 	target->checked = false;
 #endif
 	return zview_attach(&target->view, target->buffer, BUFFER_LOCK_EXCLUSIVE,
 						&target->overflow_buf);
+}
+
+bool
+ztarget_lock(ZTarget *target)
+{
+	Assert(!target->locked);		/* D2 */
+	Assert(!zheap_holds_buffer_lock()); /* L1: one table page, before all others */
+	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
+	return look(target);
+}
+
+bool
+ztarget_lock_second(ZTarget *target, const ZTarget *first)
+{
+	Assert(first->locked && !target->locked);
+	Assert(target->rel == first->rel && target->buffer != first->buffer);
+	if (!ConditionalLockBuffer(target->buffer))
+	{
+		/* D2: who waits with a page locked waits for a later one */
+		if (BufferGetBlockNumber(target->buffer) < BufferGetBlockNumber(first->buffer))
+			return false;
+		LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
+	}
+	if (look(target))
+		return true;
+	ztarget_unlock(target);
+	return false;
 }
 
 void

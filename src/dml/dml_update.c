@@ -6,18 +6,18 @@
  * (src/index/README.md); and the page can hold the new version.  Otherwise the new version is a
  * row of its own, in all indexes, and the old one says where it went.
  *
- * A move to another page never holds two table pages: the old row is locked
- * first, by a record like that of SELECT FOR NO KEY UPDATE.  The same when the
- * toaster, which writes to other tables, has to run.  KEY SHARE locks of others may
- * be there all the time unless the key changes; a row that is moved says where they
- * are (dml_update_origins.c).  If the first of them comes after the new row was made, that
- * one is taken back, and another one made.
+ * A row that moves is one change of one page or of two (dml_move.c).  Where that is not
+ * possible it is two changes, and the old row is locked first, by a record like that of SELECT
+ * FOR NO KEY UPDATE.  The same when the toaster, which writes to other tables, has to run.
+ * KEY SHARE locks of others may be there all the time unless the key changes; a row that is
+ * moved says where they are (dml_update_origins.c).  If in a move by two changes the first of
+ * them comes after the new row was made, that one is taken back, and another one made.
  *
  * An update is a walk through the phases below; which follows which is drawn in
  * README.md.
  *
  * LOCKING: no page on entry and on exit of the whole; in between one table page at a time,
- * exclusively (D2).  What each phase finds and leaves is at the function.
+ * exclusively, or two (D2).  What each phase finds and leaves is at the function.
  */
 #include "postgres.h"
 
@@ -38,7 +38,9 @@ typedef enum Phase
 	TOAST,						/* long values leave the new row */
 	IN_PLACE,					/* the new version takes the old one's place */
 	MOVE,						/* the new row names origins; where does it go? */
-	INSERT_HERE,				/* the new row, on the old one's page */
+	MOVE_HERE,					/* both rows in one step, on the old one's page */
+	FIND_PAGE,					/* another page with room, so that both can be locked */
+	MOVE_TOGETHER,				/* both rows in one step, on two pages */
 	INSERT_ELSEWHERE,			/* the new row, on whichever page has room */
 	DELETE_OLD,					/* the old row says where it went */
 	DONE,
@@ -53,8 +55,11 @@ static const int successors[] PG_USED_FOR_ASSERTS_ONLY = {
 	[LOCK_OLD] = TO(CHECK),
 	[TOAST] = TO(CHECK),
 	[IN_PLACE] = TO(CHECK) | TO(MOVE) | TO(DONE),
-	[MOVE] = TO(CHECK) | TO(LOCK_OLD) | TO(INSERT_HERE) | TO(INSERT_ELSEWHERE),
-	[INSERT_HERE] = TO(CHECK) | TO(LOCK_OLD) | TO(DELETE_OLD),
+	[MOVE] = TO(CHECK) | TO(LOCK_OLD) | TO(MOVE_HERE) | TO(FIND_PAGE) | TO(MOVE_TOGETHER) |
+	TO(INSERT_ELSEWHERE),
+	[MOVE_HERE] = TO(CHECK) | TO(LOCK_OLD) | TO(DONE),
+	[FIND_PAGE] = TO(CHECK),
+	[MOVE_TOGETHER] = TO(CHECK) | TO(LOCK_OLD) | TO(DONE),
 	[INSERT_ELSEWHERE] = TO(DELETE_OLD),
 	[DELETE_OLD] = TO(CHECK) | TO(DELETE_OLD) | TO(DONE)
 };
@@ -67,6 +72,7 @@ typedef struct Update
 	bool		wait;
 	ZRowQueue	queue;
 	ZTarget		target;
+	ZTarget		new;			/* "searched": where the row may go, if its page is pinned */
 	ZUpdateCheck check;			/* of the last CHECK */
 	const ZTableIndexes *indexes;
 
@@ -77,6 +83,7 @@ typedef struct Update
 	bool		toasted;		/* it has been through TOAST, if need be */
 	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
 								 * except KEY SHARE if the key stays */
+	bool		searched;		/* FIND_PAGE is done */
 	bool		made_room;		/* what can be taken back of the page has been */
 	ItemPointerData new_tid;
 	bool		moved;
@@ -332,23 +339,46 @@ move(Update *update)
 	if (update->locked)
 		return INSERT_ELSEWHERE;
 	if (zpage_free_for_row(target->view.page) >= update->row.len + sizeof(ZPageSlot))
-		return INSERT_HERE;
-	return LOCK_OLD;
+		return MOVE_HERE;
+	if (!update->searched)
+		return FIND_PAGE;
+	return BufferIsValid(update->new.buffer) ? MOVE_TOGETHER : LOCK_OLD;
 }
 
-/* Locked on entry; on exit locked, or unlocked: CHECK. */
-static Phase
-insert_here(Update *update)
+static ZInsert
+insertion(const Update *update)
 {
-	ZInsert		insert = {
+	return (ZInsert) {
 		.row = update->row.bytes, .len = update->row.len, .cid = update->query.cid
 	};
+}
 
-	Assert(!update->locked);
-	switch (zdml_insert_into(&update->target, &insert, &update->new_tid))
+/* The row's page is locked. */
+static ZDeletion
+deletion(const Update *update)
+{
+	const ZTarget *target = &update->target;
+	ZDeletion	deletion = {.cid = update->query.cid, .new_tid = &update->new_tid};
+
+	deletion.flags2 = zpage_row_lock_bits(target->view.page, target->offnum);
+	if (update->query.mode == LockTupleExclusive || update->key_locked)
+		deletion.flags2 |= ZROW2_KEYS_UPDATED;
+	return deletion;
+}
+
+/* Nobody has come by the old row since the check, not even for KEY SHARE. */
+static Phase
+move_at_once(Update *update, ZTarget *new)
+{
+	ZInsert		insert = insertion(update);
+	ZDeletion	delete = deletion(update);
+
+	Assert(!update->locked && update->target.checked);	/* D1 */
+	switch (zdml_move(&update->target, new, &insert, &delete, &update->new_tid))
 	{
 		case ZSTEP_DONE:
-			return DELETE_OLD;
+			update->moved = true;
+			return DONE;
 		case ZSTEP_NO_ROOM:
 			return LOCK_OLD;
 		case ZSTEP_AGAIN:
@@ -357,13 +387,50 @@ insert_here(Update *update)
 	return CHECK;
 }
 
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
+static Phase
+move_here(Update *update)
+{
+	return move_at_once(update, &update->target);
+}
+
+/*
+ * Once for an update, so that AGAIN comes to an end.  A page that is still to be initialised does
+ * not do, nor one that turns out to be the row's own: the next MOVE will see that there is room.
+ * Locked on entry, unlocked on exit.
+ */
+static Phase
+find_page(Update *update)
+{
+	ZTarget    *new = &update->new;
+
+	Assert(!update->searched);
+	ztarget_unlock(&update->target);
+	ztarget_open(new, update->rel);
+	update->searched = true;
+	zspace_find(new, update->row.len, 0, NULL);
+	ztarget_unlock(new);
+	if (new->init_page || new->buffer == update->target.buffer)
+	{
+		ReleaseBuffer(new->buffer);
+		new->buffer = InvalidBuffer;
+		new->init_page = false;
+	}
+	return CHECK;
+}
+
+/* Locked on entry; on exit locked, or unlocked: CHECK. */
+static Phase
+move_together(Update *update)
+{
+	return move_at_once(update, &update->new);
+}
+
 /* Locked on entry, unlocked on exit. */
 static Phase
 insert_elsewhere(Update *update)
 {
-	ZInsert		insert = {
-		.row = update->row.bytes, .len = update->row.len, .cid = update->query.cid
-	};
+	ZInsert		insert = insertion(update);
 
 	Assert(update->locked);		/* D6 */
 	ztarget_unlock(&update->target);
@@ -372,19 +439,18 @@ insert_elsewhere(Update *update)
 }
 
 /*
- * The new row exists: nobody else can have touched the old one, except for KEY SHARE.  Locked or
- * not on entry; on exit locked, or unlocked: CHECK or DELETE_OLD.
+ * The new row exists: nobody else can have touched the old one, except for KEY SHARE.  Unlocked on
+ * entry; on exit locked, or unlocked: CHECK or DELETE_OLD.
  */
 static Phase
 delete_old(Update *update)
 {
 	ZTarget    *target = &update->target;
-	ZDeletion	deletion = {.cid = update->query.cid, .new_tid = &update->new_tid};
+	ZDeletion	delete;
 
-	if (!target->locked)
-		ztarget_lock_row_page(target);
-	Assert(target->checked || update->locked);	/* D1 */
+	Assert(update->locked);		/* D1, D6 */
 	Assert(ItemPointerIsValid(&update->new_tid));
+	ztarget_lock_row_page(target);
 	if (update->query.mode != LockTupleExclusive && !update->origins.named &&
 		zorigins_row_may_be_held(target))
 	{
@@ -394,10 +460,8 @@ delete_old(Update *update)
 		update->origins.must_name = true;
 		return CHECK;
 	}
-	deletion.flags2 = zpage_row_lock_bits(target->view.page, target->offnum);
-	if (update->query.mode == LockTupleExclusive || update->key_locked)
-		deletion.flags2 |= ZROW2_KEYS_UPDATED;
-	if (zdml_mark_deleted(target, &deletion) == ZSTEP_AGAIN)
+	delete = deletion(update);
+	if (zdml_mark_deleted(target, &delete) == ZSTEP_AGAIN)
 		return DELETE_OLD;
 	update->moved = true;
 	return DONE;
@@ -425,6 +489,8 @@ static void
 update_close(Update *update)
 {
 	ztarget_close(&update->target);
+	if (update->searched)
+		ztarget_close(&update->new);
 	zdml_form_release(&update->row);
 }
 
@@ -490,8 +556,12 @@ run_phase(Update *update, Phase phase)
 			return in_place(update);
 		case MOVE:
 			return move(update);
-		case INSERT_HERE:
-			return insert_here(update);
+		case MOVE_HERE:
+			return move_here(update);
+		case FIND_PAGE:
+			return find_page(update);
+		case MOVE_TOGETHER:
+			return move_together(update);
 		case INSERT_ELSEWHERE:
 			return insert_elsewhere(update);
 		case DELETE_OLD:

@@ -94,6 +94,74 @@ zrec_take_byte(ZRecCursor *cur)
 	return byte ? (uint8) *byte : 0;
 }
 
+/* ---- one page's change in a WAL record (rec_part.c) ---- */
+
+#define C_UNDO			0x01
+#define C_INIT_PAGE		0x02
+#define C_UNDO_INIT		0x04
+#define C_UNDO_ONLY		0x08
+#define C_GROW			0x10
+#define C_MANY			0x20
+#define C_HEADER		0x40
+#define C_CONFLICT		0x80
+
+/* A part as it was decoded. */
+typedef struct ZRecPart			/* tidy: in memory only */
+{
+	uint8		flags;			/* C_* */
+	ZChange		change;			/* its row.op the caller has set */
+	uint64		conflict_distance;
+	OffsetNumber first;			/* INSERT */
+} ZRecPart;
+
+/* Where the record's undo, all of it together, was appended. */
+typedef struct ZRecPlace		/* tidy: in memory only */
+{
+	ZUndoAppend append;			/* its "init" the caller has set */
+	bool		known;			/* the undo page is */
+	ZUndoPtr	ptr;
+} ZRecPlace;
+
+/* Not aligned in WAL. */
+static inline char *
+zrec_put_u16(char *out, uint16 value)
+{
+	memcpy(out, &value, sizeof(value));
+	return out + sizeof(value);
+}
+
+/* What they write is at most so long. */
+#define ZREC_PLACE_MAX	(2 * sizeof(uint16) + ZVARINT_MAX)
+#define ZREC_HEAD_MAX	(2 + ZVARINT_MAX)
+#define ZREC_TAIL_MAX	(2 + 4 * ZVARINT_MAX)
+
+extern uint8 zrec_part_flags(const ZChange *change);
+extern char *zrec_place_put(char *out, const ZUndoWrite *write);
+extern char *zrec_part_put_head(char *out, const ZChange *change, uint8 flags);
+extern char *zrec_part_put_tail(char *out, const ZChange *change, uint8 flags);
+
+extern void zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place);
+extern void zrec_part_take_head(ZRecCursor *cur, ZRecPart *part);
+extern void zrec_part_take_undo(ZRecCursor *cur, ZUndoPtr self, ZUndoForm form, ZRecPart *part);
+extern void zrec_part_take_tail(ZRecCursor *cur, ZRecPart *part);
+
+extern void zrec_part_redo_conflict(XLogReaderState *record, const ZRecPart *part);
+extern void zrec_part_complete(XLogReaderState *record, uint8 block_id, ZUndoPtr self,
+							   ZRecPart *part);
+extern void zrec_place_check(XLogReaderState *record, const ZRecPlace *place);
+
+extern const char *zrec_takeover_name(ZTakeover takeover);
+extern void zrec_part_desc_flags(StringInfo buf, uint8 flags);
+extern void zrec_part_desc_undo(StringInfo buf, const ZRecPart *part, uint16 at);
+extern void zrec_place_desc(StringInfo buf, const ZRecPlace *place);
+
+/* Where a new record leads: to older ones (U2), whose owners it names as it should (M1). */
+#ifdef USE_ASSERT_CHECKING
+extern void zrec_part_assert_links(const ZChange *change, ZUndoPtr self);
+#else
+#define zrec_part_assert_links(change, self) ((void) 0)
+#endif
+
 /* ---- WAL records that are none (rec_small.c) ---- */
 
 /*

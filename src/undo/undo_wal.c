@@ -258,7 +258,8 @@ redo_end(XLogReaderState *record, const ZUndoAppend *append, Buffer *buffer)
 }
 
 void
-zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append, const char *bytes, Size len)
+zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
+				 const ZUndoBytes *records, int n)
 {
 	Buffer		buffer;
 	Page		page;
@@ -275,7 +276,8 @@ zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append, const char 
 	if (page != NULL)
 	{
 		check_end(record, page, append->block, append->offset, append->generation);
-		zundo_page_append_apply(page, append->block, bytes, len);
+		for (int i = 0; i < n; i++)
+			zundo_page_append_apply(page, append->block, records[i].bytes, records[i].len);
 	}
 	redo_done(record, page, buffer);
 	if (append->named)

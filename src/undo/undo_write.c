@@ -212,6 +212,21 @@ zundo_reserve(Relation rel, Size size, ZUndoWrite *write)
 		reserve(size, write);
 }
 
+Size
+zundo_size_of_two(Size first, Size second)
+{
+	return zundo_framed(first) + second;
+}
+
+void
+zundo_place_second(const ZUndoWrite *first, Size len, ZUndoWrite *second)
+{
+	*second = *first;
+	second->offset += zundo_framed(len);
+	second->ptr = zundo_ptr_make(zundo_ptr_block(first->ptr), first->generation, second->offset);
+	second->init = false;
+}
+
 void
 zundo_release(ZUndoWrite *write)
 {

@@ -181,6 +181,7 @@ extern Size undo_directory_encode(Unit *unit, const ZDirectory *dir,
 /* ---- unit_replay.c: the same through encoders, decoders, WAL and redo ---- */
 
 extern void replay_change(Model *model, ZChange *change, int txn);
+extern bool replay_move(Model *model, ZMove *move, int txn, PGAlignedBlock *other);
 extern void replay_rollback(Model *model, const ZRollbackPlan *plan);
 extern void replay_prune(Model *model, const ZPrunePlan *plan);
 extern void replay_overflow(Model *model);

@@ -586,6 +586,127 @@ step_change(Model *model)
 	replay_change(model, &change, txn);
 }
 
+/* ---- moves ---- */
+
+/* A page of its own for the new row, and a slot that the transaction gets there in any way. */
+static void
+other_page(Model *model, int txn, PGAlignedBlock *other, ZChange *insertion)
+{
+	Unit	   *unit = model->unit;
+	ZSlotPlan  *slot = &insertion->slot;
+	ZOwner		owner = {model_fxid(txn), zundo_ptr_make(1, unit_int(unit, 1, 100), 24)};
+
+	memset(other->data, 0, BLCKSZ);
+	zpage_init_apply((Page) other->data, 2);
+	slot->slotno = unit_int(unit, 1, 2);
+	slot->takeover = unit_int(unit, ZTAKE_OWN, ZTAKE_REUSED);
+	if (slot->takeover == ZTAKE_FREE && unit_once_in(unit, 3))
+	{
+		slot->grow = unit_int(unit, 1, 3);
+		slot->slotno = 3;
+	}
+	if (slot->takeover == ZTAKE_FREE)
+		return;
+	if (slot->takeover != ZTAKE_OWN)
+		owner.fxid = model_fxid(unit_int(unit, 0, txn));
+	zpage_slot_set(zpage_slot((Page) other->data, NULL, slot->slotno), &owner, 1);
+	if (slot->takeover == ZTAKE_OWN)
+		insertion->undo.page_prev = owner.undo;
+	if (slot->takeover == ZTAKE_REUSED)
+		slot->prev = owner;
+	if (slot->takeover == ZTAKE_ALL_VISIBLE && unit_once_in(unit, 2))
+		slot->conflict = owner.fxid;
+	if (slot->takeover == ZTAKE_ALL_VISIBLE && unit_once_in(unit, 2))
+		slot->also = (uint32) 1 << (3 - slot->slotno);
+	/* a run may go on */
+	insertion->has_undo = slot->takeover != ZTAKE_OWN || unit_once_in(unit, 2);
+}
+
+/* The new row, and what it has in common with the old one. */
+static bool
+plan_new_row(Model *model, ZMove *move, Page page, ZNewRow *new)
+{
+	ZChange    *insertion = &move->insertion;
+	const ModelVersion *old = model->rows[move->deletion.row.offnum].top;
+	bool		one_page = page == model_page(model);
+	ZRowHeader	hdr;
+	uint32		len;
+	char	   *bytes = updated_bytes(model->unit, old, &len);
+	ZChange		diff = {0};
+
+	new->offnum = zpage_free_offset(page, FirstOffsetNumber);
+	if (len > ZPAGE_MAX_ROW || new->offnum == InvalidOffsetNumber ||
+		len + sizeof(ItemIdData) +
+		(insertion->slot.grow + move->deletion.slot.grow) * sizeof(ZPageSlot) >
+		zpage_free_total(page))
+		return false;
+	hdr = random_header(model->unit, len);
+	move->same_header = one_page && unit_once_in(model->unit, 2);
+	if (move->same_header)
+	{
+		hdr.flags = zrow_flags(old->bytes) & ZROW_VALUE_FLAGS;
+		hdr.natts = zrow_natts(old->bytes);
+		if ((hdr.flags & ZROW_HASNULL) && len < (uint32) ZROW_HDR_SIZE + (hdr.natts + 7) / 8)
+			return false;
+	}
+	hdr.flags |= ZROW_INSERTED;
+	hdr.slotno = insertion->slot.slotno;
+	zrow_header_put(bytes, &hdr);
+	new->len = len;
+	new->bytes = bytes;
+	insertion->row.op = ZOP_INSERT;
+	insertion->row.nrows = 1;
+	insertion->row.rows = new;
+	insertion->undo.open_run = new->offnum > PageGetMaxOffsetNumber(page);
+	if (one_page)
+	{
+		diff.row.offnum = move->deletion.row.offnum;
+		plan_update(model, &diff, bytes, len);
+		move->prefix = diff.row.prefix;
+		move->suffix = diff.row.suffix;
+	}
+	return true;
+}
+
+static void
+step_move(Model *model)
+{
+	bool		one_page = unit_once_in(model->unit, 2);
+	int			txn = running_txn(model);
+	PGAlignedBlock other;
+	ZMove		move = {0};
+	ZChange    *deletion = &move.deletion;
+	ZNewRow		new;
+	Size		reserve = 0;
+
+	deletion->row.op = ZOP_DELETE;
+	deletion->row.offnum = changeable_row(model, ZOP_DELETE, txn);
+	if (deletion->row.offnum == InvalidOffsetNumber || !plan_row(model, deletion, &reserve))
+		return;
+	deletion->has_undo = move.insertion.has_undo = true;
+	if (!slot_plan(model, txn, false, BLCKSZ / 2, &deletion->slot) ||
+		deletion->slot.slotno >= ZPAGE_FIRST_OVERFLOW ||
+		model->slots[deletion->slot.slotno].count + 2 > ZCHAIN_INTERVAL)
+		return;
+	deletion->row.hdr.slotno = deletion->slot.slotno;
+	describe_before(model, txn, deletion);
+	if (one_page)
+	{
+		move.insertion.slot.slotno = deletion->slot.slotno;
+		move.insertion.slot.takeover = ZTAKE_OWN;
+	}
+	else
+		other_page(model, txn, &other, &move.insertion);
+	if (!plan_new_row(model, &move, one_page ? model_page(model) : (Page) other.data, &new))
+		return;
+	if (one_page && model->rows[new.offnum].state != ROW_UNUSED)
+		return;
+	deletion->row.hdr.flags |= ZROW_MOVED;
+	deletion->undo.has_new_tid = true;
+	ItemPointerSet(&deletion->undo.new_tid, unit_int(model->unit, 0, 100000), new.offnum);
+	(void) replay_move(model, &move, txn, one_page ? NULL : &other);
+}
+
 /* Of the plan's header only the lock bits count. */
 static void
 step_lock(Model *model)
@@ -884,8 +1005,10 @@ step(Model *model)
 
 	if (dice <= 25)
 		step_insert(model, false);
-	else if (dice <= 60)
+	else if (dice <= 52)
 		step_change(model);
+	else if (dice <= 60)
+		step_move(model);
 	else if (dice <= 70)
 		step_lock(model);
 	else if (dice <= 80)

@@ -124,6 +124,13 @@ zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset)
 	return (uint64) block << 32 | (uint64) generation << 16 | offset;
 }
 
+/* The model's records are all at the same distance. */
+Size
+zundo_size_of_two(Size first, Size second)
+{
+	return unit_wal.undo_distance + second;
+}
+
 void
 zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit)
 {
@@ -144,12 +151,18 @@ zundo_replay_end(Oid dboid, uint32 number, ZRelLocator *locator, BlockNumber *bl
 }
 
 void
-zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append, const char *bytes, Size len)
+zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
+				 const ZUndoBytes *records, int n)
 {
-	Assert(append->block_id == ZREC_BLK_UNDO && len <= sizeof(unit_wal.undo));
+	Assert(append->block_id == ZREC_BLK_UNDO);
 	Assert(append->named == unit_wal.blocks[ZREC_BLK_UNDO].used);
-	memcpy(unit_wal.undo, bytes, len);
-	unit_wal.undo_len = len;
+	unit_wal.undo_len = 0;
+	for (int i = 0; i < n; i++)
+	{
+		Assert(unit_wal.undo_len + records[i].len <= sizeof(unit_wal.undo));
+		memcpy(unit_wal.undo + unit_wal.undo_len, records[i].bytes, records[i].len);
+		unit_wal.undo_len += records[i].len;
+	}
 	unit_wal.undo_init = append->init;
 	unit_wal.undo_at = zundo_ptr_make(append->block, append->generation, append->offset);
 }

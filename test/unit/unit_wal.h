@@ -42,6 +42,7 @@ typedef struct UnitWal
 	/* surroundings */
 	FullTransactionId fxid;
 	ZUndoPtr	undo_ptr;		/* block of the undo page */
+	uint16		undo_distance;	/* from the first of two records to the second */
 	/* what redo appended to the undo page */
 	Size		undo_len;
 	uint32		undo_log;

@@ -70,4 +70,11 @@ extern ZStep zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChan
 extern void zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid,
 							  OffsetNumber offnum, int count);
 
+/* The same, but even if it goes on with a run it gets a record. */
+extern void zinsert_describe(ZTarget *target, ZChange *change, CommandId cid,
+							 OffsetNumber offnum, int count);
+
+/* The line pointer for a row of "len" bytes, if the page, with "grow" slots more, has room. */
+extern bool zinsert_find_place(ZTarget *target, Size len, int grow, OffsetNumber *offnum);
+
 #endif							/* ZHEAP_RUN_H */

@@ -62,6 +62,12 @@ extern void ztarget_pin(ZTarget *target, const ItemPointerData *tid);
 extern bool ztarget_lock(ZTarget *target);
 extern void ztarget_unlock(ZTarget *target);
 
+/*
+ * Lock this target's page while that of "first" stays locked, if nobody can wait for the other in a
+ * circle (D2).  False: it is not locked, or it holds no rows.
+ */
+extern bool ztarget_lock_second(ZTarget *target, const ZTarget *first);
+
 /* The same for a page that a TID names: ERROR if it holds no rows. */
 extern void ztarget_lock_row_page(ZTarget *target);
 
@@ -206,6 +212,12 @@ extern void zfull_page_note(const ZTarget *target);
 extern void zchange_execute(ZTarget *target, ZChange *change);
 
 /*
+ * The same for an update that moves the old target's row to "new", which may be the same target:
+ * two plans, one WAL record.
+ */
+extern void zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move);
+
+/*
  * A row that needs no undo record of its own is added to the page or marked deleted: the page is
  * locked exclusively, and has the room.  The plan names the row's slot, and that is all.
  */
@@ -341,6 +353,23 @@ typedef struct ZDeletion
 
 /* Mark the locked page's row deleted by us: DONE or AGAIN.  It has been checked. */
 extern ZStep zdml_mark_deleted(ZTarget *target, const ZDeletion *deletion);
+
+/*
+ * The plan of that, but where an update moves the row to is filled in later; "reserve" as in
+ * zslot_reserve.  DONE or AGAIN.
+ */
+extern ZStep zdml_plan_deletion(ZTarget *target, const ZDeletion *deletion, Size reserve,
+								ZChange *change);
+
+/* ---- dml_move.c ---- */
+
+/*
+ * The row of the target's locked page moves: to the same page, if "new" is the same target, or to
+ * that of "new", which is pinned, and is locked and unlocked here.  DONE; AGAIN: the target's page
+ * has been unlocked; NO_ROOM: that is not possible in one step.
+ */
+extern ZStep zdml_move(ZTarget *target, ZTarget *new, const ZInsert *insert,
+					   const ZDeletion *deletion, ItemPointer new_tid);
 
 /* ---- dml_lock_row.c ---- */
 

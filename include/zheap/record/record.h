@@ -26,14 +26,16 @@
 #define ZREC_PRUNE			0x50
 #define ZREC_OVERFLOW		0x60	/* a table page got an overflow page, or a lock page */
 #define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
-#define ZREC_TOMBSTONE		0x80
+#define ZREC_NO_VERSION		0x80	/* a tombstone, or a chain got a directory: its undo
+									 * record says which */
 #define ZREC_CONFLICT		0x90	/* a rewritten table lacks what older snapshots saw */
-#define ZREC_DIRECTORY		0xA0	/* a chain got a directory */
+#define ZREC_MOVE			0xA0	/* an update that moves a row */
 
 /* block references of all of them */
 #define ZREC_BLK_TABLE		0
 #define ZREC_BLK_UNDO		1
 #define ZREC_BLK_OVERFLOW	2		/* or a lock page */
+#define ZREC_BLK_OLD		2		/* MOVE: the page that the row leaves */
 
 /* ---- undo record (rec_undo.c) ---- */
 
@@ -217,6 +219,40 @@ extern XLogRecPtr zrec_change_emit(const ZChange *change, const ZChangeBuffers *
 								   ZUndoWrite *write, const char *undo, Size undo_len);
 extern void zrec_change_redo(XLogReaderState *record);
 extern void zrec_change_desc(StringInfo buf, XLogReaderState *record);
+
+/* ---- a row that an update moves (rec_move.c) ---- */
+
+/*
+ * The old row's deletion, which names the new TID, and the new row's insertion.  On one page they
+ * have one slot, and the deletion comes first.  No slot lies on another page.
+ */
+typedef struct ZMove
+{
+	ZChange		deletion;
+	ZChange		insertion;
+	/* WAL only; one page: what the two rows have in common */
+	bool		same_header;	/* flags that describe values, and natts */
+	uint16		prefix;			/* bytes of the bodies */
+	uint16		suffix;
+} ZMove;
+
+/* The one place that changes pages by a ZMove; NULL: that page is not to be changed. */
+extern void zmove_apply(Page old, Page new, ZMove *move);
+
+typedef struct ZMoveBuffers
+{
+	Buffer		old;
+	Buffer		new;			/* perhaps the same */
+} ZMoveBuffers;
+
+/*
+ * As zrec_change_emit, for a logged table.  "write" is the deletion's; "undo" is its record in
+ * WAL form; the insertion's follows from the plan.
+ */
+extern XLogRecPtr zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers,
+								 ZUndoWrite *write, const ZUndoBytes *undo);
+extern void zrec_move_redo(XLogReaderState *record);
+extern void zrec_move_desc(StringInfo buf, XLogReaderState *record);
 
 /* ---- others: one file each, emit + redo + desc ---- */
 

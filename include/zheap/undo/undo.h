@@ -92,6 +92,13 @@ typedef struct ZUndoWrite
 	uint32		log;			/* number of the log */
 } ZUndoWrite;
 
+/* A record's bytes. */
+typedef struct ZUndoBytes
+{
+	const char *bytes;
+	Size		len;
+} ZUndoBytes;
+
 /*
  * Attach to a log of this database and make sure that the transaction can
  * write undo; takes care of recycling and the horizon from time to time.  May
@@ -107,10 +114,18 @@ extern void zundo_prepare(void);
  * the caller then writes within its critical section, or gives up with
  * zundo_release.  Must not be called in a critical section.  ERROR if the undo
  * relation cannot grow.  When the extent is full a new one is opened here, with
- * a WAL record of its own.  One reservation at a time, one record in it.
+ * a WAL record of its own.  One reservation at a time, and one record in it, or two.
  * zundo_prepare() must have been called in this transaction.
  */
 extern void zundo_reserve(Relation rel, Size size, ZUndoWrite *write);
+
+/*
+ * Two records, so many bytes long at most: what to reserve for both; and, when the length of the
+ * first is known, where the second will be.  They are written in this order.  If one WAL record
+ * has both it registers the page for the first.
+ */
+extern Size zundo_size_of_two(Size first, Size second);
+extern void zundo_place_second(const ZUndoWrite *first, Size len, ZUndoWrite *second);
 
 /*
  * Append.  In the critical section; cannot fail.  "len" <= the reserved size.
@@ -156,11 +171,11 @@ typedef struct ZUndoAppend
 } ZUndoAppend;
 
 /*
- * Redo of zundo_write.  Call it before the table page that points here is
- * unlocked: readers of a standby follow the pointer at once.
+ * Redo of zundo_write, of all records that the WAL record has.  Call it before the table page
+ * that points here is unlocked: readers of a standby follow the pointer at once.
  */
 extern void zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
-							 const char *bytes, Size len);
+							 const ZUndoBytes *records, int n);
 
 /* The pointer alone, without touching the page. */
 extern ZUndoPtr zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset);

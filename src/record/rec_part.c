@@ -1,0 +1,374 @@
+/*
+ * rec_part.c
+ *		The bytes of one page's change, in the WAL records of rec_change.c and rec_move.c.
+ *
+ * Place of the undo record, of a move the first of two:
+ *   offset and generation, 2 bytes each; number of the undo log, varint
+ * Head of a part:
+ *   C_INIT_PAGE: slots of the new page, 1 byte
+ *   C_GROW: slots added, 1 byte
+ *   C_CONFLICT: how much older than the record's own the transaction is that standby
+ *   snapshots must not see as running any more, varint
+ * Then, with C_UNDO, the undo record, WAL form.  Tail:
+ *   without C_UNDO (INSERT, DELETE that goes on with a run): slotno, first offnum varints
+ *   a slot on the page that is taken as visible to all: which others are set free, varint
+ *   UPDATE, DELETE, LOCK: C_HEADER: new flags, flags2, natts varint; otherwise
+ *   the header is the one expected (header_expected)
+ *   INSERT with C_MANY: number of rows, varint
+ */
+#include "postgres.h"
+
+#include "access/xlogutils.h"
+
+#include "rec_private.h"
+
+/* ---- what a part says ---- */
+
+/*
+ * The header that the change of a plain row by a plain statement gives: what it
+ * stored before, and no more.
+ */
+static void
+header_expected(const ZChange *change, ZRowHeader *hdr)
+{
+	/* redo does not know what a run's record stored */
+	hdr->flags = change->has_undo ? change->undo.old_hdr.flags & ZROW_VALUE_FLAGS : 0;
+	hdr->natts = ZROW_NATTS_KEEP;
+	hdr->flags2 = 0;
+	if (change->row.op == ZOP_LOCK)
+	{
+		hdr->flags2 = zrow_lock_bits(change->undo.lockmode);
+		hdr->flags = 0;
+	}
+	if (change->row.op == ZOP_DELETE)
+		hdr->flags |= ZROW_DELETED | (change->undo.has_new_tid ? ZROW_MOVED : 0);
+	hdr->slotno = change->slot.slotno;
+}
+
+/* Then it is left out of WAL. */
+static bool
+header_is_expected(const ZChange *change)
+{
+	ZRowHeader	hdr;
+
+	header_expected(change, &hdr);
+	return hdr.flags == change->row.hdr.flags && hdr.flags2 == change->row.hdr.flags2 &&
+		hdr.natts == change->row.hdr.natts;
+}
+
+/* C_* of a change that is going to be logged; redo knows no more of it than these say. */
+uint8
+zrec_part_flags(const ZChange *change)
+{
+	uint8		flags = 0;
+
+	if (change->has_undo)
+		flags |= C_UNDO;
+	if (change->init_page)
+		flags |= C_INIT_PAGE;
+	if (change->slot.grow > 0)
+		flags |= C_GROW;
+	if (change->row.op == ZOP_INSERT && change->row.nrows > 1)
+		flags |= C_MANY;
+	if (FullTransactionIdIsValid(change->slot.conflict))
+		flags |= C_CONFLICT;
+	if (change->row.op != ZOP_INSERT && change->row.op != ZOP_TOMBSTONE &&
+		change->row.op != ZOP_DIRECTORY && !header_is_expected(change))
+		flags |= C_HEADER;
+	return flags;
+}
+
+/* Does WAL tell which other slots are set free? */
+static bool
+has_also(const ZChange *change)
+{
+	return change->has_undo && change->slot.takeover == ZTAKE_ALL_VISIBLE &&
+		change->slot.slotno <= ZPAGE_MAX_INPAGE;
+}
+
+/* ---- emit ---- */
+
+char *
+zrec_place_put(char *out, const ZUndoWrite *write)
+{
+	out = zrec_put_u16(out, write->offset);
+	out = zrec_put_u16(out, write->generation);
+	return zvarint_put(out, write->log);
+}
+
+char *
+zrec_part_put_head(char *out, const ZChange *change, uint8 flags)
+{
+	if (flags & C_INIT_PAGE)
+		*out++ = (char) change->init_slots;
+	if (flags & C_GROW)
+		*out++ = (char) change->slot.grow;
+	if (flags & C_CONFLICT)
+		out = zvarint_put(out, U64FromFullTransactionId(change->slot.next.fxid) -
+						  U64FromFullTransactionId(change->slot.conflict));
+	return out;
+}
+
+/* What follows the undo record.  A change without one names its slot and its place here. */
+char *
+zrec_part_put_tail(char *out, const ZChange *change, uint8 flags)
+{
+	const ZRowPlan *row = &change->row;
+
+	if (!(flags & C_UNDO))
+	{
+		out = zvarint_put(out, change->slot.slotno);
+		out = zvarint_put(out, row->op == ZOP_INSERT ? row->rows[0].offnum : row->offnum);
+	}
+	if (has_also(change))
+		out = zvarint_put(out, change->slot.also);
+	if (row->op == ZOP_INSERT)
+	{
+		if (flags & C_MANY)
+			out = zvarint_put(out, row->nrows);
+		return out;
+	}
+	if (flags & C_HEADER)
+	{
+		*out++ = (char) row->hdr.flags;
+		*out++ = (char) row->hdr.flags2;
+		out = zvarint_put(out, row->hdr.natts);
+	}
+	return out;
+}
+
+#ifdef USE_ASSERT_CHECKING
+
+/*
+ * Is "before" older than the record at "self", as far as the two places tell?  Within a
+ * life of a block they do; the order of blocks says nothing.
+ */
+static bool
+is_older(ZUndoPtr before, ZUndoPtr self)
+{
+	return before != self &&
+		(zundo_ptr_block(before) != zundo_ptr_block(self) ||
+		 zundo_ptr_generation(before) != zundo_ptr_generation(self) ||
+		 zundo_ptr_offset(before) < zundo_ptr_offset(self));
+}
+
+/* Where a new record leads: to older ones (U2), whose owners it names as it should (M1). */
+void
+zrec_part_assert_links(const ZChange *change, ZUndoPtr self)
+{
+	const ZUndoRecord *rec = &change->undo;
+	bool		has_before = rec->type == ZOP_UPDATE || rec->type == ZOP_DELETE;
+
+	if (!change->has_undo)
+		return;
+
+	Assert(rec->takeover != ZTAKE_OWN || is_older(rec->page_prev, self));
+	Assert(rec->takeover != ZTAKE_REUSED || is_older(rec->slot_prev.undo, self));
+	Assert(!has_before || !FullTransactionIdIsValid(rec->row_prev.fxid) ||
+		   is_older(rec->row_prev.undo, self));
+	Assert(!FullTransactionIdIsValid(rec->far.fxid) || is_older(rec->far.undo, self));
+	/* what the owner itself made is known exactly */
+	Assert(!rec->prev_own || (rec->takeover == ZTAKE_OWN && !rec->prev_upper_bound));
+}
+
+#endif
+
+/* ---- decode ---- */
+
+/* The undo page is named by the record, or is where the log ends that it names (W3). */
+void
+zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
+{
+	ZUndoAppend *append = &place->append;
+	ZRelLocator table;
+
+	zrec_take_raw(cur, &append->offset, sizeof(uint16));
+	zrec_take_raw(cur, &append->generation, sizeof(uint16));
+	append->log = zrec_take_varint(cur, PG_UINT32_MAX);
+	append->named = XLogRecHasBlockRef(record, ZREC_BLK_UNDO);
+	append->block_id = ZREC_BLK_UNDO;
+	append->block = InvalidBlockNumber;
+	if (append->named)
+	{
+		XLogRecGetBlockTag(record, ZREC_BLK_UNDO, &append->locator, NULL, &append->block);
+		place->known = true;
+	}
+	else if (append->init || !XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
+		zrec_cursor_fail(cur);
+	else
+	{
+		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &table, NULL, NULL);
+		place->known = zundo_replay_end(zloc_db(table), append->log, &append->locator,
+										&append->block);
+	}
+	place->ptr = zundo_ptr_make(append->block, append->generation, append->offset);
+}
+
+/* The other side of zrec_part_put_head. */
+void
+zrec_part_take_head(ZRecCursor *cur, ZRecPart *part)
+{
+	if (part->flags & C_INIT_PAGE)
+	{
+		part->change.init_page = true;
+		part->change.init_slots = zrec_take_byte(cur);
+	}
+	if (part->flags & C_GROW)
+		part->change.slot.grow = zrec_take_byte(cur);
+	if (part->flags & C_CONFLICT)
+		part->conflict_distance = zrec_take_varint(cur, PG_UINT64_MAX);
+}
+
+/*
+ * The undo record, and what the plan of the slot takes from it.  Links to other records are
+ * right only if the undo page is known.
+ */
+void
+zrec_part_take_undo(ZRecCursor *cur, ZUndoPtr self, ZUndoForm form, ZRecPart *part)
+{
+	ZUndoRecord *undo = &part->change.undo;
+	Size		used;
+
+	if (cur->bad)
+		return;
+	used = zrec_undo_decode(cur->at, cur->end - cur->at, self, form, undo);
+	if (used == 0)
+	{
+		zrec_cursor_fail(cur);
+		return;
+	}
+	cur->at += used;
+	part->change.has_undo = true;
+	part->change.slot.slotno = undo->slotno;
+	part->change.slot.takeover = undo->takeover;
+	part->change.slot.prev = undo->slot_prev;
+	part->change.slot.directory = undo->type == ZOP_DIRECTORY;
+	part->first = undo->offnum;
+}
+
+/* The other side of zrec_part_put_tail. */
+void
+zrec_part_take_tail(ZRecCursor *cur, ZRecPart *part)
+{
+	ZRowPlan   *row = &part->change.row;
+
+	if (!(part->flags & C_UNDO))
+	{
+		part->change.slot.slotno = zrec_take_varint(cur, ZPAGE_MAX_LOCK_SLOTNO);
+		part->first = zrec_take_varint(cur, ZPAGE_MAX_OFFSET);
+	}
+	if (has_also(&part->change))
+		part->change.slot.also = zrec_take_varint(cur, PG_UINT32_MAX);
+	row->nrows = 1;
+	if (row->op == ZOP_INSERT)
+	{
+		if (part->flags & C_MANY)
+			row->nrows = zrec_take_varint(cur, ZPAGE_MAX_OFFSET);
+		return;
+	}
+	row->offnum = part->first;
+	row->prefix = part->change.undo.prefix;
+	row->suffix = part->change.undo.suffix;
+	header_expected(&part->change, &row->hdr);
+	if (part->flags & C_HEADER)
+	{
+		row->hdr.flags = zrec_take_byte(cur);
+		row->hdr.flags2 = zrec_take_byte(cur);
+		row->hdr.natts = zrec_take_varint(cur, PG_UINT16_MAX);
+	}
+}
+
+/* ---- redo ---- */
+
+/* A slot's owner froze here: snapshots that take it for running must go. */
+void
+zrec_part_redo_conflict(XLogReaderState *record, const ZRecPart *part)
+{
+	FullTransactionId fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
+
+	if (part->flags & C_CONFLICT)
+		zrec_resolve_conflict(record, zfxid_xid(fxid) - (TransactionId) part->conflict_distance);
+}
+
+/*
+ * What an undo record in WAL form leaves out: the record's transaction, and which page of it
+ * the change is about.
+ */
+void
+zrec_part_complete(XLogReaderState *record, uint8 block_id, ZUndoPtr self, ZRecPart *part)
+{
+	ZUndoRecord *undo = &part->change.undo;
+
+	undo->fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
+	XLogRecGetBlockTag(record, block_id, &undo->locator, NULL, &undo->block);
+	part->change.slot.next.fxid = undo->fxid;
+	part->change.slot.next.undo = self;
+}
+
+/*
+ * A page needs the pointer.  No record since replay began names the log: then the checkpoint
+ * that replay began at has written all pages of this one (W3).
+ */
+void
+zrec_place_check(XLogReaderState *record, const ZRecPlace *place)
+{
+	if (!place->known)
+		elog(PANIC, "zheap record at %X/%X appends to undo log %u, of which no record before it tells the page",
+			 LSN_FORMAT_ARGS(record->ReadRecPtr), place->append.log);
+}
+
+/* ---- description ---- */
+
+/* In brackets, as the server's own records have theirs. */
+void
+zrec_part_desc_flags(StringInfo buf, uint8 flags)
+{
+	static const char *const names[] = {
+		"UNDO", "INIT_PAGE", "UNDO_INIT", "UNDO_ONLY", "GROW", "MANY", "HEADER", "CONFLICT"
+	};
+	const char *separator = "";
+
+	StaticAssertStmt(C_UNDO == 1 && C_CONFLICT == 1 << (lengthof(names) - 1), "each flag has a name");
+	appendStringInfo(buf, ", flags: [");
+	for (int i = 0; i < (int) lengthof(names); i++)
+	{
+		if ((flags & (1 << i)) == 0)
+			continue;
+		appendStringInfo(buf, "%s%s", separator, names[i]);
+		separator = ", ";
+	}
+	appendStringInfoChar(buf, ']');
+}
+
+const char *
+zrec_takeover_name(ZTakeover takeover)
+{
+	switch (takeover)
+	{
+		case ZTAKE_OWN:
+			return "own";
+		case ZTAKE_FREE:
+			return "free";
+		case ZTAKE_ALL_VISIBLE:
+			return "all visible";
+		case ZTAKE_REUSED:
+			return "reused";
+	}
+	return "unknown";
+}
+
+/* The undo record "at" so many bytes of its page. */
+void
+zrec_part_desc_undo(StringInfo buf, const ZRecPart *part, uint16 at)
+{
+	appendStringInfo(buf, ", at: %u, takeover: %s, cid: %u", at,
+					 zrec_takeover_name(part->change.slot.takeover), part->change.undo.cid);
+}
+
+void
+zrec_place_desc(StringInfo buf, const ZRecPlace *place)
+{
+	appendStringInfo(buf, ", log: %u", place->append.log);
+	if (place->known)
+		appendStringInfo(buf, ", block: %u", place->append.block);
+}
