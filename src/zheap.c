@@ -141,6 +141,7 @@ _PG_init(void)
 	RegisterXactCallback(end_of_transaction, NULL);
 	RegisterSubXactCallback(end_of_subtransaction, NULL);
 	zam_drop_register();
+	zam_database_register();
 	zam_options_register();
 	zworker_launcher_register();
 	zheap_mark_preloaded();

@@ -12,7 +12,6 @@
 #include "access/xact.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_database.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -99,8 +98,6 @@ note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 		previous_hook(access, class, object, sub, arg);
 	if (access != OAT_DROP || sub != 0 || !IsTransactionState())
 		return;
-	if (class == DatabaseRelationId && zheap_is_preloaded())
-		zstats_forget_database(object);
 	if (class != RelationRelationId)
 		return;
 	note_table(object);

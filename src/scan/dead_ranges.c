@@ -319,6 +319,16 @@ set_changed(RangeSet *set, int before)
 		(void) pg_atomic_fetch_sub_u32(&shared->nused, 1);
 }
 
+/* It is locked exclusively. */
+static void
+empty_set(RangeSet *set)
+{
+	int			before = set->n;
+
+	set->n = 0;
+	set_changed(set, before);
+}
+
 /* A copy of the index's set; without ranges if there is none. */
 static void
 set_copy(Relation index, RangeSet *copy)
@@ -400,13 +410,23 @@ zdead_forget(Relation index)
 		return;
 	LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
 	if (owns(index, set))
-	{
-		int			before = set->n;
-
-		set->n = 0;
-		set_changed(set, before);
-	}
+		empty_set(set);
 	LWLockRelease(set_lock(number));
+}
+
+/* Its OID may become another database's, a copy of the same template with the same files. */
+void
+zdead_forget_database(Oid database)
+{
+	for (int number = 0; number < MAX_SETS; number++)
+	{
+		RangeSet   *set = &shared->sets[number];
+
+		LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
+		if (set->n > 0 && set->owner.database == database)
+			empty_set(set);
+		LWLockRelease(set_lock(number));
+	}
 }
 
 /* Order does not matter. */
@@ -450,12 +470,7 @@ zdead_tidy(void)
 		return;
 	LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
 	if (set->n > 0 && !is_of_use(set))
-	{
-		int			before = set->n;
-
-		set->n = 0;
-		set_changed(set, before);
-	}
+		empty_set(set);
 	LWLockRelease(set_lock(number));
 }
 

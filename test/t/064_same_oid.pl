@@ -40,6 +40,25 @@ foreach my $round (1 .. 3)
 	$standby->safe_psql('again', $contents);
 	$primary->safe_psql('postgres', 'drop database again');
 }
+
+# index entries of the first one's rows were dead; those of the second one's are not, where the rows are
+$primary->safe_psql('postgres', 'create database again oid = 50000 template model');
+my $skip = 'set zheap.skip_dead_entries = on; set enable_seqscan = off; set enable_bitmapscan = off;';
+my $first = "$skip select id from t where id > 0 order by id limit 1";
+my $old = $primary->background_psql('again');
+$old->query_safe('begin isolation level repeatable read; select count(*) from t');
+$primary->safe_psql('again', 'delete from t where id <= 900');
+is($primary->safe_psql('again', $first), 901, "the first row, $_") foreach 1 .. 4;
+cmp_ok($primary->safe_psql('again', "select dead_entries_passed from zheap.zheap_stat_tables where relname = 't'"), '>', 0, 'a range is passed by');
+$old->quit;
+$primary->safe_psql('postgres', 'drop database again');
+$primary->safe_psql('postgres', 'create database again oid = 50000 template model');
+$old = $primary->background_psql('again');
+$old->query_safe('begin isolation level repeatable read; select count(*) from t');
+$primary->safe_psql('again', 'delete from t where id <= 40');
+is($primary->safe_psql('again', $first), 41, "the second database's first row, $_") foreach 1 .. 2;
+$old->quit;
+
 $standby->stop;
 $primary->stop;
 no_crash_in_log($primary, 'to the end');

@@ -47,6 +47,11 @@ extern void zam_relation_estimate_size(Relation rel, int32 *attr_widths,
  */
 extern void zam_drop_register(void);
 
+/* ---- databases (am_database.c) ---- */
+
+/* What is known of one is not taken for another's that gets its OID: register the hook for it. */
+extern void zam_database_register(void);
+
 /* ---- storage parameters (am_options.c) ---- */
 
 /* Those that zheap tables cannot have are refused: register the hook that does so. */

@@ -91,4 +91,7 @@ extern void zdead_tidy(void);
 /* The index has a new file, or an old one's name. */
 extern void zdead_forget(Relation index);
 
+/* The database is made, or dropped. */
+extern void zdead_forget_database(Oid database);
+
 #endif							/* ZHEAP_DEAD_RANGES_H */

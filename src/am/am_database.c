@@ -1,0 +1,43 @@
+/*
+ * am_database.c
+ *		Databases that are made and dropped: a new one may get an old one's OID.
+ *
+ * What shared memory knows of a database's tables is forgotten at the drop, to give back the
+ * memory.  Sessions of the database may still be there then, and the drop may fail.  So what must
+ * not be taken for another database's is forgotten when that is made, which is before anybody can
+ * connect to it.
+ *
+ * LOCKING: those of what is forgotten.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_database.h"
+
+#include "zheap/am/am_relation.h"
+#include "zheap/base/base.h"
+#include "zheap/base/stats.h"
+#include "zheap/scan/dead_ranges.h"
+
+static object_access_hook_type previous_hook = NULL;
+
+static void
+note_database(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
+{
+	if (previous_hook)
+		previous_hook(access, class, object, sub, arg);
+	if (class != DatabaseRelationId || !zheap_is_preloaded())
+		return;
+	if (access == OAT_DROP && IsTransactionState())
+		zstats_forget_database(object);
+	if (access == OAT_DROP || access == OAT_POST_CREATE)
+		zdead_forget_database(object);
+}
+
+void
+zam_database_register(void)
+{
+	previous_hook = object_access_hook;
+	object_access_hook = note_database;
+}
