@@ -314,7 +314,13 @@ skip_leaves(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
 	BlockNumber right;
 
 	/* what is still to be done with the leaf is done by the number of its page */
-	if (fetch->backward && (so->numKilled > 0 || so->markItemIndex >= 0))
+	if (fetch->backward && so->numKilled > 0)
+		return;
+	/*
+	 * A scan that goes back to a mark on this leaf goes on from there as it does now.  By then
+	 * entries may have come and gone behind the leaf that it would have to look at for its run.
+	 */
+	if (so->markItemIndex >= 0)
 		return;
 	if (!find_leaf(scan, fetch, end, &block, &right) || block == pos->currPage)
 		return;

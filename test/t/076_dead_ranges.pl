@@ -191,6 +191,54 @@ is($new->query_safe('fetch backward 5 from c'), "699\n700", 'and comes back thro
 is($new->query_safe('fetch 2 from c; commit'), "700\n699", 'and turns again');
 is($new->query_safe("set zheap.skip_dead_entries = on; $plain $down"), 1500, "a row inserted into the range, $_") foreach 1 .. 3;
 
+# ---- a scan that goes back to its mark: where it jumped from there is not where it has looked since ----
+$node->safe_psql('postgres', <<'SQL');
+create table m (k int) using zheap;
+create index m_k on m (k);
+insert into m select generate_series(1, 4000);
+create table twice (k int);
+create index twice_k on twice (k);
+insert into twice values (100), (100);
+create function waits(int) returns boolean language plpgsql cost 1 as $$
+begin
+	if $1 = 1600 then
+		perform pg_advisory_xact_lock_shared(1);
+	end if;
+	return $1 not between 1501 and 2100;
+end $$;
+SQL
+{
+	my $walk = "set zheap.skip_dead_entries = on; $plain select k from m where k > 0 order by k limit 101";
+	my $holder = session($node);
+	my $marked = session($node);
+	my ($later, $older) = (session($node), session($node));
+
+	$old->query_safe('commit; begin isolation level repeatable read; select 1');
+	$node->safe_psql('postgres', 'delete from m where k between 101 and 1500');
+	$new->query_safe($walk) foreach 1 .. 4;
+	$holder->query_safe('begin; select pg_advisory_xact_lock(1)');
+	$marked->query_safe("begin isolation level repeatable read; set zheap.skip_dead_entries = on; $plain set enable_nestloop = off; set enable_hashjoin = off; set enable_material = off; set enable_sort = off; "
+		. 'declare c cursor for select m.k from twice t left join (select k from m where waits(k)) m on m.k = t.k and m.k + t.k > 0');
+	is($marked->query_safe('fetch 1 from c'), 100, 'a merge join');
+	begin_in($marked, 'fetch 1 from c');
+	ok(wait_until(sub { ended($marked) || $node->safe_psql('postgres', "select count(*) from pg_locks where locktype = 'advisory' and not granted") }), 'waits');
+	$node->safe_psql('postgres', 'insert into m values (700)');
+	$later->query_safe('begin isolation level repeatable read; select 1');
+	$node->safe_psql('postgres', 'delete from m where k = 700 or k between 1501 and 1590');
+	$older->query_safe('begin isolation level repeatable read; select 1');
+	$node->safe_psql('postgres', 'select pg_current_xact_id()');
+	# a younger range instead of those that the scan has used, then what it might publish is announced
+	$new->query_safe($walk) foreach 1 .. 2;
+	$older->query_safe($walk);
+	$holder->query_safe('commit');
+	ok(wait_until(sub { ended($marked) }), 'the join goes on');
+	is($marked->{answer}, 100, 'goes back to its mark');
+	is($marked->query_safe('fetch 1 from c'), '', 'and on');
+	$marked->query_safe('commit');
+	is($later->query_safe("$walk"), join("\n", 1 .. 100, 700), 'a row that was there in between is seen');
+	$_->quit foreach $holder, $marked, $later, $older;
+}
+
 # ---- the end of the old snapshots ----
 $other->query_safe('commit');
 $old->query_safe('commit');
