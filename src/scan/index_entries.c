@@ -254,9 +254,8 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 
 /* The scan is about to go on.  One that has turned looks for no ranges any more. */
 static pg_noinline void
-count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
+count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool backward)
 {
-	bool		backward = ScanDirectionIsBackward(direction);
 	bool		turned = fetch->began && fetch->backward != backward;
 
 	if (!fetch->looked || turned)
@@ -270,32 +269,36 @@ count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 		fetch->skips = false;
 }
 
-/*
- * If the scan is not at the next item, it has read a leaf.  That leaf's first item is not the one
- * after that of before, even if it is the same leaf again.  (A scan that goes back to its mark
- * reads none, and need not be known: its leaf was read before.)
- */
-static bool
-gettuple(IndexScanDesc scan, ScanDirection direction)
+/* Is there nothing to count: no entry before was dead for good, and the scan goes on as it did? */
+static inline bool
+steps_on(const ZIndexFetchBase *fetch, bool backward)
+{
+	return fetch->misses == 0 && fetch->skip == NULL && fetch->began &&
+		fetch->backward == backward;
+}
+
+/* Is the next entry one of those that the scan has read? */
+static inline bool
+stays_on_leaf(const BTScanPosData *pos, bool backward)
+{
+	int			next = pos->itemIndex + (backward ? -1 : 1);
+
+	return BTScanPosIsValid(*pos) && next >= pos->firstItem && next <= pos->lastItem;
+}
+
+/* (A scan that goes back to its mark reads no leaf, and need not be known: it was read before.) */
+static pg_noinline bool
+read_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 {
 	BTScanOpaque so = (BTScanOpaque) scan->opaque;
-	const BTScanPosData *pos = &so->currPos;
-	ZIndexFetchBase *fetch = fetch_of(scan);
 	uint64		marks = zheap_marks_cleared();
 	uint64		clock = zdead_clock();
-	BlockNumber block;
-	int			next;
 
-	if (fetch != NULL && fetch->skips)
-		count_step(scan, fetch, direction);
-	block = BTScanPosIsValid(*pos) ? pos->currPage : InvalidBlockNumber;
-	next = pos->itemIndex + (ScanDirectionIsForward(direction) ? 1 : -1);
-	if ((scan->kill_prior_tuple || so->numKilled > 0) &&
-		(next < pos->firstItem || next > pos->lastItem))
+	if (scan->kill_prior_tuple || so->numKilled > 0)
 		pin_for_marking(scan);
 	if (!btgettuple(scan, direction))
 		return false;
-	if (fetch != NULL && (pos->currPage != block || pos->itemIndex != next))
+	if (fetch != NULL)
 	{
 		/* copies of the table's pages last longer if all entries of a TID are the same */
 		if (fetch->entries != NULL)
@@ -306,13 +309,36 @@ gettuple(IndexScanDesc scan, ScanDirection direction)
 	return true;
 }
 
+static inline bool
+step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	bool		backward = ScanDirectionIsBackward(direction);
+
+	if (fetch != NULL && fetch->skips)
+	{
+		if (likely(steps_on(fetch, backward)))
+			fetch->looked = false;
+		else
+			count_step(scan, fetch, backward);
+	}
+	return likely(stays_on_leaf(&so->currPos, backward)) ? btgettuple(scan, direction) :
+		read_leaf(scan, fetch, direction);
+}
+
+static bool
+gettuple(IndexScanDesc scan, ScanDirection direction)
+{
+	return step(scan, fetch_of(scan), direction);
+}
+
 /* Where entries of a TID need not be told apart.  That a pin is kept for marking does no harm. */
 static bool
 gettuple_counted(IndexScanDesc scan, ScanDirection direction)
 {
 	ZIndexFetchBase *fetch = fetch_of(scan);
 
-	return unlikely(fetch != NULL && fetch->skips) ? gettuple(scan, direction) :
+	return fetch != NULL && fetch->skips ? step(scan, fetch, direction) :
 		btgettuple(scan, direction);
 }
 
