@@ -12,7 +12,7 @@
 
 int			zheap_initial_slots;
 int			zheap_max_changed_indexes = 50;
-bool		zheap_skip_dead_entries = false;
+bool		zheap_skip_dead_entries = true;
 int			zheap_status_cache_size = 16;
 int			zheap_temp_undo_max_size = 1024 * 1024;
 int			zheap_undo_max_size = -1;
@@ -47,7 +47,7 @@ zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache
 							 "Index scans pass by ranges of entries that only older snapshots need.",
 							 "Scans that have walked over many such entries tell the others where they are.",
 							 &zheap_skip_dead_entries,
-							 false,
+							 true,
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.status_cache_size",
