@@ -12,7 +12,7 @@ use Test::More;
 use ZheapTest;
 
 my $seed = $ENV{ZHEAP_TEST_SEED} // 1;
-my $count = short() ? 8 : 25;
+my $count = short() ? 6 : 12;
 my $node = new_server('ranges', [ 'autovacuum = off', 'max_prepared_transactions = 50' ]);
 
 $node->safe_psql('postgres', 'create extension amcheck');
