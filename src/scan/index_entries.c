@@ -179,12 +179,14 @@ pin_for_marking(IndexScanDesc scan)
 	scan->kill_prior_tuple = false;
 }
 
+/* The page of the mark was read some time ago. */
 static void
-end_of_run(ZIndexFetchBase *fetch)
+back_to_mark(ZIndexFetchBase *fetch)
 {
 	zskip_end(fetch);
 	fetch->misses = 0;
 	fetch->looked = false;
+	fetch->clock = fetch->first_clock;
 }
 
 static void
@@ -193,7 +195,7 @@ restrpos_counted(IndexScanDesc scan)
 	ZIndexFetchBase *fetch = fetch_of(scan);
 
 	if (fetch != NULL)
-		end_of_run(fetch);
+		back_to_mark(fetch);
 	btrestrpos(scan);
 }
 
@@ -220,7 +222,10 @@ rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, in
 	if (fetch != NULL)
 	{
 		fetch->scan = scan;
-		fetch->skips = zheap_skip_dead_entries && zskip_is_allowed(scan);
+		/* whether it is allowed is asked when there is something to pass by */
+		fetch->may_skip = zheap_skip_dead_entries;
+		fetch->skips = false;
+		fetch->clock = fetch->first_clock = zdead_clock();
 		fetch->began = false;
 		fetch->misses = 0;
 		fetch->looked = false;
@@ -261,20 +266,25 @@ count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool backward)
 	if (!fetch->looked || turned)
 		fetch->misses = 0;
 	fetch->looked = false;
-	if (fetch->misses >= ZSKIP_MISSES || fetch->skip != NULL)
+	if (fetch->misses >= ZSKIP_MISSES && fetch->skip == NULL && !zskip_is_allowed(scan))
+		fetch->may_skip = fetch->skips = false;
+	else if (fetch->misses >= ZSKIP_MISSES || fetch->skip != NULL)
 		zskip_step(scan, fetch);
 	fetch->began = true;
 	fetch->backward = backward;
 	if (turned)
-		fetch->skips = false;
+		fetch->may_skip = fetch->skips = false;
 }
 
-/* Is there nothing to count: no entry before was dead for good, and the scan goes on as it did? */
+/*
+ * Is there nothing to count: no entry before was dead for good, and the scan begins or goes on as it
+ * did?
+ */
 static inline bool
 steps_on(const ZIndexFetchBase *fetch, bool backward)
 {
-	return fetch->misses == 0 && fetch->skip == NULL && fetch->began &&
-		fetch->backward == backward;
+	return fetch->misses == 0 && fetch->skip == NULL &&
+		(!fetch->began || fetch->backward == backward);
 }
 
 /* Is the next entry one of those that the scan has read? */
@@ -318,7 +328,11 @@ step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 	if (fetch != NULL && fetch->skips)
 	{
 		if (likely(steps_on(fetch, backward)))
+		{
 			fetch->looked = false;
+			fetch->began = true;
+			fetch->backward = backward;
+		}
 		else
 			count_step(scan, fetch, backward);
 	}

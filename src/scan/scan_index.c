@@ -82,9 +82,9 @@ zscan_index_begin(Relation rel)
 	fetch->base.entries = NULL;
 	fetch->base.leaf = 0;
 	fetch->base.marks = fetch->base.first_marks = 0;
-	fetch->base.skips = fetch->base.looked = fetch->base.began = false;
+	fetch->base.may_skip = fetch->base.skips = fetch->base.looked = fetch->base.began = false;
 	fetch->base.misses = 0;
-	fetch->base.clock = 0;
+	fetch->base.clock = fetch->base.first_clock = 0;
 	fetch->base.scan = NULL;
 	fetch->base.skip = NULL;
 	zindex_prefetch_init(&fetch->ahead);
@@ -441,7 +441,7 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	{
 		fetch->view.leave = zscan_may_leave() ? page : NULL;
 		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, all_dead);
-		if (unlikely(fetch->base.skips) && !found && fetch->view.locked)
+		if (unlikely(!found) && fetch->base.may_skip && fetch->view.locked)
 			fetch->dead = is_dead_for_good(&fetch->view, ItemPointerGetOffsetNumberNoCheck(tid),
 										   snapshot);
 		if (!fetch->view.locked)
@@ -554,11 +554,12 @@ sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
 	return sees;
 }
 
-/* The scan's snapshot does not see the row by this entry. */
+/* The scan's snapshot does not see the row by this entry.  From the first one on they are counted. */
 static pg_noinline void
 count_miss(ZIndexFetch *fetch, bool dead_for_good)
 {
 	fetch->base.misses = dead_for_good ? fetch->base.misses + 1 : 0;
+	fetch->base.skips = fetch->base.may_skip;
 	fetch->dead = false;
 }
 
@@ -584,7 +585,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	if (fetch->base.entries != NULL && may_have_several_keys(fetch, slot) &&
 		passes_by(fetch, snapshot, slot))
 	{
-		count_miss(fetch, fetch->base.skips && sees_newest(fetch, &rowtid, snapshot));
+		count_miss(fetch, fetch->base.may_skip && sees_newest(fetch, &rowtid, snapshot));
 		return false;
 	}
 	fetch->base.misses = 0;

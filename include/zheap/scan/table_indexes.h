@@ -77,12 +77,14 @@ typedef struct ZIndexFetchBase
 	uint64		first_marks;	/* ... or the first one */
 
 	/* entries that are dead for good, for the scan's snapshot (index_skip.h) */
-	bool		skips;			/* they are looked for */
+	bool		may_skip;		/* they may be looked for */
+	bool		skips;			/* they are: an entry has led to no row */
 	bool		began;			/* the scan has a direction: this one */
 	bool		backward;
 	bool		looked;			/* the last entry has been looked at */
 	uint32		misses;			/* so many of the last ones, without a break, were such */
-	uint64		clock;			/* zdead_clock before the scan read its page of the index */
+	uint64		clock;			/* zdead_clock before the scan read its page of the index, or earlier */
+	uint64		first_clock;	/* ... or any page */
 	IndexScanDesc scan;			/* the scan, if it is one of a B-tree; or NULL */
 	struct ZSkipRun *skip;		/* or NULL: there have not been many */
 } ZIndexFetchBase;
