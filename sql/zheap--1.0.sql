@@ -104,7 +104,9 @@ CREATE FUNCTION zheap.zheap_table_stats(
 	OUT moved_room bigint,
 	OUT moved_history bigint,
 	OUT stale_entries_removed bigint,
-	OUT dead_entries_passed bigint)
+	OUT dead_entries_passed bigint,
+	OUT dead_rows_removed bigint,
+	OUT dead_rows_left bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'zheap_table_stats'
 LANGUAGE C VOLATILE STRICT;
@@ -223,7 +225,7 @@ CREATE VIEW zheap.zheap_stat_tables AS
 	SELECT s.relid, n.nspname AS schemaname, c.relname,
 		s.updated_in_place, s.updated_several_keys,
 		s.moved_index, s.moved_share, s.moved_room, s.moved_history,
-		s.stale_entries_removed, s.dead_entries_passed
+		s.stale_entries_removed, s.dead_entries_passed, s.dead_rows_removed, s.dead_rows_left
 	FROM zheap.zheap_table_stats() s
 		JOIN pg_catalog.pg_class c ON c.oid = s.relid
 		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
@@ -247,6 +249,10 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.stale_entries_removed IS
 	'index entries of keys that rows had before, removed by updates and by VACUUM';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_passed IS
 	'index entries (about so many) that index scans passed by at once, because only older snapshots need them';
+COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_removed IS
+	'deleted or moved rows whose index entries and address writers have removed (zheap.remove_dead_entries)';
+COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_left IS
+	'deleted or moved rows that writers came upon and left to VACUUM: with several keys, with a key in the toast table, or with an entry that was gone already';
 
 CREATE VIEW zheap.zheap_stat_cache AS
 	SELECT commit_log_lookups, commit_log_lookups_saved, process_array_lookups, process_array_lookups_saved

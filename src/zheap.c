@@ -21,6 +21,7 @@
 #include "zheap/base/counters.h"
 #include "zheap/base/stats.h"
 #include "zheap/dml/dml.h"
+#include "zheap/dml/reap.h"
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/page_format.h"
@@ -32,6 +33,7 @@
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
+#include "zheap/vacuum/vacuum.h"
 #include "zheap/worker/worker.h"
 
 PG_MODULE_MAGIC;
@@ -48,6 +50,7 @@ shmem_request(void)
 		previous_shmem_request();
 	RequestAddinShmemSpace(zheap_marks_shmem_size());
 	RequestAddinShmemSpace(zcounters_shmem_size());
+	RequestAddinShmemSpace(zheap_freed_shmem_size());
 	RequestAddinShmemSpace(zstats_shmem_size());
 	RequestAddinShmemSpace(zundo_shmem_size());
 	RequestAddinShmemSpace(zundo_use_shmem_size());
@@ -67,6 +70,7 @@ shmem_startup(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	zheap_marks_shmem_init();
 	zcounters_shmem_init();
+	zheap_freed_shmem_init();
 	zstats_shmem_init();
 	zundo_shmem_init();
 	zundo_use_shmem_init();
@@ -133,6 +137,7 @@ _PG_init(void)
 	shmem_request_hook = shmem_request;
 	previous_shmem_startup = shmem_startup_hook;
 	shmem_startup_hook = shmem_startup;
+	zreap_hook = zvacuum_by_writer;
 	zundo_vacuum_hook = zrollback_vacuum;
 	zundo_local_hook = zrollback_local_sweep;
 	ztid_register();

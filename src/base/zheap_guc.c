@@ -12,6 +12,7 @@
 
 int			zheap_initial_slots;
 int			zheap_max_changed_indexes = 50;
+bool		zheap_remove_dead_entries = false;
 bool		zheap_skip_dead_entries = true;
 int			zheap_status_cache_size = 16;
 int			zheap_temp_undo_max_size = 1024 * 1024;
@@ -43,6 +44,14 @@ zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache
 							50, 0, 100,
 							PGC_USERSET, 0,
 							NULL, NULL, NULL);
+	DefineCustomBoolVariable("zheap.remove_dead_entries",
+							 "Writers remove index entries of deleted rows, and VACUUM need not.",
+							 "For tables whose indexes are all B-trees on columns.  What a session has deleted it removes at the "
+							 "start of one of its later writes to the table.",
+							 &zheap_remove_dead_entries,
+							 false,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("zheap.skip_dead_entries",
 							 "Index scans pass by ranges of entries that only older snapshots need.",
 							 "Scans that have walked over many such entries tell the others where they are.",

@@ -11,6 +11,7 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/dml/reap.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/target.h"
 
@@ -27,6 +28,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 	HeapTuple	toasted = NULL;
 
 	zheap_require_preload();
+	zreap_begin_write(rel);
 	if (ztid_means_newest(otid))
 		query.snapshot = InvalidSnapshot;
 	else if (crosscheck == InvalidSnapshot && !changing_part &&

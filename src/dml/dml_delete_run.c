@@ -20,6 +20,7 @@
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 
+#include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
 #include "zheap/dml/run.h"
 #include "zheap/scan/scan.h"
@@ -234,6 +235,7 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 		zmvcc_version_tid(&version_tid, block, offnum, hdr.flags2);
 		CheckForSerializableConflictIn(rel, &version_tid, block);
 		mark(rel, buffer, offnum, &hdr);
+		zreap_note(rel, block, run.fxid);
 		done = true;
 	}
 	UnlockReleaseBuffer(buffer);

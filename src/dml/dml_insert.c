@@ -17,6 +17,7 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
 #include "zheap/dml/run.h"
 #include "zheap/scan/table_indexes.h"
@@ -178,6 +179,7 @@ insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 	ZFormedRow	row;
 
 	zheap_require_preload();
+	zreap_begin_write(rel);
 	(void) ztable_indexes(rel); /* so that insertions into indexes are told of (N6) */
 	slot->tts_tableOid = RelationGetRelid(rel);
 	zdml_form_whole(rel, slot, insert->options, &row);

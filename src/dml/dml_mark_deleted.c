@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
 #include "zheap/dml/run.h"
 
@@ -44,6 +45,7 @@ execute(ZTarget *target, ZChange *change)
 			zrun_open_deletions(target, change);
 	}
 	zchange_execute(target, change);
+	zreap_note(target->rel, target->view.block, target->fxid);
 	if (change->has_undo)
 		zrun_remember_deletion(target, change);
 	else

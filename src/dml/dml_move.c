@@ -15,6 +15,7 @@
 
 #include "storage/bufmgr.h"
 
+#include "zheap/dml/reap.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/target.h"
 
@@ -92,6 +93,7 @@ move_between(ZTarget *old, ZTarget *new, const ZInsert *insert, ZMove *move, Ite
 	move->deletion.undo.new_tid = *new_tid;
 	zchange_execute_move(old, new, move);
 	zrun_remember_deletion(old, &move->deletion);
+	zreap_note(old->rel, old->view.block, old->fxid);
 	if (move->insertion.has_undo)
 		zrun_remember(new, &move->insertion);
 	return true;

@@ -12,6 +12,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "zheap/dml/reap.h"
 #include "zheap/dml/run.h"
 #include "zheap/scan/table_indexes.h"
 #include "zheap/scan/tuple_slot.h"
@@ -104,6 +105,7 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 	int			i;
 
 	zheap_require_preload();
+	zreap_begin_write(rel);
 	(void) ztable_indexes(rel); /* so that insertions into indexes are told of (N6) */
 	context = AllocSetContextCreate(CurrentMemoryContext, "zheap multi insert",
 									ALLOCSET_DEFAULT_SIZES);

@@ -12,6 +12,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/dml.h"
+#include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
 
 /* How many pointers are looked up in undo while one page is locked. */
@@ -54,7 +55,7 @@ prune_keeps_locked(ZPageView *view, const ZRowVersion *version)
 }
 
 static void
-plan_prune_row(ZPageView *view, OffsetNumber offnum, ZPrunePlan *plan)
+plan_prune_row(ZPageView *view, OffsetNumber offnum, ZReapNotes *notes, ZPrunePlan *plan)
 {
 	ZRowVersion	version;
 	FullTransactionId fxid;
@@ -67,6 +68,8 @@ plan_prune_row(ZPageView *view, OffsetNumber offnum, ZPrunePlan *plan)
 	{
 		plan->dead[plan->ndead++] = offnum;
 		prune_conflict(plan, fxid);
+		if (notes != NULL)
+			zreap_take_row(notes, view, &version);
 		return;
 	}
 	row = (const char *) view->page + ItemIdGetOffset(PageGetItemId(view->page, offnum));
@@ -114,7 +117,7 @@ plan_init(ZPrunePlan *plan)
 }
 
 int
-zdml_prune_page(ZPageView *view, Buffer buffer)
+zdml_prune_page(ZPageView *view, Buffer buffer, ZReapNotes *notes)
 {
 	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
 	ZPrunePlan	plan;
@@ -126,7 +129,7 @@ zdml_prune_page(ZPageView *view, Buffer buffer)
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
 		if (ItemIdIsNormal(PageGetItemId(view->page, off)))
-			plan_prune_row(view, off, &plan);
+			plan_prune_row(view, off, notes, &plan);
 	}
 	if (plan.ndead == 0 && plan.ntrim == 0)
 		return 0;
@@ -164,7 +167,7 @@ pointer_is_locked(Relation rel, Buffer buffer, OffsetNumber offnum)
 }
 
 void
-zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
+zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 {
 	Page		page = BufferGetPage(buffer);
 	ZPrunePlan	plan;
@@ -189,6 +192,13 @@ zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 	}
 	if (plan.nunused > 0)
 		execute_prune(rel, buffer, &plan);
+}
+
+void
+zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
+{
+	zheap_note_pointers_freed(rel);
+	zreap_free_pointers(rel, buffer, offsets, n);
 }
 
 void

@@ -18,6 +18,7 @@
 #include "storage/smgr.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
 #include "zheap/scan/scan.h"
 
@@ -60,7 +61,7 @@ try_page(ZTarget *target, Size need, Size wanted)
 
 		if (TransactionIdIsValid(prunable) &&
 			GlobalVisTestIsRemovableXid(GlobalVisTestFor(target->rel), prunable))
-			zdml_prune_page(&target->view, target->buffer);
+			zdml_prune_page(&target->view, target->buffer, zreap_taker(target->rel));
 		if (TransactionIdIsValid(prunable) && !zpage_has_for_row(page, wanted) &&
 			zdml_tombstone_page(target) == ZSTEP_AGAIN)
 			return false;

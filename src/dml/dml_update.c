@@ -227,7 +227,7 @@ make_room_in_place(ZTarget *target, Update *update)
 	ztarget_check_rows(target);
 	if (has_room(target, newlen, 1) || update->made_room)
 		return ZSTEP_DONE;
-	zdml_prune_page(&target->view, target->buffer);
+	zdml_prune_page(&target->view, target->buffer, zreap_taker(target->rel));
 	if (!has_room(target, newlen, 1) && zdml_tombstone_page(target) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
 	zmvcc_current(&target->view, target->offnum, &update->check.version);
@@ -599,6 +599,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	Phase		phase;
 
 	zheap_require_preload();
+	zreap_begin_write(rel);
 	update_open(&update, rel, slot);
 	update.query = (ZCheckQuery) {snapshot, crosscheck, cid, LockTupleNoKeyExclusive, false};
 	update.wait = wait;

@@ -154,6 +154,13 @@ key_columns_of(Relation index)
 	return columns;
 }
 
+static bool
+is_plain_btree(Relation index)
+{
+	return index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indisvalid &&
+		index->rd_index->indisready && zindex_has_plain_columns(index);
+}
+
 static void
 add_index(ZTableIndexes *known, Relation table, Relation index)
 {
@@ -170,6 +177,7 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 	known->keys = bms_add_members(known->keys, keys);
 	MemoryContextSwitchTo(old);
 	known->n++;
+	known->btrees = known->btrees && is_plain_btree(index);
 	if (new->change != ZINDEX_SUMMARIZES)
 		known->nentries++;
 	if (index->rd_rel->relam == BTREE_AM_OID)
@@ -187,6 +195,7 @@ describe_table(ZTableIndexes *known, Relation table)
 	int			bit = -1;
 	ListCell   *lc;
 
+	known->btrees = true;
 	known->indexes = MemoryContextAlloc(known->context,
 										Max(list_length(oids), 1) * sizeof(ZTableIndex));
 	foreach(lc, oids)

@@ -140,7 +140,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 		return;
 	}
 
-	vac->pruned += zdml_prune_page(&vac->view, buffer);
+	vac->pruned += zdml_prune_page(&vac->view, buffer, NULL);
 	ndead = list_dead(vac->view.page, dead);
 	Assert(ndead <= ZPAGE_MAX_OFFSET);
 	(void) zview_copy_viewed(&vac->view, buffer, &overflow_buf);

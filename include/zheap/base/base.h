@@ -21,6 +21,7 @@
 
 extern int	zheap_initial_slots;	/* slots of a new page */
 extern int	zheap_max_changed_indexes;	/* per cent: more, and an updated row moves */
+extern bool zheap_remove_dead_entries;	/* writers remove index entries of deleted rows */
 extern bool zheap_skip_dead_entries;	/* index scans pass by what only older snapshots need */
 extern int	zheap_status_cache_size;	/* kB; 0: none */
 extern int	zheap_temp_undo_max_size;	/* kB; 0 or less: no limit */
@@ -61,6 +62,17 @@ zheap_marks_cleared(void)
 
 /* The caller is about to take them from a page that it has locked. */
 extern void zheap_note_marks_cleared(void);
+
+/* ---- line pointers that VACUUM has made reusable (zheap_freed.c) ---- */
+
+extern Size zheap_freed_shmem_size(void);
+extern void zheap_freed_shmem_init(void);
+
+/* Of this table, or one that shares the count.  Two equal counts: none in between. */
+extern uint64 zheap_pointers_freed(Relation rel);
+
+/* The caller is about to do it, under a lock on the table that keeps other VACUUMs out. */
+extern void zheap_note_pointers_freed(Relation rel);
 
 /* ---- damaged bytes (zheap_corrupt.c) ---- */
 

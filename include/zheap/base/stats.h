@@ -22,6 +22,8 @@ typedef enum ZTableCounter
 
 	ZTABLE_STALE_REMOVED,		/* index entries of keys that rows had before */
 	ZTABLE_DEAD_PASSED,			/* index entries that scans need not look at, as others had */
+	ZTABLE_DEAD_REMOVED,		/* deleted rows that writers have freed the line pointers of */
+	ZTABLE_DEAD_LEFT,			/* ... that they have left to VACUUM, though they had noted them */
 	ZTABLE_NCOUNTERS
 } ZTableCounter;
 

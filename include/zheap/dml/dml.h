@@ -8,6 +8,7 @@
 #include "access/tableam.h"
 #include "executor/tuptable.h"
 
+#include "zheap/dml/reap.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/tid/tid.h"
 
@@ -40,9 +41,9 @@ extern TM_Result zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 /*
  * Free what dead rows and committed transactions' padding hold on a page that is
  * locked exclusively and viewed in place.  WAL-logged.  Returns rows that became
- * dead line pointers.
+ * dead line pointers; these are handed over to "notes", if not NULL, with their keys.
  */
-extern int	zdml_prune_page(ZPageView *view, Buffer buffer);
+extern int	zdml_prune_page(ZPageView *view, Buffer buffer, ZReapNotes *notes);
 
 /*
  * VACUUM's second pass: dead line pointers whose index entries are gone.  The

@@ -9,6 +9,8 @@
 #include "access/tableam.h"
 #include "catalog/index.h"
 
+#include "zheap/dml/reap.h"
+
 /* index_build.c */
 extern double zindex_build_range_scan(Relation table, Relation index,
 									  struct IndexInfo *info, bool allow_sync,
@@ -60,5 +62,25 @@ typedef struct ZIndexSweep
  * table is locked against other VACUUMs; no page is locked.
  */
 extern void zindex_sweep(ZIndexSweep *sweep);
+
+/* ---- entries of rows that writers have pruned (index_remove.c) ---- */
+
+typedef struct ZIndexRemoval
+{
+	Relation	table;
+	Relation	index;			/* a B-tree on columns */
+	TupleTableSlot *slot;		/* of the table */
+	ZReapNotes *notes;			/* rows in the order of TIDs; all are dead line pointers */
+} ZIndexRemoval;
+
+/*
+ * Remove the entries of the notes' rows, as far as they are found by their keys; row->removed
+ * counts them.  Pages that are left without any are deleted, and noted.  The caller has locked the
+ * table against VACUUM; no page is locked.
+ */
+extern void zindex_remove_dead(ZIndexRemoval *removal);
+
+/* Let the index use its noted pages again that no scan can come to any more. */
+extern void zindex_free_pages(Relation index, ZReapNotes *notes);
 
 #endif							/* ZHEAP_INDEX_H */

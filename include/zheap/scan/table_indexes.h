@@ -41,6 +41,7 @@ typedef struct ZTableIndexes
 	Bitmapset  *keys;			/* those that foreign keys may refer to */
 	int			highest;		/* attribute number that an index has; 0: none */
 	bool		whole;			/* an index refers to whole rows */
+	bool		btrees;			/* all are B-trees on columns alone, valid and ready */
 	int			nentries;		/* of the indexes, those that get an entry of each row */
 	int			n;
 	ZTableIndex *indexes;

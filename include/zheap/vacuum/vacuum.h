@@ -9,6 +9,8 @@
 #include "storage/buf.h"
 #include "utils/rel.h"
 
+#include "zheap/dml/reap.h"
+
 /*
  * Take dead rows and the index entries that name them away, roll back rows of
  * aborted transactions, tell the free space map, give an empty tail back to the
@@ -28,5 +30,11 @@ extern void zvacuum_copy_for_cluster(Relation from, Relation to, Relation index,
 									 MultiXactId *multi_cutoff, double *num_tuples,
 									 double *tups_vacuumed,
 									 double *tups_recently_dead);
+
+/*
+ * By a writer, at the start of a write to the table (zreap_hook): work on what it has noted,
+ * unless VACUUM or whatever else works on the table as a whole has it locked.
+ */
+extern void zvacuum_by_writer(Relation rel, ZReapNotes *notes);
 
 #endif							/* ZHEAP_VACUUM_H */

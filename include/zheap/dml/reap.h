@@ -1,0 +1,150 @@
+/*
+ * reap.h
+ *		What a writer notes of rows that are deleted, so that it can remove their index entries
+ *		later and VACUUM need not.
+ *
+ * A backend notes of a table, first, pages with rows that it has deleted; then, when it prunes
+ * such a page or another one, the bytes of rows that became dead line pointers, for their keys;
+ * last, dead line pointers that no index names any more, but a scan may still remember.  Whoever
+ * is above (vacuum_by_writer.c) takes a row from one to the next.  What is forgotten on the way is
+ * left to VACUUM.
+ */
+#ifndef ZHEAP_REAP_H
+#define ZHEAP_REAP_H
+
+#include "access/transam.h"
+#include "storage/block.h"
+#include "storage/itemptr.h"
+#include "storage/proc.h"
+
+#include "zheap/base/base.h"
+#include "zheap/mvcc/mvcc.h"
+
+#define ZREAP_MAX_RANGES	256
+#define ZREAP_MAX_ROWS		512
+#define ZREAP_MAX_BYTES		(64 * 1024)
+#define ZREAP_MAX_POINTERS	2048
+#define ZREAP_MAX_PAGES		128
+
+/* Blocks in which this backend has deleted rows. */
+typedef struct ZReapRange
+{
+	BlockNumber first;
+	BlockNumber last;			/* included */
+	FullTransactionId newest;	/* the last transaction that did */
+	int			rows;
+} ZReapRange;
+
+/* A row that was dead to all: now a dead line pointer. */
+typedef struct ZReapRow
+{
+	ItemPointerData tid;
+	uint16		len;
+	uint32		offset;			/* of the row's bytes, within those of all rows */
+	uint16		removed;		/* so many indexes have no entry of it any more */
+	bool		here;			/* the index in hand has none */
+} ZReapRow;
+
+/* A dead line pointer that no index names. */
+typedef struct ZReapPointer
+{
+	FullTransactionId since;	/* as old as that: no scan remembers it (zreap_is_past) */
+	ItemPointerData tid;
+} ZReapPointer;
+
+/* A page that was deleted from an index. */
+typedef struct ZReapPage
+{
+	ZRelLocator index;
+	BlockNumber block;
+	FullTransactionId safe;		/* when all see this one as finished, the page is free */
+} ZReapPage;
+
+typedef struct ZReapNotes
+{
+	Oid			table;
+	ZRelLocator locator;
+	uint64		freed;			/* zheap_pointers_freed() when rows and pointers were noted */
+	LocalTransactionId lxid;	/* in this transaction it was looked whether there is enough */
+	bool		busy;			/* being worked on, or an error has ended that */
+	int			failures;
+	int			nranges;
+	int			nrows;
+	int			nbytes;
+	int			npointers;
+	int			npages;
+	uint64		lost;			/* rows left to VACUUM, still to be counted */
+	ZReapRange	ranges[ZREAP_MAX_RANGES];	/* the oldest first, as all of these */
+	ZReapRow	rows[ZREAP_MAX_ROWS];
+	ZReapPointer pointers[ZREAP_MAX_POINTERS];
+	ZReapPage	pages[ZREAP_MAX_PAGES];
+	char		bytes[ZREAP_MAX_BYTES];
+} ZReapNotes;
+
+/*
+ * Called when enough has been noted of a table whose indexes are all valid B-trees on columns, at
+ * the start of a write: no page is locked.
+ */
+extern void (*zreap_hook) (Relation rel, ZReapNotes *notes);
+
+/* The table whose notes these are is being written to; or NULL. */
+extern ZReapNotes *zreap_current;
+
+/* ---- for writers ---- */
+
+extern void zreap_look(Relation rel);
+extern void zreap_note_deleted(BlockNumber block, FullTransactionId fxid);
+
+/* At the start of a write to the table.  No page is locked. */
+static inline void
+zreap_begin_write(Relation rel)
+{
+	if (unlikely(zheap_remove_dead_entries))
+		zreap_look(rel);
+	else
+		zreap_current = NULL;
+}
+
+/* A row has been deleted.  The page may be locked. */
+static inline void
+zreap_note(Relation rel, BlockNumber block, FullTransactionId fxid)
+{
+	if (unlikely(zreap_current != NULL) && zreap_current->table == RelationGetRelid(rel))
+		zreap_note_deleted(block, fxid);
+}
+
+/* To whom pruning hands over the rows of the table; NULL: nobody. */
+static inline ZReapNotes *
+zreap_taker(Relation rel)
+{
+	return zreap_current != NULL && zreap_current->table == RelationGetRelid(rel) ?
+		zreap_current : NULL;
+}
+
+/* The page is locked, and the row is about to become a dead line pointer. */
+extern void zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version);
+
+/* ---- for those who work on the notes ---- */
+
+/* Is there room for as many pointers as rows may be noted? */
+static inline bool
+zreap_has_room(const ZReapNotes *notes)
+{
+	return notes->npointers + ZREAP_MAX_ROWS <= ZREAP_MAX_POINTERS;
+}
+
+/* The order of TIDs, for qsort() and bsearch(). */
+extern int	zreap_compare_rows(const void *a, const void *b);
+
+/*
+ * The caller has locked the table against VACUUM.  Forgets what may not be any more what it was.
+ */
+extern void zreap_check_notes(Relation rel, ZReapNotes *notes);
+
+/* Is a transaction that was not finished then finished for all snapshots of this database? */
+extern bool zreap_is_past(Relation rel, FullTransactionId fxid);
+
+/* As zdml_reclaim_pointers (dml.h), of the caller's own notes. */
+extern void zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n);
+
+#endif							/* ZHEAP_REAP_H */

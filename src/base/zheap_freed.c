@@ -1,0 +1,59 @@
+/*
+ * zheap_freed.c
+ *		How often VACUUM has made line pointers of a table reusable, since the server began.
+ *
+ * A writer remembers dead line pointers for a while (dml_reap_notes.c).  When VACUUM makes one of
+ * them reusable it may become another row's, so what was noted before counts no more.
+ *
+ * LOCKING: none.  The count goes up before VACUUM frees pointers, after they were dead.  Writers
+ * that compare it keep VACUUM out by a lock on the table.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "port/atomics.h"
+#include "storage/shmem.h"
+
+#include "zheap/base/base.h"
+
+/* Tables may share one: then the notes of both are given up. */
+#define COUNTERS	256
+
+static pg_atomic_uint64 *counters = NULL;
+
+Size
+zheap_freed_shmem_size(void)
+{
+	return COUNTERS * sizeof(pg_atomic_uint64);
+}
+
+void
+zheap_freed_shmem_init(void)
+{
+	bool		found;
+
+	counters = ShmemInitStruct("zheap pointers freed", zheap_freed_shmem_size(), &found);
+	for (int i = 0; i < COUNTERS && !found; i++)
+		pg_atomic_init_u64(&counters[i], 0);
+}
+
+static pg_atomic_uint64 *
+counter_of(Relation rel)
+{
+	ZRelLocator locator = zrel_locator(rel);
+	const unsigned char *bytes = (const unsigned char *) &locator;
+
+	return &counters[hash_bytes(bytes, sizeof(locator)) % COUNTERS];
+}
+
+uint64
+zheap_pointers_freed(Relation rel)
+{
+	return pg_atomic_read_u64(counter_of(rel));
+}
+
+void
+zheap_note_pointers_freed(Relation rel)
+{
+	(void) pg_atomic_fetch_add_u64(counter_of(rel), 1);
+}

@@ -1,0 +1,226 @@
+/*
+ * dml_reap_notes.c
+ *		A backend's notes of deleted rows: see reap.h.
+ *
+ * They are few and of fixed size, so that noting costs next to nothing and can't fail.  Where
+ * there is no room the oldest pages or the newest rows are left to VACUUM.
+ *
+ * LOCKING: none; no page is locked when the notes of another table are opened.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/dml/reap.h"
+#include "zheap/scan/table_indexes.h"
+
+/* Notes of more tables are not kept at the same time. */
+#define TABLES			8
+
+/* What makes it worth while to begin. */
+#define ENOUGH_ROWS		200
+#define ENOUGH_BLOCKS	16
+
+/* An error in the work on a table's notes is an error of somebody's statement. */
+#define MAX_FAILURES	3
+
+void		(*zreap_hook) (Relation rel, ZReapNotes *notes) = NULL;
+ZReapNotes *zreap_current = NULL;
+
+static ZReapNotes *tables[TABLES];
+static int	next_table = 0;
+
+static void
+notes_clear(ZReapNotes *notes)
+{
+	notes->nranges = notes->nrows = notes->nbytes = notes->npointers = notes->npages = 0;
+}
+
+static void
+notes_begin(ZReapNotes *notes, Relation rel)
+{
+	notes_clear(notes);
+	notes->table = RelationGetRelid(rel);
+	notes->locator = zrel_locator(rel);
+	notes->lxid = InvalidLocalTransactionId;
+	notes->busy = false;
+	notes->failures = 0;
+	notes->lost = 0;
+}
+
+static ZReapNotes *
+notes_of(Relation rel)
+{
+	ZReapNotes *notes = NULL;
+
+	for (int i = 0; i < TABLES && notes == NULL; i++)
+	{
+		if (tables[i] != NULL && tables[i]->table == RelationGetRelid(rel))
+			notes = tables[i];
+	}
+	if (notes != NULL && zloc_equals(notes->locator, zrel_locator(rel)))
+		return notes;
+	for (int i = 0; i < TABLES && notes == NULL; i++)
+	{
+		next_table = (next_table + 1) % TABLES;
+		if (tables[next_table] == NULL)
+			tables[next_table] = MemoryContextAllocZero(TopMemoryContext, sizeof(ZReapNotes));
+		if (!tables[next_table]->busy || tables[next_table]->lxid != zcompat_my_lxid())
+			notes = tables[next_table];
+	}
+	if (notes != NULL)
+		notes_begin(notes, rel);
+	return notes;
+}
+
+bool
+zreap_is_past(Relation rel, FullTransactionId fxid)
+{
+	return GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid);
+}
+
+/* Is there enough in the notes that can be worked on? */
+static bool
+has_enough(Relation rel, const ZReapNotes *notes)
+{
+	int			blocks = 0;
+	int			rows = 0;
+
+	if (notes->npointers >= ENOUGH_ROWS && zreap_is_past(rel, notes->pointers[0].since))
+		return true;
+	if (!zreap_has_room(notes))
+		return false;
+	if (notes->nrows >= ENOUGH_ROWS || notes->nbytes >= ZREAP_MAX_BYTES / 2)
+		return true;
+	for (int i = 0; i < notes->nranges && blocks < ENOUGH_BLOCKS && rows < ENOUGH_ROWS; i++)
+	{
+		blocks += notes->ranges[i].last - notes->ranges[i].first + 1;
+		rows += notes->ranges[i].rows;
+	}
+	return (blocks >= ENOUGH_BLOCKS || rows >= ENOUGH_ROWS) &&
+		zreap_is_past(rel, notes->ranges[0].newest);
+}
+
+/* May this backend note anything of the table now? */
+static bool
+is_reapable(Relation rel)
+{
+	return !RelationUsesLocalBuffers(rel) && !IsInParallelMode() && ztable_indexes(rel)->btrees;
+}
+
+/* Once for each table in a transaction it is seen whether there is enough to begin. */
+void
+zreap_look(Relation rel)
+{
+	ZReapNotes *notes = zreap_current;
+	LocalTransactionId lxid = zcompat_my_lxid();
+
+	Assert(!zheap_holds_buffer_lock());
+	if (notes != NULL && notes->table == RelationGetRelid(rel) && notes->lxid == lxid)
+		return;
+	zreap_current = NULL;
+	if (!is_reapable(rel))
+		return;
+	notes = notes_of(rel);
+	if (notes == NULL)
+		return;
+	if (notes->lxid != lxid)
+	{
+		notes->lxid = lxid;
+		if (notes->busy)	/* an error has ended it: nobody knows how far it had come */
+		{
+			notes_clear(notes);
+			notes->busy = false;
+			notes->failures++;
+		}
+		if (notes->failures < MAX_FAILURES && has_enough(rel, notes))
+		{
+			notes->busy = true;
+			zreap_hook(rel, notes);
+			notes->busy = false;
+		}
+	}
+	/* busy: a function of an operator class writes to the table whose index calls it */
+	if (notes->failures < MAX_FAILURES && !notes->busy)
+		zreap_current = notes;
+}
+
+void
+zreap_note_deleted(BlockNumber block, FullTransactionId fxid)
+{
+	ZReapNotes *notes = zreap_current;
+	ZReapRange *range = &notes->ranges[notes->nranges - 1];
+
+	if (notes->nranges > 0 && block >= range->first && block <= range->last + 1)
+	{
+		range->last = Max(range->last, block);
+		range->newest = fxid;
+		range->rows++;
+		return;
+	}
+	if (notes->nranges == ZREAP_MAX_RANGES)
+		memmove(notes->ranges, notes->ranges + 1, --notes->nranges * sizeof(ZReapRange));
+	notes->ranges[notes->nranges++] = (ZReapRange)
+	{
+		.first = block,.last = block,.newest = fxid,.rows = 1
+	};
+}
+
+/*
+ * Let the version have the row's bytes.  False: they are gone, if its body has moved to undo, or
+ * are not enough: the keys that a row with several had before are known to nobody.
+ */
+static bool
+has_keys(ZPageView *view, ZRowVersion *version)
+{
+	if (version->hdr.flags2 & ZROW2_SEVERAL_KEYS)
+		return false;
+	return !zrow_is_tombstone(&version->hdr) ||
+		(!zview_is_spent(view) && zmvcc_reconstruct_body(view, version));	/* B1 */
+}
+
+void
+zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
+{
+	uint64		freed = zheap_pointers_freed(view->rel);
+	ZReapRow   *row;
+
+	if (notes->freed != freed)
+	{
+		notes->nrows = notes->nbytes = notes->npointers = 0;
+		notes->freed = freed;
+	}
+	if (notes->nrows == ZREAP_MAX_ROWS || !has_keys(view, version) ||
+		notes->nbytes + version->len > ZREAP_MAX_BYTES)
+	{
+		notes->lost++;
+		return;
+	}
+	row = &notes->rows[notes->nrows++];
+	ItemPointerSet(&row->tid, view->block, version->offnum);
+	row->len = version->len;
+	row->offset = notes->nbytes;
+	memcpy(notes->bytes + notes->nbytes, version->row, version->len);
+	notes->nbytes += version->len;
+}
+
+int
+zreap_compare_rows(const void *a, const void *b)
+{
+	return ItemPointerCompare((ItemPointer) &((const ZReapRow *) a)->tid,
+							  (ItemPointer) &((const ZReapRow *) b)->tid);
+}
+
+void
+zreap_check_notes(Relation rel, ZReapNotes *notes)
+{
+	uint64		freed = zheap_pointers_freed(rel);
+
+	if (notes->freed == freed)
+		return;
+	notes->nrows = notes->nbytes = notes->npointers = 0;
+	notes->freed = freed;
+}

@@ -1,0 +1,330 @@
+/*
+ * index_remove.c
+ *		The entries of rows that a writer has pruned go from one B-tree.
+ *
+ * A row's key tells the leaf, and is used for nothing else: all entries on it that name one of
+ * the rows go, as they would if the leaf were about to be split (index_delete.c looks at the rows
+ * once more).  So a leaf is visited once however many of the rows have their entries there.
+ *
+ * No cleanup lock is needed, as the line pointers are not given to other rows before all scans
+ * that may remember them have ended (vacuum_by_writer.c).
+ *
+ * LOCKING: one leaf, exclusively, and table pages and undo below it; or what deleting it takes.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "access/transam.h"
+#include "catalog/pg_type.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/indexfsm.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+#include "utils/pg_locale.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/index/index.h"
+#include "zheap/scan/tuple_slot.h"
+
+/* What deletes a page may delete others beside and above it. */
+#define MAX_DELETED		64
+
+/* Bits of the filter: most entries on a leaf are of other rows, and so told apart quickly. */
+#define FILTER_BITS		4096
+
+/* The entries on a leaf of the rows that are looked for. */
+typedef struct RemovalLeaf
+{
+	uint64		filter[FILTER_BITS / 64];	/* the bit of each row that is looked for is set */
+	TM_IndexDeleteOp op;
+	ZReapRow   *rows[MaxTIDsPerBTreePage];	/* by the id of the entry */
+	TM_IndexDelete deltids[MaxTIDsPerBTreePage];
+	TM_IndexStatus status[MaxTIDsPerBTreePage];
+} RemovalLeaf;
+
+/* ---- what is on a leaf ---- */
+
+static inline uint32
+filter_bit(ItemPointer tid)
+{
+	return (ItemPointerGetBlockNumberNoCheck(tid) * 61 +
+			ItemPointerGetOffsetNumberNoCheck(tid)) % FILTER_BITS;
+}
+
+static void
+make_filter(const ZReapNotes *notes, RemovalLeaf *leaf)
+{
+	memset(leaf->filter, 0, sizeof(leaf->filter));
+	for (int i = 0; i < notes->nrows; i++)
+	{
+		uint32		bit = filter_bit((ItemPointer) &notes->rows[i].tid);
+
+		leaf->filter[bit / 64] |= UINT64CONST(1) << bit % 64;
+	}
+}
+
+/* NULL: the TID is of none of the rows. */
+static ZReapRow *
+find_noted(const ZReapNotes *notes, ItemPointer tid)
+{
+	ZReapRow	key = {.tid = *tid};
+
+	if (ItemPointerCompare(tid, (ItemPointer) &notes->rows[0].tid) < 0 ||
+		ItemPointerCompare(tid, (ItemPointer) &notes->rows[notes->nrows - 1].tid) > 0)
+		return NULL;
+	return bsearch(&key, notes->rows, notes->nrows, sizeof(ZReapRow), zreap_compare_rows);
+}
+
+static void
+add_entry(const ZReapNotes *notes, ItemPointer tid, OffsetNumber offnum, Size size,
+		  RemovalLeaf *leaf)
+{
+	uint32		bit = filter_bit(tid);
+	int			id = leaf->op.ndeltids;
+	ZReapRow   *row;
+
+	if (!(leaf->filter[bit / 64] & UINT64CONST(1) << bit % 64))
+		return;
+	row = find_noted(notes, tid);
+	if (row == NULL)
+		return;
+	leaf->rows[id] = row;
+	leaf->deltids[id].tid = *tid;
+	leaf->deltids[id].id = id;
+	leaf->status[id].idxoffnum = offnum;
+	leaf->status[id].knowndeletable = false;
+	leaf->status[id].promising = false;
+	leaf->status[id].freespace = size;
+	leaf->op.ndeltids++;
+}
+
+/* In the order of the leaf, as the server wants them; entries that scans have marked, too. */
+static void
+find_entries(const ZIndexRemoval *removal, Buffer buffer, RemovalLeaf *leaf)
+{
+	Page		page = BufferGetPage(buffer);
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	leaf->op = (TM_IndexDeleteOp)
+	{
+		.irel = removal->index,.iblknum = BufferGetBlockNumber(buffer),.bottomup = true,
+		.bottomupfreespace = BLCKSZ,.deltids = leaf->deltids,.status = leaf->status
+	};
+	for (OffsetNumber off = P_FIRSTDATAKEY(BTPageGetOpaque(page)); off <= max; off++)
+	{
+		ItemId		item = PageGetItemId(page, off);
+		IndexTuple	tuple = (IndexTuple) PageGetItem(page, item);
+
+		if (!BTreeTupleIsPosting(tuple))
+		{
+			add_entry(removal->notes, &tuple->t_tid, off,
+					  ItemIdGetLength(item) + sizeof(ItemIdData), leaf);
+			continue;
+		}
+		for (int i = 0; i < BTreeTupleGetNPosting(tuple); i++)
+			add_entry(removal->notes, BTreeTupleGetPostingN(tuple, i), off,
+					  sizeof(ItemPointerData), leaf);
+	}
+}
+
+/* ---- pages without entries ---- */
+
+static void
+note_pages(ZReapNotes *notes, Relation index, const BTVacState *state)
+{
+	for (int i = 0; i < state->npendingpages && notes->npages < ZREAP_MAX_PAGES; i++)
+		notes->pages[notes->npages++] = (ZReapPage)
+		{
+			.index = zrel_locator(index),.block = state->pendingpages[i].target,
+				.safe = state->pendingpages[i].safexid
+		};
+}
+
+/* The leaf is locked, and left. */
+static void
+delete_page(ZIndexRemoval *removal, Buffer buffer)
+{
+	IndexBulkDeleteResult stats = {0};
+	BTPendingFSM pending[MAX_DELETED];
+	BTVacState	state = {
+		.stats = &stats,.bufsize = MAX_DELETED,.maxbufsize = MAX_DELETED,.pendingpages = pending
+	};
+
+	_bt_pagedel(removal->index, buffer, &state);
+	note_pages(removal->notes, removal->index, &state);
+}
+
+void
+zindex_free_pages(Relation index, ZReapNotes *notes)
+{
+	ZRelLocator locator = zrel_locator(index);
+	int			kept = 0;
+	int			n = notes->npages;
+
+	for (int i = 0; i < n; i++)
+	{
+		const ZReapPage *page = &notes->pages[i];
+
+		if (zloc_equals(page->index, locator) && GlobalVisCheckRemovableFullXid(NULL, page->safe))
+			RecordFreeIndexPage(index, page->block);
+		else
+			notes->pages[kept++] = *page;
+	}
+	notes->npages = kept;
+	if (kept < n)
+		IndexFreeSpaceMapVacuum(index);
+}
+
+/* ---- the order of an index ---- */
+
+/* Of types whose values differ in length: does their order depend on no library and setting? */
+static bool
+type_is_certain(Oid type)
+{
+	return type == NUMERICOID || type == BYTEAOID || type == INETOID || type == CIDROID ||
+		type == BITOID || type == VARBITOID;
+}
+
+/*
+ * Is the order of the index's keys today certain to be the one in which they were inserted?  Then
+ * an entry that is not where its key leads to is not there.  Orders of collations other than C
+ * change with libraries of the operating system, those of operator classes that somebody has
+ * written with their functions; an index that is in disorder has entries that only VACUUM finds.
+ */
+static bool
+order_is_certain(Relation index)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), i);
+		Oid			collation = index->rd_indcollation[i];
+
+		if (index->rd_opfamily[i] >= FirstNormalObjectId)
+			return false;
+		if (OidIsValid(collation) ? !lc_collate_is_c(collation) :
+			att->attlen < 0 && !type_is_certain(att->atttypid))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the way to a leaf ---- */
+
+/* One that is to be filled with each row's values. */
+static BTScanInsert
+make_key(Relation index)
+{
+	BTScanInsert key = _bt_mkscankey(index, NULL);
+
+	_bt_metaversion(index, &key->heapkeyspace, &key->allequalimage);
+	key->keysz = IndexRelationGetNumberOfKeyAttributes(index);
+	return key;
+}
+
+/* False: a value is in the toast table, and may be gone. */
+static bool
+fill_key(const ZIndexRemoval *removal, ZReapRow *row, BTScanInsert key)
+{
+	TupleTableSlot *slot = removal->slot;
+	Relation	index = removal->index;
+	ZVersionId	id = {0};
+
+	ztuple_slot_store(slot, removal->notes->bytes + row->offset, row->len, &row->tid,
+					  RelationGetRelid(removal->table), &id);
+	key->anynullkeys = false;
+	for (int i = 0; i < key->keysz; i++)
+	{
+		ScanKey		part = &key->scankeys[i];
+		bool		isnull;
+
+		part->sk_argument = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull);
+		if (!isnull && TupleDescAttr(RelationGetDescr(index), i)->attlen == -1 &&
+			VARATT_IS_EXTERNAL(DatumGetPointer(part->sk_argument)))
+			return false;
+		part->sk_flags = isnull ? part->sk_flags | SK_ISNULL : part->sk_flags & ~SK_ISNULL;
+		key->anynullkeys = key->anynullkeys || isnull;
+	}
+	key->scantid = &row->tid;
+	return true;
+}
+
+/* There was an entry of the row, which has been removed; or there is none. */
+static void
+note_entry(ZReapRow *row, bool gone)
+{
+	if (row->here || !gone)
+		return;
+	row->here = true;
+	row->removed++;
+}
+
+/*
+ * From the leaf that the key leads to; what else of the rows is there goes as well.  Returns
+ * whether nothing there had to stay, so that the leaf has no entry of the key's row.
+ */
+static bool
+remove_at(ZIndexRemoval *removal, BTScanInsert key, RemovalLeaf *leaf)
+{
+	Buffer		buffer;
+	Page		page;
+	BTPageOpaque opaque;
+	bool		all = true;
+	int			n;
+
+	_bt_freestack(_bt_search(removal->index, key, &buffer, BT_WRITE, NULL));
+	if (!BufferIsValid(buffer))
+		return false;
+	find_entries(removal, buffer, leaf);
+	n = leaf->op.ndeltids;
+	if (n > 0)
+		zindex_delete_from_leaf(removal->table, buffer, &leaf->op);
+	for (int id = 0; id < n; id++)
+	{
+		all = all && leaf->status[id].knowndeletable;
+		note_entry(leaf->rows[id], leaf->status[id].knowndeletable);
+	}
+	page = BufferGetPage(buffer);
+	opaque = BTPageGetOpaque(page);
+	if (PageGetMaxOffsetNumber(page) < P_FIRSTDATAKEY(opaque) && !P_RIGHTMOST(opaque) &&
+		!P_ISROOT(opaque))
+		delete_page(removal, buffer);
+	else
+		_bt_relbuf(removal->index, buffer);
+	return all;
+}
+
+void
+zindex_remove_dead(ZIndexRemoval *removal)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zheap entries to remove",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	MemoryContext scratch = AllocSetContextCreate(context, "zheap entry to remove",
+												  ALLOCSET_DEFAULT_SIZES);
+	ZReapNotes *notes = removal->notes;
+	RemovalLeaf *leaf = palloc(sizeof(RemovalLeaf));
+	BTScanInsert key = make_key(removal->index);
+	bool		certain = order_is_certain(removal->index);
+
+	Assert(!zheap_holds_buffer_lock()); /* I3 */
+	Assert(CheckRelationLockedByMe(removal->table, ShareUpdateExclusiveLock, false));	/* G6 */
+	for (int i = 0; i < notes->nrows; i++)
+		notes->rows[i].here = false;
+	make_filter(notes, leaf);
+	MemoryContextSwitchTo(scratch);
+	/* entries of older versions of the B-tree are not found by their TIDs */
+	for (int i = 0; i < notes->nrows && key->heapkeyspace; i++)
+	{
+		ZReapRow   *row = &notes->rows[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (!row->here && fill_key(removal, row, key))
+			note_entry(row, remove_at(removal, key, leaf) && certain);
+		MemoryContextReset(scratch);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}

@@ -1,0 +1,289 @@
+/*
+ * vacuum_by_writer.c
+ *		What VACUUM would do for rows that a backend has deleted or pruned itself: their index
+ *		entries go, then their line pointers.
+ *
+ * In three steps, each of its own batch, as a row must be old enough for each:
+ *
+ * 1. A page that the backend has noted is pruned.  The rows become dead line pointers, and their
+ *	  bytes are kept.  (Or the backend has pruned a page anyway, when it needed the space.)
+ * 2. By the keys in these bytes the entries are found and removed, in each index.
+ * 3. Where no index has an entry any more the line pointer becomes unused (G1), when all snapshots
+ *	  have ended that there were after step 2: before, a scan may have the TID from an index page
+ *	  as it was, and would come to another row.  (VACUUM waits for such scans by cleanup locks.)
+ *
+ * Why that is right, and what is left to VACUUM: README.md, "By writers".
+ *
+ * LOCKING: ShareUpdateExclusiveLock on the table, if it can be had at once, until the batch is
+ * done: VACUUM and builds of indexes come before or after it (G6).  No page is locked on entry;
+ * then one table page, exclusively, or an index page and table pages below it.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+
+#include "zheap/base/stats.h"
+#include "zheap/dml/dml.h"
+#include "zheap/index/index.h"
+#include "zheap/page/page.h"
+#include "zheap/scan/table_indexes.h"
+#include "zheap/undo/undo.h"
+#include "zheap/vacuum/vacuum.h"
+
+/* Work on the lists is limited by these, as somebody's statement waits for it. */
+#define MAX_PAGES		32
+#define MAX_FREED		512
+
+/* Blocks that the free space map was told of: its upper levels follow. */
+typedef struct MapRange
+{
+	BlockNumber first;
+	BlockNumber end;
+} MapRange;
+
+static void
+record_space(Relation rel, MapRange *map, BlockNumber block, Size space)
+{
+	RecordPageWithFreeSpace(rel, block, space);
+	map->first = Min(map->first, block);
+	map->end = Max(map->end, block + 1);
+}
+
+/* ---- step 1 ---- */
+
+static void
+prune_page(Relation rel, ZReapNotes *notes, ZPageView *view, MapRange *map, BlockNumber block)
+{
+	Buffer		buffer = ReadBuffer(rel, block);
+	Buffer		overflow_buf;
+	Size		space = 0;
+	bool		changed = false;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	if (zview_attach(view, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf))
+	{
+		if (TransactionIdIsValid(((PageHeader) view->page)->pd_prune_xid))
+			changed = zdml_prune_page(view, buffer, notes) > 0;
+		space = zpage_free_for_map(view->page);
+		zview_detach(view, &overflow_buf);
+	}
+	UnlockReleaseBuffer(buffer);
+	if (changed)
+		record_space(rel, map, block, space);
+}
+
+/* The next block, if it is old enough. */
+static bool
+take_block(Relation rel, ZReapNotes *notes, BlockNumber *block)
+{
+	ZReapRange *range = &notes->ranges[0];
+
+	if (notes->nranges == 0 || !zreap_is_past(rel, range->newest))
+		return false;
+	*block = range->first++;
+	if (range->first > range->last)
+		memmove(range, range + 1, --notes->nranges * sizeof(ZReapRange));
+	return true;
+}
+
+static void
+prune_noted(Relation rel, ZReapNotes *notes, MapRange *map)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
+	int			npages = 0;
+	ZPageView	view;
+	BlockNumber block;
+
+	zview_open(&view, rel);
+	/* a page has no more rows than that */
+	while (npages < MAX_PAGES && notes->nrows + ZPAGE_MAX_OFFSET <= ZREAP_MAX_ROWS &&
+		   notes->nbytes + BLCKSZ <= ZREAP_MAX_BYTES &&
+		   take_block(rel, notes, &block))
+	{
+		CHECK_FOR_INTERRUPTS();
+		npages++;
+		if (block < nblocks)
+			prune_page(rel, notes, &view, map, block);
+	}
+	zview_close(&view);
+}
+
+/* ---- step 2 ---- */
+
+static void
+close_indexes(List *indexes)
+{
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+		index_close(lfirst(lc), RowExclusiveLock);
+}
+
+/* False: one of them is locked by somebody who does not want it to be changed. */
+static bool
+open_indexes(Relation rel, List **indexes)
+{
+	List	   *oids = RelationGetIndexList(rel);
+	ListCell   *lc;
+
+	*indexes = NIL;
+	foreach(lc, oids)
+	{
+		if (!ConditionalLockRelationOid(lfirst_oid(lc), RowExclusiveLock))
+		{
+			close_indexes(*indexes);
+			return false;
+		}
+		*indexes = lappend(*indexes, index_open(lfirst_oid(lc), NoLock));
+	}
+	return true;
+}
+
+/* Those that no index names go from one list to the other, the others are VACUUM's. */
+static void
+keep_removed(ZReapNotes *notes, int nindexes)
+{
+	FullTransactionId now = ReadNextFullTransactionId();
+
+	for (int i = 0; i < notes->nrows; i++)
+	{
+		const ZReapRow *row = &notes->rows[i];
+
+		Assert(row->removed <= nindexes);
+		Assert(i == 0 || zreap_compare_rows(row - 1, row) < 0);
+		if (row->removed == nindexes && notes->npointers < ZREAP_MAX_POINTERS)
+			notes->pointers[notes->npointers++] = (ZReapPointer)
+			{
+				.since = now,.tid = row->tid
+			};
+		else
+			notes->lost++;
+	}
+	notes->nrows = notes->nbytes = 0;
+}
+
+static void
+remove_entries(Relation rel, ZReapNotes *notes, List *indexes)
+{
+	ZIndexRemoval removal = {.table = rel,.notes = notes};
+	ListCell   *lc;
+
+	qsort(notes->rows, notes->nrows, sizeof(ZReapRow), zreap_compare_rows);
+	for (int i = 0; i < notes->nrows; i++)
+		notes->rows[i].removed = 0;
+	removal.slot = MakeSingleTupleTableSlot(RelationGetDescr(rel), table_slot_callbacks(rel));
+	foreach(lc, indexes)
+	{
+		removal.index = lfirst(lc);
+		zindex_free_pages(removal.index, notes);
+		if (notes->nrows > 0)
+			zindex_remove_dead(&removal);
+	}
+	ExecDropSingleTupleTableSlot(removal.slot);
+	keep_removed(notes, list_length(indexes));
+}
+
+/* ---- step 3 ---- */
+
+static int
+pointer_compare(const void *a, const void *b)
+{
+	return ItemPointerCompare((ItemPointer) &((const ZReapPointer *) a)->tid,
+							  (ItemPointer) &((const ZReapPointer *) b)->tid);
+}
+
+/* Those of one page from *pos on, which moves past them. */
+static void
+free_page(Relation rel, MapRange *map, const ZReapPointer *pointers, int n, int *pos)
+{
+	BlockNumber block = ItemPointerGetBlockNumber(&pointers[*pos].tid);
+	OffsetNumber offsets[ZPAGE_MAX_OFFSET];
+	Buffer		buffer = ReadBuffer(rel, block);
+	Size		space;
+	int			noffsets = 0;
+
+	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, false));	/* G6 */
+	while (*pos < n && ItemPointerGetBlockNumber(&pointers[*pos].tid) == block)
+	{
+		offsets[noffsets++] = ItemPointerGetOffsetNumber(&pointers[*pos].tid);
+		(*pos)++;
+	}
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	zreap_free_pointers(rel, buffer, offsets, noffsets);
+	space = zpage_free_for_map(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	record_space(rel, map, block, space);
+}
+
+static void
+free_pointers(Relation rel, ZReapNotes *notes, MapRange *map)
+{
+	ZReapPointer pointers[MAX_FREED];
+	int			n = 0;
+	int			pos = 0;
+
+	while (n < Min(notes->npointers, MAX_FREED) && zreap_is_past(rel, notes->pointers[n].since))
+		n++;
+	if (n == 0)
+		return;
+	memcpy(pointers, notes->pointers, n * sizeof(ZReapPointer));
+	notes->npointers -= n;
+	memmove(notes->pointers, notes->pointers + n, notes->npointers * sizeof(ZReapPointer));
+	qsort(pointers, n, sizeof(ZReapPointer), pointer_compare);
+	while (pos < n)
+		free_page(rel, map, pointers, n, &pos);
+	pgstat_update_heap_dead_tuples(rel, n);
+	zstats_count(rel, ZTABLE_DEAD_REMOVED, n);
+}
+
+/* ---- the whole ---- */
+
+static void
+work_on_notes(Relation rel, ZReapNotes *notes)
+{
+	MapRange	map = {MaxBlockNumber, 0};
+	List	   *indexes;
+
+	zreap_check_notes(rel, notes);
+	free_pointers(rel, notes, &map);
+	/* for what comes of the rows */
+	if (zreap_has_room(notes) && open_indexes(rel, &indexes))
+	{
+		prune_noted(rel, notes, &map);
+		remove_entries(rel, notes, indexes);
+		close_indexes(indexes);
+	}
+	if (map.first < map.end)
+		FreeSpaceMapVacuumRange(rel, map.first, map.end);
+	if (notes->lost > 0)
+		zstats_count(rel, ZTABLE_DEAD_LEFT, notes->lost);
+	notes->lost = 0;
+}
+
+void
+zvacuum_by_writer(Relation rel, ZReapNotes *notes)
+{
+	MemoryContext context;
+	MemoryContext old;
+
+	/* what we are doing ourselves under such a lock is not to be disturbed either */
+	if (CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true) ||
+		!ConditionalLockRelation(rel, ShareUpdateExclusiveLock))
+		return;
+	zundo_open_for(rel);
+	context = AllocSetContextCreate(CurrentMemoryContext, "zheap writer's vacuum",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	/* there may be another index since the notes were opened */
+	if (ztable_indexes(rel)->btrees)
+		work_on_notes(rel, notes);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	UnlockRelation(rel, ShareUpdateExclusiveLock);
+}
