@@ -277,8 +277,8 @@ count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool backward)
 }
 
 /*
- * Is there nothing to count: no entry before was dead for good, and the scan begins or goes on as it
- * did?
+ * Is there nothing to count: no entry before was dead for good, and the scan begins or goes on
+ * as it did?
  */
 static inline bool
 steps_on(const ZIndexFetchBase *fetch, bool backward)

@@ -554,7 +554,7 @@ sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
 	return sees;
 }
 
-/* The scan's snapshot does not see the row by this entry.  From the first one on they are counted. */
+/* The scan's snapshot does not see the row by this entry.  From the first on they are counted. */
 static pg_noinline void
 count_miss(ZIndexFetch *fetch, bool dead_for_good)
 {

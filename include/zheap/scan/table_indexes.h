@@ -84,7 +84,7 @@ typedef struct ZIndexFetchBase
 	bool		backward;
 	bool		looked;			/* the last entry has been looked at */
 	uint32		misses;			/* so many of the last ones, without a break, were such */
-	uint64		clock;			/* zdead_clock before the scan read its page of the index, or earlier */
+	uint64		clock;			/* zdead_clock before it read its page of the index, or earlier */
 	uint64		first_clock;	/* ... or any page */
 	IndexScanDesc scan;			/* the scan, if it is one of a B-tree; or NULL */
 	struct ZSkipRun *skip;		/* or NULL: there have not been many */
