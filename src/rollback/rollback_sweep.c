@@ -14,6 +14,7 @@
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
 #include "storage/smgr.h"
@@ -294,6 +295,8 @@ leave_unapplied(Sweep *sweep)
 static void
 ask_for_pages(Sweep *sweep, ZUndoReader *reader)
 {
+	BlockNumber nblocks = RelationGetNumberOfBlocks(sweep->rel);
+
 	if (sweep->asked == ZUNDO_INVALID ||
 		zundo_ptr_block(sweep->asked) != zundo_ptr_block(sweep->at) ||
 		zundo_ptr_offset(sweep->asked) < zundo_ptr_offset(sweep->at))
@@ -313,7 +316,8 @@ ask_for_pages(Sweep *sweep, ZUndoReader *reader)
 			(rec.has_page && !zloc_equals(rec.locator, sweep->rel_locator)))
 			break;
 		sweep->asked = next;
-		if (rec.has_page)
+		/* the table may have become shorter since */
+		if (rec.has_page && rec.block < nblocks)
 			zprefetch_ask(&sweep->prefetch, sweep->rel, rec.block);
 	}
 }

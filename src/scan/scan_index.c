@@ -383,10 +383,14 @@ zscan_may_leave(void)
 	return TransactionIdIsValid(MyProc->xmin) && !(MyProc->statusFlags & PROC_IN_VACUUM);
 }
 
-/* Pin the page, which often is the one that the backend had last. */
+/*
+ * Pin the page, which often is the one that the backend had last.  Only a scan of a B-tree looks
+ * ahead; a unique check must not, as it comes with a page of the index locked (I3).
+ */
 static void
 fetch_pin(ZIndexFetch *fetch, BlockNumber block)
 {
+	IndexScanDesc scan = fetch->base.scan;
 	int64		misses = zprefetch_misses();
 
 	if (BufferIsValid(fetch->buffer))
@@ -396,10 +400,11 @@ fetch_pin(ZIndexFetch *fetch, BlockNumber block)
 		ReleaseBuffer(fetch->buffer);
 		fetch->buffer = InvalidBuffer;
 	}
-	if (unlikely(fetch->ahead.prefetch.distance > 0) && fetch->base.scan != NULL)
-		zindex_prefetch(&fetch->ahead, fetch->base.scan);
+	if (unlikely(fetch->ahead.prefetch.distance > 0))
+		zindex_prefetch(&fetch->ahead, scan);
 	fetch->buffer = zscan_read_recent(fetch->base.base.rel, block);
-	zprefetch_note_read(&fetch->ahead.prefetch, fetch->base.base.rel, misses);
+	if (scan != NULL)
+		zprefetch_note_read(&fetch->ahead.prefetch, fetch->base.base.rel, misses);
 }
 
 /*

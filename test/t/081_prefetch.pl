@@ -81,6 +81,15 @@ $node->safe_psql('postgres', 'create table small (id int primary key, k int) usi
 ($answer, $io) = after('index scan', join(';', 'set enable_seqscan = off', ('select sum(k) from small where id > 0') x 10));
 cmp_ok($io->{advised} + $io->{cached}, '<', 40, 'cached: next to nothing is asked for');
 
+# a unique check reads the table with a page of the index locked: it must not ask for anything
+is($node->safe_psql('postgres', 'with i as (insert into t select id, 0, \'\' from h where id % 7 = 0 on conflict (id) do nothing returning 1) select count(*) from i'), 0, 'conflicts');
+foreach my $id (map { 13 * $_ } 1 .. 60)
+{
+	my ($rc, $out, $err) = $node->psql('postgres', "insert into t values ($id, 0, '')");
+
+	isnt($rc, 0, "$id is there already") or last;
+}
+
 # sequential scans
 my $all = 'set enable_indexscan = off; begin; declare c scroll cursor for select id from t; move all in c; fetch backward all from c; commit';
 $right = on_heap($all);
