@@ -288,17 +288,13 @@ leave_unapplied(Sweep *sweep)
 	sweep->last = sweep->fxid;
 }
 
-/*
- * Ask for pages that the next records name: those on the undo page in hand, of this transaction
- * and table.  What cannot be decoded is found when its turn comes.
- */
+/* Ask for pages that the next records name: on this undo page, of this transaction and table. */
 static void
 ask_for_pages(Sweep *sweep, ZUndoReader *reader)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(sweep->rel);
 
-	if (sweep->asked == ZUNDO_INVALID ||
-		zundo_ptr_block(sweep->asked) != zundo_ptr_block(sweep->at) ||
+	if (zundo_ptr_block(sweep->asked) != zundo_ptr_block(sweep->at) ||
 		zundo_ptr_offset(sweep->asked) < zundo_ptr_offset(sweep->at))
 		sweep->asked = sweep->at;
 	while (zprefetch_wants(&sweep->prefetch))
@@ -316,8 +312,7 @@ ask_for_pages(Sweep *sweep, ZUndoReader *reader)
 			(rec.has_page && !zloc_equals(rec.locator, sweep->rel_locator)))
 			break;
 		sweep->asked = next;
-		/* the table may have become shorter since */
-		if (rec.has_page && rec.block < nblocks)
+		if (rec.has_page && rec.block < nblocks)	/* or the table has become shorter */
 			zprefetch_ask(&sweep->prefetch, sweep->rel, rec.block);
 	}
 }
