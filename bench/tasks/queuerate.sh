@@ -23,14 +23,14 @@ task()
 {
 	local db free held=$QUEUERATE_HELD last first after
 	# plans are the server's business, and of both the same: statements are prepared
-	local script=(-M prepared -f "$PGBENCH_SCRIPTS/queuerate.sql")
+	local script=(-M prepared -f "$PGBENCH_SCRIPTS/queue_turn.sql")
 
 	both_databases
 	sql zheap "alter database zheap set zheap.skip_dead_entries = on"
 	for db in heap zheap; do
 		queue_make $db
 	done
-	free=$(alternate "queue, planned each time" 1 "$QUEUERATE_SECONDS" -f "$PGBENCH_SCRIPTS/queuerate.sql")
+	free=$(alternate "queue, planned each time" 1 "$QUEUERATE_SECONDS" -f "$PGBENCH_SCRIPTS/queue_turn.sql")
 	note "statements planned each time, turns per second, zheap/heap" "$free"
 	free=$(alternate "queue, turns per second" "$QUEUERATE_RUNS" "$QUEUERATE_SECONDS" "${script[@]}")
 	verdict "without a snapshot, turns per second, zheap/heap" "$free" '>=' 1.2
