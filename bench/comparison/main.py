@@ -1,7 +1,6 @@
 """bench/run: all scenarios, or some, and the report."""
 
 import argparse
-import os
 import sys
 import time
 
@@ -53,7 +52,8 @@ def measure(bench, scenario):
         print(f"        {figure.name}: {report.number(figure.median('heap'))} "
               f"{report.number(figure.median('zheap'))} {figure.unit}"
               f"{f', {ratio:.2f}' if ratio is not None else ''}", file=sys.stderr, flush=True)
-    result.notes.append(f"{time.time() - begin:.0f} s.") if bench.full else None
+    if bench.full:
+        result.notes.append(f"{time.time() - begin:.0f} s.")
     return result
 
 
@@ -88,13 +88,12 @@ def main():
     finally:
         bench.server.stop()
     out = f"{options.run}/out"
-    pictures = "matplotlib" in sys.modules or have_matplotlib()
+    pictures = have_matplotlib()
     if pictures:
         for _, result in results:
             for plot in result.plots if result else []:
                 plots.draw(plot, f"{out}/{plot.name}.svg")
     report.write(out, bench, results, pictures)
-    os.sync()
     return 1 if failed else 0
 
 

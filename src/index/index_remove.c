@@ -29,21 +29,20 @@
 #include "zheap/index/index.h"
 #include "zheap/scan/tuple_slot.h"
 
+#include "index_leaf.h"
+
 /* What deletes a page may delete others beside and above it. */
 #define MAX_DELETED		64
 
 /* Bits of the filter: most entries on a leaf are of other rows, and so told apart quickly. */
 #define FILTER_BITS		4096
 
-/* The entries on a leaf of the rows that are looked for. */
-typedef struct RemovalLeaf
+/* The rows that are looked for. */
+typedef struct RemovalRows
 {
-	uint64		filter[FILTER_BITS / 64];	/* the bit of each row that is looked for is set */
-	TM_IndexDeleteOp op;
-	ZReapRow   *rows[MaxTIDsPerBTreePage];	/* by the id of the entry */
-	TM_IndexDelete deltids[MaxTIDsPerBTreePage];
-	TM_IndexStatus status[MaxTIDsPerBTreePage];
-} RemovalLeaf;
+	const ZReapNotes *notes;
+	uint64		filter[FILTER_BITS / 64];	/* the bit of each row is set */
+} RemovalRows;
 
 /* ---- what is on a leaf ---- */
 
@@ -55,79 +54,31 @@ filter_bit(ItemPointer tid)
 }
 
 static void
-make_filter(const ZReapNotes *notes, RemovalLeaf *leaf)
+make_filter(RemovalRows *rows)
 {
-	memset(leaf->filter, 0, sizeof(leaf->filter));
-	for (int i = 0; i < notes->nrows; i++)
+	memset(rows->filter, 0, sizeof(rows->filter));
+	for (int i = 0; i < rows->notes->nrows; i++)
 	{
-		uint32		bit = filter_bit((ItemPointer) &notes->rows[i].tid);
+		uint32		bit = filter_bit((ItemPointer) &rows->notes->rows[i].tid);
 
-		leaf->filter[bit / 64] |= UINT64CONST(1) << bit % 64;
+		rows->filter[bit / 64] |= UINT64CONST(1) << bit % 64;
 	}
 }
 
 /* NULL: the TID is of none of the rows. */
-static ZReapRow *
-find_noted(const ZReapNotes *notes, ItemPointer tid)
+static void *
+find_noted(const void *arg, ItemPointer tid)
 {
+	const RemovalRows *rows = arg;
+	const ZReapNotes *notes = rows->notes;
+	uint32		bit = filter_bit(tid);
 	ZReapRow	key = {.tid = *tid};
 
-	if (ItemPointerCompare(tid, (ItemPointer) &notes->rows[0].tid) < 0 ||
+	if (!(rows->filter[bit / 64] & UINT64CONST(1) << bit % 64) ||
+		ItemPointerCompare(tid, (ItemPointer) &notes->rows[0].tid) < 0 ||
 		ItemPointerCompare(tid, (ItemPointer) &notes->rows[notes->nrows - 1].tid) > 0)
 		return NULL;
 	return bsearch(&key, notes->rows, notes->nrows, sizeof(ZReapRow), zreap_compare_rows);
-}
-
-static void
-add_entry(const ZReapNotes *notes, ItemPointer tid, OffsetNumber offnum, Size size,
-		  RemovalLeaf *leaf)
-{
-	uint32		bit = filter_bit(tid);
-	int			id = leaf->op.ndeltids;
-	ZReapRow   *row;
-
-	if (!(leaf->filter[bit / 64] & UINT64CONST(1) << bit % 64))
-		return;
-	row = find_noted(notes, tid);
-	if (row == NULL)
-		return;
-	leaf->rows[id] = row;
-	leaf->deltids[id].tid = *tid;
-	leaf->deltids[id].id = id;
-	leaf->status[id].idxoffnum = offnum;
-	leaf->status[id].knowndeletable = false;
-	leaf->status[id].promising = false;
-	leaf->status[id].freespace = size;
-	leaf->op.ndeltids++;
-}
-
-/* In the order of the leaf, as the server wants them; entries that scans have marked, too. */
-static void
-find_entries(const ZIndexRemoval *removal, Buffer buffer, RemovalLeaf *leaf)
-{
-	Page		page = BufferGetPage(buffer);
-	OffsetNumber max = PageGetMaxOffsetNumber(page);
-
-	leaf->op = (TM_IndexDeleteOp)
-	{
-		.irel = removal->index,.iblknum = BufferGetBlockNumber(buffer),.bottomup = true,
-		.bottomupfreespace = BLCKSZ,.deltids = leaf->deltids,.status = leaf->status
-	};
-	for (OffsetNumber off = P_FIRSTDATAKEY(BTPageGetOpaque(page)); off <= max; off++)
-	{
-		ItemId		item = PageGetItemId(page, off);
-		IndexTuple	tuple = (IndexTuple) PageGetItem(page, item);
-
-		if (!BTreeTupleIsPosting(tuple))
-		{
-			add_entry(removal->notes, &tuple->t_tid, off,
-					  ItemIdGetLength(item) + sizeof(ItemIdData), leaf);
-			continue;
-		}
-		for (int i = 0; i < BTreeTupleGetNPosting(tuple); i++)
-			add_entry(removal->notes, BTreeTupleGetPostingN(tuple, i), off,
-					  sizeof(ItemPointerData), leaf);
-	}
 }
 
 /* ---- pages without entries ---- */
@@ -266,7 +217,7 @@ note_entry(ZReapRow *row, bool gone)
  * whether nothing there had to stay, so that the leaf has no entry of the key's row.
  */
 static bool
-remove_at(ZIndexRemoval *removal, BTScanInsert key, RemovalLeaf *leaf)
+remove_at(ZIndexRemoval *removal, BTScanInsert key, const RemovalRows *rows, ZLeafEntries *leaf)
 {
 	Buffer		buffer;
 	Page		page;
@@ -277,7 +228,7 @@ remove_at(ZIndexRemoval *removal, BTScanInsert key, RemovalLeaf *leaf)
 	_bt_freestack(_bt_search(removal->index, key, &buffer, BT_WRITE, NULL));
 	if (!BufferIsValid(buffer))
 		return false;
-	find_entries(removal, buffer, leaf);
+	zleaf_collect(removal->index, buffer, true, find_noted, rows, leaf);
 	n = leaf->op.ndeltids;
 	if (n > 0)
 		zindex_delete_from_leaf(removal->table, buffer, &leaf->op);
@@ -305,7 +256,8 @@ zindex_remove_dead(ZIndexRemoval *removal)
 	MemoryContext scratch = AllocSetContextCreate(context, "zheap entry to remove",
 												  ALLOCSET_DEFAULT_SIZES);
 	ZReapNotes *notes = removal->notes;
-	RemovalLeaf *leaf = palloc(sizeof(RemovalLeaf));
+	ZLeafEntries *leaf = palloc(sizeof(ZLeafEntries));
+	RemovalRows rows = {.notes = notes};
 	BTScanInsert key = make_key(removal->index);
 	bool		certain = order_is_certain(removal->index);
 
@@ -313,7 +265,7 @@ zindex_remove_dead(ZIndexRemoval *removal)
 	Assert(CheckRelationLockedByMe(removal->table, ShareUpdateExclusiveLock, false));	/* G6 */
 	for (int i = 0; i < notes->nrows; i++)
 		notes->rows[i].here = false;
-	make_filter(notes, leaf);
+	make_filter(&rows);
 	MemoryContextSwitchTo(scratch);
 	/* entries of older versions of the B-tree are not found by their TIDs */
 	for (int i = 0; i < notes->nrows && key->heapkeyspace; i++)
@@ -322,7 +274,7 @@ zindex_remove_dead(ZIndexRemoval *removal)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!row->here && fill_key(removal, row, key))
-			note_entry(row, remove_at(removal, key, leaf) && certain);
+			note_entry(row, remove_at(removal, key, &rows, leaf) && certain);
 		MemoryContextReset(scratch);
 	}
 	MemoryContextSwitchTo(old);

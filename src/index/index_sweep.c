@@ -21,20 +21,13 @@
 #include "zheap/base/base.h"
 #include "zheap/index/index.h"
 
+#include "index_leaf.h"
+
 /*
  * Table pages that are looked at while a leaf is locked.  They are read before: VACUUM's ring of
  * buffers, 32 in all, must still have them.
  */
 #define MAX_BLOCKS		16
-
-/* The entries on a leaf of the rows that are looked for, or some of them. */
-typedef struct SweepLeaf
-{
-	TM_IndexDeleteOp op;
-	ZMarkedRow *rows[MaxTIDsPerBTreePage];	/* by the id of the entry */
-	TM_IndexDelete deltids[MaxTIDsPerBTreePage];
-	TM_IndexStatus status[MaxTIDsPerBTreePage];
-} SweepLeaf;
 
 /* A range of table blocks, last included. */
 typedef struct BlockRange
@@ -42,6 +35,13 @@ typedef struct BlockRange
 	BlockNumber first;
 	BlockNumber last;
 } BlockRange;
+
+/* The rows that are looked for, as far as they are in these blocks. */
+typedef struct SweepRows
+{
+	const ZIndexSweep *sweep;
+	BlockRange	range;
+} SweepRows;
 
 static int
 row_compare(const void *a, const void *b)
@@ -51,38 +51,19 @@ row_compare(const void *a, const void *b)
 }
 
 /* NULL: the row is none of those. */
-static ZMarkedRow *
-find_row(const ZIndexSweep *sweep, ItemPointer tid)
+static void *
+find_marked(const void *arg, ItemPointer tid)
 {
+	const SweepRows *rows = arg;
+	const ZIndexSweep *sweep = rows->sweep;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	ZMarkedRow	key = {.tid = *tid};
 
-	if (ItemPointerCompare(tid, &sweep->rows[0].tid) < 0 ||
+	if (block < rows->range.first || block > rows->range.last ||
+		ItemPointerCompare(tid, &sweep->rows[0].tid) < 0 ||
 		ItemPointerCompare(tid, &sweep->rows[sweep->nrows - 1].tid) > 0)
 		return NULL;
 	return bsearch(&key, sweep->rows, sweep->nrows, sizeof(ZMarkedRow), row_compare);
-}
-
-static void
-collect_entry(const ZIndexSweep *sweep, ItemPointer tid, OffsetNumber offnum, Size size,
-			  BlockRange range, SweepLeaf *leaf)
-{
-	BlockNumber block = ItemPointerGetBlockNumber(tid);
-	int			id = leaf->op.ndeltids;
-	ZMarkedRow *row;
-
-	if (block < range.first || block > range.last)
-		return;
-	row = find_row(sweep, tid);
-	if (row == NULL)
-		return;
-	leaf->rows[id] = row;
-	leaf->deltids[id].tid = *tid;
-	leaf->deltids[id].id = id;
-	leaf->status[id].idxoffnum = offnum;
-	leaf->status[id].knowndeletable = false;
-	leaf->status[id].promising = false;
-	leaf->status[id].freespace = size;
-	leaf->op.ndeltids++;
 }
 
 /*
@@ -90,38 +71,16 @@ collect_entry(const ZIndexSweep *sweep, ItemPointer tid, OffsetNumber offnum, Si
  * whoever needs their space.
  */
 static void
-collect_entries(const ZIndexSweep *sweep, Buffer buffer, BlockRange range, SweepLeaf *leaf)
+collect_entries(const ZIndexSweep *sweep, Buffer buffer, BlockRange range, ZLeafEntries *leaf)
 {
-	Page		page = BufferGetPage(buffer);
-	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	SweepRows	rows = {sweep, range};
 
-	leaf->op = (TM_IndexDeleteOp)
-	{
-		.irel = sweep->index,.iblknum = BufferGetBlockNumber(buffer),.bottomup = true,
-		.bottomupfreespace = BLCKSZ,.deltids = leaf->deltids,.status = leaf->status
-	};
-	for (OffsetNumber off = P_FIRSTDATAKEY(BTPageGetOpaque(page)); off <= max; off++)
-	{
-		ItemId		item = PageGetItemId(page, off);
-		IndexTuple	tuple = (IndexTuple) PageGetItem(page, item);
-
-		if (ItemIdIsDead(item))
-			continue;
-		if (!BTreeTupleIsPosting(tuple))
-		{
-			collect_entry(sweep, &tuple->t_tid, off, ItemIdGetLength(item) + sizeof(ItemIdData),
-						  range, leaf);
-			continue;
-		}
-		for (int i = 0; i < BTreeTupleGetNPosting(tuple); i++)
-			collect_entry(sweep, BTreeTupleGetPostingN(tuple, i), off, sizeof(ItemPointerData),
-						  range, leaf);
-	}
+	zleaf_collect(sweep->index, buffer, false, find_marked, &rows, leaf);
 }
 
 /* The caller knows by ids which entries are gone; what stays is counted. */
 static void
-count_entries(ZIndexSweep *sweep, const SweepLeaf *leaf, int n)
+count_entries(ZIndexSweep *sweep, const ZLeafEntries *leaf, int n)
 {
 	for (int id = 0; id < n; id++)
 	{
@@ -138,7 +97,7 @@ count_entries(ZIndexSweep *sweep, const SweepLeaf *leaf, int n)
 
 /* Remove what nobody needs of the entries for rows in these blocks. */
 static void
-clean_leaf(ZIndexSweep *sweep, BlockNumber block, BlockRange range, SweepLeaf *leaf)
+clean_leaf(ZIndexSweep *sweep, BlockNumber block, BlockRange range, ZLeafEntries *leaf)
 {
 	Buffer		buffer = _bt_getbuf(sweep->index, block, BT_WRITE);
 	Page		page = BufferGetPage(buffer);
@@ -167,7 +126,7 @@ block_compare(const void *a, const void *b)
 
 /* Read the first of the blocks that the leaf's entries lead to; the last one read. */
 static BlockNumber
-read_blocks(ZIndexSweep *sweep, const SweepLeaf *leaf)
+read_blocks(ZIndexSweep *sweep, const ZLeafEntries *leaf)
 {
 	BlockNumber blocks[MaxTIDsPerBTreePage];
 	BlockNumber last = InvalidBlockNumber;
@@ -193,7 +152,7 @@ read_blocks(ZIndexSweep *sweep, const SweepLeaf *leaf)
  * been looked at, so if it is split meanwhile the new page is the next.
  */
 static BlockNumber
-sweep_leaf(ZIndexSweep *sweep, BlockNumber block, SweepLeaf *leaf)
+sweep_leaf(ZIndexSweep *sweep, BlockNumber block, ZLeafEntries *leaf)
 {
 	BlockRange	range = {0, MaxBlockNumber};
 
@@ -223,7 +182,7 @@ sweep_leaf(ZIndexSweep *sweep, BlockNumber block, SweepLeaf *leaf)
 void
 zindex_sweep(ZIndexSweep *sweep)
 {
-	SweepLeaf  *leaf = palloc(sizeof(SweepLeaf));
+	ZLeafEntries *leaf = palloc(sizeof(ZLeafEntries));
 	Buffer		buffer = _bt_get_endpoint(sweep->index, 0, false, NULL);
 	BlockNumber block = P_NONE;
 

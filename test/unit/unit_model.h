@@ -180,6 +180,9 @@ extern Size undo_directory_encode(Unit *unit, const ZDirectory *dir,
 
 /* ---- unit_replay.c: the same through encoders, decoders, WAL and redo ---- */
 
+/* What only the place of the undo record decides, of the change and its undo record. */
+extern void unit_complete_undo(Model *model, ZChange *change, int txn, ZUndoWrite *write);
+
 extern void replay_change(Model *model, ZChange *change, int txn);
 extern bool replay_move(Model *model, ZMove *move, int txn, PGAlignedBlock *other);
 extern void replay_rollback(Model *model, const ZRollbackPlan *plan);

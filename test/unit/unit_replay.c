@@ -204,9 +204,8 @@ exact_check(Model *model, const Before *before, const ZChange *change)
 		unit_check(memcmp(&want.pages[i], model_block(model, i), BLCKSZ) == 0);
 }
 
-/* What only the place of the undo record decides. */
-static void
-undo_complete(Model *model, ZChange *change, int txn, ZUndoWrite *write)
+void
+unit_complete_undo(Model *model, ZChange *change, int txn, ZUndoWrite *write)
 {
 	ZUndoRecord *undo = &change->undo;
 
@@ -225,8 +224,6 @@ undo_complete(Model *model, ZChange *change, int txn, ZUndoWrite *write)
 	undo->fxid = model_fxid(txn);
 	undo->has_xact = unit_once_in(model->unit, 2);
 	undo->has_page = undo->has_xact || unit_once_in(model->unit, 2);
-	unit_wal.blocks[ZREC_BLK_TABLE].used = true;
-	unit_wal_tag(ZREC_BLK_TABLE, &undo->locator, &undo->block);
 	change->slot.next.fxid = undo->fxid;
 	change->slot.next.undo = write->ptr;
 }
@@ -268,7 +265,9 @@ replay_change(Model *model, ZChange *change, int txn)
 			change->undo.prefix;
 	if (change->has_undo)
 	{
-		undo_complete(model, change, txn, &write);
+		unit_complete_undo(model, change, txn, &write);
+		unit_wal.blocks[ZREC_BLK_TABLE].used = true;
+		unit_wal_tag(ZREC_BLK_TABLE, &change->undo.locator, &change->undo.block);
 		len = undo_encode(model->unit, &change->undo, write.ptr, bytes, &wal_len);
 		unit_wal.undo_ptr = write.ptr;
 		unit_wal.undo_len = 0;

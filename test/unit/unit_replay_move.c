@@ -91,30 +91,7 @@ describe_move(void)
 	pfree(text.data);
 }
 
-/* What only the places of the undo records decide. */
-static void
-complete_deletion(Model *model, ZChange *deletion, int txn, ZUndoWrite *write)
-{
-	ZUndoRecord *undo = &deletion->undo;
-
-	write->buffer = UNIT_BUFFER(ZREC_BLK_UNDO);
-	write->ptr = model_undo_next(model);
-	write->offset = zundo_ptr_offset(write->ptr);
-	write->generation = zundo_ptr_generation(write->ptr);
-	write->init = unit_once_in(model->unit, 5);
-	write->log = unit_int(model->unit, 0, 2000);
-	undo->slotno = deletion->slot.slotno;
-	undo->takeover = deletion->slot.takeover;
-	undo->slot_prev = deletion->slot.prev;
-	if (undo->takeover == ZTAKE_OWN)
-		undo->page_prev = model->slots[undo->slotno].owner.undo;
-	undo->fxid = model_fxid(txn);
-	undo->has_xact = unit_once_in(model->unit, 2);
-	undo->has_page = undo->has_xact || unit_once_in(model->unit, 2);
-	deletion->slot.next.fxid = undo->fxid;
-	deletion->slot.next.undo = write->ptr;
-}
-
+/* What the deletion and the places of the undo records decide. */
 static void
 complete_insertion(ZMove *move, bool one_page, ZUndoPtr ptr)
 {
@@ -167,7 +144,7 @@ replay_move(Model *model, ZMove *move, int txn, PGAlignedBlock *other)
 	Size		wal_len;
 	ZUndoBytes	undo = {bytes[0], 0};
 
-	complete_deletion(model, &move->deletion, txn, &write);
+	unit_complete_undo(model, &move->deletion, txn, &write);
 	model->nundo++;
 	second = model_undo_next(model);
 	model->nundo--;
