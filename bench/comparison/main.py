@@ -1,6 +1,5 @@
 """bench/run: all scenarios, or some, and the report."""
 
-import argparse
 import sys
 import time
 
@@ -8,30 +7,7 @@ import figures
 import plots
 import report
 import scenarios
-from server import Server
-
-
-class Bench:
-    """What every scenario is given."""
-
-    def __init__(self, options):
-        self.run = options.run
-        self.clients, self.threads = options.clients, options.threads
-        self.full = options.full
-        self.version = options.version
-        self.scripts = f"{options.run}/pgbench"
-        with open(f"{options.run}/instructions.txt") as f:
-            self.instructions = f.read()
-        self.server = Server(options.bindir, options.run)
-        self.server_version = self.server.sql("postgres", "select split_part(version(), ' on ', 1)")
-
-    def choose(self, full, quick):
-        return full if self.full else quick
-
-    def pairs(self, full=5, quick=1):
-        """heap and zheap in turn, each first in every other pair."""
-        for i in range(self.choose(full, quick)):
-            yield from ("heap", "zheap") if i % 2 == 0 else ("zheap", "heap")
+from bench import Bench, options_parser
 
 
 def measure(bench, scenario):
@@ -58,15 +34,8 @@ def measure(bench, scenario):
 
 
 def parse():
-    parser = argparse.ArgumentParser()
+    parser = options_parser()
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--bindir")
-    parser.add_argument("--run")
-    parser.add_argument("--version")
-    parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--quick", dest="full", action="store_false")
-    parser.add_argument("--full", action="store_true")
     parser.add_argument("--only", action="append", default=[])
     return parser.parse_args()
 
@@ -88,21 +57,13 @@ def main():
     finally:
         bench.server.stop()
     out = f"{options.run}/out"
-    pictures = have_matplotlib()
+    pictures = plots.can_draw()
     if pictures:
         for _, result in results:
             for plot in result.plots if result else []:
                 plots.draw(plot, f"{out}/{plot.name}.svg")
     report.write(out, bench, results, pictures)
     return 1 if failed else 0
-
-
-def have_matplotlib():
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 started = time.time()

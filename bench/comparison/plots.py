@@ -3,6 +3,14 @@
 COLOURS = {"heap": "#b0552e", "zheap": "#1f6f8b"}
 
 
+def can_draw():
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def draw(plot, path):
     import matplotlib
     matplotlib.use("svg")
@@ -19,6 +27,7 @@ def draw(plot, path):
                   linestyle="-" if label in COLOURS else "--", linewidth=1.5, markersize=3)
     if plot.log_x:
         axes.set_xscale("symlog", base=2, linthresh=1)
+        axes.xaxis.set_major_formatter("{x:g}")
     axes.set_ylim(bottom=0)
     axes.set_xlabel(plot.x)
     axes.set_ylabel(plot.y)

@@ -463,12 +463,27 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 	}
 }
 
+/* None of the page's rows has been deleted by a transaction that all see, as far as the page says. */
+static bool
+is_deleted_too_late(ZPageView *view)
+{
+	TransactionId oldest = ((PageHeader) view->page)->pd_prune_xid;
+
+	return TransactionIdIsValid(oldest) &&
+		!GlobalVisTestIsRemovableXid(GlobalVisTestFor(view->rel), oldest);
+}
+
 bool
-zmvcc_is_being_deleted(ZPageView *view, const ZRowVersion *version)
+zmvcc_is_needed(ZPageView *view, const ZRowVersion *version)
 {
 	ZXactStatus	status;
 
-	if (!version_deleted(version) || !zmodifier_is_exact(&version->modifier))
+	if (!version_deleted(version))
+		return false;
+	/* the way to the deletion itself may be long, and for nothing while an old snapshot is held */
+	if (version->modifier.kind == ZMODIFIER_UPPER_BOUND)
+		return is_deleted_too_late(view);
+	if (!zmodifier_is_exact(&version->modifier))
 		return false;
 	if (version->cid != InvalidCommandId)
 		return true;

@@ -312,7 +312,7 @@ fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snaps
 	 */
 	if (all_dead != NULL)
 		*all_dead = offnum > PageGetMaxOffsetNumber(view->page) ||
-			(!zmvcc_is_being_deleted(view, &version) && zmvcc_dead_to_all(view, offnum));
+			(!zmvcc_is_needed(view, &version) && zmvcc_dead_to_all(view, offnum));
 	return false;
 }
 

@@ -37,14 +37,14 @@ select count(*), percentile_disc(0.5) within group (order by record_length - fpi
 SQL
 }
 
-# Lets the session's undo log come to a new page, where the records that follow have room: the first record of a backend names its
-# page, and so does the first on the next page.
+# Lets the session's undo log come to a new page, where the records that follow have room: the first record on it names it.  So
+# does a backend's first one, on whatever is left of the page that it finds.
 sub begin_page
 {
 	my ($session) = @_;
 	my $named = 0;
 
-	for (my $first = 1; $first || !$named; $first = 0)
+	for (my $round = 0; $round < 2 || !$named; $round++)
 	{
 		my $from = $node->lsn('insert');
 		$session->query_safe(join(';', ('insert into h (tid) values (1)') x 10));

@@ -70,5 +70,31 @@ foreach my $round (1 .. 4)
 is($old->query_safe('select count(*) from q; commit'), 100, 'the old snapshot sees its messages');
 cmp_ok($node->safe_psql('postgres', 'select count(*) from q'), '>=', 100, 'as many wait as at first');
 $old->quit;
+
+# Rows that an old snapshot needs, one by one: that they are needed the page tells, without a way to whoever deleted them.
+$node->safe_psql('postgres', <<'SQL');
+create table deleted (id int primary key, n int) using zheap;
+insert into deleted select g, 0 from generate_series(1, 200) g;
+create table others (id int, pad text) using zheap;
+insert into others select g, repeat('p', 100) from generate_series(1, 60) g;
+create procedure delete_each() language plpgsql as $$
+begin
+	for i in 1 .. 200 loop
+		delete from deleted where id = i;
+		-- the next one's undo is on another page
+		update others set pad = repeat(chr(97 + i % 26), 100);
+		commit;
+	end loop;
+end $$;
+SQL
+$old = session($node);
+$old->query_safe('begin isolation level repeatable read; select count(*) from deleted');
+$node->safe_psql('postgres', 'call delete_each()');
+my $plan = $node->safe_psql('postgres', 'set zheap.skip_dead_entries = off; explain (analyze, buffers, costs off, timing off, summary off) select n from deleted where id > 0');
+my ($pages) = $plan =~ /Buffers: shared hit=(\d+)/;
+note($plan);
+cmp_ok($pages, '<', 60, 'a scan over 200 of them reads none of the pages that tell by whom');
+is($old->query_safe('select count(*) from deleted; commit'), 200, 'and the old snapshot sees them');
+$old->quit;
 $node->stop;
 done_testing();

@@ -43,35 +43,44 @@ class Prefetch(Scenario):
     lesson = "Index scans over rows that lie all over the table ask for their pages ahead: effective_io_concurrency counts for them, too."
     settings = {"shared_buffers": "32MB"}
 
-    QUERIES = (
-        ("index", "set enable_seqscan = off; set enable_bitmapscan = off", "select sum(length(pad)) from cold where k between {a} and {b}"),
-        ("bitmap", "set enable_seqscan = off; set enable_indexscan = off", "select sum(length(pad)) from cold where k between {a} and {b}"),
-        ("nested loop", "set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off",
+    QUERIES = {
+        "index": ("set enable_seqscan = off; set enable_bitmapscan = off", "select sum(length(pad)) from cold where k between {a} and {b}"),
+        "bitmap": ("set enable_seqscan = off; set enable_indexscan = off", "select sum(length(pad)) from cold where k between {a} and {b}"),
+        "nested loop": ("set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off",
          "select sum(length(pad)) from generate_series({a} / 100, {b} / 100 - 1) g join cold on k between g * 100 and g * 100 + 99"),
-        ("sequential", "set enable_indexscan = off", "select sum(length(pad)) from cold"),
-        ("analyze", "set client_min_messages = warning", "analyze cold"),
-    )
+        "sequential": ("set enable_indexscan = off", "select sum(length(pad)) from cold"),
+        "analyze": ("set client_min_messages = warning", "analyze cold"),
+    }
 
     def measure(self, bench, result):
         rows = bench.choose(4000037, 400009)
+        self.make_table(bench, rows)
+        for kind in self.QUERIES:
+            lines = {"heap": [], "zheap": []}
+            for distance in bench.choose((0, 1, 4, 16, 64, 256), (0, 64)):
+                figure = result.figure(f"{kind}, distance {distance}", "s", "lower")
+                for side in bench.pairs(full=3):
+                    figure.add(side, self.cold_seconds(bench, side, kind, distance, rows))
+                for side in ("heap", "zheap"):
+                    lines[side].append((distance, figure.median(side)))
+            result.plots.append(figures.Plot(f"prefetch_{kind.replace(' ', '_')}", f"cold {kind}, by distance", "blocks ahead", "seconds", lines, log_x=True))
+        self.cached(bench, result)
+
+    @staticmethod
+    def make_table(bench, rows):
+        """Rows whose order by k has nothing to do with where they are; "rows" is a prime number."""
         bench.server.databases()
         for side in ("heap", "zheap"):
             bench.server.sql(side, "create table cold (id int, k int, pad text)",
                              f"insert into cold select g, (g::bigint * 7919) % {rows}, repeat('x', 150) from generate_series(1, {rows}) g",
                              "create index on cold (k)", "vacuum analyze cold")
-        for kind, setup, query in self.QUERIES:
-            lines = {"heap": [], "zheap": []}
-            for distance in bench.choose((0, 1, 4, 16, 64, 256), (0, 64)):
-                for side in bench.pairs(full=3):
-                    bench.server.make_cold({**self.settings, "max_parallel_workers_per_gather": 0})
-                    text = query.format(a=rows // 10, b=rows // 10 + 20000)
-                    seconds = bench.server.timed(side, f"set effective_io_concurrency = {distance}",
-                                                 f"set maintenance_io_concurrency = {distance}", *setup.split("; "), text)
-                    result.figure(f"{kind}, distance {distance}", "s", "lower").add(side, seconds)
-                for side in ("heap", "zheap"):
-                    lines[side].append((distance, result.figure(f"{kind}, distance {distance}", "s", "lower").median(side)))
-            result.plots.append(figures.Plot(f"prefetch_{kind.replace(' ', '_')}", f"cold {kind}, by distance", "blocks ahead", "seconds", lines, log_x=True))
-        self.cached(bench, result)
+
+    def cold_seconds(self, bench, side, kind, distance, rows):
+        """Of one query after a restart, with nothing of the cluster in the kernel's cache."""
+        setup, query = self.QUERIES[kind]
+        bench.server.make_cold({**self.settings, "max_parallel_workers_per_gather": 0})
+        return bench.server.timed(side, f"set effective_io_concurrency = {distance}", f"set maintenance_io_concurrency = {distance}",
+                                  *setup.split("; "), query.format(a=rows // 10, b=rows // 10 + 20000))
 
     def cached(self, bench, result):
         """Who wants one row, or finds all in the buffers, is to pay nothing."""

@@ -1,0 +1,55 @@
+# What bench/run and bench/prefetch-test have in common: a server, python, matplotlib.  Source it.
+
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# a python with matplotlib; prints its path
+plotting_python()
+{
+	local venv=$CACHE/plots
+
+	if [ ! -f "$venv/complete" ]; then
+		ensure_packages python3-venv
+		step "installing matplotlib into $venv"
+		quietly /usr/bin/python3 -m venv "$venv" && quietly "$venv/bin/pip" install 'matplotlib>=3.8,<4' || return 1
+		chmod -R a+rX "$venv"
+		touch "$venv/complete"
+	fi
+	echo "$venv/bin/python"
+}
+
+# comparison_prepare NAME PLOTS: zheap is built, and $RUN has what the programs need; PLOTS: empty for none
+comparison_prepare()
+{
+	ensure_packages $BUILD_PACKAGES python3
+	command -v sysbench >/dev/null || { [ -z "$AS_ROOT" ] || ensure_packages sysbench; }
+	PYTHON=$(command -v /usr/bin/python3 || command -v python3)
+	[ -z "$2" ] || PYTHON=$(plotting_python) || die "matplotlib cannot be installed; --no-plots does without"
+	choose_server ""
+	run_begin "$1"
+	step "building for $("$SERVER" --version)"
+	stage_server "$SERVER"
+	(trap - EXIT; build_install "$SERVER" "$RUN/root") || exit 1
+	cp -r "$BENCH/comparison" "$BENCH/pgbench" "$RUN/"
+	cp "$BENCH/instructions.txt" "$RUN/"
+	mkdir "$RUN/out"
+	{ server_conf; bench_conf; } >"$RUN/server.conf"
+	chmod -R a+rX "$RUN/comparison" "$RUN/pgbench" "$RUN/server.conf" "$RUN/instructions.txt"
+	own "$RUN/out"
+}
+
+# comparison_call PROGRAM ARGUMENT...: one of bench/comparison, as the server's account
+comparison_call()
+{
+	local program=$1
+
+	shift
+	as_owner "$PYTHON" "$RUN/comparison/$program" --bindir "$BINDIR" --run "$RUN" --clients "$CLIENTS" --threads "$THREADS" \
+		--version "$(git -c safe.directory='*' -C "$TOP" describe --always --dirty 2>/dev/null || echo unknown)" "$@"
+}
+
+# comparison_report DIRECTORY: what the program has written
+comparison_report()
+{
+	mkdir -p "$1"
+	cp "$RUN"/out/* "$1/"
+}
