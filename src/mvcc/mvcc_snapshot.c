@@ -463,7 +463,7 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 	}
 }
 
-/* None of the page's rows has been deleted by a transaction that all see, as far as the page says. */
+/* As far as the page says, none of its rows was deleted by a transaction that all see. */
 static bool
 is_deleted_too_late(ZPageView *view)
 {

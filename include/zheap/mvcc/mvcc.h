@@ -447,9 +447,9 @@ extern void zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersi
 extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
 
 /*
- * Is the version, on which a fetch for a snapshot has ended, a deletion that is in progress, or that
- * some snapshot does not see?  Quicker than zmvcc_dead_to_all: undo is not read.  False: not known.
- * True, too, now and then where pruning has left older deletions on the page than it says.
+ * Is the version, on which a fetch for a snapshot has ended, a deletion that is in progress, or
+ * that some snapshot does not see?  Quicker than zmvcc_dead_to_all: undo is not read.  False:
+ * not known.  True, too, now and then where pruning has left older deletions than the page says.
  */
 extern bool zmvcc_is_needed(ZPageView *view, const ZRowVersion *version);
 
