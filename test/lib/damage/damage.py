@@ -3,7 +3,7 @@
 
 A server has some databases with the same tables and undo.  Each round takes a copy of its files,
 changes one byte in each database's undo relation while it is stopped, starts it, and does in each
-what users and an operator would do: read, write, VACUUM, and what the README says if that is
+what users and an operator would do: read, write, VACUUM, and what docs/operating.md says if that is
 not enough.  Then the server is killed and all is looked at once more.
 """
 
@@ -194,7 +194,7 @@ class Damage:
         return before is not None and after is not None and int(after[0][0]) > int(before[0][0])
 
     def operate(self, db, kind, unread, where):
-        """What the README says, step by step, until the horizon moves."""
+        """What docs/operating.md says, step by step, until the horizon moves."""
         gone = set()
         steps = [('vacuum', None), ('truncate', unread), ('skip', 'select zheap.zheap_undo_skip()'),
                  ('reset', 'select zheap.zheap_undo_skip(true)')]
