@@ -6,8 +6,8 @@
  * the last extents of logs that nobody writes to any more: those are taken away
  * from them first, when the horizon has passed all that is in them.
  *
- * The relation is not locked against anybody: transactions that use zheap hold
- * a lock on it to their end, and a busy server would never be without one.
+ * The relation is not locked against anybody, nor are those who use it waited for
+ * (undo_use.c): a busy server is never without one.
  * Instead ZREC_UNDO_TRUNCATE moves the end that all go by (ZUndoDb.nblocks) under the
  * truncate lock; after that nobody reads a page from behind it, and a reader that has pinned one
  * before, with a pointer that was recycled meanwhile, is waited for when
