@@ -35,7 +35,7 @@ class Bench:
     def choose(self, full, quick):
         return full if self.full else quick
 
-    def pairs(self, full=5, quick=1):
+    def pairs(self, full=3, quick=2):
         """heap and zheap in turn, each first in every other pair."""
         for i in range(self.choose(full, quick)):
             yield from ("heap", "zheap") if i % 2 == 0 else ("zheap", "heap")

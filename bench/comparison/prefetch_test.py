@@ -86,7 +86,7 @@ def queries(bench, table):
         result = figures.Result(kind)
         for distance in QUERY_DISTANCES:
             figure = result.figure(str(distance), "s", "lower")
-            for side in bench.pairs(full=3):
+            for side in bench.pairs(full=3, quick=1):
                 figure.add(side, scenario.cold_seconds(bench, side, kind, distance, rows))
         for side in ("heap", "zheap"):
             for figure in result.figures:

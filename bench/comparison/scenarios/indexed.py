@@ -26,7 +26,7 @@ class IndexedUpdate(Scenario):
         for text, script in (("1", "one"), ("3", "three"), ("5", "five")):
             make_wide(bench, 6, rows)
             plain_loads(bench, result, ["-M", "prepared", "-D", f"rows={rows}", "-f", f"{bench.scripts}/indexes_{script}.sql"],
-                        quick=6, label=f"{text} of 6")
+                        label=f"{text} of 6")
             for side in ("heap", "zheap"):
                 pages = bench.server.sql(side, "select sum(pg_relation_size(indexrelid)) / 8192 from pg_index where indrelid = 'wide'::regclass")
                 result.figure(f"{text} of 6: all indexes at last", "pages", "lower").add(side, float(pages))
@@ -42,7 +42,7 @@ class ManyIndexes(Scenario):
         lines = {"heap": [], "zheap": []}
         for columns in bench.choose((1, 2, 4, 8, 16, 32, 64), (1, 8, 64)):
             make_wide(bench, columns, rows)
-            for side in bench.pairs(full=3):
+            for side in bench.pairs(full=2, quick=1):
                 done = load.run(bench, side, ["-M", "prepared", "-D", f"rows={rows}", "-f", f"{bench.scripts}/indexes_one.sql"],
                                 bench.choose(20, 5))
                 result.add_load(side, done, f"{columns} indexes", latency=False)
@@ -61,7 +61,7 @@ class Growth(Scenario):
             for side in ("heap", "zheap"):
                 load.init(bench, side, bench.choose(20, 5), "-F", str(fillfactor))
                 before = self.sizes(bench, side)
-                load.run(bench, side, ["-M", "prepared"], bench.choose(120, 8))
+                load.run(bench, side, ["-M", "prepared"], bench.choose(60, 8))
                 for name, pages in self.sizes(bench, side).items():
                     result.figure(f"fillfactor {fillfactor}: {name} grows by", "pages", "lower").add(side, pages - before[name])
 
@@ -82,7 +82,7 @@ class Queue(Scenario):
         bench.server.databases()
         bench.server.sql("zheap", "alter database zheap set zheap.skip_dead_entries = on")
         lines = {}
-        for side in bench.pairs(full=1):
+        for side in bench.pairs(full=1, quick=1):
             bench.server.sql(
                 side, "create table messages (msg_id bigint generated always as identity primary key, read_ct int not null default 0,"
                 " enqueued_at timestamptz not null default now(), vt timestamptz not null, message jsonb)",

@@ -54,7 +54,7 @@ class TpcC(Scenario):
             with open(f"{bench.scripts}/tpcc_schema.sql") as f:
                 bench.server.sql(side, f.read())
             bench.server.sql(side, f"select tpcc_load({warehouses})", "vacuum analyze")
-        plain_loads(bench, result, ["-M", "prepared", "-D", f"warehouses={warehouses}", "-f", f"{bench.scripts}/tpcc.sql"], quick=10)
+        plain_loads(bench, result, ["-M", "prepared", "-D", f"warehouses={warehouses}", "-f", f"{bench.scripts}/tpcc.sql"])
         for side in ("heap", "zheap"):
             wrong = bench.server.sql(side, "select * from tpcc_check()")
             if wrong:
@@ -74,12 +74,12 @@ class Sysbench(Scenario):
         if shutil.which("sysbench") is None:
             result.notes.append("sysbench is not installed.")
             return False
-        rows, seconds = bench.choose(1000000, 100000), bench.choose(30, 5)
+        rows, seconds = bench.choose(1000000, 100000), bench.choose(20, 4)
         for test in ("oltp_read_write", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "oltp_point_select"):
             bench.server.databases()
             for side in ("heap", "zheap"):
                 self.call(bench, side, test, rows, seconds, "prepare")
-            for side in bench.pairs(full=3):
+            for side in bench.pairs(full=3, quick=2):
                 bench.server.wait_until_idle()
                 processor = bench.server.processor_seconds()
                 out = self.call(bench, side, test, rows, seconds, "run")

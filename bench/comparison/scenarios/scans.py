@@ -15,7 +15,7 @@ class FirstScan(Scenario):
         for rows, pad in ((bench.choose(8000000, 1500000), 10), (bench.choose(400000, 60000), 1000)):
             label = f"rows of {pad} bytes"
             bench.server.databases()
-            for side in bench.pairs(full=3):
+            for side in bench.pairs():
                 self.one(bench, result, side, label, rows, pad)
 
     @staticmethod
@@ -60,7 +60,7 @@ class Prefetch(Scenario):
             lines = {"heap": [], "zheap": []}
             for distance in bench.choose((0, 1, 4, 16, 64, 256), (0, 64)):
                 figure = result.figure(f"{kind}, distance {distance}", "s", "lower")
-                for side in bench.pairs(full=3):
+                for side in bench.pairs(full=2, quick=2):
                     figure.add(side, self.cold_seconds(bench, side, kind, distance, rows))
                 for side in ("heap", "zheap"):
                     lines[side].append((distance, figure.median(side)))
@@ -87,7 +87,7 @@ class Prefetch(Scenario):
         """Who wants one row, or finds all in the buffers, is to pay nothing."""
         bench.server.restart({"max_parallel_workers_per_gather": 0})
         for distance in (0, 64):
-            for side in bench.pairs(full=5, quick=3):
+            for side in bench.pairs(full=4, quick=2):
                 done = load.run(bench, side, ["-M", "prepared", "-D", "rows=20000", "-f", f"{bench.scripts}/cold_limit.sql"], bench.choose(10, 3), clients=1)
                 result.figure(f"LIMIT 1, cached, distance {distance}", "1/s", "higher").add(side, done.tps)
 

@@ -60,7 +60,7 @@ class Snapshot(Scenario):
         scale = both(bench, bench.choose(10, 3))
         seconds = bench.choose(240, 30)
         lines, sizes = {}, {}
-        for side in bench.pairs(full=1):
+        for side in bench.pairs(full=1, quick=1):
             held = Session(bench.server, side)
             held.run("begin isolation level repeatable read")
             held.run("select count(*) from pgbench_branches")
@@ -107,7 +107,7 @@ class Rate(Scenario):
 
     def measure(self, bench, result):
         both(bench, bench.choose(50, 10))
-        seconds = bench.choose(60, 8)
+        seconds = bench.choose(30, 6)
         most = load.run(bench, "heap", ["-N", "-M", "prepared"], bench.choose(15, 4)).tps
         points = {"heap": [], "zheap": []}
         for side in bench.pairs():
@@ -126,7 +126,7 @@ class Rollbacks(Scenario):
         scale = both(bench, bench.choose(20, 5))
         lines = {"heap": [], "zheap": []}
         for share in (0, 1, 10, 50, 100):
-            for side in bench.pairs(full=3):
+            for side in bench.pairs(full=2, quick=1):
                 done = load.run(bench, side, ["-M", "prepared", "-D", f"rows={scale * 100000}", "-D", f"share={share}",
                                               "-f", f"{bench.scripts}/rollbacks.sql"], bench.choose(20, 4))
                 result.add_load(side, done, f"{share} %", latency=False)
@@ -141,7 +141,7 @@ class Bulk(Scenario):
 
     def measure(self, bench, result):
         rows = bench.choose(3000000, 300000)
-        for side in bench.pairs(full=3):
+        for side in bench.pairs():
             sql, timed = bench.server.sql, bench.server.timed
             sql(side, "drop table if exists bulk", "create table bulk (id int, k int, pad text)",
                 "alter table bulk set (autovacuum_enabled = off)")
