@@ -15,6 +15,7 @@ def options_parser():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", dest="full", action="store_false")
     parser.add_argument("--full", action="store_true")
+    parser.set_defaults(full=False)
     return parser
 
 
