@@ -252,7 +252,7 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_passed IS
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_removed IS
 	'deleted or moved rows whose index entries and address writers have removed (zheap.remove_dead_entries)';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_left IS
-	'deleted or moved rows that writers came upon and left to VACUUM: with several keys, with a key in the toast table, or with an entry that was gone already';
+	'deleted or moved rows that writers came upon and left to VACUUM: with several keys where indexes are large, with a key in the toast table, or with an entry that was gone already';
 
 CREATE VIEW zheap.zheap_stat_cache AS
 	SELECT commit_log_lookups, commit_log_lookups_saved, process_array_lookups, process_array_lookups_saved

@@ -54,7 +54,7 @@ class Cluster:
         self.owner = options.owner
         self.base = os.path.join(options.work, "base")
         with open(options.conf) as conf:
-            self.settings = conf.read() + SETTINGS.replace("@WORK@", options.work)
+            self.settings = conf.read() + SETTINGS.replace("@WORK@", options.work) + "".join(f"{setting}\n" for setting in options.set)
 
     def command(self, *command):
         if not self.owner:
@@ -242,6 +242,7 @@ def parse():
     for name in "check", "write", "list", "heap", "holds":
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--profile", nargs=2)
+    parser.add_argument("--set", action="append", default=[])
     parser.add_argument("names", nargs="*")
     return parser.parse_args()
 

@@ -11,14 +11,6 @@ rate_between()
 		END { printf "%.0f\n", n ? sum / n : 0 }' "$RUN/pgbench.log"
 }
 
-queue_make()
-{
-	sql "$1" "create table messages (msg_id bigint generated always as identity primary key, read_ct int not null default 0,
-			enqueued_at timestamptz not null default now(), vt timestamptz not null, message jsonb)" \
-		"create index messages_vt on messages (vt)" \
-		"insert into messages (vt, message) select clock_timestamp(), '{\"n\": 1}' from generate_series(1, 100)"
-}
-
 task()
 {
 	local db free held=$QUEUERATE_HELD last first after

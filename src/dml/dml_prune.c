@@ -63,7 +63,10 @@ plan_prune_row(ZPageView *view, OffsetNumber offnum, ZReapNotes *notes, ZPrunePl
 
 	/* a version that is too far away must not be taken for one that is visible to all */
 	Assert(view->locked && view->limit == 0);
-	if (zmvcc_state(view, offnum, &version, &fxid) == ZSTATE_DEAD &&
+	row = (const char *) view->page + ItemIdGetOffset(PageGetItemId(view->page, offnum));
+	/* nothing comes after a deletion, unless it has aborted: so the newest version tells */
+	if ((zrow_flags(row) & ZROW_DELETED) &&
+		zmvcc_state(view, offnum, &version, &fxid) == ZSTATE_DEAD &&
 		!prune_keeps_locked(view, &version))
 	{
 		plan->dead[plan->ndead++] = offnum;
@@ -72,7 +75,6 @@ plan_prune_row(ZPageView *view, OffsetNumber offnum, ZReapNotes *notes, ZPrunePl
 			zreap_take_row(notes, view, &version);
 		return;
 	}
-	row = (const char *) view->page + ItemIdGetOffset(PageGetItemId(view->page, offnum));
 	if ((zrow_flags(row) & ZROW_PADDED) && padding_is_free(view, offnum))
 		plan->trim[plan->ntrim++] = offnum;
 }

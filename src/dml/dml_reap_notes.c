@@ -20,8 +20,7 @@
 /* Notes of more tables are not kept at the same time. */
 #define TABLES			8
 
-/* What makes it worth while to begin. */
-#define ENOUGH_ROWS		200
+/* That many pages, or ZREAP_ENOUGH_ROWS, make it worth while to begin. */
 #define ENOUGH_BLOCKS	16
 
 /* An error in the work on a table's notes is an error of somebody's statement. */
@@ -36,7 +35,8 @@ static int	next_table = 0;
 static void
 notes_clear(ZReapNotes *notes)
 {
-	notes->nranges = notes->nrows = notes->nbytes = notes->npointers = notes->npages = 0;
+	notes->nranges = notes->nrows = notes->nbytes = 0;
+	notes->nseveral = notes->npointers = notes->npages = 0;
 }
 
 static void
@@ -89,18 +89,18 @@ has_enough(Relation rel, const ZReapNotes *notes)
 	int			blocks = 0;
 	int			rows = 0;
 
-	if (notes->npointers >= ENOUGH_ROWS && zreap_is_past(rel, notes->pointers[0].since))
+	if (notes->npointers >= ZREAP_ENOUGH_ROWS && zreap_is_past(rel, notes->pointers[0].since))
 		return true;
 	if (!zreap_has_room(notes))
 		return false;
-	if (notes->nrows >= ENOUGH_ROWS || notes->nbytes >= ZREAP_MAX_BYTES / 2)
+	if (zreap_has_rows(notes))
 		return true;
-	for (int i = 0; i < notes->nranges && blocks < ENOUGH_BLOCKS && rows < ENOUGH_ROWS; i++)
+	for (int i = 0; i < notes->nranges && blocks < ENOUGH_BLOCKS && rows < ZREAP_ENOUGH_ROWS; i++)
 	{
 		blocks += notes->ranges[i].last - notes->ranges[i].first + 1;
 		rows += notes->ranges[i].rows;
 	}
-	return (blocks >= ENOUGH_BLOCKS || rows >= ENOUGH_ROWS) &&
+	return (blocks >= ENOUGH_BLOCKS || rows >= ZREAP_ENOUGH_ROWS) &&
 		zreap_is_past(rel, notes->ranges[0].newest);
 }
 
@@ -169,15 +169,10 @@ zreap_note_deleted(BlockNumber block, FullTransactionId fxid)
 	};
 }
 
-/*
- * Let the version have the row's bytes.  False: they are gone, if its body has moved to undo, or
- * are not enough: the keys that a row with several had before are known to nobody.
- */
+/* Let the version have the row's bytes.  False: they are gone, if its body has moved to undo. */
 static bool
 has_keys(ZPageView *view, ZRowVersion *version)
 {
-	if (version->hdr.flags2 & ZROW2_SEVERAL_KEYS)
-		return false;
 	return !zrow_is_tombstone(&version->hdr) ||
 		(!zview_is_spent(view) && zmvcc_reconstruct_body(view, version));	/* B1 */
 }
@@ -185,14 +180,10 @@ has_keys(ZPageView *view, ZRowVersion *version)
 void
 zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 {
-	uint64		freed = zheap_pointers_freed(view->rel);
+	bool		several = (version->hdr.flags2 & ZROW2_SEVERAL_KEYS) != 0;
 	ZReapRow   *row;
 
-	if (notes->freed != freed)
-	{
-		notes->nrows = notes->nbytes = notes->npointers = 0;
-		notes->freed = freed;
-	}
+	zreap_check_notes(view->rel, notes);
 	if (notes->nrows == ZREAP_MAX_ROWS || !has_keys(view, version) ||
 		notes->nbytes + version->len > ZREAP_MAX_BYTES)
 	{
@@ -203,6 +194,7 @@ zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 	ItemPointerSet(&row->tid, view->block, version->offnum);
 	row->len = version->len;
 	row->offset = notes->nbytes;
+	row->several = several;
 	memcpy(notes->bytes + notes->nbytes, version->row, version->len);
 	notes->nbytes += version->len;
 }
@@ -221,6 +213,6 @@ zreap_check_notes(Relation rel, ZReapNotes *notes)
 
 	if (notes->freed == freed)
 		return;
-	notes->nrows = notes->nbytes = notes->npointers = 0;
+	notes->nrows = notes->nbytes = notes->nseveral = notes->npointers = 0;
 	notes->freed = freed;
 }

@@ -24,9 +24,21 @@ add_entry(ZLeafEntries *leaf, void *row, ItemPointer tid, OffsetNumber offnum, S
 	leaf->status[id].freespace = size;
 }
 
+static inline void
+look_for(const ZLeafRows *rows, ItemPointer tid, OffsetNumber offnum, Size size,
+		ZLeafEntries *leaf)
+{
+	void	   *row;
+
+	if (rows->filter != NULL && !zleaf_filter_has(rows->filter, tid))
+		return;
+	row = rows->find(rows->rows, tid);
+	if (row != NULL)
+		add_entry(leaf, row, tid, offnum, size);
+}
+
 void
-zleaf_collect(Relation index, Buffer buffer, bool dead, ZLeafFindRow find, const void *rows,
-			  ZLeafEntries *leaf)
+zleaf_collect(Relation index, Buffer buffer, const ZLeafRows *rows, ZLeafEntries *leaf)
 {
 	Page		page = BufferGetPage(buffer);
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
@@ -40,20 +52,21 @@ zleaf_collect(Relation index, Buffer buffer, bool dead, ZLeafFindRow find, const
 	{
 		ItemId		item = PageGetItemId(page, off);
 		IndexTuple	tuple = (IndexTuple) PageGetItem(page, item);
-		bool		posting = BTreeTupleIsPosting(tuple);
-		int			n = posting ? BTreeTupleGetNPosting(tuple) : 1;
-		Size		size = posting ? sizeof(ItemPointerData) :
-			ItemIdGetLength(item) + sizeof(ItemIdData);
 
-		if (ItemIdIsDead(item) && !dead)
+		if (ItemIdIsDead(item) && !rows->dead)
 			continue;
-		for (int i = 0; i < n; i++)
+		if (!BTreeTupleIsPosting(tuple))
 		{
-			ItemPointer tid = posting ? BTreeTupleGetPostingN(tuple, i) : &tuple->t_tid;
-			void	   *row = find(rows, tid);
-
-			if (row != NULL)
-				add_entry(leaf, row, tid, off, size);
+			look_for(rows, &tuple->t_tid, off, ItemIdGetLength(item) + sizeof(ItemIdData), leaf);
+			continue;
 		}
+		for (int i = 0; i < BTreeTupleGetNPosting(tuple); i++)
+			look_for(rows, BTreeTupleGetPostingN(tuple, i), off, sizeof(ItemPointerData), leaf);
 	}
+}
+
+bool
+zleaf_is_empty(Page page)
+{
+	return PageGetMaxOffsetNumber(page) < P_FIRSTDATAKEY(BTPageGetOpaque(page));
 }

@@ -1,6 +1,6 @@
 /*
  * index_leaf.h
- *		The entries on a leaf of a B-tree that name one of some rows.
+ *		The entries in a B-tree that name one of some rows: on a leaf, and on all leaves.
  */
 #ifndef ZHEAP_INDEX_LEAF_H
 #define ZHEAP_INDEX_LEAF_H
@@ -17,14 +17,73 @@ typedef struct ZLeafEntries
 	TM_IndexStatus status[MaxTIDsPerBTreePage];
 } ZLeafEntries;
 
-/* Which of the rows has the TID?  NULL: none. */
-typedef void *(*ZLeafFindRow) (const void *rows, ItemPointer tid);
+/* Most entries on a leaf are of other rows: a bit for some TIDs each tells them apart quickly. */
+#define ZLEAF_FILTER_BITS	8192
+
+typedef struct ZLeafFilter
+{
+	uint64		bits[ZLEAF_FILTER_BITS / 64];
+} ZLeafFilter;
+
+static inline uint32
+zleaf_filter_bit(ItemPointer tid)
+{
+	return (ItemPointerGetBlockNumberNoCheck(tid) * 61 +
+			ItemPointerGetOffsetNumberNoCheck(tid)) % ZLEAF_FILTER_BITS;
+}
+
+static inline void
+zleaf_filter_add(ZLeafFilter *filter, ItemPointer tid)
+{
+	uint32		bit = zleaf_filter_bit(tid);
+
+	filter->bits[bit / 64] |= UINT64CONST(1) << bit % 64;
+}
+
+static inline bool
+zleaf_filter_has(const ZLeafFilter *filter, ItemPointer tid)
+{
+	uint32		bit = zleaf_filter_bit(tid);
+
+	return (filter->bits[bit / 64] >> bit % 64 & 1) != 0;
+}
+
+/* The rows that are looked for. */
+typedef struct ZLeafRows
+{
+	void	   *(*find) (const void *rows, ItemPointer tid);	/* NULL: the TID is of none */
+	const void *rows;
+	const ZLeafFilter *filter;	/* has all of them; or NULL */
+	bool		dead;			/* by entries, too, that scans have marked as dead */
+} ZLeafRows;
+
+/* In the order of the leaf, as the server wants them.  The leaf is locked. */
+extern void zleaf_collect(Relation index, Buffer buffer, const ZLeafRows *rows,
+						  ZLeafEntries *leaf);
+
+extern bool zleaf_is_empty(Page page);
+
+/* ---- all leaves (index_walk.c) ---- */
+
+typedef struct ZLeafWalk
+{
+	Relation	table;
+	Relation	index;
+	BufferAccessStrategy strategy;	/* for pages of the table */
+	ZLeafRows	rows;
+	/* n entries of rows were on the leaf; which of them are gone tells their status, by id */
+	void		(*note) (void *arg, const ZLeafEntries *leaf, int n);
+	/* a leaf that has none any more; to be unlocked and released */
+	void		(*leave_empty) (void *arg, Buffer buffer);
+	void	   *arg;
+	BlockNumber max_leaves;		/* no more are looked at */
+	BlockNumber leaves;			/* result: so many were */
+} ZLeafWalk;
 
 /*
- * In the order of the leaf, as the server wants them; entries that scans have marked as dead only
- * with "dead".  The leaf is locked.
+ * Look through all leaves for entries of the rows, and remove those that nobody needs.  False:
+ * there are more leaves.  The table is locked against VACUUM; no page is locked.
  */
-extern void zleaf_collect(Relation index, Buffer buffer, bool dead, ZLeafFindRow find,
-						  const void *rows, ZLeafEntries *leaf);
+extern bool zleaf_walk(ZLeafWalk *walk);
 
 #endif							/* ZHEAP_INDEX_LEAF_H */

@@ -6,6 +6,9 @@
  * the rows go, as they would if the leaf were about to be split (index_delete.c looks at the rows
  * once more).  So a leaf is visited once however many of the rows have their entries there.
  *
+ * The other keys that a row had are known to nobody.  In an index that may have several entries of
+ * a row, all leaves are looked through for those of rows that have had several keys.
+ *
  * No cleanup lock is needed, as the line pointers are not given to other rows before all scans
  * that may remember them have ended (vacuum_by_writer.c).
  *
@@ -34,51 +37,39 @@
 /* What deletes a page may delete others beside and above it. */
 #define MAX_DELETED		64
 
-/* Bits of the filter: most entries on a leaf are of other rows, and so told apart quickly. */
-#define FILTER_BITS		4096
-
-/* The rows that are looked for. */
+/* The rows that are looked for, in the order of TIDs; at least one. */
 typedef struct RemovalRows
 {
-	const ZReapNotes *notes;
-	uint64		filter[FILTER_BITS / 64];	/* the bit of each row is set */
+	ZReapRow   *rows;
+	int			nrows;
+	ZLeafFilter filter;
 } RemovalRows;
 
 /* ---- what is on a leaf ---- */
-
-static inline uint32
-filter_bit(ItemPointer tid)
-{
-	return (ItemPointerGetBlockNumberNoCheck(tid) * 61 +
-			ItemPointerGetOffsetNumberNoCheck(tid)) % FILTER_BITS;
-}
-
-static void
-make_filter(RemovalRows *rows)
-{
-	memset(rows->filter, 0, sizeof(rows->filter));
-	for (int i = 0; i < rows->notes->nrows; i++)
-	{
-		uint32		bit = filter_bit((ItemPointer) &rows->notes->rows[i].tid);
-
-		rows->filter[bit / 64] |= UINT64CONST(1) << bit % 64;
-	}
-}
 
 /* NULL: the TID is of none of the rows. */
 static void *
 find_noted(const void *arg, ItemPointer tid)
 {
 	const RemovalRows *rows = arg;
-	const ZReapNotes *notes = rows->notes;
-	uint32		bit = filter_bit(tid);
 	ZReapRow	key = {.tid = *tid};
 
-	if (!(rows->filter[bit / 64] & UINT64CONST(1) << bit % 64) ||
-		ItemPointerCompare(tid, (ItemPointer) &notes->rows[0].tid) < 0 ||
-		ItemPointerCompare(tid, (ItemPointer) &notes->rows[notes->nrows - 1].tid) > 0)
+	if (ItemPointerCompare(tid, &rows->rows[0].tid) < 0 ||
+		ItemPointerCompare(tid, &rows->rows[rows->nrows - 1].tid) > 0)
 		return NULL;
-	return bsearch(&key, notes->rows, notes->nrows, sizeof(ZReapRow), zreap_compare_rows);
+	return bsearch(&key, rows->rows, rows->nrows, sizeof(ZReapRow), zreap_compare_rows);
+}
+
+/* What to collect on a leaf. */
+static ZLeafRows
+looked_for(RemovalRows *rows)
+{
+	for (int i = 0; i < rows->nrows; i++)
+		zleaf_filter_add(&rows->filter, &rows->rows[i].tid);
+	return (ZLeafRows)
+	{
+		.find = find_noted,.rows = rows,.filter = &rows->filter,.dead = true
+	};
 }
 
 /* ---- pages without entries ---- */
@@ -106,6 +97,19 @@ delete_page(ZIndexRemoval *removal, Buffer buffer)
 
 	_bt_pagedel(removal->index, buffer, &state);
 	note_pages(removal->notes, removal->index, &state);
+}
+
+/* The leaf is locked, and left; deleted if it has no entry. */
+static void
+leave_leaf(ZIndexRemoval *removal, Buffer buffer)
+{
+	Page		page = BufferGetPage(buffer);
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+
+	if (zleaf_is_empty(page) && !P_RIGHTMOST(opaque) && !P_ISROOT(opaque))
+		delete_page(removal, buffer);
+	else
+		_bt_relbuf(removal->index, buffer);
 }
 
 void
@@ -202,11 +206,18 @@ fill_key(const ZIndexRemoval *removal, ZReapRow *row, BTScanInsert key)
 	return true;
 }
 
+/* May the index have other entries of the row than that of its last key? */
+static bool
+has_several(const ZIndexRemoval *removal, const ZReapRow *row)
+{
+	return removal->several && row->several;
+}
+
 /* There was an entry of the row, which has been removed; or there is none. */
 static void
-note_entry(ZReapRow *row, bool gone)
+note_entry(const ZIndexRemoval *removal, ZReapRow *row, bool gone)
 {
-	if (row->here || !gone)
+	if (row->here || !gone || has_several(removal, row))
 		return;
 	row->here = true;
 	row->removed++;
@@ -217,33 +228,25 @@ note_entry(ZReapRow *row, bool gone)
  * whether nothing there had to stay, so that the leaf has no entry of the key's row.
  */
 static bool
-remove_at(ZIndexRemoval *removal, BTScanInsert key, const RemovalRows *rows, ZLeafEntries *leaf)
+remove_at(ZIndexRemoval *removal, BTScanInsert key, const ZLeafRows *rows, ZLeafEntries *leaf)
 {
 	Buffer		buffer;
-	Page		page;
-	BTPageOpaque opaque;
 	bool		all = true;
 	int			n;
 
 	_bt_freestack(_bt_search(removal->index, key, &buffer, BT_WRITE, NULL));
 	if (!BufferIsValid(buffer))
 		return false;
-	zleaf_collect(removal->index, buffer, true, find_noted, rows, leaf);
+	zleaf_collect(removal->index, buffer, rows, leaf);
 	n = leaf->op.ndeltids;
 	if (n > 0)
 		zindex_delete_from_leaf(removal->table, buffer, &leaf->op);
 	for (int id = 0; id < n; id++)
 	{
 		all = all && leaf->status[id].knowndeletable;
-		note_entry(leaf->rows[id], leaf->status[id].knowndeletable);
+		note_entry(removal, leaf->rows[id], leaf->status[id].knowndeletable);
 	}
-	page = BufferGetPage(buffer);
-	opaque = BTPageGetOpaque(page);
-	if (PageGetMaxOffsetNumber(page) < P_FIRSTDATAKEY(opaque) && !P_RIGHTMOST(opaque) &&
-		!P_ISROOT(opaque))
-		delete_page(removal, buffer);
-	else
-		_bt_relbuf(removal->index, buffer);
+	leave_leaf(removal, buffer);
 	return all;
 }
 
@@ -257,7 +260,8 @@ zindex_remove_dead(ZIndexRemoval *removal)
 												  ALLOCSET_DEFAULT_SIZES);
 	ZReapNotes *notes = removal->notes;
 	ZLeafEntries *leaf = palloc(sizeof(ZLeafEntries));
-	RemovalRows rows = {.notes = notes};
+	RemovalRows rows = {.rows = notes->rows,.nrows = notes->nrows};
+	ZLeafRows	collect = looked_for(&rows);
 	BTScanInsert key = make_key(removal->index);
 	bool		certain = order_is_certain(removal->index);
 
@@ -265,7 +269,6 @@ zindex_remove_dead(ZIndexRemoval *removal)
 	Assert(CheckRelationLockedByMe(removal->table, ShareUpdateExclusiveLock, false));	/* G6 */
 	for (int i = 0; i < notes->nrows; i++)
 		notes->rows[i].here = false;
-	make_filter(&rows);
 	MemoryContextSwitchTo(scratch);
 	/* entries of older versions of the B-tree are not found by their TIDs */
 	for (int i = 0; i < notes->nrows && key->heapkeyspace; i++)
@@ -273,10 +276,51 @@ zindex_remove_dead(ZIndexRemoval *removal)
 		ZReapRow   *row = &notes->rows[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (!row->here && fill_key(removal, row, key))
-			note_entry(row, remove_at(removal, key, &rows, leaf) && certain);
+		if (!row->here && !has_several(removal, row) && fill_key(removal, row, key))
+			note_entry(removal, row, remove_at(removal, key, &collect, leaf) && certain);
 		MemoryContextReset(scratch);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+}
+
+/* ---- rows with several keys: all leaves ---- */
+
+/* A row that has an entry left, for whatever reason, is not done with. */
+static void
+note_swept(void *arg, const ZLeafEntries *leaf, int n)
+{
+	for (int id = 0; id < n; id++)
+	{
+		ZReapRow   *row = leaf->rows[id];
+
+		row->here = row->here && leaf->status[id].knowndeletable;
+	}
+}
+
+static void
+leave_swept(void *arg, Buffer buffer)
+{
+	leave_leaf(arg, buffer);
+}
+
+void
+zindex_sweep_dead(ZIndexRemoval *removal)
+{
+	ZReapNotes *notes = removal->notes;
+	RemovalRows rows = {.rows = notes->several,.nrows = notes->nseveral};
+	ZLeafWalk	walk = {
+		.table = removal->table,.index = removal->index,.rows = looked_for(&rows),
+		.note = note_swept,.leave_empty = leave_swept,.arg = removal,
+		.max_leaves = 2 * ZREAP_MAX_SEVERAL
+	};
+
+	Assert(notes->nseveral > 0 && removal->several);
+	Assert(CheckRelationLockedByMe(removal->table, ShareUpdateExclusiveLock, false));	/* G6 */
+	for (int i = 0; i < notes->nseveral; i++)
+		notes->several[i].here = true;
+	if (!zleaf_walk(&walk))
+		return;
+	for (int i = 0; i < notes->nseveral; i++)
+		notes->several[i].removed += notes->several[i].here;
 }

@@ -7,7 +7,10 @@
  *
  * 1. A page that the backend has noted is pruned.  The rows become dead line pointers, and their
  *	  bytes are kept.  (Or the backend has pruned a page anyway, when it needed the space.)
- * 2. By the keys in these bytes the entries are found and removed, in each index.
+ * 2. By the keys in these bytes the entries are found and removed, in each index, when there are
+ *	  enough rows: those on one leaf go together.  Rows that have had several keys may have more
+ *	  entries, anywhere in the indexes that may have several of a row.  Such rows wait until there
+ *	  are as many as these indexes have leaves, or more: then all the leaves are looked through.
  * 3. Where no index has an entry any more the line pointer becomes unused (G1), when all snapshots
  *	  have ended that there were after step 2: before, a scan may have the TID from an index page
  *	  as it was, and would come to another row.  (VACUUM waits for such scans by cleanup locks.)
@@ -27,6 +30,7 @@
 #include "storage/freespace.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "zheap/base/stats.h"
 #include "zheap/dml/dml.h"
@@ -145,9 +149,30 @@ open_indexes(Relation rel, List **indexes)
 	return true;
 }
 
-/* Those that no index names go from one list to the other, the others are VACUUM's. */
 static void
-keep_removed(ZReapNotes *notes, int nindexes)
+note_pointer(ZReapNotes *notes, const ZReapRow *row, FullTransactionId since)
+{
+	if (notes->npointers < ZREAP_MAX_POINTERS)
+		notes->pointers[notes->npointers++] = (ZReapPointer) {.since = since,.tid = row->tid};
+	else
+		notes->lost++;
+}
+
+static void
+note_several(ZReapNotes *notes, const ZReapRow *row)
+{
+	if (notes->nseveral < ZREAP_MAX_SEVERAL)
+		notes->several[notes->nseveral++] = *row;
+	else
+		notes->lost++;
+}
+
+/*
+ * Those that no index names go from one list to the other, and so do rows with several keys that
+ * only those of the indexes name where they may have several entries; the others are VACUUM's.
+ */
+static void
+keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
 {
 	FullTransactionId now = ReadNextFullTransactionId();
 
@@ -157,11 +182,10 @@ keep_removed(ZReapNotes *notes, int nindexes)
 
 		Assert(row->removed <= nindexes);
 		Assert(i == 0 || zreap_compare_rows(row - 1, row) < 0);
-		if (row->removed == nindexes && notes->npointers < ZREAP_MAX_POINTERS)
-			notes->pointers[notes->npointers++] = (ZReapPointer)
-			{
-				.since = now,.tid = row->tid
-			};
+		if (row->several && row->removed == nindexes - nseveral)
+			note_several(notes, row);
+		else if (!row->several && row->removed == nindexes)
+			note_pointer(notes, row, now);
 		else
 			notes->lost++;
 	}
@@ -169,24 +193,88 @@ keep_removed(ZReapNotes *notes, int nindexes)
 }
 
 static void
-remove_entries(Relation rel, ZReapNotes *notes, List *indexes)
+sort_rows(ZReapRow *rows, int n)
+{
+	qsort(rows, n, sizeof(ZReapRow), zreap_compare_rows);
+	for (int i = 0; i < n; i++)
+		rows[i].removed = 0;
+}
+
+/* Returns those of the indexes that may have several entries of a row. */
+static List *
+remove_by_keys(Relation rel, ZReapNotes *notes, List *indexes)
 {
 	ZIndexRemoval removal = {.table = rel,.notes = notes};
+	List	   *several = NIL;
 	ListCell   *lc;
 
-	qsort(notes->rows, notes->nrows, sizeof(ZReapRow), zreap_compare_rows);
-	for (int i = 0; i < notes->nrows; i++)
-		notes->rows[i].removed = 0;
+	sort_rows(notes->rows, notes->nrows);
 	removal.slot = MakeSingleTupleTableSlot(RelationGetDescr(rel), table_slot_callbacks(rel));
 	foreach(lc, indexes)
 	{
 		removal.index = lfirst(lc);
+		removal.several = zindex_may_have_several_keys(rel, removal.index);
+		if (removal.several)
+			several = lappend(several, removal.index);
 		zindex_free_pages(removal.index, notes);
 		if (notes->nrows > 0)
 			zindex_remove_dead(&removal);
 	}
 	ExecDropSingleTupleTableSlot(removal.slot);
-	keep_removed(notes, list_length(indexes));
+	return several;
+}
+
+/* Are there as many rows as leaves to look through for them? */
+static bool
+sweep_pays(const ZReapNotes *notes, List *indexes)
+{
+	BlockNumber max = (BlockNumber) notes->nseveral;
+	BlockNumber leaves = 0;
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+	{
+		leaves += zindex_count_leaves(lfirst(lc), max);
+		if (leaves > max)
+			return false;
+	}
+	return true;
+}
+
+/* Rows with several keys that no index names any more have become like the others. */
+static void
+sweep(Relation rel, ZReapNotes *notes, List *indexes)
+{
+	ZIndexRemoval removal = {.table = rel,.notes = notes,.several = true};
+	FullTransactionId now;
+	ListCell   *lc;
+
+	sort_rows(notes->several, notes->nseveral);
+	foreach(lc, indexes)
+	{
+		removal.index = lfirst(lc);
+		zindex_sweep_dead(&removal);
+	}
+	now = ReadNextFullTransactionId();
+	for (int i = 0; i < notes->nseveral; i++)
+	{
+		if (notes->several[i].removed == list_length(indexes))
+			note_pointer(notes, &notes->several[i], now);
+		else
+			notes->lost++;
+	}
+	notes->nseveral = 0;
+}
+
+static void
+remove_entries(Relation rel, ZReapNotes *notes, List *indexes)
+{
+	List	   *several = remove_by_keys(rel, notes, indexes);
+
+	keep_removed(notes, list_length(indexes), list_length(several));
+	if (notes->nseveral > 0 && notes->npointers + notes->nseveral <= ZREAP_MAX_POINTERS &&
+		sweep_pays(notes, several))
+		sweep(rel, notes, several);
 }
 
 /* ---- step 3 ---- */
@@ -256,7 +344,8 @@ work_on_notes(Relation rel, ZReapNotes *notes)
 	if (zreap_has_room(notes) && open_indexes(rel, &indexes))
 	{
 		prune_noted(rel, notes, &map);
-		remove_entries(rel, notes, indexes);
+		if (zreap_has_rows(notes))
+			remove_entries(rel, notes, indexes);
 		close_indexes(indexes);
 	}
 	if (map.first < map.end)
@@ -272,8 +361,12 @@ zvacuum_by_writer(Relation rel, ZReapNotes *notes)
 	MemoryContext context;
 	MemoryContext old;
 
-	/* what we are doing ourselves under such a lock is not to be disturbed either */
-	if (CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true) ||
+	/*
+	 * What we are doing ourselves under such a lock is not to be disturbed either.  As long as our
+	 * snapshot lasts no page that is deleted from an index meanwhile becomes another.
+	 */
+	if (!HaveRegisteredOrActiveSnapshot() ||
+		CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true) ||
 		!ConditionalLockRelation(rel, ShareUpdateExclusiveLock))
 		return;
 	zundo_open_for(rel);

@@ -1,5 +1,6 @@
-# Writers remove the index entries of deleted rows, and their line pointers: tables and indexes stay as large as they are without
-# VACUUM, and each index has the rows that the table has; beside VACUUM, builds of indexes, old snapshots, errors, crashes, on a standby.
+# Writers remove the index entries of deleted rows, and their line pointers, of rows with several keys as well: tables and indexes stay
+# as large as they are without VACUUM, and each index has the rows that the table has, and no entry for anything else; beside VACUUM,
+# builds of indexes, old snapshots, errors, crashes, on a standby.
 use strict;
 use warnings;
 
@@ -12,10 +13,50 @@ use Test::More;
 use ZheapTest;
 
 my $seconds = short() ? 5 : 15;
+my $removed;
 my $node = new_server('reaped', ['shared_buffers = 64MB', 'autovacuum = off', 'zheap.remove_dead_entries = on'], allows_streaming => 1);
 
 seed();
-$node->safe_psql('postgres', 'create extension amcheck');
+$node->safe_psql('postgres', <<'SQL');
+create extension amcheck;
+create extension pageinspect;
+
+-- on leaves that are neither half-dead nor deleted
+create function entries_of(index text) returns setof tid language plpgsql as $$
+declare
+	page bytea;
+begin
+	for b in 1 .. pg_relation_size(index) / 8192 - 1 loop
+		page := get_raw_page(index, b::int);
+		if get_byte(page, 8188) & 21 = 1 then
+			return query select unnest(coalesce(tids, array[htid])) from bt_page_items(page) where dead is not null;
+		end if;
+	end loop;
+end $$;
+
+-- line pointers that are in use; does the row say that it has several keys?
+create function pointers_of(tab text) returns table (place tid, several bool) language sql as $$
+	select format('(%s,%s)', b, o)::tid, dead = 1 or get_byte(page, least(start, 8190) + 1) & 2 > 0
+	from generate_series(0, pg_relation_size(tab) / 8192 - 1) b,
+		lateral (select get_raw_page(tab, b::int) as page offset 0) p,
+		generate_series(1, (get_byte(page, 12) + 256 * get_byte(page, 13) - 24) / 4) o,
+		lateral (select get_byte(page, 20 + 4 * o) + 256 * (get_byte(page, 21 + 4 * o) & 127) as start, get_byte(page, 21 + 4 * o) >> 7 as normal,
+			get_byte(page, 22 + 4 * o) & 1 as dead) l
+	where normal + dead > 0 $$;
+
+-- entries that name nothing, and rows that several entries name though they have one key
+create function strays(tab text) returns setof text language plpgsql as $$
+declare
+	index text;
+begin
+	create temp table pointers on commit drop as select * from pointers_of(tab);
+	for index in select indexrelid::regclass from pg_index where indrelid = tab::regclass loop
+		return query select format('%s %s: %s entries', index, place, n) from (select e as place, count(*) as n from entries_of(index) e group by e) s
+			left join pointers using (place) where several is null or n > 1 and not several;
+	end loop;
+	drop table pointers;
+end $$;
+SQL
 
 # The indexes of a table, from the catalog.
 sub indexes_of
@@ -44,6 +85,7 @@ sub sound
 	my %answers = map { $_ => 1 } split /\n/, $server->safe_psql('postgres', "begin isolation level repeatable read; $scans; commit");
 
 	push @wrong, 'scans differ: ' . join(' ', keys %answers) if keys %answers != 1;
+	push @wrong, $server->safe_psql('postgres', "select s from strays('$table') s limit 10") || () unless defined $_[2];
 	is_deeply(\@wrong, [], "$what: sound");
 	return;
 }
@@ -192,19 +234,56 @@ $node->safe_psql('postgres', 'alter table other alter n type bigint');
 $node->safe_psql('postgres', 'call other_rounds(5)');
 sound('other', 'truncated and rewritten');
 
-# what older keys a row had nobody knows
+$node->safe_psql('postgres', 'create index other_n on other (n)');
+@counted = counted('other');
 $node->safe_psql('postgres', <<'SQL');
-create index other_n on other (n);
 insert into other select g, g, 'several' from generate_series(1001, 1400) g;
 update other set n = n + 10000 where id > 1000;
 delete from other where id > 1000;
+-- which marks their entries as dead
+set enable_seqscan = off;
+set enable_bitmapscan = off;
+select count(*) from other where n > 1000;
+select count(*) from other where n > 1000;
 call other_rounds(10);
 SQL
-cmp_ok((counted('other'))[1], '>=', 400, 'rows with several keys are left to VACUUM');
+cmp_ok((counted('other'))[0], '>=', $counted[0] + 400, 'rows with several keys are removed, where indexes are small');
+is((counted('other'))[1], $counted[1], 'and none is left');
 sound('other', 'with several keys');
 $node->safe_psql('postgres', 'vacuum other');
 $node->safe_psql('postgres', 'call other_rounds(10)');
 sound('other', 'after VACUUM');
+
+# ---- an index that is large compared with the rows ----
+$node->safe_psql('postgres', <<'SQL');
+create table large (id int primary key, n int, pad text collate "C") using zheap;
+insert into large select g, g, repeat('x', 400) from generate_series(10001, 32000) g;
+create index large_n on large (n, pad);
+create procedure large_rounds(rounds int) language plpgsql as $$
+begin
+	for i in 1..rounds loop
+		insert into large values (nextval('ids') + 1000000, 0, 'new');
+		commit;
+	end loop;
+end $$;
+create function large_dead() returns bigint language sql as $$
+	select (select count(*) from pointers_of('large')) - (select count(*) from large) $$;
+SQL
+cmp_ok((blocks('large'))[1], '>', 1100, 'a large index');
+my $writer = session($node);
+$writer->query_safe('update large set n = n + 100000 where id <= 11500');
+$writer->query_safe('delete from large where id <= 11500');
+ok(wait_until(sub { $writer->query_safe('call large_rounds(10)'); ((counted('large'))[1] // 0) >= 300 }), 'rows that there is no room for are left to VACUUM');
+is((counted('large'))[0] || 0, 0, 'no row is removed');
+sound('large', 'with a large index');
+$writer->query_safe('delete from large where id between 14000 and 32000');
+ok(wait_until(sub { $writer->query_safe('call large_rounds(10)'); (counted('large'))[0] >= 16000 }), 'rows with one key are removed');
+ok(wait_until(sub {
+	$writer->query_safe("insert into large select nextval('ids') + 1000000, 0, 'more' from generate_series(1, 250) g");
+	$writer->query_safe("delete from large where pad = 'more'; call large_rounds(10)");
+	$node->safe_psql('postgres', 'select large_dead() < 1000') eq 't' }), 'when the index has become small, so are those with several that were kept');
+note('large: ' . join(' ', blocks('large'), counted('large')));
+sound('large', 'when it has become small');
 
 # ---- errors of operator classes ----
 $node->safe_psql('postgres', <<'SQL');
@@ -232,8 +311,62 @@ $failing->query_safe('insert into failing values (2001, 2001)');
 sound('failing', 'after errors');
 is($node->safe_psql('postgres', 'select count(*) from failing'), 202, 'and no row is lost');
 
-# ---- rows that come and go anywhere ----
+# ---- a queue as PGMQ has it: when a message is read the key changes by which it is looked for ----
 my $scripts = PostgreSQL::Test::Utils::tempdir();
+$node->safe_psql('postgres', <<'SQL');
+create sequence turns;
+create table messages (id bigint primary key default nextval('ids'), n bigint not null default nextval('turns'), reads int default 0, note text) using zheap;
+create index messages_n on messages (n);
+insert into messages (note) select 'message' from generate_series(1, 100);
+SQL
+append_to_file("$scripts/turn.sql", <<'SQL');
+\set id 0
+\set times random(1, 3)
+insert into messages (note) values ('message');
+with next as (select id from messages where n < 1000000000 order by n limit 1 for update skip locked)
+	update messages m set n = 1000000000 + nextval('turns'), reads = reads + 1 from next where m.id = next.id returning m.id as id \aset
+\if :times > 1
+update messages set n = n + 1000000 where id = :id;
+\endif
+\if :times > 2
+update messages set n = n - 1000000 where id = :id;
+\endif
+delete from messages where id = :id;
+SQL
+my @turns = ('-c', 4, '-j', 2, '-f', "$scripts/turn.sql");
+my ($rc, $out, $err) = pgbench_run($node, @turns, '-t', short() ? 500 : 1000);
+is($rc, 0, 'turns of a queue') or diag($err);
+@before = blocks('messages');
+sound('messages', 'messages');
+($rc, $out, $err) = pgbench_run($node, @turns, '-t', short() ? 2000 : 4000);
+is($rc, 0, 'more turns') or diag($err);
+@after = blocks('messages');
+@counted = counted('messages');
+note("messages: @before blocks, then @after; rows removed, left: @counted");
+cmp_ok($after[0], '<=', 2 * $before[0], 'a queue of rows with several keys does not grow with the number of turns');
+cmp_ok($after[1], '<=', 2 * $before[1], 'nor do its indexes');
+# what eight sessions have noted when they end is left
+cmp_ok($counted[0], '>=', (short() ? 10000 : 20000) - 8 * 800, 'most rows are removed');
+sound('messages', 'and messages');
+
+my $by_key = 'set enable_seqscan = off; set enable_bitmapscan = off; select count(*), sum(id), sum(n) from messages where n > 0';
+$old->query_safe('begin isolation level repeatable read');
+$seen = $old->query_safe($by_key);
+$reader->query_safe('begin; set enable_seqscan = off; set enable_bitmapscan = off');
+my @all = split /\n/, $reader->query_safe('select id from messages where n > 0 order by n');
+$reader->query_safe('declare c cursor for select id from messages where n > 0 order by n; fetch 5 from c');
+($rc, $out, $err) = pgbench_run($node, @turns, '-t', 500);
+is($rc, 0, 'turns beside a snapshot') or diag($err);
+is($old->query_safe($by_key), $seen, 'it sees what it saw, by the old keys');
+is_deeply([ split /\n/, $reader->query_safe('fetch all from c') ], [ @all[5 .. $#all] ], 'and a scan goes on where it was');
+$_->query_safe('commit') foreach $old, $reader;
+$removed = (counted('messages'))[0];
+($rc, $out, $err) = pgbench_run($node, @turns, '-t', 1000);
+is($rc, 0, 'turns afterwards') or diag($err);
+cmp_ok((counted('messages'))[0], '>', $removed + 1000, 'it goes on afterwards');
+sound('messages', 'messages, after a snapshot');
+
+# ---- rows that come and go anywhere ----
 $node->safe_psql('postgres', <<'SQL');
 create table any_row (id int primary key, n int, note text collate "C", pad text) using zheap;
 create index any_row_n on any_row (n, id);
@@ -273,6 +406,7 @@ SQL
 append_to_file("$scripts/keys.sql", <<'SQL');
 \set a random(1, 20000)
 update any_row set n = n + 1 where id = :a;
+update any_row set n = n - 1 where id = :a and n % 3 = 1;
 SQL
 append_to_file("$scripts/undone.sql", <<'SQL');
 \set a random(1, 20000)
@@ -288,10 +422,10 @@ begin isolation level repeatable read;
 select 1 / (count(distinct a) = 1)::int from answers() a;
 commit;
 SQL
-my @load = ('-c', 6, '-j', 2, '-f', "$scripts/replace.sql\@40", '-f', "$scripts/move.sql\@12", '-f', "$scripts/keys.sql\@1",
+my @load = ('-c', 6, '-j', 2, '-f', "$scripts/replace.sql\@40", '-f', "$scripts/move.sql\@12", '-f', "$scripts/keys.sql\@8",
 	'-f', "$scripts/undone.sql\@4", '-f', "$scripts/read.sql\@1");
 
-my ($rc, $out, $err) = pgbench_run($node, @load, '-t', short() ? 500 : 2000);
+($rc, $out, $err) = pgbench_run($node, @load, '-t', short() ? 500 : 2000);
 is($rc, 0, 'load') or diag($err);
 @before = blocks('any_row');
 ($rc, $out, $err) = pgbench_run($node, @load, '-t', short() ? 1000 : 4000);
@@ -306,8 +440,8 @@ sound('any_row', 'rows anywhere');
 # ---- beside VACUUM and builds ----
 sub beside
 {
-	my ($what, @statements) = @_;
-	my $run = pgbench_start($node, @load, '-T', 600);
+	my ($what, $table, $load, @statements) = @_;
+	my $run = pgbench_start($node, @$load, '-T', 600);
 	my $end = time() + $seconds;
 	my $rounds = 0;
 
@@ -324,29 +458,36 @@ sub beside
 	}
 	my ($rc, $out, $err) = pgbench_stop($run);
 	is($rc, 0, "$what, $rounds rounds") or diag($err);
-	sound('any_row', $what);
+	sound($table, "$what: $table");
 	return;
 }
 
-beside('VACUUM', 'vacuum (index_cleanup on) any_row', "select bt_index_check('any_row_n', true), bt_index_check('any_row_pkey', true)");
-beside('builds', 'create index concurrently any_row_new on any_row (pad, id)', "select bt_index_check('any_row_new', true)",
+beside('VACUUM', 'any_row', \@load, 'vacuum (index_cleanup on) any_row', "select bt_index_check('any_row_n', true), bt_index_check('any_row_pkey', true)");
+beside('builds', 'any_row', \@load, 'create index concurrently any_row_new on any_row (pad, id)', "select bt_index_check('any_row_new', true)",
 	'reindex index concurrently any_row_note', 'reindex index any_row_n', 'drop index any_row_new', 'analyze any_row');
+beside('builds', 'messages', \@turns, 'create index concurrently messages_new on messages (n, id)', "select bt_index_check('messages_new', true)",
+	'reindex index concurrently messages_n', 'vacuum messages', 'drop index messages_new');
 
 # ---- crash ----
-my $removed = (counted('any_row'))[0];
-my $run = pgbench_start($node, @load, '-T', 600);
-ok(wait_until(sub { $run->{handle}->pump_nb; (counted('any_row'))[0] > $removed + 300 }), 'rows are being removed');
-crash($node);
-pgbench_finish($run);
-start_again($node);
-sound('any_row', 'after a crash');
-($rc, $out, $err) = pgbench_run($node, @load, '-t', 500);
-is($rc, 0, 'load after a crash') or diag($err);
-sound('any_row', 'and load');
+foreach my $of ([ 'any_row', \@load ], [ 'messages', \@turns ])
+{
+	my ($table, $load) = @$of;
+	$removed = (counted($table))[0] || 0;
+	my $run = pgbench_start($node, @$load, '-T', 600);
+
+	ok(wait_until(sub { $run->{handle}->pump_nb; ((counted($table))[0] || 0) > $removed + 300 }), "rows of $table are being removed");
+	crash($node);
+	pgbench_finish($run);
+	start_again($node);
+	sound($table, "$table after a crash");
+	($rc, $out, $err) = pgbench_run($node, @$load, '-t', 500);
+	is($rc, 0, 'load after a crash') or diag($err);
+	sound($table, "$table and load");
+}
 
 # ---- standby ----
 my $standby = new_standby($node, 'standby', 'hot_standby_feedback = off', 'max_standby_streaming_delay = 100ms');
-$run = pgbench_start($node, @load, '-T', 600);
+my $run = pgbench_start($node, @load, '-T', 600);
 my ($right, $cancelled) = (0, 0);
 my $end = time() + $seconds;
 while ($run->{handle}->pumpable && time() < $end)

@@ -5,6 +5,7 @@
  *
  * A backend notes of a table, first, pages with rows that it has deleted; then, when it prunes
  * such a page or another one, the bytes of rows that became dead line pointers, for their keys;
+ * then, of rows that have had several keys, those that are named only where such entries may be;
  * last, dead line pointers that no index names any more, but a scan may still remember.  Whoever
  * is above (vacuum_by_writer.c) takes a row from one to the next.  What is forgotten on the way is
  * left to VACUUM.
@@ -23,6 +24,8 @@
 #define ZREAP_MAX_RANGES	256
 #define ZREAP_MAX_ROWS		512
 #define ZREAP_MAX_BYTES		(64 * 1024)
+#define ZREAP_ENOUGH_ROWS	200
+#define ZREAP_MAX_SEVERAL	1024
 #define ZREAP_MAX_POINTERS	2048
 #define ZREAP_MAX_PAGES		128
 
@@ -43,6 +46,7 @@ typedef struct ZReapRow
 	uint32		offset;			/* of the row's bytes, within those of all rows */
 	uint16		removed;		/* so many indexes have no entry of it any more */
 	bool		here;			/* the index in hand has none */
+	bool		several;		/* it has had several keys (ZROW2_SEVERAL_KEYS) */
 } ZReapRow;
 
 /* A dead line pointer that no index names. */
@@ -71,11 +75,14 @@ typedef struct ZReapNotes
 	int			nranges;
 	int			nrows;
 	int			nbytes;
+	int			nseveral;
 	int			npointers;
 	int			npages;
 	uint64		lost;			/* rows left to VACUUM, still to be counted */
 	ZReapRange	ranges[ZREAP_MAX_RANGES];	/* the oldest first, as all of these */
 	ZReapRow	rows[ZREAP_MAX_ROWS];
+	ZReapRow	several[ZREAP_MAX_SEVERAL]; /* without bytes; no index names them any more but
+											 * those that may have several entries of a row */
 	ZReapPointer pointers[ZREAP_MAX_POINTERS];
 	ZReapPage	pages[ZREAP_MAX_PAGES];
 	char		bytes[ZREAP_MAX_BYTES];
@@ -133,11 +140,19 @@ zreap_has_room(const ZReapNotes *notes)
 	return notes->npointers + ZREAP_MAX_ROWS <= ZREAP_MAX_POINTERS;
 }
 
+/* Is it worth while to look for the rows' entries?  Those on one leaf are removed together. */
+static inline bool
+zreap_has_rows(const ZReapNotes *notes)
+{
+	return notes->nrows >= ZREAP_ENOUGH_ROWS || notes->nbytes >= ZREAP_MAX_BYTES / 2;
+}
+
 /* The order of TIDs, for qsort() and bsearch(). */
 extern int	zreap_compare_rows(const void *a, const void *b);
 
 /*
- * The caller has locked the table against VACUUM.  Forgets what may not be any more what it was.
+ * Forgets what may not be any more what it was, since VACUUM has freed line pointers.  Whoever
+ * works on the notes has locked the table against VACUUM.
  */
 extern void zreap_check_notes(Relation rel, ZReapNotes *notes);
 

@@ -69,16 +69,34 @@ typedef struct ZIndexRemoval
 {
 	Relation	table;
 	Relation	index;			/* a B-tree on columns */
+	bool		several;		/* it may have several entries of a row */
 	TupleTableSlot *slot;		/* of the table */
 	ZReapNotes *notes;			/* rows in the order of TIDs; all are dead line pointers */
 } ZIndexRemoval;
 
 /*
- * Remove the entries of the notes' rows, as far as they are found by their keys; row->removed
- * counts them.  Pages that are left without any are deleted, and noted.  The caller has locked the
- * table against VACUUM; no page is locked.
+ * These functions add one to row->removed if the index has no entry of the row any more.  Pages
+ * that are left without any are deleted, and noted.  The caller has locked the table against
+ * VACUUM, and has a snapshot; no page is locked.
+ */
+
+/*
+ * Remove the entries of the notes' rows, as far as they are found by their keys: not those of
+ * rows with several keys, in an index that may have several entries of a row.
  */
 extern void zindex_remove_dead(ZIndexRemoval *removal);
+
+/*
+ * Remove the entries of the notes' rows with several keys, wherever they are, in an index that may
+ * have several of a row.
+ */
+extern void zindex_sweep_dead(ZIndexRemoval *removal);
+
+/*
+ * How many leaves a B-tree has, by the pages above them: those of splits that were not completed
+ * are left out.  If there are more than "max", any number above that.  No page is locked.
+ */
+extern BlockNumber zindex_count_leaves(Relation index, BlockNumber max);
 
 /* Let the index use its noted pages again that no scan can come to any more. */
 extern void zindex_free_pages(Relation index, ZReapNotes *notes);

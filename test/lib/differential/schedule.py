@@ -149,8 +149,8 @@ class Generator:
         """Of the engine, for all sessions; heap takes no notice.  Not with self.r: a schedule's
         steps are to stay what they are."""
         r = random.Random('settings %d' % self.seed)
-        settings = 'SET zheap.max_changed_indexes = %d; SET zheap.skip_dead_entries = %s' % (
-            r.choice([0, 50, 100, 100]), r.choice(['on', 'on', 'off']))
+        settings = 'SET zheap.max_changed_indexes = %d; SET zheap.skip_dead_entries = %s; SET zheap.remove_dead_entries = %s' % (
+            r.choice([0, 50, 100, 100]), r.choice(['on', 'on', 'off']), r.choice(['on', 'off']))
         self.schedule.inits += [(k, settings) for k in sessions]
 
     def features(self):

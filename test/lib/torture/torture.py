@@ -55,6 +55,7 @@ class Torture:
         s = {'zheap.initial_slots': r.choice([1, 4]),
              'zheap.max_changed_indexes': r.choice([0, 50, 100, 100]),
              'zheap.skip_dead_entries': r.choice(['on', 'on', 'off']),
+             'zheap.remove_dead_entries': r.choice(['on', 'off']),
              'zheap.undo_workers': r.choice([0, 1, 3, 3]),
              'zheap.undo_worker_naptime': r.choice(['10ms', '200ms', '1s']),
              'shared_buffers': r.choice(['512kB', '1MB', '8MB', '64MB']),

@@ -1,0 +1,191 @@
+/*
+ * index_walk.c
+ *		A pass over all leaves of a B-tree, for the entries of some rows.
+ *
+ * The way is from leaf to right sibling, so that no entry is missed: a split moves entries to a
+ * new page on the right, and nothing moves them to the left.  Why pages that are deleted meanwhile
+ * hide none: "From leaf to leaf" in README.md.
+ *
+ * LOCKING: one leaf, share, to see which pages of the table it leads to; these are read; then the
+ * leaf, exclusively, and table pages and undo below it (index_delete.c), MAX_BLOCKS at a time.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/base/base.h"
+#include "zheap/index/index.h"
+
+#include "index_leaf.h"
+
+/*
+ * Table pages that are looked at while a leaf is locked.  They are read before: VACUUM's ring of
+ * buffers, 32 in all, must still have them.
+ */
+#define MAX_BLOCKS		16
+
+/* The rows that are looked for, as far as they are in these blocks. */
+typedef struct RowsInBlocks
+{
+	const ZLeafWalk *walk;
+	BlockNumber first;
+	BlockNumber last;			/* included */
+} RowsInBlocks;
+
+static void *
+find_in_blocks(const void *arg, ItemPointer tid)
+{
+	const RowsInBlocks *rows = arg;
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+
+	if (block < rows->first || block > rows->last)
+		return NULL;
+	return rows->walk->rows.find(rows->walk->rows.rows, tid);
+}
+
+static void
+collect_entries(const RowsInBlocks *rows, Buffer buffer, ZLeafEntries *leaf)
+{
+	ZLeafRows	these = rows->walk->rows;
+
+	these.find = find_in_blocks;
+	these.rows = rows;
+	zleaf_collect(rows->walk->index, buffer, &these, leaf);
+}
+
+/* Remove what nobody needs of the entries for rows in these blocks. */
+static void
+clean_leaf(ZLeafWalk *walk, BlockNumber block, const RowsInBlocks *rows, ZLeafEntries *leaf)
+{
+	Buffer		buffer = _bt_getbuf(walk->index, block, BT_WRITE);
+	int			n;
+
+	collect_entries(rows, buffer, leaf);
+	n = leaf->op.ndeltids;
+	if (n > 0)
+	{
+		zindex_delete_from_leaf(walk->table, buffer, &leaf->op);
+		walk->note(walk->arg, leaf, n);
+	}
+	if (n > 0 && zleaf_is_empty(BufferGetPage(buffer)))
+		walk->leave_empty(walk->arg, buffer);
+	else
+		_bt_relbuf(walk->index, buffer);
+}
+
+static int
+block_compare(const void *a, const void *b)
+{
+	BlockNumber x = *(const BlockNumber *) a;
+	BlockNumber y = *(const BlockNumber *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Read the first of the blocks that the leaf's entries lead to; the last one read. */
+static BlockNumber
+read_blocks(ZLeafWalk *walk, const ZLeafEntries *leaf)
+{
+	BlockNumber blocks[MaxTIDsPerBTreePage];
+	BlockNumber last = InvalidBlockNumber;
+	int			nread = 0;
+
+	for (int i = 0; i < leaf->op.ndeltids; i++)
+		blocks[i] = ItemPointerGetBlockNumber(&leaf->deltids[i].tid);
+	qsort(blocks, leaf->op.ndeltids, sizeof(BlockNumber), block_compare);
+	for (int i = 0; i < leaf->op.ndeltids && nread < MAX_BLOCKS; i++)
+	{
+		if (blocks[i] == last)
+			continue;
+		last = blocks[i];
+		ReleaseBuffer(ReadBufferExtended(walk->table, MAIN_FORKNUM, last, RBM_NORMAL,
+										 walk->strategy));
+		nread++;
+	}
+	return last;
+}
+
+/*
+ * Returns the leaf's right sibling.  That is the one after all entries that were on the leaf have
+ * been looked at, so if it is split meanwhile the new page is the next.
+ */
+static BlockNumber
+walk_leaf(ZLeafWalk *walk, BlockNumber block, ZLeafEntries *leaf)
+{
+	RowsInBlocks rows = {.walk = walk,.first = 0,.last = MaxBlockNumber};
+
+	walk->leaves++;
+	for (;;)
+	{
+		Buffer		buffer;
+		BTPageOpaque opaque;
+		BlockNumber next;
+
+		vacuum_delay_point();
+		buffer = _bt_getbuf(walk->index, block, BT_READ);
+		opaque = BTPageGetOpaque(BufferGetPage(buffer));
+		next = opaque->btpo_next;
+		leaf->op.ndeltids = 0;
+		if (!P_IGNORE(opaque))
+			collect_entries(&rows, buffer, leaf);
+		_bt_relbuf(walk->index, buffer);
+		if (leaf->op.ndeltids == 0)
+			return next;
+		rows.last = read_blocks(walk, leaf);
+		clean_leaf(walk, block, &rows, leaf);
+		rows.first = rows.last + 1;
+		rows.last = MaxBlockNumber;
+	}
+}
+
+bool
+zleaf_walk(ZLeafWalk *walk)
+{
+	ZLeafEntries *leaf = palloc(sizeof(ZLeafEntries));
+	BlockNumber block = P_NONE;
+	Buffer		buffer;
+
+	Assert(!zheap_holds_buffer_lock()); /* L1: index pages come first */
+	buffer = _bt_get_endpoint(walk->index, 0, false, NULL);
+	if (BufferIsValid(buffer))
+	{
+		block = BufferGetBlockNumber(buffer);
+		_bt_relbuf(walk->index, buffer);
+	}
+	walk->leaves = 0;
+	while (block != P_NONE && walk->leaves < walk->max_leaves)
+		block = walk_leaf(walk, block, leaf);
+	pfree(leaf);
+	return block == P_NONE;
+}
+
+BlockNumber
+zindex_count_leaves(Relation index, BlockNumber max)
+{
+	Buffer		buffer = _bt_getbuf(index, BTREE_METAPAGE, BT_READ);
+	bool		is_leaf = BTPageGetMeta(BufferGetPage(buffer))->btm_level == 0;
+	BlockNumber leaves = 0;
+
+	_bt_relbuf(index, buffer);
+	if (is_leaf)
+		return 1;
+	/* the level of a root never goes down */
+	buffer = _bt_get_endpoint(index, 1, false, NULL);
+	for (;;)
+	{
+		Page		page = BufferGetPage(buffer);
+		BTPageOpaque opaque = BTPageGetOpaque(page);
+
+		if (!P_IGNORE(opaque))
+			leaves += PageGetMaxOffsetNumber(page) - P_FIRSTDATAKEY(opaque) + 1;
+		if (leaves > max || P_RIGHTMOST(opaque))
+			break;
+		CHECK_FOR_INTERRUPTS();
+		buffer = _bt_relandgetbuf(index, buffer, opaque->btpo_next, BT_READ);
+	}
+	_bt_relbuf(index, buffer);
+	return leaves;
+}
