@@ -128,6 +128,8 @@ zdml_prune_page(ZPageView *view, Buffer buffer, ZReapNotes *notes)
 	Assert(view->block == BufferGetBlockNumber(buffer));
 	plan_init(&plan);
 	check_prunable(view->rel, buffer);
+	if (notes != NULL)
+		zreap_begin_page(notes, view->rel);
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
 		if (ItemIdIsNormal(PageGetItemId(view->page, off)))
@@ -145,6 +147,8 @@ zdml_prune_page(ZPageView *view, Buffer buffer, ZReapNotes *notes)
 		prune_conflict(&plan, last);
 	}
 	execute_prune(view->rel, buffer, &plan);
+	if (notes != NULL)
+		zreap_end_page(notes);
 	zview_refresh(view);
 	return plan.ndead;
 }

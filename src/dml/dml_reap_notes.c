@@ -61,7 +61,7 @@ notes_of(Relation rel)
 		if (tables[i] != NULL && tables[i]->table == RelationGetRelid(rel))
 			notes = tables[i];
 	}
-	if (notes != NULL && zloc_equals(notes->locator, zrel_locator(rel)))
+	if (notes != NULL && zreap_is_of(notes, rel))
 		return notes;
 	for (int i = 0; i < TABLES && notes == NULL; i++)
 	{
@@ -119,7 +119,7 @@ zreap_look(Relation rel)
 	LocalTransactionId lxid = zcompat_my_lxid();
 
 	Assert(!zheap_holds_buffer_lock());
-	if (notes != NULL && notes->table == RelationGetRelid(rel) && notes->lxid == lxid)
+	if (notes != NULL && notes->lxid == lxid && zreap_is_of(notes, rel))
 		return;
 	zreap_current = NULL;
 	if (!is_reapable(rel))
@@ -178,25 +178,41 @@ has_keys(ZPageView *view, ZRowVersion *version)
 }
 
 void
+zreap_begin_page(ZReapNotes *notes, Relation rel)
+{
+	Assert(zreap_is_of(notes, rel));	/* G7 */
+	zreap_check_notes(rel, notes);
+	notes->ntaken = notes->taken_bytes = notes->taken_lost = 0;
+}
+
+void
 zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 {
 	bool		several = (version->hdr.flags2 & ZROW2_SEVERAL_KEYS) != 0;
+	int			at = notes->nbytes + notes->taken_bytes;
 	ZReapRow   *row;
 
-	zreap_check_notes(view->rel, notes);
-	if (notes->nrows == ZREAP_MAX_ROWS || !has_keys(view, version) ||
-		notes->nbytes + version->len > ZREAP_MAX_BYTES)
+	if (notes->nrows + notes->ntaken == ZREAP_MAX_ROWS || !has_keys(view, version) ||
+		at + version->len > ZREAP_MAX_BYTES)
 	{
-		notes->lost++;
+		notes->taken_lost++;
 		return;
 	}
-	row = &notes->rows[notes->nrows++];
+	row = &notes->rows[notes->nrows + notes->ntaken++];
 	ItemPointerSet(&row->tid, view->block, version->offnum);
 	row->len = version->len;
-	row->offset = notes->nbytes;
+	row->offset = at;
 	row->several = several;
-	memcpy(notes->bytes + notes->nbytes, version->row, version->len);
-	notes->nbytes += version->len;
+	memcpy(notes->bytes + at, version->row, version->len);
+	notes->taken_bytes += version->len;
+}
+
+void
+zreap_end_page(ZReapNotes *notes)
+{
+	notes->nrows += notes->ntaken;
+	notes->nbytes += notes->taken_bytes;
+	notes->lost += notes->taken_lost;
 }
 
 int

@@ -298,10 +298,17 @@ note_swept(void *arg, const ZLeafEntries *leaf, int n)
 	}
 }
 
+/* What deletes a page leaves memory behind, and there may be many. */
 static void
 leave_swept(void *arg, Buffer buffer)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zheap page to delete",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
 	leave_leaf(arg, buffer);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 }
 
 void

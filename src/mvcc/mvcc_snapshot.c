@@ -469,7 +469,9 @@ is_deleted_too_late(ZPageView *view)
 {
 	TransactionId oldest = ((PageHeader) view->page)->pd_prune_xid;
 
+	/* one from before the horizon may be so old that the server knows of no such transaction */
 	return TransactionIdIsValid(oldest) &&
+		!TransactionIdPrecedes(oldest, zfxid_xid(zundo_horizon())) &&
 		!GlobalVisTestIsRemovableXid(GlobalVisTestFor(view->rel), oldest);
 }
 

@@ -27,7 +27,7 @@
 #define ZREAP_ENOUGH_ROWS	200
 #define ZREAP_MAX_SEVERAL	1024
 #define ZREAP_MAX_POINTERS	2048
-#define ZREAP_MAX_PAGES		128
+#define ZREAP_MAX_PAGES		1024
 
 /* Blocks in which this backend has deleted rows. */
 typedef struct ZReapRange
@@ -75,6 +75,9 @@ typedef struct ZReapNotes
 	int			nranges;
 	int			nrows;
 	int			nbytes;
+	int			ntaken;			/* rows of the page that is being pruned, behind the others */
+	int			taken_bytes;
+	int			taken_lost;
 	int			nseveral;
 	int			npointers;
 	int			npages;
@@ -112,11 +115,21 @@ zreap_begin_write(Relation rel)
 		zreap_current = NULL;
 }
 
+/*
+ * A table that this transaction has rewritten has another file, whose line pointers are no longer
+ * those of the notes; and the other way about when that is rolled back.
+ */
+static inline bool
+zreap_is_of(const ZReapNotes *notes, Relation rel)
+{
+	return notes->table == RelationGetRelid(rel) && zloc_equals(notes->locator, zrel_locator(rel));
+}
+
 /* A row has been deleted.  The page may be locked. */
 static inline void
 zreap_note(Relation rel, BlockNumber block, FullTransactionId fxid)
 {
-	if (unlikely(zreap_current != NULL) && zreap_current->table == RelationGetRelid(rel))
+	if (unlikely(zreap_current != NULL) && zreap_is_of(zreap_current, rel))
 		zreap_note_deleted(block, fxid);
 }
 
@@ -124,12 +137,16 @@ zreap_note(Relation rel, BlockNumber block, FullTransactionId fxid)
 static inline ZReapNotes *
 zreap_taker(Relation rel)
 {
-	return zreap_current != NULL && zreap_current->table == RelationGetRelid(rel) ?
-		zreap_current : NULL;
+	return zreap_current != NULL && zreap_is_of(zreap_current, rel) ? zreap_current : NULL;
 }
 
-/* The page is locked, and the row is about to become a dead line pointer. */
+/*
+ * The page is locked; its rows that are to become dead line pointers are taken one by one, and
+ * count when they are: if there is an error before, somebody else will come upon them.
+ */
+extern void zreap_begin_page(ZReapNotes *notes, Relation rel);
 extern void zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version);
+extern void zreap_end_page(ZReapNotes *notes);
 
 /* ---- for those who work on the notes ---- */
 
