@@ -493,6 +493,15 @@ zmvcc_is_needed(ZPageView *view, const ZRowVersion *version)
 	return status == ZXACT_OWN || status == ZXACT_IN_PROGRESS;
 }
 
+bool
+zmvcc_sees_deletion(const ZRowVersion *version, Snapshot snapshot)
+{
+	/* of a deletion that the snapshot does not see the transaction is known */
+	return version_deleted(version) &&
+		(!zmodifier_is_exact(&version->modifier) ||
+		 zmvcc_fxid_in_snapshot(zmodifier_fxid(&version->modifier), snapshot));
+}
+
 static bool
 has_older(ZPageView *view, ZRowVersion *version)
 {

@@ -287,21 +287,21 @@ names_last(const ZRowVersion *version, Snapshot snapshot)
 }
 
 /*
- * Check and copy the row.  The page is locked in share mode and viewed in place.
+ * Check and copy the row, or say on which version the way to it has ended.  The page is locked in
+ * share mode and viewed in place.
  */
 static bool
 fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snapshot snapshot,
-				TupleTableSlot *slot, bool *all_dead)
+				TupleTableSlot *slot, bool *all_dead, ZRowVersion *version)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
-	ZRowVersion	version = {0};
 
-	if (zmvcc_fetch_serial(view, page, offnum, snapshot, &version))
+	if (zmvcc_fetch_serial(view, page, offnum, snapshot, version))
 	{
-		zscan_version_store(view, &version, tid, slot);
+		zscan_version_store(view, version, tid, slot);
 		if (likely(snapshot->snapshot_type == SNAPSHOT_MVCC))
 			zshown_note(slot, snapshot);
-		else if (unlikely(names_last(&version, snapshot)))
+		else if (unlikely(names_last(version, snapshot)))
 			ztid_mark_last(&slot->tts_tid);
 		return true;
 	}
@@ -312,7 +312,7 @@ fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snaps
 	 */
 	if (all_dead != NULL)
 		*all_dead = offnum > PageGetMaxOffsetNumber(view->page) ||
-			(!zmvcc_is_needed(view, &version) && zmvcc_dead_to_all(view, offnum));
+			(!zmvcc_is_needed(view, version) && zmvcc_dead_to_all(view, offnum));
 	return false;
 }
 
@@ -408,18 +408,23 @@ fetch_pin(ZIndexFetch *fetch, BlockNumber block)
 }
 
 /*
- * The snapshot does not see the row: will no later one either?  True also of a row that is not
- * there.  A copy of the page may be viewed: what is so stays so.
+ * The snapshot does not see the row, and the way to it has ended on the version: will no later
+ * snapshot see it either?  True also of a row that is not there.  A copy of the page may be viewed:
+ * what is so stays so.
  */
 static bool
-is_dead_for_good(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
+is_dead_for_good(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
+				 const ZRowVersion *version)
 {
-	ZRowVersion version;
+	ZRowVersion newest;
 	FullTransactionId deleter;
 
-	if (!zscan_is_row(view, offnum))
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
+		return false;
+	/* by whom is far to find where others have taken over the slot, and does not matter */
+	if (!zscan_is_row(view, offnum) || zmvcc_sees_deletion(version, snapshot))
 		return true;
-	switch (zmvcc_state(view, offnum, &version, &deleter))
+	switch (zmvcc_state(view, offnum, &newest, &deleter))
 	{
 		case ZSTATE_NONE:
 		case ZSTATE_DEAD:
@@ -436,7 +441,9 @@ static bool
 fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 			 TupleTableSlot *slot, bool *all_dead)
 {
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
 	Buffer		page[2] = {fetch->buffer, InvalidBuffer};	/* and its overflow page */
+	ZRowVersion version = {0};
 	bool		found = false;
 
 	if (!fetch->has_view)
@@ -445,10 +452,9 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))
 	{
 		fetch->view.leave = zscan_may_leave() ? page : NULL;
-		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, all_dead);
+		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, all_dead, &version);
 		if (unlikely(!found) && fetch->base.may_skip && fetch->view.locked)
-			fetch->dead = is_dead_for_good(&fetch->view, ItemPointerGetOffsetNumberNoCheck(tid),
-										   snapshot);
+			fetch->dead = is_dead_for_good(&fetch->view, offnum, snapshot, &version);
 		if (!fetch->view.locked)
 			return found;
 		zview_detach(&fetch->view, &page[1]);
