@@ -21,7 +21,6 @@ plotting_python()
 comparison_prepare()
 {
 	ensure_packages $BUILD_PACKAGES python3
-	command -v sysbench >/dev/null || { [ -z "$AS_ROOT" ] || ensure_packages sysbench; }
 	PYTHON=$(command -v /usr/bin/python3 || command -v python3)
 	[ -z "$2" ] || PYTHON=$(plotting_python) || die "matplotlib cannot be installed; --no-plots does without"
 	choose_server ""

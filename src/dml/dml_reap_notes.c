@@ -10,8 +10,10 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
+#include "utils/pgstat_internal.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/reap.h"
@@ -20,8 +22,19 @@
 /* Notes of more tables are not kept at the same time. */
 #define TABLES			8
 
-/* That many pages, or ZREAP_ENOUGH_ROWS, make it worth while to begin. */
+/* That many pages, or ZREAP_ENOUGH_ROWS, make it worth while to begin ... */
 #define ENOUGH_BLOCKS	16
+
+/*
+ * ... if the backend has deleted so many rows in each, or if so many of the table's rows are dead,
+ * and one in so many others.
+ */
+#define ENOUGH_ROWS_A_BLOCK	4
+#define MANY_DEAD		50
+#define MANY_DEAD_SHARE	10
+
+/* Once in so many transactions the table's rows are asked for. */
+#define ASKED_INTERVAL	4
 
 /* An error in the work on a table's notes is an error of somebody's statement. */
 #define MAX_FAILURES	3
@@ -35,7 +48,8 @@ static int	next_table = 0;
 static void
 notes_clear(ZReapNotes *notes)
 {
-	notes->nranges = notes->nrows = notes->nbytes = 0;
+	notes->nranges = notes->range_blocks = notes->range_rows = 0;
+	notes->nrows = notes->nbytes = 0;
 	notes->nseveral = notes->npointers = notes->npages = 0;
 }
 
@@ -48,6 +62,7 @@ notes_begin(ZReapNotes *notes, Relation rel)
 	notes->lxid = InvalidLocalTransactionId;
 	notes->busy = false;
 	notes->failures = 0;
+	notes->asked = 0;
 	notes->lost = 0;
 }
 
@@ -82,26 +97,47 @@ zreap_is_past(Relation rel, FullTransactionId fxid)
 	return GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid);
 }
 
+/*
+ * Have all backends together left so many dead rows that a page has some, but not so many that
+ * autovacuum would come?  It does when a fifth of the rows are dead, by default.
+ */
+static bool
+has_many_dead(Relation rel)
+{
+	PgStat_EntryRef *ref = pgstat_get_entry_ref(PGSTAT_KIND_RELATION, MyDatabaseId,
+												RelationGetRelid(rel), false, NULL);
+	const PgStat_StatTabEntry *entry;
+
+	if (ref == NULL)
+		return false;
+	/* a hint, so no lock; not by a function that has statistics stay the same in a transaction */
+	entry = &((PgStatShared_Relation *) ref->shared_stats)->stats;
+	return zcompat_dead_rows(entry) >= MANY_DEAD + zcompat_live_rows(entry) / MANY_DEAD_SHARE;
+}
+
+/*
+ * A page is visited twice, and so it should be for more than a row.  For the rows of all backends
+ * are removed with ours; what they are is not looked at for each transaction.
+ */
+static bool
+is_worth(Relation rel, ZReapNotes *notes)
+{
+	return notes->range_rows / ENOUGH_ROWS_A_BLOCK >= notes->range_blocks ||
+		(notes->asked++ % ASKED_INTERVAL == 0 && has_many_dead(rel));
+}
+
 /* Is there enough in the notes that can be worked on? */
 static bool
-has_enough(Relation rel, const ZReapNotes *notes)
+has_enough(Relation rel, ZReapNotes *notes)
 {
-	int			blocks = 0;
-	int			rows = 0;
-
 	if (notes->npointers >= ZREAP_ENOUGH_ROWS && zreap_is_past(rel, notes->pointers[0].since))
 		return true;
 	if (!zreap_has_room(notes))
 		return false;
 	if (zreap_has_rows(notes))
 		return true;
-	for (int i = 0; i < notes->nranges && blocks < ENOUGH_BLOCKS && rows < ZREAP_ENOUGH_ROWS; i++)
-	{
-		blocks += notes->ranges[i].last - notes->ranges[i].first + 1;
-		rows += notes->ranges[i].rows;
-	}
-	return (blocks >= ENOUGH_BLOCKS || rows >= ZREAP_ENOUGH_ROWS) &&
-		zreap_is_past(rel, notes->ranges[0].newest);
+	return (notes->range_blocks >= ENOUGH_BLOCKS || notes->range_rows >= ZREAP_ENOUGH_ROWS) &&
+		zreap_is_past(rel, notes->ranges[0].newest) && is_worth(rel, notes);
 }
 
 /* May this backend note anything of the table now? */
@@ -149,20 +185,37 @@ zreap_look(Relation rel)
 }
 
 void
+zreap_forget_ranges(ZReapNotes *notes, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		const ZReapRange *range = &notes->ranges[i];
+
+		notes->range_rows -= range->rows;
+		notes->range_blocks -= range->last + 1 - range->first;
+	}
+	notes->nranges -= n;
+	memmove(notes->ranges, notes->ranges + n, notes->nranges * sizeof(ZReapRange));
+}
+
+void
 zreap_note_deleted(BlockNumber block, FullTransactionId fxid)
 {
 	ZReapNotes *notes = zreap_current;
 	ZReapRange *range = &notes->ranges[notes->nranges - 1];
 
+	notes->range_rows++;
 	if (notes->nranges > 0 && block >= range->first && block <= range->last + 1)
 	{
+		notes->range_blocks += block > range->last;
 		range->last = Max(range->last, block);
 		range->newest = fxid;
 		range->rows++;
 		return;
 	}
 	if (notes->nranges == ZREAP_MAX_RANGES)
-		memmove(notes->ranges, notes->ranges + 1, --notes->nranges * sizeof(ZReapRange));
+		zreap_forget_ranges(notes, ZREAP_MAX_RANGES / 8);
+	notes->range_blocks++;
 	notes->ranges[notes->nranges++] = (ZReapRange)
 	{
 		.first = block,.last = block,.newest = fxid,.rows = 1
@@ -213,13 +266,6 @@ zreap_end_page(ZReapNotes *notes)
 	notes->nrows += notes->ntaken;
 	notes->nbytes += notes->taken_bytes;
 	notes->lost += notes->taken_lost;
-}
-
-int
-zreap_compare_rows(const void *a, const void *b)
-{
-	return ItemPointerCompare((ItemPointer) &((const ZReapRow *) a)->tid,
-							  (ItemPointer) &((const ZReapRow *) b)->tid);
 }
 
 void

@@ -24,15 +24,36 @@ add_entry(ZLeafEntries *leaf, void *row, ItemPointer tid, OffsetNumber offnum, S
 	leaf->status[id].freespace = size;
 }
 
+static int
+tid_compare(const void *a, const void *b)
+{
+	return ItemPointerCompare((ItemPointer) a, (ItemPointer) b);
+}
+
+/* NULL: the TID is of none of the rows. */
+static void *
+find_row(const ZLeafRows *rows, ItemPointer tid)
+{
+	char	   *first = rows->rows;
+	char	   *last = first + (rows->nrows - 1) * rows->size;
+
+	if (ItemPointerCompare(tid, (ItemPointer) first) < 0 ||
+		ItemPointerCompare(tid, (ItemPointer) last) > 0)
+		return NULL;
+	return bsearch(tid, first, rows->nrows, rows->size, tid_compare);
+}
+
 static inline void
 look_for(const ZLeafRows *rows, ItemPointer tid, OffsetNumber offnum, Size size,
-		ZLeafEntries *leaf)
+		 ZLeafEntries *leaf)
 {
+	BlockNumber block = ItemPointerGetBlockNumberNoCheck(tid);
 	void	   *row;
 
-	if (rows->filter != NULL && !zleaf_filter_has(rows->filter, tid))
+	if ((rows->filter != NULL && !zleaf_filter_has(rows->filter, tid)) ||
+		block < rows->first || block > rows->last)
 		return;
-	row = rows->find(rows->rows, tid);
+	row = find_row(rows, tid);
 	if (row != NULL)
 		add_entry(leaf, row, tid, offnum, size);
 }

@@ -48,11 +48,14 @@ zleaf_filter_has(const ZLeafFilter *filter, ItemPointer tid)
 	return (filter->bits[bit / 64] >> bit % 64 & 1) != 0;
 }
 
-/* The rows that are looked for. */
+/* The rows that are looked for; at least one. */
 typedef struct ZLeafRows
 {
-	void	   *(*find) (const void *rows, ItemPointer tid);	/* NULL: the TID is of none */
-	const void *rows;
+	void	   *rows;			/* an array; each begins with its TID, and these ascend */
+	int			nrows;
+	Size		size;			/* of each */
+	BlockNumber first;			/* only of these blocks */
+	BlockNumber last;			/* included */
 	const ZLeafFilter *filter;	/* has all of them; or NULL */
 	bool		dead;			/* by entries, too, that scans have marked as dead */
 } ZLeafRows;

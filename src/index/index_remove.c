@@ -37,38 +37,19 @@
 /* What deletes a page may delete others beside and above it. */
 #define MAX_DELETED		64
 
-/* The rows that are looked for, in the order of TIDs; at least one. */
-typedef struct RemovalRows
-{
-	ZReapRow   *rows;
-	int			nrows;
-	ZLeafFilter filter;
-} RemovalRows;
+StaticAssertDecl(offsetof(ZReapRow, tid) == 0, "ZLeafRows");
 
-/* ---- what is on a leaf ---- */
-
-/* NULL: the TID is of none of the rows. */
-static void *
-find_noted(const void *arg, ItemPointer tid)
-{
-	const RemovalRows *rows = arg;
-	ZReapRow	key = {.tid = *tid};
-
-	if (ItemPointerCompare(tid, &rows->rows[0].tid) < 0 ||
-		ItemPointerCompare(tid, &rows->rows[rows->nrows - 1].tid) > 0)
-		return NULL;
-	return bsearch(&key, rows->rows, rows->nrows, sizeof(ZReapRow), zreap_compare_rows);
-}
-
-/* What to collect on a leaf. */
+/* What to collect on a leaf: entries of these rows, in the order of TIDs. */
 static ZLeafRows
-looked_for(RemovalRows *rows)
+looked_for(ZReapRow *rows, int nrows, ZLeafFilter *filter)
 {
-	for (int i = 0; i < rows->nrows; i++)
-		zleaf_filter_add(&rows->filter, &rows->rows[i].tid);
+	memset(filter, 0, sizeof(*filter));
+	for (int i = 0; i < nrows; i++)
+		zleaf_filter_add(filter, &rows[i].tid);
 	return (ZLeafRows)
 	{
-		.find = find_noted,.rows = rows,.filter = &rows->filter,.dead = true
+		.rows = rows,.nrows = nrows,.size = sizeof(ZReapRow),.last = MaxBlockNumber,
+			.filter = filter,.dead = true
 	};
 }
 
@@ -260,8 +241,8 @@ zindex_remove_dead(ZIndexRemoval *removal)
 												  ALLOCSET_DEFAULT_SIZES);
 	ZReapNotes *notes = removal->notes;
 	ZLeafEntries *leaf = palloc(sizeof(ZLeafEntries));
-	RemovalRows rows = {.rows = notes->rows,.nrows = notes->nrows};
-	ZLeafRows	collect = looked_for(&rows);
+	ZLeafFilter filter;
+	ZLeafRows	collect = looked_for(notes->rows, notes->nrows, &filter);
 	BTScanInsert key = make_key(removal->index);
 	bool		certain = order_is_certain(removal->index);
 
@@ -315,9 +296,10 @@ void
 zindex_sweep_dead(ZIndexRemoval *removal)
 {
 	ZReapNotes *notes = removal->notes;
-	RemovalRows rows = {.rows = notes->several,.nrows = notes->nseveral};
+	ZLeafFilter filter;
 	ZLeafWalk	walk = {
-		.table = removal->table,.index = removal->index,.rows = looked_for(&rows),
+		.table = removal->table,.index = removal->index,
+		.rows = looked_for(notes->several, notes->nseveral, &filter),
 		.note = note_swept,.leave_empty = leave_swept,.arg = removal,
 		.max_leaves = 2 * ZREAP_MAX_SEVERAL
 	};

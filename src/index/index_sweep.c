@@ -16,25 +16,7 @@
 
 #include "index_leaf.h"
 
-static int
-row_compare(const void *a, const void *b)
-{
-	return ItemPointerCompare((ItemPointer) &((const ZMarkedRow *) a)->tid,
-							  (ItemPointer) &((const ZMarkedRow *) b)->tid);
-}
-
-/* NULL: the row is none of those. */
-static void *
-find_marked(const void *arg, ItemPointer tid)
-{
-	const ZIndexSweep *sweep = arg;
-	ZMarkedRow	key = {.tid = *tid};
-
-	if (ItemPointerCompare(tid, &sweep->rows[0].tid) < 0 ||
-		ItemPointerCompare(tid, &sweep->rows[sweep->nrows - 1].tid) > 0)
-		return NULL;
-	return bsearch(&key, sweep->rows, sweep->nrows, sizeof(ZMarkedRow), row_compare);
-}
+StaticAssertDecl(offsetof(ZMarkedRow, tid) == 0, "ZLeafRows");
 
 /* What stays is counted. */
 static void
@@ -74,7 +56,10 @@ zindex_sweep(ZIndexSweep *sweep)
 {
 	ZLeafWalk	walk = {
 		.table = sweep->table,.index = sweep->index,.strategy = sweep->strategy,
-		.rows = {.find = find_marked,.rows = sweep},
+		.rows = {
+			.rows = sweep->rows,.nrows = sweep->nrows,.size = sizeof(ZMarkedRow),
+			.last = MaxBlockNumber
+		},
 		.note = count_entries,.leave_empty = count_empty,.arg = sweep,
 		.max_leaves = MaxBlockNumber
 	};

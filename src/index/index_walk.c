@@ -27,43 +27,14 @@
  */
 #define MAX_BLOCKS		16
 
-/* The rows that are looked for, as far as they are in these blocks. */
-typedef struct RowsInBlocks
-{
-	const ZLeafWalk *walk;
-	BlockNumber first;
-	BlockNumber last;			/* included */
-} RowsInBlocks;
-
-static void *
-find_in_blocks(const void *arg, ItemPointer tid)
-{
-	const RowsInBlocks *rows = arg;
-	BlockNumber block = ItemPointerGetBlockNumber(tid);
-
-	if (block < rows->first || block > rows->last)
-		return NULL;
-	return rows->walk->rows.find(rows->walk->rows.rows, tid);
-}
-
-static void
-collect_entries(const RowsInBlocks *rows, Buffer buffer, ZLeafEntries *leaf)
-{
-	ZLeafRows	these = rows->walk->rows;
-
-	these.find = find_in_blocks;
-	these.rows = rows;
-	zleaf_collect(rows->walk->index, buffer, &these, leaf);
-}
-
 /* Remove what nobody needs of the entries for rows in these blocks. */
 static void
-clean_leaf(ZLeafWalk *walk, BlockNumber block, const RowsInBlocks *rows, ZLeafEntries *leaf)
+clean_leaf(ZLeafWalk *walk, BlockNumber block, const ZLeafRows *rows, ZLeafEntries *leaf)
 {
 	Buffer		buffer = _bt_getbuf(walk->index, block, BT_WRITE);
 	int			n;
 
-	collect_entries(rows, buffer, leaf);
+	zleaf_collect(walk->index, buffer, rows, leaf);
 	n = leaf->op.ndeltids;
 	if (n > 0)
 	{
@@ -115,7 +86,7 @@ read_blocks(ZLeafWalk *walk, const ZLeafEntries *leaf)
 static BlockNumber
 walk_leaf(ZLeafWalk *walk, BlockNumber block, ZLeafEntries *leaf)
 {
-	RowsInBlocks rows = {.walk = walk,.first = 0,.last = MaxBlockNumber};
+	ZLeafRows	rows = walk->rows;
 
 	walk->leaves++;
 	for (;;)
@@ -130,14 +101,14 @@ walk_leaf(ZLeafWalk *walk, BlockNumber block, ZLeafEntries *leaf)
 		next = opaque->btpo_next;
 		leaf->op.ndeltids = 0;
 		if (!P_IGNORE(opaque))
-			collect_entries(&rows, buffer, leaf);
+			zleaf_collect(walk->index, buffer, &rows, leaf);
 		_bt_relbuf(walk->index, buffer);
 		if (leaf->op.ndeltids == 0)
 			return next;
 		rows.last = read_blocks(walk, leaf);
 		clean_leaf(walk, block, &rows, leaf);
 		rows.first = rows.last + 1;
-		rows.last = MaxBlockNumber;
+		rows.last = walk->rows.last;
 	}
 }
 

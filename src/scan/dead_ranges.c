@@ -50,6 +50,9 @@
 #define NEWS_VISITED	256
 #define MAX_WITHIN		2
 
+/* Ranges that all may use are kept for so many transactions, if no VACUUM comes. */
+#define KEPT_XIDS		UINT64CONST(100000000)
+
 /* An inserter that meets a changed set so often forgets it instead. */
 #define MAX_TRIES		5
 
@@ -278,11 +281,28 @@ is_later(Snapshot snapshot, const SnapshotAge *age)
 	return true;
 }
 
-/* All see what it saw: its entries are dead to all, and are removed by those who meet them. */
+/*
+ * All see what it saw: its entries are dead to all.  It is of use until VACUUM has removed them;
+ * there may be very many when a long snapshot ends.
+ */
+static bool
+is_for_all(const Range *range)
+{
+	return FullTransactionIdPrecedes(range->age.xmax, zundo_horizon());
+}
+
+static bool
+may_use(Snapshot snapshot, const Range *range)
+{
+	return range->announced == 0 && (is_for_all(range) || is_later(snapshot, &range->age));
+}
+
+/* Nobody has asked VACUUM for so long, or the index is gone. */
 static bool
 is_obsolete(const Range *range)
 {
-	return FullTransactionIdPrecedes(range->age.xmax, zundo_horizon());
+	return U64FromFullTransactionId(range->age.xmax) + KEPT_XIDS <
+		U64FromFullTransactionId(zundo_horizon());
 }
 
 /* ---- sets ---- */
@@ -436,26 +456,36 @@ remove_range(RangeSet *copy, int i)
 	copy->ranges[i] = copy->ranges[--copy->n];
 }
 
-static void
-remove_obsolete(RangeSet *copy)
+void
+zdead_vacuumed(Relation index, FullTransactionId horizon)
 {
-	for (int i = copy->n - 1; i >= 0; i--)
+	RangeSet   *set = &shared->sets[set_number(index)];
+	int			before;
+
+	if (!zdead_any())
+		return;
+	LWLockAcquire(set_lock(set_number(index)), LW_EXCLUSIVE);
+	before = set->n;
+	for (int i = set->n - 1; i >= 0 && owns(index, set); i--)
 	{
-		if (is_obsolete(&copy->ranges[i]))
-			remove_range(copy, i);
+		if (FullTransactionIdPrecedes(set->ranges[i].age.xmax, horizon))
+			remove_range(set, i);
 	}
+	if (set->n < before)
+		set_changed(set, before);
+	LWLockRelease(set_lock(set_number(index)));
 }
 
-/* Is a range of the set of use to somebody?  The set is locked. */
+/* Do all ranges of the set have the property?  The set is locked. */
 static bool
-is_of_use(const RangeSet *set)
+are_all(const RangeSet *set, bool (*property) (const Range *range))
 {
 	for (int i = 0; i < set->n; i++)
 	{
-		if (!is_obsolete(&set->ranges[i]))
-			return true;
+		if (!property(&set->ranges[i]))
+			return false;
 	}
-	return false;
+	return true;
 }
 
 /* Another database's horizon is another one: then they are forgotten too early, or late. */
@@ -469,7 +499,7 @@ zdead_tidy(void)
 	if (calls++ % TIDY_INTERVAL != 0)
 		return;
 	LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
-	if (set->n > 0 && !is_of_use(set))
+	if (set->n > 0 && are_all(set, is_obsolete))
 		empty_set(set);
 	LWLockRelease(set_lock(number));
 }
@@ -490,8 +520,7 @@ zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward, Z
 	{
 		const Range *range = &copy.ranges[i];
 
-		if (range->announced != 0 || is_obsolete(range) || !is_later(snapshot, &range->age) ||
-			!has_entry(index, range, entry))
+		if (!may_use(snapshot, range) || !has_entry(index, range, entry))
 			continue;
 		if (!found || (backward ? low_is_higher(index, end, &range->low) :
 					   high_is_lower(index, end, &range->high)))
@@ -557,8 +586,7 @@ is_covered(Relation index, const RangeSet *copy, const Range *range, Snapshot sn
 	{
 		const Range *other = &copy->ranges[i];
 
-		if (other->announced == 0 && is_within(index, range, other) &&
-			is_later(snapshot, &other->age))
+		if (may_use(snapshot, other) && is_within(index, range, other))
 			return true;
 	}
 	return false;
@@ -685,7 +713,7 @@ announce(RangeSet *copy, const ZDeadRun *run, const SnapshotAge *age)
 	return true;
 }
 
-/* Another index's set that is still of use stays. */
+/* Another index's set stays while only some may use it: those entries cannot be removed yet. */
 static bool
 may_take(Relation index, const RangeSet *copy)
 {
@@ -695,7 +723,7 @@ may_take(Relation index, const RangeSet *copy)
 	if (copy->n > 0)
 		return true;
 	LWLockAcquire(set_lock(number), LW_SHARED);
-	may = !is_of_use(&shared->sets[number]);
+	may = are_all(&shared->sets[number], is_for_all);
 	LWLockRelease(set_lock(number));
 	return may;
 }
@@ -710,7 +738,6 @@ zdead_note_run(Relation index, const ZDeadRun *run)
 	set_copy(index, &copy);
 	if (!may_take(index, &copy))
 		return;
-	remove_obsolete(&copy);
 	memset(&common, 0, sizeof(common));
 	common.low = run->low;
 	common.high = run->high;
@@ -771,14 +798,8 @@ zdead_inserted(Relation index, IndexTuple entry)
 
 	for (int tries = 0; tries < MAX_TRIES; tries++)
 	{
-		int			before;
-
 		set_copy(index, &copy);
-		if (copy.n == 0)
-			return;
-		before = copy.n;
-		remove_obsolete(&copy);
-		if (!take_out(index, &copy, entry) && copy.n == before)
+		if (copy.n == 0 || !take_out(index, &copy, entry))
 			return;
 		if (set_replace(index, &copy))
 			return;

@@ -228,7 +228,7 @@ rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, in
 		fetch->clock = fetch->first_clock = zdead_clock();
 		fetch->began = false;
 		fetch->misses = 0;
-		fetch->looked = false;
+		fetch->looked = fetch->asked = false;
 	}
 	btrescan(scan, keys, nkeys, orderbys, norderbys);
 }
@@ -262,14 +262,17 @@ static pg_noinline void
 count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool backward)
 {
 	bool		turned = fetch->began && fetch->backward != backward;
+	bool		wanted;
 
 	if (!fetch->looked || turned)
 		fetch->misses = 0;
 	fetch->looked = false;
-	if (fetch->misses >= ZSKIP_MISSES && fetch->skip == NULL && !zskip_is_allowed(scan))
+	wanted = zskip_is_wanted(scan, fetch);
+	fetch->asked = fetch->asked || fetch->misses > 0;
+	if (wanted && fetch->skip == NULL && !zskip_is_allowed(scan))
 		fetch->may_skip = fetch->skips = false;
-	else if (fetch->misses >= ZSKIP_MISSES || fetch->skip != NULL)
-		zskip_step(scan, fetch);
+	else if (wanted || fetch->skip != NULL)
+		zskip_step(scan, fetch, wanted);
 	fetch->began = true;
 	fetch->backward = backward;
 	if (turned)

@@ -365,14 +365,15 @@ try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 }
 
 void
-zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch)
+zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool wanted)
 {
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 	struct ZSkipRun *skip = skip_of(scan, fetch);
 	bool		moved = skip->moved;
+	bool		goes_on = (skip->open || moved) && fetch->misses > 0;
 
 	skip->moved = false;
-	if (fetch->misses < ZSKIP_MISSES || !BTScanPosIsValid(*pos) || !copy_leaf(scan, skip))
+	if (!(wanted || goes_on) || !BTScanPosIsValid(*pos) || !copy_leaf(scan, skip))
 	{
 		run_close(scan, fetch);
 		return;
@@ -381,8 +382,10 @@ zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch)
 		run_open(scan, fetch);
 	else
 		skip->run.visited++;
-	if (moved || fetch->misses % ZSKIP_MISSES == 0)
+	if (moved || fetch->misses == 1 || fetch->misses % ZSKIP_MISSES == 0)
 		try_to_move(scan, fetch);
+	/* one entry is no run, if there is no range */
+	skip->open = skip->open && (skip->moved || fetch->misses > 1);
 	skip->last = pos->itemIndex;
 	if (skip->open && !skip->moved && pos->itemIndex == last_match(scan, fetch))
 	{

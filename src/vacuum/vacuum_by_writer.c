@@ -90,9 +90,14 @@ take_block(Relation rel, ZReapNotes *notes, BlockNumber *block)
 
 	if (notes->nranges == 0 || !zreap_is_past(rel, range->newest))
 		return false;
-	*block = range->first++;
-	if (range->first > range->last)
-		memmove(range, range + 1, --notes->nranges * sizeof(ZReapRange));
+	*block = range->first;
+	if (range->first == range->last)
+		zreap_forget_ranges(notes, 1);
+	else
+	{
+		range->first++;
+		notes->range_blocks--;
+	}
 	return true;
 }
 
@@ -167,6 +172,13 @@ note_several(ZReapNotes *notes, const ZReapRow *row)
 		notes->lost++;
 }
 
+static int
+row_compare(const void *a, const void *b)
+{
+	return ItemPointerCompare((ItemPointer) &((const ZReapRow *) a)->tid,
+							  (ItemPointer) &((const ZReapRow *) b)->tid);
+}
+
 /*
  * Those that no index names go from one list to the other, and so do rows with several keys that
  * only those of the indexes name where they may have several entries; the others are VACUUM's.
@@ -181,7 +193,7 @@ keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
 		const ZReapRow *row = &notes->rows[i];
 
 		Assert(row->removed <= nindexes);
-		Assert(i == 0 || zreap_compare_rows(row - 1, row) < 0);
+		Assert(i == 0 || row_compare(row - 1, row) < 0);
 		if (row->several && row->removed == nindexes - nseveral)
 			note_several(notes, row);
 		else if (!row->several && row->removed == nindexes)
@@ -195,7 +207,7 @@ keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
 static void
 sort_rows(ZReapRow *rows, int n)
 {
-	qsort(rows, n, sizeof(ZReapRow), zreap_compare_rows);
+	qsort(rows, n, sizeof(ZReapRow), row_compare);
 	for (int i = 0; i < n; i++)
 		rows[i].removed = 0;
 }

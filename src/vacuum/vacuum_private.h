@@ -98,6 +98,7 @@ typedef struct ZVacuum
 	int			overflow_pages_alloc;
 
 	/* rows */
+	FullTransactionId horizon;	/* of undo, at the start */
 	double		old_reltuples;
 	int64		pruned;			/* became dead line pointers */
 	int64		dead_pointers;	/* found or made, over all pages */

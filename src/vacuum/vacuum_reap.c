@@ -22,6 +22,7 @@
 #include "zheap/base/prefetch.h"
 #include "zheap/dml/dml.h"
 #include "zheap/page/page.h"
+#include "zheap/scan/dead_ranges.h"
 #include "zheap/scan/table_indexes.h"
 
 #include "vacuum_private.h"
@@ -290,6 +291,8 @@ vacuum_index_cleanup(ZVacuum *vac)
 		return;
 
 	Assert(vac->dead->num_items == 0);	/* G1: the last round is over, or not made */
+	for (i = 0; i < vac->nindexes && vac->rounds > 0; i++)
+		zdead_vacuumed(vac->indexes[i], vac->horizon);
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
 
 	if (vac->parallel != NULL)

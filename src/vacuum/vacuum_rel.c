@@ -102,6 +102,7 @@ vacuum_open(ZVacuum *vac)
 	 */
 	zundo_open_for(vac->rel);
 	zundo_horizon_advance();
+	vac->horizon = zundo_horizon();
 
 	vac_open_indexes(vac->rel, RowExclusiveLock, &vac->nindexes, &vac->indexes);
 	vac->results = palloc0(sizeof(IndexBulkDeleteResult *) * Max(vac->nindexes, 1));

@@ -70,6 +70,14 @@ foreach my $round (1 .. 4)
 is($old->query_safe('select count(*) from q; commit'), 100, 'the old snapshot sees its messages');
 cmp_ok($node->safe_psql('postgres', 'select count(*) from q'), '>=', 100, 'as many wait as at first');
 $old->quit;
+# all that it had needed is dead to all now, and is still there until VACUUM comes
+my $ended = $node->safe_psql('postgres', "call take($turns / 4, 0)");
+note("pages of the dearest look after the snapshot's end: $ended");
+cmp_ok($ended, '<', 300, 'no look is dear when the old snapshot has ended');
+$node->safe_psql('postgres', 'vacuum q');
+my $vacuumed = $node->safe_psql('postgres', "call take($turns / 40, 0)");
+note("pages of the dearest look after VACUUM: $vacuumed");
+cmp_ok($vacuumed, '<', 60, 'nor after VACUUM');
 
 # Rows that an old snapshot needs, one by one: that they are needed the page tells, without a way to whoever deleted them.
 $node->safe_psql('postgres', <<'SQL');

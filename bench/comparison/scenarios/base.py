@@ -11,11 +11,11 @@ class Scenario:
         raise NotImplementedError
 
 
-def plain_loads(bench, result, options, quick=5, full=20, label="", **more):
+def plain_loads(bench, result, options, quick=5, full=20, label=""):
     """pgbench in pairs, with the figures that every load has; the last load of each side."""
     import load
     last = {}
-    for side in bench.pairs(full=more.get("full_pairs", 3), quick=more.get("quick_pairs", 2)):
+    for side in bench.pairs():
         last[side] = load.run(bench, side, options, bench.choose(full, quick))
         result.add_load(side, last[side], label)
     return last

@@ -49,4 +49,8 @@ typedef RelFileNode ZRelLocator;
 #define zcompat_set_vxid(vxid, number, lxid) \
 	((vxid).backendId = (number) + 1, (vxid).localTransactionId = (lxid))
 
+/* 16 shortens the names of a table's counters. */
+#define zcompat_live_rows(entry)	((entry)->n_live_tuples)
+#define zcompat_dead_rows(entry)	((entry)->n_dead_tuples)
+
 #endif							/* ZHEAP_PG_COMPAT_H */

@@ -72,7 +72,10 @@ typedef struct ZReapNotes
 	LocalTransactionId lxid;	/* in this transaction it was looked whether there is enough */
 	bool		busy;			/* being worked on, or an error has ended that */
 	int			failures;
+	uint32		asked;			/* so often it was asked whether a batch is worth while */
 	int			nranges;
+	BlockNumber range_blocks;	/* in all of these */
+	int			range_rows;
 	int			nrows;
 	int			nbytes;
 	int			ntaken;			/* rows of the page that is being pruned, behind the others */
@@ -164,8 +167,8 @@ zreap_has_rows(const ZReapNotes *notes)
 	return notes->nrows >= ZREAP_ENOUGH_ROWS || notes->nbytes >= ZREAP_MAX_BYTES / 2;
 }
 
-/* The order of TIDs, for qsort() and bsearch(). */
-extern int	zreap_compare_rows(const void *a, const void *b);
+/* Forgets the oldest n ranges. */
+extern void zreap_forget_ranges(ZReapNotes *notes, int n);
 
 /*
  * Forgets what may not be any more what it was, since VACUUM has freed line pointers.  Whoever

@@ -88,6 +88,12 @@ extern bool zdead_has_ranges(Relation index);
  */
 extern void zdead_tidy(void);
 
+/*
+ * VACUUM has removed the index's entries of all rows whose deleters had ended, for all snapshots,
+ * before the horizon.  No page is locked.
+ */
+extern void zdead_vacuumed(Relation index, FullTransactionId horizon);
+
 /* The index has a new file, or an old one's name. */
 extern void zdead_forget(Relation index);
 

@@ -13,7 +13,10 @@
 #include "zheap/scan/dead_ranges.h"
 #include "zheap/scan/table_indexes.h"
 
-/* So many entries that are dead for good, and it is asked whether there are ranges to pass by. */
+/*
+ * So many entries that are dead for good, and it is asked whether there are ranges to pass by.  In
+ * an index that has some it is asked at a scan's first such entry, too.
+ */
 #ifdef USE_ASSERT_CHECKING
 #define ZSKIP_MISSES	2
 #else
@@ -23,11 +26,20 @@
 /* Whatever the setting: may a scan like this be told of dead ranges? */
 extern bool zskip_is_allowed(IndexScanDesc scan);
 
+/* Is the scan to be moved, if there is a range, or are its entries to be noted? */
+static inline bool
+zskip_is_wanted(IndexScanDesc scan, const ZIndexFetchBase *fetch)
+{
+	return fetch->misses >= ZSKIP_MISSES ||
+		(fetch->misses == 1 && !fetch->asked && zdead_any() &&
+		 zdead_has_ranges(scan->indexRelation));
+}
+
 /*
- * The scan is about to go on from the entry that it is at.  If a range has that entry the scan is
- * moved to the range's end.
+ * The scan is about to go on from the entry that it is at.  If it is wanted, and a range has that
+ * entry, the scan is moved to the range's end.
  */
-extern void zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch);
+extern void zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool wanted);
 
 /* The scan begins anew, or ends for good: what it has passed by is noted. */
 extern void zskip_end(ZIndexFetchBase *fetch);

@@ -83,6 +83,7 @@ typedef struct ZIndexFetchBase
 	bool		began;			/* the scan has a direction: this one */
 	bool		backward;
 	bool		looked;			/* the last entry has been looked at */
+	bool		asked;			/* for a range, at the first entry that was such */
 	uint32		misses;			/* so many of the last ones, without a break, were such */
 	uint64		clock;			/* zdead_clock before it read its page of the index, or earlier */
 	uint64		first_clock;	/* ... or any page */
