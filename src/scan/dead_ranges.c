@@ -28,6 +28,8 @@
 #include "zheap/scan/dead_ranges.h"
 #include "zheap/undo/undo.h"
 
+#include "dead_bounds.h"
+
 #define MAX_SETS		128
 #define MAX_RANGES		16
 #define MAX_ANNOUNCED	3		/* of these */
@@ -140,70 +142,7 @@ zdead_any(void)
 	return pg_atomic_read_u32(&shared->nused) != 0;
 }
 
-/* ---- places in an index ---- */
-
-static int
-compare_nulls(bool a, bool b, int16 option)
-{
-	int			result = (int) a - (int) b;
-
-	return option & INDOPTION_NULLS_FIRST ? -result : result;
-}
-
-/* In the index's order: <0, 0, >0. */
-static int
-compare_entries(Relation index, IndexTuple a, IndexTuple b)
-{
-	TupleDesc	desc = RelationGetDescr(index);
-
-	Assert(!zheap_holds_buffer_lock()); /* I3 */
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-	{
-		int16		option = index->rd_indoption[i];
-		bool		a_isnull;
-		bool		b_isnull;
-		Datum		x = index_getattr(a, i + 1, desc, &a_isnull);
-		Datum		y = index_getattr(b, i + 1, desc, &b_isnull);
-		int			result;
-
-		if (a_isnull || b_isnull)
-			result = compare_nulls(a_isnull, b_isnull, option);
-		else
-		{
-			result = DatumGetInt32(FunctionCall2Coll(index_getprocinfo(index, i + 1, BTORDER_PROC),
-													 index->rd_indcollation[i], x, y));
-			if (option & INDOPTION_DESC)
-				INVERT_COMPARE_RESULT(result);
-		}
-		if (result != 0)
-			return result;
-	}
-	return ItemPointerCompare(&a->t_tid, &b->t_tid);
-}
-
-bool
-zdead_bound(IndexTuple entry, ZDeadBound *bound)
-{
-	Size		size = IndexTupleSize(entry);
-
-	Assert(!BTreeTupleIsPivot(entry) && !BTreeTupleIsPosting(entry));
-	if (size > ZDEAD_MAX_ENTRY)
-		return false;
-	memset(bound, 0, sizeof(*bound));
-	bound->inclusive = true;
-	memcpy(bound->entry.bytes, entry, size);
-	return true;
-}
-
-bool
-zdead_is_beyond(Relation index, IndexTuple entry, const ZDeadBound *end, bool backward)
-{
-	int			result = compare_entries(index, entry, (IndexTuple) end->entry.bytes);
-
-	if (result == 0)
-		return !end->inclusive;
-	return backward ? result < 0 : result > 0;
-}
+/* ---- ranges ---- */
 
 static bool
 has_entry(Relation index, const Range *range, IndexTuple entry)
@@ -212,32 +151,10 @@ has_entry(Relation index, const Range *range, IndexTuple entry)
 		!zdead_is_beyond(index, entry, &range->high, false);
 }
 
-/* Does the lower bound a leave out an entry that b has? */
-static bool
-low_is_higher(Relation index, const ZDeadBound *a, const ZDeadBound *b)
-{
-	int			result = compare_entries(index, (IndexTuple) a->entry.bytes,
-									   (IndexTuple) b->entry.bytes);
-
-	return result > 0 || (result == 0 && !a->inclusive && b->inclusive);
-}
-
-static bool
-high_is_lower(Relation index, const ZDeadBound *a, const ZDeadBound *b)
-{
-	int			result = compare_entries(index, (IndexTuple) a->entry.bytes,
-									   (IndexTuple) b->entry.bytes);
-
-	return result < 0 || (result == 0 && !a->inclusive && b->inclusive);
-}
-
 static bool
 has_nothing(Relation index, const Range *range)
 {
-	int			result = compare_entries(index, (IndexTuple) range->low.entry.bytes,
-									   (IndexTuple) range->high.entry.bytes);
-
-	return result > 0 || (result == 0 && !(range->low.inclusive && range->high.inclusive));
+	return zdead_is_nothing(index, &range->low, &range->high);
 }
 
 /* ---- snapshots ---- */
@@ -522,8 +439,8 @@ zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward, Z
 
 		if (!may_use(snapshot, range) || !has_entry(index, range, entry))
 			continue;
-		if (!found || (backward ? low_is_higher(index, end, &range->low) :
-					   high_is_lower(index, end, &range->high)))
+		if (!found || (backward ? zdead_low_is_higher(index, end, &range->low) :
+					   zdead_high_is_lower(index, end, &range->high)))
 		{
 			*end = backward ? range->low : range->high;
 			*entries = range->entries;
@@ -553,8 +470,8 @@ find_announced(Relation index, const RangeSet *copy, const ZDeadRun *run, Range 
 		if (range->announced == 0 || range->announced > run->began ||
 			(best >= 0 && entries <= common->entries))
 			continue;
-		both.low = low_is_higher(index, &run->low, &range->low) ? run->low : range->low;
-		both.high = high_is_lower(index, &run->high, &range->high) ? run->high : range->high;
+		both.low = zdead_low_is_higher(index, &run->low, &range->low) ? run->low : range->low;
+		both.high = zdead_high_is_lower(index, &run->high, &range->high) ? run->high : range->high;
 		both.entries = entries;
 		if (has_nothing(index, &both))
 			continue;
@@ -567,8 +484,8 @@ find_announced(Relation index, const RangeSet *copy, const ZDeadRun *run, Range 
 static bool
 is_within(Relation index, const Range *inner, const Range *outer)
 {
-	return !low_is_higher(index, &outer->low, &inner->low) &&
-		!high_is_lower(index, &outer->high, &inner->high);
+	return !zdead_low_is_higher(index, &outer->low, &inner->low) &&
+		!zdead_high_is_lower(index, &outer->high, &inner->high);
 }
 
 /* Within another range: made before it, or what insertions have left of one. */

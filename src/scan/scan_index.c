@@ -292,7 +292,7 @@ names_last(const ZRowVersion *version, Snapshot snapshot)
  */
 static bool
 fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snapshot snapshot,
-				TupleTableSlot *slot, bool *all_dead, ZRowVersion *version)
+				TupleTableSlot *slot, ZRowVersion *version)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
 
@@ -305,15 +305,18 @@ fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snaps
 			ztid_mark_last(&slot->tts_tid);
 		return true;
 	}
-
-	/*
-	 * A line pointer past the end: the row and its neighbours were vacuumed away
-	 * between our reading the index and now.
-	 */
-	if (all_dead != NULL)
-		*all_dead = offnum > PageGetMaxOffsetNumber(view->page) ||
-			(!zmvcc_is_needed(view, version) && zmvcc_dead_to_all(view, offnum));
 	return false;
+}
+
+/*
+ * A line pointer past the end: the row and its neighbours were vacuumed away between our reading
+ * the index and now.
+ */
+static bool
+is_dead_to_all(ZPageView *view, OffsetNumber offnum, const ZRowVersion *version)
+{
+	return offnum > PageGetMaxOffsetNumber(view->page) ||
+		(!zmvcc_is_needed(view, version) && zmvcc_dead_to_all(view, offnum));
 }
 
 /*
@@ -409,8 +412,8 @@ fetch_pin(ZIndexFetch *fetch, BlockNumber block)
 
 /*
  * The snapshot does not see the row, and the way to it has ended on the version: will no later
- * snapshot see it either?  True also of a row that is not there.  A copy of the page may be viewed:
- * what is so stays so.
+ * snapshot see it either?  True also of a row that is not there.  A copy of the page may be
+ * viewed: what is so stays so.
  */
 static bool
 is_dead_for_good(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
@@ -452,7 +455,9 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &page[1]))
 	{
 		fetch->view.leave = zscan_may_leave() ? page : NULL;
-		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, all_dead, &version);
+		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, &version);
+		if (unlikely(!found) && all_dead != NULL)
+			*all_dead = is_dead_to_all(&fetch->view, offnum, &version);
 		if (unlikely(!found) && fetch->base.may_skip && fetch->view.locked)
 			fetch->dead = is_dead_for_good(&fetch->view, offnum, snapshot, &version);
 		if (!fetch->view.locked)

@@ -454,8 +454,8 @@ extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
 extern bool zmvcc_is_needed(ZPageView *view, const ZRowVersion *version);
 
 /*
- * Is the version, on which a fetch for an MVCC snapshot has ended without a row, a deletion that the
- * snapshot sees?  Then so does every snapshot that sees what this one sees.  Undo is not read.
+ * Is the version, on which a fetch for an MVCC snapshot has ended without a row, a deletion that
+ * the snapshot sees?  Then so does every snapshot that sees what this one sees.  Undo is not read.
  */
 extern bool zmvcc_sees_deletion(const ZRowVersion *version, Snapshot snapshot);
 
