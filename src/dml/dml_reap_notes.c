@@ -122,7 +122,7 @@ has_many_dead(Relation rel)
 static bool
 is_worth(Relation rel, ZReapNotes *notes)
 {
-	return notes->range_rows / ENOUGH_ROWS_A_BLOCK >= notes->range_blocks ||
+	return (BlockNumber) notes->range_rows / ENOUGH_ROWS_A_BLOCK >= notes->range_blocks ||
 		(notes->asked++ % ASKED_INTERVAL == 0 && has_many_dead(rel));
 }
 

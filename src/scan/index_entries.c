@@ -267,6 +267,9 @@ count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool backward)
 	if (!fetch->looked || turned)
 		fetch->misses = 0;
 	fetch->looked = false;
+	/* of one that has turned the run ends, as it went */
+	if (!turned)
+		fetch->backward = backward;
 	wanted = zskip_is_wanted(scan, fetch);
 	fetch->asked = fetch->asked || fetch->misses > 0;
 	if (wanted && fetch->skip == NULL && !zskip_is_allowed(scan))
