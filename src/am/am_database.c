@@ -1,6 +1,7 @@
 /*
  * am_database.c
- *		Databases that are made and dropped: a new one may get an old one's OID.
+ *		Databases that are made and dropped: a new one may get an old one's OID.  And indexes that
+ *		are dropped.
  *
  * What shared memory knows of a database's tables is forgotten at the drop, to give back the
  * memory.  Sessions of the database may still be there then, and the drop may fail.  So what must
@@ -13,6 +14,7 @@
 
 #include "access/xact.h"
 #include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 
 #include "zheap/am/am_relation.h"
@@ -27,7 +29,12 @@ note_database(ObjectAccessType access, Oid class, Oid object, int sub, void *arg
 {
 	if (previous_hook)
 		previous_hook(access, class, object, sub, arg);
-	if (class != DatabaseRelationId || !zheap_is_preloaded())
+	if (!zheap_is_preloaded())
+		return;
+	/* of tables there are none; if that is rolled back, nothing but time is lost */
+	if (class == RelationRelationId && access == OAT_DROP && sub == 0)
+		zdead_forget_files(object);
+	if (class != DatabaseRelationId)
 		return;
 	if (access == OAT_DROP && IsTransactionState())
 		zstats_forget_database(object);

@@ -33,6 +33,9 @@
 #define MANY_DEAD		50
 #define MANY_DEAD_SHARE	10
 
+/* A row may be in one of so many of the last ranges, where deletions go here and there. */
+#define RANGES_AT_HAND	4
+
 /* Once in so many transactions the table's rows are asked for. */
 #define ASKED_INTERVAL	4
 
@@ -202,11 +205,14 @@ void
 zreap_note_deleted(BlockNumber block, FullTransactionId fxid)
 {
 	ZReapNotes *notes = zreap_current;
-	ZReapRange *range = &notes->ranges[notes->nranges - 1];
 
 	notes->range_rows++;
-	if (notes->nranges > 0 && block >= range->first && block <= range->last + 1)
+	for (int i = notes->nranges - 1; i >= Max(notes->nranges - RANGES_AT_HAND, 0); i--)
 	{
+		ZReapRange *range = &notes->ranges[i];
+
+		if (block < range->first || block > range->last + 1)
+			continue;
 		notes->range_blocks += block > range->last;
 		range->last = Max(range->last, block);
 		range->newest = fxid;

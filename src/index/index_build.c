@@ -541,7 +541,7 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 	build.callback = callback;
 	build.callback_state = callback_state;
 	Assert(!(anyvisible && build.unique));
-	zdead_forget(index);
+	zdead_forget_files(RelationGetRelid(index));
 
 	build_begin(&build, allow_sync, sscan);
 

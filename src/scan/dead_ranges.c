@@ -337,8 +337,24 @@ set_replace(Relation index, const RangeSet *copy)
 	return same;
 }
 
-void
-zdead_forget(Relation index)
+/* InvalidOid: all of the database's. */
+static void
+forget_sets(Oid database, Oid index)
+{
+	for (int number = 0; number < MAX_SETS; number++)
+	{
+		RangeSet   *set = &shared->sets[number];
+
+		LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
+		if (set->n > 0 && set->owner.database == database &&
+			(index == InvalidOid || set->owner.index == index))
+			empty_set(set);
+		LWLockRelease(set_lock(number));
+	}
+}
+
+static void
+forget_set(Relation index)
 {
 	int			number = set_number(index);
 	RangeSet   *set = &shared->sets[number];
@@ -351,19 +367,18 @@ zdead_forget(Relation index)
 	LWLockRelease(set_lock(number));
 }
 
+void
+zdead_forget_files(Oid index)
+{
+	if (zdead_any())
+		forget_sets(MyDatabaseId, index);
+}
+
 /* Its OID may become another database's, a copy of the same template with the same files. */
 void
 zdead_forget_database(Oid database)
 {
-	for (int number = 0; number < MAX_SETS; number++)
-	{
-		RangeSet   *set = &shared->sets[number];
-
-		LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
-		if (set->n > 0 && set->owner.database == database)
-			empty_set(set);
-		LWLockRelease(set_lock(number));
-	}
+	forget_sets(database, InvalidOid);
 }
 
 /* Order does not matter. */
@@ -422,6 +437,20 @@ zdead_tidy(void)
 }
 
 /* ---- passing by ---- */
+
+bool
+zdead_may_help(Relation index, Snapshot snapshot)
+{
+	int			number = set_number(index);
+	const RangeSet *set = &shared->sets[number];
+	bool		may = false;
+
+	LWLockAcquire(set_lock(number), LW_SHARED);
+	for (int i = 0; i < set->n && !may && owns(index, set); i++)
+		may = may_use(snapshot, &set->ranges[i]);
+	LWLockRelease(set_lock(number));
+	return may;
+}
 
 bool
 zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward, ZDeadBound *end,
@@ -582,6 +611,40 @@ publish(Relation index, RangeSet *copy, int announced, const Range *common, cons
 	return true;
 }
 
+/* Announced so long ago that whoever did would not find the entries any more. */
+static void
+remove_old_announcements(RangeSet *copy)
+{
+	for (int i = copy->n - 1; i >= 0; i--)
+	{
+		if (copy->ranges[i].announced != 0 && is_for_all(&copy->ranges[i]))
+			remove_range(copy, i);
+	}
+}
+
+/*
+ * What old snapshots have left makes room for what others need now, except for the largest: VACUUM
+ * may come late.
+ */
+static void
+make_room(RangeSet *copy)
+{
+	int			smallest = -1;
+	uint32		largest = 0;
+
+	if (copy->n < MAX_RANGES)
+		return;
+	for (int i = 0; i < copy->n; i++)
+	{
+		largest = Max(largest, copy->ranges[i].entries);
+		if (is_for_all(&copy->ranges[i]) &&
+			(smallest < 0 || copy->ranges[i].entries < copy->ranges[smallest].entries))
+			smallest = i;
+	}
+	if (smallest >= 0 && copy->ranges[smallest].entries < largest)
+		remove_range(copy, smallest);
+}
+
 /* Where to find the smallest range, or the smallest of those that are announced only. */
 static int
 find_smallest(const RangeSet *copy, bool announced)
@@ -609,6 +672,8 @@ announce(RangeSet *copy, const ZDeadRun *run, const SnapshotAge *age)
 	int			n = 0;
 	Range	   *new;
 
+	remove_old_announcements(copy);
+	make_room(copy);
 	for (int i = 0; i < copy->n; i++)
 		n += copy->ranges[i].announced != 0;
 	if (n == MAX_ANNOUNCED || copy->n == MAX_RANGES)
@@ -721,5 +786,5 @@ zdead_inserted(Relation index, IndexTuple entry)
 		if (set_replace(index, &copy))
 			return;
 	}
-	zdead_forget(index);
+	forget_set(index);
 }

@@ -341,6 +341,8 @@ try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	ZDeadBound	entry;
 	ZDeadBound	end;
 	uint32		entries;
+	int			from = pos->itemIndex;
+	bool		leaves;
 
 	if (!entry_at(scan, fetch, pos->itemIndex, &entry) ||
 		!zdead_find(scan->indexRelation, (IndexTuple) entry.entry.bytes, scan->xs_snapshot,
@@ -353,11 +355,13 @@ try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 		skip->run.entries += entries;
 		zstats_count(scan->heapRelation, ZTABLE_DEAD_PASSED, entries);
 	}
-	/* the server would take the item that the scan is moved to for the dead one */
-	scan->kill_prior_tuple = false;
 	pos->itemIndex = item_in_range(scan, fetch, &end);
-	if (pos->itemIndex != last_match(scan, fetch) ||
-		!(fetch->backward ? pos->moreLeft : pos->moreRight))
+	leaves = pos->itemIndex == last_match(scan, fetch) &&
+		(fetch->backward ? pos->moreLeft : pos->moreRight);
+	/* the server would take what the scan is moved to for the place of the dead one */
+	if (pos->itemIndex != from || leaves)
+		scan->kill_prior_tuple = false;
+	if (!leaves)
 		return;
 	*run_front(fetch) = end;
 	skip->has_end = true;

@@ -83,6 +83,7 @@ zscan_index_begin(Relation rel)
 	fetch->base.leaf = 0;
 	fetch->base.marks = fetch->base.first_marks = 0;
 	fetch->base.may_skip = fetch->base.skips = fetch->base.looked = fetch->base.began = false;
+	fetch->base.asked = false;
 	fetch->base.misses = 0;
 	fetch->base.clock = fetch->base.first_clock = 0;
 	fetch->base.scan = NULL;

@@ -95,8 +95,13 @@ take_block(Relation rel, ZReapNotes *notes, BlockNumber *block)
 		zreap_forget_ranges(notes, 1);
 	else
 	{
+		/* as if each had as many */
+		int			rows = range->rows / (int) (range->last - range->first + 1);
+
 		range->first++;
+		range->rows -= rows;
 		notes->range_blocks--;
+		notes->range_rows -= rows;
 	}
 	return true;
 }

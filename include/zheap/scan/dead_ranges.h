@@ -81,10 +81,12 @@ extern void zdead_inserted(Relation index, IndexTuple entry);
 extern bool zdead_any(void);
 extern bool zdead_has_ranges(Relation index);
 
+/* Is there one of this index that the snapshot, an MVCC snapshot, may use? */
+extern bool zdead_may_help(Relation index, Snapshot snapshot);
+
 /*
  * Asked for after insertions into indexes without ranges, while there are others.  Once in a
- * while looks at an index's ranges, and forgets those that are of no use any more: if the index is
- * gone, nobody else does.
+ * while looks at an index's ranges, and forgets them if no VACUUM has come for very long.
  */
 extern void zdead_tidy(void);
 
@@ -94,8 +96,8 @@ extern void zdead_tidy(void);
  */
 extern void zdead_vacuumed(Relation index, FullTransactionId horizon);
 
-/* The index has a new file, or an old one's name. */
-extern void zdead_forget(Relation index);
+/* The index of this database is dropped, or has a new file: none of its files has ranges. */
+extern void zdead_forget_files(Oid index);
 
 /* The database is made, or dropped. */
 extern void zdead_forget_database(Oid database);

@@ -32,7 +32,8 @@ zskip_is_wanted(IndexScanDesc scan, const ZIndexFetchBase *fetch)
 {
 	return fetch->misses >= ZSKIP_MISSES ||
 		(fetch->misses == 1 && !fetch->asked && zdead_any() &&
-		 zdead_has_ranges(scan->indexRelation));
+		 scan->xs_snapshot->snapshot_type == SNAPSHOT_MVCC &&
+		 zdead_may_help(scan->indexRelation, scan->xs_snapshot));
 }
 
 /*
