@@ -12,7 +12,7 @@
 
 int			zheap_initial_slots;
 int			zheap_max_changed_indexes = 50;
-bool		zheap_remove_dead_entries = false;
+bool		zheap_remove_dead_entries = true;
 bool		zheap_skip_dead_entries = true;
 int			zheap_status_cache_size = 16;
 int			zheap_temp_undo_max_size = 1024 * 1024;
@@ -49,7 +49,7 @@ zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache
 							 "For tables whose indexes are all B-trees on columns.  What a session has deleted it removes at the "
 							 "start of one of its later writes to the table.",
 							 &zheap_remove_dead_entries,
-							 false,
+							 true,
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("zheap.skip_dead_entries",

@@ -2,7 +2,8 @@
  * dml_reap_notes.c
  *		A backend's notes of deleted rows: see reap.h.
  *
- * They are few and of fixed size, so that noting costs next to nothing and can't fail.  Where
+ * They are few and of fixed size, so that noting costs next to nothing and can't fail: room for
+ * them is made before, when a write begins.  Where
  * there is no room the oldest pages or the newest rows are left to VACUUM.
  *
  * LOCKING: none; no page is locked when the notes of another table are opened.
@@ -24,6 +25,9 @@
 
 /* That many pages, or ZREAP_ENOUGH_ROWS, make it worth while to begin ... */
 #define ENOUGH_BLOCKS	16
+
+/* So many rows are in so many pages, so there are lists by then. */
+#define ENOUGH_FOR_LISTS	ENOUGH_BLOCKS
 
 /*
  * ... if the backend has deleted so many rows in each, or if so many of the table's rows are dead,
@@ -119,8 +123,8 @@ has_many_dead(Relation rel)
 }
 
 /*
- * A page is visited twice, and so it should be for more than a row.  For the rows of all backends
- * are removed with ours; what they are is not looked at for each transaction.
+ * A batch visits each page twice, which one dead row does not pay for.  Several do: the backend's
+ * own, or those of all backends, which are removed with its own.
  */
 static bool
 is_worth(Relation rel, ZReapNotes *notes)
@@ -133,7 +137,9 @@ is_worth(Relation rel, ZReapNotes *notes)
 static bool
 has_enough(Relation rel, ZReapNotes *notes)
 {
-	if (notes->npointers >= ZREAP_ENOUGH_ROWS && zreap_is_past(rel, notes->pointers[0].since))
+	if (notes->lists == NULL)
+		return false;
+	if (notes->npointers >= ZREAP_ENOUGH_ROWS && zreap_is_past(rel, notes->lists->pointers[0].since))
 		return true;
 	if (!zreap_has_room(notes))
 		return false;
@@ -175,6 +181,8 @@ zreap_look(Relation rel)
 			notes->busy = false;
 			notes->failures++;
 		}
+		if (notes->lists == NULL && notes->range_rows >= ENOUGH_FOR_LISTS)
+			notes->lists = MemoryContextAlloc(TopMemoryContext, sizeof(ZReapLists));
 		if (notes->failures < MAX_FAILURES && has_enough(rel, notes))
 		{
 			notes->busy = true;
@@ -251,18 +259,18 @@ zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 	int			at = notes->nbytes + notes->taken_bytes;
 	ZReapRow   *row;
 
-	if (notes->nrows + notes->ntaken == ZREAP_MAX_ROWS || !has_keys(view, version) ||
+	if (notes->lists == NULL || notes->nrows + notes->ntaken == ZREAP_MAX_ROWS || !has_keys(view, version) ||
 		at + version->len > ZREAP_MAX_BYTES)
 	{
 		notes->taken_lost++;
 		return;
 	}
-	row = &notes->rows[notes->nrows + notes->ntaken++];
+	row = &notes->lists->rows[notes->nrows + notes->ntaken++];
 	ItemPointerSet(&row->tid, view->block, version->offnum);
 	row->len = version->len;
 	row->offset = at;
 	row->several = several;
-	memcpy(notes->bytes + at, version->row, version->len);
+	memcpy(notes->lists->bytes + at, version->row, version->len);
 	notes->taken_bytes += version->len;
 }
 

@@ -59,7 +59,7 @@ static void
 note_pages(ZReapNotes *notes, Relation index, const BTVacState *state)
 {
 	for (int i = 0; i < state->npendingpages && notes->npages < ZREAP_MAX_PAGES; i++)
-		notes->pages[notes->npages++] = (ZReapPage)
+		notes->lists->pages[notes->npages++] = (ZReapPage)
 		{
 			.index = zrel_locator(index),.block = state->pendingpages[i].target,
 				.safe = state->pendingpages[i].safexid
@@ -102,12 +102,12 @@ zindex_free_pages(Relation index, ZReapNotes *notes)
 
 	for (int i = 0; i < n; i++)
 	{
-		const ZReapPage *page = &notes->pages[i];
+		const ZReapPage *page = &notes->lists->pages[i];
 
 		if (zloc_equals(page->index, locator) && GlobalVisCheckRemovableFullXid(NULL, page->safe))
 			RecordFreeIndexPage(index, page->block);
 		else
-			notes->pages[kept++] = *page;
+			notes->lists->pages[kept++] = *page;
 	}
 	notes->npages = kept;
 	if (kept < n)
@@ -168,7 +168,7 @@ fill_key(const ZIndexRemoval *removal, ZReapRow *row, BTScanInsert key)
 	Relation	index = removal->index;
 	ZVersionId	id = {0};
 
-	ztuple_slot_store(slot, removal->notes->bytes + row->offset, row->len, &row->tid,
+	ztuple_slot_store(slot, removal->notes->lists->bytes + row->offset, row->len, &row->tid,
 					  RelationGetRelid(removal->table), &id);
 	key->anynullkeys = false;
 	for (int i = 0; i < key->keysz; i++)
@@ -242,19 +242,19 @@ zindex_remove_dead(ZIndexRemoval *removal)
 	ZReapNotes *notes = removal->notes;
 	ZLeafEntries *leaf = palloc(sizeof(ZLeafEntries));
 	ZLeafFilter filter;
-	ZLeafRows	collect = looked_for(notes->rows, notes->nrows, &filter);
+	ZLeafRows	collect = looked_for(notes->lists->rows, notes->nrows, &filter);
 	BTScanInsert key = make_key(removal->index);
 	bool		certain = order_is_certain(removal->index);
 
 	Assert(!zheap_holds_buffer_lock()); /* I3 */
 	Assert(CheckRelationLockedByMe(removal->table, ShareUpdateExclusiveLock, false));	/* G6 */
 	for (int i = 0; i < notes->nrows; i++)
-		notes->rows[i].here = false;
+		notes->lists->rows[i].here = false;
 	MemoryContextSwitchTo(scratch);
 	/* entries of older versions of the B-tree are not found by their TIDs */
 	for (int i = 0; i < notes->nrows && key->heapkeyspace; i++)
 	{
-		ZReapRow   *row = &notes->rows[i];
+		ZReapRow   *row = &notes->lists->rows[i];
 
 		CHECK_FOR_INTERRUPTS();
 		if (!row->here && !has_several(removal, row) && fill_key(removal, row, key))
@@ -299,7 +299,7 @@ zindex_sweep_dead(ZIndexRemoval *removal)
 	ZLeafFilter filter;
 	ZLeafWalk	walk = {
 		.table = removal->table,.index = removal->index,
-		.rows = looked_for(notes->several, notes->nseveral, &filter),
+		.rows = looked_for(notes->lists->several, notes->nseveral, &filter),
 		.note = note_swept,.leave_empty = leave_swept,.arg = removal,
 		.max_leaves = 2 * ZREAP_MAX_SEVERAL
 	};
@@ -307,9 +307,9 @@ zindex_sweep_dead(ZIndexRemoval *removal)
 	Assert(notes->nseveral > 0 && removal->several);
 	Assert(CheckRelationLockedByMe(removal->table, ShareUpdateExclusiveLock, false));	/* G6 */
 	for (int i = 0; i < notes->nseveral; i++)
-		notes->several[i].here = true;
+		notes->lists->several[i].here = true;
 	if (!zleaf_walk(&walk))
 		return;
 	for (int i = 0; i < notes->nseveral; i++)
-		notes->several[i].removed += notes->several[i].here;
+		notes->lists->several[i].removed += notes->lists->several[i].here;
 }

@@ -280,17 +280,31 @@ set_copy(Relation index, RangeSet *copy)
 	LWLockRelease(set_lock(number));
 }
 
+/* The index's set, locked; NULL, and nothing is locked, if the index has no ranges. */
+static RangeSet *
+lock_own(Relation index, LWLockMode mode)
+{
+	int			number = set_number(index);
+	RangeSet   *set = &shared->sets[number];
+
+	if (!zdead_any())
+		return NULL;
+	LWLockAcquire(set_lock(number), mode);
+	if (set->n > 0 && owns(index, set))
+		return set;
+	LWLockRelease(set_lock(number));
+	return NULL;
+}
+
 bool
 zdead_has_ranges(Relation index)
 {
-	int			number = set_number(index);
-	const RangeSet *set = &shared->sets[number];
-	bool		has;
+	RangeSet   *set = lock_own(index, LW_SHARED);
 
-	LWLockAcquire(set_lock(number), LW_SHARED);
-	has = set->n > 0 && owns(index, set);
-	LWLockRelease(set_lock(number));
-	return has;
+	if (set == NULL)
+		return false;
+	LWLockRelease(set_lock(set_number(index)));
+	return true;
 }
 
 /*
@@ -356,15 +370,12 @@ forget_sets(Oid database, Oid index)
 static void
 forget_set(Relation index)
 {
-	int			number = set_number(index);
-	RangeSet   *set = &shared->sets[number];
+	RangeSet   *set = lock_own(index, LW_EXCLUSIVE);
 
-	if (!zdead_any())
+	if (set == NULL)
 		return;
-	LWLockAcquire(set_lock(number), LW_EXCLUSIVE);
-	if (owns(index, set))
-		empty_set(set);
-	LWLockRelease(set_lock(number));
+	empty_set(set);
+	LWLockRelease(set_lock(set_number(index)));
 }
 
 void
@@ -391,14 +402,13 @@ remove_range(RangeSet *copy, int i)
 void
 zdead_vacuumed(Relation index, FullTransactionId horizon)
 {
-	RangeSet   *set = &shared->sets[set_number(index)];
+	RangeSet   *set = lock_own(index, LW_EXCLUSIVE);
 	int			before;
 
-	if (!zdead_any())
+	if (set == NULL)
 		return;
-	LWLockAcquire(set_lock(set_number(index)), LW_EXCLUSIVE);
 	before = set->n;
-	for (int i = set->n - 1; i >= 0 && owns(index, set); i--)
+	for (int i = set->n - 1; i >= 0; i--)
 	{
 		if (FullTransactionIdPrecedes(set->ranges[i].age.xmax, horizon))
 			remove_range(set, i);
@@ -441,14 +451,14 @@ zdead_tidy(void)
 bool
 zdead_may_help(Relation index, Snapshot snapshot)
 {
-	int			number = set_number(index);
-	const RangeSet *set = &shared->sets[number];
+	RangeSet   *set = lock_own(index, LW_SHARED);
 	bool		may = false;
 
-	LWLockAcquire(set_lock(number), LW_SHARED);
-	for (int i = 0; i < set->n && !may && owns(index, set); i++)
+	if (set == NULL)
+		return false;
+	for (int i = 0; i < set->n && !may; i++)
 		may = may_use(snapshot, &set->ranges[i]);
-	LWLockRelease(set_lock(number));
+	LWLockRelease(set_lock(set_number(index)));
 	return may;
 }
 

@@ -428,16 +428,8 @@ is_dead_for_good(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
 	/* by whom is far to find where others have taken over the slot, and does not matter */
 	if (!zscan_is_row(view, offnum) || zmvcc_sees_deletion(version, snapshot))
 		return true;
-	switch (zmvcc_state(view, offnum, &newest, &deleter))
-	{
-		case ZSTATE_NONE:
-		case ZSTATE_DEAD:
-			return true;
-		case ZSTATE_RECENTLY_DEAD:
-			return FullTransactionIdIsNormal(deleter) && zmvcc_fxid_in_snapshot(deleter, snapshot);
-		default:
-			return false;
-	}
+	/* or its insertion was rolled back */
+	return zmvcc_state(view, offnum, &newest, &deleter) == ZSTATE_NONE;
 }
 
 /* Whatever row and snapshot.  The page is locked in share mode; it is unlocked on return. */

@@ -163,7 +163,7 @@ static void
 note_pointer(ZReapNotes *notes, const ZReapRow *row, FullTransactionId since)
 {
 	if (notes->npointers < ZREAP_MAX_POINTERS)
-		notes->pointers[notes->npointers++] = (ZReapPointer) {.since = since,.tid = row->tid};
+		notes->lists->pointers[notes->npointers++] = (ZReapPointer) {.since = since,.tid = row->tid};
 	else
 		notes->lost++;
 }
@@ -172,7 +172,7 @@ static void
 note_several(ZReapNotes *notes, const ZReapRow *row)
 {
 	if (notes->nseveral < ZREAP_MAX_SEVERAL)
-		notes->several[notes->nseveral++] = *row;
+		notes->lists->several[notes->nseveral++] = *row;
 	else
 		notes->lost++;
 }
@@ -195,7 +195,7 @@ keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
 
 	for (int i = 0; i < notes->nrows; i++)
 	{
-		const ZReapRow *row = &notes->rows[i];
+		const ZReapRow *row = &notes->lists->rows[i];
 
 		Assert(row->removed <= nindexes);
 		Assert(i == 0 || row_compare(row - 1, row) < 0);
@@ -225,7 +225,7 @@ remove_by_keys(Relation rel, ZReapNotes *notes, List *indexes)
 	List	   *several = NIL;
 	ListCell   *lc;
 
-	sort_rows(notes->rows, notes->nrows);
+	sort_rows(notes->lists->rows, notes->nrows);
 	removal.slot = MakeSingleTupleTableSlot(RelationGetDescr(rel), table_slot_callbacks(rel));
 	foreach(lc, indexes)
 	{
@@ -266,7 +266,7 @@ sweep(Relation rel, ZReapNotes *notes, List *indexes)
 	FullTransactionId now;
 	ListCell   *lc;
 
-	sort_rows(notes->several, notes->nseveral);
+	sort_rows(notes->lists->several, notes->nseveral);
 	foreach(lc, indexes)
 	{
 		removal.index = lfirst(lc);
@@ -275,8 +275,8 @@ sweep(Relation rel, ZReapNotes *notes, List *indexes)
 	now = ReadNextFullTransactionId();
 	for (int i = 0; i < notes->nseveral; i++)
 	{
-		if (notes->several[i].removed == list_length(indexes))
-			note_pointer(notes, &notes->several[i], now);
+		if (notes->lists->several[i].removed == list_length(indexes))
+			note_pointer(notes, &notes->lists->several[i], now);
 		else
 			notes->lost++;
 	}
@@ -333,13 +333,13 @@ free_pointers(Relation rel, ZReapNotes *notes, MapRange *map)
 	int			n = 0;
 	int			pos = 0;
 
-	while (n < Min(notes->npointers, MAX_FREED) && zreap_is_past(rel, notes->pointers[n].since))
+	while (n < Min(notes->npointers, MAX_FREED) && zreap_is_past(rel, notes->lists->pointers[n].since))
 		n++;
 	if (n == 0)
 		return;
-	memcpy(pointers, notes->pointers, n * sizeof(ZReapPointer));
+	memcpy(pointers, notes->lists->pointers, n * sizeof(ZReapPointer));
 	notes->npointers -= n;
-	memmove(notes->pointers, notes->pointers + n, notes->npointers * sizeof(ZReapPointer));
+	memmove(notes->lists->pointers, notes->lists->pointers + n, notes->npointers * sizeof(ZReapPointer));
 	qsort(pointers, n, sizeof(ZReapPointer), pointer_compare);
 	while (pos < n)
 		free_page(rel, map, pointers, n, &pos);

@@ -64,6 +64,17 @@ typedef struct ZReapPage
 	FullTransactionId safe;		/* when all see this one as finished, the page is free */
 } ZReapPage;
 
+/* Large, so only sessions that delete more than a few rows of a table have them. */
+typedef struct ZReapLists
+{
+	ZReapRow	rows[ZREAP_MAX_ROWS];
+	ZReapRow	several[ZREAP_MAX_SEVERAL]; /* without bytes; no index names them any more but
+											 * those that may have several entries of a row */
+	ZReapPointer pointers[ZREAP_MAX_POINTERS];
+	ZReapPage	pages[ZREAP_MAX_PAGES];
+	char		bytes[ZREAP_MAX_BYTES];
+} ZReapLists;
+
 typedef struct ZReapNotes
 {
 	Oid			table;
@@ -86,12 +97,7 @@ typedef struct ZReapNotes
 	int			npages;
 	uint64		lost;			/* rows left to VACUUM, still to be counted */
 	ZReapRange	ranges[ZREAP_MAX_RANGES];	/* the oldest first, as all of these */
-	ZReapRow	rows[ZREAP_MAX_ROWS];
-	ZReapRow	several[ZREAP_MAX_SEVERAL]; /* without bytes; no index names them any more but
-											 * those that may have several entries of a row */
-	ZReapPointer pointers[ZREAP_MAX_POINTERS];
-	ZReapPage	pages[ZREAP_MAX_PAGES];
-	char		bytes[ZREAP_MAX_BYTES];
+	ZReapLists *lists;			/* NULL: it has not deleted enough rows yet */
 } ZReapNotes;
 
 /*
