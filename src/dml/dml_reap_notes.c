@@ -139,7 +139,8 @@ has_enough(Relation rel, ZReapNotes *notes)
 {
 	if (notes->lists == NULL)
 		return false;
-	if (notes->npointers >= ZREAP_ENOUGH_ROWS && zreap_is_past(rel, notes->lists->pointers[0].since))
+	if (notes->npointers >= ZREAP_ENOUGH_ROWS &&
+		zreap_is_past(rel, notes->lists->pointers[0].since))
 		return true;
 	if (!zreap_has_room(notes))
 		return false;
@@ -259,8 +260,8 @@ zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 	int			at = notes->nbytes + notes->taken_bytes;
 	ZReapRow   *row;
 
-	if (notes->lists == NULL || notes->nrows + notes->ntaken == ZREAP_MAX_ROWS || !has_keys(view, version) ||
-		at + version->len > ZREAP_MAX_BYTES)
+	if (notes->lists == NULL || notes->nrows + notes->ntaken == ZREAP_MAX_ROWS ||
+		!has_keys(view, version) || at + version->len > ZREAP_MAX_BYTES)
 	{
 		notes->taken_lost++;
 		return;

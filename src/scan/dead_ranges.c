@@ -301,10 +301,9 @@ zdead_has_ranges(Relation index)
 {
 	RangeSet   *set = lock_own(index, LW_SHARED);
 
-	if (set == NULL)
-		return false;
-	LWLockRelease(set_lock(set_number(index)));
-	return true;
+	if (set != NULL)
+		LWLockRelease(set_lock(set_number(index)));
+	return set != NULL;
 }
 
 /*

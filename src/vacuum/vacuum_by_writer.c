@@ -163,7 +163,10 @@ static void
 note_pointer(ZReapNotes *notes, const ZReapRow *row, FullTransactionId since)
 {
 	if (notes->npointers < ZREAP_MAX_POINTERS)
-		notes->lists->pointers[notes->npointers++] = (ZReapPointer) {.since = since,.tid = row->tid};
+		notes->lists->pointers[notes->npointers++] = (ZReapPointer)
+		{
+			.since = since,.tid = row->tid
+		};
 	else
 		notes->lost++;
 }
@@ -329,17 +332,18 @@ free_page(Relation rel, MapRange *map, const ZReapPointer *pointers, int n, int 
 static void
 free_pointers(Relation rel, ZReapNotes *notes, MapRange *map)
 {
+	ZReapPointer *noted = notes->lists->pointers;
 	ZReapPointer pointers[MAX_FREED];
 	int			n = 0;
 	int			pos = 0;
 
-	while (n < Min(notes->npointers, MAX_FREED) && zreap_is_past(rel, notes->lists->pointers[n].since))
+	while (n < Min(notes->npointers, MAX_FREED) && zreap_is_past(rel, noted[n].since))
 		n++;
 	if (n == 0)
 		return;
-	memcpy(pointers, notes->lists->pointers, n * sizeof(ZReapPointer));
+	memcpy(pointers, noted, n * sizeof(ZReapPointer));
 	notes->npointers -= n;
-	memmove(notes->lists->pointers, notes->lists->pointers + n, notes->npointers * sizeof(ZReapPointer));
+	memmove(noted, noted + n, notes->npointers * sizeof(ZReapPointer));
 	qsort(pointers, n, sizeof(ZReapPointer), pointer_compare);
 	while (pos < n)
 		free_page(rel, map, pointers, n, &pos);
