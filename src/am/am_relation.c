@@ -87,6 +87,8 @@ zam_relation_nontransactional_truncate(Relation rel)
 	if (!RelationUsesLocalBuffers(rel))
 		zrollback_file_wait(zrel_locator(rel));
 	zlock_own_forget(rel);
+	/* the same file, but its line pointers will be other rows' */
+	zheap_note_pointers_freed(rel);
 	RelationTruncate(rel, 0);
 }
 

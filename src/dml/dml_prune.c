@@ -172,7 +172,7 @@ pointer_is_locked(Relation rel, Buffer buffer, OffsetNumber offnum)
 	return locked;
 }
 
-void
+int
 zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 {
 	Page		page = BufferGetPage(buffer);
@@ -198,13 +198,14 @@ zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 	}
 	if (plan.nunused > 0)
 		execute_prune(rel, buffer, &plan);
+	return plan.nunused;
 }
 
 void
 zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 {
 	zheap_note_pointers_freed(rel);
-	zreap_free_pointers(rel, buffer, offsets, n);
+	(void) zreap_free_pointers(rel, buffer, offsets, n);
 }
 
 void

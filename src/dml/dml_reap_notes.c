@@ -2,8 +2,7 @@
  * dml_reap_notes.c
  *		A backend's notes of deleted rows: see reap.h.
  *
- * They are few and of fixed size, so that noting costs next to nothing and can't fail: room for
- * them is made before, when a write begins.  Where
+ * They are few and of fixed size, so that noting costs next to nothing and can't fail.  Where
  * there is no room the oldest pages or the newest rows are left to VACUUM.
  *
  * LOCKING: none; no page is locked when the notes of another table are opened.
@@ -30,6 +29,14 @@
 #define ENOUGH_FOR_LISTS	ENOUGH_BLOCKS
 
 /*
+ * How many looks at pages of table and indexes a session's batches may cost: so many for each of
+ * its transactions that write, and for each row that it has noted; so many saved up.
+ */
+#define LOOKS_A_WRITE	8
+#define LOOKS_A_ROW		8
+#define MAX_CREDIT		2048
+
+/*
  * ... if the backend has deleted so many rows in each, or if so many of the table's rows are dead,
  * and one in so many others.
  */
@@ -52,12 +59,35 @@ ZReapNotes *zreap_current = NULL;
 static ZReapNotes *tables[TABLES];
 static int	next_table = 0;
 
+/* What is known of rows that have been pruned. */
+static void
+rows_clear(ZReapNotes *notes)
+{
+	notes->lost += notes->nrows + notes->nseveral + notes->npointers;
+	notes->nrows = notes->nbytes = notes->nseveral = notes->npointers = 0;
+}
+
 static void
 notes_clear(ZReapNotes *notes)
 {
-	notes->nranges = notes->range_blocks = notes->range_rows = 0;
-	notes->nrows = notes->nbytes = 0;
-	notes->nseveral = notes->npointers = notes->npages = 0;
+	rows_clear(notes);
+	notes->nranges = notes->range_blocks = notes->range_rows = notes->npages = 0;
+}
+
+/* Makes them, if there is memory. */
+static bool
+has_lists(ZReapNotes *notes)
+{
+	if (notes->lists == NULL)
+		notes->lists = MemoryContextAllocExtended(TopMemoryContext, sizeof(ZReapLists),
+												  MCXT_ALLOC_NO_OOM);
+	return notes->lists != NULL;
+}
+
+static bool
+holds_nothing(const ZReapNotes *notes)
+{
+	return notes->nranges + notes->nrows + notes->nseveral + notes->npointers == 0;
 }
 
 static void
@@ -70,7 +100,26 @@ notes_begin(ZReapNotes *notes, Relation rel)
 	notes->busy = false;
 	notes->failures = 0;
 	notes->asked = 0;
+	notes->noted = notes->credit = 0;
 	notes->lost = 0;
+}
+
+/* In turn; those of a table of which nothing is noted if "empty".  NULL: there are none. */
+static ZReapNotes *
+notes_of_another(bool empty)
+{
+	for (int i = 0; i < TABLES; i++)
+	{
+		ZReapNotes *notes;
+
+		next_table = (next_table + 1) % TABLES;
+		if (tables[next_table] == NULL)
+			tables[next_table] = MemoryContextAllocZero(TopMemoryContext, sizeof(ZReapNotes));
+		notes = tables[next_table];
+		if ((!notes->busy || notes->lxid != zcompat_my_lxid()) && (!empty || holds_nothing(notes)))
+			return notes;
+	}
+	return NULL;
 }
 
 static ZReapNotes *
@@ -85,14 +134,10 @@ notes_of(Relation rel)
 	}
 	if (notes != NULL && zreap_is_of(notes, rel))
 		return notes;
-	for (int i = 0; i < TABLES && notes == NULL; i++)
-	{
-		next_table = (next_table + 1) % TABLES;
-		if (tables[next_table] == NULL)
-			tables[next_table] = MemoryContextAllocZero(TopMemoryContext, sizeof(ZReapNotes));
-		if (!tables[next_table]->busy || tables[next_table]->lxid != zcompat_my_lxid())
-			notes = tables[next_table];
-	}
+	if (notes == NULL)
+		notes = notes_of_another(true);
+	if (notes == NULL)
+		notes = notes_of_another(false);
 	if (notes != NULL)
 		notes_begin(notes, rel);
 	return notes;
@@ -150,6 +195,40 @@ has_enough(Relation rel, ZReapNotes *notes)
 		zreap_is_past(rel, notes->ranges[0].newest) && is_worth(rel, notes);
 }
 
+/*
+ * So much has been deleted at once, perhaps, that each of the next transactions would have a
+ * batch; none is to become many times as dear by them.
+ */
+static bool
+is_paid(ZReapNotes *notes)
+{
+	notes->credit = Min(notes->credit + LOOKS_A_WRITE +
+						LOOKS_A_ROW * Min(notes->noted, MAX_CREDIT), MAX_CREDIT);
+	notes->noted = 0;
+	return notes->credit >= 0;
+}
+
+/* An error in it is the statement's; a cancel is not an error of the notes. */
+static void
+run_batch(Relation rel, ZReapNotes *notes)
+{
+	notes->busy = true;
+	notes->looks = 0;
+	PG_TRY();
+	{
+		zreap_hook(rel, notes);
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_QUERY_CANCELED)
+			notes->failures++;
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	notes->credit -= notes->looks;
+	notes->busy = false;
+}
+
 /* May this backend note anything of the table now? */
 static bool
 is_reapable(Relation rel)
@@ -180,16 +259,11 @@ zreap_look(Relation rel)
 		{
 			notes_clear(notes);
 			notes->busy = false;
-			notes->failures++;
 		}
-		if (notes->lists == NULL && notes->range_rows >= ENOUGH_FOR_LISTS)
-			notes->lists = MemoryContextAlloc(TopMemoryContext, sizeof(ZReapLists));
-		if (notes->failures < MAX_FAILURES && has_enough(rel, notes))
-		{
-			notes->busy = true;
-			zreap_hook(rel, notes);
-			notes->busy = false;
-		}
+		if (notes->range_rows >= ENOUGH_FOR_LISTS)
+			(void) has_lists(notes);
+		if (notes->failures < MAX_FAILURES && is_paid(notes) && has_enough(rel, notes))
+			run_batch(rel, notes);
 	}
 	/* busy: a function of an operator class writes to the table whose index calls it */
 	if (notes->failures < MAX_FAILURES && !notes->busy)
@@ -210,17 +284,31 @@ zreap_forget_ranges(ZReapNotes *notes, int n)
 	memmove(notes->ranges, notes->ranges + n, notes->nranges * sizeof(ZReapRange));
 }
 
+/*
+ * What is enough for a batch does not wait for later deletions as well: if the horizon lags
+ * behind, or moves now and then, the last one is never past.
+ */
+static bool
+is_in_range(const ZReapRange *range, BlockNumber block, FullTransactionId fxid)
+{
+	if (block < range->first || block > range->last + 1)
+		return false;
+	return FullTransactionIdEquals(range->newest, fxid) ||
+		(range->rows < ZREAP_ENOUGH_ROWS && range->last - range->first < ENOUGH_BLOCKS);
+}
+
 void
 zreap_note_deleted(BlockNumber block, FullTransactionId fxid)
 {
 	ZReapNotes *notes = zreap_current;
 
+	notes->noted++;
 	notes->range_rows++;
 	for (int i = notes->nranges - 1; i >= Max(notes->nranges - RANGES_AT_HAND, 0); i--)
 	{
 		ZReapRange *range = &notes->ranges[i];
 
-		if (block < range->first || block > range->last + 1)
+		if (!is_in_range(range, block, fxid))
 			continue;
 		notes->range_blocks += block > range->last;
 		range->last = Max(range->last, block);
@@ -260,7 +348,7 @@ zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 	int			at = notes->nbytes + notes->taken_bytes;
 	ZReapRow   *row;
 
-	if (notes->lists == NULL || notes->nrows + notes->ntaken == ZREAP_MAX_ROWS ||
+	if (!has_lists(notes) || notes->nrows + notes->ntaken == ZREAP_MAX_ROWS ||
 		!has_keys(view, version) || at + version->len > ZREAP_MAX_BYTES)
 	{
 		notes->taken_lost++;
@@ -278,6 +366,8 @@ zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 void
 zreap_end_page(ZReapNotes *notes)
 {
+	if (!notes->busy)			/* else they have been deleted, and noted, before */
+		notes->noted += notes->ntaken;
 	notes->nrows += notes->ntaken;
 	notes->nbytes += notes->taken_bytes;
 	notes->lost += notes->taken_lost;
@@ -290,6 +380,6 @@ zreap_check_notes(Relation rel, ZReapNotes *notes)
 
 	if (notes->freed == freed)
 		return;
-	notes->nrows = notes->nbytes = notes->nseveral = notes->npointers = 0;
+	rows_clear(notes);
 	notes->freed = freed;
 }

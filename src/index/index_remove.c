@@ -22,6 +22,7 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/freespace.h"
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
@@ -58,6 +59,13 @@ looked_for(ZReapRow *rows, int nrows, ZLeafFilter *filter)
 static void
 note_pages(ZReapNotes *notes, Relation index, const BTVacState *state)
 {
+	/* of an index that is gone as well: the oldest make room */
+	if (notes->npages + state->npendingpages > ZREAP_MAX_PAGES)
+	{
+		notes->npages -= ZREAP_MAX_PAGES / 4;
+		memmove(notes->lists->pages, notes->lists->pages + ZREAP_MAX_PAGES / 4,
+				notes->npages * sizeof(ZReapPage));
+	}
 	for (int i = 0; i < state->npendingpages && notes->npages < ZREAP_MAX_PAGES; i++)
 		notes->lists->pages[notes->npages++] = (ZReapPage)
 		{
@@ -97,21 +105,26 @@ void
 zindex_free_pages(Relation index, ZReapNotes *notes)
 {
 	ZRelLocator locator = zrel_locator(index);
+	BlockNumber first = MaxBlockNumber;
+	BlockNumber end = 0;
 	int			kept = 0;
-	int			n = notes->npages;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < notes->npages; i++)
 	{
 		const ZReapPage *page = &notes->lists->pages[i];
 
 		if (zloc_equals(page->index, locator) && GlobalVisCheckRemovableFullXid(NULL, page->safe))
+		{
 			RecordFreeIndexPage(index, page->block);
+			first = Min(first, page->block);
+			end = Max(end, page->block + 1);
+		}
 		else
 			notes->lists->pages[kept++] = *page;
 	}
 	notes->npages = kept;
-	if (kept < n)
-		IndexFreeSpaceMapVacuum(index);
+	if (first < end)
+		FreeSpaceMapVacuumRange(index, first, end);
 }
 
 /* ---- the order of an index ---- */
@@ -215,6 +228,7 @@ remove_at(ZIndexRemoval *removal, BTScanInsert key, const ZLeafRows *rows, ZLeaf
 	bool		all = true;
 	int			n;
 
+	removal->notes->looks++;
 	_bt_freestack(_bt_search(removal->index, key, &buffer, BT_WRITE, NULL));
 	if (!BufferIsValid(buffer))
 		return false;
@@ -310,6 +324,7 @@ zindex_sweep_dead(ZIndexRemoval *removal)
 		notes->lists->several[i].here = true;
 	if (!zleaf_walk(&walk))
 		return;
+	notes->looks += walk.leaves;
 	for (int i = 0; i < notes->nseveral; i++)
 		notes->lists->several[i].removed += notes->lists->several[i].here;
 }

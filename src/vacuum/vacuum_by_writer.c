@@ -44,6 +44,9 @@
 #define MAX_PAGES		32
 #define MAX_FREED		512
 
+/* So many pages in a row without anything to prune: VACUUM, or others, have been there. */
+#define MAX_CLEAN		8
+
 /* Blocks that the free space map was told of: its upper levels follow. */
 typedef struct MapRange
 {
@@ -61,7 +64,8 @@ record_space(Relation rel, MapRange *map, BlockNumber block, Size space)
 
 /* ---- step 1 ---- */
 
-static void
+/* Was there anything to prune? */
+static bool
 prune_page(Relation rel, ZReapNotes *notes, ZPageView *view, MapRange *map, BlockNumber block)
 {
 	Buffer		buffer = ReadBuffer(rel, block);
@@ -69,6 +73,7 @@ prune_page(Relation rel, ZReapNotes *notes, ZPageView *view, MapRange *map, Bloc
 	Size		space = 0;
 	bool		changed = false;
 
+	notes->looks++;
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (zview_attach(view, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf))
 	{
@@ -80,6 +85,7 @@ prune_page(Relation rel, ZReapNotes *notes, ZPageView *view, MapRange *map, Bloc
 	UnlockReleaseBuffer(buffer);
 	if (changed)
 		record_space(rel, map, block, space);
+	return changed;
 }
 
 /* The next block, if it is old enough. */
@@ -111,6 +117,7 @@ prune_noted(Relation rel, ZReapNotes *notes, MapRange *map)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
 	int			npages = 0;
+	int			clean = 0;
 	ZPageView	view;
 	BlockNumber block;
 
@@ -122,8 +129,11 @@ prune_noted(Relation rel, ZReapNotes *notes, MapRange *map)
 	{
 		CHECK_FOR_INTERRUPTS();
 		npages++;
-		if (block < nblocks)
-			prune_page(rel, notes, &view, map, block);
+		if (block < nblocks && prune_page(rel, notes, &view, map, block))
+			clean = 0;
+		else if (++clean % MAX_CLEAN == 0 && notes->nranges > 0 &&
+				 notes->ranges[0].first == block + 1)
+			zreap_forget_ranges(notes, 1);
 	}
 	zview_close(&view);
 }
@@ -307,7 +317,8 @@ pointer_compare(const void *a, const void *b)
 }
 
 /* Those of one page from *pos on, which moves past them. */
-static void
+/* Returns how many were freed. */
+static int
 free_page(Relation rel, MapRange *map, const ZReapPointer *pointers, int n, int *pos)
 {
 	BlockNumber block = ItemPointerGetBlockNumber(&pointers[*pos].tid);
@@ -315,6 +326,7 @@ free_page(Relation rel, MapRange *map, const ZReapPointer *pointers, int n, int 
 	Buffer		buffer = ReadBuffer(rel, block);
 	Size		space;
 	int			noffsets = 0;
+	int			freed;
 
 	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, false));	/* G6 */
 	while (*pos < n && ItemPointerGetBlockNumber(&pointers[*pos].tid) == block)
@@ -323,10 +335,11 @@ free_page(Relation rel, MapRange *map, const ZReapPointer *pointers, int n, int 
 		(*pos)++;
 	}
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	zreap_free_pointers(rel, buffer, offsets, noffsets);
+	freed = zreap_free_pointers(rel, buffer, offsets, noffsets);
 	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	record_space(rel, map, block, space);
+	return freed;
 }
 
 static void
@@ -336,6 +349,7 @@ free_pointers(Relation rel, ZReapNotes *notes, MapRange *map)
 	ZReapPointer pointers[MAX_FREED];
 	int			n = 0;
 	int			pos = 0;
+	int			freed = 0;
 
 	while (n < Min(notes->npointers, MAX_FREED) && zreap_is_past(rel, noted[n].since))
 		n++;
@@ -346,9 +360,13 @@ free_pointers(Relation rel, ZReapNotes *notes, MapRange *map)
 	memmove(noted, noted + n, notes->npointers * sizeof(ZReapPointer));
 	qsort(pointers, n, sizeof(ZReapPointer), pointer_compare);
 	while (pos < n)
-		free_page(rel, map, pointers, n, &pos);
-	pgstat_update_heap_dead_tuples(rel, n);
-	zstats_count(rel, ZTABLE_DEAD_REMOVED, n);
+	{
+		notes->looks++;
+		freed += free_page(rel, map, pointers, n, &pos);
+	}
+	notes->lost += n - freed;
+	pgstat_update_heap_dead_tuples(rel, freed);
+	zstats_count(rel, ZTABLE_DEAD_REMOVED, freed);
 }
 
 /* ---- the whole ---- */
@@ -376,9 +394,18 @@ work_on_notes(Relation rel, ZReapNotes *notes)
 	notes->lost = 0;
 }
 
+/* The statement that meets an error need not have to do with the index that has it. */
+static void
+error_context(void *arg)
+{
+	errcontext("while removing index entries of deleted rows of table \"%s\" (zheap.remove_dead_entries)",
+			   RelationGetRelationName((Relation) arg));
+}
+
 void
 zvacuum_by_writer(Relation rel, ZReapNotes *notes)
 {
+	ErrorContextCallback callback = {.callback = error_context,.arg = rel};
 	MemoryContext context;
 	MemoryContext old;
 
@@ -394,9 +421,12 @@ zvacuum_by_writer(Relation rel, ZReapNotes *notes)
 	context = AllocSetContextCreate(CurrentMemoryContext, "zheap writer's vacuum",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
 	/* there may be another index since the notes were opened */
 	if (ztable_indexes(rel)->btrees)
 		work_on_notes(rel, notes);
+	error_context_stack = callback.previous;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	UnlockRelation(rel, ShareUpdateExclusiveLock);

@@ -64,7 +64,7 @@ typedef struct ZReapPage
 	FullTransactionId safe;		/* when all see this one as finished, the page is free */
 } ZReapPage;
 
-/* Large, so only sessions that delete more than a few rows of a table have them. */
+/* Large, so only sessions have them that delete more than a few rows, or have pruned some. */
 typedef struct ZReapLists
 {
 	ZReapRow	rows[ZREAP_MAX_ROWS];
@@ -84,6 +84,9 @@ typedef struct ZReapNotes
 	bool		busy;			/* being worked on, or an error has ended that */
 	int			failures;
 	uint32		asked;			/* so often it was asked whether a batch is worth while */
+	int			noted;			/* rows deleted or pruned, to be paid for by a batch */
+	int			credit;			/* looks at pages that batches may cost; less than 0: none yet */
+	int			looks;			/* those of the batch in hand */
 	int			nranges;
 	BlockNumber range_blocks;	/* in all of these */
 	int			range_rows;
@@ -97,7 +100,7 @@ typedef struct ZReapNotes
 	int			npages;
 	uint64		lost;			/* rows left to VACUUM, still to be counted */
 	ZReapRange	ranges[ZREAP_MAX_RANGES];	/* the oldest first, as all of these */
-	ZReapLists *lists;			/* NULL: it has not deleted enough rows yet */
+	ZReapLists *lists;			/* NULL: not needed yet, or no memory */
 } ZReapNotes;
 
 /*
@@ -185,7 +188,10 @@ extern void zreap_check_notes(Relation rel, ZReapNotes *notes);
 /* Is a transaction that was not finished then finished for all snapshots of this database? */
 extern bool zreap_is_past(Relation rel, FullTransactionId fxid);
 
-/* As zdml_reclaim_pointers (dml.h), of the caller's own notes. */
-extern void zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n);
+/*
+ * As zdml_reclaim_pointers (dml.h), of the caller's own notes.  Returns how many of the pointers
+ * were freed; the others may be locked.
+ */
+extern int	zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n);
 
 #endif							/* ZHEAP_REAP_H */
