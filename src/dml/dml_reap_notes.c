@@ -25,6 +25,14 @@
 /* That many pages, or ZREAP_ENOUGH_ROWS, make it worth while to begin ... */
 #define ENOUGH_BLOCKS	16
 
+/*
+ * ... if the backend has deleted so many rows in each, or if so many of the table's rows are dead,
+ * and one in so many others.
+ */
+#define ENOUGH_ROWS_A_BLOCK	4
+#define MANY_DEAD		50
+#define MANY_DEAD_SHARE	10
+
 /* So many rows are in so many pages, so there are lists by then. */
 #define ENOUGH_FOR_LISTS	ENOUGH_BLOCKS
 
@@ -35,14 +43,6 @@
 #define LOOKS_A_WRITE	8
 #define LOOKS_A_ROW		8
 #define MAX_CREDIT		2048
-
-/*
- * ... if the backend has deleted so many rows in each, or if so many of the table's rows are dead,
- * and one in so many others.
- */
-#define ENOUGH_ROWS_A_BLOCK	4
-#define MANY_DEAD		50
-#define MANY_DEAD_SHARE	10
 
 /* A row may be in one of so many of the last ranges, where deletions go here and there. */
 #define RANGES_AT_HAND	4

@@ -316,8 +316,7 @@ pointer_compare(const void *a, const void *b)
 							  (ItemPointer) &((const ZReapPointer *) b)->tid);
 }
 
-/* Those of one page from *pos on, which moves past them. */
-/* Returns how many were freed. */
+/* Those of one page from *pos on, which moves past them.  Returns how many were freed. */
 static int
 free_page(Relation rel, MapRange *map, const ZReapPointer *pointers, int n, int *pos)
 {
