@@ -209,7 +209,7 @@ COMMENT ON COLUMN zheap.zheap_stat_workers.role IS 'launcher or worker';
 COMMENT ON COLUMN zheap.zheap_stat_workers.datid IS 'OID of the worker''s database';
 COMMENT ON COLUMN zheap.zheap_stat_workers.datname IS 'name of the worker''s database';
 COMMENT ON COLUMN zheap.zheap_stat_workers.state IS
-	'starting, rolling back (what aborted transactions left), discarding (frees undo, truncates the undo relation); running: the launcher';
+	'starting, rolling back (what aborted transactions left), discarding (frees undo, truncates the undo relation), marking pages (all-visible); running: the launcher';
 COMMENT ON COLUMN zheap.zheap_stat_workers.started IS 'time when the worker was started';
 COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_total IS 'bytes of undo to go through for changes to roll back, as known at the start';
 COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_done IS
@@ -252,7 +252,7 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_passed IS
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_removed IS
 	'deleted or moved rows whose index entries and address writers have removed (zheap.remove_dead_entries)';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_left IS
-	'deleted or moved rows that writers came upon and left to VACUUM: with several keys where indexes are large, with a key in the toast table, or with an entry that was gone already';
+	'deleted or moved rows that writers came upon and left to VACUUM: where indexes are large, rows with several keys and those whose keys are not known any more';
 
 CREATE VIEW zheap.zheap_stat_cache AS
 	SELECT commit_log_lookups, commit_log_lookups_saved, process_array_lookups, process_array_lookups_saved

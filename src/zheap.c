@@ -21,6 +21,7 @@
 #include "zheap/base/counters.h"
 #include "zheap/base/stats.h"
 #include "zheap/dml/dml.h"
+#include "zheap/dml/filled.h"
 #include "zheap/dml/reap.h"
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/mvcc.h"
@@ -57,9 +58,11 @@ shmem_request(void)
 	RequestAddinShmemSpace(zrollback_shmem_size());
 	RequestAddinShmemSpace(zworker_shmem_size());
 	RequestAddinShmemSpace(zdead_shmem_size());
+	RequestAddinShmemSpace(zfilled_shmem_size());
 	RequestNamedLWLockTranche("zheap_undo", zundo_lwlock_count());
 	RequestNamedLWLockTranche(ZSTATS_LWLOCK_TRANCHE, 1);
 	RequestNamedLWLockTranche(ZDEAD_LWLOCK_TRANCHE, zdead_lwlock_count());
+	RequestNamedLWLockTranche(ZFILLED_LWLOCK_TRANCHE, 1);
 }
 
 static void
@@ -77,6 +80,7 @@ shmem_startup(void)
 	zrollback_shmem_init();
 	zworker_shmem_init();
 	zdead_shmem_init();
+	zfilled_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
 }
 
@@ -148,6 +152,7 @@ _PG_init(void)
 	zam_drop_register();
 	zam_database_register();
 	zam_options_register();
+	zam_undo_ddl_register();
 	zworker_launcher_register();
 	zheap_mark_preloaded();
 }

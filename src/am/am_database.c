@@ -20,6 +20,7 @@
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
+#include "zheap/dml/filled.h"
 #include "zheap/scan/dead_ranges.h"
 
 static object_access_hook_type previous_hook = NULL;
@@ -39,7 +40,10 @@ note_database(ObjectAccessType access, Oid class, Oid object, int sub, void *arg
 	if (access == OAT_DROP && IsTransactionState())
 		zstats_forget_database(object);
 	if (access == OAT_DROP || access == OAT_POST_CREATE)
+	{
 		zdead_forget_database(object);
+		zfilled_forget_database(object);
+	}
 }
 
 void

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/visibilitymap.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -237,6 +238,60 @@ assert_may_execute(const ZTarget *target, const ZChange *change)
 #define assert_may_execute(target, change) ((void) 0)
 #endif
 
+/*
+ * The change takes the bits that the visibility map has of the page, if it makes a version of a
+ * row on a page that is all-visible (P6).  A backend remembers how long the map is, and need not
+ * have heard yet that VACUUM has made it, or made it longer; but that was before VACUUM marked the
+ * page.  So if the map seems to end before the page its length is asked for once more.
+ */
+static Buffer
+pin_map(Relation rel, Page page, const ZChange *change, BlockNumber block)
+{
+	Buffer		map = InvalidBuffer;
+
+	if (!PageIsAllVisible(page) || !zrow_op_makes_version(change->row.op))
+		return InvalidBuffer;
+	(void) visibilitymap_get_status(rel, block, &map);
+	if (!BufferIsValid(map))
+	{
+		RelationGetSmgr(rel)->smgr_cached_nblocks[VISIBILITYMAP_FORKNUM] = InvalidBlockNumber;
+		(void) visibilitymap_get_status(rel, block, &map);
+	}
+	return map;
+}
+
+/* Last of all buffers (L1); of two the one with the lower block first. */
+static void
+lock_map(Buffer map)
+{
+	if (BufferIsValid(map))
+		LockBuffer(map, BUFFER_LOCK_EXCLUSIVE);
+}
+
+/* In the critical section. */
+static void
+clear_map(Buffer map, BlockNumber block)
+{
+	if (!BufferIsValid(map))
+		return;
+	zmap_clear_apply(BufferGetPage(map), block);
+	MarkBufferDirty(map);
+}
+
+static void
+set_map_lsn(Buffer map, XLogRecPtr lsn)
+{
+	if (BufferIsValid(map))
+		PageSetLSN(BufferGetPage(map), lsn);
+}
+
+static void
+release_map(Buffer map)
+{
+	if (BufferIsValid(map))
+		UnlockReleaseBuffer(map);
+}
+
 /* The change as it is: one undo record, or none, and one WAL record. */
 static void
 execute_one(ZTarget *target, ZChange *change)
@@ -245,13 +300,14 @@ execute_one(ZTarget *target, ZChange *change)
 	Buffer		overflow_buf = change->slot.slotno >= ZPAGE_FIRST_OVERFLOW ?
 	target->overflow_buf : InvalidBuffer;
 	bool		logged = RelationNeedsWAL(target->rel);
-	ZChangeBuffers buffers = {target->buffer, overflow_buf, logged};
+	ZChangeBuffers buffers = {target->buffer, overflow_buf, logged, InvalidBuffer};
 	ZUndoWrite	write = {InvalidBuffer};
 	char		bytes[BLCKSZ];
 	Size		len = 0;
 	Size		wal_len = 0;
 
 	assert_may_execute(target, change);
+	buffers.map = pin_map(target->rel, page, change, target->view.block);
 	if (change->has_undo)
 	{
 		zundo_reserve(target->rel, zrec_undo_bound(&change->undo), &write);
@@ -260,6 +316,7 @@ execute_one(ZTarget *target, ZChange *change)
 	}
 	else
 		buffers.slots = overflow_buf = InvalidBuffer;
+	lock_map(buffers.map);
 
 	START_CRIT_SECTION();
 	if (change->has_undo)
@@ -268,6 +325,7 @@ execute_one(ZTarget *target, ZChange *change)
 	MarkBufferDirty(target->buffer);
 	if (BufferIsValid(overflow_buf))
 		MarkBufferDirty(overflow_buf);
+	clear_map(buffers.map, target->view.block);
 	/* undo is logged even if the table is not, unless it is a temporary one */
 	if (logged || BufferIsValid(write.buffer))
 	{
@@ -278,10 +336,13 @@ execute_one(ZTarget *target, ZChange *change)
 			PageSetLSN(page, lsn);
 		if (logged && BufferIsValid(overflow_buf))
 			PageSetLSN(BufferGetPage(overflow_buf), lsn);
+		if (logged)
+			set_map_lsn(buffers.map, lsn);
 		if (BufferIsValid(write.buffer))
 			zundo_logged(&write, lsn);
 	}
 	END_CRIT_SECTION();
+	release_map(buffers.map);
 
 	if (change->has_undo)
 	{
@@ -425,7 +486,7 @@ prepare_move_undo(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo)
 static void
 write_undo_alone(const ZChange *change, ZUndoWrite *write, const char *bytes, Size len)
 {
-	ZChangeBuffers buffers = {InvalidBuffer, InvalidBuffer, false};
+	ZChangeBuffers buffers = {InvalidBuffer, InvalidBuffer, false, InvalidBuffer};
 	XLogRecPtr	lsn;
 
 	zundo_write(write, bytes, len);
@@ -435,13 +496,55 @@ write_undo_alone(const ZChange *change, ZUndoWrite *write, const char *bytes, Si
 	zundo_logged(write, lsn);
 }
 
+/* The pages of the visibility map that a move changes, in their order. */
+static void
+pin_maps(ZTarget *old, ZTarget *new, ZMove *move, ZMoveBuffers *buffers)
+{
+	Buffer		first = pin_map(old->rel, BufferGetPage(old->buffer), &move->deletion,
+								old->view.block);
+	Buffer		second = old == new ? InvalidBuffer :
+		pin_map(new->rel, BufferGetPage(new->buffer), &move->insertion, new->view.block);
+
+	if (first == second && BufferIsValid(second))
+	{
+		ReleaseBuffer(second);
+		second = InvalidBuffer;
+	}
+	if (!BufferIsValid(first) ||
+		(BufferIsValid(second) && BufferGetBlockNumber(second) < BufferGetBlockNumber(first)))
+	{
+		Buffer		swap = first;
+
+		first = second;
+		second = swap;
+	}
+	buffers->maps[0] = first;
+	buffers->maps[1] = second;
+}
+
+/* The bits of both, whichever had some. */
+static void
+clear_maps(const ZMoveBuffers *buffers)
+{
+	BlockNumber blocks[] = {
+		BufferGetBlockNumber(buffers->old), BufferGetBlockNumber(buffers->new)
+	};
+
+	for (int i = 0; i < (int) (lengthof(blocks) * lengthof(buffers->maps)); i++)
+	{
+		Buffer		map = buffers->maps[i / 2];
+
+		if (BufferIsValid(map) && BufferGetBlockNumber(map) == zmap_page_of(blocks[i % 2]))
+			clear_map(map, blocks[i % 2]);
+	}
+}
+
 /* In the critical section: both pages, and undo. */
 static void
-apply_move(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo)
+apply_move(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo, ZMoveBuffers *buffers)
 {
 	Page		old_page = BufferGetPage(old->buffer);
 	Page		new_page = BufferGetPage(new->buffer);
-	ZMoveBuffers buffers = {old->buffer, new->buffer};
 	bool		logged = RelationNeedsWAL(old->rel);
 	XLogRecPtr	lsn;
 
@@ -457,11 +560,14 @@ apply_move(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo)
 	MarkBufferDirty(new->buffer);
 	if (old != new)
 		MarkBufferDirty(old->buffer);
+	clear_maps(buffers);
 	if (!logged)
 		return;
-	lsn = zrec_move_emit(move, &buffers, &undo->write[0], &undo->wal);
+	lsn = zrec_move_emit(move, buffers, &undo->write[0], &undo->wal);
 	PageSetLSN(new_page, lsn);
 	PageSetLSN(old_page, lsn);
+	set_map_lsn(buffers->maps[0], lsn);
+	set_map_lsn(buffers->maps[1], lsn);
 	zundo_logged(&undo->write[0], lsn);
 }
 
@@ -496,6 +602,7 @@ void
 zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move)
 {
 	MoveUndo	undo;
+	ZMoveBuffers buffers = {old->buffer, new->buffer, {InvalidBuffer, InvalidBuffer}};
 
 	Assert(old->locked && new->locked && CritSectionCount == 0);	/* D1, D4 */
 	zview_own_changes++;
@@ -504,11 +611,16 @@ zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move)
 	if (old != new && move->insertion.has_undo)
 		add_directory_if_due(new, &move->insertion.slot, 1);
 	assert_may_move(old, new, move);
+	pin_maps(old, new, move, &buffers);
 	prepare_move_undo(old, new, move, &undo);
+	lock_map(buffers.maps[0]);
+	lock_map(buffers.maps[1]);
 
 	START_CRIT_SECTION();
-	apply_move(old, new, move, &undo);
+	apply_move(old, new, move, &undo, &buffers);
 	END_CRIT_SECTION();
+	release_map(buffers.maps[0]);
+	release_map(buffers.maps[1]);
 
 	last = context_of(&move->deletion.undo, &undo.write[0]);
 	if (move->insertion.has_undo)
@@ -527,31 +639,36 @@ void
 zchange_without_undo(Relation rel, Buffer buffer, ZChange *change)
 {
 	Page		page = BufferGetPage(buffer);
-	ZChangeBuffers buffers = {buffer, InvalidBuffer, RelationNeedsWAL(rel)};
+	ZChangeBuffers buffers = {buffer, InvalidBuffer, RelationNeedsWAL(rel), InvalidBuffer};
 	ZUndoWrite	write = {InvalidBuffer};
 
 	Assert(CritSectionCount == 0 && zheap_buffer_is_exclusive(buffer)); /* D1, D4 */
 	Assert(!change->has_undo &&
 		   (change->row.op == ZOP_INSERT || change->row.op == ZOP_DELETE));
 	zview_own_changes++;
+	buffers.map = pin_map(rel, page, change, BufferGetBlockNumber(buffer));
+	lock_map(buffers.map);
 
 	START_CRIT_SECTION();
 	zchange_apply(page, NULL, change);
 	MarkBufferDirty(buffer);
+	clear_map(buffers.map, BufferGetBlockNumber(buffer));
 	if (buffers.logged)
 	{
 		XLogRecPtr	lsn = zrec_change_emit(change, &buffers, &write, NULL, 0);
 
 		/* a macro that would emit twice */
 		PageSetLSN(page, lsn);
+		set_map_lsn(buffers.map, lsn);
 	}
 	END_CRIT_SECTION();
+	release_map(buffers.map);
 }
 
 ZUndoPtr
 zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 {
-	ZChangeBuffers buffers = {InvalidBuffer, InvalidBuffer, false};
+	ZChangeBuffers buffers = {InvalidBuffer, InvalidBuffer, false, InvalidBuffer};
 	ZUndoWrite	write = {InvalidBuffer};
 	ZChange		change = {0};
 	FullTransactionId fxid = GetCurrentFullTransactionId();

@@ -115,7 +115,7 @@ static void
 plan_init(ZPrunePlan *plan)
 {
 	plan->ndead = plan->ntrim = plan->nunused = plan->nsingle = 0;
-	plan->conflict = InvalidFullTransactionId;
+	plan->conflict = plan->remembered = InvalidFullTransactionId;
 }
 
 int
@@ -172,6 +172,11 @@ pointer_is_locked(Relation rel, Buffer buffer, OffsetNumber offnum)
 	return locked;
 }
 
+/*
+ * Some of the entries may have gone without waiting for scans: those that writers have removed, or
+ * deletion before a page split.  On this server such a scan finds the free line pointers; but not
+ * one by an index alone if the page were marked all-visible.
+ */
 int
 zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 {
@@ -197,7 +202,10 @@ zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 		plan.unused[plan.nunused++] = offsets[i];
 	}
 	if (plan.nunused > 0)
+	{
+		plan.remembered = ReadNextFullTransactionId();
 		execute_prune(rel, buffer, &plan);
+	}
 	return plan.nunused;
 }
 
@@ -217,6 +225,7 @@ zdml_clear_marks(Relation rel, Buffer buffer, const OffsetNumber *offsets, int n
 	check_prunable(rel, buffer);
 	plan_init(&plan);
 	plan.nsingle = n;
+	plan.remembered = ReadNextFullTransactionId();
 	memcpy(plan.single, offsets, n * sizeof(OffsetNumber));
 	execute_prune(rel, buffer, &plan);
 }

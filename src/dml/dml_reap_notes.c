@@ -63,8 +63,8 @@ static int	next_table = 0;
 static void
 rows_clear(ZReapNotes *notes)
 {
-	notes->lost += notes->nrows + notes->nseveral + notes->npointers;
-	notes->nrows = notes->nbytes = notes->nseveral = notes->npointers = 0;
+	notes->lost += notes->nrows + notes->nwaiting + notes->npointers;
+	notes->nrows = notes->nbytes = notes->nwaiting = notes->nswept = notes->npointers = 0;
 }
 
 static void
@@ -87,7 +87,7 @@ has_lists(ZReapNotes *notes)
 static bool
 holds_nothing(const ZReapNotes *notes)
 {
-	return notes->nranges + notes->nrows + notes->nseveral + notes->npointers == 0;
+	return notes->nranges + notes->nrows + notes->nwaiting + notes->npointers == 0;
 }
 
 static void
@@ -178,6 +178,13 @@ is_worth(Relation rel, ZReapNotes *notes)
 		(notes->asked++ % ASKED_INTERVAL == 0 && has_many_dead(rel));
 }
 
+bool
+zreap_has_pages(Relation rel, ZReapNotes *notes)
+{
+	return (notes->range_blocks >= ENOUGH_BLOCKS || notes->range_rows >= ZREAP_ENOUGH_ROWS) &&
+		zreap_is_past(rel, notes->ranges[0].newest) && is_worth(rel, notes);
+}
+
 /* Is there enough in the notes that can be worked on? */
 static bool
 has_enough(Relation rel, ZReapNotes *notes)
@@ -189,10 +196,7 @@ has_enough(Relation rel, ZReapNotes *notes)
 		return true;
 	if (!zreap_has_room(notes))
 		return false;
-	if (zreap_has_rows(notes))
-		return true;
-	return (notes->range_blocks >= ENOUGH_BLOCKS || notes->range_rows >= ZREAP_ENOUGH_ROWS) &&
-		zreap_is_past(rel, notes->ranges[0].newest) && is_worth(rel, notes);
+	return zreap_has_rows(notes) || notes->nswept > 0 || zreap_has_pages(rel, notes);
 }
 
 /*
@@ -346,21 +350,24 @@ zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 {
 	bool		several = (version->hdr.flags2 & ZROW2_SEVERAL_KEYS) != 0;
 	int			at = notes->nbytes + notes->taken_bytes;
+	int			len;
 	ZReapRow   *row;
 
-	if (!has_lists(notes) || notes->nrows + notes->ntaken == ZREAP_MAX_ROWS ||
-		!has_keys(view, version) || at + version->len > ZREAP_MAX_BYTES)
+	if (!has_lists(notes) || notes->nrows + notes->ntaken == ZREAP_MAX_ROWS)
 	{
 		notes->taken_lost++;
 		return;
 	}
+	len = has_keys(view, version) && at + version->len <= ZREAP_MAX_BYTES ? version->len : 0;
 	row = &notes->lists->rows[notes->nrows + notes->ntaken++];
 	ItemPointerSet(&row->tid, view->block, version->offnum);
-	row->len = version->len;
+	row->len = len;
 	row->offset = at;
 	row->several = several;
-	memcpy(notes->lists->bytes + at, version->row, version->len);
-	notes->taken_bytes += version->len;
+	row->anywhere = len == 0;
+	if (len > 0)
+		memcpy(notes->lists->bytes + at, version->row, len);
+	notes->taken_bytes += len;
 }
 
 void
@@ -382,4 +389,31 @@ zreap_check_notes(Relation rel, ZReapNotes *notes)
 		return;
 	rows_clear(notes);
 	notes->freed = freed;
+}
+
+static int
+row_compare(const void *a, const void *b)
+{
+	return ItemPointerCompare((ItemPointer) &((const ZReapRow *) a)->tid,
+							  (ItemPointer) &((const ZReapRow *) b)->tid);
+}
+
+void
+zreap_sort_rows(ZReapRow *rows, int n)
+{
+	qsort(rows, n, sizeof(ZReapRow), row_compare);
+	for (int i = 0; i < n; i++)
+		rows[i].removed = 0;
+}
+
+void
+zreap_note_pointer(ZReapNotes *notes, const ZReapRow *row, FullTransactionId since)
+{
+	if (notes->npointers < ZREAP_MAX_POINTERS)
+		notes->lists->pointers[notes->npointers++] = (ZReapPointer)
+		{
+			.since = since,.tid = row->tid
+		};
+	else
+		notes->lost++;
 }

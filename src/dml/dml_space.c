@@ -18,6 +18,7 @@
 #include "storage/smgr.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/dml/filled.h"
 #include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
 #include "zheap/scan/scan.h"
@@ -30,6 +31,9 @@
  * pointers must not make a large row extend the table.  Heap's number.
  */
 #define NEARLY_EMPTY	(ZPAGE_MAX_ROW - ZPAGE_MAX_OFFSET / 8 * sizeof(ItemIdData))
+
+/* Backends that fill a table together are at different pages, but not far from one another. */
+#define NEAR_END		64
 
 static void
 release_page(ZTarget *target)
@@ -165,10 +169,46 @@ remember_page(ZTarget *target, BulkInsertState bistate)
 	bistate->current_buf = target->buffer;
 }
 
+static bool
+is_near(BlockNumber a, BlockNumber b)
+{
+	return a < b ? b - a <= NEAR_END : a - b <= NEAR_END;
+}
+
+/*
+ * Has the row come to another page because the table grows?  Then that one is new, or another
+ * backend has just made it, near the end of a table that is not small.  "Left" is the page that
+ * this backend has filled until now, or none.
+ */
+static void
+note_filled(ZTarget *target, BlockNumber left)
+{
+	Relation	rel = target->rel;
+	BlockNumber block = BufferGetBlockNumber(target->buffer);
+	bool		follows = left != InvalidBlockNumber && is_near(left, block);
+
+	if (left == block || RelationUsesLocalBuffers(rel))
+		return;
+	if (target->init_page)
+	{
+		if (!follows)
+			left = Max(block, 1) - 1;
+	}
+	else
+	{
+		BlockNumber nblocks = follows ? RelationGetNumberOfBlocks(rel) : 0;
+
+		if (nblocks <= 2 * NEAR_END || !is_near(block, nblocks))
+			return;
+	}
+	zfilled_note(rel, left, block);
+}
+
 void
 zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 {
 	Relation	rel = target->rel;
+	BlockNumber filled = RelationGetTargetBlock(rel);
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 	Size		need = Min(len + SLOT_MARGIN, ZPAGE_MAX_ROW);
 	Size		wanted = Max(need, Min(need + spare, NEARLY_EMPTY));
@@ -201,5 +241,6 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 	}
 	Assert(target->locked);
 	Assert(target->init_page || zpage_has_for_row(target->view.page, len));
+	note_filled(target, filled);
 	remember_page(target, bistate);
 }

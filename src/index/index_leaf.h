@@ -79,13 +79,16 @@ typedef struct ZLeafWalk
 	/* a leaf that has none any more; to be unlocked and released */
 	void		(*leave_empty) (void *arg, Buffer buffer);
 	void	   *arg;
-	BlockNumber max_leaves;		/* no more are looked at */
+	BlockNumber max_leaves;		/* no more are looked at, if that can be helped */
 	BlockNumber leaves;			/* result: so many were */
+	IndexTuple	pivot;			/* room for ZREAP_MAX_PIVOT bytes; NULL: the walk is one piece */
+	bool		paused;			/* it begins, or has ended, at the leaf with this high key */
 } ZLeafWalk;
 
 /*
  * Look through all leaves for entries of the rows, and remove those that nobody needs.  False:
- * there are more leaves.  The table is locked against VACUUM; no page is locked.
+ * there are more leaves, and the walk is paused if that is possible ("In portions", README.md).
+ * The table is locked against VACUUM; no page is locked.
  */
 extern bool zleaf_walk(ZLeafWalk *walk);
 

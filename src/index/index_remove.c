@@ -7,7 +7,8 @@
  * once more).  So a leaf is visited once however many of the rows have their entries there.
  *
  * The other keys that a row had are known to nobody.  In an index that may have several entries of
- * a row, all leaves are looked through for those of rows that have had several keys.
+ * a row, all leaves are looked through for those of rows that have had several keys; and in each
+ * index for rows whose keys are not known any more.
  *
  * No cleanup lock is needed, as the line pointers are not given to other rows before all scans
  * that may remember them have ended (vacuum_by_writer.c).
@@ -271,7 +272,8 @@ zindex_remove_dead(ZIndexRemoval *removal)
 		ZReapRow   *row = &notes->lists->rows[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (!row->here && !has_several(removal, row) && fill_key(removal, row, key))
+		if (!row->here && !row->anywhere && !has_several(removal, row) &&
+			fill_key(removal, row, key))
 			note_entry(removal, row, remove_at(removal, key, &collect, leaf) && certain);
 		MemoryContextReset(scratch);
 	}
@@ -279,7 +281,7 @@ zindex_remove_dead(ZIndexRemoval *removal)
 	MemoryContextDelete(context);
 }
 
-/* ---- rows with several keys: all leaves ---- */
+/* ---- rows that their keys don't lead to: all leaves ---- */
 
 /* A row that has an entry left, for whatever reason, is not done with. */
 static void
@@ -306,25 +308,44 @@ leave_swept(void *arg, Buffer buffer)
 	MemoryContextDelete(context);
 }
 
-void
-zindex_sweep_dead(ZIndexRemoval *removal)
+bool
+zindex_may_pause(Relation index)
+{
+	bool		heapkeyspace;
+	bool		allequalimage;
+
+	_bt_metaversion(index, &heapkeyspace, &allequalimage);
+	return heapkeyspace && order_is_certain(index);
+}
+
+bool
+zindex_sweep_dead(ZIndexRemoval *removal, bool may_pause)
 {
 	ZReapNotes *notes = removal->notes;
+	ZReapRow   *rows = notes->lists->waiting;
+	ZReapWalk  *state = &notes->lists->walk;
 	ZLeafFilter filter;
 	ZLeafWalk	walk = {
 		.table = removal->table,.index = removal->index,
-		.rows = looked_for(notes->lists->several, notes->nseveral, &filter),
+		.rows = looked_for(rows, notes->nswept, &filter),
 		.note = note_swept,.leave_empty = leave_swept,.arg = removal,
-		.max_leaves = 2 * ZREAP_MAX_SEVERAL
+		.max_leaves = removal->max_leaves,
+		.pivot = may_pause ? &state->pivot.tuple : NULL,.paused = state->paused
 	};
+	bool		complete;
 
-	Assert(notes->nseveral > 0 && removal->several);
+	Assert(notes->nswept > 0);
+	Assert(may_pause || !state->paused);
 	Assert(CheckRelationLockedByMe(removal->table, ShareUpdateExclusiveLock, false));	/* G6 */
-	for (int i = 0; i < notes->nseveral; i++)
-		notes->lists->several[i].here = true;
-	if (!zleaf_walk(&walk))
-		return;
+	for (int i = 0; i < notes->nswept && !walk.paused; i++)
+		rows[i].here = true;
+	complete = zleaf_walk(&walk);
 	notes->looks += walk.leaves;
-	for (int i = 0; i < notes->nseveral; i++)
-		notes->lists->several[i].removed += notes->lists->several[i].here;
+	state->leaves += walk.leaves;
+	state->paused = walk.paused;
+	if (state->paused)
+		return false;
+	for (int i = 0; i < notes->nswept && complete; i++)
+		rows[i].removed += rows[i].here;
+	return true;
 }

@@ -17,6 +17,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/base/base.h"
+#include "zheap/dml/reap.h"
 #include "zheap/index/index.h"
 
 #include "index_leaf.h"
@@ -79,6 +80,24 @@ read_blocks(ZLeafWalk *walk, const ZLeafEntries *leaf)
 	return last;
 }
 
+/* The leaf has been looked through.  Is the walk to go on here another time? */
+static bool
+pause_at(ZLeafWalk *walk, Page page)
+{
+	BTPageOpaque opaque = BTPageGetOpaque(page);
+	ItemId		item;
+
+	/* an ignored page has no high key of its own */
+	if (walk->pivot == NULL || walk->leaves < walk->max_leaves || P_IGNORE(opaque) ||
+		P_RIGHTMOST(opaque))
+		return false;
+	item = PageGetItemId(page, P_HIKEY);
+	if (ItemIdGetLength(item) > ZREAP_MAX_PIVOT)
+		return false;
+	memcpy(walk->pivot, PageGetItem(page, item), ItemIdGetLength(item));
+	return true;
+}
+
 /*
  * Returns the leaf's right sibling.  That is the one after all entries that were on the leaf have
  * been looked at, so if it is split meanwhile the new page is the next.
@@ -102,6 +121,8 @@ walk_leaf(ZLeafWalk *walk, BlockNumber block, ZLeafEntries *leaf)
 		leaf->op.ndeltids = 0;
 		if (!P_IGNORE(opaque))
 			zleaf_collect(walk->index, buffer, &rows, leaf);
+		if (leaf->op.ndeltids == 0)
+			walk->paused = pause_at(walk, BufferGetPage(buffer));
 		_bt_relbuf(walk->index, buffer);
 		if (leaf->op.ndeltids == 0)
 			return next;
@@ -112,35 +133,67 @@ walk_leaf(ZLeafWalk *walk, BlockNumber block, ZLeafEntries *leaf)
 	}
 }
 
-bool
-zleaf_walk(ZLeafWalk *walk)
+/* The first leaf; or that where the walk was paused, or which has taken over its keys. */
+static BlockNumber
+first_leaf(ZLeafWalk *walk)
 {
-	ZLeafEntries *leaf = palloc(sizeof(ZLeafEntries));
 	BlockNumber block = P_NONE;
 	Buffer		buffer;
 
-	Assert(!zheap_holds_buffer_lock()); /* L1: index pages come first */
-	buffer = _bt_get_endpoint(walk->index, 0, false, NULL);
+	if (walk->paused)
+	{
+		BTScanInsert key = _bt_mkscankey(walk->index, walk->pivot);
+
+		key->pivotsearch = true;
+		_bt_freestack(_bt_search(walk->index, key, &buffer, BT_READ, NULL));
+		pfree(key);
+	}
+	else
+		buffer = _bt_get_endpoint(walk->index, 0, false, NULL);
 	if (BufferIsValid(buffer))
 	{
 		block = BufferGetBlockNumber(buffer);
 		_bt_relbuf(walk->index, buffer);
 	}
+	return block;
+}
+
+bool
+zleaf_walk(ZLeafWalk *walk)
+{
+	ZLeafEntries *leaf = palloc(sizeof(ZLeafEntries));
+	BlockNumber block;
+
+	Assert(!zheap_holds_buffer_lock()); /* L1: index pages come first */
+	Assert(walk->pivot != NULL || !walk->paused);
+	block = first_leaf(walk);
 	walk->leaves = 0;
-	while (block != P_NONE && walk->leaves < walk->max_leaves)
+	walk->paused = false;
+	while (block != P_NONE && !walk->paused &&
+		   (walk->pivot != NULL || walk->leaves < walk->max_leaves))
 		block = walk_leaf(walk, block, leaf);
 	pfree(leaf);
 	return block == P_NONE;
 }
 
+/* More pages of the level above are not read: with long keys they have few leaves each. */
+static BlockNumber
+max_parents(BlockNumber max_leaves)
+{
+	return 16 + max_leaves / 32;
+}
+
 BlockNumber
-zindex_count_leaves(Relation index, BlockNumber max)
+zindex_count_leaves(Relation index, BlockNumber max, int *looks)
 {
 	Buffer		buffer = _bt_getbuf(index, BTREE_METAPAGE, BT_READ);
 	bool		is_leaf = BTPageGetMeta(BufferGetPage(buffer))->btm_level == 0;
 	BlockNumber leaves = 0;
+	BlockNumber parents = 0;
+	BlockNumber next;
 
 	_bt_relbuf(index, buffer);
+	(*looks)++;
 	if (is_leaf)
 		return 1;
 	/* the level of a root never goes down */
@@ -152,11 +205,15 @@ zindex_count_leaves(Relation index, BlockNumber max)
 
 		if (!P_IGNORE(opaque))
 			leaves += PageGetMaxOffsetNumber(page) - P_FIRSTDATAKEY(opaque) + 1;
-		if (leaves > max || P_RIGHTMOST(opaque))
-			break;
+		next = P_RIGHTMOST(opaque) ? P_NONE : opaque->btpo_next;
+		_bt_relbuf(index, buffer);
+		parents++;
+		(*looks)++;
+		if (next == P_NONE || leaves > max)
+			return leaves;
+		if (parents == max_parents(max))
+			return max + 1;
 		CHECK_FOR_INTERRUPTS();
-		buffer = _bt_relandgetbuf(index, buffer, opaque->btpo_next, BT_READ);
+		buffer = _bt_getbuf(index, next, BT_READ);
 	}
-	_bt_relbuf(index, buffer);
-	return leaves;
 }

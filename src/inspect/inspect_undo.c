@@ -158,7 +158,8 @@ static const char *const worker_states[] = {
 	[ZWORKER_NONE] = "none",
 	[ZWORKER_STARTING] = "starting",
 	[ZWORKER_ROLLING_BACK] = "rolling back",
-	[ZWORKER_DISCARDING] = "discarding"
+	[ZWORKER_DISCARDING] = "discarding",
+	[ZWORKER_MARKING] = "marking pages"
 };
 
 /* What workers have done that have gone is the launcher's. */

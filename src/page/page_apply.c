@@ -360,6 +360,8 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 {
 	ZRowPlan	turned;
 
+	if (zrow_op_makes_version(plan->op))
+		PageClearAllVisible(page);	/* P6 */
 	switch (plan->op)
 	{
 		case ZOP_INSERT:

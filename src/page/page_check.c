@@ -147,6 +147,8 @@ zpage_check(Page page, OffsetNumber *offnum)
 
 	if (wrong)
 		return wrong;
+	if (PageIsAllVisible(page) && !zpage_may_be_visible(page))
+		return "page is marked all-visible, but has rows that not all see";	/* P6 */
 	memset(used, 0, sizeof(used));
 	max = PageGetMaxOffsetNumber(page);
 	for (off = FirstOffsetNumber; off <= max; off++)

@@ -3,7 +3,8 @@
  *		The WAL record of an insert, update, delete or lock.
  *
  * Block 0: table page.  Block 1: undo page (when undo is written, unless replay knows
- * where the log ends, W3).  Block 2: slot page (when the slot lies there).
+ * where the log ends, W3).  Block 2: slot page (when the slot lies there).  Block 3: page of the
+ * visibility map (when the table page was all-visible).
  *
  * Main data:
  *   C_* flags, 1 byte
@@ -163,6 +164,8 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrit
 		register_rows(&change->row);
 		if (BufferIsValid(buffers->slots))
 			XLogRegisterBuffer(ZREC_BLK_OVERFLOW, buffers->slots, REGBUF_STANDARD);
+		if (BufferIsValid(buffers->map))
+			zrec_map_register(ZREC_BLK_MAP, buffers->map);
 	}
 	return XLogInsert(ZHEAP_RMGR_ID, opcodes[change->row.op]);
 }
@@ -342,7 +345,10 @@ zrec_change_redo(XLogReaderState *record)
 	if (d.part.flags & C_UNDO)
 		redo_undo(record, &d);
 	if (!(d.part.flags & C_UNDO_ONLY))
+	{
 		redo_table(record, &d);
+		zrec_map_redo(record);
+	}
 }
 
 void

@@ -227,6 +227,8 @@ zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers, ZUndoWrite *write
 	zundo_register(write, ZREC_BLK_UNDO, true);
 	if (!one_page)
 		XLogRegisterBuffer(ZREC_BLK_OLD, buffers->old, REGBUF_STANDARD);
+	for (int i = 0; i < 2 && BufferIsValid(buffers->maps[i]); i++)
+		zrec_map_register(i == 0 ? ZREC_BLK_MAP : ZREC_BLK_OLD_MAP, buffers->maps[i]);
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_MOVE);
 }
 
@@ -481,6 +483,7 @@ zrec_move_redo(XLogReaderState *record)
 		UnlockReleaseBuffer(old_buf);
 	if (BufferIsValid(new_buf))
 		UnlockReleaseBuffer(new_buf);
+	zrec_map_redo(record);
 }
 
 void

@@ -2,7 +2,7 @@
  * rec_prune.c
  *		WAL record: space on a page is taken back.
  *
- * Block 0: table page.  Main data: PruneHeader.  Data of block 0: the offsets of
+ * Block 0: table page.  Main data: PruneHeader; "remembered", 8 bytes, or not.  Data of block 0: the offsets of
  * dead, trimmed and unused line pointers and of rows with one key again, 2 bytes each.
  */
 #include "postgres.h"
@@ -41,6 +41,7 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 	Assert(plan->ndead <= ZPAGE_MAX_OFFSET && plan->ntrim <= ZPAGE_MAX_OFFSET &&
 		   plan->nunused <= ZPAGE_MAX_OFFSET && plan->nsingle <= ZPAGE_MAX_OFFSET);
 	Assert(plan->ndead + plan->ntrim + plan->nunused + plan->nsingle > 0);
+	Assert(!FullTransactionIdIsValid(plan->remembered) || plan->nunused + plan->nsingle > 0);
 	Assert(zheap_buffer_is_exclusive(buffer));	/* W2 */
 	header.conflict = zfxid_xid(plan->conflict);
 	header.ndead = plan->ndead;
@@ -50,6 +51,8 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 
 	XLogBeginInsert();
 	XLogRegisterData((char *) &header, sizeof(header));
+	if (FullTransactionIdIsValid(plan->remembered))
+		XLogRegisterData((char *) &plan->remembered, sizeof(plan->remembered));
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
 	register_offsets(plan->dead, plan->ndead);
 	register_offsets(plan->trim, plan->ntrim);
@@ -60,12 +63,15 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 
 /* False: damaged. */
 static bool
-take_header(XLogReaderState *record, PruneHeader *header)
+take_header(XLogReaderState *record, PruneHeader *header, FullTransactionId *remembered)
 {
 	ZRecCursor	cur;
 
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
 	zrec_take_raw(&cur, header, sizeof(*header));
+	*remembered = InvalidFullTransactionId;
+	if (!zrec_cursor_done(&cur))
+		zrec_take_raw(&cur, remembered, sizeof(*remembered));
 	return zrec_cursor_done(&cur) && header->ndead <= ZPAGE_MAX_OFFSET &&
 		header->ntrim <= ZPAGE_MAX_OFFSET && header->nunused <= ZPAGE_MAX_OFFSET &&
 		header->nsingle <= ZPAGE_MAX_OFFSET;
@@ -99,7 +105,7 @@ zrec_prune_redo(XLogReaderState *record)
 	ZPrunePlan	plan;
 	Buffer		buffer;
 
-	if (!take_header(record, &header))
+	if (!take_header(record, &header, &plan.remembered))
 		zrec_replay_damaged(record);
 	zrec_resolve_conflict(record, header.conflict);
 	/* an image of the page takes marks away as well (N5) */
@@ -120,8 +126,9 @@ void
 zrec_prune_desc(StringInfo buf, XLogReaderState *record)
 {
 	PruneHeader header;
+	FullTransactionId remembered;
 
-	if (!take_header(record, &header))
+	if (!take_header(record, &header, &remembered))
 	{
 		zrec_desc_damaged(buf);
 		return;
@@ -129,4 +136,6 @@ zrec_prune_desc(StringInfo buf, XLogReaderState *record)
 	appendStringInfo(buf, "conflict: %u, dead: %u, trimmed: %u, unused: %u, with one key: %u",
 					 header.conflict, header.ndead, header.ntrim, header.nunused,
 					 header.nsingle);
+	if (FullTransactionIdIsValid(remembered))
+		appendStringInfo(buf, ", remembered: %u", zfxid_xid(remembered));
 }

@@ -33,7 +33,7 @@ static const Operation operations[] = {
 	OP(OVERFLOW, zrec_overflow),
 	OP(CONFIRM, zrec_confirm),
 	OP(NO_VERSION, zrec_change),
-	OP(CONFLICT, zrec_conflict),
+	OP(VISIBLE, zrec_visible),
 	OP(MOVE, zrec_move),
 	OP(UNDO_TRUNCATE, zundo_truncate),
 	OP(UNDO_EXTENT, zundo_extent),
@@ -70,7 +70,7 @@ identify(uint8 info)
 
 /*
  * Replay gives the page byte for byte (W1), so only what is not logged at all is
- * masked.
+ * masked.  A page of the visibility map has its bits where others have the hole.
  */
 static void
 mask(char *page, BlockNumber block)
@@ -81,7 +81,8 @@ mask(char *page, BlockNumber block)
 		return;
 	}
 	mask_page_lsn_and_checksum((Page) page);
-	mask_unused_space((Page) page);
+	if (((PageHeader) page)->pd_special != BLCKSZ)
+		mask_unused_space((Page) page);
 }
 
 /*

@@ -1,12 +1,11 @@
 /*
  * rec_small.c
- *		WAL records that change a few bytes each, or none.
+ *		WAL records that change a few bytes each.
  *
  * OVERFLOW  block 0: table page, block 2: its new overflow page; or block 0: an
  *           overflow page, block 2: its new lock page.  Main data: block number of the
  *           table page, 4 bytes.
  * CONFIRM   block 0: table page.  Main data: offset, 2 bytes.
- * CONFLICT  no blocks.  Main data: the table's file, 12 bytes; fxid, 8 bytes.
  */
 #include "postgres.h"
 
@@ -16,15 +15,6 @@
 #include "storage/standby.h"
 
 #include "rec_private.h"
-
-typedef struct ConflictData		/* tidy: in memory only */
-{
-	ZRelLocator locator;
-	FullTransactionId newest;
-} ConflictData;
-
-StaticAssertDecl(sizeof(ZRelLocator) == 12 && sizeof(FullTransactionId) == 8,
-				 "both are in WAL");
 
 /* ---- WAL records that are none ---- */
 
@@ -149,30 +139,6 @@ zrec_confirm_desc(StringInfo buf, XLogReaderState *record)
 	appendStringInfo(buf, "off: %u", offnum);
 }
 
-XLogRecPtr
-zrec_conflict_emit(Relation rel, FullTransactionId newest)
-{
-	ZRelLocator locator = zrel_locator(rel);
-
-	Assert(FullTransactionIdIsNormal(newest));
-	XLogBeginInsert();
-	XLogRegisterData((char *) &locator, sizeof(locator));
-	XLogRegisterData((char *) &newest, sizeof(newest));
-	return XLogInsert(ZHEAP_RMGR_ID, ZREC_CONFLICT);
-}
-
-/* The struct has padding, its bytes in WAL have none.  False: damaged. */
-static bool
-conflict_decode(XLogReaderState *record, ConflictData *data)
-{
-	ZRecCursor	cur;
-
-	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
-	zrec_take_raw(&cur, &data->locator, sizeof(ZRelLocator));
-	zrec_take_raw(&cur, &data->newest, sizeof(FullTransactionId));
-	return zrec_cursor_done(&cur);
-}
-
 void
 zrec_resolve_conflict(XLogReaderState *record, TransactionId newest)
 {
@@ -182,29 +148,4 @@ zrec_resolve_conflict(XLogReaderState *record, TransactionId newest)
 		return;
 	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &locator, NULL, NULL);
 	ResolveRecoveryConflictWithSnapshot(newest, locator);
-}
-
-void
-zrec_conflict_redo(XLogReaderState *record)
-{
-	ConflictData data;
-
-	if (!conflict_decode(record, &data))
-		zrec_replay_damaged(record);
-	if (InHotStandby)
-		ResolveRecoveryConflictWithSnapshotFullXid(data.newest, data.locator);
-}
-
-void
-zrec_conflict_desc(StringInfo buf, XLogReaderState *record)
-{
-	ConflictData data;
-
-	if (!conflict_decode(record, &data))
-	{
-		zrec_desc_damaged(buf);
-		return;
-	}
-	appendStringInfo(buf, "rel: %u/%u/%u, newest: %u", zloc_spc(data.locator),
-					 zloc_db(data.locator), zloc_rel(data.locator), zfxid_xid(data.newest));
 }

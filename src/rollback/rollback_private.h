@@ -53,13 +53,6 @@ extern bool zrollback_wait_for_older(FullTransactionId next);
 /* ---- errors (rollback_errors.c) ---- */
 
 /*
- * Run work(arg) in a subtransaction and a memory context of its own.  NULL, or the
- * error, allocated, after which what it held is released.  A request to cancel is
- * not caught.  Within a transaction; no lock may be held that is not to be lost.
- */
-extern ErrorData *zrollback_try(void (*work) (void *), void *arg);
-
-/*
  * Count the error, and tell of it: to the log from background processes, seldom of
  * the same; as a warning in VACUUM.  "message" says what could not be rolled back, and
  * why, in the language of messages; "relid" may be invalid.

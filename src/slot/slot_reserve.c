@@ -324,9 +324,10 @@ assert_named_plan(ZPageView *view, const Wanted *wanted, const ZSlotPlan *plan)
 			Assert(zpage_slot_is_left(view->page, plan->slotno));
 			break;
 		case ZTAKE_ALL_VISIBLE:
+			/* not whether all see it: a standby's feedback may have moved that back since */
 			Assert(FullTransactionIdIsValid(owner));
-			Assert(zmvcc_xact_status(owner) != ZXACT_ABORTED &&
-				   zmvcc_visible_to_all(view->rel, owner));
+			Assert(zmvcc_xact_status(owner) == ZXACT_COMMITTED ||
+				   zmvcc_xact_status(owner) == ZXACT_ALL_VISIBLE);
 			Assert(FullTransactionIdPrecedesOrEquals(owner, plan->conflict) ||
 				   FullTransactionIdPrecedes(owner, zundo_logged_horizon()));
 			break;

@@ -95,7 +95,11 @@ zundo_stats(ZUndoStats *stats)
 	if (RecoveryInProgress())
 		zundo_open();
 	else
+	{
+		/* where nothing is written it has not moved for long, and its age would alarm */
 		(void) zundo_open_loaded();
+		zundo_horizon_advance();
+	}
 	zundo_meta_read(&meta);
 	stats->nblocks = meta.nblocks;
 	stats->high_water = meta.high_water;

@@ -9,8 +9,9 @@
  *	  bytes are kept.  (Or the backend has pruned a page anyway, when it needed the space.)
  * 2. By the keys in these bytes the entries are found and removed, in each index, when there are
  *	  enough rows: those on one leaf go together.  Rows that have had several keys may have more
- *	  entries, anywhere in the indexes that may have several of a row.  Such rows wait until there
- *	  are as many as these indexes have leaves, or more: then all the leaves are looked through.
+ *	  entries, anywhere in the indexes that may have several of a row; and of some rows the keys
+ *	  are gone.  Such rows wait until there are as many as these indexes have leaves, or some
+ *	  2,000: then all the leaves are looked through, a portion in each batch (vacuum_sweep.c).
  * 3. Where no index has an entry any more the line pointer becomes unused (G1), when all snapshots
  *	  have ended that there were after step 2: before, a scan may have the TID from an index page
  *	  as it was, and would come to another row.  (VACUUM waits for such scans by cleanup locks.)
@@ -39,6 +40,8 @@
 #include "zheap/scan/table_indexes.h"
 #include "zheap/undo/undo.h"
 #include "zheap/vacuum/vacuum.h"
+
+#include "vacuum_private.h"
 
 /* Work on the lists is limited by these, as somebody's statement waits for it. */
 #define MAX_PAGES		32
@@ -170,36 +173,18 @@ open_indexes(Relation rel, List **indexes)
 }
 
 static void
-note_pointer(ZReapNotes *notes, const ZReapRow *row, FullTransactionId since)
+note_waiting(ZReapNotes *notes, const ZReapRow *row)
 {
-	if (notes->npointers < ZREAP_MAX_POINTERS)
-		notes->lists->pointers[notes->npointers++] = (ZReapPointer)
-		{
-			.since = since,.tid = row->tid
-		};
+	if (notes->nwaiting < ZREAP_MAX_WAITING)
+		notes->lists->waiting[notes->nwaiting++] = *row;
 	else
 		notes->lost++;
-}
-
-static void
-note_several(ZReapNotes *notes, const ZReapRow *row)
-{
-	if (notes->nseveral < ZREAP_MAX_SEVERAL)
-		notes->lists->several[notes->nseveral++] = *row;
-	else
-		notes->lost++;
-}
-
-static int
-row_compare(const void *a, const void *b)
-{
-	return ItemPointerCompare((ItemPointer) &((const ZReapRow *) a)->tid,
-							  (ItemPointer) &((const ZReapRow *) b)->tid);
 }
 
 /*
  * Those that no index names go from one list to the other, and so do rows with several keys that
- * only those of the indexes name where they may have several entries; the others are VACUUM's.
+ * only those of the indexes name where they may have several entries.  The others were not found
+ * by their keys: these are gone, or in the toast table, or lead elsewhere.
  */
 static void
 keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
@@ -208,103 +193,56 @@ keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
 
 	for (int i = 0; i < notes->nrows; i++)
 	{
-		const ZReapRow *row = &notes->lists->rows[i];
+		ZReapRow   *row = &notes->lists->rows[i];
 
 		Assert(row->removed <= nindexes);
-		Assert(i == 0 || row_compare(row - 1, row) < 0);
-		if (row->several && row->removed == nindexes - nseveral)
-			note_several(notes, row);
-		else if (!row->several && row->removed == nindexes)
-			note_pointer(notes, row, now);
+		Assert(i == 0 ||
+			   ItemPointerCompare((ItemPointer) &row[-1].tid, (ItemPointer) &row->tid) < 0);
+		if (!row->several && row->removed == nindexes)
+			zreap_note_pointer(notes, row, now);
 		else
-			notes->lost++;
+		{
+			row->anywhere = row->anywhere || !row->several || row->removed < nindexes - nseveral;
+			note_waiting(notes, row);
+		}
 	}
 	notes->nrows = notes->nbytes = 0;
 }
 
+/* "several": those of the indexes that may have several entries of a row. */
 static void
-sort_rows(ZReapRow *rows, int n)
-{
-	qsort(rows, n, sizeof(ZReapRow), row_compare);
-	for (int i = 0; i < n; i++)
-		rows[i].removed = 0;
-}
-
-/* Returns those of the indexes that may have several entries of a row. */
-static List *
-remove_by_keys(Relation rel, ZReapNotes *notes, List *indexes)
+remove_by_keys(Relation rel, ZReapNotes *notes, List *indexes, List *several)
 {
 	ZIndexRemoval removal = {.table = rel,.notes = notes};
-	List	   *several = NIL;
 	ListCell   *lc;
 
-	sort_rows(notes->lists->rows, notes->nrows);
+	zreap_sort_rows(notes->lists->rows, notes->nrows);
 	removal.slot = MakeSingleTupleTableSlot(RelationGetDescr(rel), table_slot_callbacks(rel));
 	foreach(lc, indexes)
 	{
 		removal.index = lfirst(lc);
-		removal.several = zindex_may_have_several_keys(rel, removal.index);
-		if (removal.several)
-			several = lappend(several, removal.index);
-		zindex_free_pages(removal.index, notes);
-		if (notes->nrows > 0)
-			zindex_remove_dead(&removal);
+		removal.several = list_member_ptr(several, removal.index);
+		zindex_remove_dead(&removal);
 	}
 	ExecDropSingleTupleTableSlot(removal.slot);
-	return several;
-}
-
-/* Are there as many rows as leaves to look through for them? */
-static bool
-sweep_pays(const ZReapNotes *notes, List *indexes)
-{
-	BlockNumber max = (BlockNumber) notes->nseveral;
-	BlockNumber leaves = 0;
-	ListCell   *lc;
-
-	foreach(lc, indexes)
-	{
-		leaves += zindex_count_leaves(lfirst(lc), max);
-		if (leaves > max)
-			return false;
-	}
-	return true;
-}
-
-/* Rows with several keys that no index names any more have become like the others. */
-static void
-sweep(Relation rel, ZReapNotes *notes, List *indexes)
-{
-	ZIndexRemoval removal = {.table = rel,.notes = notes,.several = true};
-	FullTransactionId now;
-	ListCell   *lc;
-
-	sort_rows(notes->lists->several, notes->nseveral);
-	foreach(lc, indexes)
-	{
-		removal.index = lfirst(lc);
-		zindex_sweep_dead(&removal);
-	}
-	now = ReadNextFullTransactionId();
-	for (int i = 0; i < notes->nseveral; i++)
-	{
-		if (notes->lists->several[i].removed == list_length(indexes))
-			note_pointer(notes, &notes->lists->several[i], now);
-		else
-			notes->lost++;
-	}
-	notes->nseveral = 0;
+	keep_removed(notes, list_length(indexes), list_length(several));
 }
 
 static void
 remove_entries(Relation rel, ZReapNotes *notes, List *indexes)
 {
-	List	   *several = remove_by_keys(rel, notes, indexes);
+	List	   *several = NIL;
+	ListCell   *lc;
 
-	keep_removed(notes, list_length(indexes), list_length(several));
-	if (notes->nseveral > 0 && notes->npointers + notes->nseveral <= ZREAP_MAX_POINTERS &&
-		sweep_pays(notes, several))
-		sweep(rel, notes, several);
+	foreach(lc, indexes)
+	{
+		if (zindex_may_have_several_keys(rel, lfirst(lc)))
+			several = lappend(several, lfirst(lc));
+		zindex_free_pages(lfirst(lc), notes);
+	}
+	if (zreap_has_rows(notes))
+		remove_by_keys(rel, notes, indexes, several);
+	vacuum_sweep(rel, notes, indexes, several);
 }
 
 /* ---- step 3 ---- */
@@ -381,8 +319,10 @@ work_on_notes(Relation rel, ZReapNotes *notes)
 	/* for what comes of the rows */
 	if (zreap_has_room(notes) && open_indexes(rel, &indexes))
 	{
-		prune_noted(rel, notes, &map);
-		if (zreap_has_rows(notes))
+		/* a sweep goes on in many batches: pages are not pruned for one row each meanwhile */
+		if (notes->nswept == 0 || zreap_has_rows(notes) || zreap_has_pages(rel, notes))
+			prune_noted(rel, notes, &map);
+		if (zreap_has_rows(notes) || notes->nswept > 0)
 			remove_entries(rel, notes, indexes);
 		close_indexes(indexes);
 	}

@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "zheap/dml/reap.h"
 #include "zheap/mvcc/mvcc.h"
 
 /*
@@ -59,6 +60,18 @@ typedef enum VacuumDoing
 
 typedef struct ZVacuumStale ZVacuumStale;
 
+/* What marks pages all-visible: VACUUM, or a worker. */
+typedef struct ZVisible
+{
+	Relation	rel;
+	const ZPageView *view;
+	Buffer		map;			/* of the visibility map, pinned; or invalid */
+	FullTransactionId before;	/* older ones have ended, and all see the outcome, whose records
+								 * are on disk */
+	bool		no_conflict;		/* mark only what cancels no snapshot of a standby */
+	BlockNumber marked;			/* result */
+} ZVisible;
+
 typedef struct ZVacuum
 {
 	Relation	rel;
@@ -86,6 +99,7 @@ typedef struct ZVacuum
 	/* pages */
 	BlockNumber npages;			/* when the scan began; less what was truncated */
 	BlockNumber scanned;
+	BlockNumber skipped;		/* not read, because they are all-visible */
 	BlockNumber nonempty;		/* end of the last page with rows */
 	BlockNumber removed;		/* truncated */
 	BlockNumber dead_pages;		/* pages with dead line pointers */
@@ -97,12 +111,14 @@ typedef struct ZVacuum
 	int			noverflow_pages;
 	int			overflow_pages_alloc;
 
+	ZVisible	visible;
+
 	/* rows */
 	FullTransactionId horizon;	/* of undo, at the start */
 	double		old_reltuples;
 	int64		pruned;			/* became dead line pointers */
 	int64		dead_pointers;	/* found or made, over all pages */
-	int64		live;
+	int64		live;			/* on the pages that were read */
 	int64		recently_dead;
 	int64		in_progress;	/* of transactions in progress */
 	int64		stale_removed;	/* entries of keys that rows had before */
@@ -110,6 +126,20 @@ typedef struct ZVacuum
 
 	ZVacuumClock clock;
 } ZVacuum;
+
+/*
+ * vacuum_visible.c: a table page is looked at while it is locked exclusively, and its place in the
+ * map pinned, which must have been done before.  The view is of the table; no page need be in it.
+ */
+extern void visible_open(ZVisible *visible, Relation rel, const ZPageView *view);
+extern void visible_close(ZVisible *visible);
+extern void visible_pin(ZVisible *visible, BlockNumber block);
+extern void visible_mark(ZVisible *visible, Buffer buffer);
+
+extern bool vacuum_may_skip(ZVacuum *vac, BlockNumber block);
+
+/* All rows of the table, those of skipped pages estimated. */
+extern double vacuum_live_rows(const ZVacuum *vac);
 
 /* vacuum_scan.c: the first pass, with rounds over the indexes as needed */
 extern void vacuum_scan(ZVacuum *vac);
@@ -134,6 +164,13 @@ extern void vacuum_stale_reap_last(ZVacuum *vac);
 
 /* So many that the indexes' own pass over their pages pays, which makes these reusable? */
 extern bool vacuum_has_empty_leaves(const ZVacuum *vac);
+
+/*
+ * vacuum_sweep.c, for writers: go on with a sweep of the table's indexes, or begin one if there
+ * are enough rows.  Those of them are named as well that may have several entries of a row.  No
+ * page is locked.
+ */
+extern void vacuum_sweep(Relation rel, ZReapNotes *notes, List *indexes, List *several);
 
 /* vacuum_truncate.c; "page" is an overflow page, locked */
 extern void vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page);

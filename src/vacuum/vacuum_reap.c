@@ -116,7 +116,7 @@ index_info_init(ZVacuum *vac, int i, bool estimated, IndexVacuumInfo *info)
 	info->report_progress = false;
 	info->estimated_count = estimated;
 	info->message_level = DEBUG2;
-	info->num_heap_tuples = estimated ? vac->old_reltuples : (double) vac->live;
+	info->num_heap_tuples = estimated ? vac->old_reltuples : vacuum_live_rows(vac);
 	info->strategy = vac->strategy;
 }
 
@@ -190,9 +190,11 @@ reclaim_page(ZVacuum *vac, int *pos)
 	}
 
 	vac->block = block;
+	visible_pin(&vac->visible, block);
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	zdml_reclaim_pointers(vac->rel, buffer, offsets, n);
+	visible_mark(&vac->visible, buffer);
 	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 
@@ -297,8 +299,8 @@ vacuum_index_cleanup(ZVacuum *vac)
 
 	if (vac->parallel != NULL)
 	{
-		parallel_vacuum_cleanup_all_indexes(vac->parallel, (long) vac->live,
-											vac->rounds, false);
+		parallel_vacuum_cleanup_all_indexes(vac->parallel, (long) vacuum_live_rows(vac),
+											vac->rounds, vac->skipped > 0);
 		return;
 	}
 	for (i = 0; i < vac->nindexes; i++)
@@ -306,6 +308,7 @@ vacuum_index_cleanup(ZVacuum *vac)
 		IndexVacuumInfo info;
 
 		index_info_init(vac, i, false, &info);
+		info.estimated_count = vac->skipped > 0;
 		vac->results[i] = vac_cleanup_one_index(&info, vac->results[i]);
 	}
 }

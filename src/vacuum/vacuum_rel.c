@@ -14,6 +14,7 @@
 
 #include "access/multixact.h"
 #include "access/transam.h"
+#include "access/visibilitymap.h"
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
@@ -73,20 +74,21 @@ update_table_stats(ZVacuum *vac)
 	Form_pg_class form = vac->rel->rd_rel;
 	TransactionId frozenxid = InvalidTransactionId;
 	MultiXactId minmulti = InvalidMultiXactId;
+	BlockNumber visible;
 
 	if (TransactionIdIsNormal(form->relfrozenxid))
 		frozenxid = GetOldestNonRemovableTransactionId(vac->rel);
 	if (MultiXactIdIsValid(form->relminmxid))
 		minmulti = GetOldestMultiXactId();
 
-	/* "reltuples" is exact: every page has been read */
-	Assert(vac->scanned == vac->npages + vac->removed);
-	vac_update_relstats(vac->rel, vac->npages, (double) vac->live, 0,
-						vac->nindexes > 0, frozenxid, minmulti,
+	Assert(vac->scanned + vac->skipped == vac->npages + vac->removed);
+	visibilitymap_count(vac->rel, &visible, NULL);
+	vac_update_relstats(vac->rel, vac->npages, vacuum_live_rows(vac),
+						Min(visible, vac->npages), vac->nindexes > 0, frozenxid, minmulti,
 						NULL, NULL, false);
 
 	pgstat_report_vacuum(RelationGetRelid(vac->rel), form->relisshared,
-						 vac->live, vac->recently_dead);
+						 (PgStat_Counter) vacuum_live_rows(vac), vac->recently_dead);
 }
 
 static void
@@ -108,6 +110,7 @@ vacuum_open(ZVacuum *vac)
 	vac->results = palloc0(sizeof(IndexBulkDeleteResult *) * Max(vac->nindexes, 1));
 	vac->npages = RelationGetNumberOfBlocks(vac->rel);
 	zview_open(&vac->view, vac->rel);
+	visible_open(&vac->visible, vac->rel, &vac->view);
 }
 
 void
@@ -139,6 +142,7 @@ zvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strate
 	vacuum_reap_last(vac);
 	vacuum_index_cleanup(vac);
 	vacuum_dead_close(vac);
+	visible_close(&vac->visible);
 	update_index_stats(vac);
 	vacuum_truncate(vac);
 

@@ -63,7 +63,7 @@ append_table(ZVacuum *vac, StringInfo buf)
 					 vac->removed, vac->npages, vac->scanned, percent(vac->scanned, all));
 	appendStringInfo(buf, _("tuples: %lld removed, %lld remain, %lld are dead but not yet removable\n"),
 					 (long long) vac->pruned,
-					 (long long) vac->live,
+					 (long long) vacuum_live_rows(vac),
 					 (long long) vac->recently_dead);
 	if (vac->in_progress > 0)
 		appendStringInfo(buf, _("tuples of transactions in progress: %lld\n"),

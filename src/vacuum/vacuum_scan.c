@@ -127,6 +127,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	bool		has_rows;
 
 	Assert(block < vac->npages && vac->nonempty <= block);
+	visible_pin(&vac->visible, block);
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
 	if (zrollback_page(vac->rel, buffer))
 		vac->rolled_back++;
@@ -148,6 +149,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	/* without indexes nothing can name the dead pointers */
 	if (ndead > 0 && vac->nindexes == 0)
 		zdml_reclaim_pointers(vac->rel, buffer, dead, ndead);
+	visible_mark(&vac->visible, buffer);
 
 	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
@@ -205,7 +207,14 @@ vacuum_scan(ZVacuum *vac)
 		}
 
 		Assert(vac->dead->max_items - vac->dead->num_items >= ZPAGE_MAX_OFFSET);
-		scan_page(vac, block);
+		if (vacuum_may_skip(vac, block))
+		{
+			/* it has rows (P6) */
+			vac->skipped++;
+			vac->nonempty = block + 1;
+		}
+		else
+			scan_page(vac, block);
 
 		if (block - fsm_done >= FSM_INTERVAL)
 		{

@@ -23,7 +23,9 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
+#include "zheap/dml/filled.h"
 #include "zheap/undo/undo.h"
+#include "zheap/vacuum/vacuum.h"
 #include "worker_private.h"
 
 /*
@@ -192,6 +194,7 @@ can_be_visited(Oid db)
 	if (!exists)
 	{
 		zundo_forget_database(db);
+		zfilled_forget_database(db);
 		forget_visit(db);
 	}
 	return is_free;
@@ -387,6 +390,18 @@ compare_visits(const void *a, const void *b)
 	return x->started < y->started ? -1 : x->started > y->started;
 }
 
+/* Pages to be marked all-visible are work that is not urgent. */
+static void
+note_pages_to_mark(int max)
+{
+	Oid		   *dbs = palloc(max * sizeof(Oid));
+	int			n = zvacuum_databases_with_filled(dbs, max);
+
+	for (int i = 0; i < n; i++)
+		visit_of(dbs[i])->work = true;
+	pfree(dbs);
+}
+
 /* Tell the visits which databases have work; the others have none. */
 static void
 note_work(void)
@@ -396,7 +411,7 @@ note_work(void)
 	int			n = zundo_databases_with_work(work, max);
 
 	for (int i = 0; i < nvisits; i++)
-		visits[i].work = false;
+		visits[i].work = visits[i].urgent = false;
 	for (int i = 0; i < n; i++)
 	{
 		Visit	   *visit = visit_of(work[i].db);
@@ -406,6 +421,7 @@ note_work(void)
 		visit->work = true;
 	}
 	pfree(work);
+	note_pages_to_mark(max);
 }
 
 /* Databases with work whose turn it is, in order: copies, allocated. */

@@ -1,7 +1,7 @@
 /*
  * worker_main.c
  *		A worker: rolls back what aborted transactions left in one database (rollback_sweep.c),
- *		moves the horizon, discards and truncates, and ends.
+ *		moves the horizon, discards and truncates, marks pages all-visible, and ends.
  *
  * A worker that stayed would be in the way of DROP DATABASE and CREATE DATABASE
  * ... TEMPLATE, which wait for other sessions of a database to go away, but tell
@@ -20,8 +20,10 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
+#include "zheap/dml/filled.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
+#include "zheap/vacuum/vacuum.h"
 #include "worker_private.h"
 
 /* without anything to roll back: so many rounds, with naps in milliseconds between */
@@ -30,6 +32,11 @@
 
 /* extents freed between looks */
 #define DISCARD_AT_A_TIME	256
+
+/* milliseconds for marking pages before undo is looked at again */
+#define MARK_TIME			1000
+
+static emit_log_hook_type previous_emit_log = NULL;
 
 static const ZRollbackWorker rollback_worker = {
 	.is_to_leave = zworker_is_to_leave,
@@ -113,7 +120,29 @@ discard(void)
 	CommitTransactionCommand();
 }
 
-/* False: something is left.  *busy: there was something to roll back. */
+/*
+ * For some time, as undo is to be discarded, too; less if there is something to roll back, here or
+ * elsewhere.  True: there may be more pages.
+ */
+static bool
+mark_filled(void)
+{
+	TimestampTz start = GetCurrentTimestamp();
+	bool		more = true;
+
+	while (more && !zworker_shared->starving && !zworker_is_to_leave() &&
+		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), MARK_TIME))
+	{
+		StartTransactionCommand();
+		report_state(ZWORKER_MARKING, "zheap: marking pages all-visible");
+		zundo_open();
+		more = !zundo_sweep_is_due(NULL) && zvacuum_mark_filled();
+		CommitTransactionCommand();
+	}
+	return more;
+}
+
+/* False: something is left.  *busy: there was something to roll back, or there are pages left. */
 static bool
 work(bool *busy)
 {
@@ -124,6 +153,7 @@ work(bool *busy)
 	StartTransactionCommand();
 	if (!zundo_exists())
 	{
+		zfilled_forget_database(MyDatabaseId);
 		CommitTransactionCommand();
 		return true;
 	}
@@ -135,6 +165,8 @@ work(bool *busy)
 		left = roll_back_database();
 	Assert(!IsTransactionState());	/* J3 */
 	discard();
+	if (mark_filled())
+		*busy = true;
 	Assert(!IsTransactionState());
 	return !left;
 }
@@ -195,6 +227,19 @@ claim_slot(int i)
 	return true;
 }
 
+/*
+ * The database may have been dropped since the launcher has looked.  That is nothing that an
+ * operator should be alarmed by; that the worker has exited is told anyway.
+ */
+static void
+hide_dropped_database(ErrorData *error)
+{
+	if (previous_emit_log)
+		previous_emit_log(error);
+	if (!OidIsValid(MyDatabaseId) && error->sqlerrcode == ERRCODE_UNDEFINED_DATABASE)
+		error->output_to_server = false;
+}
+
 void
 zheap_worker_main(Datum arg)
 {
@@ -204,6 +249,8 @@ zheap_worker_main(Datum arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
+	previous_emit_log = emit_log_hook;
+	emit_log_hook = hide_dropped_database;
 	BackgroundWorkerInitializeConnectionByOid(zworker_my_slot->db, InvalidOid,
 											  BGWORKER_BYPASS_ALLOWCONN);
 	pgstat_report_appname("zheap undo worker");

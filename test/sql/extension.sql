@@ -63,6 +63,36 @@ begin
 		raise notice '%: %', format(stmt, 'undo'), outcome;
 	end loop;
 end $$;
+-- it gets nothing that only tables with rows have
+create table ext_parent (a int);
+create table ext_parts (a int) partition by list (a);
+create table ext_no () ;
+create function ext_fires() returns trigger language plpgsql as 'begin return null; end';
+alter table zheap.undo add column a int;
+alter table zheap.undo inherit ext_parent;
+alter table ext_no inherit zheap.undo;
+alter table ext_parts attach partition zheap.undo default;
+alter table zheap.undo enable row level security;
+alter table zheap.undo replica identity full;
+alter table if exists zheap.undo set (fillfactor = 50), set access method heap;
+alter table zheap.undo set unlogged;
+create table ext_child () inherits (ext_parent, zheap.undo);
+create trigger ext_trigger after insert on zheap.undo execute function ext_fires();
+create policy ext_policy on zheap.undo;
+create rule ext_rule as on insert to zheap.undo do nothing;
+create index on zheap.undo ((1));
+do $$ begin execute 'alter table zheap.undo add column a int'; exception when feature_not_supported then raise notice '%', sqlerrm; end $$;
+set search_path = zheap, public;
+alter table undo add column a int;
+create temp table undo ();
+alter table undo add column a int;
+drop table undo;
+reset search_path;
+select relnatts, relhastriggers, relrowsecurity, relhassubclass, relpersistence from pg_class where oid = 'zheap.undo'::regclass;
+alter table zheap.undo set (autovacuum_enabled = off), set tablespace pg_default, owner to current_user;
+alter table zheap.undo reset (autovacuum_enabled);
+drop table ext_parent, ext_parts, ext_no;
+drop function ext_fires;
 -- a storage parameter that would have logical decoding read the table
 create table ext_decoded (a int) using zheap with (user_catalog_table = true);
 alter table ext_plain set (user_catalog_table, fillfactor = 50);

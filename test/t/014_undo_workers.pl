@@ -161,7 +161,25 @@ SQL
 	is($node->safe_psql('d', 'select count(*), sum(id) from made; drop table made'), '2|3002', 'the same afterwards') if $end eq 'commit';
 }
 
-unlike(slurp_file($node->logfile), qr/database \d+ does not exist|FATAL:  (?!terminating)/, 'no worker was started in vain');
+# dropped after the launcher has looked: the server starts the worker when it is gone
+$node->safe_psql('postgres', "create database short");
+$node->safe_psql('short', 'create extension zheap; create table t (id int) using zheap; insert into t select generate_series(1, 100000)');
+my $aborter = session($node, 'short');
+my $dropper = session($node);
+$dropper->query_safe('select 1');
+$aborter->query_safe('begin; delete from t');
+ok(wait_until(sub { $dropper->query_safe("select count(*) from zheap.zheap_stat_workers where role = 'worker'") eq '0' }), 'no worker is there');
+my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+kill 'STOP', $postmaster;
+$aborter->query_safe('rollback');
+ok(wait_until(sub { $dropper->query_safe("select count(*) from zheap.zheap_stat_workers w join pg_database d on d.oid = w.datid where d.datname = 'short' and w.state = 'starting'") eq '1' }),
+	'a worker is to be started');
+$aborter->quit;
+$dropper->query_safe('drop database short');
+kill 'CONT', $postmaster;
+ok(wait_until(sub { slurp_file($node->logfile) =~ /background worker "zheap undo worker" \(PID \d+\) exited with exit code 1/ }), 'it has ended');
+$dropper->quit;
+unlike(slurp_file($node->logfile), qr/database \d+ does not exist|FATAL:  (?!terminating)/, 'which is no reason for alarm, and no other was started in vain');
 $node->stop;
 no_crash_in_log($node, 'to the end');
 done_testing();

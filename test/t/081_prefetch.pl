@@ -12,7 +12,7 @@ use ZheapTest;
 
 # far fewer buffers than pages, so that each scan reads them anew
 my $node = new_server('prefetch', ['shared_buffers = 1MB', 'autovacuum = off', 'zheap.undo_workers = 0', 'max_parallel_workers_per_gather = 0',
-	'enable_bitmapscan = off', 'jit = off']);
+	'enable_bitmapscan = off', 'enable_indexonlyscan = off', 'jit = off']);
 $node->safe_psql('postgres', <<'SQL');
 create table t (id int primary key, k int, pad text) using zheap;
 create table h (like t);

@@ -16,13 +16,14 @@ my $count = short() ? 6 : 12;
 my $node = new_server('ranges', [ 'autovacuum = off', 'max_prepared_transactions = 50' ]);
 
 $node->safe_psql('postgres', 'create extension amcheck');
+my @failed;
 
 foreach my $how ('', '--at-once')
 {
 	my ($ok, $out) = python('ranges', '--host', $node->host, '--port', $node->port, '--seed', $seed, '--count', $count,
 		$how ? $how : ());
 
-	ok($ok, "schedules $how") or diag($out);
+	ok($ok, "schedules $how") or push @failed, $out;
 	like($out, qr/^$count schedules, [1-9]\d+ queries, [1-9]\d+ fetches, [1-9]\d+ entries passed by, 0 findings$/m, 'scans have passed by entries');
 	diag(($out =~ /([^\n]*)\n\z/)[0]);
 }
@@ -48,4 +49,6 @@ foreach my $how ('', '--at-once')
 }
 $node->stop;
 no_crash_in_log($node, 'to the end');
+# at the end, where a log that is cut has it
+diag($_) foreach @failed;
 done_testing();

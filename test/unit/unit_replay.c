@@ -250,7 +250,7 @@ replay_change(Model *model, ZChange *change, int txn)
 	bool		on_overflow = change->has_undo && change->slot.slotno >= ZPAGE_FIRST_OVERFLOW;
 	Subject		subject = subject_of(change->slot.slotno);
 	bool		logged = !change->has_undo || !unit_once_in(model->unit, 10);
-	ZChangeBuffers buffers = {UNIT_BUFFER(ZREC_BLK_TABLE), InvalidBuffer, logged};
+	ZChangeBuffers buffers = {UNIT_BUFFER(ZREC_BLK_TABLE), InvalidBuffer, logged, InvalidBuffer};
 	char		bytes[2 * BLCKSZ];
 	Size		len = 0;
 	Size		wal_len = 0;
@@ -352,6 +352,6 @@ replay_confirm(Model *model, OffsetNumber offnum)
 	set_lsn(model, subject_of(1));
 	redo_check(model, &before, subject_of(1), zrec_confirm_redo);
 	desc_check(zrec_confirm_desc);
-	/* a conflict's record is longer, so this is the beginning of none */
-	desc_check_damaged(zrec_conflict_desc);
+	/* a record of an all-visible page is longer, so this is the beginning of none */
+	desc_check_damaged(zrec_visible_desc);
 }

@@ -135,7 +135,7 @@ replay_move(Model *model, ZMove *move, int txn, PGAlignedBlock *other)
 	PGAlignedBlock old_before = model->page;
 	PGAlignedBlock new_before = *new;
 	ZMoveBuffers buffers = {UNIT_BUFFER(one_page ? ZREC_BLK_TABLE : ZREC_BLK_OLD),
-	UNIT_BUFFER(ZREC_BLK_TABLE)};
+	UNIT_BUFFER(ZREC_BLK_TABLE), {InvalidBuffer, InvalidBuffer}};
 	bool		has_second = move->insertion.has_undo;
 	ZUndoWrite	write = {InvalidBuffer};
 	ZUndoPtr	second;

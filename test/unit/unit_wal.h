@@ -38,7 +38,7 @@ typedef struct UnitWal
 	uint8		info;
 	Size		len;
 	char		data[2 * BLCKSZ];
-	UnitWalBlock blocks[ZREC_BLK_OVERFLOW + 1];
+	UnitWalBlock blocks[ZREC_BLK_OLD_MAP + 1];
 	/* surroundings */
 	FullTransactionId fxid;
 	ZUndoPtr	undo_ptr;		/* block of the undo page */
@@ -88,6 +88,7 @@ extern char *unit_wal_block_data(uint8 block_id, Size *len);
 #define XLogRecGetBlockData(record, id, len)	unit_wal_block_data(id, len)
 #define XLogReadBufferForRedo(record, id, buffer)	unit_wal_read(id, buffer)
 #define XLogInitBufferForRedo(record, id)	unit_wal_init(id)
+#define XLogReadBufferForRedoExtended(record, id, mode, cleanup, buffer)	unit_wal_read(id, buffer)
 
 #define BufferGetPage(buffer)			(unit_wal.blocks[(buffer) - 1].page)
 #define MarkBufferDirty(buffer)			((void) (buffer))

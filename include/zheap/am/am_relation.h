@@ -47,6 +47,11 @@ extern void zam_relation_estimate_size(Relation rel, int32 *attr_widths,
  */
 extern void zam_drop_register(void);
 
+/* ---- the undo relation (am_undo_ddl.c) ---- */
+
+/* It gets no columns, triggers and the like: register the hook that refuses such statements. */
+extern void zam_undo_ddl_register(void);
+
 /* ---- databases (am_database.c) ---- */
 
 /* What is known of one is not taken for another's that gets its OID: register the hook for it. */

@@ -5,7 +5,8 @@
  *
  * A backend notes of a table, first, pages with rows that it has deleted; then, when it prunes
  * such a page or another one, the bytes of rows that became dead line pointers, for their keys;
- * then, of rows that have had several keys, those that are named only where such entries may be;
+ * then rows whose keys do not lead to all entries: those that have had several, and are named only
+ * where such entries may be, and those whose keys are not known any more;
  * last, dead line pointers that no index names any more, but a scan may still remember.  Whoever
  * is above (vacuum_by_writer.c) takes a row from one to the next.  What is forgotten on the way is
  * left to VACUUM.
@@ -13,6 +14,7 @@
 #ifndef ZHEAP_REAP_H
 #define ZHEAP_REAP_H
 
+#include "access/itup.h"
 #include "access/transam.h"
 #include "storage/block.h"
 #include "storage/itemptr.h"
@@ -25,9 +27,14 @@
 #define ZREAP_MAX_ROWS		512
 #define ZREAP_MAX_BYTES		(64 * 1024)
 #define ZREAP_ENOUGH_ROWS	200
-#define ZREAP_MAX_SEVERAL	1024
-#define ZREAP_MAX_POINTERS	2048
+#define ZREAP_MAX_WAITING	4096
+#define ZREAP_MAX_SWEPT		2048	/* there is room for those that come meanwhile */
+#define ZREAP_MAX_POINTERS	4096
 #define ZREAP_MAX_PAGES		1024
+
+/* The indexes, and the size of a high key, of a walk that may pause. */
+#define ZREAP_MAX_INDEXES	32
+#define ZREAP_MAX_PIVOT		(BLCKSZ / 2)
 
 /* Blocks in which this backend has deleted rows. */
 typedef struct ZReapRange
@@ -47,6 +54,7 @@ typedef struct ZReapRow
 	uint16		removed;		/* so many indexes have no entry of it any more */
 	bool		here;			/* the index in hand has none */
 	bool		several;		/* it has had several keys (ZROW2_SEVERAL_KEYS) */
+	bool		anywhere;		/* not found by its keys: any index may have entries of it */
 } ZReapRow;
 
 /* A dead line pointer that no index names. */
@@ -64,12 +72,39 @@ typedef struct ZReapPage
 	FullTransactionId safe;		/* when all see this one as finished, the page is free */
 } ZReapPage;
 
+/*
+ * A sweep: a walk over the leaves of each index that may have several entries of a row, or of each
+ * index.  Batch by batch it goes on where it was paused.
+ */
+typedef struct ZReapWalk
+{
+	bool		all;			/* each index */
+	int			nindexes;
+	int			at;				/* so many of them are done with */
+	ZRelLocator indexes[ZREAP_MAX_INDEXES];
+	bool		paused;			/* within the next one, at the leaf with the high key "pivot" */
+	union						/* as aligned as attributes of the tuple may want it */
+	{
+		IndexTupleData tuple;
+		char		bytes[ZREAP_MAX_PIVOT];
+		double		force_align_d;
+		int64		force_align_i64;
+	}			pivot;
+	BlockNumber leaves;			/* looked at so far */
+	BlockNumber expected;		/* so many there were when it began */
+} ZReapWalk;
+
 /* Large, so only sessions have them that delete more than a few rows, or have pruned some. */
 typedef struct ZReapLists
 {
 	ZReapRow	rows[ZREAP_MAX_ROWS];
-	ZReapRow	several[ZREAP_MAX_SEVERAL]; /* without bytes; no index names them any more but
-											 * those that may have several entries of a row */
+	/*
+	 * For a sweep, without bytes.  No index names them any more but those that may have several
+	 * entries of a row, unless they are "anywhere".  The first ones are being swept, in the order
+	 * of TIDs.
+	 */
+	ZReapRow	waiting[ZREAP_MAX_WAITING];
+	ZReapWalk	walk;
 	ZReapPointer pointers[ZREAP_MAX_POINTERS];
 	ZReapPage	pages[ZREAP_MAX_PAGES];
 	char		bytes[ZREAP_MAX_BYTES];
@@ -95,7 +130,8 @@ typedef struct ZReapNotes
 	int			ntaken;			/* rows of the page that is being pruned, behind the others */
 	int			taken_bytes;
 	int			taken_lost;
-	int			nseveral;
+	int			nwaiting;
+	int			nswept;			/* of these; 0: no sweep is under way */
 	int			npointers;
 	int			npages;
 	uint64		lost;			/* rows left to VACUUM, still to be counted */
@@ -162,11 +198,11 @@ extern void zreap_end_page(ZReapNotes *notes);
 
 /* ---- for those who work on the notes ---- */
 
-/* Is there room for as many pointers as rows may be noted? */
+/* Is there room for as many pointers as rows may be noted, and those that are being swept? */
 static inline bool
 zreap_has_room(const ZReapNotes *notes)
 {
-	return notes->npointers + ZREAP_MAX_ROWS <= ZREAP_MAX_POINTERS;
+	return notes->npointers + notes->nswept + ZREAP_MAX_ROWS <= ZREAP_MAX_POINTERS;
 }
 
 /* Is it worth while to look for the rows' entries?  Those on one leaf are removed together. */
@@ -175,6 +211,15 @@ zreap_has_rows(const ZReapNotes *notes)
 {
 	return notes->nrows >= ZREAP_ENOUGH_ROWS || notes->nbytes >= ZREAP_MAX_BYTES / 2;
 }
+
+/* Are there pages to be pruned, which all snapshots are past, and is that worth a batch? */
+extern bool zreap_has_pages(Relation rel, ZReapNotes *notes);
+
+/* In the order of TIDs, and of none it is known that an index has no entry. */
+extern void zreap_sort_rows(ZReapRow *rows, int n);
+
+/* No index names the row any more, but a scan that began before "since" may remember it. */
+extern void zreap_note_pointer(ZReapNotes *notes, const ZReapRow *row, FullTransactionId since);
 
 /* Forgets the oldest n ranges. */
 extern void zreap_forget_ranges(ZReapNotes *notes, int n);

@@ -72,6 +72,7 @@ typedef struct ZIndexRemoval
 	bool		several;		/* it may have several entries of a row */
 	TupleTableSlot *slot;		/* of the table */
 	ZReapNotes *notes;			/* rows in the order of TIDs; all are dead line pointers */
+	BlockNumber max_leaves;		/* of a sweep */
 } ZIndexRemoval;
 
 /*
@@ -87,16 +88,21 @@ typedef struct ZIndexRemoval
 extern void zindex_remove_dead(ZIndexRemoval *removal);
 
 /*
- * Remove the entries of the notes' rows with several keys, wherever they are, in an index that may
- * have several of a row.
+ * Remove the entries of the notes' rows that are being swept, wherever they are.  False: the walk
+ * is paused after max_leaves, and to be gone on with.  If it may not pause, none of the rows
+ * counts as removed where there are more leaves.
  */
-extern void zindex_sweep_dead(ZIndexRemoval *removal);
+extern bool zindex_sweep_dead(ZIndexRemoval *removal, bool may_pause);
+
+/* May a walk over the index' leaves go on in another transaction, from a key? */
+extern bool zindex_may_pause(Relation index);
 
 /*
  * How many leaves a B-tree has, by the pages above them: those of splits that were not completed
- * are left out.  If there are more than "max", any number above that.  No page is locked.
+ * are left out.  Any number above "max" if there are more, or if pages above them are very many.
+ * *looks grows by the pages that were read.  No page is locked.
  */
-extern BlockNumber zindex_count_leaves(Relation index, BlockNumber max);
+extern BlockNumber zindex_count_leaves(Relation index, BlockNumber max, int *looks);
 
 /* Let the index use its noted pages again that no scan can come to any more. */
 extern void zindex_free_pages(Relation index, ZReapNotes *notes);

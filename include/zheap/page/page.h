@@ -6,7 +6,7 @@
  * the content lock (share to read, exclusive to change) or own a copy.
  * Everything named _apply cannot fail and is shared by the forward path and redo.
  *
- * P1 to P5 (src/page/README.md) are checked by zpage_check, and asserted after each apply
+ * P1 to P6 (src/page/README.md) are checked by zpage_check, and asserted after each apply
  * of a row, a rollback, and pruning.
  */
 #ifndef ZHEAP_PAGE_H
@@ -273,6 +273,13 @@ typedef enum ZRowOp
 	ZOP_DIRECTORY				/* no row: see chain.h */
 } ZRowOp;
 
+/* Does the operation make a version, which not all see? */
+static inline bool
+zrow_op_makes_version(uint8 op)
+{
+	return op <= ZOP_DELETE;
+}
+
 /* A new row; its header's slotno and modifier flags are set by the caller. */
 typedef struct ZNewRow
 {
@@ -381,6 +388,8 @@ typedef struct ZPrunePlan
 	OffsetNumber unused[ZPAGE_MAX_OFFSET];
 	OffsetNumber single[ZPAGE_MAX_OFFSET];
 	FullTransactionId conflict; /* newest xid whose rows go, for standbys */
+	FullTransactionId remembered;	/* with nunused or nsingle: scans with snapshots up to this one
+									 * may know index entries that have gone; or invalid */
 } ZPrunePlan;
 
 extern void zpage_prune_apply(Page page, const ZPrunePlan *plan);
@@ -413,6 +422,21 @@ zpage_row_deleted_under(Page page, OffsetNumber offnum, int slotno)
 	return ItemIdIsNormal(lp) && ItemIdGetOffset(lp) <= BLCKSZ - ZROW_HDR_SIZE &&
 		(zrow_flags(row) & ZROW_DELETED) && zrow_slotno(row) == slotno;
 }
+
+/* ---- pages whose rows all see, and the visibility map (page_visible.c) ---- */
+
+/*
+ * Has the page rows, and nothing that keeps it from being marked all-visible, if only all of them
+ * are visible to all (P6)?
+ */
+extern bool zpage_may_be_visible(Page page);
+
+/* The map's page where the bits of a block of the table are. */
+extern BlockNumber zmap_page_of(BlockNumber block);
+
+/* "map" is that page, or zeros.  The table page's own mark is PageSetAllVisible's. */
+extern void zmap_set_apply(Page map, BlockNumber block);
+extern void zmap_clear_apply(Page map, BlockNumber block);
 
 #ifdef USE_ASSERT_CHECKING
 extern void zpage_assert_valid(Page page);

@@ -78,7 +78,8 @@ typedef struct ZPageTrailer
 	uint64		naming;			/*  0-7: groups of rows that may name slots (P5);
 								 * bit k: rows k * ZPAGE_GROUP_ROWS + 1 and on */
 	FullTransactionId reused_fxid;	/* 8-15: newest owner whose slot was taken
-									 * over before all could see it */
+									 * over before all could see it; or newer, if
+									 * scans may know index entries that have gone */
 	BlockNumber overflow;		/* 16-19: overflow page, or InvalidBlockNumber */
 	uint8		nslots;			/* 20 */
 	uint8		version;		/* 21 */

@@ -28,7 +28,8 @@
 #define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
 #define ZREC_NO_VERSION		0x80	/* a tombstone, or a chain got a directory: its undo
 									 * record says which */
-#define ZREC_CONFLICT		0x90	/* a rewritten table lacks what older snapshots saw */
+#define ZREC_VISIBLE		0x90	/* a page is all-visible; without blocks: a rewritten table
+									 * lacks what older snapshots saw */
 #define ZREC_MOVE			0xA0	/* an update that moves a row */
 
 /* block references of all of them */
@@ -36,6 +37,8 @@
 #define ZREC_BLK_UNDO		1
 #define ZREC_BLK_OVERFLOW	2		/* or a lock page */
 #define ZREC_BLK_OLD		2		/* MOVE: the page that the row leaves */
+#define ZREC_BLK_MAP		3		/* the visibility map's page of the table page */
+#define ZREC_BLK_OLD_MAP	4		/* MOVE: of the page that the row leaves, if another */
 
 /* ---- undo record (rec_undo.c) ---- */
 
@@ -208,6 +211,7 @@ typedef struct ZChangeBuffers
 	Buffer		table;
 	Buffer		slots;			/* or invalid */
 	bool		logged;
+	Buffer		map;			/* visibility map, if the change takes its bits; or invalid */
 } ZChangeBuffers;
 
 /*
@@ -243,6 +247,8 @@ typedef struct ZMoveBuffers
 {
 	Buffer		old;
 	Buffer		new;			/* perhaps the same */
+	Buffer		maps[2];		/* visibility map, as far as the move takes its bits; the
+								 * second one is invalid if the first is */
 } ZMoveBuffers;
 
 /*
@@ -274,13 +280,30 @@ extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum);
 extern void zrec_confirm_redo(XLogReaderState *record);
 extern void zrec_confirm_desc(StringInfo buf, XLogReaderState *record);
 
+/* ---- the visibility map (rec_visible.c) ---- */
+
+/* In the critical section, of a logged table: a page of the map whose bits have been cleared. */
+extern void zrec_map_register(uint8 block_id, Buffer map);
+
+/* Replay of that, for all table pages of the record. */
+extern void zrec_map_redo(XLogReaderState *record);
+
+/*
+ * The page is marked all-visible, in the map as well.  "newest": the newest owner that its slots
+ * have or had, or invalid if standbys know that all see it.  Both pages are locked exclusively.
+ * Does all of it, critical section included.
+ */
+extern void zrec_mark_visible(Relation rel, Buffer buffer, Buffer map,
+							  FullTransactionId newest);
+
+extern void zrec_visible_redo(XLogReaderState *record);
+extern void zrec_visible_desc(StringInfo buf, XLogReaderState *record);
+
 /*
  * The table's new file takes "newest" and all before as visible to all: standbys
  * are to get rid of snapshots that do not.
  */
 extern XLogRecPtr zrec_conflict_emit(Relation rel, FullTransactionId newest);
-extern void zrec_conflict_redo(XLogReaderState *record);
-extern void zrec_conflict_desc(StringInfo buf, XLogReaderState *record);
 
 /*
  * In replay, before the table page of the record is changed: get rid of a standby's

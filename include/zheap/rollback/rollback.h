@@ -132,4 +132,13 @@ typedef struct ZRollbackWorker
 /* This process is a worker. */
 extern void zrollback_worker_register(const ZRollbackWorker *worker);
 
+/* ---- errors that do not end the whole ---- */
+
+/*
+ * Run work(arg) in a subtransaction and a memory context of its own.  NULL, or the
+ * error, allocated, after which what it held is released.  A request to cancel is
+ * not caught.  Within a transaction; no lock may be held that is not to be lost.
+ */
+extern ErrorData *zrollback_try(void (*work) (void *), void *arg);
+
 #endif							/* ZHEAP_ROLLBACK_H */

@@ -37,4 +37,14 @@ extern void zvacuum_copy_for_cluster(Relation from, Relation to, Relation index,
  */
 extern void zvacuum_by_writer(Relation rel, ZReapNotes *notes);
 
+/*
+ * By a worker: mark some of the pages of this database all-visible that insertions have filled,
+ * if all see them and no snapshot of a standby must go for it.  Returns whether there may be more.
+ * In a transaction of its own, with undo open.
+ */
+extern bool zvacuum_mark_filled(void);
+
+/* By the launcher: databases with such pages, as many as there are but at most "max". */
+extern int	zvacuum_databases_with_filled(Oid *dbs, int max);
+
 #endif							/* ZHEAP_VACUUM_H */

@@ -58,10 +58,10 @@ class Run:
         with self.lock:
             self.counts[what] = self.counts.get(what, 0) + n
 
-    def connect(self):
+    def connect(self, lock_timeout='20ms'):
         return Session(self.args.host, self.args.port, self.args.database,
-                       '-c lock_timeout=20ms -c cursor_tuple_fraction=1 '
-                       '-c max_parallel_workers_per_gather=0')
+                       '-c lock_timeout=%s -c cursor_tuple_fraction=1 '
+                       '-c max_parallel_workers_per_gather=0' % lock_timeout)
 
 
 class Cursor:
@@ -195,9 +195,9 @@ class Worker:
             self.begin()
 
     def step_prepared(self):
-        if self.open or not self.schedule.prepared:
+        name = None if self.open else self.schedule.take_prepared(self.r)
+        if name is None:
             return
-        name = self.schedule.prepared.pop(self.r.randrange(len(self.schedule.prepared)))
         self.send("%s prepared '%s'" % (self.r.choice(['commit', 'rollback']), name))
 
     def step_maintain(self):
@@ -368,23 +368,32 @@ class Schedule:
             self.run.findings.append(text)
             print('FINDING, seed %d: %s' % (self.seed, text), flush=True)
 
+    def take_prepared(self, r):
+        """A prepared transaction's name, for one session only; None: there is none."""
+        with self.run.lock:
+            return self.prepared.pop(r.randrange(len(self.prepared))) if self.prepared else None
+
     def setup(self, db):
         r = self.r
         db.query(SETUP % ((r.choice(['on', 'off']),) * 4 + (D % r.choice([3, 20, 400]), S % r.choice([1, 40, 150]), r.choice([1, 40, 400]),
                           ROWS, ROWS // 20)), timeout=300)
         db.query('vacuum analyze t, o')
 
-    def go(self):
-        db = self.run.connect()
+    @staticmethod
+    def rollback_prepared(db):
         for (name,) in db.query('select gid from pg_prepared_xacts'):
             db.query("rollback prepared '%s'" % name)
+
+    def go(self):
+        db = self.run.connect(lock_timeout='0')
+        self.rollback_prepared(db)
         self.setup(db)
         workers = self.workers = [Worker(self, n) for n in range(1, self.run.args.sessions + 1)]
         changed = self.r.choice([0, 50, 100, 100, 100])
         for w in workers:
             w.send('set zheap.max_changed_indexes = %d' % changed)
         # the entries that it needs stay
-        old = self.run.connect()
+        old = self.run.connect(lock_timeout='0')
         old.query('begin isolation level repeatable read; select count(*) from t')
         if self.run.args.at_once:
             threads = [threading.Thread(target=self.steps, args=(w, self.run.args.length))
@@ -403,8 +412,8 @@ class Schedule:
         for w in workers:
             w.close()
         old.close()
-        for name in self.prepared:
-            db.query("rollback prepared '%s'" % name)
+        # not by the names that sessions know: PREPARE of a failed transaction rolls it back without an error
+        self.rollback_prepared(db)
         db.query("select bt_index_check(c, true) from unnest(array['t_id', 't_k', 't_d', 't_s', 't_dk']::regclass[]) c",
                  timeout=300)
         passed = db.query("select coalesce(sum(dead_entries_passed), 0) from zheap.zheap_stat_tables where relname in ('t', 'o')")
@@ -415,6 +424,9 @@ class Schedule:
         try:
             for _ in range(n):
                 worker.step()
+            # another session's VACUUM would wait for its cursors' pins for ever
+            if worker.open:
+                worker.end('rollback')
         except Exception as e:
             self.finding('s%d ended: %r' % (worker.number, e))
 

@@ -1,0 +1,140 @@
+/*
+ * am_undo_ddl.c
+ *		What is not to be done to the undo relation, though it is a table for the server.
+ *
+ * Columns, triggers, policies, rules, partitions and children belong to a table with rows.
+ * Nothing would ever be done with them, and some would be in the way of DROP EXTENSION or of
+ * tools.  Its tablespace, owner, storage parameters and name are the user's.
+ *
+ * The server tells of most such changes only when they have been made, of some not at all: so the
+ * statements are looked at.
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "tcop/utility.h"
+#include "utils/acl.h"
+
+#include "zheap/am/am_relation.h"
+#include "zheap/undo/undo.h"
+
+static ProcessUtility_hook_type previous_utility = NULL;
+
+/* And the user's own: the server refuses others anyway, and says why. */
+static bool
+is_undo(const RangeVar *name)
+{
+	return name != NULL && zundo_exists() &&
+		RangeVarGetRelid(name, NoLock, true) == zundo_relation_oid() &&
+		pg_class_ownercheck(zundo_relation_oid(), GetUserId());
+}
+
+static bool
+is_among(const List *names)
+{
+	ListCell   *cell;
+
+	foreach(cell, names)
+	{
+		if (is_undo(lfirst_node(RangeVar, cell)))
+			return true;
+	}
+	return false;
+}
+
+/* The other table that a part of ALTER TABLE is about. */
+static const RangeVar *
+other_table(const AlterTableCmd *cmd)
+{
+	switch (cmd->subtype)
+	{
+		case AT_AddInherit:
+		case AT_DropInherit:
+			return (const RangeVar *) cmd->def;
+		case AT_AttachPartition:
+		case AT_DetachPartition:
+			return ((const PartitionCmd *) cmd->def)->name;
+		default:
+			return NULL;
+	}
+}
+
+static bool
+is_about_storage(const AlterTableCmd *cmd)
+{
+	switch (cmd->subtype)
+	{
+		case AT_SetTableSpace:
+		case AT_SetLogged:
+		case AT_ChangeOwner:
+		case AT_SetRelOptions:
+		case AT_ResetRelOptions:
+		case AT_ReplaceRelOptions:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+alters_undo(const AlterTableStmt *stmt)
+{
+	bool		is_it = is_undo(stmt->relation);
+	ListCell   *cell;
+
+	foreach(cell, stmt->cmds)
+	{
+		const AlterTableCmd *cmd = lfirst_node(AlterTableCmd, cell);
+
+		if ((is_it && !is_about_storage(cmd)) || is_undo(other_table(cmd)))
+			return true;
+	}
+	return false;
+}
+
+/* Is the undo relation to have something that only tables with rows have? */
+static bool
+is_refused(const Node *stmt)
+{
+	switch (nodeTag(stmt))
+	{
+		case T_AlterTableStmt:
+			return alters_undo((const AlterTableStmt *) stmt);
+		case T_CreateStmt:
+			return is_among(((const CreateStmt *) stmt)->inhRelations);
+		case T_CreateTrigStmt:
+			return is_undo(((const CreateTrigStmt *) stmt)->relation);
+		case T_CreatePolicyStmt:
+			return is_undo(((const CreatePolicyStmt *) stmt)->table);
+		case T_RuleStmt:
+			return is_undo(((const RuleStmt *) stmt)->relation);
+		case T_IndexStmt:
+			return is_undo(((const IndexStmt *) stmt)->relation);
+		default:
+			return false;
+	}
+}
+
+static void
+check_undo_ddl(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the server's signature */
+			   ProcessUtilityContext context, ParamListInfo params,
+			   QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
+{
+	if (!IsBinaryUpgrade && IsTransactionState() && is_refused(pstmt->utilityStmt))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot alter the undo relation of zheap like a table"),
+				 errdetail("It holds the undo log and no rows."),
+				 errhint("Its tablespace, owner and storage parameters can be set.")));
+	(previous_utility ? previous_utility : standard_ProcessUtility)
+		(pstmt, string, read_only, context, params, env, dest, qc);
+}
+
+void
+zam_undo_ddl_register(void)
+{
+	previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = check_undo_ddl;
+}

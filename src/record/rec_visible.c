@@ -1,0 +1,234 @@
+/*
+ * rec_visible.c
+ *		The visibility map in WAL: a page is all-visible, or is so no more.
+ *
+ * VISIBLE   block 0: table page, block 3: page of the map.  Main data: the newest xid that was
+ *           not visible to all on standbys before, or invalid, 4 bytes.
+ *           Or no blocks: a rewritten table takes all up to there as visible to all.  Main data:
+ *           the table's file, 12 bytes; fxid, 8 bytes.
+ *
+ * A change that makes a version names the map's page in its own record (blocks 3 and 4), if the
+ * table page was all-visible.  So the map's bits go with the change, whatever image of either page
+ * is restored, and incremental backups, which count the blocks that records name, see the map
+ * change.
+ */
+#include "postgres.h"
+
+#include "access/xloginsert.h"
+#include "access/xlogutils.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/standby.h"
+
+#include "rec_private.h"
+
+typedef struct ConflictData		/* tidy: in memory only */
+{
+	ZRelLocator locator;
+	FullTransactionId newest;
+} ConflictData;
+
+StaticAssertDecl(sizeof(ZRelLocator) == 12 && sizeof(FullTransactionId) == 8,
+				 "both are in WAL");
+
+/* ---- bits that a change takes ---- */
+
+/* The map's pages have their bits where other pages have the hole. */
+void
+zrec_map_register(uint8 block_id, Buffer map)
+{
+	Assert(zheap_buffer_is_exclusive(map)); /* W2 */
+	XLogRegisterBuffer(block_id, map, 0);
+}
+
+/* Of a page of the map the bits of those table pages of the record that it has. */
+static void
+clear_bits(XLogReaderState *record, uint8 block_id, Page map)
+{
+	static const uint8 tables[] = {ZREC_BLK_TABLE, ZREC_BLK_OLD};
+	BlockNumber map_block;
+	BlockNumber block;
+
+	XLogRecGetBlockTag(record, block_id, NULL, NULL, &map_block);
+	for (int i = 0; i < (int) lengthof(tables); i++)
+	{
+		/* OLD may be an overflow page, which never has any */
+		if (!XLogRecHasBlockRef(record, tables[i]))
+			continue;
+		XLogRecGetBlockTag(record, tables[i], NULL, NULL, &block);
+		if (zmap_page_of(block) == map_block)
+			zmap_clear_apply(map, block);
+	}
+}
+
+/* If the map was cut off later its page is made anew, and cut off again. */
+void
+zrec_map_redo(XLogReaderState *record)
+{
+	for (uint8 id = ZREC_BLK_MAP; id <= ZREC_BLK_OLD_MAP; id++)
+	{
+		Buffer		map;
+
+		if (!XLogRecHasBlockRef(record, id))
+			continue;
+		if (XLogReadBufferForRedoExtended(record, id, RBM_ZERO_ON_ERROR, false,
+										  &map) == BLK_NEEDS_REDO)
+		{
+			clear_bits(record, id, BufferGetPage(map));
+			PageSetLSN(BufferGetPage(map), record->EndRecPtr);
+			MarkBufferDirty(map);
+		}
+		if (BufferIsValid(map))
+			UnlockReleaseBuffer(map);
+	}
+}
+
+/* ---- a page that is all-visible ---- */
+
+/*
+ * Nothing but the mark changes on the table page, in the sector with the page's LSN.  So as on
+ * heap no image is needed of it, unless pages have checksums; and its LSN stays then, as the next
+ * change needs an image all the same.  The page may reach the disk before the record then: that
+ * is why the caller has seen to it that the commits on which the mark relies are there.
+ */
+static bool
+mark_needs_image(void)
+{
+	return XLogHintBitIsNeeded();
+}
+
+static XLogRecPtr
+visible_emit(Buffer buffer, Buffer map, FullTransactionId newest)
+{
+	TransactionId conflict = FullTransactionIdIsValid(newest) ? zfxid_xid(newest) :
+		InvalidTransactionId;
+
+	Assert(zheap_buffer_is_exclusive(buffer) && zheap_buffer_is_exclusive(map));	/* W2 */
+	XLogBeginInsert();
+	XLogRegisterData((char *) &conflict, sizeof(conflict));
+	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer,
+					   REGBUF_STANDARD | (mark_needs_image() ? 0 : REGBUF_NO_IMAGE));
+	XLogRegisterBuffer(ZREC_BLK_MAP, map, 0);
+	return XLogInsert(ZHEAP_RMGR_ID, ZREC_VISIBLE);
+}
+
+void
+zrec_mark_visible(Relation rel, Buffer buffer, Buffer map, FullTransactionId newest)
+{
+	Page		page = BufferGetPage(buffer);
+	Page		map_page = BufferGetPage(map);
+
+	Assert(zpage_may_be_visible(page)); /* P6 */
+	Assert(CritSectionCount == 0);	/* D4 */
+	START_CRIT_SECTION();
+	PageSetAllVisible(page);
+	zmap_set_apply(map_page, BufferGetBlockNumber(buffer));
+	MarkBufferDirty(buffer);
+	MarkBufferDirty(map);
+	if (RelationNeedsWAL(rel))
+	{
+		XLogRecPtr	lsn = visible_emit(buffer, map, newest);
+
+		if (mark_needs_image())
+			PageSetLSN(page, lsn);
+		PageSetLSN(map_page, lsn);
+	}
+	END_CRIT_SECTION();
+}
+
+/* The table page before the map, as scans by the map alone look at it last. */
+static void
+page_redo(XLogReaderState *record, TransactionId conflict)
+{
+	BlockNumber block;
+	Buffer		buffer;
+
+	zrec_resolve_conflict(record, conflict);
+	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, NULL, NULL, &block);
+	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
+	{
+		PageSetAllVisible(BufferGetPage(buffer));
+		if (mark_needs_image())
+			PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
+		MarkBufferDirty(buffer);
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+
+	if (XLogReadBufferForRedoExtended(record, ZREC_BLK_MAP, RBM_ZERO_ON_ERROR, false,
+									  &buffer) == BLK_NEEDS_REDO)
+	{
+		zmap_set_apply(BufferGetPage(buffer), block);
+		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
+		MarkBufferDirty(buffer);
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+}
+
+/* ---- a rewritten table ---- */
+
+XLogRecPtr
+zrec_conflict_emit(Relation rel, FullTransactionId newest)
+{
+	ZRelLocator locator = zrel_locator(rel);
+
+	Assert(FullTransactionIdIsNormal(newest));
+	XLogBeginInsert();
+	XLogRegisterData((char *) &locator, sizeof(locator));
+	XLogRegisterData((char *) &newest, sizeof(newest));
+	return XLogInsert(ZHEAP_RMGR_ID, ZREC_VISIBLE);
+}
+
+/* The struct has padding, its bytes in WAL have none. */
+static void
+take_conflict(ZRecCursor *cur, ConflictData *data)
+{
+	zrec_take_raw(cur, &data->locator, sizeof(ZRelLocator));
+	zrec_take_raw(cur, &data->newest, sizeof(FullTransactionId));
+}
+
+/* ---- both ---- */
+
+/* Which of the two it is the blocks tell.  False: damaged. */
+static bool
+visible_decode(XLogReaderState *record, TransactionId *conflict, ConflictData *data)
+{
+	ZRecCursor	cur;
+
+	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
+	if (XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
+		zrec_take_raw(&cur, conflict, sizeof(*conflict));
+	else
+		take_conflict(&cur, data);
+	return zrec_cursor_done(&cur);
+}
+
+void
+zrec_visible_redo(XLogReaderState *record)
+{
+	TransactionId conflict;
+	ConflictData data;
+
+	if (!visible_decode(record, &conflict, &data))
+		zrec_replay_damaged(record);
+	if (XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
+		page_redo(record, conflict);
+	else if (InHotStandby)
+		ResolveRecoveryConflictWithSnapshotFullXid(data.newest, data.locator);
+}
+
+void
+zrec_visible_desc(StringInfo buf, XLogReaderState *record)
+{
+	TransactionId conflict;
+	ConflictData data;
+
+	if (!visible_decode(record, &conflict, &data))
+		zrec_desc_damaged(buf);
+	else if (XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
+		appendStringInfo(buf, "conflict: %u", conflict);
+	else
+		appendStringInfo(buf, "rel: %u/%u/%u, newest: %u", zloc_spc(data.locator),
+						 zloc_db(data.locator), zloc_rel(data.locator), zfxid_xid(data.newest));
+}

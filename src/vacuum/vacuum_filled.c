@@ -1,0 +1,220 @@
+/*
+ * vacuum_filled.c
+ *		Pages that insertions have filled are marked all-visible by a worker.
+ *
+ * So tables to which rows are only added need no VACUUM for index-only scans.  A page is looked at
+ * once, when all snapshots see what had filled it; if it was changed since it stays as it is, for
+ * VACUUM.
+ *
+ * The mark's record cancels snapshots of standbys that do not see the page's rows.  VACUUM does
+ * that now and then, as on heap; a worker would do it all the time.  So where there is a standby,
+ * pages wait for the logged horizon, which has cancelled those anyway.
+ *
+ * LOCKING: AccessShareLock on the table, if it can be had at once; one table page, exclusively.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/visibilitymap.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "postmaster/autovacuum.h"
+#include "replication/slot.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "zheap/base/catalog.h"
+#include "zheap/dml/filled.h"
+#include "zheap/page/page.h"
+#include "zheap/rollback/rollback.h"
+#include "zheap/undo/undo.h"
+#include "zheap/vacuum/vacuum.h"
+
+#include "vacuum_private.h"
+
+/* Pages that are looked at before the lock on the table is given up. */
+#define PORTION			128
+
+/* And milliseconds. */
+#define PORTION_TIME	200
+
+/* Who locks a table does not do it for long; so many milliseconds later, then. */
+#define LOCKED_DELAY	10000
+
+/* It has no database, while a subscriber's has. */
+static bool
+sends_to_standby(WalSnd *walsnd)
+{
+	PGPROC	   *proc;
+	pid_t		pid;
+	WalSndState state;
+
+	SpinLockAcquire(&walsnd->mutex);
+	pid = walsnd->pid;
+	state = walsnd->state;
+	SpinLockRelease(&walsnd->mutex);
+	if (pid == 0 || state < WALSNDSTATE_CATCHUP)
+		return false;
+	proc = BackendPidGetProc(pid);
+	return proc != NULL && !OidIsValid(proc->databaseId);
+}
+
+/* A standby that is connected, or has a slot to come back to. */
+static bool
+has_standby(void)
+{
+	bool		found = false;
+
+	for (int i = 0; i < max_wal_senders && !found; i++)
+		found = sends_to_standby(&WalSndCtl->walsnds[i]);
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	for (int i = 0; i < max_replication_slots && !found; i++)
+	{
+		ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
+
+		SpinLockAcquire(&slot->mutex);
+		found = slot->in_use && SlotIsPhysical(slot) &&
+			slot->data.restart_lsn != InvalidXLogRecPtr;
+		SpinLockRelease(&slot->mutex);
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+	return found;
+}
+
+/* What all snapshots of this server see. */
+static FullTransactionId
+seen_by_all(void)
+{
+	return zfxid_from_xid(GetOldestNonRemovableTransactionId(NULL));
+}
+
+/* With a standby the logged horizon moves when there is other work: that is when to look. */
+int
+zvacuum_databases_with_filled(Oid *dbs, int max)
+{
+	return has_standby() ? 0 : zfilled_databases(seen_by_all(), dbs, max);
+}
+
+/* As much of the machine as autovacuum may take. */
+static void
+begin_cost_limit(void)
+{
+	if (autovacuum_vac_cost_delay >= 0)
+		VacuumCostDelay = autovacuum_vac_cost_delay;
+	if (autovacuum_vac_cost_limit > 0)
+		VacuumCostLimit = autovacuum_vac_cost_limit;
+	VacuumCostActive = VacuumCostDelay > 0;
+	VacuumCostBalance = 0;
+}
+
+static void
+mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
+{
+	Buffer		buffer;
+	Page		page;
+	OffsetNumber off;
+
+	visible_pin(visible, block);
+	if (VM_ALL_VISIBLE(visible->rel, block, &visible->map))
+		return;
+	buffer = ReadBufferExtended(visible->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	page = BufferGetPage(buffer);
+	/* damage is VACUUM's to tell of */
+	if (zpage_is_table(page) && zpage_check_quick(page, &off) == NULL)
+		visible_mark(visible, buffer);
+	UnlockReleaseBuffer(buffer);
+}
+
+/* For PORTION_TIME at most: pages->first is the page to go on with. */
+static void
+mark_pages(Relation rel, ZFilledPages *pages, bool for_standby)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
+	BufferAccessStrategy strategy = GetAccessStrategy(BAS_VACUUM);
+	TimestampTz start = GetCurrentTimestamp();
+	ZVisible	visible;
+	ZPageView	view;
+
+	zview_open(&view, rel);
+	visible_open(&visible, rel, &view);
+	visible.no_conflict = for_standby;
+	/* what opening the table has taken would keep the horizon */
+	InvalidateCatalogSnapshot();
+	begin_cost_limit();
+	while (pages->first <= pages->last && pages->first < nblocks)
+	{
+		mark_page(&visible, strategy, pages->first++);
+		vacuum_delay_point();
+		if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PORTION_TIME))
+			break;
+	}
+	VacuumCostActive = false;
+	if (pages->first >= nblocks)
+		pages->first = pages->last + 1;
+	visible_close(&visible);
+	zview_close(&view);
+	FreeAccessStrategy(strategy);
+}
+
+typedef struct Portion
+{
+	ZFilledPages pages;
+	bool		for_standby;
+	bool		locked;
+} Portion;
+
+static void
+mark_portion(void *arg)
+{
+	Portion    *portion = arg;
+	ZFilledPages *pages = &portion->pages;
+	Relation	rel;
+
+	portion->locked = ConditionalLockRelationOid(pages->table, AccessShareLock);
+	if (!portion->locked)
+		return;
+	rel = try_relation_open(pages->table, NoLock);
+	if (rel != NULL && zheap_is_table(rel) && zloc_equals(pages->locator, zrel_locator(rel)))
+		mark_pages(rel, pages, portion->for_standby);
+	else
+		pages->first = pages->last + 1;
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+	UnlockRelationOid(pages->table, AccessShareLock);
+}
+
+bool
+zvacuum_mark_filled(void)
+{
+	Portion		portion = {.for_standby = has_standby()};
+	ZFilledPages *pages = &portion.pages;
+	FullTransactionId horizon = portion.for_standby ? zundo_logged_horizon() : seen_by_all();
+	ErrorData  *error;
+
+	if (!zfilled_take(horizon, PORTION, pages))
+		return false;
+	error = zrollback_try(mark_portion, &portion);
+	if (error != NULL)
+	{
+		VacuumCostActive = false;
+		ereport(LOG,
+				(errcode(error->sqlerrcode),
+				 errmsg("could not mark pages of the relation with OID %u all-visible: %s",
+						pages->table, error->message),
+				 errdetail("VACUUM will try it again.")));
+		zfilled_forget_table(pages->table);
+		FreeErrorData(error);
+	}
+	else if (!portion.locked)
+		zfilled_put_back(pages, LOCKED_DELAY);
+	else if (pages->first <= pages->last)
+		zfilled_put_back(pages, 0);
+	return true;
+}

@@ -1,0 +1,186 @@
+/*
+ * vacuum_visible.c
+ *		Pages whose rows everybody sees are marked so, and passed by the next time.
+ *
+ * What the mark says, and why scans by an index alone may rely on it: README.md, "All-visible
+ * pages".
+ *
+ * LOCKING: a table page, exclusively; then the visibility map's page, as the last of all (L1).
+ */
+#include "postgres.h"
+
+#include "access/visibilitymap.h"
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+
+#include "zheap/record/record.h"
+#include "zheap/undo/undo.h"
+
+#include "vacuum_private.h"
+
+/*
+ * Behind a page's header there is no record yet that could be flushed, and the server would
+ * say so in its log.
+ */
+static XLogRecPtr
+end_of_wal(void)
+{
+	XLogRecPtr	lsn = GetXLogInsertRecPtr();
+	uint32		header = XLogSegmentOffset(lsn, wal_segment_size) < XLOG_BLCKSZ ?
+		SizeOfXLogLongPHD : SizeOfXLogShortPHD;
+
+	return lsn % XLOG_BLCKSZ == header ? lsn - header : lsn;
+}
+
+void
+visible_open(ZVisible *visible, Relation rel, const ZPageView *view)
+{
+	visible->rel = rel;
+	visible->view = view;
+	visible->map = InvalidBuffer;
+	visible->no_conflict = false;
+	visible->marked = 0;
+	visible->before = zfxid_from_xid(GetOldestNonRemovableTransactionId(rel));
+
+	/*
+	 * The mark's record may reach the disk after the page.  What the mark relies on must not:
+	 * a transaction whose commit is lost in a crash has rolled back (synchronous_commit off).
+	 */
+	if (RelationGetNumberOfBlocks(rel) > 0 && RelationNeedsWAL(rel))
+		XLogFlush(end_of_wal());
+}
+
+void
+visible_close(ZVisible *visible)
+{
+	if (BufferIsValid(visible->map))
+		ReleaseBuffer(visible->map);
+	visible->map = InvalidBuffer;
+}
+
+/*
+ * The statement says that all pages are to be read; or how many rows there are is not known yet;
+ * or the map says nothing of this page.
+ */
+bool
+vacuum_may_skip(ZVacuum *vac, BlockNumber block)
+{
+	return (vac->params->options & VACOPT_DISABLE_PAGE_SKIPPING) == 0 &&
+		vac->old_reltuples >= 0 && VM_ALL_VISIBLE(vac->rel, block, &vac->visible.map);
+}
+
+/* Exact if no page was skipped; else as the server estimates it for heap. */
+double
+vacuum_live_rows(const ZVacuum *vac)
+{
+	if (vac->skipped == 0)
+		return (double) vac->live;
+	return vac_estimate_reltuples(vac->rel, vac->scanned + vac->skipped, vac->scanned,
+								  (double) vac->live);
+}
+
+/* Before the table page is locked, because the map may have to be read, or made longer. */
+void
+visible_pin(ZVisible *visible, BlockNumber block)
+{
+	Assert(!zheap_holds_buffer_lock());
+	visibilitymap_pin(visible->rel, block, &visible->map);
+}
+
+/*
+ * In heap's words; but the map is logged, as a standby's is damaged in the same way, or the record
+ * does no harm: without its table page being marked no change would take the bit there.
+ */
+static void
+clear_wrong_mark(ZVisible *visible, Buffer buffer)
+{
+	Page		page = BufferGetPage(buffer);
+	BlockNumber block = BufferGetBlockNumber(buffer);
+
+	if (PageIsAllVisible(page))
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("page containing dead tuples is marked as all-visible in relation \"%s\" page %u",
+						RelationGetRelationName(visible->rel), block)));
+		PageClearAllVisible(page);
+		MarkBufferDirty(buffer);
+	}
+	else
+		ereport(WARNING,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("page is not marked all-visible but visibility map bit is set in relation \"%s\" page %u",
+						RelationGetRelationName(visible->rel), block)));
+	(void) visibilitymap_clear(visible->rel, block, visible->map, VISIBILITYMAP_VALID_BITS);
+	if (!RelationNeedsWAL(visible->rel))
+		return;
+	LockBuffer(visible->map, BUFFER_LOCK_EXCLUSIVE);
+	START_CRIT_SECTION();
+	MarkBufferDirty(visible->map);
+	log_newpage_buffer(visible->map, false);
+	END_CRIT_SECTION();
+	LockBuffer(visible->map, BUFFER_LOCK_UNLOCK);
+}
+
+/*
+ * Do all see what the owners of the page's slots have done, and those before them?  They have
+ * committed, then, for what others did has been rolled back and the slot given away: below the
+ * horizon that is certain.  And no scan is left that may know an entry which has gone.
+ */
+static bool
+owners_are_visible(const ZVisible *visible, Page page, FullTransactionId *newest)
+{
+	const ZPageTrailer *trailer = zpage_trailer(page);
+
+	*newest = trailer->reused_fxid;
+	if (trailer->overflow != InvalidBlockNumber)
+		return false;
+	for (int i = 1; i <= trailer->nslots; i++)
+	{
+		FullTransactionId fxid = zpage_slot_fxid(zpage_slot(page, NULL, i));
+
+		if (!FullTransactionIdIsValid(fxid))
+			continue;
+		if (!FullTransactionIdPrecedes(fxid, visible->before))
+			return false;
+		if (!FullTransactionIdPrecedes(fxid, zview_horizon(visible->view)) &&
+			zmvcc_xact_status(fxid) == ZXACT_ABORTED)
+			return false;
+		if (FullTransactionIdPrecedes(*newest, fxid))
+			*newest = fxid;
+	}
+	return !FullTransactionIdIsValid(*newest) ||
+		FullTransactionIdPrecedes(*newest, visible->before);
+}
+
+void
+visible_mark(ZVisible *visible, Buffer buffer)
+{
+	Page		page = BufferGetPage(buffer);
+	BlockNumber block = BufferGetBlockNumber(buffer);
+	bool		in_map = VM_ALL_VISIBLE(visible->rel, block, &visible->map);
+	bool		may_be = zpage_may_be_visible(page);
+	FullTransactionId newest;
+
+	Assert(zheap_buffer_is_exclusive(buffer));
+	if (in_map ? !(may_be && PageIsAllVisible(page)) : (!may_be && PageIsAllVisible(page)))
+	{
+		clear_wrong_mark(visible, buffer);
+		in_map = false;
+	}
+	if (in_map || !may_be || !owners_are_visible(visible, page, &newest))
+		return;
+	/* standbys have got rid of snapshots that do not see it */
+	if (FullTransactionIdPrecedes(newest, zundo_logged_horizon()))
+		newest = InvalidFullTransactionId;
+	else if (visible->no_conflict && FullTransactionIdIsValid(newest))
+		return;
+	LockBuffer(visible->map, BUFFER_LOCK_EXCLUSIVE);
+	zrec_mark_visible(visible->rel, buffer, visible->map, newest);
+	LockBuffer(visible->map, BUFFER_LOCK_UNLOCK);
+	visible->marked++;
+}
