@@ -178,6 +178,12 @@ zfilled_forget_database(Oid db)
 
 /* ---- workers ---- */
 
+bool
+zfilled_any(void)
+{
+	return hash_get_num_entries(tables) > 0;
+}
+
 int
 zfilled_databases(FullTransactionId horizon, Oid *dbs, int max)
 {
@@ -186,8 +192,6 @@ zfilled_databases(FullTransactionId horizon, Oid *dbs, int max)
 	TimestampTz now = GetCurrentTimestamp();
 	int			n = 0;
 
-	if (hash_get_num_entries(tables) == 0)
-		return 0;
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	hash_seq_init(&status, tables);
 	while ((table = hash_seq_search(&status)) != NULL)

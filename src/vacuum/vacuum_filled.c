@@ -98,7 +98,9 @@ seen_by_all(void)
 int
 zvacuum_databases_with_filled(Oid *dbs, int max)
 {
-	return has_standby() ? 0 : zfilled_databases(seen_by_all(), dbs, max);
+	if (!zfilled_any() || has_standby())
+		return 0;
+	return zfilled_databases(seen_by_all(), dbs, max);
 }
 
 /* As much of the machine as autovacuum may take. */
@@ -134,7 +136,7 @@ mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 
 /* For PORTION_TIME at most: pages->first is the page to go on with. */
 static void
-mark_pages(Relation rel, ZFilledPages *pages, bool for_standby)
+mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
 	BufferAccessStrategy strategy = GetAccessStrategy(BAS_VACUUM);
@@ -143,10 +145,8 @@ mark_pages(Relation rel, ZFilledPages *pages, bool for_standby)
 	ZPageView	view;
 
 	zview_open(&view, rel);
-	visible_open(&visible, rel, &view);
-	visible.no_conflict = for_standby;
-	/* what opening the table has taken would keep the horizon */
-	InvalidateCatalogSnapshot();
+	visible_open(&visible, rel, &view, visit->seen);
+	visible.no_conflict = visit->for_standby;
 	begin_cost_limit();
 	while (pages->first <= pages->last && pages->first < nblocks)
 	{
@@ -166,7 +166,7 @@ mark_pages(Relation rel, ZFilledPages *pages, bool for_standby)
 typedef struct Portion
 {
 	ZFilledPages pages;
-	bool		for_standby;
+	const ZMarkVisit *visit;
 	bool		locked;
 } Portion;
 
@@ -182,7 +182,7 @@ mark_portion(void *arg)
 		return;
 	rel = try_relation_open(pages->table, NoLock);
 	if (rel != NULL && zheap_is_table(rel) && zloc_equals(pages->locator, zrel_locator(rel)))
-		mark_pages(rel, pages, portion->for_standby);
+		mark_pages(rel, pages, portion->visit);
 	else
 		pages->first = pages->last + 1;
 	if (rel != NULL)
@@ -190,16 +190,28 @@ mark_portion(void *arg)
 	UnlockRelationOid(pages->table, AccessShareLock);
 }
 
-bool
-zvacuum_mark_filled(void)
+void
+zvacuum_begin_marking(ZMarkVisit *visit)
 {
-	Portion		portion = {.for_standby = has_standby()};
+	/* a snapshot of our own would keep it back */
+	InvalidateCatalogSnapshot();
+	visit->for_standby = has_standby();
+	visit->seen = seen_by_all();
+	visit->flushed = false;
+}
+
+bool
+zvacuum_mark_filled(ZMarkVisit *visit)
+{
+	Portion		portion = {.visit = visit};
 	ZFilledPages *pages = &portion.pages;
-	FullTransactionId horizon = portion.for_standby ? zundo_logged_horizon() : seen_by_all();
 	ErrorData  *error;
 
-	if (!zfilled_take(horizon, PORTION, pages))
+	if (!zfilled_take(visit->for_standby ? zundo_logged_horizon() : visit->seen, PORTION, pages))
 		return false;
+	if (!visit->flushed)
+		visible_flush();
+	visit->flushed = true;
 	error = zrollback_try(mark_portion, &portion);
 	if (error != NULL)
 	{

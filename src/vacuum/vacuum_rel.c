@@ -110,7 +110,10 @@ vacuum_open(ZVacuum *vac)
 	vac->results = palloc0(sizeof(IndexBulkDeleteResult *) * Max(vac->nindexes, 1));
 	vac->npages = RelationGetNumberOfBlocks(vac->rel);
 	zview_open(&vac->view, vac->rel);
-	visible_open(&vac->visible, vac->rel, &vac->view);
+	visible_open(&vac->visible, vac->rel, &vac->view,
+				 zfxid_from_xid(GetOldestNonRemovableTransactionId(vac->rel)));
+	if (vac->npages > 0 && RelationNeedsWAL(vac->rel))
+		visible_flush();
 }
 
 void

@@ -15,7 +15,6 @@
 #include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/procarray.h"
 
 #include "zheap/record/record.h"
 #include "zheap/undo/undo.h"
@@ -36,22 +35,24 @@ end_of_wal(void)
 	return lsn % XLOG_BLCKSZ == header ? lsn - header : lsn;
 }
 
+/*
+ * The mark's record may reach the disk after the page.  What the mark relies on must not: a
+ * transaction whose commit is lost in a crash has rolled back (synchronous_commit off).
+ */
 void
-visible_open(ZVisible *visible, Relation rel, const ZPageView *view)
+visible_flush(void)
+{
+	XLogFlush(end_of_wal());
+}
+
+void
+visible_open(ZVisible *visible, Relation rel, const ZPageView *view, FullTransactionId before)
 {
 	visible->rel = rel;
 	visible->view = view;
 	visible->map = InvalidBuffer;
 	visible->no_conflict = false;
-	visible->marked = 0;
-	visible->before = zfxid_from_xid(GetOldestNonRemovableTransactionId(rel));
-
-	/*
-	 * The mark's record may reach the disk after the page.  What the mark relies on must not:
-	 * a transaction whose commit is lost in a crash has rolled back (synchronous_commit off).
-	 */
-	if (RelationGetNumberOfBlocks(rel) > 0 && RelationNeedsWAL(rel))
-		XLogFlush(end_of_wal());
+	visible->before = before;
 }
 
 void
@@ -182,5 +183,4 @@ visible_mark(ZVisible *visible, Buffer buffer)
 	LockBuffer(visible->map, BUFFER_LOCK_EXCLUSIVE);
 	zrec_mark_visible(visible->rel, buffer, visible->map, newest);
 	LockBuffer(visible->map, BUFFER_LOCK_UNLOCK);
-	visible->marked++;
 }

@@ -128,15 +128,19 @@ static bool
 mark_filled(void)
 {
 	TimestampTz start = GetCurrentTimestamp();
+	ZMarkVisit	visit;
 	bool		more = true;
 
+	StartTransactionCommand();
+	zvacuum_begin_marking(&visit);
+	CommitTransactionCommand();
 	while (more && !zworker_shared->starving && !zworker_is_to_leave() &&
 		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), MARK_TIME))
 	{
 		StartTransactionCommand();
 		report_state(ZWORKER_MARKING, "zheap: marking pages all-visible");
 		zundo_open();
-		more = !zundo_sweep_is_due(NULL) && zvacuum_mark_filled();
+		more = !zundo_sweep_is_due(NULL) && zvacuum_mark_filled(&visit);
 		CommitTransactionCommand();
 	}
 	return more;

@@ -168,9 +168,16 @@ my $aborter = session($node, 'short');
 my $dropper = session($node);
 $dropper->query_safe('select 1');
 $aborter->query_safe('begin; delete from t');
-ok(wait_until(sub { $dropper->query_safe("select count(*) from zheap.zheap_stat_workers where role = 'worker'") eq '0' }), 'no worker is there');
 my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-kill 'STOP', $postmaster;
+# one may come to mark what was inserted; once the postmaster stands still no other one does
+ok( wait_until(
+		sub {
+			kill 'STOP', $postmaster;
+			return 1 if $dropper->query_safe("select count(*) from zheap.zheap_stat_workers where role = 'worker'") eq '0';
+			kill 'CONT', $postmaster;
+			return 0;
+		}),
+	'no worker is there');
 $aborter->query_safe('rollback');
 ok(wait_until(sub { $dropper->query_safe("select count(*) from zheap.zheap_stat_workers w join pg_database d on d.oid = w.datid where d.datname = 'short' and w.state = 'starting'") eq '1' }),
 	'a worker is to be started');

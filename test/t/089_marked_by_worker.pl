@@ -36,6 +36,17 @@ sub all_marked
 	return;
 }
 
+sub no_worker
+{
+	return sql("select count(*) from pg_stat_activity where backend_type = 'zheap undo worker'") == 0;
+}
+
+# What was rolled back before was pending, so that a worker came; it has gone through all its work.
+sub worker_has_been
+{
+	return wait_until(sub { sql('select coalesce(sum(pending_bytes), 0) = 0 from zheap.zheap_stat_undo') eq 't' }) && wait_until(\&no_worker);
+}
+
 sub fetches
 {
 	my ($table) = @_;
@@ -71,7 +82,7 @@ sql("create table o (id int primary key, pad text) using zheap; insert into o se
 # another table's pages are marked meanwhile, or would be
 sql("insert into t select g, repeat('p', 60) from generate_series(20001, 25000) g");
 sql('begin; insert into o select g from generate_series(5001, 10000) g; rollback');
-wait_until(sub { sql("select count(*) from pg_stat_activity where backend_type = 'zheap undo worker'") == 0 });
+ok(worker_has_been(), 'a worker has rolled back, and looked for pages to mark');
 is(marked('o'), 0, 'not while a snapshot does not see the rows');
 $old->query_safe('commit');
 all_marked('t', 2, 'when it has ended they are');
@@ -146,7 +157,7 @@ $holder->query_safe('commit');
 sql("insert into t select g, repeat('p', 60) from generate_series(26001, 27000) g");
 all_marked('t', 3, 'what is noted of a dropped database is not in the way');
 # a visit that has nothing to do is not followed by others
-ok(wait_until(sub { sql("select count(*) from pg_stat_activity where backend_type = 'zheap undo worker'") == 0 }), 'no worker stays');
+ok(wait_until(\&no_worker), 'no worker stays');
 
 # ---- a standby ----
 my $standby = new_standby($node, 'standby', 'max_standby_streaming_delay = 0', 'hot_standby_feedback = off');
@@ -157,8 +168,7 @@ my $reader = session($standby);
 $reader->query_safe('begin isolation level repeatable read; select count(*) from r');
 sql("insert into r select g, repeat('r', 60) from generate_series(1, 3000) g");
 sql('begin; insert into r values (-1); rollback');	# calls a worker
-wait_until(sub { sql("select pending = 0 from (select coalesce(sum(pending_bytes), 0) as pending from zheap.zheap_stat_undo) s") eq 't' });
-wait_until(sub { sql("select count(*) from pg_stat_activity where backend_type = 'zheap undo worker'") == 0 });
+ok(worker_has_been(), 'it has, and looked for pages to mark');
 is(marked('r'), 0, 'with a standby pages are not marked before the logged horizon has passed them');
 caught_up($node, $standby);
 is($reader->query_safe('select count(*) from r; commit'), 0, 'a query on the standby is not cancelled for it');

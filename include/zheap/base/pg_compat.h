@@ -38,6 +38,9 @@ typedef RelFileNode ZRelLocator;
 #define zcompat_am_new_file		relation_set_new_filenode
 #define zrel_first_file_subid(rel) ((rel)->rd_firstRelfilenodeSubid)
 
+/* 16 has one function for objects of all kinds. */
+#define zcompat_owns_relation(relid)	pg_class_ownercheck(relid, GetUserId())
+
 /* 17 renames ShmemVariableCache to TransamVariables. */
 #define zcompat_next_fxid_in_recovery() (ShmemVariableCache->nextXid)
 #define zcompat_xid_stop_limit() (ShmemVariableCache->xidStopLimit)

@@ -47,6 +47,9 @@ extern void zfilled_forget_database(Oid db);
 
 /* ---- for workers ---- */
 
+/* Is anything noted?  A guess: nothing is locked. */
+extern bool zfilled_any(void);
+
 /*
  * The databases that have pages which only transactions before "horizon" have filled: returns how
  * many, at most "max".  Not those that are to be looked at later.

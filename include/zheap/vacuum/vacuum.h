@@ -37,12 +37,23 @@ extern void zvacuum_copy_for_cluster(Relation from, Relation to, Relation index,
  */
 extern void zvacuum_by_writer(Relation rel, ZReapNotes *notes);
 
+/* A worker's visit to a database for marking pages, which takes a second or so. */
+typedef struct ZMarkVisit
+{
+	bool		for_standby;	/* no snapshot of a standby must go for a mark */
+	FullTransactionId seen;		/* all snapshots of this server see what older ones have done */
+	bool		flushed;		/* that is on disk */
+} ZMarkVisit;
+
+/* The visit begins: in a transaction. */
+extern void zvacuum_begin_marking(ZMarkVisit *visit);
+
 /*
  * By a worker: mark some of the pages of this database all-visible that insertions have filled,
- * if all see them and no snapshot of a standby must go for it.  Returns whether there may be more.
- * In a transaction of its own, with undo open.
+ * if all see them.  Returns whether there may be more.  In a transaction of its own, with undo
+ * open.
  */
-extern bool zvacuum_mark_filled(void);
+extern bool zvacuum_mark_filled(ZMarkVisit *visit);
 
 /* By the launcher: databases with such pages, as many as there are but at most "max". */
 extern int	zvacuum_databases_with_filled(Oid *dbs, int max);
