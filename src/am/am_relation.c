@@ -160,13 +160,13 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 
 /*
  * A toast table is needed if the table has a toastable column and a row may
- * exceed the threshold.
+ * exceed the threshold, as on heap but for padding.
  */
 bool
 zam_relation_needs_toast_table(Relation rel)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
-	int64		length = ZROW_HDR_SIZE + BITMAPLEN(desc->natts);
+	int64		length = MAXALIGN(SizeofHeapTupleHeader + BITMAPLEN(desc->natts));
 	bool		unlimited = false;
 	bool		toastable = false;
 	int			i;

@@ -26,19 +26,6 @@
 /* ---- one row ---- */
 
 /*
- * Slots of a page made for a row that takes "room" bytes: as many as are wished
- * for, if the row leaves space for them.
- */
-static uint8
-new_page_slots(Size room)
-{
-	Size		space = BLCKSZ - SizeOfPageHeaderData - ZPAGE_SPECIAL_SIZE(0);
-
-	Assert(room + sizeof(ZPageSlot) <= space);
-	return (uint8) Min((Size) zheap_initial_slots, (space - room) / sizeof(ZPageSlot));
-}
-
-/*
  * Plan the slot: on a page still to be made, the first; for rows that are to be
  * frozen from the start (COPY FREEZE into a table made in the same transaction,
  * which vanishes with it), none.
@@ -49,7 +36,8 @@ zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change)
 	memset(change, 0, sizeof(*change));
 	change->init_page = target->init_page;
 	if (target->init_page)
-		change->init_slots = new_page_slots(reserve);
+		change->init_slots = zpage_slots_beside(reserve - sizeof(ItemIdData),
+												zheap_initial_slots);
 	change->row.op = ZOP_INSERT;
 	change->slot.conflict = InvalidFullTransactionId;
 	if (options & HEAP_INSERT_FROZEN)
@@ -57,6 +45,8 @@ zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change)
 	change->has_undo = true;
 	if (!target->init_page)
 		return ztarget_reserve_slot(target, reserve, &change->slot);
+	if (change->init_slots == 0)
+		return ztarget_add_overflow_page(target);
 	change->slot.slotno = 1;
 	change->slot.takeover = ZTAKE_FREE;
 	return ZSTEP_DONE;

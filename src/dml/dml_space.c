@@ -30,7 +30,8 @@
  * A page with this much space counts as empty: a small row or some dead line
  * pointers must not make a large row extend the table.  Heap's number.
  */
-#define NEARLY_EMPTY	(ZPAGE_MAX_ROW - ZPAGE_MAX_OFFSET / 8 * sizeof(ItemIdData))
+#define NEARLY_EMPTY \
+	(ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS) - ZPAGE_MAX_OFFSET / 8 * sizeof(ItemIdData))
 
 /* Backends that fill a table together are at different pages, but not far from one another. */
 #define NEAR_END		64
@@ -210,7 +211,8 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 	Relation	rel = target->rel;
 	BlockNumber filled = RelationGetTargetBlock(rel);
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
-	Size		need = Min(len + SLOT_MARGIN, ZPAGE_MAX_ROW);
+	/* the longest rows ask for no margin: a page without rows has slots, or an overflow page */
+	Size		need = Max(len, Min(len + SLOT_MARGIN, ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS)));
 	Size		wanted = Max(need, Min(need + spare, NEARLY_EMPTY));
 	BlockNumber block = first_choice(rel, wanted, bistate);
 

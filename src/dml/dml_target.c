@@ -211,6 +211,16 @@ ztarget_reserve_lock_slot(ZTarget *target, ZSlotPlan *plan)
 	return reserved(target, result, plan);
 }
 
+ZStep
+ztarget_add_overflow_page(ZTarget *target)
+{
+	Assert(target->locked && target->init_page);
+	ztarget_unlock(target);
+	target->init_page = false;
+	zslot_add_page(target->rel, target->buffer, ZSLOT_NEW_PAGE);
+	return ZSTEP_AGAIN;
+}
+
 void
 ztarget_conflict_in(ZTarget *target)
 {

@@ -64,11 +64,11 @@ form_from_heap_tuple(Relation rel, HeapTuple tuple, ZFormedRow *row)
 void
 zdml_check_length(uint32 len)
 {
-	if (len > ZPAGE_MAX_ROW)
+	if (len > ZROW_MAX_FORMED)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("row is too big: size %zu, maximum size %zu",
-						(Size) len, (Size) ZPAGE_MAX_ROW)));
+						(Size) len, (Size) ZROW_MAX_FORMED)));
 }
 
 void

@@ -56,7 +56,7 @@ version_deleted(const ZRowVersion *version)
 static bool
 bound_visible(ZPageView *view, const ZRowVersion *version, Snapshot snapshot)
 {
-	FullTransactionId newest = zpage_trailer(view->page)->reused_fxid;
+	FullTransactionId newest = zpage_reused_fxid(view->page);
 	TransactionId xid = zfxid_xid(newest);
 
 	Assert(version->modifier.kind == ZMODIFIER_UPPER_BOUND);

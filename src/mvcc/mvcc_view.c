@@ -194,7 +194,7 @@ copy_locked(ZPageView *view, Page page)
 	copy_used(&view->copy, view->context, page);
 	page = (Page) view->copy->data;
 	check_page(view, page);
-	block = zpage_trailer(page)->overflow;
+	block = zpage_overflow_block(page);
 	if (block != InvalidBlockNumber)
 	{
 		Buffer		overflow_buf = overflow_page_lock(view, block, BUFFER_LOCK_SHARE);
@@ -329,7 +329,7 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 	if (PageIsNew(page) || zpage_is_overflow(page))
 		return false;
 	check_page(view, page);
-	overflow_block = zpage_trailer(page)->overflow;
+	overflow_block = zpage_overflow_block(page);
 	if (overflow_block != InvalidBlockNumber)
 	{
 		*overflow_buf = overflow_page_lock(view, overflow_block, lockmode);

@@ -63,23 +63,22 @@ static void
 rows_leave_slots(Page page, const ZSlotPlan *plan)
 {
 	PageHeader	header = (PageHeader) page;
-	uint64	   *naming = &zpage_trailer(page)->naming;
 	Leaving		leaving = {plan->slotno, plan->also, plan->takeover == ZTAKE_ALL_VISIBLE,
 	header->pd_upper, header->pd_special - ZROW_HDR_SIZE};
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
 
 	if (header->pd_special < header->pd_upper + ZROW_HDR_SIZE)
 		return;
-	for (uint64 rest = *naming; rest != 0; rest &= rest - 1)
+	for (uint32 rest = zpage_naming(page); rest != 0; rest &= rest - 1)
 	{
-		int			group = pg_rightmost_one_pos64(rest);
+		int			group = pg_rightmost_one_pos32(rest);
 		OffsetNumber first = group * ZPAGE_GROUP_ROWS + FirstOffsetNumber;
 		bool		all_left = true;
 
 		for (OffsetNumber off = first; off <= Min(max, first + ZPAGE_GROUP_ROWS - 1); off++)
 			all_left &= row_leaves_slots(page, off, &leaving);
 		if (all_left)
-			*naming &= ~((uint64) 1 << group);
+			zpage_trailer(page)->naming_word &= ~((uint32) 1 << group);
 	}
 }
 
@@ -160,17 +159,12 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 			slots_set_free(page, plan->also);
 			break;
 		case ZTAKE_REUSED:
-			{
-				ZPageTrailer *trailer = zpage_trailer(page);
-
-				/* the link to the owner before is to lead to all that the slot led to */
-				Assert(FullTransactionIdEquals(zpage_slot_fxid(slot), plan->prev.fxid) &&
-					   slot->undo == plan->prev.undo);
-				rows_leave_slots(page, plan);
-				if (FullTransactionIdPrecedes(trailer->reused_fxid, plan->prev.fxid))
-					trailer->reused_fxid = plan->prev.fxid;
-				break;
-			}
+			/* the link to the owner before is to lead to all that the slot led to */
+			Assert(FullTransactionIdEquals(zpage_slot_fxid(slot), plan->prev.fxid) &&
+				   slot->undo == plan->prev.undo);
+			rows_leave_slots(page, plan);
+			zpage_note_reused(page, plan->prev.fxid);
+			break;
 	}
 	/* S3: from now on a row that names the slot, and does not say REUSED, is the new owner's */
 	Assert(plan->takeover == ZTAKE_OWN || zpage_slot_is_left(page, plan->slotno));
@@ -182,7 +176,7 @@ static void
 group_note(Page page, OffsetNumber offnum, int slotno)
 {
 	if (slotno != 0)
-		zpage_trailer(page)->naming |= zpage_group_bit(offnum);
+		zpage_trailer(page)->naming_word |= zpage_group_bit(offnum);
 }
 
 /* New rows, each on a line pointer of its own: the next one, or one that is unused. */
@@ -410,7 +404,7 @@ zpage_overflow_apply(Page page, BlockNumber overflow_block)
 {
 	if (zpage_is_table(page))
 	{
-		Assert(zpage_trailer(page)->overflow == InvalidBlockNumber);
+		Assert(zpage_overflow_block(page) == InvalidBlockNumber);
 		zpage_trailer(page)->overflow = overflow_block;
 	}
 	else

@@ -12,19 +12,19 @@ const char *
 zpage_check_header(Page page)
 {
 	PageHeader	header = (PageHeader) page;
-	ZPageTrailer *trailer = zpage_trailer(page);
+	uint32		slots = BLCKSZ - sizeof(ZPageTrailer) - header->pd_special;
 
 	if (PageGetPageSize(page) != BLCKSZ ||
 		PageGetPageLayoutVersion(page) != PG_PAGE_LAYOUT_VERSION)
 		return "page header is damaged";
-	if (trailer->magic != ZPAGE_MAGIC_TABLE)
+	if (!zpage_is_table(page))
 		return "page is no zheap table page";
-	if (trailer->version != ZPAGE_VERSION)
+	if (zpage_kind(page) != ZPAGE_VERSION)
 		return "page has an unknown version";
-	if (trailer->nslots < 1 || trailer->nslots > ZPAGE_MAX_INPAGE)
+	/* one that lies behind the trailer is a huge number */
+	if (slots > ZPAGE_MAX_INPAGE * sizeof(ZPageSlot) || slots % sizeof(ZPageSlot) != 0)
 		return "page has an impossible number of transaction slots";
-	if (header->pd_special != BLCKSZ - ZPAGE_SPECIAL_SIZE(trailer->nslots) ||
-		header->pd_lower < SizeOfPageHeaderData ||
+	if (header->pd_lower < SizeOfPageHeaderData ||
 		header->pd_lower > header->pd_upper ||
 		header->pd_upper > header->pd_special)
 		return "page boundaries are inconsistent";	/* P1 */
@@ -78,7 +78,7 @@ check_row_bytes(Page page, OffsetNumber offnum)
 	}
 	else
 		pad = 0;
-	if (hdr.slotno != 0 && !(zpage_trailer(page)->naming & zpage_group_bit(offnum)))
+	if (hdr.slotno != 0 && !(zpage_naming(page) & zpage_group_bit(offnum)))
 		return "row names a transaction slot, unlike its group";	/* P5 */
 	if (zrow_is_tombstone(&hdr) && pad != 0)
 		return "row without a body has a wrong length";

@@ -49,14 +49,13 @@ void
 zpage_grow_apply(Page page, int grow)
 {
 	PageHeader	header = (PageHeader) page;
-	ZPageTrailer *trailer = zpage_trailer(page);
 	Size		shift = grow * sizeof(ZPageSlot);
 	OffsetNumber max;
 	OffsetNumber off;
 
 	if (grow == 0)
 		return;
-	Assert(trailer->nslots + grow <= ZPAGE_MAX_INPAGE);
+	Assert(zpage_nslots(page) + grow <= ZPAGE_MAX_INPAGE);
 	if (zpage_free_contiguous(page) < shift)
 		zpage_compact_apply(page);
 	Assert(zpage_free_contiguous(page) >= shift);
@@ -75,5 +74,4 @@ zpage_grow_apply(Page page, int grow)
 	header->pd_upper -= shift;
 	header->pd_special -= shift;
 	memset((char *) page + header->pd_special, 0, shift);
-	trailer->nslots += grow;
 }

@@ -23,9 +23,10 @@ dump_slot(const ZPageSlot *slot, int slotno)
 static void
 dump_slots(Page page)
 {
-	int			nslots = Min(zpage_nslots(page), ZPAGE_MAX_INPAGE);
+	int			nslots = zpage_nslots(page);
 
-	for (int i = 1; i <= nslots; i++)
+	/* pd_special may be anything */
+	for (int i = 1; i <= Min(nslots, ZPAGE_MAX_INPAGE); i++)
 	{
 		const ZPageSlot *slot = zpage_slot(page, NULL, i);
 
@@ -102,16 +103,16 @@ void
 zpage_dump(Page page)
 {
 	const PageHeaderData *header = (PageHeader) page;
-	const ZPageTrailer *trailer = zpage_trailer(page);
 	OffsetNumber offnum = InvalidOffsetNumber;
 	const char *wrong = zpage_is_overflow(page) ? NULL : zpage_check(page, &offnum);
 
 	fprintf(stderr, "page at %p: lsn %X/%X, flags 0x%x, lower %u, upper %u, special %u, prune %u\n",
 			(void *) page, LSN_FORMAT_ARGS(PageGetLSN(page)), header->pd_flags,
 			header->pd_lower, header->pd_upper, header->pd_special, header->pd_prune_xid);
-	fprintf(stderr, "magic 0x%x, version %u, slots %u, overflow page %d, reused_fxid " UINT64_FORMAT ", naming 0x%" INT64_MODIFIER "x\n",
-			trailer->magic, trailer->version, trailer->nslots, (int) trailer->overflow,
-			U64FromFullTransactionId(trailer->reused_fxid), trailer->naming);
+	fprintf(stderr, "magic 0x%x, version 0x%x, slots %d, overflow page %d, reused_fxid " UINT64_FORMAT ", naming 0x%x\n",
+			zpage_trailer(page)->naming_word >> ZPAGE_GROUPS, zpage_kind(page), zpage_nslots(page),
+			(int) zpage_overflow_block(page), U64FromFullTransactionId(zpage_reused_fxid(page)),
+			zpage_naming(page));
 	if (wrong)
 		fprintf(stderr, "WRONG at offset %u: %s\n", offnum, wrong);
 	if (zpage_is_overflow(page))

@@ -8,25 +8,23 @@
 
 /* Of any kind of page; PageInit has zeroed the special area. */
 static void
-trailer_init(Page page, uint16 magic, int nslots)
+trailer_init(Page page, uint8 kind)
 {
 	ZPageTrailer *trailer = zpage_trailer(page);
 
-	trailer->naming = 0;
-	trailer->reused_fxid = InvalidFullTransactionId;
+	trailer->reused_word = (uint64) (kind | ZPAGE_VERSION) << ZPAGE_SLOT_COUNT_SHIFT;
 	trailer->overflow = InvalidBlockNumber;
-	trailer->nslots = (uint8) nslots;
-	trailer->version = ZPAGE_VERSION;
-	trailer->magic = magic;
+	trailer->naming_word = (uint32) ZPAGE_MAGIC << ZPAGE_GROUPS;
 }
 
 /* An empty table page.  PageInit zeroes it, so the slots are free. */
 void
 zpage_init_apply(Page page, int nslots)
 {
-	Assert(nslots >= 1 && nslots <= ZPAGE_MAX_INPAGE);
+	Assert(nslots >= 0 && nslots <= ZPAGE_MAX_INPAGE);
 	PageInit(page, BLCKSZ, ZPAGE_SPECIAL_SIZE(nslots));
-	trailer_init(page, ZPAGE_MAGIC_TABLE, nslots);
+	trailer_init(page, 0);
+	Assert(zpage_nslots(page) == nslots);
 }
 
 /* An empty overflow page, or lock page, for table_block. */
@@ -36,7 +34,7 @@ zpage_overflow_init_apply(Page page, BlockNumber table_block)
 	ZOverflowPageBody *body;
 
 	PageInit(page, BLCKSZ, sizeof(ZPageTrailer));
-	trailer_init(page, ZPAGE_MAGIC_OVERFLOW, 0);
+	trailer_init(page, ZPAGE_KIND_OVERFLOW);
 	body = (ZOverflowPageBody *) PageGetContents(page);
 	body->table_block = table_block;
 	/* the arrays are in use as a whole: pd_lower keeps them out of the "hole" */

@@ -6,6 +6,11 @@
 
 #include "zheap/page/page.h"
 
+/* of the free space map (freespace.c) */
+#define MAP_STEP	32
+
+StaticAssertDecl(TYPEALIGN(MAP_STEP, ZPAGE_MAX_ROW) <= ZPAGE_MAP_EMPTY, "the map has no more");
+
 /* In bytes.  The header has been checked, so this is not negative (P1). */
 Size
 zpage_free_contiguous(Page page)
@@ -67,7 +72,7 @@ zpage_free_for_map(Page page)
 {
 	Size		space = zpage_free_for_row(page);
 
-	return space >= ZPAGE_MAX_ROW ? ZPAGE_MAP_EMPTY : space;
+	return space >= ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS) ? TYPEALIGN(MAP_STEP, space) : space;
 }
 
 OffsetNumber

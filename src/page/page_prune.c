@@ -79,8 +79,7 @@ zpage_prune_apply(Page page, const ZPrunePlan *plan)
 		row[1] &= ~ZROW2_SEVERAL_KEYS;
 	}
 	/* until no such scan is left the page is not all-visible (P6) */
-	if (FullTransactionIdPrecedes(zpage_trailer(page)->reused_fxid, plan->remembered))
-		zpage_trailer(page)->reused_fxid = plan->remembered;
+	zpage_note_reused(page, plan->remembered);
 	zpage_compact_apply(page);
 	((PageHeader) page)->pd_prune_xid = oldest_deletion(page);
 	zpage_assert_valid(page);

@@ -4,7 +4,7 @@
  *
  * OVERFLOW  block 0: table page, block 2: its new overflow page; or block 0: an
  *           overflow page, block 2: its new lock page.  Main data: block number of the
- *           table page, 4 bytes.
+ *           table page, 4 bytes; 1 byte: block 0 becomes a table page without slots first.
  * CONFIRM   block 0: table page.  Main data: offset, 2 bytes.
  */
 #include "postgres.h"
@@ -42,33 +42,64 @@ main_data(XLogReaderState *record, void *out, Size len)
 
 /* ---- the kinds of records ---- */
 
+#define OVERFLOW_DATA	(sizeof(BlockNumber) + 1)
+
 XLogRecPtr
-zrec_overflow_emit(Buffer buffer, Buffer overflow_buf, BlockNumber table_block)
+zrec_overflow_emit(Buffer buffer, bool init, Buffer overflow_buf, BlockNumber table_block)
 {
+	static char data[OVERFLOW_DATA];
+
 	/* W2, and L1: the page that names the other one is locked */
 	Assert(zheap_buffer_is_exclusive(buffer) && zheap_buffer_is_exclusive(overflow_buf));
+	memcpy(data, &table_block, sizeof(table_block));
+	data[sizeof(table_block)] = (char) init;
 	XLogBeginInsert();
-	XLogRegisterData((char *) &table_block, sizeof(table_block));
-	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
+	XLogRegisterData(data, sizeof(data));
+	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD | (init ? REGBUF_WILL_INIT : 0));
 	XLogRegisterBuffer(ZREC_BLK_OVERFLOW, overflow_buf, REGBUF_WILL_INIT | REGBUF_STANDARD);
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_OVERFLOW);
+}
+
+/* False: damaged. */
+static bool
+overflow_data(XLogReaderState *record, BlockNumber *table_block, bool *init)
+{
+	char		data[OVERFLOW_DATA];
+
+	if (!main_data(record, data, sizeof(data)))
+		return false;
+	memcpy(table_block, data, sizeof(*table_block));
+	*init = data[sizeof(*table_block)] != 0;
+	return true;
+}
+
+/* The page that is going to name another one. */
+static XLogRedoAction
+read_parent(XLogReaderState *record, bool init, Buffer *buffer)
+{
+	if (!init)
+		return XLogReadBufferForRedo(record, ZREC_BLK_TABLE, buffer);
+	*buffer = XLogInitBufferForRedo(record, ZREC_BLK_TABLE);
+	zpage_init_apply(BufferGetPage(*buffer), 0);
+	return BLK_NEEDS_REDO;
 }
 
 void
 zrec_overflow_redo(XLogReaderState *record)
 {
 	BlockNumber table_block;
+	bool		init;
 	BlockNumber overflow_block;
 	Buffer		buffer;
 	Buffer		overflow_buf;
 	XLogRedoAction action;
 
-	if (!main_data(record, &table_block, sizeof(table_block)))
+	if (!overflow_data(record, &table_block, &init))
 		zrec_replay_damaged(record);
 	XLogRecGetBlockTag(record, ZREC_BLK_OVERFLOW, NULL, NULL, &overflow_block);
 
 	/* the page that names the other first, as readers lock them (L1) */
-	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
+	action = read_parent(record, init, &buffer);
 	overflow_buf = XLogInitBufferForRedo(record, ZREC_BLK_OVERFLOW);
 	zpage_overflow_init_apply(BufferGetPage(overflow_buf), table_block);
 	PageSetLSN(BufferGetPage(overflow_buf), record->EndRecPtr);
@@ -88,13 +119,14 @@ void
 zrec_overflow_desc(StringInfo buf, XLogReaderState *record)
 {
 	BlockNumber table_block;
+	bool		init;
 
-	if (!main_data(record, &table_block, sizeof(table_block)))
+	if (!overflow_data(record, &table_block, &init))
 	{
 		zrec_desc_damaged(buf);
 		return;
 	}
-	appendStringInfo(buf, "table block: %u", table_block);
+	appendStringInfo(buf, "table block: %u%s", table_block, init ? ", new" : "");
 }
 
 /* In the critical section.  The insertion's own WAL record has all the rest. */

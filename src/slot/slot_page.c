@@ -16,7 +16,8 @@
 #include "zheap/slot/slot.h"
 
 /*
- * Pages with slots that the table page has by now; -1: it is no table page.  No lock is kept.
+ * Pages with slots that the table page has by now; or ZSLOT_NEW_PAGE, or -2: it is none.  No lock
+ * is kept.
  */
 static int
 count_pages(ZPageView *view, Buffer buffer)
@@ -25,31 +26,35 @@ count_pages(ZPageView *view, Buffer buffer)
 	int			npages;
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	npages = zview_attach(view, buffer, BUFFER_LOCK_SHARE, &overflow_buf) ?
-		zview_slot_pages(view) : -1;
+	if (zview_attach(view, buffer, BUFFER_LOCK_SHARE, &overflow_buf))
+		npages = zview_slot_pages(view);
+	else
+		npages = PageIsNew(BufferGetPage(buffer)) ? ZSLOT_NEW_PAGE : ZSLOT_NEW_PAGE - 1;
 	zview_detach(view, &overflow_buf);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return npages;
 }
 
-/* "parent" is going to name the new page. */
+/* "parent" is going to name the new page.  "init": it is a page of zeros, to be a table page. */
 static void
-link_new_page(Relation rel, Buffer parent, Buffer new_buf, BlockNumber table_block)
+link_new_page(Relation rel, Buffer parent, bool init, Buffer new_buf, BlockNumber table_block)
 {
 	Page		parent_page = BufferGetPage(parent);
 	Page		new_page = BufferGetPage(new_buf);
 
-	Assert(parent != new_buf && PageIsNew(new_page));
-	Assert(zpage_is_table(parent_page) ? BufferGetBlockNumber(parent) == table_block :
+	Assert(parent != new_buf && PageIsNew(new_page) && init == PageIsNew(parent_page));
+	Assert(init || zpage_is_table(parent_page) ? BufferGetBlockNumber(parent) == table_block :
 		   zpage_overflow_body(parent_page)->table_block == table_block);
 	START_CRIT_SECTION();
+	if (init)
+		zpage_init_apply(parent_page, 0);
 	zpage_overflow_init_apply(new_page, table_block);
 	zpage_overflow_apply(parent_page, BufferGetBlockNumber(new_buf));
 	MarkBufferDirty(new_buf);
 	MarkBufferDirty(parent);
 	if (RelationNeedsWAL(rel))
 	{
-		XLogRecPtr	lsn = zrec_overflow_emit(parent, new_buf, table_block);
+		XLogRecPtr	lsn = zrec_overflow_emit(parent, init, new_buf, table_block);
 
 		PageSetLSN(parent_page, lsn);
 		PageSetLSN(new_page, lsn);
@@ -63,7 +68,7 @@ zslot_add_page(Relation rel, Buffer buffer, int npages)
 	ZPageView	view;
 	Buffer		overflow_buf;
 
-	Assert(npages >= 0 && npages <= ZPAGE_MAX_LOCK_PAGES);
+	Assert(npages >= ZSLOT_NEW_PAGE && npages <= ZPAGE_MAX_LOCK_PAGES);
 	Assert(!zheap_holds_buffer_lock()); /* L1 */
 	zview_open(&view, rel);
 	LockRelationForExtension(rel, ExclusiveLock);
@@ -77,11 +82,12 @@ zslot_add_page(Relation rel, Buffer buffer, int npages)
 
 		/*
 		 * Somebody may have found the new page through the end of the relation and
-		 * made it a table page.
+		 * made it a table page; or the other one, if that was a page of zeros.
 		 */
-		if (PageIsNew(BufferGetPage(new_buf)))
-			link_new_page(rel, BufferIsValid(overflow_buf) ? overflow_buf : buffer, new_buf,
-					 BufferGetBlockNumber(buffer));
+		if (PageIsNew(BufferGetPage(new_buf)) &&
+			PageIsNew(BufferGetPage(buffer)) == (npages == ZSLOT_NEW_PAGE))
+			link_new_page(rel, BufferIsValid(overflow_buf) ? overflow_buf : buffer,
+						  npages == ZSLOT_NEW_PAGE, new_buf, BufferGetBlockNumber(buffer));
 		UnlockReleaseBuffer(new_buf);
 		zview_detach(&view, &overflow_buf);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);

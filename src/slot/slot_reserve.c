@@ -134,14 +134,14 @@ look_at_owners(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	int			slotno = slot_hint(view)->slotno;
 
 	if (slotno > nslots && (view->overflow == NULL || slotno < ZPAGE_FIRST_OVERFLOW))
-		slotno = 1;
+		slotno = zpage_next_slotno(view->page, named_pages(view), 0);
 	for (int i = 0; i < total && cand->looked < wanted->looks && !is_good_enough(view, cand); i++)
 	{
 		if (slotno <= wanted->max)
 			look_at_slot(view, slotno, cand);
 		slotno = zpage_next_slotno(view->page, named_pages(view), slotno);
 		if (slotno == 0)
-			slotno = 1;
+			slotno = zpage_next_slotno(view->page, named_pages(view), 0);
 	}
 }
 
@@ -378,6 +378,7 @@ reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *pl
 {
 	int			own = find_own(view, wanted->fxid);
 	Candidates	cand;
+	bool		crowded;
 	int			grow;
 
 	if (own != 0)
@@ -389,8 +390,13 @@ reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *pl
 	find_candidates(view, wanted, &cand);
 	if (cand.aborted)
 		return ZSLOT_ROLL_BACK;
-	if (cand.ours && is_crowded(view, &cand))
+	crowded = is_crowded(view, &cand);
+	if (cand.ours && crowded)
 		plan_reuse(view, plan, cand.ours);
+	/* the page was made for a long row, and has it no more */
+	else if (crowded && zpage_nslots(view->page) < ZPAGE_INITIAL_SLOTS &&
+			 (grow = grow_by(view, reserve, GROW_GENEROUS_SPACE, ZPAGE_INITIAL_SLOTS)) > 0)
+		plan_growth(view, plan, grow);
 	else if (cand.free)
 		plan_take(plan, cand.free, ZTAKE_FREE);
 	else if (cand.all_visible)

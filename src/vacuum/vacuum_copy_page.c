@@ -31,6 +31,7 @@ copy_page_open(ZCopyPage *out, Relation rel)
 	out->rel = rel;
 	out->spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 	out->page = (Page) palloc0(BLCKSZ);
+	out->overflow = (Page) palloc0(BLCKSZ);
 }
 
 /* ---- rows with a history ---- */
@@ -41,7 +42,11 @@ copy_page_open(ZCopyPage *out, Relation rel)
  * upper bound (M1).  The slot's only record is a directory, so that the modifiers need be
  * in no order, as the owners of a chain are.
  */
-#define HISTORY_SLOT	1
+static int
+history_slot(const ZCopyPage *out)
+{
+	return zpage_nslots(out->page) > 0 ? 1 : ZPAGE_FIRST_OVERFLOW;
+}
 
 #ifdef USE_ASSERT_CHECKING
 /* The rows are not named yet, and the modifier has ended, or is a part of us (G4, G5). */
@@ -63,9 +68,9 @@ assert_all_named(const ZCopyPage *out)
 		uint32		len;
 		const char *row = zpage_row(out->page, i, &len, NULL);
 
-		Assert(zrow_slotno(row) == HISTORY_SLOT ? (zrow_flags(row) & ZROW_REUSED) != 0 :
+		Assert(zrow_slotno(row) == history_slot(out) ? (zrow_flags(row) & ZROW_REUSED) != 0 :
 			   zrow_slotno(row) == 0);
-		Assert((zrow_slotno(row) == HISTORY_SLOT) ==
+		Assert((zrow_slotno(row) == history_slot(out)) ==
 			   FullTransactionIdIsValid(out->dir.newest[i].fxid));
 	}
 }
@@ -78,13 +83,10 @@ assert_all_named(const ZCopyPage *out)
 static void
 name_record(ZCopyPage *out, OffsetNumber first, int count, const ZOwner *at)
 {
-	ZPageTrailer *trailer = zpage_trailer(out->page);
-
 	assert_may_name(out, first, count, at);
 	for (int i = 0; i < count; i++)
 		out->dir.newest[first + i] = *at;
-	if (FullTransactionIdPrecedes(trailer->reused_fxid, at->fxid))
-		trailer->reused_fxid = at->fxid;
+	zpage_note_reused(out->page, at->fxid);
 	out->has_history = true;
 }
 
@@ -98,7 +100,7 @@ run_end(ZCopyPage *out)
 		return;
 	Assert(FullTransactionIdIsValid(out->run_fxid));
 	rec.type = ZOP_INSERT;
-	rec.slotno = HISTORY_SLOT;
+	rec.slotno = history_slot(out);
 	rec.takeover = ZTAKE_FREE;
 	rec.offnum = out->run_first;
 	rec.count = out->run_count;
@@ -121,13 +123,13 @@ history_end(ZCopyPage *out)
 	if (!out->has_history)
 		return;
 	rec.type = ZOP_DIRECTORY;
-	rec.slotno = HISTORY_SLOT;
+	rec.slotno = history_slot(out);
 	rec.takeover = ZTAKE_FREE;
 	rec.midlen = zrec_directory_encode(&out->dir, InvalidFullTransactionId, ZUNDO_INVALID, bytes);
 	rec.mid = bytes;
 	owner.undo = zchange_undo_alone(out->rel, out->block, &rec);
 	owner.fxid = GetCurrentFullTransactionId();
-	zpage_slot_set(zpage_slot(out->page, NULL, HISTORY_SLOT), &owner, 0);
+	zpage_slot_set(zpage_slot(out->page, out->overflow, history_slot(out)), &owner, 0);
 }
 
 static void
@@ -143,30 +145,36 @@ history_begin(ZCopyPage *out)
 static void
 page_begin(ZCopyPage *out, uint32 len)
 {
-	int			slots = zheap_initial_slots;
-
-	Assert(PageIsNew(out->page) && len <= ZPAGE_MAX_ROW);
-	/* the longest rows leave no room for more */
-	if (len + sizeof(ItemIdData) + SizeOfPageHeaderData + ZPAGE_SPECIAL_SIZE(slots) > BLCKSZ)
-		slots = Min(slots, ZPAGE_INITIAL_SLOTS);
-	zpage_init_apply(out->page, slots);
+	Assert(PageIsNew(out->page));
+	zpage_init_apply(out->page, zpage_slots_beside(len, zheap_initial_slots));
 	history_begin(out);
+}
+
+static void
+write_page(ZCopyPage *out, Page page)
+{
+	if (RelationNeedsWAL(out->rel))
+		log_newpage(&zrel_locator(out->rel), MAIN_FORKNUM, out->block, page, true);
+	PageSetChecksumInplace(page, out->block);
+	smgrextend(RelationGetSmgr(out->rel), MAIN_FORKNUM, out->block, (char *) page, true);
+	out->block++;
+	memset(page, 0, BLCKSZ);
 }
 
 static void
 page_end(ZCopyPage *out)
 {
+	bool		has_overflow;
+
 	if (page_is_empty(out))
 		return;
 	history_end(out);
 	assert_all_named(out);
 	zpage_assert_valid(out->page);
-	if (RelationNeedsWAL(out->rel))
-		log_newpage(&zrel_locator(out->rel), MAIN_FORKNUM, out->block, out->page, true);
-	PageSetChecksumInplace(out->page, out->block);
-	smgrextend(RelationGetSmgr(out->rel), MAIN_FORKNUM, out->block, (char *) out->page, true);
-	out->block++;
-	memset(out->page, 0, BLCKSZ);
+	has_overflow = zpage_overflow_block(out->page) != InvalidBlockNumber;
+	write_page(out, out->page);
+	if (has_overflow)
+		write_page(out, out->overflow);
 }
 
 /*
@@ -182,6 +190,7 @@ copy_page_close(ZCopyPage *out)
 		out->rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED)
 		smgrimmedsync(RelationGetSmgr(out->rel), MAIN_FORKNUM);
 	pfree(out->page);
+	pfree(out->overflow);
 }
 
 static bool
@@ -221,7 +230,7 @@ copy_page_tid(const ZCopyPage *out, ItemPointer tid)
 ZUndoPtr
 copy_page_undo(ZCopyPage *out, ZUndoRecord *rec)
 {
-	rec->slotno = HISTORY_SLOT;
+	rec->slotno = history_slot(out);
 	rec->takeover = ZTAKE_FREE;
 	rec->offnum = next_offset(out);
 	return zchange_undo_alone(out->rel, out->block, rec);
@@ -229,16 +238,21 @@ copy_page_undo(ZCopyPage *out, ZUndoRecord *rec)
 
 /* A row that names the slot, and not its modifier. */
 static void
-header_has_history(ZRowHeader *hdr)
+header_has_history(ZCopyPage *out, ZRowHeader *hdr)
 {
-	hdr->slotno = HISTORY_SLOT;
+	if (zpage_nslots(out->page) == 0 && zpage_overflow_block(out->page) == InvalidBlockNumber)
+	{
+		zpage_overflow_init_apply(out->overflow, out->block);
+		zpage_overflow_apply(out->page, out->block + 1);
+	}
+	hdr->slotno = history_slot(out);
 	hdr->flags |= ZROW_REUSED;
 }
 
 void
 copy_page_changed(ZCopyPage *out, const ZOwner *newest, ZRowHeader *hdr)
 {
-	header_has_history(hdr);
+	header_has_history(out, hdr);
 	name_record(out, next_offset(out), 1, newest);
 }
 
@@ -247,7 +261,7 @@ copy_page_inserted(ZCopyPage *out, FullTransactionId fxid, CommandId cid, ZRowHe
 {
 	OffsetNumber offnum = next_offset(out);
 
-	header_has_history(hdr);
+	header_has_history(out, hdr);
 	if (out->run_count > 0 && FullTransactionIdEquals(out->run_fxid, fxid) &&
 		out->run_cid == cid && out->run_first + out->run_count == offnum)
 	{

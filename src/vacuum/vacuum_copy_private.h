@@ -22,6 +22,8 @@ typedef struct ZCopyPage
 	Relation	rel;
 	BlockNumber block;			/* where the page will be */
 	Page		page;
+	Page		overflow;		/* the page behind it, where a page without slots of its own
+								 * has the one that its row names */
 	Size		spare;			/* of fillfactor */
 
 	/* of each row with a history the newest record, and its modifier */

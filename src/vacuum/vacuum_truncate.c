@@ -90,7 +90,7 @@ overflow_page_is_used(ZVacuum *vac, const ZVacuumOverflowPage *overflow_page)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(buffer);
 	if (!PageIsNew(page) && zpage_is_table(page))
-		overflow_block = zpage_trailer(page)->overflow;
+		overflow_block = zpage_overflow_block(page);
 	UnlockReleaseBuffer(buffer);
 	Assert(!zheap_holds_buffer_lock()); /* D2: one page after the other */
 	return overflow_block == overflow_page->block ||

@@ -135,12 +135,12 @@ clear_wrong_mark(ZVisible *visible, Buffer buffer)
 static bool
 owners_are_visible(const ZVisible *visible, Page page, FullTransactionId *newest)
 {
-	const ZPageTrailer *trailer = zpage_trailer(page);
+	int			nslots = zpage_nslots(page);
 
-	*newest = trailer->reused_fxid;
-	if (trailer->overflow != InvalidBlockNumber)
+	*newest = zpage_reused_fxid(page);
+	if (zpage_overflow_block(page) != InvalidBlockNumber)
 		return false;
-	for (int i = 1; i <= trailer->nslots; i++)
+	for (int i = 1; i <= nslots; i++)
 	{
 		FullTransactionId fxid = zpage_slot_fxid(zpage_slot(page, NULL, i));
 

@@ -132,7 +132,7 @@ sub damaged
 is(damaged('no damage', 't'), 0, 'no damage, no error');
 
 # chosen places of a table page: header 0-23, line pointers from 24, trailer of
-# 16 bytes at the end (slots' number, version and magic are its last four bytes),
+# 16 bytes at the end (its byte 7 is the version, its last one the magic),
 # slots of 16 bytes before it
 my @places = (
 	[ 'pd_lower',              12, pack('v', 8000) ],
@@ -144,11 +144,13 @@ my @places = (
 	[ 'page size and version', 18, pack('v', 0x1234) ],
 	[ 'page of zeros',         0,  "\0" x $BLCKSZ, 'maybe' ],
 	[ 'page of ones',          0,  "\377" x $BLCKSZ ],
-	[ 'magic',                 $BLCKSZ - 2, pack('v', 0x1111) ],
-	[ 'layout version',        $BLCKSZ - 3, pack('C', 99) ],
-	[ 'number of slots',       $BLCKSZ - 4, pack('C', 31) ],
-	[ 'no slots',              $BLCKSZ - 4, pack('C', 0) ],
-	[ 'number of slots 255',   $BLCKSZ - 4, pack('C', 255) ],
+	[ 'magic',                 $BLCKSZ - 1, pack('C', 0x11) ],
+	[ 'layout version',        $BLCKSZ - 9, pack('C', 99) ],
+	[ 'former layout version', $BLCKSZ - 9, pack('C', 0) ],
+	[ 'number of slots',       16, pack('v', $BLCKSZ - 16 - 31 * 16) ],
+	[ 'no slots',              16, pack('v', $BLCKSZ - 16) ],
+	[ 'half a slot',           16, pack('v', $BLCKSZ - 16 - 40) ],
+	[ 'number of slots 255',   16, pack('v', $BLCKSZ - 16 - 255 * 16) ],
 	[ 'overflow page',         $BLCKSZ - 8, pack('V', 1) , 'maybe' ],
 	[ 'overflow page far away', $BLCKSZ - 8, pack('V', 4000000), 'maybe' ],
 	[ 'slot owner',            $BLCKSZ - 32, "\377" x 8, 'maybe' ],

@@ -221,12 +221,17 @@ static void
 slots_check(Model *model)
 {
 	Page		page = model_page(model);
-	ZPageTrailer *trailer = zpage_trailer(page);
+	const ZPageTrailer *trailer = zpage_trailer(page);
 	int			i = 0;
 
-	unit_check(trailer->nslots == model->nslots);
-	unit_check(FullTransactionIdEquals(trailer->reused_fxid, model->reused_fxid));
-	unit_check((trailer->overflow != InvalidBlockNumber) == (model->noverflow > 0));
+	unit_check(zpage_nslots(page) == model->nslots);
+	unit_check(((PageHeader) page)->pd_special == BLCKSZ - 16 - 16 * model->nslots);
+	unit_check(zpage_is_table(page) && !zpage_is_overflow(page));
+	unit_check(trailer->reused_word == (U64FromFullTransactionId(model->reused_fxid) |
+										(uint64) ZPAGE_VERSION << 56));
+	unit_check(trailer->naming_word == (zpage_naming(page) | (uint32) ZPAGE_MAGIC << 24));
+	unit_check(FullTransactionIdEquals(zpage_reused_fxid(page), model->reused_fxid));
+	unit_check((zpage_overflow_block(page) != InvalidBlockNumber) == (model->noverflow > 0));
 	if (model->noverflow > 0)
 		unit_check((int) zpage_overflow_body(model_overflow(model, 0))->nlock_pages ==
 				   model->noverflow - 1);

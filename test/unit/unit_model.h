@@ -188,6 +188,7 @@ extern bool replay_move(Model *model, ZMove *move, int txn, PGAlignedBlock *othe
 extern void replay_rollback(Model *model, const ZRollbackPlan *plan);
 extern void replay_prune(Model *model, const ZPrunePlan *plan);
 extern void replay_overflow(Model *model);
+extern void replay_overflow_init(Model *model);
 extern void replay_confirm(Model *model, OffsetNumber offnum);
 
 #endif							/* ZHEAP_UNIT_MODEL_H */

@@ -169,7 +169,7 @@ slot_any(Model *model, bool lock)
 
 	if (kind == 0 && lock && model->noverflow > 1)
 		return unit_int(model->unit, ZPAGE_FIRST_LOCK, MODEL_MAX_SLOTNO);
-	if (kind <= 1 && model->noverflow > 0)
+	if ((kind <= 1 || model->nslots == 0) && model->noverflow > 0)
 		return unit_int(model->unit, ZPAGE_FIRST_OVERFLOW, ZPAGE_MAX_SLOTNO);
 	return unit_int(model->unit, 1, model->nslots);
 }
@@ -205,7 +205,8 @@ slot_choose(Model *model, int txn, bool lock, Size reserve, ZSlotPlan *plan)
 		takeover = ZTAKE_REUSED;
 	else if (unit_once_in(model->unit, 15) && slot_grow(model, reserve, plan))
 		return true;
-	if (model->noverflow < 2 && unit_once_in(model->unit, 30))
+	if (model->noverflow < 2 &&
+		(model->nslots + model->noverflow == 0 || unit_once_in(model->unit, 30)))
 		replay_overflow(model);
 
 	for (tries = 0; tries < 60; tries++)
@@ -290,6 +291,13 @@ run_continues(Model *model, int txn, const ZChange *change, OffsetNumber first)
 		model->slots[change->slot.slotno].owner.undo == run.undo;
 }
 
+/* Slots that the page will have. */
+static int
+model_nslots(const Model *model, const ZChange *change)
+{
+	return change->init_page ? change->init_slots : model->nslots + change->slot.grow;
+}
+
 /* Rows at consecutive free offsets, as many as fit. */
 static int
 new_rows(Model *model, const ZChange *change, uint32 token, ZNewRow *rows)
@@ -304,9 +312,14 @@ new_rows(Model *model, const ZChange *change, uint32 token, ZNewRow *rows)
 	for (n = 0; n < want && first != InvalidOffsetNumber; n++)
 	{
 		int			len = row_length(unit);
-		ZRowHeader	hdr = random_header(unit, len);
-		char	   *bytes = palloc(len);
+		ZRowHeader	hdr;
+		char	   *bytes;
 
+		/* about the longest that the page has room for */
+		if (n == 0 && first == FirstOffsetNumber && unit_once_in(unit, 6))
+			len = ZPAGE_ROOM(model_nslots(model, change)) - unit_int(unit, 0, 20);
+		hdr = random_header(unit, len);
+		bytes = palloc(len);
 		if (first + n > ZPAGE_MAX_OFFSET || model->rows[first + n].state != ROW_UNUSED ||
 			len + sizeof(ItemIdData) > space)
 			break;
@@ -350,7 +363,8 @@ static void
 step_insert(Model *model, bool init)
 {
 	Unit	   *unit = model->unit;
-	bool		frozen = !init && unit_once_in(unit, 15);
+	int			init_slots = unit_int(unit, 0, model->long_chains ? 2 : 8);
+	bool		frozen = init ? init_slots == 0 : unit_once_in(unit, 15);
 	uint32		token = !init && !frozen && unit_once_in(unit, 10) ? unit_int(unit, 1, 1000) : 0;
 	int			txn = frozen ? MODEL_NOBODY : running_txn(model);
 	ZNewRow		rows[ZPAGE_MAX_OFFSET];
@@ -362,10 +376,13 @@ step_insert(Model *model, bool init)
 	change.has_undo = !frozen;
 	if (init)
 	{
-		change.init_slots = unit_int(unit, 1, model->long_chains ? 2 : 8);
-		zpage_init_apply(model_page(model), change.init_slots); /* to look at; again below */
-		change.slot.slotno = 1;
-		change.slot.takeover = ZTAKE_FREE;
+		change.init_slots = init_slots;
+		zpage_init_apply(model_page(model), init_slots);	/* to look at; again below */
+		if (!frozen)
+		{
+			change.slot.slotno = 1;
+			change.slot.takeover = ZTAKE_FREE;
+		}
 	}
 	else if (!frozen && !slot_plan(model, txn, false, 0, &change.slot))
 		return;
@@ -583,7 +600,9 @@ step_change(Model *model)
 		return;
 	change.row.hdr.slotno = change.slot.slotno;
 	describe_before(model, txn, &change);
-	replay_change(model, &change, txn);
+	/* else the engine moves the row */
+	if (zrec_undo_bound(&change.undo) <= ZUNDO_MAX_RECORD)
+		replay_change(model, &change, txn);
 }
 
 /* ---- moves ---- */
@@ -1039,6 +1058,8 @@ page_round(Unit *unit)
 	}
 	memset(&run, 0, sizeof(run));
 	unit_bytes(unit, model->page.data, BLCKSZ);
+	if (unit_once_in(unit, 8))
+		replay_overflow_init(model);
 	while (!model->initialised)
 		step_insert(model, true);
 	for (; n > 0; n--)

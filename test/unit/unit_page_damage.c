@@ -20,7 +20,7 @@ page_fill(Unit *unit, Page page)
 	OffsetNumber offnum = FirstOffsetNumber;
 
 	unit_bytes(unit, page, BLCKSZ);
-	zpage_init_apply(page, unit_int(unit, 1, ZPAGE_MAX_INPAGE));
+	zpage_init_apply(page, unit_int(unit, 0, unit_once_in(unit, 2) ? 2 : ZPAGE_MAX_INPAGE));
 	for (;;)
 	{
 		ZNewRow		new = {offnum++, unit_int(unit, ZROW_HDR_SIZE, sizeof(bytes)), bytes};
@@ -30,6 +30,26 @@ page_fill(Unit *unit, Page page)
 			return;
 		zpage_row_apply(page, &plan);
 	}
+}
+
+/* The trailer of a former version, of 24 bytes, ends in the magic of now. */
+static void
+former_version_check(Unit *unit)
+{
+	PGAlignedBlock former;
+	Page		page = (Page) former.data;
+	char	   *trailer = former.data + BLCKSZ - 24;
+	uint16		magic = 0x5A48;
+	FullTransactionId fxid = FullTransactionIdFromU64(unit_int(unit, 0, 1000));
+
+	page_fill(unit, page);
+	memset(trailer, 0, 24);
+	memcpy(trailer + 8, &fxid, sizeof(fxid));
+	memset(trailer + 16, 255, 4);
+	trailer[20] = 4;
+	trailer[21] = (char) unit_int(unit, 1, 4);
+	memcpy(trailer + 22, &magic, sizeof(magic));
+	unit_check(strcmp(zpage_check_header(page), "page has an unknown version") == 0);
 }
 
 /* Each row lies within the page's rows, but together they are more than these. */
@@ -75,6 +95,7 @@ damage_round(Unit *unit)
 
 	page_fill(unit, page.data);
 	overlap_check(unit, page.data);
+	former_version_check(unit);
 	any_bytes_check(unit);
 }
 

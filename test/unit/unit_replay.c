@@ -321,24 +321,42 @@ replay_prune(Model *model, const ZPrunePlan *plan)
 	desc_check(zrec_prune_desc);
 }
 
-/* The overflow page; where there is one: the lock page. */
-void
-replay_overflow(Model *model)
+static void
+overflow_page(Model *model, bool init)
 {
 	Subject		subject = {model->noverflow, model->noverflow + 1};
 	Page		parent = (Page) model_block(model, subject.table)->data;
 	Before		before;
 
 	remember(model, &before);
+	if (init)
+		zpage_init_apply(parent, 0);
 	zpage_overflow_init_apply((Page) model_block(model, subject.slots)->data, UNIT_WAL_TABLE);
 	zpage_overflow_apply(parent, UNIT_WAL_OVERFLOW);
-	zrec_overflow_emit(UNIT_BUFFER(ZREC_BLK_TABLE), UNIT_BUFFER(ZREC_BLK_OVERFLOW),
+	zrec_overflow_emit(UNIT_BUFFER(ZREC_BLK_TABLE), init, UNIT_BUFFER(ZREC_BLK_OVERFLOW),
 					   UNIT_WAL_TABLE);
 	set_lsn(model, subject);
 	redo_check(model, &before, subject, zrec_overflow_redo);
 	desc_check(zrec_overflow_desc);
 	model->noverflow++;
 	model_check(model);
+}
+
+/* The overflow page; where there is one: the lock page. */
+void
+replay_overflow(Model *model)
+{
+	overflow_page(model, false);
+}
+
+/* The table page, without slots, and its overflow page. */
+void
+replay_overflow_init(Model *model)
+{
+	memset(model_page(model), 0, BLCKSZ);
+	model->initialised = true;
+	model->nslots = 0;
+	overflow_page(model, true);
 }
 
 void

@@ -114,6 +114,12 @@ extern ZStep ztarget_reserve_slot(ZTarget *target, Size reserve, ZSlotPlan *plan
 extern ZStep ztarget_reserve_lock_slot(ZTarget *target, ZSlotPlan *plan);
 
 /*
+ * The page is new, and its first row will leave no room for slots: make it a page without any, and
+ * give it an overflow page.  AGAIN.
+ */
+extern ZStep ztarget_add_overflow_page(ZTarget *target);
+
+/*
  * Report conflicts with SERIALIZABLE transactions that have read the row, or the
  * table as far as a new row matters to it; ERROR if one of us has to go.  The
  * page is locked, and stays so until the change is made.

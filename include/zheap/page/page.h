@@ -26,10 +26,27 @@ zpage_trailer(Page page)
 	return (ZPageTrailer *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer));
 }
 
+/* Of a page whose header has been checked. */
 static inline int
 zpage_nslots(Page page)
 {
-	return zpage_trailer(page)->nslots;
+	return (int) ((BLCKSZ - sizeof(ZPageTrailer) - ((PageHeader) page)->pd_special) /
+				  sizeof(ZPageSlot));
+}
+
+/* Block of the overflow page, or InvalidBlockNumber. */
+static inline BlockNumber
+zpage_overflow_block(Page page)
+{
+	return zpage_trailer(page)->overflow;
+}
+
+/* How many of these slots has an empty page room for, beside a row of "len" bytes? */
+static inline int
+zpage_slots_beside(Size len, int wanted)
+{
+	Assert(len <= ZPAGE_MAX_ROW);
+	return (int) Min((Size) wanted, (ZPAGE_MAX_ROW - len) / sizeof(ZPageSlot));
 }
 
 /* Does the page, with its overflow page, have slot "slotno" >= 1, which a row names? */
@@ -38,7 +55,7 @@ zpage_has_slot(Page page, int slotno)
 {
 	if (slotno < ZPAGE_FIRST_OVERFLOW)
 		return slotno <= zpage_nslots(page);
-	return slotno <= ZPAGE_MAX_SLOTNO && zpage_trailer(page)->overflow != InvalidBlockNumber;
+	return slotno <= ZPAGE_MAX_SLOTNO && zpage_overflow_block(page) != InvalidBlockNumber;
 }
 
 static inline ZOverflowPageBody *
@@ -129,23 +146,61 @@ zpage_slot_set(ZPageSlot *slot, const ZOwner *owner, int count)
 	slot->undo = owner->undo;
 }
 
-/* The group that the row is in: a bit of the trailer's "naming" (P5). */
-static inline uint64
+/* The newest owner whose slot was taken over before all could see it, or newer. */
+static inline FullTransactionId
+zpage_reused_fxid(Page page)
+{
+	return FullTransactionIdFromU64(zpage_trailer(page)->reused_word & ZPAGE_SLOT_FXID_MASK);
+}
+
+/* It is this one, if that is newer. */
+static inline void
+zpage_note_reused(Page page, FullTransactionId fxid)
+{
+	uint64	   *word = &zpage_trailer(page)->reused_word;
+
+	if (FullTransactionIdPrecedes(zpage_reused_fxid(page), fxid))
+		*word = (*word & ~ZPAGE_SLOT_FXID_MASK) | U64FromFullTransactionId(fxid);
+}
+
+/* The group that the row is in: a bit of the trailer's "naming_word" (P5). */
+static inline uint32
 zpage_group_bit(OffsetNumber offnum)
 {
-	return (uint64) 1 << (offnum - FirstOffsetNumber) / ZPAGE_GROUP_ROWS;
+	return (uint32) 1 << (offnum - FirstOffsetNumber) / ZPAGE_GROUP_ROWS;
+}
+
+/* Bits of the groups whose rows may name slots. */
+static inline uint32
+zpage_naming(Page page)
+{
+	return zpage_trailer(page)->naming_word & (((uint32) 1 << ZPAGE_GROUPS) - 1);
+}
+
+/* Is the page of the extension's making, of this version of it or another? */
+static inline bool
+zpage_has_magic(Page page)
+{
+	return zpage_trailer(page)->naming_word >> ZPAGE_GROUPS == ZPAGE_MAGIC;
+}
+
+/* ZPAGE_KIND_*, and the version. */
+static inline uint8
+zpage_kind(Page page)
+{
+	return (uint8) (zpage_trailer(page)->reused_word >> ZPAGE_SLOT_COUNT_SHIFT);
 }
 
 static inline bool
 zpage_is_table(Page page)
 {
-	return zpage_trailer(page)->magic == ZPAGE_MAGIC_TABLE;
+	return zpage_has_magic(page) && (zpage_kind(page) & ZPAGE_KIND_OVERFLOW) == 0;
 }
 
 static inline bool
 zpage_is_overflow(Page page)
 {
-	return zpage_trailer(page)->magic == ZPAGE_MAGIC_OVERFLOW;
+	return zpage_has_magic(page) && zpage_kind(page) == (ZPAGE_KIND_OVERFLOW | ZPAGE_VERSION);
 }
 
 /* The row's bytes; *len excludes padding, *alloc (may be NULL) includes it. */
@@ -186,8 +241,8 @@ extern bool zpage_has_for_row(Page page, Size need);
 
 /*
  * The same for the free space map.  It counts in steps of 32 bytes and rounds down
- * what is there, up what is asked for; so pages that the largest row fits, new
- * ones among them, have the one value that is good for every size.
+ * what is there, up what is asked for; so what pages without rows have is rounded up, if their
+ * slots are few, and new pages have the one value that is good for every size.
  */
 #define ZPAGE_MAP_EMPTY		MaxHeapTupleSize
 extern Size zpage_free_for_map(Page page);
@@ -308,6 +363,8 @@ typedef struct ZRowPlan
 } ZRowPlan;
 
 /* ---- page_init.c ---- */
+
+/* An empty page with so many slots, 0 to ZPAGE_MAX_INPAGE. */
 extern void zpage_init_apply(Page page, int nslots);
 extern void zpage_overflow_init_apply(Page page, BlockNumber table_block);	/* or a lock page */
 

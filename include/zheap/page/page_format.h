@@ -11,8 +11,11 @@
  *              | rows (row_format.h), any alignment       |
  *   pd_special +------------------------------------------+
  *              | ZPageSlot[nslots], 16 bytes each         |
- *              | ZPageTrailer, 24 bytes                   |
+ *              | ZPageTrailer, 16 bytes                   |
  *   BLCKSZ     +------------------------------------------+
+ *
+ * How many slots there are follows from pd_special.  A page begins with as many as its first row
+ * leaves room for, up to zheap.initial_slots: with none if that is one of the longest.
  *
  * An overflow page carries the slots that found no room on one table page:
  *
@@ -73,24 +76,25 @@ typedef struct ZPageSlot
 
 StaticAssertDecl(sizeof(ZPageSlot) == 16, "ZPageSlot is on disk");
 
+/* Only the accessors in page.h know how the words are divided. */
 typedef struct ZPageTrailer
 {
-	uint64		naming;			/*  0-7: groups of rows that may name slots (P5);
-								 * bit k: rows k * ZPAGE_GROUP_ROWS + 1 and on */
-	FullTransactionId reused_fxid;	/* 8-15: newest owner whose slot was taken
-									 * over before all could see it; or newer, if
-									 * scans may know index entries that have gone */
-	BlockNumber overflow;		/* 16-19: overflow page, or InvalidBlockNumber */
-	uint8		nslots;			/* 20 */
-	uint8		version;		/* 21 */
-	uint16		magic;			/* 22-23: ZPAGE_MAGIC_* */
+	uint64		reused_word;	/*  0- 7: lower 56 bits: fxid of the newest owner whose slot was
+								 * taken over before all could see it; or newer, if scans
+								 * may know index entries that have gone; upper 8 bits:
+								 * ZPAGE_KIND_OVERFLOW or 0, and ZPAGE_VERSION */
+	BlockNumber overflow;		/*  8-11: overflow page, or InvalidBlockNumber */
+	uint32		naming_word;	/* 12-15: lower 24 bits: groups of rows that may name slots (P5),
+								 * bit k: rows k * ZPAGE_GROUP_ROWS + 1 and on; upper 8
+								 * bits: ZPAGE_MAGIC */
 } ZPageTrailer;
 
-StaticAssertDecl(sizeof(ZPageTrailer) == 24, "ZPageTrailer is on disk");
+StaticAssertDecl(sizeof(ZPageTrailer) == 16, "ZPageTrailer is on disk");
+StaticAssertDecl(sizeof(ZPageTrailer) == MAXALIGN(sizeof(ZPageTrailer)), "pd_special is aligned");
 
-#define ZPAGE_MAGIC_TABLE	0x5A48
-#define ZPAGE_MAGIC_OVERFLOW 0x5A53
-#define ZPAGE_VERSION		4
+#define ZPAGE_MAGIC			0x5A	/* the page's last byte, in former versions too */
+#define ZPAGE_KIND_OVERFLOW	0x80	/* or a lock page */
+#define ZPAGE_VERSION		5	/* former versions have 0 there */
 
 /* C1, chain.h: the most records of a chain above its newest directory */
 #define ZCHAIN_INTERVAL			64
@@ -113,9 +117,11 @@ StaticAssertDecl(ZPAGE_MAX_LOCK_SLOTNO <= PG_UINT16_MAX, "slot numbers have 16 b
 /* core's tidbitmap refuses larger offsets */
 #define ZPAGE_MAX_OFFSET		MaxHeapTuplesPerPage
 
-#define ZPAGE_GROUP_ROWS		8
+#define ZPAGE_GROUPS			24
+#define ZPAGE_GROUP_ROWS		13
 
-StaticAssertDecl((ZPAGE_MAX_OFFSET - 1) / ZPAGE_GROUP_ROWS < 64, "a bit for each group of rows");
+StaticAssertDecl((ZPAGE_MAX_OFFSET - 1) / ZPAGE_GROUP_ROWS < ZPAGE_GROUPS,
+				 "a bit for each group of rows");
 
 /*
  * A transaction that only locks gets no slot with a greater number, unless that is its
@@ -127,9 +133,10 @@ StaticAssertDecl((ZPAGE_MAX_OFFSET - 1) / ZPAGE_GROUP_ROWS < 64, "a bit for each
 
 #define ZPAGE_SPECIAL_SIZE(nslots)	((nslots) * sizeof(ZPageSlot) + sizeof(ZPageTrailer))
 
-/* The largest row that fits an empty page with the initial slots. */
-#define ZPAGE_MAX_ROW \
-	(BLCKSZ - SizeOfPageHeaderData - sizeof(ItemIdData) - ZPAGE_SPECIAL_SIZE(ZPAGE_INITIAL_SLOTS))
+/* The longest row that an empty page with so many slots has room for, or any page. */
+#define ZPAGE_ROOM(nslots) \
+	(BLCKSZ - SizeOfPageHeaderData - sizeof(ItemIdData) - ZPAGE_SPECIAL_SIZE(nslots))
+#define ZPAGE_MAX_ROW			ZPAGE_ROOM(0)
 
 typedef struct ZOverflowPageBody
 {

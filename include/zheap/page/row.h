@@ -6,6 +6,7 @@
 #define ZHEAP_ROW_H
 
 #include "access/heaptoast.h"
+#include "access/htup_details.h"
 #include "access/tupdesc.h"
 #include "access/tupmacs.h"
 #include "storage/itemptr.h"
@@ -31,11 +32,18 @@ extern char *zrow_form(TupleDesc desc, const Datum *values, const bool *isnull,
 extern uint32 zrow_form_length(TupleDesc desc, const Datum *values, const bool *isnull,
 							   uint8 *flags);
 
+/*
+ * From this length on a heap tuple of the same values is longer than TOAST_TUPLE_THRESHOLD, its
+ * padding not counted.
+ */
+#define ZROW_TOAST_THRESHOLD \
+	(TOAST_TUPLE_THRESHOLD - (MAXALIGN(SizeofHeapTupleHeader) - ZROW_HDR_SIZE))
+
 /* Would the toaster shorten such a row, or take a value of it into the toast table? */
 static inline bool
 zrow_is_for_toaster(uint32 len, uint8 flags)
 {
-	return len > TOAST_TUPLE_THRESHOLD || (flags & ZROW_HASEXTERNAL) != 0;
+	return len > ZROW_TOAST_THRESHOLD || (flags & ZROW_HASEXTERNAL) != 0;
 }
 
 /* Does the address suit a type with this alignment? */

@@ -80,6 +80,12 @@
 #define ZROW_MAX_NATTS		1600
 #define ZROW_MAX_ORIGINS	8
 
+/*
+ * The longest row that may be stored, not counting the places where it was: as long as any that
+ * heap would take can be ("How long a row may be" in src/page/README.md).
+ */
+#define ZROW_MAX_FORMED		(MaxHeapTupleSize - SizeofHeapTupleHeader + ZROW_HDR_SIZE)
+
 /* in plans: the number of attributes does not change */
 #define ZROW_NATTS_KEEP		UINT16_MAX
 

@@ -271,8 +271,12 @@ extern XLogRecPtr zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer);
 extern void zrec_prune_redo(XLogReaderState *record);
 extern void zrec_prune_desc(StringInfo buf, XLogReaderState *record);
 
-/* "buffer": the page that names the new one: the table page, or its overflow page. */
-extern XLogRecPtr zrec_overflow_emit(Buffer buffer, Buffer overflow_buf, BlockNumber table_block);
+/*
+ * "buffer": the page that names the new one: the table page, or its overflow page.  "init": the
+ * table page was a page of zeros, and becomes one without slots.
+ */
+extern XLogRecPtr zrec_overflow_emit(Buffer buffer, bool init, Buffer overflow_buf,
+									 BlockNumber table_block);
 extern void zrec_overflow_redo(XLogReaderState *record);
 extern void zrec_overflow_desc(StringInfo buf, XLogReaderState *record);
 

@@ -45,7 +45,9 @@ extern ZSlotResult zslot_reserve_lock(ZPageView *view, FullTransactionId fxid, Z
  * Give the page an overflow page or one more lock page, after ZSLOT_NEED_PAGE, when it had
  * "npages" of them (zview_slot_pages).  The caller holds a pin on the table page and no
  * lock; it starts its operation again afterwards.  Harmless if somebody else was faster.
+ * ZSLOT_NEW_PAGE: the page is a page of zeros, and becomes a table page without slots of its own.
  */
+#define ZSLOT_NEW_PAGE	(-1)
 extern void zslot_add_page(Relation rel, Buffer buffer, int npages);
 
 /* ---- slot_own.c ---- */
