@@ -58,7 +58,7 @@ select what, len > 8000 as ok from big_limits order by 1;
 select max(len) - min(len) <= 8 as alike from big_limits;
 truncate big_t;
 
--- full-page rows: one to a page, all of them there
+-- full-page rows: one to a page, and another page for the slots that find no room; all of them there
 insert into big_t select g, big_noise(g, len) from generate_series(1, 20) g, big_limits where what = 'insert';
 select count(*), count(distinct md5(a)), min(length(a)) = max(length(a)) as same from big_t;
 select pg_relation_size('big_t') / current_setting('block_size')::int as pages;

@@ -215,6 +215,33 @@ foreach my $schema ('h', 'z')
 }
 is($node->{log}{z}, $node->{log}{h}, 'locks by many sessions on long rows');
 
+# ---- many sessions extend the table at once ----
+
+my $script = $node->basedir . '/crowd.sql';
+append_to_file($script, <<'SQL');
+insert into z.crowd values (nextval('crowd_ids'), repeat('i', 8128));
+begin;
+insert into z.crowd values (-1, repeat('r', 8128)), (-2, repeat('r', 8100)), (-3, 'r');
+update z.crowd set a = repeat('r', 8127) where id = currval('crowd_ids');
+rollback;
+update z.crowd set a = repeat('u', 8128) where id = currval('crowd_ids');
+insert into z.crowd values (0, repeat('d', 8128));
+delete from z.crowd where id = 0;
+SQL
+$node->safe_psql('postgres', 'create sequence crowd_ids; create table z.crowd (id int, a text) using zheap; alter table z.crowd alter a set storage plain; create index on z.crowd (id)');
+foreach my $round (1 .. 2)
+{
+	my $run = pgbench_start($node, '-c', 8, '-j', 2, '-t', short() ? 10 : 40, '-f', $script);
+
+	$node->safe_psql('postgres', 'vacuum z.crowd') for 1 .. 5;
+	my ($rc, undef, $err) = pgbench_finish($run);
+	is($rc, 0, "many sessions, round $round") or diag($err);
+	my $n = $round * 8 * (short() ? 10 : 40);
+	is($node->safe_psql('postgres', q{select count(*), count(distinct id), min(id), max(id), count(*) filter (where a = repeat('u', 8128)) from z.crowd}),
+		"$n|$n|1|$n|$n", 'all their rows are there, and no others');
+}
+$node->safe_psql('postgres', 'drop table z.crowd');
+
 # ---- old snapshots, rewritten tables ----
 
 my $others = 'select count(*), md5(string_agg(md5(t::text), \'\' order by id)) from z.t t';
