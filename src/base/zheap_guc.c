@@ -20,6 +20,54 @@ int			zheap_undo_max_size = -1;
 int			zheap_undo_hold_warning = 300000;
 int			zheap_undo_workers = 3;
 int			zheap_undo_worker_naptime = 200;
+int			zheap_xmin = ZXMIN_VERSION;
+
+static const struct config_enum_entry xmin_options[] = {
+	{"version", ZXMIN_VERSION, false},
+	{"transaction", ZXMIN_TRANSACTION, false},
+	{NULL, 0, false}
+};
+
+static void
+define_for_undo(void)
+{
+	DefineCustomIntVariable("zheap.undo_max_size",
+							"Limit for the size of the undo relation of each database.",
+							"A transaction that would exceed it fails.  Beyond half of it writers wait a moment while "
+							"workers have something to roll back.  -1 or 0 sets no limit.",
+							&zheap_undo_max_size,
+							-1, -1, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MB,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.temp_undo_max_size",
+							"Limit for the memory of a session's undo of temporary tables.",
+							"A transaction that would exceed it fails.  -1 or 0 sets no limit.",
+							&zheap_temp_undo_max_size,
+							1024 * 1024, -1, MAX_KILOBYTES,
+							PGC_SUSET, GUC_UNIT_KB,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.undo_hold_warning",
+							"Time after which it is logged who keeps undo from being discarded.",
+							"-1 or 0 turns this off.",
+							&zheap_undo_hold_warning,
+							300000, -1, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.undo_workers",
+							"Number of workers that roll back what aborted transactions left and discard undo.",
+							"With 0 writers and VACUUM of the undo relation do it.",
+							&zheap_undo_workers,
+							3, 0, ZHEAP_MAX_UNDO_WORKERS,
+							PGC_SIGHUP, 0,
+							NULL, NULL, NULL);
+	DefineCustomIntVariable("zheap.undo_worker_naptime",
+							"Time between two looks for changes to roll back and undo to discard.",
+							NULL,
+							&zheap_undo_worker_naptime,
+							200, 10, 600000,
+							PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
+}
 
 /*
  * What slots there may be is for the page layer to say, and whose cache it is for the mvcc layer,
@@ -66,41 +114,14 @@ zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache
 							16, 0, 1024 * 1024,
 							PGC_USERSET, GUC_UNIT_KB,
 							NULL, status_cache_assign, NULL);
-	DefineCustomIntVariable("zheap.undo_max_size",
-							"Limit for the size of the undo relation of each database.",
-							"A transaction that would exceed it fails.  Beyond half of it writers wait a moment while "
-							"workers have something to roll back.  -1 or 0 sets no limit.",
-							&zheap_undo_max_size,
-							-1, -1, INT_MAX,
-							PGC_SIGHUP, GUC_UNIT_MB,
-							NULL, NULL, NULL);
-	DefineCustomIntVariable("zheap.temp_undo_max_size",
-							"Limit for the memory of a session's undo of temporary tables.",
-							"A transaction that would exceed it fails.  -1 or 0 sets no limit.",
-							&zheap_temp_undo_max_size,
-							1024 * 1024, -1, MAX_KILOBYTES,
-							PGC_SUSET, GUC_UNIT_KB,
-							NULL, NULL, NULL);
-	DefineCustomIntVariable("zheap.undo_hold_warning",
-							"Time after which it is logged who keeps undo from being discarded.",
-							"-1 or 0 turns this off.",
-							&zheap_undo_hold_warning,
-							300000, -1, INT_MAX,
-							PGC_SIGHUP, GUC_UNIT_MS,
-							NULL, NULL, NULL);
-	DefineCustomIntVariable("zheap.undo_workers",
-							"Number of workers that roll back what aborted transactions left and discard undo.",
-							"With 0 writers and VACUUM of the undo relation do it.",
-							&zheap_undo_workers,
-							3, 0, ZHEAP_MAX_UNDO_WORKERS,
-							PGC_SIGHUP, 0,
-							NULL, NULL, NULL);
-	DefineCustomIntVariable("zheap.undo_worker_naptime",
-							"Time between two looks for changes to roll back and undo to discard.",
-							NULL,
-							&zheap_undo_worker_naptime,
-							200, 10, 600000,
-							PGC_SIGHUP, GUC_UNIT_MS,
-							NULL, NULL, NULL);
+	DefineCustomEnumVariable("zheap.xmin",
+							 "What the system column xmin shows.",
+							 "\"version\": a number that the row keeps until it is changed.  \"transaction\": the transaction that made the "
+							 "version, as long as there may be a snapshot that does not see it, and then 2.",
+							 &zheap_xmin,
+							 ZXMIN_VERSION, xmin_options,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+	define_for_undo();
 	MarkGUCPrefixReserved("zheap");
 }

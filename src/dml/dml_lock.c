@@ -384,6 +384,9 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	zlock_queue_leave(&queue);
 	Assert(target.locked);		/* the version is stored as it was locked */
 	store_row(&target, &call, slot);
+	/* ON CONFLICT asks whether its own command has made the row */
+	if (check.result == TM_Invisible && !TTS_EMPTY(slot))
+		ztuple_slot_id(slot)->for_core = true;
 	zcheck_report(&target, &check, tmfd);
 	tmfd->traversed = call.traversed;
 	*tid = call.tid;

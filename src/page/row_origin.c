@@ -30,14 +30,17 @@ zrow_origins_valid(const char *row, uint32 len)
 	return origins_size(row, len) > 0;
 }
 
+uint32
+zrow_origins_length(const char *row, uint32 len)
+{
+	return (zrow_flags(row) & ZROW_ORIGIN) ? origins_size(row, len) : 0;
+}
+
 int
 zrow_origins_get(const char *row, uint32 len, ItemPointerData *origins)
 {
-	uint32		size;
+	uint32		size = zrow_origins_length(row, len);
 
-	if (!(zrow_flags(row) & ZROW_ORIGIN))
-		return 0;
-	size = origins_size(row, len);
 	if (size == 0)
 		return 0;
 	memcpy(origins, row + len - size, size - 1);

@@ -255,6 +255,7 @@ fetch_shown(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meaning
 		return false;
 	ztuple_slot_store(slot, shown->row, shown->row_len, tid, RelationGetRelid(rel),
 					  ztuple_slot_id(&shown->base));
+	ztuple_slot_id(slot)->for_core = true;
 	assert_meant(rel, tid, meaning, (ZTupleSlot *) slot);
 	return true;
 }
@@ -303,6 +304,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 			/* a caller that fetches by TID may ask whether it is this very version */
 			zmvcc_find_modifier(&locked.view, &version);
 			zscan_version_store(&locked.view, &version, &rowtid, slot);
+			ztuple_slot_id(slot)->for_core = snapshot == SnapshotAny;
 			if (tag != ZTID_TAG_NONE)
 				ztid_set_tag(&slot->tts_tid, kept_tag(&locked.view, &asked, &version, slot));
 		}
@@ -483,5 +485,8 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 	}
 	page_close(&locked);
 
-	return found && same_id(id, &seen);
+	found = found && same_id(id, &seen);
+	/* the server then asks whether we have made it */
+	id->for_core = !found;
+	return found;
 }

@@ -30,6 +30,7 @@
 #include "zheap/base/base.h"
 #include "zheap/page/page.h"
 #include "zheap/scan/shown.h"
+#include "zheap/scan/token.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
 
@@ -266,6 +267,7 @@ ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 	zslot->version_id.modifier.kind = ZMODIFIER_EXACT;
 	zslot->version_id.modifier.place.fxid = fxid;
 	zslot->version_id.cmin = cid;
+	zslot->version_id.written = true;
 	if (was_locked)
 	{
 		zslot->version_id.xmax = XidFromFullTransactionId(fxid);
@@ -365,6 +367,49 @@ id_xmin(const ZVersionId *id)
 	return XidFromFullTransactionId(fxid);
 }
 
+/*
+ * A version's number, where no transaction of the last or the next 2^30 has its xid: in the
+ * quarter opposite to the one that xids come from now.  It changes with that, once in 2^30
+ * transactions.
+ */
+static TransactionId
+token_xid(uint32 token)
+{
+	uint32		quarter = XidFromFullTransactionId(ReadNextFullTransactionId()) >> ZROW_TOKEN_BITS;
+	TransactionId xid = ((quarter + 2) & 3) << ZROW_TOKEN_BITS | token;
+
+	return Max(xid, FirstNormalTransactionId);
+}
+
+/* False: there is nothing of which to make a number. */
+static bool
+slot_token(TupleTableSlot *slot, const ZVersionId *id, uint32 *token)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
+
+	if (id->written)
+		return zscan_token_on_page(slot->tts_tableOid, &tid, token);
+	if (zslot->row == NULL || zslot->formed)
+		return false;
+	*token = zrow_token(zslot->row, zslot->row_len);
+	return true;
+}
+
+/* What users see as xmin, and the server's own code where it asks what we have made. */
+static TransactionId
+shown_xmin(TupleTableSlot *slot, const ZVersionId *id)
+{
+	TransactionId xmin = id_xmin(id);
+	uint32		token;
+
+	if (zheap_xmin == ZXMIN_TRANSACTION ||
+		(id->for_core && TransactionIdIsCurrentTransactionId(xmin)) ||
+		!slot_token(slot, id, &token))
+		return xmin;
+	return token_xid(token);
+}
+
 /* A command id to show: 0 where there is none. */
 static CommandId
 shown_cid(CommandId cid, TransactionId xid)
@@ -391,7 +436,7 @@ tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 	switch (attnum)
 	{
 		case MinTransactionIdAttributeNumber:
-			return TransactionIdGetDatum(id_xmin(id));
+			return TransactionIdGetDatum(shown_xmin(slot, id));
 		case MaxTransactionIdAttributeNumber:
 			return TransactionIdGetDatum(id->xmax);
 		case MinCommandIdAttributeNumber:
@@ -601,10 +646,9 @@ tts_zheap_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
  * written in PL languages do.
  */
 static void
-tuple_set_id(HeapTupleHeader header, const ItemPointerData *tid, const ZVersionId *id)
+tuple_set_id(HeapTupleHeader header, TupleTableSlot *slot, const ItemPointerData *tid,
+			 const ZVersionId *id)
 {
-	TransactionId xmin = id_xmin(id);
-
 	/*
 	 * heap_form_tuple made a composite datum, and recent minor releases mark it as
 	 * one in the bits below.  From here on it is a row of a table.
@@ -612,8 +656,8 @@ tuple_set_id(HeapTupleHeader header, const ItemPointerData *tid, const ZVersionI
 	header->t_infomask &= ~HEAP_XACT_MASK;
 	header->t_infomask2 &= HEAP_NATTS_MASK;
 	header->t_ctid = *tid;
-	HeapTupleHeaderSetXmin(header, xmin);
-	HeapTupleHeaderSetCmin(header, shown_cid(id->cmin, xmin));
+	HeapTupleHeaderSetXmin(header, shown_xmin(slot, id));
+	HeapTupleHeaderSetCmin(header, shown_cid(id->cmin, id_xmin(id)));
 	HeapTupleHeaderSetXmax(header, id->xmax);
 	if (TransactionIdIsValid(id->xmax))
 		header->t_choice.t_heap.t_field3.t_cid = shown_cid(id->cmax, id->xmax);
@@ -636,7 +680,7 @@ tts_zheap_copy_heap_tuple(TupleTableSlot *slot)
 	tuple->t_tableOid = slot->tts_tableOid;
 	id = resolved_id(slot);
 	if (id != NULL)
-		tuple_set_id(tuple->t_data, &tuple->t_self, id);
+		tuple_set_id(tuple->t_data, slot, &tuple->t_self, id);
 	return tuple;
 }
 

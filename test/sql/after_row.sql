@@ -191,6 +191,7 @@ truncate aft_log;
 commit;
 select md5(what), length(what) from aft_log order by seq;
 truncate aft_log;
+set zheap.xmin = 'transaction';
 -- system columns of OLD and NEW are those of their versions
 create function aft_sys() returns trigger language plpgsql as $$
 begin

@@ -1,6 +1,7 @@
 -- By an index, a row that the own transaction has changed: seen at once if all its changes are of earlier
 -- commands, else by the version's command.  What is done to the zheap table is done to a heap table, and
 -- both show the same.
+set zheap.xmin = 'transaction';
 create table own_z (id int primary key, a int, f text) using zheap;
 create table own_h (id int primary key, a int, f text) using heap;
 insert into own_z select g, 0, 'old' from generate_series(1, 200) g;

@@ -1,5 +1,6 @@
 -- tableoid, ctid, xmin, xmax and cmin tell of the version that is read.
 -- Compared with the current transaction's id, with each other and over savepoints; no id is written down here.
+set zheap.xmin = 'transaction';
 create table sys_t (id int primary key, n int, v text) using zheap;
 create function sys_me() returns xid language sql volatile as 'select pg_current_xact_id()::xid';
 begin;

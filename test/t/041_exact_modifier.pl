@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('modifier', [ 'zheap.max_changed_indexes = 0', 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.initial_slots = 4' ]);
+my $node = new_server('modifier', [ 'zheap.max_changed_indexes = 0', 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.initial_slots = 4', 'zheap.xmin = transaction' ]);
 $node->safe_psql('postgres', 'create extension pageinspect');
 
 sub sql

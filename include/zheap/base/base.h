@@ -19,6 +19,15 @@
 
 /* ---- settings (zheap_guc.c) ---- */
 
+/* What the system column xmin shows. */
+typedef enum ZXminShows
+{
+	ZXMIN_VERSION,				/* a number that stays the version's */
+	ZXMIN_TRANSACTION			/* which made it; FrozenTransactionId as soon as all see it */
+} ZXminShows;
+
+extern PGDLLIMPORT int zheap_xmin;	/* ZXminShows */
+
 extern int	zheap_initial_slots;	/* slots of a new page */
 extern int	zheap_max_changed_indexes;	/* per cent: more, and an updated row moves */
 extern bool zheap_remove_dead_entries;	/* writers remove index entries of deleted rows */

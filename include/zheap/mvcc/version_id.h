@@ -65,8 +65,8 @@ zmodifier_is_exact(const ZModifier *modifier)
 }
 
 /*
- * What the system columns of a version say.  A modifier that is visible to all reads
- * as FrozenTransactionId.
+ * What the system columns of a version say, but for xmin as users see it
+ * (tuple_slot.c).
  */
 typedef struct ZVersionId
 {
@@ -75,6 +75,8 @@ typedef struct ZVersionId
 								 * InvalidCommandId: see zmvcc_resolve_id */
 	TransactionId xmax;			/* the one that superseded, deleted or locked it, or 0 */
 	CommandId	cmax;
+	bool		written;		/* just now, and whoever has the values need not have its bytes */
+	bool		for_core;		/* the server itself asks whether we made it */
 } ZVersionId;
 
 /*

@@ -120,10 +120,23 @@ extern bool zrow_origins_valid(const char *row, uint32 len);
  */
 extern int	zrow_origins_get(const char *row, uint32 len, ItemPointerData *origins);
 
+/* Bytes of these TIDs at the end of the row; 0: it has none, or is damaged. */
+extern uint32 zrow_origins_length(const char *row, uint32 len);
+
 /*
  * Put these TIDs into a palloc'd row, in the place of those that it has.  Returns
  * the row, which may have been reallocated; *len changes with it.
  */
 extern char *zrow_origins_set(char *row, uint32 *len, const ItemPointerData *origins, int count);
+
+/* ---- row_token.c ---- */
+
+#define ZROW_TOKEN_BITS		30
+
+/*
+ * A number of so many bits that stays the same while the version does, wherever its bytes are read
+ * from, and is another one for the row's next version.
+ */
+extern uint32 zrow_token(const char *row, uint32 len);
 
 #endif							/* ZHEAP_ROW_H */
