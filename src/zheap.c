@@ -152,6 +152,8 @@ _PG_init(void)
 	zam_drop_register();
 	zam_database_register();
 	zam_options_register();
+	zam_heap_checks_register();
+	zam_repack_register();
 	zam_undo_ddl_register();
 	zworker_launcher_register();
 	zheap_mark_preloaded();

@@ -25,6 +25,7 @@
 uint64
 zam_relation_size(Relation rel, ForkNumber fork)
 {
+	zam_refuse_heap_checks(rel);
 	return table_block_relation_size(rel, fork);
 }
 

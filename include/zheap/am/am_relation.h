@@ -62,4 +62,17 @@ extern void zam_database_register(void);
 /* Those that zheap tables cannot have are refused: register the hook that does so. */
 extern void zam_options_register(void);
 
+/* ---- other extensions' functions that take any page for heap's (am_heap_checks.c) ---- */
+
+/* An error if such a function asks for the table: it would write into its rows. */
+extern void zam_refuse_heap_checks(Relation rel);
+
+/* Register the hooks that tell of them. */
+extern void zam_heap_checks_register(void);
+
+/* ---- pg_repack (am_repack.c) ---- */
+
+/* A table gets no file of another access method: register the hook that sees to it. */
+extern void zam_repack_register(void);
+
 #endif							/* ZHEAP_AM_RELATION_H */

@@ -1,0 +1,93 @@
+/*
+ * am_repack.c
+ *		Tables that pg_repack fills to take the place of others.
+ *
+ * pg_repack makes repack.table_OID with the access method that is the default, fills it, and
+ * exchanges the files of the two, in pg_class itself: a zheap table would then have a file of
+ * heap pages, or the other way round.  Nobody can be told of that exchange, but the server
+ * tells of the new table, when nothing has been copied yet.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/am/am_relation.h"
+#include "zheap/base/catalog.h"
+
+#define REPACK_SCHEMA	"repack"
+#define REPACK_TABLE	"table_"
+
+static object_access_hook_type previous_hook = NULL;
+
+/* The table whose place this one is to take, or invalid. */
+static Oid
+original_of(Form_pg_class made)
+{
+	const char *name = NameStr(made->relname);
+	char	   *end;
+	unsigned long oid;
+
+	if (made->relkind != RELKIND_RELATION ||
+		strncmp(name, REPACK_TABLE, strlen(REPACK_TABLE)) != 0)
+		return InvalidOid;
+	oid = strtoul(name + strlen(REPACK_TABLE), &end, 10);
+	return *end == '\0' && oid <= OID_MAX ? (Oid) oid : InvalidOid;
+}
+
+static bool
+check_made(HeapTuple tuple, TupleDesc desc, void *arg)
+{
+	Form_pg_class made = (Form_pg_class) GETSTRUCT(tuple);
+	Oid			original;
+	Oid			am;
+
+	if (made->relnamespace != *(Oid *) arg)
+		return false;
+	original = original_of(made);
+	am = OidIsValid(original) ? zheap_relation_am(original) : InvalidOid;
+	if (!OidIsValid(am) || am == made->relam ||
+		(!zheap_is_table_am(am) && !zheap_is_table_am(made->relam)))
+		return false;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("table \"%s\" with access method \"%s\" cannot be replaced by one with \"%s\"",
+					get_rel_name(original), get_am_name(am), get_am_name(made->relam)),
+			 errdetail("pg_repack makes the new table with the default access method, and exchanges the files."),
+			 errhint("Run pg_repack with PGOPTIONS=\"-c default_table_access_method=%s\" for this table.",
+					 get_am_name(am))));
+	return false;
+}
+
+static void
+after_create(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
+{
+	Oid			schema;
+	ScanKeyData key;
+
+	if (previous_hook)
+		previous_hook(access, class, object, sub, arg);
+	if (access != OAT_POST_CREATE || class != RelationRelationId || sub != 0 || IsBinaryUpgrade)
+		return;
+	schema = get_namespace_oid(REPACK_SCHEMA, true);
+	if (!OidIsValid(schema))
+		return;
+	/* as this command has left it */
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(object));
+	zheap_class_scan(ClassOidIndexId, SnapshotSelf, &key, 1, check_made, &schema);
+}
+
+void
+zam_repack_register(void)
+{
+	previous_hook = object_access_hook;
+	object_access_hook = after_create;
+}
