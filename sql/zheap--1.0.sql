@@ -157,6 +157,116 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_stat_io_reset() IS
 	'lets what zheap_stat_io counts begin at zero again';
 
+CREATE FUNCTION zheap.zheap_page_header(relation regclass, block bigint)
+RETURNS TABLE (
+	kind text,
+	lsn pg_lsn,
+	checksum integer,
+	flags text[],
+	lower integer,
+	upper integer,
+	special integer,
+	page_size integer,
+	layout_version integer,
+	prune_xid xid,
+	format_version integer,
+	slots integer,
+	line_pointers integer,
+	free_bytes integer,
+	overflow_block bigint,
+	table_block bigint,
+	lock_pages bigint[],
+	reused_xid xid8,
+	all_visible boolean,
+	in_map boolean,
+	damage text)
+AS 'MODULE_PATHNAME', 'zheap_page_header'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_page_header(regclass, bigint) IS
+	'header of a page of a zheap table, of whatever kind, and what is wrong with the page';
+
+CREATE FUNCTION zheap.zheap_page_items(relation regclass, block bigint)
+RETURNS TABLE (
+	lp integer,
+	lp_off integer,
+	lp_flags text,
+	lp_len integer,
+	flags text[],
+	slot integer,
+	natts integer,
+	turn integer,
+	padding integer,
+	origins tid[],
+	body text,
+	lock_hint text,
+	row_bytes bytea,
+	damage text)
+AS 'MODULE_PATHNAME', 'zheap_page_items'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_page_items(regclass, bigint) IS
+	'line pointers and rows of a page of a zheap table, as they are on the page';
+
+CREATE FUNCTION zheap.zheap_page_slots(relation regclass, block bigint)
+RETURNS TABLE (
+	slot integer,
+	place text,
+	slot_block bigint,
+	xid xid8,
+	status text,
+	undo text,
+	records integer)
+AS 'MODULE_PATHNAME', 'zheap_page_slots'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_page_slots(regclass, bigint) IS
+	'transaction slots of a page of a zheap table, those on its overflow page and lock pages among them';
+
+CREATE FUNCTION zheap.zheap_undo_chain(relation regclass, tid tid)
+RETURNS TABLE (
+	version integer,
+	xid xid8,
+	status text,
+	operation text,
+	command cid,
+	undo text,
+	length integer,
+	turn integer,
+	flags text[],
+	row_bytes bytea)
+AS 'MODULE_PATHNAME', 'zheap_undo_chain'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_undo_chain(regclass, tid) IS
+	'versions of a row, newest first, down to one that is visible to all or the first';
+
+CREATE FUNCTION zheap.zheap_undo_records(block bigint)
+RETURNS TABLE (
+	undo text,
+	kind text,
+	xid xid8,
+	relation regclass,
+	relfilenode oid,
+	table_block bigint,
+	lp integer,
+	length integer,
+	slot integer,
+	takeover text,
+	command cid,
+	page_prev text,
+	slot_prev_xid xid8,
+	slot_prev text,
+	row_prev_xid xid8,
+	row_prev text,
+	lock_mode text,
+	new_tid tid,
+	damage text)
+AS 'MODULE_PATHNAME', 'zheap_undo_records'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_undo_records(bigint) IS
+	'records on a page of the undo relation, needed or not';
+
+REVOKE ALL ON FUNCTION zheap.zheap_page_header(regclass, bigint), zheap.zheap_page_items(regclass, bigint),
+	zheap.zheap_page_slots(regclass, bigint), zheap.zheap_undo_chain(regclass, tid),
+	zheap.zheap_undo_records(bigint) FROM PUBLIC;
+
 CREATE VIEW zheap.zheap_stat_undo AS
 	SELECT total_bytes, used_bytes AS live_bytes, pending_bytes, pending_transactions,
 		free_bytes, high_water_bytes, limit_bytes, horizon, horizon_age, logs, logs_pending

@@ -34,6 +34,26 @@ zpage_check_header(Page page)
 	return NULL;
 }
 
+const char *
+zpage_check_overflow(Page page)
+{
+	PageHeader	header = (PageHeader) page;
+
+	if (PageGetPageSize(page) != BLCKSZ ||
+		PageGetPageLayoutVersion(page) != PG_PAGE_LAYOUT_VERSION)
+		return "page header is damaged";
+	if (!zpage_is_overflow(page))
+		return "page is no overflow page";
+	if (header->pd_special != BLCKSZ - sizeof(ZPageTrailer) ||
+		header->pd_lower != SizeOfPageHeaderData + sizeof(ZOverflowPageBody) ||
+		header->pd_lower > header->pd_upper ||
+		header->pd_upper > header->pd_special)
+		return "page boundaries are inconsistent";
+	if (zpage_overflow_body(page)->nlock_pages > ZPAGE_MAX_LOCK_PAGES)
+		return "overflow page has an impossible number of lock pages";
+	return NULL;
+}
+
 /* A row's bytes without padding; the header need not be the one that they begin with. */
 static inline const char *
 check_row_header(Page page, const ZRowHeader *hdr, const char *row, uint32 len)

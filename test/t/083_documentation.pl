@@ -1,4 +1,4 @@
-# docs/settings.md and docs/views.md tell of every setting, view, column and function that the catalog has, as they are, and of no other.
+# docs/settings.md, docs/views.md and docs/inspection.md tell of every setting, view, column and function that the catalog has, as they are, and of no other.
 # Each has a comment, privileges are those told, and the queries of docs/monitoring.md run; at rest those for alerts return nothing.
 use strict;
 use warnings;
@@ -80,8 +80,26 @@ select string_agg(function, e'\\n' order by function collate "C") from (
 		case when 'o' = any (proargmodes) then
 			(select string_agg(name || ' ' || format_type(type, null), ', ' order by i)
 			from unnest(proargnames, proallargtypes) with ordinality as a (name, type, i))
+		when 't' = any (proargmodes) then 'TABLE'
 		else pg_get_function_result(oid) end as function
 	from $functions) x
+SQL
+
+# those that return rows: a section for each, with its columns
+my @shown;
+foreach my $section (split /^(?=##)/m, document('inspection'))
+{
+	my ($name) = $section =~ /^### (zheap_\w+)$/m or next;
+
+	push @shown, join("\n", $name, map { join ' ', map { code($_) } (split / \| /)[ 0, 1 ] } rows($section, ''));
+}
+is(join("\n\n", sort @shown),
+	ask(<<"SQL"), 'functions: every column of what they return');
+select string_agg(function, e'\\n\\n' order by function collate "C") from (
+	select concat_ws(e'\\n', proname, (
+		select string_agg(name || ' ' || format_type(type, null), e'\\n' order by i)
+		from unnest(proargnames, proallargtypes, proargmodes) with ordinality as a (name, type, mode, i) where mode = 't')) as function
+	from $functions and 't' = any (proargmodes)) x
 SQL
 
 # ---- comments ----

@@ -191,6 +191,13 @@ zpage_kind(Page page)
 	return (uint8) (zpage_trailer(page)->reused_word >> ZPAGE_SLOT_COUNT_SHIFT);
 }
 
+/* Of the format; a page of the extension's making. */
+static inline int
+zpage_version(Page page)
+{
+	return zpage_kind(page) & ~ZPAGE_KIND_OVERFLOW;
+}
+
 static inline bool
 zpage_is_table(Page page)
 {
@@ -269,6 +276,9 @@ extern const char *zpage_check_quick(Page page, OffsetNumber *offnum);
 /* Its two halves: the header and trailer; one line pointer and its row. */
 extern const char *zpage_check_header(Page page);
 extern const char *zpage_check_row(Page page, OffsetNumber offnum);
+
+/* The same of an overflow page or a lock page. */
+extern const char *zpage_check_overflow(Page page);
 
 /*
  * Can the row at offnum have been this, before what is being rolled back?  The bytes

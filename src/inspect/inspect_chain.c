@@ -1,0 +1,156 @@
+/*
+ * inspect_chain.c
+ *		All versions of a row, for SQL, on the readers' own way from one to the one before.
+ *
+ * The page is copied first; undo is read while nothing is locked, and the walk can be cancelled.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/itemptr.h"
+#include "utils/builtins.h"
+#include "utils/xid8.h"
+
+#include "zheap/tid/tid.h"
+
+#include "inspect_private.h"
+
+PG_FUNCTION_INFO_V1(zheap_undo_chain);
+
+enum
+{
+	CHAIN_ORDINAL, CHAIN_XID, CHAIN_STATUS, CHAIN_OPERATION, CHAIN_COMMAND, CHAIN_UNDO,
+	CHAIN_LENGTH, CHAIN_TURN, CHAIN_FLAGS, CHAIN_ROW,
+	CHAIN_COLUMNS
+};
+
+/* Of a deletion the version tells itself, whoever made it. */
+static const char *
+deletion_name(const ZRowHeader *hdr)
+{
+	if (hdr->flags & ZROW_MOVED)
+		return "move";
+	return hdr->flags2 & ZROW2_MOVED_PART ? "move to partition" : "delete";
+}
+
+/* NULL: not known. */
+static const char *
+operation_name(const ZRowHeader *hdr, const ZUndoRecord *made)
+{
+	if (hdr->flags & ZROW_DELETED)
+		return deletion_name(hdr);
+	if (made == NULL)
+		return NULL;
+	return made->type == ZOP_INSERT ? "insert" : "update";
+}
+
+/*
+ * The version, which has its body if that is anywhere; "made": the record of its making, or NULL;
+ * "at": where the record is that keeps it, invalid: it is on the page.
+ */
+static void
+put_version(ReturnSetInfo *rsinfo, const ZPageView *view, const ZRowVersion *version,
+			const ZUndoRecord *made, ZUndoPtr at, int ordinal)
+{
+	FullTransactionId fxid = zmodifier_fxid(&version->modifier);
+	bool		known = FullTransactionIdIsValid(fxid);
+	const char *operation = operation_name(&version->hdr, made);
+	Datum		values[CHAIN_COLUMNS] = {0};
+	bool		nulls[CHAIN_COLUMNS] = {false};
+
+	values[CHAIN_ORDINAL] = Int32GetDatum(ordinal);
+	values[CHAIN_XID] = FullTransactionIdGetDatum(fxid);
+	nulls[CHAIN_XID] = !known;
+	values[CHAIN_STATUS] = CStringGetTextDatum(inspect_status(view, fxid));
+	nulls[CHAIN_OPERATION] = operation == NULL;
+	if (operation)
+		values[CHAIN_OPERATION] = CStringGetTextDatum(operation);
+	nulls[CHAIN_COMMAND] = made == NULL;
+	if (made)
+		values[CHAIN_COMMAND] = CommandIdGetDatum(made->cid);
+	values[CHAIN_UNDO] = inspect_pointer(at);
+	nulls[CHAIN_UNDO] = at == ZUNDO_INVALID;
+	values[CHAIN_LENGTH] = Int32GetDatum((int32) version->len);
+	values[CHAIN_TURN] = Int32GetDatum(zrow_turn(&version->hdr));
+	values[CHAIN_FLAGS] = inspect_row_flags(&version->hdr);
+	values[CHAIN_ROW] = inspect_row_bytes(version->row, version->len, &version->hdr);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* One version after the other, until one is visible to all, or the first. */
+static void
+put_versions(ReturnSetInfo *rsinfo, ZPageView *view, OffsetNumber offnum)
+{
+	ZRowVersion version;
+	ZUndoPtr	at = ZUNDO_INVALID;
+	int			ordinal = 0;
+
+	zmvcc_current(view, offnum, &version);
+	do
+	{
+		ZUndoRecord rec;
+		ZOwner		made;
+		bool		has_record;
+
+		CHECK_FOR_INTERRUPTS();
+		zmvcc_find_modifier(view, &version);
+		(void) zmvcc_reconstruct_body(view, &version);
+		has_record = zmvcc_record(view, &version, &rec, &made);
+		/* it has become so while we looked */
+		if (!has_record)
+			zmodifier_set_all_visible(&version.modifier);
+		put_version(rsinfo, view, &version, has_record ? &rec : NULL, at, ++ordinal);
+		if (!has_record)
+			break;
+		at = made.undo;
+		version.next_fxid = InvalidFullTransactionId;
+		/* where that stays invalid it has not stepped */
+	} while (zmvcc_previous(view, &version) && FullTransactionIdIsValid(version.next_fxid));
+}
+
+/* The line pointer is to have a row. */
+static void
+check_line_pointer(const ZPageView *view, OffsetNumber offnum)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
+	const char *table = RelationGetRelationName(view->rel);
+	ItemId		lp;
+
+	if (offnum < FirstOffsetNumber || offnum > max)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("tid (%u,%u) is not valid for relation \"%s\"", view->block, offnum, table),
+				 errdetail_plural("The page has %u line pointer.", "The page has %u line pointers.",
+								  max, max)));
+	lp = PageGetItemId(view->page, offnum);
+	if (ItemIdIsDead(lp) || !ItemIdIsUsed(lp))
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("there is no row at tid (%u,%u) of relation \"%s\"", view->block, offnum,
+						table),
+				 ItemIdIsDead(lp) ?
+				 errdetail("The line pointer is dead: the row was deleted, or its insertion rolled back, and index entries may name it.") :
+				 errdetail("The line pointer is unused.")));
+}
+
+Datum
+zheap_undo_chain(PG_FUNCTION_ARGS)
+{
+	Relation	rel = inspect_open(PG_GETARG_OID(0));
+	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(1);
+	BlockNumber block = inspect_block(rel, ItemPointerGetBlockNumberNoCheck(tid));
+	/* a tag says which version somebody means: here it is all */
+	OffsetNumber offnum = ztid_offset(tid);
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	ZPageView	view;
+
+	InitMaterializedSRF(fcinfo, 0);
+	zview_open(&view, rel);
+	inspect_view(&view, block);
+	check_line_pointer(&view, offnum);
+	put_versions(rsinfo, &view, offnum);
+	zview_close(&view);
+	inspect_close(rel);
+	return (Datum) 0;
+}

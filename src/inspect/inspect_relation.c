@@ -1,0 +1,184 @@
+/*
+ * inspect_relation.c
+ *		Tables that may be looked into, and copies of their pages.
+ *
+ * LOCKING: a page is locked, shared, for as long as it takes to copy it.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "zheap/base/catalog.h"
+
+#include "inspect_private.h"
+
+/* ---- relations ---- */
+
+/* What to do instead, or NULL. */
+static const char *
+hint_for(Relation rel)
+{
+	switch (rel->rd_rel->relkind)
+	{
+		case RELKIND_INDEX:
+		case RELKIND_PARTITIONED_INDEX:
+			return "Name the index's table. Indexes of zheap tables are as any others: see the extensions pageinspect and amcheck.";
+		case RELKIND_PARTITIONED_TABLE:
+			return "Name one of its partitions.";
+		case RELKIND_TOASTVALUE:
+			return "TOAST tables are heap tables: see the extension pageinspect.";
+		case RELKIND_RELATION:
+		case RELKIND_MATVIEW:
+			if (RelationGetRelid(rel) == zundo_relation_oid())
+				return "The undo relation is looked into with zheap.zheap_undo_records().";
+			return "For heap tables there is the extension pageinspect.";
+	}
+	return NULL;
+}
+
+Relation
+inspect_open(Oid relid)
+{
+	Relation	rel;
+
+	zheap_require_preload();
+	rel = try_relation_open(relid, AccessShareLock);
+	if (rel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("there is no relation with OID %u", relid)));
+	if (!zheap_is_table(rel))
+	{
+		const char *hint = hint_for(rel);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a zheap table", RelationGetRelationName(rel)),
+				 hint ? errhint("%s", _(hint)) : 0));
+	}
+	if (RELATION_IS_OTHER_TEMP(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions"),
+				 errhint("Their pages are in that session's memory.")));
+	if (RecoveryInProgress() && !RelationIsPermanent(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery"),
+				 errhint("Ask the primary server.")));
+	/* no buffer may be locked when this is done */
+	zundo_open_for(rel);
+	return rel;
+}
+
+void
+inspect_close(Relation rel)
+{
+	relation_close(rel, AccessShareLock);
+}
+
+BlockNumber
+inspect_block(Relation rel, int64 block)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
+
+	if (block < 0 || block >= (int64) nblocks)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("block number %lld is out of range for relation \"%s\"",
+						(long long) block, RelationGetRelationName(rel)),
+				 errdetail_plural("The table has %u block, numbered from 0.",
+								  "The table has %u blocks, numbered from 0.",
+								  nblocks, nblocks)));
+	return (BlockNumber) block;
+}
+
+/* ---- pages ---- */
+
+void
+inspect_copy(Relation rel, BlockNumber block, Page copy)
+{
+	Buffer		buffer = ReadBuffer(rel, block);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+}
+
+/*
+ * What the server refuses to read nobody has in a buffer, so that it stays as it is.  The
+ * subtransaction is for the buffer that was to have it.
+ */
+bool
+inspect_copy_any(Relation rel, BlockNumber block, Page copy)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		inspect_copy(rel, block, copy);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	if (error == NULL)
+		return true;
+	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
+		ReThrowError(error);
+	FreeErrorData(error);
+	smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, block, copy);
+	return false;
+}
+
+void
+inspect_refuse_page(Relation rel, BlockNumber block, Page page)
+{
+	const char *wrong;
+
+	if (PageIsNew(page))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("block %u of table \"%s\" is a page of zeros", block,
+						RelationGetRelationName(rel)),
+				 errdetail("The table was extended, and nothing was written there yet, or that was lost."),
+				 errhint("zheap.zheap_page_header() shows any page.")));
+	if (zpage_is_overflow(page))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("block %u of table \"%s\" is not a page of rows", block,
+						RelationGetRelationName(rel)),
+				 errdetail("It has more transaction slots of block %u.",
+						   zpage_overflow_body(page)->table_block),
+				 errhint("zheap.zheap_page_slots() shows them with those of that block.")));
+	wrong = zpage_check_header(page);
+	zheap_corrupt(rel, block, InvalidOffsetNumber, "%s", wrong ? wrong : "page has changed");
+}
+
+void
+inspect_view(ZPageView *view, BlockNumber block)
+{
+	PGAlignedBlock copy;
+
+	if (zview_read(view, block, NULL))
+		return;
+	inspect_copy(view->rel, block, copy.data);
+	inspect_refuse_page(view->rel, block, copy.data);
+}
