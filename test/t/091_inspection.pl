@@ -294,12 +294,12 @@ sub header_says
 
 with_damage('zeros', $file, 0, "\0" x 8192, header_says(qr/^new\|$/));
 with_damage('magic', $file, 8192 - 2, 'XX', header_says(qr/^unknown\|page is no zheap table page$/));
-with_damage('version', $file, 8192 - 3, "\x63", header_says(qr/^table\|page has an unknown version$/));
-with_damage('number of slots', $file, 8192 - 4, "\xC8", header_says(qr/^table\|page has an impossible number of transaction slots$/));
+with_damage('version', $file, 8192 - 9, "\x63", header_says(qr/^table\|page has an unknown version$/));
+with_damage('number of slots', $file, 16, pack('v', 8192 - 16 - 32 * 16), header_says(qr/^table\|page has an impossible number of transaction slots$/));
 with_damage('pd_lower', $file, 12, pack('v', 20), header_says(qr/^table\|page boundaries are inconsistent$/));
 with_damage('pd_special', $file, 16, pack('v', 9000), header_says(qr/^table\|/));
 with_damage('header that the server refuses', $file, 10, pack('v', 0xFFFF), header_says(qr/^table\|the server cannot read the page, its header or checksum is wrong/));
-with_damage('an owner to come', $file, 8192 - 24 - 16 * $nslots, pack('Q<', 1 << 40) x $nslots, header_says(qr/^table\|$/));
+with_damage('an owner to come', $file, 8192 - 16 - 16 * $nslots, pack('Q<', 1 << 40) x $nslots, header_says(qr/^table\|$/));
 with_damage('an overflow page that is none', $file, 8192 - 8, pack('V', 1), header_says(qr/^table\|$/));
 with_damage('an overflow page that does not exist', $file, 8192 - 8, pack('V', 100000), header_says(qr/^table\|$/));
 with_damage('a row', $file, $offset_of_row + 2, "\xFF\xFF\xFF", sub {
