@@ -384,6 +384,8 @@ slot_round(Unit *unit)
 Datum
 zheap_unit_slot(PG_FUNCTION_ARGS)
 {
+	/* this library has its own */
+	zheap_xmin = ZXMIN_TRANSACTION;
 	return unit_repeat(fcinfo, slot_round);
 }
 

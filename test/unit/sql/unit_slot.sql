@@ -1,6 +1,5 @@
 -- The tuple slot: rows stored and read in steps, copied to and from slots of all
 -- kinds, values stored by core, system columns, damaged rows.
-set zheap.xmin = 'transaction';	-- slots of no table
 select zheap_unit_slot(1, 1000);
 select zheap_unit_slot(null, 500);
 
