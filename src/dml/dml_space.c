@@ -46,11 +46,26 @@ release_page(ZTarget *target)
 	target->init_page = false;
 }
 
+/*
+ * May the locked page be made anew, with fewer slots, so that it has room for the row?  Only if
+ * what its slots say and said is below the horizon: then nobody follows them (S2), and no
+ * scan may know an index entry that has gone.
+ */
+static bool
+may_be_made_anew(const ZTarget *target, Size need)
+{
+	const ZPageView *view = &target->view;
+
+	return zpage_is_blank(view->page) && zpage_slots_beside(need, 1) > 0 &&
+		zview_slots_are_frozen(view, 0) && zview_is_frozen(view, zpage_reused_fxid(view->page));
+}
+
 /* Lock the page; is it one that the row fits? */
 static bool
 try_page(ZTarget *target, Size need, Size wanted)
 {
 	Page		page;
+	bool		fits;
 
 	target->init_page = false;
 	if (!ztarget_lock(target))
@@ -72,7 +87,9 @@ try_page(ZTarget *target, Size need, Size wanted)
 			return false;
 	}
 	/* fillfactor and margin do not apply to a page without rows */
-	return zpage_has_for_row(page, PageGetMaxOffsetNumber(page) == 0 ? need : wanted);
+	fits = zpage_has_for_row(page, PageGetMaxOffsetNumber(page) == 0 ? need : wanted);
+	target->init_page = !fits && may_be_made_anew(target, need);
+	return fits || target->init_page;
 }
 
 static Buffer
@@ -190,7 +207,7 @@ note_filled(ZTarget *target, BlockNumber left)
 
 	if (left == block || RelationUsesLocalBuffers(rel))
 		return;
-	if (target->init_page)
+	if (PageIsNew(BufferGetPage(target->buffer)))
 	{
 		if (!follows)
 			left = Max(block, 1) - 1;

@@ -67,11 +67,27 @@ zpage_has_for_row(Page page, Size need)
 	return zpage_has_total(page, need);
 }
 
+bool
+zpage_is_blank(Page page)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		if (ItemIdIsUsed(PageGetItemId(page, off)))
+			return false;
+	}
+	return zpage_overflow_block(page) == InvalidBlockNumber;
+}
+
 Size
 zpage_free_for_map(Page page)
 {
 	Size		space = zpage_free_for_row(page);
 
+	if (zpage_is_blank(page))
+		return ZPAGE_MAP_EMPTY;
+	/* one that was made for a long row, and has lost it */
 	return space >= ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS) ? TYPEALIGN(MAP_STEP, space) : space;
 }
 

@@ -177,6 +177,33 @@ is($node->safe_psql('postgres', "select pg_relation_size('z.t')"), $size, 'in th
 both("delete from t; vacuum (truncate off) t; insert into t select g, noise(g, 100) from generate_series(1, 2000) g; $all update t set a = noise(id + 1, 100); $all", 'short rows in their place');
 is($node->safe_psql('postgres', "select pg_relation_size('z.t')"), $size, 'also in the same pages');
 
+# pages that have got many slots give them up for a long row
+$node->safe_psql('postgres', q{set zheap.initial_slots = 31; create table z.many (id int, a text) using zheap with (autovacuum_enabled = off);
+	alter table z.many alter a set storage plain; create index on z.many (id); insert into z.many select g, repeat('s', 300) from generate_series(1, 1000) g});
+$size = $node->safe_psql('postgres', "select pg_relation_size('z.many')");
+my $hold = $node->background_psql('postgres');
+$hold->query_safe("begin isolation level repeatable read; select 1");
+my $id = $hold->query_safe('select pg_export_snapshot()');
+$node->safe_psql('postgres', $_) foreach 'delete from z.many', 'vacuum (truncate off) z.many', "insert into z.many select g, repeat('t', 8119) from generate_series(1, 20) g";
+is($node->safe_psql('postgres', "begin isolation level repeatable read; set transaction snapshot '$id'; select count(*), max(a) = repeat('s', 300) from z.many; commit"), '1000|t',
+	'not while a snapshot needs what was there');
+cmp_ok($node->safe_psql('postgres', "select pg_relation_size('z.many')"), '>', $size, 'so the table has grown');
+$hold->quit;
+# the session's snapshot may last a moment longer; then the horizon passes what VACUUM has done
+ok(wait_until(sub {
+	$node->safe_psql('postgres', $_) foreach 'delete from z.many', 'vacuum (truncate off) z.many', 'select pg_current_xact_id()', 'vacuum zheap.undo',
+	  'vacuum (truncate off) z.many';
+	$size = $node->safe_psql('postgres', "select pg_relation_size('z.many')");
+	$node->safe_psql('postgres', "insert into z.many select g, repeat('t', 8119) from generate_series(1, $size / 8192) g");
+	return $node->safe_psql('postgres', "select pg_relation_size('z.many')") == $size;
+}), 'afterwards they are used, each for a row');
+foreach my $off ('indexscan', 'seqscan')
+{
+	is($node->safe_psql('postgres', "set enable_$off = off; select count(*), count(*) filter (where a = repeat('t', 8119)), max(id) from z.many where id > 0"),
+		join('|', ($size / 8192) x 3), "all rows are there, $off off");
+}
+$node->safe_psql('postgres', 'drop table z.many');
+
 # tables that write no WAL
 foreach my $kind ('temporary', 'unlogged')
 {

@@ -34,7 +34,8 @@ typedef struct ZTarget
 	Buffer		overflow_buf;	/* while locked: the overflow page, or invalid; during a
 								 * change by a slot on a lock page: that one */
 	bool		locked;			/* exclusively; view attached */
-	bool		init_page;		/* the page is new and still to be initialised */
+	bool		init_page;		/* the page is new and still to be initialised, or blank and
+								 * to be made anew */
 	OffsetNumber offnum;
 	ZPageView	view;
 #ifdef USE_ASSERT_CHECKING

@@ -246,10 +246,13 @@ extern Size zpage_free_for_row(Page page);
 extern bool zpage_has_total(Page page, Size need);
 extern bool zpage_has_for_row(Page page, Size need);
 
+/* Has the page neither a line pointer in use nor an overflow page? */
+extern bool zpage_is_blank(Page page);
+
 /*
  * The same for the free space map.  It counts in steps of 32 bytes and rounds down
- * what is there, up what is asked for; so what pages without rows have is rounded up, if their
- * slots are few, and new pages have the one value that is good for every size.
+ * what is there, up what is asked for; so new pages have the one value that is good for every
+ * size, and so have blank ones, which may be made anew.
  */
 #define ZPAGE_MAP_EMPTY		MaxHeapTupleSize
 extern Size zpage_free_for_map(Page page);
