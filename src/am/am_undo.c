@@ -4,7 +4,8 @@
  *
  * Storage is all that the undo relation has in common with a table.  Commands
  * that work on storage are served (VACUUM, VACUUM FULL, SET TABLESPACE,
- * ANALYZE); whatever reads or writes rows, or would lose pages, is refused.
+ * ANALYZE); whatever writes rows, or would lose pages, is refused.  A scan finds no rows, so that
+ * what goes through all tables (a publication's initial copy) need not know of this one.
  */
 #include "postgres.h"
 
@@ -43,7 +44,12 @@ refuse(const char *message)
 			 errmsg_internal("%s", _(message))));
 }
 
-/* ---- scans: there are no rows; ANALYZE may find that out ---- */
+/*
+ * ---- scans: there are no rows ----
+ *
+ * Commands that want to make something else of the relation scan it, too: ALTER TABLE would put
+ * an empty file in its place.  Such have a lock that readers have not.
+ */
 
 static const TupleTableSlotOps *
 undo_slot_callbacks(Relation rel)
@@ -57,10 +63,12 @@ scan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key,
 {
 	TableScanDesc scan;
 
-	if ((flags & SO_TYPE_ANALYZE) == 0)
-		refuse(gettext_noop("cannot scan the undo relation of zheap"));
+	if ((flags & SO_TYPE_ANALYZE) == 0 &&
+		CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true))
+		refuse(gettext_noop("cannot scan the undo relation of zheap for a command that changes it"));
 	scan = palloc0(sizeof(TableScanDescData));
 	scan->rs_rd = rel;
+	scan->rs_parallel = parallel;
 	scan->rs_snapshot = snapshot;
 	scan->rs_flags = flags;
 	RelationIncrementReferenceCount(rel);

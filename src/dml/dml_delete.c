@@ -11,9 +11,68 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/dml/logical.h"
 #include "zheap/dml/reap.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/target.h"
+
+/* The row, as a heap tuple where that is needed. */
+typedef struct Deleted
+{
+	HeapTuple	toasted;		/* its version, if some of its values are */
+	HeapTuple	told;			/* the version that decoding is told of, if toasted values had to
+								 * be read for that */
+	ZLogical	logical;
+} Deleted;
+
+static void
+replace(HeapTuple *tuple, HeapTuple by)
+{
+	if (*tuple)
+		heap_freetuple(*tuple);
+	*tuple = by;
+}
+
+static bool
+is_same_tuple(HeapTuple a, HeapTuple b)
+{
+	return a != NULL && a->t_len == b->t_len && memcmp(a->t_data, b->t_data, a->t_len) == 0;
+}
+
+/*
+ * The version that has been checked.  AGAIN: the page was unlocked to read toasted values.  They
+ * are those of the row if it is the same version when it is checked again, and cannot go before,
+ * as our snapshot is older than any transaction that may change it meanwhile.
+ */
+static ZStep
+tell_version(ZTarget *target, const ZRowVersion *version, Deleted *deleted)
+{
+	if (!(version->hdr.flags & ZROW_HASEXTERNAL))
+	{
+		zlogical_old_row(&deleted->logical, version->row, version->len, true);
+		return ZSTEP_DONE;
+	}
+	replace(&deleted->toasted, zdml_heap_tuple(target->rel, version->row, version->len));
+	if (is_same_tuple(deleted->told, deleted->toasted))
+		return ZSTEP_DONE;
+	if (!zlogical_old_reads_toast(&deleted->logical, deleted->toasted))
+	{
+		zlogical_old(&deleted->logical, deleted->toasted, true);
+		return ZSTEP_DONE;
+	}
+	ztarget_unlock(target);
+	zlogical_old(&deleted->logical, deleted->toasted, true);
+	replace(&deleted->told, heap_copytuple(deleted->toasted));
+	return ZSTEP_AGAIN;
+}
+
+static void
+release(Deleted *deleted)
+{
+	replace(&deleted->toasted, NULL);
+	replace(&deleted->told, NULL);
+	zlogical_close(&deleted->logical);
+}
 
 TM_Result
 zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/* tidy: the server's signature */
@@ -25,7 +84,8 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 	ZDeletion	deletion = {.cid = cid, .version = &check.version};
 	ZRowQueue	queue;
 	ZTarget		target;
-	HeapTuple	toasted = NULL;
+	Deleted		deleted = {.toasted = NULL};
+	ZStep		step;
 
 	zheap_require_preload();
 	zreap_begin_write(rel);
@@ -39,6 +99,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 		return TM_Ok;
 	}
 
+	zlogical_open(&deleted.logical, rel, 0);
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &tid);
 	zlock_queue_init(&queue, rel, &tid, LockTupleExclusive, LockWaitBlock, XLTW_Delete);
@@ -48,15 +109,14 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 		if (check.result != TM_Ok)
 			break;
 		Assert(target.checked);	/* D1 */
-		if (check.version.hdr.flags & ZROW_HASEXTERNAL)
-		{
-			if (toasted)
-				heap_freetuple(toasted);
-			toasted = zdml_heap_tuple(rel, check.version.row, check.version.len);
-		}
+		step = tell_version(&target, &check.version, &deleted);
+		if (step == ZSTEP_AGAIN)
+			continue;
 		deletion.flags2 = (changing_part ? ZROW2_MOVED_PART : 0) |
 			zrow_lock_bits(check.strongest_lock);
-	} while (zdml_mark_deleted(&target, &deletion) == ZSTEP_AGAIN);
+		deletion.logical = zlogical_delete(&deleted.logical);
+		step = zdml_mark_deleted(&target, &deletion);
+	} while (step == ZSTEP_AGAIN);
 	zlock_queue_leave(&queue);
 	if (check.result != TM_Ok)
 		zcheck_report(&target, &check, tmfd);
@@ -65,11 +125,10 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 	{
 		/* RETURNING and AFTER ROW triggers want the version that is gone */
 		ztid_mark_last(otid);
-		if (toasted)
-			heap_toast_delete(rel, toasted, false);
+		if (deleted.toasted)
+			heap_toast_delete(rel, deleted.toasted, false);
 		pgstat_count_heap_delete(rel);
 	}
-	if (toasted)
-		heap_freetuple(toasted);
+	release(&deleted);
 	return check.result;
 }

@@ -20,6 +20,7 @@
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 
+#include "zheap/dml/logical.h"
 #include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
 #include "zheap/dml/run.h"
@@ -197,10 +198,14 @@ is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader
 }
 
 static void
-mark(Relation rel, Buffer buffer, OffsetNumber offnum, const ZRowHeader *hdr)
+mark(ZLogical *logical, Relation rel, Buffer buffer, OffsetNumber offnum, const ZRowHeader *hdr)
 {
 	ZChange		change = {0};
+	uint32		len;
+	const char *row = zpage_row(BufferGetPage(buffer), offnum, &len, NULL);
 
+	zlogical_old_row(logical, row, len, true);
+	change.logical = zlogical_delete(logical);
 	change.slot.slotno = run.slotno;
 	change.slot.next.fxid = run.fxid;
 	change.slot.conflict = InvalidFullTransactionId;
@@ -219,6 +224,7 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 	OffsetNumber offnum = ItemPointerGetOffsetNumber(tid);
 	ItemPointerData version_tid;
 	ZRowHeader	hdr;
+	ZLogical	logical;
 	Buffer		buffer;
 	bool		done = false;
 
@@ -227,6 +233,7 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 	Assert(!zheap_holds_buffer_lock()); /* D2 */
 	CHECK_FOR_INTERRUPTS();
 	ztid_forget_conflict();
+	zlogical_open(&logical, rel, 0);
 	buffer = zscan_read_recent(rel, block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (zrun_is_newest(BufferGetPage(buffer), run.slotno, run.fxid, run.undo) &&
@@ -234,10 +241,11 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 	{
 		zmvcc_version_tid(&version_tid, block, offnum, hdr.flags2);
 		CheckForSerializableConflictIn(rel, &version_tid, block);
-		mark(rel, buffer, offnum, &hdr);
+		mark(&logical, rel, buffer, offnum, &hdr);
 		zreap_note(rel, block, run.fxid);
 		done = true;
 	}
 	UnlockReleaseBuffer(buffer);
+	zlogical_close(&logical);
 	return done;
 }

@@ -17,6 +17,7 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/dml/logical.h"
 #include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
 #include "zheap/dml/run.h"
@@ -136,6 +137,7 @@ zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 	new.bytes = insert->row;
 	change.row.nrows = 1;
 	change.row.rows = &new;
+	change.logical = insert->logical;
 	zchange_execute(target, &change);
 	if (change.has_undo)
 		zrun_remember(target, &change);
@@ -167,6 +169,7 @@ static void
 insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 {
 	ZFormedRow	row;
+	ZLogical	logical;
 
 	zheap_require_preload();
 	zreap_begin_write(rel);
@@ -175,7 +178,10 @@ insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 	zdml_form_whole(rel, slot, insert->options, &row);
 	insert->row = row.bytes;
 	insert->len = row.len;
+	zlogical_open(&logical, rel, insert->options);
+	insert->logical = zlogical_insert(&logical, &row, insert->token);
 	zdml_insert_row(rel, insert, &slot->tts_tid);
+	zlogical_close(&logical);
 	ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid, false);
 	zdml_form_release(&row);
 	pgstat_count_heap_insert(rel, 1);

@@ -70,6 +70,7 @@ zdml_plan_deletion(ZTarget *target, const ZDeletion *deletion, Size reserve, ZCh
 	change->row.hdr.flags = (version->hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
 	change->row.hdr.flags2 = deletion->flags2;
 	change->undo.cid = deletion->cid;
+	change->logical = deletion->logical;
 	if (deletion->new_tid != NULL)
 	{
 		change->row.hdr.flags |= ZROW_MOVED;

@@ -12,6 +12,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "zheap/dml/logical.h"
 #include "zheap/dml/reap.h"
 #include "zheap/dml/run.h"
 #include "zheap/scan/table_indexes.h"
@@ -64,19 +65,31 @@ take_rows(ZTarget *target, const ZChange *change, ZNewRow *rows, int nrows, Size
 	return n;
 }
 
+typedef struct MultiInsert
+{
+	CommandId	cid;
+	int			options;
+	int			nrows;
+	int			done;			/* so many of them are on pages */
+	ZNewRow    *rows;
+	ZLogical	logical;
+	int		   *told;			/* where in it each row begins, and where the last one ends */
+} MultiInsert;
+
 /* Returns how many of the rows went to the page. */
 static int
-insert_batch(ZTarget *target, ZNewRow *rows, int nrows, CommandId cid, int options)
+insert_batch(ZTarget *target, MultiInsert *insert)
 {
+	ZNewRow    *rows = insert->rows + insert->done;
 	Size		spare = RelationGetTargetPageFreeSpace(target->rel, HEAP_DEFAULT_FILLFACTOR);
 	ZChange		change;
 	int			n;
 	int			i;
 
-	if (zinsert_plan_slot(target, rows[0].len + sizeof(ItemIdData), options,
+	if (zinsert_plan_slot(target, rows[0].len + sizeof(ItemIdData), insert->options,
 						  &change) == ZSTEP_AGAIN)
 		return 0;
-	n = take_rows(target, &change, rows, nrows, spare);
+	n = take_rows(target, &change, rows, insert->nrows - insert->done, spare);
 	if (n == 0)
 		return 0;
 	if (!target->init_page)
@@ -84,25 +97,46 @@ insert_batch(ZTarget *target, ZNewRow *rows, int nrows, CommandId cid, int optio
 	ztarget_conflict_in_new(target);
 	for (i = 0; i < n; i++)
 		zinsert_set_header((char *) rows[i].bytes, &change, 0);
-	zinsert_plan_undo(target, &change, cid, rows[0].offnum, n);
+	zinsert_plan_undo(target, &change, insert->cid, rows[0].offnum, n);
 	change.row.nrows = n;
 	change.row.rows = rows;
+	change.logical = zlogical_rows(&insert->logical, insert->told[insert->done],
+								   insert->told[insert->done + n], n);
 	zchange_execute(target, &change);
 	if (change.has_undo)
 		zrun_remember(target, &change);
 	return n;
 }
 
+/* In the current context, all of it. */
+static void
+form_rows(Relation rel, TupleTableSlot **slots, MultiInsert *insert)
+{
+	insert->rows = palloc(insert->nrows * sizeof(ZNewRow));
+	insert->told = palloc((insert->nrows + 1) * sizeof(int));
+	zlogical_open(&insert->logical, rel, insert->options);
+	for (int i = 0; i < insert->nrows; i++)
+	{
+		ZFormedRow	row;
+
+		slots[i]->tts_tableOid = RelationGetRelid(rel);
+		zdml_form_whole(rel, slots[i], insert->options, &row);
+		insert->rows[i].bytes = row.bytes;
+		insert->rows[i].len = row.len;
+		insert->told[i] = insert->logical.tuples.len;
+		zlogical_add_row(&insert->logical, &row);
+	}
+	insert->told[insert->nrows] = insert->logical.tuples.len;
+}
+
 void
 zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 				  int options, struct BulkInsertStateData *bistate)
 {
-	ZNewRow    *rows;
+	MultiInsert insert = {.cid = cid, .options = options, .nrows = nslots};
 	ZTarget		target;
 	MemoryContext context;
 	MemoryContext old;
-	int			done = 0;
-	int			i;
 
 	zheap_require_preload();
 	zreap_begin_write(rel);
@@ -110,39 +144,31 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 	context = AllocSetContextCreate(CurrentMemoryContext, "zheap multi insert",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	rows = palloc(nslots * sizeof(ZNewRow));
-	for (i = 0; i < nslots; i++)
-	{
-		ZFormedRow	row;
-
-		slots[i]->tts_tableOid = RelationGetRelid(rel);
-		zdml_form_whole(rel, slots[i], options, &row);
-		rows[i].bytes = row.bytes;
-		rows[i].len = row.len;
-	}
+	form_rows(rel, slots, &insert);
 
 	ztarget_open(&target, rel);
-	while (done < nslots)
+	while (insert.done < nslots)
 	{
 		BlockNumber block;
 		int			n;
 
 		CHECK_FOR_INTERRUPTS();
-		zspace_find(&target, rows[done].len, options, bistate);
+		zspace_find(&target, insert.rows[insert.done].len, options, bistate);
 		block = BufferGetBlockNumber(target.buffer);
 		/* a hole among the line pointers ends a batch, not the page */
 		do
 		{
-			n = insert_batch(&target, rows + done, nslots - done, cid, options);
-			for (i = done; i < done + n; i++)
+			n = insert_batch(&target, &insert);
+			for (int i = insert.done; i < insert.done + n; i++)
 			{
-				ItemPointerSet(&slots[i]->tts_tid, block, rows[i].offnum);
+				ItemPointerSet(&slots[i]->tts_tid, block, insert.rows[i].offnum);
 				ztuple_slot_written(slots[i], target.fxid, cid, false);
 			}
-			done += n;
-		} while (n > 0 && done < nslots && target.locked &&
-				 zpage_free_for_row(BufferGetPage(target.buffer)) >= rows[done].len +
-				 RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR) + sizeof(ZPageSlot));
+			insert.done += n;
+		} while (n > 0 && insert.done < nslots && target.locked &&
+				 zpage_free_for_row(BufferGetPage(target.buffer)) >=
+				 insert.rows[insert.done].len + sizeof(ZPageSlot) +
+				 RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR));
 		ztarget_unlock(&target);
 		ReleaseBuffer(target.buffer);
 		target.buffer = InvalidBuffer;

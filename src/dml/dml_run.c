@@ -114,6 +114,7 @@ append(Relation rel, Buffer buffer, const ZInsert *insert, OffsetNumber offnum)
 	change.row.op = ZOP_INSERT;
 	change.row.nrows = 1;
 	change.row.rows = &new;
+	change.logical = insert->logical;
 	zchange_without_undo(rel, buffer, &change);
 }
 

@@ -9,13 +9,27 @@
 #include "postgres.h"
 
 #include "access/heaptoast.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/target.h"
 
+/* How the insertion ended; NULL: decoding has not heard of it. */
+static const ZRecLogical *
+logical_end(Relation rel, bool succeeded)
+{
+	static const ZRecLogical confirm = {.kind = ZLOGICAL_CONFIRM, .nrows = 1};
+	static const ZRecLogical take_back = {.kind = ZLOGICAL_TAKE_BACK, .nrows = 1};
+
+	if (!RelationIsLogicallyLogged(rel))
+		return NULL;
+	return succeeded ? &confirm : &take_back;
+}
+
 static void
-confirm_row(ZTarget *target)
+confirm_row(ZTarget *target, const ZRecLogical *logical)
 {
 	Assert(target->locked && CritSectionCount == 0);	/* D1, D4 */
 	START_CRIT_SECTION();
@@ -23,7 +37,7 @@ confirm_row(ZTarget *target)
 	MarkBufferDirty(target->buffer);
 	if (RelationNeedsWAL(target->rel))
 	{
-		XLogRecPtr	lsn = zrec_confirm_emit(target->buffer, target->offnum);
+		XLogRecPtr	lsn = zrec_confirm_emit(target->buffer, target->offnum, logical);
 
 		PageSetLSN(target->view.page, lsn);
 	}
@@ -32,7 +46,7 @@ confirm_row(ZTarget *target)
 
 /* The row is rolled back like one of an aborted transaction; the slot stays ours. */
 static void
-kill_row(ZTarget *target, int slotno)
+kill_row(ZTarget *target, int slotno, const ZRecLogical *logical)
 {
 	ZRowRollback rollback = {0};
 	ZRollbackPlan plan = {0};
@@ -53,7 +67,8 @@ kill_row(ZTarget *target, int slotno)
 	MarkBufferDirty(target->buffer);
 	if (RelationNeedsWAL(target->rel))
 	{
-		XLogRecPtr	lsn = zrec_rollback_emit(&plan, target->buffer, InvalidBuffer);
+		XLogRecPtr	lsn = zrec_rollback_emit(&plan, target->buffer, InvalidBuffer,
+											 logical);
 
 		PageSetLSN(target->view.page, lsn);
 	}
@@ -71,7 +86,8 @@ zdml_take_back_row(Relation rel, const ItemPointerData *tid)
 	ztarget_lock_row_page(&target);
 	zmvcc_current(&target.view, target.offnum, &version);
 	Assert(version.hdr.flags & ZROW_INSERTED);
-	kill_row(&target, version.hdr.slotno);
+	/* decoding is told of the update when the old row is marked */
+	kill_row(&target, version.hdr.slotno, NULL);
 	ztarget_close(&target);
 }
 
@@ -90,12 +106,12 @@ zdml_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, bool
 	if (!(version.hdr.flags2 & ZROW2_SPECULATIVE))
 		elog(ERROR, "row is no speculative insertion");
 	if (succeeded)
-		confirm_row(&target);
+		confirm_row(&target, logical_end(rel, true));
 	else
 	{
 		if (version.hdr.flags & ZROW_HASEXTERNAL)
 			toasted = zdml_heap_tuple(rel, version.row, version.len);
-		kill_row(&target, version.hdr.slotno);
+		kill_row(&target, version.hdr.slotno, logical_end(rel, false));
 	}
 	ztarget_close(&target);
 	if (toasted)

@@ -27,6 +27,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/base/stats.h"
+#include "zheap/dml/logical.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/update.h"
 #include "zheap/scan/tuple_slot.h"
@@ -80,6 +81,7 @@ typedef struct Update
 
 	ZColumnChanges changes;		/* of the last CHECK */
 	ZFormedRow	row;			/* the new one */
+	ZLogical	logical;		/* the version before is told by CHECK, or by TOAST */
 	bool		toasted;		/* it has been through TOAST, if need be */
 	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
 								 * except KEY SHARE if the key stays */
@@ -134,6 +136,9 @@ choose_way(Update *update)
 		return exclude_all(update);
 	if (needs_toaster(update))
 		return update->locked ? TOAST : LOCK_OLD;
+	if (!update->toasted)
+		zlogical_old_row(&update->logical, update->check.version.row, update->check.version.len,
+						 changes->identity);
 	update->way = changes->way;
 	return ztable_is_move(changes->way) ? MOVE : IN_PLACE;
 }
@@ -175,6 +180,7 @@ toast(Update *update)
 
 	Assert(update->locked && !update->toasted);	/* D6: the page is left */
 	ztarget_unlock(&update->target);
+	zlogical_old(&update->logical, before, update->changes.identity);
 	zdml_toast(update->rel, update->slot, before, 0, &update->row);
 	update->toasted = true;
 	heap_freetuple(before);
@@ -313,6 +319,7 @@ in_place(Update *update)
 	if (!zchange_undo_fits(&change))
 		return move_because(update, ZTABLE_MOVED_HISTORY);
 	ztarget_conflict_in(target);
+	change.logical = zlogical_update(&update->logical, &update->row);
 	zchange_execute(target, &change);
 	ItemPointerSet(&update->new_tid, BufferGetBlockNumber(target->buffer), target->offnum);
 	return DONE;
@@ -345,6 +352,7 @@ move(Update *update)
 	return BufferIsValid(update->new.buffer) ? MOVE_TOGETHER : LOCK_OLD;
 }
 
+/* Decoding is told of the update when the old row is marked. */
 static ZInsert
 insertion(const Update *update)
 {
@@ -355,7 +363,7 @@ insertion(const Update *update)
 
 /* The row's page is locked. */
 static ZDeletion
-deletion(const Update *update)
+deletion(Update *update)
 {
 	const ZTarget *target = &update->target;
 	ZDeletion	deletion = {.cid = update->query.cid, .new_tid = &update->new_tid};
@@ -363,6 +371,7 @@ deletion(const Update *update)
 	deletion.flags2 = zpage_row_lock_bits(target->view.page, target->offnum);
 	if (update->query.mode == LockTupleExclusive || update->key_locked)
 		deletion.flags2 |= ZROW2_KEYS_UPDATED;
+	deletion.logical = zlogical_update(&update->logical, &update->row);
 	return deletion;
 }
 
@@ -479,6 +488,7 @@ update_open(Update *update, Relation rel, TupleTableSlot *slot)
 	update->indexes = ztable_indexes(rel);
 	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
 	slot->tts_tableOid = RelationGetRelid(rel);
+	zlogical_open(&update->logical, rel, 0);
 	zdml_form(rel, slot, &update->row);
 	/* rows that the toaster will shorten are checked after it */
 	if (!zdml_needs_toaster(rel, update->row.len, zrow_flags(update->row.bytes)))
@@ -492,6 +502,7 @@ update_close(Update *update)
 	if (update->searched)
 		ztarget_close(&update->new);
 	zdml_form_release(&update->row);
+	zlogical_close(&update->logical);
 }
 
 /*

@@ -157,6 +157,7 @@ zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *
 	if (changed.columns == NULL)
 		return;
 	changes->key = bms_overlap(changed.columns, indexes->keys);
+	changes->identity = bms_overlap(changed.columns, indexes->identity);
 	look_at_indexes(indexes, &changed, changes);
 	bms_free(changed.columns);
 	bms_free(changed.unsure);

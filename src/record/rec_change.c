@@ -12,6 +12,7 @@
  *   head of the part (rec_part.c)
  *   C_UNDO: undo record, WAL form (C_UNDO_ONLY: log form, and nothing else)
  *   tail of the part
+ *   what logical decoding is told, if anything (rec_logical.c)
  * Data of block 0:
  *   UPDATE: the new bytes between prefix and suffix
  *   INSERT: the row; with C_MANY each with its length, 2 bytes, before it; the
@@ -159,6 +160,7 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrit
 		Assert(end <= tail + sizeof(tail));
 		if (end > tail)
 			XLogRegisterData(tail, end - tail);
+		zrec_logical_register(change->logical);
 		XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->table,
 						   REGBUF_STANDARD | (change->init_page ? REGBUF_WILL_INIT : 0));
 		register_rows(&change->row);
@@ -177,6 +179,7 @@ typedef struct Decoded			/* tidy: in memory only */
 	ZRecPart	part;
 	ZRecPlace	place;
 	ZNewRow    *rows;
+	ZRecLogical logical;
 } Decoded;
 
 /* The undo record, which is of the kind that the WAL record is. */
@@ -213,7 +216,10 @@ decode_main(XLogReaderState *record, Decoded *d)
 	if (part->flags & C_UNDO)
 		take_undo(&cur, opcode, d);
 	if (!(part->flags & C_UNDO_ONLY))
+	{
 		zrec_part_take_tail(&cur, part);
+		zrec_logical_take(&cur, &d->logical);
+	}
 	return zrec_cursor_done(&cur);
 }
 
@@ -371,4 +377,16 @@ zrec_change_desc(StringInfo buf, XLogReaderState *record)
 	}
 	if (part->change.row.op == ZOP_INSERT)
 		appendStringInfo(buf, ", rows: %d", part->change.row.nrows);
+	zrec_logical_desc(buf, &d.logical);
+}
+
+bool
+zrec_change_logical(XLogReaderState *record, ZRecLogical *logical)
+{
+	Decoded		d;
+
+	if (!decode_main(record, &d))
+		return false;
+	*logical = d.logical;
+	return true;
 }

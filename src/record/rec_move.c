@@ -18,6 +18,7 @@
  *   M_HEADER: flags that describe the row's values, 1 byte, natts varint; otherwise
  *   they are the old row's
  *   one page: how many bytes of the bodies are the same, at the begin and at the end, varints
+ *   what logical decoding is told, if anything (rec_logical.c)
  * Data of block 0:
  *   the new row's body; one page: without those bytes
  *
@@ -222,6 +223,7 @@ zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers, ZUndoWrite *write
 	end = put_insertion(end, move, one_page);
 	Assert(end <= tail + sizeof(tail));
 	XLogRegisterData(tail, end - tail);
+	zrec_logical_register(move->deletion.logical);
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->new, REGBUF_STANDARD);
 	register_body(move);
 	zundo_register(write, ZREC_BLK_UNDO, true);
@@ -245,6 +247,7 @@ typedef struct DecodedMove		/* tidy: in memory only */
 	uint16		natts;
 	uint16		prefix;
 	uint16		suffix;
+	ZRecLogical logical;
 } DecodedMove;
 
 static void
@@ -366,6 +369,7 @@ decode_move(XLogReaderState *record, DecodedMove *d)
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
 	take_deletion(record, &cur, d);
 	take_insertion(&cur, d);
+	zrec_logical_take(&cur, &d->logical);
 	return zrec_cursor_done(&cur);
 }
 
@@ -506,4 +510,16 @@ zrec_move_desc(StringInfo buf, XLogReaderState *record)
 		appendStringInfo(buf, ", takeover: %s", zrec_takeover_name(d.insertion.change.slot.takeover));
 	if (d.one_page)
 		appendStringInfo(buf, ", prefix: %u, suffix: %u", d.prefix, d.suffix);
+	zrec_logical_desc(buf, &d.logical);
+}
+
+bool
+zrec_move_logical(XLogReaderState *record, ZRecLogical *logical)
+{
+	DecodedMove d;
+
+	if (!decode_move(record, &d))
+		return false;
+	*logical = d.logical;
+	return true;
 }

@@ -162,6 +162,35 @@ extern void zrec_part_assert_links(const ZChange *change, ZUndoPtr self);
 #define zrec_part_assert_links(change, self) ((void) 0)
 #endif
 
+/* ---- what logical decoding is told (rec_logical.c, rec_decode.c) ---- */
+
+/* One tuple of it. */
+typedef struct ZRecTuple		/* tidy: in memory only */
+{
+	uint16		infomask2;
+	uint16		infomask;
+	uint8		hoff;
+	Size		len;
+	const char *bytes;
+} ZRecTuple;
+
+/* In the critical section, when all other main data has been registered.  NULL: nothing. */
+extern void zrec_logical_register(const ZRecLogical *logical);
+
+/* All that is left; nothing: its kind is NONE. */
+extern void zrec_logical_take(ZRecCursor *cur, ZRecLogical *logical);
+
+/* The next tuple.  False, with a bad cursor: there is none. */
+extern bool zrec_logical_take_tuple(ZRecCursor *cur, ZRecTuple *tuple);
+
+extern void zrec_logical_desc(StringInfo buf, const ZRecLogical *logical);
+
+/* rm_decode; "logical_of" is NULL for kinds of records that decoding is told nothing by. */
+struct LogicalDecodingContext;
+struct XLogRecordBuffer;
+extern void zrec_decode(struct LogicalDecodingContext *ctx, struct XLogRecordBuffer *buf,
+						ZRecLogicalOf logical_of);
+
 /* ---- WAL records that are none (rec_small.c) ---- */
 
 /*

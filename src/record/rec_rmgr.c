@@ -7,9 +7,8 @@
 #include "access/bufmask.h"
 #include "access/xlog_internal.h"
 #include "replication/decode.h"
-#include "replication/reorderbuffer.h"
 
-#include "zheap/record/record.h"
+#include "rec_private.h"
 
 /* What there is to know of a kind of record. */
 typedef struct Operation
@@ -17,24 +16,27 @@ typedef struct Operation
 	const char *name;
 	void		(*redo) (XLogReaderState *record);
 	void		(*desc) (StringInfo buf, XLogReaderState *record);
+	ZRecLogicalOf logical;		/* or NULL: never a change of a row's value */
 } Operation;
 
-/* ZREC_name, with the two functions that begin with "does". */
-#define OP(name, does)	[ZREC_##name >> 4] = {#name, does##_redo, does##_desc}
+/* ZREC_name, with the functions that begin with "does". */
+#define OP(name, does)	[ZREC_##name >> 4] = {#name, does##_redo, does##_desc, NULL}
+#define LOGICAL_OP(name, does) \
+	[ZREC_##name >> 4] = {#name, does##_redo, does##_desc, does##_logical}
 
 /* The one list of all kinds: an info byte has room for no more. */
 static const Operation operations[] = {
-	OP(INSERT, zrec_change),
-	OP(UPDATE, zrec_change),
-	OP(DELETE, zrec_change),
+	LOGICAL_OP(INSERT, zrec_change),
+	LOGICAL_OP(UPDATE, zrec_change),
+	LOGICAL_OP(DELETE, zrec_change),
 	OP(LOCK, zrec_change),
-	OP(ROLLBACK, zrec_rollback),
+	LOGICAL_OP(ROLLBACK, zrec_rollback),
 	OP(PRUNE, zrec_prune),
 	OP(OVERFLOW, zrec_overflow),
-	OP(CONFIRM, zrec_confirm),
+	LOGICAL_OP(CONFIRM, zrec_confirm),
 	OP(NO_VERSION, zrec_change),
 	OP(VISIBLE, zrec_visible),
-	OP(MOVE, zrec_move),
+	LOGICAL_OP(MOVE, zrec_move),
 	OP(UNDO_TRUNCATE, zundo_truncate),
 	OP(UNDO_EXTENT, zundo_extent),
 	OP(UNDO_FREE, zundo_free),
@@ -85,14 +87,10 @@ mask(char *page, BlockNumber block)
 		mask_unused_space((Page) page);
 }
 
-/*
- * Logical decoding is not supported yet; the transaction must be known to the
- * reorder buffer all the same.
- */
 static void
 decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf)
 {
-	ReorderBufferProcessXid(ctx->reorder, XLogRecGetXid(buf->record), buf->origptr);
+	zrec_decode(ctx, buf, operation(XLogRecGetInfo(buf->record))->logical);
 }
 
 static RmgrData rmgr = {

@@ -6,7 +6,7 @@
  *
  * Main data: slotno varint; fxid varint (0: slot becomes free) and, if valid,
  * undo 8 bytes and the count of its chain 1 byte; conflict xid varint (0: none);
- * number of rows, varint.
+ * number of rows, varint; what logical decoding is told, if anything (rec_logical.c).
  * Data of block 0, per row: offnum varint, kind 1 byte; unless KILL the header as on
  * the page; with BODY prefix, suffix, midlen varints and bytes.
  *
@@ -51,7 +51,8 @@ put_row(char *out, const ZRowRollback *row)
  * much for it makes the page an image.
  */
 XLogRecPtr
-zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf)
+zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf,
+				   const ZRecLogical *logical)
 {
 	static char head[32];
 	static char rows[ROLLBACK_MAX_BYTES];
@@ -86,6 +87,7 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 
 	XLogBeginInsert();
 	XLogRegisterData(head, end - head);
+	zrec_logical_register(logical);
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer,
 					   image ? REGBUF_STANDARD | REGBUF_FORCE_IMAGE : REGBUF_STANDARD);
 	if (!image && at > rows)
@@ -97,7 +99,7 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 
 /* Main data; rows come with block 0, and only if that needs replay.  False: damaged. */
 static bool
-decode_plan(XLogReaderState *record, ZRollbackPlan *plan)
+decode_plan(XLogReaderState *record, ZRollbackPlan *plan, ZRecLogical *logical)
 {
 	ZRecCursor	cur;
 
@@ -112,6 +114,7 @@ decode_plan(XLogReaderState *record, ZRollbackPlan *plan)
 	}
 	plan->conflict = FullTransactionIdFromEpochAndXid(0, zrec_take_varint(&cur, PG_UINT32_MAX));
 	plan->nrows = zrec_take_varint(&cur, ZPAGE_MAX_OFFSET);
+	zrec_logical_take(&cur, logical);
 	return zrec_cursor_done(&cur);
 }
 
@@ -157,13 +160,14 @@ void
 zrec_rollback_redo(XLogReaderState *record)
 {
 	ZRollbackPlan plan;
+	ZRecLogical logical;
 	Buffer		buffer;
 	Buffer		overflow_buf = InvalidBuffer;
 	XLogRedoAction action;
 	PGAlignedBlock scratch;
 	Page		overflow = (Page) scratch.data;
 
-	if (!decode_plan(record, &plan))
+	if (!decode_plan(record, &plan, &logical))
 		zrec_replay_damaged(record);
 	zrec_resolve_conflict(record, zfxid_xid(plan.conflict));
 	/* the table page first, as readers lock them (L1) */
@@ -196,11 +200,21 @@ void
 zrec_rollback_desc(StringInfo buf, XLogReaderState *record)
 {
 	ZRollbackPlan plan;
+	ZRecLogical logical;
 
-	if (!decode_plan(record, &plan))
+	if (!decode_plan(record, &plan, &logical))
 	{
 		zrec_desc_damaged(buf);
 		return;
 	}
 	appendStringInfo(buf, "slot: %u, rows: %d", plan.slotno, plan.nrows);
+	zrec_logical_desc(buf, &logical);
+}
+
+bool
+zrec_rollback_logical(XLogReaderState *record, ZRecLogical *logical)
+{
+	ZRollbackPlan plan;
+
+	return decode_plan(record, &plan, logical);
 }

@@ -5,7 +5,8 @@
  * OVERFLOW  block 0: table page, block 2: its new overflow page; or block 0: an
  *           overflow page, block 2: its new lock page.  Main data: block number of the
  *           table page, 4 bytes; 1 byte: block 0 becomes a table page without slots first.
- * CONFIRM   block 0: table page.  Main data: offset, 2 bytes.
+ * CONFIRM   block 0: table page.  Main data: offset, 2 bytes; what logical decoding is told, if
+ *           anything (rec_logical.c).
  */
 #include "postgres.h"
 
@@ -131,13 +132,26 @@ zrec_overflow_desc(StringInfo buf, XLogReaderState *record)
 
 /* In the critical section.  The insertion's own WAL record has all the rest. */
 XLogRecPtr
-zrec_confirm_emit(Buffer buffer, OffsetNumber offnum)
+zrec_confirm_emit(Buffer buffer, OffsetNumber offnum, const ZRecLogical *logical)
 {
 	Assert(zheap_buffer_is_exclusive(buffer));	/* W2 */
 	XLogBeginInsert();
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
 	XLogRegisterData((char *) &offnum, sizeof(offnum));
+	zrec_logical_register(logical);
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_CONFIRM);
+}
+
+/* False: damaged. */
+static bool
+decode_confirm(XLogReaderState *record, OffsetNumber *offnum, ZRecLogical *logical)
+{
+	ZRecCursor	cur;
+
+	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
+	zrec_take_raw(&cur, offnum, sizeof(*offnum));
+	zrec_logical_take(&cur, logical);
+	return zrec_cursor_done(&cur);
 }
 
 void
@@ -145,8 +159,9 @@ zrec_confirm_redo(XLogReaderState *record)
 {
 	Buffer		buffer;
 	OffsetNumber offnum;
+	ZRecLogical logical;
 
-	if (!main_data(record, &offnum, sizeof(offnum)))
+	if (!decode_confirm(record, &offnum, &logical))
 		zrec_replay_damaged(record);
 	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
 	{
@@ -162,13 +177,23 @@ void
 zrec_confirm_desc(StringInfo buf, XLogReaderState *record)
 {
 	OffsetNumber offnum;
+	ZRecLogical logical;
 
-	if (!main_data(record, &offnum, sizeof(offnum)))
+	if (!decode_confirm(record, &offnum, &logical))
 	{
 		zrec_desc_damaged(buf);
 		return;
 	}
 	appendStringInfo(buf, "off: %u", offnum);
+	zrec_logical_desc(buf, &logical);
+}
+
+bool
+zrec_confirm_logical(XLogReaderState *record, ZRecLogical *logical)
+{
+	OffsetNumber offnum;
+
+	return decode_confirm(record, &offnum, logical);
 }
 
 void

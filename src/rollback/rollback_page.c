@@ -485,7 +485,7 @@ apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *
 	if (RelationNeedsWAL(live->rel))
 	{
 		XLogRecPtr	lsn = zrec_rollback_emit(plan, buffer,
-											 on_overflow ? overflow_buf : InvalidBuffer);
+											 on_overflow ? overflow_buf : InvalidBuffer, NULL);
 
 		PageSetLSN(live->page, lsn);
 		if (on_overflow)

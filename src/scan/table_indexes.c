@@ -175,6 +175,8 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 	new->columns = bms_copy(columns);
 	known->columns = bms_add_members(known->columns, columns);
 	known->keys = bms_add_members(known->keys, keys);
+	if (new->oid == RelationGetReplicaIndex(table))
+		known->identity = bms_copy(keys);
 	MemoryContextSwitchTo(old);
 	known->n++;
 	known->btrees = known->btrees && is_plain_btree(index);

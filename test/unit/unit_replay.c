@@ -302,7 +302,7 @@ replay_rollback(Model *model, const ZRollbackPlan *plan)
 	remember(model, &before);
 	zpage_rollback_apply(model_page(model), model_overflow(model, plan->slotno), plan);
 	zrec_rollback_emit(plan, UNIT_BUFFER(ZREC_BLK_TABLE),
-					   on_overflow ? UNIT_BUFFER(ZREC_BLK_OVERFLOW) : InvalidBuffer);
+					   on_overflow ? UNIT_BUFFER(ZREC_BLK_OVERFLOW) : InvalidBuffer, NULL);
 	set_lsn(model, subject);
 	redo_check(model, &before, subject, zrec_rollback_redo);
 	desc_check(zrec_rollback_desc);
@@ -366,7 +366,7 @@ replay_confirm(Model *model, OffsetNumber offnum)
 
 	remember(model, &before);
 	zpage_confirm_apply(model_page(model), offnum);
-	zrec_confirm_emit(UNIT_BUFFER(ZREC_BLK_TABLE), offnum);
+	zrec_confirm_emit(UNIT_BUFFER(ZREC_BLK_TABLE), offnum, NULL);
 	set_lsn(model, subject_of(1));
 	redo_check(model, &before, subject_of(1), zrec_confirm_redo);
 	desc_check(zrec_confirm_desc);

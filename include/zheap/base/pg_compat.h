@@ -52,6 +52,9 @@ typedef RelFileNode ZRelLocator;
 #define zcompat_set_vxid(vxid, number, lxid) \
 	((vxid).backendId = (number) + 1, (vxid).localTransactionId = (lxid))
 
+/* Also renamed in 16. */
+#define zcompat_change_locator(change)	((change)->data.tp.relnode)
+
 /* 16 shortens the names of a table's counters. */
 #define zcompat_live_rows(entry)	((entry)->n_live_tuples)
 #define zcompat_dead_rows(entry)	((entry)->n_dead_tuples)

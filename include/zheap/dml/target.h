@@ -332,6 +332,7 @@ typedef struct ZInsert
 	int			options;
 	BulkInsertState bistate;
 	uint32		token;			/* speculative, or 0 */
+	const ZRecLogical *logical; /* what decoding is told, or NULL */
 } ZInsert;
 
 /* On whichever page has room.  No page is locked (D2), and none is on return. */
@@ -356,6 +357,7 @@ typedef struct ZDeletion
 	uint8		flags2;			/* of the row's header: its lock bits among them */
 	const ItemPointerData *new_tid; /* an update has moved the row there, or NULL */
 	const ZRowVersion *version; /* the row's newest, as zchange_begin_known asks; or NULL */
+	const ZRecLogical *logical; /* what decoding is told, or NULL */
 } ZDeletion;
 
 /* Mark the locked page's row deleted by us: DONE or AGAIN.  It has been checked. */

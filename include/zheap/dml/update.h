@@ -15,6 +15,7 @@
 typedef struct ZColumnChanges
 {
 	bool		key;			/* a column that foreign keys may refer to */
+	bool		identity;		/* a column of the replica identity's key */
 	ZTableCounter way;			/* as far as indexes go: it stays, with further entries of it in
 								 * indexes or none; or why it moves */
 	Bitmapset  *indexes;		/* if it stays, those that are to hear of it, by their numbers;

@@ -6,6 +6,7 @@
 #ifndef ZHEAP_RECORD_H
 #define ZHEAP_RECORD_H
 
+#include "access/htup.h"
 #include "access/xlogreader.h"
 #include "lib/stringinfo.h"
 #include "storage/itemptr.h"
@@ -186,11 +187,44 @@ zwaypoint_has_image(const ZUndoRecord *rec)
 	return rec->type == ZOP_UPDATE && rec->waypoint && rec->since == 0;
 }
 
+/* ---- what logical decoding is told of a change (rec_logical.c) ---- */
+
+typedef enum ZLogicalKind
+{
+	ZLOGICAL_NONE,
+	ZLOGICAL_INSERT,			/* one row or several */
+	ZLOGICAL_UPDATE,
+	ZLOGICAL_DELETE,
+	ZLOGICAL_SPECULATIVE,		/* an insertion in doubt ... */
+	ZLOGICAL_CONFIRM,			/* ... stands */
+	ZLOGICAL_TAKE_BACK			/* ... or never was */
+} ZLogicalKind;
+
+/* Tuples are in heap's form, because decoding has no catalog to make one with. */
+typedef struct ZRecLogical
+{
+	ZLogicalKind kind;
+	bool		has_old;		/* UPDATE, DELETE: the first tuple is the version before, or what
+								 * the replica identity has of it */
+	bool		more;			/* INSERT: rows in later records had their values toasted
+								 * before this one */
+	int			nrows;			/* INSERT; else 1 */
+	const char *tuples;			/* as zrec_logical_put_tuple wrote them */
+	Size		len;
+} ZRecLogical;
+
+/* What a record of this kind tells; NONE: it was not logically logged.  False: damaged. */
+typedef bool (*ZRecLogicalOf) (XLogReaderState *record, ZRecLogical *logical);
+
+/* May allocate. */
+extern void zrec_logical_put_tuple(StringInfo out, HeapTuple tuple);
+
 /* ---- a change of rows (rec_change.c) ---- */
 
 /*
  * Plan of an insert, update, delete or lock: slot, rows, undo.  has_undo is
- * false for an insert or delete that belongs to a run already recorded.
+ * false for an insert or delete that belongs to a run already recorded.  "logical" lasts until the
+ * change is made, and is for WAL only.
  */
 typedef struct ZChange
 {
@@ -200,6 +234,7 @@ typedef struct ZChange
 	ZSlotPlan	slot;
 	ZRowPlan	row;
 	ZUndoRecord undo;
+	const ZRecLogical *logical; /* or NULL */
 } ZChange;
 
 /* The one place that changes a page by a ZChange: forward path and redo. */
@@ -223,12 +258,14 @@ extern XLogRecPtr zrec_change_emit(const ZChange *change, const ZChangeBuffers *
 								   ZUndoWrite *write, const char *undo, Size undo_len);
 extern void zrec_change_redo(XLogReaderState *record);
 extern void zrec_change_desc(StringInfo buf, XLogReaderState *record);
+extern bool zrec_change_logical(XLogReaderState *record, ZRecLogical *logical);
 
 /* ---- a row that an update moves (rec_move.c) ---- */
 
 /*
  * The old row's deletion, which names the new TID, and the new row's insertion.  On one page they
- * have one slot, and the deletion comes first.  No slot lies on another page.
+ * have one slot, and the deletion comes first.  No slot lies on another page.  The deletion has
+ * what decoding is told, of the whole update.
  */
 typedef struct ZMove
 {
@@ -259,13 +296,16 @@ extern XLogRecPtr zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers,
 								 ZUndoWrite *write, const ZUndoBytes *undo);
 extern void zrec_move_redo(XLogReaderState *record);
 extern void zrec_move_desc(StringInfo buf, XLogReaderState *record);
+extern bool zrec_move_logical(XLogReaderState *record, ZRecLogical *logical);
 
 /* ---- others: one file each, emit + redo + desc ---- */
 
+/* "logical" is NULL but where an insertion in doubt is taken back. */
 extern XLogRecPtr zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer,
-									 Buffer overflow_buf);
+									 Buffer overflow_buf, const ZRecLogical *logical);
 extern void zrec_rollback_redo(XLogReaderState *record);
 extern void zrec_rollback_desc(StringInfo buf, XLogReaderState *record);
+extern bool zrec_rollback_logical(XLogReaderState *record, ZRecLogical *logical);
 
 extern XLogRecPtr zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer);
 extern void zrec_prune_redo(XLogReaderState *record);
@@ -280,9 +320,11 @@ extern XLogRecPtr zrec_overflow_emit(Buffer buffer, bool init, Buffer overflow_b
 extern void zrec_overflow_redo(XLogReaderState *record);
 extern void zrec_overflow_desc(StringInfo buf, XLogReaderState *record);
 
-extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum);
+extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum,
+									const ZRecLogical *logical);
 extern void zrec_confirm_redo(XLogReaderState *record);
 extern void zrec_confirm_desc(StringInfo buf, XLogReaderState *record);
+extern bool zrec_confirm_logical(XLogReaderState *record, ZRecLogical *logical);
 
 /* ---- the visibility map (rec_visible.c) ---- */
 

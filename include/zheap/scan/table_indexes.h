@@ -39,6 +39,7 @@ typedef struct ZTableIndexes
 	MemoryContext context;		/* of the rest */
 	Bitmapset  *columns;		/* of all indexes */
 	Bitmapset  *keys;			/* those that foreign keys may refer to */
+	Bitmapset  *identity;		/* those of the replica identity's key, if it is an index */
 	int			highest;		/* attribute number that an index has; 0: none */
 	bool		whole;			/* an index refers to whole rows */
 	bool		btrees;			/* all are B-trees on columns alone, valid and ready */

@@ -1,0 +1,240 @@
+/*
+ * dml_logical.c
+ *		What logical decoding is told of changes.
+ *
+ * The new row, and of the one before what the table's replica identity asks for, by heap's rules
+ * (ExtractReplicaIdentity in heapam.c), as heap tuples: decoding reads WAL without catalogs, so
+ * it could not make any of our rows.
+ *
+ * LOCKING: none is taken, but by zlogical_old() on pages of the toast table.  The others may be
+ * called with a page locked.
+ */
+#include "postgres.h"
+
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
+#include "utils/rel.h"
+
+#include "zheap/dml/logical.h"
+#include "zheap/scan/table_indexes.h"
+
+/* Longer WAL records cannot be read; the rest of the record is far less than what this leaves. */
+#define MAX_BYTES	(1019 * 1024 * 1024)
+
+/* What all have in common. */
+static const ZRecLogical *
+told(ZLogical *logical, ZLogicalKind kind, int nrows)
+{
+	logical->part.kind = kind;
+	logical->part.nrows = nrows;
+	logical->part.has_old = logical->old_len > 0;
+	logical->part.tuples = logical->tuples.data;
+	logical->part.len = logical->tuples.len;
+	if (logical->part.len > MAX_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("row of table \"%s\" is too big for logical replication",
+						RelationGetRelationName(logical->rel)),
+				 errdetail("Its values before and after the change are %zu bytes long, the maximum is %d bytes.",
+						   logical->part.len, MAX_BYTES)));
+	return &logical->part;
+}
+
+static void
+put_new(ZLogical *logical, const char *row, uint32 len)
+{
+	HeapTuple	tuple = zdml_heap_tuple(logical->rel, row, len);
+
+	zrec_logical_put_tuple(&logical->tuples, tuple);
+	heap_freetuple(tuple);
+}
+
+void
+zlogical_open(ZLogical *logical, Relation rel, int options)
+{
+	memset(logical, 0, sizeof(*logical));
+	if (!RelationIsLogicallyLogged(rel) || (options & HEAP_INSERT_NO_LOGICAL))
+		return;
+	logical->rel = rel;
+	logical->wanted = true;
+	logical->identity = bms_copy(ztable_indexes(rel)->identity);
+	initStringInfo(&logical->tuples);
+}
+
+void
+zlogical_close(ZLogical *logical)
+{
+	if (!logical->wanted)
+		return;
+	pfree(logical->tuples.data);
+	bms_free(logical->identity);
+	logical->wanted = false;
+}
+
+/* ---- insertions ---- */
+
+const ZRecLogical *
+zlogical_insert(ZLogical *logical, const ZFormedRow *row, uint32 token)
+{
+	if (!logical->wanted)
+		return NULL;
+	put_new(logical, row->bytes, row->len);
+	return told(logical, token != 0 ? ZLOGICAL_SPECULATIVE : ZLOGICAL_INSERT, 1);
+}
+
+void
+zlogical_add_row(ZLogical *logical, const ZFormedRow *row)
+{
+	if (logical->wanted)
+		put_new(logical, row->bytes, row->len);
+}
+
+const ZRecLogical *
+zlogical_rows(ZLogical *logical, int from, int to, int nrows)
+{
+	if (!logical->wanted)
+		return NULL;
+	Assert(from >= 0 && from < to && to <= logical->tuples.len);
+	(void) told(logical, ZLOGICAL_INSERT, nrows);
+	logical->part.tuples = logical->tuples.data + from;
+	logical->part.len = to - from;
+	logical->part.more = to < logical->tuples.len;
+	return &logical->part;
+}
+
+/* ---- the version before ---- */
+
+/* Of a version without toasted values. */
+static bool
+may_want_old(const ZLogical *logical, bool key_changed)
+{
+	char		identity = logical->rel->rd_rel->relreplident;
+
+	return identity == REPLICA_IDENTITY_FULL ||
+		(identity != REPLICA_IDENTITY_NOTHING && key_changed && !bms_is_empty(logical->identity));
+}
+
+/* The key's columns, and NULL for all others. */
+static HeapTuple
+identity_of(const ZLogical *logical, HeapTuple old)
+{
+	TupleDesc	desc = RelationGetDescr(logical->rel);
+	Datum	   *values = palloc(desc->natts * sizeof(Datum));
+	bool	   *isnull = palloc(desc->natts * sizeof(bool));
+	HeapTuple	key;
+
+	heap_deform_tuple(old, desc, values, isnull);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (!bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, logical->identity))
+			isnull[i] = true;
+	}
+	key = heap_form_tuple(desc, values, isnull);
+	pfree(values);
+	pfree(isnull);
+	return key;
+}
+
+static void
+put_whole(ZLogical *logical, HeapTuple tuple)
+{
+	HeapTuple	flat = tuple;
+
+	if (HeapTupleHasExternal(tuple))
+	{
+		Assert(!zheap_holds_buffer_lock()); /* D3 */
+		flat = toast_flatten_tuple(tuple, RelationGetDescr(logical->rel));
+	}
+	zrec_logical_put_tuple(&logical->tuples, flat);
+	if (flat != tuple)
+		heap_freetuple(flat);
+}
+
+/*
+ * A key that is toasted is told even if it stays: as an unchanged value it is not among the new
+ * row's, and the row could not be found by it.
+ */
+static void
+put_key(ZLogical *logical, HeapTuple old, bool changed)
+{
+	HeapTuple	key;
+
+	if (bms_is_empty(logical->identity) || !(changed || HeapTupleHasExternal(old)))
+		return;
+	key = identity_of(logical, old);
+	if (changed || HeapTupleHasExternal(key))
+		put_whole(logical, key);
+	heap_freetuple(key);
+}
+
+void
+zlogical_old(ZLogical *logical, HeapTuple old, bool key_changed)
+{
+	char		identity;
+
+	if (!logical->wanted)
+		return;
+	identity = logical->rel->rd_rel->relreplident;
+	resetStringInfo(&logical->tuples);
+	if (identity == REPLICA_IDENTITY_FULL)
+		put_whole(logical, old);
+	else if (identity != REPLICA_IDENTITY_NOTHING)
+		put_key(logical, old, key_changed);
+	logical->old_len = logical->tuples.len;
+}
+
+bool
+zlogical_old_reads_toast(const ZLogical *logical, HeapTuple old)
+{
+	HeapTuple	key;
+	bool		reads;
+
+	if (!logical->wanted || !HeapTupleHasExternal(old))
+		return false;
+	if (logical->rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL)
+		return true;
+	key = identity_of(logical, old);
+	reads = HeapTupleHasExternal(key);
+	heap_freetuple(key);
+	return reads;
+}
+
+void
+zlogical_old_row(ZLogical *logical, const char *row, uint32 len, bool key_changed)
+{
+	HeapTuple	old;
+
+	if (!logical->wanted)
+		return;
+	logical->old_len = 0;
+	if (!may_want_old(logical, key_changed))
+		return;
+	old = zdml_heap_tuple(logical->rel, row, len);
+	zlogical_old(logical, old, key_changed);
+	heap_freetuple(old);
+}
+
+/* ---- updates and deletions ---- */
+
+const ZRecLogical *
+zlogical_update(ZLogical *logical, const ZFormedRow *row)
+{
+	if (!logical->wanted)
+		return NULL;
+	/* what was planned before may not have come to be */
+	logical->tuples.len = logical->old_len;
+	put_new(logical, row->bytes, row->len);
+	return told(logical, ZLOGICAL_UPDATE, 1);
+}
+
+const ZRecLogical *
+zlogical_delete(ZLogical *logical)
+{
+	if (!logical->wanted)
+		return NULL;
+	logical->tuples.len = logical->old_len;
+	return told(logical, ZLOGICAL_DELETE, 1);
+}

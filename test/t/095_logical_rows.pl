@@ -1,0 +1,131 @@
+# Rows that decoding could stumble over: wider as heap tuples than a page, with long old versions, toasted over several pages of a COPY,
+# changed by others while a deletion reads toasted values.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZheapTest;
+
+my $node = new_server('rows', [ 'wal_consistency_checking = zheap', 'logical_decoding_work_mem = 64kB', 'max_wal_size = 2GB' ], allows_streaming => 'logical');
+
+$node->safe_psql('postgres', "select pg_create_logical_replication_slot('slot', 'test_decoding')");
+
+sub decoded
+{
+	return $node->safe_psql('postgres',
+		"select data from pg_logical_slot_get_changes('slot', null, null, 'include-xids', '0', 'skip-empty-xacts', '1')");
+}
+
+# ---- wide: 700 pairs of 2 and 8 bytes; heap would align each of the latter ----
+
+my $columns = join(', ', map { ("s$_ int2", "d$_ float8") } 1 .. 700);
+my $values = join(', ', map { ("$_", "$_.5") } 1 .. 700);
+my $updated = join(' ', map { "s${_}\[smallint]:$_ d${_}\[double precision]:$_.5" } 1 .. 699) . ' s700[smallint]:0 d700[double precision]:700.5';
+$node->safe_psql('postgres', <<"SQL");
+create table wide (id int primary key, $columns) using zheap;
+alter table wide replica identity full;
+insert into wide values (1, $values);
+update wide set s700 = 0;
+delete from wide;
+SQL
+my $out = decoded();
+(my $inserted = $updated) =~ s/s700\[smallint]:0/s700[smallint]:700/;
+like($out, qr/^table public\.wide: INSERT: id\[integer\]:1 \Q$inserted\E$/m, 'a wide row is inserted');
+like($out, qr/^table public\.wide: UPDATE: old-key: id\[integer\]:1 \Q$inserted\E new-tuple: id\[integer\]:1 \Q$updated\E$/m, '... updated');
+like($out, qr/^table public\.wide: DELETE: id\[integer\]:1 \Q$updated\E$/m, '... deleted');
+
+# ---- long: the old version's toasted values, in full ----
+
+$node->safe_psql('postgres', <<'SQL');
+create table long (id int primary key, n int, v text) using zheap;
+alter table long alter v set storage external;
+alter table long replica identity full;
+insert into long values (1, 0, repeat('x', 5000000) || 'end');
+update long set n = 1;
+delete from long;
+SQL
+$out = decoded();
+my $long = 'x' x 5000000 . 'end';
+ok(index($out, "UPDATE: old-key: id[integer]:1 n[integer]:0 v[text]:'$long' new-tuple: id[integer]:1 n[integer]:1 v[text]:unchanged-toast-datum") > 0,
+	'update of a row of 5 MB');
+ok(index($out, "DELETE: id[integer]:1 n[integer]:1 v[text]:'$long'") > 0, 'deletion of it');
+
+# ---- a batch of toasted rows, on several pages ----
+
+$node->safe_psql('postgres', 'create table batch (id int primary key, pad text, v text) using zheap; alter table batch alter v set storage external; alter table batch alter pad set storage plain');
+$node->safe_psql('postgres', "copy batch from stdin;\n" . join('', map { "$_\t" . 'p' x 1500 . "\t" . "$_ " x 1500 . "\n" } 1 .. 60) . "\\.\n");
+$out = decoded();
+my @missing = grep { index($out, "INSERT: id[integer]:$_ pad[text]:'" . 'p' x 1500 . "' v[text]:'" . "$_ " x 1500 . "'") < 0 } 1 .. 60;
+is("@missing", '', 'all values of a batch of 60 rows are there');
+
+# ---- a deletion waits, and finds another version ----
+
+$node->safe_psql('postgres', <<'SQL');
+create table two (id int primary key, v text) using zheap;
+alter table two alter v set storage external;
+alter table two replica identity full;
+insert into two values (1, repeat('a', 5000)), (2, repeat('a', 5000));
+SQL
+decoded();
+my $first = $node->background_psql('postgres');
+my $second = $node->background_psql('postgres');
+$first->query_safe('begin');
+$first->query_safe("update two set v = repeat('b', 5000) where id = 1");
+$second->query_until(qr/begun/, "\\echo begun\ndelete from two where id = 1;\n");
+$node->poll_query_until('postgres', "select count(*) = 1 from pg_stat_activity where wait_event_type = 'Lock'") or die;
+$first->query_safe('commit');
+$second->quit;
+$first->quit;
+$out = decoded();
+like($out, qr/DELETE: id\[integer\]:1 v\[text\]:'b{5000}'/, 'it tells of the newest');
+unlike($out, qr/DELETE:.*a{5000}/, 'and of no other');
+
+# many sessions update and delete the same rows: each version is told of once, as it was
+my $load = $node->basedir . '/two.sql';
+append_to_file($load, <<'SQL');
+\set id random(1, 5)
+\set n random(1, 1000000)
+insert into two values (:id, repeat(:n || ' ', 500)) on conflict (id) do update set v = repeat(:n || ' ', 500);
+delete from two where id = :id;
+update two set v = v || 'more' where id = :id % 5 + 1;
+SQL
+my ($rc, undef, $err) = pgbench_run($node, '-c', 8, '-t', short() ? 50 : 200, '-f', $load);
+is($rc, 0, 'sessions') or diag($err);
+my %now = (2 => 'a' x 5000);
+my $wrong = 0;
+my $seen = 0;
+foreach my $line (split /\n/, decoded())
+{
+	my $value = qr/'([^']*)'/;
+
+	if ($line =~ /INSERT: id\[integer\]:(\d+) v\[text\]:$value/)
+	{
+		$wrong++ if defined $now{$1};
+		$now{$1} = $2;
+	}
+	elsif ($line =~ /UPDATE: old-key: id\[integer\]:(\d+) v\[text\]:$value new-tuple: id\[integer\]:\1 v\[text\]:$value/)
+	{
+		$wrong++ unless defined $now{$1} && $now{$1} eq $2;
+		$now{$1} = $3;
+	}
+	elsif ($line =~ /DELETE: id\[integer\]:(\d+) v\[text\]:$value/)
+	{
+		$wrong++ unless defined $now{$1} && $now{$1} eq $2;
+		delete $now{$1};
+	}
+	elsif ($line =~ /^table/)
+	{
+		$wrong++;
+	}
+	$seen++;
+}
+is($wrong, 0, "each change goes on from the one before ($seen lines)");
+is($node->safe_psql('postgres', "select string_agg(id || '=' || v, ',' order by id) from two"), join(',', map { "$_=$now{$_}" } sort keys %now),
+	'and leads to what there is');
+no_crash_in_log($node, $node->name);
+done_testing();
