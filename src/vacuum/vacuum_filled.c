@@ -47,6 +47,9 @@
 /* Who locks a table does not do it for long; so many milliseconds later, then. */
 #define LOCKED_DELAY	10000
 
+/* Who extends it even less. */
+#define EXTENDED_DELAY	500
+
 /* It has no database, while a subscriber's has. */
 static bool
 sends_to_standby(WalSnd *walsnd)
@@ -115,6 +118,32 @@ begin_cost_limit(void)
 	VacuumCostBalance = 0;
 }
 
+static bool
+has_map_page(Relation rel, BlockNumber block)
+{
+	SMgrRelation smgr = RelationGetSmgr(rel);
+
+	return smgrexists(smgr, VISIBILITYMAP_FORKNUM) &&
+		smgrnblocks(smgr, VISIBILITYMAP_FORKNUM) > zmap_page_of(block);
+}
+
+/*
+ * The map is made longer under the lock under which the table is.  A writer that extends the
+ * table extends it by many pages if somebody waits for that lock: so we don't wait.  False: it is
+ * not to be had.
+ */
+static bool
+provide_map(ZVisible *visible, BlockNumber block)
+{
+	if (has_map_page(visible->rel, block))
+		return true;
+	if (!ConditionalLockRelationForExtension(visible->rel, ExclusiveLock))
+		return false;
+	visible_pin(visible, block);
+	UnlockRelationForExtension(visible->rel, ExclusiveLock);
+	return true;
+}
+
 static void
 mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 {
@@ -134,8 +163,11 @@ mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* For PORTION_TIME at most: pages->first is the page to go on with. */
-static void
+/*
+ * For PORTION_TIME at most: pages->first is the page to go on with.  False: a lock for making the
+ * map longer was not to be had.
+ */
+static bool
 mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
@@ -143,6 +175,7 @@ mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
 	TimestampTz start = GetCurrentTimestamp();
 	ZVisible	visible;
 	ZPageView	view;
+	bool		has_map = true;
 
 	zview_open(&view, rel);
 	visible_open(&visible, rel, &view, visit->seen);
@@ -150,6 +183,10 @@ mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
 	begin_cost_limit();
 	while (pages->first <= pages->last && pages->first < nblocks)
 	{
+		has_map = visibilitymap_pin_ok(pages->first, visible.map) ||
+			provide_map(&visible, pages->first);
+		if (!has_map)
+			break;
 		mark_page(&visible, strategy, pages->first++);
 		vacuum_delay_point();
 		if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PORTION_TIME))
@@ -161,13 +198,14 @@ mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
 	visible_close(&visible);
 	zview_close(&view);
 	FreeAccessStrategy(strategy);
+	return has_map;
 }
 
 typedef struct Portion
 {
 	ZFilledPages pages;
 	const ZMarkVisit *visit;
-	bool		locked;
+	int			delay;			/* milliseconds, as a lock was not to be had; 0: all were */
 } Portion;
 
 static void
@@ -177,14 +215,15 @@ mark_portion(void *arg)
 	ZFilledPages *pages = &portion->pages;
 	Relation	rel;
 
-	portion->locked = ConditionalLockRelationOid(pages->table, AccessShareLock);
-	if (!portion->locked)
+	portion->delay = LOCKED_DELAY;
+	if (!ConditionalLockRelationOid(pages->table, AccessShareLock))
 		return;
+	portion->delay = 0;
 	rel = try_relation_open(pages->table, NoLock);
-	if (rel != NULL && zheap_is_table(rel) && zloc_equals(pages->locator, zrel_locator(rel)))
-		mark_pages(rel, pages, portion->visit);
-	else
+	if (rel == NULL || !zheap_is_table(rel) || !zloc_equals(pages->locator, zrel_locator(rel)))
 		pages->first = pages->last + 1;
+	else if (!mark_pages(rel, pages, portion->visit))
+		portion->delay = EXTENDED_DELAY;
 	if (rel != NULL)
 		relation_close(rel, NoLock);
 	UnlockRelationOid(pages->table, AccessShareLock);
@@ -224,9 +263,7 @@ zvacuum_mark_filled(ZMarkVisit *visit)
 		zfilled_forget_table(pages->table);
 		FreeErrorData(error);
 	}
-	else if (!portion.locked)
-		zfilled_put_back(pages, LOCKED_DELAY);
 	else if (pages->first <= pages->last)
-		zfilled_put_back(pages, 0);
+		zfilled_put_back(pages, portion.delay);
 	return true;
 }

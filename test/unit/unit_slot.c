@@ -287,7 +287,7 @@ formed_check(TupleTableSlot *slot, const UnitRow *row)
 	char	   *formed = ztuple_slot_formed(slot, row->desc, &formed_len);
 	TupleDesc	other = CreateTupleDescCopy(row->desc);
 
-	if (len > TOAST_TUPLE_THRESHOLD || (zrow_flags(bytes) & ZROW_HASEXTERNAL) != 0)
+	if (len > ZROW_TOAST_THRESHOLD || (zrow_flags(bytes) & ZROW_HASEXTERNAL) != 0)
 		unit_check(formed == NULL);
 	else
 		unit_check(formed != NULL && formed_len == len && memcmp(formed, bytes, len) == 0);
