@@ -61,6 +61,8 @@ form_from_heap_tuple(Relation rel, HeapTuple tuple, ZFormedRow *row)
 	pfree(isnull);
 }
 
+StaticAssertDecl(ZROW_MAX_FORMED <= ZPAGE_MAX_ROW, "a page has room for any row");
+
 void
 zdml_check_length(uint32 len)
 {
