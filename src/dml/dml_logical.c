@@ -55,9 +55,10 @@ put_new(ZLogical *logical, const char *row, uint32 len)
 void
 zlogical_open(ZLogical *logical, Relation rel, int options)
 {
-	memset(logical, 0, sizeof(*logical));
-	if (!RelationIsLogicallyLogged(rel) || (options & HEAP_INSERT_NO_LOGICAL))
+	logical->wanted = false;
+	if (likely(!RelationIsLogicallyLogged(rel)) || (options & HEAP_INSERT_NO_LOGICAL))
 		return;
+	memset(logical, 0, sizeof(*logical));
 	logical->rel = rel;
 	logical->wanted = true;
 	logical->identity = bms_copy(ztable_indexes(rel)->identity);
