@@ -54,16 +54,58 @@ prune_keeps_locked(ZPageView *view, const ZRowVersion *version)
 		zlock_may_be_held(view, version->offnum);
 }
 
+/*
+ * The slot of the page itself that the row names as its deleter's, and no former owner's of the
+ * slot; 0: another, or the row has moved.  The row has been checked.
+ */
+static int
+slot_of_deleter(Page page, const char *row)
+{
+	ZRowHeader	hdr;
+
+	zrow_header_get(row, &hdr);
+	if ((hdr.flags & (ZROW_DELETED | ZROW_MOVED | ZROW_REUSED)) != ZROW_DELETED ||
+		hdr.slotno > zpage_nslots(page))
+		return 0;
+	return hdr.slotno;
+}
+
+/* The row is dead.  Is it so because its slot's owner has deleted it, and all see that? */
+static bool
+owner_is_deleter(ZPageView *view, int slotno, const ZRowVersion *version)
+{
+	FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, NULL, slotno));
+
+	/* of an aborted owner's row the version is another's */
+	if (zmodifier_is_all_visible(&version->modifier))
+		return zview_is_frozen(view, owner);
+	return zmodifier_is_exact(&version->modifier) &&
+		FullTransactionIdEquals(zmodifier_fxid(&version->modifier), owner);
+}
+
+/*
+ * *dead_slot: all rows are dead that name this slot as their deleter's, as one before has shown;
+ * 0: none is known.  Often one deletion has taken most rows of a page.
+ */
 static void
-plan_prune_row(ZPageView *view, OffsetNumber offnum, ZReapNotes *notes, ZPrunePlan *plan)
+plan_prune_row(ZPageView *view, OffsetNumber offnum, ZReapNotes *notes, int *dead_slot,
+			   ZPrunePlan *plan)
 {
 	ZRowVersion	version;
 	FullTransactionId fxid;
 	const char *row;
+	int			slotno;
 
 	/* a version that is too far away must not be taken for one that is visible to all */
 	Assert(view->locked && view->limit == 0);
 	row = (const char *) view->page + ItemIdGetOffset(PageGetItemId(view->page, offnum));
+	slotno = slot_of_deleter(view->page, row);
+	if (notes == NULL && slotno != 0 && slotno == *dead_slot)
+	{
+		Assert(zmvcc_state(view, offnum, &version, &fxid) == ZSTATE_DEAD);
+		plan->dead[plan->ndead++] = offnum;
+		return;
+	}
 	/* nothing comes after a deletion, unless it has aborted: so the newest version tells */
 	if ((zrow_flags(row) & ZROW_DELETED) &&
 		zmvcc_state(view, offnum, &version, &fxid) == ZSTATE_DEAD &&
@@ -71,6 +113,8 @@ plan_prune_row(ZPageView *view, OffsetNumber offnum, ZReapNotes *notes, ZPrunePl
 	{
 		plan->dead[plan->ndead++] = offnum;
 		prune_conflict(plan, fxid);
+		if (slotno != 0 && owner_is_deleter(view, slotno, &version))
+			*dead_slot = slotno;
 		if (notes != NULL)
 			zreap_take_row(notes, view, &version);
 		return;
@@ -124,6 +168,7 @@ zdml_prune_page(ZPageView *view, Buffer buffer, ZReapNotes *notes)
 	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
 	ZPrunePlan	plan;
 	OffsetNumber off;
+	int			dead_slot = 0;
 
 	Assert(view->block == BufferGetBlockNumber(buffer));
 	plan_init(&plan);
@@ -133,7 +178,7 @@ zdml_prune_page(ZPageView *view, Buffer buffer, ZReapNotes *notes)
 	for (off = FirstOffsetNumber; off <= max; off++)
 	{
 		if (ItemIdIsNormal(PageGetItemId(view->page, off)))
-			plan_prune_row(view, off, notes, &plan);
+			plan_prune_row(view, off, notes, &dead_slot, &plan);
 	}
 	if (plan.ndead == 0 && plan.ntrim == 0)
 		return 0;
