@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 
 #include "unit_model.h"
@@ -123,7 +125,8 @@ redo_check(Model *model, const Before *before, Subject subject, void (*redo) (XL
 
 /*
  * What is no record must have a description, too, which is no error: any backend may ask for it.
- * The record's beginning is none; any other bytes may be one.
+ * The record's beginning is none, unless it lacks just what decoding is told; any other bytes may be
+ * one.
  */
 static void
 desc_check_damaged(void (*desc) (StringInfo, XLogReaderState *))
@@ -139,7 +142,8 @@ desc_check_damaged(void (*desc) (StringInfo, XLogReaderState *))
 	{
 		resetStringInfo(&text);
 		desc(&text, &record);
-		unit_check(strstr(text.data, "damaged") != NULL);
+		unit_check((strstr(text.data, "damaged") != NULL) ==
+				   (unit_wal.optional == 0 || unit_wal.len != len - unit_wal.optional));
 	}
 	for (Size i = 0; i < len; i++)
 	{
@@ -243,6 +247,73 @@ row_on_page(Model *model, OffsetNumber offnum)
 	return zpage_row(model_page(model), offnum, &len, NULL);
 }
 
+/*
+ * What decoding might be told of the change, whatever it is.  Redo must not care, and what was told
+ * must come out.
+ */
+static void
+make_logical(Model *model, ZRecLogical *logical, StringInfo tuples)
+{
+	static char data[MAXALIGN(SizeofHeapTupleHeader) + 300];
+	HeapTupleData tuple = {.t_data = (HeapTupleHeader) data};
+	int			ntuples;
+
+	memset(logical, 0, sizeof(*logical));
+	logical->kind = unit_int(model->unit, ZLOGICAL_INSERT, ZLOGICAL_TAKE_BACK);
+	logical->nrows = logical->kind == ZLOGICAL_INSERT ? unit_int(model->unit, 1, 20) : 1;
+	logical->more = logical->kind == ZLOGICAL_INSERT && unit_once_in(model->unit, 2);
+	logical->has_old = (logical->kind == ZLOGICAL_UPDATE || logical->kind == ZLOGICAL_DELETE) &&
+		unit_once_in(model->unit, 2);
+	initStringInfo(tuples);
+	if (logical->kind == ZLOGICAL_INSERT || logical->kind == ZLOGICAL_SPECULATIVE)
+		ntuples = logical->nrows;
+	else
+		ntuples = (logical->kind == ZLOGICAL_UPDATE ? 1 : 0) + (logical->has_old ? 1 : 0);
+	for (int i = 0; i < ntuples; i++)
+	{
+		tuple.t_len = SizeofHeapTupleHeader + unit_int(model->unit, 0, 300);
+		data[SizeofHeapTupleHeader] = (char) i;
+		zrec_logical_put_tuple(tuples, &tuple);
+	}
+	logical->tuples = tuples->data;
+	logical->len = tuples->len;
+}
+
+static void
+logical_check(const ZRecLogical *told)
+{
+	XLogReaderState record;
+	ZRecLogical logical;
+
+	memset(&record, 0, sizeof(record));
+	unit_check(zrec_change_logical(&record, &logical));
+	unit_check(logical.kind == told->kind && logical.nrows == told->nrows &&
+			   logical.has_old == told->has_old && logical.more == told->more);
+	unit_check(logical.len == told->len &&
+			   memcmp(logical.tuples, told->tuples, told->len) == 0);
+}
+
+/* The last record once more, with what decoding is told. */
+static void
+logical_replay_check(Model *model, ZChange *change, const ZChangeBuffers *buffers,
+					 ZUndoWrite *write, const ZUndoBytes *undo)
+{
+	Size		len = unit_wal.len;
+	ZRecLogical logical;
+	StringInfoData tuples;
+
+	make_logical(model, &logical, &tuples);
+	change->logical = &logical;
+	zrec_change_emit(change, buffers, write, undo->bytes, undo->len);
+	change->logical = NULL;
+	unit_check(unit_wal.len > len);
+	unit_wal.optional = unit_wal.len - len;
+	logical_check(&logical);
+	desc_check(zrec_change_desc);
+	unit_wal.optional = 0;
+	pfree(tuples.data);
+}
+
 void
 replay_change(Model *model, ZChange *change, int txn)
 {
@@ -285,6 +356,12 @@ replay_change(Model *model, ZChange *change, int txn)
 	{
 		redo_undo_check(&write, bytes, len);
 		model_undo_append(model, change, txn, bytes, len);
+	}
+	if (logged && unit_once_in(model->unit, 8))
+	{
+		ZUndoBytes	undo = {bytes, wal_len};
+
+		logical_replay_check(model, change, &buffers, &write, &undo);
 	}
 	model_change(model, change, txn);
 	model_check(model);

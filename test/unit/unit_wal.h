@@ -38,6 +38,7 @@ typedef struct UnitWal
 	uint8		info;
 	Size		len;
 	char		data[2 * BLCKSZ];
+	Size		optional;		/* so many bytes at its end may be missing, all or none of them */
 	UnitWalBlock blocks[ZREC_BLK_OLD_MAP + 1];
 	/* surroundings */
 	FullTransactionId fxid;
@@ -78,6 +79,7 @@ extern char *unit_wal_block_data(uint8 block_id, Size *len);
 #define XLogRegisterBuffer(id, buffer, flags)	unit_wal_buffer(id, buffer, flags)
 #define XLogRegisterBufData(id, data, len)	unit_wal_buffer_data(id, data, len)
 #define XLogInsert(rmid, info)			unit_wal_insert(info)
+#define XLogSetRecordFlags(flags)		((void) (flags))
 
 #define XLogRecGetData(record)			(unit_wal.data)
 #define XLogRecGetDataLen(record)		(unit_wal.len)
