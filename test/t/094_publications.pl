@@ -196,6 +196,18 @@ my $all = "select count(*), md5(string_agg(t::text, ',' order by id)), (select c
 is($to->safe_psql('everything', $all), $from->safe_psql('everything', $all), 'FOR ALL TABLES: changes');
 $to->safe_psql('everything', 'drop subscription everything');
 
+# a subscriber without the extension
+$to->safe_psql('postgres', 'create database without');
+$to->safe_psql('without', 'create table t (id int primary key, v text); create table u (id int)');
+my $subscribe = "create subscription everything connection '" . $from->connstr . " dbname=everything' publication everything";
+my (undef, undef, $error) = $to->psql('without', $subscribe);
+like($error, qr/ERROR:  schema "zheap" does not exist/, 'FOR ALL TABLES: a subscriber lacks the undo relation');
+$to->safe_psql('without', 'create schema zheap; create table zheap.undo ()');
+$to->safe_psql('without', $subscribe);
+$to->wait_for_subscription_sync($from, 'everything', 'without');
+is($to->safe_psql('without', $all), $from->safe_psql('everything', $all), '... until it has a table of that name');
+$to->safe_psql('without', 'drop subscription everything');
+
 # nothing of another database
 is($to->safe_psql('postgres', "select count(*) from plain_zheap_zheap"), 1, 'other databases are left alone');
 foreach my $pair (@pairs)
