@@ -263,9 +263,33 @@ LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_records(bigint) IS
 	'records on a page of the undo relation, needed or not';
 
+CREATE FUNCTION zheap.zheap_verify(relation regclass, toast boolean DEFAULT true)
+RETURNS TABLE (
+	block bigint,
+	lp integer,
+	kind text,
+	message text)
+AS 'MODULE_PATHNAME', 'zheap_verify'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_verify(regclass, boolean) IS
+	'what is wrong with a zheap table, its undo, visibility map, TOAST values and B-tree indexes; no rows: nothing; toast: read all values in the TOAST table, too';
+
+CREATE FUNCTION zheap.zheap_verify_all(toast boolean DEFAULT true)
+RETURNS TABLE (
+	relation regclass,
+	block bigint,
+	lp integer,
+	kind text,
+	message text)
+AS 'MODULE_PATHNAME', 'zheap_verify_all'
+LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION zheap.zheap_verify_all(boolean) IS
+	'zheap_verify() of all zheap tables of this database';
+
 REVOKE ALL ON FUNCTION zheap.zheap_page_header(regclass, bigint), zheap.zheap_page_items(regclass, bigint),
 	zheap.zheap_page_slots(regclass, bigint), zheap.zheap_undo_chain(regclass, tid),
-	zheap.zheap_undo_records(bigint) FROM PUBLIC;
+	zheap.zheap_undo_records(bigint), zheap.zheap_verify(regclass, boolean),
+	zheap.zheap_verify_all(boolean) FROM PUBLIC;
 
 CREATE VIEW zheap.zheap_stat_undo AS
 	SELECT total_bytes, used_bytes AS live_bytes, pending_bytes, pending_transactions,

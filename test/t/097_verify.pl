@@ -1,0 +1,282 @@
+# zheap_verify() finds damage of every kind, each where it is and nothing else, without a crash; beside a load, on a standby too, it finds nothing.
+# All bytes are changed in the files of a stopped server at once, each in a page of its own.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZheapTest;
+
+my $node = new_server('verified',
+	[ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.initial_slots = 4', 'max_prepared_transactions = 50', 'max_standby_streaming_delay = -1' ],
+	allows_streaming => 1);
+
+sub ask
+{
+	return $node->safe_psql('postgres', $_[0]);
+}
+
+my $all = 'select * from zheap.zheap_verify_all()';
+
+# ---- 1. beside a load ----
+
+ask(<<'SQL');
+create table w (id int primary key, n int, v text, t text) using zheap with (fillfactor = 80);
+alter table w alter t set storage external;
+create index w_n on w (n);
+create index w_v on w (lower(v)) where n % 2 = 0;
+insert into w select g, g, 'v' || g, repeat('t', g % 3 * 1500) from generate_series(1, 500) g;
+SQL
+my $script = PostgreSQL::Test::Utils::tempdir() . '/load.sql';
+append_to_file($script, <<'SQL');
+\set id random(1, 500)
+\set other random(1, 500)
+\set n random(1, 100000)
+begin;
+update w set n = :n where id = least(:id, :other / 2);
+savepoint a;
+update w set v = repeat('v', :n % 300), t = repeat('u', :n % 4000) where id = :other;
+rollback to a;
+select id from w where id = :other for key share skip locked;
+commit;
+insert into w values (500 + :n, :n, 'new', repeat('n', :n % 3000)) on conflict (id) do update set n = excluded.n, v = 'conflict';
+delete from w where id = 500 + :other * 100;
+begin;
+update w set n = n + 1 where id between :id and :id + 5;
+rollback;
+SQL
+is(ask($all), '', 'nothing is wrong at first');
+my $standby = new_standby($node, 'standby');
+my $old = session($node);
+$old->query_safe('begin');
+my $load = pgbench_start($node, '-c', 4, '-T', 10000, '-f', $script);
+for my $i (1 .. (short() ? 4 : 12))
+{
+	$old->query_safe('commit; begin isolation level repeatable read; select count(*) from w') if $i % 3 == 1;
+	ask('vacuum w') if $i % 4 == 0;
+	is(ask($all), '', "nothing is wrong beside a load, look $i");
+	is($standby->safe_psql('postgres', $all), '', "nor on a standby, look $i");
+	is($old->query_safe('select count(*) from zheap.zheap_verify(\'w\')'), '0', "nor for an old snapshot, look $i");
+}
+my ($rc, undef, $err) = pgbench_stop($load);
+is($rc, 0, 'the load met no error') or diag($err);
+is(ask($all), '', 'nothing is wrong behind it');
+$old->quit;	# has a lock on w
+ask('cluster w using w_pkey');
+is(ask("begin; update w set n = -n; alter table w add x int default 1; insert into w (id, x) values (-1, 1); rollback; select * from zheap.zheap_verify('w')"), '', 'nor in a table that was rewritten, columns rolled back');
+caught_up($node, $standby);
+is($standby->safe_psql('postgres', $all), '', 'nor on the standby');
+$standby->stop;
+like(($node->psql('postgres', "set statement_timeout = 1; $all"))[2], qr/canceling statement/, 'it can be cancelled');
+is(ask('create role r; grant usage on schema zheap to r; set role r; select has_function_privilege(\'zheap.zheap_verify(regclass, boolean)\', \'execute\'), has_function_privilege(\'zheap.zheap_verify_all(boolean)\', \'execute\')'), 'f|f', 'who may call it');
+ask('drop table w');
+
+# ---- 2. damage ----
+
+if (ask('show debug_assertions') eq 'on')
+{
+	$node->stop;
+	no_crash_in_log($node, 'to the end');
+	done_testing();
+	exit;
+}
+ask(<<'SQL');
+create table d (id int, n int, v text) using zheap;
+insert into d select g, 0, repeat('d', 100) from generate_series(1, 3000) g;
+create table o (id int, n int, v text) using zheap with (fillfactor = 60);
+insert into o select g, 0, repeat('o', 100) from generate_series(1, 250) g;
+create table u (id int, v text) using zheap with (fillfactor = 50);
+insert into u select g, repeat('u', 500) from generate_series(1, 60) g;
+create table m (id int, v text) using zheap;
+insert into m select g, repeat('m', 100) from generate_series(1, 300) g;
+create table i (id int, a int, b int) using zheap;
+insert into i select g, g, g from generate_series(1, 300) g;
+create index i_id on i (id);
+create index i_a on i (a);
+create index i_b on i (b);
+create table t (id int, v text) using zheap;
+alter table t alter v set storage external;
+insert into t select g, repeat('t', 5000) from generate_series(1, 4) g;
+create table t2 (id int, v text) using zheap;
+alter table t2 alter v set storage external;
+insert into t2 select g, repeat('t', 5000) from generate_series(1, 4) g;
+create table clock (n int) using zheap;
+SQL
+ask('insert into clock values (1)') for 1 .. 3;
+ask('vacuum m');
+ask('update m set id = id where ctid = \'(2,1)\'');
+# undo pages of its own for each page of u
+ask("begin; update u set v = repeat('w', 500); prepare transaction 'u'");
+ask("begin; update d set n = 1 where (ctid::text::point)[1] <= 10; prepare transaction 'd'");
+foreach my $i (1 .. 40)
+{
+	ask("begin; update o set n = $i where ctid in (" . join(', ', map { "'($_,$i)'" } 0 .. 5) . "); prepare transaction 'o$i'");
+}
+is(ask($all), '', 'all is well before');
+
+sub file_of
+{
+	my ($relation) = @_;
+
+	return $node->data_dir . '/' . ask("select pg_relation_filepath('$relation')");
+}
+
+my %file = map { $_ => file_of($_) } qw(d o u m i_id i_a i_b t zheap.undo);
+$file{toast} = file_of(ask("select reltoastrelid::regclass from pg_class where relname = 't2'"));
+$file{map} = "$file{m}_vm";
+my %item = map { $_ => [ split /\|/, ask("select lp_off, lp_len from zheap.zheap_page_items('d', $_) where lp = 1") ] } 1 .. 40;
+my %last = map { $_ => ask("select lp_off from zheap.zheap_page_items('d', $_) where lp = 20") } 1 .. 40;
+my $slot = ask("select slot from zheap.zheap_page_slots('d', 1) where status = 'in progress'");
+is(ask("select string_agg(distinct slot::text, ' ') from generate_series(0, 40) b, zheap.zheap_page_slots('d', b) where status = 'in progress'"), $slot, 'the same slot on all pages');
+my @slots = split /\n/, ask("select distinct slots from generate_series(0, 40) b, zheap.zheap_page_header('d', b)");
+is(scalar(@slots), 1, 'as many slots on all pages');
+my $at_slot = 8192 - 16 - 16 * $slot;
+my $free_slot = ask("select max(slot) from zheap.zheap_page_slots('d', 18) where status = 'free'");
+my %undo = map { $_ => ask("select split_part(undo, '/', 1) from zheap.zheap_page_slots('u', $_) where status = 'in progress'") } (0, 2, 4, 6);
+my @overflow = map { ask("select overflow_block from zheap.zheap_page_header('o', $_)") } 0 .. 5;
+my $toast_at = ask("select lp_off + lp_len - 18 from zheap.zheap_page_items('t', 0) where lp = 2");
+my $record = ask("select split_part(undo, '/', 2) from zheap.zheap_page_slots('u', 0) where status = 'in progress'");
+ask('checkpoint');
+$node->stop;
+
+my @expected;
+
+# Change bytes; what is then to be found in the table's block.
+sub damage
+{
+	my ($what, $file, $at, $bytes, $table, $block, $finding) = @_;
+
+	open my $fh, '+<:raw', $file{$file} or die "$file: $!";
+	seek $fh, $at, 0;
+	print $fh $bytes;
+	close $fh;
+	push @expected, [ $what, $table, $block, $finding ];
+	return;
+}
+
+# Of table d: in the block of this number.
+sub page
+{
+	my ($what, $block, $at, $bytes, $finding) = @_;
+
+	damage($what, 'd', 8192 * $block + $at, $bytes, 'd', $block, $finding);
+	return;
+}
+
+sub peek
+{
+	my ($file, $at, $len) = @_;
+
+	open my $fh, '<:raw', $file{$file} or die "$file: $!";
+	seek $fh, $at, 0;
+	read($fh, my $bytes, $len);
+	close $fh;
+	return $bytes;
+}
+
+sub lp
+{
+	my ($off, $flags, $len) = @_;
+
+	return pack('V', $off | $flags << 15 | $len << 17);
+}
+
+page('magic number', 1, 8190, 'XX', qr/\|page\|page is no zheap table page/);
+page('version', 2, 8183, "\x63", qr/\|page\|page has an unknown version/);
+page('number of slots', 3, 16, pack('v', 8192 - 16 - 32 * 16), qr/\|page\|page has an impossible number/);
+page('end of line pointers', 4, 12, pack('v', 20), qr/\|page\|page boundaries/);
+page('what the server refuses', 5, 10, pack('v', 0xFFFF), qr/\|page\|invalid page/);
+page('redirection', 6, 24, lp(4000, 2, 0), qr/^1\|row\|line pointer is a redirection/);
+page('dead with a length', 7, 24, lp(4000, 3, 10), qr/^1\|row\|line pointer without a row has a length/);
+page('row beyond the rows', 8, 24, lp(8185, 1, 100), qr/^1\|row\|row lies outside/);
+page('row shorter than its header', 9, 24, lp($item{9}[0], 1, 3), qr/^1\|row\|row is shorter than its header/);
+page('number of columns', 10, $item{10}[0] + 3, "\xFF\x07", qr/^1\|row\|row has an impossible number of attributes/);
+page('slot that does not exist', 11, $item{11}[0] + 2, "\x1F", qr/^1\|row\|row names a transaction slot that does not exist/);
+page('the same place twice', 12, 24, lp($item{12}[0] - $item{12}[1], 1, $item{12}[1]), qr/^2\|row\|rows overlap/);
+page('groups', 13, 8188, "\0" x 3, qr/^1\|row\|row names a transaction slot, unlike its group/);
+page('owner to come', 14, $at_slot, pack('Q<', 1 << 40), qr/\|slot\|transaction slot $slot belongs to transaction .* not begun/);
+page('count of records', 15, $at_slot + 7, "\xC8", qr/\|slot\|transaction slot $slot has 200 records/);
+page('owner without undo', 16, $at_slot + 8, "\0" x 8, qr/\|slot\|transaction slot $slot has an owner, but no undo/);
+page('row of a free slot', 17, $at_slot, "\0" x 16, qr/^1\|slot\|row names transaction slot $slot, which is free/);
+page('free slot with records', 18, 8192 - 16 - 16 * $free_slot + 7, "\x05", qr/\|slot\|transaction slot $free_slot is free, but has 5 records/);
+page('pointer to a block that has no records', 19, $at_slot + 8, pack('Q<', 5 << 32 | 1 << 16 | 24), qr/\|chain\|.*undo pointer to a block that does not exist/);
+page('pointer beside a record', 20, $at_slot + 8, pack('Q<', 1 + unpack('Q<', peek('d', 8192 * 20 + $at_slot + 8, 8))), qr/\|chain\|.*no undo record is here/);
+page('pointer to undo of another page', 21, $at_slot + 8, peek('d', 8192 * 22 + $at_slot + 8, 8), qr/\|chain\|.*(?:record about block 22|no record of the row)/);
+page('value too long', 23, $last{23} + 13, "\xFF", qr/^20\|version\|.*values of the row run past its end/);
+page('value too short', 24, $last{24} + 13, "\x05", qr/^20\|version\|values of version 1 end at/);
+page('overflow page that does not exist', 25, 8192 - 8, pack('V', 99999), qr/\|overflow\|overflow page 99999 does not exist/);
+page('overflow page that is none', 26, 8192 - 8, pack('V', 0), qr/\|overflow\|overflow page 0: page is no overflow page/);
+page('marked all-visible', 27, 10, pack('v', 4), qr/^1\|map\|.*which has not committed/);
+page('flag of padding', 28, $last{28}, "\x40", qr/^20\|row\|/);
+page('padding', 28, $last{28} + 113, "\xFE", qr/^20\|row\|row has impossible padding/);
+page('places where it was', 29, $last{29}, "\x80", qr/^20\|row\|row has an impossible list of places/);
+page('row without a body', 30, $last{30}, "\x08\x01", qr/^20\|row\|row without a body has a wrong length/);
+page('size of the page', 31, 18, pack('v', 0x1004), qr/\|page\|page header is damaged/);
+page('begin of the slots', 32, 16, pack('v', 8008), qr/\|page\|page has an impossible number/);
+page('rows overlap by some bytes', 33, 24 + 4 * 19, lp($last{33}, 1, 118), qr/\|row\|rows overlap/);
+page('pointer of a generation to come', 34, $at_slot + 8, pack('Q<', (1 << 20) + unpack('Q<', peek('d', 8192 * 34 + $at_slot + 8, 8))), qr/\|chain\|/);
+page('number of columns that the table does not have', 35, $last{35} + 3, "\x04", qr/^20\|version\|(?:version 1 has 4 columns|.*run past)/);
+
+damage('overflow page: magic number', 'o', 8192 * $overflow[0] + 8190, 'XX', 'o', 0, qr/\|overflow\|overflow page ${\$overflow[0]}: page is no overflow page/);
+damage('overflow page: whose it is', 'o', 8192 * $overflow[1] + 24, pack('V', 3), 'o', 1, qr/\|overflow\|overflow page ${\$overflow[1]} says that it belongs to block 3/);
+damage('overflow page: number of lock pages', 'o', 8192 * $overflow[2] + 28, pack('V', 1000), 'o', 2, qr/\|overflow\|.*impossible number of lock pages/);
+damage('overflow page: owner to come', 'o', 8192 * $overflow[3] + 32, pack('Q<', 1 << 40), 'o', 3, qr/\|slot\|transaction slot 32 belongs to .* not begun/);
+damage('overflow page: lock page that does not exist', 'o', 8192 * $overflow[4] + 28, pack('V', 1), 'o', 4, qr/\|overflow\|lock page/);
+damage('overflow page that nobody names', 'o', 8192 * 5 + 8192 - 8, pack('V', 0xFFFFFFFF), 'o', $overflow[5], qr/\|overflow\|it belongs to block 5, which does not name it/);
+push @expected, [ 'rows that name its slots', 'o', 5, qr/\|row\|row names a transaction slot that does not exist/ ];
+
+damage('undo record', 'zheap.undo', 8192 * $undo{0} + $record + 8, "\xA5\xA5\xA5\xA5", 'u', 0, qr/\|chain\|.*no undo record is here/);
+damage('undo page: header', 'zheap.undo', 8192 * $undo{2} + 12, pack('v', 32), 'u', 2, qr/\|chain\|/);
+damage('undo page of zeros', 'zheap.undo', 8192 * $undo{4}, "\0" x 8192, 'u', 4, qr/\|chain\|.*has been lost/);
+
+damage('map: page that is not marked', 'm', 10, pack('v', 0), 'm', 0, qr/\|map\|page is not marked all-visible, but its bit/);
+damage('map: deleted row on a marked page', 'm', 8192 + (unpack('V', peek('m', 8192 + 24, 4)) & 0x7FFF), "\x08", 'm', 1, qr/\|map\|page is marked all-visible, but has rows/);
+damage('map: bit', 'map', 24, chr(ord(peek('map', 24, 1)) | 0x30), 'm', 2, qr/\|map\|page is not marked all-visible, but its bit/);
+
+# leaf pages are block 1; entries: TID, 2 bytes, key
+sub entry
+{
+	my ($index, $n) = @_;
+
+	return 8192 + (unpack('V', peek($index, 8192 + 24 + 4 * ($n - 1), 4)) & 0x7FFF);
+}
+
+my ($key) = unpack 'V', peek('i_id', entry('i_id', 10) + 8, 4);
+damage('index: key', 'i_id', entry('i_id', 10) + 8, pack('V', 70000), 'i', 0, qr/^$key\|index\|the row is not in index "i_id"/);
+damage('index: address', 'i_id', entry('i_id', 20) + 4, pack('v', 299), 'i', 0, qr/\|index\|the row is not in index "i_id"/);
+my ($dead) = unpack 'V', peek('i_a', 8192 + 24 + 4 * 29, 4);
+damage('index: dead entry', 'i_a', 8192 + 24 + 4 * 29, pack('V', $dead | 3 << 15), 'i', 0, qr/\|index\|the row is not in index "i_a"/);
+damage('index: page of zeros', 'i_b', 8192, "\0" x 8192, 'i', '', qr/\|index\|.*"i_b" contains unexpected zero page/);
+
+damage('pointer to a value elsewhere', 't', $toast_at + 14, pack('V', 1259), 't', 0, qr/^2\|toast\|column 2 has a value in relation 1259/);
+damage('values lost', 'toast', 0, "\0" x 8192, 't2', 0, qr/\|version\|.*missing chunk number/);
+
+$node->start;
+my %found;
+foreach my $line (split /\n/, ask('select relation, block, lp, kind, message from zheap.zheap_verify_all()'))
+{
+	my ($table, $block, $finding) = split /\|/, $line, 3;
+
+	push @{ $found{"$table $block"} }, $finding;
+}
+foreach my $case (@expected)
+{
+	my ($what, $table, $block, $finding) = @$case;
+	my @there = @{ $found{"$table $block"} // [] };
+
+	ok((grep { $_ =~ $finding } @there) > 0, "found: $what") or diag(join "\n", "$table $block:", @there);
+}
+cmp_ok(scalar @expected, '>=', 30, 'kinds of damage: ' . scalar @expected);
+my %damaged = map { ("$_->[1] $_->[2]" => 1) } @expected;
+# what the same bytes spoil elsewhere: an undo page holds the undo of neighbours, a page's index entry another's
+my @others = grep { !$damaged{$_} && !/^u / && !/^o / } sort keys %found;
+is("@others", '', 'nothing else is found') or diag(join "\n", map { "$_: @{ $found{$_} }" } @others);
+is(ask("select count(*) from zheap.zheap_verify('d', false) where block = 14"), scalar @{ $found{'d 14'} }, 'one table by itself');
+is(ask("select count(*) from zheap.zheap_verify('t2', false)"), '0', 'without reading toasted values');
+$node->stop('immediate');
+no_crash_in_log($node, 'to the end');
+done_testing();
