@@ -169,11 +169,14 @@ my $dropper = session($node);
 $dropper->query_safe('select 1');
 $aborter->query_safe('begin; delete from t');
 my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-# one may come to mark what was inserted; once the postmaster stands still no other one does
+# one may come to mark what was inserted; once the postmaster stands still no other one does.  Of one that has just ended it must have heard:
+# the launcher waits for that.
 ok( wait_until(
 		sub {
 			kill 'STOP', $postmaster;
-			return 1 if $dropper->query_safe("select count(*) from zheap.zheap_stat_workers where role = 'worker'") eq '0';
+			return 1
+			  if $dropper->query_safe("select count(*) from zheap.zheap_stat_workers where role = 'worker'") eq '0'
+			  && !grep { /^\s*Z/ } `ps -o stat= --ppid $postmaster`;
 			kill 'CONT', $postmaster;
 			return 0;
 		}),
