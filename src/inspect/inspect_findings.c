@@ -6,11 +6,10 @@
 
 #include <stdarg.h>
 
-#include "access/xact.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
+
+#include "zheap/rollback/rollback.h"
 
 #include "inspect_verify.h"
 
@@ -55,31 +54,27 @@ verify_report(Verify *verify, const char *kind, const char *fmt,...)
 	pfree(text.data);
 }
 
-/* The subtransaction gives back whatever the step had pinned or locked when it failed. */
+typedef struct Step
+{
+	void		(*step) (Verify *verify);
+	Verify	   *verify;
+} Step;
+
+static void
+run_step(void *arg)
+{
+	Step	   *step = arg;
+
+	step->step(step->verify);
+}
+
+/* What the step had pinned or locked when it failed is given back. */
 bool
 verify_step(Verify *verify, const char *kind, void (*step) (Verify *verify))
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile error = NULL;
+	Step		run = {step, verify};
+	ErrorData  *error = zrollback_try(run_step, &run);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		step(verify);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
 	if (error == NULL)
 		return true;
 	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED &&

@@ -8,13 +8,11 @@
 
 #include "access/relation.h"
 #include "access/xlog.h"
-#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "storage/bufmgr.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include "zheap/base/catalog.h"
+#include "zheap/rollback/rollback.h"
 
 #include "inspect_private.h"
 
@@ -111,34 +109,28 @@ inspect_copy(Relation rel, BlockNumber block, Page copy)
 	UnlockReleaseBuffer(buffer);
 }
 
-/*
- * What the server refuses to read nobody has in a buffer, so that it stays as it is.  The
- * subtransaction is for the buffer that was to have it.
- */
+typedef struct Copying
+{
+	Relation	rel;
+	BlockNumber block;
+	Page		copy;
+} Copying;
+
+static void
+copy_page(void *arg)
+{
+	Copying    *copying = arg;
+
+	inspect_copy(copying->rel, copying->block, copying->copy);
+}
+
+/* What the server refuses to read nobody has in a buffer, so that it stays as it is. */
 bool
 inspect_copy_any(Relation rel, BlockNumber block, Page copy)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile error = NULL;
+	Copying		copying = {rel, block, copy};
+	ErrorData  *error = zrollback_try(copy_page, &copying);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		inspect_copy(rel, block, copy);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
 	if (error == NULL)
 		return true;
 	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
