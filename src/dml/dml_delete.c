@@ -84,7 +84,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 	ZDeletion	deletion = {.cid = cid, .version = &check.version};
 	ZRowQueue	queue;
 	ZTarget		target;
-	Deleted		deleted = {.toasted = NULL};
+	Deleted		deleted;
 	ZStep		step;
 
 	zheap_require_preload();
@@ -99,6 +99,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 		return TM_Ok;
 	}
 
+	deleted.toasted = deleted.told = NULL;
 	zlogical_open(&deleted.logical, rel, 0);
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &tid);

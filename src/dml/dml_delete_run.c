@@ -201,11 +201,15 @@ static void
 mark(ZLogical *logical, Relation rel, Buffer buffer, OffsetNumber offnum, const ZRowHeader *hdr)
 {
 	ZChange		change = {0};
-	uint32		len;
-	const char *row = zpage_row(BufferGetPage(buffer), offnum, &len, NULL);
 
-	zlogical_old_row(logical, row, len, true);
-	change.logical = zlogical_delete(logical);
+	if (logical->wanted)
+	{
+		uint32		len;
+		const char *row = zpage_row(BufferGetPage(buffer), offnum, &len, NULL);
+
+		zlogical_old_row(logical, row, len, true);
+		change.logical = zlogical_delete(logical);
+	}
 	change.slot.slotno = run.slotno;
 	change.slot.next.fxid = run.fxid;
 	change.slot.conflict = InvalidFullTransactionId;

@@ -14,8 +14,6 @@
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "access/sysattr.h"
-#include "access/xlog.h"
-#include "catalog/catalog.h"
 #include "utils/rel.h"
 
 #include "zheap/dml/logical.h"
@@ -53,11 +51,8 @@ put_new(ZLogical *logical, const char *row, uint32 len)
 }
 
 void
-zlogical_open(ZLogical *logical, Relation rel, int options)
+zlogical_begin(ZLogical *logical, Relation rel)
 {
-	logical->wanted = false;
-	if (likely(!RelationIsLogicallyLogged(rel)) || (options & HEAP_INSERT_NO_LOGICAL))
-		return;
 	memset(logical, 0, sizeof(*logical));
 	logical->rel = rel;
 	logical->wanted = true;
@@ -66,10 +61,8 @@ zlogical_open(ZLogical *logical, Relation rel, int options)
 }
 
 void
-zlogical_close(ZLogical *logical)
+zlogical_end(ZLogical *logical)
 {
-	if (!logical->wanted)
-		return;
 	pfree(logical->tuples.data);
 	bms_free(logical->identity);
 	logical->wanted = false;

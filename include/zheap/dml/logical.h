@@ -7,7 +7,11 @@
 #ifndef ZHEAP_LOGICAL_H
 #define ZHEAP_LOGICAL_H
 
+#include "access/heapam.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
 #include "lib/stringinfo.h"
+#include "utils/rel.h"
 
 #include "zheap/dml/target.h"
 
@@ -23,10 +27,25 @@ typedef struct ZLogical
 } ZLogical;
 
 /* Begin; "options" are those of an insertion, or 0.  May read catalogs, so no page is locked. */
-extern void zlogical_open(ZLogical *logical, Relation rel, int options);
+extern void zlogical_begin(ZLogical *logical, Relation rel);
+
+static inline void
+zlogical_open(ZLogical *logical, Relation rel, int options)
+{
+	logical->wanted = false;
+	if (RelationIsLogicallyLogged(rel) && !(options & HEAP_INSERT_NO_LOGICAL))
+		zlogical_begin(logical, rel);
+}
 
 /* Free all of it.  After an error that is left to the current context of zlogical_open(). */
-extern void zlogical_close(ZLogical *logical);
+extern void zlogical_end(ZLogical *logical);
+
+static inline void
+zlogical_close(ZLogical *logical)
+{
+	if (logical->wanted)
+		zlogical_end(logical);
+}
 
 /*
  * An insertion of one row, or a speculative one, if "token" is not 0.  What is returned, here and
