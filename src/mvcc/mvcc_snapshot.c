@@ -317,7 +317,7 @@ zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 	if (id->modifier.kind != ZMODIFIER_UPPER_BOUND && id->cmin != InvalidCommandId)
 		return;
 	zview_open(&view, NULL);
-	view.local = zundo_ptr_is_local(id->modifier.place.undo);
+	view.local = view.reader.local = zundo_ptr_is_local(id->modifier.place.undo);
 	view.horizon = zview_horizon(&view);
 	if (id->modifier.kind == ZMODIFIER_EXACT)
 	{

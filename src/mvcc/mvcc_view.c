@@ -32,7 +32,7 @@ zview_open(ZPageView *view, Relation rel)
 	view->local = rel != NULL && RelationUsesLocalBuffers(rel);
 	view->block = InvalidBlockNumber;
 	view->context = CurrentMemoryContext;
-	zundo_reader_open(&view->reader, CurrentMemoryContext);
+	zundo_reader_open(&view->reader, CurrentMemoryContext, view->local);
 }
 
 void
@@ -91,7 +91,11 @@ zview_slots_are_frozen(const ZPageView *view, uint32 except)
 	return true;
 }
 
-/* The overflow page, or a lock page. */
+/*
+ * The overflow page, or a lock page.  What it is and whose never changes while it is named, so
+ * that is looked at before it is locked: a damaged name may lead to a page that we have locked, or
+ * to another table page (L1).
+ */
 static Buffer
 overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
 {
@@ -102,10 +106,14 @@ overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
 		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
 					  "overflow page %u does not exist", block);
 	buffer = ReadBuffer(view->rel, block);
-	LockBuffer(buffer, lockmode);
 	page = BufferGetPage(buffer);
 	if (!zpage_is_overflow(page))
 		zheap_corrupt(view->rel, block, InvalidOffsetNumber, "page is no overflow page");
+	if (zpage_overflow_body(page)->table_block != view->block)
+		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
+					  "overflow page %u belongs to block %u", block,
+					  zpage_overflow_body(page)->table_block);
+	LockBuffer(buffer, lockmode);
 	if (zpage_overflow_body(page)->nlock_pages > ZPAGE_MAX_LOCK_PAGES)
 		zheap_corrupt(view->rel, block, InvalidOffsetNumber,
 					  "overflow page has an impossible number of lock pages");
@@ -211,10 +219,16 @@ copy_locked(ZPageView *view, Page page)
 Buffer
 zview_lock_page(ZPageView *view, int k, int lockmode)
 {
+	BlockNumber block;
+
 	Assert(k >= 1 && k < zview_slot_pages(view));
 	Assert(lockmode == BUFFER_LOCK_SHARE || view->locked);	/* L1 */
-	return overflow_page_lock(view, zpage_overflow_body(view->overflow)->lock_pages[k - 1],
-							  lockmode);
+	block = zpage_overflow_body(view->overflow)->lock_pages[k - 1];
+	/* it may be locked, and belongs to the table page as well */
+	if (block == zpage_overflow_block(view->page))
+		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
+					  "overflow page %u is named as a lock page", block);
+	return overflow_page_lock(view, block, lockmode);
 }
 
 Page

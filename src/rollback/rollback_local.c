@@ -87,7 +87,7 @@ zrollback_local_sweep(void)
 	ZUndoPtr	ptr = zundo_local_first();
 	bool		new_page;
 
-	zundo_reader_open(&reader, CurrentMemoryContext);
+	zundo_reader_open(&reader, CurrentMemoryContext, true);
 	while (ptr != ZUNDO_INVALID)
 	{
 		ZUndoRecord rec;

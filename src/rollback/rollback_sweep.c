@@ -486,7 +486,7 @@ read_some(void *arg)
 	ZUndoReader reader;
 
 	sweep->scratch = AllocSetContextCreate(CurrentMemoryContext, "zheap page", ALLOCSET_SMALL_SIZES);
-	zundo_reader_open(&reader, CurrentMemoryContext);
+	zundo_reader_open(&reader, CurrentMemoryContext, false);
 	sweep_log(sweep, &reader);
 	relation_leave(sweep);
 	zrollback_tables_close();

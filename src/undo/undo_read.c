@@ -21,12 +21,13 @@
 #include "undo_private.h"
 
 void
-zundo_reader_open(ZUndoReader *reader, MemoryContext context)
+zundo_reader_open(ZUndoReader *reader, MemoryContext context, bool local)
 {
 	memset(reader, 0, sizeof(*reader));
 	reader->block = InvalidBlockNumber;
 	reader->copies[0].block = reader->copies[1].block = InvalidBlockNumber;
 	reader->context = context;
+	reader->local = local;
 }
 
 void
@@ -39,10 +40,17 @@ zundo_reader_close(ZUndoReader *reader)
 	}
 	if (reader->bytes)
 		pfree(reader->bytes);
-	zundo_reader_open(reader, reader->context);
+	zundo_reader_open(reader, reader->context, reader->local);
 }
 
 /* ---- pages ---- */
+
+static void
+report_no_block(Relation rel, BlockNumber block)
+{
+	zheap_corrupt(rel, block, InvalidOffsetNumber,
+				  "undo pointer to a block that does not exist");
+}
 
 /* Invalid if the page has been truncated away. */
 static Buffer
@@ -52,8 +60,7 @@ pin_page(Relation rel, BlockNumber block)
 	Buffer		buffer = InvalidBuffer;
 
 	if (block < ZUNDO_EXTENT_BLOCKS)
-		zheap_corrupt(rel, block, InvalidOffsetNumber,
-					  "undo pointer to a block that does not exist");
+		report_no_block(rel, block);
 	LWLockAcquire(lock, LW_SHARED);
 	if (zundo_block_exists(block))
 		buffer = ReadBuffer(rel, block);
@@ -375,7 +382,10 @@ zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 		return bytes;
 	if (reader->bytes_ptr == ptr && ptr != ZUNDO_INVALID)
 		return copied_record(reader, len);
-	return zundo_ptr_is_local(ptr) ? zundo_local_read(ptr, len) : read_page(reader, ptr, len);
+	/* a damaged pointer must not lead to undo of the other kind, which may have a record there */
+	if (unlikely(zundo_ptr_is_local(ptr) != reader->local))
+		report_no_block(zundo_relation(), zundo_ptr_block(ptr));
+	return reader->local ? zundo_local_read(ptr, len) : read_page(reader, ptr, len);
 }
 
 /* ---- the next record ---- */

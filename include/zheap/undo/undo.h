@@ -234,10 +234,11 @@ typedef struct ZUndoReader
 	Size		bytes_len;
 	Size		bytes_size;		/* allocated */
 	MemoryContext context;
+	bool		local;			/* follows pointers of temporary tables, and else of others */
 } ZUndoReader;
 
 /* Memory comes from "context" and is freed by zundo_reader_close. */
-extern void zundo_reader_open(ZUndoReader *reader, MemoryContext context);
+extern void zundo_reader_open(ZUndoReader *reader, MemoryContext context, bool local);
 extern void zundo_reader_close(ZUndoReader *reader);
 
 
