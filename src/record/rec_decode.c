@@ -114,16 +114,20 @@ zrec_decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, ZRecLogicalOf lo
 	ZRecLogical logical;
 
 	ReorderBufferProcessXid(ctx->reorder, xid, buf->origptr);
-	if (logical_of == NULL || ctx->fast_forward ||
-		SnapBuildCurrentState(builder) < SNAPBUILD_FULL_SNAPSHOT)
+	if (logical_of == NULL || SnapBuildCurrentState(builder) < SNAPBUILD_FULL_SNAPSHOT)
 		return;
 	if (!logical_of(record, &logical))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg_internal("damaged zheap WAL record at %X/%X",
 								 LSN_FORMAT_ARGS(record->ReadRecPtr))));
+	/*
+	 * While the slot is only advanced, too: the transaction's snapshot holds the slot's xmin, so
+	 * that the catalogs as it sees them are there when it is decoded.
+	 */
 	if (logical.kind == ZLOGICAL_NONE ||
-		!SnapBuildProcessChange(builder, xid, buf->origptr) || is_unwanted(ctx, record))
+		!SnapBuildProcessChange(builder, xid, buf->origptr) ||
+		ctx->fast_forward || is_unwanted(ctx, record))
 		return;
 	queue_changes(ctx, buf, &logical);
 }

@@ -1,5 +1,5 @@
 # Rows that decoding could stumble over: wider as heap tuples than a page, with long old versions, toasted over several pages of a COPY,
-# changed by others while a deletion reads toasted values.
+# changed by others while a deletion reads toasted values; of a type that changes while a slot is advanced.
 use strict;
 use warnings;
 
@@ -127,5 +127,20 @@ foreach my $line (split /\n/, decoded())
 is($wrong, 0, "each change goes on from the one before ($seen lines)");
 is($node->safe_psql('postgres', "select string_agg(id || '=' || v, ',' order by id) from two"), join(',', map { "$_=$now{$_}" } sort keys %now),
 	'and leads to what there is');
+
+# ---- a slot that is only advanced keeps the catalogs that a transaction in progress needs ----
+
+$node->safe_psql('postgres', 'create type basket as (apples int, pears int, mangos int); create table harvest (fruits basket) using zheap');
+decoded();
+my ($alters, $inserts) = map { $node->background_psql('postgres') } 1 .. 2;
+$alters->query_safe('begin; select pg_current_xact_id()');
+$inserts->query_safe('begin; insert into harvest values ((1, 2, 3))');
+$alters->query_safe('alter type basket drop attribute mangos; commit');
+# the second time, as a record of running transactions may come before that of the checkpoint
+$node->safe_psql('postgres', "checkpoint; select pg_replication_slot_advance('slot', pg_current_wal_lsn())") foreach 1 .. 2;
+$inserts->query_safe('commit');
+$node->safe_psql('postgres', 'vacuum pg_attribute');
+like(decoded(), qr/^table public\.harvest: INSERT: fruits\[basket\]:'\(1,2,3\)'$/m, 'a row of a type as it was');
+$_->quit foreach $alters, $inserts;
 no_crash_in_log($node, $node->name);
 done_testing();
