@@ -44,7 +44,7 @@ check_options(HeapTuple tuple, TupleDesc desc, void *arg)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("storage parameter \"user_catalog_table\" is not supported by access method \"%s\"",
 						ZHEAP_AM_NAME),
-				 errdetail("Logical decoding cannot read zheap tables.")));
+				 errdetail("Output plugins cannot read zheap tables as they were in the past.")));
 	if (options != NULL)
 		pfree(options);
 	return false;
