@@ -1,4 +1,4 @@
-"""Servers of test/torture, test/damage, test/flips and test/races: made, started, killed, and their logs read.
+"""Servers of test/torture, test/damage, test/flips, test/races and test/replication: made, started, killed, and their logs read.
 
 A postmaster is our own child, so that a killed one is gone as soon as it is reaped.
 """
