@@ -106,7 +106,15 @@ CREATE FUNCTION zheap.zheap_table_stats(
 	OUT stale_entries_removed bigint,
 	OUT dead_entries_passed bigint,
 	OUT dead_rows_removed bigint,
-	OUT dead_rows_left bigint)
+	OUT dead_rows_left bigint,
+	OUT slots_added bigint,
+	OUT slots_reused bigint,
+	OUT overflow_pages_added bigint,
+	OUT lock_pages_added bigint,
+	OUT pages_rolled_back bigint,
+	OUT rows_rolled_back bigint,
+	OUT pages_copied bigint,
+	OUT versions_walked bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'zheap_table_stats'
 LANGUAGE C VOLATILE STRICT;
@@ -359,12 +367,14 @@ CREATE VIEW zheap.zheap_stat_tables AS
 	SELECT s.relid, n.nspname AS schemaname, c.relname,
 		s.updated_in_place, s.updated_several_keys,
 		s.moved_index, s.moved_share, s.moved_room, s.moved_history,
-		s.stale_entries_removed, s.dead_entries_passed, s.dead_rows_removed, s.dead_rows_left
+		s.stale_entries_removed, s.dead_entries_passed, s.dead_rows_removed, s.dead_rows_left,
+		s.slots_added, s.slots_reused, s.overflow_pages_added, s.lock_pages_added,
+		s.pages_rolled_back, s.rows_rolled_back, s.pages_copied, s.versions_walked
 	FROM zheap.zheap_table_stats() s
 		JOIN pg_catalog.pg_class c ON c.oid = s.relid
 		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
 COMMENT ON VIEW zheap.zheap_stat_tables IS
-	'counts of each table that has been updated since the start of the server or zheap_stat_tables_reset(), those of aborted transactions included; temporary tables are not counted';
+	'counts of each table, if there are any, since the start of the server or zheap_stat_tables_reset(), those of aborted transactions included; temporary tables are not counted';
 COMMENT ON COLUMN zheap.zheap_stat_tables.relid IS 'OID of the table';
 COMMENT ON COLUMN zheap.zheap_stat_tables.schemaname IS 'name of the table''s schema';
 COMMENT ON COLUMN zheap.zheap_stat_tables.relname IS 'name of the table';
@@ -387,6 +397,22 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_removed IS
 	'deleted or moved rows whose index entries and address writers have removed (zheap.remove_dead_entries)';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_left IS
 	'deleted or moved rows that writers came upon and left to VACUUM: where indexes are large, rows with several keys and those whose keys are not known any more';
+COMMENT ON COLUMN zheap.zheap_stat_tables.slots_added IS
+	'transaction slots by which pages have grown, because those that they had were taken';
+COMMENT ON COLUMN zheap.zheap_stat_tables.slots_reused IS
+	'transaction slots taken over from transactions that have committed, but that some snapshot does not see: such a snapshot then has to look for a row''s modifier in undo';
+COMMENT ON COLUMN zheap.zheap_stat_tables.overflow_pages_added IS
+	'overflow pages made: more transaction slots for a page that has no room for them';
+COMMENT ON COLUMN zheap.zheap_stat_tables.lock_pages_added IS
+	'lock pages made: more transaction slots for transactions that only lock rows';
+COMMENT ON COLUMN zheap.zheap_stat_tables.pages_rolled_back IS
+	'pages on which changes of aborted transactions were rolled back, whoever did it (a page counts once per transaction, and per savepoint with a slot of its own)';
+COMMENT ON COLUMN zheap.zheap_stat_tables.rows_rolled_back IS
+	'rows that got back the version before an aborted change, or were removed, as their insertion was aborted';
+COMMENT ON COLUMN zheap.zheap_stat_tables.pages_copied IS
+	'pages that readers have copied, to look at them without keeping others from them; a scan copies each page that it reads';
+COMMENT ON COLUMN zheap.zheap_stat_tables.versions_walked IS
+	'versions of rows before the newest that were reconstructed from undo, for old snapshots and where changes are in progress or aborted; a row changed n times since costs up to n';
 
 CREATE VIEW zheap.zheap_stat_cache AS
 	SELECT commit_log_lookups, commit_log_lookups_saved, process_array_lookups, process_array_lookups_saved

@@ -1,6 +1,6 @@
 /*
  * zheap_buflock.c
- *		Which buffer content locks does the backend hold?  For assertions.
+ *		Which buffer content locks does the backend hold?  Above all for assertions.
  *
  * The server keeps a short list of the LWLocks that a backend holds, and empties it when
  * an ERROR releases them.  So these questions need no state of ours that could be wrong.
@@ -12,8 +12,6 @@
 
 #include "zheap/base/base.h"
 
-#ifdef USE_ASSERT_CHECKING
-
 /* Temporary tables' buffers have no locks, and do not count. */
 bool
 zheap_holds_buffer_lock(void)
@@ -22,6 +20,8 @@ zheap_holds_buffer_lock(void)
 
 	return LWLockAnyHeldByMe(first, NBuffers, sizeof(BufferDescPadded));
 }
+
+#ifdef USE_ASSERT_CHECKING
 
 /* A temporary table's buffer, which nobody else sees, counts as locked. */
 bool

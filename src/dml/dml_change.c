@@ -292,6 +292,15 @@ release_map(Buffer map)
 		UnlockReleaseBuffer(map);
 }
 
+/* How the slot came to be the transaction's. */
+static void
+count_slot(ZTarget *target, const ZSlotPlan *slot)
+{
+	zview_count(&target->view, ZTABLE_SLOTS_ADDED, slot->grow);
+	zview_count(&target->view, ZTABLE_SLOTS_REUSED,
+				slot->takeover == ZTAKE_REUSED && !zpage_is_lock_slot(slot->slotno));
+}
+
 /* The change as it is: one undo record, or none, and one WAL record. */
 static void
 execute_one(ZTarget *target, ZChange *change)
@@ -349,6 +358,7 @@ execute_one(ZTarget *target, ZChange *change)
 		last = context_of(&change->undo, &write);
 		zundo_release(&write);
 		zchain_added(&target->view, target->fxid, &change->undo, write.ptr);
+		count_slot(target, &change->slot);
 	}
 	target->init_page = false;
 	zview_refresh(&target->view);
@@ -627,8 +637,12 @@ zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move)
 		last = context_of(&move->insertion.undo, &undo.write[1]);
 	zundo_release(&undo.write[0]);
 	zchain_added(&old->view, old->fxid, &move->deletion.undo, undo.write[0].ptr);
+	count_slot(old, &move->deletion.slot);
 	if (move->insertion.has_undo)
+	{
 		zchain_added(&new->view, new->fxid, &move->insertion.undo, undo.write[1].ptr);
+		count_slot(new, &move->insertion.slot);
+	}
 	zview_refresh(&old->view);
 	zview_refresh(&new->view);
 }

@@ -200,6 +200,7 @@ reconstruct_change(Pass *pass, const ZUndoRecord *rec, OffsetNumber offnum)
 		return true;
 	if (!record_fits(rec, row, alloc))
 		return false;
+	zview_count(pass->view, ZTABLE_VERSIONS_WALKED, 1);
 	zrow_header_get(row, &was);
 	zunapply_header(rec, &was, &hdr);
 	if (rec->type == ZOP_DELETE)
@@ -453,7 +454,9 @@ assert_reconstructed(ZPageView *view, Page before, Snapshot snapshot)
 	bool		reconstructed = view->reconstructed;
 	OffsetNumber max = PageGetMaxOffsetNumber(before);
 	char	   *body = palloc(BLCKSZ);
+	uint64		counts[ZTABLE_NVIEW_COUNTERS];
 
+	memcpy(counts, view->counts, sizeof(counts));
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max; offnum++)
 	{
 		ZRowVersion	walked;
@@ -483,6 +486,7 @@ assert_reconstructed(ZPageView *view, Page before, Snapshot snapshot)
 			   FullTransactionIdEquals(zmodifier_fxid(&walked.modifier),
 									   zmodifier_fxid(&version.modifier)));
 	}
+	memcpy(view->counts, counts, sizeof(counts));
 	pfree(body);
 }
 #endif

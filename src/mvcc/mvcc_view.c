@@ -35,10 +35,33 @@ zview_open(ZPageView *view, Relation rel)
 	zundo_reader_open(&view->reader, CurrentMemoryContext, view->local);
 }
 
+static void
+add_to_table(Relation rel, ZTableCounter counter, uint64 n)
+{
+	if (zheap_holds_buffer_lock())
+		zstats_count_known(rel, counter, n);
+	else
+		zstats_count(rel, counter, n);
+}
+
+/* Temporary tables are not counted, nor is undo that is read without a table. */
+static void
+add_counts(ZPageView *view)
+{
+	if (view->rel == NULL || view->local)
+		return;
+	for (int i = 0; i < ZTABLE_NVIEW_COUNTERS; i++)
+	{
+		if (unlikely(view->counts[i] != 0))
+			add_to_table(view->rel, ZTABLE_FIRST_OF_VIEW + i, view->counts[i]);
+	}
+}
+
 void
 zview_close(ZPageView *view)
 {
 	Assert(!view->locked && view->limit == 0);
+	add_counts(view);
 	zundo_reader_close(&view->reader);
 	if (view->copy)
 		pfree(view->copy);
@@ -283,6 +306,7 @@ zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	usable = copy_locked(view, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
+	zview_count(view, ZTABLE_PAGES_COPIED, usable);
 	return usable;
 }
 
@@ -326,6 +350,7 @@ zview_leave(ZPageView *view)
 	view->leave = NULL;
 	(void) zview_copy_viewed(view, leave[0], &leave[1]);
 	LockBuffer(leave[0], BUFFER_LOCK_UNLOCK);
+	zview_count(view, ZTABLE_PAGES_COPIED, 1);
 }
 
 bool

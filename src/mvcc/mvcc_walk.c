@@ -364,6 +364,7 @@ zmvcc_previous_unseen(ZPageView *view, ZRowVersion *version, const ZUnseen *unse
 	/* no other makes a version */
 	Assert(rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE);
 
+	zview_count(view, ZTABLE_VERSIONS_WALKED, 1);
 	hdr = version->hdr;
 	if (unseen && FullTransactionIdIsValid(rec.far.fxid) &&
 		follow_far(view, version, unseen, &rec, &at))

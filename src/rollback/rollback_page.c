@@ -638,8 +638,14 @@ roll_back_slots(Relation rel, Buffer buffer, int lock_slot)
 		plan_slot(&copy, slotno, &plan);
 		MemoryContextSwitchTo(context);
 		if (execute_plan(&copy, &live, buffer, &plan, horizon, &changed, &more))
+		{
 			done = true;
+			zview_count(&live, ZTABLE_PAGES_ROLLED_BACK, plan.nrows > 0);
+			zview_count(&live, ZTABLE_ROWS_ROLLED_BACK, plan.nrows);
+		}
 	}
+	/* nobody has waited for a version to be read */
+	memset(copy.counts, 0, sizeof(copy.counts));
 	zview_close(&copy);
 	zview_close(&live);
 	MemoryContextSwitchTo(old);

@@ -230,6 +230,7 @@ assert_still_seen(Relation rel, const ItemPointerData *tid, Snapshot snapshot,
 		memcmp(version.row + ZROW_HDR_SIZE, zslot->row + ZROW_HDR_SIZE,
 			   version.len - ZROW_HDR_SIZE) != 0)
 		elog(PANIC, "the snapshot does not see what row %u was taken for", offnum);
+	memset(now.counts, 0, sizeof(now.counts));
 	zview_close(&now);
 }
 #else

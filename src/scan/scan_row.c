@@ -235,6 +235,7 @@ assert_meant(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meanin
 		memcmp(version.row + ZROW_HDR_SIZE, zslot->row + ZROW_HDR_SIZE,
 			   version.len - ZROW_HDR_SIZE) != 0)
 		elog(PANIC, "row %u that a scan has shown is another one by now", ztid_offset(tid));
+	memset(locked.view.counts, 0, sizeof(locked.view.counts));
 	page_close(&locked);
 }
 #else

@@ -86,8 +86,11 @@ zslot_add_page(Relation rel, Buffer buffer, int npages)
 		 */
 		if (PageIsNew(BufferGetPage(new_buf)) &&
 			PageIsNew(BufferGetPage(buffer)) == (npages == ZSLOT_NEW_PAGE))
+		{
 			link_new_page(rel, BufferIsValid(overflow_buf) ? overflow_buf : buffer,
 						  npages == ZSLOT_NEW_PAGE, new_buf, BufferGetBlockNumber(buffer));
+			zview_count(&view, npages > 0 ? ZTABLE_LOCK_PAGES : ZTABLE_OVERFLOW_PAGES, 1);
+		}
 		UnlockReleaseBuffer(new_buf);
 		zview_detach(&view, &overflow_buf);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);

@@ -94,15 +94,15 @@ extern void zheap_note_pointers_freed(Relation rel);
 extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 						  const char *fmt,...) pg_attribute_printf(4, 5) pg_attribute_noreturn();
 
-/* ---- locks of buffers, for assertions (zheap_buflock.c) ---- */
+/* ---- locks of buffers, above all for assertions (zheap_buflock.c) ---- */
 
-#ifdef USE_ASSERT_CHECKING
 /*
  * Does the backend hold the content lock of any shared buffer, of whatever relation?
  * Where it does not it may wait for a heavyweight lock, or begin with a table page (L1).
  */
 extern bool zheap_holds_buffer_lock(void);
 
+#ifdef USE_ASSERT_CHECKING
 /* Does it hold this one's exclusively? */
 extern bool zheap_buffer_is_exclusive(Buffer buffer);
 #endif

@@ -3,7 +3,8 @@
  *		What has been counted of each table since the server began.
  *
  * In shared memory, for all backends at once; aborted transactions' work is counted, too.
- * Temporary tables are not counted.
+ * Temporary tables are not counted, nor what the transaction does that makes a table: if it
+ * aborts nobody would drop the counters.
  */
 #ifndef ZHEAP_STATS_H
 #define ZHEAP_STATS_H
@@ -24,8 +25,21 @@ typedef enum ZTableCounter
 	ZTABLE_DEAD_PASSED,			/* index entries that scans need not look at, as others had */
 	ZTABLE_DEAD_REMOVED,		/* deleted rows that writers have freed the line pointers of */
 	ZTABLE_DEAD_LEFT,			/* ... that they have left to VACUUM, though they had noted them */
+
+	/* counted in a view of a page, and here when it is closed (mvcc.h) */
+	ZTABLE_SLOTS_ADDED,			/* by which pages have grown */
+	ZTABLE_SLOTS_REUSED,		/* taken over from owners that some snapshot does not see */
+	ZTABLE_OVERFLOW_PAGES,		/* overflow pages made */
+	ZTABLE_LOCK_PAGES,			/* lock pages made */
+	ZTABLE_PAGES_ROLLED_BACK,	/* pages, once for each aborted owner of a slot with rows there */
+	ZTABLE_ROWS_ROLLED_BACK,	/* rows that went back then, or were removed */
+	ZTABLE_PAGES_COPIED,		/* by readers, to look at without the page's lock */
+	ZTABLE_VERSIONS_WALKED,		/* versions before others, reconstructed from undo records */
 	ZTABLE_NCOUNTERS
 } ZTableCounter;
+
+#define ZTABLE_FIRST_OF_VIEW	ZTABLE_SLOTS_ADDED
+#define ZTABLE_NVIEW_COUNTERS	(ZTABLE_NCOUNTERS - ZTABLE_FIRST_OF_VIEW)
 
 /* An update that is counted so gives the row another line pointer. */
 static inline bool

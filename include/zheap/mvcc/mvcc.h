@@ -19,6 +19,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/pg_compat.h"
+#include "zheap/base/stats.h"
 #include "zheap/mvcc/version_id.h"
 #include "zheap/page/page.h"
 #include "zheap/record/record.h"
@@ -90,11 +91,25 @@ typedef struct ZPageView
 	bool		reconstructed;
 	Page		original;		/* the page as it was before that, or NULL */
 	struct ZReconstruct *reconstruct; /* allocated on demand, kept */
+
+	uint64		counts[ZTABLE_NVIEW_COUNTERS];	/* zview_count */
 } ZPageView;
 
-/* Memory comes from the current context; one view serves many pages. */
+/*
+ * Memory comes from the current context; one view serves many pages.  What was counted is added to
+ * the table's counters by zview_close; if a page is locked then, only where this backend knows
+ * these already.
+ */
 extern void zview_open(ZPageView *view, Relation rel);
 extern void zview_close(ZPageView *view);
+
+/* Count, at any place. */
+static inline void
+zview_count(ZPageView *view, ZTableCounter counter, uint64 n)
+{
+	Assert(counter >= ZTABLE_FIRST_OF_VIEW);
+	view->counts[counter - ZTABLE_FIRST_OF_VIEW] += n;
+}
 
 /*
  * Copy block into the view: takes and releases pin and share lock.  False if the
