@@ -9,6 +9,7 @@
 #include "commands/vacuum.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "postmaster/autovacuum.h"
 #include "utils/pg_rusage.h"
 #include "utils/rel.h"
@@ -30,6 +31,8 @@ typedef struct ZVacuumClock
 	TimestampTz start;
 	WalUsage	wal;
 	BufferUsage buffers;
+	PgStat_Counter read_time;	/* microseconds */
+	PgStat_Counter write_time;
 } ZVacuumClock;
 
 /* An overflow page or lock page, and the table page that may use it. */
@@ -49,13 +52,15 @@ vacuum_memory(void)
 	return (int64) kilobytes * 1024;
 }
 
-/* What is done with the current block. */
+/* What is done with the current block, or index. */
 typedef enum VacuumDoing
 {
 	VACUUM_NO_BLOCK,			/* there is none */
 	VACUUM_SCANNING,
 	VACUUM_VACUUMING,
-	VACUUM_TRUNCATING
+	VACUUM_TRUNCATING,
+	VACUUM_VACUUMING_INDEX,
+	VACUUM_CLEANING_INDEX
 } VacuumDoing;
 
 typedef struct ZVacuumStale ZVacuumStale;
@@ -92,8 +97,10 @@ typedef struct ZVacuum
 	ZVacuumStale *stale;		/* rows with several keys that have been met; or NULL */
 
 	/* for error messages */
+	const char *namespace;
 	VacuumDoing doing;
 	BlockNumber block;
+	const char *index;
 
 	/* pages */
 	BlockNumber npages;			/* when the scan began; less what was truncated */
@@ -144,6 +151,13 @@ extern bool vacuum_may_skip(ZVacuum *vac, BlockNumber block);
 /* All rows of the table, those of skipped pages estimated. */
 extern double vacuum_live_rows(const ZVacuum *vac);
 
+/* With those that only older snapshots see: indexes have entries of these, too. */
+static inline double
+vacuum_all_rows(const ZVacuum *vac)
+{
+	return vacuum_live_rows(vac) + (double) vac->recently_dead;
+}
+
 /* vacuum_scan.c: the first pass, with rounds over the indexes as needed */
 extern void vacuum_scan(ZVacuum *vac);
 
@@ -183,5 +197,13 @@ extern void vacuum_truncate(ZVacuum *vac);
 extern void vacuum_report_start(ZVacuum *vac);
 extern void vacuum_report_end(ZVacuum *vac);
 extern void vacuum_error_context(void *arg);
+
+/* From now on errors are of this index of vac->indexes, until vac->doing says another thing. */
+static inline void
+vacuum_begin_index(ZVacuum *vac, int i, VacuumDoing doing)
+{
+	vac->index = RelationGetRelationName(vac->indexes[i]);
+	vac->doing = doing;
+}
 
 #endif							/* ZHEAP_VACUUM_PRIVATE_H */

@@ -46,6 +46,16 @@ dead_capacity(ZVacuum *vac)
 	return (int) Max(max_items, ZPAGE_MAX_OFFSET);
 }
 
+static VacDeadItems *
+dead_alloc(int max_items)
+{
+	VacDeadItems *dead = palloc(vac_max_items_to_alloc_size(max_items));
+
+	dead->max_items = max_items;
+	dead->num_items = 0;
+	return dead;
+}
+
 void
 vacuum_dead_open(ZVacuum *vac)
 {
@@ -68,11 +78,7 @@ vacuum_dead_open(ZVacuum *vac)
 	if (vac->parallel != NULL)
 		vac->dead = parallel_vacuum_get_dead_items(vac->parallel);
 	else
-	{
-		vac->dead = palloc(vac_max_items_to_alloc_size(max_items));
-		vac->dead->max_items = max_items;
-		vac->dead->num_items = 0;
-	}
+		vac->dead = dead_alloc(max_items);
 }
 
 void
@@ -116,7 +122,7 @@ index_info_init(ZVacuum *vac, int i, bool estimated, IndexVacuumInfo *info)
 	info->report_progress = false;
 	info->estimated_count = estimated;
 	info->message_level = DEBUG2;
-	info->num_heap_tuples = estimated ? vac->old_reltuples : vacuum_live_rows(vac);
+	info->num_heap_tuples = estimated ? vac->old_reltuples : vacuum_all_rows(vac);
 	info->strategy = vac->strategy;
 }
 
@@ -138,8 +144,10 @@ delete_entries(ZVacuum *vac)
 			IndexVacuumInfo info;
 
 			index_info_init(vac, i, true, &info);
+			vacuum_begin_index(vac, i, VACUUM_VACUUMING_INDEX);
 			vac->results[i] = vac_bulkdel_one_index(&info, vac->results[i], vac->dead);
 		}
+		vac->doing = VACUUM_NO_BLOCK;
 	}
 
 	vac->rounds++;
@@ -152,10 +160,20 @@ is_no_dead_row(ItemPointer tid, void *state)
 	return false;
 }
 
-/* The removal of stale entries has left leaves without any: the index makes these reusable. */
+/*
+ * The removal of stale entries has left leaves without any: the index makes these reusable.
+ * What it then knows of itself must get to its cleanup, so that is the leader's work from now
+ * on: workers hear of what workers have done only.
+ */
 static void
 delete_empty_pages(ZVacuum *vac)
 {
+	Assert(vac->dead->num_items == 0);
+	if (vac->parallel != NULL)
+	{
+		vacuum_dead_close(vac);
+		vac->dead = dead_alloc(ZPAGE_MAX_OFFSET);
+	}
 	vac->doing = VACUUM_NO_BLOCK;
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
 	for (int i = 0; i < vac->nindexes; i++)
@@ -165,8 +183,10 @@ delete_empty_pages(ZVacuum *vac)
 		if (!zindex_may_have_several_keys(vac->rel, vac->indexes[i]))
 			continue;
 		index_info_init(vac, i, true, &info);
+		vacuum_begin_index(vac, i, VACUUM_VACUUMING_INDEX);
 		vac->results[i] = index_bulk_delete(&info, vac->results[i], is_no_dead_row, NULL);
 	}
+	vac->doing = VACUUM_NO_BLOCK;
 }
 
 /* Reclaim the pointers items[*pos ..] of one page; *pos moves past them. */
@@ -190,6 +210,7 @@ reclaim_page(ZVacuum *vac, int *pos)
 	}
 
 	vac->block = block;
+	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, block);
 	visible_pin(&vac->visible, block);
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -222,7 +243,6 @@ ask_for_blocks(ZVacuum *vac, ZPrefetch *prefetch, int pos, int *asked)
 static void
 reclaim_pointers(ZVacuum *vac)
 {
-	BlockNumber ndone = 0;
 	int			pos = 0;
 	int			asked = 0;
 	ZPrefetch	ahead;
@@ -241,7 +261,6 @@ reclaim_pointers(ZVacuum *vac)
 		misses = zprefetch_misses();
 		reclaim_page(vac, &pos);
 		zprefetch_note_read(&ahead, vac->rel, misses);
-		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, ++ndone);
 	}
 	vac->doing = VACUUM_NO_BLOCK;
 }
@@ -299,7 +318,7 @@ vacuum_index_cleanup(ZVacuum *vac)
 
 	if (vac->parallel != NULL)
 	{
-		parallel_vacuum_cleanup_all_indexes(vac->parallel, (long) vacuum_live_rows(vac),
+		parallel_vacuum_cleanup_all_indexes(vac->parallel, (long) vacuum_all_rows(vac),
 											vac->rounds, vac->skipped > 0);
 		return;
 	}
@@ -309,6 +328,8 @@ vacuum_index_cleanup(ZVacuum *vac)
 
 		index_info_init(vac, i, false, &info);
 		info.estimated_count = vac->skipped > 0;
+		vacuum_begin_index(vac, i, VACUUM_CLEANING_INDEX);
 		vac->results[i] = vac_cleanup_one_index(&info, vac->results[i]);
 	}
+	vac->doing = VACUUM_NO_BLOCK;
 }

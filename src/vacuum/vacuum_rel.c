@@ -22,6 +22,7 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
+#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
@@ -129,6 +130,7 @@ zvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strate
 	vac->rel = rel;
 	vac->params = params;
 	vac->strategy = strategy;
+	vac->namespace = get_namespace_name(RelationGetNamespace(rel));
 
 	pgstat_progress_start_command(PROGRESS_COMMAND_VACUUM, RelationGetRelid(rel));
 	context.callback = vacuum_error_context;
@@ -143,6 +145,7 @@ zvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strate
 	vacuum_scan(vac);
 	vacuum_stale_reap_last(vac);	/* before pages change on account of dead line pointers */
 	vacuum_reap_last(vac);
+	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, vac->npages);
 	vacuum_index_cleanup(vac);
 	vacuum_dead_close(vac);
 	visible_close(&vac->visible);

@@ -12,7 +12,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/autovacuum.h"
-#include "utils/lsyscache.h"
+#include "storage/bufmgr.h"
 
 #include "zheap/undo/undo.h"
 
@@ -21,8 +21,7 @@
 static const char *
 full_name(ZVacuum *vac)
 {
-	return psprintf("%s.%s.%s", get_database_name(MyDatabaseId),
-					get_namespace_name(RelationGetNamespace(vac->rel)),
+	return psprintf("%s.%s.%s", get_database_name(MyDatabaseId), vac->namespace,
 					RelationGetRelationName(vac->rel));
 }
 
@@ -43,6 +42,8 @@ vacuum_report_start(ZVacuum *vac)
 	vac->clock.start = GetCurrentTimestamp();
 	vac->clock.wal = pgWalUsage;
 	vac->clock.buffers = pgBufferUsage;
+	vac->clock.read_time = pgStatBlockReadTime;
+	vac->clock.write_time = pgStatBlockWriteTime;
 
 	if (vac->verbose)
 		ereport(INFO, (errmsg("vacuuming \"%s\"", full_name(vac))));
@@ -63,7 +64,7 @@ append_table(ZVacuum *vac, StringInfo buf)
 					 vac->removed, vac->npages, vac->scanned, percent(vac->scanned, all));
 	appendStringInfo(buf, _("tuples: %lld removed, %lld remain, %lld are dead but not yet removable\n"),
 					 (long long) vac->pruned,
-					 (long long) vacuum_live_rows(vac),
+					 (long long) vacuum_all_rows(vac),
 					 (long long) vac->recently_dead);
 	if (vac->in_progress > 0)
 		appendStringInfo(buf, _("tuples of transactions in progress: %lld\n"),
@@ -113,6 +114,31 @@ append_indexes(ZVacuum *vac, StringInfo buf)
 	}
 }
 
+/* Megabytes a second since the start. */
+static double
+rate_of(const ZVacuum *vac, int64 blocks)
+{
+	long		seconds;
+	int			microseconds;
+
+	TimestampDifference(vac->clock.start, GetCurrentTimestamp(), &seconds, &microseconds);
+	if (seconds == 0 && microseconds == 0)
+		return 0;
+	return (double) blocks * BLCKSZ / (1024 * 1024) / (seconds + microseconds / 1000000.0);
+}
+
+static void
+append_rates(ZVacuum *vac, const BufferUsage *buffers, StringInfo buf)
+{
+	if (track_io_timing)
+		appendStringInfo(buf, _("I/O timings: read: %.3f ms, write: %.3f ms\n"),
+						 (double) (pgStatBlockReadTime - vac->clock.read_time) / 1000,
+						 (double) (pgStatBlockWriteTime - vac->clock.write_time) / 1000);
+	appendStringInfo(buf, _("avg read rate: %.3f MB/s, avg write rate: %.3f MB/s\n"),
+					 rate_of(vac, buffers->shared_blks_read + buffers->local_blks_read),
+					 rate_of(vac, buffers->shared_blks_dirtied + buffers->local_blks_dirtied));
+}
+
 static void
 append_usage(ZVacuum *vac, StringInfo buf)
 {
@@ -122,6 +148,7 @@ append_usage(ZVacuum *vac, StringInfo buf)
 	WalUsageAccumDiff(&wal, &pgWalUsage, &vac->clock.wal);
 	BufferUsageAccumDiff(&buffers, &pgBufferUsage, &vac->clock.buffers);
 
+	append_rates(vac, &buffers, buf);
 	appendStringInfo(buf, _("buffer usage: %lld hits, %lld misses, %lld dirtied\n"),
 					 (long long) (buffers.shared_blks_hit + buffers.local_blks_hit),
 					 (long long) (buffers.shared_blks_read + buffers.local_blks_read),
@@ -162,7 +189,6 @@ void
 vacuum_error_context(void *arg)
 {
 	ZVacuum    *vac = (ZVacuum *) arg;
-
 	const char *name = RelationGetRelationName(vac->rel);
 
 	switch (vac->doing)
@@ -170,13 +196,24 @@ vacuum_error_context(void *arg)
 		case VACUUM_NO_BLOCK:
 			break;
 		case VACUUM_SCANNING:
-			errcontext("while scanning block %u of relation \"%s\"", vac->block, name);
+			errcontext("while scanning block %u of relation \"%s.%s\"",
+					   vac->block, vac->namespace, name);
 			break;
 		case VACUUM_VACUUMING:
-			errcontext("while vacuuming block %u of relation \"%s\"", vac->block, name);
+			errcontext("while vacuuming block %u of relation \"%s.%s\"",
+					   vac->block, vac->namespace, name);
 			break;
 		case VACUUM_TRUNCATING:
-			errcontext("while truncating block %u of relation \"%s\"", vac->block, name);
+			errcontext("while truncating relation \"%s.%s\" to %u blocks",
+					   vac->namespace, name, vac->block);
+			break;
+		case VACUUM_VACUUMING_INDEX:
+			errcontext("while vacuuming index \"%s\" of relation \"%s.%s\"",
+					   vac->index, vac->namespace, name);
+			break;
+		case VACUUM_CLEANING_INDEX:
+			errcontext("while cleaning up index \"%s\" of relation \"%s.%s\"",
+					   vac->index, vac->namespace, name);
 			break;
 	}
 }

@@ -148,7 +148,10 @@ scan_page(ZVacuum *vac, BlockNumber block)
 
 	/* without indexes nothing can name the dead pointers */
 	if (ndead > 0 && vac->nindexes == 0)
+	{
 		zdml_reclaim_pointers(vac->rel, buffer, dead, ndead);
+		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, block);
+	}
 	visible_mark(&vac->visible, buffer);
 
 	space = zpage_free_for_map(BufferGetPage(buffer));

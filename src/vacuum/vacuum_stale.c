@@ -159,6 +159,7 @@ sweep_indexes(ZVacuum *vac)
 	{
 		if (!zindex_may_have_several_keys(vac->rel, vac->indexes[i]))
 			continue;
+		vacuum_begin_index(vac, i, VACUUM_VACUUMING_INDEX);
 		zindex_watch_entries(vac->indexes[i], true);
 		sweep.index = vac->indexes[i];
 		zindex_sweep(&sweep);

@@ -2,9 +2,9 @@
  * vacuum_truncate.c
  *		Give the empty pages at the table's end back to the operating system.
  *
- * LOCKING: AccessExclusiveLock on the table, if it is to be had at once; released
- * as soon as the table is truncated, as heap does.  Sweeps, which have no lock on the
- * table, are waited for before that.
+ * LOCKING: AccessExclusiveLock on the table, if it is to be had without waiting for it;
+ * released as soon as the table is truncated, or when somebody waits for it, as heap does.
+ * Sweeps, which have no lock on the table, are waited for before that.
  */
 #include "postgres.h"
 
@@ -14,7 +14,10 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "storage/latch.h"
 #include "storage/lmgr.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
 
 #include "zheap/base/base.h"
 #include "zheap/page/page.h"
@@ -26,8 +29,13 @@
 #define TRUNCATE_MIN_PAGES		1000
 #define TRUNCATE_MIN_FRACTION	16
 
-/* Blocks between two looks whether a backend waits for our lock. */
+/* Heap's as well: that lock is tried for so long, so often. */
+#define LOCK_ATTEMPTS			100
+#define LOCK_WAIT				50	/* ms */
+
+/* Blocks between two looks whether a backend waits for our lock, after so long. */
 #define WAITER_CHECK_INTERVAL	32
+#define LOCK_MIN_TIME			20	/* ms */
 
 void
 vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page)
@@ -168,25 +176,38 @@ is_empty(ZVacuum *vac, BlockNumber block)
 	return empty;
 }
 
+/* Does a backend wait for our lock, which we have had for a while? */
+static bool
+is_lock_wanted(ZVacuum *vac, TimestampTz since)
+{
+	return TimestampDifferenceExceeds(since, GetCurrentTimestamp(), LOCK_MIN_TIME) &&
+		LockHasWaitersRelation(vac->rel, AccessExclusiveLock);
+}
+
 /*
  * The end of the last page in use, seen under the exclusive lock: others may have
  * filled pages since we scanned them.  A transaction that owns a slot on a page without rows
  * has ended, or it would have the table locked, and nothing is left to be rolled back.
+ * *wanted: somebody waits for the lock, so there may be more.
  */
 static BlockNumber
-find_end(ZVacuum *vac)
+find_end(ZVacuum *vac, bool *wanted)
 {
+	TimestampTz since = GetCurrentTimestamp();
 	BlockNumber end = vac->npages;
 
 	Assert(CheckRelationLockedByMe(vac->rel, AccessExclusiveLock, true));	/* G3 */
 	vac->noverflow_pages = 0;
+	*wanted = false;
 	while (end > vac->nonempty)
 	{
 		CHECK_FOR_INTERRUPTS();
 
-		if (end % WAITER_CHECK_INTERVAL == 0 &&
-			LockHasWaitersRelation(vac->rel, AccessExclusiveLock))
+		if (end % WAITER_CHECK_INTERVAL == 0 && is_lock_wanted(vac, since))
+		{
+			*wanted = true;
 			break;
+		}
 
 		vac->block = end - 1;
 		if (!is_empty(vac, end - 1))
@@ -216,44 +237,67 @@ lock_for_truncation(ZVacuum *vac)
 	return locked;
 }
 
-void
-vacuum_truncate(ZVacuum *vac)
+/* The same; asked for again and again rather than waited for, as others would wait behind us. */
+static bool
+lock_patiently(ZVacuum *vac)
 {
-	BlockNumber before = vac->npages;
-
-	if (!truncation_is_worth_it(vac))
-		return;
-
-	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_TRUNCATE);
-
-	if (!lock_for_truncation(vac))
+	for (int i = 0; !lock_for_truncation(vac); i++)
 	{
-		ereport(vac->verbose ? INFO : DEBUG2,
-				(errmsg("\"%s\": stopping truncate due to conflicting lock request",
-						RelationGetRelationName(vac->rel))));
-		return;
+		CHECK_FOR_INTERRUPTS();
+		if (i == LOCK_ATTEMPTS)
+		{
+			ereport(vac->verbose ? INFO : DEBUG2,
+					(errmsg("\"%s\": stopping truncate due to conflicting lock request",
+							RelationGetRelationName(vac->rel))));
+			return false;
+		}
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LOCK_WAIT,
+						 WAIT_EVENT_VACUUM_TRUNCATE);
+		ResetLatch(MyLatch);
 	}
+	return true;
+}
+
+/* Under the lock, which is given back.  True: somebody wanted it; try to get it for the rest. */
+static bool
+cut_off(ZVacuum *vac)
+{
+	const char *name = RelationGetRelationName(vac->rel);
+	BlockNumber before = vac->npages;
+	BlockNumber end = before;
+	bool		wanted = false;
 
 	/* pages added meanwhile are in use, so the tail is not at the end any more */
 	if (RelationGetNumberOfBlocks(vac->rel) == before)
 	{
-		BlockNumber end;
-
 		vac->doing = VACUUM_TRUNCATING;
-		end = find_end(vac);
+		end = find_end(vac, &wanted);
 		Assert(end >= vac->nonempty && end <= before);	/* G3 */
+		vac->block = end;
 		if (end < before)
-		{
 			RelationTruncate(vac->rel, end);
-			vac->removed = before - end;
-			vac->npages = end;
-		}
+		vac->removed += before - end;
+		vac->npages = end;
 		vac->doing = VACUUM_NO_BLOCK;
 	}
 	UnlockRelation(vac->rel, AccessExclusiveLock);
 
-	if (vac->removed > 0)
+	if (wanted)
 		ereport(vac->verbose ? INFO : DEBUG2,
-				(errmsg("table \"%s\": truncated %u to %u pages",
-						RelationGetRelationName(vac->rel), before, vac->npages)));
+				(errmsg("table \"%s\": suspending truncate due to conflicting lock request", name)));
+	if (end < before)
+		ereport(vac->verbose ? INFO : DEBUG2,
+				(errmsg("table \"%s\": truncated %u to %u pages", name, before, end)));
+	return wanted && end < before && end > vac->nonempty;
+}
+
+void
+vacuum_truncate(ZVacuum *vac)
+{
+	bool		more = truncation_is_worth_it(vac);
+
+	if (more)
+		pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_TRUNCATE);
+	while (more && lock_patiently(vac))
+		more = cut_off(vac);
 }
