@@ -280,7 +280,7 @@ RETURNS TABLE (
 AS 'MODULE_PATHNAME', 'zheap_verify'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_verify(regclass, boolean) IS
-	'what is wrong with a zheap table, its undo, visibility map, TOAST values and B-tree indexes; no rows: nothing; toast: read all values in the TOAST table, too';
+	'what is wrong with a zheap table, its undo, visibility map, TOAST values and indexes; no rows: nothing; toast: read all values in the TOAST table, too';
 
 CREATE FUNCTION zheap.zheap_verify_all(toast boolean DEFAULT true)
 RETURNS TABLE (

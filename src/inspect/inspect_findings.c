@@ -54,6 +54,25 @@ verify_report(Verify *verify, const char *kind, const char *fmt,...)
 	pfree(text.data);
 }
 
+void
+verify_report_entry(Verify *verify, ItemPointer tid, BlockNumber index_block, OffsetNumber item,
+					const char *where)
+{
+	const char *index = RelationGetRelationName(verify->index->rel);
+
+	verify->block = ItemPointerGetBlockNumberNoCheck(tid);
+	verify->offnum = ItemPointerGetOffsetNumberNoCheck(tid);
+	if (BlockNumberIsValid(index_block))
+		verify_report(verify, "index", "item %u on block %u of index \"%s\" leads to %s", item,
+					  index_block, index, where);
+	else
+		verify_report(verify, "index", "an entry of index \"%s\" leads to %s", index, where);
+	verify->block = InvalidBlockNumber;
+	verify->offnum = InvalidOffsetNumber;
+}
+
+/* ---- errors ---- */
+
 typedef struct Step
 {
 	void		(*step) (Verify *verify);
@@ -68,6 +87,15 @@ run_step(void *arg)
 	step->step(step->verify);
 }
 
+/* Access methods of indexes say of much that they cannot make sense of that it cannot be. */
+static bool
+is_finding(const ErrorData *error, const char *kind)
+{
+	return error->sqlerrcode == ERRCODE_DATA_CORRUPTED ||
+		error->sqlerrcode == ERRCODE_INDEX_CORRUPTED ||
+		(error->sqlerrcode == ERRCODE_INTERNAL_ERROR && strcmp(kind, "index") == 0);
+}
+
 /* What the step had pinned or locked when it failed is given back. */
 bool
 verify_step(Verify *verify, const char *kind, void (*step) (Verify *verify))
@@ -77,10 +105,42 @@ verify_step(Verify *verify, const char *kind, void (*step) (Verify *verify))
 
 	if (error == NULL)
 		return true;
-	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
-		error->sqlerrcode != ERRCODE_INDEX_CORRUPTED)
+	if (!is_finding(error, kind))
 		ReThrowError(error);
 	put_finding(verify, kind, error->message);
 	FreeErrorData(error);
 	return false;
+}
+
+/* ---- blocks ---- */
+
+void
+verify_note_damaged(Verify *verify)
+{
+	if (verify->ndamaged == verify->max_damaged)
+	{
+		verify->max_damaged = Max(verify->max_damaged * 2, 64);
+		verify->damaged = verify->damaged == NULL ?
+			palloc(verify->max_damaged * sizeof(BlockNumber)) :
+			repalloc_huge(verify->damaged, (Size) verify->max_damaged * sizeof(BlockNumber));
+	}
+	Assert(verify->ndamaged == 0 || verify->damaged[verify->ndamaged - 1] < verify->block);
+	verify->damaged[verify->ndamaged++] = verify->block;
+}
+
+static int
+compare_blocks(const void *a, const void *b)
+{
+	BlockNumber x = *(const BlockNumber *) a;
+	BlockNumber y = *(const BlockNumber *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+bool
+verify_is_damaged(Verify *verify, BlockNumber block)
+{
+	return verify->ndamaged > 0 &&
+		bsearch(&block, verify->damaged, verify->ndamaged, sizeof(BlockNumber),
+				compare_blocks) != NULL;
 }

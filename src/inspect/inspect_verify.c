@@ -41,20 +41,39 @@ check_page_rows(Verify *verify)
 	}
 }
 
-/* An error that a row ends with does not keep the rows behind it from being looked at. */
+/*
+ * An error that a row ends with does not keep the rows behind it from being looked at.  False:
+ * some could not be looked at.
+ */
+static bool
+check_rows_of_block(Verify *verify)
+{
+	bool		well = true;
+
+	verify->offnum = InvalidOffsetNumber;
+	if (!verify_step(verify, "page", verify_page) || !verify->usable)
+		return false;
+	(void) verify_step(verify, "chain", verify_chains);
+	if (!verify->usable)
+		return false;
+	verify_tids_of_page(verify);
+	while (!verify_step(verify, "version", check_page_rows))
+	{
+		CHECK_FOR_INTERRUPTS();
+		well = false;
+	}
+	return well;
+}
+
+/* One that is no page of rows is none whose rows could not be looked at. */
 static void
 check_block(Verify *verify, BlockNumber block)
 {
+	int64		findings = verify->findings;
+
 	verify->block = block;
-	verify->offnum = InvalidOffsetNumber;
-	if (!verify_step(verify, "page", verify_page) || !verify->usable)
-		return;
-	(void) verify_step(verify, "chain", verify_chains);
-	if (!verify->usable)
-		return;
-	verify->offnum = InvalidOffsetNumber;
-	while (!verify_step(verify, "version", check_page_rows))
-		CHECK_FOR_INTERRUPTS();
+	if (!check_rows_of_block(verify) && verify->findings > findings)
+		verify_note_damaged(verify);
 }
 
 /* The table's pages as many as there are by now: what comes later nobody is to see. */
@@ -71,6 +90,7 @@ check_table(Verify *verify)
 		CHECK_FOR_INTERRUPTS();
 		check_block(verify, block);
 	}
+	verify_reread_indexes(verify);
 	verify_close_indexes(verify);
 	zview_close(&verify->view);
 }
@@ -96,10 +116,15 @@ verify_table(Verify *verify)
 	verify->offnum = InvalidOffsetNumber;
 	verify->indexes = NULL;
 	verify->nindexes = 0;
+	verify->index = NULL;
+	verify->ndamaged = 0;
 	GetUserIdAndSecContext(&user, &sec_context);
 	SetUserIdAndSecContext(verify->rel->rd_rel->relowner,
 						   sec_context | SECURITY_RESTRICTED_OPERATION);
 	nest_level = NewGUCNestLevel();
+	/* a scan of a GIN index is to find all */
+	(void) set_config_option("gin_fuzzy_search_limit", "0", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
 	check_table(verify);
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, sec_context);

@@ -6,21 +6,62 @@
 #define ZHEAP_INSPECT_VERIFY_H
 
 #include "access/genam.h"
+#include "access/itup.h"
 #include "lib/bloomfilter.h"
+#include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
+#include "nodes/tidbitmap.h"
 
 #include "inspect_private.h"
 
+typedef struct Verify Verify;
+typedef struct VerifyIndex VerifyIndex;
+typedef struct VerifyBrin VerifyBrin;
+
+/*
+ * How indexes of one access method are looked at.  All that may be NULL but "am" and "has".
+ */
+typedef struct VerifyMethod
+{
+	Oid			am;
+	/* Make room, of "memory" kB. */
+	void		(*begin) (VerifyIndex *index, int memory);
+	/* Before the table is read; and after it.  Steps, of verify->index. */
+	void		(*read) (Verify *verify);
+	void		(*read_again) (Verify *verify);
+	/*
+	 * Is the row in verify->slot, whose key is in verify->index, in that index?  True also if
+	 * that has been told of.
+	 */
+	bool		(*has) (Verify *verify);
+	void		(*end) (VerifyIndex *index);
+} VerifyMethod;
+
 /* An index that rows are to be in. */
-typedef struct VerifyIndex
+struct VerifyIndex
 {
 	Relation	rel;
+	const VerifyMethod *method;
 	IndexInfo  *info;
 	ExprState  *predicate;
-	bloom_filter *entries;		/* of keys and TIDs; NULL: it could not be read */
-} VerifyIndex;
+	bool		readable;		/* so far */
+	bool		unknown;		/* it was not read, though nothing is known to be wrong with it */
+	uint64		freed;			/* zheap_pointers_freed() before the index was read */
 
-typedef struct Verify
+	/* the key of the row that is looked at */
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	/* whichever the method has */
+	bloom_filter *entries;		/* the index's entries: what they hold of the key, and TIDs */
+	bloom_filter *rows;			/* rows that the snapshot sees: their keys, and TIDs */
+	TIDBitmap  *tids;			/* of the entries */
+	TBMIterator *iterator;		/* over "tids"; NULL: they have not been read */
+	TBMIterateResult *at;		/* where that is; NULL: at the end */
+	VerifyBrin *brin;
+};
+
+struct Verify
 {
 	ReturnSetInfo *rsinfo;
 	bool		with_relation;	/* the first column tells which table it is */
@@ -30,6 +71,7 @@ typedef struct Verify
 	Snapshot	snapshot;		/* the statement's: rows that it sees are in indexes */
 	VerifyIndex *indexes;
 	int			nindexes;
+	VerifyIndex *index;			/* the one that is looked at */
 	EState	   *estate;			/* for keys and predicates */
 	TupleTableSlot *slot;		/* a row, its values deformed */
 	MemoryContext per_row;
@@ -40,7 +82,12 @@ typedef struct Verify
 	OffsetNumber offnum;		/* or invalid */
 	bool		usable;			/* the page's rows can be walked */
 	int64		findings;
-} Verify;
+
+	/* blocks of the table with rows that could not be looked at, ascending */
+	BlockNumber *damaged;
+	int			ndamaged;
+	int			max_damaged;
+};
 
 /* ---- inspect_findings.c ---- */
 
@@ -48,16 +95,104 @@ typedef struct Verify
 extern void verify_report(Verify *verify, const char *kind, const char *fmt,...)
 			pg_attribute_printf(3, 4);
 
+/* An entry of verify->index, which is at this place there, leads to something wrong. */
+extern void verify_report_entry(Verify *verify, ItemPointer tid, BlockNumber index_block,
+								OffsetNumber item, const char *where);
+
 /*
  * Take a step that may come upon damage: an error of that kind is a finding.  True: it went to
  * its end.
  */
 extern bool verify_step(Verify *verify, const char *kind, void (*step) (Verify *verify));
 
+/* Rows of verify->block could not be looked at.  And was that so of the block? */
+extern void verify_note_damaged(Verify *verify);
+extern bool verify_is_damaged(Verify *verify, BlockNumber block);
+
 /* ---- inspect_verify_page.c ---- */
 
 /* The page itself, its slots, overflow and lock pages, its bits in the visibility map. */
 extern void verify_page(Verify *verify);
+
+/* ---- inspect_verify_entry.c ---- */
+
+/* What may be there for an entry: a row, or a dead line pointer (I1). */
+extern bool verify_pointer_exists(Page page, OffsetNumber offnum);
+
+/* Is the item within the copy of an index's page, and long enough for an index tuple? */
+extern bool verify_item_fits(Page page, OffsetNumber offnum);
+
+/* The item there, if it is an index tuple as a whole; or NULL. */
+extern IndexTuple verify_index_tuple(Page page, OffsetNumber offnum);
+
+/*
+ * Where the value ends that is said to begin at "at", once aligned from "start" on; NULL: not
+ * before "end".
+ */
+extern const char *verify_value_end(const char *start, const char *at, const char *end,
+									int16 attlen, char attalign);
+
+/* Its values, of the first "size" bytes; they refer to it.  False: these bytes make none. */
+extern bool verify_entry_values(IndexTuple tuple, Size size, TupleDesc desc, Datum *values,
+								bool *isnull);
+
+/*
+ * Values of an index's columns as bytes, the same for the same values, whether they are
+ * compressed or not.  Allocated in the current context.
+ */
+extern StringInfo verify_key_bytes(TupleDesc desc, const Datum *values, const bool *isnull);
+
+/*
+ * The address behind the first "len" of the bytes, in the place of whatever was there: these
+ * bytes in a filter?
+ */
+extern void verify_add_entry(bloom_filter *filter, StringInfo bytes, int len, ItemPointer tid);
+extern bool verify_lacks_entry(bloom_filter *filter, StringInfo bytes, int len, ItemPointer tid);
+
+/* ---- inspect_verify_seen.c ---- */
+
+/*
+ * The version of the row on the view's page that the snapshot sees, into verify->slot, which
+ * refers to the current context's memory.  False: it sees none.  ERROR if it is damaged.
+ */
+extern bool verify_fetch_seen(Verify *verify, OffsetNumber offnum);
+
+/* Deform the values of a version up to this column.  ERROR as above. */
+extern void verify_deform(Verify *verify, const ZRowVersion *version, int upto, Datum *values,
+						  bool *isnull, uint32 *end);
+
+/* The index's key of the row in verify->slot; false: it has none there. */
+extern bool verify_form_key(Verify *verify, VerifyIndex *index);
+
+/* ---- inspect_verify_btree.c, _hash.c, _bitmap.c, _brin.c ---- */
+
+extern const VerifyMethod verify_btree;
+extern const VerifyMethod verify_hash;
+extern const VerifyMethod verify_gist;
+extern const VerifyMethod verify_spgist;
+extern const VerifyMethod verify_gin;
+extern const VerifyMethod verify_brin;
+
+/* ---- inspect_verify_tids.c: indexes whose entries' TIDs are kept ---- */
+
+extern void verify_tids_begin(VerifyIndex *index, int memory);
+/* They are complete. */
+extern void verify_tids_ready(VerifyIndex *index);
+extern bool verify_tids_have(Verify *verify);
+/* Those that lead to the page that has been copied into the view; those beyond the table's end. */
+extern void verify_tids_of_page(Verify *verify);
+extern void verify_tids_beyond(Verify *verify);
+extern void verify_tids_end(VerifyIndex *index);
+
+/* ---- inspect_verify_index.c ---- */
+
+/* Read the table's indexes, before the table is read; and again behind it. */
+extern void verify_open_indexes(Verify *verify);
+extern void verify_reread_indexes(Verify *verify);
+extern void verify_close_indexes(Verify *verify);
+
+/* The row in verify->slot, which the snapshot sees, is to be in all of them. */
+extern void verify_in_indexes(Verify *verify);
 
 /* ---- inspect_verify_row.c ---- */
 
@@ -66,14 +201,5 @@ extern void verify_chains(Verify *verify);
 
 /* All versions of the row at verify->offnum; what the snapshot sees of it. */
 extern void verify_row(Verify *verify);
-
-/* ---- inspect_verify_index.c ---- */
-
-/* Read the table's B-trees; before the table is read.  And forget them. */
-extern void verify_open_indexes(Verify *verify);
-extern void verify_close_indexes(Verify *verify);
-
-/* The row in verify->slot, which the snapshot sees, is to be in all of them. */
-extern void verify_in_indexes(Verify *verify);
 
 #endif							/* ZHEAP_INSPECT_VERIFY_H */

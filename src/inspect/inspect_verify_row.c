@@ -90,19 +90,6 @@ verify_chains(Verify *verify)
 
 /* ---- versions ---- */
 
-static void
-deform_version(Verify *verify, const ZRowVersion *version, int upto, Datum *values, bool *isnull,
-			   ZRowDeform *state)
-{
-	TupleDesc	desc = RelationGetDescr(verify->rel);
-
-	memset(state, 0, sizeof(*state));
-	state->scratch = palloc(ZROW_SCRATCH_SIZE(desc->natts, version->len));
-	if (!zrow_deform(desc, version->row, version->len, upto, values, isnull, state))
-		zheap_corrupt(verify->rel, verify->block, version->offnum,
-					  "values of the row run past its end");
-}
-
 static ZXactStatus
 version_status(Verify *verify, const ZRowVersion *version)
 {
@@ -119,7 +106,7 @@ check_bytes(Verify *verify, const ZRowVersion *version, int ordinal)
 	int			natts = version->hdr.natts;
 	ItemPointerData origins[ZROW_MAX_ORIGINS];
 	uint32		end = version->len;
-	ZRowDeform	state;
+	uint32		values_end;
 	int			norigins;
 
 	/* its body is gone, as all see the deletion; or it had columns that were rolled back, too */
@@ -132,14 +119,14 @@ check_bytes(Verify *verify, const ZRowVersion *version, int ordinal)
 					  natts, desc->natts);
 		return;
 	}
-	deform_version(verify, version, natts, palloc(sizeof(Datum) * Max(natts, 1)),
-				   palloc(Max(natts, 1)), &state);
+	verify_deform(verify, version, natts, palloc(sizeof(Datum) * Max(natts, 1)),
+				  palloc(Max(natts, 1)), &values_end);
 	norigins = zrow_origins_get(version->row, version->len, origins);
 	if (norigins > 0)
 		end -= norigins * sizeof(ItemPointerData) + 1;
-	if (natts > 0 && state.off != end)
+	if (natts > 0 && values_end != end)
 		verify_report(verify, "version", "values of version %d end at %u, and not at %u",
-					  ordinal, state.off, end);
+					  ordinal, values_end, end);
 }
 
 /* On a page that is marked all-visible (P6), it must have committed long ago. */
@@ -254,22 +241,12 @@ check_toasted(Verify *verify)
 static void
 check_seen(Verify *verify)
 {
-	ZRowVersion version;
-	TupleTableSlot *slot = verify->slot;
-	ZRowDeform	state;
-
 	MemoryContextReset(verify->per_row);
-	if (!zmvcc_fetch(&verify->view, verify->offnum, verify->snapshot, &version))
+	if (!verify_fetch_seen(verify, verify->offnum))
 		return;
-	ExecClearTuple(slot);
-	deform_version(verify, &version, RelationGetDescr(verify->rel)->natts, slot->tts_values,
-				   slot->tts_isnull, &state);
-	ExecStoreVirtualTuple(slot);
-	ItemPointerSet(&slot->tts_tid, verify->block, verify->offnum);
-	slot->tts_tableOid = RelationGetRelid(verify->rel);
 	check_toasted(verify);
 	verify_in_indexes(verify);
-	ExecClearTuple(slot);
+	ExecClearTuple(verify->slot);
 }
 
 void

@@ -105,7 +105,50 @@ create table t2 (id int, v text) using zheap;
 alter table t2 alter v set storage external;
 insert into t2 select g, repeat('t', 5000) from generate_series(1, 4) g;
 create table clock (n int) using zheap;
+-- entries of B-trees
+create table e (id int, k int) using zheap;
+insert into e select g, g % 3 from generate_series(1, 200) g;
+create index e_id on e (id);
+create index e_k on e (k);
+delete from e where id = 150;
+create table c (id int) using zheap;
+insert into c select generate_series(1, 200);
+create index c_id on c (id);
+create table j (id int, v text) using zheap;
+insert into j select g, 'j' || g from generate_series(1, 200) g;
+create index j_id on j (id);
+create index j_v on j (v);
+-- other access methods; what has lost a page has a name with a 2
+create table h (id int, v int) using zheap;
+insert into h select g, g from generate_series(1, 200) g;
+create index h_v on h using hash (v);
+create table h2 (id int, v int) using zheap;
+insert into h2 select g, g from generate_series(1, 200) g;
+create index h2_v on h2 using hash (v);
+create table g (id int, p point) using zheap;
+insert into g select g, point(g, g) from generate_series(1, 100) g;
+create index g_p on g using gist (p);
+create table g2 (id int, p point) using zheap;
+insert into g2 select g, point(g, g) from generate_series(1, 100) g;
+create index g2_p on g2 using gist (p);
+create table s (id int, p point) using zheap;
+insert into s select g, point(g, g) from generate_series(1, 100) g;
+create index s_p on s using spgist (p);
+create table s2 (id int, p point) using zheap;
+insert into s2 select g, point(g, g) from generate_series(1, 100) g;
+create index s2_p on s2 using spgist (p);
+create table n (id int, a int[]) using zheap;
+insert into n select g, array[g] from generate_series(1, 100) g;
+create index n_a on n using gin (a);
+create table n2 (id int, a int[]) using zheap;
+insert into n2 select g, array[g] from generate_series(1, 100) g;
+create index n2_a on n2 using gin (a);
+create table b (id int, v text) using zheap;
+insert into b select g, repeat('b', 100) from generate_series(1, 500) g;
+create index b_id on b using brin (id) with (pages_per_range = 1);
 SQL
+ask('vacuum (index_cleanup on) e');
+is(ask("select lp_flags from zheap.zheap_page_items('e', 0) where lp = 150"), 'unused', 'a line pointer that is free');
 ask('insert into clock values (1)') for 1 .. 3;
 ask('vacuum m');
 ask('update m set id = id where ctid = \'(2,1)\'');
@@ -125,7 +168,8 @@ sub file_of
 	return $node->data_dir . '/' . ask("select pg_relation_filepath('$relation')");
 }
 
-my %file = map { $_ => file_of($_) } qw(d o u m i_id i_a i_b t zheap.undo);
+my %file = map { $_ => file_of($_) }
+  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p n_a n2_a b_id);
 $file{toast} = file_of(ask("select reltoastrelid::regclass from pg_class where relname = 't2'"));
 $file{map} = "$file{m}_vm";
 my %item = map { $_ => [ split /\|/, ask("select lp_off, lp_len from zheap.zheap_page_items('d', $_) where lp = 1") ] } 1 .. 40;
@@ -252,10 +296,99 @@ my ($dead) = unpack 'V', peek('i_a', 8192 + 24 + 4 * 29, 4);
 damage('index: dead entry', 'i_a', 8192 + 24 + 4 * 29, pack('V', $dead | 3 << 15), 'i', 0, qr/\|index\|the row is not in index "i_a"/);
 damage('index: page of zeros', 'i_b', 8192, "\0" x 8192, 'i', '', qr/\|index\|.*"i_b" contains unexpected zero page/);
 
+# where entry n of a table of one page leads to
+sub leads_to
+{
+	my ($what, $index, $n, $lp, $finding) = @_;
+
+	damage("entry: $what", $index, entry($index, $n) + 4, pack('v', $lp), substr($index, 0, 1), 0, qr/^${\($lp || '')}\|index\|item $n on block 1 of index "$index" leads to $finding/);
+	return;
+}
+
+sub missing
+{
+	my ($what, $table, $block, $index) = @_;
+
+	push @expected, [ $what, $table, $block, qr/^\d+\|index\|the row is not in index "$index"/ ];
+	return;
+}
+
+# The second half of an entry's block number: a block that does not exist.
+sub beyond
+{
+	my ($index, $at, $block, $where) = @_;
+	my $table = (split /_/, $index)[0];
+
+	damage("entry of $index: block that does not exist", $index, $at + 2, pack('v', $block), $table, $block, qr/^\d+\|index\|$where index "$index" leads to a block that does not exist/);
+	missing("row that has lost its entry in $index", $table, 0, $index);
+	return;
+}
+
+# Where the items of any page begin.
+sub items
+{
+	my ($index, $block) = @_;
+	my $lower = unpack 'v', peek($index, 8192 * $block + 12, 2);
+
+	return map { 8192 * $block + ($_ & 0x7FFF) } unpack 'V*', peek($index, 8192 * $block + 24, $lower - 24);
+}
+
+beyond('e_id', entry('e_id', 10), 7777, 'item 10 on block 1 of');
+leads_to('line pointer that is free', 'e_id', 20, 150, 'a line pointer that is not in use');
+leads_to('line pointer that is not there', 'e_id', 21, 280, 'a line pointer that is not in use');
+leads_to('no line pointer', 'e_id', 22, 0, 'a line pointer that is not in use');
+leads_to('another row', 'e_id', 30, 40, 'a row that has another key');
+my $list = entry('e_k', 1);
+ok(unpack('v', peek('e_k', $list + 6, 2)) & 0x2000, 'a posting list');
+beyond('e_k', $list + unpack('v', peek('e_k', $list + 2, 2)) + 6 * 5, 6666, 'item 1 on block 1 of');
+
+damage('index: pages in a circle', 'c_id', 8192 + 8192 - 16 + 4, pack('V', 1), 'c', '', qr/^\|index\|the leaf pages of index "c_id" form a circle/);
+damage('index: item', 'j_id', 8192 + 24 + 4 * 9, pack('V', (unpack('V', peek('j_id', 8192 + 24 + 4 * 9, 4)) & 0x1FFFF) | 8000 << 17), 'j', '', qr/^\|index\|item 10 on block 1 of index "j_id" is damaged/);
+missing('row of that item', 'j', 0, 'j_id');
+damage('index: length of a value', 'j_v', entry('j_v', 10) + 8, "\xF1", 'j', '', qr/^\|index\|item 10 on block 1 of index "j_v" is damaged/);
+missing('row of that value', 'j', 0, 'j_v');
+
+my ($hash_page) = grep { unpack('v', peek('h_v', 8192 * $_ + 8192 - 4, 2)) & 2 && items('h_v', $_) > 5 } 1 .. (-s $file{h_v}) / 8192 - 1;
+my @hashed = items('h_v', $hash_page);
+my $hashed_lp = unpack 'v', peek('h_v', $hashed[0] + 4, 2);
+damage('hash: value', 'h_v', $hashed[0] + 8, pack('V', 0), 'h', 0, qr/^$hashed_lp\|index\|the row is not in index "h_v"/);
+beyond('h_v', $hashed[1], 7777, 'an entry of');
+damage('hash: line pointer that is not there', 'h_v', $hashed[2] + 4, pack('v', 250), 'h', 0, qr/^250\|index\|an entry of index "h_v" leads to a line pointer that is not in use/);
+damage('hash: line pointer that no page has', 'h_v', $hashed[3] + 4, pack('v', 999), 'h', 0, qr/^999\|index\|item 4 on block $hash_page of index "h_v" leads to a line pointer that is not in use/);
+my ($zero_page) = grep { unpack('v', peek('h2_v', 8192 * $_ + 8192 - 4, 2)) & 2 && items('h2_v', $_) > 5 } 1 .. (-s $file{h2_v}) / 8192 - 1;
+damage('hash: page of zeros', 'h2_v', 8192 * $zero_page, "\0" x 8192, 'h2', 0, qr/^\d+\|index\|index "h2_v" contains unexpected zero page at block $zero_page/);
+
+my @points = items('g_p', 0);
+beyond('g_p', $points[10], 7777, 'an entry of');
+damage('GiST: line pointer that is not there', 'g_p', $points[20] + 4, pack('v', 222), 'g', 0, qr/^222\|index\|an entry of index "g_p" leads to a line pointer that is not in use/);
+damage('GiST: page of zeros', 'g2_p', 0, "\0" x 8192, 'g2', '', qr/^\|index\|block 0 of index "g2_p" is damaged/);
+@points = items('s_p', 1);
+beyond('s_p', $points[10] + 6, 7777, 'an entry of');
+damage('SP-GiST: page of zeros', 's2_p', 8192, "\0" x 8192, 's2', '', qr/^\|index\|block 1 of index "s2_p" is damaged/);
+my ($array) = (items('n_a', 1))[10];
+beyond('n_a', $array + unpack('v', peek('n_a', $array + 2, 2)), 7777, 'an entry of');
+damage('GIN: page of zeros', 'n2_a', 8192, "\0" x 8192, 'n2', '', qr/^\|index\|block 1 of index "n2_a" is damaged/);
+my ($range) = grep { unpack('V', peek('b_id', $_, 4)) == 3 } items('b_id', 2);
+damage('BRIN: greatest value of a range', 'b_id', $range + 8 + 4, peek('b_id', $range + 8, 4), 'b', 3, qr/^2\|index\|the row is not in index "b_id"/);
+
 damage('pointer to a value elsewhere', 't', $toast_at + 14, pack('V', 1259), 't', 0, qr/^2\|toast\|column 2 has a value in relation 1259/);
 damage('values lost', 'toast', 0, "\0" x 8192, 't2', 0, qr/\|version\|.*missing chunk number/);
 
+# as docs/inspection.md says
+my ($recipe) = slurp_file("$FindBin::RealBin/../../docs/inspection.md") =~ /```sh\n(.*?)```/s;
+sub recipe_ends_with
+{
+	my ($database) = @_;
+	local %ENV = $node->_get_env();
+
+	(my $script = $recipe) =~ s/mydb/$database/;
+	system('sh', '-c', "($script) >/dev/null 2>&1");
+	return $? >> 8;
+}
+
 $node->start;
+is(recipe_ends_with('postgres'), 1, 'the exit code, where something is wrong');
+is(recipe_ends_with('template1'), 2, 'and where that cannot be found out');
 my %found;
 foreach my $line (split /\n/, ask('select relation, block, lp, kind, message from zheap.zheap_verify_all()'))
 {
@@ -270,7 +403,7 @@ foreach my $case (@expected)
 
 	ok((grep { $_ =~ $finding } @there) > 0, "found: $what") or diag(join "\n", "$table $block:", @there);
 }
-cmp_ok(scalar @expected, '>=', 30, 'kinds of damage: ' . scalar @expected);
+cmp_ok(scalar @expected, '>=', 70, 'kinds of damage: ' . scalar @expected);
 my %damaged = map { ("$_->[1] $_->[2]" => 1) } @expected;
 # what the same bytes spoil elsewhere: an undo page holds the undo of neighbours, a page's index entry another's
 my @others = grep { !$damaged{$_} && !/^u / && !/^o / } sort keys %found;

@@ -1,0 +1,185 @@
+/*
+ * inspect_verify_bitmap.c
+ *		Is each row that the snapshot sees in a GiST, SP-GiST or GIN index?
+ *
+ * A scan of the whole index, without a condition, tells the TIDs that it has.  That takes as long
+ * as the index is large, however often a value occurs; whether a search for the row's values would
+ * come to the entry it does not tell.
+ *
+ * The access methods believe what they find on a page.  So pages are looked at before: are they
+ * of such an index, and are their items within them?
+ *
+ * LOCKING: a page, shared, while it is copied; the access methods'.
+ */
+#include "postgres.h"
+
+#include "access/gin_private.h"
+#include "access/gist_private.h"
+#include "access/spgist_private.h"
+#include "catalog/pg_am.h"
+#include "miscadmin.h"
+#include "utils/snapmgr.h"
+
+#include "inspect_verify.h"
+
+/* ---- pages ---- */
+
+/* Is the page's header one of a page with so many bytes for the access method? */
+static bool
+has_special(Page page, Size special)
+{
+	PageHeader	header = (PageHeader) page;
+
+	return header->pd_lower >= SizeOfPageHeaderData && header->pd_lower <= header->pd_upper &&
+		header->pd_upper <= header->pd_special && header->pd_special == BLCKSZ - MAXALIGN(special);
+}
+
+static bool
+items_fit(Page page)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		if (!verify_item_fits(page, off))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_gist_page(Page page)
+{
+	return has_special(page, sizeof(GISTPageOpaqueData)) &&
+		GistPageGetOpaque(page)->gist_page_id == GIST_PAGE_ID &&
+		(GistPageIsDeleted(page) || items_fit(page));
+}
+
+/* Do the chains of tuples that begin on a leaf end? */
+static bool
+chains_end(Page page)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		OffsetNumber next = off;
+
+		for (int steps = 0; next != InvalidOffsetNumber; steps++)
+		{
+			SpGistLeafTuple tuple;
+
+			if (next > max || steps > max)
+				return false;
+			tuple = (SpGistLeafTuple) PageGetItem(page, PageGetItemId(page, next));
+			if (tuple->tupstate != SPGIST_LIVE)
+				break;
+			next = SGLT_GET_NEXTOFFSET(tuple);
+		}
+	}
+	return true;
+}
+
+static bool
+is_spgist_page(Page page)
+{
+	return has_special(page, sizeof(SpGistPageOpaqueData)) &&
+		SpGistPageGetOpaque(page)->spgist_page_id == SPGIST_PAGE_ID &&
+		(SpGistPageIsMeta(page) || SpGistPageIsDeleted(page) ||
+		 (items_fit(page) && (!SpGistPageIsLeaf(page) || chains_end(page))));
+}
+
+static bool
+is_gin_page(Page page)
+{
+	return has_special(page, sizeof(GinPageOpaqueData)) &&
+		((GinPageGetOpaque(page)->flags & (GIN_META | GIN_DATA | GIN_DELETED)) != 0 ||
+		 items_fit(page));
+}
+
+/* ---- reading the index ---- */
+
+typedef struct BitmapPages
+{
+	bool		(*is_page) (Page page);
+	BlockNumber nfixed;			/* blocks that are never of zeros */
+	bool		zeros;			/* the access method knows what to make of others that are */
+} BitmapPages;
+
+static const BitmapPages gist_pages = {is_gist_page, GIST_ROOT_BLKNO + 1, true};
+static const BitmapPages spgist_pages = {is_spgist_page, SPGIST_LAST_FIXED_BLKNO + 1, false};
+static const BitmapPages gin_pages = {is_gin_page, GIN_ROOT_BLKNO + 1, false};
+
+/* False: the scan cannot be trusted to find out by itself. */
+static bool
+check_index_pages(Verify *verify, const BitmapPages *pages)
+{
+	Relation	index = verify->index->rel;
+	PGAlignedBlock copy;
+	bool		safe = true;
+
+	for (BlockNumber block = 0; block < RelationGetNumberOfBlocks(index); block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		inspect_copy(index, block, copy.data);
+		/* a crash may have left a page that nothing leads to */
+		if (PageIsNew(copy.data) && block >= pages->nfixed)
+			safe &= pages->zeros;
+		else if (PageIsNew(copy.data) || !pages->is_page(copy.data))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDEX_CORRUPTED),
+					 errmsg("block %u of index \"%s\" is damaged", block,
+							RelationGetRelationName(index))));
+	}
+	if (!safe)
+		ereport(NOTICE,
+				(errmsg("index \"%s\" is not looked at", RelationGetRelationName(index)),
+				 errdetail("It has pages of zeros, as a crash leaves them where an index grows."),
+				 errhint("Rebuild it with REINDEX.")));
+	return safe;
+}
+
+/* A scan that an error ends gives back what it holds with the step's subtransaction. */
+static void
+read_bitmap(Verify *verify, const BitmapPages *pages)
+{
+	VerifyIndex *index = verify->index;
+	IndexScanDesc scan;
+
+	index->unknown = !check_index_pages(verify, pages);
+	if (index->unknown)
+		return;
+	scan = index_beginscan_bitmap(index->rel, SnapshotAny, 0);
+	index_rescan(scan, NULL, 0, NULL, 0);
+	(void) index_getbitmap(scan, index->tids);
+	index_endscan(scan);
+}
+
+static void
+read_gist(Verify *verify)
+{
+	read_bitmap(verify, &gist_pages);
+}
+
+static void
+read_spgist(Verify *verify)
+{
+	read_bitmap(verify, &spgist_pages);
+}
+
+static void
+read_gin(Verify *verify)
+{
+	read_bitmap(verify, &gin_pages);
+}
+
+/* ---- the methods ---- */
+
+#define BITMAP_METHOD(oid, function) { \
+	.am = (oid),.begin = verify_tids_begin,.read = (function), \
+	.has = verify_tids_have,.end = verify_tids_end \
+}
+
+const VerifyMethod verify_gist = BITMAP_METHOD(GIST_AM_OID, read_gist);
+const VerifyMethod verify_spgist = BITMAP_METHOD(SPGIST_AM_OID, read_spgist);
+const VerifyMethod verify_gin = BITMAP_METHOD(GIN_AM_OID, read_gin);
