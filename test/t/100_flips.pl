@@ -24,8 +24,8 @@ ask(<<'SQL');
 create table o (id int, n int, v text) using zheap with (fillfactor = 60);
 insert into o select g, 0, repeat('o', 100) from generate_series(1, 250) g;
 SQL
-ask("begin; select id from o where ctid in ('(0,41)', '(4,41)') for key share; prepare transaction 'k'");
-foreach my $i (1 .. 40)
+ask("begin; select id from o where ctid in ('(0,37)', '(4,37)') for key share; prepare transaction 'k'");
+foreach my $i (1 .. 36)
 {
 	ask("begin; update o set n = $i where ctid in (" . join(', ', map { "'($_,$i)'" } 0 .. 5) . "); prepare transaction 'o$i'");
 }
@@ -35,6 +35,7 @@ my $slot = ask("select slot from zheap.zheap_page_slots('p', 0) where status = '
 my $undo_at = 8192 - 16 - 16 * $slot + 8 + 7;
 my @overflow = map { ask("select overflow_block from zheap.zheap_page_header('o', $_)") } 0 .. 5;
 is(scalar(grep { /^\d+$/ } @overflow), 6, 'each page has an overflow page');
+is(ask("select count(*) from o where ctid in (" . join(', ', map { "'($_,37)'" } 0 .. 5) . ")"), '6', 'and a row that nobody has changed');
 my %file = map { $_ => $node->data_dir . '/' . ask("select pg_relation_filepath('$_')") } 'o', 'p';
 
 sub state_of
@@ -42,7 +43,7 @@ sub state_of
 	my ($block) = @_;
 
 	return ask("select string_agg(s::text, ' ' order by slot) from zheap.zheap_page_slots('o', $block) s") .
-	  ask("select string_agg(o::text, ' ' order by id) from o where (ctid::text::point)[0] = $block");
+	  ask("select string_agg(o::text, ' ' order by id) from o where ctid >= '($block,0)' and ctid < '(" . ($block + 1) . ",0)'");
 }
 
 my %before = map { $_ => state_of($_) } 2, 5;
@@ -72,7 +73,7 @@ foreach my $case (
 {
 	my ($block, $told) = @$case;
 
-	foreach my $sql ("update o set n = -1 where ctid = '($block,41)'", "select id from o where ctid = '($block,41)' for update")
+	foreach my $sql ("delete from o where ctid = '($block,37)'", "select id from o where ctid = '($block,37)' for update")
 	{
 		my $timed_out;
 		my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql",
@@ -93,7 +94,7 @@ select * from p;
 SQL
 like($err, qr/ERROR:  XX001: .*undo pointer to a block that does not exist/, 'undo of a temporary table is not that of another');
 is(state_of($_), $before{$_}, "page $_ is as it was") foreach 2, 5;
-is(ask("update o set n = -1 where ctid = '(2,41)' returning n"), '-1', 'and can be changed');
+is(ask("update o set n = -1 where ctid = '(2,37)' returning n"), '-1', 'and can be changed');
 $node->stop('immediate');
 no_crash_in_log($node, 'to the end');
 
@@ -119,5 +120,5 @@ diag($1) if $out =~ /^(\d+ flips.*)/m;
 # a page that is not as it was is found
 ($ok, $out) = flips("$directory/2", '--flips', 8, '--cells', 9, '--max', 1, '--spoil');
 is($ok, 0, 'a row of another page that was changed fails');
-like($out, qr/FINDING .*row \d+ is there 0 times as it was/, 'and is told of');
+like($out, qr/FINDING .*row \d+ is there 0 times as it was/, 'and is told of') or diag($out);
 done_testing();
