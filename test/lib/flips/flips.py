@@ -449,9 +449,9 @@ class Flips:
         self.open_sessions()
         if self.args.spoil:
             cell = next(c for c in self.cells if len(c.pages) > 1)
-            damages[cell].page = cell.pages[0]
+            page = next(p for p in cell.pages if p != damages[cell].page)
             self.a.run('update %s set n = n + 1 where ctid = any (array(select ctid from %s where %s for update skip locked))'
-                       % (cell.name, cell.name, page_condition(cell.pages[1])))
+                       % (cell.name, cell.name, page_condition(page)))
         order = list(damages)
         r.shuffle(order)
         end_one = r.randrange(len(order)) if r.random() < 0.5 else -1
