@@ -21,7 +21,7 @@ sub replication
 	return python('replication', '--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed, '--directory', @_);
 }
 
-my ($ok, $out) = replication($directory, '--rounds', 2, '--round-seconds', 4, '--commits', short() ? 30 : 100, '--clients', 4);
+my ($ok, $out) = replication($directory, '--rounds', 2, '--round-seconds', 3, '--commits', short() ? 30 : 80, '--clients', 4);
 
 ok($ok, 'both sides contain the same') or diag($out);
 like($out, qr/^2 rounds, [1-9]\d+ commits, 42 tables compared, 0 findings$/m, 'all rounds were run');

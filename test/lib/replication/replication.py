@@ -66,7 +66,7 @@ class Run:
              'full_page_writes': r.choice(['on', 'on', 'off']), 'autovacuum_naptime': '1s', 'jit': 'off',
              'max_connections': 80, 'max_prepared_transactions': 100, 'max_worker_processes': 40,
              'max_wal_senders': 30, 'max_replication_slots': 30, 'max_logical_replication_workers': 20,
-             'max_sync_workers_per_subscription': 2, 'wal_retrieve_retry_interval': '100ms',
+             'max_sync_workers_per_subscription': 4, 'wal_retrieve_retry_interval': '100ms',
              'wal_receiver_status_interval': '1s', 'log_replication_commands': 'off', 'log_lock_waits': 'off'}
         if side:
             # says which rows were not found
