@@ -12,6 +12,26 @@
 
 #include "zheap/base/base.h"
 
+char *
+zheap_format(const char *fmt, va_list args)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (;;)
+	{
+		va_list		again;
+		int			needed;
+
+		va_copy(again, args);
+		needed = appendStringInfoVA(&text, fmt, again);
+		va_end(again);
+		if (needed == 0)
+			return text.data;
+		enlargeStringInfo(&text, needed);
+	}
+}
+
 /*
  * The place, in whole sentences for translators.  The reason stays as it is, as in the
  * server's own messages of this kind.
@@ -36,24 +56,15 @@ void
 zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 			  const char *fmt,...)
 {
-	StringInfoData text;
+	va_list		args;
+	char	   *reason;
 
 	/* damage is looked for before a critical section, in which this would be a PANIC (F3) */
 	Assert(CritSectionCount == 0 || InRecovery);
-	initStringInfo(&text);
-	for (;;)
-	{
-		va_list		args;
-		int			needed;
-
-		va_start(args, fmt);
-		needed = appendStringInfoVA(&text, fmt, args);
-		va_end(args);
-		if (needed == 0)
-			break;
-		enlargeStringInfo(&text, needed);
-	}
+	va_start(args, fmt);
+	reason = zheap_format(fmt, args);
+	va_end(args);
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 damage_message(rel, block, offnum, text.data)));
+			 damage_message(rel, block, offnum, reason)));
 }

@@ -6,9 +6,9 @@
 
 #include <stdarg.h>
 
-#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
+#include "zheap/base/base.h"
 #include "zheap/rollback/rollback.h"
 
 #include "inspect_verify.h"
@@ -35,23 +35,14 @@ put_finding(Verify *verify, const char *kind, const char *message)
 void
 verify_report(Verify *verify, const char *kind, const char *fmt,...)
 {
-	StringInfoData text;
+	va_list		args;
+	char	   *message;
 
-	initStringInfo(&text);
-	for (;;)
-	{
-		va_list		args;
-		int			needed;
-
-		va_start(args, fmt);
-		needed = appendStringInfoVA(&text, fmt, args);
-		va_end(args);
-		if (needed == 0)
-			break;
-		enlargeStringInfo(&text, needed);
-	}
-	put_finding(verify, kind, text.data);
-	pfree(text.data);
+	va_start(args, fmt);
+	message = zheap_format(fmt, args);
+	va_end(args);
+	put_finding(verify, kind, message);
+	pfree(message);
 }
 
 void

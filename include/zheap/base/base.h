@@ -94,6 +94,9 @@ extern void zheap_note_pointers_freed(Relation rel);
 extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 						  const char *fmt,...) pg_attribute_printf(4, 5) pg_attribute_noreturn();
 
+/* The formatted text, allocated. */
+extern char *zheap_format(const char *fmt, va_list args) pg_attribute_printf(1, 0);
+
 /* ---- locks of buffers, above all for assertions (zheap_buflock.c) ---- */
 
 /*
