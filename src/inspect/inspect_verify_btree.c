@@ -64,46 +64,81 @@ typedef struct LeafItem
 
 /* ---- leaves ---- */
 
-/* Believed of a page of which _bt_getbuf() knows that it is one of an index. */
 static void
-check_leaf(Verify *verify, const Leaf *leaf)
+report_page(Verify *verify, const Leaf *leaf, const char *what)
 {
-	Page		page = (Page) leaf->page.data;
-	PageHeader	header = (PageHeader) page;
-	BTPageOpaque opaque = BTPageGetOpaque(page);
-
-	if (header->pd_lower < SizeOfPageHeaderData || header->pd_lower > header->pd_upper ||
-		header->pd_upper > header->pd_special || (!P_IGNORE(opaque) && !P_ISLEAF(opaque)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("block %u of index \"%s\" is no leaf page", leaf->block,
-						RelationGetRelationName(verify->index->rel))));
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("block %u of index \"%s\" is no %s", leaf->block,
+					RelationGetRelationName(verify->index->rel), what)));
 }
 
-/* "block" of the table, if it is valid, is copied into the view at the same moment. */
+/*
+ * Any page.  "block" of the table, if it is valid, is copied into the view at the same moment.
+ * _bt_getbuf() knows that the page is one of an index.
+ */
 static bool
-copy_leaf_with(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber block)
+copy_tree_page(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber block)
 {
 	Buffer		buffer = _bt_getbuf(verify->index->rel, index_block, BT_READ);
 	bool		has_rows = BlockNumberIsValid(block) && zview_read(&verify->view, block, NULL);
+	PageHeader	header = (PageHeader) leaf->page.data;
 
 	memcpy(leaf->page.data, BufferGetPage(buffer), BLCKSZ);
 	_bt_relbuf(verify->index->rel, buffer);
 	leaf->block = index_block;
-	check_leaf(verify, leaf);
+	if (header->pd_lower < SizeOfPageHeaderData || header->pd_lower > header->pd_upper ||
+		header->pd_upper > header->pd_special)
+		report_page(verify, leaf, "page of a B-tree");
 	return has_rows;
 }
 
-static BlockNumber
-leftmost_leaf(Relation index)
+static bool
+copy_leaf_with(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber block)
 {
-	Buffer		buffer = _bt_get_endpoint(index, 0, false, NULL);
-	BlockNumber block = P_NONE;
+	bool		has_rows = copy_tree_page(verify, index_block, leaf, block);
+	BTPageOpaque opaque = BTPageGetOpaque(leaf->page.data);
 
-	if (BufferIsValid(buffer))
+	if (!P_IGNORE(opaque) && !P_ISLEAF(opaque))
+		report_page(verify, leaf, "leaf page");
+	return has_rows;
+}
+
+/*
+ * From the root down, at each level to the first page that is not being deleted.  The root may be
+ * split meanwhile: then it stays what it was, the first page of its level.
+ */
+static BlockNumber
+leftmost_leaf(Verify *verify, Leaf *leaf)
+{
+	BTMetaPageData *meta = BTPageGetMeta((Page) leaf->page.data);
+	BlockNumber block;
+	uint32		level;
+
+	(void) copy_tree_page(verify, BTREE_METAPAGE, leaf, InvalidBlockNumber);
+	if (!P_ISMETA(BTPageGetOpaque(leaf->page.data)) || meta->btm_magic != BTREE_MAGIC)
+		report_page(verify, leaf, "metapage of a B-tree");
+	block = meta->btm_root;
+	level = meta->btm_level;
+	while (level > 0 && block != P_NONE)
 	{
-		block = BufferGetBlockNumber(buffer);
-		_bt_relbuf(index, buffer);
+		Page		page = leaf->page.data;
+		BTPageOpaque opaque;
+
+		CHECK_FOR_INTERRUPTS();
+		(void) copy_tree_page(verify, block, leaf, InvalidBlockNumber);
+		opaque = BTPageGetOpaque(page);
+		block = opaque->btpo_next;
+		if (P_IGNORE(opaque))
+			continue;
+		if (P_ISLEAF(opaque) || opaque->btpo_level != level ||
+			P_FIRSTDATAKEY(opaque) > PageGetMaxOffsetNumber(page) ||
+			!verify_item_fits(page, P_FIRSTDATAKEY(opaque)))
+			report_page(verify, leaf, "page of its level");
+		block = BTreeTupleGetDownLink((IndexTuple)
+									  PageGetItem(page,
+												  PageGetItemId(page, P_FIRSTDATAKEY(opaque))));
+		level--;
 	}
 	return block;
 }
@@ -117,7 +152,7 @@ walk_leaves(Verify *verify, void (*look) (Verify *verify, Leaf *leaf))
 {
 	Relation	index = verify->index->rel;
 	Leaf	   *leaf = palloc(sizeof(Leaf));
-	BlockNumber block = leftmost_leaf(index);
+	BlockNumber block = leftmost_leaf(verify, leaf);
 	BlockNumber nblocks = 0;
 
 	for (BlockNumber n = 0; block != P_NONE; n++)
