@@ -78,13 +78,17 @@ run_step(void *arg)
 	step->step(step->verify);
 }
 
-/* Access methods of indexes say of much that they cannot make sense of that it cannot be. */
+/*
+ * Access methods of indexes say of much that they cannot make sense of that it cannot be, and of a
+ * block far beyond the end that there is no such file.
+ */
 static bool
 is_finding(const ErrorData *error, const char *kind)
 {
 	return error->sqlerrcode == ERRCODE_DATA_CORRUPTED ||
 		error->sqlerrcode == ERRCODE_INDEX_CORRUPTED ||
-		(error->sqlerrcode == ERRCODE_INTERNAL_ERROR && strcmp(kind, "index") == 0);
+		((error->sqlerrcode == ERRCODE_INTERNAL_ERROR ||
+		  error->sqlerrcode == ERRCODE_UNDEFINED_FILE) && strcmp(kind, "index") == 0);
 }
 
 /* What the step had pinned or locked when it failed is given back. */

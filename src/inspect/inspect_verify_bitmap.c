@@ -48,11 +48,81 @@ items_fit(Page page)
 }
 
 static bool
-is_gist_page(Page page)
+is_gist_page(Relation index, Page page)
 {
 	return has_special(page, sizeof(GISTPageOpaqueData)) &&
 		GistPageGetOpaque(page)->gist_page_id == GIST_PAGE_ID &&
 		(GistPageIsDeleted(page) || items_fit(page));
+}
+
+/* The value of a type that is said to begin at "at", within a tuple that begins at "start". */
+static bool
+value_fits(const SpGistTypeDesc *type, const char *start, const char *at, const char *end)
+{
+	return type->attbyval ? at + sizeof(Datum) <= end :
+		verify_value_end(start, at, end, type->attlen, type->attalign) != NULL;
+}
+
+/* Are the prefix and the nodes of an inner tuple, with their labels, within it? */
+static bool
+inner_fits(SpGistCache *cache, SpGistInnerTuple tuple, Size size)
+{
+	char	   *start = (char *) tuple;
+	char	   *end = start + size;
+	char	   *node = start + SGITHDRSZ + tuple->prefixSize;
+
+	if (tuple->tupstate != SPGIST_LIVE)
+		return size >= SGDTSIZE;
+	if (node != (char *) MAXALIGN(node) || node > end ||
+		(tuple->prefixSize > 0 &&
+		 !value_fits(&cache->attPrefixType, start, start + SGITHDRSZ, node)))
+		return false;
+	for (int i = 0; i < (int) tuple->nNodes; i++)
+	{
+		Size		length;
+
+		if (node + SGNTHDRSZ > end)
+			return false;
+		length = IndexTupleSize((IndexTuple) node);
+		if (length < SGNTHDRSZ || length != MAXALIGN(length) || node + length > end ||
+			(!IndexTupleHasNulls((IndexTuple) node) && OidIsValid(cache->attLabelType.type) &&
+			 length > SGNTHDRSZ &&
+			 !value_fits(&cache->attLabelType, node, node + SGNTHDRSZ, node + length)))
+			return false;
+		node += length;
+	}
+	return true;
+}
+
+static bool
+leaf_fits(SpGistCache *cache, SpGistLeafTuple tuple, Size size, bool nulls)
+{
+	char	   *start = (char *) tuple;
+
+	if (tuple->tupstate != SPGIST_LIVE)
+		return size >= SGDTSIZE;
+	return tuple->size == size &&
+		(nulls || value_fits(&cache->attLeafType, start, SGLTDATAPTR(tuple), start + size));
+}
+
+static bool
+spgist_tuples_fit(Relation index, Page page)
+{
+	SpGistCache *cache = spgGetCache(index);
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		item = PageGetItemId(page, off);
+		Size		size = ItemIdGetLength(item);
+
+		if (SpGistPageIsLeaf(page) ?
+			!leaf_fits(cache, (SpGistLeafTuple) PageGetItem(page, item), size,
+					   SpGistPageStoresNulls(page)) :
+			!inner_fits(cache, (SpGistInnerTuple) PageGetItem(page, item), size))
+			return false;
+	}
+	return true;
 }
 
 /* Do the chains of tuples that begin on a leaf end? */
@@ -81,16 +151,17 @@ chains_end(Page page)
 }
 
 static bool
-is_spgist_page(Page page)
+is_spgist_page(Relation index, Page page)
 {
 	return has_special(page, sizeof(SpGistPageOpaqueData)) &&
 		SpGistPageGetOpaque(page)->spgist_page_id == SPGIST_PAGE_ID &&
 		(SpGistPageIsMeta(page) || SpGistPageIsDeleted(page) ||
-		 (items_fit(page) && (!SpGistPageIsLeaf(page) || chains_end(page))));
+		 (items_fit(page) && spgist_tuples_fit(index, page) &&
+		  (!SpGistPageIsLeaf(page) || chains_end(page))));
 }
 
 static bool
-is_gin_page(Page page)
+is_gin_page(Relation index, Page page)
 {
 	return has_special(page, sizeof(GinPageOpaqueData)) &&
 		((GinPageGetOpaque(page)->flags & (GIN_META | GIN_DATA | GIN_DELETED)) != 0 ||
@@ -101,7 +172,7 @@ is_gin_page(Page page)
 
 typedef struct BitmapPages
 {
-	bool		(*is_page) (Page page);
+	bool		(*is_page) (Relation index, Page page);
 	BlockNumber nfixed;			/* blocks that are never of zeros */
 	bool		zeros;			/* the access method knows what to make of others that are */
 } BitmapPages;
@@ -125,7 +196,7 @@ check_index_pages(Verify *verify, const BitmapPages *pages)
 		/* a crash may have left a page that nothing leads to */
 		if (PageIsNew(copy.data) && block >= pages->nfixed)
 			safe &= pages->zeros;
-		else if (PageIsNew(copy.data) || !pages->is_page(copy.data))
+		else if (PageIsNew(copy.data) || !pages->is_page(index, copy.data))
 			ereport(ERROR,
 					(errcode(ERRCODE_INDEX_CORRUPTED),
 					 errmsg("block %u of index \"%s\" is damaged", block,
