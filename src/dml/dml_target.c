@@ -74,6 +74,8 @@ ztarget_lock(ZTarget *target)
 {
 	Assert(!target->locked);		/* D2 */
 	Assert(!zheap_holds_buffer_lock()); /* L1: one table page, before all others */
+	/* since ztarget_open() an invalidation may have come: where toasted values were read, say */
+	zundo_open();
 	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
 	return look(target);
 }

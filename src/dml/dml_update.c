@@ -197,7 +197,7 @@ diff_rows(const ZRowVersion *old, const Update *update, ZChange *change)
 	uint16		suffix;
 
 	zrow_diff(update->row.bytes, update->row.len, old->row, old->len, &prefix, &suffix);
-	Assert(ZROW_HDR_SIZE + prefix + suffix <= Min(update->row.len, old->len));
+	Assert((uint32) ZROW_HDR_SIZE + prefix + suffix <= Min(update->row.len, old->len));
 	change->row.prefix = change->undo.prefix = prefix;
 	change->row.suffix = change->undo.suffix = suffix;
 	change->row.mid = update->row.bytes + ZROW_HDR_SIZE + prefix;

@@ -63,7 +63,7 @@ assert_may_name(const ZCopyPage *out, OffsetNumber first, int count, const ZOwne
 static void
 assert_all_named(const ZCopyPage *out)
 {
-	for (int i = FirstOffsetNumber; i <= PageGetMaxOffsetNumber(out->page); i++)
+	for (OffsetNumber i = FirstOffsetNumber; i <= PageGetMaxOffsetNumber(out->page); i++)
 	{
 		uint32		len;
 		const char *row = zpage_row(out->page, i, &len, NULL);

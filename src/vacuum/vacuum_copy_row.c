@@ -220,7 +220,7 @@ static void
 describe_delta(const CopyVersion *newer, const CopyVersion *older, ZUndoRecord *rec)
 {
 	zrow_diff(newer->row, newer->len, older->row, older->len, &rec->prefix, &rec->suffix);
-	Assert(ZROW_HDR_SIZE + rec->prefix + rec->suffix <= Min(newer->len, older->len));
+	Assert((uint32) ZROW_HDR_SIZE + rec->prefix + rec->suffix <= Min(newer->len, older->len));
 	rec->mid = older->row + ZROW_HDR_SIZE + rec->prefix;
 	rec->midlen = older->len - ZROW_HDR_SIZE - rec->prefix - rec->suffix;
 }
