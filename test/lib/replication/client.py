@@ -89,6 +89,8 @@ class Client(threading.Thread):
             self.run_.count('rolled back')
         elif what < 0.35 and len(self.prepared) < 2:
             gid = 'p%d' % self.statements.own()
+            # Of a transaction that has only locked rows core decodes COMMIT PREPARED, but no PREPARE, on heap, too.
+            self.db.run("select pg_logical_emit_message(true, 'prepared', '')")
             self.db.run("prepare transaction '%s'" % gid)
             self.run_.count('prepared')
             if self.db.tags == ['PREPARE TRANSACTION']:
