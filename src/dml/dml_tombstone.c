@@ -30,7 +30,7 @@ worth_it(Page page, OffsetNumber offnum)
 	ItemId		lp = PageGetItemId(page, offnum);
 	ZRowHeader	hdr;
 
-	if (!ItemIdIsNormal(lp) || ItemIdGetLength(lp) < ZROW_TOMBSTONE_SIZE + TOMBSTONE_MIN_GAIN)
+	if (!zpage_leads_to_row(lp) || ItemIdGetLength(lp) < ZROW_TOMBSTONE_SIZE + TOMBSTONE_MIN_GAIN)
 		return false;
 	zrow_header_get((char *) page + ItemIdGetOffset(lp), &hdr);
 	return (hdr.flags & ZROW_DELETED) && !zrow_is_tombstone(&hdr);

@@ -363,7 +363,7 @@ entry_is_stale(IndexDelete *del, const TM_IndexDelete *deltid)
 	ZRowVersion oldest;
 	bool		is_stale;
 
-	if (!del->several_keys || !ItemIdIsNormal(lp) ||
+	if (!del->several_keys || !zpage_leads_to_row(lp) ||
 		!zrow_has_several_keys((char *) del->view.page + ItemIdGetOffset(lp)))
 		return false;
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(test.index); i++)

@@ -424,8 +424,7 @@ worthwhile_slots(Page page, uint32 slots)
 		const char *row = (char *) page + ItemIdGetOffset(lp);
 		uint32		bit;
 
-		if (!ItemIdIsNormal(lp) || ItemIdGetOffset(lp) > BLCKSZ - ZROW_HDR_SIZE ||
-			zrow_slotno(row) > ZPAGE_MAX_INPAGE ||
+		if (!zpage_leads_to_row(lp) || zrow_slotno(row) > ZPAGE_MAX_INPAGE ||
 			(zrow_flags(row) & (ZROW_INSERTED | ZROW_REUSED)) == ZROW_INSERTED)
 			continue;
 		bit = slots & (uint32) 1 << zrow_slotno(row);

@@ -237,12 +237,13 @@ is_owners_again(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version
 	return !is_before(view, &before, version, &version->modifier.place);
 }
 
+/* What a damaged line pointer leads to does not; check_rows() tells of it before any change. */
 static bool
 row_names(ZPageView *view, OffsetNumber offnum, int slotno)
 {
 	ItemId		lp = PageGetItemId(view->page, offnum);
 
-	return ItemIdIsNormal(lp) &&
+	return zpage_leads_to_row(lp) &&
 		zrow_slotno((const char *) view->page + ItemIdGetOffset(lp)) == slotno;
 }
 

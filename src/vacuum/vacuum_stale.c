@@ -123,7 +123,7 @@ vacuum_stale_collect(ZVacuum *vac)
 		ItemId		lp = PageGetItemId(page, offnum);
 		ZMarkedRow *row = &stale->rows[stale->nrows];
 
-		if (!ItemIdIsNormal(lp) || !zrow_has_several_keys((char *) page + ItemIdGetOffset(lp)))
+		if (!zpage_leads_to_row(lp) || !zrow_has_several_keys((char *) page + ItemIdGetOffset(lp)))
 			continue;
 		ItemPointerSet(&row->tid, to->block, offnum);
 		row->flags = is_settled(vac, offnum) ? ZMARKED_SETTLED : 0;

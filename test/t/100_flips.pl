@@ -36,7 +36,10 @@ my $undo_at = 8192 - 16 - 16 * $slot + 8 + 7;
 my @overflow = map { ask("select overflow_block from zheap.zheap_page_header('o', $_)") } 0 .. 5;
 is(scalar(grep { /^\d+$/ } @overflow), 6, 'each page has an overflow page');
 is(ask("select count(*) from o where ctid in (" . join(', ', map { "'($_,37)'" } 0 .. 5) . ")"), '6', 'and a row that nobody has changed');
-my %file = map { $_ => $node->data_dir . '/' . ask("select pg_relation_filepath('$_')") } 'o', 'p';
+# rows that go back when somebody changes the page
+ask("create table r (id int, n int, v text) using zheap; insert into r select g, 0, repeat('r', 100) from generate_series(1, 40) g");
+ask("begin; update r set n = 1 where id < 5; rollback");
+my %file = map { $_ => $node->data_dir . '/' . ask("select pg_relation_filepath('$_')") } 'o', 'p', 'r';
 
 sub state_of
 {
@@ -56,7 +59,9 @@ foreach my $change (
 	[ 'o', 3, 8184, pack('V', 3) ],
 	[ 'o', $overflow[4], 28, pack('V', 1) ], [ 'o', $overflow[4], 7712, pack('V', $overflow[4]) ],
 	# undo of a temporary table
-	[ 'p', 0, $undo_at, "\x80" ])
+	[ 'p', 0, $undo_at, "\x80" ],
+	# a line pointer to what is far behind the page, with flags and length as they were
+	[ 'r', 0, 24 + 4 * 9, "\xF0\xFF" ])
 {
 	my ($table, $block, $offset, $bytes) = @$change;
 
@@ -93,6 +98,8 @@ update x set n = 2;
 select * from p;
 SQL
 like($err, qr/ERROR:  XX001: .*undo pointer to a block that does not exist/, 'undo of a temporary table is not that of another');
+($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nupdate r set n = 2 where id = 20");
+like($err, qr/ERROR:  XX001/, 'a page with a damaged line pointer is not rolled back');
 is(state_of($_), $before{$_}, "page $_ is as it was") foreach 2, 5;
 is(ask("update o set n = -1 where ctid = '(2,37)' returning n"), '-1', 'and can be changed');
 $node->stop('immediate');

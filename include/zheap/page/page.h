@@ -478,6 +478,16 @@ extern void zpage_confirm_apply(Page page, OffsetNumber offnum);
 /* Name the overflow page of a table page, or one more lock page of an overflow page. */
 extern void zpage_overflow_apply(Page page, BlockNumber overflow_block);
 
+/*
+ * Has the page room for a row's header where the line pointer leads to?  For those that look at a
+ * header before the row is checked: a damaged pointer must not make them read elsewhere.
+ */
+static inline bool
+zpage_leads_to_row(ItemId lp)
+{
+	return ItemIdIsNormal(lp) && ItemIdGetOffset(lp) <= BLCKSZ - ZROW_HDR_SIZE;
+}
+
 /* Is there a row at offnum, that is deleted and names the slot (C3)? */
 static inline bool
 zpage_row_deleted_under(Page page, OffsetNumber offnum, int slotno)
@@ -489,8 +499,8 @@ zpage_row_deleted_under(Page page, OffsetNumber offnum, int slotno)
 		return false;
 	lp = PageGetItemId(page, offnum);
 	row = (const char *) page + ItemIdGetOffset(lp);
-	return ItemIdIsNormal(lp) && ItemIdGetOffset(lp) <= BLCKSZ - ZROW_HDR_SIZE &&
-		(zrow_flags(row) & ZROW_DELETED) && zrow_slotno(row) == slotno;
+	return zpage_leads_to_row(lp) && (zrow_flags(row) & ZROW_DELETED) &&
+		zrow_slotno(row) == slotno;
 }
 
 /* ---- pages whose rows all see, and the visibility map (page_visible.c) ---- */

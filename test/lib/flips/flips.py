@@ -432,6 +432,8 @@ class Flips:
             self.run_batch(r, damages, name, undo)
         except (Lost, OSError, RuntimeError) as e:
             self.finding(name, 'the server has gone: %s' % e)
+            # the postmaster is to write to the log what became of the process
+            time.sleep(2)
         self.server.kill(r)
         self.read_log(name)
         if undo:
