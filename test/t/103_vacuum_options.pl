@@ -184,25 +184,32 @@ sub progress
 	return ask("select $columns from pg_stat_progress_vacuum p join pg_stat_activity a using (pid) where pid = $session{$t}{pid}");
 }
 
-make("$fill delete from T where id % 2 = 0;");
-foreach my $t (@both)
+# VACUUM waits at the primary key for a leaf page that an index-only scan keeps pinned, until it is cancelled.
+sub cancelled_at_an_index
 {
-	begin_in($session{$t}, "vacuum $t");
+	my ($t, $options, $pattern) = @_;
+	my $reader = session($node);
+	my $select = "select id from $t where id > 0";
+
+	$reader->query_safe('set enable_seqscan = off; set enable_bitmapscan = off; begin');
+	like($reader->query_safe("explain (costs off) $select"), qr/^Index Only Scan using ${t}_pkey/, "$am{$t}: an index-only scan");
+	$reader->query_safe("declare c cursor for $select");
+	$reader->query_safe('fetch c');
+	begin_in($session{$t}, "vacuum $options $t");
 	ok(wait_until(sub { progress($t, 'phase') eq 'vacuuming indexes' || ended($session{$t}) }), "$am{$t}: at an index");
 	ask("select pg_cancel_backend($session{$t}{pid})");
 	ok(wait_until(sub { ended($session{$t}) }), "$am{$t}: is cancelled");
-	like($session{$t}{answer}, qr/ERROR:  canceling statement due to user request\nCONTEXT:  while vacuuming index "${t}_pkey" of relation "public.$t"/, "$am{$t}: and tells where it was");
+	like($session{$t}{answer}, $pattern, "$am{$t}: and tells where it was");
+	$reader->quit;
+	return;
 }
+
+make("$fill delete from T where id % 2 = 0;");
+cancelled_at_an_index($_, '',
+	qr/ERROR:  canceling statement due to user request\nCONTEXT:  while vacuuming index "${_}_pkey" of relation "public.$_"/) foreach @both;
 sound('after a cancelled one');
 make("$fill $indexes delete from T where id % 2 = 0;");
-foreach my $t (@both)
-{
-	begin_in($session{$t}, "vacuum (parallel 2) $t");
-	ok(wait_until(sub { progress($t, 'phase') eq 'vacuuming indexes' || ended($session{$t}) }), "$am{$t}: at indexes, in parallel");
-	ask("select pg_cancel_backend($session{$t}{pid})");
-	ok(wait_until(sub { ended($session{$t}) }), "$am{$t}: is cancelled");
-	like($session{$t}{answer}, qr/ERROR:  canceling statement due to user request/, "$am{$t}: and says so");
-}
+cancelled_at_an_index($_, '(parallel 2)', qr/ERROR:  canceling statement due to user request/) foreach @both;
 ok($node->poll_query_until('postgres', "select count(*) = 0 from pg_stat_activity where backend_type = 'parallel worker'"), 'no worker is left');
 sound('after a cancelled parallel one');
 is(figure(vacuum($_, 'parallel 2'), $dead), $rows / 2, "$am{$_}: the next one does it all") foreach @both;
