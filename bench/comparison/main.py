@@ -52,17 +52,19 @@ def main():
         print(f"no such scenario: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
     bench = Bench(options)
-    try:
-        results = [(s, measure(bench, s)) for s in chosen]
-    finally:
-        bench.server.stop()
     out = f"{options.run}/out"
     pictures = plots.can_draw()
-    if pictures:
-        for _, result in results:
-            for plot in result.plots if result else []:
+    results = []
+    try:
+        for scenario in chosen:
+            result = measure(bench, scenario)
+            results.append((scenario, result))
+            for plot in result.plots if result and pictures else []:
                 plots.draw(plot, f"{out}/{plot.name}.svg")
-    report.write(out, bench, results, pictures)
+            # anew each time: what interrupts a long run loses no scenario before it
+            report.write(out, bench, results, pictures)
+    finally:
+        bench.server.stop()
     return 1 if failed else 0
 
 
