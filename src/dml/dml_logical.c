@@ -4,7 +4,7 @@
  *
  * The new row, and of the one before what the table's replica identity asks for, by heap's rules
  * (ExtractReplicaIdentity in heapam.c), as heap tuples: decoding reads WAL without catalogs, so
- * it could not make any of our rows.
+ * it could not make one of our rows' bytes alone.
  *
  * LOCKING: none is taken, but by zlogical_old() on pages of the toast table.  The others may be
  * called with a page locked.
@@ -41,12 +41,13 @@ told(ZLogical *logical, ZLogicalKind kind, int nrows)
 	return &logical->part;
 }
 
+/* An insertion's. */
 static void
-put_new(ZLogical *logical, const char *row, uint32 len)
+put_inserted(ZLogical *logical, const ZFormedRow *row)
 {
-	HeapTuple	tuple = zdml_heap_tuple(logical->rel, row, len);
+	HeapTuple	tuple = zdml_heap_tuple(logical->rel, row->bytes, row->len);
 
-	zrec_logical_put_tuple(&logical->tuples, tuple);
+	zrec_logical_put_row(&logical->tuples, tuple, row->bytes, row->len);
 	heap_freetuple(tuple);
 }
 
@@ -75,7 +76,7 @@ zlogical_insert(ZLogical *logical, const ZFormedRow *row, uint32 token)
 {
 	if (!logical->wanted)
 		return NULL;
-	put_new(logical, row->bytes, row->len);
+	put_inserted(logical, row);
 	return told(logical, token != 0 ? ZLOGICAL_SPECULATIVE : ZLOGICAL_INSERT, 1);
 }
 
@@ -83,7 +84,7 @@ void
 zlogical_add_row(ZLogical *logical, const ZFormedRow *row)
 {
 	if (logical->wanted)
-		put_new(logical, row->bytes, row->len);
+		put_inserted(logical, row);
 }
 
 const ZRecLogical *
@@ -216,11 +217,15 @@ zlogical_old_row(ZLogical *logical, const char *row, uint32 len, bool key_change
 const ZRecLogical *
 zlogical_update(ZLogical *logical, const ZFormedRow *row)
 {
+	HeapTuple	tuple;
+
 	if (!logical->wanted)
 		return NULL;
 	/* what was planned before may not have come to be */
 	logical->tuples.len = logical->old_len;
-	put_new(logical, row->bytes, row->len);
+	tuple = zdml_heap_tuple(logical->rel, row->bytes, row->len);
+	zrec_logical_put_tuple(&logical->tuples, tuple);
+	heap_freetuple(tuple);
 	return told(logical, ZLOGICAL_UPDATE, 1);
 }
 

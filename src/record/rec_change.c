@@ -13,7 +13,7 @@
  *   C_UNDO: undo record, WAL form (C_UNDO_ONLY: log form, and nothing else)
  *   tail of the part
  *   what logical decoding is told, if anything (rec_logical.c)
- * Data of block 0:
+ * Data of block 0, beside a page image as well if there is something for logical decoding:
  *   UPDATE: the new bytes between prefix and suffix
  *   INSERT: the row; with C_MANY each with its length, 2 bytes, before it; the
  *   offsets are consecutive
@@ -103,6 +103,13 @@ register_rows(const ZRowPlan *row)
 	XLogRegisterBufData(ZREC_BLK_TABLE, many, out - many);
 }
 
+/* Then decoding wants them beside a page image, too. */
+static bool
+tells_rows(const ZRecLogical *logical)
+{
+	return logical != NULL && zrec_logical_has_rows(logical->kind);
+}
+
 #ifdef USE_ASSERT_CHECKING
 
 /* W2: the buffers of the change are ours to change, and there are those that it needs. */
@@ -162,7 +169,8 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrit
 			XLogRegisterData(tail, end - tail);
 		zrec_logical_register(change->logical);
 		XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->table,
-						   REGBUF_STANDARD | (change->init_page ? REGBUF_WILL_INIT : 0));
+						   REGBUF_STANDARD | (change->init_page ? REGBUF_WILL_INIT : 0) |
+						   (tells_rows(change->logical) ? REGBUF_KEEP_DATA : 0));
 		register_rows(&change->row);
 		if (BufferIsValid(buffers->slots))
 			XLogRegisterBuffer(ZREC_BLK_OVERFLOW, buffers->slots, REGBUF_STANDARD);
@@ -388,5 +396,11 @@ zrec_change_logical(XLogReaderState *record, ZRecLogical *logical)
 	if (!decode_main(record, &d))
 		return false;
 	*logical = d.logical;
+	if (zrec_logical_has_rows(logical->kind))
+	{
+		logical->rows = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &logical->rows_len);
+		logical->many = (d.part.flags & C_MANY) != 0;
+		return logical->rows != NULL && logical->nrows == d.part.change.row.nrows;
+	}
 	return true;
 }

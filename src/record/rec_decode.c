@@ -16,28 +16,64 @@
 
 #include "rec_private.h"
 
-/* As the reorder buffer has it; NULL: there is none. */
+static void
+report_damaged(XLogReaderState *record)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg_internal("damaged zheap WAL record at %X/%X",
+							 LSN_FORMAT_ARGS(record->ReadRecPtr))));
+}
+
+/* As the reorder buffer has it; but for its data. */
+static ReorderBufferTupleBuf *
+make_tuple(ReorderBuffer *reorder, const ZRecTuple *tuple)
+{
+	ReorderBufferTupleBuf *out = ReorderBufferGetTupleBuf(reorder, tuple->len);
+	HeapTupleHeader header = out->tuple.t_data;
+
+	out->tuple.t_len = tuple->len + SizeofHeapTupleHeader;
+	/* the buffer finds out which table it is of */
+	out->tuple.t_tableOid = InvalidOid;
+	ItemPointerSetInvalid(&out->tuple.t_self);
+	memset(header, 0, SizeofHeapTupleHeader);
+	header->t_infomask2 = tuple->infomask2;
+	header->t_infomask = tuple->infomask;
+	header->t_hoff = tuple->hoff;
+	return out;
+}
+
+static char *
+data_of(ReorderBufferTupleBuf *tuple)
+{
+	return (char *) tuple->tuple.t_data + SizeofHeapTupleHeader;
+}
+
+/* NULL: there is none. */
 static ReorderBufferTupleBuf *
 take_tuple(ReorderBuffer *reorder, ZRecCursor *cur)
 {
 	ReorderBufferTupleBuf *out;
-	HeapTupleHeader header;
 	ZRecTuple	tuple;
 
 	if (!zrec_logical_take_tuple(cur, &tuple))
 		return NULL;
-	out = ReorderBufferGetTupleBuf(reorder, tuple.len);
-	out->tuple.t_len = tuple.len + SizeofHeapTupleHeader;
-	/* the buffer finds out which table it is of */
-	out->tuple.t_tableOid = InvalidOid;
-	ItemPointerSetInvalid(&out->tuple.t_self);
-	header = out->tuple.t_data;
-	memset(header, 0, SizeofHeapTupleHeader);
-	header->t_infomask2 = tuple.infomask2;
-	header->t_infomask = tuple.infomask;
-	header->t_hoff = tuple.hoff;
-	memcpy((char *) header + SizeofHeapTupleHeader, tuple.bytes, tuple.len);
+	out = make_tuple(reorder, &tuple);
+	memcpy(data_of(out), tuple.bytes, tuple.len);
 	return out;
+}
+
+/* Of the next of the rows. */
+static ReorderBufferTupleBuf *
+take_inserted(ReorderBuffer *reorder, ZRecCursor *cur, ZRecCursor *rows, bool many)
+{
+	ReorderBufferTupleBuf *out;
+	ZRecTuple	tuple;
+
+	if (!zrec_logical_take_head(cur, &tuple))
+		return NULL;
+	out = make_tuple(reorder, &tuple);
+	return zrec_logical_take_values(cur, &tuple, rows, many, data_of(out)) ? out : NULL;
 }
 
 static ReorderBufferChangeType
@@ -62,20 +98,16 @@ action_of(ZLogicalKind kind)
 	return REORDER_BUFFER_CHANGE_INSERT;
 }
 
-static bool
-has_new(ZLogicalKind kind)
-{
-	return kind == ZLOGICAL_INSERT || kind == ZLOGICAL_SPECULATIVE || kind == ZLOGICAL_UPDATE;
-}
-
 /* A change for each row. */
 static void
 queue_changes(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const ZRecLogical *logical)
 {
 	XLogReaderState *record = buf->record;
 	ZRecCursor	cur;
+	ZRecCursor	rows;
 
 	zrec_cursor_init(&cur, logical->tuples, logical->len);
+	zrec_cursor_init(&rows, logical->rows, logical->rows_len);
 	for (int i = 0; i < logical->nrows; i++)
 	{
 		ReorderBufferChange *change = ReorderBufferGetChange(ctx->reorder);
@@ -85,8 +117,14 @@ queue_changes(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const ZRecLogi
 		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &zcompat_change_locator(change), NULL, NULL);
 		if (logical->has_old)
 			change->data.tp.oldtuple = take_tuple(ctx->reorder, &cur);
-		if (has_new(logical->kind))
+		if (logical->kind == ZLOGICAL_UPDATE)
 			change->data.tp.newtuple = take_tuple(ctx->reorder, &cur);
+		else if (zrec_logical_has_rows(logical->kind))
+		{
+			change->data.tp.newtuple = take_inserted(ctx->reorder, &cur, &rows, logical->many);
+			if (change->data.tp.newtuple == NULL)
+				report_damaged(record);
+		}
 		/* the toasted values of all rows of a COPY's batch came before the first row */
 		change->data.tp.clear_toast_afterwards = !logical->more && i == logical->nrows - 1;
 		ReorderBufferQueueChange(ctx->reorder, XLogRecGetXid(record), buf->origptr, change, false);
@@ -117,10 +155,7 @@ zrec_decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, ZRecLogicalOf lo
 	if (logical_of == NULL || SnapBuildCurrentState(builder) < SNAPBUILD_FULL_SNAPSHOT)
 		return;
 	if (!logical_of(record, &logical))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg_internal("damaged zheap WAL record at %X/%X",
-								 LSN_FORMAT_ARGS(record->ReadRecPtr))));
+		report_damaged(record);
 	/*
 	 * While the slot is only advanced, too: the transaction's snapshot holds the slot's xmin, so
 	 * that the catalogs as it sees them are there when it is decoded.

@@ -12,6 +12,12 @@
  *   length of its data, varint
  *   xl_heap_header, 5 bytes
  *   null bitmap and values as heap stores them
+ * But of an insertion, whose rows the record has, values are theirs, with zeros here and there to
+ * align them:
+ *   length of its data, varint
+ *   xl_heap_header, 5 bytes
+ *   how many bytes come before the values, varint; these bytes
+ *   how many bytes of the row follow, and then how many zeros, varints, until there are all
  */
 #include "postgres.h"
 
@@ -29,18 +35,90 @@
 
 /* ---- emit ---- */
 
-void
-zrec_logical_put_tuple(StringInfo out, HeapTuple tuple)
+static void
+put_varint(StringInfo out, uint64 value)
+{
+	char		bytes[ZVARINT_MAX];
+
+	appendBinaryStringInfo(out, bytes, zvarint_put(bytes, value) - bytes);
+}
+
+/* The length of the data, which begin at "data". */
+static Size
+put_head(StringInfo out, HeapTuple tuple, const char **data)
 {
 	Size		len = tuple->t_len - SizeofHeapTupleHeader;
 	xl_heap_header header = {
 		tuple->t_data->t_infomask2, tuple->t_data->t_infomask, tuple->t_data->t_hoff
 	};
-	char		head[ZVARINT_MAX];
 
-	appendBinaryStringInfo(out, head, zvarint_put(head, len) - head);
+	put_varint(out, len);
 	appendBinaryStringInfo(out, (char *) &header, SizeOfHeapHeader);
-	appendBinaryStringInfo(out, (char *) tuple->t_data + SizeofHeapTupleHeader, len);
+	*data = (char *) tuple->t_data + SizeofHeapTupleHeader;
+	return len;
+}
+
+void
+zrec_logical_put_tuple(StringInfo out, HeapTuple tuple)
+{
+	const char *data;
+	Size		len = put_head(out, tuple, &data);
+
+	appendBinaryStringInfo(out, data, len);
+}
+
+/* How many bytes are the same? */
+static Size
+same_bytes(const char *a, const char *b, Size max)
+{
+	Size		n = 0;
+	uint64		x;
+	uint64		y;
+
+	while (n + sizeof(x) <= max)
+	{
+		memcpy(&x, a + n, sizeof(x));
+		memcpy(&y, b + n, sizeof(y));
+		if (x != y)
+			break;
+		n += sizeof(x);
+	}
+	while (n < max && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/*
+ * The tuple's values are the row's, with zeros between some.  If bytes are taken for the row's as
+ * long as they are the same nothing is missed, for zeros that come too early are left later.
+ */
+void
+zrec_logical_put_row(StringInfo out, HeapTuple tuple, const char *row, uint32 len)
+{
+	const char *data;
+	Size		size = put_head(out, tuple, &data);
+	Size		at = tuple->t_data->t_hoff - SizeofHeapTupleHeader;
+	Size		from = zrow_values_offset(row);
+
+	put_varint(out, at);
+	appendBinaryStringInfo(out, data, at);
+	while (at < size)
+	{
+		Size		n = same_bytes(data + at, row + from, Min(size - at, len - from));
+		Size		zeros = 0;
+
+		at += n;
+		from += n;
+		put_varint(out, n);
+		if (at == size)
+			break;
+		while (at + zeros < size && data[at + zeros] == 0)
+			zeros++;
+		if (zeros == 0)
+			elog(ERROR, "heap tuple of %zu bytes is not made of the row's", size);
+		put_varint(out, zeros);
+		at += zeros;
+	}
 }
 
 void
@@ -66,29 +144,90 @@ zrec_logical_register(const ZRecLogical *logical)
 
 /* ---- decode ---- */
 
-bool
-zrec_logical_take_tuple(ZRecCursor *cur, ZRecTuple *tuple)
+static void
+take_head(ZRecCursor *cur, ZRecTuple *tuple, Size max)
 {
 	xl_heap_header header;
 
-	tuple->len = zrec_take_varint(cur, MaxAllocSize);
+	tuple->len = zrec_take_varint(cur, max);
 	zrec_take_raw(cur, &header, SizeOfHeapHeader);
 	tuple->infomask2 = header.t_infomask2;
 	tuple->infomask = header.t_infomask;
 	tuple->hoff = header.t_hoff;
-	tuple->bytes = zrec_take_bytes(cur, tuple->len);
+}
+
+bool
+zrec_logical_take_tuple(ZRecCursor *cur, ZRecTuple *tuple)
+{
+	take_head(cur, tuple, MaxAllocSize);
+	tuple->nbytes = tuple->len;
+	tuple->bytes = zrec_take_bytes(cur, tuple->nbytes);
 	return !cur->bad;
 }
 
-/* How many there are. */
+bool
+zrec_logical_take_head(ZRecCursor *cur, ZRecTuple *tuple)
+{
+	/* alignment may make of a byte eight */
+	take_head(cur, tuple, 8 * BLCKSZ);
+	tuple->nbytes = zrec_take_varint(cur, tuple->len);
+	tuple->bytes = zrec_take_bytes(cur, tuple->nbytes);
+	return !cur->bad;
+}
+
+/* The row at the cursor, behind its head. */
+static void
+take_row_values(ZRecCursor *rows, bool many, ZRecCursor *values)
+{
+	uint16		len = rows->end - rows->at;
+	const char *row;
+	Size		skip;
+
+	if (many)
+		zrec_take_raw(rows, &len, sizeof(len));
+	row = zrec_take_bytes(rows, len);
+	zrec_cursor_init(values, row, row ? len : 0);
+	/* a damaged row tells nothing of where its values are */
+	skip = row && len >= ZROW_HDR_SIZE ? zrow_values_offset(row) : PG_UINT16_MAX;
+	(void) zrec_take_bytes(values, skip);
+}
+
+bool
+zrec_logical_take_values(ZRecCursor *cur, const ZRecTuple *tuple, ZRecCursor *rows, bool many,
+						 char *out)
+{
+	ZRecCursor	values;
+	Size		at = tuple->nbytes;
+
+	zrec_cursor_init(&values, NULL, 0);
+	if (out != NULL)
+	{
+		take_row_values(rows, many, &values);
+		memcpy(out, tuple->bytes, tuple->nbytes);
+	}
+	while (at < tuple->len && !cur->bad)
+	{
+		Size		n = zrec_take_varint(cur, tuple->len - at);
+		Size		zeros = at + n == tuple->len ? 0 : zrec_take_varint(cur, tuple->len - at - n);
+
+		if (n + zeros == 0)
+			zrec_cursor_fail(cur);
+		if (out != NULL)
+		{
+			zrec_take_raw(&values, out + at, n);
+			memset(out + at + n, 0, zeros);
+		}
+		at += n + zeros;
+	}
+	return !cur->bad && !values.bad;
+}
+
+/* How many there are that are whole. */
 static int
 count_tuples(const ZRecLogical *logical)
 {
 	switch (logical->kind)
 	{
-		case ZLOGICAL_INSERT:
-		case ZLOGICAL_SPECULATIVE:
-			return logical->nrows;
 		case ZLOGICAL_UPDATE:
 			return logical->has_old ? 2 : 1;
 		case ZLOGICAL_DELETE:
@@ -119,6 +258,11 @@ zrec_logical_take(ZRecCursor *cur, ZRecLogical *logical)
 	logical->tuples = cur->at;
 	for (int i = 0; i < count_tuples(logical) && !cur->bad; i++)
 		(void) zrec_logical_take_tuple(cur, &tuple);
+	for (int i = 0; zrec_logical_has_rows(logical->kind) && i < logical->nrows && !cur->bad; i++)
+	{
+		if (zrec_logical_take_head(cur, &tuple))
+			(void) zrec_logical_take_values(cur, &tuple, NULL, false, NULL);
+	}
 	logical->len = cur->at - logical->tuples;
 }
 

@@ -171,7 +171,8 @@ typedef struct ZRecTuple		/* tidy: in memory only */
 	uint16		infomask;
 	uint8		hoff;
 	Size		len;
-	const char *bytes;
+	const char *bytes;			/* all of them; of an insertion those before the values */
+	Size		nbytes;
 } ZRecTuple;
 
 /* In the critical section, when all other main data has been registered.  NULL: nothing. */
@@ -180,8 +181,23 @@ extern void zrec_logical_register(const ZRecLogical *logical);
 /* All that is left; nothing: its kind is NONE. */
 extern void zrec_logical_take(ZRecCursor *cur, ZRecLogical *logical);
 
+/* Does it tell of rows that the record has, instead of whole tuples? */
+static inline bool
+zrec_logical_has_rows(ZLogicalKind kind)
+{
+	return kind == ZLOGICAL_INSERT || kind == ZLOGICAL_SPECULATIVE;
+}
+
 /* The next tuple.  False, with a bad cursor: there is none. */
 extern bool zrec_logical_take_tuple(ZRecCursor *cur, ZRecTuple *tuple);
+
+/*
+ * The same of an insertion, in two steps: its head, then the tuple->len bytes at "out", made of
+ * the next of the rows.  "out" NULL: they are passed over, and "rows" may be, too.
+ */
+extern bool zrec_logical_take_head(ZRecCursor *cur, ZRecTuple *tuple);
+extern bool zrec_logical_take_values(ZRecCursor *cur, const ZRecTuple *tuple, ZRecCursor *rows,
+									 bool many, char *out);
 
 extern void zrec_logical_desc(StringInfo buf, const ZRecLogical *logical);
 

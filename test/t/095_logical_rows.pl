@@ -128,6 +128,38 @@ is($wrong, 0, "each change goes on from the one before ($seen lines)");
 is($node->safe_psql('postgres', "select string_agg(id || '=' || v, ',' order by id) from two"), join(',', map { "$_=$now{$_}" } sort keys %now),
 	'and leads to what there is');
 
+# ---- an inserted row's values are in its record once, also beside an image of the page ----
+
+$node->safe_psql('postgres', <<'SQL');
+create extension pg_walinspect;
+create table once (a int2, b int8, v text, c int4) using zheap;
+create table once_heap (a int2, b int8, v text, c int4) using heap;
+insert into once values (0, 0, null, null);
+insert into once_heap values (0, 0, null, null);
+checkpoint;
+SQL
+decoded();
+my $row = "(1, 2, repeat('x', 1000), 3), (4, null, repeat('y', 1000), 0)";
+my $told = join("\n", map { my ($k, @values) = @$_; "table public.once: INSERT: a[smallint]:$k b[bigint]:$values[0] v[text]:'$values[1]' c[integer]:$values[2]" }
+	  [ 1, 2, 'x' x 1000, 3 ], [ 4, 'null', 'y' x 1000, 0 ]);
+my %bytes;
+foreach my $what ('with an image of the page', 'without')
+{
+	foreach my $table ('once', 'once_heap')
+	{
+		my $from = $node->safe_psql('postgres', 'select pg_current_wal_insert_lsn()');
+
+		$node->safe_psql('postgres', "set wal_consistency_checking = ''; insert into $table values $row");
+		$bytes{$table} = $node->safe_psql('postgres',
+			"select sum(record_length) from pg_get_wal_records_info('$from', pg_current_wal_flush_lsn()) where resource_manager in ('zheap', 'Heap', 'Heap2')");
+	}
+	my $out = decoded();
+	like($out, qr/^\Q$told\E$/m, "rows inserted $what");
+	(my $heap = $told) =~ s/once/once_heap/g;
+	like($out, qr/^\Q$heap\E$/m, "... and on heap");
+}
+cmp_ok($bytes{once}, '<', $bytes{once_heap} + 200, "WAL of two rows of a thousand bytes ($bytes{once}, on heap $bytes{once_heap})");
+
 # ---- a slot that is only advanced keeps the catalogs that a transaction in progress needs ----
 
 $node->safe_psql('postgres', 'create type basket as (apples int, pears int, mangos int); create table harvest (fruits basket) using zheap');

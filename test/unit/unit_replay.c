@@ -16,6 +16,8 @@
 #include "unit_model.h"
 #include "unit_wal.h"
 
+#include "../../src/record/rec_private.h"
+
 /* The pages before a change: the table page, its overflow page and a lock page. */
 typedef struct Before
 {
@@ -247,28 +249,57 @@ row_on_page(Model *model, OffsetNumber offnum)
 	return zpage_row(model_page(model), offnum, &len, NULL);
 }
 
+/* The tuple of a row: its values, with zeros here and there. */
+static void
+make_inserted(Unit *unit, const ZNewRow *row, HeapTuple tuple)
+{
+	char	   *out = (char *) tuple->t_data + SizeofHeapTupleHeader;
+	uint32		at = zrow_values_offset(row->bytes);
+
+	tuple->t_data->t_hoff = SizeofHeapTupleHeader + unit_int(unit, 0, 8);
+	for (int i = SizeofHeapTupleHeader; i < tuple->t_data->t_hoff; i++)
+		*out++ = (char) unit_int(unit, 0, 255);
+	while (at < row->len)
+	{
+		if (unit_once_in(unit, 20))
+			*out++ = 0;
+		else
+			*out++ = row->bytes[at++];
+	}
+	tuple->t_len = out - (char *) tuple->t_data;
+}
+
 /*
- * What decoding might be told of the change, whatever it is.  Redo must not care, and what was told
- * must come out.
+ * What decoding might be told of the change: of an insertion its rows, of others what other rows
+ * there are.  Redo must not care, and what was told must come out.
  */
 static void
-make_logical(Model *model, ZRecLogical *logical, StringInfo tuples)
+make_logical(Model *model, const ZRowPlan *row, ZRecLogical *logical, StringInfo tuples)
 {
-	static char data[MAXALIGN(SizeofHeapTupleHeader) + 300];
+	static char data[4 * BLCKSZ];
 	HeapTupleData tuple = {.t_data = (HeapTupleHeader) data};
 	int			ntuples;
 
 	memset(logical, 0, sizeof(*logical));
-	logical->kind = unit_int(model->unit, ZLOGICAL_INSERT, ZLOGICAL_TAKE_BACK);
-	logical->nrows = logical->kind == ZLOGICAL_INSERT ? unit_int(model->unit, 1, 20) : 1;
+	initStringInfo(tuples);
+	logical->nrows = 1;
+	if (row->op == ZOP_INSERT)
+	{
+		logical->kind = row->nrows == 1 && unit_once_in(model->unit, 2) ?
+			ZLOGICAL_SPECULATIVE : ZLOGICAL_INSERT;
+		logical->nrows = row->nrows;
+	}
+	else
+		logical->kind = unit_once_in(model->unit, 2) ? ZLOGICAL_UPDATE : ZLOGICAL_DELETE;
 	logical->more = logical->kind == ZLOGICAL_INSERT && unit_once_in(model->unit, 2);
 	logical->has_old = (logical->kind == ZLOGICAL_UPDATE || logical->kind == ZLOGICAL_DELETE) &&
 		unit_once_in(model->unit, 2);
-	initStringInfo(tuples);
-	if (logical->kind == ZLOGICAL_INSERT || logical->kind == ZLOGICAL_SPECULATIVE)
-		ntuples = logical->nrows;
-	else
-		ntuples = (logical->kind == ZLOGICAL_UPDATE ? 1 : 0) + (logical->has_old ? 1 : 0);
+	for (int i = 0; row->op == ZOP_INSERT && i < row->nrows; i++)
+	{
+		make_inserted(model->unit, &row->rows[i], &tuple);
+		zrec_logical_put_row(tuples, &tuple, row->rows[i].bytes, row->rows[i].len);
+	}
+	ntuples = (logical->kind == ZLOGICAL_UPDATE ? 1 : 0) + (logical->has_old ? 1 : 0);
 	for (int i = 0; i < ntuples; i++)
 	{
 		tuple.t_len = SizeofHeapTupleHeader + unit_int(model->unit, 0, 300);
@@ -279,8 +310,54 @@ make_logical(Model *model, ZRecLogical *logical, StringInfo tuples)
 	logical->len = tuples->len;
 }
 
+/* Decoding makes the tuples of the record's rows, and of no fewer bytes. */
 static void
-logical_check(const ZRecLogical *told)
+inserted_check(Unit *unit, const ZRecLogical *logical, const ZRowPlan *row)
+{
+	ZRecCursor	cur;
+	ZRecCursor	rows;
+	ZRecTuple	tuple;
+
+	zrec_cursor_init(&cur, logical->tuples, logical->len);
+	zrec_cursor_init(&rows, logical->rows, logical->rows_len);
+	for (int i = 0; i < row->nrows; i++)
+	{
+		char	   *values = palloc(4 * BLCKSZ);
+		char	   *from;
+		char	   *at = values;
+
+		unit_check(zrec_logical_take_head(&cur, &tuple));
+		unit_check(tuple.len <= 4 * BLCKSZ);
+		unit_check(zrec_logical_take_values(&cur, &tuple, &rows, logical->many, values));
+		/* without zeros it is the row, without its own */
+		at += tuple.nbytes;
+		from = (char *) row->rows[i].bytes + zrow_values_offset(row->rows[i].bytes);
+		for (; from < row->rows[i].bytes + row->rows[i].len; from++)
+		{
+			while (*at == 0 && *from != 0)
+				at++;
+			unit_check(*at++ == *from);
+		}
+		for (; at < values + tuple.len; at++)
+			unit_check(*at == 0);
+		pfree(values);
+	}
+	unit_check(zrec_cursor_done(&cur) && zrec_cursor_done(&rows));
+	/* rows that are cut off */
+	if (row->rows[0].len > ZROW_HDR_SIZE)
+	{
+		char	   *values = palloc(4 * BLCKSZ);
+
+		zrec_cursor_init(&cur, logical->tuples, logical->len);
+		zrec_cursor_init(&rows, logical->rows, unit_int(unit, 0, row->rows[0].len - 1));
+		unit_check(zrec_logical_take_head(&cur, &tuple));
+		unit_check(!zrec_logical_take_values(&cur, &tuple, &rows, logical->many, values));
+		pfree(values);
+	}
+}
+
+static void
+logical_check(Unit *unit, const ZRecLogical *told, const ZRowPlan *row)
 {
 	XLogReaderState record;
 	ZRecLogical logical;
@@ -291,6 +368,8 @@ logical_check(const ZRecLogical *told)
 			   logical.has_old == told->has_old && logical.more == told->more);
 	unit_check(logical.len == told->len &&
 			   memcmp(logical.tuples, told->tuples, told->len) == 0);
+	if (row->op == ZOP_INSERT)
+		inserted_check(unit, &logical, row);
 }
 
 /* The last record once more, with what decoding is told. */
@@ -302,13 +381,13 @@ logical_replay_check(Model *model, ZChange *change, const ZChangeBuffers *buffer
 	ZRecLogical logical;
 	StringInfoData tuples;
 
-	make_logical(model, &logical, &tuples);
+	make_logical(model, &change->row, &logical, &tuples);
 	change->logical = &logical;
 	zrec_change_emit(change, buffers, write, undo->bytes, undo->len);
 	change->logical = NULL;
 	unit_check(unit_wal.len > len);
 	unit_wal.optional = unit_wal.len - len;
-	logical_check(&logical);
+	logical_check(model->unit, &logical, &change->row);
 	desc_check(zrec_change_desc);
 	unit_wal.optional = 0;
 	pfree(tuples.data);

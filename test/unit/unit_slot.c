@@ -282,7 +282,7 @@ static void
 formed_check(TupleTableSlot *slot, const UnitRow *row)
 {
 	uint32		len;
-	uint32		formed_len;
+	uint32		formed_len = 0;
 	char	   *bytes = zrow_form(row->desc, row->values, row->isnull, &len);
 	char	   *formed = ztuple_slot_formed(slot, row->desc, &formed_len);
 	TupleDesc	other = CreateTupleDescCopy(row->desc);

@@ -109,6 +109,16 @@ zrow_header_get(const char *row, ZRowHeader *hdr)
 	hdr->natts = (uint8) row[3] | ((uint8) row[4] & 0x07) << 8;
 }
 
+/* Where the values begin.  The row has a header at least; a damaged one may end before. */
+static inline uint32
+zrow_values_offset(const char *row)
+{
+	ZRowHeader	hdr;
+
+	zrow_header_get(row, &hdr);
+	return ZROW_HDR_SIZE + ((hdr.flags & ZROW_HASNULL) ? (hdr.natts + 7) / 8 : 0);
+}
+
 static inline void
 zrow_header_put(char *row, const ZRowHeader *hdr)
 {

@@ -209,14 +209,21 @@ typedef struct ZRecLogical
 	bool		more;			/* INSERT: rows in later records had their values toasted
 								 * before this one */
 	int			nrows;			/* INSERT; else 1 */
-	const char *tuples;			/* as zrec_logical_put_tuple wrote them */
+	const char *tuples;			/* as zrec_logical_put_tuple or _put_row wrote them */
 	Size		len;
+	/* decoding, of an insertion: the rows that these refer to, as they stand in the record */
+	const char *rows;
+	Size		rows_len;
+	bool		many;			/* each with its length before it */
 } ZRecLogical;
 
 /* What a record of this kind tells; NONE: it was not logically logged.  False: damaged. */
 typedef bool (*ZRecLogicalOf) (XLogReaderState *record, ZRecLogical *logical);
 
-/* May allocate. */
+/* The new tuple of an insertion has the values of this row.  May allocate. */
+extern void zrec_logical_put_row(StringInfo out, HeapTuple tuple, const char *row, uint32 len);
+
+/* Any other.  May allocate. */
 extern void zrec_logical_put_tuple(StringInfo out, HeapTuple tuple);
 
 /* ---- a change of rows (rec_change.c) ---- */
