@@ -122,6 +122,12 @@ extern bool verify_pointer_exists(Page page, OffsetNumber offnum);
 /* Is the item within the copy of an index's page, and long enough for an index tuple? */
 extern bool verify_item_fits(Page page, OffsetNumber offnum);
 
+/* Are all? */
+extern bool verify_items_fit(Page page);
+
+/* Is the page's header one of a page with so many bytes for the access method? */
+extern bool verify_has_special(Page page, Size special);
+
 /* The item there, if it is an index tuple as a whole; or NULL. */
 extern IndexTuple verify_index_tuple(Page page, OffsetNumber offnum);
 
@@ -164,7 +170,15 @@ extern void verify_deform(Verify *verify, const ZRowVersion *version, int upto, 
 /* The index's key of the row in verify->slot; false: it has none there. */
 extern bool verify_form_key(Verify *verify, VerifyIndex *index);
 
-/* ---- inspect_verify_btree.c, _hash.c, _bitmap.c, _brin.c ---- */
+/* ---- inspect_verify_summary.c ---- */
+
+/*
+ * Is this value of a BRIN summary, for a column of "type", whole?  True also of those that are
+ * of other types than the server's two for summaries.
+ */
+extern bool verify_summary_fits(Oid summary_type, Oid type, Datum value);
+
+/* ---- inspect_verify_btree.c, _hash.c, _gist.c, _spgist.c, _gin.c, _brin.c ---- */
 
 extern const VerifyMethod verify_btree;
 extern const VerifyMethod verify_hash;
@@ -183,6 +197,12 @@ extern bool verify_tids_have(Verify *verify);
 extern void verify_tids_of_page(Verify *verify);
 extern void verify_tids_beyond(Verify *verify);
 extern void verify_tids_end(VerifyIndex *index);
+
+/* The access method is "oid", and "function" puts the TIDs of the entries into index->tids. */
+#define VERIFY_TIDS_METHOD(oid, function) { \
+	.am = (oid),.begin = verify_tids_begin,.read = (function), \
+	.has = verify_tids_have,.end = verify_tids_end \
+}
 
 /* ---- inspect_verify_index.c ---- */
 

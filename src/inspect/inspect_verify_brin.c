@@ -91,6 +91,34 @@ summary_fits(BrinDesc *desc, BrinTuple *summary, Size size)
 	return true;
 }
 
+/* And is each value, of a kind that the operator class only unpacks, whole? */
+static bool
+values_fit(BrinDesc *desc, BrinMemTuple *summary)
+{
+	for (int i = 0; i < desc->bd_tupdesc->natts; i++)
+	{
+		BrinOpcInfo *info = desc->bd_info[i];
+		Oid			type = TupleDescAttr(desc->bd_tupdesc, i)->atttypid;
+
+		for (int k = 0; k < info->oi_nstored && !summary->bt_columns[i].bv_allnulls; k++)
+		{
+			if (!verify_summary_fits(info->oi_typcache[k]->type_id, type,
+									 summary->bt_columns[i].bv_values[k]))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void
+report_summary(Verify *verify)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("the summary of block %u in index \"%s\" is damaged",
+					verify->index->brin->range, RelationGetRelationName(verify->index->rel))));
+}
+
 /* A step: of the range that verify->block is in. */
 static void
 read_summary(Verify *verify)
@@ -113,17 +141,15 @@ read_summary(Verify *verify)
 	if (BufferIsValid(buffer))
 		ReleaseBuffer(buffer);
 	brinRevmapTerminate(revmap);
-	if (tuple && !summary_fits(brin->desc, tuple, size))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("the summary of block %u in index \"%s\" is damaged", brin->range,
-						RelationGetRelationName(verify->index->rel))));
-	if (tuple)
-	{
-		brin->summary->bt_placeholder = false;
-		brin->summary = brin_deform_tuple(brin->desc, tuple, brin->summary);
-		brin->is_summary = !brin->summary->bt_placeholder;
-	}
+	if (tuple == NULL)
+		return;
+	if (!summary_fits(brin->desc, tuple, size))
+		report_summary(verify);
+	brin->summary->bt_placeholder = false;
+	brin->summary = brin_deform_tuple(brin->desc, tuple, brin->summary);
+	if (!values_fit(brin->desc, brin->summary))
+		report_summary(verify);
+	brin->is_summary = !brin->summary->bt_placeholder;
 }
 
 static void

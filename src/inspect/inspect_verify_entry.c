@@ -37,6 +37,28 @@ verify_item_fits(Page page, OffsetNumber offnum)
 		off + len <= header->pd_special;
 }
 
+bool
+verify_items_fit(Page page)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		if (!verify_item_fits(page, off))
+			return false;
+	}
+	return true;
+}
+
+bool
+verify_has_special(Page page, Size special)
+{
+	PageHeader	header = (PageHeader) page;
+
+	return header->pd_lower >= SizeOfPageHeaderData && header->pd_lower <= header->pd_upper &&
+		header->pd_upper <= header->pd_special && header->pd_special == BLCKSZ - MAXALIGN(special);
+}
+
 IndexTuple
 verify_index_tuple(Page page, OffsetNumber offnum)
 {

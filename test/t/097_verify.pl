@@ -137,6 +137,18 @@ create index s_p on s using spgist (p);
 create table s2 (id int, p point) using zheap;
 insert into s2 select g, point(g, g) from generate_series(1, 100) g;
 create index s2_p on s2 using spgist (p);
+create table s3 (id int, p point) using zheap;
+insert into s3 select g, point(g, g) from generate_series(1, 1000) g;
+create index s3_p on s3 using spgist (p);
+create table g3 (id int, p point) using zheap;
+insert into g3 select g, point(g, g) from generate_series(1, 1000) g;
+create index g3_p on g3 using gist (p);
+create table n3 (id int, a int[]) using zheap;
+insert into n3 select g, array[g] from generate_series(1, 2000) g;
+create index n3_a on n3 using gin (a) with (fastupdate = off);
+create table n4 (id int, a int[]) using zheap;
+insert into n4 select g, array[g] from generate_series(1, 2000) g;
+create index n4_a on n4 using gin (a) with (fastupdate = off);
 create table n (id int, a int[]) using zheap;
 insert into n select g, array[g] from generate_series(1, 100) g;
 create index n_a on n using gin (a);
@@ -146,6 +158,12 @@ create index n2_a on n2 using gin (a);
 create table b (id int, v text) using zheap;
 insert into b select g, repeat('b', 100) from generate_series(1, 500) g;
 create index b_id on b using brin (id) with (pages_per_range = 1);
+create table b2 (id int, v text) using zheap;
+insert into b2 select g, repeat('b', 100) from generate_series(1, 500) g;
+create index b2_id on b2 using brin (id int4_minmax_multi_ops (values_per_range = 8)) with (pages_per_range = 1);
+create table b3 (id int, v text) using zheap;
+insert into b3 select g, repeat('b', 100) from generate_series(1, 500) g;
+create index b3_id on b3 using brin (id int4_bloom_ops (n_distinct_per_range = 16, false_positive_rate = 0.25)) with (pages_per_range = 1);
 SQL
 ask('vacuum (index_cleanup on) e');
 is(ask("select lp_flags from zheap.zheap_page_items('e', 0) where lp = 150"), 'unused', 'a line pointer that is free');
@@ -169,7 +187,7 @@ sub file_of
 }
 
 my %file = map { $_ => file_of($_) }
-  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p n_a n2_a b_id);
+  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p s3_p g3_p n_a n2_a n3_a n4_a b_id b2_id b3_id);
 $file{toast} = file_of(ask("select reltoastrelid::regclass from pg_class where relname = 't2'"));
 $file{map} = "$file{m}_vm";
 my %item = map { $_ => [ split /\|/, ask("select lp_off, lp_len from zheap.zheap_page_items('d', $_) where lp = 1") ] } 1 .. 40;
@@ -333,6 +351,19 @@ sub items
 	return map { 8192 * $block + ($_ & 0x7FFF) } unpack 'V*', peek($index, 8192 * $block + 24, $lower - 24);
 }
 
+# Of a GIN index that has several: the first leaf page with a right sibling.
+sub gin_leaf
+{
+	my ($index) = @_;
+
+	for (my $block = 2;; $block++)
+	{
+		my ($right, undef, $flags) = unpack 'Vvv', peek($index, 8192 * ($block + 1) - 8, 8);
+
+		return $block if $flags == 2 && $right != 0xFFFFFFFF;
+	}
+}
+
 beyond('e_id', entry('e_id', 10), 7777, 'item 10 on block 1 of');
 leads_to('line pointer that is free', 'e_id', 20, 150, 'a line pointer that is not in use');
 leads_to('line pointer that is not there', 'e_id', 21, 280, 'a line pointer that is not in use');
@@ -367,9 +398,25 @@ beyond('s_p', $points[10] + 6, 7777, 'an entry of');
 damage('SP-GiST: page of zeros', 's2_p', 8192, "\0" x 8192, 's2', '', qr/^\|index\|block 1 of index "s2_p" is damaged/);
 my ($array) = (items('n_a', 1))[10];
 beyond('n_a', $array + unpack('v', peek('n_a', $array + 2, 2)), 7777, 'an entry of');
+# links that lead back: a scan would go round for ever
+my ($root) = items('s3_p', 1);
+damage('SP-GiST: tuples in a circle', 's3_p', $root + 8 + unpack('v', peek('s3_p', $root + 2, 2)), pack('v3', 0, 1, 1), 's3', '', qr/^\|index\|item 1 on block 1 of index "s3_p" is led to more than once/);
+($root) = items('g3_p', 0);
+damage('GiST: pages in a circle', 'g3_p', $root, pack('v2', 0, 0), 'g3', '', qr/^\|index\|block 0 of index "g3_p" is led to more than once/);
+my $leaf = gin_leaf('n3_a');
+damage('GIN: pages in a circle, to the right', 'n3_a', 8192 * ($leaf + 1) - 8, pack('V', $leaf), 'n3', '', qr/^\|index\|the pages of index "n3_a" form a circle: block $leaf leads to block $leaf/);
+($root) = items('n4_a', 1);
+damage('GIN: pages in a circle, down', 'n4_a', $root, pack('v2', 0, 1), 'n4', '', qr/^\|index\|the pages of index "n4_a" form a circle: block 1 leads to block 1/);
 damage('GIN: page of zeros', 'n2_a', 8192, "\0" x 8192, 'n2', '', qr/^\|index\|block 1 of index "n2_a" is damaged/);
 my ($range) = grep { unpack('V', peek('b_id', $_, 4)) == 3 } items('b_id', 2);
 damage('BRIN: greatest value of a range', 'b_id', $range + 8 + 4, peek('b_id', $range + 8, 4), 'b', 3, qr/^2\|index\|the row is not in index "b_id"/);
+# values of summaries: a byte's header, and from then on what the operator class has unpacked
+($range) = grep { unpack('V', peek('b2_id', $_, 4)) == 3 } items('b2_id', 2);
+is(unpack('V', peek('b2_id', $range + 8 + 1, 4)), 23, 'ranges of integers');
+damage('BRIN: number of values', 'b2_id', $range + 8 + 1 + 8, pack('V', 1000), 'b2', 3, qr/\|index\|the summary of block 3 in index "b2_id" is damaged/);
+($range) = grep { unpack('V', peek('b3_id', $_, 4)) == 3 } items('b3_id', 2);
+cmp_ok(unpack('V', peek('b3_id', $range + 8 + 1 + 4, 4)) % 8, '==', 0, 'bits of a Bloom filter');
+damage('BRIN: size of a Bloom filter', 'b3_id', $range + 8 + 1 + 4, pack('V', 0), 'b3', 3, qr/\|index\|the summary of block 3 in index "b3_id" is damaged/);
 
 damage('pointer to a value elsewhere', 't', $toast_at + 14, pack('V', 1259), 't', 0, qr/^2\|toast\|column 2 has a value in relation 1259/);
 damage('values lost', 'toast', 0, "\0" x 8192, 't2', 0, qr/\|version\|.*missing chunk number/);

@@ -1,0 +1,183 @@
+/*
+ * inspect_verify_gin.c
+ *		Is each row that the snapshot sees in a GIN index?
+ *
+ * A scan of the whole index, without a condition, tells the TIDs that it has.  That takes as long
+ * as the index is large, however often a value occurs; whether a search for the row's values would
+ * come to the entry it does not tell.
+ *
+ * The access method believes what it finds on a page.  So pages are looked at before: are they
+ * of such an index, are their items within them, and do the links end that the scan follows: to
+ * the first page below, and to the right?  It keeps pages locked while it does, so one that went
+ * round in a circle could not be cancelled.
+ *
+ * LOCKING: a page, shared, while it is copied; the access method's.
+ */
+#include "postgres.h"
+
+#include "access/gin_private.h"
+#include "catalog/pg_am.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "inspect_verify.h"
+
+/* The links of a page that a scan follows, or invalid. */
+enum
+{
+	BELOW,
+	RIGHT,
+	NLINKS,
+	WALKED						/* "next": all have been followed to their ends */
+};
+
+typedef struct GinLinks
+{
+	BlockNumber to[NLINKS];
+	BlockNumber from;			/* where the walk came from */
+	int			next;			/* the link that is next */
+} GinLinks;
+
+/* ---- a page ---- */
+
+static bool
+is_gin_page(Page page)
+{
+	return !PageIsNew(page) && verify_has_special(page, sizeof(GinPageOpaqueData)) &&
+		((GinPageGetOpaque(page)->flags & (GIN_META | GIN_DATA | GIN_DELETED)) != 0 ||
+		 verify_items_fit(page));
+}
+
+static BlockNumber
+first_below(Page page)
+{
+	if (GinPageIsLeaf(page))
+		return InvalidBlockNumber;
+	if (GinPageIsData(page))
+		return GinPageGetOpaque(page)->maxoff == 0 ? InvalidBlockNumber :
+			PostingItemGetBlockNumber(GinDataPageGetPostingItem(page, FirstOffsetNumber));
+	if (PageGetMaxOffsetNumber(page) == 0)
+		return InvalidBlockNumber;
+	return GinGetDownlink((IndexTuple) PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
+}
+
+/* Of a page of zeros, too. */
+static GinLinks
+links_of(Page page)
+{
+	GinLinks	links = {{InvalidBlockNumber, InvalidBlockNumber}, InvalidBlockNumber, 0};
+
+	/* a page of the pending list may be in use anew, anywhere, before all have been looked at */
+	if (!PageIsNew(page) &&
+		(GinPageGetOpaque(page)->flags & (GIN_META | GIN_LIST | GIN_DELETED)) == 0)
+	{
+		links.to[BELOW] = first_below(page);
+		links.to[RIGHT] = GinPageGetOpaque(page)->rightlink;
+	}
+	return links;
+}
+
+/* ---- do the links end? ---- */
+
+/*
+ * Walk on from "start", which has not been come to, and back where links end.  A page that has
+ * been come to is on the way or WALKED.
+ *
+ * They were not all read at one time.  That does no harm: pages are only added, and a page that
+ * is deleted is not used anew while a snapshot like ours is there, so that their order, left to
+ * right and down, stays.
+ */
+static void
+walk_links(Relation index, GinLinks *links, BlockNumber nblocks, BlockNumber start)
+{
+	BlockNumber at = start;
+
+	links[at].from = at;
+	for (;;)
+	{
+		BlockNumber to;
+
+		CHECK_FOR_INTERRUPTS();
+		if (links[at].next == NLINKS)
+		{
+			links[at].next = WALKED;
+			if (at == start)
+				return;
+			at = links[at].from;
+			continue;
+		}
+		to = links[at].to[links[at].next++];
+		/* beyond the end the scan fails */
+		if (to >= nblocks)
+			continue;
+		if (links[to].from == InvalidBlockNumber)
+		{
+			links[to].from = at;
+			at = to;
+		}
+		else if (links[to].next != WALKED)
+			ereport(ERROR,
+					(errcode(ERRCODE_INDEX_CORRUPTED),
+					 errmsg("the pages of index \"%s\" form a circle: block %u leads to block %u",
+							RelationGetRelationName(index), at, to)));
+	}
+}
+
+/* False: the scan cannot be trusted to find out by itself. */
+static bool
+check_pages(Relation index)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+	GinLinks   *links = MemoryContextAllocHuge(CurrentMemoryContext, nblocks * sizeof(GinLinks));
+	PGAlignedBlock copy;
+	bool		zeros = false;
+
+	for (BlockNumber block = 0; block < nblocks; block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		inspect_copy(index, block, copy.data);
+		/* a crash may have left a page that nothing leads to */
+		if (PageIsNew(copy.data) && block > GIN_ROOT_BLKNO)
+			zeros = true;
+		else if (!is_gin_page(copy.data))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDEX_CORRUPTED),
+					 errmsg("block %u of index \"%s\" is damaged", block,
+							RelationGetRelationName(index))));
+		links[block] = links_of(copy.data);
+	}
+	for (BlockNumber block = 0; block < nblocks; block++)
+	{
+		if (links[block].from == InvalidBlockNumber)
+			walk_links(index, links, nblocks, block);
+	}
+	pfree(links);
+	if (zeros)
+		ereport(NOTICE,
+				(errmsg("index \"%s\" is not looked at", RelationGetRelationName(index)),
+				 errdetail("It has pages of zeros, as a crash leaves them where an index grows."),
+				 errhint("Rebuild it with REINDEX.")));
+	return !zeros;
+}
+
+/* ---- the index ---- */
+
+/* A step.  A scan that an error ends gives back what it holds with the step's subtransaction. */
+static void
+read_gin(Verify *verify)
+{
+	VerifyIndex *index = verify->index;
+	IndexScanDesc scan;
+
+	index->unknown = !check_pages(index->rel);
+	if (index->unknown)
+		return;
+	scan = index_beginscan_bitmap(index->rel, SnapshotAny, 0);
+	index_rescan(scan, NULL, 0, NULL, 0);
+	(void) index_getbitmap(scan, index->tids);
+	index_endscan(scan);
+}
+
+const VerifyMethod verify_gin = VERIFY_TIDS_METHOD(GIN_AM_OID, read_gin);
