@@ -36,8 +36,49 @@ comparison_prepare()
 	own "$RUN/out"
 }
 
+# memory_group: a control group whose memory the server's account may limit; prints its folder, nothing if there can be none
+memory_group()
+{
+	local root=/sys/fs/cgroup group
+
+	[ -n "$AS_ROOT" ] || return 0
+	if [ -f $root/memory/memory.limit_in_bytes ]; then
+		root=$root/memory
+	elif ! grep -qw memory $root/cgroup.subtree_control 2>/dev/null; then
+		return 0
+	fi
+	group=$root/zheap-bench-$$
+	mkdir "$group" 2>/dev/null || return 0
+	chown "$OWNER" "$(memory_limit "$group")"
+	echo "$group"
+}
+
+memory_limit()
+{
+	[ -f "$1/memory.max" ] && echo "$1/memory.max" || echo "$1/memory.limit_in_bytes"
+}
+
 # comparison_call PROGRAM ARGUMENT...: one of bench/comparison, as the server's account
 comparison_call()
+{
+	local program=$1 group status=0
+
+	shift
+	group=$(memory_group)
+	if [ -z "$group" ]; then
+		comparison_run "$program" "$@"
+		return
+	fi
+	(echo $BASHPID >"$group/cgroup.procs"; comparison_run "$program" --memory-limit "$(memory_limit "$group")" "$@") || status=$?
+	# what it has started ends a little later, if it was interrupted
+	for _ in $(seq 100); do
+		rmdir "$group" 2>/dev/null && break
+		sleep 0.1
+	done
+	return $status
+}
+
+comparison_run()
 {
 	local program=$1
 

@@ -11,6 +11,7 @@ def options_parser():
     parser.add_argument("--bindir")
     parser.add_argument("--run")
     parser.add_argument("--version")
+    parser.add_argument("--memory-limit", help="the file that limits the memory of this program and all that it starts")
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", dest="full", action="store_false")
@@ -30,7 +31,7 @@ class Bench:
         self.scripts = f"{options.run}/pgbench"
         with open(f"{options.run}/instructions.txt") as f:
             self.instructions = f.read()
-        self.server = Server(options.bindir, options.run)
+        self.server = Server(options.bindir, options.run, options.memory_limit)
         self.server_version = self.server.sql("postgres", "select split_part(version(), ' on ', 1)")
 
     def choose(self, full, quick):

@@ -29,7 +29,7 @@ def measure(bench, scenario):
               f"{report.number(figure.median('zheap'))} {figure.unit}"
               f"{f', {ratio:.2f}' if ratio is not None else ''}", file=sys.stderr, flush=True)
     if bench.full:
-        result.notes.append(f"{time.time() - begin:.0f} s.")
+        result.notes.append(f"zheap {bench.version}, {time.time() - begin:.0f} s.")
     return result
 
 
@@ -62,7 +62,7 @@ def main():
             for plot in result.plots if result and pictures else []:
                 plots.draw(plot, f"{out}/{plot.name}.svg")
             # anew each time: what interrupts a long run loses no scenario before it
-            report.write(out, bench, results, pictures)
+            report.write(out, bench, results, [s.name for s in scenarios.ALL], pictures)
     finally:
         bench.server.stop()
     return 1 if failed else 0

@@ -58,8 +58,29 @@ def scenario_lines(scenario, result, pictures):
             yield ""
 
 
-def write(out, bench, results, pictures):
+def read_old(out):
+    """What the report that is there has of each scenario: (lines, JSON)."""
+    if not os.path.exists(f"{out}/report.json"):
+        return {}
+    with open(f"{out}/report.md") as f:
+        parts = f.read().split("\n## ")[1:]
+    sections = {part.split(":", 1)[0]: f"## {part.rstrip()}\n".splitlines() + [""] for part in parts}
+    with open(f"{out}/report.json") as f:
+        return {s["name"]: (sections[s["name"]], s) for s in json.load(f)["scenarios"]}
+
+
+def scenario_json(scenario, result):
+    return {"name": scenario.name, "lesson": scenario.lesson,
+            "figures": [x.as_dict() for x in result.figures] if result else None,
+            "plots": [{"name": p.name, "lines": p.lines} for p in result.plots] if result else None}
+
+
+def write(out, bench, results, order, pictures):
+    """Those measured now in place of those that are there, or beside them, in the order of the names."""
     facts = machine()
+    parts = read_old(out)
+    parts.update({s.name: (list(scenario_lines(s, r, pictures)), scenario_json(s, r)) for s, r in results})
+    parts = [parts[name] for name in order if name in parts]
     lines = ["# heap and zheap compared", "",
              f"`bench/run {'--full' if bench.full else '--quick'}`, zheap {bench.version}, "
              f"{bench.server_version}. {facts['processor']}, {facts['processors']} processors, "
@@ -68,8 +89,8 @@ def write(out, bench, results, pictures):
              "smallest and largest. In bold: who is ahead by more than 3 %. `fsync` is off, so speed is that of processor and "
              "memory. Processor time is that of all processes of the server, and depends least on what else the machine does.",
              ""]
-    for scenario, result in results:
-        lines += scenario_lines(scenario, result, pictures)
+    for section, _ in parts:
+        lines += section
     lines += ["## Instructions of single operations", "",
               "By callgrind, which the machine's mood does not change (`bench/instructions --write`):", "", "```"]
     lines += [line.rstrip() for line in bench.instructions.splitlines()[2:]]
@@ -79,8 +100,5 @@ def write(out, bench, results, pictures):
     with open(f"{out}/report.json", "w") as f:
         json.dump({"machine": facts, "zheap": bench.version, "server": bench.server_version,
                    "full": bench.full,
-                   "scenarios": [{"name": s.name, "lesson": s.lesson,
-                                  "figures": [x.as_dict() for x in r.figures] if r else None,
-                                  "plots": [{"name": p.name, "lines": p.lines} for p in r.plots]
-                                  if r else None} for s, r in results]}, f, indent=1)
+                   "scenarios": [data for _, data in parts]}, f, indent=1)
         f.write("\n")

@@ -8,8 +8,9 @@ import time
 
 
 class Server:
-    def __init__(self, bindir, run):
+    def __init__(self, bindir, run, memory_limit=None):
         self.bindir = bindir
+        self.memory_limit = memory_limit
         self.data = f"{run}/cluster"
         self.socket = f"{run}/sock"
         self.base_conf = open(f"{run}/server.conf").read()
@@ -82,6 +83,15 @@ class Server:
         return int(self.sql("postgres", "select (pg_current_wal_insert_lsn() - '0/0')::bigint"))
 
     # ---- processes and files
+
+    def can_limit_memory(self):
+        return self.memory_limit is not None
+
+    def limit_memory(self, megabytes):
+        """Of this program and all that it has started, the kernel's cache of their files included; None: no limit."""
+        none = "max" if self.memory_limit.endswith(".max") else "-1"
+        with open(self.memory_limit, "w") as f:
+            f.write(none if megabytes is None else str(megabytes * 1048576))
 
     def processor_seconds(self):
         """Of the postmaster, its children, and those that have ended."""

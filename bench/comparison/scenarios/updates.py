@@ -57,10 +57,11 @@ class Snapshot(Scenario):
     settings = {"shared_buffers": "32MB"}
 
     def measure(self, bench, result):
-        scale = both(bench, bench.choose(10, 3))
-        seconds = bench.choose(240, 30)
+        scale, seconds = bench.choose(10, 3), bench.choose(180, 30)
         lines, sizes = {}, {}
-        for side in bench.pairs(full=1, quick=1):
+        for side in bench.pairs(full=3, quick=1):
+            both(bench, scale)
+            self.begin(bench, side)
             held = Session(bench.server, side)
             held.run("begin isolation level repeatable read")
             held.run("select count(*) from pgbench_branches")
@@ -73,6 +74,7 @@ class Snapshot(Scenario):
             done = load.run(bench, side, ["-N", "-M", "prepared"], seconds, during=release)
             sizes[side] = sampler.end()
             held.close()
+            self.end(bench)
             lines[side] = done.by_second
             result.figure("transactions in the first half", "1/s", "higher").add(
                 side, done.tps_between(0, seconds // 2))
@@ -84,9 +86,39 @@ class Snapshot(Scenario):
             result.figure("table and undo at first", "MB", "lower").add(side, sizes[side][0][1])
             result.figure("table and undo at last", "MB", "lower").add(side, sizes[side][-1][1])
         result.plots.append(figures.Plot(
-            "snapshot_rate", f"{self.title}, scale {scale}", "seconds", "transactions per second", lines))
+            f"{self.name}_rate", f"{self.title}, scale {scale}", "seconds", "transactions per second", lines))
         result.plots.append(figures.Plot(
-            "snapshot_size", "size of accounts and of the undo log", "seconds", "MB", sizes))
+            f"{self.name}_size", "size of accounts and of the undo log", "seconds", "MB", sizes))
+
+    def begin(self, bench, side):
+        """Before the load of one side."""
+
+    def end(self, bench):
+        """And after it."""
+
+
+class SnapshotMemory(Snapshot):
+    name = "snapshot_memory"
+    title = "the same, on a server with memory for the tables as they were at first"
+    lesson = "What grows no longer fits into memory, and reads go to the disk, also when the snapshot is gone."
+    # beside the database: buffers, processes, pgbench, WAL
+    OTHER_MEGABYTES = 120
+
+    def measure(self, bench, result):
+        if not bench.server.can_limit_memory():
+            return False
+        result.notes.append("Memory of server and clients, the kernel's cache included: the database's size before the load, and "
+                            f"{self.OTHER_MEGABYTES} MB, of heap's on both sides.")
+        return super().measure(bench, result)
+
+    def begin(self, bench, side):
+        size = int(bench.server.sql("heap", "select pg_database_size('heap') / 1048576"))
+        bench.server.sql("postgres", "checkpoint")
+        bench.server.drop_kernel_cache()
+        bench.server.limit_memory(size + self.OTHER_MEGABYTES)
+
+    def end(self, bench):
+        bench.server.limit_memory(None)
 
 
 class Zipfian(Scenario):
@@ -205,4 +237,4 @@ class LargerThanMemory(Scenario):
         result.notes.append(f"Scale {scale}; the cluster's files are dropped from the kernel's cache twice a second.")
 
 
-SCENARIOS = [SimpleUpdate, SimpleUpdateSynchronous, Snapshot, Zipfian, Rate, Rollbacks, Bulk, Wide, LargerThanMemory]
+SCENARIOS = [SimpleUpdate, SimpleUpdateSynchronous, Snapshot, SnapshotMemory, Zipfian, Rate, Rollbacks, Bulk, Wide, LargerThanMemory]
