@@ -13,7 +13,8 @@ use Time::HiRes qw(time usleep);
 use ZheapTest;
 
 my $seconds = short() ? 5 : 15;
-my $primary = new_server('primary', [ 'shared_buffers = 32MB', 'max_wal_size = 1GB' ], allows_streaming => 1);
+# autovacuum would truncate tables, and replay of its lock wait for the old snapshot's session
+my $primary = new_server('primary', [ 'shared_buffers = 32MB', 'max_wal_size = 1GB', 'autovacuum = off' ], allows_streaming => 1);
 pgbench_init($primary, 1);
 $primary->safe_psql('postgres', <<'SQL');
 create table hot (id int primary key, n int, v text) using zheap;
