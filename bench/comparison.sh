@@ -49,6 +49,7 @@ memory_group()
 	fi
 	group=$root/zheap-bench-$$
 	mkdir "$group" 2>/dev/null || return 0
+	(echo $BASHPID >"$group/cgroup.procs") 2>/dev/null || { rmdir "$group"; return 0; }
 	chown "$OWNER" "$(memory_limit "$group")"
 	echo "$group"
 }

@@ -54,15 +54,15 @@ def main():
     bench = Bench(options)
     out = f"{options.run}/out"
     pictures = plots.can_draw()
-    results = []
+    parts = report.read_parts(out)
     try:
         for scenario in chosen:
             result = measure(bench, scenario)
-            results.append((scenario, result))
+            parts[scenario.name] = report.make_part(scenario, result, pictures)
             for plot in result.plots if result and pictures else []:
                 plots.draw(plot, f"{out}/{plot.name}.svg")
             # anew each time: what interrupts a long run loses no scenario before it
-            report.write(out, bench, results, [s.name for s in scenarios.ALL], pictures)
+            report.write(out, bench, [parts[s.name] for s in scenarios.ALL if s.name in parts])
     finally:
         bench.server.stop()
     return 1 if failed else 0

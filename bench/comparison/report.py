@@ -58,7 +58,7 @@ def scenario_lines(scenario, result, pictures):
             yield ""
 
 
-def read_old(out):
+def read_parts(out):
     """What the report that is there has of each scenario: (lines, JSON)."""
     if not os.path.exists(f"{out}/report.json"):
         return {}
@@ -75,12 +75,13 @@ def scenario_json(scenario, result):
             "plots": [{"name": p.name, "lines": p.lines} for p in result.plots] if result else None}
 
 
-def write(out, bench, results, order, pictures):
-    """Those measured now in place of those that are there, or beside them, in the order of the names."""
+def make_part(scenario, result, pictures):
+    """The same of what has been measured now."""
+    return list(scenario_lines(scenario, result, pictures)), scenario_json(scenario, result)
+
+
+def write(out, bench, parts):
     facts = machine()
-    parts = read_old(out)
-    parts.update({s.name: (list(scenario_lines(s, r, pictures)), scenario_json(s, r)) for s, r in results})
-    parts = [parts[name] for name in order if name in parts]
     lines = ["# heap and zheap compared", "",
              f"`bench/run {'--full' if bench.full else '--quick'}`, zheap {bench.version}, "
              f"{bench.server_version}. {facts['processor']}, {facts['processors']} processors, "

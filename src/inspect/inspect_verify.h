@@ -11,6 +11,7 @@
 #include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
 #include "nodes/tidbitmap.h"
+#include "utils/hsearch.h"
 
 #include "inspect_private.h"
 
@@ -169,6 +170,47 @@ extern void verify_deform(Verify *verify, const ZRowVersion *version, int upto, 
 
 /* The index's key of the row in verify->slot; false: it has none there. */
 extern bool verify_form_key(Verify *verify, VerifyIndex *index);
+
+/* ---- inspect_verify_walk.c: an index from its roots on ---- */
+
+/* A link that is still to be followed. */
+typedef struct VerifyLink
+{
+	ItemPointerData to;
+	XLogRecPtr	parent_lsn;		/* of the page that had it, when that was read, or invalid */
+} VerifyLink;
+
+typedef struct VerifyWalk
+{
+	Relation	index;
+	TIDBitmap  *tids;			/* of the entries that have been found */
+	HTAB	   *passed;			/* places that have been come to */
+	VerifyLink *links;
+	int			nlinks;
+	int			max_links;
+	PGAlignedBlock copy;		/* of the page that is looked at */
+	BlockNumber block;			/* which that is */
+} VerifyWalk;
+
+/* Of verify->index.  If an error ends the step the walk goes with the step's memory. */
+extern VerifyWalk *verify_walk_begin(Verify *verify);
+extern void verify_walk_end(VerifyWalk *walk);
+
+extern void verify_walk_add(VerifyWalk *walk, BlockNumber block, OffsetNumber off,
+							XLogRecPtr parent_lsn);
+
+/* The link that was added last is taken; false: there is none left.  Can be cancelled. */
+extern bool verify_walk_next(VerifyWalk *walk, VerifyLink *link);
+
+/* Is the place come to for the first time?  Links that form a circle lead to one again. */
+extern bool verify_walk_pass(VerifyWalk *walk, BlockNumber block, OffsetNumber off);
+
+/* Copy a page; ERROR if there is none, it is of zeros, or not what "is_page" takes. */
+extern void verify_walk_copy(VerifyWalk *walk, BlockNumber block,
+							 bool (*is_page) (Page page, BlockNumber block));
+
+/* ERROR: this block of an index is damaged. */
+extern void verify_damaged_block(Relation index, BlockNumber block) pg_attribute_noreturn();
 
 /* ---- inspect_verify_summary.c ---- */
 

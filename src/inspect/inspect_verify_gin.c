@@ -142,10 +142,7 @@ check_pages(Relation index)
 		if (PageIsNew(copy.data) && block > GIN_ROOT_BLKNO)
 			zeros = true;
 		else if (!is_gin_page(copy.data))
-			ereport(ERROR,
-					(errcode(ERRCODE_INDEX_CORRUPTED),
-					 errmsg("block %u of index \"%s\" is damaged", block,
-							RelationGetRelationName(index))));
+			verify_damaged_block(index, block);
 		links[block] = links_of(copy.data);
 	}
 	for (BlockNumber block = 0; block < nblocks; block++)

@@ -16,25 +16,9 @@
 
 #include "access/spgist_private.h"
 #include "catalog/pg_am.h"
-#include "miscadmin.h"
-#include "storage/bufmgr.h"
-#include "utils/hsearch.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "inspect_verify.h"
-
-typedef struct SpGistWalk
-{
-	Verify	   *verify;
-	Relation	index;
-	HTAB	   *passed;			/* where inner tuples and redirections were */
-	ItemPointerData *links;		/* those that are still to be followed */
-	int			nlinks;
-	int			max_links;
-	PGAlignedBlock copy;		/* of the page that is looked at */
-	BlockNumber block;
-} SpGistWalk;
 
 /* ---- are they whole? ---- */
 
@@ -91,7 +75,7 @@ leaf_fits(SpGistCache *cache, SpGistLeafTuple tuple, Size size, bool nulls)
 /* ---- tuples ---- */
 
 static void
-report_tuple(SpGistWalk *walk, OffsetNumber off, const char *what)
+report_tuple(VerifyWalk *walk, OffsetNumber off, const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
@@ -101,7 +85,7 @@ report_tuple(SpGistWalk *walk, OffsetNumber off, const char *what)
 
 /* The tuple there, of any kind, within the page. */
 static void *
-tuple_at(SpGistWalk *walk, OffsetNumber off)
+tuple_at(VerifyWalk *walk, OffsetNumber off)
 {
 	Page		page = walk->copy.data;
 
@@ -113,44 +97,35 @@ tuple_at(SpGistWalk *walk, OffsetNumber off)
 }
 
 static Size
-size_of(SpGistWalk *walk, OffsetNumber off)
+size_of(VerifyWalk *walk, OffsetNumber off)
 {
 	return ItemIdGetLength(PageGetItemId(walk->copy.data, off));
 }
 
-static void
-add_link(SpGistWalk *walk, ItemPointer tid)
-{
-	if (walk->nlinks == walk->max_links)
-	{
-		walk->max_links *= 2;
-		walk->links = repalloc_huge(walk->links, walk->max_links * sizeof(ItemPointerData));
-	}
-	walk->links[walk->nlinks++] = *tid;
-}
-
 /* Each place is come to once, as scans would return rows twice otherwise. */
 static void
-pass(SpGistWalk *walk, OffsetNumber off)
+pass(VerifyWalk *walk, OffsetNumber off)
 {
-	ItemPointerData here;
-	bool		found;
-
-	ItemPointerSet(&here, walk->block, off);
-	(void) hash_search(walk->passed, &here, HASH_ENTER, &found);
-	if (found)
+	if (!verify_walk_pass(walk, walk->block, off))
 		report_tuple(walk, off, "is led to more than once");
 }
 
 static void
-redirect(SpGistWalk *walk, OffsetNumber off, SpGistDeadTuple tuple)
+add_link(VerifyWalk *walk, const ItemPointerData *to)
+{
+	verify_walk_add(walk, ItemPointerGetBlockNumberNoCheck(to),
+					ItemPointerGetOffsetNumberNoCheck(to), InvalidXLogRecPtr);
+}
+
+static void
+redirect(VerifyWalk *walk, OffsetNumber off, SpGistDeadTuple tuple)
 {
 	pass(walk, off);
 	add_link(walk, &tuple->pointer);
 }
 
 static void
-take_inner(SpGistWalk *walk, OffsetNumber off)
+take_inner(VerifyWalk *walk, OffsetNumber off)
 {
 	SpGistInnerTuple tuple = tuple_at(walk, off);
 	SpGistNodeTuple node;
@@ -173,9 +148,9 @@ take_inner(SpGistWalk *walk, OffsetNumber off)
 	}
 }
 
-/* As it is found by a search; another's tuple's state is the caller's matter. */
+/* A leaf tuple in any state; one that is in use tells its TID. */
 static SpGistLeafTuple
-leaf_at(SpGistWalk *walk, OffsetNumber off)
+leaf_at(VerifyWalk *walk, OffsetNumber off)
 {
 	SpGistLeafTuple tuple = tuple_at(walk, off);
 
@@ -183,12 +158,12 @@ leaf_at(SpGistWalk *walk, OffsetNumber off)
 				   SpGistPageStoresNulls((Page) walk->copy.data)))
 		report_tuple(walk, off, "is damaged");
 	if (tuple->tupstate == SPGIST_LIVE)
-		tbm_add_tuples(walk->verify->index->tids, &tuple->heapPtr, 1, false);
+		tbm_add_tuples(walk->tids, &tuple->heapPtr, 1, false);
 	return tuple;
 }
 
 static void
-take_chain(SpGistWalk *walk, OffsetNumber first)
+take_chain(VerifyWalk *walk, OffsetNumber first)
 {
 	int			max = PageGetMaxOffsetNumber((Page) walk->copy.data);
 	SpGistLeafTuple tuple = leaf_at(walk, first);
@@ -213,7 +188,7 @@ take_chain(SpGistWalk *walk, OffsetNumber first)
 
 /* The tuples of a root that is a leaf are in no chain. */
 static void
-take_root(SpGistWalk *walk)
+take_root(VerifyWalk *walk)
 {
 	OffsetNumber max = PageGetMaxOffsetNumber((Page) walk->copy.data);
 
@@ -227,35 +202,19 @@ take_root(SpGistWalk *walk)
 /* ---- the index ---- */
 
 static bool
-is_page(Page page, BlockNumber block)
+is_spgist_page(Page page, BlockNumber block)
 {
-	return !PageIsNew(page) && verify_has_special(page, sizeof(SpGistPageOpaqueData)) &&
+	return verify_has_special(page, sizeof(SpGistPageOpaqueData)) &&
 		SpGistPageGetOpaque(page)->spgist_page_id == SPGIST_PAGE_ID &&
 		(SpGistPageIsMeta(page) != 0) == (block == SPGIST_METAPAGE_BLKNO);
 }
 
 static void
-copy_spgist_page(SpGistWalk *walk, BlockNumber block)
-{
-	walk->block = block;
-	if (block < RelationGetNumberOfBlocks(walk->index))
-	{
-		inspect_copy(walk->index, block, walk->copy.data);
-		if (is_page(walk->copy.data, block))
-			return;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("block %u of index \"%s\" is damaged", block,
-					RelationGetRelationName(walk->index))));
-}
-
-static void
-visit(SpGistWalk *walk, ItemPointer link)
+visit(VerifyWalk *walk, ItemPointer link)
 {
 	Page		page = walk->copy.data;
 
-	copy_spgist_page(walk, ItemPointerGetBlockNumberNoCheck(link));
+	verify_walk_copy(walk, ItemPointerGetBlockNumberNoCheck(link), is_spgist_page);
 	if (walk->block == SPGIST_METAPAGE_BLKNO)
 		report_tuple(walk, ItemPointerGetOffsetNumberNoCheck(link), "is led to, but does not exist");
 	if (!SpGistPageIsLeaf(page))
@@ -266,38 +225,19 @@ visit(SpGistWalk *walk, ItemPointer link)
 		take_chain(walk, ItemPointerGetOffsetNumberNoCheck(link));
 }
 
-/* A step; its memory goes with its subtransaction if an error ends it. */
+/* A step. */
 static void
 read_spgist(Verify *verify)
 {
-	HASHCTL		ctl = {
-		.keysize = sizeof(ItemPointerData),.entrysize = sizeof(ItemPointerData),
-		.hcxt = CurrentMemoryContext
-	};
-	SpGistWalk *walk = palloc(sizeof(SpGistWalk));
-	ItemPointerData link;
+	VerifyWalk *walk = verify_walk_begin(verify);
+	VerifyLink	link;
 
-	walk->verify = verify;
-	walk->index = verify->index->rel;
-	walk->passed = hash_create("tuples of an SP-GiST index", 1024, &ctl,
-							   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	walk->max_links = 1024;
-	walk->nlinks = 0;
-	walk->links = palloc(walk->max_links * sizeof(ItemPointerData));
-	copy_spgist_page(walk, SPGIST_METAPAGE_BLKNO);
-	ItemPointerSet(&link, SPGIST_NULL_BLKNO, FirstOffsetNumber);
-	add_link(walk, &link);
-	ItemPointerSet(&link, SPGIST_ROOT_BLKNO, FirstOffsetNumber);
-	add_link(walk, &link);
-	while (walk->nlinks > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		link = walk->links[--walk->nlinks];
-		visit(walk, &link);
-	}
-	hash_destroy(walk->passed);
-	pfree(walk->links);
-	pfree(walk);
+	verify_walk_copy(walk, SPGIST_METAPAGE_BLKNO, is_spgist_page);
+	verify_walk_add(walk, SPGIST_NULL_BLKNO, FirstOffsetNumber, InvalidXLogRecPtr);
+	verify_walk_add(walk, SPGIST_ROOT_BLKNO, FirstOffsetNumber, InvalidXLogRecPtr);
+	while (verify_walk_next(walk, &link))
+		visit(walk, &link.to);
+	verify_walk_end(walk);
 }
 
 const VerifyMethod verify_spgist = VERIFY_TIDS_METHOD(SPGIST_AM_OID, read_spgist);

@@ -13,7 +13,7 @@
  *   C_UNDO: undo record, WAL form (C_UNDO_ONLY: log form, and nothing else)
  *   tail of the part
  *   what logical decoding is told, if anything (rec_logical.c)
- * Data of block 0, beside a page image as well if there is something for logical decoding:
+ * Data of block 0 (of an insertion that logical decoding is told of beside a page image, too):
  *   UPDATE: the new bytes between prefix and suffix
  *   INSERT: the row; with C_MANY each with its length, 2 bytes, before it; the
  *   offsets are consecutive

@@ -351,19 +351,6 @@ sub items
 	return map { 8192 * $block + ($_ & 0x7FFF) } unpack 'V*', peek($index, 8192 * $block + 24, $lower - 24);
 }
 
-# Of a GIN index that has several: the first leaf page with a right sibling.
-sub gin_leaf
-{
-	my ($index) = @_;
-
-	for (my $block = 2;; $block++)
-	{
-		my ($right, undef, $flags) = unpack 'Vvv', peek($index, 8192 * ($block + 1) - 8, 8);
-
-		return $block if $flags == 2 && $right != 0xFFFFFFFF;
-	}
-}
-
 beyond('e_id', entry('e_id', 10), 7777, 'item 10 on block 1 of');
 leads_to('line pointer that is free', 'e_id', 20, 150, 'a line pointer that is not in use');
 leads_to('line pointer that is not there', 'e_id', 21, 280, 'a line pointer that is not in use');
@@ -403,7 +390,7 @@ my ($root) = items('s3_p', 1);
 damage('SP-GiST: tuples in a circle', 's3_p', $root + 8 + unpack('v', peek('s3_p', $root + 2, 2)), pack('v3', 0, 1, 1), 's3', '', qr/^\|index\|item 1 on block 1 of index "s3_p" is led to more than once/);
 ($root) = items('g3_p', 0);
 damage('GiST: pages in a circle', 'g3_p', $root, pack('v2', 0, 0), 'g3', '', qr/^\|index\|block 0 of index "g3_p" is led to more than once/);
-my $leaf = gin_leaf('n3_a');
+my ($leaf) = grep { my ($right, undef, $flags) = unpack 'Vvv', peek('n3_a', 8192 * $_ + 8184, 8); $flags == 2 && $right != 0xFFFFFFFF } 2 .. (-s $file{n3_a}) / 8192 - 1;
 damage('GIN: pages in a circle, to the right', 'n3_a', 8192 * ($leaf + 1) - 8, pack('V', $leaf), 'n3', '', qr/^\|index\|the pages of index "n3_a" form a circle: block $leaf leads to block $leaf/);
 ($root) = items('n4_a', 1);
 damage('GIN: pages in a circle, down', 'n4_a', $root, pack('v2', 0, 1), 'n4', '', qr/^\|index\|the pages of index "n4_a" form a circle: block 1 leads to block 1/);
