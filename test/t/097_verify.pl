@@ -90,7 +90,7 @@ insert into d select g, 0, repeat('d', 100) from generate_series(1, 3000) g;
 create table o (id int, n int, v text) using zheap with (fillfactor = 60);
 insert into o select g, 0, repeat('o', 100) from generate_series(1, 250) g;
 create table u (id int, v text) using zheap with (fillfactor = 50);
-insert into u select g, repeat('u', 500) from generate_series(1, 60) g;
+insert into u select g, repeat('u', 500) from generate_series(1, 100) g;
 create table m (id int, v text) using zheap;
 insert into m select g, repeat('m', 100) from generate_series(1, 300) g;
 create table i (id int, a int, b int) using zheap;
@@ -170,7 +170,7 @@ is(ask("select lp_flags from zheap.zheap_page_items('e', 0) where lp = 150"), 'u
 ask('insert into clock values (1)') for 1 .. 3;
 ask('vacuum m');
 ask('update m set id = id where ctid = \'(2,1)\'');
-# undo pages of its own for each page of u
+# undo pages of its own for each fourth page of u
 ask("begin; update u set v = repeat('w', 500); prepare transaction 'u'");
 ask("begin; update d set n = 1 where (ctid::text::point)[1] <= 10; prepare transaction 'd'");
 foreach my $i (1 .. 40)
@@ -198,7 +198,8 @@ my @slots = split /\n/, ask("select distinct slots from generate_series(0, 40) b
 is(scalar(@slots), 1, 'as many slots on all pages');
 my $at_slot = 8192 - 16 - 16 * $slot;
 my $free_slot = ask("select max(slot) from zheap.zheap_page_slots('d', 18) where status = 'free'");
-my %undo = map { $_ => ask("select split_part(undo, '/', 1) from zheap.zheap_page_slots('u', $_) where status = 'in progress'") } (0, 2, 4, 6);
+my %undo = map { $_ => ask("select split_part(undo, '/', 1) from zheap.zheap_page_slots('u', $_) where status = 'in progress'") } (0, 4, 8);
+is(scalar keys %{ { reverse %undo } }, 3, 'undo of three pages in three pages') or diag(join ' ', %undo);
 my @overflow = map { ask("select overflow_block from zheap.zheap_page_header('o', $_)") } 0 .. 5;
 my $toast_at = ask("select lp_off + lp_len - 18 from zheap.zheap_page_items('t', 0) where lp = 2");
 my $record = ask("select split_part(undo, '/', 2) from zheap.zheap_page_slots('u', 0) where status = 'in progress'");
@@ -292,8 +293,8 @@ damage('overflow page that nobody names', 'o', 8192 * 5 + 8192 - 8, pack('V', 0x
 push @expected, [ 'rows that name its slots', 'o', 5, qr/\|row\|row names a transaction slot that does not exist/ ];
 
 damage('undo record', 'zheap.undo', 8192 * $undo{0} + $record + 8, "\xA5\xA5\xA5\xA5", 'u', 0, qr/\|chain\|.*no undo record is here/);
-damage('undo page: header', 'zheap.undo', 8192 * $undo{2} + 12, pack('v', 32), 'u', 2, qr/\|chain\|/);
-damage('undo page of zeros', 'zheap.undo', 8192 * $undo{4}, "\0" x 8192, 'u', 4, qr/\|chain\|.*has been lost/);
+damage('undo page: header', 'zheap.undo', 8192 * $undo{4} + 12, pack('v', 32), 'u', 4, qr/\|chain\|/);
+damage('undo page of zeros', 'zheap.undo', 8192 * $undo{8}, "\0" x 8192, 'u', 8, qr/\|chain\|.*has been lost/);
 
 damage('map: page that is not marked', 'm', 10, pack('v', 0), 'm', 0, qr/\|map\|page is not marked all-visible, but its bit/);
 damage('map: deleted row on a marked page', 'm', 8192 + (unpack('V', peek('m', 8192 + 24, 4)) & 0x7FFF), "\x08", 'm', 1, qr/\|map\|page is marked all-visible, but has rows/);
