@@ -52,7 +52,8 @@ zundo_dir_lock(uint32 number)
 	Assert(LWLockHeldByMeInMode(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE));
 	Assert(MyUndo.db->loaded && !zundo_dir_is_lost(MyUndo.db, number));
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (unlikely(!zundo_page_is_sound(BufferGetPage(buffer), block, ZUNDO_DIR_MAGIC)))
+	if (unlikely(!zundo_page_is_sound(BufferGetPage(buffer), block, ZUNDO_DIR_MAGIC) ||
+				 !zundo_page_lsn_is_sound(BufferGetPage(buffer))))
 		make_anew(buffer, block);
 	return buffer;
 }

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
 #include "port/pg_crc32c.h"
@@ -103,6 +104,12 @@ zundo_page_is_sound(Page page, BlockNumber block, uint16 magic)
 
 	return zundo_special(page)->magic == magic && end >= ZUNDO_PAGE_START &&
 		end <= ZUNDO_PAGE_END && ((PageHeader) page)->pd_prune_xid == page_check(page, block);
+}
+
+bool
+zundo_page_lsn_is_sound(Page page)
+{
+	return PageGetLSN(page) <= GetXLogInsertRecPtr();
 }
 
 /* ---- changes ---- */

@@ -186,6 +186,7 @@ typedef struct ZUndoBackend
 	bool		init;			/* the page has not been written yet */
 	Buffer		recent;			/* where the page was last */
 	Buffer		tail;			/* the page while we keep it pinned, or invalid */
+	XLogRecPtr	lsn;			/* of our last record: the page's, if nothing else wrote it */
 
 	/*
 	 * The undo relation: in the relation cache, but not kept there.  NULL: to be looked up.
@@ -709,6 +710,13 @@ extern bool zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *l
 
 /* Is it a page of this kind, at its place, with nothing wrong in its header? */
 extern bool zundo_page_is_sound(Page page, BlockNumber block, uint16 magic);
+
+/*
+ * Has WAL come as far as the page's LSN?  With a greater one, which its check does not cover, the
+ * page can't be changed: after a crash replay would skip records that it believes to be in the
+ * page, and the next one would not fit.  Not during recovery.  Takes a spinlock.
+ */
+extern bool zundo_page_lsn_is_sound(Page page);
 
 extern bool zundo_map_get(Page page, uint32 bit);
 

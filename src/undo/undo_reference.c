@@ -113,6 +113,7 @@ zundo_logged(ZUndoWrite *write, XLogRecPtr lsn)
 
 	Assert(CritSectionCount > 0 && zheap_buffer_is_exclusive(write->buffer));
 	PageSetLSN(BufferGetPage(write->buffer), lsn);
+	MyUndo.lsn = lsn;
 	if (!write->omitted)
 	{
 		zundo_reference_set(zundo_ptr_block(write->ptr), write->generation, lsn);

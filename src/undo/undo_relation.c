@@ -319,6 +319,10 @@ zundo_page_lock(BlockNumber block, int mode, uint16 magic)
 	LockBuffer(buffer, mode);
 	if (magic != 0 && !zundo_page_is_sound(page, block, magic))
 		zundo_report_page(page, block, magic);
+	if (magic != 0 && mode == BUFFER_LOCK_EXCLUSIVE && !zundo_page_lsn_is_sound(page))
+		zheap_corrupt(rel, block, InvalidOffsetNumber,
+					  "the page's LSN %X/%X is beyond the end of WAL",
+					  LSN_FORMAT_ARGS(PageGetLSN(page)));
 	return buffer;
 }
 

@@ -149,20 +149,27 @@ next_page(void)
 	MyUndo.recent = InvalidBuffer;
 }
 
+static bool
+is_as_checked(Page page)
+{
+	return zundo_page_is_sound(page, MyUndo.block, ZUNDO_PAGE_MAGIC) &&
+		(PageGetLSN(page) == MyUndo.lsn || zundo_page_lsn_is_sound(page));
+}
+
 /* Is the page as we left it?  Its check says the same until it leaves the buffer pool. */
 static void
 check_written_page(Relation rel, Page page, bool just_pinned)
 {
 	if (likely(zundo_page_end(page) == MyUndo.offset &&
 			   zundo_special(page)->generation == MyUndo.generation &&
-			   (!just_pinned || zundo_page_is_sound(page, MyUndo.block, ZUNDO_PAGE_MAGIC))))
+			   (!just_pinned || is_as_checked(page))))
 		return;
 	/* the next transaction has another log */
 	MyUndo.log->sealed = true;
 	zheap_corrupt(rel, MyUndo.block, InvalidOffsetNumber,
-				  "undo page of generation %u ends at %u, not generation %u at %u",
+				  "undo page of generation %u ends at %u, LSN %X/%X, not generation %u at %u",
 				  zundo_special(page)->generation, zundo_page_end(page),
-				  MyUndo.generation, MyUndo.offset);
+				  LSN_FORMAT_ARGS(PageGetLSN(page)), MyUndo.generation, MyUndo.offset);
 }
 
 /* What the page holds from the extent's last life does not matter. */

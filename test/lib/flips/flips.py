@@ -36,6 +36,7 @@ ALLOWED = {
     '22008': 'a date of the user',
     '23505': 'a key of the user, or that of a row that came back',
     'P0002': 'zheap_undo_chain() of a row that is not there',
+    '22023': 'the same, where its line pointer is not there',
     '21000': 'a key twice among the rows of the statement',
 }
 # What core says, on heap as well, of a damaged value of a user, and of a row that the query has found and its lock not
