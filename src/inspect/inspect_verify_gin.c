@@ -8,17 +8,20 @@
  *
  * The access method believes what it finds on a page.  So pages are looked at before: are they
  * of such an index, are their items within them, and do the links end that the scan follows: to
- * the first page below, and to the right?  It keeps pages locked while it does, so one that went
- * round in a circle could not be cancelled.
+ * the first page below, and to the right, and along the pending list?  It keeps pages locked while
+ * it does, so one that went round in a circle could not be cancelled.
  *
- * LOCKING: a page, shared, while it is copied; the access method's.
+ * LOCKING: a page, shared, while it is copied; the lock that keeps the pending list from being
+ * emptied, while that is looked at; the access method's.
  */
 #include "postgres.h"
 
 #include "access/gin_private.h"
+#include "access/xlog.h"
 #include "catalog/pg_am.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -81,6 +84,15 @@ links_of(Page page)
 
 /* ---- do the links end? ---- */
 
+static void
+report_circle(Relation index, BlockNumber from, BlockNumber to)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("the pages of index \"%s\" form a circle: block %u leads to block %u",
+					RelationGetRelationName(index), from, to)));
+}
+
 /*
  * Walk on from "start", which has not been come to, and back where links end.  A page that has
  * been come to is on the way or WALKED.
@@ -118,11 +130,51 @@ walk_links(Relation index, GinLinks *links, BlockNumber nblocks, BlockNumber sta
 			at = to;
 		}
 		else if (links[to].next != WALKED)
-			ereport(ERROR,
-					(errcode(ERRCODE_INDEX_CORRUPTED),
-					 errmsg("the pages of index \"%s\" form a circle: block %u leads to block %u",
-							RelationGetRelationName(index), at, to)));
+			report_circle(index, at, to);
 	}
+}
+
+/* Invalid: the list is empty, or nothing comes after the page. */
+static BlockNumber
+next_pending(Relation index, BlockNumber block)
+{
+	PGAlignedBlock copy;
+
+	inspect_copy(index, block, copy.data);
+	if (!is_gin_page(copy.data))
+		verify_damaged_block(index, block);
+	return block == GIN_METAPAGE_BLKNO ? GinPageGetMeta(copy.data)->head :
+		GinPageGetOpaque(copy.data)->rightlink;
+}
+
+/*
+ * While nobody empties the list it is only added to, at its end, so that no page comes twice.  On
+ * a standby replay empties it, whatever we lock: there it is not looked at.
+ */
+static void
+check_pending_list(Relation index)
+{
+	BlockNumber nblocks;
+	BlockNumber at = GIN_METAPAGE_BLKNO;
+	BlockNumber to;
+	bool	   *seen;
+
+	if (RecoveryInProgress())
+		return;
+	LockPage(index, GIN_METAPAGE_BLKNO, ExclusiveLock);
+	nblocks = RelationGetNumberOfBlocks(index);
+	seen = MemoryContextAllocExtended(CurrentMemoryContext, nblocks,
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	/* beyond the end are pages that have been added since, or the scan fails */
+	for (; (to = next_pending(index, at)) < nblocks; at = to)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (to == GIN_METAPAGE_BLKNO || seen[to])
+			report_circle(index, at, to);
+		seen[to] = true;
+	}
+	pfree(seen);
+	UnlockPage(index, GIN_METAPAGE_BLKNO, ExclusiveLock);
 }
 
 /* False: the scan cannot be trusted to find out by itself. */
@@ -171,6 +223,7 @@ read_gin(Verify *verify)
 	index->unknown = !check_pages(index->rel);
 	if (index->unknown)
 		return;
+	check_pending_list(index->rel);
 	scan = index_beginscan_bitmap(index->rel, SnapshotAny, 0);
 	index_rescan(scan, NULL, 0, NULL, 0);
 	(void) index_getbitmap(scan, index->tids);

@@ -149,6 +149,9 @@ create index n3_a on n3 using gin (a) with (fastupdate = off);
 create table n4 (id int, a int[]) using zheap;
 insert into n4 select g, array[g] from generate_series(1, 2000) g;
 create index n4_a on n4 using gin (a) with (fastupdate = off);
+create table n5 (id int, a int[]) using zheap;
+create index n5_a on n5 using gin (a);
+insert into n5 select g, array[g] from generate_series(1, 2000) g;
 create table n (id int, a int[]) using zheap;
 insert into n select g, array[g] from generate_series(1, 100) g;
 create index n_a on n using gin (a);
@@ -187,7 +190,7 @@ sub file_of
 }
 
 my %file = map { $_ => file_of($_) }
-  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p s3_p g3_p n_a n2_a n3_a n4_a b_id b2_id b3_id);
+  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p s3_p g3_p n_a n2_a n3_a n4_a n5_a b_id b2_id b3_id);
 $file{toast} = file_of(ask("select reltoastrelid::regclass from pg_class where relname = 't2'"));
 $file{map} = "$file{m}_vm";
 my %item = map { $_ => [ split /\|/, ask("select lp_off, lp_len from zheap.zheap_page_items('d', $_) where lp = 1") ] } 1 .. 40;
@@ -395,6 +398,8 @@ my ($leaf) = grep { my ($right, undef, $flags) = unpack 'Vvv', peek('n3_a', 8192
 damage('GIN: pages in a circle, to the right', 'n3_a', 8192 * ($leaf + 1) - 8, pack('V', $leaf), 'n3', '', qr/^\|index\|the pages of index "n3_a" form a circle: block $leaf leads to block $leaf/);
 ($root) = items('n4_a', 1);
 damage('GIN: pages in a circle, down', 'n4_a', $root, pack('v2', 0, 1), 'n4', '', qr/^\|index\|the pages of index "n4_a" form a circle: block 1 leads to block 1/);
+my $pending = unpack 'V', peek('n5_a', 24, 4);
+damage('GIN: pending list in a circle', 'n5_a', 8192 * ($pending + 1) - 8, pack('V', $pending), 'n5', '', qr/^\|index\|the pages of index "n5_a" form a circle: block $pending leads to block $pending/);
 damage('GIN: page of zeros', 'n2_a', 8192, "\0" x 8192, 'n2', '', qr/^\|index\|block 1 of index "n2_a" is damaged/);
 my ($range) = grep { unpack('V', peek('b_id', $_, 4)) == 3 } items('b_id', 2);
 damage('BRIN: greatest value of a range', 'b_id', $range + 8 + 4, peek('b_id', $range + 8, 4), 'b', 3, qr/^2\|index\|the row is not in index "b_id"/);
