@@ -67,10 +67,11 @@ class Client(threading.Thread):
                 savepoints = r.randint(1, savepoints) - 1
                 db.run('release s%d' % (savepoints + 1))
             else:
-                self.step(savepoints)
+                savepoints = self.step(savepoints)
         self.finish()
 
     def step(self, savepoints):
+        """A statement; how many savepoints there are after it."""
         table = self.r.choice(self.run_.tables)
         name, sql = self.statements.step(table, self.run_.columns.extra.get(table.name, {}))
         try:
@@ -80,7 +81,9 @@ class Client(threading.Thread):
             # the transaction goes on, if it can
             if e.code not in EXPECTED or e.code == '40001' or not savepoints or self.r.random() < 0.3:
                 raise
-            self.db.run('rollback to s%d' % self.r.randint(1, savepoints))
+            savepoints = self.r.randint(1, savepoints)
+            self.db.run('rollback to s%d' % savepoints)
+        return savepoints
 
     def finish(self):
         what = self.r.random()
