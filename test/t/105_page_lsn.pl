@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('lsn', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'checkpoint_timeout = 1h', 'max_prepared_transactions = 5' ]);
+my $node = new_server('lsn', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'checkpoint_timeout = 1h' ]);
 
 sub ask
 {

@@ -36,14 +36,15 @@ ALLOWED = {
     '22008': 'a date of the user',
     '23505': 'a key of the user, or that of a row that came back',
     'P0002': 'zheap_undo_chain() of a row that is not there',
-    '22023': 'the same, where its line pointer is not there',
     '21000': 'a key twice among the rows of the statement',
 }
-# What core says, on heap as well, of a damaged value of a user, and of a row that the query has found and its lock not
+# What core says, on heap as well, of a damaged value of a user, and of a row that the query has found and its lock not;
+# and, in core's words, zheap_undo_chain() of a row whose line pointer is not there
 CORE = re.compile(r'invalid memory alloc request size|could not open relation with OID|missing chunk number|'
                   r'unexpected chunk|compressed .* data is corrupt|cache lookup failed|unrecognized TOAST|'
                   r'invalid compression method|could not find .* in (?:index|TOAST)|'
-                  r'attempted to (?:lock|update|delete) invisible tuple|unrecognized table_tuple_\w+ status: 1 ')
+                  r'attempted to (?:lock|update|delete) invisible tuple|unrecognized table_tuple_\w+ status: 1 |'
+                  r'22023: tid \(\d+,\d+\) is not valid for relation')
 
 TAG = 'md5(tag)'              # the bytes may be no text
 FULL = 'md5(c::text)'

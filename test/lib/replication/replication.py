@@ -137,7 +137,9 @@ class Run:
         """As synchronized; what has lost its slot is copied anew."""
         if self.synchronized():
             return True
-        for name in sorted(self.without_slot() & self.without_slot()):
+        lost = self.without_slot()
+        # a copy that has just ended has lost its slot, too, but only for the moment until that is committed
+        for name in sorted(lost and lost & self.without_slot()):
             self.copy_anew(name)
             self.count('copies without a slot')
         return False
@@ -146,6 +148,8 @@ class Run:
         """Subscriptions with a copy that never ends: core drops the slot on the publisher before it commits that the copy has ended."""
         states = dict(self.ask(self.subscriber, "select 'pg_' || srsubid || '_sync_' || srrelid || '_', subname from pg_subscription_rel "
                                                 "join pg_subscription s on s.oid = srsubid where srsubstate = 'f'"))
+        if not states:
+            return set()
         slots = [slot for slot, in self.ask(self.publisher, 'select slot_name from pg_replication_slots')]
         return {name for prefix, name in states.items() if not any(slot.startswith(prefix) for slot in slots)}
 
