@@ -11,7 +11,7 @@
 #include "zheap/base/base.h"
 
 int			zheap_initial_slots;
-int			zheap_max_changed_indexes = 50;
+int			zheap_max_changed_indexes = 100;
 bool		zheap_remove_dead_entries = true;
 bool		zheap_skip_dead_entries = true;
 int			zheap_status_cache_size = 16;
@@ -89,7 +89,7 @@ zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache
 							"The row then stays where it is, and only these indexes get an entry.  If more of them "
 							"change, the row moves, and all indexes get one.  0 lets every such row move.",
 							&zheap_max_changed_indexes,
-							50, 0, 100,
+							100, 0, 100,
 							PGC_USERSET, 0,
 							NULL, NULL, NULL);
 	DefineCustomBoolVariable("zheap.remove_dead_entries",

@@ -134,7 +134,7 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnCha
 		}
 		changes->indexes = bms_add_member(changes->indexes, i);
 	}
-	/* where most of them get an entry anyway, a row that moves leaves fewer to be removed */
+	/* where most of them get an entry anyway, scans of a row that moves have no keys to compare */
 	if (!ztable_is_move(changes->way) &&
 		count * 100 > indexes->nentries * zheap_max_changed_indexes)
 		changes->way = ZTABLE_MOVED_SHARE;

@@ -22,9 +22,8 @@ static dlist_head in_use = DLIST_STATIC_INIT(in_use);
 static dlist_head spare = DLIST_STATIC_INIT(spare);
 static int	nspare = 0;
 
-/* A copy to be written: the one that the caller had, unless slots refer to it. */
-static ZPageCopy *
-renew(ZPageCopy *had)
+ZPageCopy *
+zcopy_renew(ZPageCopy *had)
 {
 	ZPageCopy  *copy;
 
@@ -52,7 +51,7 @@ renew(ZPageCopy *had)
 bool
 zcopy_read(ZPageCopy **copy, ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
 {
-	*copy = renew(*copy);
+	*copy = zcopy_renew(*copy);
 	Assert((*copy)->references == 1);	/* E1 */
 	view->copy = &(*copy)->page;
 	if (!zview_read(view, block, strategy))

@@ -13,6 +13,24 @@
 
 #include "zheap/base/base.h"
 #include "zheap/scan/scan.h"
+#include "zheap/scan/tuple_slot.h"
+
+#include "row_look.h"
+
+/* Bit per slot (0: none), set if all transactions see its owner. */
+static uint32
+frozen_slots(const ZPageView *view)
+{
+	int			nslots = zpage_nslots(view->page);
+	uint32		frozen = 1;
+
+	for (int i = 1; i <= nslots; i++)
+	{
+		if (zview_is_frozen(view, zpage_slot_fxid(zpage_slot(view->page, NULL, i))))
+			frozen |= (uint32) 1 << i;
+	}
+	return frozen;
+}
 
 bool
 zscan_analyze_next_block(TableScanDesc sscan, BlockNumber block,
@@ -26,7 +44,10 @@ zscan_analyze_next_block(TableScanDesc sscan, BlockNumber block,
 
 	/* all line pointers are looked at, dead ones counted */
 	if (zscan_page_copy(scan, block, strategy))
+	{
 		scan->nrows = PageGetMaxOffsetNumber(scan->view.page);
+		scan->frozen_slots = frozen_slots(&scan->view);
+	}
 
 	return true;
 }
@@ -68,36 +89,59 @@ count_sampled(ZRowState state, FullTransactionId fxid, double *liverows, double 
 	return live;
 }
 
+/* A row that is not visible to all as it is: counted, and in the slot if it is sampled. */
+static bool
+recent_row_store(ZScan *scan, OffsetNumber offnum, double *liverows, double *deadrows,
+				 TupleTableSlot *slot)
+{
+	ZPageView  *view = &scan->view;
+	FullTransactionId fxid;
+	ItemPointerData tid;
+	ZRowState	state = zmvcc_state_to_count(view, offnum, &fxid);
+	ZRowVersion version;
+
+	if (!count_sampled(state, fxid, liverows, deadrows))
+		return false;
+	/* not there: its deleter has committed just now */
+	if (!zmvcc_fetch(view, offnum, SnapshotSelf, &version))
+		return false;
+	ItemPointerSet(&tid, scan->block, offnum);
+	zscan_version_store(view, &version, &tid, slot);
+	return true;
+}
+
 bool
 zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 						 double *liverows, double *deadrows, TupleTableSlot *slot)
 {
 	ZScan	   *scan = (ZScan *) sscan;
-	ZPageView  *view = &scan->view;
+	Page		page = scan->view.page;
 
 	while (scan->index < scan->nrows)
 	{
 		OffsetNumber offnum = (OffsetNumber) ++scan->index;
-		ItemId		lp = PageGetItemId(view->page, offnum);
-		FullTransactionId fxid;
-		ItemPointerData tid;
-		ZRowState	state;
-		ZRowVersion	version;
+		ItemId		lp = PageGetItemId(page, offnum);
+		ZScanRow	row;
 
 		if (ItemIdIsDead(lp))
 			*deadrows += 1;
 		if (!ItemIdIsNormal(lp))
 			continue;
-		state = zmvcc_state_to_count(view, offnum, &fxid);
-		if (!count_sampled(state, fxid, liverows, deadrows))
+		if (!zrow_look(page, offnum, scan->frozen_slots, &row))
+		{
+			*deadrows += 1;		/* all see its deletion */
 			continue;
-		/* not there: its deleter has committed just now */
-		if (!zmvcc_fetch(view, offnum, SnapshotSelf, &version))
-			continue;
-
-		ItemPointerSet(&tid, scan->block, offnum);
-		zscan_version_store(view, &version, &tid, slot);
-		return true;
+		}
+		if (row.len != 0)
+		{
+			*liverows += 1;
+			ItemPointerSet(&scan->tid, scan->block, offnum);
+			slot->tts_tableOid = RelationGetRelid(scan->base.rs_rd);
+			ztuple_slot_refer(slot, scan->copy, page + row.offset, row.len, &scan->tid);
+			return true;
+		}
+		if (recent_row_store(scan, offnum, liverows, deadrows, slot))
+			return true;
 	}
 
 	ExecClearTuple(slot);

@@ -12,28 +12,8 @@
 #include "zheap/scan/scan.h"
 #include "zheap/undo/undo.h"
 
-/*
- * Keep those rows of the page just read that the bitmap names.  The offsets
- * come in ascending order, as do ours.
- */
-static void
-keep_named_rows(ZScan *scan, const TBMIterateResult *tbmres)
-{
-	int			kept = 0;
-	int			row = 0;
-	int			i;
-
-	for (i = 0; i < tbmres->ntuples && row < scan->nrows; i++)
-	{
-		Assert(i == 0 || tbmres->offsets[i - 1] < tbmres->offsets[i]);
-
-		while (row < scan->nrows && scan->rows[row].offnum < tbmres->offsets[i])
-			row++;
-		if (row < scan->nrows && scan->rows[row].offnum == tbmres->offsets[i])
-			scan->rows[kept++] = scan->rows[row++];
-	}
-	scan->nrows = kept;
-}
+/* The page is not copied as a whole for so many of its rows. */
+#define FEW_ROWS		16
 
 /*
  * Keep the rows that the snapshot sees.  A lossy scan reads all rows of the page, whether
@@ -85,20 +65,16 @@ report_reads(ZScan *scan, const ZSerialReads *reads, ZPageView *before)
  * theirs (see mvcc_serial.c).
  */
 static bool
-next_block_serial(ZScan *scan, const TBMIterateResult *tbmres)
+next_block_serial(ZScan *scan, BlockNumber block, const ZNamedRows *named)
 {
-	bool		lossy = tbmres->ntuples < 0;
 	ZSerialReads reads = {0};
 	ZPageView	before;			/* what aborted transactions did is still in it */
 	bool		done = false;
 
 	zview_open(&before, scan->base.rs_rd);
-	while (!done && zview_read(&before, tbmres->blockno, NULL) &&
-		   zscan_page_read(scan, tbmres->blockno))
+	while (!done && zview_read(&before, block, NULL) && zscan_page_read(scan, block, named))
 	{
-		if (!lossy)
-			keep_named_rows(scan, tbmres);
-		keep_visible_rows(scan, lossy, &reads);
+		keep_visible_rows(scan, named == NULL, &reads);
 		done = report_reads(scan, &reads, &before);
 	}
 	zserial_end(&reads);
@@ -109,16 +85,15 @@ next_block_serial(ZScan *scan, const TBMIterateResult *tbmres)
 static bool
 next_block(ZScan *scan, const TBMIterateResult *tbmres)
 {
+	ZNamedRows	offsets = {tbmres->offsets, tbmres->ntuples};
+	/* a lossy entry stands for all rows of the page */
+	ZNamedRows *named = tbmres->ntuples < 0 ? NULL : &offsets;
+
 	if (CheckForSerializableConflictOutNeeded(scan->base.rs_rd, scan->base.rs_snapshot))
-		return next_block_serial(scan, tbmres);
-	if (!zscan_page_read(scan, tbmres->blockno))
-		return false;
-
-	/* a lossy entry (ntuples < 0) stands for every row of the page */
-	if (tbmres->ntuples >= 0)
-		keep_named_rows(scan, tbmres);
-
-	return scan->nrows > 0;
+		return next_block_serial(scan, tbmres->blockno, named);
+	if (named != NULL && named->n <= FEW_ROWS)
+		return zscan_page_read_seen(scan, tbmres->blockno, named);
+	return zscan_page_read(scan, tbmres->blockno, named) && scan->nrows > 0;
 }
 
 /*
@@ -132,10 +107,9 @@ is_doubtful(const ZScan *scan)
 		return true;			/* N5 */
 	for (int i = 0; i < scan->nrows; i++)
 	{
-		ItemId		lp = PageGetItemId(scan->view.page, scan->rows[i].offnum);
+		const ZScanRow *row = &scan->rows[i];
 
-		if (scan->rows[i].len == 0 ||
-			zrow_has_several_keys((char *) scan->view.page + ItemIdGetOffset(lp)))
+		if (row->len == 0 || zrow_has_several_keys(scan->copy->page.data + row->offset))
 			return true;
 	}
 	return false;

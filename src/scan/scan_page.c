@@ -54,6 +54,23 @@ list_rows(ZScan *scan, uint32 seen)
 	scan->nrows = next - scan->rows;
 }
 
+/* Of these alone.  A bitmap may name rows that have come after it, or have gone. */
+static void
+list_named_rows(ZScan *scan, uint32 seen, const ZNamedRows *named)
+{
+	Page		page = scan->view.page;
+	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
+	ZScanRow   *next = scan->rows;
+
+	for (int i = 0; i < named->n && named->offsets[i] <= maxoff; i++)
+	{
+		Assert(named->offsets[i] > (i > 0 ? named->offsets[i - 1] : InvalidOffsetNumber));
+		if (zrow_look(page, named->offsets[i], seen, next))
+			next++;
+	}
+	scan->nrows = next - scan->rows;
+}
+
 static void
 page_leave(ZScan *scan, BlockNumber next)
 {
@@ -67,7 +84,7 @@ page_leave(ZScan *scan, BlockNumber next)
 }
 
 static void
-page_enter(ZScan *scan)
+page_enter(ZScan *scan, const ZNamedRows *named)
 {
 	Snapshot	snapshot = scan->base.rs_snapshot;
 	uint32		seen = zscan_seen_slots(&scan->view, snapshot);
@@ -77,7 +94,10 @@ page_enter(ZScan *scan)
 						  CheckForSerializableConflictOutNeeded(scan->base.rs_rd, snapshot));
 	/* nothing is seen by other kinds of snapshot */
 	scan->frozen = scan->view.all_frozen && seen != 0;
-	list_rows(scan, seen);
+	if (named)
+		list_named_rows(scan, seen, named);
+	else
+		list_rows(scan, seen);
 }
 
 bool
@@ -94,13 +114,62 @@ zscan_page_forget(ZScan *scan)
 }
 
 bool
-zscan_page_read(ZScan *scan, BlockNumber block)
+zscan_page_read(ZScan *scan, BlockNumber block, const ZNamedRows *named)
 {
 	page_leave(scan, block);
 	if (!zscan_page_copy(scan, block, scan->strategy))
 		return false;
-	page_enter(scan);
+	page_enter(scan, named);
 	return true;
+}
+
+/* The page is viewed in place.  False: one of the rows is not as the snapshot sees it. */
+static bool
+copy_seen_rows(ZScan *scan, const ZNamedRows *named)
+{
+	Page		page = scan->view.page;
+	char	   *copy;
+
+	list_named_rows(scan, zscan_seen_slots(&scan->view, scan->base.rs_snapshot), named);
+	for (int i = 0; i < scan->nrows; i++)
+	{
+		if (scan->rows[i].len == 0)
+			return false;
+	}
+	scan->copy = zcopy_renew(scan->copy);
+	scan->copy->horizon = scan->view.horizon;
+	copy = scan->copy->page.data;
+	/* with the slots, which tell who made a row (ztuple_slot_id) */
+	memcpy(copy, page, SizeOfPageHeaderData);
+	memcpy(copy + ((PageHeader) page)->pd_special, PageGetSpecialPointer(page),
+		   PageGetSpecialSize(page));
+	for (int i = 0; i < scan->nrows; i++)
+	{
+		const ZScanRow *row = &scan->rows[i];
+
+		memcpy(copy + row->offset, page + row->offset, row->len);
+	}
+	return true;
+}
+
+bool
+zscan_page_read_seen(ZScan *scan, BlockNumber block, const ZNamedRows *named)
+{
+	ZPageView  *view = &scan->view;
+	Buffer		buffer;
+	Buffer		overflow_buf;
+	bool		copied = true;
+
+	page_leave(scan, block);
+	buffer = ReadBufferExtended(scan->base.rs_rd, MAIN_FORKNUM, block, RBM_NORMAL, scan->strategy);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (zview_attach(view, buffer, BUFFER_LOCK_SHARE, &overflow_buf))
+	{
+		copied = copy_seen_rows(scan, named);
+		zview_detach(view, &overflow_buf);
+	}
+	UnlockReleaseBuffer(buffer);
+	return copied ? scan->nrows > 0 : zscan_page_read(scan, block, named);
 }
 
 void

@@ -34,7 +34,7 @@ zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
 		return false;
 	}
 	scan->inited = true;
-	(void) zscan_page_read(scan, block);
+	(void) zscan_page_read(scan, block, NULL);
 	if (zscan_reads_pages(scan))
 		zscan_page_conflicts(scan);
 	return true;

@@ -145,7 +145,7 @@ zscan_block_next(ZScan *scan, bool backward)
 	}
 
 	scan->inited = true;
-	(void) zscan_page_read(scan, block);
+	(void) zscan_page_read(scan, block, NULL);
 	zprefetch_note_read(&scan->prefetch, scan->base.rs_rd, misses);
 	if (unlikely(scan->prefetch.distance > 0))
 		ask_for_blocks_after(scan, backward);

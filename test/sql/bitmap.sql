@@ -66,6 +66,25 @@ fetch all c;
 select count(*), sum(id), count(*) filter (where c = 'late') as late from bmp_t where b < 900;
 rollback;
 select count(*), sum(id), count(*) filter (where c = 'late') as late from bmp_t where b < 900;
+-- few rows of each page, which are copied without the others where the snapshot sees them as they are
+set work_mem = '4MB';
+create view bmp_few as select count(*), sum(id), count(*) filter (where c = 'late') as late from bmp_t where b between 500 and 503;
+explain (costs off) select * from bmp_few;
+begin;
+declare c cursor for select id, a, left(c, 5) as c from bmp_t where b between 500 and 503 order by id;
+declare d cursor for select * from bmp_few;
+update bmp_t set c = 'late' where id % 3 = 0;
+update bmp_t set b = b + 1 where id % 7 = 0;
+delete from bmp_t where id % 5 = 0;
+insert into bmp_t select g, 1, 501, 'late' from generate_series(90001, 91000) g;
+fetch 3 c;
+fetch all d;
+select * from bmp_few;
+commit;
+select * from bmp_few;
+-- rows stay in a slot while the scan is at other pages
+select count(*), sum(x.id - y.id) from bmp_t x join lateral (select id from bmp_t z where z.b = x.b and z.id > x.id offset 0) y on true where x.b between 500 and 503;
 reset all;
+drop view bmp_few;
 drop table bmp_t;
 drop function bmp_compare, bmp_lossy;

@@ -29,6 +29,12 @@ typedef struct ZPageCopy
 } ZPageCopy;
 
 /*
+ * A copy to be written, for the current resource owner: the one that the caller had, or NULL,
+ * if it has the only reference to it; else another one, and the caller's reference is dropped.
+ */
+extern ZPageCopy *zcopy_renew(ZPageCopy *had);
+
+/*
  * Copy the block into the view, for the current resource owner.  *copy is NULL or what was
  * read before, to which the caller has a reference; it is used again if it has the only
  * one, which it has afterwards (E1).  False as zview_read.

@@ -35,6 +35,13 @@ typedef struct ZScanRow
 	uint16		len;			/* without padding; or 0 */
 } ZScanRow;
 
+/* Rows of a page that are asked for, in ascending order. */
+typedef struct ZNamedRows
+{
+	const OffsetNumber *offsets;
+	int			n;
+} ZNamedRows;
+
 /* The scan descriptor of every kind of page-wise scan. */
 typedef struct ZScan
 {
@@ -57,6 +64,7 @@ typedef struct ZScan
 	ZPageCopy  *copy;			/* the view's, or NULL: there is no page */
 	ItemPointerData tid;		/* of the row in hand; the block is set once */
 	bool		frozen;			/* every slot is below the horizon */
+	uint32		frozen_slots;	/* ANALYZE: bit per slot whose owner all see */
 	int			index;			/* current member of "rows" */
 	int			nrows;
 	ZScanRow	rows[ZPAGE_MAX_OFFSET]; /* in the order of offnum */
@@ -102,10 +110,17 @@ extern bool zscan_page_copy(ZScan *scan, BlockNumber block, BufferAccessStrategy
 extern void zscan_page_forget(ZScan *scan);
 
 /*
- * Copy the block into the scan's view and list its rows.  False if the page has
- * none (new, or an overflow page); then nrows is 0.
+ * Copy the block into the scan's view and list its rows, or those that are named.  False if
+ * the page has none (new, or an overflow page); then nrows is 0.
  */
-extern bool zscan_page_read(ZScan *scan, BlockNumber block);
+extern bool zscan_page_read(ZScan *scan, BlockNumber block, const ZNamedRows *named);
+
+/*
+ * The same for named rows, of which only they are copied if the snapshot sees them as they
+ * are on the page: there is no view of the page then.  Not for a SERIALIZABLE scan, which
+ * reports what it has read.
+ */
+extern bool zscan_page_read_seen(ZScan *scan, BlockNumber block, const ZNamedRows *named);
 
 /* A SERIALIZABLE scan passes by all rows of its page: see zmvcc_conflicts_out. */
 extern void zscan_page_conflicts(ZScan *scan);
