@@ -128,7 +128,7 @@ local_status(FullTransactionId fxid)
 }
 
 ZXactStatus
-zmvcc_xact_status(FullTransactionId fxid)
+zmvcc_known_status(FullTransactionId fxid)
 {
 	TransactionId xid = zfxid_xid(fxid);
 	ZXactStatus	status;
@@ -150,9 +150,19 @@ zmvcc_xact_status(FullTransactionId fxid)
 		zcount(ZCOUNT_ENDED_HITS);
 		return look_up(fxid);
 	}
+	return ZXACT_UNKNOWN;
+}
+
+ZXactStatus
+zmvcc_xact_status(FullTransactionId fxid)
+{
+	ZXactStatus	status = zmvcc_known_status(fxid);
+
+	if (status != ZXACT_UNKNOWN)
+		return status;
 	/* in this order: a commit is in the commit log before it leaves the array */
 	zcount(ZCOUNT_PROC_ARRAY);
-	if (TransactionIdIsInProgress(xid))
+	if (TransactionIdIsInProgress(zfxid_xid(fxid)))
 		return ZXACT_IN_PROGRESS;
 	return look_up(fxid);
 }

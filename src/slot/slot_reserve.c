@@ -33,6 +33,7 @@ typedef struct Wanted
 	FullTransactionId fxid;		/* the transaction */
 	int			max;			/* greatest number of a slot that is not its own */
 	int			looks;			/* owners to be looked at, at most */
+	bool		known;			/* only owners whose status is known without the process array */
 } Wanted;
 
 typedef struct Candidates
@@ -61,7 +62,7 @@ note_all_visible(Candidates *cand, int slotno)
  * remember the owner's end.
  */
 static void
-look_at_slot(ZPageView *view, int slotno, Candidates *cand)
+look_at_slot(ZPageView *view, const Wanted *wanted, int slotno, Candidates *cand)
 {
 	FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
 	ZXactStatus	status;
@@ -73,7 +74,7 @@ look_at_slot(ZPageView *view, int slotno, Candidates *cand)
 		return;
 	}
 	cand->looked++;
-	status = zmvcc_xact_status(owner);
+	status = wanted->known ? zmvcc_known_status(owner) : zmvcc_xact_status(owner);
 	if (status == ZXACT_OWN)
 		cand->ours = slotno;
 	switch (status)
@@ -138,7 +139,7 @@ look_at_owners(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	for (int i = 0; i < total && cand->looked < wanted->looks && !is_good_enough(view, cand); i++)
 	{
 		if (slotno <= wanted->max)
-			look_at_slot(view, slotno, cand);
+			look_at_slot(view, wanted, slotno, cand);
 		slotno = zpage_next_slotno(view->page, named_pages(view), slotno);
 		if (slotno == 0)
 			slotno = zpage_next_slotno(view->page, named_pages(view), 0);
@@ -172,6 +173,7 @@ find_own(ZPageView *view, FullTransactionId fxid)
 static void
 find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 {
+	Wanted		known = *wanted;
 	int			slotno = 0;
 
 	memset(cand, 0, sizeof(*cand));
@@ -187,6 +189,17 @@ find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 		cand->free = 0;			/* one on the page itself is better, if there is one */
 	if (cand->free != 0)
 		return;
+
+	/*
+	 * Those whose status is not known have not ended for the statement's snapshot, so they are not
+	 * visible to all, and newer than what may be reused: on a page that many sessions
+	 * change, each of them would ask the process array about all the others.
+	 */
+	known.known = true;
+	look_at_owners(view, &known, cand);
+	if (cand->aborted || cand->all_visible || cand->reuse || cand->ours)
+		return;
+	memset(cand, 0, sizeof(*cand));
 	look_at_owners(view, wanted, cand);
 }
 
@@ -426,7 +439,7 @@ slot_plan_init(ZSlotPlan *plan)
 ZSlotResult
 zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *plan)
 {
-	Wanted		wanted = {fxid, ZPAGE_MAX_SLOTNO, INT_MAX};
+	Wanted		wanted = {fxid, ZPAGE_MAX_SLOTNO, INT_MAX, false};
 	ZSlotResult result;
 
 	assert_may_reserve(view, fxid);
@@ -440,7 +453,7 @@ zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *
 ZSlotResult
 zslot_reserve_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
 {
-	Wanted		wanted = {fxid, ZPAGE_MAX_SHARED_SLOTNO, FEW_LOOKS};
+	Wanted		wanted = {fxid, ZPAGE_MAX_SHARED_SLOTNO, FEW_LOOKS, false};
 	ZSlotResult result;
 
 	assert_may_reserve(view, fxid);

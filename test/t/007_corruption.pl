@@ -84,17 +84,14 @@ sub damaged
 	foreach my $change (@changes)
 	{
 		my ($file, $block, $offset, $bytes) = @$change;
-		open my $fh, '+<:raw', $file or die "$file: $!";
 		if (!defined $bytes)
 		{
-			truncate $fh, $block * $BLCKSZ;
+			truncate $file, $block * $BLCKSZ or die "$file: $!";
 		}
 		else
 		{
-			seek $fh, $block * $BLCKSZ + $offset, 0;
-			print $fh $bytes;
+			write_bytes($file, $block * $BLCKSZ + $offset, $bytes);
 		}
-		close $fh;
 	}
 	my $log_start = -s $node->logfile;
 	if (!$node->start(fail_ok => 1))

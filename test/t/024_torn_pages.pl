@@ -51,18 +51,12 @@ sub tear
 	my $offset = $block * BLCKSZ + (rand() < 0.5 ? 0 : BLCKSZ / 2);
 
 	return if $offset >= -s $path;
-	open my $fh, '+<:raw', $path or die "$path: $!";
-	sysseek $fh, $offset, 0;
 	my $half = join('', map { chr(int(rand 256)) } 1 .. 64) x (BLCKSZ / 2 / 64);
 	if ($older && -s $older > $offset)
 	{
-		open my $was, '<:raw', $older or die "$older: $!";
-		sysseek $was, $offset, 0;
-		sysread $was, $half, BLCKSZ / 2;
-		close $was;
+		$half = read_bytes($older, $offset, BLCKSZ / 2);
 	}
-	syswrite $fh, $half;
-	close $fh;
+	write_bytes($path, $offset, $half);
 	return;
 }
 

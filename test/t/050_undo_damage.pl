@@ -38,10 +38,7 @@ sub damage
 	my $content = slurp_file($undo);
 	my @blocks = grep { substr($content, $_ * $BLCKSZ, $BLCKSZ) =~ /(?:$tag){20}/ } 32 .. length($content) / $BLCKSZ - 1;
 	my $block = $blocks[ @blocks / 2 ];
-	open my $fh, '+<:raw', $undo or die "$undo: $!";
-	seek $fh, $block * $BLCKSZ, 0;
-	print $fh "\xff" x 20;
-	close $fh;
+	write_bytes($undo, $block * $BLCKSZ, "\xff" x 20);
 	note("block $block of " . scalar @blocks);
 	$node->start;
 	return scalar @blocks;
@@ -127,10 +124,7 @@ foreach my $which (qw(first hole))
 	my @blocks = grep { substr($content, $_ * $BLCKSZ, $BLCKSZ) =~ /(?:$tag){20}/ } 32 .. length($content) / $BLCKSZ - 1;
 	# the first page of an extent that others lead to and from, or one just before the last of all
 	my ($block) = $which eq 'first' ? grep({ $_ % 32 == 0 && $_ > $blocks[32] } @blocks) : $blocks[-2];
-	open my $fh, '+<:raw', $undo or die "$undo: $!";
-	seek $fh, $block * $BLCKSZ, 0;
-	print $fh "\0" x $BLCKSZ;
-	close $fh;
+	write_bytes($undo, $block * $BLCKSZ, "\0" x $BLCKSZ);
 	$node->start;
 	note("block $block of @blocks[0, -1]");
 	$node->psql('postgres', 'vacuum zheap.undo');
@@ -148,11 +142,8 @@ sub meta_page
 	my ($bytes) = @_;
 
 	$node->stop;
-	open my $fh, '+<:raw', $undo or die "$undo: $!";
-	read $fh, my $had, $BLCKSZ;
-	seek $fh, 0, 0;
-	print $fh $bytes;
-	close $fh;
+	my $had = read_bytes($undo, 0, $BLCKSZ);
+	write_bytes($undo, 0, $bytes);
 	$node->start;
 	return $had;
 }

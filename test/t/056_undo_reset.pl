@@ -35,13 +35,7 @@ sub damage
 	my (%bytes) = @_;
 
 	$node->stop;
-	open my $fh, '+<:raw', $undo or die "$undo: $!";
-	while (my ($block, $bytes) = each %bytes)
-	{
-		seek $fh, $block * $BLCKSZ + 30, 0;
-		print $fh $bytes;
-	}
-	close $fh;
+	write_bytes($undo, $_ * $BLCKSZ + 30, $bytes{$_}) foreach keys %bytes;
 	$node->start;
 	return;
 }

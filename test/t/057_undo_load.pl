@@ -25,22 +25,11 @@ sub pages_seen
 	return one("select heap_blks_read + heap_blks_hit from pg_statio_all_tables where relid = 'zheap.undo'::regclass");
 }
 
-sub read_at
-{
-	my ($offset, $length) = @_;
-
-	open my $fh, '<:raw', $undo or die "$undo: $!";
-	seek $fh, $offset, 0;
-	read $fh, my $bytes, $length;
-	close $fh;
-	return $bytes;
-}
-
 sub generation
 {
 	my ($block) = @_;
 
-	return unpack('v', read_at(($block + 1) * $BLCKSZ - 4, 2));
+	return unpack('v', read_bytes($undo, ($block + 1) * $BLCKSZ - 4, 2));
 }
 
 # The last page of the extent that was written.
@@ -57,10 +46,7 @@ sub damage
 {
 	my ($block) = @_;
 
-	open my $fh, '+<:raw', $undo or die "$undo: $!";
-	seek $fh, $block * $BLCKSZ, 0;
-	print $fh "\xff" x 20;
-	close $fh;
+	write_bytes($undo, $block * $BLCKSZ, "\xff" x 20);
 	note("block $block is damaged");
 	return;
 }

@@ -100,15 +100,12 @@ sub write_at_once
 one('create table acc (id int primary key, n int) using zheap; insert into acc select g, 0 from generate_series(1, 100) g');
 write_at_once(4);
 $node->stop;
-open my $fh, '+<:raw', $undo or die "$undo: $!";
 foreach my $log (0 .. 3)
 {
 	my (undef, $newest) = log_ends($undo, $log);
 
-	seek $fh, ($newest + 1) * $BLCKSZ, 0;
-	print $fh "\xff" x 20;
+	write_bytes($undo, ($newest + 1) * $BLCKSZ, "\xff" x 20);
 }
-close $fh;
 $node->start;
 write_at_once(4);
 ok($node->log_contains("undo log $_ is damaged"), "log $_ is sealed") foreach 0 .. 3;

@@ -29,10 +29,7 @@ sub damage
 	my $content = slurp_file($undo);
 	my @blocks = grep { substr($content, $_ * $BLCKSZ, $BLCKSZ) =~ /(?:$old){20}/ } 32 .. length($content) / $BLCKSZ - 1;
 
-	open my $fh, '+<:raw', $undo or die "$undo: $!";
-	seek $fh, $blocks[ @blocks / 2 ] * $BLCKSZ, 0;
-	print $fh "\xff" x 20;
-	close $fh;
+	write_bytes($undo, $blocks[ @blocks / 2 ] * $BLCKSZ, "\xff" x 20);
 	return;
 }
 
@@ -173,10 +170,7 @@ foreach my $log (0 .. $#sessions)
 {
 	my (undef, $newest) = log_ends($undo, $log);
 
-	open my $fh, '+<:raw', $undo or die "$undo: $!";
-	seek $fh, ($newest + 1) * $BLCKSZ, 0;
-	print $fh "\xff" x 20;
-	close $fh;
+	write_bytes($undo, ($newest + 1) * $BLCKSZ, "\xff" x 20);
 }
 rename $file, "$file.away" or die $!;
 $node->start;

@@ -18,15 +18,8 @@ my $node = new_server('errors', [ 'autovacuum = off', 'zheap.undo_workers = 0', 
 sub damage
 {
 	my ($file, $block, $bytes) = @_;
-	my $had;
 
-	open my $fh, '+<:raw', $file or die "$file: $!";
-	seek $fh, $block * 8192 + 12, 0;
-	read $fh, $had, 2;
-	seek $fh, $block * 8192 + 12, 0;
-	print $fh $bytes // pack('v', 60000);
-	close $fh;
-	return $had;
+	return write_bytes($file, $block * 8192 + 12, $bytes // pack('v', 60000));
 }
 
 # Pages of a table with rows of an aborted transaction: what putting back leaves of them can be told from

@@ -257,19 +257,11 @@ sub with_damage
 	my ($name, $path, $at, $bytes, $then) = @_;
 
 	$node->stop;
-	open my $fh, '+<:raw', $path or die "$path: $!";
-	seek $fh, $at, 0;
-	read $fh, my $before, length $bytes;
-	seek $fh, $at, 0;
-	print $fh $bytes;
-	close $fh;
+	my $before = write_bytes($path, $at, $bytes);
 	$node->start;
 	$then->($name);
 	$node->stop('immediate');
-	open $fh, '+<:raw', $path or die "$path: $!";
-	seek $fh, $at, 0;
-	print $fh $before;
-	close $fh;
+	write_bytes($path, $at, $before);
 	$node->start;
 	return;
 }

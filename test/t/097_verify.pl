@@ -216,10 +216,7 @@ sub damage
 {
 	my ($what, $file, $at, $bytes, $table, $block, $finding) = @_;
 
-	open my $fh, '+<:raw', $file{$file} or die "$file: $!";
-	seek $fh, $at, 0;
-	print $fh $bytes;
-	close $fh;
+	write_bytes($file{$file}, $at, $bytes);
 	push @expected, [ $what, $table, $block, $finding ];
 	return;
 }
@@ -237,11 +234,7 @@ sub peek
 {
 	my ($file, $at, $len) = @_;
 
-	open my $fh, '<:raw', $file{$file} or die "$file: $!";
-	seek $fh, $at, 0;
-	read($fh, my $bytes, $len);
-	close $fh;
-	return $bytes;
+	return read_bytes($file{$file}, $at, $len);
 }
 
 sub lp

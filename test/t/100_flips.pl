@@ -65,10 +65,7 @@ foreach my $change (
 {
 	my ($table, $block, $offset, $bytes) = @$change;
 
-	open my $fh, '+<:raw', $file{$table} or die "$file{$table}: $!";
-	seek $fh, 8192 * $block + $offset, 0;
-	print $fh $bytes;
-	close $fh;
+	write_bytes($file{$table}, 8192 * $block + $offset, $bytes);
 }
 $node->start;
 

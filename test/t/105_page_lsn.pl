@@ -20,14 +20,9 @@ sub ask
 sub raise_lsn
 {
 	my ($file, $block, $by) = @_;
+	my ($high, $low) = unpack 'VV', read_bytes($file, 8192 * $block, 8);
 
-	open my $fh, '+<:raw', $file or die "$file: $!";
-	seek $fh, 8192 * $block, 0;
-	read $fh, my $bytes, 8;
-	my ($high, $low) = unpack 'VV', $bytes;
-	seek $fh, 8192 * $block, 0;
-	print $fh pack('VV', $high, $low + $by);
-	close $fh;
+	write_bytes($file, 8192 * $block, pack('VV', $high, $low + $by));
 	return;
 }
 

@@ -22,7 +22,7 @@ use PostgreSQL::Test::Utils;
 our @EXPORT = qw(short seed wait_until new_server new_standby caught_up wait_for_feedback
   set_and_reload tables_use pgbench_init pgbench_run pgbench_start pgbench_finish pgbench_stop load_script crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
-  no_crash_in_log undo_relation log_ends has_unit used session begin_in ended cost_of
+  no_crash_in_log undo_relation read_bytes write_bytes log_ends has_unit used session begin_in ended cost_of
   make_tries python keys_table);
 
 # A session may live for as long as its test takes: the time that it has is each statement's.
@@ -417,16 +417,36 @@ sub undo_relation
 		"select c.oid::regclass from pg_class c join pg_am a on a.oid = relam where amname = 'zheap_undo'");
 }
 
+sub read_bytes
+{
+	my ($file, $at, $length) = @_;
+
+	open my $fh, '<:raw', $file or die "$file: $!";
+	seek $fh, $at, 0;
+	read($fh, my $bytes, $length);
+	close $fh;
+	return $bytes;
+}
+
+# Into a file that the server does not have open.  Returns what was there.
+sub write_bytes
+{
+	my ($file, $at, $bytes) = @_;
+	my $before = read_bytes($file, $at, length $bytes);
+
+	open my $fh, '+<:raw', $file or die "$file: $!";
+	seek $fh, $at, 0;
+	print $fh $bytes;
+	close $fh or die "$file: $!";
+	return $before;
+}
+
 # First blocks of an undo log's oldest and newest extent, as the directory in this file tells.
 sub log_ends
 {
 	my ($file, $log) = @_;
 
-	open my $fh, '<:raw', $file or die "$file: $!";
-	seek $fh, 8192 + 24 + 8 * $log, 0;
-	read $fh, my $bytes, 8;
-	close $fh;
-	return unpack('VV', $bytes);
+	return unpack('VV', read_bytes($file, 8192 + 24 + 8 * $log, 8));
 }
 
 # Are the functions of test/unit there?  Where only zheap is installed they are not.

@@ -173,6 +173,7 @@ class Bulk(Scenario):
 
     def measure(self, bench, result):
         rows = bench.choose(3000000, 300000)
+        bench.server.databases()
         for side in bench.pairs():
             sql, timed = bench.server.sql, bench.server.timed
             sql(side, "drop table if exists bulk", "create table bulk (id int, k int, pad text)",

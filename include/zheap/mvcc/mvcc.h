@@ -40,6 +40,12 @@ typedef enum ZXactStatus
 /* Cached per backend for finished transactions. */
 extern ZXactStatus zmvcc_xact_status(FullTransactionId fxid);
 
+/*
+ * The same, or ZXACT_UNKNOWN if the process array would have to be asked: then the statement's
+ * snapshot, if it has one that tells, does not see the transaction.
+ */
+extern ZXactStatus zmvcc_known_status(FullTransactionId fxid);
+
 /* The setting zheap.status_cache_size changes: the cache begins anew. */
 extern void zmvcc_status_cache_assign(int newval, void *extra);
 
