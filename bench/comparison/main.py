@@ -58,6 +58,8 @@ def main():
     try:
         for scenario in chosen:
             result = measure(bench, scenario)
+            if result is None and scenario.name in parts:
+                continue        # what an earlier run has told stays
             parts[scenario.name] = report.make_part(scenario, result, pictures)
             for plot in result.plots if result and pictures else []:
                 plots.draw(plot, f"{out}/{plot.name}.svg")

@@ -73,6 +73,11 @@ class Server:
         self.sql("zheap", "create extension if not exists zheap",
                  "alter database zheap set default_table_access_method = zheap")
 
+    def settle(self):
+        """What has been written is on disk, so that nobody after it pays for that."""
+        self.sql("postgres", "checkpoint")
+        os.sync()
+
     def pages(self, database, relation):
         return int(self.sql(database, f"select pg_relation_size('{relation}') / 8192"))
 

@@ -179,6 +179,7 @@ class Bulk(Scenario):
             sql(side, "drop table if exists bulk", "create table bulk (id int, k int, pad text)",
                 "alter table bulk set (autovacuum_enabled = off)")
             sql(side, f"copy (select g, g % 1000, repeat('x', 60) from generate_series(1, {rows}) g) to '{bench.run}/bulk.txt'")
+            bench.server.settle()
             for text, statement in (
                     ("COPY", f"copy bulk from '{bench.run}/bulk.txt'"),
                     ("CREATE INDEX", "create unique index on bulk (id)"),
