@@ -70,6 +70,7 @@ SELECT = "prepare s(int) as select abalance from acc where aid = $1;"
 HISTORY = "prepare h(int) as insert into hist(tid, bid, aid, delta, mtime) values (1, 1, $1, 1, current_timestamp);"
 BESIDE = ["begin;", "insert into hist(tid) values (0);", "prepare transaction 'p';"]
 INDEX_ONLY_PLANS = ["set enable_seqscan = off;", "set enable_bitmapscan = off;", "set enable_hashjoin = off;", "set enable_mergejoin = off;"]
+BITMAP_PLANS = ["set enable_seqscan = off;", "set enable_indexscan = off;"]
 RANGE = "from acc where aid between 1000 and 10999;"
 
 
@@ -137,10 +138,9 @@ all_rows("range", "index scan of a range, by row", INDEX_ONLY_PLANS + [f"select 
          rows=10000, target=0.95)
 all_rows("index_only", "index-only scan of a range, by row", INDEX_ONLY_PLANS + [f"select count(aid) {RANGE}"], f"select count(aid) {RANGE}", rows=10000)
 all_rows("bitmap", "bitmap scan of a range, by row",
-         ["set enable_seqscan = off;", "set enable_indexscan = off;", f"select sum(abalance) {RANGE}"], f"select sum(abalance) {RANGE}", rows=10000)
+         BITMAP_PLANS + [f"select sum(abalance) {RANGE}"], f"select sum(abalance) {RANGE}", rows=10000)
 FEW = f"select sum(abalance) from acc where aid = any(array(select generate_series(1, {ROWS}, 60)));"
-all_rows("bitmap_few", "bitmap scan of a row of each page, by row", ["set enable_seqscan = off;", "set enable_indexscan = off;", FEW], FEW,
-         rows=ROWS // 60, target=1.00)
+all_rows("bitmap_few", "bitmap scan of a row of each page, by row", BITMAP_PLANS + [FEW], FEW, rows=ROWS // 60, target=1.00)
 all_rows("analyze", "ANALYZE, 600 rows in the sample, by row", ["set default_statistics_target = 2;", "analyze acc;"], "analyze acc;")
 LOOP = f"select sum(a.abalance) from generate_series(1, {ROWS}, 2) g join acc a on a.aid = g;"
 all_rows("nested_loop", "nested loop, by inner row", INDEX_ONLY_PLANS + [LOOP], LOOP, rows=10000, target=0.90)
