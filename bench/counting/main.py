@@ -197,7 +197,14 @@ def show_profile(profile, function, operation):
         for name, own in profile.own.most_common(60):
             print(f"{own / each:>10.1f}  {name}")
         return
+    show_callers(profile, function, each)
     show_calls(profile, function, profile.below(function), each, 0, ())
+
+
+def show_callers(profile, function, each):
+    callers = {caller: callees[function] for caller, callees in profile.calls.items() if function in callees}
+    for caller, cost in sorted(callers.items(), key=lambda item: -item[1])[:8]:
+        print(f"{cost / each:>10.1f} {profile.times[caller][function] / each:.2f}x from {caller}")
 
 
 def show_calls(profile, function, cost, each, depth, path, times=None):

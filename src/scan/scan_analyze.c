@@ -89,6 +89,18 @@ count_sampled(ZRowState state, FullTransactionId fxid, double *liverows, double 
 	return live;
 }
 
+/*
+ * The sample is of values: without what made the version, of which core's copies of the row would
+ * have to tell (zrow_token).
+ */
+static void
+sampled_row_store(ZScan *scan, OffsetNumber offnum, const char *row, uint32 len,
+				  TupleTableSlot *slot)
+{
+	ItemPointerSet(&scan->tid, scan->block, offnum);
+	ztuple_slot_store(slot, row, len, &scan->tid, RelationGetRelid(scan->base.rs_rd), NULL);
+}
+
 /* A row that is not visible to all as it is: counted, and in the slot if it is sampled. */
 static bool
 recent_row_store(ZScan *scan, OffsetNumber offnum, double *liverows, double *deadrows,
@@ -96,7 +108,6 @@ recent_row_store(ZScan *scan, OffsetNumber offnum, double *liverows, double *dea
 {
 	ZPageView  *view = &scan->view;
 	FullTransactionId fxid;
-	ItemPointerData tid;
 	ZRowState	state = zmvcc_state_to_count(view, offnum, &fxid);
 	ZRowVersion version;
 
@@ -105,8 +116,7 @@ recent_row_store(ZScan *scan, OffsetNumber offnum, double *liverows, double *dea
 	/* not there: its deleter has committed just now */
 	if (!zmvcc_fetch(view, offnum, SnapshotSelf, &version))
 		return false;
-	ItemPointerSet(&tid, scan->block, offnum);
-	zscan_version_store(view, &version, &tid, slot);
+	sampled_row_store(scan, offnum, version.row, version.len, slot);
 	return true;
 }
 
@@ -135,9 +145,7 @@ zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 		if (row.len != 0)
 		{
 			*liverows += 1;
-			ItemPointerSet(&scan->tid, scan->block, offnum);
-			slot->tts_tableOid = RelationGetRelid(scan->base.rs_rd);
-			ztuple_slot_refer(slot, scan->copy, page + row.offset, row.len, &scan->tid);
+			sampled_row_store(scan, offnum, page + row.offset, row.len, slot);
 			return true;
 		}
 		if (recent_row_store(scan, offnum, liverows, deadrows, slot))

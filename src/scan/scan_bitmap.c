@@ -64,8 +64,8 @@ report_reads(ZScan *scan, const ZSerialReads *reads, ZPageView *before)
  * isolation: no lock covers them yet, so they must be as they were read when they get
  * theirs (see mvcc_serial.c).
  */
-static bool
-next_block_serial(ZScan *scan, BlockNumber block, const ZNamedRows *named)
+static void
+read_block_serial(ZScan *scan, BlockNumber block, const ZNamedRows *named)
 {
 	ZSerialReads reads = {0};
 	ZPageView	before;			/* what aborted transactions did is still in it */
@@ -79,21 +79,22 @@ next_block_serial(ZScan *scan, BlockNumber block, const ZNamedRows *named)
 	}
 	zserial_end(&reads);
 	zview_close(&before);
-	return scan->nrows > 0;
 }
 
-static bool
-next_block(ZScan *scan, const TBMIterateResult *tbmres)
+/* What the snapshot may see of a page that the bitmap names. */
+static void
+read_block(ZScan *scan, const TBMIterateResult *tbmres)
 {
 	ZNamedRows	offsets = {tbmres->offsets, tbmres->ntuples};
 	/* a lossy entry stands for all rows of the page */
 	ZNamedRows *named = tbmres->ntuples < 0 ? NULL : &offsets;
 
 	if (CheckForSerializableConflictOutNeeded(scan->base.rs_rd, scan->base.rs_snapshot))
-		return next_block_serial(scan, tbmres->blockno, named);
-	if (named != NULL && named->n <= FEW_ROWS)
-		return zscan_page_read_seen(scan, tbmres->blockno, named);
-	return zscan_page_read(scan, tbmres->blockno, named) && scan->nrows > 0;
+		read_block_serial(scan, tbmres->blockno, named);
+	else if (named != NULL && named->n <= FEW_ROWS)
+		(void) zscan_page_read_seen(scan, tbmres->blockno, named);
+	else
+		(void) zscan_page_read(scan, tbmres->blockno, named);
 }
 
 /*
@@ -124,7 +125,10 @@ zscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
 	scan->nrows = 0;
 
 	/* pages added since the scan began hold nothing for our snapshot */
-	if (tbmres->blockno >= scan->nblocks || !next_block(scan, tbmres))
+	if (tbmres->blockno >= scan->nblocks)
+		return false;
+	read_block(scan, tbmres);
+	if (scan->nrows == 0)
 		return false;
 	if (!tbmres->recheck && is_doubtful(scan))
 		tbmres->recheck = true;

@@ -158,18 +158,22 @@ zscan_page_read_seen(ZScan *scan, BlockNumber block, const ZNamedRows *named)
 	ZPageView  *view = &scan->view;
 	Buffer		buffer;
 	Buffer		overflow_buf;
-	bool		copied = true;
+	bool		has_rows;
+	bool		copied = false;
 
 	page_leave(scan, block);
 	buffer = ReadBufferExtended(scan->base.rs_rd, MAIN_FORKNUM, block, RBM_NORMAL, scan->strategy);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (zview_attach(view, buffer, BUFFER_LOCK_SHARE, &overflow_buf))
+	has_rows = zview_attach(view, buffer, BUFFER_LOCK_SHARE, &overflow_buf);
+	if (has_rows)
 	{
 		copied = copy_seen_rows(scan, named);
 		zview_detach(view, &overflow_buf);
 	}
 	UnlockReleaseBuffer(buffer);
-	return copied ? scan->nrows > 0 : zscan_page_read(scan, block, named);
+	if (!has_rows || copied)
+		return has_rows;
+	return zscan_page_read(scan, block, named);
 }
 
 void

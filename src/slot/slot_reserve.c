@@ -197,7 +197,7 @@ find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	 */
 	known.known = true;
 	look_at_owners(view, &known, cand);
-	if (cand->aborted || cand->all_visible || cand->reuse || cand->ours)
+	if (cand->free || cand->aborted || cand->all_visible || cand->reuse || cand->ours)
 		return;
 	memset(cand, 0, sizeof(*cand));
 	look_at_owners(view, wanted, cand);
