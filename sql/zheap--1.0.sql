@@ -410,7 +410,7 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.pages_rolled_back IS
 COMMENT ON COLUMN zheap.zheap_stat_tables.rows_rolled_back IS
 	'rows that got back the version before an aborted change, or were removed, as their insertion was aborted';
 COMMENT ON COLUMN zheap.zheap_stat_tables.pages_copied IS
-	'pages that readers have copied, to look at them without keeping others from them; a scan copies each page that it reads';
+	'pages that readers have copied, to look at them without keeping others from them; a sequential scan copies each page that it reads, an index scan or a bitmap scan only where it looks at several rows or needs older versions';
 COMMENT ON COLUMN zheap.zheap_stat_tables.versions_walked IS
 	'versions of rows before the newest that were reconstructed from undo, for old snapshots and where changes are in progress or aborted; a row changed n times since costs up to n';
 

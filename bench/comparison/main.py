@@ -28,8 +28,7 @@ def measure(bench, scenario):
         print(f"        {figure.name}: {report.number(figure.median('heap'))} "
               f"{report.number(figure.median('zheap'))} {figure.unit}"
               f"{f', {ratio:.2f}' if ratio is not None else ''}", file=sys.stderr, flush=True)
-    if bench.full:
-        result.notes.append(f"zheap {bench.version}, {time.time() - begin:.0f} s.")
+    result.notes.append(f"zheap {bench.version}, {time.time() - begin:.0f} s.")
     return result
 
 
@@ -60,7 +59,7 @@ def main():
             result = measure(bench, scenario)
             if result is None and scenario.name in parts:
                 continue        # what an earlier run has told stays
-            parts[scenario.name] = report.make_part(scenario, result, pictures)
+            parts[scenario.name] = report.make_part(scenario, result, bench.version, pictures)
             for plot in result.plots if result and pictures else []:
                 plots.draw(plot, f"{out}/{plot.name}.svg")
             # anew each time: what interrupts a long run loses no scenario before it

@@ -6,7 +6,8 @@ import platform
 
 
 def machine():
-    facts = {"system": platform.platform(), "processors": os.cpu_count()}
+    release = ".".join(platform.release().split(".")[:2])
+    facts = {"system": f"{platform.system()} {release}, {platform.machine()}", "processors": os.cpu_count()}
     with open("/proc/cpuinfo") as f:
         models = [line.split(":", 1)[1].strip() for line in f if line.startswith("model name")]
     facts["processor"] = models[0] if models else "unknown"
@@ -69,22 +70,22 @@ def read_parts(out):
         return {s["name"]: (sections[s["name"]], s) for s in json.load(f)["scenarios"]}
 
 
-def scenario_json(scenario, result):
-    return {"name": scenario.name, "lesson": scenario.lesson,
+def scenario_json(scenario, result, version):
+    return {"name": scenario.name, "zheap": version, "lesson": scenario.lesson,
             "figures": [x.as_dict() for x in result.figures] if result else None,
             "plots": [{"name": p.name, "lines": p.lines} for p in result.plots] if result else None}
 
 
-def make_part(scenario, result, pictures):
+def make_part(scenario, result, version, pictures):
     """The same of what has been measured now."""
-    return list(scenario_lines(scenario, result, pictures)), scenario_json(scenario, result)
+    return list(scenario_lines(scenario, result, pictures)), scenario_json(scenario, result, version)
 
 
 def write(out, bench, parts):
     facts = machine()
     lines = ["# heap and zheap compared", "",
-             f"`bench/run {'--full' if bench.full else '--quick'}`, zheap {bench.version}, "
-             f"{bench.server_version}. {facts['processor']}, {facts['processors']} processors, "
+             f"`bench/run {'--full' if bench.full else '--quick'}`, {bench.server_version}; each scenario says of which zheap it is. "
+             f"{facts['processor']}, {facts['processors']} processors, "
              f"{facts['memory']}, {facts['system']}.", "",
              "Medians of runs on heap and zheap in turn on one server; the ratio is the median of the pairs' ratios, with "
              "smallest and largest. In bold: who is ahead by more than 3 %. `fsync` is off, so speed is that of processor and "
@@ -99,7 +100,6 @@ def write(out, bench, parts):
     with open(f"{out}/report.md", "w") as f:
         f.write("\n".join(lines))
     with open(f"{out}/report.json", "w") as f:
-        json.dump({"machine": facts, "zheap": bench.version, "server": bench.server_version,
-                   "full": bench.full,
+        json.dump({"machine": facts, "server": bench.server_version, "full": bench.full,
                    "scenarios": [data for _, data in parts]}, f, indent=1)
         f.write("\n")
