@@ -63,11 +63,10 @@ count_sampled(ZRowState state, FullTransactionId fxid, double *liverows, double 
 
 	switch (state)
 	{
-		case ZSTATE_NONE:
-			return false;
 		case ZSTATE_LIVE:
 			live = true;
 			break;
+		case ZSTATE_NONE:		/* its insertion was aborted */
 		case ZSTATE_DEAD:
 		case ZSTATE_RECENTLY_DEAD:
 			break;

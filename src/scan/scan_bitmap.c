@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
@@ -124,8 +125,11 @@ zscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
 	scan->index = -1;
 	scan->nrows = 0;
 
-	/* pages added since the scan began hold nothing for our snapshot */
-	if (tbmres->blockno >= scan->nblocks)
+	/*
+	 * Pages added since the scan began hold nothing for our snapshot.  A SERIALIZABLE transaction
+	 * has to hear of their rows, for it had no lock in the index when they were added.
+	 */
+	if (tbmres->blockno >= scan->nblocks && !IsolationIsSerializable())
 		return false;
 	read_block(scan, tbmres);
 	if (scan->nrows == 0)

@@ -102,6 +102,16 @@ rollback;
 select pg_stat_force_next_flush();
 select n_tup_ins, n_tup_upd, n_tup_del, n_live_tup from pg_stat_user_tables where relname = 'sta_c';
 select seq_scan > 0 as seq, idx_scan >= 0 as idx from pg_stat_user_tables where relname = 'sta_c';
+
+-- rows whose insertion was rolled back are dead, swept or not
+create table sta_a (id int primary key) using zheap;
+insert into sta_a select generate_series(1, 100);
+begin;
+insert into sta_a select generate_series(101, 1100);
+rollback;
+select pg_stat_force_next_flush();
+analyze sta_a;
+select n_live_tup, n_dead_tup from pg_stat_user_tables where relname = 'sta_a';
 drop view sta_v;
-drop table sta_t, sta_new, sta_big, sta_c;
+drop table sta_t, sta_new, sta_big, sta_c, sta_a;
 drop function sta_pages_right, sta_estimate;
