@@ -262,7 +262,8 @@ zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 }
 
 void
-zdml_clear_marks(Relation rel, Buffer buffer, const OffsetNumber *offsets, int n)
+zdml_clear_marks(Relation rel, Buffer buffer, const OffsetNumber *offsets, int n,
+				 FullTransactionId conflict)
 {
 	ZPrunePlan	plan;
 
@@ -270,6 +271,7 @@ zdml_clear_marks(Relation rel, Buffer buffer, const OffsetNumber *offsets, int n
 	check_prunable(rel, buffer);
 	plan_init(&plan);
 	plan.nsingle = n;
+	plan.conflict = conflict;
 	plan.remembered = ReadNextFullTransactionId();
 	memcpy(plan.single, offsets, n * sizeof(OffsetNumber));
 	execute_prune(rel, buffer, &plan);

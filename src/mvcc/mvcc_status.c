@@ -113,9 +113,12 @@ had_ended(TransactionId xid)
 	if (!ActiveSnapshotSet())
 		return false;
 	snapshot = GetActiveSnapshot();
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
+		return false;
+	if (TransactionIdPrecedes(xid, snapshot->xmin))
+		return true;
 	/* in one that has no room for all subtransactions it would have to look for the parent */
-	return snapshot->snapshot_type == SNAPSHOT_MVCC && !snapshot->suboverflowed &&
-		!XidInMVCCSnapshot(xid, snapshot);
+	return !snapshot->suboverflowed && !XidInMVCCSnapshot(xid, snapshot);
 }
 
 /* While rows are rolled back that an earlier transaction has left in temporary tables. */

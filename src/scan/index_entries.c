@@ -383,8 +383,11 @@ static bool
 insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
 	   IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
 {
-	bool		result = btinsert(index, values, isnull, tid, table, check, unchanged, info);
+	bool		result;
 
+	/* old entries of its page may be looked at, while that is locked; expressions may have run */
+	zundo_open();
+	result = btinsert(index, values, isnull, tid, table, check, unchanged, info);
 	if (unlikely(zdead_any()))
 		take_from_ranges(index, values, isnull, tid);
 	return result;

@@ -193,7 +193,8 @@ find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	/*
 	 * Those whose status is not known have not ended for the statement's snapshot, so they are not
 	 * visible to all, and newer than what may be reused: on a page that many sessions
-	 * change, each of them would ask the process array about all the others.
+	 * change, each of them would ask the process array about all the others.  (If the snapshot
+	 * has no room for all subtransactions that is known of older transactions only.)
 	 */
 	known.known = true;
 	look_at_owners(view, &known, cand);

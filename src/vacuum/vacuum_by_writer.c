@@ -77,6 +77,7 @@ prune_page(Relation rel, ZReapNotes *notes, ZPageView *view, MapRange *map, Bloc
 	bool		changed = false;
 
 	notes->looks++;
+	zundo_open();
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (zview_attach(view, buffer, BUFFER_LOCK_EXCLUSIVE, &overflow_buf))
 	{

@@ -111,6 +111,7 @@ typedef struct ZVacuum
 	BlockNumber dead_pages;		/* pages with dead line pointers */
 	BlockNumber rolled_back;	/* pages where rows were rolled back */
 	BlockNumber stale_pages;	/* pages with rows that have several keys */
+	bool		stale_left;		/* their entries wait for the next time */
 	BlockNumber leaves;			/* of B-trees, looked through for their entries */
 	BlockNumber empty_leaves;	/* of these without any entry since */
 	ZVacuumOverflowPage *overflow_pages; /* met so far */

@@ -312,7 +312,8 @@ vacuum_index_cleanup(ZVacuum *vac)
 		return;
 
 	Assert(vac->dead->num_items == 0);	/* G1: the last round is over, or not made */
-	for (i = 0; i < vac->nindexes && (vac->rounds > 0 || vac->dead_pointers == 0); i++)
+	for (i = 0; i < vac->nindexes && (vac->rounds > 0 || vac->dead_pointers == 0) &&
+		 !vac->stale_left; i++)
 		zdead_vacuumed(vac->indexes[i], vac->horizon);
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
 

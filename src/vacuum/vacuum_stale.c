@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "zheap/base/stats.h"
@@ -32,11 +33,18 @@
 /* If more of the leaves are without entries, they are worth a pass of their own. */
 #define EMPTY_MAX_LEAVES	0.02
 
+/* How full leaves are that grow by random insertions. */
+#define USUAL_FILL			0.7
+
+/* An index with so many times the pages that its rows need is gone through. */
+#define OVERGROWN			2
+
 typedef struct StalePage
 {
 	BlockNumber block;
 	XLogRecPtr	lsn;
 	int			nrows;
+	FullTransactionId newest;	/* that has made one of the settled rows as it is */
 } StalePage;
 
 /* What has been collected since the last pass over the indexes. */
@@ -88,17 +96,32 @@ make_space(ZVacuumStale *stale)
 
 /* ---- collecting ---- */
 
-/* Will nobody look for a version before the one on the page, nor an entry be inserted for it? */
+/*
+ * Will nobody look for a version before the one on the page, nor an entry be inserted for it?
+ * Nobody of this server: *newest becomes its maker, if that is newer.
+ */
 static bool
-is_settled(ZVacuum *vac, OffsetNumber offnum)
+is_settled(ZVacuum *vac, OffsetNumber offnum, FullTransactionId *newest)
 {
 	ZRowVersion version;
+	FullTransactionId maker;
 
 	zmvcc_current(&vac->view, offnum, &version);
 	if (version.hdr.flags & ZROW_DELETED)
 		return false;
 	zmvcc_find_modifier(&vac->view, &version);
-	return zmvcc_visible_to_all(vac->rel, zmodifier_fxid(&version.modifier));
+	maker = zmodifier_fxid(&version.modifier);
+	if (!zmvcc_visible_to_all(vac->rel, maker))
+		return false;
+	if (!FullTransactionIdIsValid(maker))
+	{
+		/* which one it was is not known below the horizon: the newest possible */
+		maker = vac->view.horizon;
+		FullTransactionIdRetreat(&maker);
+	}
+	if (FullTransactionIdPrecedes(*newest, maker))
+		*newest = maker;
+	return true;
 }
 
 /* The view is of a copy that was made when VACUUM had done with the page. */
@@ -117,7 +140,7 @@ vacuum_stale_collect(ZVacuum *vac)
 	stale = vac->stale;
 	make_space(stale);
 	to = &stale->pages[stale->npages];
-	*to = (StalePage) {vac->view.block, PageGetLSN(page), 0};
+	*to = (StalePage) {vac->view.block, PageGetLSN(page), 0, InvalidFullTransactionId};
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max; offnum++)
 	{
 		ItemId		lp = PageGetItemId(page, offnum);
@@ -126,7 +149,7 @@ vacuum_stale_collect(ZVacuum *vac)
 		if (!zpage_leads_to_row(lp) || !zrow_has_several_keys((char *) page + ItemIdGetOffset(lp)))
 			continue;
 		ItemPointerSet(&row->tid, to->block, offnum);
-		row->flags = is_settled(vac, offnum) ? ZMARKED_SETTLED : 0;
+		row->flags = is_settled(vac, offnum, &to->newest) ? ZMARKED_SETTLED : 0;
 		stale->nrows++;
 		to->nrows++;
 	}
@@ -171,6 +194,18 @@ sweep_indexes(ZVacuum *vac)
 
 /* ---- marks ---- */
 
+/*
+ * A standby's snapshot that does not see a row as it is may have a version with another key, and
+ * no longer the entry of that: it was removed by a record that such a snapshot does not survive,
+ * or its index was made anew, of which the standby was told nothing.
+ */
+static FullTransactionId
+conflict_of(const StalePage *page)
+{
+	return FullTransactionIdPrecedes(page->newest, zundo_logged_horizon()) ?
+		InvalidFullTransactionId : page->newest;
+}
+
 /* If the page is as it was when its rows were collected, and so are the rows. */
 static void
 clear_marks(ZVacuum *vac, const StalePage *page, const ZMarkedRow *rows)
@@ -192,7 +227,7 @@ clear_marks(ZVacuum *vac, const StalePage *page, const ZMarkedRow *rows)
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (PageGetLSN(BufferGetPage(buffer)) == page->lsn)
 	{
-		zdml_clear_marks(vac->rel, buffer, offsets, n);
+		zdml_clear_marks(vac->rel, buffer, offsets, n, conflict_of(page));
 		vac->single += n;
 	}
 	UnlockReleaseBuffer(buffer);
@@ -222,11 +257,56 @@ vacuum_stale_reap(ZVacuum *vac)
 	stale->nrows = stale->npages = 0;
 }
 
+/* Pages of an index with an entry for each row and no more, as full as after random insertions. */
+static double
+pages_needed(ZVacuum *vac, Relation index)
+{
+	TupleDesc	desc = RelationGetDescr(index);
+	Size		entry = sizeof(IndexTupleData);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		AttrNumber	attno = index->rd_index->indkey.values[i];
+		int32		width = get_attavgwidth(RelationGetRelid(vac->rel), attno);
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		entry += width > 0 ? width : get_typavgwidth(att->atttypid, att->atttypmod);
+	}
+	return vacuum_all_rows(vac) * (MAXALIGN(entry) + sizeof(ItemIdData)) / (BLCKSZ * USUAL_FILL);
+}
+
+/*
+ * May there be many stale entries, though few pages have rows with such?  A single row may have
+ * any number.  Updates are counted until the next ANALYZE; after that the size of indexes tells.
+ */
+static bool
+may_have_many(ZVacuum *vac)
+{
+	PgStat_StatTabEntry *counted = pgstat_fetch_stat_tabentry(RelationGetRelid(vac->rel));
+
+	if (counted != NULL && counted->n_dead_tuples > vacuum_all_rows(vac) * VACUUM_BYPASS_PAGES)
+		return true;
+	for (int i = 0; i < vac->nindexes; i++)
+	{
+		Relation	index = vac->indexes[i];
+
+		if (zindex_may_have_several_keys(vac->rel, index) &&
+			RelationGetNumberOfBlocks(index) > pages_needed(vac, index) * OVERGROWN)
+			return true;
+	}
+	return false;
+}
+
 /* The last round, unless there is so little that reading all B-trees for it does not pay. */
 void
 vacuum_stale_reap_last(ZVacuum *vac)
 {
-	if (!vac->may_bypass || vac->stale_pages >= vac->npages * VACUUM_BYPASS_PAGES)
+	if (vac->stale == NULL || vac->stale->nrows == 0)
+		return;
+	if (vac->may_bypass && vac->stale_pages < vac->npages * VACUUM_BYPASS_PAGES &&
+		!may_have_many(vac))
+		vac->stale_left = true;
+	else
 		vacuum_stale_reap(vac);
 }
 

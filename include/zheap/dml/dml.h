@@ -53,9 +53,11 @@ extern void zdml_reclaim_pointers(Relation rel, Buffer buffer, OffsetNumber *off
 
 /*
  * These rows have the mark of several keys, and lose it, as each has one entry in each index (N5).
- * The page is locked exclusively.
+ * The page is locked exclusively.  "conflict": of the transactions that made the rows as they are,
+ * the newest that some snapshot on a standby may not see; invalid: none.
  */
-extern void zdml_clear_marks(Relation rel, Buffer buffer, const OffsetNumber *offsets, int n);
+extern void zdml_clear_marks(Relation rel, Buffer buffer, const OffsetNumber *offsets, int n,
+							 FullTransactionId conflict);
 
 /* ---- ends of transactions (dml_full_page.c) ---- */
 
