@@ -37,6 +37,39 @@ making_of(ZTarget *target, const ZRowVersion *version, ZUndoRecord *rec)
 	return zmvcc_record(&target->view, version, rec, &at);
 }
 
+static bool
+unseen_own(const ZUnseen *unseen, FullTransactionId fxid)
+{
+	return TransactionIdIsCurrentTransactionId(zfxid_xid(fxid));
+}
+
+/*
+ * The newest version is ours, and of this command or a later one.  By which command was the
+ * version replaced that the caller has seen?  A function that the statement calls may have
+ * changed the row since.  Within what B1 allows.
+ */
+static CommandId
+replaced_by(ZPageView *view, const ZRowVersion *newest, CommandId cid, const ZCheckQuery *query)
+{
+	ZUnseen		unseen = {.owner = unseen_own, .curcid = query->cid};
+	ZRowVersion version = *newest;
+
+	if (!snapshot_decides(query->snapshot))
+		return cid;
+	while (!(version.hdr.flags & ZROW_INSERTED) && !zview_is_spent(view) &&
+		   zmvcc_previous_unseen(view, &version, &unseen))
+	{
+		CommandId	made;
+
+		cid = version.next_cid;
+		if (!zmvcc_skip_aborted(view, &version) || !zmodifier_is_exact(&version.modifier) ||
+			zmvcc_version_status(view, &version) != ZXACT_OWN ||
+			!zmvcc_command(view, &version, &made) || made < query->cid)
+			break;
+	}
+	return cid;
+}
+
 /* A version of our own transaction: made before the command, or by it? */
 static TM_Result
 check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query,
@@ -50,12 +83,12 @@ check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query,
 	later = rec.cid >= query->cid;
 	if (version->hdr.flags & ZROW_DELETED)
 	{
-		check->cmax = rec.cid;
+		check->cmax = later ? replaced_by(&target->view, version, rec.cid, query) : rec.cid;
 		return later ? TM_SelfModified : TM_Invisible;
 	}
 	if (!later)
 		return TM_Ok;
-	check->cmax = rec.cid;
+	check->cmax = replaced_by(&target->view, version, rec.cid, query);
 	return (version->hdr.flags & ZROW_INSERTED) ? TM_Invisible : TM_SelfModified;
 }
 

@@ -34,6 +34,8 @@ typedef struct ZLockCall
 	TransactionId replacer;		/* whom we waited for that replaced the version that we
 								 * meant, unless rolled back; or invalid */
 	bool		conflict;		/* the caller is ON CONFLICT */
+	char	   *found;			/* the row that the caller has found by its values, or NULL */
+	uint32		found_len;
 	ItemPointerData successor;	/* the row there, moved by "mover", and what came of it has
 								 * our KEY SHARE lock; or invalid */
 	FullTransactionId mover;
@@ -41,8 +43,8 @@ typedef struct ZLockCall
 
 /*
  * Whose version does the caller mean?  Most callers saw a version through their
- * snapshot.  ON CONFLICT found the newest through a dirty one; it is the only
- * caller that neither follows updates nor runs under a transaction snapshot.
+ * snapshot.  ON CONFLICT and the apply worker found the newest through a dirty one; they are the
+ * only callers that neither follow updates nor run under a transaction snapshot.
  */
 static bool
 means_newest(const ZLockCall *call)
@@ -349,6 +351,35 @@ wait_while_changed(ZTarget *target, const ZLockCall *call, ZRowQueue *queue)
 		(void) zlock_queue_wait(queue, 0, xid, true);
 }
 
+/*
+ * The apply worker has found the row by its values, and gives the slot that it found it in (so
+ * says where its TID is).  If it is another version by the time it is locked it has to look again.
+ */
+static void
+note_found(ZLockCall *call, ItemPointer tid, TupleTableSlot *slot)
+{
+	ZTupleSlot *found = (ZTupleSlot *) slot;
+
+	if (call->flags != 0 || IsolationUsesXactSnapshot() || tid != &slot->tts_tid ||
+		!TTS_IS_ZHEAP(slot) || TTS_EMPTY(slot) || found->row == NULL)
+		return;
+	call->found_len = found->row_len;
+	call->found = palloc(found->row_len);
+	memcpy(call->found, found->row, found->row_len);
+}
+
+/* The slot has the row as it was locked. */
+static bool
+is_as_found(const ZLockCall *call, TupleTableSlot *slot)
+{
+	const ZTupleSlot *locked = (ZTupleSlot *) slot;
+
+	return call->found == NULL || TTS_EMPTY(slot) ||
+		(locked->row_len == call->found_len &&
+		 memcmp(locked->row + ZROW_HDR_SIZE, call->found + ZROW_HDR_SIZE,
+				call->found_len - ZROW_HDR_SIZE) == 0);
+}
+
 TM_Result
 zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,	/* tidy: the server's signature */
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
@@ -367,6 +398,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 
 	/* any other caller that locks rows asks for more */
 	call.conflict = ztid_take_conflict(rel, &call.tid) && flags == 0;
+	note_found(&call, tid, slot);
 	ExecClearTuple(slot);
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &call.tid);
@@ -387,6 +419,11 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	/* ON CONFLICT asks whether its own command has made the row */
 	if (check.result == TM_Invisible && !TTS_EMPTY(slot))
 		ztuple_slot_id(slot)->for_core = true;
+	if (check.result == TM_Ok && !is_as_found(&call, slot))
+	{
+		check.result = TM_Updated;
+		check.ctid = call.tid;
+	}
 	zcheck_report(&target, &check, tmfd);
 	tmfd->traversed = call.traversed;
 	*tid = call.tid;

@@ -127,11 +127,19 @@ static Phase
 choose_way(Update *update)
 {
 	ZColumnChanges *changes = &update->changes;
+	bool		key = changes->key;
+	bool		identity = changes->identity;
 
 	Assert(update->target.checked);	/* D1 */
 	bms_free(changes->indexes);
 	zcolumns_changed(update->indexes, update->rel, &update->check.version, update->row.bytes,
 					 update->row.len, changes);
+	if (update->toasted)
+	{
+		/* that the toaster has compressed a key does not change it; the version is the same */
+		changes->key = key;
+		changes->identity = identity;
+	}
 	if (changes->key && update->query.mode != LockTupleExclusive)
 		return exclude_all(update);
 	if (needs_toaster(update))

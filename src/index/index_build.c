@@ -52,8 +52,8 @@ typedef struct IndexBuild
 	IndexInfo  *info;
 	bool		anyvisible;		/* rows of running transactions count as theirs */
 	bool		unique;			/* the build looks for duplicates */
-	bool		several_keys;	/* scans tell apart several entries of a row */
-	bool		summarizes;		/* BRIN: no entry is of one row */
+	bool		several_keys;	/* made anew, and may have had several entries of a row */
+	bool		summarizes;		/* BRIN: no entry is of one row, and rows change in place */
 	bool		progress;
 	IndexBuildCallback callback;
 	void	   *callback_state;
@@ -289,16 +289,44 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 
 /* ---- the versions of a row ---- */
 
+static bool
+column_equal(IndexBuild *build, AttrNumber attno)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(build->table), attno - 1);
+	bool		isnull;
+	bool		older_isnull;
+	Datum		value = slot_getattr(build->slot, attno, &isnull);
+	Datum		older = slot_getattr(build->older, attno, &older_isnull);
+
+	return isnull == older_isnull &&
+		(isnull || datum_image_eq(value, older, att->attbyval, att->attlen));
+}
+
+/* Do the versions in the two slots have the same in all columns that keys are made of? */
+static bool
+columns_equal(IndexBuild *build)
+{
+	int			natts = RelationGetNumberOfAttributes(build->table);
+
+	for (AttrNumber attno = 1; attno <= natts; attno++)
+	{
+		if ((build->columns == NULL ||
+			 bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, build->columns)) &&
+			!column_equal(build, attno))
+			return false;
+	}
+	return true;
+}
+
 /*
- * Compare the versions before "version" that some snapshot may still see with the
- * key to be indexed (I2).
+ * Compare the versions before "version" that some snapshot may still see with the one to be
+ * indexed (I2).  Their keys are not formed: expressions may fail for values that have been mended.
  */
 static void
-check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, const IndexKey *key)
+check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid)
 {
 	ZPageView  *view = &build->scan->view;
 	ZRowVersion	older = *version;
-	IndexKey	before;
 
 	while (zmvcc_has_older(view, &older) && zmvcc_previous(view, &older))
 	{
@@ -306,8 +334,7 @@ check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 		/* nobody sees it, nor those before (I4) */
 		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
 			break;
-		key_form(build, build->older, &before);
-		if (!key_equal(build, key, &before))
+		if (!columns_equal(build))
 		{
 			build->info->ii_BrokenHotChain = true;
 			break;
@@ -349,7 +376,7 @@ index_row(IndexBuild *build, const ZRowVersion *version, bool alive)
 		index_older(build, version, &tid, &key);
 	/* once broken is broken */
 	else if (build->snapshot == SnapshotAny && !build->info->ii_BrokenHotChain)
-		check_older(build, version, &tid, &key);
+		check_older(build, version, &tid);
 
 	if (key.present)
 		build->callback(build->index, &tid, key.values, key.isnull, alive,
@@ -535,8 +562,10 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 	build.info = info;
 	build.anyvisible = anyvisible;
 	build.unique = info->ii_Unique || info->ii_ExclusionOps != NULL;
-	build.several_keys = zindex_may_have_several_keys(table, index);
-	build.summarizes = anyvisible || index->rd_rel->relam == BRIN_AM_OID;
+	build.several_keys = ReindexIsProcessingIndex(RelationGetRelid(index)) &&
+		zindex_may_have_several_keys(table, index);
+	build.summarizes = info->ii_Expressions == NIL && info->ii_Predicate == NIL &&
+		(anyvisible || index->rd_rel->relam == BRIN_AM_OID);
 	build.progress = progress;
 	build.callback = callback;
 	build.callback_state = callback_state;

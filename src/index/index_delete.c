@@ -261,14 +261,18 @@ note_deleter(IndexDelete *del, OffsetNumber offnum)
 {
 	FullTransactionId fxid = InvalidFullTransactionId;
 	ZRowVersion	version;
+	ZRowState	state;
 
 	if (!ItemIdIsNormal(PageGetItemId(del->view.page, offnum)))
 		return;
 
 	/* an insertion that was rolled back was never seen by anybody */
-	if (zmvcc_state(&del->view, offnum, &version, &fxid) == ZSTATE_NONE)
+	state = zmvcc_state(&del->view, offnum, &version, &fxid);
+	if (state == ZSTATE_NONE)
 		return;
-
+	/* to know it would take too long (B1): the slot's owner came later, aborted or not */
+	if (state != ZSTATE_DEAD && !FullTransactionIdIsValid(fxid))
+		fxid = zmodifier_bound(&version.modifier);
 	note_visible(del, fxid);
 }
 

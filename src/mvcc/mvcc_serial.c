@@ -151,12 +151,23 @@ zserial_read(ZSerialReads *reads, ZPageView *view, OffsetNumber offnum, Snapshot
 	Assert(reads->unseen != NULL && reads->nrows < ZPAGE_MAX_OFFSET);
 	reads->offsets[reads->nrows] = offnum;
 	row = &reads->rows[reads->nrows++];
-	row->seen = zmvcc_fetch(view, offnum, snapshot, version);
-	if (whole || !row->seen)
+
+	/*
+	 * The entry that led here may be of a key that a later version has: on heap it leads to that
+	 * one, and to what has made it.
+	 */
+	zmvcc_current(view, offnum, version);
+	whole = whole || (version->hdr.flags2 & ZROW2_SEVERAL_KEYS) != 0;
+	if (whole)
 		add_all_unseen(reads, view, offnum, snapshot);
+	row->seen = zmvcc_fetch(view, offnum, snapshot, version);
 	if (!row->seen)
+	{
+		if (!whole)
+			add_all_unseen(reads, view, offnum, snapshot);
 		return false;
-	/* heap's reader stops at the version it sees: only the next one counts */
+	}
+	/* else heap's reader stops at the version it sees: only the next one counts */
 	if (FullTransactionIdIsValid(version->next_fxid))
 		add_unseen(reads, version->next_fxid);
 	row->flags2 = version->hdr.flags2;

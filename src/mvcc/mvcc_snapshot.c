@@ -206,6 +206,24 @@ fetch_dirty(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 	return true;
 }
 
+bool
+zmvcc_dirty_older(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
+{
+	FullTransactionId replacer = zmodifier_fxid(&version->modifier);
+
+	Assert(zmodifier_is_exact(&version->modifier));
+	snapshot->xmin = snapshot->xmax = InvalidTransactionId;
+	snapshot->speculativeToken = 0;
+
+	if (!zmvcc_previous(view, version) || !zmvcc_skip_aborted(view, version))
+		return false;
+	if (is_in_progress(view, version))
+		snapshot->xmin = zfxid_xid(zmodifier_fxid(&version->modifier));
+	else
+		snapshot->xmax = zfxid_xid(replacer);
+	return !version_deleted(version);
+}
+
 static bool
 fetch_nonvacuumable(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
 {

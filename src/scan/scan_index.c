@@ -283,6 +283,8 @@ names_last(const ZRowVersion *version, Snapshot snapshot)
 {
 	return snapshot->snapshot_type == SNAPSHOT_DIRTY && IsolationUsesXactSnapshot() &&
 		ztid_query_runs() &&
+		/* else the caller waits, and tells users for which row; then it looks again */
+		!TransactionIdIsValid(snapshot->xmin) && !TransactionIdIsValid(snapshot->xmax) &&
 		!zmodifier_is_all_visible(&version->modifier) &&
 		(version->modifier.kind == ZMODIFIER_UPPER_BOUND ||
 		 !TransactionIdIsCurrentTransactionId(zfxid_xid(zmodifier_fxid(&version->modifier))));

@@ -80,6 +80,7 @@ page_leave(ZScan *scan, BlockNumber next)
 	scan->block = next;
 	ItemPointerSetBlockNumber(&scan->tid, next);
 	scan->frozen = false;
+	scan->has_older = false;
 	scan->nrows = 0;
 }
 
@@ -110,6 +111,7 @@ void
 zscan_page_forget(ZScan *scan)
 {
 	scan->nrows = 0;
+	scan->has_older = false;
 	zcopy_forget(&scan->copy, &scan->view);
 }
 
@@ -210,6 +212,26 @@ zscan_row_store(ZScan *scan, const ZScanRow *row, TupleTableSlot *slot)
 	if (!zmvcc_fetch(view, row->offnum, scan->base.rs_snapshot, &version))
 		return false;
 	zscan_version_store(view, &version, &scan->tid, slot);
+	if (unlikely(scan->base.rs_snapshot->snapshot_type == SNAPSHOT_DIRTY))
+	{
+		scan->dirty = version;
+		scan->has_older = TransactionIdIsValid(scan->base.rs_snapshot->xmax);
+	}
+	return true;
+}
+
+bool
+zscan_row_store_older(ZScan *scan, TupleTableSlot *slot)
+{
+	Snapshot	snapshot = scan->base.rs_snapshot;
+
+	scan->has_older = false;
+	if (!zmvcc_dirty_older(&scan->view, snapshot, &scan->dirty))
+		return false;
+	zscan_version_store(&scan->view, &scan->dirty, &scan->tid, slot);
+	/* in progress as well: there is one before it */
+	scan->has_older = TransactionIdIsValid(snapshot->xmin) &&
+		(scan->dirty.hdr.flags & ZROW_INSERTED) == 0;
 	return true;
 }
 

@@ -207,6 +207,11 @@ row_advance(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
 
 	for (;;)
 	{
+		while (unlikely(scan->has_older))
+		{
+			if (zscan_row_store_older(scan, slot) && keys_match(scan, slot))
+				return true;
+		}
 		scan->index += backward ? -1 : 1;
 		while (!scan->inited || scan->index < 0 || scan->index >= scan->nrows)
 		{

@@ -427,6 +427,13 @@ extern bool zmvcc_fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
 						ZRowVersion *version);
 
 /*
+ * "version" was fetched by a dirty snapshot that has xmax set, or by this with xmin set: step to
+ * the version that it has replaced, in progress (xmin is set) or not (xmax is).  False: there is
+ * none, or it was deleted.
+ */
+extern bool zmvcc_dirty_older(ZPageView *view, Snapshot snapshot, ZRowVersion *version);
+
+/*
  * ERROR if the snapshot, imported from another session, is too old for this
  * session's temporary tables, and "rel" is one.  For a caller that begins to read.
  */

@@ -67,6 +67,8 @@ typedef struct ZScan
 	uint32		frozen_slots;	/* ANALYZE: bit per slot whose owner all see */
 	int			index;			/* current member of "rows" */
 	int			nrows;
+	bool		has_older;		/* dirty snapshot: "dirty" has replaced another version */
+	ZRowVersion dirty;			/* ... of the current row; the last that was stored */
 	ZScanRow	rows[ZPAGE_MAX_OFFSET]; /* in the order of offnum */
 } ZScan;
 
@@ -141,6 +143,12 @@ zscan_reads_pages(ZScan *scan)
  * slot unchanged, if it sees none.
  */
 extern bool zscan_row_store(ZScan *scan, const ZScanRow *row, TupleTableSlot *slot);
+
+/*
+ * A dirty snapshot was just given a version in progress that has replaced another one
+ * (scan->has_older): the version before it, which on heap is a tuple of its own.
+ */
+extern bool zscan_row_store_older(ZScan *scan, TupleTableSlot *slot);
 
 /* Put a version of a row into the slot, whatever any snapshot says of it. */
 extern void zscan_version_store(ZPageView *view, const ZRowVersion *version,

@@ -1,0 +1,79 @@
+# The apply worker of a subscriber finds rows by their values while sessions there change and lock them: as on a heap table it waits for
+# a version that is about to be replaced, and changes no row that is another by then.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZheapTest;
+
+my $from = new_server('from', ['autovacuum = off'], allows_streaming => 'logical');
+my $to = new_server('to', [ 'autovacuum = off', 'wal_retrieve_retry_interval = 100ms' ], allows_streaming => 'logical');
+my @methods = qw(heap zheap);
+
+foreach my $am (@methods)
+{
+	$_->safe_psql('postgres', "create table t_$am (a int, b text, c text) using $am") foreach $from, $to;
+	$from->safe_psql('postgres', "alter table t_$am replica identity full");
+	$to->safe_psql('postgres', "alter table t_$am replica identity full");
+}
+$from->safe_psql('postgres', 'create publication p for table ' . join(', ', map { "t_$_" } @methods));
+$to->safe_psql('postgres', "create subscription s connection '" . $from->connstr . " dbname=postgres application_name=s' publication p");
+$to->wait_for_subscription_sync($from, 's');
+
+sub there { return $to->safe_psql('postgres', "select string_agg(concat_ws(',', a, b, c), ' ' order by a, b, c) from t_$_[0]"); }
+
+# The rows are as given on both sides.  A session of the subscriber does "before" in a transaction; the publisher does its change, for which
+# the worker waits; the session does "after", which ends the transaction.  Returns the subscriber's rows.
+sub beside
+{
+	my ($am, $rows, $before, $change, $after) = @_;
+	my $session;
+
+	$from->safe_psql('postgres', "delete from t_$am; insert into t_$am values $rows");
+	$from->wait_for_catchup('s');
+	$session = session($to);
+	$session->query_safe("begin; $_") foreach map { s/\bt\b/t_$am/gr } $before;
+	$from->safe_psql('postgres', $change =~ s/\bt\b/t_$am/gr);
+	ok(wait_until(sub { $to->safe_psql('postgres', "select count(*) from pg_stat_activity where backend_type = 'logical replication worker' and wait_event_type = 'Lock'") > 0 }),
+		"$am: the worker waits: $before; $change");
+	$session->query_safe($after =~ s/\bt\b/t_$am/gr);
+	$session->quit;
+	$from->wait_for_catchup('s');
+	return there($am);
+}
+
+my @cases = (
+	# rows, before, change, after
+	[ "(1, 'x', '')", "update t set b = 'local' where a = 1", "update t set b = 'y' where a = 1", 'rollback' ],
+	[ "(1, 'x', '')", "update t set b = 'local' where a = 1", "update t set b = 'y' where a = 1", 'commit' ],
+	[ "(1, 'x', '')", "update t set b = 'local' where a = 1", 'delete from t where a = 1', 'rollback' ],
+	[ "(1, 'x', '')", "update t set b = repeat('local', 500) where a = 1", "update t set b = 'y' where a = 1", 'rollback' ],
+	[ "(1, 'x', '')", 'delete from t where a = 1', "update t set b = 'y' where a = 1", 'rollback' ],
+	[ "(1, 'x', '')", "update t set b = 'one'; savepoint s; update t set b = 'two'; update t set b = 'three'; rollback to s; update t set b = 'four'", 'delete from t where a = 1', 'rollback' ],
+	# the version that it looks for is between two of the transaction
+	[ "(1, 'x', '')", "update t set b = 'x', c = 'z'; update t set c = ''; savepoint s; update t set c = 'q'", 'delete from t where a = 1', 'rollback to s; commit' ],
+	# two rows alike
+	[ "(1, 'x', ''), (1, 'x', '')", "update t set b = 'local' where ctid = (select min(ctid) from t)", "delete from t where ctid = (select min(ctid) from t)", 'rollback' ],
+	# locked, then changed
+	[ "(1, 'x', '')", 'select 1 from t for update', 'delete from t where a = 1', "update t set b = 'local'; commit" ],
+	[ "(1, 'x', '')", 'select 1 from t for update', "update t set b = 'y' where a = 1", "update t set b = 'local'; commit" ],
+	[ "(1, 'x', '')", 'select 1 from t for update', "update t set b = 'y' where a = 1", "update t set b = 'local'; update t set b = 'x'; commit" ],
+	[ "(1, 'x', '')", 'select 1 from t for update', "update t set b = 'y' where a = 1", 'commit' ],
+	[ "(1, 'x', '')", 'select 1 from t for update', "update t set b = 'y' where a = 1", 'delete from t; commit' ]);
+
+foreach my $case (@cases)
+{
+	my ($heap, $zheap) = map { beside($_, @$case) } @methods;
+
+	is($zheap, $heap, "$case->[1]; $case->[3]: the subscriber has the same rows: " . substr($heap, 0, 20));
+	$_->safe_psql('postgres', 'truncate ' . join(', ', map { "t_$_" } @methods)) foreach $from;
+	$from->wait_for_catchup('s');
+	$to->safe_psql('postgres', 'truncate ' . join(', ', map { "t_$_" } @methods));
+}
+no_crash_in_log($_, 'to the end') foreach $from, $to;
+done_testing();
