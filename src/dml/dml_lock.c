@@ -240,6 +240,33 @@ wait_in_turn(ZTarget *target, const ZLockCall *call, ZRowQueue *queue, const ZUp
 }
 
 /*
+ * The apply worker has found the row by its values, and gives the slot that it found it in (so
+ * says where its TID is).  If it is another version when it could be locked, the worker has to
+ * look again.
+ */
+static void
+note_found(ZLockCall *call, ItemPointer tid, TupleTableSlot *slot)
+{
+	ZTupleSlot *found = (ZTupleSlot *) slot;
+
+	if (call->flags != 0 || tid != &slot->tts_tid || !TTS_IS_ZHEAP(slot) || TTS_EMPTY(slot) ||
+		found->row == NULL)
+		return;
+	call->found_len = found->row_len;
+	call->found = palloc(found->row_len);
+	memcpy(call->found, found->row, found->row_len);
+}
+
+static bool
+is_as_found(const ZLockCall *call, const ZRowVersion *version)
+{
+	return call->found == NULL ||
+		(version->len == call->found_len &&
+		 memcmp(version->row + ZROW_HDR_SIZE, call->found + ZROW_HDR_SIZE,
+				call->found_len - ZROW_HDR_SIZE) == 0);
+}
+
+/*
  * One look at the row.  True: *check is final.  The page is locked on entry; on
  * exit it may not be.
  */
@@ -257,6 +284,12 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 	switch (check->result)
 	{
 		case TM_Ok:
+			if (!is_as_found(call, &check->version))
+			{
+				check->result = TM_Updated;
+				check->ctid = call->tid;
+				return true;
+			}
 			if (lacks_successor(call, check))
 				return lock_successors(target, call, check);
 			return lock_now(target, call, check);
@@ -351,35 +384,6 @@ wait_while_changed(ZTarget *target, const ZLockCall *call, ZRowQueue *queue)
 		(void) zlock_queue_wait(queue, 0, xid, true);
 }
 
-/*
- * The apply worker has found the row by its values, and gives the slot that it found it in (so
- * says where its TID is).  If it is another version by the time it is locked it has to look again.
- */
-static void
-note_found(ZLockCall *call, ItemPointer tid, TupleTableSlot *slot)
-{
-	ZTupleSlot *found = (ZTupleSlot *) slot;
-
-	if (call->flags != 0 || IsolationUsesXactSnapshot() || tid != &slot->tts_tid ||
-		!TTS_IS_ZHEAP(slot) || TTS_EMPTY(slot) || found->row == NULL)
-		return;
-	call->found_len = found->row_len;
-	call->found = palloc(found->row_len);
-	memcpy(call->found, found->row, found->row_len);
-}
-
-/* The slot has the row as it was locked. */
-static bool
-is_as_found(const ZLockCall *call, TupleTableSlot *slot)
-{
-	const ZTupleSlot *locked = (ZTupleSlot *) slot;
-
-	return call->found == NULL || TTS_EMPTY(slot) ||
-		(locked->row_len == call->found_len &&
-		 memcmp(locked->row + ZROW_HDR_SIZE, call->found + ZROW_HDR_SIZE,
-				call->found_len - ZROW_HDR_SIZE) == 0);
-}
-
 TM_Result
 zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,	/* tidy: the server's signature */
 		  CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
@@ -419,11 +423,6 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	/* ON CONFLICT asks whether its own command has made the row */
 	if (check.result == TM_Invisible && !TTS_EMPTY(slot))
 		ztuple_slot_id(slot)->for_core = true;
-	if (check.result == TM_Ok && !is_as_found(&call, slot))
-	{
-		check.result = TM_Updated;
-		check.ctid = call.tid;
-	}
 	zcheck_report(&target, &check, tmfd);
 	tmfd->traversed = call.traversed;
 	*tid = call.tid;

@@ -24,7 +24,6 @@ create index ixl_c on ixl (c);
 select id, a from ixl where c = left(md5('1'), 10);
 commit;
 select id, a from ixl where c = left(md5('1'), 10);
-reindex table ixl;
 select id, a, c from ixl where a = 2;
 select id, a, c from ixl where a = 1;
 drop table ixm, ixl;

@@ -104,7 +104,7 @@ select n_tup_ins, n_tup_upd, n_tup_del, n_live_tup from pg_stat_user_tables wher
 select seq_scan > 0 as seq, idx_scan >= 0 as idx from pg_stat_user_tables where relname = 'sta_c';
 
 -- rows whose insertion was rolled back are dead, swept or not
-create table sta_a (id int primary key) using zheap;
+create table sta_a (id int primary key) using zheap with (autovacuum_enabled = off);
 insert into sta_a select generate_series(1, 100);
 begin;
 insert into sta_a select generate_series(101, 1100);

@@ -75,5 +75,22 @@ foreach my $case (@cases)
 	$from->wait_for_catchup('s');
 	$to->safe_psql('postgres', 'truncate ' . join(', ', map { "t_$_" } @methods));
 }
+# a row that was another by then is not locked, though the worker's transaction goes on
+foreach my $am (@methods)
+{
+	my ($writer, $holder) = (session($to), session($to));
+
+	$from->safe_psql('postgres', "insert into t_$am values (1, 'x', ''), (2, 'u', '')");
+	$from->wait_for_catchup('s');
+	$writer->query_safe("begin; select 1 from t_$am where a = 1 for update");
+	$holder->query_safe("begin; update t_$am set c = 'held' where a = 2");
+	$from->safe_psql('postgres', "begin; update t_$am set b = 'y' where a = 1; update t_$am set b = 'v' where a = 2; commit");
+	wait_until(sub { $to->safe_psql('postgres', "select count(*) from pg_stat_activity where backend_type = 'logical replication worker' and wait_event_type = 'Lock'") > 0 }) or die;
+	$writer->query_safe("update t_$am set b = 'local' where a = 1; commit");
+	$holder->query_safe("update t_$am set c = 'q' where a = 1; commit");
+	is($to->safe_psql('postgres', "select c from t_$am where a = 1"), 'q', "$am: others may change it at once");
+	$_->quit foreach $writer, $holder;
+	$from->wait_for_catchup('s');
+}
 no_crash_in_log($_, 'to the end') foreach $from, $to;
 done_testing();
