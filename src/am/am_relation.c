@@ -149,6 +149,7 @@ zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
 	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
 	RelationCopyStorage(RelationGetSmgr(rel), target, MAIN_FORKNUM,
 						rel->rd_rel->relpersistence);
+	zundo_note_redo();			/* it has logged images of the pages */
 	/* A2: undo and index entries name blocks */
 	Assert(smgrnblocks(target, MAIN_FORKNUM) == RelationGetNumberOfBlocks(rel));
 	for (fork = MAIN_FORKNUM + 1; fork <= MAX_FORKNUM; fork++)

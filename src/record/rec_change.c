@@ -177,7 +177,7 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrit
 		if (BufferIsValid(buffers->map))
 			zrec_map_register(ZREC_BLK_MAP, buffers->map);
 	}
-	return XLogInsert(ZHEAP_RMGR_ID, opcodes[change->row.op]);
+	return zrec_insert(opcodes[change->row.op]);
 }
 
 /* ---- decode ---- */

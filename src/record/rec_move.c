@@ -231,7 +231,7 @@ zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers, ZUndoWrite *write
 		XLogRegisterBuffer(ZREC_BLK_OLD, buffers->old, REGBUF_STANDARD);
 	for (int i = 0; i < 2 && BufferIsValid(buffers->maps[i]); i++)
 		zrec_map_register(i == 0 ? ZREC_BLK_MAP : ZREC_BLK_OLD_MAP, buffers->maps[i]);
-	return XLogInsert(ZHEAP_RMGR_ID, ZREC_MOVE);
+	return zrec_insert(ZREC_MOVE);
 }
 
 /* ---- decode ---- */

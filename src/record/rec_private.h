@@ -6,7 +6,10 @@
 #ifndef ZHEAP_REC_PRIVATE_H
 #define ZHEAP_REC_PRIVATE_H
 
+#include "access/xloginsert.h"
+
 #include "zheap/record/record.h"
+#include "zheap/undo/undo.h"
 
 /*
  * ---- decoding: a cursor that remembers whether it ran out ----
@@ -92,6 +95,16 @@ zrec_take_byte(ZRecCursor *cur)
 	const char *byte = zrec_take_bytes(cur, 1);
 
 	return byte ? (uint8) *byte : 0;
+}
+
+/* The record that has been registered changes a table page, which is locked. */
+static inline XLogRecPtr
+zrec_insert(uint8 opcode)
+{
+	XLogRecPtr	lsn = XLogInsert(ZHEAP_RMGR_ID, opcode);
+
+	zundo_note_redo();			/* W3 */
+	return lsn;
 }
 
 /* ---- one page's change in a WAL record (rec_part.c) ---- */

@@ -58,7 +58,7 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 	register_offsets(plan->trim, plan->ntrim);
 	register_offsets(plan->unused, plan->nunused);
 	register_offsets(plan->single, plan->nsingle);
-	return XLogInsert(ZHEAP_RMGR_ID, ZREC_PRUNE);
+	return zrec_insert(ZREC_PRUNE);
 }
 
 /* False: damaged. */

@@ -94,7 +94,7 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 		XLogRegisterBufData(ZREC_BLK_TABLE, rows, at - rows);
 	if (BufferIsValid(overflow_buf))
 		XLogRegisterBuffer(ZREC_BLK_OVERFLOW, overflow_buf, REGBUF_STANDARD);
-	return XLogInsert(ZHEAP_RMGR_ID, ZREC_ROLLBACK);
+	return zrec_insert(ZREC_ROLLBACK);
 }
 
 /* Main data; rows come with block 0, and only if that needs replay.  False: damaged. */

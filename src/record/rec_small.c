@@ -58,7 +58,7 @@ zrec_overflow_emit(Buffer buffer, bool init, Buffer overflow_buf, BlockNumber ta
 	XLogRegisterData(data, sizeof(data));
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD | (init ? REGBUF_WILL_INIT : 0));
 	XLogRegisterBuffer(ZREC_BLK_OVERFLOW, overflow_buf, REGBUF_WILL_INIT | REGBUF_STANDARD);
-	return XLogInsert(ZHEAP_RMGR_ID, ZREC_OVERFLOW);
+	return zrec_insert(ZREC_OVERFLOW);
 }
 
 /* False: damaged. */
@@ -139,7 +139,7 @@ zrec_confirm_emit(Buffer buffer, OffsetNumber offnum, const ZRecLogical *logical
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer, REGBUF_STANDARD);
 	XLogRegisterData((char *) &offnum, sizeof(offnum));
 	zrec_logical_register(logical);
-	return XLogInsert(ZHEAP_RMGR_ID, ZREC_CONFIRM);
+	return zrec_insert(ZREC_CONFIRM);
 }
 
 /* False: damaged. */

@@ -109,7 +109,7 @@ visible_emit(Buffer buffer, Buffer map, FullTransactionId newest)
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffer,
 					   REGBUF_STANDARD | (mark_needs_image() ? 0 : REGBUF_NO_IMAGE));
 	XLogRegisterBuffer(ZREC_BLK_MAP, map, 0);
-	return XLogInsert(ZHEAP_RMGR_ID, ZREC_VISIBLE);
+	return zrec_insert(ZREC_VISIBLE);
 }
 
 void

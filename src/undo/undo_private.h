@@ -381,6 +381,9 @@ extern void zundo_reference_set(BlockNumber block, uint16 generation, XLogRecPtr
 /* The next record is to name the page: another backend may have written to the log. */
 extern void zundo_reference_forget(void);
 
+/* The newest redo point after which a record that changes a table page was inserted. */
+extern pg_atomic_uint64 *zundo_shared_redo(void);
+
 /* ---- directory pages (undo_dir.c) ---- */
 
 /* Was the page with the log's entry damaged when the logs were loaded? */

@@ -70,16 +70,34 @@ is_compared(void)
  * No checkpoint has begun since the page was named, so replay that comes to our record has
  * read that one.  One that begins now waits for us before it writes pages: we have told so
  * before we looked.
+ *
+ * GetRedoRecPtr() tells of a checkpoint's beginning a little later than records are inserted
+ * after it.  Such a record may have brought an image of our table page already, and ours would
+ * bring none.  The backend that inserted it told so before it unlocked the page.
  */
 static bool
 hold_checkpoint(void)
 {
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
-	/* takes a spinlock, so it sees the flag who publishes another value later */
-	if (GetRedoRecPtr() < named.lsn)
+	/* takes a spinlock: a checkpointer that tells of another one later sees the flag */
+	if (GetRedoRecPtr() < named.lsn && pg_atomic_read_u64(zundo_shared_redo()) < named.lsn)
 		return true;
 	MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
 	return false;
+}
+
+void
+zundo_note_redo(void)
+{
+	pg_atomic_uint64 *newest = zundo_shared_redo();
+	uint64		old = pg_atomic_read_u64(newest);
+	XLogRecPtr	redo;
+	bool		images;
+
+	/* as of the insertion of our record: XLogInsert has seen to that */
+	GetFullPageWriteInfo(&redo, &images);
+	while (unlikely(old < redo) && !pg_atomic_compare_exchange_u64(newest, &old, redo))
+		;
 }
 
 void

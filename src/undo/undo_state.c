@@ -27,6 +27,7 @@ typedef struct ZUndoShared
 {
 	int			free_log;		/* first unused entry of logs */
 	pg_atomic_uint32 sweeps;	/* that were ever begun */
+	pg_atomic_uint64 redo;		/* undo_reference.c */
 	ZUndoDb		dbs[FLEXIBLE_ARRAY_MEMBER]; /* zundo_max_databases() */
 } ZUndoShared;
 
@@ -106,6 +107,7 @@ zundo_shmem_init(void)
 
 	memset(shared, 0, zundo_shmem_size());
 	pg_atomic_init_u32(&shared->sweeps, 0);
+	pg_atomic_init_u64(&shared->redo, 0);
 	for (int i = 0; i < zundo_max_databases(); i++)
 	{
 		shared->dbs[i].first_log = -1;
@@ -128,6 +130,12 @@ zundo_shmem_init(void)
 		pg_atomic_init_u64(&logs[i].log.active_first, 0);
 		logs[i].log.next_log = i + 1 < max_logs() ? i + 1 : -1;
 	}
+}
+
+pg_atomic_uint64 *
+zundo_shared_redo(void)
+{
+	return &shared->redo;
 }
 
 LWLock *

@@ -154,7 +154,10 @@ static void
 write_page(ZCopyPage *out, Page page)
 {
 	if (RelationNeedsWAL(out->rel))
+	{
 		log_newpage(&zrel_locator(out->rel), MAIN_FORKNUM, out->block, page, true);
+		zundo_note_redo();
+	}
 	PageSetChecksumInplace(page, out->block);
 	smgrextend(RelationGetSmgr(out->rel), MAIN_FORKNUM, out->block, (char *) page, true);
 	out->block++;

@@ -127,8 +127,6 @@ sub show_records
 	return;
 }
 
-# ---- a checkpoint that begins after the look, and before the record ----
-
 sub log_has
 {
 	my ($from, $what) = @_;
@@ -136,41 +134,69 @@ sub log_has
 	return slurp_file($node->logfile, $from) =~ $what;
 }
 
+# ---- a process is stopped where gdb's commands say ----
+
+my $gdb = `sh -c 'command -v gdb'`;
+chomp $gdb;
+
+# Attaches gdb to the process; undef: it cannot.  "to_stop" brings it to where it is to stop.
+sub attach
+{
+	my ($pid, $to_stop) = @_;
+	my $at = PostgreSQL::Test::Utils::tempdir();
+	my $debugger = { at => $at, err => '', out => '' };
+
+	append_to_file("$at/commands", "set breakpoint pending on\nhandle SIGINT SIGUSR1 nostop noprint pass\nshell touch $at/attached\n$to_stop\nshell touch $at/stopped\nshell while [ ! -e $at/go ]; do sleep 0.05; done\ndelete\ndetach\nquit\n");
+	$debugger->{run} = IPC::Run::start([ $gdb, '-q', '-nx', '-batch', '-p', $pid, '-x', "$at/commands" ], '<', \undef, '>', \$debugger->{out}, '2>', \$debugger->{err});
+	return $debugger if wait_until(sub { $debugger->{run}->pump_nb; -e "$at/attached" || !$debugger->{run}->pumpable }) && -e "$at/attached";
+	diag("gdb cannot stop a process here: $debugger->{err}");
+	return undef;
+}
+
+# Is the process stopped, before what it does in the session has ended?
+sub has_stopped
+{
+	my ($debugger, $session) = @_;
+
+	return wait_until(sub { $debugger->{run}->pump_nb if $debugger->{run}->pumpable; ended($session) || -e "$debugger->{at}/stopped" }) && -e "$debugger->{at}/stopped";
+}
+
+sub let_go
+{
+	my ($debugger) = @_;
+
+	append_to_file("$debugger->{at}/go", '');
+	return;
+}
+
+# ---- a checkpoint that begins after the look, and before the record ----
+
 SKIP:
 {
-	my $gdb = `sh -c 'command -v gdb'`;
-	chomp $gdb;
 	skip 'gdb is not there, without which the moment cannot be had', 8 unless $gdb;
 
 	foreach my $end ('rollback', 'commit')
 	{
-		my $at = PostgreSQL::Test::Utils::tempdir();
 		my $writer = session($node);
-		my ($out, $err) = ('', '');
 
 		# a page with room, on which nothing is pruned: the update's is the only record of its statement
 		$node->safe_psql('postgres', "create table race_$end (id int, v int) using zheap; insert into race_$end select g, 0 from generate_series(1, 3) g");
 		begin_page($writer);
 		my $xid = $writer->query_safe("begin; update race_$end set v = v + 1 where id = 1; select pg_current_xact_id()::xid");
 		# between the look, in zundo_register(), and the record, which follows it
-		append_to_file("$at/commands", "set breakpoint pending on\nbreak zundo_register\nshell touch $at/attached\ncontinue\ndelete\nbreak XLogInsert\ncontinue\nshell touch $at/stopped\nshell while [ ! -e $at/go ]; do sleep 0.05; done\ndelete\ndetach\nquit\n");
-		my $gdb_run = IPC::Run::start([ $gdb, '-q', '-nx', '-batch', '-p', $writer->{pid}, '-x', "$at/commands" ], '<', \undef, '>', \$out, '2>', \$err);
-		unless (wait_until(sub { $gdb_run->pump_nb; -e "$at/attached" || !$gdb_run->pumpable }) && -e "$at/attached")
-		{
-			skip "gdb cannot stop a backend here: $err", 4;
-		}
+		my $debugger = attach($writer->{pid}, "break zundo_register\ncontinue\ndelete\nbreak XLogInsert\ncontinue") or skip 'no debugger', 4;
 		begin_in($writer, "update race_$end set v = v + 1 where id = 2");
-		ok(wait_until(sub { $gdb_run->pump_nb if $gdb_run->pumpable; ended($writer) || -e "$at/stopped" }) && -e "$at/stopped", "$end: the backend is about to insert its record");
+		ok(has_stopped($debugger, $writer), "$end: the backend is about to insert its record");
 
 		my $log = -s $node->logfile;
 		my $checkpoint = session($node);
 		begin_in($checkpoint, 'checkpoint');
 		wait_until(sub { log_has($log, qr/checkpoint starting/) }) or die;
 		ok(!log_has($log, qr/checkpoint complete/), "$end: a checkpoint that has begun since waits");
-		append_to_file("$at/go", '');
+		let_go($debugger);
 		wait_until(sub { ended($writer) }) or die;
 		wait_until(sub { ended($checkpoint) }) or die;
-		$gdb_run->finish;
+		$debugger->{run}->finish;
 		$node->safe_psql('postgres', 'insert into h (tid) values (1)');
 		if ($end eq 'commit')
 		{
@@ -186,6 +212,42 @@ SQL
 		start_again($node);
 		is($node->safe_psql('postgres', "select string_agg(v::text, ' ' order by id) from race_$end"), $end eq 'commit' ? '1 1 1' : '0 0 0', "$end: all rows are right after a crash");
 	}
+}
+
+# ---- a checkpoint whose beginning those who insert records know, and those who ask do not ----
+
+# The page is changed, with an image, by a backend whose record comes after the checkpoint's beginning; the next one to change it
+# writes no image, so its record must name the page of undo.
+SKIP:
+{
+	skip 'gdb is not there, without which the moment cannot be had', 4 unless $gdb;
+	my $inserts_lock = 'LWLockReleaseClearVar';
+	my $writer = session($node);
+
+	$node->safe_psql('postgres', 'create table moment (id int, v int) using zheap; insert into moment select g, 0 from generate_series(1, 3) g');
+	begin_page($writer);
+	my $xid = $writer->query_safe('begin; update moment set v = v + 1 where id = 1; select pg_current_xact_id()::xid');
+	my $checkpointer = $node->safe_psql('postgres', "select pid from pg_stat_activity where backend_type = 'checkpointer'");
+	# the last of eight locks is let go: the beginning is told where records are inserted
+	my $debugger = attach($checkpointer, "break $inserts_lock\nignore 1 7\ncontinue\nfinish") or skip 'no debugger', 4;
+	my $checkpoint = session($node);
+	begin_in($checkpoint, 'checkpoint');
+	ok(has_stopped($debugger, $checkpoint), 'the checkpointer has let the last lock of those who insert go');
+
+	$node->safe_psql('postgres', 'update moment set v = v + 10 where id = 2');
+	$writer->query_safe('update moment set v = v + 100 where id = 3');
+	let_go($debugger);
+	wait_until(sub { ended($checkpoint) }) or die;
+	$debugger->{run}->finish;
+	$writer->query_safe('commit');
+	my $redo = $node->safe_psql('postgres', 'select redo_lsn from pg_control_checkpoint()');
+	is($node->safe_psql('postgres', <<"SQL"), 'true false, false true', 'the next record has no image of the page, and names that of undo') or show_records($redo, "undo is file $undo, the transaction $xid");
+select string_agg((block_ref ~ '^blkref #0:[^#]*FPW')::text || ' ' || (xid = $xid and block_ref like '%/$undo %')::text, ', ' order by start_lsn) from pg_get_wal_records_info('$redo', pg_current_wal_flush_lsn())
+	where resource_manager = 'zheap' and record_type = 'UPDATE'
+SQL
+	crash($node);
+	ok($node->start(fail_ok => 1), 'the server recovers from there');
+	is($node->safe_psql('postgres', "select string_agg(v::text, ' ' order by id) from moment"), '1 10 100', 'all rows are right');
 }
 no_crash_in_log($node, 'reference');
 $node->stop;

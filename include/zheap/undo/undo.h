@@ -144,6 +144,12 @@ extern void zundo_write(ZUndoWrite *write, const char *bytes, Size len);
  */
 extern void zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit);
 
+/*
+ * A record that changes a table page, or brings an image of one, has been inserted: other
+ * backends, which see the page once it is unlocked, see that a checkpoint had begun.
+ */
+extern void zundo_note_redo(void);
+
 /* The record has been inserted and ends at "lsn": give the page its LSN. */
 extern void zundo_logged(ZUndoWrite *write, XLogRecPtr lsn);
 
