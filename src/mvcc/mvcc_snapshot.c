@@ -20,6 +20,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/mvcc/chain.h"
@@ -479,6 +480,30 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 		default:
 			return false;
 	}
+}
+
+bool
+zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum)
+{
+	FullTransactionId deleter = InvalidFullTransactionId;
+	ZRowVersion version;
+
+	if (offnum <= PageGetMaxOffsetNumber(view->page) &&
+		ItemIdIsNormal(PageGetItemId(view->page, offnum)))
+	{
+		if (!zmvcc_dead_to_all(view, offnum))
+			return false;
+		zmvcc_current(view, offnum, &version);
+		if (!version_deleted(&version))
+			return true;		/* inserted by an aborted transaction */
+		deleter = zmvcc_named_owner(view, &version);
+	}
+	if (view->local)
+		return true;
+	/* no name: what has taken it away from the page came after the commit */
+	if (!FullTransactionIdIsValid(deleter))
+		return !XLogNeedsFlush(PageGetLSN(view->page));
+	return zmvcc_commit_is_on_disk(deleter);
 }
 
 /* As far as the page says, none of its rows was deleted by a transaction that all see. */

@@ -16,7 +16,9 @@
 
 #include "access/transam.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "port/pg_bitutils.h"
+#include "storage/lwlock.h"
 #include "storage/procarray.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -188,6 +190,24 @@ zmvcc_visible_to_all(Relation rel, FullTransactionId fxid)
 	return status == ZXACT_ALL_VISIBLE ||
 		(status == ZXACT_COMMITTED &&
 		 GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid));
+}
+
+bool
+zmvcc_commit_is_on_disk(FullTransactionId fxid)
+{
+	TransactionId xid = zfxid_xid(fxid);
+	uint64		age = U64FromFullTransactionId(ReadNextFullTransactionId()) -
+	U64FromFullTransactionId(fxid);
+	XLogRecPtr	lsn = InvalidXLogRecPtr;
+
+	/* what the commit log has forgotten was on disk before that */
+	if (age > MaxTransactionId / 2)
+		return true;
+	LWLockAcquire(XactTruncationLock, LW_SHARED);
+	if (!TransactionIdPrecedes(xid, zcompat_oldest_clog_xid()))
+		lsn = TransactionIdGetCommitLSN(xid);
+	LWLockRelease(XactTruncationLock);
+	return !XLogNeedsFlush(lsn);
 }
 
 void

@@ -72,6 +72,14 @@ zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 					 (version->hdr.flags & ZROW_REUSED) != 0);
 }
 
+FullTransactionId
+zmvcc_named_owner(ZPageView *view, const ZRowVersion *version)
+{
+	if (version->hdr.slotno == 0 || (version->hdr.flags & ZROW_REUSED) != 0)
+		return InvalidFullTransactionId;
+	return zpage_slot_fxid(slot_of(view, version->offnum, version->hdr.slotno));
+}
+
 /* ---- the record of a version ---- */
 
 /* An owner's record about the row must be there. */

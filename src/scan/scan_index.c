@@ -313,14 +313,14 @@ fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snaps
 }
 
 /*
- * A line pointer past the end: the row and its neighbours were vacuumed away between our reading
- * the index and now.
+ * An index entry may be marked.  A line pointer past the end: the row and its neighbours were
+ * vacuumed away between our reading the index and now.
  */
 static bool
-is_dead_to_all(ZPageView *view, OffsetNumber offnum, const ZRowVersion *version)
+is_dead_on_disk(ZPageView *view, OffsetNumber offnum, const ZRowVersion *version)
 {
-	return offnum > PageGetMaxOffsetNumber(view->page) ||
-		(!zmvcc_is_needed(view, version) && zmvcc_dead_to_all(view, offnum));
+	return (offnum > PageGetMaxOffsetNumber(view->page) || !zmvcc_is_needed(view, version)) &&
+		zmvcc_dead_on_disk(view, offnum);
 }
 
 /*
@@ -453,7 +453,7 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 		fetch->view.leave = zscan_may_leave() ? page : NULL;
 		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, &version);
 		if (unlikely(!found) && all_dead != NULL)
-			*all_dead = is_dead_to_all(&fetch->view, offnum, &version);
+			*all_dead = is_dead_on_disk(&fetch->view, offnum, &version);
 		if (unlikely(!found) && fetch->base.may_skip && fetch->view.locked)
 			fetch->dead = is_dead_for_good(&fetch->view, offnum, snapshot, &version);
 		if (!fetch->view.locked)

@@ -52,6 +52,9 @@ typedef RelFileNode ZRelLocator;
 #define zcompat_set_vxid(vxid, number, lxid) \
 	((vxid).backendId = (number) + 1, (vxid).localTransactionId = (lxid))
 
+/* 17 names it TransamVariables.  To be read with XactTruncationLock. */
+#define zcompat_oldest_clog_xid()	(ShmemVariableCache->oldestClogXid)
+
 /* Also renamed in 16. */
 #define zcompat_change_locator(change)	((change)->data.tp.relnode)
 

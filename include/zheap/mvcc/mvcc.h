@@ -63,6 +63,12 @@ extern bool zmvcc_visible_to_all(Relation rel, FullTransactionId fxid);
  */
 extern void zmvcc_renew_horizon(Relation rel);
 
+/*
+ * Of a transaction that has committed, or one of its subtransactions: is its commit record on
+ * disk?  Reads the commit log.
+ */
+extern bool zmvcc_commit_is_on_disk(FullTransactionId fxid);
+
 /* Committed before the snapshot (own transactions: false; ask the cid). */
 extern bool zmvcc_fxid_in_snapshot(FullTransactionId fxid, Snapshot snapshot);
 
@@ -321,6 +327,12 @@ extern bool zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecor
 extern bool zmvcc_same_versions(ZPageView *before, ZPageView *view,
 								const OffsetNumber *offsets, int n);
 
+/*
+ * The transaction that the page names as the maker of its version, however long ago; invalid if
+ * it does not, since the row has no slot or others have taken that over.
+ */
+extern FullTransactionId zmvcc_named_owner(ZPageView *view, const ZRowVersion *version);
+
 /* The command of a version's making; false as above. */
 extern bool zmvcc_command(ZPageView *view, const ZRowVersion *version, CommandId *cid);
 
@@ -473,6 +485,12 @@ extern void zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersi
 
 /* Is the row at offnum gone for everybody (index entries may be killed)? */
 extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
+
+/*
+ * And will it be after a crash?  Not if what the deletion needs to be one is in memory only
+ * (synchronous_commit = off), and a mark on an index page might get to the disk before it.
+ */
+extern bool zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum);
 
 /*
  * Is the version, on which a fetch for a snapshot has ended, a deletion that is in progress, or
