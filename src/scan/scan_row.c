@@ -419,12 +419,13 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 }
 
 /*
- * Two versions of one row, compared by their modifiers.  A version that has become
- * visible to all since the slot was filled has lost its modifier's name.  Among our
- * own versions the command tells them apart: no command changes a row twice.
+ * Two versions of one row, compared by what is known of their modifiers.  A version that has
+ * become visible to all since the slot was filled may have lost its modifier's name, before the
+ * undo horizon passes it: then *by_row, the row is to be compared.  Among our own versions the
+ * command tells them apart: no command changes a row twice.
  */
 static bool
-same_id(const ZVersionId *a, const ZVersionId *b)
+same_id(const ZVersionId *a, const ZVersionId *b, bool *by_row)
 {
 	FullTransactionId a_fxid = zmodifier_fxid(&a->modifier);
 	FullTransactionId b_fxid = zmodifier_fxid(&b->modifier);
@@ -432,6 +433,9 @@ same_id(const ZVersionId *a, const ZVersionId *b)
 	bool		a_old = FullTransactionIdPrecedes(a_fxid, horizon);
 	bool		b_old = FullTransactionIdPrecedes(b_fxid, horizon);
 
+	*by_row = !b_old && !FullTransactionIdIsValid(a_fxid);
+	if (!a_old && !FullTransactionIdIsValid(b_fxid))
+		*by_row = zmvcc_xact_status(a_fxid) == ZXACT_COMMITTED;
 	if (a_old || b_old)
 		return a_old && b_old;
 	if (!FullTransactionIdEquals(a_fxid, b_fxid))
@@ -440,16 +444,29 @@ same_id(const ZVersionId *a, const ZVersionId *b)
 		a->cmin == b->cmin;
 }
 
+/* Each change of a row turns its header's counter. */
+static bool
+has_same_bytes(const ZTupleSlot *slot, const ZRowVersion *version)
+{
+	ZRowHeader	hdr;
+
+	if (slot->row == NULL || slot->row_len != version->len)
+		return false;
+	zrow_header_get(slot->row, &hdr);
+	return zrow_turn(&hdr) == zrow_turn(&version->hdr) &&
+		memcmp(slot->row + ZROW_HDR_SIZE, version->row + ZROW_HDR_SIZE,
+			   version->len - ZROW_HDR_SIZE) == 0;
+}
+
 /* What the snapshot sees of the row; false: nothing. */
 static bool
-seen_id(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZVersionId *id)
+seen_id(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version,
+		ZVersionId *id)
 {
-	ZRowVersion	version;
-
-	if (!zmvcc_fetch(view, offnum, snapshot, &version))
+	if (!zmvcc_fetch(view, offnum, snapshot, version))
 		return false;
-	zmvcc_find_modifier(view, &version);
-	zmvcc_version_id(&version, view, id);
+	zmvcc_find_modifier(view, version);
+	zmvcc_version_id(version, view, id);
 	return true;
 }
 
@@ -462,9 +479,11 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(&tid);
 	LockedPage	locked;
+	ZRowVersion version;
 	ZVersionId *id;
 	ZVersionId	seen;
 	bool		found = false;
+	bool		by_row;
 
 	Assert(TTS_IS_ZHEAP(slot));
 	Assert(!TTS_EMPTY(slot));
@@ -480,13 +499,14 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 	{
 		bool		limited = limit_begin(&locked);
 
-		found = seen_id(&locked.view, offnum, snapshot, &seen);
+		found = seen_id(&locked.view, offnum, snapshot, &version, &seen);
 		if (limited && !limit_end(&locked))
-			found = seen_id(&locked.view, offnum, snapshot, &seen);
+			found = seen_id(&locked.view, offnum, snapshot, &version, &seen);
+		if (found && !same_id(id, &seen, &by_row))
+			found = by_row && has_same_bytes((ZTupleSlot *) slot, &version);
 	}
 	page_close(&locked);
 
-	found = found && same_id(id, &seen);
 	/* the server then asks whether we have made it */
 	id->for_core = !found;
 	return found;

@@ -252,6 +252,29 @@ foreach my $how ('ADD', 'VALIDATE')
 	});
 }
 
+# The table refers to itself, so checking the first row locks another one on the page: that takes over a slot whose owner all see,
+# and frees the others.  Undo is still needed for an older transaction, which is to be rolled back.
+on_both('rows that refer to nothing, in a page whose slots are freed by the first check', { refused => 1, pending => 't', left => 3 }, sub {
+	my ($am) = @_;
+	my $table = "${am}_self";
+
+	full_page($am, $table);
+	sql("update $table set n = 20", "alter table $table owner to keeper", "revoke select on $table from keeper", "grant select (id) on $table to keeper");
+	sql("create table if not exists zheap_pending (id int, pad text) using zheap", "insert into zheap_pending select g, repeat('b', 900) from generate_series(1, 6000) g");
+	sql("vacuum $table");
+	my $older = new_session('begin');
+	$older->query_safe("update zheap_pending set pad = repeat('c', 900)");
+	$node->safe_psql('postgres', join("\n", "update $table set pad = repeat('y', 200) where id = 1;", map { "update $table set n = 0 where id = $_;" } 2 .. 4));
+	$older->query_safe('rollback');
+	$older->quit;
+	my $pending = sql('select zheap.zheap_undo_pending() > 0');
+	my $error = error_of("set role keeper; alter table $table add foreign key (n) references $table");
+	return {
+		refused => $error =~ /violates foreign key constraint/ ? 1 : "not refused: '$error'",
+		pending => $pending,
+		left => sql("select count(*) from $table where n = 0") };
+});
+
 # ---- VACUUM while snapshots overlap ----
 
 on_both('VACUUM, while the page is written and snapshots overlap: rows deleted before all of them',
