@@ -493,7 +493,6 @@ update_open(Update *update, Relation rel, TupleTableSlot *slot)
 	memset(&update->origins, 0, sizeof(*update) - offsetof(Update, origins));
 	update->rel = rel;
 	update->slot = slot;
-	update->indexes = ztable_indexes(rel);
 	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
 	slot->tts_tableOid = RelationGetRelid(rel);
 	zlogical_open(&update->logical, rel, 0);
@@ -501,6 +500,8 @@ update_open(Update *update, Relation rel, TupleTableSlot *slot)
 	/* rows that the toaster will shorten are checked after it */
 	if (!zdml_needs_toaster(rel, update->row.len, zrow_flags(update->row.bytes)))
 		zdml_check_length(update->row.len);
+	/* after all that may ask for them, too */
+	update->indexes = ztable_indexes(rel);
 }
 
 static void

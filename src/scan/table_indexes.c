@@ -75,7 +75,8 @@ table_find(Oid relid)
 	ZTableIndexes *known;
 	bool		found;
 
-	if (tables != NULL && hash_get_num_entries(tables) >= MAX_TABLES)
+	if (tables != NULL && hash_get_num_entries(tables) >= MAX_TABLES &&
+		hash_search(tables, &relid, HASH_FIND, NULL) == NULL)
 		forget_tables();
 	if (tables == NULL)
 	{
@@ -187,8 +188,11 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 }
 
 /*
- * In the current context, which gets what is left over.  As where the server collects the columns
- * of indexes, one that is being built anew is waited for: none may be missing.
+ * In the current context, which gets what is left over.  The indexes are not locked: a reader, or a
+ * deletion, must not wait where heap does not for whatever is done to an index that it does not
+ * use.  What is done that matters here is told of when it is committed, and an index of a table
+ * that is locked goes away only when it has not been in the list for long.  So does the server
+ * with the index of a replica identity.  A writer that needs entries has locked all indexes.
  */
 static void
 describe_table(ZTableIndexes *known, Relation table)
@@ -205,9 +209,11 @@ describe_table(ZTableIndexes *known, Relation table)
 		Relation	index;
 
 		add_member(lfirst_oid(lc));
-		index = index_open(lfirst_oid(lc), AccessShareLock);
+		index = RelationIdGetRelation(lfirst_oid(lc));
+		if (!RelationIsValid(index))
+			continue;
 		add_index(known, table, index);
-		index_close(index, AccessShareLock);
+		RelationClose(index);
 	}
 	while ((bit = bms_next_member(known->columns, bit)) >= 0)
 	{
