@@ -30,6 +30,7 @@
 #include "zheap/dml/logical.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/update.h"
+#include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 
 typedef enum Phase
@@ -85,6 +86,7 @@ typedef struct Update
 	bool		toasted;		/* it has been through TOAST, if need be */
 	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
 								 * except KEY SHARE if the key stays */
+	bool		has_mode;		/* it has been looked at whether the key changes (query.mode) */
 	bool		searched;		/* FIND_PAGE is done */
 	bool		made_room;		/* what can be taken back of the page has been */
 	ItemPointerData new_tid;
@@ -101,6 +103,14 @@ typedef struct Update
 
 /* ---- check ---- */
 
+/* A place in the queue for less is left. */
+static void
+raise_mode(Update *update)
+{
+	zlock_queue_leave(&update->queue);
+	update->query.mode = update->queue.mode = LockTupleExclusive;
+}
+
 /*
  * The update needs the row to itself: it is checked again so.  A row lock that we have is too
  * weak.
@@ -109,9 +119,44 @@ static Phase
 exclude_all(Update *update)
 {
 	Assert(update->query.mode != LockTupleExclusive);
-	update->query.mode = LockTupleExclusive;
+	raise_mode(update);
 	update->locked = false;
 	return CHECK;
+}
+
+/*
+ * The row is not ours to change at once.  As on heap, what the update waits for, where it queues,
+ * and how strongly the version that comes next is to be locked depends on whether it changes the
+ * key of the version that it has found.  The page is unlocked.
+ */
+static void
+look_for_key(Update *update)
+{
+	ZTarget    *target = &update->target;
+	ZColumnChanges changes = {0};
+	ZRowVersion seen;
+	ZPageView	view;
+
+	zview_open(&view, update->rel);
+	if (zview_read(&view, BufferGetBlockNumber(target->buffer), NULL) &&
+		zscan_is_row(&view, target->offnum) &&
+		zmvcc_fetch(&view, target->offnum, update->query.snapshot, &seen))
+		zcolumns_changed(update->indexes, update->rel, &seen, update->row.bytes,
+						 update->row.len, &changes);
+	zview_close(&view);
+	bms_free(changes.indexes);
+	if (changes.key)
+		raise_mode(update);
+}
+
+/* The version that the update has found is the one to look at, if there is a key at all. */
+static bool
+has_mode(const Update *update)
+{
+	Snapshot	snapshot = update->query.snapshot;
+
+	return update->has_mode || update->indexes->keys == NULL || snapshot == InvalidSnapshot ||
+		!IsMVCCSnapshot(snapshot);
 }
 
 static bool
@@ -160,7 +205,16 @@ check(Update *update)
 	/* B1: what the phases before have read counts as long as the page is locked */
 	if (update->target.locked && update->target.view.reads > 0)
 		ztarget_unlock(&update->target);
-	zcheck_row_wait(&update->target, &update->query, &update->queue, update->wait, result);
+	zcheck_row_wait(&update->target, &update->query, &update->queue,
+					update->wait && has_mode(update), result);
+	if ((result->result == TM_BeingModified || result->result == TM_Updated) && !has_mode(update))
+	{
+		ztarget_unlock(&update->target);
+		look_for_key(update);
+		update->has_mode = true;
+		return CHECK;
+	}
+	update->has_mode = true;
 	if (result->result != TM_Ok)
 		return REFUSED;
 	if (result->own_lock >= 0 && !update->locked)

@@ -188,8 +188,8 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 }
 
 /*
- * In the current context, which gets what is left over.  The indexes are not locked: a reader, or a
- * deletion, must not wait where heap does not for whatever is done to an index that it does not
+ * In the current context, which gets what is left over.  The indexes are not locked: a reader, or
+ * a deletion, must not wait where heap does not for whatever is done to an index that it does not
  * use.  What is done that matters here is told of when it is committed, and an index of a table
  * that is locked goes away only when it has not been in the list for long.  So does the server
  * with the index of a replica identity.  A writer that needs entries has locked all indexes.
