@@ -44,30 +44,36 @@ unseen_own(const ZUnseen *unseen, FullTransactionId fxid)
 }
 
 /*
- * The newest version is ours, and of this command or a later one.  By which command was the
+ * The newest version is ours, and of this command or a later one: *cid.  By which command was the
  * version replaced that the caller has seen?  A function that the statement calls may have
- * changed the row since.  Within what B1 allows.
+ * changed the row since.  False: by none of ours, for another transaction had replaced it before.
+ * Within what B1 allows.
  */
-static CommandId
-replaced_by(ZPageView *view, const ZRowVersion *newest, CommandId cid, const ZCheckQuery *query)
+static bool
+replaced_by_us(ZPageView *view, const ZRowVersion *newest, const ZCheckQuery *query,
+			   CommandId *cid)
 {
 	ZUnseen		unseen = {.owner = unseen_own, .curcid = query->cid};
 	ZRowVersion version = *newest;
 
 	if (!snapshot_decides(query->snapshot))
-		return cid;
+		return true;
 	while (!(version.hdr.flags & ZROW_INSERTED) && !zview_is_spent(view) &&
 		   zmvcc_previous_unseen(view, &version, &unseen))
 	{
 		CommandId	made;
 
-		cid = version.next_cid;
-		if (!zmvcc_skip_aborted(view, &version) || !zmodifier_is_exact(&version.modifier) ||
-			zmvcc_version_status(view, &version) != ZXACT_OWN ||
-			!zmvcc_command(view, &version, &made) || made < query->cid)
+		*cid = version.next_cid;
+		if (!zmvcc_skip_aborted(view, &version) || zmodifier_is_all_visible(&version.modifier))
+			break;
+		if (!zmodifier_is_exact(&version.modifier) ||
+			zmvcc_version_status(view, &version) != ZXACT_OWN)
+			return query->mode == LockTupleKeyShare ||
+				zmvcc_modifier_visible(view, &version, query->snapshot);
+		if (!zmvcc_command(view, &version, &made) || made < query->cid)
 			break;
 	}
-	return cid;
+	return true;
 }
 
 /* A version of our own transaction: made before the command, or by it? */
@@ -81,15 +87,16 @@ check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query,
 	if (!making_of(target, version, &rec))
 		return TM_Ok;
 	later = rec.cid >= query->cid;
-	if (version->hdr.flags & ZROW_DELETED)
-	{
-		check->cmax = later ? replaced_by(&target->view, version, rec.cid, query) : rec.cid;
-		return later ? TM_SelfModified : TM_Invisible;
-	}
+	check->cmax = rec.cid;
 	if (!later)
-		return TM_Ok;
-	check->cmax = replaced_by(&target->view, version, rec.cid, query);
-	return (version->hdr.flags & ZROW_INSERTED) ? TM_Invisible : TM_SelfModified;
+		return (version->hdr.flags & ZROW_DELETED) ? TM_Invisible : TM_Ok;
+	if (!replaced_by_us(&target->view, version, query, &check->cmax))
+	{
+		check->modified_by_us = false;
+		return TM_Updated;
+	}
+	return (version->hdr.flags & (ZROW_INSERTED | ZROW_DELETED)) == ZROW_INSERTED ?
+		TM_Invisible : TM_SelfModified;
 }
 
 /* A version of a committed transaction that deleted or replaced what we saw. */

@@ -337,6 +337,10 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 			/* ON CONFLICT must hear that this command made the version it hit */
 			if (call->conflict)
 				check->result = TM_Invisible;
+			/* it has replaced what the statement found, and was deleted: nothing comes next */
+			else if (call->traversed &&
+					 (check->version.hdr.flags & (ZROW_DELETED | ZROW_MOVED)) == ZROW_DELETED)
+				check->result = TM_Deleted;
 			return true;
 		default:
 			return true;
