@@ -63,11 +63,20 @@ insert into big_t select g, big_noise(g, len) from generate_series(1, 20) g, big
 select count(*), count(distinct md5(a)), min(length(a)) = max(length(a)) as same from big_t;
 select pg_relation_size('big_t') / current_setting('block_size')::int as pages;
 select count(*) as wrong from big_t where a <> big_noise(id, length(a));
--- emptied pages take them again
+-- emptied pages take them again, once no other session's snapshot can need their rows
+create function big_alone() returns void language plpgsql as $$
+begin
+	for i in 1 .. 2000 loop
+		perform pg_stat_clear_snapshot();
+		exit when not exists (select from pg_stat_activity where pid <> pg_backend_pid() and backend_xmin is not null);
+		perform pg_sleep(0.01);
+	end loop;
+end $$;
 create table big_v (id int, a text) using zheap with (autovacuum_enabled = off);
 alter table big_v alter a set storage plain;
 insert into big_v select g, big_noise(g, len) from generate_series(1, 20) g, big_limits where what = 'insert';
 delete from big_v where id < 20;
+select big_alone();
 vacuum big_v;
 insert into big_v select g, big_noise(g, len) from generate_series(1, 15) g, big_limits where what = 'insert';
 select count(*), pg_relation_size('big_v') / current_setting('block_size')::int as pages from big_v;
@@ -75,6 +84,7 @@ select count(*), pg_relation_size('big_v') / current_setting('block_size')::int 
 truncate big_v;
 insert into big_v select g, big_noise(g, len) from generate_series(1, 2) g, big_limits where what = 'insert';
 delete from big_v;
+select big_alone();
 vacuum (truncate off) big_v;
 insert into big_v select g, big_noise(g, len) from generate_series(1, 2) g, big_limits where what = 'insert';
 select count(*), pg_relation_size('big_v') / current_setting('block_size')::int as pages from big_v;
@@ -145,4 +155,4 @@ update big_fixed set n110 = n, n = n110;
 select id, n, n2, n109, n110, md5(f::text) from big_fixed f order by id;
 
 drop table big_t, big_limits, big_main, big_fixed;
-drop function big_noise, big_limit;
+drop function big_noise, big_limit, big_alone;
