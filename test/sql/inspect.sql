@@ -44,16 +44,16 @@ select r.kind, r.xid = pg_current_xact_id() as ours, r.relation, r.table_block, 
  where s.xid = pg_current_xact_id() and r.undo = s.undo;
 rollback;
 
--- savepoints: each part has a transaction id of its own, and what was rolled back is told of until somebody rolls back the page
+-- savepoints: each part has a transaction id of its own, and what was rolled back is told of until somebody rolls back the page,
+-- as a worker may at any time
 begin;
 update ins set n = 1 where id = 1;
 savepoint a;
 update ins set n = 2 where id = 1;
 savepoint b;
 update ins set n = 3 where id = 1;
-rollback to b;
-select version, status, operation, on_page, turn from ins_versions(1) where version < 4;
-select count(distinct c.xid) from zheap.zheap_undo_chain('ins', '(0,1)') c where version < 4;
+rollback to b\; select version, status, operation, on_page, turn from ins_versions(1) where version < 4;
+select count(distinct c.xid) = count(c.xid) as all_different, count(c.xid) > 1 as several from zheap.zheap_undo_chain('ins', '(0,1)') c where version < 4;
 rollback;
 
 -- a temporary table, whose undo is in memory
