@@ -103,8 +103,11 @@ end_of_transaction(XactEvent event, void *arg)
 			if (FullTransactionIdIsValid(fxid))
 				zmvcc_note_committed(fxid);
 			zindex_entries_at_end_of_transaction();
+			/* with wal_level = minimal the server has logged images of new files */
+			zundo_note_redo();
 			break;
 		case XACT_EVENT_PREPARE:
+			zundo_note_redo();
 			zundo_at_prepare();
 			zindex_entries_at_end_of_transaction();
 			break;

@@ -46,41 +46,41 @@ unseen_own(const ZUnseen *unseen, FullTransactionId fxid)
 /*
  * The newest version is ours, and of this command or a later one: *cid.  By which command was the
  * version replaced that the caller has seen?  A function that the statement calls may have
- * changed the row since.  False: by none of ours, for another transaction had replaced it before.
- * Within what B1 allows.
+ * changed the row since.  False: by none of ours, for another transaction had replaced it before;
+ * then *version is that one's.  Within what B1 allows.
  */
 static bool
-replaced_by_us(ZPageView *view, const ZRowVersion *newest, const ZCheckQuery *query,
-			   CommandId *cid)
+replaced_by_us(ZPageView *view, const ZCheckQuery *query, ZRowVersion *version, CommandId *cid)
 {
 	ZUnseen		unseen = {.owner = unseen_own, .curcid = query->cid};
-	ZRowVersion version = *newest;
 
 	if (!snapshot_decides(query->snapshot))
 		return true;
-	while (!(version.hdr.flags & ZROW_INSERTED) && !zview_is_spent(view) &&
-		   zmvcc_previous_unseen(view, &version, &unseen))
+	while (!(version->hdr.flags & ZROW_INSERTED) && !zview_is_spent(view) &&
+		   zmvcc_previous_unseen(view, version, &unseen))
 	{
 		CommandId	made;
 
-		*cid = version.next_cid;
-		if (!zmvcc_skip_aborted(view, &version) || zmodifier_is_all_visible(&version.modifier))
+		*cid = version->next_cid;
+		if (!zmvcc_skip_aborted(view, version) || zmodifier_is_all_visible(&version->modifier))
 			break;
-		if (!zmodifier_is_exact(&version.modifier) ||
-			zmvcc_version_status(view, &version) != ZXACT_OWN)
-			return query->mode == LockTupleKeyShare ||
-				zmvcc_modifier_visible(view, &version, query->snapshot);
-		if (!zmvcc_command(view, &version, &made) || made < query->cid)
+		if (!zmodifier_is_exact(&version->modifier) ||
+			zmvcc_version_status(view, version) != ZXACT_OWN)
+			return zmvcc_modifier_visible(view, version, query->snapshot);
+		if (!zmvcc_command(view, version, &made) || made < query->cid)
 			break;
 	}
 	return true;
 }
 
-/* A version of our own transaction: made before the command, or by it? */
+/*
+ * A version of our own transaction: made before the command, or by it?  TM_Updated: another
+ * transaction had replaced before what the caller has seen, and *version is that one's.
+ */
 static TM_Result
-check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query,
-		  ZUpdateCheck *check)
+check_own(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
 {
+	uint8		flags = version->hdr.flags;
 	ZUndoRecord rec;
 	bool		later;
 
@@ -89,14 +89,14 @@ check_own(ZTarget *target, const ZRowVersion *version, const ZCheckQuery *query,
 	later = rec.cid >= query->cid;
 	check->cmax = rec.cid;
 	if (!later)
-		return (version->hdr.flags & ZROW_DELETED) ? TM_Invisible : TM_Ok;
-	if (!replaced_by_us(&target->view, version, query, &check->cmax))
-	{
-		check->modified_by_us = false;
+		return (flags & ZROW_DELETED) ? TM_Invisible : TM_Ok;
+	if (!replaced_by_us(&target->view, query, version, &check->cmax))
 		return TM_Updated;
-	}
-	return (version->hdr.flags & (ZROW_INSERTED | ZROW_DELETED)) == ZROW_INSERTED ?
-		TM_Invisible : TM_SelfModified;
+	if ((flags & (ZROW_INSERTED | ZROW_DELETED)) == ZROW_INSERTED)
+		return TM_Invisible;
+	if (rec.has_new_tid)
+		check->ctid = rec.new_tid;
+	return TM_SelfModified;
 }
 
 /* A version of a committed transaction that deleted or replaced what we saw. */
@@ -190,6 +190,7 @@ check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *
 	ZRowVersion	version = *newest;
 	TM_Result	result = check_replaced(target, newest, check);
 
+	check->modified_by_us = false;
 	if (!snapshot_decides(query->snapshot) ||
 		(result != TM_Deleted && !query->counts_superseded))
 		return result;
@@ -294,8 +295,13 @@ check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, Z
 			check->xid = zfxid_xid(zmodifier_fxid(&version->modifier));
 		if (status == ZXACT_OWN)
 		{
-			check->modified_by_us = true;
-			return check_own(target, version, query, check);
+			TM_Result	result = check_own(target, version, query, check);
+
+			check->modified_by_us = result != TM_Updated || query->mode == LockTupleKeyShare;
+			if (result != TM_Updated || query->mode != LockTupleKeyShare)
+				return result;
+			/* heap passes by what is ours then, and asks of the other's version */
+			continue;
 		}
 		if (status == ZXACT_IN_PROGRESS)
 		{

@@ -26,6 +26,12 @@
 
 /* ---- one row ---- */
 
+int
+zinsert_options(Relation rel, int options)
+{
+	return rel->trigdesc != NULL ? options & ~HEAP_INSERT_FROZEN : options;
+}
+
 /*
  * Plan the slot: on a page still to be made, the first; for rows that are to be
  * frozen from the start (COPY FREEZE into a table made in the same transaction,
@@ -191,8 +197,9 @@ void
 zdml_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 			struct BulkInsertStateData *bistate)
 {
-	ZInsert		insert = {.cid = cid, .options = options, .bistate = bistate};
+	ZInsert		insert = {.cid = cid, .bistate = bistate};
 
+	insert.options = zinsert_options(rel, options);
 	insert_slot(rel, slot, &insert);
 }
 
@@ -200,7 +207,8 @@ void
 zdml_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 						struct BulkInsertStateData *bistate, uint32 token)
 {
-	ZInsert		insert = {.cid = cid, .options = options, .bistate = bistate, .token = token};
+	ZInsert		insert = {.cid = cid, .bistate = bistate, .token = token};
 
+	insert.options = zinsert_options(rel, options);
 	insert_slot(rel, slot, &insert);
 }

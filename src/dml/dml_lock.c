@@ -266,6 +266,54 @@ is_as_found(const ZLockCall *call, const ZRowVersion *version)
 				call->found_len - ZROW_HDR_SIZE) == 0);
 }
 
+static void
+report_moved_partition(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
+}
+
+/* To the version that came next, in the row's place or where it was moved: false, look there. */
+static bool
+go_on(ZTarget *target, ZLockCall *call, ZRowQueue *queue, const ZUpdateCheck *check)
+{
+	ItemPointerData next = check->ctid;
+	bool		moved = !ItemPointerEquals(&next, &call->tid);
+
+	call->traversed = true;
+	/* a row in its place is looked at again under this hold, unless undo was read (B1) */
+	if (moved || queue->queued || target->view.reads > 0)
+		ztarget_unlock(target);
+	zlock_queue_leave(queue);
+	if (moved)
+	{
+		call->tid = next;
+		zlock_queue_init(queue, call->rel, &call->tid, call->mode, call->policy, XLTW_Lock);
+		ztarget_pin(target, &call->tid);
+	}
+	return false;
+}
+
+/*
+ * The version that the statement has found was replaced by another transaction's, and that one by
+ * ours, in a function that the statement has called.  Like heap, look at the last of ours.
+ */
+static bool
+go_on_to_own(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
+{
+	const ZRowHeader *newest = &check->version.hdr;
+
+	if (!(newest->flags & ZROW_DELETED))
+		return true;
+	if (newest->flags2 & ZROW2_MOVED_PART)
+		report_moved_partition();
+	if (newest->flags & ZROW_MOVED)
+		return go_on(target, call, queue, check);
+	check->result = TM_Deleted;
+	return true;
+}
+
 /*
  * One look at the row.  True: *check is final.  The page is locked on entry; on
  * exit it may not be.
@@ -275,7 +323,6 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 {
 	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode,
 	TransactionIdIsValid(call->replacer)};
-	bool		moved;
 
 	if (means_newest(call) || call->traversed)
 		query.snapshot = InvalidSnapshot;
@@ -316,31 +363,19 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 			if (check->result != TM_Updated || !(call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
 				return true;
 			if (ItemPointerIndicatesMovedPartitions(&check->ctid))
-				ereport(ERROR,
-						(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-						 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
-			call->traversed = true;
-			moved = !ItemPointerEquals(&check->ctid, &call->tid);
-			/* a row in its place is looked at again under this hold, unless undo was read (B1) */
-			if (moved || queue->queued || target->view.reads > 0)
-				ztarget_unlock(target);
-			zlock_queue_leave(queue);
-			if (moved)
-			{
-				call->tid = check->ctid;
-				zlock_queue_init(queue, call->rel, &call->tid, call->mode,
-								 call->policy, XLTW_Lock);
-				ztarget_pin(target, &call->tid);
-			}
-			return false;
+				report_moved_partition();
+			return go_on(target, call, queue, check);
 		case TM_SelfModified:
+			if (call->traversed)
+				return go_on_to_own(target, call, queue, check);
 			/* ON CONFLICT must hear that this command made the version it hit */
 			if (call->conflict)
 				check->result = TM_Invisible;
-			/* it has replaced what the statement found, and was deleted: nothing comes next */
-			else if (call->traversed &&
-					 (check->version.hdr.flags & (ZROW_DELETED | ZROW_MOVED)) == ZROW_DELETED)
-				check->result = TM_Deleted;
+			return true;
+		case TM_Invisible:
+			/* ours, where we have moved the row to since the statement has found it */
+			if (call->traversed && check->modified_by_us)
+				check->result = TM_SelfModified;
 			return true;
 		default:
 			return true;

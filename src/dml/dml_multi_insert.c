@@ -133,12 +133,13 @@ void
 zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
 				  int options, struct BulkInsertStateData *bistate)
 {
-	MultiInsert insert = {.cid = cid, .options = options, .nrows = nslots};
+	MultiInsert insert = {.cid = cid, .nrows = nslots};
 	ZTarget		target;
 	MemoryContext context;
 	MemoryContext old;
 
 	zheap_require_preload();
+	options = insert.options = zinsert_options(rel, options);
 	zreap_begin_write(rel);
 	(void) ztable_indexes(rel); /* so that insertions into indexes are told of (N6) */
 	context = AllocSetContextCreate(CurrentMemoryContext, "zheap multi insert",

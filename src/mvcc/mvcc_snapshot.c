@@ -482,10 +482,35 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 	}
 }
 
+/*
+ * The row's slot has this owner by now.  If that is another transaction the deletion was
+ * committed before the page was changed for it; if it is a later part of the same one it has
+ * committed with it, unless that part was rolled back, and nobody is named.
+ */
+static bool
+commit_of_lost_is_on_disk(ZPageView *view, FullTransactionId owner)
+{
+	if (XLogNeedsFlush(PageGetLSN(view->page)))
+		return false;
+	if (!FullTransactionIdIsValid(owner))
+		return true;
+	switch (zmvcc_xact_status(owner))
+	{
+		case ZXACT_ALL_VISIBLE:
+		case ZXACT_COMMITTED:
+			return zmvcc_commit_is_on_disk(owner);
+		case ZXACT_OWN:
+		case ZXACT_IN_PROGRESS:
+			return true;
+		default:
+			return false;
+	}
+}
+
 bool
 zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum)
 {
-	FullTransactionId deleter = InvalidFullTransactionId;
+	FullTransactionId owner = InvalidFullTransactionId;
 	ZRowVersion version;
 
 	if (offnum <= PageGetMaxOffsetNumber(view->page) &&
@@ -496,14 +521,12 @@ zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum)
 		zmvcc_current(view, offnum, &version);
 		if (!version_deleted(&version))
 			return true;		/* inserted by an aborted transaction */
-		deleter = zmvcc_named_owner(view, &version);
+		owner = zmvcc_slot_owner(view, &version);
+		if (!view->local && FullTransactionIdIsValid(owner) &&
+			!(version.hdr.flags & ZROW_REUSED))
+			return zmvcc_commit_is_on_disk(owner);
 	}
-	if (view->local)
-		return true;
-	/* no name: what has taken it away from the page came after the commit */
-	if (!FullTransactionIdIsValid(deleter))
-		return !XLogNeedsFlush(PageGetLSN(view->page));
-	return zmvcc_commit_is_on_disk(deleter);
+	return view->local || commit_of_lost_is_on_disk(view, owner);
 }
 
 /* As far as the page says, none of its rows was deleted by a transaction that all see. */

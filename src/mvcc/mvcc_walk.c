@@ -73,9 +73,9 @@ zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 }
 
 FullTransactionId
-zmvcc_named_owner(ZPageView *view, const ZRowVersion *version)
+zmvcc_slot_owner(ZPageView *view, const ZRowVersion *version)
 {
-	if (version->hdr.slotno == 0 || (version->hdr.flags & ZROW_REUSED) != 0)
+	if (version->hdr.slotno == 0)
 		return InvalidFullTransactionId;
 	return zpage_slot_fxid(slot_of(view, version->offnum, version->hdr.slotno));
 }

@@ -435,7 +435,12 @@ same_id(const ZVersionId *a, const ZVersionId *b, bool *by_row)
 
 	*by_row = !b_old && !FullTransactionIdIsValid(a_fxid);
 	if (!a_old && !FullTransactionIdIsValid(b_fxid))
-		*by_row = zmvcc_xact_status(a_fxid) == ZXACT_COMMITTED;
+	{
+		ZXactStatus status = zmvcc_xact_status(a_fxid);
+
+		/* the horizon may pass it just now */
+		*by_row = status == ZXACT_COMMITTED || status == ZXACT_ALL_VISIBLE;
+	}
 	if (a_old || b_old)
 		return a_old && b_old;
 	if (!FullTransactionIdEquals(a_fxid, b_fxid))

@@ -77,6 +77,31 @@ commit;
 select * from copy_new order by id;
 update copy_new set s = 'thawed' where id = 1;
 select * from copy_new order by id;
+-- rows that triggers will ask for are not frozen: a deferred one is told of the row as it was copied
+create table copy_pk (id int primary key) using zheap;
+create table copy_fk (id int, ref int references copy_pk deferrable initially deferred, pad text) using zheap;
+create function copy_told() returns trigger language plpgsql as $$ begin raise notice '% % %', tg_op, new.id, left(new.pad, 4); return null; end $$;
+create constraint trigger told after insert on copy_fk deferrable initially deferred for each row when (new.id <= 2) execute function copy_told();
+insert into copy_pk values (1);
+begin;
+truncate copy_fk;
+copy copy_fk from stdin with (freeze);
+1	1	was
+2	1	was
+\.
+update copy_fk set pad = 'new' where id = 1;
+commit;
+begin;
+truncate copy_fk;
+copy copy_fk from stdin with (freeze);
+1	999	was
+2	1	was
+\.
+insert into copy_fk select g, 1, 'more' from generate_series(3, 1000) g;
+update copy_fk set pad = repeat('y', 1500) where id = 1;
+commit;
+select count(*), max(ref) from copy_fk;
+drop table copy_fk, copy_pk;
 create table copy_idx (id int, note text) using zheap;
 create index on copy_idx (id);
 do $$ begin execute replace(copy_lines(1, 20000), 'copy_big', 'copy_idx (id)'); end $$;

@@ -68,6 +68,28 @@ foreach my $am ('heap', 'zheap')
 		is(marked("${table}_pkey"), 10, "$table: entries are marked");
 	}
 }
+# Parts of one transaction have taken over each other's slots, and only their changes of the page are on disk.
+{
+	kill 'CONT', $wal_writer;
+	$node->safe_psql('postgres', "create table parts (id int primary key, v int, pad text) using zheap; insert into parts select g, 0, repeat('p', 60) from generate_series(1, 70) g; insert into parts select g, 0, repeat('p', 60) from generate_series(1001, 1100) g; delete from parts where id > 1000 and ctid >= '(1,0)'");
+	$node->safe_psql('postgres', 'vacuum parts');
+	kill 'STOP', $wal_writer;
+	my $session = session($node);
+
+	$session->query_safe('begin');
+	$session->query_safe("savepoint s; delete from parts where id = $_; release s") foreach 1 .. 10;
+	$node->safe_psql('postgres', 'set synchronous_commit = on; create table other_parts ()');
+	$session->query_safe('commit');
+	$session->quit;
+	cmp_ok($node->safe_psql('postgres', "select count(*) from zheap.zheap_page_items('parts', 0) where lp <= 10 and 'reused' = any (flags)"), '>', 3, 'parts: rows have lost their slots');
+	ok(!is_flushed(), 'parts: the commit is not on disk');
+	scan('parts');
+	is(marked('parts_pkey'), 0, 'parts: no entry is marked as dead');
+	$node->safe_psql('postgres', 'set synchronous_commit = on; create table another_parts ()');
+	scan('parts');
+	is(marked('parts_pkey'), 10, 'parts: entries are marked');
+}
+
 kill 'CONT', $wal_writer;
 no_crash_in_log($node, 'asynchronous');
 $node->stop;

@@ -65,6 +65,12 @@ extern bool zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid,
 /* The header of a new row: its modifier flags and slot; "token" is 0 or a speculative one's. */
 extern void zinsert_set_header(char *row, const ZChange *change, uint32 token);
 
+/*
+ * The server's options of an insertion, as far as they are followed.  Rows that are frozen from
+ * the start have nobody's name, so none are made where triggers may ask for them as inserted.
+ */
+extern int	zinsert_options(Relation rel, int options);
+
 /* DONE or AGAIN. */
 extern ZStep zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change);
 extern void zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid,

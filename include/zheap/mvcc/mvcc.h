@@ -328,10 +328,10 @@ extern bool zmvcc_same_versions(ZPageView *before, ZPageView *view,
 								const OffsetNumber *offsets, int n);
 
 /*
- * The transaction that the page names as the maker of its version, however long ago; invalid if
- * it does not, since the row has no slot or others have taken that over.
+ * The present owner of the slot that the version on the page names, however long ago; invalid:
+ * it names none, or one that is free.
  */
-extern FullTransactionId zmvcc_named_owner(ZPageView *view, const ZRowVersion *version);
+extern FullTransactionId zmvcc_slot_owner(ZPageView *view, const ZRowVersion *version);
 
 /* The command of a version's making; false as above. */
 extern bool zmvcc_command(ZPageView *view, const ZRowVersion *version, CommandId *cid);
