@@ -238,6 +238,20 @@ zlock_may_be_held(ZPageView *view, OffsetNumber offnum)
 	return !zview_limit_end(view) || holders.strongest >= 0;
 }
 
+/* Else the last holder of a lock there has ended, and the place may be another row's by now. */
+static bool
+is_place_of_moved(const ZPageView *view, OffsetNumber offnum)
+{
+	uint32		len;
+
+	if (offnum > PageGetMaxOffsetNumber(view->page) ||
+		!ItemIdIsNormal(PageGetItemId(view->page, offnum)) ||
+		zpage_check_row(view->page, offnum) != NULL)
+		return false;
+	return (zrow_flags(zpage_row(view->page, offnum, &len, NULL)) &
+			(ZROW_DELETED | ZROW_MOVED)) == (ZROW_DELETED | ZROW_MOVED);
+}
+
 TransactionId
 zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 {
@@ -254,7 +268,7 @@ zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 	if (block >= RelationGetNumberOfBlocks(rel))
 		return InvalidTransactionId;
 	zview_open(&view, rel);
-	if (zview_read(&view, block, NULL))
+	if (zview_read(&view, block, NULL) && is_place_of_moved(&view, search.offnum))
 		search_page(&view, NULL, &search);
 	zview_close(&view);
 	return holders.conflicting;
