@@ -106,6 +106,7 @@ note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 		return;
 	dropped = true;
 	wait_for_users(object);
+	zundo_note_dropped(object);
 }
 
 /* A table that needs the undo relation: its name, allocated. */
@@ -156,10 +157,12 @@ before_commit(XactEvent event, void *arg)
 		case XACT_EVENT_PREPARE:
 			/* temporary tables dropped on commit, after what happens before it */
 			tables = NIL;
+			zundo_forget_dropped();
 			break;
 		case XACT_EVENT_ABORT:
 			dropped = false;
 			tables = NIL;
+			zundo_forget_dropped();
 			break;
 		default:
 			break;

@@ -84,9 +84,13 @@ zundo_horizon_advance(void)
 {
 	ZUndoDb    *db = zundo_open_loaded();
 	ZUndoLog   *log = NULL;
-	FullTransactionId oldest_needed = zundo_oldest_needed();
-	FullTransactionId horizon = oldest_needed;
+	FullTransactionId oldest_needed;
+	FullTransactionId horizon;
 
+	/* H4: the horizon is the database's, and the logs of the relation before are not known now */
+	if (zundo_relation_is_new())
+		return;
+	oldest_needed = horizon = zundo_oldest_needed();
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{

@@ -329,6 +329,9 @@ extern void zundo_extend_to(BlockNumber nblocks);
  */
 extern void zundo_refresh_file(void);
 
+/* Was the relation made by this transaction?  It is open. */
+extern bool zundo_relation_is_new(void);
+
 /* Learn from the meta page what shared memory does not know yet. */
 extern void zundo_learn_meta(void);
 

@@ -518,9 +518,46 @@ zundo_init_pages(const Buffer *buffers, const ZRecUndoInit *rec)
 	return lsn;
 }
 
+/* Of the relation that this transaction, or a part of it, has dropped; invalid: of none. */
+static FullTransactionId dropped_horizon;
+
+void
+zundo_note_dropped(Oid relid)
+{
+	Relation	rel = relation_open(relid, NoLock);
+	Buffer		buffer;
+	Page		page;
+
+	/* of a damaged one nothing is known */
+	dropped_horizon = FullTransactionIdFromEpochAndXid(0, FirstNormalTransactionId);
+	if (RelationGetNumberOfBlocks(rel) > ZUNDO_META_BLOCK)
+	{
+		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, ZUNDO_META_BLOCK, RBM_ZERO_ON_ERROR, NULL);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		page = BufferGetPage(buffer);
+		if (zundo_page_is_sound(page, ZUNDO_META_BLOCK, ZUNDO_METAPAGE_MAGIC))
+			dropped_horizon = zundo_meta(page)->horizon;
+		UnlockReleaseBuffer(buffer);
+	}
+	relation_close(rel, NoLock);
+}
+
+void
+zundo_forget_dropped(void)
+{
+	dropped_horizon = InvalidFullTransactionId;
+}
+
+bool
+zundo_relation_is_new(void)
+{
+	return zundo_relation()->rd_createSubid != InvalidSubTransactionId;
+}
+
 /*
  * Nobody has written zheap pages of this database yet, or could have with an xid
- * older than the oldest that runs now: so that is the first horizon.
+ * older than the oldest that runs now: so that is the first horizon.  Unless another undo relation
+ * was dropped just now: if that is rolled back its horizon must not have moved (H4).
  */
 void
 zundo_storage_create(ZRelLocator locator)
@@ -530,6 +567,8 @@ zundo_storage_create(ZRelLocator locator)
 
 	memset(&rec, 0, sizeof(rec));
 	rec.horizon = zfxid_from_xid(GetOldestTransactionIdConsideredRunning());
+	if (FullTransactionIdIsValid(dropped_horizon))
+		rec.horizon = zundo_older(rec.horizon, dropped_horizon);
 	rec.high_water = ZUNDO_EXTENT_BLOCKS;
 	for (int i = 0; i < (int) lengthof(buffers); i++)
 		buffers[i] = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, P_NEW,

@@ -232,6 +232,21 @@ $second->query_safe('insert into o values (2)');
 $first->query_safe('begin; drop extension zheap cascade; create extension zheap; create table o (a int) using zheap; insert into o values (3)');
 $first->query_safe('rollback');
 is($second->query_safe('update o set a = a + 10; select sum(a) from o'), 23, 'dropped and made again, rolled back');
+# what aborted transactions have left in it is rolled back afterwards, however far the new one's horizon would be
+foreach my $how ('drop extension zheap cascade; create extension zheap; create table u (a int) using zheap; insert into u values (3); update u set a = 4',
+	'savepoint s; drop extension zheap cascade; create extension zheap; create table u (a int) using zheap; select from u; rollback to s',
+	'drop extension zheap cascade; create extension zheap; drop extension zheap cascade; create extension zheap; create table u (a int) using zheap; insert into u select g from generate_series(1, 20000) g; delete from u')
+{
+	my $third = session($node, 'other');
+
+	$second->query_safe('begin; insert into o values (1000); update o set a = 500 where a = 11; delete from o where a = 12; rollback');
+	$third->query_safe("begin; $how");
+	is($third->query_safe('select sum(a) from o'), 23, 'with undo pending, a part of the transaction rolled back') if $how =~ /rollback to/;
+	$third->query_safe('rollback');
+	$third->quit;
+	is($first->query_safe('select sum(a) from o'), 23, 'dropped and made again, rolled back, with undo pending');
+	is($node->safe_psql('other', 'vacuum zheap.undo; vacuum o; select sum(a) from o'), 23, 'and rolled back for good');
+}
 $first->query_safe('begin; drop extension zheap cascade; create extension zheap; create table o (a int) using zheap; insert into o values (3); commit');
 is($second->query_safe('update o set a = a + 10; select sum(a) from o'), 13, 'dropped and made again');
 $first->query_safe('drop extension zheap cascade');

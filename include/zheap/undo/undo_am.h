@@ -20,6 +20,13 @@ extern void (*zundo_vacuum_hook) (void);
 
 /* What the access method needs of the undo layer (undo_relation.c). */
 
+/*
+ * The relation is about to be dropped by this transaction, which has locked it exclusively:
+ * remember its horizon; and forget that at the end of the transaction.
+ */
+extern void zundo_note_dropped(Oid relid);
+extern void zundo_forget_dropped(void);
+
 /* Make a new relation file: meta and directory pages, WAL-logged. */
 extern void zundo_storage_create(ZRelLocator locator);
 
