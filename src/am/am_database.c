@@ -3,10 +3,10 @@
  *		Databases that are made and dropped: a new one may get an old one's OID.  And indexes that
  *		are dropped.
  *
- * What shared memory knows of a database's tables is forgotten at the drop, to give back the
- * memory.  Sessions of the database may still be there then, and the drop may fail.  So what must
- * not be taken for another database's is forgotten when that is made, which is before anybody can
- * connect to it.
+ * What shared memory knows of a database's tables is forgotten when the drop is about to commit,
+ * to give back the memory: the server asks only after the hook whether sessions of the database
+ * are there.  What must not be taken for another database's is forgotten when that is made, which
+ * is before anybody can connect to it.
  *
  * LOCKING: those of what is forgotten.
  */
@@ -25,6 +25,16 @@
 
 static object_access_hook_type previous_hook = NULL;
 
+/* About to be dropped by this transaction, if that does not find a reason against it. */
+static Oid	dropped_database = InvalidOid;
+
+static void
+forget_database(Oid db)
+{
+	zdead_forget_database(db);
+	zfilled_forget_database(db);
+}
+
 static void
 note_database(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 {
@@ -38,12 +48,21 @@ note_database(ObjectAccessType access, Oid class, Oid object, int sub, void *arg
 	if (class != DatabaseRelationId)
 		return;
 	if (access == OAT_DROP && IsTransactionState())
-		zstats_forget_database(object);
-	if (access == OAT_DROP || access == OAT_POST_CREATE)
+		dropped_database = object;
+	if (access == OAT_POST_CREATE)
+		forget_database(object);
+}
+
+static void
+end_of_drop(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_PRE_COMMIT && OidIsValid(dropped_database))
 	{
-		zdead_forget_database(object);
-		zfilled_forget_database(object);
+		zstats_forget_database(dropped_database);
+		forget_database(dropped_database);
 	}
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_ABORT)
+		dropped_database = InvalidOid;
 }
 
 void
@@ -51,4 +70,5 @@ zam_database_register(void)
 {
 	previous_hook = object_access_hook;
 	object_access_hook = note_database;
+	RegisterXactCallback(end_of_drop, NULL);
 }

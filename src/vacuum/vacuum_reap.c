@@ -213,6 +213,8 @@ reclaim_page(ZVacuum *vac, int *pos)
 	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, block);
 	visible_pin(&vac->visible, block);
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
+	/* undo may be read, and an index may have accepted a message about its relation */
+	zundo_open();
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	zdml_reclaim_pointers(vac->rel, buffer, offsets, n);
 	visible_mark(&vac->visible, buffer);

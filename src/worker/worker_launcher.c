@@ -44,6 +44,9 @@
 /* when a database is locked */
 #define DELAY_LOCKED		1000
 
+/* datconnlimit of a database that was not dropped to the end; not all minor versions name it */
+#define INVALID_DATABASE	(-2)
+
 /* What is kept of a database, until it is found to be dropped. */
 typedef struct Visit
 {
@@ -149,6 +152,9 @@ all_databases(MemoryContext context, bool connectable)
 		MemoryContext old;
 
 		if (connectable && !db->datallowconn)
+			continue;
+		/* a DROP DATABASE was interrupted: only another one can follow */
+		if (db->datconnlimit == INVALID_DATABASE)
 			continue;
 		old = MemoryContextSwitchTo(context);
 		dbs = lappend_oid(dbs, db->oid);

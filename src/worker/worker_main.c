@@ -159,7 +159,8 @@ work(bool *busy)
 	{
 		zfilled_forget_database(MyDatabaseId);
 		CommitTransactionCommand();
-		return true;
+		/* if there is said to be undo, that is of a relation which was taken back or dropped */
+		return false;
 	}
 	zundo_open();
 	*busy = measure_work();
@@ -244,6 +245,28 @@ hide_dropped_database(ErrorData *error)
 		error->output_to_server = false;
 }
 
+/*
+ * As autovacuum's workers: what a page of zeros takes the place of would count as rolled back, and
+ * limits and isolation levels are meant for sessions.
+ */
+static void
+override_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"zero_damaged_pages", "false"},
+		{"statement_timeout", "0"},
+		{"lock_timeout", "0"},
+		{"idle_in_transaction_session_timeout", "0"},
+		{"default_transaction_isolation", "read committed"},
+		{"default_transaction_read_only", "off"},
+		{"default_transaction_deferrable", "off"},
+		{"search_path", ""},
+	};
+
+	for (int i = 0; i < (int) lengthof(settings); i++)
+		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET, PGC_S_OVERRIDE);
+}
+
 void
 zheap_worker_main(Datum arg)
 {
@@ -258,6 +281,7 @@ zheap_worker_main(Datum arg)
 	BackgroundWorkerInitializeConnectionByOid(zworker_my_slot->db, InvalidOid,
 											  BGWORKER_BYPASS_ALLOWCONN);
 	pgstat_report_appname("zheap undo worker");
+	override_settings();
 
 	PG_TRY();
 	{
