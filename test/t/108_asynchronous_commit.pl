@@ -12,7 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('asynchronous', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'synchronous_commit = off', 'checkpoint_timeout = 1h', 'bgwriter_lru_maxpages = 0' ]);
+my $node = new_server('asynchronous', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'synchronous_commit = off', 'checkpoint_timeout = 1h', 'bgwriter_lru_maxpages = 0', 'zheap.skip_dead_entries = off' ]);
 
 $node->safe_psql('postgres', 'create extension pageinspect');
 my $wal_writer = $node->safe_psql('postgres', "select pid from pg_stat_activity where backend_type = 'walwriter'");
