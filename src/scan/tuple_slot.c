@@ -23,9 +23,13 @@
 
 #include "access/htup_details.h"
 #include "access/sysattr.h"
+#include "access/table.h"
+#include "access/tableam.h"
 #include "port/pg_bitutils.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
 #include "zheap/page/page.h"
@@ -254,28 +258,6 @@ ztuple_slot_id(TupleTableSlot *slot)
 	return zslot->has_version_id ? &zslot->version_id : NULL;
 }
 
-void
-ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
-					bool was_locked)
-{
-	ZTupleSlot *zslot = (ZTupleSlot *) slot;
-
-	if (!TTS_IS_ZHEAP(slot))
-		return;
-	zshown_forget(slot);
-	memset(&zslot->version_id, 0, sizeof(zslot->version_id));
-	zslot->version_id.modifier.kind = ZMODIFIER_EXACT;
-	zslot->version_id.modifier.place.fxid = fxid;
-	zslot->version_id.cmin = cid;
-	zslot->version_id.written = true;
-	if (was_locked)
-	{
-		zslot->version_id.xmax = XidFromFullTransactionId(fxid);
-		zslot->version_id.cmax = cid;
-	}
-	zslot->has_version_id = true;
-}
-
 /* ---- callbacks ---- */
 
 static void
@@ -419,6 +401,35 @@ shown_cid(CommandId cid, TransactionId xid)
 	return cid;
 }
 
+/*
+ * A row of ours that changes to a partition of another access method is inserted there from this
+ * slot, which is told no more than where it is now.
+ */
+static Datum
+sysattr_elsewhere(TupleTableSlot *slot, int attnum, bool *isnull)
+{
+	bool		found = false;
+	Datum		value = (Datum) 0;
+
+	if (OidIsValid(slot->tts_tableOid) && ItemPointerIsValid(&slot->tts_tid))
+	{
+		Relation	rel = table_open(slot->tts_tableOid, NoLock);
+		TupleTableSlot *row = table_slot_create(rel, NULL);
+
+		found = !TTS_IS_ZHEAP(row) &&
+			table_tuple_fetch_row_version(rel, &slot->tts_tid, SnapshotSelf, row);
+		if (found)
+			value = slot_getsysattr(row, attnum, isnull);
+		ExecDropSingleTupleTableSlot(row);
+		table_close(rel, NoLock);
+	}
+	if (!found)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot retrieve a system column in this context")));
+	return value;
+}
+
 static Datum
 tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 {
@@ -428,9 +439,7 @@ tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 
 	id = resolved_id(slot);
 	if (id == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot retrieve a system column in this context")));
+		return sysattr_elsewhere(slot, attnum, isnull);
 
 	*isnull = false;
 	switch (attnum)
@@ -663,6 +672,49 @@ tuple_set_id(HeapTupleHeader header, TupleTableSlot *slot, const ItemPointerData
 		header->t_choice.t_heap.t_field3.t_cid = shown_cid(id->cmax, id->xmax);
 	else
 		header->t_infomask |= HEAP_XMAX_INVALID;
+}
+
+static ZVersionId
+written_id(FullTransactionId fxid, CommandId cid, bool was_locked)
+{
+	ZVersionId	id;
+
+	memset(&id, 0, sizeof(id));
+	id.modifier.kind = ZMODIFIER_EXACT;
+	id.modifier.place.fxid = fxid;
+	id.cmin = cid;
+	id.written = true;
+	if (was_locked)
+	{
+		id.xmax = XidFromFullTransactionId(fxid);
+		id.cmax = cid;
+	}
+	return id;
+}
+
+void
+ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
+					bool was_locked)
+{
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+	ZVersionId	id = written_id(fxid, cid, was_locked);
+
+	if (TTS_IS_ZHEAP(slot))
+	{
+		zshown_forget(slot);
+		zslot->version_id = id;
+		zslot->has_version_id = true;
+	}
+	else if (TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot))
+	{
+		HeapTuple	tuple;
+
+		/* a row that changes from a heap partition to ours, in the slot that it was there */
+		ExecMaterializeSlot(slot);
+		tuple = ((HeapTupleTableSlot *) slot)->tuple;
+		tuple->t_self = slot->tts_tid;
+		tuple_set_id(tuple->t_data, slot, &tuple->t_self, &id);
+	}
 }
 
 static HeapTuple

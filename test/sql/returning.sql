@@ -119,5 +119,25 @@ begin
 	delete from ret_p where tableoid = part and ctid = t returning id into n;
 end $$;
 delete from ret_p returning tableoid::regclass, id, (ctid::text::point)[1] < 2048 as plain;
+-- and between access methods
+create table ret_m (id int, k int, t text) partition by list (k);
+create table ret_m1 partition of ret_m for values in (1) using zheap;
+create table ret_m2 partition of ret_m for values in (2) using heap;
+insert into ret_m select g, 1 + g % 2, repeat('x', g * 30) from generate_series(1, 6) g;
+do $$
+declare place tid; x xid; y xid; c cid; n int; part regclass;
+begin
+	for i in 1 .. 6 loop
+		update ret_m set k = 3 - k where id = i returning tableoid::regclass, ctid, xmin, xmax, cmin into part, place, x, y, c;
+		select id into n from ret_m where tableoid = part and ctid = place and xmin = x and xmax = 0;
+		raise notice '% % % %', part, n, y, c;
+		if part = 'ret_m2'::regclass and x::text <> (pg_current_xact_id()::text::bigint % 4294967296)::text then
+			raise notice 'xmin is %', x;
+		end if;
+		update ret_m set k = 3 - k, t = 'y' where id = i and xmin = x returning id into n;
+		raise notice '%', n;
+	end loop;
+end $$;
+drop table ret_m;
 drop table ret_plain, ret_trig, ret_late, ret_upd, ret_del, ret_trans, ret_copy, ret_p;
 drop function ret_try, ret_note, ret_count, ret_copied, ret_load;

@@ -108,7 +108,7 @@ ztuple_slot_formed(TupleTableSlot *slot, TupleDesc desc, uint32 *len)
  * The slot's row has just been written by our transaction: what RETURNING shows
  * as its system columns.  was_locked: our transaction had locked the row before;
  * then xmax is ours, as on heap (ON CONFLICT DO UPDATE is told from an insertion
- * by that).  Slots of other kinds have none, as on heap.
+ * by that).  In a slot of heap the tuple gets them; slots of other kinds have none, as on heap.
  */
 extern void ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid,
 								CommandId cid, bool was_locked);
