@@ -54,7 +54,7 @@ replaced_by_us(ZPageView *view, const ZCheckQuery *query, ZRowVersion *version, 
 {
 	ZUnseen		unseen = {.owner = unseen_own, .curcid = query->cid};
 
-	if (!snapshot_decides(query->snapshot))
+	if (!snapshot_decides(query->snapshot) && !query->was_locked)
 		return true;
 	while (!(version->hdr.flags & ZROW_INSERTED) && !zview_is_spent(view) &&
 		   zmvcc_previous_unseen(view, version, &unseen))
@@ -66,7 +66,8 @@ replaced_by_us(ZPageView *view, const ZCheckQuery *query, ZRowVersion *version, 
 			break;
 		if (!zmodifier_is_exact(&version->modifier) ||
 			zmvcc_version_status(view, version) != ZXACT_OWN)
-			return zmvcc_modifier_visible(view, version, query->snapshot);
+			return query->was_locked ||
+				zmvcc_modifier_visible(view, version, query->snapshot);
 		if (!zmvcc_command(view, version, &made) || made < query->cid)
 			break;
 	}

@@ -79,7 +79,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 			Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
 {
 	ItemPointerData tid = ztid_untagged(otid);
-	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive, false};
+	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive, false, false};
 	ZUpdateCheck check;
 	ZDeletion	deletion = {.cid = cid, .version = &check.version};
 	ZRowQueue	queue;
@@ -89,7 +89,8 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 
 	zheap_require_preload();
 	zreap_begin_write(rel);
-	if (ztid_means_newest(otid))
+	query.was_locked = ztid_means_newest(otid);
+	if (query.was_locked)
 		query.snapshot = InvalidSnapshot;
 	else if (crosscheck == InvalidSnapshot && !changing_part &&
 			 zrun_delete(rel, &tid, cid, snapshot))

@@ -126,7 +126,7 @@ lock_now(ZTarget *target, ZLockCall *call, const ZUpdateCheck *check)
 static TM_Result
 check_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, TransactionId *xid)
 {
-	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode, true};
+	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode, true, false};
 	ZUpdateCheck check;
 	ZTarget		target;
 
@@ -322,7 +322,7 @@ static bool
 lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
 {
 	ZCheckQuery query = {call->snapshot, InvalidSnapshot, call->cid, call->mode,
-	TransactionIdIsValid(call->replacer)};
+	TransactionIdIsValid(call->replacer), false};
 
 	if (means_newest(call) || call->traversed)
 		query.snapshot = InvalidSnapshot;

@@ -107,7 +107,7 @@ static bool
 lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mover,
 		 TM_Result *result, bool *moved)
 {
-	ZCheckQuery query = {InvalidSnapshot, InvalidSnapshot, cid, LockTupleKeyShare, false};
+	ZCheckQuery query = {InvalidSnapshot, InvalidSnapshot, cid, LockTupleKeyShare, false, false};
 	ZLockHolders holders;
 	ZUpdateCheck check;
 	bool		changed;

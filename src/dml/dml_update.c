@@ -675,9 +675,9 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	zheap_require_preload();
 	zreap_begin_write(rel);
 	update_open(&update, rel, slot);
-	update.query = (ZCheckQuery) {snapshot, crosscheck, cid, LockTupleNoKeyExclusive, false};
+	update.query = (ZCheckQuery) {snapshot, crosscheck, cid, LockTupleNoKeyExclusive, false, false};
 	update.wait = wait;
-	update.was_locked = ztid_means_newest(otid);
+	update.was_locked = update.query.was_locked = ztid_means_newest(otid);
 	if (update.was_locked)
 		update.query.snapshot = InvalidSnapshot;	/* T2: we locked the newest */
 	ztarget_open(&update.target, rel);

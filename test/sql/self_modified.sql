@@ -30,5 +30,15 @@ update smo set n = smo_gone() where id = 1;
 delete from smo where id = 1 and smo_bump() = 7;
 delete from smo where id = 1 and smo_gone() = 7;
 table smo order by id;
+-- the row was locked first, then changed by the statement, then by the function
+with w as (update smo set n = n + 1 where id = 1 returning id)
+	insert into smo values (1, 0) on conflict (id) do update set n = (select count(*)::int from w) + smo_bump();
+with w as (update smo set n = n + 1 where id = 1 returning id)
+	insert into smo values (1, 0) on conflict (id) do update set n = (select count(*)::int from w) + smo_bump3();
+with w as (update smo set n = n + 1 where id = 1 returning id)
+	insert into smo values (1, 0) on conflict (id) do update set n = smo_bump() + (select count(*)::int from w);
+with w as (delete from smo where id = 1 returning id)
+	insert into smo values (1, 0) on conflict (id) do update set n = (select count(*)::int from w) + smo_bump();
+table smo order by id;
 drop table smo;
 drop function smo_bump, smo_bump3, smo_gone, smo_undone;

@@ -162,6 +162,8 @@ typedef struct ZCheckQuery
 	CommandId	cid;
 	LockTupleMode mode;			/* what is to be done needs this lock */
 	bool		counts_superseded;	/* is the answer's count of them wanted? */
+	bool		was_locked;		/* the caller has locked what was the newest version: what came
+								 * since is our transaction's */
 } ZCheckQuery;
 
 /*
