@@ -675,7 +675,9 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	zheap_require_preload();
 	zreap_begin_write(rel);
 	update_open(&update, rel, slot);
-	update.query = (ZCheckQuery) {snapshot, crosscheck, cid, LockTupleNoKeyExclusive, false, false};
+	update.query = (ZCheckQuery) {
+		.snapshot = snapshot, .crosscheck = crosscheck, .cid = cid, .mode = LockTupleNoKeyExclusive
+	};
 	update.wait = wait;
 	update.was_locked = update.query.was_locked = ztid_means_newest(otid);
 	if (update.was_locked)
