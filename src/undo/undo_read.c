@@ -52,6 +52,17 @@ report_no_block(Relation rel, BlockNumber block)
 				  "undo pointer to a block that does not exist");
 }
 
+/*
+ * Replay makes the first page of an extent only, so until somebody has loaded the logs, on a
+ * standby always, the file may end before the relation does.  A pointer to what is recycled may
+ * lead there.
+ */
+static bool
+is_in_file(Relation rel, BlockNumber block)
+{
+	return MyUndo.db->loaded || block < RelationGetNumberOfBlocks(rel);
+}
+
 /* Invalid if the page has been truncated away. */
 static Buffer
 pin_page(Relation rel, BlockNumber block)
@@ -62,7 +73,7 @@ pin_page(Relation rel, BlockNumber block)
 	if (block < ZUNDO_EXTENT_BLOCKS)
 		report_no_block(rel, block);
 	LWLockAcquire(lock, LW_SHARED);
-	if (zundo_block_exists(block))
+	if (zundo_block_exists(block) && is_in_file(rel, block))
 		buffer = ReadBuffer(rel, block);
 	LWLockRelease(lock);
 	return buffer;

@@ -74,6 +74,19 @@ redo_done(XLogReaderState *record, Page page, Buffer buffer)
 		UnlockReleaseBuffer(buffer);
 }
 
+/*
+ * Now the meta page says so, too.  A backend that was the database's first one may have forgotten
+ * meanwhile what redo_horizon() has told, and learnt it from the page as it was.
+ */
+static void
+tell_horizon_again(XLogReaderState *record, FullTransactionId horizon)
+{
+	ZRelLocator locator;
+
+	XLogRecGetBlockTag(record, 0, &locator, NULL, NULL);
+	zundo_redo_horizon_set(zloc_db(locator), horizon);
+}
+
 static void
 redo_meta(XLogReaderState *record, uint8 block_id, const ZUndoMetaValues *values)
 {
@@ -84,6 +97,7 @@ redo_meta(XLogReaderState *record, uint8 block_id, const ZUndoMetaValues *values
 	if (page != NULL)
 		zundo_meta_apply(page, values);
 	redo_done(record, page, buffer);
+	tell_horizon_again(record, values->horizon);
 	XLogRecGetBlockTag(record, block_id, &locator, NULL, NULL);
 	zundo_redo_nblocks_set(zloc_db(locator), values->nblocks);
 }
@@ -200,6 +214,7 @@ zundo_horizon_redo(XLogReaderState *record)
 	if (page != NULL)
 		zundo_horizon_apply(page, rec.horizon);
 	redo_done(record, page, buffer);
+	tell_horizon_again(record, rec.horizon);
 }
 
 /*
