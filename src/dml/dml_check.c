@@ -443,14 +443,15 @@ look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	zmvcc_current(&target->view, target->offnum, &check->version);
 	version = check->version;
 	check->result = check_version(target, &version, query, check);
-	if (check->result == TM_Ok && query->crosscheck != InvalidSnapshot)
-		check->result = crosscheck(target, query, check);
 	if (locks_matter(check))
 	{
 		zlock_holders(&target->view, NULL, target->offnum, mode_to_look_for(query, check),
 					  &holders);
 		note_holders(check, &holders, parity_of(&version));
 	}
+	/* like heap, when those have been waited for */
+	if (check->result == TM_Ok && query->crosscheck != InvalidSnapshot)
+		check->result = crosscheck(target, query, check);
 	return parity_of(&version);
 }
 
@@ -526,6 +527,23 @@ assert_answer(const ZTarget *target, const ZCheckQuery *query, const ZUpdateChec
 #define assert_answer(target, query, check) ((void) 0)
 #endif
 
+/* Has our transaction a lock at a place where the row was? */
+static bool
+holds_origin(const ZTarget *target, const ZUpdateCheck *check)
+{
+	ItemPointerData origins[ZROW_MAX_ORIGINS];
+	int			count = zrow_origins_get(check->version.row, check->version.len, origins);
+	bool		exact;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (zlock_own_strongest(target->rel, ItemPointerGetBlockNumberNoCheck(&origins[i]),
+								ItemPointerGetOffsetNumberNoCheck(&origins[i]), &exact) >= 0)
+			return true;
+	}
+	return false;
+}
+
 /* As zcheck_row, without locks at the row's origin. */
 static void
 check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
@@ -549,6 +567,8 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 			done = check_copy(target, query, check);
 	}
 	assert_answer(target, query, check);
+	if (locks_matter(check))
+		check->holds_origin = holds_origin(target, check);
 	ztarget_set_checked(target);
 }
 
@@ -584,7 +604,7 @@ zcheck_wait(ZTarget *target, ZRowQueue *queue, const ZUpdateCheck *check)
 	Assert(check->result == TM_BeingModified && !check->later);
 	ztarget_unlock(target);
 	return zlock_queue_wait(queue, check->parity, check->xid,
-							check->own_lock >= 0 || check->modified_by_us);
+							check->own_lock >= 0 || check->holds_origin || check->modified_by_us);
 }
 
 void

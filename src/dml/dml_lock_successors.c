@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/target.h"
@@ -174,6 +175,7 @@ zdml_lock_successors(Relation rel, ItemPointerData tid, FullTransactionId mover,
 	ztarget_open(&target, rel);
 	while (moved)
 	{
+		CHECK_FOR_INTERRUPTS();
 		ztarget_pin(&target, &tid);
 		do
 		{

@@ -219,7 +219,9 @@ check(Update *update)
 		return REFUSED;
 	if (result->own_lock >= 0 && !update->locked)
 		update->was_locked = true;
-	update->key_locked = update->key_locked || result->own_lock == LockTupleExclusive;
+	/* not by LOCK_OLD, which is to keep others out until the row is changed */
+	update->key_locked = update->key_locked ||
+		(result->own_lock == LockTupleExclusive && !update->locked);
 	return choose_way(update);
 }
 
@@ -431,7 +433,7 @@ deletion(Update *update)
 	ZDeletion	deletion = {.cid = update->query.cid, .new_tid = &update->new_tid};
 
 	deletion.flags2 = zpage_row_lock_bits(target->view.page, target->offnum);
-	if (update->query.mode == LockTupleExclusive || update->key_locked)
+	if (update->changes.key || update->key_locked)
 		deletion.flags2 |= ZROW2_KEYS_UPDATED;
 	deletion.logical = zlogical_update(&update->logical, &update->row);
 	return deletion;

@@ -89,14 +89,19 @@ delete_page(ZIndexRemoval *removal, Buffer buffer)
 	note_pages(removal->notes, removal->index, &state);
 }
 
-/* The leaf is locked, and left; deleted if it has no entry. */
+/*
+ * The leaf is locked, and left; deleted if it has no entry.  Not while a scan has it pinned:
+ * VACUUM waits for such scans, which may be at a row that it is about to free, on pages that are
+ * there only.
+ */
 static void
 leave_leaf(ZIndexRemoval *removal, Buffer buffer)
 {
 	Page		page = BufferGetPage(buffer);
 	BTPageOpaque opaque = BTPageGetOpaque(page);
 
-	if (zleaf_is_empty(page) && !P_RIGHTMOST(opaque) && !P_ISROOT(opaque))
+	if (zleaf_is_empty(page) && !P_RIGHTMOST(opaque) && !P_ISROOT(opaque) &&
+		IsBufferCleanupOK(buffer))
 		delete_page(removal, buffer);
 	else
 		_bt_relbuf(removal->index, buffer);

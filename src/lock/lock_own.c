@@ -36,7 +36,7 @@ typedef struct OwnKey
 	Oid			rel;
 	BlockNumber block;
 	OffsetNumber offnum;
-	uint16		unused;			/* 0 */
+	uint16		is_local;		/* a temporary table's file may have the number of another's */
 } OwnKey;
 
 typedef struct OwnRow
@@ -114,14 +114,17 @@ own_find(const OwnKey *key)
 }
 
 static bool
-is_of_file(const OwnKey *key, ZRelLocator locator)
+is_of_file(const OwnKey *key, Relation rel)
 {
-	return key->spc == zloc_spc(locator) && key->rel == zloc_rel(locator);
+	ZRelLocator locator = zrel_locator(rel);
+
+	return key->spc == zloc_spc(locator) && key->rel == zloc_rel(locator) &&
+		key->is_local == RelationUsesLocalBuffers(rel);
 }
 
-/* Of a file, or all of them (NULL). */
+/* Of a table's file, or all of them (NULL). */
 static void
-rows_remove(const ZRelLocator *file)
+rows_remove(Relation rel)
 {
 	HASH_SEQ_STATUS seq;
 	OwnRow	   *row;
@@ -129,7 +132,7 @@ rows_remove(const ZRelLocator *file)
 	hash_seq_init(&seq, own.rows);
 	while ((row = hash_seq_search(&seq)) != NULL)
 	{
-		if (file == NULL || is_of_file(&row->key, *file))
+		if (rel == NULL || is_of_file(&row->key, rel))
 			hash_search(own.rows, &row->key, HASH_REMOVE, NULL);
 	}
 }
@@ -163,7 +166,8 @@ static OwnKey
 key_of(Relation rel, BlockNumber block, OffsetNumber offnum)
 {
 	ZRelLocator locator = zrel_locator(rel);
-	OwnKey		key = {zloc_spc(locator), zloc_rel(locator), block, offnum, 0};
+	OwnKey		key = {zloc_spc(locator), zloc_rel(locator), block, offnum,
+	RelationUsesLocalBuffers(rel)};
 
 	return key;
 }
@@ -214,8 +218,6 @@ zlock_own_strongest(Relation rel, BlockNumber block, OffsetNumber offnum, bool *
 void
 zlock_own_forget(Relation rel)
 {
-	ZRelLocator locator = zrel_locator(rel);
-
 	if (!own_is_known())
 		return;
 	if (own.rows == NULL)
@@ -224,11 +226,11 @@ zlock_own_forget(Relation rel)
 
 		for (int i = 0; i < own.nfew; i++)
 		{
-			if (!is_of_file(&own.few[i].key, locator))
+			if (!is_of_file(&own.few[i].key, rel))
 				own.few[kept++] = own.few[i];
 		}
 		own.nfew = kept;
 		return;
 	}
-	rows_remove(&locator);
+	rows_remove(rel);
 }

@@ -49,7 +49,8 @@ zscan_read_recent(Relation rel, BlockNumber block)
 	const Recent *recent = recent_of(rel);
 	Buffer		buffer;
 
-	if (recent->buffer > 0 && recent->block == block &&
+	/* a temporary table's file may have the number of another table's */
+	if (recent->buffer > 0 && recent->block == block && !RelationUsesLocalBuffers(rel) &&
 		zloc_equals(recent->file, zrel_locator(rel)) &&
 		ReadRecentBuffer(recent->file, MAIN_FORKNUM, block, recent->buffer))
 	{

@@ -18,6 +18,7 @@ typedef struct OwnKey
 	Oid			spc;
 	Oid			rel;
 	BlockNumber block;
+	uint32		is_local;		/* a temporary table's file may have the number of another's */
 } OwnKey;
 
 typedef struct OwnSlot
@@ -57,7 +58,7 @@ static OwnKey
 slot_key(ZPageView *view)
 {
 	ZRelLocator locator = zrel_locator(view->rel);
-	OwnKey		key = {zloc_spc(locator), zloc_rel(locator), view->block};
+	OwnKey		key = {zloc_spc(locator), zloc_rel(locator), view->block, view->local};
 
 	return key;
 }

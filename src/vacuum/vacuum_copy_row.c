@@ -191,7 +191,7 @@ take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 		if (n == alloc)
 		{
 			alloc *= 2;
-			*versions = repalloc(*versions, alloc * sizeof(CopyVersion));
+			*versions = repalloc_huge(*versions, alloc * sizeof(CopyVersion));
 		}
 		newer = n > 0 ? &(*versions)[n - 1] : NULL;
 		copied = &(*versions)[n];

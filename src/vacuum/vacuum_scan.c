@@ -170,7 +170,7 @@ scan_page(ZVacuum *vac, BlockNumber block)
 	}
 
 	/* dead pointers do not count if they are about to go: truncation looks again */
-	if (has_rows || (ndead > 0 && !vac->do_indexes))
+	if (has_rows || (ndead > 0 && vac->nindexes > 0 && !vac->do_indexes))
 		vac->nonempty = block + 1;
 }
 

@@ -143,6 +143,7 @@ typedef struct ZUpdateCheck
 	bool		later;			/* BeingModified for KEY SHARE: not the version asked
 								 * about, but one that an update made of it */
 	int			own_lock;		/* strongest lock that we hold, or -1 */
+	bool		holds_origin;	/* we hold one at a place that the row was moved from */
 	int			strongest_lock; /* at least the strongest that anybody holds, or -1 */
 	bool		modified_by_us; /* newest version is of our own transaction */
 	CommandId	cmax;			/* SelfModified */
