@@ -386,13 +386,19 @@ locks_matter(const ZUpdateCheck *check)
  * Is the row's newest version an aborted transaction's?  A change must not be made on top of
  * it, as its modifier counts as visible to all once the horizon has passed it.  So this is
  * asked after the look at the row, which may have passed by a version as aborted whose
- * modifier was in progress a moment before.
+ * modifier was in progress a moment before; and not of the view, which has remembered that.
  */
 static bool
 is_of_aborted(ZTarget *target, const ZRowVersion *newest)
 {
-	return !zmodifier_is_all_visible(&newest->modifier) &&
-		zmvcc_version_status(&target->view, newest) == ZXACT_ABORTED;
+	ZXactStatus status;
+
+	if (zmodifier_is_all_visible(&newest->modifier))
+		return false;
+	status = zmvcc_version_status(&target->view, newest);
+	if (status == ZXACT_IN_PROGRESS)
+		status = zmvcc_xact_status(zmodifier_bound(&newest->modifier));
+	return status == ZXACT_ABORTED;
 }
 
 /* The page has been locked anew. */

@@ -41,7 +41,15 @@ zmvcc_version_status(ZPageView *view, const ZRowVersion *version)
 			status = view->status[slotno] = zmvcc_xact_status(fxid);
 		return status;
 	}
-	return zmvcc_xact_status(fxid);
+	/*
+	 * An answer in two steps, "not aborted" and then "not in progress", must not be of two moments:
+	 * it would take for committed what has aborted in between.
+	 */
+	if (FullTransactionIdEquals(fxid, view->asked) && view->asked_status == ZXACT_IN_PROGRESS)
+		return ZXACT_IN_PROGRESS;
+	status = view->asked_status = zmvcc_xact_status(fxid);
+	view->asked = fxid;
+	return status;
 }
 
 static inline bool

@@ -86,6 +86,7 @@ void
 zview_refresh(ZPageView *view)
 {
 	memset(view->status, ZXACT_UNKNOWN, sizeof(view->status));
+	view->asked = InvalidFullTransactionId;
 	view->all_frozen = false;
 }
 

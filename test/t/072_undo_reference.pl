@@ -134,46 +134,11 @@ sub log_has
 	return slurp_file($node->logfile, $from) =~ $what;
 }
 
-# ---- a process is stopped where gdb's commands say ----
-
-my $gdb = `sh -c 'command -v gdb'`;
-chomp $gdb;
-
-# Attaches gdb to the process; undef: it cannot.  "to_stop" brings it to where it is to stop.
-sub attach
-{
-	my ($pid, $to_stop) = @_;
-	my $at = PostgreSQL::Test::Utils::tempdir();
-	my $debugger = { at => $at, err => '', out => '' };
-
-	append_to_file("$at/commands", "set breakpoint pending on\nhandle SIGINT SIGUSR1 nostop noprint pass\nshell touch $at/attached\n$to_stop\nshell touch $at/stopped\nshell while [ ! -e $at/go ]; do sleep 0.05; done\ndelete\ndetach\nquit\n");
-	$debugger->{run} = IPC::Run::start([ $gdb, '-q', '-nx', '-batch', '-p', $pid, '-x', "$at/commands" ], '<', \undef, '>', \$debugger->{out}, '2>', \$debugger->{err});
-	return $debugger if wait_until(sub { $debugger->{run}->pump_nb; -e "$at/attached" || !$debugger->{run}->pumpable }) && -e "$at/attached";
-	diag("gdb cannot stop a process here: $debugger->{err}");
-	return undef;
-}
-
-# Is the process stopped, before what it does in the session has ended?
-sub has_stopped
-{
-	my ($debugger, $session) = @_;
-
-	return wait_until(sub { $debugger->{run}->pump_nb if $debugger->{run}->pumpable; ended($session) || -e "$debugger->{at}/stopped" }) && -e "$debugger->{at}/stopped";
-}
-
-sub let_go
-{
-	my ($debugger) = @_;
-
-	append_to_file("$debugger->{at}/go", '');
-	return;
-}
-
 # ---- a checkpoint that begins after the look, and before the record ----
 
 SKIP:
 {
-	skip 'gdb is not there, without which the moment cannot be had', 8 unless $gdb;
+	skip 'gdb is not there, without which the moment cannot be had', 8 unless gdb();
 
 	foreach my $end ('rollback', 'commit')
 	{
@@ -184,19 +149,19 @@ SKIP:
 		begin_page($writer);
 		my $xid = $writer->query_safe("begin; update race_$end set v = v + 1 where id = 1; select pg_current_xact_id()::xid");
 		# between the look, in zundo_register(), and the record, which follows it
-		my $debugger = attach($writer->{pid}, "break zundo_register\ncontinue\ndelete\nbreak XLogInsert\ncontinue") or skip 'no debugger', 4;
+		my $debugger = gdb_attach($writer->{pid}, "break zundo_register\ncontinue\ndelete\nbreak XLogInsert\ncontinue") or skip 'no debugger', 4;
 		begin_in($writer, "update race_$end set v = v + 1 where id = 2");
-		ok(has_stopped($debugger, $writer), "$end: the backend is about to insert its record");
+		ok(gdb_stopped($debugger, $writer), "$end: the backend is about to insert its record");
 
 		my $log = -s $node->logfile;
 		my $checkpoint = session($node);
 		begin_in($checkpoint, 'checkpoint');
 		wait_until(sub { log_has($log, qr/checkpoint starting/) }) or die;
 		ok(!log_has($log, qr/checkpoint complete/), "$end: a checkpoint that has begun since waits");
-		let_go($debugger);
+		gdb_go($debugger);
 		wait_until(sub { ended($writer) }) or die;
 		wait_until(sub { ended($checkpoint) }) or die;
-		$debugger->{run}->finish;
+		gdb_end($debugger);
 		$node->safe_psql('postgres', 'insert into h (tid) values (1)');
 		if ($end eq 'commit')
 		{
@@ -220,7 +185,7 @@ SQL
 # writes no image, so its record must name the page of undo.
 SKIP:
 {
-	skip 'gdb is not there, without which the moment cannot be had', 4 unless $gdb;
+	skip 'gdb is not there, without which the moment cannot be had', 4 unless gdb();
 	my $inserts_lock = 'LWLockReleaseClearVar';
 	my $writer = session($node);
 
@@ -229,16 +194,16 @@ SKIP:
 	my $xid = $writer->query_safe('begin; update moment set v = v + 1 where id = 1; select pg_current_xact_id()::xid');
 	my $checkpointer = $node->safe_psql('postgres', "select pid from pg_stat_activity where backend_type = 'checkpointer'");
 	# the last of eight locks is let go: the beginning is told where records are inserted
-	my $debugger = attach($checkpointer, "break $inserts_lock\nignore 1 7\ncontinue\nfinish") or skip 'no debugger', 4;
+	my $debugger = gdb_attach($checkpointer, "break $inserts_lock\nignore 1 7\ncontinue\nfinish") or skip 'no debugger', 4;
 	my $checkpoint = session($node);
 	begin_in($checkpoint, 'checkpoint');
-	ok(has_stopped($debugger, $checkpoint), 'the checkpointer has let the last lock of those who insert go');
+	ok(gdb_stopped($debugger, $checkpoint), 'the checkpointer has let the last lock of those who insert go');
 
 	$node->safe_psql('postgres', 'update moment set v = v + 10 where id = 2');
 	$writer->query_safe('update moment set v = v + 100 where id = 3');
-	let_go($debugger);
+	gdb_go($debugger);
 	wait_until(sub { ended($checkpoint) }) or die;
-	$debugger->{run}->finish;
+	gdb_end($debugger);
 	$writer->query_safe('commit');
 	my $redo = $node->safe_psql('postgres', 'select redo_lsn from pg_control_checkpoint()');
 	is($node->safe_psql('postgres', <<"SQL"), 'true false, false true', 'the next record has no image of the page, and names that of undo') or show_records($redo, "undo is file $undo, the transaction $xid");

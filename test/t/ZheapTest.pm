@@ -23,7 +23,7 @@ our @EXPORT = qw(short seed wait_until new_server new_standby caught_up wait_for
   set_and_reload tables_use pgbench_init pgbench_run pgbench_start pgbench_finish pgbench_stop load_script crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
   no_crash_in_log undo_relation read_bytes write_bytes log_ends has_unit used session begin_in ended cost_of
-  make_tries python keys_table);
+  make_tries python keys_table gdb gdb_attach gdb_stopped gdb_go gdb_end);
 
 # A session may live for as long as its test takes: the time that it has is each statement's.
 {
@@ -222,6 +222,55 @@ sub pgbench_run
 	my $run = pgbench_start($node, @options);
 
 	return pgbench_finish($run);
+}
+
+# ---- a process is stopped where gdb's commands say ----
+
+# The program, or '': it is not there.
+sub gdb
+{
+	my $gdb = `sh -c 'command -v gdb'`;
+
+	chomp $gdb;
+	return $gdb;
+}
+
+# Attaches gdb to the process; undef: it cannot.  "to_stop" brings it to where it is to stop.
+sub gdb_attach
+{
+	my ($pid, $to_stop) = @_;
+	my $at = PostgreSQL::Test::Utils::tempdir();
+	my $debugger = { at => $at, err => '', out => '' };
+
+	append_to_file("$at/commands", "set breakpoint pending on\nhandle SIGINT SIGUSR1 nostop noprint pass\nshell touch $at/attached\n$to_stop\nshell touch $at/stopped\nshell while [ ! -e $at/go ]; do sleep 0.05; done\ndelete\ndetach\nquit\n");
+	$debugger->{run} = IPC::Run::start([ gdb(), '-q', '-nx', '-batch', '-p', $pid, '-x', "$at/commands" ], '<', \undef, '>', \$debugger->{out}, '2>', \$debugger->{err});
+	return $debugger if wait_until(sub { $debugger->{run}->pump_nb; -e "$at/attached" || !$debugger->{run}->pumpable }) && -e "$at/attached";
+	diag("gdb cannot stop a process here: $debugger->{err}");
+	return undef;
+}
+
+# Is the process stopped, before what it does in the session has ended?
+sub gdb_stopped
+{
+	my ($debugger, $session) = @_;
+
+	return wait_until(sub { $debugger->{run}->pump_nb if $debugger->{run}->pumpable; ended($session) || -e "$debugger->{at}/stopped" }) && -e "$debugger->{at}/stopped";
+}
+
+sub gdb_go
+{
+	my ($debugger) = @_;
+
+	append_to_file("$debugger->{at}/go", '');
+	return;
+}
+
+sub gdb_end
+{
+	my ($debugger) = @_;
+
+	$debugger->{run}->finish;
+	return;
 }
 
 # Start pgbench and go on.

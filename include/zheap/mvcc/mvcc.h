@@ -85,6 +85,8 @@ typedef struct ZPageView
 	bool		all_frozen;		/* every slot is below the horizon: a row is there
 								 * unless it says DELETED */
 	uint8		status[ZPAGE_MAX_INPAGE + 1]; /* ZXactStatus, filled on demand */
+	uint8		asked_status;	/* ... and of the last one that no slot of the page's own has */
+	FullTransactionId asked;
 	PGAlignedBlock *copy;		/* storage of private copies: what the caller has put here,
 								 * and takes away again, or allocated once */
 	PGAlignedBlock *overflow_copy;
