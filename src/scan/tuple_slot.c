@@ -410,10 +410,12 @@ sysattr_elsewhere(TupleTableSlot *slot, int attnum, bool *isnull)
 {
 	bool		found = false;
 	Datum		value = (Datum) 0;
+	Relation	rel = NULL;
 
 	if (OidIsValid(slot->tts_tableOid) && ItemPointerIsValid(&slot->tts_tid))
+		rel = try_table_open(slot->tts_tableOid, NoLock);
+	if (rel != NULL)
 	{
-		Relation	rel = table_open(slot->tts_tableOid, NoLock);
 		TupleTableSlot *row = table_slot_create(rel, NULL);
 
 		found = !TTS_IS_ZHEAP(row) &&
