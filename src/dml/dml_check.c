@@ -573,7 +573,7 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 			done = check_copy(target, query, check);
 	}
 	assert_answer(target, query, check);
-	if (locks_matter(check))
+	if (unlikely((check->version.hdr.flags & ZROW_ORIGIN) != 0) && locks_matter(check))
 		check->holds_origin = holds_origin(target, check);
 	ztarget_set_checked(target);
 }

@@ -188,7 +188,9 @@ insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 	insert->logical = zlogical_insert(&logical, &row, insert->token);
 	zdml_insert_row(rel, insert, &slot->tts_tid);
 	zlogical_close(&logical);
-	ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid, false);
+	/* nobody asks for system columns of rows that are loaded from heap */
+	if (TTS_IS_ZHEAP(slot) || insert->bistate == NULL)
+		ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid, false);
 	zdml_form_release(&row);
 	pgstat_count_heap_insert(rel, 1);
 }

@@ -676,22 +676,33 @@ tuple_set_id(HeapTupleHeader header, TupleTableSlot *slot, const ItemPointerData
 		header->t_infomask |= HEAP_XMAX_INVALID;
 }
 
-static ZVersionId
-written_id(FullTransactionId fxid, CommandId cid, bool was_locked)
+static inline void
+set_written(ZVersionId *id, FullTransactionId fxid, CommandId cid, bool was_locked)
 {
-	ZVersionId	id;
-
-	memset(&id, 0, sizeof(id));
-	id.modifier.kind = ZMODIFIER_EXACT;
-	id.modifier.place.fxid = fxid;
-	id.cmin = cid;
-	id.written = true;
+	memset(id, 0, sizeof(*id));
+	id->modifier.kind = ZMODIFIER_EXACT;
+	id->modifier.place.fxid = fxid;
+	id->cmin = cid;
+	id->written = true;
 	if (was_locked)
 	{
-		id.xmax = XidFromFullTransactionId(fxid);
-		id.cmax = cid;
+		id->xmax = XidFromFullTransactionId(fxid);
+		id->cmax = cid;
 	}
-	return id;
+}
+
+/* A row that changes from a heap partition to ours, in the slot that it was in there. */
+static pg_noinline void
+written_from_heap(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid, bool was_locked)
+{
+	HeapTuple	tuple;
+	ZVersionId	id;
+
+	set_written(&id, fxid, cid, was_locked);
+	ExecMaterializeSlot(slot);
+	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+	tuple->t_self = slot->tts_tid;
+	tuple_set_id(tuple->t_data, slot, &tuple->t_self, &id);
 }
 
 void
@@ -699,24 +710,15 @@ ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 					bool was_locked)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
-	ZVersionId	id = written_id(fxid, cid, was_locked);
 
 	if (TTS_IS_ZHEAP(slot))
 	{
 		zshown_forget(slot);
-		zslot->version_id = id;
+		set_written(&zslot->version_id, fxid, cid, was_locked);
 		zslot->has_version_id = true;
 	}
 	else if (TTS_IS_HEAPTUPLE(slot) || TTS_IS_BUFFERTUPLE(slot))
-	{
-		HeapTuple	tuple;
-
-		/* a row that changes from a heap partition to ours, in the slot that it was there */
-		ExecMaterializeSlot(slot);
-		tuple = ((HeapTupleTableSlot *) slot)->tuple;
-		tuple->t_self = slot->tts_tid;
-		tuple_set_id(tuple->t_data, slot, &tuple->t_self, &id);
-	}
+		written_from_heap(slot, fxid, cid, was_locked);
 }
 
 static HeapTuple

@@ -89,15 +89,21 @@ hold_checkpoint(void)
 void
 zundo_note_redo(void)
 {
-	pg_atomic_uint64 *newest = zundo_shared_redo();
-	uint64		old = pg_atomic_read_u64(newest);
+	static XLogRecPtr noted = InvalidXLogRecPtr;	/* by this backend: it only grows */
 	XLogRecPtr	redo;
 	bool		images;
 
 	/* as of the insertion of our record: XLogInsert has seen to that */
 	GetFullPageWriteInfo(&redo, &images);
-	while (unlikely(old < redo) && !pg_atomic_compare_exchange_u64(newest, &old, redo))
-		;
+	if (unlikely(redo != noted))
+	{
+		pg_atomic_uint64 *newest = zundo_shared_redo();
+		uint64		old = pg_atomic_read_u64(newest);
+
+		while (old < redo && !pg_atomic_compare_exchange_u64(newest, &old, redo))
+			;
+		noted = redo;
+	}
 }
 
 void
