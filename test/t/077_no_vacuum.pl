@@ -344,8 +344,8 @@ is($rc, 0, 'more turns') or diag($err);
 @counted = counted('messages');
 note("messages: @before blocks, then @after; rows removed, left: @counted");
 # a busy machine holds up sessions, and their snapshots everything else; if nothing were removed it would be 100 and 200 blocks more
-cmp_ok($after[0], '<=', $before[0] + 20, 'a queue of rows with several keys does not grow with the number of turns');
-cmp_ok($after[1], '<=', $before[1] + 40, 'nor do its indexes');
+cmp_ok($after[0], '<=', $before[0] + 60, 'a queue of rows with several keys does not grow with the number of turns');
+cmp_ok($after[1], '<=', $before[1] + 120, 'nor do its indexes');
 # what eight sessions have noted when they end is left
 cmp_ok($counted[0], '>=', (short() ? 10000 : 20000) - 8 * 800, 'most rows are removed');
 sound('messages', 'and messages');
