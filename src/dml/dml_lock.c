@@ -261,9 +261,7 @@ static bool
 is_as_found(const ZLockCall *call, const ZRowVersion *version)
 {
 	return call->found == NULL ||
-		(version->len == call->found_len &&
-		 memcmp(version->row + ZROW_HDR_SIZE, call->found + ZROW_HDR_SIZE,
-				call->found_len - ZROW_HDR_SIZE) == 0);
+		zrow_same_body(version->row, version->len, call->found, call->found_len);
 }
 
 static void

@@ -226,9 +226,7 @@ assert_still_seen(Relation rel, const ItemPointerData *tid, Snapshot snapshot,
 	zview_open(&now, rel);
 	if (!zview_read(&now, ItemPointerGetBlockNumberNoCheck(tid), NULL) ||
 		!zmvcc_fetch(&now, offnum, snapshot, &version) ||
-		version.len != zslot->row_len ||
-		memcmp(version.row + ZROW_HDR_SIZE, zslot->row + ZROW_HDR_SIZE,
-			   version.len - ZROW_HDR_SIZE) != 0)
+		!zrow_same_body(version.row, version.len, zslot->row, zslot->row_len))
 		elog(PANIC, "the snapshot does not see what row %u was taken for", offnum);
 	memset(now.counts, 0, sizeof(now.counts));
 	zview_close(&now);

@@ -231,9 +231,7 @@ assert_meant(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meanin
 
 	if (!page_open(&locked, rel, tid, false) ||
 		!fetch_any(&locked, ItemPointerGetOffsetNumberNoCheck(tid), meaning, &version) ||
-		version.len != zslot->row_len ||
-		memcmp(version.row + ZROW_HDR_SIZE, zslot->row + ZROW_HDR_SIZE,
-			   version.len - ZROW_HDR_SIZE) != 0)
+		!zrow_same_body(version.row, version.len, zslot->row, zslot->row_len))
 		elog(PANIC, "row %u that a scan has shown is another one by now", ztid_offset(tid));
 	memset(locked.view.counts, 0, sizeof(locked.view.counts));
 	page_close(&locked);
@@ -455,12 +453,11 @@ has_same_bytes(const ZTupleSlot *slot, const ZRowVersion *version)
 {
 	ZRowHeader	hdr;
 
-	if (slot->row == NULL || slot->row_len != version->len)
+	if (slot->row == NULL)
 		return false;
 	zrow_header_get(slot->row, &hdr);
 	return zrow_turn(&hdr) == zrow_turn(&version->hdr) &&
-		memcmp(slot->row + ZROW_HDR_SIZE, version->row + ZROW_HDR_SIZE,
-			   version->len - ZROW_HDR_SIZE) == 0;
+		zrow_same_body(slot->row, slot->row_len, version->row, version->len);
 }
 
 /* What the snapshot sees of the row; false: nothing. */

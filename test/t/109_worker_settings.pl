@@ -26,28 +26,14 @@ isnt(sql('select zheap.zheap_undo_pending()'), '0', 'a rollback is pending');
 sql('checkpoint');
 $node->stop;
 
-# The header's pd_lower; returns what was there.
-sub write_lower
-{
-	my ($bytes) = @_;
-	my $before;
-
-	open my $page, '+<:raw', $file or die "$file: $!";
-	sysseek($page, 12, 0) or die;
-	sysread($page, $before, 2) == 2 or die;
-	sysseek($page, 12, 0) or die;
-	syswrite($page, $bytes) == 2 or die;
-	close $page or die;
-	return $before;
-}
-
-my $lower = write_lower("\xff\xff");
+# the header's pd_lower
+my $lower = write_bytes($file, 12, "\xff\xff");
 $node->append_conf('postgresql.conf', "zero_damaged_pages = on\nzheap.undo_workers = 1\ndefault_transaction_isolation = 'serializable'\ndefault_transaction_read_only = on\n");
 $node->start;
 ok(wait_until(sub { slurp_file($node->logfile) =~ /: invalid page in block 0 of relation/ }), 'a worker has come to the page');
 isnt(sql('select zheap.zheap_undo_pending()'), '0', 'the rollback is still pending');
 $node->stop;
-write_lower($lower);
+write_bytes($file, 12, $lower);
 $node->append_conf('postgresql.conf', "zero_damaged_pages = off\n");
 $node->start;
 ok(wait_until(sub { sql('select zheap.zheap_undo_pending()') eq '0' }), 'rolled back when the page can be read');

@@ -102,6 +102,14 @@ extern bool zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 extern void zrow_diff(const char *now, uint32 nowlen, const char *was, uint32 waslen,
 					  uint16 *prefix, uint16 *suffix);
 
+/* Are two rows the same behind their headers? */
+static inline bool
+zrow_same_body(const char *a, uint32 alen, const char *b, uint32 blen)
+{
+	return alen == blen &&
+		memcmp(a + ZROW_HDR_SIZE, b + ZROW_HDR_SIZE, alen - ZROW_HDR_SIZE) == 0;
+}
+
 /*
  * Are the first "natts" columns the same bytes in two rows?  False also where that cannot be told
  * without deforming them: nulls, columns that one of them does not store, long values.
