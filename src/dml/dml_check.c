@@ -335,17 +335,15 @@ check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, Z
  * Under REPEATABLE READ, referential actions must not touch rows that the
  * transaction's own snapshot does not see.
  */
-static TM_Result
-crosscheck(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+static bool
+passes_crosscheck(ZTarget *target, const ZCheckQuery *query, const ZUpdateCheck *check)
 {
 	ZRowVersion	version = check->version;
 
-	if (!zmvcc_skip_aborted(&target->view, &version) ||
+	return !zmvcc_skip_aborted(&target->view, &version) ||
 		zmodifier_is_all_visible(&version.modifier) ||
 		zmvcc_version_status(&target->view, &version) == ZXACT_OWN ||
-		zmvcc_modifier_visible(&target->view, &version, query->crosscheck))
-		return TM_Ok;
-	return TM_Updated;
+		zmvcc_modifier_visible(&target->view, &version, query->crosscheck);
 }
 
 /*
@@ -455,9 +453,8 @@ look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 					  &holders);
 		note_holders(check, &holders, parity_of(&version));
 	}
-	/* like heap, when those have been waited for */
 	if (check->result == TM_Ok && query->crosscheck != InvalidSnapshot)
-		check->result = crosscheck(target, query, check);
+		check->not_crosschecked = !passes_crosscheck(target, query, check);
 	return parity_of(&version);
 }
 
@@ -533,24 +530,7 @@ assert_answer(const ZTarget *target, const ZCheckQuery *query, const ZUpdateChec
 #define assert_answer(target, query, check) ((void) 0)
 #endif
 
-/* Has our transaction a lock at a place where the row was? */
-static bool
-holds_origin(const ZTarget *target, const ZUpdateCheck *check)
-{
-	ItemPointerData origins[ZROW_MAX_ORIGINS];
-	int			count = zrow_origins_get(check->version.row, check->version.len, origins);
-	bool		exact;
-
-	for (int i = 0; i < count; i++)
-	{
-		if (zlock_own_strongest(target->rel, ItemPointerGetBlockNumberNoCheck(&origins[i]),
-								ItemPointerGetOffsetNumberNoCheck(&origins[i]), &exact) >= 0)
-			return true;
-	}
-	return false;
-}
-
-/* As zcheck_row, without locks at the row's origin. */
+/* As zcheck_row, without locks at the row's origin, and without what the crosscheck says. */
 static void
 check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 {
@@ -573,8 +553,6 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 			done = check_copy(target, query, check);
 	}
 	assert_answer(target, query, check);
-	if (unlikely((check->version.hdr.flags & ZROW_ORIGIN) != 0) && locks_matter(check))
-		check->holds_origin = holds_origin(target, check);
 	ztarget_set_checked(target);
 }
 
@@ -582,17 +560,13 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
  * Locks that the row left behind where it was moved from.  No new ones come there
  * that are not on this row, too, so it is enough to have looked once.
  */
-void
-zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+static void
+look_at_origins(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 {
 	ItemPointerData origins[ZROW_MAX_ORIGINS];
 	TransactionId xid = InvalidTransactionId;
-	int			count;
+	int			count = zrow_origins_get(check->version.row, check->version.len, origins);
 
-	check_row(target, query, check);
-	if (query->mode != LockTupleExclusive || !locks_matter(check))
-		return;
-	count = zrow_origins_get(check->version.row, check->version.len, origins);
 	if (count == 0)
 		return;
 	ztarget_unlock(target);
@@ -604,13 +578,51 @@ zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 		wait_for_lock(check, xid, parity_of(&check->version));
 }
 
+void
+zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
+{
+	check_row(target, query, check);
+	if (query->mode == LockTupleExclusive && locks_matter(check))
+		look_at_origins(target, query, check);
+	/* like heap, when all locks in the way have been waited for */
+	if (check->result == TM_Ok && unlikely(check->not_crosschecked))
+		check->result = TM_Updated;
+}
+
+/* The places where the row was at which our transaction has a lock; returns how many. */
+static int
+own_origins(const ZTarget *target, const ZUpdateCheck *check, ItemPointerData *places)
+{
+	ItemPointerData origins[ZROW_MAX_ORIGINS];
+	int			count = zrow_origins_get(check->version.row, check->version.len, origins);
+	int			n = 0;
+	bool		exact;
+
+	Assert(target->locked);
+	for (int i = 0; i < count; i++)
+	{
+		if (zlock_own_strongest(target->rel, ItemPointerGetBlockNumberNoCheck(&origins[i]),
+								ItemPointerGetOffsetNumberNoCheck(&origins[i]), &exact) >= 0)
+			places[n++] = origins[i];
+	}
+	return n;
+}
+
 bool
 zcheck_wait(ZTarget *target, ZRowQueue *queue, const ZUpdateCheck *check)
 {
+	ItemPointerData places[ZROW_MAX_ORIGINS];
+	bool		is_holder = check->own_lock >= 0 || check->modified_by_us;
+	int			n = 0;
+
 	Assert(check->result == TM_BeingModified && !check->later);
+	if (!is_holder && (check->version.hdr.flags & ZROW_ORIGIN))
+		n = own_origins(target, check, places);
 	ztarget_unlock(target);
-	return zlock_queue_wait(queue, check->parity, check->xid,
-							check->own_lock >= 0 || check->holds_origin || check->modified_by_us);
+	/* the place may be another row's by now */
+	while (!is_holder && n > 0)
+		is_holder = zlock_is_place_of_moved(target->rel, &places[--n]);
+	return zlock_queue_wait(queue, check->parity, check->xid, is_holder);
 }
 
 void

@@ -31,6 +31,7 @@ typedef struct ZLockCall
 	LockWaitPolicy policy;
 	uint8		flags;
 	bool		traversed;
+	bool		fetches;		/* heap would fetch the version that came next */
 	TransactionId replacer;		/* whom we waited for that replaced the version that we
 								 * meant, unless rolled back; or invalid */
 	bool		conflict;		/* the caller is ON CONFLICT */
@@ -199,7 +200,7 @@ lacks_successor(const ZLockCall *call, const ZUpdateCheck *check)
  * True: *check is final, and the page is locked.  False: look at the row again.
  */
 static bool
-lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
+lock_successors(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
 {
 	Assert(call->mode == LockTupleKeyShare);
 	ztarget_unlock(target);
@@ -213,7 +214,8 @@ lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
 	if (call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION)
 	{
 		/* gone after all: then what has become of it? */
-		call->traversed = true;
+		call->traversed = call->fetches = true;
+		zlock_queue_leave(queue);
 		return false;
 	}
 	ztarget_lock_row_page(target);
@@ -221,15 +223,30 @@ lock_successors(ZTarget *target, ZLockCall *call, ZUpdateCheck *check)
 }
 
 /*
- * Wait for the transaction in the way; the page is unlocked.  For the newest version, of whichever
- * transaction, heap does not queue: it fetches that first, and waits for the one that replaces it;
- * where it is only locked, heap queues as others do, and keeps its place if the row is changed
- * before its turn has come.  False: the policy is not to wait.
+ * Is the version that is to be locked being replaced, and would heap wait for that while it
+ * fetches it?  It does whatever the lock's mode is, and whatever the update changes; what comes
+ * after it has the version is another matter.
+ */
+static bool
+fetch_waits(ZLockCall *call, const ZUpdateCheck *check)
+{
+	if (call->fetches && check->later)
+		call->fetches = check->result == TM_Ok || check->result == TM_BeingModified;
+	else if (call->fetches)
+		call->fetches = check->result == TM_BeingModified && TransactionIdIsValid(check->replacer);
+	return call->fetches;
+}
+
+/*
+ * Wait for the transaction in the way; the page is unlocked.  For one that replaces the version
+ * that came next, heap does not queue; where that is only locked, heap queues as others do, and
+ * keeps its place if the row is changed before its turn has come.  False: the policy is not to
+ * wait.
  */
 static bool
 wait_in_turn(ZTarget *target, const ZLockCall *call, ZRowQueue *queue, const ZUpdateCheck *check)
 {
-	if (!call->traversed || queue->queued || !TransactionIdIsValid(check->replacer))
+	if (!call->fetches)
 	{
 		queue->oper = XLTW_Lock;
 		return zcheck_wait(target, queue, check);
@@ -279,7 +296,7 @@ go_on(ZTarget *target, ZLockCall *call, ZRowQueue *queue, const ZUpdateCheck *ch
 	ItemPointerData next = check->ctid;
 	bool		moved = !ItemPointerEquals(&next, &call->tid);
 
-	call->traversed = true;
+	call->traversed = call->fetches = true;
 	/* a row in its place is looked at again under this hold, unless undo was read (B1) */
 	if (moved || queue->queued || target->view.reads > 0)
 		ztarget_unlock(target);
@@ -325,6 +342,8 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 	if (means_newest(call) || call->traversed)
 		query.snapshot = InvalidSnapshot;
 	zcheck_row(target, &query, check);
+	if (fetch_waits(call, check))
+		check->result = TM_BeingModified;
 
 	switch (check->result)
 	{
@@ -336,10 +355,10 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 				return true;
 			}
 			if (lacks_successor(call, check))
-				return lock_successors(target, call, check);
+				return lock_successors(target, call, queue, check);
 			return lock_now(target, call, check);
 		case TM_BeingModified:
-			if (check->later)
+			if (check->later && !call->fetches)
 			{
 				ztarget_unlock(target);
 				Assert(!zheap_holds_buffer_lock()); /* D3 */
@@ -414,7 +433,7 @@ wait_while_changed(ZTarget *target, const ZLockCall *call, ZRowQueue *queue)
 {
 	TransactionId xid;
 
-	if (call->mode == LockTupleKeyShare || call->policy != LockWaitBlock || queue->queued)
+	if (call->policy != LockWaitBlock)
 		return;
 	queue->oper = XLTW_FetchUpdated;
 	while (TransactionIdIsValid(xid = changer_in_progress(target)))
@@ -448,7 +467,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	{
 		if (!target.locked)
 		{
-			if (call.traversed)
+			if (call.fetches)
 				wait_while_changed(&target, &call, &queue);
 			ztarget_lock_row_page(&target);
 		}

@@ -12,6 +12,7 @@
 #include "access/xlog.h"
 #include "catalog/catalog.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/target.h"
@@ -114,6 +115,9 @@ zdml_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, bool
 		kill_row(&target, version.hdr.slotno, logical_end(rel, false));
 	}
 	ztarget_close(&target);
+	/* like heap, as the insertion was counted */
+	if (!succeeded)
+		pgstat_count_heap_delete(rel);
 	if (toasted)
 	{
 		heap_toast_delete(rel, toasted, true);

@@ -21,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "access/twophase.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -574,7 +575,9 @@ update_close(Update *update)
  * An update in place that adds no index entry leaves nothing for VACUUM, so it is taken off the
  * dead rows.
  * Where this transaction has truncated the table, core forgets at commit what was
- * dead before, this as well; there it must not see the update as such.
+ * dead before, this as well; and where it is prepared, what it has updated is counted by another
+ * backend, while this would be at once.  There core must not see the update as such.  (The price
+ * is that what is rolled back counts as a change, for ANALYZE.)
  */
 static void
 count_nothing_dead(PgStat_TableStatus *stats)
@@ -583,7 +586,7 @@ count_nothing_dead(PgStat_TableStatus *stats)
 
 	while (trans != NULL && !trans->truncdropped)
 		trans = trans->upper;
-	if (trans == NULL)
+	if (trans == NULL && max_prepared_xacts == 0)
 	{
 		stats->t_counts.t_delta_dead_tuples--;
 		return;

@@ -556,6 +556,8 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 						TableScanDesc sscan)
 {
 	IndexBuild	build = {0};
+	/* VACUUM summarizes BRIN indexes, and each page is copied before its rows are looked at */
+	uint8		held = zundo_hold_back();
 
 	build.table = table;
 	build.index = index;
@@ -594,6 +596,7 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, build.scan->nblocks);
 
 	build_end(&build);
+	zundo_hold_back_end(held);
 
 	return build.reltuples;
 }

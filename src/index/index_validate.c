@@ -92,6 +92,9 @@ insert_missing(Validation *val)
 
 	FormIndexDatum(val->info, val->slot, val->estate, values, isnull);
 
+	/* rows of entries may be looked at while their page is locked; expressions may have run */
+	zundo_open();
+
 	/*
 	 * Checked for uniqueness even if the row has been deleted since: the check
 	 * looks at the row by its TID and will see that.

@@ -252,6 +252,30 @@ is_place_of_moved(const ZPageView *view, OffsetNumber offnum)
 			(ZROW_DELETED | ZROW_MOVED)) == (ZROW_DELETED | ZROW_MOVED);
 }
 
+/* View the page of what was the row's place; false: that is the row's no more. */
+static bool
+view_place(ZPageView *view, const ItemPointerData *place)
+{
+	BlockNumber block = ItemPointerGetBlockNumberNoCheck(place);
+
+	Assert(!zheap_holds_buffer_lock()); /* L1: another table page is looked at */
+	/* the table is truncated only when nobody has a lock on it */
+	return block < RelationGetNumberOfBlocks(view->rel) && zview_read(view, block, NULL) &&
+		is_place_of_moved(view, ItemPointerGetOffsetNumberNoCheck(place));
+}
+
+bool
+zlock_is_place_of_moved(Relation rel, const ItemPointerData *place)
+{
+	ZPageView	view;
+	bool		is_place;
+
+	zview_open(&view, rel);
+	is_place = view_place(&view, place);
+	zview_close(&view);
+	return is_place;
+}
+
 TransactionId
 zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 {
@@ -259,16 +283,11 @@ zlock_origin_conflict(Relation rel, const ItemPointerData *origin)
 	HolderSearch search = {
 		ItemPointerGetOffsetNumberNoCheck(origin), LockTupleExclusive, true, &holders
 	};
-	BlockNumber block = ItemPointerGetBlockNumberNoCheck(origin);
 	ZPageView	view;
 
-	Assert(!zheap_holds_buffer_lock()); /* L1: another table page is looked at */
 	holders_init(&holders);
-	/* the table is truncated only when nobody has a lock on it */
-	if (block >= RelationGetNumberOfBlocks(rel))
-		return InvalidTransactionId;
 	zview_open(&view, rel);
-	if (zview_read(&view, block, NULL) && is_place_of_moved(&view, search.offnum))
+	if (view_place(&view, origin))
 		search_page(&view, NULL, &search);
 	zview_close(&view);
 	return holders.conflicting;

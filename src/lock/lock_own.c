@@ -75,15 +75,18 @@ rows_open(void)
 	HASHCTL		ctl = {0};
 	MemoryContext context = AllocSetContextCreate(TopTransactionContext, "zheap row locks",
 												  ALLOCSET_DEFAULT_SIZES);
+	HTAB	   *rows;
 
 	ctl.keysize = sizeof(OwnKey);
 	ctl.entrysize = sizeof(OwnRow);
 	ctl.hcxt = context;
-	own.rows = hash_create("zheap row locks", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	rows = hash_create("zheap row locks", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	for (int i = 0; i < own.nfew; i++)
+		*(OwnRow *) hash_search(rows, &own.few[i].key, HASH_ENTER, NULL) = own.few[i];
+	/* it is complete */
 	own.callback.func = own_reset;
 	MemoryContextRegisterResetCallback(context, &own.callback);
-	for (int i = 0; i < own.nfew; i++)
-		*(OwnRow *) hash_search(own.rows, &own.few[i].key, HASH_ENTER, NULL) = own.few[i];
+	own.rows = rows;
 }
 
 /* Is anything known of the transaction in progress? */

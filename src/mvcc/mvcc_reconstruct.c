@@ -217,7 +217,11 @@ reconstruct_change(Pass *pass, const ZUndoRecord *rec, OffsetNumber offnum)
 	{
 		hdr.slotno = pass->slotno;
 		if (rec->prev_upper_bound)
+		{
 			pass->reconstruct->state[offnum] = ROW_CHAIN;
+			/* in case no record of the owner's made what was before */
+			pass->reconstruct->makers[offnum].next_cid = rec->cid;
+		}
 		else if (rec->old_hdr.flags & ZROW_INSERTED)
 			row_remove(pass, offnum);
 		else
@@ -275,7 +279,7 @@ reach_owner_before(Pass *pass, const ZUndoRecord *rec)
 			ZRowHeader	hdr;
 
 			zrow_header_get(row, &hdr);
-			row_finish(pass, i, &hdr, &prev, true, InvalidCommandId);
+			row_finish(pass, i, &hdr, &prev, true, pass->reconstruct->makers[i].next_cid);
 			zrow_header_put(row, &hdr);
 		}
 	}

@@ -173,18 +173,37 @@ is_in_progress(ZPageView *view, const ZRowVersion *version)
 		zmvcc_version_status(view, version) == ZXACT_IN_PROGRESS;
 }
 
+/*
+ * What committed before the newest version that is in progress is of a moment when that one was.
+ * Where its transaction has ended meanwhile, parts of it may have been passed by, and others not:
+ * then the look begins again, and that one is in progress no more.
+ */
 static bool
 fetch_self(ZPageView *view, ZRowVersion *version)
 {
-	for (;;)
+	ZRowVersion	newest = *version;
+	FullTransactionId passed = InvalidFullTransactionId;
+
+	while (zmvcc_skip_aborted(view, version))
 	{
-		if (!zmvcc_skip_aborted(view, version))
-			return false;
-		if (!is_in_progress(view, version))
+		if (is_in_progress(view, version))
+		{
+			if (!FullTransactionIdIsValid(passed))
+				passed = zmodifier_fxid(&version->modifier);
+			if (!zmvcc_previous_unseen(view, version, &in_progress))
+				return false;
+		}
+		else if (!FullTransactionIdIsValid(passed) ||
+				 zmvcc_xact_status(passed) == ZXACT_IN_PROGRESS)
 			return !version_deleted(version);
-		if (!zmvcc_previous_unseen(view, version, &in_progress))
-			return false;
+		else
+		{
+			passed = InvalidFullTransactionId;
+			zview_refresh(view);
+			*version = newest;
+		}
 	}
+	return false;
 }
 
 static bool

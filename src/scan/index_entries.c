@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include "access/gist_private.h"
+#include "access/hash.h"
 #include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "catalog/pg_am.h"
@@ -46,6 +48,8 @@ static Kept kept[MAX_KEPT];
 
 static IndexAmRoutine watched;	/* of indexes that may have several entries of a row */
 static IndexAmRoutine counted;	/* of others */
+static IndexAmRoutine hash_am;	/* of indexes of other kinds that ask for dead rows */
+static IndexAmRoutine gist_am;
 
 /* ---- which indexes ---- */
 
@@ -393,6 +397,23 @@ insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation ta
 	return result;
 }
 
+/* As insert(), for those whose entries are not told of. */
+static bool
+insert_into_hash(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
+				 IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
+{
+	zundo_open();
+	return hashinsert(index, values, isnull, tid, table, check, unchanged, info);
+}
+
+static bool
+insert_into_gist(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
+				 IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
+{
+	zundo_open();
+	return gistinsert(index, values, isnull, tid, table, check, unchanged, info);
+}
+
 static void
 endscan(IndexScanDesc scan)
 {
@@ -432,6 +453,26 @@ zindex_watch_entries(Relation index, bool several_keys)
 		watched.aminsert = counted.aminsert = insert;
 	}
 	index->rd_indam = routine;
+}
+
+static void
+wrap_insertions(Relation index, IndexAmRoutine *routine, aminsert_function insertion)
+{
+	if (index->rd_indam == routine)
+		return;
+	if (routine->type != T_IndexAmRoutine)
+		*routine = *index->rd_indam;
+	routine->aminsert = insertion;
+	index->rd_indam = routine;
+}
+
+void
+zindex_wrap_insertions(Relation index)
+{
+	if (index->rd_rel->relam == HASH_AM_OID)
+		wrap_insertions(index, &hash_am, insert_into_hash);
+	else if (index->rd_rel->relam == GIST_AM_OID)
+		wrap_insertions(index, &gist_am, insert_into_gist);
 }
 
 /* ---- entries ---- */

@@ -291,6 +291,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 
 	if (page_open(&locked, rel, &rowtid, false))
 	{
+		zcompat_check_snapshot_age(snapshot, rel, locked.view.page);
 		if (snapshot == SnapshotAny)
 			found = fetch_any(&locked, offnum, &meaning, &version);
 		else

@@ -34,7 +34,8 @@ zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
 		return false;
 	}
 	scan->inited = true;
-	(void) zscan_page_read(scan, block, NULL);
+	if (zscan_page_read(scan, block, NULL))
+		zcompat_check_snapshot_age(scan->base.rs_snapshot, scan->base.rs_rd, scan->view.page);
 	if (zscan_reads_pages(scan))
 		zscan_page_conflicts(scan);
 	return true;

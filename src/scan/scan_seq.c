@@ -145,7 +145,8 @@ zscan_block_next(ZScan *scan, bool backward)
 	}
 
 	scan->inited = true;
-	(void) zscan_page_read(scan, block, NULL);
+	if (zscan_page_read(scan, block, NULL))
+		zcompat_check_snapshot_age(scan->base.rs_snapshot, scan->base.rs_rd, scan->view.page);
 	zprefetch_note_read(&scan->prefetch, scan->base.rs_rd, misses);
 	if (unlikely(scan->prefetch.distance > 0))
 		ask_for_blocks_after(scan, backward);

@@ -78,6 +78,13 @@ table_find(Oid relid)
 	if (tables != NULL && hash_get_num_entries(tables) >= MAX_TABLES &&
 		hash_search(tables, &relid, HASH_FIND, NULL) == NULL)
 		forget_tables();
+	if (members == NULL)
+	{
+		HASHCTL		info = {.keysize = sizeof(Oid),.entrysize = sizeof(Oid)};
+
+		members = hash_create("zheap tables and their indexes", 256, &info,
+							  HASH_ELEM | HASH_BLOBS);
+	}
 	if (tables == NULL)
 	{
 		static bool registered = false;
@@ -87,9 +94,6 @@ table_find(Oid relid)
 			CacheRegisterRelcacheCallback(count_generation, (Datum) 0);
 		registered = true;
 		tables = hash_create("indexes of zheap tables", 64, &info, HASH_ELEM | HASH_BLOBS);
-		info.entrysize = sizeof(Oid);
-		members = hash_create("zheap tables and their indexes", 256, &info,
-							  HASH_ELEM | HASH_BLOBS);
 	}
 	add_member(relid);
 	known = hash_search(tables, &relid, HASH_ENTER, &found);
@@ -185,6 +189,8 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 		known->nentries++;
 	if (index->rd_rel->relam == BTREE_AM_OID)
 		zindex_watch_entries(index, zindex_may_have_several_keys(table, index));
+	else
+		zindex_wrap_insertions(index);
 }
 
 /*

@@ -150,7 +150,8 @@ zundo_newer_generation(uint32 known, uint16 generation)
 
 /*
  * The extent's generation, or one that is newer.  When its first page is damaged the others
- * tell: they have the same, or, if they have not been reached since, the one before.
+ * tell: they have the same or, if they have not been reached since, older ones.  (One so old that
+ * it passes for newer does no harm.)
  * An extent that was ever freed is not newer than "freed" (ZUndoMeta.generation).
  */
 static uint16

@@ -24,6 +24,7 @@
 #include "storage/bufmgr.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
+#include "storage/standby.h"
 #include "utils/timestamp.h"
 
 #include "undo_private.h"
@@ -56,6 +57,33 @@ zundo_oldest_needed(void)
 	zundo_open();
 	rel = zundo_relation();
 	return zfxid_from_xid(GetOldestNonRemovableTransactionId(RELATION_IS_LOCAL(rel) ? NULL : rel));
+}
+
+static void
+set_status_flags(uint8 flags)
+{
+	LWLockAcquire(ProcArrayLock, LW_EXCLUSIVE);
+	MyProc->statusFlags = flags;
+	ProcGlobal->statusFlags[MyProc->pgxactoff] = flags;
+	LWLockRelease(ProcArrayLock);
+}
+
+uint8
+zundo_hold_back(void)
+{
+	uint8		flags = MyProc->statusFlags;
+
+	if (flags & PROC_IN_VACUUM)
+		set_status_flags(flags & ~PROC_IN_VACUUM);
+	return flags;
+}
+
+void
+zundo_hold_back_end(uint8 flags)
+{
+	if (flags & PROC_IN_VACUUM)
+		set_status_flags(flags);
+	Assert(MyProc->statusFlags == flags);
 }
 
 FullTransactionId
@@ -148,13 +176,31 @@ zundo_horizon_log(void)
 	zundo_horizon_raise(&MyUndo.db->logged_horizon, horizon);
 }
 
+static bool
+slots_need_older(FullTransactionId next)
+{
+	TransactionId xmins[2];
+
+	ProcArrayGetReplicationSlotXmin(&xmins[0], &xmins[1]);
+	for (int i = 0; i < (int) lengthof(xmins); i++)
+	{
+		if (TransactionIdIsValid(xmins[i]) &&
+			FullTransactionIdPrecedes(zfxid_from_xid(xmins[i]), next))
+			return true;
+	}
+	return false;
+}
+
 bool
 zundo_is_quiet(void)
 {
 	FullTransactionId next = ReadNextFullTransactionId();
+	FullTransactionId oldest = zundo_oldest_needed();
 	int			others;
 
-	if (!FullTransactionIdEquals(zundo_oldest_needed(), next))
+	/* the server takes that off; but not of what replication slots need */
+	oldest.value += zcompat_defer_cleanup_age();
+	if (FullTransactionIdPrecedes(oldest, next) || slots_need_older(next))
 		return false;
 	pfree(GetCurrentVirtualXIDs(InvalidTransactionId, true, false, PROC_IN_VACUUM, &others));
 	return others == 0;

@@ -162,14 +162,14 @@ drop_all(void)
 static void
 note_file(Relation rel)
 {
-	ZLocalFile *file;
+	ZLocalFile *file = NULL;
 
-	for (int i = my.nfiles - 1; i >= 0; i--)
+	for (int i = my.nfiles - 1; i >= 0 && file == NULL; i--)
 	{
 		if (zloc_equals(my.files[i].locator, zrel_locator(rel)))
-			return;
+			file = &my.files[i];
 	}
-	if (my.nfiles == my.maxfiles)
+	if (file == NULL && my.nfiles == my.maxfiles)
 	{
 		int			max = Max(16, my.maxfiles * 2);
 
@@ -179,7 +179,9 @@ note_file(Relation rel)
 			my.files = repalloc_huge(my.files, max * sizeof(ZLocalFile));
 		my.maxfiles = max;
 	}
-	file = &my.files[my.nfiles++];
+	if (file == NULL)
+		file = &my.files[my.nfiles++];
+	/* a table that was rewritten has got the file of another that has gone (R8) */
 	file->locator = zrel_locator(rel);
 	file->relid = RelationGetRelid(rel);
 	file->tableam = rel->rd_tableam;
@@ -377,7 +379,8 @@ void
 zundo_attach_for(Relation rel)
 {
 	/* a leader ought to be noted before its workers, which rely on it then (undo_use.c) */
-	if (unlikely(MyUndo.db == NULL || RelationUsesLocalBuffers(rel) || IsInParallelMode()))
+	if (unlikely(MyUndo.db == NULL || RelationUsesLocalBuffers(rel) || IsInParallelMode() ||
+				 pg_atomic_read_u64(&MyUndo.db->horizon) == 0))
 		zundo_open_for(rel);
 }
 

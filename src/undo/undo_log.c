@@ -273,10 +273,9 @@ look_at_tail(BlockNumber block, uint16 generation, uint16 *end)
 
 	if (!zundo_page_copy(block, ZUNDO_PAGE_MAGIC, copy.data))
 		return PageIsNew(copy.data) && !zundo_is_unreadable(block) ? TAIL_UNWRITTEN : TAIL_DAMAGED;
-	if ((int16) (special->generation - generation) < 0)
-		return TAIL_UNWRITTEN;
+	/* an older one, however old: pages that were not reached keep theirs (U6) */
 	if (special->generation != generation)
-		return TAIL_DAMAGED;
+		return TAIL_UNWRITTEN;
 	*end = zundo_page_end(copy.data);
 	return TAIL_WRITTEN;
 }

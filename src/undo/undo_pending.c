@@ -144,7 +144,9 @@ zundo_log_sweep_due(ZUndoLog *log, TimestampTz now)
 			due = true;
 			break;
 		case WAITING:
-			due = !TransactionIdIsInProgress(zfxid_xid(oldest_unapplied));
+			/* the launcher, without a snapshot, must not be led into pg_subtrans of long ago */
+			due = TransactionIdDidCommit(zfxid_xid(oldest_unapplied)) ||
+				!TransactionIdIsInProgress(zfxid_xid(oldest_unapplied));
 			break;
 		case BACKED_OFF:
 			due = retry_at <= now;

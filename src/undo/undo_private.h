@@ -198,6 +198,7 @@ typedef struct ZUndoBackend
 	/* of the transaction in progress */
 	bool		within;			/* it uses undo, and has told so */
 	bool		locked;			/* it uses undo, and has locked the relation */
+	bool		known;			/* ... and what the meta page says has been learnt */
 	bool		ready;			/* zundo_prepare() has nothing left to do */
 	bool		entered;		/* log->uses is odd */
 	uint32		extents;		/* that it opened */

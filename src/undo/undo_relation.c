@@ -156,8 +156,9 @@ use_locked(void)
 	}
 	relation_close(rel, NoLock);
 	CurrentResourceOwner = owner;
-	MyUndo.locked = true;
+	/* a standby's backend comes here unattached, and may fail to attach */
 	zundo_db_attach(relid);
+	MyUndo.locked = true;
 	if (mode == RowExclusiveLock)
 		zundo_use_locked(relid);
 }
@@ -180,10 +181,13 @@ use_unlocked(void)
 	return false;
 }
 
+/* An error may have come halfway through it, and the transaction gone on after a savepoint. */
 static void
 use(void)
 {
 	zheap_require_preload();
+	if (zundo_is_used())
+		zundo_close();
 	if (!use_unlocked())
 		use_locked();
 	(void) zundo_relation();
@@ -191,6 +195,7 @@ use(void)
 		pg_atomic_read_u64(&MyUndo.db->logged_horizon) == 0 ||
 		pg_atomic_read_u32(&MyUndo.db->nblocks) == 0)
 		zundo_learn_meta();
+	MyUndo.known = true;
 }
 
 /* It was made in this transaction, by a part of it that was rolled back. */
@@ -209,7 +214,7 @@ use_another(void)
 void
 zundo_open(void)
 {
-	if (unlikely(!MyUndo.within && !MyUndo.locked))
+	if (unlikely(!MyUndo.known))
 		use();
 	if (unlikely(MyUndo.rel == NULL))
 	{
@@ -249,7 +254,7 @@ zundo_close(void)
 {
 	if (MyUndo.within)
 		zundo_use_end();
-	MyUndo.within = MyUndo.locked = false;
+	MyUndo.within = MyUndo.locked = MyUndo.known = false;
 }
 
 bool
@@ -261,21 +266,22 @@ zundo_is_used(void)
 bool
 zundo_is_open(void)
 {
-	return zundo_is_used() && MyUndo.rel != NULL;
+	return MyUndo.known && MyUndo.rel != NULL;
 }
 
 /*
  * If this transaction has moved the relation and fails, its new file is gone, and
  * with it what was written there, while pages of tables name it.  Reading does no harm:
- * the files are the same.
+ * the files are the same.  (If it has made the relation, too, these pages are gone as well; but
+ * with wal_level = minimal the server does not log what it moves, and undo is logged.)
  */
 void
 zundo_refuse_moved(void)
 {
 	Relation	rel = zundo_relation();
 
-	if (rel->rd_createSubid != InvalidSubTransactionId ||
-		zrel_first_file_subid(rel) == InvalidSubTransactionId)
+	if (zrel_first_file_subid(rel) == InvalidSubTransactionId ||
+		(rel->rd_createSubid != InvalidSubTransactionId && XLogIsNeeded()))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -423,6 +429,26 @@ zundo_meta_guess(ZUndoMeta *meta)
 }
 
 /*
+ * H1: the counter of transactions has been set back, by pg_resetwal.  Then new transactions would
+ * pass for ones that all see as committed, whatever becomes of them.
+ */
+static void
+check_counter(FullTransactionId horizon)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+
+	if (FullTransactionIdPrecedesOrEquals(horizon, next))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("undo of this database is of transactions that have not begun yet"),
+			 errdetail("The next transaction is %u of epoch %u, and the undo horizon is at %u of epoch %u.",
+					   XidFromFullTransactionId(next), EpochFromFullTransactionId(next),
+					   XidFromFullTransactionId(horizon), EpochFromFullTransactionId(horizon)),
+			 errhint("Stop the server and set epoch and next transaction by pg_resetwal, options -e and -x.")));
+}
+
+/*
  * Under the truncate lock, so that an end from before a truncation cannot be told
  * after it.  A backend that extends the relation tells without it, so only a zero may
  * be overwritten.
@@ -437,6 +463,8 @@ zundo_learn_meta(void)
 	LWLockAcquire(zundo_truncate_lock(db), LW_SHARED);
 	if (unlikely(!zundo_meta_try(&meta)))
 		zundo_meta_guess(&meta);
+	else if (!RecoveryInProgress())
+		check_counter(meta.horizon);
 	zundo_horizon_raise(&db->horizon, meta.horizon);
 	zundo_horizon_raise(&db->logged_horizon, meta.horizon);
 	(void) pg_atomic_compare_exchange_u32(&db->nblocks, &unknown, meta.nblocks);

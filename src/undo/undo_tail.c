@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/resowner.h"
 
@@ -26,6 +27,9 @@
  * looks, for the top transaction's resource owner has no room for buffers yet.
  */
 #define FEW_RECORDS		4
+
+/* With fewer it is not kept: transactions that are idle must leave buffers to others. */
+#define FEW_BUFFERS		(4 * MaxBackends)
 
 static Buffer
 pin(Relation rel, ReadBufferMode mode)
@@ -42,7 +46,7 @@ zundo_tail_pin(Relation rel, ReadBufferMode mode)
 	ResourceOwner owner = CurrentResourceOwner;
 
 	Assert(MyUndo.entered && !BufferIsValid(MyUndo.tail));	/* U8 */
-	if (MyUndo.records < FEW_RECORDS && !MyUndo.several_before)
+	if ((MyUndo.records < FEW_RECORDS && !MyUndo.several_before) || NBuffers < FEW_BUFFERS)
 		return pin(rel, mode);
 	/* on error the (sub)transaction's abort sets the resource owner right */
 	CurrentResourceOwner = TopTransactionResourceOwner;

@@ -131,6 +131,16 @@ sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, ZRowVers
 	/* none: the last snapshot that saw the deleted row has ended since */
 	if (!zmvcc_reconstruct_body(&copy->view, version))
 		return;
+	if (visibility == COPY_HISTORY && (version->hdr.flags & ZROW_DELETED))
+	{
+		/* I4: nor its toasted values, which the sort may need */
+		copy_values(copy, version);
+		if (!zdml_toast_present(copy->from, version->hdr.flags, copy->slot, NULL))
+		{
+			copy_note_conflict(copy, zmodifier_fxid(&version->modifier));
+			return;
+		}
+	}
 	tuple = zdml_heap_tuple(copy->from, version->row, version->len);
 	tuple->t_self = *tid;
 	HeapTupleHeaderSetXmin(tuple->t_data, visibility == COPY_HISTORY ? SORT_HISTORY : SORT_FROZEN);
@@ -332,6 +342,8 @@ copy_close(ZCopy *copy)
 	ExecDropSingleTupleTableSlot(copy->slot);
 	if (copy->moves)
 		hash_destroy(copy->moves);
+	if (copy->targets)
+		hash_destroy(copy->targets);
 	if (copy->pending)
 		pfree(copy->pending);
 	MemoryContextDelete(copy->context);

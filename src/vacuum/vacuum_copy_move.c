@@ -6,14 +6,21 @@
  * where it is now, so its undo record has to name the new place of that one.  Such
  * rows are written last, each after the row that it leads to.  What they may lead
  * to is remembered: every row that was inserted by a transaction that some snapshot
- * may not see.
+ * may not see.  Where these are many, as after a load beside an old snapshot, the old
+ * table is read once more to learn which of them moved rows do lead to.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "zheap/scan/scan.h"
+
 #include "vacuum_copy_private.h"
+
+/* So many rows are remembered before it is asked which of them have to be. */
+#define MAX_REMEMBERED	10000
 
 typedef enum MoveState
 {
@@ -57,13 +64,85 @@ move_enter(ZCopy *copy, const ItemPointerData *from, MoveState state)
 	return move;
 }
 
+/* ---- where moved rows lead to ---- */
+
+static void
+find_targets_of_page(ZCopy *copy, ZPageView *view)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(view->page);
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= max; offnum++)
+	{
+		ZRowVersion	version;
+		ZUndoRecord rec;
+		ZOwner		at;
+
+		if (!zscan_is_row(view, offnum))
+			continue;
+		zmvcc_current(view, offnum, &version);
+		if (copy_is_moved(&version) && zmvcc_skip_aborted(view, &version) &&
+			copy_is_moved(&version) && zmvcc_record(view, &version, &rec, &at) &&
+			rec.has_new_tid)
+			(void) hash_search(copy->targets, &rec.new_tid, HASH_ENTER, NULL);
+	}
+}
+
+static void
+find_targets(ZCopy *copy)
+{
+	HASHCTL		ctl = {.keysize = sizeof(ItemPointerData),.entrysize = sizeof(ItemPointerData)};
+	BlockNumber nblocks = RelationGetNumberOfBlocks(copy->from);
+	ZPageView	view;
+
+	ctl.hcxt = copy->view.context;
+	copy->targets = hash_create("where moved rows of a zheap table lead to", 256, &ctl,
+								HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	zview_open(&view, copy->from);
+	for (BlockNumber block = 0; block < nblocks; block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (zview_read(&view, block, copy->strategy))
+			find_targets_of_page(copy, &view);
+	}
+	zview_close(&view);
+}
+
+static bool
+is_target(const ZCopy *copy, const ItemPointerData *tid)
+{
+	return copy->targets == NULL || hash_search(copy->targets, tid, HASH_FIND, NULL) != NULL;
+}
+
+static void
+forget_others(ZCopy *copy)
+{
+	HASH_SEQ_STATUS seq;
+	Move	   *move;
+
+	hash_seq_init(&seq, copy->moves);
+	while ((move = hash_seq_search(&seq)) != NULL)
+	{
+		if (move->state == MOVE_WRITTEN && !is_target(copy, &move->from))
+			(void) hash_search(copy->moves, &move->from, HASH_REMOVE, NULL);
+	}
+}
+
 void
 copy_move_remember(ZCopy *copy, const ItemPointerData *from, const ItemPointerData *to,
 				   FullTransactionId inserter)
 {
-	Move	   *move = move_enter(copy, from, MOVE_WRITTEN);
+	Move	   *move;
 
 	Assert(FullTransactionIdIsValid(inserter));
+	if (copy->targets == NULL && copy->moves != NULL &&
+		hash_get_num_entries(copy->moves) >= MAX_REMEMBERED)
+	{
+		find_targets(copy);
+		forget_others(copy);
+	}
+	if (!is_target(copy, from))
+		return;
+	move = move_enter(copy, from, MOVE_WRITTEN);
 	move->to = *to;
 	move->fxid = inserter;
 }

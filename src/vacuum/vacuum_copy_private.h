@@ -92,6 +92,7 @@ typedef struct ZCopy
 
 	/* rows that updates have moved (vacuum_copy_move.c) */
 	HTAB	   *moves;			/* or NULL */
+	HTAB	   *targets;		/* TIDs that they lead to; NULL: any row may be one */
 	ItemPointerData *pending;
 	int64		npending;
 	int64		pending_alloc;

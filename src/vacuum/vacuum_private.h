@@ -123,6 +123,7 @@ typedef struct ZVacuum
 	/* rows */
 	FullTransactionId horizon;	/* of undo, at the start */
 	double		old_reltuples;
+	BlockNumber old_pages;		/* for which that was counted */
 	int64		pruned;			/* became dead line pointers */
 	int64		dead_pointers;	/* found or made, over all pages */
 	int64		live;			/* on the pages that were read */

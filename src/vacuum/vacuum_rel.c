@@ -97,6 +97,7 @@ vacuum_open(ZVacuum *vac)
 {
 	vac->verbose = (vac->params->options & VACOPT_VERBOSE) != 0;
 	vac->old_reltuples = vac->rel->rd_rel->reltuples;
+	vac->old_pages = (BlockNumber) vac->rel->rd_rel->relpages;
 	choose_what_to_do(vac);
 
 	/*

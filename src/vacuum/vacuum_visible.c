@@ -65,13 +65,15 @@ visible_close(ZVisible *visible)
 
 /*
  * The statement says that all pages are to be read; or how many rows there are is not known yet;
+ * or the page is new since they were counted (heap's is not marked before VACUUM has read it);
  * or the map says nothing of this page.
  */
 bool
 vacuum_may_skip(ZVacuum *vac, BlockNumber block)
 {
 	return (vac->params->options & VACOPT_DISABLE_PAGE_SKIPPING) == 0 &&
-		vac->old_reltuples >= 0 && VM_ALL_VISIBLE(vac->rel, block, &vac->visible.map);
+		vac->old_reltuples >= 0 && block < vac->old_pages &&
+		VM_ALL_VISIBLE(vac->rel, block, &vac->visible.map);
 }
 
 /* Exact if no page was skipped; else as the server estimates it for heap. */

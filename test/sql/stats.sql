@@ -115,3 +115,16 @@ select n_live_tup, n_dead_tup from pg_stat_user_tables where relname = 'sta_a';
 drop view sta_v;
 drop table sta_t, sta_new, sta_big, sta_c, sta_a;
 drop function sta_pages_right, sta_estimate;
+
+-- a prepared transaction's updates in place leave nothing dead either
+create table st_2pc (id int primary key, n int) using zheap with (autovacuum_enabled = off);
+insert into st_2pc select g, 0 from generate_series(1, 1000) g;
+select pg_stat_force_next_flush();
+begin;
+update st_2pc set n = 1;
+prepare transaction 'st_2pc';
+select pg_stat_force_next_flush();
+commit prepared 'st_2pc';
+select pg_stat_force_next_flush();
+select n_tup_ins, n_tup_upd, n_dead_tup from pg_stat_user_tables where relname = 'st_2pc';
+drop table st_2pc;

@@ -174,6 +174,37 @@ vacuum tmp_t;
 analyze tmp_t;
 select count(*), sum(n) from tmp_t;
 
+-- the file was another table's when the rewrite wrote to it: what is rolled back after that is undone all the same
+begin;
+alter table tmp_t alter n type int;
+savepoint a;
+update tmp_t set n = -5;
+rollback to a;
+commit;
+select count(*), sum(n) from tmp_t;
+begin;
+alter table tmp_t add column y float default random();
+savepoint a;
+delete from tmp_t;
+rollback to a;
+commit;
+select count(*), sum(n) from tmp_t;
+begin;
+alter table tmp_t set access method heap;
+alter table tmp_t set access method zheap;
+savepoint a;
+insert into tmp_t (id, n) values (-1, 1000000);
+rollback to a;
+commit;
+select count(*), sum(n) from tmp_t;
+begin;
+update tmp_t set n = n + 1;
+update tmp_t set n = n - 1;
+cluster tmp_t using tmp_t_pkey;
+do $$ begin update tmp_t set n = -5; raise exception 'rolled back'; exception when raise_exception then null; end $$;
+commit;
+select count(*), sum(n) from tmp_t;
+
 -- ON COMMIT
 create temp table tmp_e (id int primary key, n int) using zheap on commit delete rows;
 begin;

@@ -21,6 +21,7 @@ my %rewrite = (
 	'partial index' => "create index on t (v) where w like 'm%'",
 	'brin' => 'create index on t using brin (left(w, 10))',
 	'cluster' => 'cluster t using t_pkey',
+	'cluster by sorting' => 'create index tw on t (left(w, 10)); set enable_indexscan = off; cluster t using tw',
 	'vacuum full' => 'vacuum full t',
 	'new type' => 'alter table t alter v type bigint');
 

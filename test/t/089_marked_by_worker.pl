@@ -159,6 +159,20 @@ all_marked('t', 3, 'what is noted of a dropped database is not in the way');
 # a visit that has nothing to do is not followed by others
 ok(wait_until(\&no_worker), 'no worker stays');
 
+# ---- VACUUM knows how many rows there are on pages that it has never read ----
+sub rows_known
+{
+	return sql("select reltuples::int from pg_class where relname = 'e'");
+}
+sql('create table e (id int primary key, pad text) using zheap');
+sql("insert into e select g, repeat('e', 60) from generate_series(1, 10) g");
+sql('vacuum e');
+is(rows_known(), 10, 'a few rows');
+sql("insert into e select g, repeat('e', 60) from generate_series(11, 30000) g");
+all_marked('e', 3, 'many have come');
+sql('vacuum e');
+cmp_ok(abs(rows_known() - 30000), '<', 500, 'it has counted pages that are new since');
+
 # ---- a standby ----
 my $standby = new_standby($node, 'standby', 'max_standby_streaming_delay = 0', 'hot_standby_feedback = off');
 sql('create table r (id int primary key, pad text) using zheap');

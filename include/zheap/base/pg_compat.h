@@ -13,6 +13,7 @@
 #endif
 
 #include "access/transam.h"
+#include "storage/bufmgr.h"
 #include "storage/relfilenode.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
@@ -54,6 +55,15 @@ typedef RelFileNode ZRelLocator;
 
 /* 17 names it TransamVariables.  To be read with XactTruncationLock. */
 #define zcompat_oldest_clog_xid()	(ShmemVariableCache->oldestClogXid)
+
+/*
+ * ERROR if the snapshot is older than old_snapshot_threshold allows, and the page has changed
+ * since it was taken.  17 has no such setting.
+ */
+#define zcompat_check_snapshot_age(snapshot, rel, page) TestForOldSnapshot(snapshot, rel, page)
+
+/* 16 has it no more. */
+#define zcompat_defer_cleanup_age() vacuum_defer_cleanup_age
 
 /* Also renamed in 16. */
 #define zcompat_change_locator(change)	((change)->data.tp.relnode)

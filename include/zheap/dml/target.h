@@ -142,8 +142,8 @@ typedef struct ZUpdateCheck
 								 * about; invalid: it is only locked */
 	bool		later;			/* BeingModified for KEY SHARE: not the version asked
 								 * about, but one that an update made of it */
+	bool		not_crosschecked;	/* of zcheck_row's own: no crosscheck snapshot sees it */
 	int			own_lock;		/* strongest lock that we hold, or -1 */
-	bool		holds_origin;	/* we hold one at a place that the row was moved from */
 	int			strongest_lock; /* at least the strongest that anybody holds, or -1 */
 	bool		modified_by_us; /* newest version is of our own transaction */
 	CommandId	cmax;			/* SelfModified */

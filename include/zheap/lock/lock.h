@@ -93,6 +93,12 @@ extern void zlock_own_forget(Relation rel);
  */
 extern TransactionId zlock_origin_conflict(Relation rel, const ItemPointerData *origin);
 
+/*
+ * Is the place, which a row names as one that it was at, still that?  Another row may have it by
+ * now, if nobody has had a lock there since.  No page may be locked.
+ */
+extern bool zlock_is_place_of_moved(Relation rel, const ItemPointerData *place);
+
 /* ---- lock_wait.c ---- */
 
 /*

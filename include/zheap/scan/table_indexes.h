@@ -99,6 +99,12 @@ typedef struct ZIndexFetchBase
 extern void zindex_watch_entries(Relation index, bool several_keys);
 
 /*
+ * The same for an index that is no B-tree: an insertion that may ask which entries of a page are
+ * of dead rows (hash, GiST) opens the undo log before it locks that page.
+ */
+extern void zindex_wrap_insertions(Relation index);
+
+/*
  * Does it tell of entries?  Reads no catalog, so it may be asked with pages locked.  Any index
  * that may have several entries of a row does, after ztable_indexes(), unless its description has
  * been made anew since.

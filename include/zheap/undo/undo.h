@@ -508,6 +508,15 @@ extern void zundo_pending_back_off(const ZUndoPending *pending, uint32 first, ui
 								   Oid relid);
 
 /*
+ * VACUUM's snapshot keeps nothing back, so that what it looks at may change its meaning meanwhile.
+ * From now on it does, like any other's; until zundo_hold_back_end() gets what the first has
+ * returned, or to the end of the transaction where an error comes first.  Elsewhere they do
+ * nothing.
+ */
+extern uint8 zundo_hold_back(void);
+extern void zundo_hold_back_end(uint8 flags);
+
+/*
  * For a server that assigns no xids any more, so that no snapshot will ever be
  * newer than the ones that may go with a page copy from before undo was applied.
  *
