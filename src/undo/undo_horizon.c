@@ -68,13 +68,17 @@ set_status_flags(uint8 flags)
 	LWLockRelease(ProcArrayLock);
 }
 
+/*
+ * CREATE INDEX CONCURRENTLY must not wait for it, as it does not for VACUUM; so it passes for another
+ * one of these, whose xmin does count for horizons.
+ */
 uint8
 zundo_hold_back(void)
 {
 	uint8		flags = MyProc->statusFlags;
 
 	if (flags & PROC_IN_VACUUM)
-		set_status_flags(flags & ~PROC_IN_VACUUM);
+		set_status_flags((flags & ~PROC_IN_VACUUM) | PROC_IN_SAFE_IC);
 	return flags;
 }
 

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "catalog/pg_am.h"
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
@@ -160,6 +161,17 @@ is_no_dead_row(ItemPointer tid, void *state)
 	return false;
 }
 
+/* The leader does the rest. */
+static void
+end_parallel(ZVacuum *vac)
+{
+	Assert(vac->dead->num_items == 0);
+	if (vac->parallel == NULL)
+		return;
+	vacuum_dead_close(vac);
+	vac->dead = dead_alloc(ZPAGE_MAX_OFFSET);
+}
+
 /*
  * The removal of stale entries has left leaves without any: the index makes these reusable.
  * What it then knows of itself must get to its cleanup, so that is the leader's work from now
@@ -168,12 +180,7 @@ is_no_dead_row(ItemPointer tid, void *state)
 static void
 delete_empty_pages(ZVacuum *vac)
 {
-	Assert(vac->dead->num_items == 0);
-	if (vac->parallel != NULL)
-	{
-		vacuum_dead_close(vac);
-		vac->dead = dead_alloc(ZPAGE_MAX_OFFSET);
-	}
+	end_parallel(vac);
 	vac->doing = VACUUM_NO_BLOCK;
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
 	for (int i = 0; i < vac->nindexes; i++)
@@ -187,6 +194,17 @@ delete_empty_pages(ZVacuum *vac)
 		vac->results[i] = index_bulk_delete(&info, vac->results[i], is_no_dead_row, NULL);
 	}
 	vac->doing = VACUUM_NO_BLOCK;
+}
+
+static bool
+has_summaries(const ZVacuum *vac)
+{
+	for (int i = 0; i < vac->nindexes; i++)
+	{
+		if (vac->indexes[i]->rd_rel->relam == BRIN_AM_OID)
+			return true;
+	}
+	return false;
 }
 
 /* Reclaim the pointers items[*pos ..] of one page; *pos moves past them. */
@@ -304,7 +322,11 @@ vacuum_reap_last(ZVacuum *vac)
 	FreeSpaceMapVacuum(vac->rel);
 }
 
-/* Indexes may want a last word even if nothing was deleted from them. */
+/*
+ * Indexes may want a last word even if nothing was deleted from them.  BRIN's is to summarize, for
+ * which the process is not known as VACUUM's (zundo_hold_back): workers that are about to begin
+ * must not take that over from the leader.
+ */
 void
 vacuum_index_cleanup(ZVacuum *vac)
 {
@@ -319,6 +341,8 @@ vacuum_index_cleanup(ZVacuum *vac)
 		zdead_vacuumed(vac->indexes[i], vac->horizon);
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
 
+	if (has_summaries(vac))
+		end_parallel(vac);
 	if (vac->parallel != NULL)
 	{
 		parallel_vacuum_cleanup_all_indexes(vac->parallel, (long) vacuum_all_rows(vac),

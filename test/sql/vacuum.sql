@@ -91,3 +91,19 @@ vacuum vac_empty;
 select count(*), sum(a) from vac_empty;
 drop table vac_t, vac_io, vac_empty, vac_before;
 drop function vac_state;
+
+-- workers that begin while the leader summarizes
+set max_parallel_maintenance_workers = 2;
+set min_parallel_index_scan_size = '64kB';
+create table vac_p (a int, b int, c int) using zheap with (autovacuum_enabled = off);
+create index on vac_p (a);
+create index on vac_p (b);
+create index vac_p_c on vac_p using brin (c) with (autosummarize = off, pages_per_range = 4);
+insert into vac_p select i, i, i from generate_series(1, 20000) i;
+vacuum (parallel 2, index_cleanup on) vac_p;
+set enable_seqscan = off;
+select count(*) from vac_p where c between 5000 and 5100;
+reset enable_seqscan;
+reset min_parallel_index_scan_size;
+reset max_parallel_maintenance_workers;
+drop table vac_p;
