@@ -17,7 +17,8 @@
  *    as it was, one after that finds it new.
  *
  * Our own snapshot is as old as our statement; it must not look at zheap tables after that.  Our
- * xid may be older than the noted one; zundo_prepare() lets us change none.
+ * xid may be older than the noted one, and we are let change none, temporary ones included
+ * (zundo_refuse_given_up).
  */
 #include "postgres.h"
 

@@ -69,8 +69,8 @@ set_status_flags(uint8 flags)
 }
 
 /*
- * CREATE INDEX CONCURRENTLY must not wait for it, as it does not for VACUUM; so it passes for another
- * one of these, whose xmin does count for horizons.
+ * CREATE INDEX CONCURRENTLY must not wait for it, as it does not for VACUUM; so it passes for
+ * another one of these, whose xmin does count for horizons.
  */
 uint8
 zundo_hold_back(void)

@@ -193,6 +193,8 @@ zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write)
 	Page		page;
 
 	Assert(!zundo_local_pending && CritSectionCount == 0);
+	if (!FullTransactionIdIsValid(my.fxid))
+		zundo_refuse_given_up();
 	if (my.npages == 0 ||
 		zundo_page_end(my.pages[my.npages - 1]) + zundo_framed(size) > ZUNDO_PAGE_END)
 		add_page();

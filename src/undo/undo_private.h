@@ -291,6 +291,9 @@ extern void zundo_close(void);
 /* ERROR if the transaction has moved the relation: it must not write there. */
 extern void zundo_refuse_moved(void);
 
+/* ERROR if this transaction has given up undo, so that its xid is below the horizon. */
+extern void zundo_refuse_given_up(void);
+
 extern void zundo_meta_read(ZUndoMeta *meta);
 
 /* The same for those who get by without: false if it is damaged; and what is known then. */

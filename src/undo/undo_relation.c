@@ -289,6 +289,22 @@ zundo_refuse_moved(void)
 			 errhint("Commit first.")));
 }
 
+/*
+ * zundo_reset() has moved the horizon beyond the xid of the transaction that called it: it would
+ * pass for one that all see as committed (H1).
+ */
+void
+zundo_refuse_given_up(void)
+{
+	FullTransactionId fxid = GetTopFullTransactionIdIfAny();
+
+	if (FullTransactionIdIsValid(fxid) &&
+		FullTransactionIdPrecedes(fxid, zundo_db_horizon(MyUndo.db)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot change zheap tables in the transaction that has given up undo")));
+}
+
 /* ALTER TABLE ALL IN TABLESPACE does so even where we have written undo before. */
 void
 zundo_moved(void)

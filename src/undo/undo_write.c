@@ -75,22 +75,6 @@ change_log(void)
 	zundo_log_attach();
 }
 
-/*
- * zundo_reset() has moved the horizon beyond the xid of the transaction that called it: it would
- * pass for one that all see as committed (H1).
- */
-static void
-refuse_given_up(void)
-{
-	FullTransactionId fxid = GetTopFullTransactionIdIfAny();
-
-	if (FullTransactionIdIsValid(fxid) &&
-		FullTransactionIdPrecedes(fxid, zundo_db_horizon(MyUndo.db)))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot change zheap tables in the transaction that has given up undo")));
-}
-
 static void
 prepare(void)
 {
@@ -102,7 +86,7 @@ prepare(void)
 	if (!MyUndo.ready)
 	{
 		zundo_refuse_moved();
-		refuse_given_up();
+		zundo_refuse_given_up();
 		(void) zundo_open_loaded();
 		if (MyUndo.log != NULL && !MyUndo.entered && MyUndo.log->sealed)
 			zundo_log_leave();

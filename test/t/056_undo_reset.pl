@@ -71,6 +71,8 @@ is(one('select zheap.zheap_undo_pending()'), 0, 'nothing is pending');
 caught_up($node, $standby);
 is($standby->safe_psql('postgres', "$sums a"), '5000|12502500|old|old', 'a standby has seen it');
 like(fails("insert into c select zheap.zheap_undo_skip(true), 'x'"), qr/has given up undo/, 'its own statement changes no table after it');
+like(fails("create temp table own (i int) using zheap; insert into own values (1); do 'begin perform zheap.zheap_undo_skip(true); update own set i = 2; end'"),
+	qr/has given up undo/, 'nor a temporary one');
 one("begin; update c set f = 'aborted'; rollback; update a set f = 'new'; vacuum zheap.undo");
 is(one("$sums c"), '5001|12507501|new|new', 'undo is written as ever');
 caught_up($node, $standby);
