@@ -240,6 +240,17 @@ assert_meant(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meanin
 #define assert_meant(rel, tid, meaning, zslot) ((void) 0)
 #endif
 
+/*
+ * SnapshotAny: may the server's own code ask of the row whether we have made it?  It does for
+ * events and after a conflict.  While a query runs it fetches rows that the query has found, and
+ * users' conditions are asked of them anew (EvalPlanQual): these must see the xmin that they saw.
+ */
+static bool
+is_for_core(int tag)
+{
+	return tag != ZTID_TAG_NONE || ztid_state.phase != ZTID_PHASE_RUN;
+}
+
 /* SnapshotAny, and the version is in the slot of the scan that has just found the row (E4). */
 static bool
 fetch_shown(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meaning,
@@ -254,7 +265,6 @@ fetch_shown(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meaning
 		return false;
 	ztuple_slot_store(slot, shown->row, shown->row_len, tid, RelationGetRelid(rel),
 					  ztuple_slot_id(&shown->base));
-	ztuple_slot_id(slot)->for_core = true;
 	assert_meant(rel, tid, meaning, (ZTupleSlot *) slot);
 	return true;
 }
@@ -304,7 +314,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 			/* a caller that fetches by TID may ask whether it is this very version */
 			zmvcc_find_modifier(&locked.view, &version);
 			zscan_version_store(&locked.view, &version, &rowtid, slot);
-			ztuple_slot_id(slot)->for_core = snapshot == SnapshotAny;
+			ztuple_slot_id(slot)->for_core = snapshot == SnapshotAny && is_for_core(tag);
 			if (tag != ZTID_TAG_NONE)
 				ztid_set_tag(&slot->tts_tid, kept_tag(&locked.view, &asked, &version, slot));
 		}
