@@ -478,8 +478,9 @@ fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	if (fetch->has_copy && fetch_from_copy(fetch->copy, tid, snapshot, slot))
 		return true;
 
-	/* a deferred unique check, which inserts into the index next: no page is locked here */
-	if (unlikely(snapshot->snapshot_type == SNAPSHOT_SELF) && !fetch->scan)
+	/* a deferred unique check, which inserts into the index next (others have its page locked) */
+	if (unlikely(snapshot->snapshot_type == SNAPSHOT_SELF) && !fetch->scan &&
+		!zheap_holds_buffer_lock())
 		(void) ztable_indexes(rel);
 	zmvcc_check_snapshot(rel, snapshot);
 	fetch_pin(fetch, block);

@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "access/bufmask.h"
+#include "access/transam.h"
 #include "access/xlogreader.h"
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
@@ -231,7 +232,14 @@ zundo_init_redo(XLogReaderState *record)
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	if (TransactionIdIsValid(rec.conflict))
+	{
+		FullTransactionId newest = rec.horizon;
+
 		redo_horizon(record, rec.horizon, rec.conflict);
+		/* H1: it has passed transactions that were in progress, and may have written no WAL */
+		FullTransactionIdRetreat(&newest);
+		AdvanceNextFullTransactionIdPastXid(zfxid_xid(newest));
+	}
 	page = redo_new_page(record, 0, &buffer);
 	zundo_meta_init_apply(page, &rec);
 	redo_done(record, page, buffer);

@@ -118,8 +118,26 @@ foreach my $case ([ 1, qr/undo log 0 is damaged in relation "undo", block 1/ ], 
 	ok($node->log_contains($message), 'the log tells');
 	one('select zheap.zheap_undo_skip(true)');
 }
-$node->stop;
 $standby->stop;
+
+# ---- a crash after it, beside a transaction that has got its number while the function waited, and has written no WAL ----
+
+my $user = session($node);
+my $skip = session($node);
+my $other = session($node, 'template1');
+$user->query_safe("begin; insert into a values (0, 'kept')");
+begin_in($skip, 'select zheap.zheap_undo_skip(true)');
+ok(wait_until(sub { one("select count(*) from pg_stat_activity where pid = $skip->{pid} and wait_event_type = 'Lock'") == 1 }), 'the function waits');
+$other->query_safe('begin; select pg_current_xact_id()');
+$user->query_safe('commit');
+ok(wait_until(sub { ended($skip) }), 'it is done');
+$node->stop('immediate');
+$node->start;
+is(one("select count(*) from a where f = 'kept'"), 1, 'the first query is answered');
+one("begin; insert into a values (0, 'aborted'); rollback");
+is(one("select count(*) from a where f = 'aborted'"), 0, 'and what new transactions do is not visible too early');
+eval { $_->quit } foreach $user, $skip, $other;
+$node->stop;
 no_crash_in_log($node);
 no_crash_in_log($standby);
 done_testing();

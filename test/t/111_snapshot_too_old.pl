@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('threshold', [ 'autovacuum = off', 'old_snapshot_threshold = 0' ]);
+my $node = new_server('threshold', [ 'autovacuum = off', 'old_snapshot_threshold = 0', 'zheap.undo_workers = 0' ]);
 my $rewrites = 0;
 
 $node->safe_psql('postgres', <<'SQL');
