@@ -278,7 +278,7 @@ RETURNS TABLE (
 	kind text,
 	message text)
 AS 'MODULE_PATHNAME', 'zheap_verify'
-LANGUAGE C VOLATILE STRICT;
+LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION zheap.zheap_verify(regclass, boolean) IS
 	'what is wrong with a zheap table, its undo, visibility map, TOAST values and indexes; no rows: nothing; toast: read all values in the TOAST table, too';
 
@@ -290,7 +290,7 @@ RETURNS TABLE (
 	kind text,
 	message text)
 AS 'MODULE_PATHNAME', 'zheap_verify_all'
-LANGUAGE C VOLATILE STRICT;
+LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION zheap.zheap_verify_all(boolean) IS
 	'zheap_verify() of all zheap tables of this database';
 

@@ -103,6 +103,7 @@ is_refused(const Node *stmt)
 		case T_AlterTableStmt:
 			return alters_undo((const AlterTableStmt *) stmt);
 		case T_CreateStmt:
+		case T_CreateForeignTableStmt:	/* begins with one */
 			return is_among(((const CreateStmt *) stmt)->inhRelations);
 		case T_CreateTrigStmt:
 			return is_undo(((const CreateTrigStmt *) stmt)->relation);

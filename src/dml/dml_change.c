@@ -383,7 +383,7 @@ add_directory(ZTarget *target, ZSlotPlan *slot)
 	change.slot = *slot;
 	change.slot.directory = true;
 	if (slot->takeover == ZTAKE_REUSED)
-		directory.before = slot->prev;
+		zchain_take_over_directory(&directory, &slot->prev);
 	change.undo.mid = bytes;
 	change.undo.midlen = zrec_directory_encode(&directory, target->view.horizon,
 											   zpage_slot(target->view.page, target->view.overflow,

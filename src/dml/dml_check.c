@@ -90,7 +90,9 @@ check_own(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpda
 	later = rec.cid >= query->cid;
 	check->cmax = rec.cid;
 	if (!later)
-		return (flags & ZROW_DELETED) ? TM_Invisible : TM_Ok;
+		return (flags & ZROW_DELETED) != 0 ||
+			(query->was_locked && ztid_made_since_locked(target->rel, &check->ctid, rec.cid)) ?
+			TM_Invisible : TM_Ok;
 	if (!replaced_by_us(&target->view, query, version, &check->cmax))
 		return TM_Updated;
 	if ((flags & (ZROW_INSERTED | ZROW_DELETED)) == ZROW_INSERTED)

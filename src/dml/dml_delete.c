@@ -132,5 +132,9 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 		pgstat_count_heap_delete(rel);
 	}
 	release(&deleted);
+	if (check.result == TM_Invisible)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("attempted to delete invisible tuple")));
 	return check.result;
 }

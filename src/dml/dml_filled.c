@@ -260,11 +260,14 @@ zfilled_put_back(const ZFilledPages *pages, int delay)
 }
 
 void
-zfilled_forget_table(Oid relid)
+zfilled_forget_file(Oid relid, ZRelLocator locator)
 {
 	FilledKey	key = {.db = MyDatabaseId,.table = relid};
+	FilledTable *table;
 
 	LWLockAcquire(lock, LW_EXCLUSIVE);
-	hash_search(tables, &key, HASH_REMOVE, NULL);
+	table = hash_search(tables, &key, HASH_FIND, NULL);
+	if (table != NULL && zloc_equals(table->locator, locator))
+		hash_search(tables, &key, HASH_REMOVE, NULL);
 	LWLockRelease(lock);
 }

@@ -483,7 +483,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	tmfd->traversed = call.traversed;
 	*tid = call.tid;
 	if (check.result == TM_Ok)
-		ztid_mark_last(tid);
+		ztid_note_locked(rel, tid);
 	ztarget_close(&target);
 	return check.result;
 }

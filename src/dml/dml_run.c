@@ -89,14 +89,18 @@ may_continue(Relation rel, const ZInsert *insert)
 		FullTransactionIdEquals(run.fxid, GetCurrentFullTransactionIdIfAny());
 }
 
-/* And has the locked page the run's record as the slot's newest, and room at its end? */
+/*
+ * And has the locked page the run's record as the slot's newest, and room at its end?  If rows of
+ * the run were taken back the page may end before them by now; what is put there needs a record.
+ */
 static bool
 has_place(Relation rel, Page page, Size len)
 {
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 
 	return zrun_is_newest(page, run.slotno, run.fxid, run.undo) &&
-		!PageHasFreeLinePointers(page) && PageGetMaxOffsetNumber(page) < ZPAGE_MAX_OFFSET &&
+		!PageHasFreeLinePointers(page) && PageGetMaxOffsetNumber(page) >= run.first &&
+		PageGetMaxOffsetNumber(page) < ZPAGE_MAX_OFFSET &&
 		zpage_free_contiguous(page) >= len + sizeof(ItemIdData) + spare;
 }
 

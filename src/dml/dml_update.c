@@ -705,5 +705,9 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		zentries_insert(rel, update.indexes, update.changes.indexes, slot,
 						update.had_several_keys);
 	bms_free(update.changes.indexes);
+	if (update.check.result == TM_Invisible)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("attempted to update invisible tuple")));
 	return update.check.result;
 }

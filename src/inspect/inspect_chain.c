@@ -82,6 +82,10 @@ put_version(ReturnSetInfo *rsinfo, const ZPageView *view, const ZRowVersion *ver
 static void
 put_versions(ReturnSetInfo *rsinfo, ZPageView *view, OffsetNumber offnum)
 {
+	/* there may be millions of versions */
+	MemoryContext one = AllocSetContextCreate(CurrentMemoryContext, "zheap row version",
+											  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = CurrentMemoryContext;
 	ZRowVersion version;
 	ZUndoPtr	at = ZUNDO_INVALID;
 	int			ordinal = 0;
@@ -100,7 +104,10 @@ put_versions(ReturnSetInfo *rsinfo, ZPageView *view, OffsetNumber offnum)
 		/* it has become so while we looked */
 		if (!has_record)
 			zmodifier_set_all_visible(&version.modifier);
+		MemoryContextSwitchTo(one);
 		put_version(rsinfo, view, &version, has_record ? &rec : NULL, at, ++ordinal);
+		MemoryContextSwitchTo(outer);
+		MemoryContextReset(one);
 		if (!has_record)
 			break;
 		at = made.undo;

@@ -135,10 +135,23 @@ verify_table(Verify *verify)
 		relation_close(verify->toast_rel, AccessShareLock);
 }
 
+/* No rows say that nothing is wrong: so the functions are not strict. */
+static void
+check_argument(FunctionCallInfo fcinfo, int i, const char *name)
+{
+	if (PG_ARGISNULL(i))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("argument \"%s\" must not be null", name)));
+}
+
 Datum
 zheap_verify(PG_FUNCTION_ARGS)
 {
 	Verify		verify = {.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo};
+
+	check_argument(fcinfo, 0, "relation");
+	check_argument(fcinfo, 1, "toast");
 
 	verify.rel = inspect_open(PG_GETARG_OID(0));
 	verify.toast = PG_GETARG_BOOL(1);
@@ -170,6 +183,7 @@ zheap_verify_all(PG_FUNCTION_ARGS)
 	List	   *oids = NIL;
 	ListCell   *cell;
 
+	check_argument(fcinfo, 0, "toast");
 	zheap_require_preload();
 	verify.toast = PG_GETARG_BOOL(0);
 	InitMaterializedSRF(fcinfo, 0);

@@ -80,12 +80,18 @@ report_page(Verify *verify, const Leaf *leaf, const char *what)
 static bool
 copy_tree_page(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber block)
 {
-	Buffer		buffer = _bt_getbuf(verify->index->rel, index_block, BT_READ);
-	bool		has_rows = BlockNumberIsValid(block) && zview_read(&verify->view, block, NULL);
+	Relation	index = verify->index->rel;
 	PageHeader	header = (PageHeader) leaf->page.data;
+	Buffer		buffer;
+	bool		has_rows;
 
+	/* a damaged link; _bt_getbuf() would make a page for one that is P_NEW */
+	if (index_block >= RelationGetNumberOfBlocks(index))
+		verify_damaged_block(index, index_block);
+	buffer = _bt_getbuf(index, index_block, BT_READ);
+	has_rows = BlockNumberIsValid(block) && zview_read(&verify->view, block, NULL);
 	memcpy(leaf->page.data, BufferGetPage(buffer), BLCKSZ);
-	_bt_relbuf(verify->index->rel, buffer);
+	_bt_relbuf(index, buffer);
 	leaf->block = index_block;
 	if (header->pd_lower < SizeOfPageHeaderData || header->pd_lower > header->pd_upper ||
 		header->pd_upper > header->pd_special)

@@ -7,8 +7,8 @@
  * come to the entry it does not tell.
  *
  * The access method believes what it finds on a page.  So pages are looked at before: are they
- * of such an index, are their items within them, and do the links end that the scan follows: to
- * the first page below, and to the right, and along the pending list?  It keeps pages locked while
+ * of such an index, are their items within them, and the lists and keys within the items, and do
+ * the links end that the scan follows: to the first page below, and to the right, and along the pending list?  It keeps pages locked while
  * it does, so one that went round in a circle could not be cancelled.
  *
  * LOCKING: a page, shared, while it is copied; the lock that keeps the pending list from being
@@ -80,6 +80,103 @@ links_of(Page page)
 		links.to[RIGHT] = GinPageGetOpaque(page)->rightlink;
 	}
 	return links;
+}
+
+/* ---- what is on a leaf ---- */
+
+/* Where the list ends that begins at "at"; NULL: not before "end". */
+static const char *
+posting_list_end(const char *at, const char *end)
+{
+	const GinPostingList *list = (const GinPostingList *) at;
+
+	if (end - at < (ptrdiff_t) offsetof(GinPostingList, bytes) ||
+		end - at < (ptrdiff_t) SizeOfGinPostingList(list))
+		return NULL;
+	return at + SizeOfGinPostingList(list);
+}
+
+/* The TIDs in an entry that has no tree of them. */
+static bool
+postings_fit(IndexTuple entry)
+{
+	Size		offset = GinGetPostingOffset(entry);
+	const char *at = (const char *) entry + offset;
+	const char *end = (const char *) entry + IndexTupleSize(entry);
+
+	if (offset > IndexTupleSize(entry))
+		return false;
+	if (GinGetNPosting(entry) == 0)
+		return true;
+	if (!GinItupIsCompressed(entry))
+		return end - at >= (ptrdiff_t) (GinGetNPosting(entry) * sizeof(ItemPointerData));
+	return posting_list_end(at, end) != NULL;
+}
+
+/* The key, or why there is none, in the first "size" bytes; before it the number of its column. */
+static bool
+key_fits(GinState *state, IndexTuple entry, Size size)
+{
+	Size		start = IndexInfoFindDataOffset(entry->t_info);
+	TupleDesc	desc = state->origTupdesc;
+	int			key = 0;
+	Datum		values[2];
+	bool		isnull[2];
+
+	if (!state->oneCol)
+	{
+		int16		column;
+
+		if (start + sizeof(column) > size)
+			return false;
+		memcpy(&column, (const char *) entry + start, sizeof(column));
+		if (column < 1 || column > desc->natts)
+			return false;
+		desc = state->tupdesc[column - 1];
+		key = 1;
+	}
+	return verify_entry_values(entry, size, desc, values, isnull) && (key == 0 || !isnull[0]) &&
+		(!isnull[key] || GinCategoryOffset(entry, state) < size);
+}
+
+static bool
+entries_fit(GinState *state, Page page)
+{
+	for (OffsetNumber off = FirstOffsetNumber; off <= PageGetMaxOffsetNumber(page); off++)
+	{
+		IndexTuple	entry = verify_index_tuple(page, off);
+
+		if (entry == NULL || !(GinIsPostingTree(entry) || postings_fit(entry)) ||
+			!key_fits(state, entry, GinIsPostingTree(entry) ? IndexTupleSize(entry) :
+					  GinGetPostingOffset(entry)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+segments_fit(Page page)
+{
+	const char *at = GinDataPageGetData(page);
+	const char *end = (const char *) page + ((PageHeader) page)->pd_lower;
+
+	if (!GinPageIsCompressed(page))
+		return at + GinPageGetOpaque(page)->maxoff * sizeof(ItemPointerData) <=
+			(const char *) page + ((PageHeader) page)->pd_special;
+	while (at != NULL && at < end)
+		at = posting_list_end(at, end);
+	return at == end;
+}
+
+/* The access method copies what is there by the lengths that it states. */
+static bool
+leaf_is_sound(GinState *state, Page page)
+{
+	uint16		flags = GinPageGetOpaque(page)->flags;
+
+	if ((flags & (GIN_META | GIN_LIST | GIN_DELETED)) != 0 || (flags & GIN_LEAF) == 0)
+		return true;
+	return (flags & GIN_DATA) != 0 ? segments_fit(page) : entries_fit(state, page);
 }
 
 /* ---- do the links end? ---- */
@@ -183,9 +280,11 @@ check_pages(Relation index)
 {
 	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
 	GinLinks   *links = MemoryContextAllocHuge(CurrentMemoryContext, nblocks * sizeof(GinLinks));
+	GinState   *state = palloc(sizeof(GinState));
 	PGAlignedBlock copy;
 	bool		zeros = false;
 
+	initGinState(state, index);
 	for (BlockNumber block = 0; block < nblocks; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -193,7 +292,7 @@ check_pages(Relation index)
 		/* a crash may have left a page that nothing leads to */
 		if (PageIsNew(copy.data) && block > GIN_ROOT_BLKNO)
 			zeros = true;
-		else if (!is_gin_page(copy.data))
+		else if (!is_gin_page(copy.data) || !leaf_is_sound(state, copy.data))
 			verify_damaged_block(index, block);
 		links[block] = links_of(copy.data);
 	}

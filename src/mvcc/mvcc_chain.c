@@ -7,7 +7,8 @@
  *
  * A directory is a function of the chain's newest record alone: a record that can be
  * reached never changes, and a transaction never has two at one place of the undo log
- * (U1, U4).  So the backend remembers the directories of the chains that it goes down a
+ * (U1, U4).  Only the locks in it end with the chain's owner, so they are asked for while that is
+ * in progress, and are not taken over (zchain_take_over_directory).  So the backend remembers the directories of the chains that it goes down a
  * second time, and keeps those of its own chains up with each change; after a rollback the
  * chain has another newest record, and the directory is built anew when it is wanted.
  *
@@ -458,6 +459,15 @@ zchain_whole_directory(ZPageView *view, int slotno, ZDirectory *dir)
 	directory_add_run(view, slotno, cached->run_first, &newest, dir);
 }
 
+/* The slot is taken over; the locks of another's transaction have ended with it. */
+void
+zchain_take_over_directory(ZDirectory *dir, const ZOwner *before)
+{
+	dir->before = *before;
+	if (zmvcc_xact_status(before->fxid) != ZXACT_OWN)
+		memset(dir->lock, ZDIRECTORY_NO_LOCK, sizeof(dir->lock));
+}
+
 /*
  * The directory, if there is one or it is worth it: the backend has gone down a long
  * way from the slot's newest record before.
@@ -496,11 +506,7 @@ directory_add_newer(ZPageView *view, CachedDirectory *cached, const ZOwner *befo
 	/* the chain goes on above what the directory tells of */
 	Assert(rec->takeover == ZTAKE_OWN || rec->takeover == ZTAKE_REUSED);
 	if (rec->takeover == ZTAKE_REUSED)
-	{
-		dir->before = rec->slot_prev;
-		if (zmvcc_xact_status(rec->slot_prev.fxid) != ZXACT_OWN)
-			memset(dir->lock, ZDIRECTORY_NO_LOCK, sizeof(dir->lock));
-	}
+		zchain_take_over_directory(dir, &rec->slot_prev);
 	if (rec->type == ZOP_LOCK)
 		directory_add_lock(dir, rec->offnum, rec->lockmode);
 	directory_add_run(view, rec->slotno, cached->run_first, before, dir);

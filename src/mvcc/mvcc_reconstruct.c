@@ -517,10 +517,10 @@ zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_abo
 
 		if ((slots & (uint32) 1 << pass.slotno) == 0)
 			continue;
-		/* not in progress then, and not committed */
+		/* not in progress then, and not committed; for a snapshot from elsewhere it may go on */
 		fxid = zpage_slot_fxid(zpage_slot(view->page, NULL, pass.slotno));
-		pass.aborted = !XidInMVCCSnapshot(zfxid_xid(fxid), snapshot);
-		Assert(!pass.aborted || zmvcc_xact_status(fxid) == ZXACT_ABORTED);
+		pass.aborted = !XidInMVCCSnapshot(zfxid_xid(fxid), snapshot) &&
+			zmvcc_xact_status(fxid) == ZXACT_ABORTED;
 		if (only_aborted && !pass.aborted)
 			pass.left = true;
 		else if (!reconstruct_slot(&pass))

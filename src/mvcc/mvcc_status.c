@@ -7,7 +7,7 @@
  * hint-bit cache thread of 2011); reading never dirties a page.  An entry says for ever what
  * it says: a transaction that has ended does not change, and its 64-bit number is never used
  * again.  So no rule says when an entry may be used, but one says when it may be made: when the
- * transaction has left the process array, or the caller's snapshot says so.
+ * transaction has left the process array, or the caller's snapshot says so (tells_who_ended).
  *
  * LOCKING: none of its own; the server's for the process array and the commit log come after all
  * buffers.
@@ -104,6 +104,18 @@ look_up(FullTransactionId fxid)
 }
 
 /*
+ * Have the transactions that the snapshot sees, or does not see as they had been aborted, left the
+ * process array?  Not if it comes from elsewhere, which one for the whole transaction may:
+ * logical decoding knows of a commit as soon as that is in the WAL, while the transaction may
+ * have to write the commit log yet, or wait for a synchronous standby.
+ */
+static inline bool
+tells_who_ended(Snapshot snapshot)
+{
+	return snapshot->snapshot_type == SNAPSHOT_MVCC && !IsolationUsesXactSnapshot();
+}
+
+/*
  * Had it ended when the statement's snapshot was taken?  Then the process array need not be asked.
  * False: not known.
  */
@@ -120,7 +132,8 @@ had_ended(TransactionId xid)
 	if (TransactionIdPrecedes(xid, snapshot->xmin))
 		return true;
 	/* in one that has no room for all subtransactions it would have to look for the parent */
-	return !snapshot->suboverflowed && !XidInMVCCSnapshot(xid, snapshot);
+	return tells_who_ended(snapshot) && !snapshot->suboverflowed &&
+		!XidInMVCCSnapshot(xid, snapshot);
 }
 
 /* While rows are rolled back that an earlier transaction has left in temporary tables. */
@@ -235,5 +248,7 @@ zmvcc_fxid_in_snapshot(FullTransactionId fxid, Snapshot snapshot)
 	/* our own transaction is never in our snapshot's array */
 	if (TransactionIdIsCurrentTransactionId(xid))
 		return false;
+	if (unlikely(!tells_who_ended(snapshot)) && TransactionIdIsInProgress(xid))
+		return TransactionIdDidCommit(xid);
 	return look_up(fxid) == ZXACT_COMMITTED;
 }

@@ -123,6 +123,7 @@ zview_slots_are_frozen(const ZPageView *view, uint32 except)
 static Buffer
 overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
 {
+	const char *wrong;
 	Buffer		buffer;
 	Page		page;
 
@@ -138,9 +139,10 @@ overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
 					  "overflow page %u belongs to block %u", block,
 					  zpage_overflow_body(page)->table_block);
 	LockBuffer(buffer, lockmode);
-	if (zpage_overflow_body(page)->nlock_pages > ZPAGE_MAX_LOCK_PAGES)
-		zheap_corrupt(view->rel, block, InvalidOffsetNumber,
-					  "overflow page has an impossible number of lock pages");
+	/* what is copied of it is as long as it says */
+	wrong = zpage_check_overflow(page);
+	if (wrong)
+		zheap_corrupt(view->rel, block, InvalidOffsetNumber, "%s", wrong);
 	return buffer;
 }
 

@@ -313,7 +313,7 @@ find_insert_position(BlockNumber newest_extent)
 static bool
 set_insert_position(ZUndoLog *log)
 {
-	BlockNumber newest_extent = *(volatile BlockNumber *) &log->newest_extent;
+	BlockNumber newest_extent = zundo_owner_newest_extent(log);
 
 	MyUndo.init = false;
 	MyUndo.recent = InvalidBuffer;

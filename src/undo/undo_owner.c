@@ -79,6 +79,24 @@ zundo_owner_check(void)
 }
 
 /*
+ * Of our log, which we have entered.  Invalid: somebody takes it away, or is about to find that
+ * we have entered and leave it; what the lock says, under which that is done, is final.
+ */
+BlockNumber
+zundo_owner_newest_extent(const ZUndoLog *log)
+{
+	BlockNumber newest = *(volatile BlockNumber *) &log->newest_extent;
+
+	Assert(MyUndo.entered);
+	if (likely(BlockNumberIsValid(newest)))
+		return newest;
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_SHARED);
+	newest = log->newest_extent;
+	LWLockRelease(zundo_db_lock(MyUndo.db));
+	return newest;
+}
+
+/*
  * From here to the end of the transaction our newest extent stays ours.  If it
  * was taken away while we were idle we begin with a new one; a backend that is about
  * to take it now sees us, or we see that it is gone (undo_truncate.c).
@@ -93,7 +111,7 @@ zundo_log_enter(void)
 	MyUndo.entered = true;
 	pg_memory_barrier();
 	if (BlockNumberIsValid(MyUndo.block) &&
-		*(volatile BlockNumber *) &log->newest_extent != zundo_extent_of(MyUndo.block))
+		zundo_owner_newest_extent(log) != zundo_extent_of(MyUndo.block))
 		MyUndo.block = InvalidBlockNumber;
 	zundo_owner_check();
 }

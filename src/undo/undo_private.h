@@ -416,6 +416,7 @@ extern void zundo_owner_check(void);
  * away while we were idle the insert position is invalid.
  */
 extern void zundo_log_enter(void);
+extern BlockNumber zundo_owner_newest_extent(const ZUndoLog *log);
 
 /* Its first record is about to be written there: the horizon stays behind its xid. */
 extern void zundo_owner_begin(ZUndoPtr first);

@@ -23,6 +23,7 @@
 #include "replication/walsender.h"
 #include "replication/walsender_private.h"
 #include "storage/bufmgr.h"
+#include "storage/freespace.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -144,12 +145,18 @@ provide_map(ZVisible *visible, BlockNumber block)
 	return true;
 }
 
+/*
+ * VACUUM passes by what is marked, so its free space is to be known from now on: two that extend
+ * the table at once leave pages behind that are nearly empty, and nobody else tells the map of them.
+ */
 static void
 mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 {
 	Buffer		buffer;
 	Page		page;
 	OffsetNumber off;
+	Size		space = 0;
+	bool		marked;
 
 	visible_pin(visible, block);
 	if (VM_ALL_VISIBLE(visible->rel, block, &visible->map))
@@ -160,7 +167,12 @@ mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 	/* damage is VACUUM's to tell of */
 	if (zpage_is_table(page) && zpage_check_quick(page, &off) == NULL)
 		visible_mark(visible, buffer);
+	marked = zpage_is_table(page) && PageIsAllVisible(page);
+	if (marked)
+		space = zpage_free_for_map(page);
 	UnlockReleaseBuffer(buffer);
+	if (marked)
+		RecordPageWithFreeSpace(visible->rel, block, space);
 }
 
 /*
@@ -173,6 +185,7 @@ mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
 	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
 	BufferAccessStrategy strategy = GetAccessStrategy(BAS_VACUUM);
 	TimestampTz start = GetCurrentTimestamp();
+	BlockNumber first = pages->first;
 	ZVisible	visible;
 	ZPageView	view;
 	bool		has_map = true;
@@ -193,6 +206,8 @@ mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
 			break;
 	}
 	VacuumCostActive = false;
+	if (pages->first > first)
+		FreeSpaceMapVacuumRange(rel, first, pages->first);
 	if (pages->first >= nblocks)
 		pages->first = pages->last + 1;
 	visible_close(&visible);
@@ -221,7 +236,10 @@ mark_portion(void *arg)
 	portion->delay = 0;
 	rel = try_relation_open(pages->table, NoLock);
 	if (rel == NULL || !zheap_is_table(rel) || !zloc_equals(pages->locator, zrel_locator(rel)))
+	{
 		pages->first = pages->last + 1;
+		zfilled_forget_file(pages->table, pages->locator);
+	}
 	else if (!mark_pages(rel, pages, portion->visit))
 		portion->delay = EXTENDED_DELAY;
 	if (rel != NULL)
@@ -260,7 +278,7 @@ zvacuum_mark_filled(ZMarkVisit *visit)
 				 errmsg("could not mark pages of the relation with OID %u all-visible: %s",
 						pages->table, error->message),
 				 errdetail("VACUUM will try it again.")));
-		zfilled_forget_table(pages->table);
+		zfilled_forget_file(pages->table, pages->locator);
 		FreeErrorData(error);
 	}
 	else if (pages->first <= pages->last)

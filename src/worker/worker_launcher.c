@@ -250,7 +250,6 @@ delay_locked(Oid db)
 static void
 note_start(Visit *visit)
 {
-	visit->first = false;
 	visit->started = GetCurrentTimestamp();
 	visit->aborts_before = visit->aborts;
 	visit->early = 0;
@@ -263,6 +262,8 @@ note_end(RunningWorker *worker, ZWorkerSlot *slot)
 	Visit	   *visit = visit_of(worker->db);
 
 	Assert(visit->db == slot->db && zworker_pid(slot) == 0);	/* J2 */
+	/* nothing else tells of the work of a database whose logs nobody has read */
+	visit->first = visit->first && slot->end == ZWORKER_FAILED;
 	if (slot->end == ZWORKER_FAILED)
 		delay(visit, FIRST_DELAY_FAILED, LAST_DELAY_FAILED);
 	else if (slot->end == ZWORKER_LEFT)

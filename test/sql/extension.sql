@@ -77,6 +77,7 @@ alter table zheap.undo replica identity full;
 alter table if exists zheap.undo set (fillfactor = 50), set access method heap;
 alter table zheap.undo set unlogged;
 create table ext_child () inherits (ext_parent, zheap.undo);
+create foreign table ext_foreign () inherits (zheap.undo) server ext_server;
 create trigger ext_trigger after insert on zheap.undo execute function ext_fires();
 create policy ext_policy on zheap.undo;
 create rule ext_rule as on insert to zheap.undo do nothing;

@@ -107,6 +107,10 @@ grant execute on function zheap.zheap_page_items(regclass, bigint) to ins_reader
 set role ins_reader;
 select count(*) > 0 from zheap.zheap_page_items('ins', 0);
 reset role;
+-- no rows would say that nothing is wrong
+select * from zheap.zheap_verify(to_regclass('ins_no_such_table'));
+select * from zheap.zheap_verify('ins', null);
+select * from zheap.zheap_verify_all(null);
 drop owned by ins_reader;
 drop role ins_reader;
 drop function ins_versions;

@@ -92,5 +92,48 @@ foreach my $am (@methods)
 	$_->quit foreach $writer, $holder;
 	$from->wait_for_catchup('s');
 }
+
+# a trigger of the subscriber changes the row that the worker has locked: heap refuses to go on with what is another version by then
+$to->safe_psql('postgres', 'create table by_trigger as select true as works');
+foreach my $change (
+	[ 'update', "update t set b = 'y' where a = 5", 'update public.t set c = c || 1 where a = old.a' ],
+	[ 'update', "update t set b = 'y' where a = 5", "update public.t set c = repeat('long', 1000) where a = old.a" ],
+	[ 'update', "update t set b = 'y' where a = 5", 'delete from public.t where a = old.a' ],
+	[ 'delete', 'delete from t where a = 5', 'update public.t set c = c || 1 where a = old.a' ],
+	[ 'delete', 'delete from t where a = 5', 'delete from public.t where a = old.a' ])
+{
+	my ($kind, $sql, $by_trigger) = @$change;
+
+	foreach my $am (@methods)
+	{
+		my $size = -s $to->logfile;
+
+		$from->safe_psql('postgres', "delete from t_$am; insert into t_$am values (5, 'x', '')");
+		$from->wait_for_catchup('s');
+		$to->safe_psql('postgres', <<"SQL" =~ s/\bt\b/t_$am/gr);
+create or replace function change_again() returns trigger language plpgsql as \$\$
+begin
+	begin
+		$by_trigger;
+		raise division_by_zero;
+	exception when division_by_zero then
+	end;
+	if (select works from public.by_trigger) then
+		$by_trigger;
+	end if;
+	return coalesce(new, old);
+end\$\$;
+create trigger again before $kind on t for each row when (pg_trigger_depth() = 0) execute function change_again();
+alter table t enable always trigger again
+SQL
+		$from->safe_psql('postgres', $sql =~ s/\bt\b/t_$am/gr);
+		ok($to->wait_for_log(qr/ERROR:  attempted to $kind invisible tuple/, $size), "$am: $kind, and in a trigger: " . substr($by_trigger, 0, 20));
+		# what a savepoint took back does not count
+		$to->safe_psql('postgres', "update by_trigger set works = false");
+		$from->wait_for_catchup('s');
+		is($to->safe_psql('postgres', "select concat_ws(',', a, b, c) from t_$am where a = 5"), $kind eq 'delete' ? '' : '5,y,', "$am: what was rolled back does not matter");
+		$to->safe_psql('postgres', "update by_trigger set works = true; drop trigger again on t_$am");
+	}
+}
 no_crash_in_log($_, 'to the end') foreach $from, $to;
 done_testing();

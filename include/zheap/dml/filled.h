@@ -65,7 +65,7 @@ extern bool zfilled_take(FullTransactionId horizon, BlockNumber max, ZFilledPage
 /* Put them back; the table is to be looked at after so many milliseconds. */
 extern void zfilled_put_back(const ZFilledPages *pages, int delay);
 
-/* Forget what is noted of a table of this database. */
-extern void zfilled_forget_table(Oid table);
+/* Forget what is noted of a table of this database, if it is of this file. */
+extern void zfilled_forget_file(Oid table, ZRelLocator locator);
 
 #endif							/* ZHEAP_FILLED_H */

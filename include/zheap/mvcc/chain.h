@@ -119,6 +119,12 @@ extern const ZDirectory *zchain_directory(ZPageView *view, int slotno);
  */
 extern void zchain_whole_directory(ZPageView *view, int slotno, ZDirectory *dir);
 
+/*
+ * What was the directory of a slot with the owner "before" becomes what that of a record is which
+ * takes the slot over (ZTAKE_REUSED).
+ */
+extern void zchain_take_over_directory(ZDirectory *dir, const ZOwner *before);
+
 /* The backend has added the record at "ptr" to its chain on the page, which is as it is now. */
 extern void zchain_added(ZPageView *view, FullTransactionId fxid, const ZUndoRecord *rec,
 						 ZUndoPtr ptr);

@@ -84,7 +84,7 @@ ztid_means_newest(const ItemPointerData *tid)
 	return ztid_tag(tid) == ZTID_TAG_LAST;
 }
 
-/* tuple_lock, tuple_delete: done (T2, T3). */
+/* tuple_delete: done (T3); an index scan has found what is in the way of ON CONFLICT (T6). */
 static inline void
 ztid_mark_last(ItemPointer tid)
 {
@@ -138,6 +138,11 @@ typedef struct ZTidState
 	ItemPointerData conflict_tid;
 	SubTransactionId conflict_sub;	/* noted within this one */
 
+	/* In NONE: the row that tuple_lock has locked last, and the current command then (T2). */
+	Oid			locked_rel;
+	ItemPointerData locked_tid;
+	CommandId	locked_cid;
+
 	/*
 	 * The new version of an event whose old version has just been fetched by number;
 	 * ordinal 0: none.
@@ -169,6 +174,32 @@ ztid_query_runs(void)
 
 /* May AFTER ROW events fire now? */
 extern bool ztid_events_fire(void);
+
+/* ---- what was locked ---- */
+
+/* tuple_lock: done (T2).  "tid" may have a tag. */
+static inline void
+ztid_note_locked(Relation rel, ItemPointer tid)
+{
+	ztid_mark_last(tid);
+	if (likely(ztid_state.phase != ZTID_PHASE_NONE))
+		return;
+	ztid_state.locked_rel = RelationGetRelid(rel);
+	ztid_state.locked_tid = ztid_untagged(tid);
+	ztid_state.locked_cid = GetCurrentCommandId(false);
+}
+
+/*
+ * No query runs, and our transaction has made a version of the row by this command: since
+ * tuple_lock locked the row?  A BEFORE trigger has, then.  "tid": without a tag.
+ */
+static inline bool
+ztid_made_since_locked(Relation rel, const ItemPointerData *tid, CommandId cid)
+{
+	return ztid_state.phase == ZTID_PHASE_NONE &&
+		ztid_state.locked_rel == RelationGetRelid(rel) && cid >= ztid_state.locked_cid &&
+		ItemPointerEquals(&ztid_state.locked_tid, unconstify(ItemPointerData *, tid));
+}
 
 /* ---- which version a TID means ---- */
 
