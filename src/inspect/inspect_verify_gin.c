@@ -8,8 +8,9 @@
  *
  * The access method believes what it finds on a page.  So pages are looked at before: are they
  * of such an index, are their items within them, and the lists and keys within the items, and do
- * the links end that the scan follows: to the first page below, and to the right, and along the pending list?  It keeps pages locked while
- * it does, so one that went round in a circle could not be cancelled.
+ * the links end that the scan follows: to the first page below, and to the right, and along the
+ * pending list?  It keeps pages locked while it does, so one that went round in a circle could not
+ * be cancelled.
  *
  * LOCKING: a page, shared, while it is copied; the lock that keeps the pending list from being
  * emptied, while that is looked at; the access method's.

@@ -8,9 +8,10 @@
  * A directory is a function of the chain's newest record alone: a record that can be
  * reached never changes, and a transaction never has two at one place of the undo log
  * (U1, U4).  Only the locks in it end with the chain's owner, so they are asked for while that is
- * in progress, and are not taken over (zchain_take_over_directory).  So the backend remembers the directories of the chains that it goes down a
- * second time, and keeps those of its own chains up with each change; after a rollback the
- * chain has another newest record, and the directory is built anew when it is wanted.
+ * in progress, and are not taken over (zchain_take_over_directory).  So the backend remembers the
+ * directories of the chains that it goes down a second time, and keeps those of its own chains up
+ * with each change; after a rollback the chain has another newest record, and the directory is
+ * built anew when it is wanted.
  *
  * Only which rows a run of deletions is about stands on the page (C3).  While the run is the
  * chain's newest record more may come: so a directory keeps it apart (run_first), and asks

@@ -486,24 +486,61 @@ entry_of(IndexScanDesc scan)
 	return (IndexTuple) (so->currTuples + so->currPos.items[so->currPos.itemIndex].tupleOffset);
 }
 
+/* Has the entry this value in the column? */
+static bool
+has_value(Relation index, IndexTuple entry, int i, Datum value, bool isnull)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), i);
+	bool		key_isnull;
+	Datum		key = index_getattr(entry, i + 1, RelationGetDescr(index), &key_isnull);
+
+	return isnull == key_isnull &&
+		(isnull || datum_image_eq(value, key, att->attbyval, att->attlen));
+}
+
 bool
 zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot)
 {
 	Relation	index = scan->indexRelation;
-	TupleDesc	desc = RelationGetDescr(index);
 	IndexTuple	entry = entry_of(scan);
 
 	Assert(!zheap_holds_buffer_lock()); /* I3 */
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		bool		entry_isnull;
 		bool		isnull;
-		Datum		key = index_getattr(entry, i + 1, desc, &entry_isnull);
 		Datum		value = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull);
 
-		if (isnull != entry_isnull ||
-			(!isnull && !datum_image_eq(value, key, att->attbyval, att->attlen)))
+		if (!has_value(index, entry, i, value, isnull))
+			return false;
+	}
+	return true;
+}
+
+IndexTuple
+zindex_key_of(IndexScanDesc scan, TupleTableSlot *slot)
+{
+	Relation	index = scan->indexRelation;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	Assert(!zheap_holds_buffer_lock()); /* I3 */
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+		values[i] = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull[i]);
+	return index_form_tuple(RelationGetDescr(index), values, isnull);
+}
+
+bool
+zindex_entry_has_key(IndexScanDesc scan, IndexTuple key)
+{
+	Relation	index = scan->indexRelation;
+	IndexTuple	entry = entry_of(scan);
+
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		bool		isnull;
+		Datum		value = index_getattr(key, i + 1, RelationGetDescr(index), &isnull);
+
+		if (!has_value(index, entry, i, value, isnull))
 			return false;
 	}
 	return true;

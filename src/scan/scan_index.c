@@ -27,6 +27,7 @@
 #include "zheap/undo/undo.h"
 
 #include "row_look.h"
+#include "seen_keys.h"
 
 /* So many rows of one page in a row are looked at in place. */
 #define ROWS_IN_PLACE	2
@@ -67,6 +68,7 @@ typedef struct ZIndexFetch
 	int			rows;			/* fetched in this run so far, until there is a copy */
 	bool		has_copy;		/* copy is of this run */
 	ZFetchCopy *copy;			/* allocated on demand, kept */
+	SeenKeys   *seen;			/* the same */
 } ZIndexFetch;
 
 IndexFetchTableData *
@@ -98,6 +100,7 @@ zscan_index_begin(Relation rel)
 	fetch->rows = 0;
 	fetch->has_copy = false;
 	fetch->copy = NULL;
+	fetch->seen = NULL;
 
 	return &fetch->base.base;
 }
@@ -140,6 +143,8 @@ zscan_index_end(IndexFetchTableData *sfetch)
 	if (unlikely(fetch->base.skip != NULL))
 		zskip_free(&fetch->base);
 	forget_buffer(fetch);
+	if (unlikely(fetch->seen != NULL))
+		seen_keys_free(fetch->seen);
 	if (fetch->has_view)
 		zview_close(&fetch->view);
 	if (fetch->copy != NULL)
@@ -526,12 +531,9 @@ may_have_several_keys(const ZIndexFetch *fetch, TupleTableSlot *slot)
 static pg_noinline bool
 passes_by(const ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
 {
-	if (snapshot->snapshot_type == SNAPSHOT_DIRTY ||
-		snapshot->snapshot_type == SNAPSHOT_NON_VACUUMABLE ||
-		zindex_entry_is_of(fetch->base.entries, slot))
-		return false;
-	ExecClearTuple(slot);
-	return true;
+	return snapshot->snapshot_type != SNAPSHOT_DIRTY &&
+		snapshot->snapshot_type != SNAPSHOT_NON_VACUUMABLE &&
+		!zindex_entry_is_of(fetch->base.entries, slot);
 }
 
 /*
@@ -577,6 +579,36 @@ count_miss(ZIndexFetch *fetch, bool dead_for_good)
 	fetch->dead = false;
 }
 
+/* The row is in the slot, and the entry is of another version. */
+static pg_noinline void
+pass_by(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot, TupleTableSlot *slot)
+{
+	bool		newest = fetch->base.may_skip && sees_newest(fetch, tid, snapshot);
+
+	if (!newest)
+		seen_keys_note(&fetch->seen, fetch->context, fetch->base.entries, tid, slot);
+	ExecClearTuple(slot);
+	count_miss(fetch, newest);
+}
+
+/* By what was noted the entry is of another version than the one that the snapshot sees. */
+static inline bool
+is_passed_by(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
+			 TupleTableSlot *slot)
+{
+	if (likely(fetch->seen == NULL) || !seen_keys_pass_by(fetch->seen, fetch->base.entries, tid))
+		return false;
+#ifdef USE_ASSERT_CHECKING
+	/* the page says the same */
+	if (!fetch_row(fetch, tid, snapshot, slot, NULL) ||
+		zindex_entry_is_of(fetch->base.entries, slot))
+		elog(PANIC, "the snapshot does not see row %u by the key that was noted",
+			 ItemPointerGetOffsetNumberNoCheck(tid));
+	ExecClearTuple(slot);
+#endif
+	return true;
+}
+
 bool
 zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapshot,
 				  TupleTableSlot *slot, bool *call_again, bool *all_dead)
@@ -591,6 +623,11 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	if (all_dead != NULL)
 		*all_dead = false;
 	fetch->base.looked = true;
+	if (is_passed_by(fetch, &rowtid, snapshot, slot))
+	{
+		count_miss(fetch, false);
+		return false;
+	}
 	if (!fetch_row(fetch, &rowtid, snapshot, slot, all_dead))
 	{
 		count_miss(fetch, fetch->dead);
@@ -599,7 +636,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	if (fetch->base.entries != NULL && may_have_several_keys(fetch, slot) &&
 		passes_by(fetch, snapshot, slot))
 	{
-		count_miss(fetch, fetch->base.may_skip && sees_newest(fetch, &rowtid, snapshot));
+		pass_by(fetch, &rowtid, snapshot, slot);
 		return false;
 	}
 	fetch->base.misses = 0;

@@ -146,8 +146,9 @@ provide_map(ZVisible *visible, BlockNumber block)
 }
 
 /*
- * VACUUM passes by what is marked, so its free space is to be known from now on: two that extend
- * the table at once leave pages behind that are nearly empty, and nobody else tells the map of them.
+ * VACUUM passes by what is marked, so its free space is to be known from now on.  Backends that
+ * extend the table at once leave pages behind that are nearly empty, of which nobody else tells
+ * the map.
  */
 static void
 mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)

@@ -117,6 +117,13 @@ extern bool zindex_is_watched(Relation index);
  */
 extern bool zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot);
 
+/*
+ * The same in two steps: the key of the version in the slot, allocated in the current context, and
+ * later, no page need be read then, whether the entry that the scan is at by then has it.
+ */
+extern IndexTuple zindex_key_of(IndexScanDesc scan, TupleTableSlot *slot);
+extern bool zindex_entry_has_key(IndexScanDesc scan, IndexTuple key);
+
 extern void zindex_entries_at_end_of_transaction(void);
 
 #endif							/* ZHEAP_TABLE_INDEXES_H */
