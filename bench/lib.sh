@@ -39,6 +39,14 @@ drop_database()
 	sql postgres "set client_min_messages = warning" "drop database if exists $1 with (force)"
 }
 
+# restart_with STATEMENT: start the server again after a change of settings
+restart_with()
+{
+	sql postgres "$1"
+	cluster_stop
+	quietly as_owner "$BINDIR/pg_ctl" -D "$CLUSTER" -l "$CLUSTER.log" -w -t 120 start
+}
+
 # pgbench_init DATABASE SCALE
 pgbench_init()
 {

@@ -14,7 +14,7 @@ task()
 {
 	local db
 
-	decoding_server "alter system set wal_level = logical"
+	restart_with "alter system set wal_level = logical"
 	both_databases
 	for db in heap zheap; do
 		step "decoding: loading $db, scale $DECODING_SCALE"
@@ -26,15 +26,7 @@ task()
 	decoding_compare "short transactions" decoding_short
 	decoding_compare "a load of rows, an update and a deletion of all" decoding_large
 	close_sessions
-	decoding_server "alter system reset wal_level"
-}
-
-# decoding_server STATEMENT: start it again after a change of settings
-decoding_server()
-{
-	sql postgres "$1"
-	cluster_stop
-	quietly as_owner "$BINDIR/pg_ctl" -D "$CLUSTER" -l "$CLUSTER.log" -w -t 120 start
+	restart_with "alter system reset wal_level"
 }
 
 decoding_short()
