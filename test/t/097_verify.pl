@@ -114,6 +114,9 @@ delete from e where id = 150;
 create table c (id int) using zheap;
 insert into c select generate_series(1, 200);
 create index c_id on c (id);
+create table c2 (id int) using zheap;
+insert into c2 select generate_series(1, 1000);
+create index c2_id on c2 (id);
 create table j (id int, v text) using zheap;
 insert into j select g, 'j' || g from generate_series(1, 200) g;
 create index j_id on j (id);
@@ -158,6 +161,15 @@ create index n_a on n using gin (a);
 create table n2 (id int, a int[]) using zheap;
 insert into n2 select g, array[g] from generate_series(1, 100) g;
 create index n2_a on n2 using gin (a);
+create table n6 (id int, a int[]) using zheap;
+insert into n6 select g, array[g % 10] from generate_series(1, 100) g;
+create index n6_a on n6 using gin (a);
+create table n7 (id int, a int[]) using zheap;
+insert into n7 select g, array[1] from generate_series(1, 20000) g;
+create index n7_a on n7 using gin (a);
+create table n8 (id int, a text[]) using zheap;
+insert into n8 select g, array['key'] from generate_series(1, 100) g;
+create index n8_a on n8 using gin (a);
 create table b (id int, v text) using zheap;
 insert into b select g, repeat('b', 100) from generate_series(1, 500) g;
 create index b_id on b using brin (id) with (pages_per_range = 1);
@@ -190,7 +202,7 @@ sub file_of
 }
 
 my %file = map { $_ => file_of($_) }
-  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p s3_p g3_p n_a n2_a n3_a n4_a n5_a b_id b2_id b3_id);
+  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p s3_p g3_p n_a n2_a n3_a n4_a n5_a n6_a n7_a n8_a c2_id b_id b2_id b3_id);
 $file{toast} = file_of(ask("select reltoastrelid::regclass from pg_class where relname = 't2'"));
 $file{map} = "$file{m}_vm";
 my %item = map { $_ => [ split /\|/, ask("select lp_off, lp_len from zheap.zheap_page_items('d', $_) where lp = 1") ] } 1 .. 40;
@@ -358,6 +370,7 @@ ok(unpack('v', peek('e_k', $list + 6, 2)) & 0x2000, 'a posting list');
 beyond('e_k', $list + unpack('v', peek('e_k', $list + 2, 2)) + 6 * 5, 6666, 'item 1 on block 1 of');
 
 damage('index: pages in a circle', 'c_id', 8192 + 8192 - 16 + 4, pack('V', 1), 'c', '', qr/^\|index\|the leaf pages of index "c_id" form a circle/);
+damage('index: link to a block that there cannot be', 'c2_id', 8192 + 8192 - 16 + 4, pack('V', 0xFFFFFFFF), 'c2', '', qr/^\|index\|block 4294967295 of index "c2_id" is damaged/);
 damage('index: item', 'j_id', 8192 + 24 + 4 * 9, pack('V', (unpack('V', peek('j_id', 8192 + 24 + 4 * 9, 4)) & 0x1FFFF) | 8000 << 17), 'j', '', qr/^\|index\|item 10 on block 1 of index "j_id" is damaged/);
 missing('row of that item', 'j', 0, 'j_id');
 damage('index: length of a value', 'j_v', entry('j_v', 10) + 8, "\xF1", 'j', '', qr/^\|index\|item 10 on block 1 of index "j_v" is damaged/);
@@ -393,6 +406,12 @@ damage('GIN: pages in a circle, to the right', 'n3_a', 8192 * ($leaf + 1) - 8, p
 damage('GIN: pages in a circle, down', 'n4_a', $root, pack('v2', 0, 1), 'n4', '', qr/^\|index\|the pages of index "n4_a" form a circle: block 1 leads to block 1/);
 my $pending = unpack 'V', peek('n5_a', 24, 4);
 damage('GIN: pending list in a circle', 'n5_a', 8192 * ($pending + 1) - 8, pack('V', $pending), 'n5', '', qr/^\|index\|the pages of index "n5_a" form a circle: block $pending leads to block $pending/);
+# what the access method copies by the length that it states
+my ($postings) = (items('n6_a', 1))[5];
+damage('GIN: where the postings of a key are', 'n6_a', $postings, pack('v', unpack('v', peek('n6_a', $postings, 2)) ^ 0x1000), 'n6', '', qr/^\|index\|block 1 of index "n6_a" is damaged/);
+my ($data) = grep { (unpack('v', peek('n7_a', 8192 * $_ + 8190, 2)) & 3) == 3 } 1 .. (-s $file{n7_a}) / 8192 - 1;
+damage('GIN: length of postings', 'n7_a', 8192 * $data + 32 + 6, pack('v', 0xFFFF), 'n7', '', qr/^\|index\|block $data of index "n7_a" is damaged/);
+damage('GIN: length of a key', 'n8_a', (items('n8_a', 1))[0] + 8, "\xF1", 'n8', '', qr/^\|index\|block 1 of index "n8_a" is damaged/);
 damage('GIN: page of zeros', 'n2_a', 8192, "\0" x 8192, 'n2', '', qr/^\|index\|block 1 of index "n2_a" is damaged/);
 my ($range) = grep { unpack('V', peek('b_id', $_, 4)) == 3 } items('b_id', 2);
 damage('BRIN: greatest value of a range', 'b_id', $range + 8 + 4, peek('b_id', $range + 8, 4), 'b', 3, qr/^2\|index\|the row is not in index "b_id"/);
