@@ -29,13 +29,10 @@ sub answer
 {
 	my ($sql) = @_;
 
-	begin_in($old, "savepoint a; $sql; rollback to a");
-	wait_until(sub { ended($old) });
-	return $old->{answer};
+	return answer_in($old, "savepoint a; $sql; rollback to a");
 }
 
-begin_in($old, 'begin isolation level repeatable read; select 1');
-wait_until(sub { ended($old) });
+answer_in($old, 'begin isolation level repeatable read; select 1');
 
 # a snapshot counts as old after some seconds
 ok(wait_until(sub {

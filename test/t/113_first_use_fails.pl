@@ -12,15 +12,6 @@ use ZheapTest;
 
 my $primary = new_server('primary', [ 'autovacuum = off', 'wal_keep_size = 1GB', 'zheap.undo_workers = 0' ], allows_streaming => 1);
 
-sub answer
-{
-	my ($session, $sql) = @_;
-
-	begin_in($session, $sql);
-	wait_until(sub { ended($session) });
-	return $session->{answer};
-}
-
 $primary->safe_psql('postgres', 'create table t (id int) using zheap; insert into t select generate_series(1, 100)');
 my $standby = new_standby($primary, 'standby', 'max_standby_streaming_delay = 600s');
 caught_up($primary, $standby);
@@ -32,13 +23,13 @@ my $other = session($standby);
 my $holder = session($primary);
 $primary->safe_psql('postgres', 'alter database postgres connection limit 50');
 $holder->query_safe('begin; lock table pg_database in access exclusive mode');
-ok(wait_until(sub { answer($other, "select count(*) from pg_locks where relation = 'pg_database'::regclass and mode = 'AccessExclusiveLock'") eq '1' }),
+ok(wait_until(sub { answer_in($other, "select count(*) from pg_locks where relation = 'pg_database'::regclass and mode = 'AccessExclusiveLock'") eq '1' }),
 	'the standby has the lock');
-like(answer($reader, "begin; set local lock_timeout = '500ms'; savepoint a; select count(*) from t"), qr/lock timeout/, 'the first use fails');
+like(answer_in($reader, "begin; set local lock_timeout = '500ms'; savepoint a; select count(*) from t"), qr/lock timeout/, 'the first use fails');
 $holder->query_safe('commit');
 caught_up($primary, $standby);
-is(answer($reader, 'rollback to a; select count(*) from t'), '100', 'the second one does not');
-is(answer($reader, 'commit; select count(*) from t'), '100', 'nor those after it');
+is(answer_in($reader, 'rollback to a; select count(*) from t'), '100', 'the second one does not');
+is(answer_in($reader, 'commit; select count(*) from t'), '100', 'nor those after it');
 $_->quit foreach $reader, $other, $holder;
 no_crash_in_log($standby, 'standby');
 $standby->stop;
@@ -50,10 +41,10 @@ $primary->safe_psql('postgres', 'vacuum zheap.undo');
 $primary->restart;
 my $session = session($primary);
 rename $file, "$file.away" or die $!;
-like(answer($session, 'begin; savepoint a; select count(*) from t'), qr/could not open file/, 'the first use fails');
+like(answer_in($session, 'begin; savepoint a; select count(*) from t'), qr/could not open file/, 'the first use fails');
 rename "$file.away", $file or die $!;
-is(answer($session, 'rollback to a; select count(*) from t'), '100', 'the second one does not');
-is(answer($session, 'select count(*) from t; insert into t values (0); commit; select count(*) from t'), "100\n101", 'and it has all that it needs');
+is(answer_in($session, 'rollback to a; select count(*) from t'), '100', 'the second one does not');
+is(answer_in($session, 'select count(*) from t; insert into t values (0); commit; select count(*) from t'), "100\n101", 'and it has all that it needs');
 $session->quit;
 no_crash_in_log($primary, 'primary');
 $primary->stop;

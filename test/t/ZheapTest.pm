@@ -22,7 +22,7 @@ use PostgreSQL::Test::Utils;
 our @EXPORT = qw(short seed wait_until new_server new_standby caught_up wait_for_feedback
   set_and_reload tables_use pgbench_init pgbench_run pgbench_start pgbench_finish pgbench_stop load_script crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
-  no_crash_in_log undo_relation read_bytes write_bytes log_ends has_unit used session begin_in ended cost_of
+  no_crash_in_log undo_relation read_bytes write_bytes log_ends has_unit used session begin_in ended answer_in cost_of
   make_tries python keys_table gdb gdb_attach gdb_stopped gdb_go gdb_end);
 
 # A session may live for as long as its test takes: the time that it has is each statement's.
@@ -564,6 +564,16 @@ sub ended
 	chomp $session->{answer};
 	@$session{qw(running stdout stderr)} = (0, '', '');
 	return 1;
+}
+
+# Run statements to their end.  Returns what the session has answered, errors too.
+sub answer_in
+{
+	my ($session, $sql) = @_;
+
+	begin_in($session, $sql);
+	wait_until(sub { ended($session) }) or die "does not end: $sql";
+	return $session->{answer};
 }
 
 # Run a statement to its end.  Returns the processor time that the session used for it, with that of the others named; undef as
