@@ -45,6 +45,9 @@
 /* And milliseconds. */
 #define PORTION_TIME	200
 
+/* Free bytes of a page of which the free space map is told. */
+#define WORTH_RECORDING	(BLCKSZ / 4)
+
 /* Who locks a table does not do it for long; so many milliseconds later, then. */
 #define LOCKED_DELAY	10000
 
@@ -146,9 +149,9 @@ provide_map(ZVisible *visible, BlockNumber block)
 }
 
 /*
- * VACUUM passes by what is marked, so its free space is to be known from now on.  Backends that
+ * VACUUM passes by what is marked, so free space there is to be known from now on.  Backends that
  * extend the table at once leave pages behind that are nearly empty, of which nobody else tells
- * the map.
+ * the map.  What is left of a page that is full stays as it is, and the mark with it.
  */
 static void
 mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
@@ -157,7 +160,6 @@ mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 	Page		page;
 	OffsetNumber off;
 	Size		space = 0;
-	bool		marked;
 
 	visible_pin(visible, block);
 	if (VM_ALL_VISIBLE(visible->rel, block, &visible->map))
@@ -167,12 +169,13 @@ mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 	page = BufferGetPage(buffer);
 	/* damage is VACUUM's to tell of */
 	if (zpage_is_table(page) && zpage_check_quick(page, &off) == NULL)
+	{
 		visible_mark(visible, buffer);
-	marked = zpage_is_table(page) && PageIsAllVisible(page);
-	if (marked)
-		space = zpage_free_for_map(page);
+		if (PageIsAllVisible(page))
+			space = zpage_free_for_map(page);
+	}
 	UnlockReleaseBuffer(buffer);
-	if (marked)
+	if (space >= WORTH_RECORDING)
 		RecordPageWithFreeSpace(visible->rel, block, space);
 }
 
