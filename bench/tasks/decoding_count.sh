@@ -8,7 +8,7 @@ default COUNTED_ROWS 20000 2000
 
 task()
 {
-	local db kind total_heap=0 total_zheap=0
+	local db kind counted total_heap=0 total_zheap=0
 	local -A end idle
 
 	ensure_packages $COUNT_PACKAGES
@@ -25,13 +25,13 @@ task()
 	sql postgres checkpoint
 	cluster_stop
 	for db in heap zheap; do
-		idle[$db]=$(decoding_count $db "select 1")
+		idle[$db]=$(decoding_count $db "select 1 as count" 1)
 	done
 	for kind in insert update delete; do
 		for db in heap zheap; do
 			step "decoding_count: $kind, $db"
 			local -n total=total_$db
-			local counted=$(decoding_count $db "select count(*) from pg_logical_slot_peek_changes('${db}_$kind', '${end[${db}_$kind]}', null)")
+			counted=$(decoding_count $db "select count(*) filter (where data like 'table %') from pg_logical_slot_peek_changes('${db}_$kind', '${end[${db}_$kind]}', null)" "$COUNTED_ROWS")
 			counted=$((counted - idle[$db]))
 			note "$db, $kind of a row: instructions" $((counted / COUNTED_ROWS))
 			total=$((total + counted))
@@ -39,6 +39,7 @@ task()
 	done
 	verdict "instructions of all, zheap/heap" "$(calc "$total_zheap / $total_heap" %.3f)" '<=' 1.1
 	quietly as_owner "$BINDIR/pg_ctl" -D "$CLUSTER" -l "$CLUSTER.log" -w -t 120 start
+	sql postgres "select pg_drop_replication_slot(slot_name) from pg_replication_slots" >/dev/null
 	restart_with "alter system reset wal_level"
 }
 
@@ -51,12 +52,14 @@ decoding_count_change()
 	esac
 }
 
-# decoding_count DATABASE QUERY: instructions of a backend that does nothing else
+# decoding_count DATABASE QUERY COUNT: instructions of a backend that does nothing else; the query
+# is to give this count
 decoding_count()
 {
 	local log=$RUN/decoding_count.log
 
 	as_owner valgrind --tool=callgrind --callgrind-out-file=/dev/null "$BINDIR/postgres" --single -D "$CLUSTER" "$1" <<<"$2" >"$log" 2>&1 ||
 		{ tail -n 20 "$log" >&2; die "the backend failed"; }
+	grep -q "count = \"$3\"" "$log" || { tail -n 20 "$log" >&2; die "not $3 changes"; }
 	sed -nE 's/.*Collected : ([0-9]+).*/\1/p' "$log"
 }

@@ -54,16 +54,22 @@ is_gin_page(Page page)
 		 verify_items_fit(page));
 }
 
+static bool
+has_items(Page page)
+{
+	return GinPageIsData(page) ? GinPageGetOpaque(page)->maxoff > 0 :
+		PageGetMaxOffsetNumber(page) > 0;
+}
+
 static BlockNumber
 first_below(Page page)
 {
 	if (GinPageIsLeaf(page))
 		return InvalidBlockNumber;
-	if (GinPageIsData(page))
-		return GinPageGetOpaque(page)->maxoff == 0 ? InvalidBlockNumber :
-			PostingItemGetBlockNumber(GinDataPageGetPostingItem(page, FirstOffsetNumber));
-	if (PageGetMaxOffsetNumber(page) == 0)
+	if (!has_items(page))
 		return InvalidBlockNumber;
+	if (GinPageIsData(page))
+		return PostingItemGetBlockNumber(GinDataPageGetPostingItem(page, FirstOffsetNumber));
 	return GinGetDownlink((IndexTuple) PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
 }
 
@@ -140,6 +146,15 @@ key_fits(GinState *state, IndexTuple entry, Size size)
 		(!isnull[key] || GinCategoryOffset(entry, state) < size);
 }
 
+/* A tree's root has been made after the first two blocks. */
+static bool
+tree_may_be(IndexTuple entry)
+{
+	BlockNumber root = GinGetPostingTree(entry);
+
+	return root != InvalidBlockNumber && root > GIN_ROOT_BLKNO;
+}
+
 static bool
 entries_fit(GinState *state, Page page)
 {
@@ -147,7 +162,8 @@ entries_fit(GinState *state, Page page)
 	{
 		IndexTuple	entry = verify_index_tuple(page, off);
 
-		if (entry == NULL || !(GinIsPostingTree(entry) || postings_fit(entry)) ||
+		if (entry == NULL ||
+			!(GinIsPostingTree(entry) ? tree_may_be(entry) : postings_fit(entry)) ||
 			!key_fits(state, entry, GinIsPostingTree(entry) ? IndexTupleSize(entry) :
 					  GinGetPostingOffset(entry)))
 			return false;
@@ -169,14 +185,20 @@ segments_fit(Page page)
 	return at == end;
 }
 
-/* The access method copies what is there by the lengths that it states. */
+/*
+ * The access method copies what is on a leaf by the lengths that it states, and goes down without
+ * asking where to.
+ */
 static bool
-leaf_is_sound(GinState *state, Page page)
+has_sound_items(GinState *state, Page page)
 {
 	uint16		flags = GinPageGetOpaque(page)->flags;
 
-	if ((flags & (GIN_META | GIN_LIST | GIN_DELETED)) != 0 || (flags & GIN_LEAF) == 0)
+	if ((flags & (GIN_META | GIN_LIST | GIN_DELETED)) != 0)
 		return true;
+	if ((flags & GIN_LEAF) == 0)
+		return !has_items(page) || (first_below(page) != InvalidBlockNumber &&
+									first_below(page) != GIN_METAPAGE_BLKNO);
 	return (flags & GIN_DATA) != 0 ? segments_fit(page) : entries_fit(state, page);
 }
 
@@ -293,7 +315,7 @@ check_pages(Relation index)
 		/* a crash may have left a page that nothing leads to */
 		if (PageIsNew(copy.data) && block > GIN_ROOT_BLKNO)
 			zeros = true;
-		else if (!is_gin_page(copy.data) || !leaf_is_sound(state, copy.data))
+		else if (!is_gin_page(copy.data) || !has_sound_items(state, copy.data))
 			verify_damaged_block(index, block);
 		links[block] = links_of(copy.data);
 	}

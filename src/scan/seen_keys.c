@@ -16,6 +16,7 @@
 
 #include "access/itup.h"
 #include "access/xact.h"
+#include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
@@ -24,15 +25,12 @@
 
 #include "seen_keys.h"
 
-/* So many entries are passed by before keys are noted, */
+/* So many entries are passed by before keys are noted, as many then as work_mem has room for, */
 #ifdef USE_ASSERT_CHECKING
 #define FEW_ENTRIES		2
 #else
 #define FEW_ENTRIES		32
 #endif
-
-/* so many are, before all are forgotten, */
-#define MAX_KEYS		4096
 
 /* and none that is longer. */
 #define MAX_KEY_SIZE	256
@@ -100,13 +98,16 @@ seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
 		*noted = keys = MemoryContextAllocZero(context, sizeof(SeenKeys));
 		keys->memory = AllocSetContextCreate(context, "zheap seen keys", ALLOCSET_DEFAULT_SIZES);
 	}
-	if (keys->keys != NULL &&
-		(!is_of(keys, snapshot) || hash_get_num_entries(keys->keys) >= MAX_KEYS))
+	if (keys->keys != NULL && !is_of(keys, snapshot))
 		forget(keys);
-	if (keys->passed++ < FEW_ENTRIES)
-		return;
 	if (keys->keys == NULL)
+	{
+		if (keys->passed++ < FEW_ENTRIES)
+			return;
 		begin_noting(keys, snapshot);
+	}
+	if (MemoryContextMemAllocated(keys->memory, true) >= (Size) work_mem * 1024)
+		return;
 	old = MemoryContextSwitchTo(keys->memory);
 	key = zindex_key_of(scan, slot);
 	MemoryContextSwitchTo(old);

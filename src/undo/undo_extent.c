@@ -517,14 +517,12 @@ count_for_autovacuum(void)
 	pgstat_update_heap_dead_tuples(zundo_relation(), -ZUNDO_EXTENT_BLOCKS);
 }
 
-/* The owner asks: nobody else changes what is newest. */
 bool
-zundo_extent_can_be_left(void)
+zundo_extent_can_be_left(BlockNumber newest)
 {
 	ZUndoPageSpecial special;
 
-	return !BlockNumberIsValid(MyUndo.log->newest_extent) ||
-		zundo_read_special(MyUndo.log->newest_extent, &special);
+	return !BlockNumberIsValid(newest) || zundo_read_special(newest, &special);
 }
 
 /*
@@ -538,7 +536,7 @@ check_chain(ZUndoLog *log)
 {
 	ZUndoPageSpecial special;
 
-	if (!zundo_extent_can_be_left())
+	if (!zundo_extent_can_be_left(log->newest_extent))
 	{
 		log->sealed = true;
 		zheap_corrupt(zundo_relation(), log->newest_extent, InvalidOffsetNumber,

@@ -2,14 +2,16 @@
  * undo_owner.c
  *		The backend that appends to a log, and what others may know of it.
  *
- * Appending takes no lock that others could take, too.  What they must know of the owner
- * it tells by two values of the log, and this file has both sides of each:
+ * Appending takes no lock that others could take, too, unless its extent is just taken away.  What
+ * they must know of the owner it tells by two values of the log, and this file has both sides of
+ * each:
  *
  *   uses	counts up when the owner enters a transaction that may append, and when it leaves
  *			that, so it is odd in between.  Who takes the log's only extent away
  *			(zundo_free_only) first makes newest_extent invalid, then looks whether
  *			"uses" is still what it was; the owner first makes it odd, then looks whether
- *			newest_extent is still its own.  So one of them sees the other.
+ *			newest_extent is still its own.  So one of them sees the other, or both do: then it
+ *			stays the owner's, who learns that from zundo_owner_newest_extent().
  *   active	the transaction's top xid, from its first record to its end.  It keeps the
  *			horizon back when the transaction has left the process array, until its log
  *			is marked pending, if it is to be.  active_first is where that record is, until then.
@@ -42,7 +44,8 @@
  *   IDLE -> NO LOG      park_log(): the backend exits; zundo_log_leave(): the log was sealed;
  *                       zundo_db_attach(), zundo_reset(): the undo relation was made anew
  *
- * LOCKING: none.  Nothing here can fail.
+ * LOCKING: the database's lock, shared, where the log's only extent is being taken away; no page
+ * is locked then.  Nothing here can fail.
  */
 #include "postgres.h"
 

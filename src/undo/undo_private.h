@@ -458,8 +458,8 @@ extern void zundo_tail_unpin(void);
 /* Copy the special area of an extent's first page; false if that is damaged. */
 extern bool zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
 
-/* Can our log go on to another extent?  Not if the newest one's first page is damaged. */
-extern bool zundo_extent_can_be_left(void);
+/* Can our log go on to another extent?  Not if the first page of "newest", its newest, is damaged. */
+extern bool zundo_extent_can_be_left(BlockNumber newest);
 
 /* Our log goes on to a new extent; MyUndo stands at its begin. */
 extern void zundo_extent_open(void);

@@ -99,7 +99,7 @@ prepare(void)
 	while (needs_extent())
 	{
 		zundo_throttle();
-		if (zundo_extent_can_be_left())
+		if (zundo_extent_can_be_left(zundo_owner_newest_extent(MyUndo.log)))
 			zundo_extent_open();
 		else
 			change_log();

@@ -59,7 +59,7 @@ typedef struct Visit
 	uint32		aborts_before;	/* when a worker was started last */
 	bool		work;			/* there is something to do, says shared memory */
 	bool		urgent;
-	bool		first;			/* not seen since the start of the server */
+	bool		first;			/* no worker has been there since the start of the server */
 } Visit;
 
 typedef struct RunningWorker
@@ -262,14 +262,15 @@ note_end(RunningWorker *worker, ZWorkerSlot *slot)
 	Visit	   *visit = visit_of(worker->db);
 
 	Assert(visit->db == slot->db && zworker_pid(slot) == 0);	/* J2 */
-	/* nothing else tells of the work of a database whose logs nobody has read */
-	visit->first = visit->first && slot->end == ZWORKER_FAILED;
 	if (slot->end == ZWORKER_FAILED)
 		delay(visit, FIRST_DELAY_FAILED, LAST_DELAY_FAILED);
 	else if (slot->end == ZWORKER_LEFT)
 		delay(visit, FIRST_DELAY_LEFT, LAST_DELAY_LEFT);
 	else
 		end_delay(visit);
+	/* nothing else tells of the work of a database whose logs nobody has read */
+	visit->first = visit->first && slot->end == ZWORKER_FAILED &&
+		visit->delay < LAST_DELAY_FAILED;
 }
 
 static void

@@ -170,6 +170,12 @@ create index n7_a on n7 using gin (a);
 create table n8 (id int, a text[]) using zheap;
 insert into n8 select g, array['key'] from generate_series(1, 100) g;
 create index n8_a on n8 using gin (a);
+create table n9 (id int, a int[]) using zheap;
+insert into n9 select g, array[1] from generate_series(1, 20000) g;
+create index n9_a on n9 using gin (a);
+create table n10 (id int, a int[]) using zheap;
+insert into n10 select g, array[1] from generate_series(1, 20000) g;
+create index n10_a on n10 using gin (a);
 create table b (id int, v text) using zheap;
 insert into b select g, repeat('b', 100) from generate_series(1, 500) g;
 create index b_id on b using brin (id) with (pages_per_range = 1);
@@ -202,7 +208,7 @@ sub file_of
 }
 
 my %file = map { $_ => file_of($_) }
-  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p s3_p g3_p n_a n2_a n3_a n4_a n5_a n6_a n7_a n8_a c2_id b_id b2_id b3_id);
+  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p s3_p g3_p n_a n2_a n3_a n4_a n5_a n6_a n7_a n8_a n9_a n10_a c2_id b_id b2_id b3_id);
 $file{toast} = file_of(ask("select reltoastrelid::regclass from pg_class where relname = 't2'"));
 $file{map} = "$file{m}_vm";
 my %item = map { $_ => [ split /\|/, ask("select lp_off, lp_len from zheap.zheap_page_items('d', $_) where lp = 1") ] } 1 .. 40;
@@ -412,6 +418,9 @@ damage('GIN: where the postings of a key are', 'n6_a', $postings, pack('v', unpa
 my ($data) = grep { (unpack('v', peek('n7_a', 8192 * $_ + 8190, 2)) & 3) == 3 } 1 .. (-s $file{n7_a}) / 8192 - 1;
 damage('GIN: length of postings', 'n7_a', 8192 * $data + 32 + 6, pack('v', 0xFFFF), 'n7', '', qr/^\|index\|block $data of index "n7_a" is damaged/);
 damage('GIN: length of a key', 'n8_a', (items('n8_a', 1))[0] + 8, "\xF1", 'n8', '', qr/^\|index\|block 1 of index "n8_a" is damaged/);
+# links to where no page below can be
+damage('GIN: the tree of a key, in the first page', 'n9_a', (items('n9_a', 1))[0], pack('v2', 0, 0), 'n9', '', qr/^\|index\|block 1 of index "n9_a" is damaged/);
+damage('GIN: the tree of a key, in no page', 'n10_a', (items('n10_a', 1))[0], pack('v2', 0xFFFF, 0xFFFF), 'n10', '', qr/^\|index\|block 1 of index "n10_a" is damaged/);
 damage('GIN: page of zeros', 'n2_a', 8192, "\0" x 8192, 'n2', '', qr/^\|index\|block 1 of index "n2_a" is damaged/);
 my ($range) = grep { unpack('V', peek('b_id', $_, 4)) == 3 } items('b_id', 2);
 damage('BRIN: greatest value of a range', 'b_id', $range + 8 + 4, peek('b_id', $range + 8, 4), 'b', 3, qr/^2\|index\|the row is not in index "b_id"/);
