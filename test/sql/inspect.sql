@@ -44,9 +44,10 @@ select r.kind, r.xid = pg_current_xact_id() as ours, r.relation, r.table_block, 
  where s.xid = pg_current_xact_id() and r.undo = s.undo;
 rollback;
 
--- savepoints: each part has a transaction id of its own, and what was rolled back is told of until somebody rolls back the page,
--- as a worker may at any time
+-- savepoints: each part has a transaction id of its own, and what was rolled back is told of until somebody rolls back the page; for the
+-- lock no worker can
 begin;
+lock table ins in access exclusive mode;
 update ins set n = 1 where id = 1;
 savepoint a;
 update ins set n = 2 where id = 1;

@@ -5,21 +5,44 @@ create table cached (id int primary key, v int, pad char(1900) default 'x') usin
 begin;
 insert into cached values (0, 0);
 prepare transaction 'stat_cache';
--- rows of 40 transactions
-do $$ begin for i in 1..40 loop insert into cached values (i, i); commit; end loop; end $$;
 create view looked_up as select * from zheap.zheap_stat_cache;
--- the session knows of its own transactions
-select zheap.zheap_stat_cache_reset();
-select count(*) from cached;
-select commit_log_lookups < 40 as few, commit_log_lookups_saved >= 40 as saved from looked_up;
+-- rows of 40 transactions: the session knows of its own.  What workers look up meanwhile is counted as well: then all is tried again.
+do $$
+declare
+	few bool;
+	saved bool;
+begin
+	for try in 0..19 loop
+		for i in 1..40 loop
+			insert into cached values (40 * try + i, i);
+			commit;
+		end loop;
+		perform zheap.zheap_stat_cache_reset();
+		perform count(*) from cached;
+		select commit_log_lookups < 40, commit_log_lookups_saved >= 40 into few, saved from looked_up;
+		exit when few;
+	end loop;
+	raise notice 'few: %, saved: %', few, saved;
+	delete from cached where id > 40;
+end $$;
 -- a new cache, whatever its size, begins empty, and knows them the next time
 set zheap.status_cache_size = 1;
 select zheap.zheap_stat_cache_reset();
 select count(*) from cached;
 select commit_log_lookups >= 40 as asked from looked_up;
-select zheap.zheap_stat_cache_reset();
-select count(*) from cached;
-select commit_log_lookups < 40 as few, commit_log_lookups_saved >= 40 as saved from looked_up;
+do $$
+declare
+	few bool;
+	saved bool;
+begin
+	for try in 1..20 loop
+		perform zheap.zheap_stat_cache_reset();
+		perform count(*) from cached;
+		select commit_log_lookups < 40, commit_log_lookups_saved >= 40 into few, saved from looked_up;
+		exit when few;
+	end loop;
+	raise notice 'few: %, saved: %', few, saved;
+end $$;
 -- none: asks each time
 set zheap.status_cache_size = 0;
 select zheap.zheap_stat_cache_reset();
@@ -27,11 +50,23 @@ select count(*) from cached;
 select count(*) from cached;
 select commit_log_lookups >= 80 as asked from looked_up;
 -- the statement's snapshot knows that they have ended
-begin;
-select zheap.zheap_stat_cache_reset();
-update cached set v = v + 1 where id > 0;
-select process_array_lookups < 40 as few, process_array_lookups_saved >= 40 as saved from looked_up;
-rollback;
+do $$
+declare
+	few bool;
+	saved bool;
+begin
+	for try in 1..20 loop
+		begin
+			perform zheap.zheap_stat_cache_reset();
+			update cached set v = v + 1 where id > 0;
+			select process_array_lookups < 40, process_array_lookups_saved >= 40 into few, saved from looked_up;
+			raise division_by_zero;
+		exception when division_by_zero then
+		end;
+		exit when few;
+	end loop;
+	raise notice 'few: %, saved: %', few, saved;
+end $$;
 reset zheap.status_cache_size;
 select count(*), sum(v) from cached;
 -- not for everybody
