@@ -558,7 +558,7 @@ sub ended
 
 	return 1 if !$session->{running};
 	$session->{run}->pump_nb if $session->{run}->pumpable;
-	return 0 if $session->{run}->pumpable && !($session->{stdout} =~ /^it ended$/m && $session->{stderr} =~ /^it ended$/m);
+	return 0 if $session->{run}->pumpable && !($session->{stdout} =~ /^it ended\n/m && $session->{stderr} =~ /^it ended\n/m);
 	$session->{answer} = $session->{stderr} . $session->{stdout};
 	$session->{answer} =~ s/^it ended\n//mg;
 	chomp $session->{answer};
