@@ -93,7 +93,8 @@ typedef enum ZTableState
 {
 	ZTABLE_OPEN,
 	ZTABLE_BUSY,				/* somebody has it locked */
-	ZTABLE_GONE					/* the file is not that table's any more */
+	ZTABLE_OTHER,				/* the file is that of a relation of another kind */
+	ZTABLE_GONE					/* the file is not that relation's any more */
 } ZTableState;
 
 /*
@@ -102,7 +103,11 @@ typedef enum ZTableState
  */
 extern Relation zrollback_table_find(ZRelLocator locator);
 
-/* Open table "oid", whose file the catalog says it is; or, with NULL, whatever file it has. */
+/*
+ * Open table "oid" if it has this file; or, with NULL, whatever file it has.  *found is valid until
+ * the table is closed: by the functions below, or by this one, which keeps a few tables open.
+ * Reads catalogs: no buffer may be locked.
+ */
 extern ZTableState zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found);
 
 /* Close those whose files somebody waits for.  Returns whether there were any. */
@@ -111,5 +116,23 @@ extern bool zrollback_tables_make_way(void);
 /* Close all.  Or forget them, after an abort has released what they held. */
 extern void zrollback_tables_close(void);
 extern void zrollback_tables_forget(void);
+
+/* ---- the tables that a record may be about (rollback_find.c) ---- */
+
+/*
+ * The files that may have the page of a record that names the file "recorded", in files[].
+ * Returns how many they are.  No errors.
+ */
+#define ZROLLBACK_MAX_FILES	2
+extern int	zrollback_find_files(ZRelLocator recorded, ZRelLocator *files);
+
+/*
+ * The table that has the file, opened as by zrollback_table_open(); *oid is the relation's, or
+ * invalid.  ZTABLE_BUSY also if it cannot be told yet whether any table has it, and ZTABLE_GONE
+ * only if none of transaction "fxid" or older can (R8).  Reads catalogs, with errors as these
+ * have them: no buffer may be locked.
+ */
+extern ZTableState zrollback_find_table(ZRelLocator file, FullTransactionId fxid,
+										Relation *rel, Oid *oid);
 
 #endif							/* ZHEAP_ROLLBACK_PRIVATE_H */

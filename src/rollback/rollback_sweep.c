@@ -10,15 +10,11 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/indexing.h"
-#include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
-#include "storage/smgr.h"
-#include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -58,12 +54,15 @@ typedef struct Sweep
 	ZUndoPtr	asked;			/* up to this one they have been asked for */
 
 	bool		own_transactions;	/* a worker's, which makes way for others */
-	Relation	rel;			/* open, of rel_locator */
+	ZRelLocator files_of;		/* records that name this file */
+	bool		files_known;
+	int			nfiles;			/* may be about a page of one of these: */
+	ZRelLocator files[ZROLLBACK_MAX_FILES];
+	ZTableState states[ZROLLBACK_MAX_FILES];	/* ZTABLE_OPEN: not known yet, or it was open */
+	int			file;			/* the one in work: */
+	Relation	rel;			/* NULL: it is not open */
 	Oid			rel_oid;
 	NameData	rel_name;
-	ZRelLocator rel_locator;
-	bool		rel_known;		/* rel (perhaps NULL: gone) is right */
-	bool		rel_busy;		/* could not be locked */
 
 	uint32		passed;			/* extents left behind since the begin */
 	uint32		context_passed;	/* up to the context */
@@ -81,8 +80,8 @@ typedef struct Sweep
 	bool		jump;			/* go on behind this page: */
 	BlockNumber jump_block;
 	uint16		jump_generation;
-	ZUndoSwept	waiting;		/* of what is left, that of transactions in progress */
-	ZUndoPtr	skip;			/* the record of the last page that failed */
+	ZUndoPtr	skip;			/* the record of the last page that failed, */
+	int			skip_files;		/* in the last of so many of its files */
 	uint64		pages;
 	MemoryContext scratch;		/* for one page */
 } Sweep;
@@ -104,147 +103,54 @@ typedef struct Doubtful
 	Sweep		sweep;
 } Doubtful;
 
-/* The next record's table is looked for anew. */
+/* The next record's tables are looked for anew. */
 static void
-relation_leave(Sweep *sweep)
+leave_files(Sweep *sweep)
 {
 	sweep->rel = NULL;
 	sweep->rel_oid = InvalidOid;
-	sweep->rel_known = false;
-	sweep->rel_busy = false;
+	sweep->files_known = false;
 }
 
 /*
- * The table that a file belongs to.  The database may have another tablespace
- * than when the record was written (SET TABLESPACE, or it is a copy of another
- * one): what is not where the record says is looked for in its own.  Should that
- * be a different table, whose file has the same number by chance, no harm is done:
- * of any page only what is aborted is rolled back.  It may be a relation of another
- * kind as well, for numbers come round.
- */
-static Oid
-find_by_file(ZRelLocator locator)
-{
-	Oid			oid = zcompat_relid_by_file(zloc_spc(locator), zloc_rel(locator));
-
-	if (!OidIsValid(oid) && zloc_spc(locator) != MyDatabaseTableSpace)
-		oid = zcompat_relid_by_file(MyDatabaseTableSpace, zloc_rel(locator));
-	return oid;
-}
-
-static bool
-file_has_pages(Oid spc, ZRelLocator locator)
-{
-	SMgrRelation smgr;
-	bool		result;
-
-	zloc_db(locator) = MyDatabaseId;
-	zloc_spc(locator) = spc;
-	smgr = smgropen(locator, InvalidBackendId);
-	result = smgrexists(smgr, MAIN_FORKNUM) && smgrnblocks(smgr, MAIN_FORKNUM) > 0;
-	smgrclose(smgr);
-	return result;
-}
-
-static bool
-take_any(HeapTuple tuple, TupleDesc desc, void *arg)
-{
-	*(bool *) arg = true;
-	return false;
-}
-
-/*
- * Does any table have the file?  Looked up in pg_class itself: what the caches say
- * may be older than the end of the transaction that committed the file, which
- * leaves the process array before it sends its invalidations.
- */
-static bool
-file_has_table(Oid spc, ZRelLocator locator)
-{
-	ScanKeyData key[2];
-	bool		found = false;
-
-	/* as pg_class has it: 0 is the database's own tablespace */
-	ScanKeyInit(&key[0], Anum_pg_class_reltablespace, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(spc == MyDatabaseTableSpace ? InvalidOid : spc));
-	ScanKeyInit(&key[1], Anum_pg_class_relfilenode, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(zloc_rel(locator)));
-	zrollback_class_scan(ClassTblspcRelfilenodeIndexId, key, 2, take_any, &found);
-	return found;
-}
-
-/*
- * A file that belongs to no table: is it gone for good (R8)?  It may be one that a
- * transaction still running has made, a subtransaction of which aborted; then it has
- * pages.  That of a table that was dropped or rewritten has none from the moment on
- * when this has committed, whatever older snapshots there are.
- *
- * The horizon is asked for before the catalog.  In the other order the transaction
- * that made the file could commit in between: the catalog would not know the file
- * yet, the horizon not hold for the transaction any more, and what it did
- * would never be rolled back on its pages.  If it has ended before the horizon was
- * asked for, the catalog that is read after that knows the file.
- */
-static bool
-is_gone(ZRelLocator locator, FullTransactionId fxid)
-{
-	FullTransactionId oldest = zundo_oldest_needed();
-
-	if (FullTransactionIdPrecedes(fxid, oldest))
-		return !file_has_table(zloc_spc(locator), locator) &&
-			!file_has_table(MyDatabaseTableSpace, locator);
-	return !file_has_pages(zloc_spc(locator), locator) &&
-		(zloc_spc(locator) == MyDatabaseTableSpace ||
-		 !file_has_pages(MyDatabaseTableSpace, locator));
-}
-
-static void
-relation_set(Sweep *sweep, Relation rel)
-{
-	sweep->rel = rel;
-	sweep->rel_oid = RelationGetRelid(rel);
-	sweep->rel_name = rel->rd_rel->relname;
-}
-
-/*
- * The table that a record is about, open; or it is gone, or busy.
+ * The tables of the files that the record's page may be in: one as a rule.  They stay known until
+ * one has to be left.
  */
 static void
-relation_find(Sweep *sweep)
+find_files(Sweep *sweep)
 {
-	Relation	rel;
-	Oid			oid;
+	if (sweep->files_known && zloc_equals(sweep->files_of, sweep->locator))
+		return;
+	leave_files(sweep);
+	sweep->nfiles = zrollback_find_files(sweep->locator, sweep->files);
+	for (int i = 0; i < sweep->nfiles; i++)
+		sweep->states[i] = ZTABLE_OPEN;
+	sweep->files_of = sweep->locator;
+	sweep->files_known = true;
+}
 
-	if (sweep->rel_known && zloc_equals(sweep->rel_locator, sweep->locator))
-		return;
-	relation_leave(sweep);
-	sweep->rel_locator = sweep->locator;
-	sweep->rel_known = true;
-	rel = zrollback_table_find(sweep->locator);
-	if (rel != NULL)
+/*
+ * The table of one of these files, open, as sweep->rel; else why it is not.  One that could not
+ * be opened is not tried again for the next records.
+ */
+static ZTableState
+open_recorded(Sweep *sweep, int i)
+{
+	Oid			oid = InvalidOid;
+
+	sweep->rel = NULL;
+	sweep->rel_oid = InvalidOid;
+	if (sweep->states[i] != ZTABLE_OPEN)
+		return sweep->states[i];
+	sweep->states[i] = zrollback_find_table(sweep->files[i], sweep->fxid, &sweep->rel, &oid);
+	if (sweep->states[i] == ZTABLE_OPEN)
 	{
-		relation_set(sweep, rel);
-		return;
+		sweep->rel_oid = oid;
+		sweep->rel_name = sweep->rel->rd_rel->relname;
 	}
-	oid = find_by_file(sweep->locator);
-	if (!OidIsValid(oid))
-	{
-		sweep->rel_busy = !is_gone(sweep->locator, sweep->fxid);
-		return;
-	}
-	switch (zrollback_table_open(&sweep->locator, oid, &rel))
-	{
-		case ZTABLE_OPEN:
-			relation_set(sweep, rel);
-			break;
-		case ZTABLE_BUSY:
-			sweep->rel_busy = true;
-			if (!OidIsValid(sweep->left_relid))
-				sweep->left_relid = oid;
-			break;
-		case ZTABLE_GONE:
-			break;
-	}
+	else if (sweep->states[i] == ZTABLE_BUSY && !OidIsValid(sweep->left_relid))
+		sweep->left_relid = oid;
+	return sweep->states[i];
 }
 
 /*
@@ -283,8 +189,6 @@ static void
 leave_unapplied(Sweep *sweep)
 {
 	note_left(sweep, &sweep->swept);
-	if (sweep->status == ZXACT_IN_PROGRESS || sweep->status == ZXACT_OWN)
-		note_left(sweep, &sweep->waiting);
 	sweep->last = sweep->fxid;
 }
 
@@ -309,7 +213,7 @@ ask_for_pages(Sweep *sweep, ZUndoReader *reader)
 		bytes = zundo_read(reader, next, &len);
 		if (bytes == NULL || zrec_undo_decode(bytes, len, next, ZFORM_LOG, &rec) == 0 ||
 			(rec.has_xact && !FullTransactionIdEquals(rec.fxid, sweep->fxid)) ||
-			(rec.has_page && !zloc_equals(rec.locator, sweep->rel_locator)))
+			(rec.has_page && !zloc_equals(rec.locator, sweep->files_of)))
 			break;
 		sweep->asked = next;
 		if (rec.has_page && rec.block < nblocks)	/* or the table has become shorter */
@@ -317,7 +221,7 @@ ask_for_pages(Sweep *sweep, ZUndoReader *reader)
 	}
 }
 
-/* The page that the records tell of. */
+/* The page that the records tell of, in one of its files. */
 static void
 sweep_page(Sweep *sweep, ZUndoReader *reader)
 {
@@ -336,9 +240,40 @@ sweep_page(Sweep *sweep, ZUndoReader *reader)
 	zrollback_worker_progress(0, 1);
 }
 
+/*
+ * The page in each of the files that it may be in, from the "first" one on.  False: a table
+ * is locked by others.
+ */
+static bool
+sweep_files(Sweep *sweep, ZUndoReader *reader, int first)
+{
+	bool		done = true;
+
+	find_files(sweep);
+	for (int i = first; i < sweep->nfiles; i++)
+	{
+		sweep->file = i;
+		switch (open_recorded(sweep, i))
+		{
+			case ZTABLE_OPEN:
+				sweep_page(sweep, reader);
+				break;
+			case ZTABLE_BUSY:
+				done = false;
+				break;
+			case ZTABLE_OTHER:
+			case ZTABLE_GONE:
+				break;
+		}
+	}
+	return done;
+}
+
 static void
 sweep_record(Sweep *sweep, ZUndoReader *reader, ZUndoPtr ptr, const ZUndoRecord *rec)
 {
+	bool		busy;
+
 	if (rec->has_xact && rec->has_page)
 	{
 		sweep->context = ptr;
@@ -368,18 +303,10 @@ sweep_record(Sweep *sweep, ZUndoReader *reader, ZUndoPtr ptr, const ZUndoRecord 
 	}
 	if (sweep->status != ZXACT_ABORTED || sweep->page_done)
 		return;
-	if (ptr == sweep->skip)
-	{
-		sweep->page_done = true;
-		return;
-	}
 	sweep->rolling_back = true;
-	relation_find(sweep);
-	Assert(sweep->rel == NULL || !sweep->rel_busy);
-	if (sweep->rel)
-		sweep_page(sweep, reader);
+	busy = !sweep_files(sweep, reader, ptr == sweep->skip ? sweep->skip_files : 0);
 	sweep->rolling_back = false;
-	if (sweep->rel == NULL && sweep->rel_busy)
+	if (busy)
 	{
 		leave_unapplied(sweep);
 		sweep->locked = true;
@@ -396,7 +323,7 @@ static void
 make_way(Sweep *sweep)
 {
 	if (zrollback_tables_make_way())
-		relation_leave(sweep);
+		leave_files(sweep);
 }
 
 /*
@@ -488,7 +415,7 @@ read_some(void *arg)
 	sweep->scratch = AllocSetContextCreate(CurrentMemoryContext, "zheap page", ALLOCSET_SMALL_SIZES);
 	zundo_reader_open(&reader, CurrentMemoryContext, false);
 	sweep_log(sweep, &reader);
-	relation_leave(sweep);
+	leave_files(sweep);
 	zrollback_tables_close();
 	zundo_reader_close(&reader);
 }
@@ -547,6 +474,7 @@ pass_page(Sweep *sweep, const ErrorData *error)
 	leave_unapplied(sweep);
 	sweep->failed = true;
 	sweep->skip = sweep->at;
+	sweep->skip_files = sweep->file + 1;
 	if (!OidIsValid(sweep->left_relid))
 		sweep->left_relid = sweep->rel_oid;
 	if (!OidIsValid(sweep->rel_oid))
@@ -585,7 +513,7 @@ sweep_some(Sweep *sweep)
 		else
 			ReThrowError(error);
 		zrollback_tables_forget();
-		relation_leave(sweep);
+		leave_files(sweep);
 		sweep->rolling_back = false;
 		FreeErrorData(error);
 	}
@@ -653,9 +581,13 @@ tables_are_clean(SweepMode *mode)
 }
 
 /*
- * Some undo of these logs could not be read.  If the tables themselves show that nothing is
- * left, then only what transactions in progress may still need.  One look at the tables
- * is for all logs.  Meanwhile nobody sweeps: we have the lock.
+ * Some undo of these logs could not be read.  If the tables themselves show that nothing of
+ * transactions older than mode->next is left, then nothing that these sweeps came by, or passed,
+ * is needed: those transactions have ended, and the others began after the sweeps did, so that
+ * each makes its log pending from its own first record when it aborts or is prepared.  Which of
+ * them the sweep has seen says nothing about where they begin: that may be on what
+ * could not be read (R10).  One look at the tables is for all logs.  Meanwhile no other process
+ * sweeps, because this one has the lock.
  */
 static void
 settle_doubtful(SweepMode *mode)
@@ -675,7 +607,7 @@ settle_doubtful(SweepMode *mode)
 
 		if (!clean)
 			break;
-		sweep->swept = sweep->waiting;
+		sweep->swept = (ZUndoSwept) {.upto = ZUNDO_INVALID};
 		sweep->failed = sweep->locked = false;
 		finish(sweep, &doubtful->pending);
 	}

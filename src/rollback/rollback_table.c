@@ -20,7 +20,6 @@
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
-
 #include "rollback_private.h"
 
 #define OPEN_TABLES	8
@@ -28,7 +27,6 @@
 typedef struct OpenTable
 {
 	Relation	rel;			/* of the file, or NULL: unused */
-	ZRelLocator locator;		/* as the records have it: the tablespace may differ */
 	ZFileRelation file;
 } OpenTable;
 
@@ -95,7 +93,7 @@ zrollback_table_find(ZRelLocator locator)
 	{
 		OpenTable *table = &open_tables[i];
 
-		if (table->rel != NULL && zloc_equals(table->locator, locator))
+		if (table->rel != NULL && zloc_equals(zrel_locator(table->rel), locator))
 			return table->rel;
 	}
 	return NULL;
@@ -103,7 +101,7 @@ zrollback_table_find(ZRelLocator locator)
 
 /* As much of the relation as its pages need. */
 static Relation
-keep(Relation rel, ZRelLocator locator)
+keep(Relation rel)
 {
 	OpenTable *table = &open_tables[next_table];
 
@@ -113,7 +111,6 @@ keep(Relation rel, ZRelLocator locator)
 	table->rel = zrollback_file_describe(&table->file, zrel_locator(rel), rel->rd_backend,
 										 RelationGetRelid(rel), rel->rd_tableam);
 	memcpy(&table->file.form, rel->rd_rel, CLASS_TUPLE_SIZE);
-	table->locator = locator;
 	return table->rel;
 }
 
@@ -127,13 +124,17 @@ zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 	if (!ConditionalLockRelationOid(oid, AccessShareLock))
 		return ZTABLE_BUSY;
 	rel = try_relation_open(oid, NoLock);
-	if (rel != NULL && zheap_is_table(rel) &&
-		(locator == NULL || zloc_rel(zrel_locator(rel)) == zloc_rel(*locator)))
-		state = zrollback_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
+	if (rel != NULL && (locator == NULL || zloc_equals(zrel_locator(rel), *locator)))
+	{
+		if (!zheap_is_table(rel))
+			state = ZTABLE_OTHER;
+		else
+			state = zrollback_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
+	}
 	if (state == ZTABLE_OPEN)
 	{
-		*found = keep(rel, locator ? *locator : zrel_locator(rel));
-		Assert(zrollback_table_find(locator ? *locator : zrel_locator(rel)) == *found);
+		*found = keep(rel);
+		Assert(zrollback_table_find(zrel_locator(rel)) == *found);
 		Assert(zrollback_file_is_held(*found));	/* R4 */
 	}
 	if (rel != NULL)

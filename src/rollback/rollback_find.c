@@ -1,0 +1,121 @@
+/*
+ * rollback_find.c
+ *		The tables whose pages an undo record may be about.
+ *
+ * A record names the file that its page was in when it was written.  ALTER DATABASE SET
+ * TABLESPACE, or CREATE DATABASE from this one with another tablespace, takes the files of the
+ * database's own tablespace to another one, where they keep their numbers; the records stay as
+ * they are.  So the page is in the file that the record names, or in that of the same number
+ * in the tablespace that the database has now.  Both may be there: file numbers come round, and
+ * are unique in one tablespace only.  Nothing tells the two apart, and nothing has to: of any
+ * page only what is aborted is rolled back.  So the sweep looks at both.
+ */
+#include "postgres.h"
+
+#include "catalog/indexing.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "storage/smgr.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+
+#include "zheap/undo/undo.h"
+
+#include "rollback_private.h"
+
+int
+zrollback_find_files(ZRelLocator recorded, ZRelLocator *files)
+{
+	int			n = 1;
+
+	/* a copied database has another OID than the records tell */
+	zloc_db(recorded) = MyDatabaseId;
+	files[0] = recorded;
+	if (zloc_spc(recorded) != MyDatabaseTableSpace)
+	{
+		files[n] = recorded;
+		zloc_spc(files[n++]) = MyDatabaseTableSpace;
+	}
+	Assert(n <= ZROLLBACK_MAX_FILES);
+	return n;
+}
+
+static bool
+file_has_pages(ZRelLocator file)
+{
+	SMgrRelation smgr = smgropen(file, InvalidBackendId);
+	bool		result = smgrexists(smgr, MAIN_FORKNUM) && smgrnblocks(smgr, MAIN_FORKNUM) > 0;
+
+	smgrclose(smgr);
+	return result;
+}
+
+static bool
+take_any(HeapTuple tuple, TupleDesc desc, void *arg)
+{
+	*(bool *) arg = true;
+	return false;
+}
+
+/*
+ * Does any relation have the file?  Looked up in pg_class itself: what the caches say
+ * may be older than the end of the transaction that committed the file, which
+ * leaves the process array before it sends its invalidations.
+ */
+static bool
+file_has_relation(ZRelLocator file)
+{
+	ScanKeyData key[2];
+	bool		found = false;
+
+	/* as pg_class has it: 0 is the database's own tablespace */
+	ScanKeyInit(&key[0], Anum_pg_class_reltablespace, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(zloc_spc(file) == MyDatabaseTableSpace ? InvalidOid :
+								 zloc_spc(file)));
+	ScanKeyInit(&key[1], Anum_pg_class_relfilenode, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(zloc_rel(file)));
+	zrollback_class_scan(ClassTblspcRelfilenodeIndexId, key, 2, take_any, &found);
+	return found;
+}
+
+/*
+ * A file that belongs to no relation: is it gone for good (R8)?  It may be one that a
+ * transaction still running has made, a subtransaction of which aborted; then it has
+ * pages.  That of a table that was dropped or rewritten has none from the moment on
+ * when this has committed, whatever older snapshots there are.
+ *
+ * The horizon is asked for before the catalog.  In the other order the transaction
+ * that made the file could commit in between: the catalog would not know the file
+ * yet, the horizon not hold for the transaction any more, and what it did
+ * would never be rolled back on its pages.  If it has ended before the horizon was
+ * asked for, the catalog that is read after that knows the file.
+ */
+static bool
+is_gone(ZRelLocator file, FullTransactionId fxid)
+{
+	FullTransactionId oldest = zundo_oldest_needed();
+
+	if (FullTransactionIdPrecedes(fxid, oldest))
+		return !file_has_relation(file);
+	return !file_has_pages(file);
+}
+
+ZTableState
+zrollback_find_table(ZRelLocator file, FullTransactionId fxid, Relation *rel, Oid *oid)
+{
+	ZTableState state = ZTABLE_GONE;
+
+	*rel = zrollback_table_find(file);
+	if (*rel != NULL)
+	{
+		*oid = RelationGetRelid(*rel);
+		return ZTABLE_OPEN;
+	}
+	*oid = zcompat_relid_by_file(zloc_spc(file), zloc_rel(file));
+	if (OidIsValid(*oid))
+		state = zrollback_table_open(&file, *oid, rel);
+	/* what the caches say, or do not, is no proof */
+	if (state == ZTABLE_GONE && !is_gone(file, fxid))
+		state = ZTABLE_BUSY;
+	return state;
+}
