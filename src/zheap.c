@@ -93,9 +93,14 @@ end_of_transaction(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_PRE_COMMIT:
 			zundo_local_before_commit();
+			zundo_before_end();
+			break;
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+			zundo_before_end();
 			break;
 		case XACT_EVENT_PRE_PREPARE:
 			zundo_before_prepare();
+			zundo_before_end();
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PARALLEL_COMMIT:

@@ -160,6 +160,7 @@ zundo_owner_leave(void)
 	ZUndoLog   *log = MyUndo.log;
 
 	zundo_tail_unpin();
+	MyUndo.ending = false;
 	MyUndo.ready = false;
 	if (MyUndo.first != ZUNDO_INVALID)
 	{

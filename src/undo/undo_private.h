@@ -186,6 +186,7 @@ typedef struct ZUndoBackend
 	bool		init;			/* the page has not been written yet */
 	Buffer		recent;			/* where the page was last */
 	Buffer		tail;			/* the page while we keep it pinned, or invalid */
+	bool		ending;			/* the transaction is about to end: no pin is kept */
 	XLogRecPtr	lsn;			/* of our last record: the page's, if nothing else wrote it */
 
 	/*

@@ -10,7 +10,9 @@
  *
  * Buffers of a file that goes away must not be pinned (U8), so the pin is given back early where
  * we take the file away ourselves: when we move the relation, and when a subtransaction
- * aborts, which may have made it.
+ * aborts, which may have made it.  Nor must those of a file that is written out as a whole
+ * (FlushRelationBuffers): with wal_level = minimal the server does that to files which the
+ * transaction has made, in smgrDoPendingSyncs(), between PRE_COMMIT and COMMIT.
  *
  * LOCKING: none.
  */
@@ -46,7 +48,8 @@ zundo_tail_pin(Relation rel, ReadBufferMode mode)
 	ResourceOwner owner = CurrentResourceOwner;
 
 	Assert(MyUndo.entered && !BufferIsValid(MyUndo.tail));	/* U8 */
-	if ((MyUndo.records < FEW_RECORDS && !MyUndo.several_before) || NBuffers < FEW_BUFFERS)
+	if ((MyUndo.records < FEW_RECORDS && !MyUndo.several_before) || NBuffers < FEW_BUFFERS ||
+		MyUndo.ending)
 		return pin(rel, mode);
 	/* on error the (sub)transaction's abort sets the resource owner right */
 	CurrentResourceOwner = TopTransactionResourceOwner;

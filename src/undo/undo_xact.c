@@ -35,6 +35,17 @@ end_transaction(bool pending)
 	zundo_owner_leave();
 }
 
+/*
+ * Records may be written even later, where another library's callback or ON COMMIT changes our
+ * tables.
+ */
+void
+zundo_before_end(void)
+{
+	zundo_tail_unpin();			/* U8 */
+	MyUndo.ending = true;
+}
+
 FullTransactionId
 zundo_at_commit(void)
 {
