@@ -61,10 +61,18 @@ zindex_has_plain_columns(Relation index)
 }
 
 /*
- * An index on "name" has strings.  Included columns might differ where the keys don't.  Some
- * minor versions of the server say of char(n), too, that equal keys have the same bytes, whatever
- * blanks they end in.
+ * Operator classes of which servers have said that equal keys have the same bytes, though they need
+ * not: of char(n), whatever blanks they end in, and before 15.5 of interval, '1 day' = '24:00:00'.
+ * What the server says may change with a minor version, and the entries stay.  A domain has the
+ * operator classes of its base type; of arrays, ranges and rows nothing like it is said.
  */
+static bool
+is_wrongly_told_by_bytes(Oid opcintype)
+{
+	return opcintype == BPCHAROID || opcintype == INTERVALOID;
+}
+
+/* An index on "name" has strings.  Included columns might differ where the keys don't. */
 static bool
 tells_keys_by_bytes(Relation table, Relation index)
 {
@@ -76,7 +84,7 @@ tells_keys_by_bytes(Relation table, Relation index)
 	{
 		AttrNumber	attno = index->rd_index->indkey.values[i];
 
-		if (attno <= 0 || index->rd_opcintype[i] == BPCHAROID ||
+		if (attno <= 0 || is_wrongly_told_by_bytes(index->rd_opcintype[i]) ||
 			TupleDescAttr(RelationGetDescr(table), attno - 1)->atttypid !=
 			TupleDescAttr(RelationGetDescr(index), i)->atttypid)
 			return false;

@@ -124,3 +124,34 @@ set enable_seqscan = off;
 select count(*) from s where n >= 0;
 drop table k, m, s;
 drop function entries, stayed, moved_by;
+-- interval: servers before 15.5 say that equal keys have the same bytes; after their update rows come once all the same
+create function says_true(oid) returns bool language sql immutable as 'select true';
+create operator class old_interval_ops for type interval using btree as operator 1 <, operator 2 <=, operator 3 =, operator 4 >=, operator 5 >,
+	function 1 interval_cmp(interval, interval), function 4 says_true(oid);
+create domain span as interval;
+create table iv(id int primary key, a int, t interval, d span, r interval[]) using zheap;
+create index iv_t on iv(t old_interval_ops);
+create index iv_at on iv(a, t old_interval_ops desc);
+create index iv_d on iv(d old_interval_ops);
+create index iv_r on iv(r);
+insert into iv select i, i, '1 day', '1 day', '{1 day}' from generate_series(1, 500) i;
+update iv set t = '24:00:00' where id % 100 = 0;
+update iv set d = '24:00:00' where id % 100 = 50;
+update iv set r = '{24:00:00}' where id % 100 = 75;
+begin; update iv set t = '12:00:00', d = '1 hour' where id < 10; rollback;
+select bt_index_check('iv_t', true), bt_index_check('iv_at', true), bt_index_check('iv_d', true), bt_index_check('iv_r', true);
+alter operator family old_interval_ops using btree drop function 4 (interval, interval);
+\c -
+set enable_seqscan = off;
+set enable_bitmapscan = off;
+select count(*), count(distinct id) from iv where t = '1 day';
+select count(*), count(distinct id) from iv where a > 0;
+select count(*), count(distinct id) from iv where d = '24:00:00';
+select count(*), count(distinct id) from iv where r = '{1 day}';
+vacuum (index_cleanup on) iv;
+select count(*), count(distinct id) from iv where t = '1 day';
+select * from zheap.zheap_verify('iv');
+drop table iv;
+drop operator family old_interval_ops using btree;
+drop function says_true;
+drop domain span;
