@@ -61,10 +61,11 @@ zindex_has_plain_columns(Relation index)
 }
 
 /*
- * Operator classes of which servers have said that equal keys have the same bytes, though they need
- * not: of char(n), whatever blanks they end in, and before 15.5 of interval, '1 day' = '24:00:00'.
- * What the server says may change with a minor version, and the entries stay.  A domain has the
- * operator classes of its base type; of arrays, ranges and rows nothing like it is said.
+ * Operator classes of which servers have said that equal keys have the same bytes, though they
+ * need not: of char(n), whatever blanks they end in, and before 15.5 of interval, '1 day' and
+ * '24:00:00'.  What the server says may change with a minor version, and the entries stay.  A
+ * domain has the operator classes of its base type; of arrays, ranges and rows nothing like it is
+ * said.
  */
 static bool
 is_wrongly_told_by_bytes(Oid opcintype)
