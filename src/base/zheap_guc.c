@@ -28,24 +28,35 @@ static const struct config_enum_entry xmin_options[] = {
 	{NULL, 0, false}
 };
 
+/* What is less than half of a limit's unit is rounded to 0, which must not turn the limit off. */
+static bool
+is_limit(int *value, void **extra, GucSource source)
+{
+	if (*value != 0)
+		return true;
+	GUC_check_errdetail("The value is 0, or rounds to 0 in the setting's unit.");
+	GUC_check_errhint("Use -1 for no limit.");
+	return false;
+}
+
 static void
 define_for_undo(void)
 {
 	DefineCustomIntVariable("zheap.undo_max_size",
-							"Limit for the size of the undo relation of each database.",
+							"Limit for the undo that is in use in each database.",
 							"A transaction that would exceed it fails.  Beyond half of it writers wait a moment while "
-							"workers have something to roll back.  -1 or 0 sets no limit.",
+							"workers have something to roll back.  -1 sets no limit.",
 							&zheap_undo_max_size,
 							-1, -1, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MB,
-							NULL, NULL, NULL);
+							is_limit, NULL, NULL);
 	DefineCustomIntVariable("zheap.temp_undo_max_size",
 							"Limit for the memory of a session's undo of temporary tables.",
-							"A transaction that would exceed it fails.  -1 or 0 sets no limit.",
+							"A transaction that would exceed it fails.  -1 sets no limit.",
 							&zheap_temp_undo_max_size,
 							1024 * 1024, -1, MAX_KILOBYTES,
 							PGC_SUSET, GUC_UNIT_KB,
-							NULL, NULL, NULL);
+							is_limit, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_hold_warning",
 							"Time after which it is logged who keeps undo from being discarded.",
 							"-1 or 0 turns this off.",

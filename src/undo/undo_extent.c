@@ -23,13 +23,6 @@
 #include "undo_private.h"
 
 /*
- * The last eighth of what zheap.undo_max_size allows is left to transactions
- * with less undo than that: one that runs away does not take all others with it.
- * One with so many extents is large anyway.
- */
-#define LARGE_TRANSACTION	16
-
-/*
  * What a writer frees that needs an extent.  One would do; a few more save looks at the
  * horizon.  The rest is for workers, VACUUM and the next writers: a writer does not
  * pay for all that a snapshot has kept.
@@ -406,90 +399,51 @@ adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 
 /* ---- growing ---- */
 
-static bool
-is_large_transaction(void)
-{
-	uint64		reserve = (uint64) zheap_undo_max_size * 1024 * 1024 / 8;
-
-	return MyUndo.extents >= LARGE_TRANSACTION ||
-		(uint64) MyUndo.extents * ZUNDO_EXTENT_BLOCKS * BLCKSZ >= reserve;
-}
-
-/* Bytes that this transaction may let the undo relation have; 0: any number. */
-static uint64
-allowed_size(void)
-{
-	uint64		limit;
-
-	if (zheap_undo_max_size <= 0)
-		return 0;
-	limit = (uint64) zheap_undo_max_size * 1024 * 1024;
-	if (is_large_transaction())
-		limit -= limit / 8;
-	return limit;
-}
-
+/* The file does not become longer than what may be in use. */
 static bool
 may_grow(BlockNumber nblocks)
 {
-	uint64		allowed = allowed_size();
 	BlockNumber extent;
 
-	return allowed == 0 || (uint64) grown(nblocks, &extent) * BLCKSZ <= allowed;
-}
-
-/* The database is locked exclusively: has it an extent for the log? */
-static bool
-has_extent_for(ZUndoLog *log)
-{
-	return (MyUndo.db->free_extents > 0 && !MyUndo.db->map_lost) ||
-		zundo_oldest_is_free(log, zundo_horizon(), 1);
+	return zundo_limit_excess(1) == 0 &&
+		(uint64) grown(nblocks, &extent) * BLCKSZ <= zundo_limit_bytes();
 }
 
 /*
- * The xid that we take makes the next snapshots newer: undo that was rolled back waits
- * for those, and where all writers meet the limit nobody else assigns any.
+ * The database is locked exclusively: has it an extent for the log?  The limit may be less than
+ * the file has, and than is in use: then the log's own oldest one is to be freed, too, and not
+ * to be used again.
  */
-static void
-report_limit(void)
+static bool
+has_extent_for(ZUndoLog *log)
 {
-	uint64		bytes = (uint64) pg_atomic_read_u32(&MyUndo.db->nblocks) * BLCKSZ;
-	unsigned long long size = bytes / (1024 * 1024);
-	char	   *holder = zundo_describe_holder();
-	StringInfoData detail;
-
-	initStringInfo(&detail);
-	if (is_large_transaction())
-		appendStringInfo(&detail, _("All of its %llu MB are in use, or left to transactions with less undo than this one."),
-						 size);
-	else
-		appendStringInfo(&detail, _("All of its %llu MB are in use."), size);
-	if (holder != NULL)
-		appendStringInfo(&detail, "  %s", holder);
-
-	if (!zheap_xids_are_refused())
-		(void) GetCurrentTransactionId();
-	ereport(ERROR,
-			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-			 errmsg("undo relation would exceed \"zheap.undo_max_size\" (%d MB)",
-					zheap_undo_max_size),
-			 errdetail_internal("%s", detail.data),
-			 errhint("End the transactions that the view zheap.zheap_undo_holders shows, change fewer rows in one transaction, or raise \"zheap.undo_max_size\".  "
-					 "VACUUM of the undo relation rolls back what aborted transactions left, if no worker does.")));
+	return (MyUndo.db->free_extents > 0 && !MyUndo.db->map_lost &&
+			zundo_limit_excess(1) == 0) ||
+		(zundo_oldest_is_free(log, zundo_horizon(), 1) && zundo_limit_excess(0) == 0);
 }
 
 /*
  * Before the relation grows: a horizon that is a moment old may keep extents,
- * and other logs may have some that their owners have not come to free.
+ * and other logs may have some that their owners have not come to free.  All that is needed
+ * must go where the limit has become less than what is in use.
  */
 static void
 free_some(void)
 {
 	zundo_horizon_advance();
-	(void) zundo_discard_keeping(1, FREE_AT_A_TIME);
+	(void) zundo_discard_keeping(1, zundo_limit_excess(1) + FREE_AT_A_TIME);
 }
 
-/* Lock the database with an extent for the log in sight. */
+static bool
+has_extent_or_may_grow(ZUndoLog *log)
+{
+	return has_extent_for(log) || may_grow(pg_atomic_read_u32(&MyUndo.db->nblocks));
+}
+
+/*
+ * Lock the database with an extent for the log in sight.  At the limit the last extents of
+ * sessions that are idle go, too; what is noted as idle now can go when the next one looks.
+ */
 static void
 lock_with_extent(ZUndoLog *log)
 {
@@ -501,10 +455,14 @@ lock_with_extent(ZUndoLog *log)
 	LWLockRelease(lock);
 	free_some();
 	LWLockAcquire(lock, LW_EXCLUSIVE);
-	if (has_extent_for(log) || may_grow(pg_atomic_read_u32(&MyUndo.db->nblocks)))
+	if (has_extent_or_may_grow(log))
+		return;
+	zundo_empty_idle(MyUndo.db, 0);
+	(void) zundo_note_idle(MyUndo.db);
+	if (has_extent_or_may_grow(log))
 		return;
 	LWLockRelease(lock);
-	report_limit();
+	zundo_limit_report();
 }
 
 /*
@@ -707,6 +665,20 @@ zundo_free_only(ZUndoLog *log, uint32 uses)
 		log->newest_extent = rec.extent;
 	unlock_free(&pages);
 	return taken;
+}
+
+void
+zundo_empty_idle(ZUndoDb *db, BlockNumber from)
+{
+	FullTransactionId horizon = zundo_horizon();
+	ZUndoLog   *log = NULL;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (BlockNumberIsValid(log->newest_extent) && log->newest_extent >= from &&
+			zundo_is_idle(log, horizon))
+			(void) zundo_free_only(log, log->idle_uses);
+	}
 }
 
 /*

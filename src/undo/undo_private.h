@@ -478,6 +478,12 @@ extern void zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values);
 extern bool zundo_free_oldest(ZUndoLog *log);
 extern bool zundo_free_only(ZUndoLog *log, uint32 uses);
 
+/*
+ * Take the only extents of idle logs away, where these are at block "from" or behind.  The
+ * database is locked exclusively.
+ */
+extern void zundo_empty_idle(ZUndoDb *db, BlockNumber from);
+
 /* ---- the free map (undo_map.c); the database is locked ---- */
 
 /* Can the extent's map page, or any, not be read? */
@@ -522,23 +528,41 @@ extern FullTransactionId zundo_log_oldest(ZUndoDb *db, ZUndoLog *log,
 /* Is it worth a visit?  The database is locked. */
 extern bool zundo_wants_truncation(ZUndoDb *db, TimestampTz now);
 
-/* ---- retiring logs (undo_retire.c) ---- */
+/* ---- logs that are idle (undo_idle.c) ---- */
 
-/* More logs than are kept for the next writers have no owner.  The database is locked. */
-extern bool zundo_wants_retirement(const ZUndoDb *db);
+/* Has it one extent or none, and nothing that must be looked at? */
+extern bool zundo_could_be_emptied(ZUndoLog *log);
 
 /*
- * Note which logs are idle now, with the database locked exclusively; later, when the
- * horizon has come there, retire them, which takes the lock.  Both return a number of logs.
+ * Note which logs are idle now, with the database locked exclusively.  Returns how many of them
+ * have no owner.
  */
 extern int	zundo_note_idle(ZUndoDb *db);
-extern int	zundo_logs_retire(ZUndoDb *db);
 
 /*
  * Is the log's only extent, if it has any, one that could be taken away: nobody has written
  * to it since zundo_note_idle(), and the horizon has passed what it holds?
  */
 extern bool zundo_is_idle(ZUndoLog *log, FullTransactionId horizon);
+
+/* ---- the limit (undo_limit.c) ---- */
+
+/* Bytes that may be in use when this transaction has opened an extent, or PG_UINT64_MAX. */
+extern uint64 zundo_limit_bytes(void);
+
+/* Extents that have to be freed before so many more may be in use; 0: they may be. */
+extern uint32 zundo_limit_excess(uint32 more);
+
+/* ERROR: there may be no more. */
+extern void zundo_limit_report(void) pg_attribute_noreturn();
+
+/* ---- retiring logs (undo_retire.c) ---- */
+
+/* More logs than are kept for the next writers have no owner.  The database is locked. */
+extern bool zundo_wants_retirement(const ZUndoDb *db);
+
+/* When the horizon has come where they were idle; takes the lock.  Returns how many. */
+extern int	zundo_logs_retire(ZUndoDb *db);
 
 /*
  * Nobody needs the log's oldest extent: the database is locked.  "keep" that

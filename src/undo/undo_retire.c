@@ -21,44 +21,6 @@
 /* logs without an owner that are kept for the next backends */
 #define LOGS_KEPT	4
 
-static bool
-could_be_emptied(ZUndoLog *log)
-{
-	return !log->lost && !zundo_log_is_pending(log) && log->oldest_extent == log->newest_extent &&
-		!FullTransactionIdIsValid(zundo_log_active(log));
-}
-
-/*
- * All records of a log that is idle now have older xids than the next one.  So
- * they are not needed when the horizon has come there, if the log is still idle.
- */
-int
-zundo_note_idle(ZUndoDb *db)
-{
-	ZUndoLog   *log = NULL;
-	int			noted = 0;
-
-	while ((log = zundo_log_next(db, log)) != NULL)
-	{
-		uint32		uses = zundo_log_uses(log);
-
-		if (uses % 2 == 0 && log->idle_uses != uses && could_be_emptied(log))
-		{
-			log->idle_uses = uses;
-			log->idle_next = ReadNextFullTransactionId();
-			noted += log->owner == 0;
-		}
-	}
-	return noted;
-}
-
-bool
-zundo_is_idle(ZUndoLog *log, FullTransactionId horizon)
-{
-	return could_be_emptied(log) && zundo_log_is_unused_since(log, log->idle_uses) &&
-		FullTransactionIdPrecedesOrEquals(log->idle_next, horizon);
-}
-
 /* Of those that the next writers could take. */
 static bool
 has_more_than_kept(const ZUndoDb *db)
@@ -78,7 +40,7 @@ zundo_wants_retirement(const ZUndoDb *db)
 
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
-		if (log->sealed && log->owner == 0 && could_be_emptied(log))
+		if (log->sealed && log->owner == 0 && zundo_could_be_emptied(log))
 			return true;
 	}
 	return has_more_than_kept(db);

@@ -80,23 +80,6 @@ lower_peak(ZUndoDb *db)
 	db->peak = Max(db->peak, used);
 }
 
-/* ---- logs that nobody writes to ---- */
-
-/* Of logs with their only extent at "from" or behind. */
-static void
-empty_idle(ZUndoDb *db, BlockNumber from)
-{
-	FullTransactionId horizon = zundo_horizon();
-	ZUndoLog   *log = NULL;
-
-	while ((log = zundo_log_next(db, log)) != NULL)
-	{
-		if (BlockNumberIsValid(log->newest_extent) && log->newest_extent >= from &&
-			zundo_is_idle(log, horizon))
-			(void) zundo_free_only(log, log->idle_uses);
-	}
-}
-
 /* ---- truncating ---- */
 
 /* Where the relation may end when "max" extents or less go, all of one group. */
@@ -237,7 +220,7 @@ zundo_truncate(bool all)
 		uint32		groups = pg_atomic_read_u32(&db->nblocks) / ZUNDO_EXTENT_BLOCKS -
 		zundo_extents_in(pg_atomic_read_u32(&db->nblocks));
 
-		empty_idle(db, (extents_to_keep(db, all) + groups) * ZUNDO_EXTENT_BLOCKS);
+		zundo_empty_idle(db, (extents_to_keep(db, all) + groups) * ZUNDO_EXTENT_BLOCKS);
 		if (end_is_free(pg_atomic_read_u32(&db->nblocks), all ? LEAST_VACUUM : LEAST_WORKER))
 			result = truncate_file(db, all);
 	}

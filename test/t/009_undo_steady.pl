@@ -124,7 +124,7 @@ foreach my $who ([ 'workers', 'zheap.undo_workers = 2', 'autovacuum = off' ], [ 
 		sleep 2 if $err =~ /ERROR/;
 	}
 	is($met, '', "$what: rollbacks do not meet the limit") if $what eq 'workers';
-	unlike($met, qr/ERROR(?!:  undo relation would exceed)/, "$what: nor anything else");
+	unlike($met, qr/ERROR(?!:  undo in use would exceed)/, "$what: nor anything else");
 	# 1000 rows of some 100 bytes each
 	cmp_ok($done * 100_000, '>', 1.5 * $limit * 1048576, "$what: there were enough of them: $done");
 	is($node->safe_psql('postgres', 'select sum(abalance), count(*) from pgbench_accounts'), $sum, "$what: balances");
@@ -136,7 +136,7 @@ my $err;
 for (1 .. 50)
 {
 	(undef, undef, $err) = pgbench_run($node, '-c', $clients, '-t', 20, '-f', "$scripts/many.sql");
-	$met = 1 if $err =~ /undo relation would exceed "zheap.undo_max_size" \($limit MB\)/;
+	$met = 1 if $err =~ /undo in use would exceed "zheap.undo_max_size" \($limit MB\)/;
 	last if $err =~ /kept back by changes that are still to be rolled back/;
 }
 ok($met, 'neither: the limit is met');

@@ -48,7 +48,7 @@ sub wait_unused
 set_and_reload($node, "zheap.undo_max_size = '4MB'");
 my ($rc, $out, $err) = $node->psql('postgres', 'update big set n = n + 1');
 is($rc, 3, 'a transaction that needs more undo than there may be fails');
-like($err, qr/ERROR:  undo relation would exceed "zheap.undo_max_size" \(4 MB\)\nDETAIL:  All of its \d+ MB are in use.*\nHINT: /, 'the message says why');
+like($err, qr/ERROR:  undo in use would exceed "zheap.undo_max_size" \(4 MB\)\nDETAIL:  \d+ kB of undo are in use.*\nHINT: /, 'the message says why');
 is($node->safe_psql('postgres', 'select count(*), sum(n) from big'), '200000|0', 'nothing of it is left');
 cmp_ok(stat_undo('total_bytes'), '<=', 4 * $MB, 'the undo relation has kept within its limit');
 
@@ -81,7 +81,7 @@ for (1 .. 100)
 	($rc, $out, $err) = $node->psql('postgres', '\set VERBOSITY verbose' . "\nupdate big set n = n - 1 where id <= 20000");
 	last if $rc != 0;
 }
-like($err, qr/ERROR:  53400: undo relation would exceed/, 'an old snapshot lets the limit be reached');
+like($err, qr/ERROR:  53400: undo in use would exceed/, 'an old snapshot lets the limit be reached');
 like($err, qr/kept back by the transaction of process $pid\./, 'the message names its process');
 is($old->query_safe('select sum(n) from big'), 300000, 'the old snapshot reads on');
 is($node->safe_psql('postgres', 'select count(*) from big'), 200000, 'so do new ones');
