@@ -87,35 +87,13 @@ extern Relation zrollback_file_describe(ZFileRelation *file, ZRelLocator locator
 /* The storage manager may forget about it. */
 extern void zrollback_file_close(ZFileRelation *file);
 
-/* ---- tables that a sweep has open (rollback_table.c) ---- */
+/* ---- tables that a sweep has open (rollback_table.c), see rollback.h, too ---- */
 
-typedef enum ZTableState
-{
-	ZTABLE_OPEN,
-	ZTABLE_BUSY,				/* somebody has it locked */
-	ZTABLE_OTHER,				/* the file is that of a relation of another kind */
-	ZTABLE_GONE					/* the file is not that relation's any more */
-} ZTableState;
-
-/*
- * The open one with this file, or NULL.  For access to its pages, no more; until the next
- * call of any of these functions but this one.
- */
+/* The open one with this file, or NULL. */
 extern Relation zrollback_table_find(ZRelLocator locator);
-
-/*
- * Open table "oid" if it has this file; or, with NULL, whatever file it has.  *found is valid until
- * the table is closed: by the functions below, or by this one, which keeps a few tables open.
- * Reads catalogs: no buffer may be locked.
- */
-extern ZTableState zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found);
 
 /* Close those whose files somebody waits for.  Returns whether there were any. */
 extern bool zrollback_tables_make_way(void);
-
-/* Close all.  Or forget them, after an abort has released what they held. */
-extern void zrollback_tables_close(void);
-extern void zrollback_tables_forget(void);
 
 /* ---- the tables that a record may be about (rollback_find.c) ---- */
 

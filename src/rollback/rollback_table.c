@@ -1,6 +1,6 @@
 /*
  * rollback_table.c
- *		The files of tables that a sweep has open.
+ *		The files of tables that a sweep, or the worker that marks pages, has open.
  *
  * A sweep may come by the same few tables by turns, so it keeps some open.  It holds
  * the lock on the file of each (rollback_file_lock.c), none on the table but for the moment of
@@ -111,6 +111,8 @@ keep(Relation rel)
 	table->rel = zrollback_file_describe(&table->file, zrel_locator(rel), rel->rd_backend,
 										 RelationGetRelid(rel), rel->rd_tableam);
 	memcpy(&table->file.form, rel->rd_rel, CLASS_TUPLE_SIZE);
+	/* for the lock under which the maps are extended */
+	RelationInitLockInfo(table->rel);
 	return table->rel;
 }
 

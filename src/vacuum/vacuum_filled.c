@@ -10,11 +10,12 @@
  * that now and then, as on heap; a worker would do it all the time.  So where there is a standby,
  * pages wait for the logged horizon, which has cancelled those anyway.
  *
- * LOCKING: AccessShareLock on the table, if it can be had at once; one table page, exclusively.
+ * LOCKING: as a sweep: the lock of the file (rollback_file_lock.c), and for the moment of taking
+ * that AccessShareLock on the table, both if they can be had at once; one table page, exclusively.
+ * So LOCK TABLE ... NOWAIT and DDL with a short lock_timeout succeed beside it.
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "access/visibilitymap.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
@@ -39,10 +40,11 @@
 
 #include "vacuum_private.h"
 
-/* Pages that are looked at before the lock on the table is given up. */
-#define PORTION			128
-
-/* And milliseconds. */
+/*
+ * Pages that are looked at before the lock on the file is given up, and milliseconds.  With fewer
+ * the table would be locked more often.
+ */
+#define PORTION			4096
 #define PORTION_TIME	200
 
 /* Free bytes of a page of which the free space map is told. */
@@ -180,8 +182,8 @@ mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 }
 
 /*
- * For PORTION_TIME at most: pages->first is the page to go on with.  False: a lock for making the
- * map longer was not to be had.
+ * For PORTION_TIME at most, and until somebody waits for the file: pages->first is the page to go
+ * on with.  False: a lock for making the map longer was not to be had.
  */
 static bool
 mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
@@ -205,6 +207,8 @@ mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
 		if (!has_map)
 			break;
 		mark_page(&visible, strategy, pages->first++);
+		if (zrollback_file_is_wanted(zrel_locator(rel)))
+			break;
 		vacuum_delay_point();
 		if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PORTION_TIME))
 			break;
@@ -233,22 +237,23 @@ mark_portion(void *arg)
 	Portion    *portion = arg;
 	ZFilledPages *pages = &portion->pages;
 	Relation	rel;
+	ZTableState state;
 
 	portion->delay = LOCKED_DELAY;
-	if (!ConditionalLockRelationOid(pages->table, AccessShareLock))
+	state = zrollback_table_open(&pages->locator, pages->table, &rel);
+	if (state == ZTABLE_BUSY)
 		return;
 	portion->delay = 0;
-	rel = try_relation_open(pages->table, NoLock);
-	if (rel == NULL || !zheap_is_table(rel) || !zloc_equals(pages->locator, zrel_locator(rel)))
+	if (state != ZTABLE_OPEN)
 	{
 		pages->first = pages->last + 1;
 		zfilled_forget_file(pages->table, pages->locator);
 	}
 	else if (!mark_pages(rel, pages, portion->visit))
 		portion->delay = EXTENDED_DELAY;
-	if (rel != NULL)
-		relation_close(rel, NoLock);
-	UnlockRelationOid(pages->table, AccessShareLock);
+	else if (zrollback_file_is_wanted(zrel_locator(rel)))
+		portion->delay = LOCKED_DELAY;
+	zrollback_tables_close();
 }
 
 void
@@ -276,6 +281,7 @@ zvacuum_mark_filled(ZMarkVisit *visit)
 	error = zrollback_try(mark_portion, &portion);
 	if (error != NULL)
 	{
+		zrollback_tables_forget();
 		VacuumCostActive = false;
 		ereport(LOG,
 				(errcode(error->sqlerrcode),

@@ -93,6 +93,28 @@ extern void zrollback_file_wait(ZRelLocator locator);
 extern void zrollback_file_keep_out(ZRelLocator locator);
 extern void zrollback_file_let_in(ZRelLocator locator);
 
+/* ---- tables that are not locked while their pages are changed (rollback_table.c) ---- */
+
+typedef enum ZTableState
+{
+	ZTABLE_OPEN,
+	ZTABLE_BUSY,				/* somebody has it locked */
+	ZTABLE_OTHER,				/* the file is that of a relation of another kind */
+	ZTABLE_GONE					/* the file is not that relation's any more */
+} ZTableState;
+
+/*
+ * Open table "oid" if it has this file; or, with NULL, whatever file it has.  Reads catalogs: no
+ * buffer may be locked.  If it is open *found is for access to its pages, map and free space map, no more, until the next
+ * call of any of these functions.  The file is locked, the table is not, on exit: it was for a
+ * moment, if that was to be had at once.
+ */
+extern ZTableState zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found);
+
+/* Close all.  Or forget them, after an abort has released what they held. */
+extern void zrollback_tables_close(void);
+extern void zrollback_tables_forget(void);
+
 /* ---- errors (rollback_errors.c) ---- */
 
 extern Size zrollback_shmem_size(void);
