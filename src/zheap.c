@@ -140,9 +140,16 @@ end_of_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId 
 void
 _PG_init(void)
 {
-	/* loaded later, the library only tells that it must be preloaded */
+	/*
+	 * Loaded later, the library only tells that it must be preloaded; to pg_upgrade at once, which
+	 * loads libraries to see whether the upgrade can be begun.
+	 */
 	if (!process_shared_preload_libraries_in_progress)
+	{
+		if (IsBinaryUpgrade)
+			zheap_require_preload();
 		return;
+	}
 	zheap_guc_define(ZPAGE_INITIAL_SLOTS, ZPAGE_MAX_INPAGE, zmvcc_status_cache_assign);
 	zrec_rmgr_register();
 	previous_shmem_request = shmem_request_hook;

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "zheap/base/base.h"
 
 static bool preloaded = false;
@@ -29,5 +31,7 @@ zheap_require_preload(void)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("zheap must be loaded by \"shared_preload_libraries\""),
 			 errdetail("Without that its write-ahead log could not be replayed after a crash."),
+			 IsBinaryUpgrade ?
+			 errhint("Add \"zheap\" to \"shared_preload_libraries\" of the old and the new cluster before the upgrade.") :
 			 errhint("Add \"zheap\" to \"shared_preload_libraries\" and restart the server.")));
 }
