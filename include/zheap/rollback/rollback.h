@@ -105,9 +105,9 @@ typedef enum ZTableState
 
 /*
  * Open table "oid" if it has this file; or, with NULL, whatever file it has.  Reads catalogs: no
- * buffer may be locked.  If it is open *found is for access to its pages, map and free space map, no more, until the next
- * call of any of these functions.  The file is locked, the table is not, on exit: it was for a
- * moment, if that was to be had at once.
+ * buffer may be locked.  If it is open *found is for access to its pages, map and free space map,
+ * no more, until the next call of any of these functions.  The file is locked, the table is not,
+ * on exit: it was for a moment, if that was to be had at once.
  */
 extern ZTableState zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found);
 
