@@ -33,4 +33,20 @@ zheap_buffer_is_exclusive(Buffer buffer)
 								LW_EXCLUSIVE);
 }
 
+/*
+ * A backend that asks for a lock that it holds waits for ever: the server does not notice, and no
+ * signal gets through.
+ */
+void
+zheap_lock_buffer(Buffer buffer, int mode)
+{
+	if (mode != BUFFER_LOCK_UNLOCK && !BufferIsLocal(buffer))
+	{
+		BufferDesc *desc = GetBufferDescriptor(buffer - 1);
+
+		Assert(!LWLockHeldByMe(BufferDescriptorGetContentLock(desc)));
+	}
+	(LockBuffer) (buffer, mode);
+}
+
 #endif

@@ -171,6 +171,15 @@ zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid)
 	ztarget_close(&target);
 }
 
+void
+zinsert_tell_slot(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
+				  struct BulkInsertStateData *bistate)
+{
+	/* nobody asks for system columns of rows that are loaded from heap */
+	if (TTS_IS_ZHEAP(slot) || bistate == NULL)
+		ztuple_slot_written(slot, fxid, cid, false);
+}
+
 static void
 insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 {
@@ -188,9 +197,7 @@ insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 	insert->logical = zlogical_insert(&logical, &row, insert->token);
 	zdml_insert_row(rel, insert, &slot->tts_tid);
 	zlogical_close(&logical);
-	/* nobody asks for system columns of rows that are loaded from heap */
-	if (TTS_IS_ZHEAP(slot) || insert->bistate == NULL)
-		ztuple_slot_written(slot, GetCurrentFullTransactionId(), insert->cid, false);
+	zinsert_tell_slot(slot, GetCurrentFullTransactionId(), insert->cid, insert->bistate);
 	zdml_form_release(&row);
 	pgstat_count_heap_insert(rel, 1);
 }

@@ -151,6 +151,7 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 	while (insert.done < nslots)
 	{
 		BlockNumber block;
+		int			first = insert.done;
 		int			n;
 
 		CHECK_FOR_INTERRUPTS();
@@ -161,10 +162,7 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 		{
 			n = insert_batch(&target, &insert);
 			for (int i = insert.done; i < insert.done + n; i++)
-			{
 				ItemPointerSet(&slots[i]->tts_tid, block, insert.rows[i].offnum);
-				ztuple_slot_written(slots[i], target.fxid, cid, false);
-			}
 			insert.done += n;
 		} while (n > 0 && insert.done < nslots && target.locked &&
 				 zpage_free_for_row(BufferGetPage(target.buffer)) >=
@@ -173,6 +171,8 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 		ztarget_unlock(&target);
 		ReleaseBuffer(target.buffer);
 		target.buffer = InvalidBuffer;
+		for (int i = first; i < insert.done; i++)
+			zinsert_tell_slot(slots[i], target.fxid, cid, bistate);
 	}
 	ztarget_close(&target);
 	MemoryContextSwitchTo(old);

@@ -599,7 +599,8 @@ count_nothing_dead(PgStat_TableStatus *stats)
 /*
  * Done: what core is told.  The old TID says which version it was (a transition
  * table, perhaps only the parent's, wants it even if there are no triggers).  The
- * new one stays as it is: it is shown, and may get into indexes.
+ * new one stays as it is: it is shown, and may get into indexes.  No page is locked, as the slot
+ * may have to read the row.
  */
 static void
 update_report(const Update *update, ItemPointer otid)
@@ -692,15 +693,16 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	zlock_queue_init(&update.queue, rel, &tid, update.query.mode, LockWaitBlock, XLTW_Update);
 	phase = run_phases(&update);
 	zlock_queue_leave(&update.queue);
-	if (phase == DONE)
-		update_report(&update, otid);
-	else
+	if (phase != DONE)
 		zcheck_report(&update.target, &update.check, tmfd);
 	*lockmode = update.query.mode;
 	*update_indexes = update.moved;
 	update_close(&update);
 	if (phase == DONE)
+	{
+		update_report(&update, otid);
 		zstats_count(rel, update.way, 1);
+	}
 	if (phase == DONE && !update.moved && update.changes.indexes != NULL)
 		zentries_insert(rel, update.indexes, update.changes.indexes, slot,
 						update.had_several_keys);

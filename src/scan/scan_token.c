@@ -5,13 +5,15 @@
  * The slot that a row was written from has its values, but not always its bytes: those that the
  * toaster left are on the page, with the turn of an update in place.
  *
- * LOCKING: one page, share lock.
+ * LOCKING: no page on entry, as it may be this one, and none on exit; one page, share lock.  The
+ * table, to the end of the transaction, as the lock of what has written the row may be released.
  */
 #include "postgres.h"
 
 #include "access/table.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/base/base.h"
 #include "zheap/page/page.h"
 #include "zheap/page/row.h"
 #include "zheap/scan/token.h"
@@ -38,10 +40,13 @@ token_of_row(Page page, OffsetNumber offnum, uint32 *token)
 bool
 zscan_token_on_page(Oid table, const ItemPointerData *tid, uint32 *token)
 {
-	Relation	rel = table_open(table, NoLock);
-	Buffer		buffer = ReadBuffer(rel, ItemPointerGetBlockNumber(tid));
+	Relation	rel;
+	Buffer		buffer;
 	bool		found;
 
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
+	rel = table_open(table, AccessShareLock);
+	buffer = ReadBuffer(rel, ItemPointerGetBlockNumber(tid));
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	found = token_of_row(BufferGetPage(buffer), ItemPointerGetOffsetNumberNoCheck(tid), token);
 	UnlockReleaseBuffer(buffer);

@@ -10,6 +10,7 @@
 #include "port/atomics.h"
 #include "storage/block.h"
 #include "storage/buf.h"
+#include "storage/bufmgr.h"
 #include "storage/off.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
@@ -108,6 +109,11 @@ extern bool zheap_holds_buffer_lock(void);
 #ifdef USE_ASSERT_CHECKING
 /* Does it hold this one's exclusively? */
 extern bool zheap_buffer_is_exclusive(Buffer buffer);
+
+/* LockBuffer(), and assert that the backend does not wait for itself. */
+extern void zheap_lock_buffer(Buffer buffer, int mode);
+
+#define LockBuffer(buffer, mode)	zheap_lock_buffer(buffer, mode)
 #endif
 
 /* ---- varints (zheap_varint.c): little-endian base 128, at most 10 bytes ---- */

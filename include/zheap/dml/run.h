@@ -71,6 +71,13 @@ extern void zinsert_set_header(char *row, const ZChange *change, uint32 token);
  */
 extern int	zinsert_options(Relation rel, int options);
 
+/*
+ * The slot's row has been inserted; its TID stands in the slot.  No page is locked, as the row may
+ * have to be read.
+ */
+extern void zinsert_tell_slot(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
+							  struct BulkInsertStateData *bistate);
+
 /* DONE or AGAIN. */
 extern ZStep zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change);
 extern void zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid,
