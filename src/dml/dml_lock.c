@@ -266,8 +266,7 @@ note_found(ZLockCall *call, ItemPointer tid, TupleTableSlot *slot)
 {
 	ZTupleSlot *found = (ZTupleSlot *) slot;
 
-	if (call->flags != 0 || tid != &slot->tts_tid || !TTS_IS_ZHEAP(slot) || TTS_EMPTY(slot) ||
-		found->row == NULL)
+	if (call->flags != 0 || tid != &slot->tts_tid || TTS_EMPTY(slot) || found->row == NULL)
 		return;
 	call->found_len = found->row_len;
 	call->found = palloc(found->row_len);
@@ -453,6 +452,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	bool		done = false;
 
 	zheap_require_preload();
+	ztuple_slot_check_kind(rel, slot);
 	if (ztid_means_newest(tid))
 		call.snapshot = InvalidSnapshot;
 

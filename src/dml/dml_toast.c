@@ -26,6 +26,25 @@ zdml_needs_toaster(Relation rel, uint32 len, uint8 flags)
 	return zrow_is_for_toaster(len, flags);
 }
 
+/* From a slot that does not know all columns: as on heap, the table has the rest of the values. */
+static pg_noinline void
+form_from_fewer_columns(Relation rel, TupleTableSlot *slot, ZFormedRow *row)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	int			natts = slot->tts_tupleDescriptor->natts;
+	Datum	   *values = palloc(desc->natts * sizeof(Datum));
+	bool	   *isnull = palloc(desc->natts * sizeof(bool));
+
+	slot_getallattrs(slot);
+	memcpy(values, slot->tts_values, natts * sizeof(Datum));
+	memcpy(isnull, slot->tts_isnull, natts * sizeof(bool));
+	for (int i = natts; i < desc->natts; i++)
+		values[i] = getmissingattr(desc, i + 1, &isnull[i]);
+	row->bytes = zrow_form(desc, values, isnull, &row->len);
+	pfree(values);
+	pfree(isnull);
+}
+
 void
 zdml_form(Relation rel, TupleTableSlot *slot, ZFormedRow *row)
 {
@@ -35,6 +54,11 @@ zdml_form(Relation rel, TupleTableSlot *slot, ZFormedRow *row)
 	row->borrowed = row->bytes != NULL;
 	if (row->borrowed)
 		return;
+	if (unlikely(slot->tts_tupleDescriptor->natts < desc->natts))
+	{
+		form_from_fewer_columns(rel, slot, row);
+		return;
+	}
 	slot_getallattrs(slot);
 	row->bytes = zrow_form(desc, slot->tts_values, slot->tts_isnull, &row->len);
 }

@@ -157,15 +157,15 @@ zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *whi
 		oids[n++] = indexes->indexes[i].oid;
 	for (int i = 0; i < n; i++)
 	{
-		/* the executor has locked all indexes of the table that it updates */
-		Relation	index = index_open(oids[i], NoLock);
+		/* the executor has locked it already; C code that updates the table may not have */
+		Relation	index = index_open(oids[i], RowExclusiveLock);
 
 		Assert(!zheap_holds_buffer_lock()); /* I3 */
 		if (index->rd_rel->relam == BTREE_AM_OID)
 			insert_into_btree(index, rel, slot, had_several_keys);
 		else
 			insert_into_summary(index, rel, slot);
-		index_close(index, NoLock);
+		index_close(index, RowExclusiveLock);
 	}
 	pfree(oids);
 }

@@ -126,6 +126,7 @@ zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 	ZScan	   *scan = (ZScan *) sscan;
 	Page		page = scan->view.page;
 
+	ztuple_slot_check_kind(sscan->rs_rd, slot);
 	while (scan->index < scan->nrows)
 	{
 		OffsetNumber offnum = (OffsetNumber) ++scan->index;

@@ -11,6 +11,7 @@
 #include "storage/predicate.h"
 
 #include "zheap/scan/scan.h"
+#include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo.h"
 
 /* The page is not copied as a whole for so many of its rows. */
@@ -145,6 +146,7 @@ zscan_bitmap_next_tuple(TableScanDesc sscan, TBMIterateResult *tbmres,
 {
 	ZScan	   *scan = (ZScan *) sscan;
 
+	ztuple_slot_check_kind(sscan->rs_rd, slot);
 	while (scan->index + 1 < scan->nrows)
 	{
 		if (!zscan_row_store(scan, &scan->rows[++scan->index], slot))

@@ -616,7 +616,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 	ItemPointerData rowtid = ztid_untagged(tid);
 
-	Assert(TTS_IS_ZHEAP(slot));
+	ztuple_slot_check_kind(sfetch->rel, slot);
 
 	/* one version per TID, for every kind of snapshot */
 	*call_again = false;

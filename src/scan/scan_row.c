@@ -283,6 +283,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	ZRowVersion	version;
 
 	zheap_require_preload();
+	ztuple_slot_check_kind(rel, slot);
 	zundo_open_for(rel);
 
 	if (snapshot == SnapshotAny)
@@ -498,13 +499,14 @@ zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 	bool		found = false;
 	bool		by_row;
 
-	Assert(TTS_IS_ZHEAP(slot));
-	Assert(!TTS_EMPTY(slot));
+	ztuple_slot_check_kind(rel, slot);
 
-	id = ztuple_slot_id(slot);
+	id = TTS_EMPTY(slot) ? NULL : ztuple_slot_id(slot);
 	if (id == NULL)
-		elog(ERROR, "slot holds no version of a row of table \"%s\"",
-			 RelationGetRelationName(rel));
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("slot holds no version of a row of table \"%s\"",
+						RelationGetRelationName(rel))));
 
 	zundo_open_for(rel);
 	zmvcc_resolve_id(id, offnum);

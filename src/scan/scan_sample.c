@@ -10,6 +10,7 @@
 #include "pgstat.h"
 
 #include "zheap/scan/scan.h"
+#include "zheap/scan/tuple_slot.h"
 
 bool
 zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
@@ -69,6 +70,7 @@ zscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *state, TupleTableS
 	TsmRoutine *tsm = state->tsmroutine;
 	OffsetNumber maxoff = 0;
 
+	ztuple_slot_check_kind(sscan->rs_rd, slot);
 	/* the method is asked even for a page without rows: it counts pages */
 	if (scan->nrows > 0)
 		maxoff = PageGetMaxOffsetNumber(scan->view.page);

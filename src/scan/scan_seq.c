@@ -232,6 +232,7 @@ row_advance(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
 static pg_noinline bool
 getnextslot_anyhow(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
 {
+	ztuple_slot_check_kind(sscan->rs_rd, slot);
 	if (!row_advance((ZScan *) sscan, direction, slot))
 	{
 		ExecClearTuple(slot);
@@ -244,7 +245,8 @@ getnextslot_anyhow(TableScanDesc sscan, ScanDirection direction, TupleTableSlot 
 
 /*
  * The inner loop of sequential scans: the page in hand has a next row that needs no look, and the
- * slot refers to the one before.
+ * slot refers to the one before.  A slot of another kind has something else than our copy in that
+ * place.
  */
 bool
 zscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
@@ -253,7 +255,6 @@ zscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *
 	int			index = scan->index + 1;
 	const ZScanRow *row = &scan->rows[index];
 
-	Assert(TTS_IS_ZHEAP(slot));
 	if (unlikely(direction != ForwardScanDirection || index >= scan->nrows || row->len == 0 ||
 				 scan->base.rs_nkeys != 0 || ((ZTupleSlot *) slot)->copy != scan->copy))
 		return getnextslot_anyhow(sscan, direction, slot);
@@ -301,6 +302,7 @@ bool
 zscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
 						   TupleTableSlot *slot)
 {
+	ztuple_slot_check_kind(sscan->rs_rd, slot);
 	while (row_advance((ZScan *) sscan, direction, slot))
 	{
 		/* the first and the last page may hold rows outside of the range */

@@ -22,6 +22,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "access/tableam.h"
@@ -49,6 +50,17 @@ report_damaged_row(TupleTableSlot *slot)
 	zheap_corrupt(NULL, ItemPointerGetBlockNumberNoCheck(&tid),
 				  ItemPointerGetOffsetNumberNoCheck(&tid),
 				  "row of the table with OID %u is damaged", slot->tts_tableOid);
+}
+
+void
+ztuple_slot_report_kind(Relation rel, TupleTableSlot *slot)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("tuple slot is of the wrong kind for zheap table \"%s\"",
+					RelationGetRelationName(rel)),
+			 errdetail("The calling code has made the slot for a table of another access method."),
+			 errhint("Code that reads the table must make its slots with table_slot_create() or table_slot_callbacks().")));
 }
 
 /* Space of at least *size bytes; it becomes what there is. */
@@ -412,9 +424,11 @@ sysattr_elsewhere(TupleTableSlot *slot, int attnum, bool *isnull)
 	Datum		value = (Datum) 0;
 	Relation	rel = NULL;
 
+	Assert(!zheap_holds_buffer_lock()); /* L1 */
 	if (OidIsValid(slot->tts_tableOid) && ItemPointerIsValid(&slot->tts_tid))
-		rel = try_table_open(slot->tts_tableOid, NoLock);
-	if (rel != NULL)
+		rel = try_relation_open(slot->tts_tableOid, AccessShareLock);
+	/* a foreign table's row has a TID, too */
+	if (rel != NULL && rel->rd_tableam != NULL)
 	{
 		TupleTableSlot *row = table_slot_create(rel, NULL);
 
@@ -423,8 +437,9 @@ sysattr_elsewhere(TupleTableSlot *slot, int attnum, bool *isnull)
 		if (found)
 			value = slot_getsysattr(row, attnum, isnull);
 		ExecDropSingleTupleTableSlot(row);
-		table_close(rel, NoLock);
 	}
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
 	if (!found)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -11,6 +11,7 @@
 
 #include "executor/tuptable.h"
 #include "storage/itemptr.h"
+#include "utils/relcache.h"
 
 #include "zheap/mvcc/version_id.h"
 #include "zheap/page/row.h"
@@ -41,6 +42,19 @@ typedef struct ZTupleSlot
 extern const TupleTableSlotOps TTSOpsZheap;
 
 #define TTS_IS_ZHEAP(slot)	((slot)->tts_ops == &TTSOpsZheap)
+
+extern void ztuple_slot_report_kind(Relation rel, TupleTableSlot *slot) pg_attribute_noreturn();
+
+/*
+ * Each callback that fills a slot asks first: ERROR unless it is of our kind.  C code may pass
+ * any, and memory beyond its end would be overwritten.
+ */
+static inline void
+ztuple_slot_check_kind(Relation rel, TupleTableSlot *slot)
+{
+	if (unlikely(!TTS_IS_ZHEAP(slot)))
+		ztuple_slot_report_kind(rel, slot);
+}
 
 /*
  * Store a copy of a row (padding excluded).  Any earlier content is cleared.
