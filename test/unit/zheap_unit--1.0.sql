@@ -38,3 +38,16 @@ create function zheap_unit_page_damage(seed bigint, rounds integer) returns void
 -- The row, with a pointer to memory in the place of each varlena value.
 create function zheap_unit_indirect(r anyelement) returns anyelement
     language c strict as 'MODULE_PATHNAME';
+
+-- Call a callback of the table's access method with a slot of some kind: unit_callbacks.c.
+create function zheap_unit_callback(rel regclass, zheap_source regclass, heap_source regclass,
+    callback text, kind text, content text, system boolean) returns text
+    language c strict as 'MODULE_PATHNAME';
+
+-- What C code may do with slots: unit_copies.c.
+create function zheap_unit_copies(rel regclass, heap regclass, change text) returns integer
+    language c strict as 'MODULE_PATHNAME';
+create function zheap_unit_few_columns(rel regclass, natts integer) returns void
+    language c strict as 'MODULE_PATHNAME';
+create function zheap_unit_system_columns(rel regclass, elsewhere regclass) returns void
+    language c strict as 'MODULE_PATHNAME';
