@@ -272,12 +272,22 @@ ztuple_slot_id(TupleTableSlot *slot)
 
 /* ---- callbacks ---- */
 
+/*
+ * C code that takes each slot for heap's would have bytes of ours as a tuple, and change the table
+ * by what looks like a TID there.  With this one reading the block is an error; what looks for
+ * values follows a null pointer, which is better than wrong ones.  Constant, so that it stays so.
+ */
+static const HeapTupleData tuple_on_no_page = {
+	.t_self = {{MaxBlockNumber >> 16, MaxBlockNumber & 0xFFFF}, FirstOffsetNumber}
+};
+
 static void
 tts_zheap_init(TupleTableSlot *slot)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
 	/* for the rest all zeroes is right */
+	zslot->heap.base.tuple = unconstify(HeapTupleData *, &tuple_on_no_page);
 	zslot->room = zslot->small_room;
 	zslot->room_alloc = ZTUPLE_SMALL_ROOM;
 	zslot->deform.provide = scratch_provide;

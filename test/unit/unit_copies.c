@@ -12,6 +12,7 @@
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -22,6 +23,7 @@
 PG_FUNCTION_INFO_V1(zheap_unit_copies);
 PG_FUNCTION_INFO_V1(zheap_unit_few_columns);
 PG_FUNCTION_INFO_V1(zheap_unit_system_columns);
+PG_FUNCTION_INFO_V1(zheap_unit_taken_for_heap);
 
 #define MAX_SOURCES		20
 
@@ -323,5 +325,26 @@ zheap_unit_system_columns(PG_FUNCTION_ARGS)
 	if (unit_system_text(slot) == NULL)
 		elog(ERROR, "an inserted row has no system columns");
 	ExecDropSingleTupleTableSlot(slot);
+	PG_RETURN_VOID();
+}
+
+/*
+ * Delete the table's first row, in a slot that is taken for heap's, as code does that knows no
+ * other table access method.
+ */
+Datum
+zheap_unit_taken_for_heap(PG_FUNCTION_ARGS)
+{
+	Relation	rel = table_open(PG_GETARG_OID(0), RowExclusiveLock);
+	TableScanDesc scan;
+	TupleTableSlot *slot = first_row(rel, &scan);
+	HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+
+	if (BufferIsValid(((BufferHeapTupleTableSlot *) slot)->buffer) || tuple->t_data != NULL)
+		elog(ERROR, "slot has a buffer, or a tuple");
+	simple_heap_delete(rel, &tuple->t_self);
+	ExecDropSingleTupleTableSlot(slot);
+	table_endscan(scan);
+	table_close(rel, NoLock);
 	PG_RETURN_VOID();
 }

@@ -51,3 +51,5 @@ create function zheap_unit_few_columns(rel regclass, natts integer) returns void
     language c strict as 'MODULE_PATHNAME';
 create function zheap_unit_system_columns(rel regclass, elsewhere regclass) returns void
     language c strict as 'MODULE_PATHNAME';
+create function zheap_unit_taken_for_heap(rel regclass) returns void
+    language c strict as 'MODULE_PATHNAME';

@@ -21,7 +21,12 @@
 
 typedef struct ZTupleSlot
 {
-	TupleTableSlot base;
+	union
+	{
+		TupleTableSlot base;
+		BufferHeapTupleTableSlot heap;	/* what C code finds that takes the slot for heap's: no
+										 * buffer, and a tuple that is on no page */
+	};
 	const char *row;			/* or NULL: only values (virtual) */
 	uint32		row_len;
 	ZPageCopy  *copy;			/* what the row is on; NULL: it is at room */

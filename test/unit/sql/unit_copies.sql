@@ -43,3 +43,20 @@ begin;
 select zheap_unit_system_columns('zc', 'v'), zheap_unit_system_columns('zc', 'parts'),
     zheap_unit_system_columns('zc', 0);
 rollback;
+
+-- code that takes the slot for heap's changes no page
+do $$
+declare
+    t text;
+begin
+    foreach t in array '{zc, zt}'::text[] loop
+        begin
+            perform zheap_unit_taken_for_heap(t);
+        exception when others then
+            raise notice '%', substring(sqlerrm from 'target block \d+');
+        end;
+    end loop;
+end $$;
+select count(*) from zc;
+select count(*) from zt;
+select count(*) from zheap.zheap_verify('zc');
