@@ -164,6 +164,7 @@ _PG_init(void)
 	zcopy_register();
 	RegisterXactCallback(end_of_transaction, NULL);
 	RegisterSubXactCallback(end_of_subtransaction, NULL);
+	zam_default_register();
 	zam_drop_register();
 	zam_database_register();
 	zam_options_register();

@@ -49,6 +49,7 @@ zam_relation_set_new_file(Relation rel, const ZRelLocator *locator,
 	SMgrRelation smgr;
 
 	zheap_require_preload();
+	zam_default_note_made();
 	Assert(OidIsValid(zloc_rel(*locator)));
 	Assert(persistence == RELPERSISTENCE_PERMANENT || persistence == RELPERSISTENCE_UNLOGGED ||
 		   persistence == RELPERSISTENCE_TEMP);

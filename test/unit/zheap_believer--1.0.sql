@@ -35,6 +35,8 @@ do $$ begin execute 'create table believer_execute as select 1 as a, 2 as b'; en
 select believer_create('believer_define', 'define'), believer_create('believer_spi', 'spi'),
     believer_create('believer_catalog', 'catalog'), believer_create('believer_subcommand', 'subcommand');
 
--- Last, as it is meant for all that follows: the script itself names it.
-set local default_table_access_method = zheap;
-create table believer_set (a int, b int);
+-- One from a function that sets the access method itself.
+create function believer_set() returns void language plpgsql set default_table_access_method = zheap as
+    $$ begin create table believer_set (a int, b int); end $$;
+select believer_set();
+drop function believer_set;

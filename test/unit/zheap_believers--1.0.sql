@@ -2,3 +2,7 @@
 \echo Use "CREATE EXTENSION zheap_believers" to load this file. \quit
 
 create table believers (a int, b int);
+
+-- Last, as it is meant for all that follows: the script itself sets the access method.
+set local default_table_access_method = zheap;
+create table believers_set (a int, b int);

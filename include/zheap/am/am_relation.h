@@ -70,6 +70,17 @@ extern void zam_refuse_heap_checks(Relation rel);
 /* Register the hooks that tell of them. */
 extern void zam_heap_checks_register(void);
 
+/* ---- tables that name no access method (am_default.c) ---- */
+
+/* A file of a table is being made: tables that come later are not the statement's. */
+extern void zam_default_note_made(void);
+
+/*
+ * default_table_access_method = zheap is for tables that statements make: register the hooks that
+ * see to it.  Once, while the library is preloaded.
+ */
+extern void zam_default_register(void);
+
 /* ---- pg_repack (am_repack.c) ---- */
 
 /* A table gets no file of another access method: register the hook that sees to it. */

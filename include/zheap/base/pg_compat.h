@@ -68,6 +68,9 @@ typedef RelFileNode ZRelLocator;
 /* Also renamed in 16. */
 #define zcompat_change_locator(change)	((change)->data.tp.relnode)
 
+/* 16 makes one of the two, and returns a copy of the array. */
+#define zcompat_guc_variables(count)	(*(count) = GetNumConfigOptions(), get_guc_variables())
+
 /* 16 shortens the names of a table's counters. */
 #define zcompat_live_rows(entry)	((entry)->n_live_tuples)
 #define zcompat_dead_rows(entry)	((entry)->n_dead_tuples)

@@ -1,0 +1,205 @@
+/*
+ * am_default.c
+ *		Which tables get zheap by default_table_access_method.
+ *
+ * Those that a statement makes: CREATE TABLE, CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED
+ * VIEW.  An extension's C code that makes a table without a statement goes on to write its
+ * rows with the server's heap functions, which look at no access method and would destroy a
+ * zheap table; so does the C code behind most tables of an extension's script.  These get heap.
+ *
+ * The server's DefineRelation() reads the global variable default_table_access_method, and no hook
+ * tells of that.  So the parameter is given a variable of its own, which SET and SHOW go by,
+ * and the global one holds what a table made now would get.  It points to the parameter's
+ * value or to a constant, and follows each change before the old value is freed.
+ *
+ * README.md says why it is done in this way.  Specific to PostgreSQL 15: DefineRelation()
+ * alone reads the variable.
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "nodes/parsenodes.h"
+#include "tcop/utility.h"
+#include "utils/guc.h"
+#include "utils/guc_tables.h"
+
+#include "zheap/am/am_relation.h"
+
+#define DEFAULT_SETTING		"default_table_access_method"
+
+static ProcessUtility_hook_type previous_utility = NULL;
+static GucStringAssignHook previous_assign = NULL;
+
+/* The parameter's variable. */
+static char *setting = NULL;
+
+/* A statement is being executed that has not made its table yet. */
+static bool in_statement = false;
+
+static char heap_name[] = "heap";
+
+static bool
+is_zheap(const char *method)
+{
+	return strcmp(method, ZHEAP_AM_NAME) == 0;
+}
+
+/* Have the next table that names no access method get "method", if it may. */
+static void
+offer(char *method)
+{
+	default_table_access_method = in_statement || !is_zheap(method) ? method : heap_name;
+}
+
+static void
+set_in_statement(bool value)
+{
+	in_statement = value;
+	offer(setting);
+}
+
+/* Called before the server changes "setting" and frees the old value; in aborts, too. */
+static void
+assign_setting(const char *newval, void *extra)
+{
+	if (previous_assign)
+		previous_assign(newval, extra);
+	offer(unconstify(char *, newval));
+}
+
+void
+zam_default_note_made(void)
+{
+	if (in_statement)
+		set_in_statement(false);
+}
+
+/* ---- statements ---- */
+
+/* The table that a statement is to make with the default access method, or NULL. */
+static const RangeVar *
+made_by_default(const Node *stmt)
+{
+	switch (nodeTag(stmt))
+	{
+		case T_CreateStmt:
+			{
+				const CreateStmt *create = (const CreateStmt *) stmt;
+
+				/* a partitioned table has no access method */
+				return create->accessMethod || create->partspec ? NULL : create->relation;
+			}
+		case T_CreateTableAsStmt:
+			{
+				const IntoClause *into = ((const CreateTableAsStmt *) stmt)->into;
+
+				return into->accessMethod ? NULL : into->rel;
+			}
+		case T_ExplainStmt:
+			{
+				const Node *query = ((const ExplainStmt *) stmt)->query;
+
+				if (!IsA(query, Query) || ((const Query *) query)->utilityStmt == NULL)
+					return NULL;
+				return made_by_default(((const Query *) query)->utilityStmt);
+			}
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * Is the statement one that was parsed?  Then its table has a place in the text.  C code that
+ * puts a statement together has no text.
+ */
+static bool
+is_parsed(const RangeVar *table)
+{
+	return table != NULL && table->location >= 0;
+}
+
+static bool
+runs_script(const Node *stmt)
+{
+	return IsA(stmt, CreateExtensionStmt) || IsA(stmt, AlterExtensionStmt);
+}
+
+/*
+ * The default is heap for the extension's script, and for what else happens in the statement.
+ * Returns the nest level of parameters, which the caller ends unless an abort does.
+ */
+static int
+begin_script(void)
+{
+	int			level = NewGUCNestLevel();
+
+	if (is_zheap(setting))
+		(void) set_config_option(DEFAULT_SETTING, heap_name, PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	return level;
+}
+
+static void
+apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the server's signature */
+			  ProcessUtilityContext context, ParamListInfo params,
+			  QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
+{
+	ProcessUtility_hook_type next = previous_utility ? previous_utility : standard_ProcessUtility;
+	bool		script = runs_script(pstmt->utilityStmt);
+	bool		outer = in_statement;
+	int			level = 0;
+
+	if (!script && !is_parsed(made_by_default(pstmt->utilityStmt)))
+	{
+		next(pstmt, string, read_only, context, params, env, dest, qc);
+		return;
+	}
+	if (script)
+		level = begin_script();
+	set_in_statement(!script);
+	PG_TRY();
+	{
+		next(pstmt, string, read_only, context, params, env, dest, qc);
+	}
+	PG_FINALLY();
+	{
+		set_in_statement(outer);
+	}
+	PG_END_TRY();
+	/* if the script has set the parameter for the session, that stays, as after any script */
+	if (script)
+		AtEOXact_GUC(true, level);
+}
+
+/* Give the parameter a variable of its own.  Its record stays where it is for good. */
+static void
+take_setting(void)
+{
+	int			count;
+	struct config_generic **all = zcompat_guc_variables(&count);
+
+	for (int i = 0; i < count; i++)
+	{
+		struct config_string *record = (struct config_string *) all[i];
+
+		if (strcmp(all[i]->name, DEFAULT_SETTING) != 0)
+			continue;
+		Assert(all[i]->vartype == PGC_STRING);
+		Assert(record->variable == &default_table_access_method);
+		setting = *record->variable;
+		record->variable = &setting;
+		previous_assign = record->assign_hook;
+		record->assign_hook = assign_setting;
+		offer(setting);
+		return;
+	}
+	elog(FATAL, "parameter \"%s\" not found", DEFAULT_SETTING);
+}
+
+void
+zam_default_register(void)
+{
+	take_setting();
+	previous_utility = ProcessUtility_hook;
+	ProcessUtility_hook = apply_default;
+}

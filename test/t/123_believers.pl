@@ -1,0 +1,85 @@
+# Other extensions' C code and default_table_access_method = zheap from everywhere that it can be set, and in databases without zheap:
+# their tables are heap tables.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZheapTest;
+
+my $node = new_server('believers', [ 'autovacuum = off', 'zheap.undo_workers = 0' ]);
+
+plan skip_all => 'zheap_unit is not installed' unless has_unit($node);
+
+sub sql { return $node->safe_psql($_[1] // 'postgres', $_[0]); }
+
+sub methods
+{
+	my ($db) = @_;
+
+	return sql("select string_agg(relname || ' ' || amname, ', ' order by relname) from pg_class c join pg_am m on c.relam = m.oid
+		where relkind in ('r', 'm') and relnamespace = 'public'::regnamespace and relname ~ '_(default|define|updated|set|named)\$'", $db);
+}
+
+my $expected = 'believer_default heap, believer_define heap, believer_named zheap, believer_set zheap, believer_updated heap, believers_set zheap';
+
+# ---- where the parameter comes from ----
+
+sub lives
+{
+	my ($what, $db) = @_;
+
+	sql("create extension zheap_believer version '1.0'", $db);
+	sql('alter extension zheap_believer update', $db);
+	sql('create extension zheap_believers', $db);
+	is(methods($db), $expected, "$what: the extension's tables");
+	sql("select believer_create('by_c', 'define'), believer_create('by_c_named', 'define', 'zheap'); create table user_default (a int)", $db);
+	is(methods($db), "$expected, by_c_named zheap, user_default zheap", "$what: tables by name, and of the user");
+	is(sql("select amname from pg_class c join pg_am m on c.relam = m.oid where relname = 'by_c'; show default_table_access_method", $db), "heap\nzheap",
+		"$what: table of C code");
+	sql('drop extension zheap_believer cascade; drop table by_c, by_c_named, user_default', $db);
+}
+
+sql('alter database postgres set default_table_access_method = zheap');
+lives('database');
+sql('alter database postgres reset default_table_access_method; alter role all set default_table_access_method = zheap');
+lives('role');
+sql('alter role all reset default_table_access_method');
+{
+	local $ENV{PGOPTIONS} = '-c default_table_access_method=zheap';
+	lives('connection');
+}
+sql('create database bare');
+sql('alter system set default_table_access_method = zheap');
+$node->reload;
+ok(wait_until(sub { sql('show default_table_access_method') eq 'zheap' }), 'reloaded');
+lives('server');
+$node->restart;
+lives('server, after a restart');
+
+# Where there is no such access method, no table of a statement can be made; what names none in C is a heap table there as well.
+sql("create function believer_create(text, text, text) returns void language c as 'zheap_unit'; select believer_create('by_c', 'define', null)", 'bare');
+is(sql('select count(*) from by_c', 'bare'), '0', 'a table of C code');
+my (undef, undef, $err) = $node->psql('bare', 'create table t (a int)');
+like($err, qr/access method "zheap" does not exist/, 'none of the user');
+sql('drop function believer_create; drop table by_c; create extension zheap', 'bare');
+lives('zheap created last', 'bare');
+
+# A reload changes what sessions get, also between a statement and the next of a transaction.
+my $session = session($node);
+$session->query_safe('create extension zheap_believer; begin; create table made_before (a int)');
+sql('alter system reset default_table_access_method');
+$node->reload;
+ok(wait_until(sub { sql('show default_table_access_method') eq 'heap' }), 'reloaded again');
+$session->query_safe("commit; begin; create table made_after (a int); select believer_create('made_by_c', 'define'); commit");
+is($session->query_safe("select string_agg(amname, ' ' order by relname) from pg_class c join pg_am m on c.relam = m.oid where relname ~ '^made_'"),
+	'heap zheap heap', 'tables after, before, and of C code');
+$session->quit;
+
+$node->stop;
+no_crash_in_log($node, 'to the end');
+done_testing();
