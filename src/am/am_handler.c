@@ -6,6 +6,7 @@
 
 #include "access/tableam.h"
 #include "fmgr.h"
+#include "postmaster/bgworker.h"
 
 #include "zheap/am/am.h"
 #include "zheap/am/am_relation.h"
@@ -23,6 +24,8 @@ PG_FUNCTION_INFO_V1(zheap_undo_handler);
 static const TupleTableSlotOps *
 slot_callbacks(Relation rel)
 {
+	if (MyBgworkerEntry != NULL)
+		zam_refuse_heap_workers(rel);
 	return &TTSOpsZheap;
 }
 

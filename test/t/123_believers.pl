@@ -1,8 +1,9 @@
 # Other extensions' C code and default_table_access_method = zheap from everywhere that it can be set, and in databases without zheap:
-# their tables are heap tables.
+# their tables are heap tables; and background workers that are known to take zheap rows for heap's are refused.
 use strict;
 use warnings;
 
+use File::Copy qw(copy);
 use FindBin;
 use lib $FindBin::RealBin;
 
@@ -11,7 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('believers', [ 'autovacuum = off', 'zheap.undo_workers = 0' ]);
+my $libraries = PostgreSQL::Test::Utils::tempdir();
+my $node = new_server('believers', [ 'autovacuum = off', 'zheap.undo_workers = 0', "dynamic_library_path = '$libraries:\$libdir'" ]);
 
 plan skip_all => 'zheap_unit is not installed' unless has_unit($node);
 
@@ -79,6 +81,40 @@ $session->query_safe("commit; begin; create table made_after (a int); select bel
 is($session->query_safe("select string_agg(amname, ' ' order by relname) from pg_class c join pg_am m on c.relam = m.oid where relname ~ '^made_'"),
 	'heap zheap heap', 'tables after, before, and of C code');
 $session->quit;
+
+# ---- background workers ----
+
+my $library = $node->config_data('--pkglibdir') . '/zheap_unit.so';
+
+foreach my $name (qw(pglogical spock pglogical_other))
+{
+	copy($library, "$libraries/$name.so") or die "cannot copy $library: $!";
+	chmod 0755, "$libraries/$name.so";
+}
+sql('create table z (a int, b int) using zheap; create table h (a int, b int) using heap');
+
+# Returns what it has written to the log.
+sub worker
+{
+	my ($name, $table, $how) = @_;
+	my $at = -s $node->logfile;
+
+	sql("select believer_worker('$name', '$table', '$how')");
+	return slurp_file($node->logfile, $at);
+}
+
+foreach my $name ('pglogical', 'spock', "$libraries/pglogical")
+{
+	my $log = worker($name, 'z', 'apply');
+	like($log, qr/ERROR: +background worker of "\Q$name\E" cannot write to table "z"\n.*DETAIL: .*\n.*HINT: +Use ALTER TABLE ... SET ACCESS METHOD heap/, "$name is refused, with a hint");
+	is(sql('select count(*) from z'), '0', "$name has written nothing");
+	like(worker($name, 'h', 'apply'), qr/is done: apply/, "$name writes to a heap table");
+	like(worker($name, 'z', 'spi'), qr/is done: spi/, "$name writes by SQL");
+	like(worker($name, 'z', 'read'), qr/is done: read/, "$name reads");
+	is(sql('table z; truncate z'), '1|1', "$name: the row that SQL has written");
+}
+like(worker('pglogical_other', 'z', 'spi'), qr/is done: spi/, "another library's worker");
+is(sql('select count(*) from h'), '3', 'rows of the heap table');
 
 $node->stop;
 no_crash_in_log($node, 'to the end');

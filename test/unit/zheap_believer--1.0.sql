@@ -25,6 +25,10 @@ create function believer_count(rel regclass, by_heap boolean default false) retu
 create function believer_create(name text, how text, method text default null) returns void
     language c called on null input as 'MODULE_PATHNAME';
 
+-- A background worker of a library, which is a copy of zheap_unit, inserts (1, 1) by 'apply' or 'spi', or reads by 'read'.
+create function believer_worker(library text, rel regclass, how text) returns void
+    language c strict as 'MODULE_PATHNAME';
+
 -- The tables of the extension: without an access method, by name, from a function, by C code.
 create table believer_default (a int, b int, t text);
 create table believer_named (a int, b int) using zheap;

@@ -70,6 +70,14 @@ extern void zam_refuse_heap_checks(Relation rel);
 /* Register the hooks that tell of them. */
 extern void zam_heap_checks_register(void);
 
+/* ---- background workers that take any slot for heap's (am_workers.c) ---- */
+
+/*
+ * An error if this background worker, which is about to write to the table, is one of those
+ * that are known for that.  MyBgworkerEntry is set.
+ */
+extern void zam_refuse_heap_workers(Relation rel);
+
 /* ---- tables that name no access method (am_default.c) ---- */
 
 /* A file of a table is being made: tables that come later are not the statement's. */
