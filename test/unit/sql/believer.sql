@@ -36,6 +36,7 @@ begin
 	for line in select use_heap(relname::regclass) from methods where amname = 'heap' and relname !~ '^user_|_as$|_view$' order by relname loop
 		raise notice '%', line;
 	end loop;
+	raise notice 'findings: %', (select count(*) from methods, zheap.zheap_verify(relname::regclass) where amname = 'zheap');
 	execute (select 'drop table ' || string_agg(relname, ', ') from methods where relname ~ '^(user|made)_');
 	drop extension zheap_believer cascade;
 end $$;
