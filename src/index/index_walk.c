@@ -158,10 +158,36 @@ first_leaf(ZLeafWalk *walk)
 	return block;
 }
 
+/*
+ * Links that are damaged may lead to where no page is, for which _bt_getbuf() may make one, or
+ * back, so that the walk would have no end.  A page may come twice, if it was deleted behind the
+ * walk and is used anew before it.
+ */
+static void
+check_link(ZLeafWalk *walk, BlockNumber block, BlockNumber *nblocks)
+{
+	if (block < *nblocks && walk->leaves / 2 < *nblocks)
+		return;
+	*nblocks = RelationGetNumberOfBlocks(walk->index);
+	if (block >= *nblocks)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" has a link to block %u, which does not exist",
+						RelationGetRelationName(walk->index), block),
+				 errhint("Rebuild it with REINDEX.")));
+	if (walk->leaves / 2 >= *nblocks)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("the leaf pages of index \"%s\" form a circle",
+						RelationGetRelationName(walk->index)),
+				 errhint("Rebuild it with REINDEX.")));
+}
+
 bool
 zleaf_walk(ZLeafWalk *walk)
 {
 	ZLeafEntries *leaf = palloc(sizeof(ZLeafEntries));
+	BlockNumber nblocks = 0;
 	BlockNumber block;
 
 	Assert(!zheap_holds_buffer_lock()); /* L1: index pages come first */
@@ -171,7 +197,10 @@ zleaf_walk(ZLeafWalk *walk)
 	walk->paused = false;
 	while (block != P_NONE && !walk->paused &&
 		   (walk->pivot != NULL || walk->leaves < walk->max_leaves))
+	{
+		check_link(walk, block, &nblocks);
 		block = walk_leaf(walk, block, leaf);
+	}
 	pfree(leaf);
 	return block == P_NONE;
 }

@@ -110,6 +110,20 @@ copy_leaf_with(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber 
 	return has_rows;
 }
 
+/* After n steps: an index has as many pages at least, unless links lead back. */
+static void
+check_steps(Verify *verify, BlockNumber n, BlockNumber *nblocks)
+{
+	if (n < *nblocks)
+		return;
+	*nblocks = RelationGetNumberOfBlocks(verify->index->rel);
+	if (n >= *nblocks)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("the pages of a level of index \"%s\" form a circle",
+						RelationGetRelationName(verify->index->rel))));
+}
+
 /*
  * From the root down, at each level to the first page that is not being deleted.  The root may be
  * split meanwhile: then it stays what it was, the first page of its level.
@@ -118,6 +132,7 @@ static BlockNumber
 leftmost_leaf(Verify *verify, Leaf *leaf)
 {
 	BTMetaPageData *meta = BTPageGetMeta((Page) leaf->page.data);
+	BlockNumber nblocks = 0;
 	BlockNumber block;
 	uint32		level;
 
@@ -126,12 +141,13 @@ leftmost_leaf(Verify *verify, Leaf *leaf)
 		report_page(verify, leaf, "metapage of a B-tree");
 	block = meta->btm_root;
 	level = meta->btm_level;
-	while (level > 0 && block != P_NONE)
+	for (BlockNumber n = 0; level > 0 && block != P_NONE; n++)
 	{
 		Page		page = leaf->page.data;
 		BTPageOpaque opaque;
 
 		CHECK_FOR_INTERRUPTS();
+		check_steps(verify, n, &nblocks);
 		(void) copy_tree_page(verify, block, leaf, InvalidBlockNumber);
 		opaque = BTPageGetOpaque(page);
 		block = opaque->btpo_next;
@@ -156,7 +172,6 @@ leftmost_leaf(Verify *verify, Leaf *leaf)
 static void
 walk_leaves(Verify *verify, void (*look) (Verify *verify, Leaf *leaf))
 {
-	Relation	index = verify->index->rel;
 	Leaf	   *leaf = palloc(sizeof(Leaf));
 	BlockNumber block = leftmost_leaf(verify, leaf);
 	BlockNumber nblocks = 0;
@@ -164,13 +179,7 @@ walk_leaves(Verify *verify, void (*look) (Verify *verify, Leaf *leaf))
 	for (BlockNumber n = 0; block != P_NONE; n++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (n >= nblocks)
-			nblocks = RelationGetNumberOfBlocks(index);
-		if (n >= nblocks)
-			ereport(ERROR,
-					(errcode(ERRCODE_INDEX_CORRUPTED),
-					 errmsg("the leaf pages of index \"%s\" form a circle",
-							RelationGetRelationName(index))));
+		check_steps(verify, n, &nblocks);
 		(void) copy_leaf_with(verify, block, leaf, InvalidBlockNumber);
 		look(verify, leaf);
 		block = BTPageGetOpaque(leaf->page.data)->btpo_next;

@@ -4,8 +4,11 @@
  *
  * All pages are read in the order of their numbers.  Entries that a split or VACUUM moves
  * meanwhile may be missed so: a row that is missing is looked for once more as a query would.
+ * That goes round for ever if the pages of a bucket form a circle, so before this each bucket's
+ * pages are followed to the last.
  *
- * LOCKING: a page, shared, while it is copied.
+ * LOCKING: a page, shared, while it is copied.  The first page of a bucket stays pinned while the
+ * others are copied.
  */
 #include "postgres.h"
 
@@ -74,19 +77,22 @@ note_item(Verify *verify, Page page, BlockNumber block, OffsetNumber off)
 	}
 }
 
+static bool
+is_hash_page(Page page)
+{
+	return !PageIsNew(page) && verify_has_special(page, sizeof(HashPageOpaqueData)) &&
+		HashPageGetOpaque(page)->hasho_page_id == HASHO_PAGE_ID;
+}
+
 static void
 note_page(Verify *verify, Page page, BlockNumber block)
 {
-	PageHeader	header = (PageHeader) page;
 	OffsetNumber max;
 
 	/* some are there before they are used */
 	if (PageIsNew(page))
 		return;
-	if (header->pd_lower < SizeOfPageHeaderData || header->pd_lower > header->pd_upper ||
-		header->pd_upper > header->pd_special ||
-		header->pd_special != BLCKSZ - MAXALIGN(sizeof(HashPageOpaqueData)) ||
-		HashPageGetOpaque(page)->hasho_page_id != HASHO_PAGE_ID)
+	if (!is_hash_page(page))
 	{
 		verify_report(verify, "index", "block %u of index \"%s\" is no page of a hash index", block,
 					  RelationGetRelationName(verify->index->rel));
@@ -99,6 +105,40 @@ note_page(Verify *verify, Page page, BlockNumber block)
 		note_item(verify, page, block, off);
 }
 
+/*
+ * The pages behind the first one of a bucket, of which "page" is a copy, which is overwritten.
+ * With the first one pinned, VACUUM and splits take none out of the bucket, nor does replay of
+ * theirs: some are only added, behind the last.
+ */
+static void
+follow_bucket(Relation index, BlockNumber first, Page page)
+{
+	HashPageOpaque opaque = HashPageGetOpaque(page);
+	Bucket		bucket = opaque->hasho_bucket;
+	BlockNumber nblocks = 0;
+
+	for (BlockNumber n = 0; BlockNumberIsValid(opaque->hasho_nextblkno); n++)
+	{
+		BlockNumber block = opaque->hasho_nextblkno;
+
+		CHECK_FOR_INTERRUPTS();
+		if (n >= nblocks)
+			nblocks = RelationGetNumberOfBlocks(index);
+		if (n >= nblocks)
+			ereport(ERROR,
+					(errcode(ERRCODE_INDEX_CORRUPTED),
+					 errmsg("the pages of a bucket of index \"%s\" form a circle",
+							RelationGetRelationName(index)),
+					 errdetail("The bucket's first page is block %u.", first)));
+		if (block >= nblocks)
+			verify_damaged_block(index, block);
+		inspect_copy(index, block, page);
+		if (!is_hash_page(page) || (opaque->hasho_flag & LH_OVERFLOW_PAGE) == 0 ||
+			opaque->hasho_bucket != bucket)
+			verify_damaged_block(index, block);
+	}
+}
+
 static void
 read_hash(Verify *verify)
 {
@@ -107,9 +147,16 @@ read_hash(Verify *verify)
 
 	for (BlockNumber block = HASH_METAPAGE + 1; block < RelationGetNumberOfBlocks(index); block++)
 	{
+		Buffer		pin;
+
 		CHECK_FOR_INTERRUPTS();
+		pin = ReadBuffer(index, block);
 		inspect_copy(index, block, copy.data);
 		note_page(verify, copy.data, block);
+		if (is_hash_page(copy.data) &&
+			(HashPageGetOpaque(copy.data)->hasho_flag & LH_BUCKET_PAGE) != 0)
+			follow_bucket(index, block, copy.data);
+		ReleaseBuffer(pin);
 	}
 }
 

@@ -117,6 +117,9 @@ create index c_id on c (id);
 create table c2 (id int) using zheap;
 insert into c2 select generate_series(1, 1000);
 create index c2_id on c2 (id);
+create table c3 (id int) using zheap;
+insert into c3 select generate_series(1, 1000);
+create index c3_id on c3 (id);
 create table j (id int, v text) using zheap;
 insert into j select g, 'j' || g from generate_series(1, 200) g;
 create index j_id on j (id);
@@ -128,6 +131,9 @@ create index h_v on h using hash (v);
 create table h2 (id int, v int) using zheap;
 insert into h2 select g, g from generate_series(1, 200) g;
 create index h2_v on h2 using hash (v);
+create table h3 (id int, v int) using zheap;
+insert into h3 select g, 1 from generate_series(1, 2000) g;
+create index h3_v on h3 using hash (v);
 create table g (id int, p point) using zheap;
 insert into g select g, point(g, g) from generate_series(1, 100) g;
 create index g_p on g using gist (p);
@@ -208,7 +214,7 @@ sub file_of
 }
 
 my %file = map { $_ => file_of($_) }
-  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v g_p g2_p s_p s2_p s3_p g3_p n_a n2_a n3_a n4_a n5_a n6_a n7_a n8_a n9_a n10_a c2_id b_id b2_id b3_id);
+  qw(d o u m i_id i_a i_b t zheap.undo e_id e_k c_id j_id j_v h_v h2_v h3_v g_p g2_p s_p s2_p s3_p g3_p n_a n2_a n3_a n4_a n5_a n6_a n7_a n8_a n9_a n10_a c2_id c3_id b_id b2_id b3_id);
 $file{toast} = file_of(ask("select reltoastrelid::regclass from pg_class where relname = 't2'"));
 $file{map} = "$file{m}_vm";
 my %item = map { $_ => [ split /\|/, ask("select lp_off, lp_len from zheap.zheap_page_items('d', $_) where lp = 1") ] } 1 .. 40;
@@ -375,7 +381,10 @@ my $list = entry('e_k', 1);
 ok(unpack('v', peek('e_k', $list + 6, 2)) & 0x2000, 'a posting list');
 beyond('e_k', $list + unpack('v', peek('e_k', $list + 2, 2)) + 6 * 5, 6666, 'item 1 on block 1 of');
 
-damage('index: pages in a circle', 'c_id', 8192 + 8192 - 16 + 4, pack('V', 1), 'c', '', qr/^\|index\|the leaf pages of index "c_id" form a circle/);
+damage('index: pages in a circle', 'c_id', 8192 + 8192 - 16 + 4, pack('V', 1), 'c', '', qr/^\|index\|the pages of a level of index "c_id" form a circle/);
+# of the level above the leaves: block 3 is half-dead and leads to itself
+damage('index: pages in a circle, above the leaves', 'c3_id', 8192 * 3 + 8192 - 16 + 4, pack('V', 3), 'c3', '', qr/^\|index\|the pages of a level of index "c3_id" form a circle/);
+write_bytes($file{c3_id}, 8192 * 3 + 8192 - 4, pack('v', 16));
 damage('index: link to a block that there cannot be', 'c2_id', 8192 + 8192 - 16 + 4, pack('V', 0xFFFFFFFF), 'c2', '', qr/^\|index\|block 4294967295 of index "c2_id" is damaged/);
 damage('index: item', 'j_id', 8192 + 24 + 4 * 9, pack('V', (unpack('V', peek('j_id', 8192 + 24 + 4 * 9, 4)) & 0x1FFFF) | 8000 << 17), 'j', '', qr/^\|index\|item 10 on block 1 of index "j_id" is damaged/);
 missing('row of that item', 'j', 0, 'j_id');
@@ -391,6 +400,11 @@ damage('hash: line pointer that is not there', 'h_v', $hashed[2] + 4, pack('v', 
 damage('hash: line pointer that no page has', 'h_v', $hashed[3] + 4, pack('v', 999), 'h', 0, qr/^999\|index\|item 4 on block $hash_page of index "h_v" leads to a line pointer that is not in use/);
 my ($zero_page) = grep { unpack('v', peek('h2_v', 8192 * $_ + 8192 - 4, 2)) & 2 && items('h2_v', $_) > 5 } 1 .. (-s $file{h2_v}) / 8192 - 1;
 damage('hash: page of zeros', 'h2_v', 8192 * $zero_page, "\0" x 8192, 'h2', 0, qr/^\d+\|index\|index "h2_v" contains unexpected zero page at block $zero_page/);
+
+# a bucket whose last page leads to itself, and an entry in it of which the value is wrong: a search for the row went round for ever
+my ($end) = grep { my ($prev, $next, undef, $flags) = unpack 'V3v', peek('h3_v', 8192 * $_ + 8176, 14); $flags & 1 && $next == 0xFFFFFFFF } 1 .. (-s $file{h3_v}) / 8192 - 1;
+write_bytes($file{h3_v}, (items('h3_v', $end))[0] + 8, pack('V', 0));
+damage('hash: pages in a circle', 'h3_v', 8192 * $end + 8176 + 4, pack('V', $end), 'h3', '', qr/^\|index\|the pages of a bucket of index "h3_v" form a circle/);
 
 my @points = items('g_p', 0);
 beyond('g_p', $points[10], 7777, 'an entry of');
