@@ -96,6 +96,15 @@ drop table ext_parent, ext_parts, ext_no;
 drop function ext_fires;
 -- a storage parameter that would have logical decoding read the table
 create table ext_decoded (a int) using zheap with (user_catalog_table = true);
+do $$
+declare
+	hint text;
+begin
+	create table ext_decoded (a int) using zheap with (user_catalog_table = true);
+exception when feature_not_supported then
+	get stacked diagnostics hint = pg_exception_hint;
+	raise notice '%', hint;
+end $$;
 alter table ext_plain set (user_catalog_table, fillfactor = 50);
 create table ext_heap (a int) using heap with (user_catalog_table = true);
 alter table ext_heap set access method zheap;
