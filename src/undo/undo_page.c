@@ -259,6 +259,17 @@ zundo_map_init_apply(Page page, BlockNumber block)
 	set_check(page, block);
 }
 
+void
+zundo_first_page_apply(Page page, BlockNumber block, const ZRecUndoInit *rec)
+{
+	if (block == ZUNDO_META_BLOCK)
+		zundo_meta_init_apply(page, rec);
+	else if (block <= ZUNDO_DIR_PAGES)
+		zundo_dir_init_apply(page, block);
+	else
+		zundo_map_init_apply(page, block);
+}
+
 bool
 zundo_map_get(Page page, uint32 bit)
 {

@@ -301,8 +301,14 @@ extern void zundo_meta_read(ZUndoMeta *meta);
 extern bool zundo_meta_try(ZUndoMeta *meta);
 extern void zundo_meta_guess(ZUndoMeta *meta);
 
-/* Initialise the first pages, of a new relation or one whose undo is given up. */
-extern XLogRecPtr zundo_init_pages(const Buffer *buffers, const ZRecUndoInit *rec);
+/*
+ * Initialise the first pages, of a new relation or one whose undo is given up.  "lock_page" is
+ * called for each in turn, in the order of their numbers, and returns it locked exclusively; no
+ * more than two are pinned at once.  Returns the end of the last WAL record.
+ */
+extern XLogRecPtr zundo_init_pages(Buffer (*lock_page) (BlockNumber block,
+														const ZRelLocator *locator),
+								   const ZRelLocator *locator, const ZRecUndoInit *rec);
 
 /* Say what is wrong with a page that should be sound. */
 extern void zundo_report_page(Page page, BlockNumber block, uint16 magic) pg_attribute_noreturn();
@@ -768,6 +774,9 @@ extern void zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent,
 extern void zundo_extent_close_apply(Page page, BlockNumber block, BlockNumber next,
 									 FullTransactionId closed);
 extern void zundo_map_init_apply(Page page, BlockNumber block);
+
+/* Of block 0 to ZUNDO_MAP_OFFSET, whichever of these three it needs. */
+extern void zundo_first_page_apply(Page page, BlockNumber block, const ZRecUndoInit *rec);
 extern void zundo_map_apply(Page page, BlockNumber block, uint32 first, uint32 count,
 							bool is_free);
 

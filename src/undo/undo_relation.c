@@ -535,30 +535,56 @@ zundo_extend_to(BlockNumber nblocks)
 
 /* ---- making and copying ---- */
 
-/* The first pages, locked exclusively. */
-XLogRecPtr
-zundo_init_pages(const Buffer *buffers, const ZRecUndoInit *rec)
+/* Make some of the first pages, which are locked exclusively. */
+static XLogRecPtr
+init_pages(const Buffer *buffers, int n, const ZRecUndoInit *rec)
 {
 	XLogRecPtr	lsn;
 
 	XLogEnsureRecordSpace(ZUNDO_MAP_OFFSET, 0);
 
 	START_CRIT_SECTION();
-	zundo_meta_init_apply(BufferGetPage(buffers[0]), rec);
-	for (int i = 1; i <= ZUNDO_DIR_PAGES; i++)
-		zundo_dir_init_apply(BufferGetPage(buffers[i]), i);
-	zundo_map_init_apply(BufferGetPage(buffers[ZUNDO_MAP_OFFSET]), ZUNDO_MAP_OFFSET);
 	XLogBeginInsert();
 	XLogRegisterData((char *) rec, sizeof(*rec));
-	for (int i = 0; i <= ZUNDO_MAP_OFFSET; i++)
+	for (int i = 0; i < n; i++)
 	{
+		zundo_first_page_apply(BufferGetPage(buffers[i]), BufferGetBlockNumber(buffers[i]), rec);
 		MarkBufferDirty(buffers[i]);
-		XLogRegisterBuffer(i, buffers[i], REGBUF_STANDARD | REGBUF_WILL_INIT);
+		XLogRegisterBuffer((uint8) BufferGetBlockNumber(buffers[i]), buffers[i],
+						   REGBUF_STANDARD | REGBUF_WILL_INIT);
 	}
 	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_INIT);
-	for (int i = 0; i <= ZUNDO_MAP_OFFSET; i++)
+	for (int i = 0; i < n; i++)
 		PageSetLSN(BufferGetPage(buffers[i]), lsn);
 	END_CRIT_SECTION();
+	return lsn;
+}
+
+/*
+ * The directory's pages come one by one, as all together are more than the smallest server has
+ * buffers.  If we fail between them, or crash, there are fewer logs than before.  What makes the
+ * extents free, and moves the horizon, is one record behind them.
+ */
+XLogRecPtr
+zundo_init_pages(Buffer (*lock_page) (BlockNumber block, const ZRelLocator *locator),
+				 const ZRelLocator *locator, const ZRecUndoInit *rec)
+{
+	Buffer		last[2];
+	XLogRecPtr	lsn;
+
+	/* a new file grows in the order of its blocks */
+	last[0] = lock_page(ZUNDO_META_BLOCK, locator);
+	for (BlockNumber block = 1; block <= ZUNDO_DIR_PAGES; block++)
+	{
+		Buffer		buffer = lock_page(block, locator);
+
+		(void) init_pages(&buffer, 1, rec);
+		UnlockReleaseBuffer(buffer);
+	}
+	last[1] = lock_page(ZUNDO_MAP_OFFSET, locator);
+	lsn = init_pages(last, lengthof(last), rec);
+	for (int i = 0; i < (int) lengthof(last); i++)
+		UnlockReleaseBuffer(last[i]);
 	return lsn;
 }
 
@@ -598,6 +624,17 @@ zundo_relation_is_new(void)
 	return zundo_relation()->rd_createSubid != InvalidSubTransactionId;
 }
 
+/* To a file that is as long. */
+static Buffer
+add_first_page(BlockNumber block, const ZRelLocator *locator)
+{
+	Buffer		buffer = ReadBufferWithoutRelcache(*locator, MAIN_FORKNUM, P_NEW,
+												   RBM_ZERO_AND_LOCK, NULL, true);
+
+	Assert(BufferGetBlockNumber(buffer) == block);
+	return buffer;
+}
+
 /*
  * Nobody has written zheap pages of this database yet, or could have with an xid
  * older than the oldest that runs now: so that is the first horizon.  Unless another undo relation
@@ -606,7 +643,6 @@ zundo_relation_is_new(void)
 void
 zundo_storage_create(ZRelLocator locator)
 {
-	Buffer		buffers[1 + ZUNDO_DIR_PAGES + 1];
 	ZRecUndoInit rec;
 
 	memset(&rec, 0, sizeof(rec));
@@ -614,12 +650,7 @@ zundo_storage_create(ZRelLocator locator)
 	if (FullTransactionIdIsValid(dropped_horizon))
 		rec.horizon = zundo_older(rec.horizon, dropped_horizon);
 	rec.high_water = ZUNDO_EXTENT_BLOCKS;
-	for (int i = 0; i < (int) lengthof(buffers); i++)
-		buffers[i] = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, P_NEW,
-											   RBM_ZERO_AND_LOCK, NULL, true);
-	(void) zundo_init_pages(buffers, &rec);
-	for (int i = 0; i < (int) lengthof(buffers); i++)
-		UnlockReleaseBuffer(buffers[i]);
+	(void) zundo_init_pages(add_first_page, &locator, &rec);
 }
 
 /*

@@ -114,12 +114,23 @@ plan_reset(ZRecUndoInit *rec, FullTransactionId horizon)
 	}
 }
 
-/* Everybody else learns of it when the relation is opened next: it is locked against them. */
+/*
+ * Everybody else learns of it when the relation is opened next: it is locked against them.  If an
+ * error comes before all pages are made anew, what they then are is loaded.
+ */
 static void
-forget_all(ZUndoDb *db, FullTransactionId horizon)
+forget_logs(ZUndoDb *db)
 {
 	zundo_logs_drop(db);
 	db->incarnation++;
+	MyUndo.incarnation = db->incarnation;
+	MyUndo.log = NULL;
+	MyUndo.block = InvalidBlockNumber;
+}
+
+static void
+forget_all(ZUndoDb *db, FullTransactionId horizon)
+{
 	db->truncations++;
 	db->free_extents = 0;
 	db->free_hint = 0;
@@ -127,16 +138,18 @@ forget_all(ZUndoDb *db, FullTransactionId horizon)
 	zundo_horizon_raise(&db->released, horizon);
 	zundo_horizon_raise(&db->horizon, horizon);
 	zundo_horizon_raise(&db->logged_horizon, horizon);
-	MyUndo.incarnation = db->incarnation;
 	MyUndo.truncations = db->truncations;
-	MyUndo.log = NULL;
-	MyUndo.block = InvalidBlockNumber;
+}
+
+static Buffer
+lock_first_page(BlockNumber block, const ZRelLocator *locator)
+{
+	return zundo_page_lock_new(block);
 }
 
 void
 zundo_reset(FullTransactionId horizon)
 {
-	Buffer		buffers[ZUNDO_MAP_OFFSET + 1];
 	ZUndoDb    *db = MyUndo.db;
 	ZRecUndoInit rec;
 	XLogRecPtr	lsn;
@@ -145,13 +158,10 @@ zundo_reset(FullTransactionId horizon)
 	plan_reset(&rec, horizon);
 	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
 	zundo_extend_to(ZUNDO_EXTENT_BLOCKS);
+	forget_logs(db);
 	LWLockAcquire(zundo_truncate_lock(db), LW_EXCLUSIVE);
-	for (int i = 0; i < (int) lengthof(buffers); i++)
-		buffers[i] = zundo_page_lock_new(i);
-	lsn = zundo_init_pages(buffers, &rec);
+	lsn = zundo_init_pages(lock_first_page, NULL, &rec);
 	pg_atomic_write_u32(&db->nblocks, ZUNDO_EXTENT_BLOCKS);
-	for (int i = 0; i < (int) lengthof(buffers); i++)
-		UnlockReleaseBuffer(buffers[i]);
 	LWLockRelease(zundo_truncate_lock(db));
 	forget_all(db, horizon);
 

@@ -222,35 +222,45 @@ zundo_horizon_redo(XLogReaderState *record)
  * With a new relation the database's horizon stays as it is: that may be about to become a
  * copy of another one (VACUUM FULL).
  */
-void
-zundo_init_redo(XLogReaderState *record)
+static void
+redo_meta_init(XLogReaderState *record, const ZRecUndoInit *rec)
 {
-	ZRecUndoInit rec;
-	ZRelLocator locator;
-	Buffer		buffer;
-	Page		page;
-
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	if (TransactionIdIsValid(rec.conflict))
+	if (TransactionIdIsValid(rec->conflict))
 	{
-		FullTransactionId newest = rec.horizon;
+		FullTransactionId newest = rec->horizon;
 
-		redo_horizon(record, rec.horizon, rec.conflict);
+		redo_horizon(record, rec->horizon, rec->conflict);
 		/* H1: it has passed transactions that were in progress, and may have written no WAL */
 		FullTransactionIdRetreat(&newest);
 		AdvanceNextFullTransactionIdPastXid(zfxid_xid(newest));
 	}
-	page = redo_new_page(record, 0, &buffer);
-	zundo_meta_init_apply(page, &rec);
-	redo_done(record, page, buffer);
-	for (int i = 1; i <= ZUNDO_DIR_PAGES; i++)
+}
+
+/* The block references are the pages' numbers. */
+void
+zundo_init_redo(XLogReaderState *record)
+{
+	bool		has_meta = XLogRecHasBlockRef(record, ZUNDO_META_BLOCK);
+	ZRecUndoInit rec;
+	ZRelLocator locator;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	if (has_meta)
+		redo_meta_init(record, &rec);
+	for (int i = 0; i <= ZUNDO_MAP_OFFSET; i++)
 	{
+		Buffer		buffer;
+		Page		page;
+
+		if (!XLogRecHasBlockRef(record, i))
+			continue;
 		page = redo_new_page(record, i, &buffer);
-		zundo_dir_init_apply(page, i);
+		zundo_first_page_apply(page, i, &rec);
 		redo_done(record, page, buffer);
 	}
-	redo_new_map(record, ZUNDO_MAP_OFFSET);
-	XLogRecGetBlockTag(record, 0, &locator, NULL, NULL);
+	if (!has_meta)
+		return;
+	XLogRecGetBlockTag(record, ZUNDO_META_BLOCK, &locator, NULL, NULL);
 	if (TransactionIdIsValid(rec.conflict))
 		zundo_redo_nblocks_set(zloc_db(locator), ZUNDO_EXTENT_BLOCKS);
 }

@@ -203,7 +203,8 @@ StaticAssertDecl(sizeof(ZRecUndoHorizon) == 16, "ZRecUndoHorizon is in WAL");
 
 /*
  * ZREC_UNDO_INIT: a new undo relation, in which nobody has written anything yet; or all that
- * it had is given up (undo_reset.c).  The server's record of a truncation follows then.
+ * it had is given up (undo_reset.c).  The server's record of a truncation follows then.  A record
+ * has one of the directory's pages, the last one both others; older servers wrote one with all.
  *
  * Backup Blk 0: meta page, initialised
  * Backup Blk 1..ZUNDO_DIR_PAGES: directory pages, initialised
