@@ -54,6 +54,8 @@ typedef struct IndexBuild
 	bool		unique;			/* the build looks for duplicates */
 	bool		several_keys;	/* made anew, and may have had several entries of a row */
 	bool		summarizes;		/* BRIN: no entry is of one row, and rows change in place */
+	TransactionId ignored;		/* versions replaced by older transactions need no entry; or
+								 * invalid */
 	bool		progress;
 	IndexBuildCallback callback;
 	void	   *callback_state;
@@ -249,6 +251,27 @@ keys_add(IndexBuild *build, RowKeys *keys, const IndexKey *key)
 }
 
 /*
+ * An index that is marked with indcheckxmin, and stays so, is used by snapshots only that see all
+ * transactions before the one that wrote its row of pg_index: none of these needs a key that an
+ * older transaction has replaced.  Such keys may be ones that the index cannot take.
+ */
+static TransactionId
+ignored_before(Relation index)
+{
+	if (!ReindexIsProcessingIndex(RelationGetRelid(index)) || !index->rd_index->indcheckxmin)
+		return InvalidTransactionId;
+	return HeapTupleHeaderGetXmin(index->rd_indextuple->t_data);
+}
+
+/* Does none of the snapshots that use the index see the version, nor those before it? */
+static bool
+is_ignored(const IndexBuild *build, const ZRowVersion *older)
+{
+	return TransactionIdIsValid(build->ignored) && FullTransactionIdIsValid(older->next_fxid) &&
+		TransactionIdPrecedes(zfxid_xid(older->next_fxid), build->ignored);
+}
+
+/*
  * The versions before "version" that some snapshot may still see had other keys while this index,
  * or another, was there: each of these gets an entry, too (N1).  A BRIN index as well: rows were
  * changed in place while it was there, and after REINDEX the server uses it for all snapshots at
@@ -260,6 +283,7 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 	ZPageView  *view = &build->scan->view;
 	ZRowVersion	older = *version;
 	RowKeys		keys = {0};
+	bool		ignored = false;
 	MemoryContext old;
 
 	if (!zmvcc_has_older(view, &older))
@@ -275,7 +299,15 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
 			break;				/* I4 */
 		key_form(build, build->older, &before);
-		if (!keys_add(build, &keys, &before) || !before.present)
+		ignored = ignored || is_ignored(build, &older);
+		if (!keys_add(build, &keys, &before))
+			continue;
+		if (ignored)
+		{
+			build->info->ii_BrokenHotChain = true;	/* the mark stays */
+			break;
+		}
+		if (!before.present)
 			continue;
 		/* BRIN keeps copies of values in the current context from one row to the next */
 		MemoryContextSwitchTo(old);
@@ -548,6 +580,17 @@ build_end(IndexBuild *build)
 	build->info->ii_PredicateState = NULL;
 }
 
+/*
+ * Of one that was not valid nobody has seen any entry: like a new one it is marked with
+ * indcheckxmin where that is needed.
+ */
+static bool
+is_made_anew(Relation index)
+{
+	return ReindexIsProcessingIndex(RelationGetRelid(index)) && index->rd_index->indisvalid &&
+		index->rd_index->indisready && index->rd_index->indislive;
+}
+
 double
 zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy: the server's signature */
 						bool allow_sync, bool anyvisible, bool progress,
@@ -564,8 +607,8 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 	build.info = info;
 	build.anyvisible = anyvisible;
 	build.unique = info->ii_Unique || info->ii_ExclusionOps != NULL;
-	build.several_keys = ReindexIsProcessingIndex(RelationGetRelid(index)) &&
-		zindex_may_have_several_keys(table, index);
+	build.several_keys = is_made_anew(index) && zindex_may_have_several_keys(table, index);
+	build.ignored = ignored_before(index);
 	build.summarizes = info->ii_Expressions == NIL && info->ii_Predicate == NIL &&
 		(anyvisible || index->rd_rel->relam == BRIN_AM_OID);
 	build.progress = progress;
