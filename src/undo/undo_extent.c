@@ -424,8 +424,8 @@ has_extent_for(ZUndoLog *log)
 
 /*
  * Before the relation grows: a horizon that is a moment old may keep extents,
- * and other logs may have some that their owners have not come to free.  All that is needed
- * must go where the limit has become less than what is in use.
+ * and other logs may have some that their owners have not come to free.  Where the limit is
+ * less than what is in use, as many go as are beyond it.
  */
 static void
 free_some(void)
