@@ -71,6 +71,12 @@ like($err, qr/access method "zheap" does not exist/, 'none of the user');
 sql('drop function believer_create; drop table by_c; create extension zheap', 'bare');
 lives('zheap created last', 'bare');
 
+# The query of the documentation finds what an extension has as zheap tables.
+my ($query) = slurp_file("$FindBin::RealBin/../../docs/extensions.md") =~ /```sql\n(SELECT.*?)```/s;
+sql('create extension zheap_believer', 'bare');
+is(join(' ', sort split /\n/, sql($query, 'bare')), 'zheap_believer|believer_named zheap_believer|believer_set', 'zheap tables of extensions');
+sql('drop extension zheap_believer', 'bare');
+
 # A reload changes what sessions get, also between a statement and the next of a transaction.
 my $session = session($node);
 $session->query_safe('create extension zheap_believer; begin; create table made_before (a int)');
