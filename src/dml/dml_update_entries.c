@@ -21,6 +21,7 @@
 #include "zheap/base/base.h"
 #include "zheap/dml/update.h"
 #include "zheap/scan/dead_ranges.h"
+#include "zheap/scan/table_indexes.h"
 
 /* Is the leaf's item an entry for the TID? */
 static bool
@@ -98,20 +99,13 @@ entry_exists(Relation index, Relation rel, IndexTuple entry)
 }
 
 static void
-values_of(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull)
-{
-	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
-		values[i] = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull[i]);
-}
-
-static void
 insert_into_btree(Relation index, Relation rel, TupleTableSlot *slot, bool look_first)
 {
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	bool		exists = false;
 
-	values_of(index, slot, values, isnull);
+	zindex_values_of(index, slot, values, isnull);
 	if (look_first)
 	{
 		IndexTuple	entry = index_form_tuple(RelationGetDescr(index), values, isnull);
@@ -138,7 +132,7 @@ insert_into_summary(Relation index, Relation rel, TupleTableSlot *slot)
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 
-	values_of(index, slot, values, isnull);
+	zindex_values_of(index, slot, values, isnull);
 	(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
 						BuildIndexInfo(index));
 	MemoryContextSwitchTo(old);

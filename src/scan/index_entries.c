@@ -408,19 +408,13 @@ insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation ta
 
 /* As insert(), for those whose entries are not told of. */
 static bool
-insert_into_hash(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
-				 IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
+insert_opened(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
+			  IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
 {
-	zundo_open();
-	return hashinsert(index, values, isnull, tid, table, check, unchanged, info);
-}
+	aminsert_function insertion = index->rd_rel->relam == HASH_AM_OID ? hashinsert : gistinsert;
 
-static bool
-insert_into_gist(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
-				 IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
-{
 	zundo_open();
-	return gistinsert(index, values, isnull, tid, table, check, unchanged, info);
+	return insertion(index, values, isnull, tid, table, check, unchanged, info);
 }
 
 static void
@@ -465,13 +459,13 @@ zindex_watch_entries(Relation index, bool several_keys)
 }
 
 static void
-wrap_insertions(Relation index, IndexAmRoutine *routine, aminsert_function insertion)
+wrap_insertions(Relation index, IndexAmRoutine *routine)
 {
 	if (index->rd_indam == routine)
 		return;
 	if (routine->type != T_IndexAmRoutine)
 		*routine = *index->rd_indam;
-	routine->aminsert = insertion;
+	routine->aminsert = insert_opened;
 	index->rd_indam = routine;
 }
 
@@ -479,9 +473,9 @@ void
 zindex_wrap_insertions(Relation index)
 {
 	if (index->rd_rel->relam == HASH_AM_OID)
-		wrap_insertions(index, &hash_am, insert_into_hash);
+		wrap_insertions(index, &hash_am);
 	else if (index->rd_rel->relam == GIST_AM_OID)
-		wrap_insertions(index, &gist_am, insert_into_gist);
+		wrap_insertions(index, &gist_am);
 }
 
 /* ---- entries ---- */
@@ -525,17 +519,30 @@ zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot)
 	return true;
 }
 
-IndexTuple
-zindex_key_of(IndexScanDesc scan, TupleTableSlot *slot)
+void
+zindex_values_of(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull)
 {
-	Relation	index = scan->indexRelation;
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-
 	Assert(!zheap_holds_buffer_lock()); /* I3 */
 	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
 		values[i] = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull[i]);
-	return index_form_tuple(RelationGetDescr(index), values, isnull);
+}
+
+IndexTuple
+zindex_key_of(Relation index, TupleTableSlot *slot, Size max)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	IndexTuple	key;
+
+	zindex_values_of(index, slot, values, isnull);
+	/* a long one is not copied, and may be more than an index takes */
+	if (heap_compute_data_size(RelationGetDescr(index), values, isnull) > max)
+		return NULL;
+	key = index_form_tuple(RelationGetDescr(index), values, isnull);
+	if (IndexTupleSize(key) <= max)
+		return key;
+	pfree(key);
+	return NULL;
 }
 
 bool

@@ -38,7 +38,7 @@
 typedef struct SeenKey
 {
 	ItemPointerData tid;		/* must be first */
-	IndexTuple	key;			/* allocated in SeenKeys.memory */
+	IndexTuple	key;			/* allocated in SeenKeys.memory; NULL: it is too long */
 } SeenKey;
 
 struct SeenKeys
@@ -87,7 +87,6 @@ seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
 	SeenKeys   *keys = *noted;
 	Snapshot	snapshot = scan->xs_snapshot;
 	MemoryContext old;
-	IndexTuple	key;
 	SeenKey    *entry;
 	bool		found;
 
@@ -108,18 +107,14 @@ seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
 	}
 	if (MemoryContextMemAllocated(keys->memory, true) >= (Size) work_mem * 1024)
 		return;
-	old = MemoryContextSwitchTo(keys->memory);
-	key = zindex_key_of(scan, slot);
-	MemoryContextSwitchTo(old);
-	if (IndexTupleSize(key) > MAX_KEY_SIZE)
-	{
-		pfree(key);
-		return;
-	}
+	/* it is formed once, whether it is too long or not */
 	entry = hash_search(keys->keys, tid, HASH_ENTER, &found);
 	if (found)
-		pfree(entry->key);
-	entry->key = key;
+		return;
+	entry->key = NULL;
+	old = MemoryContextSwitchTo(keys->memory);
+	entry->key = zindex_key_of(scan->indexRelation, slot, MAX_KEY_SIZE);
+	MemoryContextSwitchTo(old);
 }
 
 bool
@@ -130,7 +125,7 @@ seen_keys_pass_by(SeenKeys *keys, IndexScanDesc scan, const ItemPointerData *tid
 	if (keys->keys == NULL || !is_of(keys, scan->xs_snapshot))
 		return false;
 	entry = hash_search(keys->keys, tid, HASH_FIND, NULL);
-	return entry != NULL && !zindex_entry_has_key(scan, entry->key);
+	return entry != NULL && entry->key != NULL && !zindex_entry_has_key(scan, entry->key);
 }
 
 void

@@ -172,6 +172,7 @@ xact_callback(XactEvent event, void *arg)
 		memset(&ztid_state, 0, sizeof(ztid_state));
 	Assert(ztid_state.phase == ZTID_PHASE_NONE);	/* T7 */
 	forget_notes();
+	ztid_state.locked_rel = InvalidOid;
 	ztid_state.deleted_rel = InvalidOid;
 }
 

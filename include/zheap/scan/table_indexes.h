@@ -117,11 +117,15 @@ extern bool zindex_is_watched(Relation index);
  */
 extern bool zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot);
 
+/* Values of the columns of an index on columns, of the version in the slot; no page is locked. */
+extern void zindex_values_of(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull);
+
 /*
- * The same in two steps: the key of the version in the slot, allocated in the current context, and
- * later, no page need be read then, whether the entry that the scan is at by then has it.
+ * As zindex_entry_is_of() in two steps: the key of the version in the slot, allocated in the
+ * current context, or NULL if it has more than "max" bytes; and later, no page need be read then,
+ * whether the entry that the scan is at by then has it.
  */
-extern IndexTuple zindex_key_of(IndexScanDesc scan, TupleTableSlot *slot);
+extern IndexTuple zindex_key_of(Relation index, TupleTableSlot *slot, Size max);
 extern bool zindex_entry_has_key(IndexScanDesc scan, IndexTuple key);
 
 extern void zindex_entries_at_end_of_transaction(void);
