@@ -152,6 +152,7 @@ before_commit(XactEvent event, void *arg)
 			if (check)
 				check_tables();
 			forget_counts();
+			zstats_forget_dropped();
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PREPARE:

@@ -6,10 +6,14 @@
  * them without a lock.  Counters are never freed but used again for other tables: who remembers
  * them looks whose they are first.  If they change hands just then, a count is another table's.
  *
+ * A dropped table's counters are free at the end of the drop.  On a standby, which is told of no
+ * drop, a transaction looks for them at its end when tables have become many.
+ *
  * LOCKING: the hash table's own; "lock" for the counters that are free.
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "lib/dshash.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
@@ -20,6 +24,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
@@ -52,7 +57,13 @@ typedef struct StatsShared
 	int			tranche;
 	dshash_table_handle tables;
 	dsa_pointer free;
+	pg_atomic_uint32 ntables;
+	pg_atomic_uint32 enough;	/* so many that a standby looks for dropped ones */
 } StatsShared;
+
+/* Tables that a backend remembers; and in shared memory before a standby looks. */
+#define MAX_KNOWN		8192
+#define MIN_ENOUGH		256
 
 /* What the backend remembers. */
 typedef struct Known
@@ -68,6 +79,7 @@ static dsa_area *area = NULL;
 static dshash_table *tables = NULL;
 static HTAB *known = NULL;
 static Counters *last = NULL;	/* those that were asked for last */
+static bool crowded = false;	/* dropped tables are to be looked for */
 
 /* ---- shared memory ---- */
 
@@ -121,6 +133,8 @@ zstats_shmem_init(void)
 		return;
 	shared->tranche = lock->tranche;
 	shared->free = InvalidDsaPointer;
+	pg_atomic_init_u32(&shared->ntables, 0);
+	pg_atomic_init_u32(&shared->enough, MIN_ENOUGH);
 	make_table();
 }
 
@@ -131,6 +145,11 @@ stats_attach(void)
 	dshash_parameters parameters = table_parameters();
 	HASHCTL		ctl = {.keysize = sizeof(Oid),.entrysize = sizeof(Known),.hcxt = TopMemoryContext};
 
+	if (known != NULL && hash_get_num_entries(known) >= MAX_KNOWN)
+	{
+		hash_destroy(known);
+		known = NULL;
+	}
 	if (known == NULL)
 		known = hash_create("zheap tables counted", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	if (area == NULL)
@@ -221,7 +240,11 @@ counters_of(Oid table)
 		if (found)
 			counters_free(counters);
 		else
+		{
 			shared_entry->counters = counters;
+			crowded = pg_atomic_add_fetch_u32(&shared->ntables, 1) >=
+				pg_atomic_read_u32(&shared->enough) && RecoveryInProgress();
+		}
 	}
 	entry->counters = dsa_get_address(area, shared_entry->counters);
 	dshash_release_lock(tables, shared_entry);
@@ -312,6 +335,29 @@ zstats_forget_table(Oid table)
 		return;
 	counters_free(entry->counters);
 	dshash_delete_entry(tables, entry);
+	pg_atomic_fetch_sub_u32(&shared->ntables, 1);
+}
+
+/* A table that somebody has counted of is one that a committed transaction has made. */
+void
+zstats_forget_dropped(void)
+{
+	ZTableCounts *counts;
+	int			n;
+
+	if (!crowded)
+		return;
+	crowded = false;
+	counts = zstats_tables(&n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(counts[i].table)))
+			zstats_forget_table(counts[i].table);
+	}
+	pfree(counts);
+	pg_atomic_write_u32(&shared->enough,
+						Max(2 * pg_atomic_read_u32(&shared->ntables), MIN_ENOUGH));
 }
 
 void
@@ -328,6 +374,7 @@ zstats_forget_database(Oid database)
 			continue;
 		counters_free(entry->counters);
 		dshash_delete_current(&status);
+		pg_atomic_fetch_sub_u32(&shared->ntables, 1);
 	}
 	dshash_seq_term(&status);
 }

@@ -13,10 +13,13 @@
  */
 #include "postgres.h"
 
+#include <sys/stat.h>
+
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 #include "access/xloginsert.h"
 #include "access/xlogutils.h"
+#include "common/relpath.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/proc.h"
@@ -165,8 +168,44 @@ typedef struct LogEnd			/* tidy: in memory only */
 	BlockNumber block;
 } LogEnd;
 
+/* Before there are as many, none is forgotten. */
+#define MIN_ENDS		256
+
 /* Of the logs that records have named since replay began; other processes have none. */
 static HTAB *ends = NULL;
+
+static bool
+database_exists(const ZRelLocator *locator)
+{
+	char	   *path = GetDatabasePath(zloc_db(*locator), zloc_spc(*locator));
+	struct stat st;
+	bool		gone = stat(path, &st) != 0 && errno == ENOENT;
+
+	pfree(path);
+	return !gone;
+}
+
+/*
+ * Replay of DROP DATABASE tells nobody, but has removed the directory.  A record that names a
+ * page in it, of a database that is made anew or that comes back into it, makes it again.
+ */
+static void
+forget_dropped_databases(void)
+{
+	static long enough = MIN_ENDS;
+	HASH_SEQ_STATUS status;
+	LogEnd	   *end;
+
+	if (hash_get_num_entries(ends) < enough)
+		return;
+	hash_seq_init(&status, ends);
+	while ((end = hash_seq_search(&status)) != NULL)
+	{
+		if (!database_exists(&end->locator))
+			(void) hash_search(ends, &end->key, HASH_REMOVE, NULL);
+	}
+	enough = Max(2 * hash_get_num_entries(ends), MIN_ENDS);
+}
 
 void
 zundo_replay_end_set(const ZRelLocator *locator, uint32 number, BlockNumber block)
@@ -178,8 +217,9 @@ zundo_replay_end_set(const ZRelLocator *locator, uint32 number, BlockNumber bloc
 	{
 		HASHCTL		ctl = {.keysize = sizeof(LogKey), .entrysize = sizeof(LogEnd)};
 
-		ends = hash_create("ends of zheap undo logs", 256, &ctl, HASH_ELEM | HASH_BLOBS);
+		ends = hash_create("ends of zheap undo logs", MIN_ENDS, &ctl, HASH_ELEM | HASH_BLOBS);
 	}
+	forget_dropped_databases();
 	end = hash_search(ends, &key, HASH_ENTER, NULL);
 	end->locator = *locator;
 	end->block = block;

@@ -165,6 +165,27 @@ all_databases(MemoryContext context, bool connectable)
 	return dbs;
 }
 
+/* Databases without work are not looked at: from time to time forget those that are gone. */
+static void
+forget_dropped(void)
+{
+	static int	enough = 16;
+	List	   *dbs;
+
+	if (nvisits < enough)
+		return;
+	StartTransactionCommand();
+	dbs = all_databases(CurrentMemoryContext, false);
+	for (int i = nvisits - 1; i >= 0; i--)
+	{
+		/* of one with work can_be_visited() forgets more */
+		if (!visits[i].work && !list_member_oid(dbs, visits[i].db))
+			visits[i] = visits[--nvisits];
+	}
+	CommitTransactionCommand();
+	enough = Max(2 * nvisits, 16);
+}
+
 /*
  * After a restart nobody knows which databases hold undo of transactions that a
  * crash cut off: look at each of them once.
@@ -504,6 +525,7 @@ zheap_launcher_main(Datum arg)
 	for (;;)
 	{
 		collect_workers();
+		forget_dropped();
 		start_due();
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 zheap_undo_worker_naptime, PG_WAIT_EXTENSION);

@@ -76,6 +76,12 @@ extern void zstats_reset_all(void);
 extern void zstats_forget_table(Oid table);
 extern void zstats_forget_database(Oid database);
 
+/*
+ * At the end of a transaction that is about to commit: forget this database's dropped tables, if
+ * it is time to look for them.  Reads the catalog.
+ */
+extern void zstats_forget_dropped(void);
+
 /* All tables of this database that something has been counted of; allocated. */
 extern ZTableCounts *zstats_tables(int *n);
 
