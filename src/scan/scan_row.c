@@ -332,10 +332,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 bool
 zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 {
-	ItemPointerData rowtid = ztid_untagged(tid);
-
-	return ItemPointerIsValid(&rowtid) &&
-		ItemPointerGetBlockNumber(&rowtid) < ((ZScan *) sscan)->nblocks;
+	return ItemPointerIsValid(tid) && ItemPointerGetBlockNumber(tid) < ((ZScan *) sscan)->nblocks;
 }
 
 /*
@@ -391,8 +388,8 @@ moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionI
 /*
  * Follow a row that updates moved from page to page: the last TID on its way
  * where the scan's snapshot sees a version.  WHERE CURRENT OF looks here first, and
- * so gets rid of the tag that tuple_lock left in the cursor's row.  Any other tag is a
- * user's invention (currtid2), and names no row.
+ * so gets rid of the tag that tuple_lock left in the cursor's row.  Any other tag, or one
+ * without an offset, is a user's invention (currtid2): it names no row, and stays as it is.
  */
 void
 zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
@@ -402,7 +399,8 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 	ItemPointerData next = ztid_untagged(tid);
 	bool		more = true;
 
-	if (ztid_tag(tid) != ZTID_TAG_NONE && ztid_tag(tid) != ZTID_TAG_LAST)
+	if ((ztid_tag(tid) != ZTID_TAG_NONE && ztid_tag(tid) != ZTID_TAG_LAST) ||
+		!ItemPointerIsValid(&next))
 		return;
 	*tid = next;
 	while (more)

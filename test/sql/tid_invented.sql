@@ -14,6 +14,10 @@ merge into tid_inv t using unnest(tid_inv_all()) as u on t.ctid = u when matched
 select count(*) from tid_inv where ctid >= '(0,2048)';
 -- a TID that no row has leads nowhere
 select currtid2('tid_inv', '(0,4098)'), currtid2('tid_inv', '(0,61442)'), currtid2('tid_inv', '(0,2)');
+select currtid2('tid_inv', '(0,2048)'), currtid2('tid_inv', '(0,61440)'), currtid2('tid_inv', '(0,63488)');
+select id from tid_inv where ctid = any ('{"(0,2048)","(0,61440)","(0,63488)"}');
+select id from tid_inv where ctid = any ('{"(0,2048)","(0,63488)"}') for update;
+update tid_inv set n = 5 where ctid = any ('{"(0,2048)","(0,63488)"}') returning id;
 -- nor where the transaction has changed or locked the rows, or a cursor has
 begin;
 update tid_inv set n = 1 where id = 1;
