@@ -63,9 +63,9 @@ class Server:
             subprocess.run([os.path.join(self.bindir, name), *args], check=True,
                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-    def init(self):
+    def init(self, checksums=True):
         self.program('initdb', '-D', self.data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8',
-                     '--locale=C', '--no-sync', '--data-checksums')
+                     '--locale=C', '--no-sync', *['--data-checksums'][:checksums])
 
     def init_standby(self, primary):
         self.program('pg_basebackup', '-D', self.data, '-h', primary.sockets, '-p',

@@ -3,11 +3,13 @@ table does.
 """
 
 from client import differences
-from model import COPIED, TRUNCATED
+from model import COPIED, SUMS, TRUNCATED
 from server import SqlError
 
 TABLES = """select c.oid::regclass, c.relpersistence from pg_class c join pg_am a on a.oid = relam
 where relkind = 'r' and amname = 'zheap' and relnamespace = 'public'::regnamespace order by 1"""
+
+MADE = r"select relname from pg_class where relkind = 'r' and relname ~ '^ddl_\d+_\d+$'"
 
 
 class Check:
@@ -18,9 +20,9 @@ class Check:
     def all(self, what, after_crash, prepared=()):
         """Tables that transactions still prepared have locked are left out."""
         self.what, self.prepared = what, prepared
-        self.locked = {'truncated_%d' % e[1] if e[0] == 'truncated' else 'wide'
-                       for t in prepared for e in t.effects if e[0] in ('truncated', 'column')}
-        for part in (self.contents, self.indexes):
+        self.locked = {'truncated_%d' % e[1] if e[0] == 'truncated' else e[1] if e[0] == 'made' else 'wide'
+                       for t in prepared for e in t.effects if e[0] in ('truncated', 'made', 'column')}
+        for part in (self.contents, self.indexes, self.pages):
             try:
                 part()
             except SqlError as e:
@@ -111,6 +113,13 @@ class Check:
             self.equal('truncated_%d' % c, expected,
                        self.db.run('select min(n) filter (where n >= 0), count(*), max(i) from truncated_%d' % c))
 
+        self.made()
+
+    def made(self):
+        """Tables that come and go, those of prepared transactions left out."""
+        there = {t: tuple(self.db.run(SUMS % t)[0]) for (t,) in self.db.run(MADE) if t not in self.locked}
+        self.equal('tables made', {t: x for t, x in self.model.made.items() if t not in self.locked}, there)
+
     def wide(self):
         m, rows = self.model, self.rows
         self.equal('wide', {k: (str(x),) for k, x in m.wide.items()}, rows('select id, k from wide'))
@@ -145,6 +154,12 @@ class Check:
                 found = db.run(digest % ('select * from %s order by %s offset 0' % (table, keys)))
                 db.run('reset all')
                 self.equal('index %s and a scan' % name, every, found)
+
+    def pages(self):
+        """What zheap itself finds wrong; it would wait for the locks of prepared transactions."""
+        if not self.locked:
+            for row in self.db.run('select * from zheap.zheap_verify_all()'):
+                self.finding('zheap_verify_all: %s' % (row,))
 
 
 def digests(db):

@@ -17,6 +17,9 @@ CROWD = 120                     # rows on a few full pages
 COPIED = 40                     # rows of one COPY
 TRUNCATED = 25                  # rows of a truncated and refilled table
 
+# of a table that comes and goes: what tells its rows
+SUMS = 'select count(*), coalesce(sum(id), 0), coalesce(sum(n), 0) from %s'
+
 SCHEMA = """
 set default_table_access_method = zheap;
 create table journal (n bigint primary key, client int, kind text);
@@ -74,6 +77,7 @@ class Model:
         self.truncated = {}                 # client -> n
         self.wide = dict.fromkeys(range(1, WIDE + 1), 0)
         self.crowd = dict.fromkeys(range(1, CROWD + 1), 0)
+        self.made = {}                      # table -> what SUMS tells, as text
         self.columns = {}                   # of wide -> value in all rows
         self.doubtful = []                  # transactions that a crash cut off
 
@@ -141,6 +145,12 @@ class Model:
 
     def apply_crowd(self, id, delta):
         self.crowd[id] += delta
+
+    def apply_made(self, table, sums):
+        if sums is None:
+            self.made.pop(table, None)
+        else:
+            self.made[table] = sums
 
     def apply_column(self, name, value):
         if value is None:

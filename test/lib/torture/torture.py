@@ -16,7 +16,9 @@ import time
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'shared'))
 from check import Check, digests
 from client import Chores, Client, Reader
+from ddl import HARMLESS, PREPARE, SETTINGS, Ddl
 from model import CLIENTS, Model
+from power import PowerServer
 from server import Lost, Server, SqlError
 
 
@@ -38,15 +40,18 @@ class Torture:
         self.lost = self.commits = 0
         self.names = itertools.count(1)
         os.makedirs(args.directory, exist_ok=True)
-        self.numbers = [itertools.count(CLIENTS + c, CLIENTS) for c in range(args.clients + 2)]
+        self.numbers = [itertools.count(CLIENTS + c, CLIENTS) for c in range(args.clients + 4)]
         with open(args.conf) as f:
             self.conf = f.read()
         self.primary = self.standby = None
 
     def server(self):
         number = next(self.names)
-        return Server(self.args.bindir, self.args.directory, 'server%d' % number, self.conf,
+        kind = PowerServer if self.args.power else Server
+        server = kind(self.args.bindir, self.args.directory, 'server%d' % number, self.conf,
                       self.args.port + number % 2)
+        server.lying = self.args.damage
+        return server
 
     # ------------------------------------------------------------ settings
 
@@ -83,27 +88,40 @@ class Torture:
         elif r.random() < 0.4:
             s['wal_level'] = 'minimal'
             s['max_wal_senders'] = 0
+        if self.args.ddl:
+            s.update(SETTINGS)
+        if self.args.power:
+            # without full pages a torn page is lost; what checkpoints and others write early is volatile for long
+            s.update({'fsync': 'on', 'full_page_writes': 'on', 'wal_sync_method': r.choice(['fdatasync', 'fsync']),
+                      'checkpoint_timeout': '30s', 'checkpoint_completion_target': r.choice([0, 0.9]),
+                      'bgwriter_lru_maxpages': r.choice([0, 100, 1000])})
         return s
 
     # ------------------------------------------------------------ a round
 
     def begin(self):
         """New servers, and a new model."""
-        for s in (self.primary, self.standby):
-            if s:
-                s.kill(self.r)
+        self.kill_all()
         self.primary = self.server()
-        self.primary.init()
+        self.primary.init(checksums=not self.args.power or self.r.random() < 0.5)
         self.primary.set(self.settings())
         self.primary.start()
         # with wal_consistency_checking each change of a row is a page of WAL
         self.model = Model(self.args.rows or (1000 if self.args.standby else 10000))
         db = self.primary.connect()
         self.model.setup(db, self.args.clients)
+        if self.args.ddl:
+            db.run(PREPARE)
         db.close()
         self.standby = None
         if self.args.standby:
             self.new_standby()
+
+    def kill_all(self):
+        """Their files stay as they were found."""
+        for s in (self.primary, self.standby):
+            if s:
+                Server.kill(s, self.r)
 
     def new_standby(self):
         self.standby = self.server()
@@ -131,6 +149,9 @@ class Torture:
             c.pressure = self.args.pressure
         clients.append(Chores(self.args.clients, self.primary, self.model, seed + 100, self.findings,
                               self.numbers[self.args.clients]))
+        if self.args.ddl:
+            clients += [Ddl(n, self.primary, self.model, seed + n, self.findings, self.numbers[n])
+                        for n in (self.args.clients + 2, self.args.clients + 3)]
         if self.standby:
             clients.append(Reader(self.args.clients + 1, self.standby, self.model, seed + 101, self.findings, None))
         before = len(self.model.journal)
@@ -145,7 +166,8 @@ class Torture:
             time.sleep(0.02)
             if not any(c.is_alive() for c in clients):
                 break
-        how = r.choices(['kill', 'kill in recovery', 'one process', 'immediate', 'clean'], [8, 4, 2, 1, 1])[0]
+        how = r.choices(['kill', 'kill in recovery', 'one process', 'immediate', 'clean'],
+                        [8, 4, 0, 0, 0] if self.args.power else [8, 4, 2, 1, 1])[0]
         if failover:
             how = 'failover'
         after_crash = self.crash(how, clients)
@@ -158,7 +180,7 @@ class Torture:
         if self.args.save and not self.primary.process:
             self.save()
         took = self.primary.start()
-        if self.args.damage:
+        if self.args.damage and not self.args.power:
             self.damage()
         self.verify(after_crash)
         if self.standby:
@@ -215,6 +237,10 @@ class Torture:
         if how == 'failover':
             p.remove()
             self.primary, self.standby = self.standby, None
+            if self.args.power:
+                # what was acknowledged is durable on both
+                self.primary.kill(r)
+                self.primary.start()
             self.primary.promote()
         return True
 
@@ -289,6 +315,8 @@ class Torture:
     def read_logs(self):
         for s in (self.primary, self.standby):
             for line in (s.bad_lines() if s else []):
+                if self.args.ddl and HARMLESS.search(line):
+                    continue
                 self.findings.add('%s says %s' % (s.name, line))
 
     def run(self):
@@ -313,9 +341,9 @@ class Torture:
                 begun = False
                 if self.args.max and len(self.findings.list) >= self.args.max:
                     break
-        for s in (self.primary, self.standby):
-            if s:
-                s.kill(self.r)
+        self.kill_all()
+        if self.args.power:
+            print('power: ' + ', '.join('%d %s' % (n, what) for what, n in sorted(PowerServer.total.items())))
         print('%d rounds, %d findings, %d lost commits' % (rounds, len(self.findings.list), self.lost))
         print('%d commits were acknowledged' % self.commits, file=sys.stderr)
         return 0 if rounds == self.args.rounds and self.commits and not self.findings.list else 1
@@ -336,6 +364,8 @@ def main():
     p.add_argument('--standby', action='store_true')
     p.add_argument('--pressure', action='store_true', help='mostly full pages, many changes of one page')
     p.add_argument('--save', action='store_true', help='keep the files as the crash left them')
+    p.add_argument('--power', action='store_true', help='the power fails when a server is killed')
+    p.add_argument('--ddl', action='store_true', help='two more clients create, drop, move and rewrite tables')
     p.add_argument('--max', type=int, default=20, help='stop after so many findings')
     p.add_argument('--damage', action='store_true', help='there must be findings')
     p.add_argument('--verbose', action='store_true')
