@@ -10,6 +10,8 @@ TABLES = """select c.oid::regclass, c.relpersistence from pg_class c join pg_am 
 where relkind = 'r' and amname = 'zheap' and relnamespace = 'public'::regnamespace order by 1"""
 
 MADE = r"select relname from pg_class where relkind = 'r' and relname ~ '^ddl_\d+_\d+$'"
+# of which no change is committed
+ABORTED = r"select relname from pg_class where relkind = 'r' and relname ~ '^aborted_\d+_(small|large|other)$'"
 
 
 class Check:
@@ -114,6 +116,8 @@ class Check:
                        self.db.run('select min(n) filter (where n >= 0), count(*), max(i) from truncated_%d' % c))
 
         self.made()
+        for (t,) in self.db.run(ABORTED):
+            self.equal(t, [('0',)], self.db.run("select count(*) from %s where v <> 'ok'" % t))
 
     def made(self):
         """Tables that come and go, those of prepared transactions left out."""

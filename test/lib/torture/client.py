@@ -38,18 +38,26 @@ class Client(threading.Thread):
 
     def run(self):
         try:
-            self.db = self.server.connect(
-                '-c lock_timeout=2s -c deadlock_timeout=50ms -c statement_timeout=100s '
-                '-c default_table_access_method=zheap -c max_parallel_workers_per_gather=0')
-            actions, weights = zip(*(self.ACTIONS + self.CROWDED * (10 if self.pressure else 1)))
-            while not self.end.is_set():
-                self.attempt(self.r.choices(actions, weights)[0])
-            self.db.close()
+            self.work()
+            if self.db:
+                self.db.close()
         except (Lost, OSError):
             pass
         except Exception as e:          # a defect of the test: not to be lost in a thread
             self.finding('%s: %r' % (type(e).__name__, e))
         self.model.doubtful += self.prepared
+
+    def connect(self):
+        self.db = self.server.connect(
+            '-c lock_timeout=2s -c deadlock_timeout=50ms -c statement_timeout=100s '
+            '-c default_table_access_method=zheap -c max_parallel_workers_per_gather=0')
+
+    def work(self):
+        if self.db is None:
+            self.connect()
+        actions, weights = zip(*(self.ACTIONS + self.CROWDED * (10 if self.pressure else 1)))
+        while not self.end.is_set():
+            self.attempt(self.r.choices(actions, weights)[0])
 
     def finding(self, text):
         self.findings.add('client %d: %s' % (self.number, text))

@@ -18,7 +18,7 @@ import shutil
 import struct
 import time
 
-from preload import PreloadServer, build
+from preload import PreloadServer
 
 RECORD = struct.Struct('=7Q')   # power.c: Record
 BLCKSZ = 8192
@@ -189,7 +189,7 @@ class Failure:
 
 
 class PowerServer(PreloadServer):
-    library = None
+    SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'power.c')
     lying = False
     started = None
     total = collections.Counter()       # of all failures of all servers
@@ -198,10 +198,9 @@ class PowerServer(PreloadServer):
         super().__init__(bindir, directory, *rest)
         self.power_log = self.data + '.power'
         os.makedirs(self.power_log)
-        PowerServer.library = self.library or build('power', directory)
 
     def environment(self):
-        return {'LD_PRELOAD': self.library, 'POWER_LOG': self.power_log}
+        return {'POWER_LOG': self.power_log}
 
     def launch(self):
         if self.lying:

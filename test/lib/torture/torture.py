@@ -33,6 +33,8 @@ class Findings:
 
 
 class Torture:
+    SERVER = Server
+
     def __init__(self, args):
         self.args = args
         self.r = random.Random(args.seed)
@@ -47,7 +49,7 @@ class Torture:
 
     def server(self):
         number = next(self.names)
-        kind = PowerServer if self.args.power else Server
+        kind = PowerServer if self.args.power else self.SERVER
         server = kind(self.args.bindir, self.args.directory, 'server%d' % number, self.conf,
                       self.args.port + number % 2)
         server.lying = self.args.damage
@@ -319,10 +321,19 @@ class Torture:
                     continue
                 self.findings.add('%s says %s' % (s.name, line))
 
+    def more(self, number):
+        """Whether there is to be a round of this number."""
+        return number <= self.args.rounds
+
+    def say(self):
+        """At the end, what was done to the servers."""
+        if self.args.power:
+            print('power: ' + ', '.join('%d %s' % (n, what) for what, n in sorted(PowerServer.total.items())))
+
     def run(self):
         print('seed %d' % self.args.seed, flush=True)
         rounds, begun = 0, False
-        for number in range(1, self.args.rounds + 1):
+        for number in itertools.takewhile(self.more, itertools.count(1)):
             self.findings.round = number
             before = len(self.findings.list)
             try:
@@ -342,11 +353,10 @@ class Torture:
                 if self.args.max and len(self.findings.list) >= self.args.max:
                     break
         self.kill_all()
-        if self.args.power:
-            print('power: ' + ', '.join('%d %s' % (n, what) for what, n in sorted(PowerServer.total.items())))
+        self.say()
         print('%d rounds, %d findings, %d lost commits' % (rounds, len(self.findings.list), self.lost))
         print('%d commits were acknowledged' % self.commits, file=sys.stderr)
-        return 0 if rounds == self.args.rounds and self.commits and not self.findings.list else 1
+        return 0 if self.commits and not self.findings.list and not self.more(rounds + 1) else 1
 
 
 def main():
@@ -355,7 +365,7 @@ def main():
     p.add_argument('--directory', required=True, help='for clusters and logs')
     p.add_argument('--conf', required=True, help='settings of every server')
     p.add_argument('--port', type=int, default=54330)
-    p.add_argument('--rounds', type=int, default=10)
+    p.add_argument('--rounds', type=int, default=20)
     p.add_argument('--seed', type=int, required=True)
     p.add_argument('--seconds', type=float, default=5, help='per round, on average')
     p.add_argument('--commits', type=int, default=0, help='per round, at least')

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Faults: reads, writes, fsyncs, extensions, truncations and allocations fail at random while
+clients do everything at once, sessions are cancelled and terminated.  Called by test/torture.
+
+Clients, model and checks are those of the torture; the clients go on after errors
+(steadfast.py).  After each round nothing fails any more, everything is rolled back, and every
+row is compared with what was acknowledged.
+"""
+
+import argparse
+import collections
+import errno
+import faulthandler
+import mmap
+import os
+import random
+import re
+import signal
+import struct
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[1:1] = [os.path.join(HERE, '..', 'torture'), os.path.join(HERE, '..', 'shared')]
+from preload import PreloadServer
+from server import Lost, SqlError
+from steadfast import Aborter, SteadfastChores, SteadfastClient, SteadfastDdl, Sweeper
+from torture import Torture
+
+RULE = struct.Struct('=4iQ104s')        # faults.c: Rule
+RULES = 32
+OPERATIONS = {name: n for n, name in enumerate(('read', 'write', 'extend', 'sync', 'truncate', 'memory'), 1)}
+
+DATA, UNDO, WAL = '*/base/*', 'UNDO', '*/pg_wal/*'      # UNDO: set when the file is known
+
+# name: operation, error, files, failures per million, of which a round chooses one
+KINDS = {
+    'sweep read': ('read', errno.EIO, UNDO, [30000, 100000, 300000]),       # of the sweepers only
+    'undo read': ('read', errno.EIO, UNDO, [3000, 30000, 300000]),
+    'read': ('read', errno.EIO, DATA, [300, 3000, 30000]),
+    'write': ('write', errno.EIO, DATA, [1000, 10000, 100000]),
+    'write full': ('write', errno.ENOSPC, DATA, [1000, 10000, 100000]),
+    'extend': ('extend', errno.ENOSPC, DATA, [3000, 30000, 300000]),
+    'undo extend': ('extend', errno.ENOSPC, UNDO, [30000, 300000, 1000000]),
+    'extend broken': ('extend', errno.EIO, DATA, [3000, 30000]),
+    'truncate': ('truncate', errno.EIO, DATA, [30000, 300000]),
+    'fsync': ('sync', errno.EIO, DATA, [300, 3000]),
+    'wal fsync': ('sync', errno.EIO, WAL, [30, 300]),
+    'wal full': ('write', errno.ENOSPC, WAL, [30, 300]),
+    'memory': ('memory', errno.ENOMEM, '', [30, 300, 3000]),
+}
+SIGNALS = {'cancel': signal.SIGINT, 'terminate': signal.SIGTERM}
+
+# What an injected error may do to the whole server: a PANIC in a critical section, or after an fsync; or a failed recovery
+MAY_PANIC = re.compile('Input/output error|No space left on device|Cannot allocate memory|out of memory')
+ABORTED = re.compile(r'terminated by signal 6')
+# the checkpointer's error was reported before; what follows a message
+HARMLESS = re.compile(r'ERROR:  checkpoint request failed|(HINT|STATEMENT|CONTEXT|DETAIL):  ')
+
+
+class FaultServer(PreloadServer):
+    SOURCE = os.path.join(HERE, 'faults.c')
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        path = self.data + '.faults'
+        with open(path, 'wb') as f:
+            f.write(bytes(RULE.size * RULES))
+        with open(path, 'r+b') as f:
+            self.map = mmap.mmap(f.fileno(), 0)
+        self.names = []
+        self.hits = collections.Counter()
+
+    def environment(self):
+        return {'FAULTS': self.data + '.faults'}
+
+    def fail(self, rules):
+        """From now on; rules: (name, operation, error, path, per million, process or 0)."""
+        self.work_on()
+        self.names = [rule[0] for rule in rules]
+        for i, (_, operation, error, path, share, process) in enumerate(rules):
+            RULE.pack_into(self.map, i * RULE.size, OPERATIONS[operation], error, share, process, 0, path.encode())
+
+    def work_on(self):
+        """Nothing fails any more."""
+        for i, name in enumerate(self.names):
+            self.hits[name] += RULE.unpack_from(self.map, i * RULE.size)[4]
+        self.map[:] = bytes(len(self.map))
+        self.names = []
+
+    def bad_lines(self):
+        lines = super().bad_lines()
+        by_design = [line for line in lines if 'PANIC:' in line and MAY_PANIC.search(line)]
+        self.hits['PANIC'] += len(by_design)
+        return [line for line in lines if line not in by_design and not HARMLESS.search(line) and
+                not (by_design and ABORTED.search(line))]
+
+
+class Signaller(threading.Thread):
+    """Cancels and terminates sessions and workers."""
+
+    def __init__(self, number, clients, seed, pause, hits):
+        super().__init__(daemon=True)
+        self.number, self.clients, self.r, self.pause, self.hits = number, clients, random.Random(seed), pause, hits
+        self.end = threading.Event()
+
+    def run(self):
+        while not self.end.wait(self.r.random() * 2 * self.pause):
+            pid = self.r.choice(self.clients).session()
+            if pid:
+                try:
+                    os.kill(pid, self.number)
+                    self.hits[self.number.name] += 1
+                except ProcessLookupError:
+                    pass
+
+
+class Faults(Torture):
+    SERVER = FaultServer
+
+    def __init__(self, args):
+        super().__init__(args)
+        self.hits = collections.Counter()
+        self.deadline = time.time() + args.duration
+
+    def more(self, number):
+        return number <= self.args.rounds if self.args.rounds else time.time() < self.deadline
+
+    def settings(self):
+        s = super().settings()
+        # undo is read from the disk; what the checkpointer must sync is much and often
+        s.update({'fsync': 'on', 'shared_buffers': self.r.choice(['512kB', '512kB', '1MB', '8MB']), 'checkpoint_timeout': '30s'})
+        return s
+
+    def kinds(self, alone):
+        """Some kinds of faults, with a share each."""
+        names = self.args.only or self.r.sample(sorted(KINDS) + sorted(SIGNALS), self.r.randrange(1, 5))
+        if not self.args.only:
+            wanted = 'sweep read' if alone else 'undo read'
+            if self.r.random() < 0.5 and wanted not in names:
+                names.append(wanted)
+        return {n: self.r.choice(KINDS[n][3]) for n in names if n in KINDS}, [n for n in names if n in SIGNALS]
+
+    def rules(self, kinds, undo, clients):
+        """What FaultServer.fail() takes; sessions come and go."""
+        sweepers = [c.session() for c in clients if isinstance(c, Sweeper)]
+        return [(name, operation, error, undo if path == UNDO else path, kinds[name], process)
+                for name in kinds for operation, error, path, _ in [KINDS[name]]
+                for process in (filter(None, sweepers) if name == 'sweep read' else [0])]
+
+    def crew(self, seed, alone):
+        def one(kind, n):
+            return kind(n, self.primary, self.model, seed + n, self.findings, self.numbers[n])
+        n = self.args.clients
+        if alone:
+            # without prepared transactions, so that sweeps come to an end
+            return [one(Aborter, c) for c in range(n)] + [one(Sweeper, n), one(Sweeper, n + 1)]
+        return [one(SteadfastClient, c) for c in range(n)] + [
+            one(SteadfastChores, n), one(Sweeper, n + 1), one(SteadfastDdl, n + 2), one(Aborter, n + 3)]
+
+    def round(self, number):
+        r, seed = self.r, self.r.randrange(10**9)
+        p = self.primary
+        p.stop(r.choice([signal.SIGINT, signal.SIGINT, signal.SIGQUIT]) if number > 1 else signal.SIGINT)
+        settings = self.settings()
+        p.set(settings)
+        p.start()
+        db = p.connect()
+        undo = '*/' + db.value("select pg_relation_filepath('zheap.undo')")
+        db.close()
+        alone = r.random() < 0.5
+        kinds, signals = self.kinds(alone)
+        clients = self.crew(seed, alone)
+        disturbers = [Signaller(SIGNALS[s], clients, seed, r.choice([0.01, 0.1, 0.5]), self.hits) for s in signals]
+        before, begun = len(self.model.journal), time.time()
+        for c in clients:
+            c.start()
+        for d in disturbers:
+            d.start()
+        self.disturb(lambda: self.rules(kinds, undo, clients), begun + self.args.seconds * r.uniform(0.5, 1.5))
+        self.finish(clients, disturbers)
+        loaded = time.time()
+        commits = len(self.model.journal) - before
+        self.commits += commits
+        self.after(r.random() < 0.3)
+        print('round %d: %d commits, %.0f + %.0f s, %s; %s' % (
+            number, commits, loaded - begun, time.time() - loaded, ', '.join('%s %s' % (k, settings[k]) for k in ('shared_buffers', 'zheap.undo_workers')),
+            ', '.join(['%s %d/million' % x for x in kinds.items()] + signals)) +
+            (' ' + self.actions(clients) if self.args.verbose else ''), flush=True)
+
+    def disturb(self, rules, end):
+        """All the time, or now and then; until the postmaster leaves, since a recovery has failed."""
+        p, r = self.primary, self.r
+        pause = r.choice([0, 0.05, 0.3, 1])
+        while time.time() < end and p.process.poll() is None:
+            time.sleep(pause * r.random())
+            p.fail(rules())
+            time.sleep(r.choice([0.02, 0.1, 0.5]))
+            if pause:
+                p.work_on()
+
+    def finish(self, clients, disturbers):
+        for d in disturbers:
+            d.end.set()
+            d.join()
+        # some leave while things still fail
+        for c in clients:
+            if self.r.random() < 0.5:
+                c.end.set()
+        time.sleep(0.1)
+        self.primary.work_on()
+        for c in clients:
+            c.end.set()
+        for c in clients:
+            c.join(300)
+            if c.is_alive():
+                self.findings.add('client %d hangs' % c.number)
+
+    def after(self, crash):
+        p = self.primary
+        if p.process.poll() is not None:
+            p.process, crash = None, True
+        elif crash:
+            p.kill(self.r)
+        p.start()
+        self.verify(crash)
+        self.settle()
+        self.read_logs()
+        self.hits += p.hits
+        p.hits.clear()
+
+    def begin(self):
+        super().begin()
+        db = self.primary.connect()
+        db.run('create extension pg_prewarm')
+        db.close()
+
+    def settle(self):
+        """All is rolled back and the horizon passes it; then once more."""
+        db = self.primary.connect('-c max_parallel_workers_per_gather=0')
+        for _ in range(300):
+            db.run('select pg_current_xact_id()')
+            db.run('vacuum zheap.undo')
+            if db.value('select zheap.zheap_undo_pending()') == '0':
+                break
+            time.sleep(0.05)
+        else:
+            self.findings.add('undo stays pending: %s' % db.run('table zheap.zheap_undo_holders'))
+        self.check.db = db
+        self.check.all('all is rolled back', False)
+        db.run('vacuum')
+        self.check.all('after VACUUM', False)
+        db.close()
+
+    def say(self):
+        print('hits: ' + ', '.join('%d %s' % (n, what) for what, n in sorted(self.hits.items())))
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument('--bindir', required=True)
+    p.add_argument('--directory', required=True, help='for clusters and logs')
+    p.add_argument('--conf', required=True, help='settings of every server')
+    p.add_argument('--port', type=int, default=54335)
+    p.add_argument('--duration', type=float, default=600, help='seconds')
+    p.add_argument('--rounds', type=int, help='so many instead')
+    p.add_argument('--seed', type=int, required=True)
+    p.add_argument('--seconds', type=float, default=10, help='per round, on average')
+    p.add_argument('--clients', type=int, default=5)
+    p.add_argument('--rows', type=int, default=2000, help='of the big table')
+    p.add_argument('--only', action='append', choices=sorted(KINDS) + sorted(SIGNALS), help='kinds of faults; default: all')
+    p.add_argument('--max', type=int, default=20, help='stop after so many findings')
+    p.add_argument('--verbose', action='store_true')
+    p.set_defaults(standby=False, power=False, ddl=True, damage=False, save=False, pressure=False, commits=0)
+    faulthandler.register(signal.SIGUSR1)       # where do all threads stand?
+    sys.exit(Faults(p.parse_args()).run())
+
+
+if __name__ == '__main__':
+    main()
