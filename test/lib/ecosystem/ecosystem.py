@@ -142,12 +142,18 @@ class Group:
 
     def compare(self, extension):
         problems, logs, output = [], {}, {}
+        self.about = ''
         for am in ('heap', 'zheap'):
             self.create(am)
             output[am] = self.psql(extension, am)
-            output[am] += self.count_rows()
-            if am == 'zheap':
-                problems += self.check(extension)
+            self.server.start()         # waits, if it has crashed
+            try:
+                output[am] += self.count_rows()
+                if am == 'zheap':
+                    problems += self.check(extension)
+            except Lost as e:
+                problems.append('the server is gone: %s' % e)
+                self.server.start()
             logs[am] = [re.sub(r'^.*?\] ', '', line) for line in self.server.bad_lines()]
             self.release('heap_' + extension.name if am == 'heap' else extension.name)
         problems += ['log: ' + line for line in logs['zheap'] if line not in logs['heap']]
