@@ -23,6 +23,7 @@
 #include "utils/syscache.h"
 
 #include "zheap/am/am_relation.h"
+#include "zheap/base/base.h"
 
 static const char *const heap_checks[] = {"pg_check_visible", "pg_check_frozen"};
 

@@ -22,6 +22,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/am/am_relation.h"
+#include "zheap/base/base.h"
 #include "zheap/base/catalog.h"
 
 static object_access_hook_type previous_hook = NULL;

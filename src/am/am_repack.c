@@ -21,6 +21,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/am/am_relation.h"
+#include "zheap/base/base.h"
 #include "zheap/base/catalog.h"
 
 #define REPACK_SCHEMA	"repack"

@@ -11,6 +11,7 @@
 
 #include "zheap/am/am.h"
 #include "zheap/am/am_relation.h"
+#include "zheap/base/base.h"
 #include "zheap/page/page_format.h"
 #include "zheap/page/row_format.h"
 

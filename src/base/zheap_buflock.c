@@ -1,12 +1,13 @@
 /*
  * zheap_buflock.c
- *		Which buffer content locks does the backend hold?  Above all for assertions.
+ *		Which LWLocks does the backend hold?  Above all for assertions.
  *
  * The server keeps a short list of the LWLocks that a backend holds, and empties it when
  * an ERROR releases them.  So these questions need no state of ours that could be wrong.
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 
@@ -22,6 +23,22 @@ zheap_holds_buffer_lock(void)
 }
 
 #ifdef USE_ASSERT_CHECKING
+
+static void
+note_held(LWLock *lock, LWLockMode mode, void *held)
+{
+	*(bool *) held = true;
+}
+
+/* L2: whoever waits with an LWLock can neither be cancelled nor seen by the deadlock detector. */
+bool
+zheap_may_wait(void)
+{
+	bool		held = false;
+
+	ForEachLWLockHeldByMe(note_held, &held);
+	return !held && CritSectionCount == 0;
+}
 
 /* A temporary table's buffer, which nobody else sees, counts as locked. */
 bool

@@ -14,6 +14,7 @@
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
+#include "zheap/base/base.h"
 #include "zheap/base/catalog.h"
 
 /* The C function that the extension's script makes the handler of its access method. */

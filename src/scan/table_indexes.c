@@ -242,7 +242,6 @@ learn(ZTableIndexes *known, Relation table)
 	MemoryContext scratch = AllocSetContextCreate(old, "indexes of a zheap table",
 												  ALLOCSET_SMALL_SIZES);
 
-	Assert(!zheap_holds_buffer_lock());
 	if (known->context != NULL)
 		MemoryContextDelete(known->context);
 	memset(known, 0, sizeof(*known));
@@ -273,6 +272,7 @@ ztable_indexes(Relation table)
 	Oid			relid = RelationGetRelid(table);
 	ZTableIndexes *known = recent[relid % RECENT];
 
+	Assert(zheap_may_wait());	/* L2 */
 	if (likely(known != NULL && known->table == relid && known->generation == generation))
 		return known;
 	return find_or_learn(table);

@@ -98,7 +98,7 @@ extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 /* The formatted text, allocated. */
 extern char *zheap_format(const char *fmt, va_list args) pg_attribute_printf(1, 0);
 
-/* ---- locks of buffers, above all for assertions (zheap_buflock.c) ---- */
+/* ---- LWLocks held, above all for assertions (zheap_buflock.c) ---- */
 
 /*
  * Does the backend hold the content lock of any shared buffer, of whatever relation?

@@ -19,6 +19,8 @@
 #include "utils/rel.h"
 #include "utils/relfilenodemap.h"
 
+#include "zheap/base/server_calls.h"
+
 /*
  * 16 renames RelFileNode to RelFileLocator, with its fields, the two headers, and what is
  * named after it.  The lint sees to it that nothing else uses the names of 15.
@@ -33,14 +35,14 @@ typedef RelFileNode ZRelLocator;
 #define zloc_equals(a, b)		RelFileNodeEquals(a, b)
 
 /* Which relation of this database has the file?  InvalidOid: none, or a temporary one. */
-#define zcompat_relid_by_file(spc, number) RelidByRelfilenode(spc, number)
+#define zcompat_relid_by_file(spc, number) ZCHECKED(RelidByRelfilenode(spc, number))
 
 /* The same rename in TableAmRoutine, and in the relcache entry. */
 #define zcompat_am_new_file		relation_set_new_filenode
 #define zrel_first_file_subid(rel) ((rel)->rd_firstRelfilenodeSubid)
 
 /* 16 has one function for objects of all kinds. */
-#define zcompat_owns_relation(relid)	pg_class_ownercheck(relid, GetUserId())
+#define zcompat_owns_relation(relid)	ZCHECKED(pg_class_ownercheck(relid, GetUserId()))
 
 /* 17 renames ShmemVariableCache to TransamVariables. */
 #define zcompat_next_fxid_in_recovery() (ShmemVariableCache->nextXid)
