@@ -8,8 +8,8 @@
  * xid) or about a page full of suspects (bottom-up deletion: a few table pages
  * are looked at, as long as that pays).
  *
- * LOCKING: the caller holds an exclusive lock on an index page.  One table page
- * after the other is locked in share mode; its undo is read meanwhile (L1).
+ * LOCKING: the caller holds an exclusive lock on an index page, so it has opened undo before
+ * (L2).  One table page after the other is locked in share mode; its undo is read meanwhile (L1).
  */
 #include "postgres.h"
 
@@ -195,7 +195,6 @@ table_page_enter(IndexDelete *del, BlockNumber block)
 	Assert(del->op->bottomup || del->block == InvalidBlockNumber || block > del->block);
 	del->block = block;
 	del->buffer = ReadBuffer(del->table, block);
-	zundo_open();
 	LockBuffer(del->buffer, BUFFER_LOCK_SHARE);
 	del->has_rows = zview_attach(&del->view, del->buffer, BUFFER_LOCK_SHARE,
 								 &del->overflow_buf);

@@ -227,7 +227,8 @@ assert_still_seen(Relation rel, const ItemPointerData *tid, Snapshot snapshot,
 	ZPageView	now;
 	ZRowVersion version;
 
-	zundo_open();
+	if (!zundo_is_open())
+		zundo_open();
 	zview_open(&now, rel);
 	if (!zview_read(&now, ItemPointerGetBlockNumberNoCheck(tid), NULL) ||
 		!zmvcc_fetch(&now, offnum, snapshot, &version) ||
@@ -499,9 +500,10 @@ fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	}
 	if (unlikely(!zundo_is_open()))
 	{
-		/* may read catalogs */
+		/* a unique check comes with a page of the index locked, but after zundo_open() (L2) */
 		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
-		zundo_open();
+		if (!zheap_holds_buffer_lock())
+			zundo_open();
 		LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	}
 	found = fetch_viewed(fetch, tid, snapshot, slot, all_dead);

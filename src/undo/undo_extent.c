@@ -430,7 +430,7 @@ has_extent_for(ZUndoLog *log)
 static void
 free_some(void)
 {
-	zundo_horizon_advance();
+	zundo_horizon_move(MyUndo.db);
 	(void) zundo_discard_keeping(1, zundo_limit_excess(1) + FREE_AT_A_TIME);
 }
 

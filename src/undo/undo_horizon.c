@@ -49,14 +49,19 @@ zundo_logged_horizon(void)
  * The server takes a relation that this transaction has made for one that no
  * other backend looks at; but others may soon write undo to it.
  */
+static FullTransactionId
+find_oldest_needed(void)
+{
+	Relation	rel = zundo_relation();
+
+	return zfxid_from_xid(GetOldestNonRemovableTransactionId(RELATION_IS_LOCAL(rel) ? NULL : rel));
+}
+
 FullTransactionId
 zundo_oldest_needed(void)
 {
-	Relation	rel;
-
 	zundo_open();
-	rel = zundo_relation();
-	return zfxid_from_xid(GetOldestNonRemovableTransactionId(RELATION_IS_LOCAL(rel) ? NULL : rel));
+	return find_oldest_needed();
 }
 
 static void
@@ -112,9 +117,8 @@ zundo_log_oldest(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
  * that has left the array by then had entered itself in its log before.
  */
 void
-zundo_horizon_advance(void)
+zundo_horizon_move(ZUndoDb *db)
 {
-	ZUndoDb    *db = zundo_open_loaded();
 	ZUndoLog   *log = NULL;
 	FullTransactionId oldest_needed;
 	FullTransactionId horizon;
@@ -122,7 +126,7 @@ zundo_horizon_advance(void)
 	/* H4: the horizon is the database's, and the logs of the relation before are not known now */
 	if (zundo_relation_is_new())
 		return;
-	oldest_needed = horizon = zundo_oldest_needed();
+	oldest_needed = horizon = find_oldest_needed();
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
@@ -139,6 +143,12 @@ zundo_horizon_advance(void)
 	pg_atomic_write_u64(&db->last_next,
 						U64FromFullTransactionId(ReadNextFullTransactionId()));
 	zundo_hold_note(db);
+}
+
+void
+zundo_horizon_advance(void)
+{
+	zundo_horizon_move(zundo_open_loaded());
 }
 
 /* The meta page is locked exclusively, as is the database. */

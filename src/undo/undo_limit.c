@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "access/xact.h"
 
 #include "undo_private.h"
@@ -59,8 +61,11 @@ zundo_limit_report(void)
 {
 	uint64		bytes = (uint64) zundo_extents_used(MyUndo.db) * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
 	unsigned long long used = bytes / 1024;
-	char	   *holder = zundo_describe_holder();
+	char	   *holder;
 	StringInfoData detail;
+
+	/* it reads catalogs: not where an operation needs more than zundo_prepare() has found (L2) */
+	holder = InterruptHoldoffCount > 0 ? NULL : zundo_describe_holder();
 
 	initStringInfo(&detail);
 	if (is_large_transaction())

@@ -191,10 +191,11 @@ typedef struct ZUndoBackend
 
 	/*
 	 * The undo relation: in the relation cache, but not kept there.  NULL: to be looked up.
-	 * That may become so whenever the server accepts invalidation messages, and
-	 * else never; so it stays as it is while a buffer is locked.
+	 * That may become so whenever the server accepts invalidation messages, also in a
+	 * comparison function of an index that the server calls with a leaf locked.
 	 */
 	Relation	rel;
+	Relation	copy;			/* of what its pages are found by; outlives the entry */
 
 	/* of the transaction in progress */
 	bool		within;			/* it uses undo, and has told so */
@@ -272,6 +273,9 @@ extern void zundo_state_shrink(void);
 
 /* Raise a horizon, or "released", never lower it. */
 extern void zundo_horizon_raise(pg_atomic_uint64 *horizon, FullTransactionId fxid);
+
+/* As zundo_horizon_advance(), after zundo_open_loaded(): pages may be locked. */
+extern void zundo_horizon_move(ZUndoDb *db);
 
 /* In redo: is this horizon news?  And now it is so. */
 extern bool zundo_redo_horizon_is_new(Oid dboid, FullTransactionId horizon);

@@ -18,6 +18,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
+#include "access/xlogutils.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
@@ -30,6 +31,7 @@
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/syscache.h"
 
@@ -97,6 +99,7 @@ find(void)
 	static bool registered = false;
 	Oid			am;
 
+	Assert(zheap_may_wait());	/* L2 */
 	if (OidIsValid(cached_relid))
 		return cached_relid;
 	if (!registered)
@@ -214,6 +217,7 @@ use_another(void)
 void
 zundo_open(void)
 {
+	Assert(zheap_may_wait());	/* L2 */
 	if (unlikely(!MyUndo.known))
 		use();
 	if (unlikely(MyUndo.rel == NULL))
@@ -225,8 +229,50 @@ zundo_open(void)
 }
 
 /*
+ * Remember what is needed to read and write pages of the relation without its entry in the
+ * relation cache.  The server has this kind of entry for recovery.
+ */
+static void
+copy_entry(Relation rel)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
+	if (MyUndo.copy != NULL)
+		FreeFakeRelcacheEntry(MyUndo.copy);
+	MyUndo.copy = NULL;
+	MyUndo.copy = CreateFakeRelcacheEntry(zrel_locator(rel));
+	MemoryContextSwitchTo(old);
+	memcpy(MyUndo.copy->rd_rel, rel->rd_rel, CLASS_TUPLE_SIZE);
+	MyUndo.copy->rd_id = RelationGetRelid(rel);
+	MyUndo.copy->rd_lockInfo = rel->rd_lockInfo;
+	MyUndo.copy->rd_tableam = rel->rd_tableam;	/* static data of this library */
+	MyUndo.copy->rd_createSubid = rel->rd_createSubid;
+	zrel_first_file_subid(MyUndo.copy) = zrel_first_file_subid(rel);
+}
+
+/*
  * It does not stay open: the relation cache keeps what nobody has open until an invalidation
  * message comes, and then tells forget_relid().
+ */
+static void
+find_entry(void)
+{
+	Relation	rel = RelationIdGetRelation(MyUndo.db->relid);
+
+	if (rel == NULL)
+		elog(ERROR, "could not open undo relation with OID %u", MyUndo.db->relid);
+	/* as relation_open() does */
+	pgstat_init_relation(rel);
+	copy_entry(rel);
+	MyUndo.rel = rel;
+	RelationClose(rel);
+}
+
+/*
+ * Where a page is locked, which holds interrupts off, the catalog must not be read (L2).  The copy
+ * is as good: nobody moves the file while it is used (U7), and a transaction that has moved it
+ * itself has called zundo_open() since, before the page was locked.  Accesses by the copy are not
+ * counted in the statistics.
  */
 Relation
 zundo_relation(void)
@@ -234,17 +280,13 @@ zundo_relation(void)
 	Assert(MyUndo.locked || zundo_use_is_noted());	/* U7 */
 	if (unlikely(MyUndo.rel == NULL))
 	{
-		Relation	rel;
-
-		/* the catalog is read: no buffer is locked */
-		Assert(InterruptHoldoffCount == 0 && CritSectionCount == 0);
-		rel = RelationIdGetRelation(MyUndo.db->relid);
-		if (rel == NULL)
-			elog(ERROR, "could not open undo relation with OID %u", MyUndo.db->relid);
-		/* as relation_open() does */
-		pgstat_init_relation(rel);
-		MyUndo.rel = rel;
-		RelationClose(rel);
+		if (InterruptHoldoffCount > 0 || CritSectionCount > 0)
+		{
+			if (MyUndo.copy == NULL || RelationGetRelid(MyUndo.copy) != MyUndo.db->relid)
+				elog(ERROR, "undo relation was not opened before a page was locked");
+			return MyUndo.copy;
+		}
+		find_entry();
 	}
 	return MyUndo.rel;
 }
@@ -507,7 +549,7 @@ void
 zundo_refresh_file(void)
 {
 	if (MyUndo.truncations != MyUndo.db->truncations)
-		RelationCloseSmgr(zundo_relation());
+		smgrclose(RelationGetSmgr(zundo_relation()));
 	MyUndo.truncations = MyUndo.db->truncations;
 }
 

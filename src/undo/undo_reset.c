@@ -167,7 +167,7 @@ zundo_reset(FullTransactionId horizon)
 
 	/* as in undo_truncate.c */
 	XLogFlush(lsn);
-	RelationCloseSmgr(zundo_relation());
+	smgrclose(RelationGetSmgr(zundo_relation()));
 	RelationTruncate(zundo_relation(), ZUNDO_EXTENT_BLOCKS);
 	LWLockRelease(zundo_db_lock(db));
 }

@@ -32,6 +32,15 @@ create function zheap_unit_sweep_file(rel regclass) returns boolean
 create function zheap_unit_damage(rel regclass, block bigint, at integer, bytes bytea) returns void
     language c strict as 'MODULE_PATHNAME';
 
+-- Wait while somebody has advisory lock 115, then take note of what others have changed in the catalogs; and look through the
+-- index for entries of any row that nobody needs.  Returns how many have been removed.
+create function zheap_unit_sweep_index(index regclass) returns bigint
+    language c strict as 'MODULE_PATHNAME';
+
+-- Compare; before, wait and take note in the same way.  So may any function of an operator class that reads catalogs.
+create function zheap_unit_compare(a integer, b integer) returns integer
+    language c strict immutable as 'MODULE_PATHNAME';
+
 create function zheap_unit_page_damage(seed bigint, rounds integer) returns void
     language c called on null input as 'MODULE_PATHNAME';
 

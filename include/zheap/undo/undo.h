@@ -52,8 +52,8 @@ extern bool zundo_exists(void);
 
 /*
  * The undo relation, for use until the end of the transaction: nobody moves or drops it
- * meanwhile.  The caller holds no buffer lock (catalog access, and
- * a lock that may be waited for), so DML and scans call zundo_open() at their
+ * meanwhile.  The caller holds no buffer lock (L2: it reads catalogs, and may wait for a
+ * heavyweight lock), so DML and scans call zundo_open() at their
  * start; cheap if the backend knows the relation.  It may be called in a parallel worker.
  */
 extern void zundo_open(void);
@@ -73,8 +73,8 @@ extern bool zundo_is_open(void);
 
 /*
  * After zundo_open() in the same transaction.  Nobody closes it; it is good until the server may
- * accept invalidation messages: not to be kept.  The next call then reads the catalog, so code
- * that is to read undo while a page is locked calls zundo_open() before it locks that.
+ * accept invalidation messages: not to be kept.  The next call then reads the catalog, or, where a
+ * page is locked, returns a copy that is good for reading and writing pages (L2).
  */
 extern Relation zundo_relation(void);
 
