@@ -9,9 +9,20 @@
  *
  * The server tells when a function begins and ends if asked to.  Both ask for the size of
  * the table before they read a page of it.
+ *
+ * heap_insert(), called by C code that takes the table for heap's, would write a heap tuple into a
+ * zheap page, or make a page of heap's.  It looks for a page where zheap_target.c tells; and it
+ * asks for the size if no block is remembered there: to see whether the one that the free space
+ * map names exists (from 15.7 on), or which is the last one.
  */
 #include "postgres.h"
 
+#include <ctype.h>
+#ifdef HAVE_EXECINFO_H
+#include <execinfo.h>
+#endif
+
+#include "access/hio.h"
 #include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_language.h"
@@ -29,6 +40,7 @@ static const char *const heap_checks[] = {"pg_check_visible", "pg_check_frozen"}
 
 static needs_fmgr_hook_type previous_needs = NULL;
 static fmgr_hook_type previous_hook = NULL;
+static emit_log_hook_type previous_log_hook = NULL;
 
 /*
  * The one that is running; neither calls other functions.  Should another hook fail as it
@@ -94,9 +106,82 @@ zam_refuse_heap_checks(Relation rel)
 						   ZHEAP_AM_NAME)));
 }
 
+/* No function has more code than that; names are looked up only where it may be that one. */
+#define MAX_CODE	65536
+
+/* Has heap_insert() called us, not far up? */
+static bool
+is_called_by_heap(void)
+{
+	bool		found = false;
+
+#ifdef HAVE_BACKTRACE_SYMBOLS
+	void	   *frames[16];
+	int			n = backtrace(frames, lengthof(frames));
+
+	for (int i = 0; i < n && !found; i++)
+	{
+		uintptr_t	code = (uintptr_t) frames[i] - (uintptr_t) RelationGetBufferForTuple;
+		char	  **name = code < MAX_CODE ? backtrace_symbols(&frames[i], 1) : NULL;
+
+		found = name != NULL && strstr(name[0], "RelationGetBufferForTuple") != NULL;
+		free(name);
+	}
+#endif
+	return found;
+}
+
+/*
+ * The stack is looked at only if no block is remembered, which happens once after the server has
+ * opened the table's file: all operations of ours have remembered one before they ask.
+ */
+void
+zam_refuse_heap_insert(Relation rel)
+{
+	if (likely(RelationGetTargetBlock(rel) != InvalidBlockNumber))
+		return;
+	if (is_called_by_heap())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot write heap rows into table \"%s\"", RelationGetRelationName(rel)),
+				 errdetail("C code of an extension takes it for a heap table, but its access method is \"%s\".",
+						   ZHEAP_AM_NAME),
+				 errhint("Let the extension's tables be heap tables: ALTER TABLE ... SET ACCESS METHOD heap.")));
+	zheap_target_guard(rel);
+}
+
+/*
+ * heap_insert() has failed to read a block that cannot be (zheap_target.c).  The server's message
+ * does not tell why.
+ */
+static void
+hint_at_heap_insert(ErrorData *error)
+{
+	static const char *const unreadable =
+		"could not open file \"%s\" (target block %u): previous segment is only %u blocks";
+	bool		found = false;
+
+	if (previous_log_hook != NULL)
+		previous_log_hook(error);
+	if (error->elevel != ERROR || error->hint != NULL || error->message_id == NULL ||
+		strcmp(error->message_id, unreadable) != 0)
+		return;
+	for (const char *c = error->message + 1; *c != '\0' && !found; c++)
+	{
+		/* a number of its own */
+		if (isdigit((unsigned char) *c) && *(c - 1) == ' ')
+			found = strtoul(c, NULL, 10) >= ZTARGET_OURS;
+	}
+	if (found)
+		error->hint = MemoryContextStrdup(error->assoc_context,
+										  _("C code of an extension may have tried to write heap rows into a zheap table. Let the extension's tables be heap tables."));
+}
+
 void
 zam_heap_checks_register(void)
 {
+	previous_log_hook = emit_log_hook;
+	emit_log_hook = hint_at_heap_insert;
 	previous_needs = needs_fmgr_hook;
 	needs_fmgr_hook = needs_hook;
 	previous_hook = fmgr_hook;

@@ -27,6 +27,7 @@ uint64
 zam_relation_size(Relation rel, ForkNumber fork)
 {
 	zam_refuse_heap_checks(rel);
+	zam_refuse_heap_insert(rel);
 	return table_block_relation_size(rel, fork);
 }
 
@@ -58,6 +59,7 @@ void
 zam_relation_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 						   double *tuples, double *allvisfrac)
 {
+	zheap_target_guard(rel);
 	table_block_relation_estimate_size(rel, attr_widths, pages, tuples, allvisfrac,
 									   ROW_OVERHEAD, USABLE_BYTES);
 

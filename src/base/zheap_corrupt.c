@@ -68,3 +68,19 @@ zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 damage_message(rel, block, offnum, reason)));
 }
+
+void
+zheap_corrupt_by_heap(Relation rel, BlockNumber block, XLogRecPtr lsn)
+{
+	Assert(CritSectionCount == 0 || InRecovery);
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 damage_message(rel, block, InvalidOffsetNumber,
+							"an extension wrote heap rows here"),
+			 RelationNeedsWAL(rel) ?
+			 errdetail("C code that takes the table for a heap table has changed the page. "
+					   "The WAL record of the last change ends at %X/%X.", LSN_FORMAT_ARGS(lsn)) :
+			 errdetail("C code that takes the table for a heap table has changed the page."),
+			 errhint("zheap.zheap_verify() tells the kind of that record. "
+					 "With \"zheap.skip_heap_rows\" the other rows can be read.")));
+}

@@ -14,6 +14,7 @@ int			zheap_initial_slots;
 int			zheap_max_changed_indexes = 100;
 bool		zheap_remove_dead_entries = true;
 bool		zheap_skip_dead_entries = true;
+bool		zheap_skip_heap_rows = false;
 int			zheap_status_cache_size = 16;
 int			zheap_temp_undo_max_size = 1024 * 1024;
 int			zheap_undo_max_size = -1;
@@ -37,6 +38,18 @@ is_limit(int *value, void **extra, GucSource source)
 	GUC_check_errdetail("The value is 0, or rounds to 0 in the setting's unit.");
 	GUC_check_errhint("Use -1 for no limit.");
 	return false;
+}
+
+static void
+define_for_damage(void)
+{
+	DefineCustomBoolVariable("zheap.skip_heap_rows",
+							 "Scans pass by rows that an extension wrote into zheap tables with the server's heap functions.",
+							 "Otherwise they report them as damage.  To save the other rows; such pages cannot be written to.",
+							 &zheap_skip_heap_rows,
+							 false,
+							 PGC_SUSET, 0,
+							 NULL, NULL, NULL);
 }
 
 static void
@@ -133,6 +146,7 @@ zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache
 							 ZXMIN_VERSION, xmin_options,
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
+	define_for_damage();
 	define_for_undo();
 	MarkGUCPrefixReserved("zheap");
 }

@@ -84,7 +84,7 @@ may_continue(Relation rel, const ZInsert *insert)
 	return FullTransactionIdIsValid(run.fxid) && run.cid == insert->cid &&
 		insert->bistate == NULL && insert->token == 0 &&
 		(insert->options & HEAP_INSERT_FROZEN) == 0 && run.slotno <= ZPAGE_MAX_INPAGE &&
-		run.block == RelationGetTargetBlock(rel) &&
+		run.block == zheap_target_get(rel) &&
 		zloc_equals(run.locator, zrel_locator(rel)) && !RelationUsesLocalBuffers(rel) &&
 		FullTransactionIdEquals(run.fxid, GetCurrentFullTransactionIdIfAny());
 }
@@ -98,7 +98,9 @@ has_place(Relation rel, Page page, Size len)
 {
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 
+	/* who views the page reports what heap functions have put there */
 	return zrun_is_newest(page, run.slotno, run.fxid, run.undo) &&
+		!zpage_may_have_heap_rows(page, run.block) &&
 		!PageHasFreeLinePointers(page) && PageGetMaxOffsetNumber(page) >= run.first &&
 		PageGetMaxOffsetNumber(page) < ZPAGE_MAX_OFFSET &&
 		zpage_free_contiguous(page) >= len + sizeof(ItemIdData) + spare;

@@ -161,7 +161,7 @@ first_choice(Relation rel, Size wanted, BulkInsertState bistate)
 
 	if (bistate && BufferIsValid(bistate->current_buf))
 		return BufferGetBlockNumber(bistate->current_buf);
-	block = RelationGetTargetBlock(rel);
+	block = zheap_target_get(rel);
 	if (block == InvalidBlockNumber)
 		block = GetPageWithFreeSpace(rel, wanted);
 	if (block == InvalidBlockNumber)
@@ -178,7 +178,7 @@ first_choice(Relation rel, Size wanted, BulkInsertState bistate)
 static void
 remember_page(ZTarget *target, BulkInsertState bistate)
 {
-	RelationSetTargetBlock(target->rel, BufferGetBlockNumber(target->buffer));
+	zheap_target_set(target->rel, BufferGetBlockNumber(target->buffer));
 	if (bistate == NULL || bistate->current_buf == target->buffer)
 		return;
 	if (BufferIsValid(bistate->current_buf))
@@ -226,7 +226,7 @@ void
 zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 {
 	Relation	rel = target->rel;
-	BlockNumber filled = RelationGetTargetBlock(rel);
+	BlockNumber filled = zheap_target_get(rel);
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 	/* the longest rows ask for no margin: a page without rows has slots, or an overflow page */
 	Size		need = Max(len, Min(len + SLOT_MARGIN, ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS)));

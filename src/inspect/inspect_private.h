@@ -39,6 +39,11 @@ extern void inspect_refuse_page(Relation rel, BlockNumber block, Page page)
 /* Copy the page with its overflow page into the view; ERROR if it is no table page. */
 extern void inspect_view(ZPageView *view, BlockNumber block);
 
+/* ---- inspect_wal.c ---- */
+
+/* What the WAL record is that ends there, allocated; NULL if it cannot be read, or is gone. */
+extern char *inspect_record_that_ends(XLogRecPtr end);
+
 /* ---- inspect_text.c ---- */
 
 /* A pointer as block/offset/generation. */

@@ -83,6 +83,7 @@ struct Verify
 	OffsetNumber offnum;		/* or invalid */
 	bool		usable;			/* the page's rows can be walked */
 	int64		findings;
+	int			nrecords;		/* of WAL, looked for */
 
 	/* blocks of the table with rows that could not be looked at, ascending */
 	BlockNumber *damaged;

@@ -217,6 +217,45 @@ check_is_known(Verify *verify, Page page)
 				  table_block);
 }
 
+/* ---- what heap functions have written ---- */
+
+/* Each look at the WAL reads up to two segments. */
+#define MAX_RECORDS_NAMED	16
+
+/* The page's header is in order, or it is none of a zheap table. */
+static bool
+page_has_heap_rows(Verify *verify, Page page)
+{
+	return zpage_is_of_heap(page) ||
+		(zpage_may_have_heap_rows(page, verify->block) &&
+		 zpage_has_heap_rows(page, verify->block, RelationGetDescr(verify->rel))) ||
+		zpage_has_changed_rows(page, verify->block, RelationGetDescr(verify->rel));
+}
+
+static void
+report_heap_rows(Verify *verify, Page page)
+{
+	XLogRecPtr	lsn = PageGetLSN(page);
+	char	   *record = NULL;
+
+	verify->usable = false;
+	if (!RelationNeedsWAL(verify->rel))
+	{
+		verify_report(verify, "heap", "an extension wrote heap rows here");
+		return;
+	}
+	if (verify->nrecords++ < MAX_RECORDS_NAMED)
+		record = inspect_record_that_ends(lsn);
+	if (record != NULL)
+		verify_report(verify, "heap",
+					  "an extension wrote heap rows here: the WAL record that ends at %X/%X is %s",
+					  LSN_FORMAT_ARGS(lsn), record);
+	else
+		verify_report(verify, "heap",
+					  "an extension wrote heap rows here: the WAL record that ends at %X/%X was not looked for, or is gone",
+					  LSN_FORMAT_ARGS(lsn));
+}
+
 /* ---- the page ---- */
 
 /* Line pointers and rows, each by itself, then together. */
@@ -333,9 +372,14 @@ verify_page(Verify *verify)
 		return;
 	}
 	wrong = zpage_check_header(page);
-	if (wrong)
+	if (wrong != NULL && !zpage_is_of_heap(page))
 	{
 		verify_report(verify, "page", "%s", wrong);
+		return;
+	}
+	if (page_has_heap_rows(verify, page))
+	{
+		report_heap_rows(verify, page);
 		return;
 	}
 	verify->usable = true;

@@ -76,9 +76,12 @@ zview_close(ZPageView *view)
 		pfree(view->lock_copies);
 	if (view->version_buf)
 		pfree(view->version_buf);
+	if (view->other_rows)
+		pfree(view->other_rows);
 	zreconstruct_free(view);
 	view->copy = view->overflow_copy = NULL;
 	view->lock_copies = NULL;
+	view->other_rows = NULL;
 	view->version_buf = NULL;
 }
 
@@ -90,13 +93,34 @@ zview_refresh(ZPageView *view)
 	view->all_frozen = false;
 }
 
-static void
+/*
+ * Have heap functions changed the page?  Not asked where the table's columns are not known: there
+ * rows are only rolled back.
+ */
+static bool
+has_heap_rows(ZPageView *view, Page page)
+{
+	return zpage_may_have_heap_rows(page, view->block) &&
+		view->rel != NULL && view->rel->rd_att != NULL &&
+		zpage_has_heap_rows(page, view->block, RelationGetDescr(view->rel));
+}
+
+/* False: heap functions have changed the page, and that is to be passed by. */
+static bool
 check_page(ZPageView *view, Page page)
 {
 	const char *wrong = zpage_check_header(page);
 
-	if (wrong)
-		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber, "%s", wrong);
+	if (unlikely(wrong != NULL))
+	{
+		if (view->rel == NULL || !zpage_is_of_heap(page))
+			zheap_corrupt(view->rel, view->block, InvalidOffsetNumber, "%s", wrong);
+	}
+	else if (likely(!has_heap_rows(view, page)))
+		return true;
+	if (!zheap_skip_heap_rows)
+		zheap_corrupt_by_heap(view->rel, view->block, PageGetLSN(page));
+	return false;
 }
 
 bool
@@ -215,6 +239,28 @@ copy_used(PGAlignedBlock **copy, MemoryContext context, Page page)
 	zpage_copy_used((*copy)->data, header);
 }
 
+/* And rows on it?  What no reader asks for all of them, unless they are to be passed by. */
+static bool
+has_changed_rows(ZPageView *view, Page page)
+{
+	return view->rel != NULL && view->rel->rd_att != NULL &&
+		zpage_has_changed_rows(page, view->block, RelationGetDescr(view->rel));
+}
+
+/* A copy, if need be without what heap functions have written.  NULL: it holds no rows. */
+static Page
+copy_checked(ZPageView *view, PGAlignedBlock **copy, Page page)
+{
+	copy_used(copy, view->context, page);
+	page = (Page) (*copy)->data;
+	if (check_page(view, page) && (!zheap_skip_heap_rows || !has_changed_rows(view, page)))
+		return page;
+	if (zpage_is_of_heap(page))
+		return NULL;
+	zpage_forget_heap_rows(page, view->block, RelationGetDescr(view->rel));
+	return page;
+}
+
 /* The page is locked, any mode.  False: it holds no rows. */
 static bool
 copy_locked(ZPageView *view, Page page)
@@ -225,9 +271,9 @@ copy_locked(ZPageView *view, Page page)
 	view->locked = false;
 	if (PageIsNew(page) || zpage_is_overflow(page))
 		return false;
-	copy_used(&view->copy, view->context, page);
-	page = (Page) view->copy->data;
-	check_page(view, page);
+	page = copy_checked(view, &view->copy, page);
+	if (page == NULL)
+		return false;
 	block = zpage_overflow_block(page);
 	if (block != InvalidBlockNumber)
 	{
@@ -370,7 +416,15 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 	view->block = BufferGetBlockNumber(buffer);
 	if (PageIsNew(page) || zpage_is_overflow(page))
 		return false;
-	check_page(view, page);
+	if (unlikely(!check_page(view, page)) && lockmode != BUFFER_LOCK_SHARE)
+		zheap_corrupt_by_heap(view->rel, view->block, PageGetLSN(page));
+	if (unlikely(zheap_skip_heap_rows) && lockmode == BUFFER_LOCK_SHARE)
+	{
+		/* the other copy may be referred to */
+		page = copy_checked(view, &view->other_rows, page);
+		if (page == NULL)
+			return false;
+	}
 	overflow_block = zpage_overflow_block(page);
 	if (overflow_block != InvalidBlockNumber)
 	{

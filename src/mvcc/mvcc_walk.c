@@ -47,12 +47,25 @@ set_modifier(const ZPageView *view, ZRowVersion *version, ZOwner place, bool upp
 	}
 }
 
+/* The row is in order as far as its header tells, or it is known what is wrong with it. */
+static void
+check_changed_by_heap(ZPageView *view, OffsetNumber offnum)
+{
+	if (view->rel != NULL && view->rel->rd_att != NULL && !zheap_skip_heap_rows &&
+		zpage_is_changed_by_heap(view->page, view->block, offnum, RelationGetDescr(view->rel)))
+		zheap_corrupt_by_heap(view->rel, view->block, PageGetLSN(view->page));
+}
+
 void
 zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 {
 	const char *wrong = zpage_check_row(view->page, offnum);
 
 	Assert(offnum >= FirstOffsetNumber && offnum <= PageGetMaxOffsetNumber(view->page));
+	/* a damaged line pointer may lead out of the page */
+	if (ItemIdGetOffset(PageGetItemId(view->page, offnum)) <= BLCKSZ - SizeofHeapTupleHeader &&
+		zpage_row_names_itself(view->page, offnum))
+		check_changed_by_heap(view, offnum);
 	if (wrong)
 		zheap_corrupt(view->rel, view->block, offnum, "%s", wrong);
 	version->row = zpage_row(view->page, offnum, &version->len, NULL);

@@ -17,6 +17,9 @@ zrow_look_is_sound(Page page, OffsetNumber offnum, const char *row, uint32 *len)
 	uint8		flags = zrow_flags(row);
 	uint32		natts = zrow_natts(row);
 
+	/* zmvcc_fetch() finds out whether heap functions have changed it */
+	if (zpage_row_names_itself(page, offnum))
+		return false;
 	if (unlikely((flags & (ZROW_PADDED | ZROW_ORIGIN)) != 0))
 	{
 		if (zpage_check_row(page, offnum) != NULL)

@@ -363,6 +363,7 @@ fetch_plain(Relation rel, Page page, const ItemPointerData *tid, Snapshot snapsh
 
 	if (snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable() ||
 		PageIsNew(page) || zpage_is_overflow(page) || zpage_check_header(page) != NULL ||
+		zpage_may_have_heap_rows(page, ItemPointerGetBlockNumberNoCheck(tid)) ||
 		offnum == InvalidOffsetNumber || offnum > PageGetMaxOffsetNumber(page) ||
 		!zrow_look(page, offnum, ((uint32) 2 << zpage_nslots(page)) - 1, &row) || row.len == 0)
 		return false;
@@ -456,9 +457,13 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	{
 		fetch->view.leave = zscan_may_leave() ? page : NULL;
 		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, &version);
+		/* which rows heap functions have spoiled is not for others to rely on */
+		if (unlikely(zheap_skip_heap_rows))
+			all_dead = NULL;
 		if (unlikely(!found) && all_dead != NULL)
 			*all_dead = is_dead_on_disk(&fetch->view, offnum, &version);
-		if (unlikely(!found) && fetch->base.may_skip && fetch->view.locked)
+		if (unlikely(!found) && fetch->base.may_skip && fetch->view.locked &&
+			!zheap_skip_heap_rows)
 			fetch->dead = is_dead_for_good(&fetch->view, offnum, snapshot, &version);
 		if (!fetch->view.locked)
 			return found;

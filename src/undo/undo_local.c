@@ -373,6 +373,7 @@ void
 zundo_open_for(Relation rel)
 {
 	zundo_open();
+	zheap_target_check(rel);
 	if (unlikely(zundo_local_pending) && RelationUsesLocalBuffers(rel))
 		roll_back_earlier();
 }
@@ -380,6 +381,7 @@ zundo_open_for(Relation rel)
 void
 zundo_attach_for(Relation rel)
 {
+	zheap_target_check(rel);
 	/* a leader ought to be noted before its workers, which rely on it then (undo_use.c) */
 	if (unlikely(MyUndo.db == NULL || RelationUsesLocalBuffers(rel) || IsInParallelMode() ||
 				 pg_atomic_read_u64(&MyUndo.db->horizon) == 0))

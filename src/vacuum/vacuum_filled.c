@@ -170,7 +170,8 @@ mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
 	/* damage is VACUUM's to tell of */
-	if (zpage_is_table(page) && zpage_check_quick(page, &off) == NULL)
+	if (zpage_is_table(page) && zpage_check_quick(page, &off) == NULL &&
+		!zpage_may_have_heap_rows(page, block))
 	{
 		visible_mark(visible, buffer);
 		if (PageIsAllVisible(page))

@@ -62,3 +62,9 @@ create function zheap_unit_system_columns(rel regclass, elsewhere regclass) retu
     language c strict as 'MODULE_PATHNAME';
 create function zheap_unit_taken_for_heap(rel regclass) returns void
     language c strict as 'MODULE_PATHNAME';
+
+-- One of the server's heap functions, on a table of any access method; of heap_multi_insert() three rows.
+create function zheap_unit_heap_write(function text, rel regclass, at tid, literals text[]) returns void
+    language c strict as 'MODULE_PATHNAME';
+create function zheap_unit_heap_read(function text, rel regclass, at tid) returns boolean
+    language c strict as 'MODULE_PATHNAME';

@@ -67,6 +67,12 @@ extern void zam_options_register(void);
 /* An error if such a function asks for the table: it would write into its rows. */
 extern void zam_refuse_heap_checks(Relation rel);
 
+/*
+ * The same if heap_insert() asks, as far as that can be told here; no page is locked or changed
+ * yet then.
+ */
+extern void zam_refuse_heap_insert(Relation rel);
+
 /* Register the hooks that tell of them. */
 extern void zam_heap_checks_register(void);
 

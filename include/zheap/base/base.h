@@ -7,6 +7,7 @@
 #define ZHEAP_BASE_H
 
 #include "access/transam.h"
+#include "access/xlogdefs.h"
 #include "port/atomics.h"
 #include "storage/block.h"
 #include "storage/buf.h"
@@ -32,6 +33,7 @@ extern PGDLLIMPORT int zheap_xmin;	/* ZXminShows */
 extern int	zheap_initial_slots;	/* slots of a new page */
 extern int	zheap_max_changed_indexes;	/* per cent: more, and an updated row moves */
 extern bool zheap_remove_dead_entries;	/* writers remove index entries of deleted rows */
+extern bool zheap_skip_heap_rows;	/* readers pass by what heap functions have written */
 extern bool zheap_skip_dead_entries;	/* index scans pass by what only older snapshots need */
 extern int	zheap_status_cache_size;	/* kB; 0: none */
 extern int	zheap_temp_undo_max_size;	/* kB; 0 or less: no limit */
@@ -95,8 +97,63 @@ extern void zheap_note_pointers_freed(Relation rel);
 extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 						  const char *fmt,...) pg_attribute_printf(4, 5) pg_attribute_noreturn();
 
+/* The same for what the server's heap functions have put there; "lsn" is the page's. */
+extern void zheap_corrupt_by_heap(Relation rel, BlockNumber block, XLogRecPtr lsn)
+			pg_attribute_noreturn();
+
 /* The formatted text, allocated. */
 extern char *zheap_format(const char *fmt, va_list args) pg_attribute_printf(1, 0);
+
+/* ---- the page for the next row (zheap_target.c) ---- */
+
+/*
+ * The server's heap functions and we remember it in the same place, smgr_targblock.  We add
+ * ZTARGET_OURS: so heap_insert(), called by C code that takes the table for heap's, reads a block
+ * that cannot be, and fails before it has changed anything.  A block without it is one that
+ * heap_insert() has found for itself.
+ */
+#define ZTARGET_OURS	((BlockNumber) 1 << 31)
+#define ZTARGET_NONE	MaxBlockNumber
+
+/* InvalidBlockNumber: none is remembered. */
+static inline BlockNumber
+zheap_target_get(Relation rel)
+{
+	BlockNumber block = RelationGetTargetBlock(rel);
+
+	return block >= ZTARGET_NONE ? InvalidBlockNumber : block & ~ZTARGET_OURS;
+}
+
+/* No block beyond the half of all is remembered. */
+static inline void
+zheap_target_set(Relation rel, BlockNumber block)
+{
+	RelationSetTargetBlock(rel, block < (ZTARGET_NONE & ~ZTARGET_OURS) ? block | ZTARGET_OURS :
+						   ZTARGET_NONE);
+}
+
+/* ERROR: heap_insert() has put a row on that block. */
+extern void zheap_target_found(Relation rel, BlockNumber block);
+
+/* Let heap_insert() fail from now on, as long as the server has the file open. */
+static inline void
+zheap_target_guard(Relation rel)
+{
+	if (unlikely(RelationGetTargetBlock(rel) == InvalidBlockNumber))
+		RelationSetTargetBlock(rel, ZTARGET_NONE);
+}
+
+/* The same as an operation begins, with no page locked; ERROR if it has been called already. */
+static inline void
+zheap_target_check(Relation rel)
+{
+	BlockNumber block = RelationGetTargetBlock(rel);
+
+	if (unlikely(block == InvalidBlockNumber))
+		RelationSetTargetBlock(rel, ZTARGET_NONE);
+	else if (unlikely((block & ZTARGET_OURS) == 0))
+		zheap_target_found(rel, block);
+}
 
 /* ---- LWLocks held, above all for assertions (zheap_buflock.c) ---- */
 

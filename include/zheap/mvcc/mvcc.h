@@ -93,6 +93,7 @@ typedef struct ZPageView
 	struct ZLockPageCopies *lock_copies;	/* zview_slot_page; allocated on demand, kept */
 	ZUndoReader reader;
 	MemoryContext context;		/* of everything that the view allocates */
+	PGAlignedBlock *other_rows; /* of a page that heap functions have changed (zview_attach) */
 	char	   *version_buf;	/* buffer for rebuilt rows, BLCKSZ */
 	bool		locked;			/* a page is viewed in place: its lock is held */
 	Buffer	   *leave;			/* not NULL: that page and its overflow page, to be left

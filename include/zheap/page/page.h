@@ -12,6 +12,8 @@
 #ifndef ZHEAP_PAGE_H
 #define ZHEAP_PAGE_H
 
+#include "access/htup_details.h"
+#include "access/tupdesc.h"
 #include "storage/bufpage.h"
 #include "storage/itemptr.h"
 
@@ -282,6 +284,78 @@ extern const char *zpage_check_row(Page page, OffsetNumber offnum);
 
 /* The same of an overflow page or a lock page. */
 extern const char *zpage_check_overflow(Page page);
+
+/* ---- what heap functions have written (page_heap_rows.c) ---- */
+
+/*
+ * The line pointer of what lies at pd_upper, if that looks like a heap tuple that heap_insert()
+ * has put there: it names itself in t_ctid.  By chance a row's values may look like that, too.
+ * Of a page whose header has been checked.
+ */
+static inline OffsetNumber
+zpage_newest_heap_row(Page page, BlockNumber block)
+{
+	PageHeader	header = (PageHeader) page;
+	const char *newest = (const char *) page + header->pd_upper;
+	ItemPointerData self;
+	OffsetNumber offnum;
+
+	if (header->pd_upper + SizeofHeapTupleHeader > header->pd_special)
+		return InvalidOffsetNumber;
+	memcpy(&self, newest + offsetof(HeapTupleHeaderData, t_ctid), sizeof(self));
+	if (likely(ItemPointerGetBlockNumberNoCheck(&self) != block))
+		return InvalidOffsetNumber;
+	offnum = ItemPointerGetOffsetNumberNoCheck(&self);
+	if (offnum == InvalidOffsetNumber || offnum > PageGetMaxOffsetNumber(page) ||
+		ItemIdGetOffset(PageGetItemId(page, offnum)) != header->pd_upper ||
+		!ItemIdIsNormal(PageGetItemId(page, offnum)))
+		return InvalidOffsetNumber;
+	return offnum;
+}
+
+/*
+ * May heap functions have changed the page?  False: no.  heap_update() sets a bit if it finds no
+ * room on the page, which is not used otherwise.  Cheap enough for each look at a page.
+ */
+static inline bool
+zpage_may_have_heap_rows(Page page, BlockNumber block)
+{
+	return unlikely((((PageHeader) page)->pd_flags & PD_PAGE_FULL) != 0 ||
+					zpage_newest_heap_row(page, block) != InvalidOffsetNumber);
+}
+
+/*
+ * Is the line pointer's number where heap_delete() and heap_lock_tuple() write it?  By chance a
+ * row's values, or those of the row behind it, may be like that.  The row lies within the page.
+ */
+static inline bool
+zpage_row_names_itself(Page page, OffsetNumber offnum)
+{
+	OffsetNumber named;
+
+	memcpy(&named, (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum)) +
+		   offsetof(HeapTupleHeaderData, t_ctid.ip_posid), sizeof(named));
+	return unlikely(named == offnum);
+}
+
+/* Then: have they? */
+extern bool zpage_is_changed_by_heap(Page page, BlockNumber block, OffsetNumber offnum,
+									 TupleDesc desc);
+
+/* Have heap functions changed the page, if they may have?  "desc" is the table's. */
+extern bool zpage_has_heap_rows(Page page, BlockNumber block, TupleDesc desc);
+
+/* Have they changed rows, of all that there are? */
+extern bool zpage_has_changed_rows(Page page, BlockNumber block, TupleDesc desc);
+
+/*
+ * Let the line pointers of what they have written be dead, and those that lead to no row.  The
+ * page is the caller's own copy, and they have changed it.
+ */
+extern void zpage_forget_heap_rows(Page page, BlockNumber block, TupleDesc desc);
+
+/* Has heap made the page? */
+extern bool zpage_is_of_heap(Page page);
 
 /*
  * Can the row at offnum have been this, before what is being rolled back?  The bytes

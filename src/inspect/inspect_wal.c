@@ -1,0 +1,97 @@
+/*
+ * inspect_wal.c
+ *		Which WAL record ends at a place?  To tell whose code has changed a page.
+ */
+#include "postgres.h"
+
+#include "access/rmgr.h"
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+#include "access/xlogreader.h"
+#include "access/xlogrecovery.h"
+#include "access/xlogutils.h"
+#include "miscadmin.h"
+
+#include "zheap/rollback/rollback.h"
+
+#include "inspect_private.h"
+
+typedef struct Search
+{
+	XLogRecPtr	begin;			/* where a segment does */
+	XLogRecPtr	end;			/* where the record does */
+	char	   *found;			/* in the caller's memory */
+	MemoryContext context;
+} Search;
+
+static char *
+describe_record(XLogReaderState *reader)
+{
+	RmgrData	rmgr = GetRmgr(XLogRecGetRmid(reader));
+	const char *name = rmgr.rm_identify(XLogRecGetInfo(reader));
+
+	return psprintf("%s/%s of transaction %u", rmgr.rm_name, name ? name : "UNKNOWN",
+					XLogRecGetXid(reader));
+}
+
+/* From the first record of the segment on. */
+static void
+search_from(void *arg)
+{
+	Search	   *search = arg;
+	ReadLocalXLogPageNoWaitPrivate *private = palloc0(sizeof(ReadLocalXLogPageNoWaitPrivate));
+	XLogReaderRoutine routine = {
+		.page_read = read_local_xlog_page_no_wait,
+		.segment_open = wal_segment_open,
+		.segment_close = wal_segment_close
+	};
+	XLogReaderState *reader = XLogReaderAllocate(wal_segment_size, NULL, &routine, private);
+	char	   *error = NULL;
+
+	if (reader == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	if (!XLogRecPtrIsInvalid(XLogFindNextRecord(reader, search->begin)))
+	{
+		while (XLogReadRecord(reader, &error) != NULL && reader->EndRecPtr < search->end)
+			CHECK_FOR_INTERRUPTS();
+		if (error == NULL && reader->EndRecPtr == search->end)
+		{
+			MemoryContext old = MemoryContextSwitchTo(search->context);
+
+			search->found = describe_record(reader);
+			MemoryContextSwitchTo(old);
+		}
+	}
+	XLogReaderFree(reader);
+}
+
+static char *
+find_from(XLogRecPtr begin, XLogRecPtr end)
+{
+	Search		search = {begin, end, NULL, CurrentMemoryContext};
+	ErrorData  *error = zrollback_try(search_from, &search);
+
+	/* the segment is not there any more, or cannot be read */
+	if (error != NULL)
+		FreeErrorData(error);
+	return search.found;
+}
+
+/* It may be longer than what precedes it in the segment that it ends in. */
+char *
+inspect_record_that_ends(XLogRecPtr end)
+{
+	XLogRecPtr	begin;
+	char	   *found;
+
+	if (end <= wal_segment_size || end > (RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) :
+										  GetXLogInsertRecPtr()))
+		return NULL;
+	if (!RecoveryInProgress())
+		XLogFlush(end);
+	begin = end - 1 - XLogSegmentOffset(end - 1, wal_segment_size);
+	found = find_from(begin, end);
+	if (found == NULL && begin >= 2 * (XLogRecPtr) wal_segment_size)
+		found = find_from(begin - wal_segment_size, end);
+	return found;
+}
