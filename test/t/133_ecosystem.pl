@@ -26,19 +26,22 @@ sub ecosystem
 	return python('ecosystem', '--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--directory', "$directory/$name", @options);
 }
 
+# how many need no package
 sub heads
 {
-	return grep { slurp_file($_) !~ /^-- package: /m } glob "$sources/extensions/*.sql";
+	return scalar grep { slurp_file($_) !~ /^-- package: /m } glob "$sources/extensions/*.sql";
 }
 
 my ($ok, $out) = ecosystem('all', '--of-server');
 
-if ($out =~ /^skipped .*not installed/m && $out =~ /^0 passed, 0 failed$/m)
-{
-	plan skip_all => 'contrib is not installed';
-}
+# a server may have been built without some of them
+my $skipped = () = $out =~ /^skipped .*not installed/mg;
+my $all = heads();
+
+plan skip_all => 'contrib is not installed' if $skipped == $all;
 ok($ok, 'as on heap') or diag($out);
-like($out, qr/^@{[ scalar heads() ]} passed, 0 failed$/m, 'all of them ran');
+like($out, qr/^@{[ $all - $skipped ]} passed, 0 failed$/m, 'all of them ran');
+cmp_ok($skipped, '<=', 2, 'nearly all are there') or diag($out);
 
 # what differs is found: another answer, rows that are lost, and a list in the head that is not right
 mkdir "$directory/files" or die;

@@ -1,20 +1,15 @@
--- Samples of a table, random keys and digests, fuzzy comparison.
+-- Samples of a table, fuzzy comparison, aggregates into arrays.
 create extension tsm_system_rows;
 create extension tsm_system_time;
-create extension pgcrypto;
-create extension "uuid-ossp";
 create extension fuzzystrmatch;
 create extension intagg;
 create extension dict_int;
-create table t (id uuid primary key default uuid_generate_v4(), n int, v text, d bytea);
-insert into t (n, v) select g, 'name ' || g % 50 from generate_series(1, 1000) g;
-update t set d = digest(v, 'sha256') where n % 2 = 0;
-update t set v = pgp_sym_encrypt(v, 'key', 'cipher-algo=aes128')::text where n % 10 = 0;
+create table t (id int primary key, n int, v text);
+insert into t select g, g, 'name ' || g % 50 from generate_series(1, 1000) g;
+update t set v = 'other ' || n where n % 10 = 0;
 begin; delete from t; rollback;
 delete from t where n % 7 = 0;
 select count(*) from t tablesample system_rows(100);
 select count(*) > 0 from t tablesample system_time(1000);
-select count(*), count(distinct d), sum(n) from t;
-select count(*) from t where pgp_sym_decrypt(v::bytea, 'key') = 'name 0' and n % 10 = 0;
-select count(*), sum(levenshtein(v, 'nane 7')) from t where soundex(v) = soundex('name') and n % 10 <> 0;
+select count(*), sum(levenshtein(v, 'nane 7')) from t where soundex(v) = soundex('name');
 select sum(x) from (select int_array_enum(int_array_aggregate(n)) as x from t) s;
