@@ -17,7 +17,7 @@ chomp(my $bindir = `pg_config --bindir`);
 
 my @kinds = ('undo read', 'sweep read', 'read', 'write', 'extend', 'truncate', 'memory', 'cancel', 'terminate');
 my ($ok, $out) = python('faults', '--bindir', $bindir, '--conf', $ENV{TEMP_CONFIG}, '--seed', $seed,
-	'--directory', PostgreSQL::Test::Utils::tempdir_short(), '--rounds', 2, '--seconds', 3, '--clients', 3, '--rows', 500,
+	'--directory', PostgreSQL::Test::Utils::tempdir_short(), '--rounds', 2, '--seconds', 3, '--clients', 3, '--rows', 1000,
 	map { ('--only', $_) } @kinds);
 
 ok($ok, 'nothing is lost, nothing is wrong, nothing comes back') or diag($out);

@@ -22,6 +22,7 @@
 
 #define RULES 32
 #define SMALLEST 1024			/* blocks of the server's contexts, not what libc is lost without */
+#define SLOWEST 50000			/* microseconds */
 
 /* faults.py: OPERATIONS */
 enum Operation
@@ -33,11 +34,12 @@ enum Operation
 typedef struct Rule
 {
 	int32_t		operation;		/* 0: none */
-	int32_t		error;			/* errno */
+	int32_t		error;			/* errno; 0: the call is only slow */
 	int32_t		per_million;
 	int32_t		process;		/* 0: any */
 	uint64_t	hits;
-	char		path[104];		/* pattern that the file's path must match */
+	uint64_t	limit;			/* of hits; 0: none */
+	char		path[96];		/* pattern that the file's path must match */
 } Rule;
 
 static volatile Rule *rules;
@@ -112,10 +114,16 @@ fails(enum Operation operation, int fd)
 	{
 		if (rule->operation != (int32_t) operation ||
 			(rule->process != 0 && rule->process != getpid()) ||
+			(rule->limit != 0 && rule->hits >= rule->limit) ||
 			random_number() % 1000000 >= (uint32_t) rule->per_million ||
 			(operation != MEMORY && !file_matches(fd, (const char *) rule->path)))
 			continue;
 		__atomic_fetch_add(&rule->hits, 1, __ATOMIC_RELAXED);
+		if (rule->error == 0)
+		{
+			usleep(random_number() % SLOWEST);
+			continue;
+		}
 		errno = rule->error;
 		return 1;
 	}

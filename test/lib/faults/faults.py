@@ -25,10 +25,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(HERE, '..', 'torture'), os.path.join(HERE, '..', 'shared')]
 from preload import PreloadServer
 from server import Lost, SqlError
-from steadfast import Aborter, SteadfastChores, SteadfastClient, SteadfastDdl, Sweeper
+from steadfast import Aborter, Evictor, SteadfastChores, SteadfastClient, SteadfastDdl, Sweeper
 from torture import Torture
 
-RULE = struct.Struct('=4iQ104s')        # faults.c: Rule
+RULE = struct.Struct('=4i2Q96s')        # faults.c: Rule
 RULES = 32
 OPERATIONS = {name: n for n, name in enumerate(('read', 'write', 'extend', 'sync', 'truncate', 'memory'), 1)}
 
@@ -36,7 +36,10 @@ DATA, UNDO, WAL = '*/base/*', 'UNDO', '*/pg_wal/*'      # UNDO: set when the fil
 
 # name: operation, error, files, failures per million, of which a round chooses one
 KINDS = {
-    'sweep read': ('read', errno.EIO, UNDO, [30000, 100000, 300000]),       # of the sweepers only
+    # of the sweepers only; slow ones, so that more happens meanwhile
+    'sweep read': ('read', errno.EIO, UNDO, [30000, 300000]),
+    'sweep slow': ('read', 0, DATA, [100000, 300000]),
+    'read slow': ('read', 0, DATA, [3000, 30000]),
     'undo read': ('read', errno.EIO, UNDO, [3000, 30000, 300000]),
     'read': ('read', errno.EIO, DATA, [300, 3000, 30000]),
     'write': ('write', errno.EIO, DATA, [1000, 10000, 100000]),
@@ -76,11 +79,11 @@ class FaultServer(PreloadServer):
         return {'FAULTS': self.data + '.faults'}
 
     def fail(self, rules):
-        """From now on; rules: (name, operation, error, path, per million, process or 0)."""
+        """From now on; rules: (name, operation, error, path, per million, process or 0, at most so many or 0)."""
         self.work_on()
         self.names = [rule[0] for rule in rules]
-        for i, (_, operation, error, path, share, process) in enumerate(rules):
-            RULE.pack_into(self.map, i * RULE.size, OPERATIONS[operation], error, share, process, 0, path.encode())
+        for i, (_, operation, error, path, share, process, limit) in enumerate(rules):
+            RULE.pack_into(self.map, i * RULE.size, OPERATIONS[operation], error, share, process, 0, limit, path.encode())
 
     def work_on(self):
         """Nothing fails any more."""
@@ -137,17 +140,18 @@ class Faults(Torture):
         """Some kinds of faults, with a share each."""
         names = self.args.only or self.r.sample(sorted(KINDS) + sorted(SIGNALS), self.r.randrange(1, 5))
         if not self.args.only:
-            wanted = 'sweep read' if alone else 'undo read'
-            if self.r.random() < 0.5 and wanted not in names:
-                names.append(wanted)
+            for wanted in ['sweep read', 'sweep slow'] if alone else ['undo read']:
+                if self.r.random() < 0.5 and wanted not in names:
+                    names.append(wanted)
         return {n: self.r.choice(KINDS[n][3]) for n in names if n in KINDS}, [n for n in names if n in SIGNALS]
 
     def rules(self, kinds, undo, clients):
         """What FaultServer.fail() takes; sessions come and go."""
-        sweepers = [c.session() for c in clients if isinstance(c, Sweeper)]
-        return [(name, operation, error, undo if path == UNDO else path, kinds[name], process)
+        sweepers = [c.session() for c in clients if type(c) is Sweeper]
+        limit = self.r.choice([0, 1, 1, 3])     # just for a moment
+        return [(name, operation, error, undo if path == UNDO else path, kinds[name], process, limit if name == 'sweep read' else 0)
                 for name in kinds for operation, error, path, _ in [KINDS[name]]
-                for process in (filter(None, sweepers) if name == 'sweep read' else [0])]
+                for process in (filter(None, sweepers) if name.startswith('sweep') else [0])]
 
     def crew(self, seed, alone):
         def one(kind, n):
@@ -155,7 +159,7 @@ class Faults(Torture):
         n = self.args.clients
         if alone:
             # without prepared transactions, so that sweeps come to an end
-            return [one(Aborter, c) for c in range(n)] + [one(Sweeper, n), one(Sweeper, n + 1)]
+            return [one(Aborter, c) for c in range(self.r.choice([1, 1, min(n, 3)]))] + [one(Sweeper, n), one(Evictor, n + 1)]
         return [one(SteadfastClient, c) for c in range(n)] + [
             one(SteadfastChores, n), one(Sweeper, n + 1), one(SteadfastDdl, n + 2), one(Aborter, n + 3)]
 
@@ -163,13 +167,15 @@ class Faults(Torture):
         r, seed = self.r, self.r.randrange(10**9)
         p = self.primary
         p.stop(r.choice([signal.SIGINT, signal.SIGINT, signal.SIGQUIT]) if number > 1 else signal.SIGINT)
+        alone = r.random() < 0.5 or self.args.rollbacks
         settings = self.settings()
+        if alone and r.random() < 0.8:
+            settings.update({'zheap.undo_workers': 0, 'shared_buffers': '512kB'})
         p.set(settings)
         p.start()
         db = p.connect()
         undo = '*/' + db.value("select pg_relation_filepath('zheap.undo')")
         db.close()
-        alone = r.random() < 0.5
         kinds, signals = self.kinds(alone)
         clients = self.crew(seed, alone)
         disturbers = [Signaller(SIGNALS[s], clients, seed, r.choice([0.01, 0.1, 0.5]), self.hits) for s in signals]
@@ -196,7 +202,7 @@ class Faults(Torture):
         while time.time() < end and p.process.poll() is None:
             time.sleep(pause * r.random())
             p.fail(rules())
-            time.sleep(r.choice([0.02, 0.1, 0.5]))
+            time.sleep(r.choice([0.02, 0.1, 0.2]))
             if pause:
                 p.work_on()
 
@@ -234,6 +240,7 @@ class Faults(Torture):
         super().begin()
         db = self.primary.connect()
         db.run('create extension pg_prewarm')
+        db.run("create table noise as select repeat('x', 500) from generate_series(1, 3000)")
         db.close()
 
     def settle(self):
@@ -253,6 +260,9 @@ class Faults(Torture):
         self.check.all('after VACUUM', False)
         db.close()
 
+    def something_done(self):
+        return self.commits or self.hits
+
     def say(self):
         print('hits: ' + ', '.join('%d %s' % (n, what) for what, n in sorted(self.hits.items())))
 
@@ -270,6 +280,7 @@ def main():
     p.add_argument('--clients', type=int, default=5)
     p.add_argument('--rows', type=int, default=2000, help='of the big table')
     p.add_argument('--only', action='append', choices=sorted(KINDS) + sorted(SIGNALS), help='kinds of faults; default: all')
+    p.add_argument('--rollbacks', action='store_true', help='only rounds of clients that just roll back')
     p.add_argument('--max', type=int, default=20, help='stop after so many findings')
     p.add_argument('--verbose', action='store_true')
     p.set_defaults(standby=False, power=False, ddl=True, damage=False, save=False, pressure=False, commits=0)

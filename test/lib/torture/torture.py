@@ -325,6 +325,10 @@ class Torture:
         """Whether there is to be a round of this number."""
         return number <= self.args.rounds
 
+    def something_done(self):
+        """Whether something could have been lost."""
+        return self.commits
+
     def say(self):
         """At the end, what was done to the servers."""
         if self.args.power:
@@ -356,7 +360,7 @@ class Torture:
         self.say()
         print('%d rounds, %d findings, %d lost commits' % (rounds, len(self.findings.list), self.lost))
         print('%d commits were acknowledged' % self.commits, file=sys.stderr)
-        return 0 if self.commits and not self.findings.list and not self.more(rounds + 1) else 1
+        return 0 if self.something_done() and not self.findings.list and not self.more(rounds + 1) else 1
 
 
 def main():
