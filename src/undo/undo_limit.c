@@ -8,9 +8,8 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "access/xact.h"
+#include "miscadmin.h"
 
 #include "undo_private.h"
 

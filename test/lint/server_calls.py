@@ -26,7 +26,7 @@ FAMILY = re.compile("|".join([
     r"vac_(?:bulkdel|cleanup)\w+", r"_bt_(?:search|get|mkscankey|metaversion|first|next)\w*", r"\w*toast_\w+"]))
 
 # A lock that is only asked about; what ends a look-up, or goes with one; a call by a pointer.
-HARMLESS = set("""FunctionCallInvoke LockHasWaiters LockHasWaitersRelation LockHeldByMe ReleaseSysCache SysCacheGetAttr
+HARMLESS = set("""FunctionCallInvoke get_guc_variables LockHasWaiters LockHasWaitersRelation LockHeldByMe ReleaseSysCache SysCacheGetAttr
     init_toast_snapshot systable_endscan systable_endscan_ordered toast_close_indexes visibilitymap_pin_ok""".split())
 
 found = []

@@ -58,7 +58,6 @@ extern bool zheap_may_wait(void);
 #define relation_open(...)			ZCHECKED(relation_open(__VA_ARGS__))
 #define try_relation_open(...)		ZCHECKED(try_relation_open(__VA_ARGS__))
 #define table_open(...)				ZCHECKED(table_open(__VA_ARGS__))
-#define try_table_open(...)			ZCHECKED(try_table_open(__VA_ARGS__))
 #define index_open(...)				ZCHECKED(index_open(__VA_ARGS__))
 #define toast_open_indexes(...)		ZCHECKED(toast_open_indexes(__VA_ARGS__))
 #define vac_open_indexes(...)		ZCHECKED(vac_open_indexes(__VA_ARGS__))
