@@ -18,6 +18,7 @@
 #include "postgres.h"
 
 #include "access/tableam.h"
+#include "commands/extension.h"
 #include "nodes/parsenodes.h"
 #include "tcop/utility.h"
 #include "utils/guc.h"
@@ -35,6 +36,9 @@ static char *setting = NULL;
 
 /* A statement is being executed that has not made its table yet. */
 static bool in_statement = false;
+
+/* The script of an extension is running, and "setting" is heap for it on a nest level of ours. */
+static bool in_script = false;
 
 static char heap_name[] = "heap";
 
@@ -146,23 +150,29 @@ apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: t
 {
 	ProcessUtility_hook_type next = previous_utility ? previous_utility : standard_ProcessUtility;
 	bool		script = runs_script(pstmt->utilityStmt);
-	bool		outer = in_statement;
-	int			level = 0;
+	bool		makes = is_parsed(made_by_default(pstmt->utilityStmt));
+	volatile bool outer = in_statement;
+	volatile bool outer_script = in_script;
+	volatile int level = 0;
 
-	if (!script && !is_parsed(made_by_default(pstmt->utilityStmt)))
+	/* within a statement that has not made its table any other is none of its business */
+	if (!script && !makes && !in_statement)
 	{
 		next(pstmt, string, read_only, context, params, env, dest, qc);
 		return;
 	}
 	if (script)
 		level = begin_script();
-	set_in_statement(!script);
+	in_script = in_script || script;
+	/* C code may run an extension's script without the statement: its tables are heap tables */
+	set_in_statement(makes && (in_script || !creating_extension));
 	PG_TRY();
 	{
 		next(pstmt, string, read_only, context, params, env, dest, qc);
 	}
 	PG_FINALLY();
 	{
+		in_script = outer_script;
 		set_in_statement(outer);
 	}
 	PG_END_TRY();

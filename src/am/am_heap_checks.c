@@ -133,7 +133,7 @@ is_called_by_heap(void)
 
 /*
  * The stack is looked at only if no block is remembered, which happens once after the server has
- * opened the table's file: all operations of ours have remembered one before they ask.
+ * opened the table's file: nearly all operations of ours remember one before they ask.
  */
 void
 zam_refuse_heap_insert(Relation rel)

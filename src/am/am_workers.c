@@ -7,14 +7,16 @@
  * update is a crash.  The first that such a worker asks a table for is its kind of slot, when it
  * has locked the table for writing.
  *
- * What the worker does by SQL, in triggers or with pglogical.use_spi, is no such thing: the
- * server's executor asks for the slot then.
+ * What the worker does by SQL, in triggers, with pglogical.use_spi, or as a statement that was
+ * replicated as such, is no such thing: the server's executor asks for the slot then.  Of triggers
+ * that are deferred to the end of the transaction that cannot be told.
  */
 #include "postgres.h"
 
 #include "executor/spi.h"
 #include "postmaster/bgworker.h"
 #include "storage/lmgr.h"
+#include "tcop/pquery.h"
 #include "utils/rel.h"
 
 #include "zheap/am/am_relation.h"
@@ -47,7 +49,7 @@ zam_refuse_heap_workers(Relation rel)
 {
 	const char *library = MyBgworkerEntry->bgw_library_name;
 
-	if (!is_heap_worker(library) || spi_is_connected() ||
+	if (!is_heap_worker(library) || ActivePortal != NULL || spi_is_connected() ||
 		!CheckRelationLockedByMe(rel, RowExclusiveLock, true))
 		return;
 	ereport(ERROR,

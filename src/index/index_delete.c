@@ -397,6 +397,9 @@ entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 
 	if (!status->knowndeletable)
 	{
+		/* rows that are only passed by would be taken for dead */
+		if (unlikely(zheap_skip_heap_rows))
+			return false;
 		is_dead = zmvcc_dead_to_all(&del->view, offnum);
 		if (!is_dead && !entry_is_stale(del, deltid))
 			return false;

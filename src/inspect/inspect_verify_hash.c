@@ -107,8 +107,9 @@ note_page(Verify *verify, Page page, BlockNumber block)
 
 /*
  * The pages behind the first one of a bucket, of which "page" is a copy, which is overwritten.
- * With the first one pinned, VACUUM and splits take none out of the bucket, nor does replay of
- * theirs: some are only added, behind the last.
+ * With the first one pinned, VACUUM and splits begin to take none out of the bucket, nor does
+ * replay of theirs; one that has begun takes out only pages ahead of that which it writes, so none
+ * that was come by.  Others are only added, behind the last.
  */
 static void
 follow_bucket(Relation index, BlockNumber first, Page page)
@@ -122,7 +123,8 @@ follow_bucket(Relation index, BlockNumber first, Page page)
 		BlockNumber block = opaque->hasho_nextblkno;
 
 		CHECK_FOR_INTERRUPTS();
-		if (n >= nblocks)
+		/* the bucket may have grown */
+		if (n >= nblocks || block >= nblocks)
 			nblocks = RelationGetNumberOfBlocks(index);
 		if (n >= nblocks)
 			ereport(ERROR,

@@ -34,6 +34,23 @@ describe_record(XLogReaderState *reader)
 					XLogRecGetXid(reader));
 }
 
+static void
+search_with(XLogReaderState *reader, Search *search)
+{
+	char	   *error = NULL;
+	MemoryContext old;
+
+	if (XLogRecPtrIsInvalid(XLogFindNextRecord(reader, search->begin)))
+		return;
+	while (XLogReadRecord(reader, &error) != NULL && reader->EndRecPtr < search->end)
+		CHECK_FOR_INTERRUPTS();
+	if (error != NULL || reader->EndRecPtr != search->end)
+		return;
+	old = MemoryContextSwitchTo(search->context);
+	search->found = describe_record(reader);
+	MemoryContextSwitchTo(old);
+}
+
 /* From the first record of the segment on. */
 static void
 search_from(void *arg)
@@ -46,23 +63,19 @@ search_from(void *arg)
 		.segment_close = wal_segment_close
 	};
 	XLogReaderState *reader = XLogReaderAllocate(wal_segment_size, NULL, &routine, private);
-	char	   *error = NULL;
 
 	if (reader == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	if (!XLogRecPtrIsInvalid(XLogFindNextRecord(reader, search->begin)))
+	/* no resource owner knows the file that it has open */
+	PG_TRY();
 	{
-		while (XLogReadRecord(reader, &error) != NULL && reader->EndRecPtr < search->end)
-			CHECK_FOR_INTERRUPTS();
-		if (error == NULL && reader->EndRecPtr == search->end)
-		{
-			MemoryContext old = MemoryContextSwitchTo(search->context);
-
-			search->found = describe_record(reader);
-			MemoryContextSwitchTo(old);
-		}
+		search_with(reader, search);
 	}
-	XLogReaderFree(reader);
+	PG_FINALLY();
+	{
+		XLogReaderFree(reader);
+	}
+	PG_END_TRY();
 }
 
 static char *
@@ -84,8 +97,8 @@ inspect_record_that_ends(XLogRecPtr end)
 	XLogRecPtr	begin;
 	char	   *found;
 
-	if (end <= wal_segment_size || end > (RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) :
-										  GetXLogInsertRecPtr()))
+	if (end <= (XLogRecPtr) wal_segment_size ||
+		end > (RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetXLogInsertRecPtr()))
 		return NULL;
 	if (!RecoveryInProgress())
 		XLogFlush(end);

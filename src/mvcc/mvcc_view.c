@@ -94,6 +94,18 @@ zview_refresh(ZPageView *view)
 }
 
 /*
+ * The columns that the rows have, or NULL: when ALTER TABLE reads a table that it rewrites, the
+ * server's description has the new ones already.
+ */
+static TupleDesc
+columns_of_rows(const ZPageView *view)
+{
+	if (!view->own_columns && CheckRelationLockedByMe(view->rel, AccessExclusiveLock, true))
+		return NULL;
+	return RelationGetDescr(view->rel);
+}
+
+/*
  * Have heap functions changed the page?  Not asked where the table's columns are not known: there
  * rows are only rolled back.
  */
@@ -102,7 +114,7 @@ has_heap_rows(ZPageView *view, Page page)
 {
 	return zpage_may_have_heap_rows(page, view->block) &&
 		view->rel != NULL && view->rel->rd_att != NULL &&
-		zpage_has_heap_rows(page, view->block, RelationGetDescr(view->rel));
+		zpage_has_heap_rows(page, view->block, columns_of_rows(view));
 }
 
 /* False: heap functions have changed the page, and that is to be passed by. */
@@ -416,7 +428,10 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 	view->block = BufferGetBlockNumber(buffer);
 	if (PageIsNew(page) || zpage_is_overflow(page))
 		return false;
-	if (unlikely(!check_page(view, page)) && lockmode != BUFFER_LOCK_SHARE)
+	/* no page is written to of which something is passed by */
+	if (unlikely(!check_page(view, page) ||
+				 (zheap_skip_heap_rows && lockmode != BUFFER_LOCK_SHARE &&
+				  has_changed_rows(view, page))) && lockmode != BUFFER_LOCK_SHARE)
 		zheap_corrupt_by_heap(view->rel, view->block, PageGetLSN(page));
 	if (unlikely(zheap_skip_heap_rows) && lockmode == BUFFER_LOCK_SHARE)
 	{

@@ -113,11 +113,10 @@ zpage_is_changed_by_heap(Page page, BlockNumber block, OffsetNumber offnum, Tupl
 		return false;
 
 	/*
-	 * Its lowest bits are the row's number of columns, and of its slot; heap_delete() leaves it in
-	 * the page's header as well.
+	 * Its lowest bits are the row's number of columns, and of its slot.  That heap_delete() leaves
+	 * it in the page's header, too, proves nothing: so does a deletion of ours.
 	 */
-	return zpage_check_row(page, offnum) != NULL || zrow_natts(row) > desc->natts ||
-		xmax == ((PageHeader) page)->pd_prune_xid;
+	return zpage_check_row(page, offnum) != NULL || zrow_natts(row) > desc->natts;
 }
 
 bool
@@ -125,8 +124,13 @@ zpage_has_heap_rows(Page page, BlockNumber block, TupleDesc desc)
 {
 	OffsetNumber newest = zpage_newest_heap_row(page, block);
 
-	return (((PageHeader) page)->pd_flags & PD_PAGE_FULL) != 0 ||
-		(newest != InvalidOffsetNumber && is_heap_tuple(page, newest, desc));
+	if ((((PageHeader) page)->pd_flags & PD_PAGE_FULL) != 0)
+		return true;
+	if (newest == InvalidOffsetNumber)
+		return false;
+	if (desc == NULL)
+		return zpage_check_row(page, newest) != NULL;
+	return is_heap_tuple(page, newest, desc);
 }
 
 bool
@@ -158,7 +162,8 @@ zpage_forget_heap_rows(Page page, BlockNumber block, TupleDesc desc)
 		if (!ItemIdIsUsed(lp) || ItemIdIsDead(lp))
 			continue;
 		if (zpage_check_row(page, off) != NULL || is_heap_tuple(page, off, desc) ||
-			(zpage_row_names_itself(page, off) &&
+			(ItemIdGetOffset(lp) <= BLCKSZ - SizeofHeapTupleHeader &&
+			 zpage_row_names_itself(page, off) &&
 			 zpage_is_changed_by_heap(page, block, off, desc)))
 			ItemIdSetDead(lp);
 	}

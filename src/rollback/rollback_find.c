@@ -51,8 +51,11 @@ file_has_pages(ZRelLocator file)
 }
 
 static bool
-take_any(HeapTuple tuple, TupleDesc desc, void *arg)
+take_permanent(HeapTuple tuple, TupleDesc desc, void *arg)
 {
+	/* those of temporary relations are other files, with numbers of their own */
+	if (((Form_pg_class) GETSTRUCT(tuple))->relpersistence == RELPERSISTENCE_TEMP)
+		return true;
 	*(bool *) arg = true;
 	return false;
 }
@@ -74,7 +77,7 @@ file_has_relation(ZRelLocator file)
 								 zloc_spc(file)));
 	ScanKeyInit(&key[1], Anum_pg_class_relfilenode, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(zloc_rel(file)));
-	zrollback_class_scan(ClassTblspcRelfilenodeIndexId, key, 2, take_any, &found);
+	zrollback_class_scan(ClassTblspcRelfilenodeIndexId, key, 2, take_permanent, &found);
 	return found;
 }
 

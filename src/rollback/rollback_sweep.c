@@ -553,7 +553,8 @@ finish(const Sweep *sweep, ZUndoPending *pending)
 
 /*
  * The log has backed off, and stays so if we are cancelled.  When all logs were swept the tables
- * may tell that less of it is left.  "next": of the sweep's begin; no earlier log's is newer.
+ * may tell that less of it is left.  "next": of the sweep's begin, or when it last told how far it
+ * had come; no earlier log's is newer.
  */
 static void
 note_doubtful(SweepMode *mode, const Sweep *sweep, const ZUndoPending *pending,
@@ -583,8 +584,9 @@ tables_are_clean(SweepMode *mode)
 /*
  * Some undo of these logs could not be read.  If the tables themselves show that nothing of
  * transactions older than mode->next is left, then nothing that these sweeps came by, or passed,
- * is needed: those transactions have ended, and the others began after the sweeps did, so that
- * each makes its log pending from its own first record when it aborts or is prepared.  Which of
+ * is needed: those transactions have ended, and the others began after the sweeps last told how
+ * far they had come, so that each makes its log pending from its own first record when it aborts
+ * or is prepared, and that mark is kept apart.  Which of
  * them the sweep has seen says nothing about where they begin: that may be on what
  * could not be read (R10).  One look at the tables is for all logs.  Meanwhile no other process
  * sweeps, because this one has the lock.
@@ -636,6 +638,8 @@ sweep_pending(ZUndoPending *pending, SweepMode *mode)
 		if (sweep.at == ZUNDO_INVALID)
 			break;
 		mark_so_far(&sweep, pending);
+		/* what was newly aborted by now is this sweep's from here on (R10) */
+		next = ReadNextFullTransactionId();
 		if (zrollback_worker_is_to_leave())
 			return false;
 		if (mode->own_transactions)

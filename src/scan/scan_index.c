@@ -363,7 +363,7 @@ fetch_plain(Relation rel, Page page, const ItemPointerData *tid, Snapshot snapsh
 
 	if (snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable() ||
 		PageIsNew(page) || zpage_is_overflow(page) || zpage_check_header(page) != NULL ||
-		zpage_may_have_heap_rows(page, ItemPointerGetBlockNumberNoCheck(tid)) ||
+		(((PageHeader) page)->pd_flags & PD_PAGE_FULL) != 0 ||
 		offnum == InvalidOffsetNumber || offnum > PageGetMaxOffsetNumber(page) ||
 		!zrow_look(page, offnum, ((uint32) 2 << zpage_nslots(page)) - 1, &row) || row.len == 0)
 		return false;

@@ -430,8 +430,13 @@ has_extent_for(ZUndoLog *log)
 static void
 free_some(void)
 {
+	uint32		excess = zundo_limit_excess(1);
+
+	/* with a page locked the operation rather fails at the limit, and the next one goes on */
+	if (InterruptHoldoffCount > 0)
+		excess = Min(excess, FREE_AT_A_TIME);
 	zundo_horizon_move(MyUndo.db);
-	(void) zundo_discard_keeping(1, zundo_limit_excess(1) + FREE_AT_A_TIME);
+	(void) zundo_discard_keeping(1, excess + FREE_AT_A_TIME);
 }
 
 static bool

@@ -328,6 +328,7 @@ copy_open(ZCopy *copy, Relation from, Relation to, TransactionId oldest_xmin)
 										  ALLOCSET_DEFAULT_SIZES);
 	copy->slot = MakeSingleTupleTableSlot(RelationGetDescr(to), &TTSOpsVirtual);
 	zview_open(&copy->view, from);
+	copy->view.own_columns = true;
 	copy_page_open(&copy->out, to);
 }
 

@@ -66,6 +66,14 @@ drop table dm_at_start, dm_at_end;
 create table dm_with_trigger_as as select 1 as a;
 drop event trigger dm_starts;
 drop event trigger dm_ends;
+-- nor does a table whose file is made anew meanwhile count as the statement's
+create table dm_emptied (a int);
+create function dm_start() returns event_trigger language plpgsql as $$ begin
+	if tg_tag = 'CREATE TABLE' then truncate dm_emptied; else create temp table dm_of_trigger (a int) using zheap; drop table dm_of_trigger; end if; end $$;
+create event trigger dm_starts on ddl_command_start when tag in ('CREATE TABLE', 'CREATE TABLE AS') execute function dm_start();
+create table dm_beside_trigger (a int);
+create table dm_beside_trigger_as as select 1 as a;
+drop event trigger dm_starts;
 -- rewritten tables keep theirs
 alter table dm_typed_heap alter a type bigint;
 vacuum full dm_typed_heap;

@@ -14,7 +14,7 @@ use ZheapTest;
 plan skip_all => 'gdb is not there, without which the moment cannot be had' unless gdb();
 
 my $BLCKSZ = 8192;
-my $node = new_server('unreadable', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_hold_warning = -1' ]);
+my $node = new_server('unreadable', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_hold_warning = -1', 'max_prepared_transactions = 2' ]);
 plan skip_all => 'the functions of test/unit are not installed' unless has_unit($node);
 my $undo = one("select pg_relation_filepath('zheap.undo')");
 
@@ -122,6 +122,36 @@ foreach my $what ('none', 'record', 'page', 'table', 'catalog')
 			$_->quit foreach ($writer, $vacuum);
 		}
 	}
+}
+# ---- a transaction that is prepared after the sweep has begun, which says how far it has come before it comes by its records ----
+
+SKIP:
+{
+	one('drop table if exists a, b, c, d, e; create table a (id int) using zheap; create table d (id int) using zheap; create table e (id int) using zheap; create table b (id int, v text) using zheap');
+	one("insert into b values (1, 'ok')");
+	one('vacuum zheap.undo');
+	my ($writer, $vacuum) = map { session($node) } 1 .. 2;
+	# more pages by turns than a sweep goes through at a time
+	$writer->query_safe('begin; insert into a values (1)');
+	$writer->query_safe('do $$ begin for i in 1 .. 5500 loop insert into d values (i); insert into e values (i); end loop; end $$; rollback');
+	my $repair = damage('zheap.undo', (record_of('a'))[0], (record_of('a'))[1] + 2);
+	one('drop table a');
+	my $debugger = gdb_attach($vacuum->{pid}, "break zrollback_try\ncontinue") or skip 'no debugger', 4;
+	begin_in($vacuum, 'vacuum zheap.undo');
+	ok(gdb_stopped($debugger, $vacuum), 'prepared: a sweep has begun');
+	$writer->query_safe("begin; insert into b values (2, 'bad'), (3, 'bad'); prepare transaction 't'");
+	gdb_go($debugger);
+	ok(wait_until(sub { ended($vacuum) }), 'prepared: the sweep ends');
+	gdb_end($debugger);
+	$repair->();
+	one("rollback prepared 't'");
+	for (1 .. 3)
+	{
+		$node->psql('postgres', 'select pg_current_xact_id(); vacuum zheap.undo');
+	}
+	is(one('select zheap.zheap_undo_pending()'), 0, 'prepared: nothing is pending any more');
+	is(one("select string_agg(id || v, ' ') from b"), '1ok', 'prepared: the rows are as before');
+	$_->quit foreach ($writer, $vacuum);
 }
 $node->stop;
 no_crash_in_log($node, 'to the end');

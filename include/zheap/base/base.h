@@ -143,7 +143,7 @@ zheap_target_guard(Relation rel)
 		RelationSetTargetBlock(rel, ZTARGET_NONE);
 }
 
-/* The same as an operation begins, with no page locked; ERROR if it has been called already. */
+/* The same as an operation begins; ERROR if it has been called already. */
 static inline void
 zheap_target_check(Relation rel)
 {

@@ -95,6 +95,7 @@ typedef struct ZPageView
 	MemoryContext context;		/* of everything that the view allocates */
 	PGAlignedBlock *other_rows; /* of a page that heap functions have changed (zview_attach) */
 	char	   *version_buf;	/* buffer for rebuilt rows, BLCKSZ */
+	bool		own_columns;	/* rel has the columns that its rows have, though we alter it */
 	bool		locked;			/* a page is viewed in place: its lock is held */
 	Buffer	   *leave;			/* not NULL: that page and its overflow page, to be left
 								 * before much undo is read (zview_leave) */

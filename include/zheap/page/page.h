@@ -342,7 +342,10 @@ zpage_row_names_itself(Page page, OffsetNumber offnum)
 extern bool zpage_is_changed_by_heap(Page page, BlockNumber block, OffsetNumber offnum,
 									 TupleDesc desc);
 
-/* Have heap functions changed the page, if they may have?  "desc" is the table's. */
+/*
+ * Have heap functions changed the page, if they may have?  "desc" has the columns of its rows; NULL:
+ * they are not known, and a tuple that could be a row of zheap's counts as one.
+ */
 extern bool zpage_has_heap_rows(Page page, BlockNumber block, TupleDesc desc);
 
 /* Have they changed rows, of all that there are? */
