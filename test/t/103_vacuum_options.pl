@@ -153,7 +153,8 @@ begin
 		if p.wait_event = 'VacuumDelay' and not p.phase = any (seen) then seen := seen || p.phase; end if;
 		well := well and p.heap_blks_scanned >= scanned and p.heap_blks_vacuumed >= vacuumed and p.heap_blks_scanned <= p.heap_blks_total and
 			p.heap_blks_vacuumed <= p.heap_blks_total and p.index_vacuum_count <= 1 and p.num_dead_tuples <= p.max_dead_tuples;
-		if p.phase = 'vacuuming indexes' then well := well and p.heap_blks_scanned = p.heap_blks_total and p.index_vacuum_count = 0 and p.num_dead_tuples = 2500; end if;
+		-- the indexes count as vacuumed a moment before the next phase is told
+		if p.phase = 'vacuuming indexes' then well := well and p.heap_blks_scanned = p.heap_blks_total and p.num_dead_tuples = 2500; end if;
 		if p.phase = 'vacuuming heap' then well := well and p.index_vacuum_count = 1; end if;
 		scanned := p.heap_blks_scanned;
 		vacuumed := p.heap_blks_vacuumed;
@@ -164,14 +165,17 @@ SQL
 
 my %session = map { $_ => session($node) } @both;
 my %watcher = map { $_ => session($node) } @both;
-make("insert into T select g, g, repeat('p', 60) from generate_series(1, 5000) g; delete from T where id % 2 = 0;");
 $session{$_}->query_safe($slow) foreach @both;
-begin_in($watcher{$_}, "select watch($session{$_}{pid})") foreach @both;
-begin_in($session{$_}, "vacuum (truncate off) $_") foreach @both;
 foreach my $t (@both)
 {
-	ok(wait_until(sub { ended($session{$t}) }), "$am{$t}: VACUUM with a cost delay comes to its end");
-	ok(wait_until(sub { ended($watcher{$t}) }), "$am{$t}: and was watched");
+	# once more if the watcher was too slow to see each phase
+	ok(wait_until(sub {
+		make("insert into T select g, g, repeat('p', 60) from generate_series(1, 5000) g; delete from T where id % 2 = 0;");
+		begin_in($watcher{$t}, "select watch($session{$t}{pid})");
+		begin_in($session{$t}, "vacuum (truncate off) $t");
+		wait_until(sub { ended($session{$t}) && ended($watcher{$t}) }) or return 0;
+		return $watcher{$t}{answer} !~ /; true$/ || $watcher{$t}{answer} =~ /^(?:[a-z]+ [a-z]+(?:, |;)){3}/;
+	}), "$am{$t}: VACUUM with a cost delay comes to its end, and was watched");
 	is($watcher{$t}{answer}, 'scanning heap, vacuuming indexes, vacuuming heap; true', "$am{$t}: it sleeps in each phase, and its progress is right");
 }
 
