@@ -586,10 +586,9 @@ tables_are_clean(SweepMode *mode)
  * transactions older than mode->next is left, then nothing that these sweeps came by, or passed,
  * is needed: those transactions have ended, and the others began after the sweeps last told how
  * far they had come, so that each makes its log pending from its own first record when it aborts
- * or is prepared, and that mark is kept apart.  Which of
- * them the sweep has seen says nothing about where they begin: that may be on what
- * could not be read (R10).  One look at the tables is for all logs.  Meanwhile no other process
- * sweeps, because this one has the lock.
+ * or is prepared, and that mark is kept apart.  Which of them the sweep has seen says nothing
+ * about where they begin: that may be on what could not be read (R10).  One look at the tables is
+ * for all logs.  Meanwhile no other process sweeps, because this one has the lock.
  */
 static void
 settle_doubtful(SweepMode *mode)

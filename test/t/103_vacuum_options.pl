@@ -141,7 +141,7 @@ declare
 	seen text[] := '{}';
 	scanned bigint := 0;
 	vacuumed bigint := 0;
-	dead bigint := 0;
+	counted bigint := 0;
 	well boolean := true;
 begin
 	loop
@@ -152,12 +152,14 @@ begin
 		if p.phase is null then continue; end if;
 		if p.wait_event = 'VacuumDelay' and not p.phase = any (seen) then seen := seen || p.phase; end if;
 		well := well and p.heap_blks_scanned >= scanned and p.heap_blks_vacuumed >= vacuumed and p.heap_blks_scanned <= p.heap_blks_total and
-			p.heap_blks_vacuumed <= p.heap_blks_total and p.index_vacuum_count <= 1 and p.num_dead_tuples <= p.max_dead_tuples;
+			p.heap_blks_vacuumed <= p.heap_blks_total and p.index_vacuum_count between counted and 1 and p.num_dead_tuples <= p.max_dead_tuples;
 		-- the indexes count as vacuumed a moment before the next phase is told
 		if p.phase = 'vacuuming indexes' then well := well and p.heap_blks_scanned = p.heap_blks_total and p.num_dead_tuples = 2500; end if;
+		if p.phase = 'scanning heap' then well := well and p.index_vacuum_count = 0; end if;
 		if p.phase = 'vacuuming heap' then well := well and p.index_vacuum_count = 1; end if;
 		scanned := p.heap_blks_scanned;
 		vacuumed := p.heap_blks_vacuumed;
+		counted := p.index_vacuum_count;
 	end loop;
 	return array_to_string(seen, ', ') || '; ' || well;
 end $$;
