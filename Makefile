@@ -19,7 +19,8 @@ PG_CPPFLAGS = -I$(srcdir)/include
 PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition -fno-plt -MMD -MP
 # Our own functions and variables are addressed straight; calls of the server's go through the table
 # of addresses, without the stubs of the linkage table, which take cache lines and branch predictions.
-SHLIB_LINK  = -Wl,-Bsymbolic
+# macOS does so by default.
+SHLIB_LINK  = $(if $(filter darwin,$(PORTNAME)),,-Wl,-Bsymbolic)
 
 # No JIT bitcode: it doubles the time to build and wins nothing here.
 override with_llvm = no

@@ -109,6 +109,26 @@ wal_total()
 	wal_rows "$1" | awk -v what="$2" '$1 == "Total" { print what == "record" ? $3 : $4 }'
 }
 
+# processor time of the postmaster, its children and those that it has waited for, in 1/100 s
+cpu_used()
+{
+	local postmaster
+
+	postmaster=$(head -n 1 "$CLUSTER/postmaster.pid")
+	# other processes may end meanwhile
+	{ cat /proc/[0-9]*/stat 2>/dev/null || true; } | sed -E 's/^([0-9]+) \(.*\) /\1 x /' |
+		awk -v p="$postmaster" '$1 == p { n += $14 + $15 + $16 + $17 } $4 == p { n += $14 + $15 } END { print n }'
+}
+
+# Wait until no client backend is left: then the postmaster has their processor time.
+cpu_idle()
+{
+	until [ "$(sql postgres "select count(*) from pg_stat_activity where backend_type = 'client backend'")" = 1 ]; do
+		sleep 0.05
+	done
+	sleep 0.1
+}
+
 median()
 {
 	sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'

@@ -374,7 +374,7 @@ CREATE VIEW zheap.zheap_stat_tables AS
 		JOIN pg_catalog.pg_class c ON c.oid = s.relid
 		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
 COMMENT ON VIEW zheap.zheap_stat_tables IS
-	'counts of each table, if there are any, since the start of the server or zheap_stat_tables_reset(), those of aborted transactions included; temporary tables are not counted';
+	'counts of each table, if there are any, since the last reset or, before PostgreSQL 18, the start of the server, those of aborted transactions included; temporary tables are not counted';
 COMMENT ON COLUMN zheap.zheap_stat_tables.relid IS 'OID of the table';
 COMMENT ON COLUMN zheap.zheap_stat_tables.schemaname IS 'name of the table''s schema';
 COMMENT ON COLUMN zheap.zheap_stat_tables.relname IS 'name of the table';

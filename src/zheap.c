@@ -52,7 +52,7 @@ shmem_request(void)
 	RequestAddinShmemSpace(zheap_marks_shmem_size());
 	RequestAddinShmemSpace(zcounters_shmem_size());
 	RequestAddinShmemSpace(zheap_freed_shmem_size());
-	RequestAddinShmemSpace(zstats_shmem_size());
+	zstats_shmem_request();
 	RequestAddinShmemSpace(zundo_shmem_size());
 	RequestAddinShmemSpace(zundo_use_shmem_size());
 	RequestAddinShmemSpace(zrollback_shmem_size());
@@ -60,7 +60,6 @@ shmem_request(void)
 	RequestAddinShmemSpace(zdead_shmem_size());
 	RequestAddinShmemSpace(zfilled_shmem_size());
 	RequestNamedLWLockTranche("zheap_undo", zundo_lwlock_count());
-	RequestNamedLWLockTranche(ZSTATS_LWLOCK_TRANCHE, 1);
 	RequestNamedLWLockTranche(ZDEAD_LWLOCK_TRANCHE, zdead_lwlock_count());
 	RequestNamedLWLockTranche(ZFILLED_LWLOCK_TRANCHE, 1);
 }
@@ -118,8 +117,10 @@ end_of_transaction(XactEvent event, void *arg)
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
+			zheap_forget_buffer_locks();
 			zundo_at_abort();
 			zindex_entries_at_end_of_transaction();
+			zheap_watch_at_abort();
 			zworker_wake();
 			break;
 		default:
@@ -132,8 +133,10 @@ end_of_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId 
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
+		zheap_forget_buffer_locks();
 		zundo_at_subabort();
 		zdml_at_subabort();
+		zheap_watch_at_abort();
 	}
 }
 
@@ -152,6 +155,7 @@ _PG_init(void)
 	}
 	zheap_guc_define(ZPAGE_INITIAL_SLOTS, ZPAGE_MAX_INPAGE, zmvcc_status_cache_assign);
 	zrec_rmgr_register();
+	zstats_register();
 	previous_shmem_request = shmem_request_hook;
 	shmem_request_hook = shmem_request;
 	previous_shmem_startup = shmem_startup_hook;

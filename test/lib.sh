@@ -17,7 +17,7 @@
 #   ZHEAP_AM      table access method under test; "heap" runs the scripts without
 #                 building anything, to work on the scripts themselves
 
-PG_MAJOR=15
+PG_MAJOR=${ZHEAP_PG:-15}
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 AM=${ZHEAP_AM:-zheap}
 AS_ROOT=
@@ -79,10 +79,13 @@ quietly()
 
 # ---------------------------------------------------------------- packages
 
-BUILD_PACKAGES="postgresql-$PG_MAJOR postgresql-server-dev-$PG_MAJOR gcc libc6-dev make"
-TEST_PACKAGES="python3 libipc-run-perl postgresql-$PG_MAJOR-pgtap libtap-parser-sourcehandler-pgtap-perl"
+BUILD_PACKAGES="postgresql-$PG_MAJOR postgresql-server-dev-$PG_MAJOR libicu-dev gcc libc6-dev make"
+TEST_PACKAGES="python3 libipc-run-perl"
+PGTAP_PACKAGES="postgresql-$PG_MAJOR-pgtap libtap-parser-sourcehandler-pgtap-perl"
 COUNT_PACKAGES="python3 valgrind binutils"
 ASSERT_PACKAGES="bzip2 pkg-config libicu-dev liblz4-dev libzstd-dev zlib1g-dev"
+# sources of 17 and later lack the files that bison and flex generate
+[ "$PG_MAJOR" -lt 17 ] || ASSERT_PACKAGES+=" bison flex perl"
 
 # Install the named Debian packages that are missing.
 ensure_packages()
@@ -277,6 +280,9 @@ build_one()
 # ---------------------------------------------------------------- assert-enabled server
 
 ASSERT_PREFIX=$CACHE/pg$PG_MAJOR-assert
+# the folder of the unpacked source package, for example postgresql-18.6
+SOURCES=$CACHE/src
+[ "$PG_MAJOR" = 15 ] || SOURCES+=$PG_MAJOR
 
 # Build a server with assertions from Debian's source package, once.
 ensure_assert_server()
@@ -307,7 +313,7 @@ build_assert_server()
 	local src work=$CACHE/pg$PG_MAJOR-assert.build log=$CACHE/pg$PG_MAJOR-assert.log
 
 	fetch_server_source || return 1
-	src=$(echo "$CACHE/src/postgresql-$PG_MAJOR".*)
+	src=$(echo "$SOURCES/postgresql-$PG_MAJOR"*/)
 	step "building a server with assertions, once, about 5 minutes (log: $log)"
 	rm -rf "$work" "$ASSERT_PREFIX"
 	mkdir -p "$work"
@@ -330,15 +336,15 @@ build_assert_server()
 	"$ASSERT_PREFIX/bin/pg_config" --version >"$ASSERT_PREFIX/complete"
 }
 
-# Unpack Debian's source of the server at $CACHE/src/postgresql-15.N.  The source
-# lists are the machine's own, turned into deb-src ones in a place of their own.
+# Unpack Debian's source of the server in $SOURCES.  The source lists are copies of those
+# installed, with deb-src in place of deb.
 fetch_server_source()
 {
-	local dir=$CACHE/src apt=$CACHE/src/apt lists version
+	local dir=$SOURCES apt=$SOURCES/apt lists version name=postgresql-$PG_MAJOR
 
-	ls -d "$dir/postgresql-$PG_MAJOR".*/ >/dev/null 2>&1 && return 0
+	ls -d "$dir/$name"*/ >/dev/null 2>&1 && return 0
 	[ -n "$AS_ROOT" ] || die "run once as root: the source package is fetched by apt"
-	step "fetching the source package postgresql-$PG_MAJOR"
+	step "fetching the source package $name"
 	rm -rf "$dir"
 	mkdir -p "$apt/parts" "$apt/lists/partial" "$apt/cache/archives/partial"
 	[ ! -f /etc/apt/sources.list.d/debian.sources ] ||
@@ -349,14 +355,15 @@ fetch_server_source()
 		-o Dir::Cache=$apt/cache -o APT::Sandbox::User=root"
 	quietly apt-get $lists -q update || return 1
 	# newest first; a mirror may lag behind its own list
-	for version in $(apt-cache $lists madison "postgresql-$PG_MAJOR" | awk '{ print $3 }' | sort -ruV); do
-		if (cd "$dir" && apt-get $lists -q source --download-only "postgresql-$PG_MAJOR=$version") >"$dir/log" 2>&1; then
-			tar -C "$dir" -xjf "$dir/postgresql-${PG_MAJOR}_${version%%-*}".orig.tar.bz2 || return 1
+	for version in $(apt-cache $lists madison "$name" | awk '{ print $3 }' | sort -ruV); do
+		if (cd "$dir" && apt-get $lists -q source --download-only "$name=$version") >"$dir/log" 2>&1; then
+			tar -C "$dir" -xjf "$dir/${name}_${version%%-*}".orig.tar.bz2 || return 1
 			rm -rf "$apt"
 			return 0
 		fi
 	done
-	tail -n 20 "$dir/log" >&2
+	[ ! -s "$dir/log" ] || tail -n 20 "$dir/log" >&2
+	say "the mirror does not have the source package $name, of which a server with assertions is made"
 	return 1
 }
 

@@ -39,25 +39,6 @@ cpu_databases()
 	done
 }
 
-# of the postmaster, its children and those that it has waited for, in 1/100 s
-cpu_used()
-{
-	local postmaster
-
-	postmaster=$(head -n 1 "$CLUSTER/postmaster.pid")
-	cat /proc/[0-9]*/stat 2>/dev/null | sed -E 's/^([0-9]+) \(.*\) /\1 x /' |
-		awk -v p="$postmaster" '$1 == p { n += $14 + $15 + $16 + $17 } $4 == p { n += $14 + $15 } END { print n }'
-}
-
-# Until no client is left, whose time its parent has by then.
-cpu_idle()
-{
-	until [ "$(sql postgres "select count(*) from pg_stat_activity where backend_type = 'client backend'")" = 1 ]; do
-		sleep 0.05
-	done
-	sleep 0.1
-}
-
 # cpu_run DATABASE LOAD: prints microseconds per transaction, and transactions per second
 cpu_run()
 {

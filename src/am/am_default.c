@@ -3,17 +3,18 @@
  *		Which tables get zheap by default_table_access_method.
  *
  * Those that a statement makes: CREATE TABLE, CREATE TABLE AS, SELECT INTO, CREATE MATERIALIZED
- * VIEW.  An extension's C code that makes a table without a statement goes on to write its
- * rows with the server's heap functions, which look at no access method and would destroy a
- * zheap table; so does the C code behind most tables of an extension's script.  These get heap.
+ * VIEW; and those that ALTER TABLE ... SET ACCESS METHOD DEFAULT rewrites (17).  An extension's C
+ * code that makes a table without a statement writes its rows with the server's heap functions,
+ * which check no access method and would destroy a zheap table; so does the C code behind most
+ * tables of an extension's script.  These get heap.
  *
- * The server's DefineRelation() reads the global variable default_table_access_method, and no hook
- * tells of that.  So the parameter is given a variable of its own, which SET and SHOW go by,
- * and the global one holds what a table made now would get.  It points to the parameter's
- * value or to a constant, and follows each change before the old value is freed.
+ * The server reads the global variable default_table_access_method only in DefineRelation() and,
+ * since 17, in ATPrepSetAccessMethod(), and calls no hook there.  So the parameter gets a variable
+ * of its own, which SET and SHOW use, and the global one holds what a table made now would get.
+ * It points to the parameter's value or to a constant, and follows each change before the old
+ * value is freed.
  *
- * README.md says why it is done in this way.  Specific to PostgreSQL 15: DefineRelation()
- * alone reads the variable.
+ * README.md gives the reasons.
  */
 #include "postgres.h"
 
@@ -22,8 +23,8 @@
 #include "nodes/parsenodes.h"
 #include "tcop/utility.h"
 #include "utils/guc.h"
-#include "utils/guc_tables.h"
 
+#include "zheap/base/pg_compat_guc.h"
 #include "zheap/am/am_relation.h"
 
 #define DEFAULT_SETTING		"default_table_access_method"
@@ -80,6 +81,22 @@ zam_default_note_made(void)
 
 /* ---- statements ---- */
 
+/* Return whether ALTER TABLE contains SET ACCESS METHOD DEFAULT (17). */
+static bool
+sets_default(const AlterTableStmt *alter)
+{
+	ListCell   *lc;
+
+	foreach(lc, alter->cmds)
+	{
+		const AlterTableCmd *cmd = (const AlterTableCmd *) lfirst(lc);
+
+		if (cmd->subtype == AT_SetAccessMethod && cmd->name == NULL)
+			return true;
+	}
+	return false;
+}
+
 /* The table that a statement is to make with the default access method, or NULL. */
 static const RangeVar *
 made_by_default(const Node *stmt)
@@ -90,7 +107,7 @@ made_by_default(const Node *stmt)
 			{
 				const CreateStmt *create = (const CreateStmt *) stmt;
 
-				/* a partitioned table has no access method */
+				/* a partitioned table has no access method, unless USING names one (17) */
 				return create->accessMethod || create->partspec ? NULL : create->relation;
 			}
 		case T_CreateTableAsStmt:
@@ -98,6 +115,12 @@ made_by_default(const Node *stmt)
 				const IntoClause *into = ((const CreateTableAsStmt *) stmt)->into;
 
 				return into->accessMethod ? NULL : into->rel;
+			}
+		case T_AlterTableStmt:
+			{
+				const AlterTableStmt *alter = (const AlterTableStmt *) stmt;
+
+				return sets_default(alter) ? alter->relation : NULL;
 			}
 		case T_ExplainStmt:
 			{
@@ -148,7 +171,6 @@ apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: t
 			  ProcessUtilityContext context, ParamListInfo params,
 			  QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
 {
-	ProcessUtility_hook_type next = previous_utility ? previous_utility : standard_ProcessUtility;
 	bool		script = runs_script(pstmt->utilityStmt);
 	bool		makes = is_parsed(made_by_default(pstmt->utilityStmt));
 	volatile bool outer = in_statement;
@@ -158,7 +180,7 @@ apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: t
 	/* within a statement that has not made its table any other is none of its business */
 	if (!script && !makes && !in_statement)
 	{
-		next(pstmt, string, read_only, context, params, env, dest, qc);
+		previous_utility(pstmt, string, read_only, context, params, env, dest, qc);
 		return;
 	}
 	if (script)
@@ -168,7 +190,7 @@ apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: t
 	set_in_statement(makes && (in_script || !creating_extension));
 	PG_TRY();
 	{
-		next(pstmt, string, read_only, context, params, env, dest, qc);
+		previous_utility(pstmt, string, read_only, context, params, env, dest, qc);
 	}
 	PG_FINALLY();
 	{
@@ -185,31 +207,20 @@ apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: t
 static void
 take_setting(void)
 {
-	int			count;
-	struct config_generic **all = zcompat_guc_variables(&count);
+	struct config_string *record = zcompat_string_setting(DEFAULT_SETTING);
 
-	for (int i = 0; i < count; i++)
-	{
-		struct config_string *record = (struct config_string *) all[i];
-
-		if (strcmp(all[i]->name, DEFAULT_SETTING) != 0)
-			continue;
-		Assert(all[i]->vartype == PGC_STRING);
-		Assert(record->variable == &default_table_access_method);
-		setting = *record->variable;
-		record->variable = &setting;
-		previous_assign = record->assign_hook;
-		record->assign_hook = assign_setting;
-		offer(setting);
-		return;
-	}
-	elog(FATAL, "parameter \"%s\" not found", DEFAULT_SETTING);
+	Assert(record->variable == &default_table_access_method);
+	setting = *record->variable;
+	record->variable = &setting;
+	previous_assign = record->assign_hook;
+	record->assign_hook = assign_setting;
+	offer(setting);
 }
 
 void
 zam_default_register(void)
 {
 	take_setting();
-	previous_utility = ProcessUtility_hook;
+	previous_utility = ProcessUtility_hook ? ProcessUtility_hook : standard_ProcessUtility;
 	ProcessUtility_hook = apply_default;
 }

@@ -39,7 +39,7 @@ wait_for_sweeps(Oid relid)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Form_pg_class form;
-	ZRelLocator file = {0};
+	RelFileLocator file = {0};
 	bool		is_shared;
 
 	if (!HeapTupleIsValid(tuple))
@@ -47,11 +47,11 @@ wait_for_sweeps(Oid relid)
 	form = (Form_pg_class) GETSTRUCT(tuple);
 	is_shared = (form->relkind == RELKIND_RELATION || form->relkind == RELKIND_MATVIEW) &&
 		form->relpersistence != RELPERSISTENCE_TEMP;
-	zloc_rel(file) = form->relfilenode;
+	file.relNumber = form->relfilenode;
 	ReleaseSysCache(tuple);
 	/* A1: after the wait no sweep comes back, as one needs AccessShareLock to begin */
 	Assert(!is_shared || CheckRelationOidLockedByMe(relid, AccessExclusiveLock, false));
-	if (is_shared && OidIsValid(zloc_rel(file)))
+	if (is_shared && OidIsValid(file.relNumber))
 		zrollback_file_wait(file);
 }
 
@@ -66,17 +66,39 @@ note_table(Oid relid)
 	MemoryContextSwitchTo(old);
 }
 
+/*
+ * Drop the counters of the noted tables that are gone; with "all", of all tables that have been
+ * zheap tables, as the extension is dropped: a server that does not load the library any more
+ * could not read its statistics file with them (18).  Each is named once, since minor releases of
+ * 18 PANIC when an entry is dropped twice in a transaction.
+ */
 static void
-forget_counts(void)
+forget_counts(bool all)
 {
+	List	   *gone = NIL;
 	ListCell   *cell;
 
 	foreach(cell, tables)
 	{
 		if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(lfirst_oid(cell))))
-			zstats_forget_table(lfirst_oid(cell));
+			gone = lappend_oid(gone, lfirst_oid(cell));
 	}
 	tables = NIL;
+	if (all)
+	{
+		int			n;
+		ZTableCounts *counts = zstats_tables(&n);
+
+		for (int i = 0; i < n; i++)
+			gone = lappend_oid(gone, counts[i].table);
+		pfree(counts);
+	}
+	/* a table is noted again if its drop was rolled back to a savepoint */
+	list_sort(gone, list_oid_cmp);
+	list_deduplicate_oid(gone);
+	foreach(cell, gone)
+		zstats_forget_table(lfirst_oid(cell));
+	list_free(gone);
 }
 
 /* Nor is undo dropped under others, or under what this transaction reads or has written. */
@@ -151,7 +173,7 @@ before_commit(XactEvent event, void *arg)
 			dropped = false;
 			if (check)
 				check_tables();
-			forget_counts();
+			forget_counts(check && !zundo_exists());
 			zstats_forget_dropped();
 			break;
 		case XACT_EVENT_COMMIT:

@@ -8,6 +8,7 @@
 #include "fmgr.h"
 #include "postmaster/bgworker.h"
 
+#include "zheap/base/pg_compat_am.h"
 #include "zheap/am/am.h"
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
@@ -29,6 +30,14 @@ slot_callbacks(Relation rel)
 	return &TTSOpsZheap;
 }
 
+ZCOMPAT_INDEX_FETCH_BEGIN(zscan_index_begin)
+ZCOMPAT_DELETE(zdml_delete)
+ZCOMPAT_UPDATE(zdml_update)
+ZCOMPAT_COPY_FOR_CLUSTER(zvacuum_copy_for_cluster)
+ZCOMPAT_ANALYZE_BLOCK(zscan_analyze_next_block)
+ZCOMPAT_ANALYZE_TUPLE(zscan_analyze_next_tuple)
+ZCOMPAT_BITMAP(zscan_bitmap_page, zscan_bitmap_row, zscan_bitmap_next_tuple)
+
 static const TableAmRoutine zheap_methods = {
 	.type = T_TableAmRoutine,
 
@@ -46,7 +55,7 @@ static const TableAmRoutine zheap_methods = {
 	.parallelscan_initialize = table_block_parallelscan_initialize,
 	.parallelscan_reinitialize = table_block_parallelscan_reinitialize,
 
-	.index_fetch_begin = zscan_index_begin,
+	.index_fetch_begin = zcompat_index_fetch_begin(zscan_index_begin),
 	.index_fetch_reset = zscan_index_reset,
 	.index_fetch_end = zscan_index_end,
 	.index_fetch_tuple = zscan_index_fetch,
@@ -61,18 +70,18 @@ static const TableAmRoutine zheap_methods = {
 	.tuple_insert_speculative = zdml_insert_speculative,
 	.tuple_complete_speculative = zdml_complete_speculative,
 	.multi_insert = zdml_multi_insert,
-	.tuple_delete = zdml_delete,
-	.tuple_update = zdml_update,
+	.tuple_delete = zcompat_delete(zdml_delete),
+	.tuple_update = zcompat_update(zdml_update),
 	.tuple_lock = zdml_lock,
 	.finish_bulk_insert = NULL, /* nothing is left to do then */
 
-	.zcompat_am_new_file = zam_relation_set_new_file,
+	.relation_set_new_filelocator = zam_relation_set_new_file,
 	.relation_nontransactional_truncate = zam_relation_nontransactional_truncate,
 	.relation_copy_data = zam_relation_copy_data,
-	.relation_copy_for_cluster = zvacuum_copy_for_cluster,
+	.relation_copy_for_cluster = zcompat_copy_for_cluster(zvacuum_copy_for_cluster),
 	.relation_vacuum = zvacuum_relation,
-	.scan_analyze_next_block = zscan_analyze_next_block,
-	.scan_analyze_next_tuple = zscan_analyze_next_tuple,
+	.scan_analyze_next_block = zcompat_analyze_block(zscan_analyze_next_block),
+	.scan_analyze_next_tuple = zcompat_analyze_tuple(zscan_analyze_next_tuple),
 	.index_build_range_scan = zindex_build_range_scan,
 	.index_validate_scan = zindex_validate_scan,
 
@@ -83,8 +92,7 @@ static const TableAmRoutine zheap_methods = {
 
 	.relation_estimate_size = zam_relation_estimate_size,
 
-	.scan_bitmap_next_block = zscan_bitmap_next_block,
-	.scan_bitmap_next_tuple = zscan_bitmap_next_tuple,
+	zcompat_bitmap(zscan_bitmap_page, zscan_bitmap_row, zscan_bitmap_next_tuple),
 	.scan_sample_next_block = zscan_sample_next_block,
 	.scan_sample_next_tuple = zscan_sample_next_tuple
 };

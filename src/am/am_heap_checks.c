@@ -92,13 +92,13 @@ note_running(FmgrHookEventType event, FmgrInfo *flinfo, Datum *private)
 	if (previous_hook != NULL)
 		previous_hook(event, flinfo, private);
 	running = event == FHET_START ? heap_check(flinfo->fn_oid) : NULL;
-	running_in = MyProc->lxid;
+	running_in = zcompat_my_lxid();
 }
 
 void
 zam_refuse_heap_checks(Relation rel)
 {
-	if (running != NULL && running_in == MyProc->lxid)
+	if (running != NULL && running_in == zcompat_my_lxid())
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("%s() cannot check table \"%s\"", running, RelationGetRelationName(rel)),

@@ -42,7 +42,7 @@ assert_locked(Relation rel)
  * pg_class says that there is nothing to freeze, as for an index.
  */
 void
-zam_relation_set_new_file(Relation rel, const ZRelLocator *locator,
+zam_relation_set_new_file(Relation rel, const RelFileLocator *locator,
 						  char persistence, TransactionId *freezeXid,
 						  MultiXactId *minmulti)
 {
@@ -50,15 +50,15 @@ zam_relation_set_new_file(Relation rel, const ZRelLocator *locator,
 
 	zheap_require_preload();
 	zam_default_note_made();
-	Assert(OidIsValid(zloc_rel(*locator)));
+	Assert(OidIsValid(locator->relNumber));
 	Assert(persistence == RELPERSISTENCE_PERMANENT || persistence == RELPERSISTENCE_UNLOGGED ||
 		   persistence == RELPERSISTENCE_TEMP);
 
 	/* TRUNCATE: the old file goes */
-	if (zloc_rel(zrel_locator(rel)) != zloc_rel(*locator) && !RelationUsesLocalBuffers(rel))
+	if (rel->rd_locator.relNumber != locator->relNumber && !RelationUsesLocalBuffers(rel))
 	{
 		assert_locked(rel);
-		zrollback_file_wait(zrel_locator(rel));
+		zrollback_file_wait(rel->rd_locator);
 	}
 
 	*freezeXid = InvalidTransactionId;
@@ -86,7 +86,7 @@ zam_relation_nontransactional_truncate(Relation rel)
 {
 	assert_locked(rel);
 	if (!RelationUsesLocalBuffers(rel))
-		zrollback_file_wait(zrel_locator(rel));
+		zrollback_file_wait(rel->rd_locator);
 	zlock_own_forget(rel);
 	/* the same file, but its line pointers will be other rows' */
 	zheap_note_pointers_freed(rel);
@@ -134,14 +134,14 @@ roll_back_all(Relation rel)
  * table as good as the old one, once no aborted rows are left.
  */
 void
-zam_relation_copy_data(Relation rel, const ZRelLocator *locator)
+zam_relation_copy_data(Relation rel, const RelFileLocator *locator)
 {
 	SMgrRelation target = smgropen(*locator, rel->rd_backend);
 	ForkNumber	fork;
 
 	assert_locked(rel);
 	if (!RelationUsesLocalBuffers(rel))
-		zrollback_file_wait(zrel_locator(rel));
+		zrollback_file_wait(rel->rd_locator);
 	roll_back_all(rel);
 
 	/* the files are copied without looking at the shared buffers */

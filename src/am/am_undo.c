@@ -28,6 +28,8 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "zheap/base/pg_compat_am.h"
+#include "zheap/base/pg_compat_vacuum.h"
 #include "zheap/base/catalog.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
@@ -102,15 +104,22 @@ scan_set_tidrange(TableScanDesc scan, ItemPointer mintid, ItemPointer maxtid)
 {
 }
 
-static bool
-scan_bitmap_next_block(TableScanDesc scan, struct TBMIterateResult *tbmres)
+pg_attribute_unused() static bool
+scan_bitmap_page(TableScanDesc scan, BlockNumber block, const OffsetNumber *offsets, int noffsets,
+				 bool *recheck)
 {
 	return false;
 }
 
-static bool
-scan_bitmap_next_tuple(TableScanDesc scan, struct TBMIterateResult *tbmres,
-					   TupleTableSlot *slot)
+pg_attribute_unused() static bool
+scan_bitmap_row(TableScanDesc scan, TupleTableSlot *slot)
+{
+	return false;
+}
+
+pg_attribute_unused() static bool
+scan_bitmap_next_tuple(TableScanDesc scan, TupleTableSlot *slot, bool *recheck, uint64 *lossy,
+					   uint64 *exact)
 {
 	return false;
 }
@@ -129,15 +138,14 @@ scan_sample_next_tuple(TableScanDesc scan, struct SampleScanState *state,
 }
 
 static bool
-scan_analyze_next_block(TableScanDesc scan, BlockNumber block,
-						BufferAccessStrategy strategy)
+scan_analyze_next_block(TableScanDesc scan, ReadStream *stream)
 {
 	return false;
 }
 
 static bool
-scan_analyze_next_tuple(TableScanDesc scan, TransactionId oldest_xmin,
-						double *liverows, double *deadrows, TupleTableSlot *slot)
+scan_analyze_next_tuple(TableScanDesc scan, double *liverows, double *deadrows,
+						TupleTableSlot *slot)
 {
 	return false;
 }
@@ -145,7 +153,7 @@ scan_analyze_next_tuple(TableScanDesc scan, TransactionId oldest_xmin,
 /* ---- indexes ---- */
 
 static struct IndexFetchTableData *
-index_fetch_begin(Relation rel)
+index_fetch_begin(Relation rel, uint32 flags)
 {
 	refuse(gettext_noop("cannot use an index of the undo relation of zheap"));
 	return NULL;
@@ -222,15 +230,15 @@ tuple_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 }
 
 static void
-tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
-			 struct BulkInsertStateData *bistate)
+tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid,
+			 ZCompatOptions options, struct BulkInsertStateData *bistate)
 {
 	refuse(gettext_noop("cannot insert into the undo relation of zheap"));
 }
 
 static void
 tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
-						 int options, struct BulkInsertStateData *bistate,
+						 ZCompatOptions options, struct BulkInsertStateData *bistate,
 						 uint32 token)
 {
 	refuse(gettext_noop("cannot insert into the undo relation of zheap"));
@@ -245,15 +253,15 @@ tuple_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token,
 
 static void
 multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
-			 int options, struct BulkInsertStateData *bistate)
+			 ZCompatOptions options, struct BulkInsertStateData *bistate)
 {
 	refuse(gettext_noop("cannot insert into the undo relation of zheap"));
 }
 
 static TM_Result
 tuple_delete(Relation rel, ItemPointer tid, CommandId cid,	/* tidy: server's */
-			 Snapshot snapshot, Snapshot crosscheck, bool wait,
-			 TM_FailureData *tmfd, bool changing_part)
+			 uint32 options, Snapshot snapshot, Snapshot crosscheck, bool wait,
+			 TM_FailureData *tmfd)
 {
 	refuse(gettext_noop("cannot delete from the undo relation of zheap"));
 	return TM_Invisible;
@@ -261,8 +269,8 @@ tuple_delete(Relation rel, ItemPointer tid, CommandId cid,	/* tidy: server's */
 
 static TM_Result
 tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,	/* tidy: server's */
-			 CommandId cid, Snapshot snapshot, Snapshot crosscheck, bool wait,
-			 TM_FailureData *tmfd, LockTupleMode *lockmode, bool *update_indexes)
+			 CommandId cid, uint32 options, Snapshot snapshot, Snapshot crosscheck, bool wait,
+			 TM_FailureData *tmfd, LockTupleMode *lockmode, TU_UpdateIndexes *update_indexes)
 {
 	refuse(gettext_noop("cannot update the undo relation of zheap"));
 	return TM_Invisible;
@@ -339,7 +347,7 @@ may_be_created(Relation rel)
 }
 
 static void
-relation_set_new_file(Relation rel, const ZRelLocator *locator,
+relation_set_new_file(Relation rel, const RelFileLocator *locator,
 					  char persistence, TransactionId *freeze_xid,
 					  MultiXactId *min_multi)
 {
@@ -371,7 +379,7 @@ relation_nontransactional_truncate(Relation rel)
 }
 
 static void
-relation_copy_data(Relation rel, const ZRelLocator *locator)
+relation_copy_data(Relation rel, const RelFileLocator *locator)
 {
 	SMgrRelation target = smgropen(*locator, rel->rd_backend);
 
@@ -392,7 +400,7 @@ relation_copy_data(Relation rel, const ZRelLocator *locator)
 /* VACUUM FULL: pointers name blocks, so each stays where it is. */
 static void
 relation_copy_for_cluster(Relation from, Relation to, Relation index,	/* tidy: server's */
-						  bool use_sort, TransactionId oldest_xmin,
+						  bool use_sort, TransactionId oldest_xmin, Snapshot snapshot,
 						  TransactionId *xid_cutoff, MultiXactId *multi_cutoff,
 						  double *num_tuples, double *tups_vacuumed,
 						  double *tups_recently_dead)
@@ -414,9 +422,10 @@ relation_copy_for_cluster(Relation from, Relation to, Relation index,	/* tidy: s
  * horizon.  The horizon goes to WAL first: after a crash it must not be older.
  */
 static void
-relation_vacuum(Relation rel, struct VacuumParams *params,
+relation_vacuum(Relation rel, ZCompatVacuumParams *params,
 				BufferAccessStrategy strategy)
 {
+	TimestampTz began = GetCurrentTimestamp();
 	BlockNumber nblocks;
 
 	zheap_require_preload();
@@ -433,10 +442,10 @@ relation_vacuum(Relation rel, struct VacuumParams *params,
 
 	Assert(FullTransactionIdPrecedesOrEquals(zundo_logged_horizon(), zundo_horizon()));
 	nblocks = RelationGetNumberOfBlocks(rel);
-	vac_update_relstats(rel, nblocks, 0, 0, false,
+	vac_update_relstats(rel, nblocks, 0, 0, 0, false,
 						zfxid_xid(zundo_logged_horizon()), GetOldestMultiXactId(),
 						NULL, NULL, false);
-	pgstat_report_vacuum(RelationGetRelid(rel), false, 0, 0);
+	pgstat_report_vacuum(rel, 0, 0, began);
 	/* last: it reads pages that nobody may need, on a disk that may be broken */
 	zundo_dir_check();
 }
@@ -456,6 +465,14 @@ relation_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 	*allvisfrac = 0;
 }
 
+ZCOMPAT_INDEX_FETCH_BEGIN(index_fetch_begin)
+ZCOMPAT_DELETE(tuple_delete)
+ZCOMPAT_UPDATE(tuple_update)
+ZCOMPAT_COPY_FOR_CLUSTER(relation_copy_for_cluster)
+ZCOMPAT_ANALYZE_BLOCK(scan_analyze_next_block)
+ZCOMPAT_ANALYZE_TUPLE(scan_analyze_next_tuple)
+ZCOMPAT_BITMAP(scan_bitmap_page, scan_bitmap_row, scan_bitmap_next_tuple)
+
 static const TableAmRoutine undo_routine = {
 	.type = T_TableAmRoutine,
 
@@ -472,7 +489,7 @@ static const TableAmRoutine undo_routine = {
 	.parallelscan_initialize = table_block_parallelscan_initialize,
 	.parallelscan_reinitialize = table_block_parallelscan_reinitialize,
 
-	.index_fetch_begin = index_fetch_begin,
+	.index_fetch_begin = zcompat_index_fetch_begin(index_fetch_begin),
 	.index_fetch_reset = index_fetch_reset,
 	.index_fetch_end = index_fetch_end,
 	.index_fetch_tuple = index_fetch_tuple,
@@ -487,17 +504,17 @@ static const TableAmRoutine undo_routine = {
 	.tuple_insert_speculative = tuple_insert_speculative,
 	.tuple_complete_speculative = tuple_complete_speculative,
 	.multi_insert = multi_insert,
-	.tuple_delete = tuple_delete,
-	.tuple_update = tuple_update,
+	.tuple_delete = zcompat_delete(tuple_delete),
+	.tuple_update = zcompat_update(tuple_update),
 	.tuple_lock = tuple_lock,
 
-	.zcompat_am_new_file = relation_set_new_file,
+	.relation_set_new_filelocator = relation_set_new_file,
 	.relation_nontransactional_truncate = relation_nontransactional_truncate,
 	.relation_copy_data = relation_copy_data,
-	.relation_copy_for_cluster = relation_copy_for_cluster,
+	.relation_copy_for_cluster = zcompat_copy_for_cluster(relation_copy_for_cluster),
 	.relation_vacuum = relation_vacuum,
-	.scan_analyze_next_block = scan_analyze_next_block,
-	.scan_analyze_next_tuple = scan_analyze_next_tuple,
+	.scan_analyze_next_block = zcompat_analyze_block(scan_analyze_next_block),
+	.scan_analyze_next_tuple = zcompat_analyze_tuple(scan_analyze_next_tuple),
 	.index_build_range_scan = index_build_range_scan,
 	.index_validate_scan = index_validate_scan,
 
@@ -505,8 +522,7 @@ static const TableAmRoutine undo_routine = {
 	.relation_needs_toast_table = relation_needs_toast_table,
 	.relation_estimate_size = relation_estimate_size,
 
-	.scan_bitmap_next_block = scan_bitmap_next_block,
-	.scan_bitmap_next_tuple = scan_bitmap_next_tuple,
+	zcompat_bitmap(scan_bitmap_page, scan_bitmap_row, scan_bitmap_next_tuple),
 	.scan_sample_next_block = scan_sample_next_block,
 	.scan_sample_next_tuple = scan_sample_next_tuple,
 };

@@ -28,7 +28,7 @@ is_undo(const RangeVar *name)
 {
 	return name != NULL && zundo_exists() &&
 		RangeVarGetRelid(name, NoLock, true) == zundo_relation_oid() &&
-		zcompat_owns_relation(zundo_relation_oid());
+		object_ownercheck(RelationRelationId, zundo_relation_oid(), GetUserId());
 }
 
 static bool

@@ -40,7 +40,7 @@ zheap_freed_shmem_init(void)
 static pg_atomic_uint64 *
 counter_of(Relation rel)
 {
-	ZRelLocator locator = zrel_locator(rel);
+	RelFileLocator locator = rel->rd_locator;
 	const unsigned char *bytes = (const unsigned char *) &locator;
 
 	return &counters[hash_bytes(bytes, sizeof(locator)) % COUNTERS];

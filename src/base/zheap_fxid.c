@@ -49,7 +49,7 @@ zheap_xids_are_refused(void)
 {
 	TransactionId next = XidFromFullTransactionId(ReadNextFullTransactionId());
 
-	return IsUnderPostmaster && TransactionIdFollowsOrEquals(next, zcompat_xid_stop_limit());
+	return IsUnderPostmaster && TransactionIdFollowsOrEquals(next, TransamVariables->xidStopLimit);
 }
 
 /*
@@ -59,5 +59,5 @@ zheap_xids_are_refused(void)
 FullTransactionId
 zfxid_from_xid_in_redo(TransactionId xid)
 {
-	return widen(xid, zcompat_next_fxid_in_recovery());
+	return widen(xid, TransamVariables->nextXid);
 }

@@ -1,6 +1,6 @@
 /*
  * zheap_stats.c
- *		What has been counted of each table since the server began.
+ *		Before PostgreSQL 18: counters of each table since the start of the server.
  *
  * A shared hash table tells where a table's counters are.  A backend remembers that, so it adds to
  * them without a lock.  Counters are never freed but used again for other tables: who remembers
@@ -12,6 +12,10 @@
  * LOCKING: the hash table's own; "lock" for the counters that are free.
  */
 #include "postgres.h"
+
+#include "zheap/base/pg_compat_stats.h"
+
+#ifndef ZCOMPAT_STATS_KINDS
 
 #include "access/xlog.h"
 #include "lib/dshash.h"
@@ -26,11 +30,14 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "zheap/base/pg_compat.h"
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
 
 /* Of shared memory; more is mapped when it is needed. */
 #define AREA_SIZE		((Size) 256 * 1024)
+
+#define LWLOCK_TRANCHE	"zheap_stats"
 
 typedef struct TableKey
 {
@@ -93,16 +100,30 @@ static dshash_parameters
 table_parameters(void)
 {
 	dshash_parameters parameters = {
-		sizeof(TableKey), sizeof(TableEntry), dshash_memcmp, dshash_memhash, shared->tranche
+		.key_size = sizeof(TableKey),.entry_size = sizeof(TableEntry),
+		.compare_function = dshash_memcmp,.hash_function = dshash_memhash,
+		ZCOMPAT_DSHASH_COPY(dshash_memcpy).tranche_id = shared->tranche
 	};
 
 	return parameters;
 }
 
-Size
-zstats_shmem_size(void)
+void
+zstats_register(void)
+{
+}
+
+static Size
+shmem_size(void)
 {
 	return MAXALIGN(sizeof(StatsShared)) + AREA_SIZE;
+}
+
+void
+zstats_shmem_request(void)
+{
+	RequestAddinShmemSpace(shmem_size());
+	RequestNamedLWLockTranche(LWLOCK_TRANCHE, 1);
 }
 
 /* The postmaster makes the table, in what it has: it must not map any more memory. */
@@ -127,8 +148,8 @@ zstats_shmem_init(void)
 {
 	bool		found;
 
-	shared = ShmemInitStruct("zheap statistics", zstats_shmem_size(), &found);
-	lock = &GetNamedLWLockTranche(ZSTATS_LWLOCK_TRANCHE)->lock;
+	shared = ShmemInitStruct("zheap statistics", shmem_size(), &found);
+	lock = &GetNamedLWLockTranche(LWLOCK_TRANCHE)->lock;
 	if (found)
 		return;
 	shared->tranche = lock->tranche;
@@ -410,3 +431,5 @@ zstats_tables(int *n)
 	dshash_seq_term(&status);
 	return result;
 }
+
+#endif							/* !ZCOMPAT_STATS_KINDS */

@@ -25,7 +25,7 @@ typedef struct Context
 	BlockNumber undo_block;
 	uint16		generation;
 	FullTransactionId fxid;
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 } Context;
 
@@ -150,7 +150,7 @@ static void
 complete_context(ZUndoRecord *undo, Relation rel, BlockNumber block, const Context *before,
 				 const ZUndoWrite *write)
 {
-	ZRelLocator locator = zrel_locator(rel);
+	RelFileLocator locator = rel->rd_locator;
 	bool		same_page = !write->init &&
 	before->undo_block == zundo_ptr_block(write->ptr) && before->generation == write->generation;
 
@@ -158,7 +158,7 @@ complete_context(ZUndoRecord *undo, Relation rel, BlockNumber block, const Conte
 	undo->block = block;
 	undo->has_xact = !same_page || !FullTransactionIdEquals(before->fxid, undo->fxid);
 	undo->has_page = undo->has_xact || before->block != block ||
-		!zloc_equals(before->locator, locator);
+		!RelFileLocatorEquals(before->locator, locator);
 }
 
 /* The newest record of the slot's chain, which a new one leads to; invalid: there is none. */

@@ -75,10 +75,12 @@ release(Deleted *deleted)
 }
 
 TM_Result
-zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/* tidy: the server's signature */
-			Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
+zdml_delete(Relation rel, ItemPointer otid, CommandId cid, uint32 options,	/* tidy: the server's signature */
+			Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd)
 {
 	ItemPointerData tid = ztid_untagged(otid);
+	bool		changing_part = (options & TABLE_DELETE_CHANGING_PARTITION) != 0;
+	bool		silent = (options & TABLE_DELETE_NO_LOGICAL) != 0;
 	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive, false, false};
 	ZUpdateCheck check;
 	ZDeletion	deletion = {.cid = cid, .version = &check.version};
@@ -92,7 +94,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 	query.was_locked = ztid_means_newest(otid);
 	if (query.was_locked)
 		query.snapshot = InvalidSnapshot;
-	else if (crosscheck == InvalidSnapshot && !changing_part &&
+	else if (crosscheck == InvalidSnapshot && !changing_part && !silent &&
 			 zrun_delete(rel, &tid, cid, snapshot))
 	{
 		ztid_mark_last(otid);
@@ -101,7 +103,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, Snapshot snapshot,	/*
 	}
 
 	deleted.toasted = deleted.told = NULL;
-	zlogical_open(&deleted.logical, rel, 0);
+	zlogical_open(&deleted.logical, rel, silent ? TABLE_INSERT_NO_LOGICAL : 0);
 	ztarget_open(&target, rel);
 	ztarget_pin(&target, &tid);
 	zlock_queue_init(&queue, rel, &tid, LockTupleExclusive, LockWaitBlock, XLTW_Delete);

@@ -31,7 +31,7 @@
 /* What this backend has deleted last. */
 static struct
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 	FullTransactionId fxid;		/* invalid: nothing that can be gone on with */
 	CommandId	cid;
@@ -52,7 +52,7 @@ is_next(ZTarget *target, const ZChange *change)
 	return slot->takeover == ZTAKE_OWN && slot->slotno == run.slotno &&
 		FullTransactionIdEquals(run.fxid, target->fxid) &&
 		run.cid == change->undo.cid && run.block == target->view.block &&
-		zloc_equals(run.locator, zrel_locator(target->rel)) &&
+		RelFileLocatorEquals(run.locator, target->rel->rd_locator) &&
 		target->offnum > run.first &&
 		zpage_slot(target->view.page, target->view.overflow, slot->slotno)->undo == run.undo;
 }
@@ -135,7 +135,7 @@ zrun_remember_deletion(ZTarget *target, const ZChange *change)
 	const ZUndoRecord *undo = &change->undo;
 
 	Assert(undo->type == ZOP_DELETE && change->slot.next.undo != ZUNDO_INVALID);
-	run.locator = zrel_locator(target->rel);
+	run.locator = target->rel->rd_locator;
 	run.block = target->view.block;
 	run.fxid = target->fxid;
 	run.cid = undo->cid;
@@ -157,7 +157,7 @@ may_be_next(Relation rel, const ItemPointerData *tid, CommandId cid)
 		ItemPointerGetOffsetNumber(tid) > run.first &&
 		run.slotno <= ZPAGE_MAX_INPAGE &&
 		!(run.old_hdr.flags & (ZROW_HASEXTERNAL | ZROW_ORIGIN)) &&
-		zloc_equals(run.locator, zrel_locator(rel)) && !RelationUsesLocalBuffers(rel) &&
+		RelFileLocatorEquals(run.locator, rel->rd_locator) && !RelationUsesLocalBuffers(rel) &&
 		FullTransactionIdEquals(run.fxid, GetCurrentFullTransactionIdIfAny());
 }
 

@@ -35,7 +35,7 @@ typedef struct FilledRange
 typedef struct FilledTable
 {
 	FilledKey	key;
-	ZRelLocator locator;
+	RelFileLocator locator;
 	FilledRange waiting;		/* until all see what those have done */
 	FilledRange since;			/* what was filled after that one began to wait */
 	TimestampTz not_before;		/* a worker may look */
@@ -55,7 +55,7 @@ zfilled_shmem_init(void)
 {
 	HASHCTL		info = {.keysize = sizeof(FilledKey),.entrysize = sizeof(FilledTable)};
 
-	tables = ShmemInitHash("zheap filled pages", MAX_TABLES, MAX_TABLES, &info,
+	tables = ShmemInitHash("zheap filled pages", MAX_TABLES, &info,
 						   HASH_ELEM | HASH_BLOBS | HASH_FIXED_SIZE);
 	lock = &GetNamedLWLockTranche(ZFILLED_LWLOCK_TRANCHE)->lock;
 }
@@ -123,7 +123,7 @@ oldest_table(Oid db)
 }
 
 static FilledTable *
-find_or_make(Oid relid, ZRelLocator locator)
+find_or_make(Oid relid, RelFileLocator locator)
 {
 	FilledKey	key = {.db = MyDatabaseId,.table = relid};
 	FilledTable *table;
@@ -135,7 +135,7 @@ find_or_make(Oid relid, ZRelLocator locator)
 		hash_search(tables, &oldest_table(InvalidOid)->key, HASH_REMOVE, NULL);
 		table = hash_search(tables, &key, HASH_ENTER_NULL, &found);
 	}
-	if (!found || !zloc_equals(table->locator, locator))
+	if (!found || !RelFileLocatorEquals(table->locator, locator))
 	{
 		table->locator = locator;
 		set_none(&table->waiting);
@@ -155,7 +155,7 @@ zfilled_note(Relation rel, BlockNumber left, BlockNumber next)
 	FilledTable *table;
 
 	LWLockAcquire(lock, LW_EXCLUSIVE);
-	table = find_or_make(RelationGetRelid(rel), zrel_locator(rel));
+	table = find_or_make(RelationGetRelid(rel), rel->rd_locator);
 	add_pages(&table->since, Min(left, next), Max(left, next), before);
 	LWLockRelease(lock);
 }
@@ -260,14 +260,14 @@ zfilled_put_back(const ZFilledPages *pages, int delay)
 }
 
 void
-zfilled_forget_file(Oid relid, ZRelLocator locator)
+zfilled_forget_file(Oid relid, RelFileLocator locator)
 {
 	FilledKey	key = {.db = MyDatabaseId,.table = relid};
 	FilledTable *table;
 
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	table = hash_search(tables, &key, HASH_FIND, NULL);
-	if (table != NULL && zloc_equals(table->locator, locator))
+	if (table != NULL && RelFileLocatorEquals(table->locator, locator))
 		hash_search(tables, &key, HASH_REMOVE, NULL);
 	LWLockRelease(lock);
 }

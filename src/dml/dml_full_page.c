@@ -18,7 +18,7 @@
 
 static struct
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 	FullTransactionId fxid;		/* invalid: there is no such page */
 	FullTransactionId horizon;
@@ -31,13 +31,13 @@ zfull_page_is(const ZTarget *target)
 		full.block == BufferGetBlockNumber(target->buffer) &&
 		FullTransactionIdEquals(full.fxid, target->fxid) &&
 		FullTransactionIdEquals(full.horizon, zundo_horizon()) &&
-		zloc_equals(full.locator, zrel_locator(target->rel));
+		RelFileLocatorEquals(full.locator, target->rel->rd_locator);
 }
 
 void
 zfull_page_note(const ZTarget *target)
 {
-	full.locator = zrel_locator(target->rel);
+	full.locator = target->rel->rd_locator;
 	full.block = BufferGetBlockNumber(target->buffer);
 	full.fxid = target->fxid;
 	full.horizon = zundo_horizon();

@@ -203,7 +203,7 @@ insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 }
 
 void
-zdml_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+zdml_insert(Relation rel, TupleTableSlot *slot, CommandId cid, ZCompatOptions options,
 			struct BulkInsertStateData *bistate)
 {
 	ZInsert		insert = {.cid = cid, .bistate = bistate};
@@ -213,7 +213,7 @@ zdml_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 }
 
 void
-zdml_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+zdml_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, ZCompatOptions options,
 						struct BulkInsertStateData *bistate, uint32 token)
 {
 	ZInsert		insert = {.cid = cid, .bistate = bistate, .token = token};

@@ -483,7 +483,11 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	tmfd->traversed = call.traversed;
 	*tid = call.tid;
 	if (check.result == TM_Ok)
+	{
 		ztid_note_locked(rel, tid);
+		/* before 15.15, 16.11 and 17.7 MERGE continues with this TID */
+		tmfd->ctid = *tid;
+	}
 	ztarget_close(&target);
 	return check.result;
 }

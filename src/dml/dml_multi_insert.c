@@ -131,7 +131,7 @@ form_rows(Relation rel, TupleTableSlot **slots, MultiInsert *insert)
 
 void
 zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId cid,
-				  int options, struct BulkInsertStateData *bistate)
+				  ZCompatOptions options, struct BulkInsertStateData *bistate)
 {
 	MultiInsert insert = {.cid = cid, .nrows = nslots};
 	ZTarget		target;

@@ -95,7 +95,7 @@ notes_begin(ZReapNotes *notes, Relation rel)
 {
 	notes_clear(notes);
 	notes->table = RelationGetRelid(rel);
-	notes->locator = zrel_locator(rel);
+	notes->locator = rel->rd_locator;
 	notes->lxid = InvalidLocalTransactionId;
 	notes->busy = false;
 	notes->failures = 0;
@@ -146,7 +146,7 @@ notes_of(Relation rel)
 bool
 zreap_is_past(Relation rel, FullTransactionId fxid)
 {
-	return GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid);
+	return GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid, true);
 }
 
 /*
@@ -164,7 +164,7 @@ has_many_dead(Relation rel)
 		return false;
 	/* a hint, so no lock; not by a function that has statistics stay the same in a transaction */
 	entry = &((PgStatShared_Relation *) ref->shared_stats)->stats;
-	return zcompat_dead_rows(entry) >= MANY_DEAD + zcompat_live_rows(entry) / MANY_DEAD_SHARE;
+	return entry->dead_tuples >= MANY_DEAD + entry->live_tuples / MANY_DEAD_SHARE;
 }
 
 /*

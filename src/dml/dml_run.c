@@ -24,7 +24,7 @@
 
 static struct
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 	FullTransactionId fxid;
 	ZUndoPtr	undo;			/* the run's record, and the slot's newest */
@@ -39,7 +39,7 @@ zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid, OffsetNumb
 	return plan->takeover == ZTAKE_OWN && !target->init_page &&
 		FullTransactionIdEquals(run.fxid, target->fxid) &&
 		run.block == BufferGetBlockNumber(target->buffer) &&
-		zloc_equals(run.locator, zrel_locator(target->rel)) &&
+		RelFileLocatorEquals(run.locator, target->rel->rd_locator) &&
 		run.cid == cid && offnum >= run.first &&
 		zpage_slot(target->view.page, target->view.overflow, plan->slotno)->undo == run.undo;
 }
@@ -49,7 +49,7 @@ zrun_remember(ZTarget *target, const ZChange *change)
 {
 	Assert(change->undo.type == ZOP_INSERT &&
 		   FullTransactionIdEquals(change->slot.next.fxid, target->fxid));
-	run.locator = zrel_locator(target->rel);
+	run.locator = target->rel->rd_locator;
 	run.block = BufferGetBlockNumber(target->buffer);
 	run.fxid = change->undo.open_run ? target->fxid : InvalidFullTransactionId;
 	run.undo = change->slot.next.undo;
@@ -85,7 +85,7 @@ may_continue(Relation rel, const ZInsert *insert)
 		insert->bistate == NULL && insert->token == 0 &&
 		(insert->options & HEAP_INSERT_FROZEN) == 0 && run.slotno <= ZPAGE_MAX_INPAGE &&
 		run.block == zheap_target_get(rel) &&
-		zloc_equals(run.locator, zrel_locator(rel)) && !RelationUsesLocalBuffers(rel) &&
+		RelFileLocatorEquals(run.locator, rel->rd_locator) && !RelationUsesLocalBuffers(rel) &&
 		FullTransactionIdEquals(run.fxid, GetCurrentFullTransactionIdIfAny());
 }
 

@@ -80,7 +80,7 @@ try_page(ZTarget *target, Size need, Size wanted)
 		TransactionId prunable = ((PageHeader) page)->pd_prune_xid;
 
 		if (TransactionIdIsValid(prunable) &&
-			GlobalVisTestIsRemovableXid(GlobalVisTestFor(target->rel), prunable))
+			GlobalVisTestIsRemovableXid(GlobalVisTestFor(target->rel), prunable, true))
 			zdml_prune_page(&target->view, target->buffer, zreap_taker(target->rel));
 		if (TransactionIdIsValid(prunable) && !zpage_has_for_row(page, wanted) &&
 			zdml_tombstone_page(target) == ZSTEP_AGAIN)

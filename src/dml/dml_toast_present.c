@@ -23,6 +23,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/base/pg_compat_toast.h"
 #include "zheap/dml/target.h"
 
 typedef struct ToastTable
@@ -54,15 +55,14 @@ static bool
 value_is_present(ToastTable *toast, const struct varatt_external *pointer)
 {
 	int32		nchunks = (VARATT_EXTERNAL_GET_EXTSIZE(*pointer) - 1) / TOAST_MAX_CHUNK_SIZE + 1;
-	SnapshotData snapshot;
 	ScanKeyData key;
 	SysScanDesc scan;
 
 	if (toast->table == NULL)
 		toast_open(toast, pointer->va_toastrelid);
 	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(pointer->va_valueid));
-	init_toast_snapshot(&snapshot);
-	scan = systable_beginscan_ordered(toast->table, toast->indexes[toast->valid], &snapshot, 1,
+	scan = systable_beginscan_ordered(toast->table, toast->indexes[toast->valid],
+									  get_toast_snapshot(), 1,
 									  &key);
 	while (nchunks > 0 && systable_getnext_ordered(scan, ForwardScanDirection) != NULL)
 		nchunks--;
@@ -74,7 +74,7 @@ bool
 zdml_toast_present(Relation rel, uint8 flags, TupleTableSlot *slot, const Bitmapset *attrs)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
-	ToastTable	toast = {NULL};
+	ToastTable	toast = {.table = NULL};
 	bool		present = true;
 
 	Assert(!zheap_holds_buffer_lock()); /* D3 */

@@ -53,7 +53,7 @@ typedef enum Phase
 #define TO(phase)	(1 << (phase))
 
 /* Which phases may follow each: the edges of the drawing in README.md. */
-static const int successors[] PG_USED_FOR_ASSERTS_ONLY = {
+PG_USED_FOR_ASSERTS_ONLY static const int successors[] = {
 	[CHECK] = TO(CHECK) | TO(LOCK_OLD) | TO(TOAST) | TO(IN_PLACE) | TO(MOVE) | TO(REFUSED),
 	[LOCK_OLD] = TO(CHECK),
 	[TOAST] = TO(CHECK),
@@ -544,7 +544,7 @@ delete_old(Update *update)
 /* ---- the whole ---- */
 
 static void
-update_open(Update *update, Relation rel, TupleTableSlot *slot)
+update_open(Update *update, Relation rel, TupleTableSlot *slot, uint32 options)
 {
 	/* not all of it: the target, a page view among it, and the check are filled in elsewhere */
 	memset(&update->origins, 0, sizeof(*update) - offsetof(Update, origins));
@@ -552,7 +552,8 @@ update_open(Update *update, Relation rel, TupleTableSlot *slot)
 	update->slot = slot;
 	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
 	slot->tts_tableOid = RelationGetRelid(rel);
-	zlogical_open(&update->logical, rel, 0);
+	zlogical_open(&update->logical, rel,
+				  options & TABLE_UPDATE_NO_LOGICAL ? TABLE_INSERT_NO_LOGICAL : 0);
 	zdml_form(rel, slot, &update->row);
 	/* rows that the toaster will shorten are checked after it */
 	if (!zdml_needs_toaster(rel, update->row.len, zrow_flags(update->row.bytes)))
@@ -588,12 +589,12 @@ count_nothing_dead(PgStat_TableStatus *stats)
 		trans = trans->upper;
 	if (trans == NULL && max_prepared_xacts == 0)
 	{
-		stats->t_counts.t_delta_dead_tuples--;
+		zcompat_counts(stats, delta_dead_tuples)--;
 		return;
 	}
 	stats->trans->tuples_updated--;
-	stats->t_counts.t_tuples_updated++;
-	stats->t_counts.t_changed_tuples++;
+	zcompat_counts(stats, tuples_updated)++;
+	zcompat_counts(stats, changed_tuples)++;
 }
 
 /*
@@ -613,7 +614,9 @@ update_report(const Update *update, ItemPointer otid)
 	slot->tts_tid = update->new_tid;
 	ztid_mark_updated(otid, update->moved, update->ordinal);
 	ztuple_slot_written(slot, update->target.fxid, update->query.cid, update->was_locked);
-	pgstat_count_heap_update(rel, update->way == ZTABLE_UPDATED_IN_PLACE);
+	pgstat_count_heap_update(rel, update->way == ZTABLE_UPDATED_IN_PLACE,
+							 ItemPointerGetBlockNumber(&update->new_tid) !=
+							 ItemPointerGetBlockNumber(otid));
 	if (update->way == ZTABLE_UPDATED_IN_PLACE && rel->pgstat_info)
 		count_nothing_dead(rel->pgstat_info);
 }
@@ -671,8 +674,8 @@ run_phases(Update *update)
 
 TM_Result
 zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,	/* tidy: the server's signature */
-			Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
-			LockTupleMode *lockmode, bool *update_indexes)
+			uint32 options, Snapshot snapshot, Snapshot crosscheck, bool wait,
+			TM_FailureData *tmfd, LockTupleMode *lockmode, TU_UpdateIndexes *update_indexes)
 {
 	ItemPointerData tid = ztid_untagged(otid);
 	Update		update;
@@ -680,7 +683,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 
 	zheap_require_preload();
 	zreap_begin_write(rel);
-	update_open(&update, rel, slot);
+	update_open(&update, rel, slot, options);
 	update.query = (ZCheckQuery) {
 		.snapshot = snapshot, .crosscheck = crosscheck, .cid = cid, .mode = LockTupleNoKeyExclusive
 	};
@@ -696,7 +699,8 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	if (phase != DONE)
 		zcheck_report(&update.target, &update.check, tmfd);
 	*lockmode = update.query.mode;
-	*update_indexes = update.moved;
+	/* an update in place has inserted its index entries itself, those of BRIN too */
+	*update_indexes = update.moved ? TU_All : TU_None;
 	update_close(&update);
 	if (phase == DONE)
 	{

@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "zheap/base/pg_compat_index.h"
 #include "zheap/base/base.h"
 #include "zheap/dml/update.h"
 #include "zheap/scan/dead_ranges.h"
@@ -71,7 +72,7 @@ entry_exists(Relation index, Relation rel, IndexTuple entry)
 
 	Assert(key->heapkeyspace && key->keysz == IndexRelationGetNumberOfKeyAttributes(index));
 	key->scantid = &entry->t_tid;
-	_bt_freestack(_bt_search(index, key, &leaf, BT_READ, NULL));
+	zcompat_bt_descend(index, rel, key, &leaf, BT_READ);
 	if (BufferIsValid(leaf))
 	{
 		Page		page = BufferGetPage(leaf);
@@ -131,10 +132,13 @@ insert_into_summary(Relation index, Relation rel, TupleTableSlot *slot)
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
+	IndexInfo  *info = BuildIndexInfo(index);
 
 	zindex_values_of(index, slot, values, isnull);
 	(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
-						BuildIndexInfo(index));
+						info);
+	/* releases the pages that the insertion keeps pinned in "info" */
+	index_insert_cleanup(index, info);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
 }

@@ -27,9 +27,9 @@
 #include "storage/indexfsm.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
-#include "utils/pg_locale.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/base/pg_compat_index.h"
 #include "zheap/base/base.h"
 #include "zheap/index/index.h"
 #include "zheap/scan/tuple_slot.h"
@@ -70,7 +70,7 @@ note_pages(ZReapNotes *notes, Relation index, const BTVacState *state)
 	for (int i = 0; i < state->npendingpages && notes->npages < ZREAP_MAX_PAGES; i++)
 		notes->lists->pages[notes->npages++] = (ZReapPage)
 		{
-			.index = zrel_locator(index),.block = state->pendingpages[i].target,
+			.index = index->rd_locator,.block = state->pendingpages[i].target,
 				.safe = state->pendingpages[i].safexid
 		};
 }
@@ -80,11 +80,14 @@ static void
 delete_page(ZIndexRemoval *removal, Buffer buffer)
 {
 	IndexBulkDeleteResult stats = {0};
+	IndexVacuumInfo info = {.index = removal->index};
 	BTPendingFSM pending[MAX_DELETED];
 	BTVacState	state = {
 		.stats = &stats,.bufsize = MAX_DELETED,.maxbufsize = MAX_DELETED,.pendingpages = pending
 	};
 
+	zcompat_info_set_table(&info, removal->table);
+	state.info = &info;
 	_bt_pagedel(removal->index, buffer, &state);
 	note_pages(removal->notes, removal->index, &state);
 }
@@ -110,7 +113,7 @@ leave_leaf(ZIndexRemoval *removal, Buffer buffer)
 void
 zindex_free_pages(Relation index, ZReapNotes *notes)
 {
-	ZRelLocator locator = zrel_locator(index);
+	RelFileLocator locator = index->rd_locator;
 	BlockNumber first = MaxBlockNumber;
 	BlockNumber end = 0;
 	int			kept = 0;
@@ -119,7 +122,8 @@ zindex_free_pages(Relation index, ZReapNotes *notes)
 	{
 		const ZReapPage *page = &notes->lists->pages[i];
 
-		if (zloc_equals(page->index, locator) && GlobalVisCheckRemovableFullXid(NULL, page->safe))
+		if (RelFileLocatorEquals(page->index, locator) &&
+			GlobalVisCheckRemovableFullXid(NULL, page->safe))
 		{
 			RecordFreeIndexPage(index, page->block);
 			first = Min(first, page->block);
@@ -159,7 +163,7 @@ order_is_certain(Relation index)
 
 		if (index->rd_opfamily[i] >= FirstNormalObjectId)
 			return false;
-		if (OidIsValid(collation) ? !lc_collate_is_c(collation) :
+		if (OidIsValid(collation) ? !zcompat_collate_is_c(collation) :
 			att->attlen < 0 && !type_is_certain(att->atttypid))
 			return false;
 	}
@@ -235,7 +239,7 @@ remove_at(ZIndexRemoval *removal, BTScanInsert key, const ZLeafRows *rows, ZLeaf
 	int			n;
 
 	removal->notes->looks++;
-	_bt_freestack(_bt_search(removal->index, key, &buffer, BT_WRITE, NULL));
+	zcompat_bt_descend(removal->index, removal->table, key, &buffer, BT_WRITE);
 	if (!BufferIsValid(buffer))
 		return false;
 	zleaf_collect(removal->index, buffer, rows, leaf);

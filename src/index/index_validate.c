@@ -53,7 +53,7 @@ cursor_next(IndexCursor *cursor)
 	Datum		value;
 	bool		isnull;
 
-	cursor->done = !tuplesort_getdatum(cursor->sort, true, &value, &isnull, NULL);
+	cursor->done = !tuplesort_getdatum(cursor->sort, true, false, &value, &isnull, NULL);
 	if (cursor->done)
 		return;
 

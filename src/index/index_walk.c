@@ -16,6 +16,8 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/base/pg_compat_vacuum.h"
+#include "zheap/base/pg_compat_index.h"
 #include "zheap/base/base.h"
 #include "zheap/dml/reap.h"
 #include "zheap/index/index.h"
@@ -114,7 +116,7 @@ walk_leaf(ZLeafWalk *walk, BlockNumber block, ZLeafEntries *leaf)
 		BTPageOpaque opaque;
 		BlockNumber next;
 
-		vacuum_delay_point();
+		vacuum_delay_point(false);
 		buffer = _bt_getbuf(walk->index, block, BT_READ);
 		opaque = BTPageGetOpaque(BufferGetPage(buffer));
 		next = opaque->btpo_next;
@@ -144,12 +146,12 @@ first_leaf(ZLeafWalk *walk)
 	{
 		BTScanInsert key = _bt_mkscankey(walk->index, walk->pivot);
 
-		key->pivotsearch = true;
-		_bt_freestack(_bt_search(walk->index, key, &buffer, BT_READ, NULL));
+		zcompat_bt_key_is_pivot(key);
+		zcompat_bt_descend(walk->index, NULL, key, &buffer, BT_READ);
 		pfree(key);
 	}
 	else
-		buffer = _bt_get_endpoint(walk->index, 0, false, NULL);
+		buffer = _bt_get_endpoint(walk->index, 0, false);
 	if (BufferIsValid(buffer))
 	{
 		block = BufferGetBlockNumber(buffer);
@@ -226,7 +228,7 @@ zindex_count_leaves(Relation index, BlockNumber max, int *looks)
 	if (is_leaf)
 		return 1;
 	/* the level of a root never goes down */
-	buffer = _bt_get_endpoint(index, 1, false, NULL);
+	buffer = _bt_get_endpoint(index, 1, false);
 	for (;;)
 	{
 		Page		page = BufferGetPage(buffer);

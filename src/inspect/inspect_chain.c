@@ -6,12 +6,13 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "utils/tuplestore.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
 #include "utils/xid8.h"
-
 #include "zheap/tid/tid.h"
 
 #include "inspect_private.h"

@@ -4,10 +4,11 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "utils/tuplestore.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
-
 #include "zheap/base/base.h"
 #include "zheap/base/counters.h"
 

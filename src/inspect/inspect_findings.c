@@ -4,8 +4,9 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "utils/tuplestore.h"
 #include <stdarg.h>
-
 #include "utils/builtins.h"
 
 #include "zheap/base/base.h"

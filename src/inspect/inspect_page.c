@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "utils/tuplestore.h"
 #include "access/visibilitymap.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -16,7 +18,6 @@
 #include "utils/builtins.h"
 #include "utils/pg_lsn.h"
 #include "utils/xid8.h"
-
 #include "zheap/page/row.h"
 
 #include "inspect_private.h"

@@ -33,8 +33,7 @@ extern void inspect_copy(Relation rel, BlockNumber block, Page copy);
 extern bool inspect_copy_any(Relation rel, BlockNumber block, Page copy);
 
 /* A page that is to have rows has none: ERROR that says what it is, or what is wrong with it. */
-extern void inspect_refuse_page(Relation rel, BlockNumber block, Page page)
-			pg_attribute_noreturn();
+pg_noreturn extern void inspect_refuse_page(Relation rel, BlockNumber block, Page page);
 
 /* Copy the page with its overflow page into the view; ERROR if it is no table page. */
 extern void inspect_view(ZPageView *view, BlockNumber block);

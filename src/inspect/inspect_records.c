@@ -7,12 +7,13 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "utils/tuplestore.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
 #include "utils/xid8.h"
-
 #include "inspect_private.h"
 
 PG_FUNCTION_INFO_V1(zheap_undo_records);
@@ -46,7 +47,7 @@ typedef struct Context
 {
 	FullTransactionId fxid;		/* invalid: not known */
 	bool		has_page;
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 	Oid			table;			/* that has the file now, or invalid */
 } Context;
@@ -60,12 +61,12 @@ note_context(Context *context, const ZUndoRecord *rec)
 		context->fxid = rec->fxid;
 	if (!rec->has_page)
 		return;
-	spc = zloc_spc(rec->locator);
-	if (!context->has_page || zloc_rel(context->locator) != zloc_rel(rec->locator) ||
-		zloc_spc(context->locator) != spc)
-		context->table = !OidIsValid(zloc_rel(rec->locator)) ? InvalidOid :
-			zcompat_relid_by_file(OidIsValid(spc) ? spc : MyDatabaseTableSpace,
-								  zloc_rel(rec->locator));
+	spc = rec->locator.spcOid;
+	if (!context->has_page || context->locator.relNumber != rec->locator.relNumber ||
+		context->locator.spcOid != spc)
+		context->table = !OidIsValid(rec->locator.relNumber) ? InvalidOid :
+			RelidByRelfilenumber(OidIsValid(spc) ? spc : MyDatabaseTableSpace,
+								  rec->locator.relNumber);
 	context->has_page = true;
 	context->locator = rec->locator;
 	context->block = rec->block;
@@ -78,7 +79,7 @@ put_context(const Context *context, Datum *values, bool *nulls)
 	nulls[REC_XID] = !FullTransactionIdIsValid(context->fxid);
 	values[REC_TABLE] = ObjectIdGetDatum(context->table);
 	nulls[REC_TABLE] = !OidIsValid(context->table);
-	values[REC_FILE] = ObjectIdGetDatum(context->has_page ? zloc_rel(context->locator) : 0);
+	values[REC_FILE] = ObjectIdGetDatum(context->has_page ? context->locator.relNumber : 0);
 	values[REC_BLOCK] = Int64GetDatum((int64) context->block);
 	nulls[REC_FILE] = nulls[REC_BLOCK] = !context->has_page;
 }

@@ -129,6 +129,7 @@ bool
 inspect_copy_any(Relation rel, BlockNumber block, Page copy)
 {
 	Copying		copying = {rel, block, copy};
+	PGIOAlignedBlock bytes;
 	ErrorData  *error = zrollback_try(copy_page, &copying);
 
 	if (error == NULL)
@@ -136,7 +137,8 @@ inspect_copy_any(Relation rel, BlockNumber block, Page copy)
 	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
 		ReThrowError(error);
 	FreeErrorData(error);
-	smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, block, copy);
+	smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, block, bytes.data);
+	memcpy(copy, bytes.data, BLCKSZ);
 	return false;
 }
 

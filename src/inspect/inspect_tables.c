@@ -4,9 +4,10 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "utils/tuplestore.h"
 #include "fmgr.h"
 #include "funcapi.h"
-
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
 

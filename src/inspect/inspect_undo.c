@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "utils/tuplestore.h"
 #include "access/htup_details.h"
 #include "catalog/pg_authid.h"
 #include "commands/dbcommands.h"
@@ -16,7 +17,6 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
-
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
 #include "zheap/worker/worker.h"

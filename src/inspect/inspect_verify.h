@@ -15,6 +15,8 @@
 
 #include "inspect_private.h"
 
+#include "zheap/base/pg_compat_bitmap.h"
+
 typedef struct Verify Verify;
 typedef struct VerifyIndex VerifyIndex;
 typedef struct VerifyBrin VerifyBrin;
@@ -57,8 +59,8 @@ struct VerifyIndex
 	bloom_filter *entries;		/* the index's entries: what they hold of the key, and TIDs */
 	bloom_filter *rows;			/* rows that the snapshot sees: their keys, and TIDs */
 	TIDBitmap  *tids;			/* of the entries */
-	TBMIterator *iterator;		/* over "tids"; NULL: they have not been read */
-	TBMIterateResult *at;		/* where that is; NULL: at the end */
+	ZCompatTids *iterator;		/* over "tids"; NULL: they have not been read */
+	ZCompatTidBlock *at;		/* where that is; NULL: at the end */
 	VerifyBrin *brin;
 };
 
@@ -211,7 +213,7 @@ extern void verify_walk_copy(VerifyWalk *walk, BlockNumber block,
 							 bool (*is_page) (Page page, BlockNumber block));
 
 /* ERROR: this block of an index is damaged. */
-extern void verify_damaged_block(Relation index, BlockNumber block) pg_attribute_noreturn();
+pg_noreturn extern void verify_damaged_block(Relation index, BlockNumber block);
 
 /* ---- inspect_verify_summary.c ---- */
 

@@ -26,6 +26,8 @@
 
 #include "inspect_verify.h"
 
+#include "zheap/base/pg_compat_index.h"
+
 /* A column's equality. */
 typedef struct BrinColumn
 {
@@ -71,7 +73,7 @@ summary_fits(BrinDesc *desc, BrinTuple *summary, Size size)
 {
 	const char *start = (char *) summary + BrinTupleDataOffset(summary);
 	const char *end = (char *) summary + size;
-	bits8	   *nulls = (bits8 *) ((char *) summary + SizeOfBrinTuple);
+	uint8	   *nulls = (uint8 *) ((char *) summary + SizeOfBrinTuple);
 	const char *at = start;
 
 	for (int i = 0; i < desc->bd_tupdesc->natts; i++)
@@ -125,13 +127,13 @@ read_summary(Verify *verify)
 {
 	VerifyBrin *brin = verify->index->brin;
 	BlockNumber pages;
-	BrinRevmap *revmap = brinRevmapInitialize(verify->index->rel, &pages, NULL);
+	BrinRevmap *revmap = brinRevmapInitialize(verify->index->rel, &pages);
 	Buffer		buffer = InvalidBuffer;
 	OffsetNumber off;
 	Size		size;
 	Size		copied = 0;
 	BrinTuple  *tuple = brinGetTupleForHeapBlock(revmap, verify->block, &buffer, &off, &size,
-												 BUFFER_LOCK_SHARE, NULL);
+												 BUFFER_LOCK_SHARE);
 
 	if (tuple)
 	{
@@ -227,7 +229,7 @@ read_brin(Verify *verify)
 	VerifyIndex *index = verify->index;
 
 	/* its first page tells how many pages a range has */
-	brinRevmapTerminate(brinRevmapInitialize(index->rel, &index->brin->pages_per_range, NULL));
+	brinRevmapTerminate(brinRevmapInitialize(index->rel, &index->brin->pages_per_range));
 	if (index->brin->pages_per_range == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),

@@ -103,7 +103,7 @@ static bool
 copy_leaf_with(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber block)
 {
 	bool		has_rows = copy_tree_page(verify, index_block, leaf, block);
-	BTPageOpaque opaque = BTPageGetOpaque(leaf->page.data);
+	BTPageOpaque opaque = BTPageGetOpaque((Page) leaf->page.data);
 
 	if (!P_IGNORE(opaque) && !P_ISLEAF(opaque))
 		report_page(verify, leaf, "leaf page");
@@ -137,7 +137,7 @@ leftmost_leaf(Verify *verify, Leaf *leaf)
 	uint32		level;
 
 	(void) copy_tree_page(verify, BTREE_METAPAGE, leaf, InvalidBlockNumber);
-	if (!P_ISMETA(BTPageGetOpaque(leaf->page.data)) || meta->btm_magic != BTREE_MAGIC)
+	if (!P_ISMETA(BTPageGetOpaque((Page) leaf->page.data)) || meta->btm_magic != BTREE_MAGIC)
 		report_page(verify, leaf, "metapage of a B-tree");
 	block = meta->btm_root;
 	level = meta->btm_level;
@@ -182,7 +182,7 @@ walk_leaves(Verify *verify, void (*look) (Verify *verify, Leaf *leaf))
 		check_steps(verify, n, &nblocks);
 		(void) copy_leaf_with(verify, block, leaf, InvalidBlockNumber);
 		look(verify, leaf);
-		block = BTPageGetOpaque(leaf->page.data)->btpo_next;
+		block = BTPageGetOpaque((Page) leaf->page.data)->btpo_next;
 	}
 	pfree(leaf);
 }
@@ -190,7 +190,7 @@ walk_leaves(Verify *verify, void (*look) (Verify *verify, Leaf *leaf))
 static OffsetNumber
 first_item(const Leaf *leaf)
 {
-	BTPageOpaque opaque = BTPageGetOpaque(leaf->page.data);
+	BTPageOpaque opaque = BTPageGetOpaque((Page) leaf->page.data);
 
 	/* a page that is being deleted has none */
 	return P_IGNORE(opaque) ? PageGetMaxOffsetNumber((Page) leaf->page.data) + 1 :

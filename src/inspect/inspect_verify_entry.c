@@ -113,7 +113,7 @@ verify_entry_values(IndexTuple tuple, Size size, TupleDesc desc, Datum *values, 
 {
 	const char *start = (const char *) tuple + IndexInfoFindDataOffset(tuple->t_info);
 	const char *end = (const char *) tuple + size;
-	bits8	   *nulls = (bits8 *) ((char *) tuple + sizeof(IndexTupleData));
+	uint8	   *nulls = (uint8 *) ((char *) tuple + sizeof(IndexTupleData));
 	const char *at = start;
 
 	if (start > end)

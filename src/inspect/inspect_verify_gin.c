@@ -28,6 +28,8 @@
 
 #include "inspect_verify.h"
 
+#include "zheap/base/pg_compat_index.h"
+
 /* The links of a page that a scan follows, or invalid. */
 enum
 {
@@ -346,7 +348,7 @@ read_gin(Verify *verify)
 	if (index->unknown)
 		return;
 	check_pending_list(index->rel);
-	scan = index_beginscan_bitmap(index->rel, SnapshotAny, 0);
+	scan = index_beginscan_bitmap(index->rel, SnapshotAny, NULL, 0);
 	index_rescan(scan, NULL, 0, NULL, 0);
 	(void) index_getbitmap(scan, index->tids);
 	index_endscan(scan);

@@ -24,6 +24,8 @@
 
 #include "inspect_verify.h"
 
+#include "zheap/base/pg_compat_index.h"
+
 #define ENTRIES_A_PAGE	(BLCKSZ / (MAXALIGN(sizeof(IndexTupleData) + sizeof(uint32)) + \
 								   sizeof(ItemIdData)))
 
@@ -180,7 +182,7 @@ search_hash(Verify *verify)
 		return;
 	ScanKeyEntryInitialize(&key, 0, 1, HTEqualStrategyNumber, type,
 						   index->rel->rd_indcollation[0], get_opcode(equals), index->values[0]);
-	scan = index_beginscan(verify->rel, index->rel, SnapshotAny, 1, 0);
+	scan = index_beginscan(verify->rel, index->rel, SnapshotAny, NULL, 1, 0, SO_NONE);
 	index_rescan(scan, &key, 1, NULL, 0);
 	do
 	{

@@ -25,27 +25,36 @@ verify_tids_begin(VerifyIndex *index, int memory)
 	index->tids = tbm_create(memory * 1024L, NULL);
 }
 
+/* Set index->at to the next block, or to NULL after the last one. */
+static void
+tids_next(VerifyIndex *index)
+{
+	if (!zcompat_tids_next(index->iterator, index->at))
+		index->at = NULL;
+}
+
 void
 verify_tids_ready(VerifyIndex *index)
 {
-	index->iterator = tbm_begin_iterate(index->tids);
-	index->at = tbm_iterate(index->iterator);
+	index->iterator = tbm_begin_private_iterate(index->tids);
+	index->at = palloc(sizeof(ZCompatTidBlock));
+	tids_next(index);
 }
 
 void
 verify_tids_end(VerifyIndex *index)
 {
 	if (index->iterator)
-		tbm_end_iterate(index->iterator);
+		tbm_end_private_iterate(index->iterator);
 	tbm_free(index->tids);
 }
 
 /* What the index has of this block; blocks are asked for in their order.  NULL: nothing. */
-static TBMIterateResult *
+static ZCompatTidBlock *
 tids_of_block(VerifyIndex *index, BlockNumber block)
 {
 	while (index->at != NULL && index->at->blockno < block)
-		index->at = tbm_iterate(index->iterator);
+		tids_next(index);
 	return index->at != NULL && index->at->blockno == block ? index->at : NULL;
 }
 
@@ -59,12 +68,12 @@ bool
 verify_tids_have(Verify *verify)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumber(&verify->slot->tts_tid);
-	TBMIterateResult *there =
+	ZCompatTidBlock *there =
 	tids_of_block(verify->index, ItemPointerGetBlockNumber(&verify->slot->tts_tid));
 
 	return there != NULL &&
-		(there->ntuples < 0 ||
-		 bsearch(&offnum, there->offsets, there->ntuples, sizeof(OffsetNumber),
+		(there->lossy ||
+		 bsearch(&offnum, there->offsets, there->noffsets, sizeof(OffsetNumber),
 				 compare_offsets) != NULL);
 }
 
@@ -87,11 +96,11 @@ verify_tids_of_page(Verify *verify)
 	for (int i = 0; i < verify->nindexes; i++)
 	{
 		VerifyIndex *index = &verify->indexes[i];
-		TBMIterateResult *there;
+		ZCompatTidBlock *there;
 
 		if (index->iterator == NULL || (there = tids_of_block(index, block)) == NULL)
 			continue;
-		for (int k = 0; k < there->ntuples; k++)
+		for (int k = 0; k < there->noffsets; k++)
 		{
 			if (verify_pointer_exists(verify->view.page, there->offsets[k]) ||
 				TransactionStartedDuringRecovery() ||
@@ -111,9 +120,9 @@ report_block(Verify *verify, VerifyIndex *index)
 {
 	const char *where = "a block that does not exist";
 
-	if (index->at->ntuples < 0)
+	if (index->at->lossy)
 		report_tid(verify, index, index->at->blockno, InvalidOffsetNumber, where);
-	for (int k = 0; k < index->at->ntuples; k++)
+	for (int k = 0; k < index->at->noffsets; k++)
 		report_tid(verify, index, index->at->blockno, index->at->offsets[k], where);
 }
 
@@ -133,7 +142,7 @@ verify_tids_beyond(Verify *verify)
 		{
 			CHECK_FOR_INTERRUPTS();
 			report_block(verify, index);
-			index->at = tbm_iterate(index->iterator);
+			tids_next(index);
 		}
 	}
 }

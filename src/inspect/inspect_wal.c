@@ -12,6 +12,7 @@
 #include "access/xlogutils.h"
 #include "miscadmin.h"
 
+#include "zheap/base/pg_compat_wal.h"
 #include "zheap/rollback/rollback.h"
 
 #include "inspect_private.h"
@@ -40,7 +41,7 @@ search_with(XLogReaderState *reader, Search *search)
 	char	   *error = NULL;
 	MemoryContext old;
 
-	if (XLogRecPtrIsInvalid(XLogFindNextRecord(reader, search->begin)))
+	if (XLogRecPtrIsInvalid(XLogFindNextRecord(reader, search->begin, &error)))
 		return;
 	while (XLogReadRecord(reader, &error) != NULL && reader->EndRecPtr < search->end)
 		CHECK_FOR_INTERRUPTS();

@@ -119,9 +119,9 @@ own_find(const OwnKey *key)
 static bool
 is_of_file(const OwnKey *key, Relation rel)
 {
-	ZRelLocator locator = zrel_locator(rel);
+	RelFileLocator locator = rel->rd_locator;
 
-	return key->spc == zloc_spc(locator) && key->rel == zloc_rel(locator) &&
+	return key->spc == locator.spcOid && key->rel == locator.relNumber &&
 		key->is_local == RelationUsesLocalBuffers(rel);
 }
 
@@ -168,8 +168,8 @@ own_enter(const OwnKey *key)
 static OwnKey
 key_of(Relation rel, BlockNumber block, OffsetNumber offnum)
 {
-	ZRelLocator locator = zrel_locator(rel);
-	OwnKey		key = {zloc_spc(locator), zloc_rel(locator), block, offnum,
+	RelFileLocator locator = rel->rd_locator;
+	OwnKey		key = {locator.spcOid, locator.relNumber, block, offnum,
 	RelationUsesLocalBuffers(rel)};
 
 	return key;

@@ -45,7 +45,7 @@ release_place(ResourceReleasePhase phase, bool is_commit, bool is_top_level, voi
 		place.owner != CurrentResourceOwner)
 		return;
 	Assert(!is_commit);
-	if (LockHeldByMe(&place.tag, place.mode))
+	if (LockHeldByMe(&place.tag, place.mode, false))
 		LockRelease(&place.tag, place.mode, false);
 	place.owner = NULL;
 }
@@ -135,7 +135,7 @@ zlock_queue_wait(ZRowQueue *queue, uint16 parity, TransactionId xid, bool is_hol
 		XactLockTableWait(xid, queue->rel, &queue->tid, queue->oper);
 		return true;
 	}
-	if (ConditionalXactLockTableWait(xid))
+	if (ConditionalXactLockTableWait(xid, zcompat_logs_lock_failure(queue->policy)))
 		return true;
 	if (queue->policy == LockWaitError)
 		could_not_lock(queue);
@@ -147,7 +147,7 @@ zlock_queue_leave(ZRowQueue *queue)
 {
 	if (queue->queued)
 	{
-		Assert(place.owner != NULL && LockHeldByMe(&place.tag, place.mode));	/* K4 */
+		Assert(place.owner != NULL && LockHeldByMe(&place.tag, place.mode, false));	/* K4 */
 		LockRelease(&place.tag, place.mode, false);
 		place.owner = NULL;
 	}

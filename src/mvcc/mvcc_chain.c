@@ -272,7 +272,7 @@ typedef struct CachedDirectory
 typedef struct CacheEntry
 {
 	uint64		epoch;			/* of another one: empty */
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 	int			slotno;
 	ZOwner		newest;			/* the chain's newest record */
@@ -324,15 +324,15 @@ directory_alloc(void)
 }
 
 static uint32
-cache_set(ZRelLocator locator, BlockNumber block, int slotno)
+cache_set(RelFileLocator locator, BlockNumber block, int slotno)
 {
-	return hash_combine(murmurhash32(zloc_rel(locator)),
+	return hash_combine(murmurhash32(locator.relNumber),
 						murmurhash32(block * 32 + slotno)) & (CACHE_SETS - 1);
 }
 
 /* The entry of the chain from this newest record; or NULL. */
 static CacheEntry *
-cache_find(ZRelLocator locator, BlockNumber block, int slotno, const ZOwner *newest)
+cache_find(RelFileLocator locator, BlockNumber block, int slotno, const ZOwner *newest)
 {
 	CacheEntry *entry = cache.entries[cache_set(locator, block, slotno)];
 
@@ -340,7 +340,7 @@ cache_find(ZRelLocator locator, BlockNumber block, int slotno, const ZOwner *new
 	{
 		if (entry->epoch == cache.epoch && entry->block == block &&
 			entry->slotno == slotno && owner_equals(&entry->newest, newest) &&
-			zloc_equals(entry->locator, locator))
+			RelFileLocatorEquals(entry->locator, locator))
 			return entry;
 	}
 	return NULL;
@@ -349,7 +349,7 @@ cache_find(ZRelLocator locator, BlockNumber block, int slotno, const ZOwner *new
 static CacheEntry *
 known_entry(ZPageView *view, int slotno, const ZOwner *newest)
 {
-	return cache_find(zrel_locator(view->rel), view->block, slotno, newest);
+	return cache_find(view->rel->rd_locator, view->block, slotno, newest);
 }
 
 /*
@@ -359,7 +359,7 @@ known_entry(ZPageView *view, int slotno, const ZOwner *newest)
 static CacheEntry *
 make_entry(ZPageView *view, int slotno, const ZOwner *newest)
 {
-	ZRelLocator locator = zrel_locator(view->rel);
+	RelFileLocator locator = view->rel->rd_locator;
 	CacheEntry *entry = cache_find(locator, view->block, slotno, newest);
 	uint32		set;
 

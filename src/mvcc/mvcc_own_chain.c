@@ -28,7 +28,7 @@ typedef struct OwnRecord
 
 static struct
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 	int			slotno;
 	ZOwner		newest;			/* invalid fxid: there is none */
@@ -75,7 +75,7 @@ own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest, ZDirector
 	if (own.newest.undo != newest->undo || own.block != view->block || own.slotno != slotno ||
 		!FullTransactionIdIsValid(newest->fxid) ||
 		!FullTransactionIdEquals(own.newest.fxid, newest->fxid) ||
-		!zloc_equals(own.locator, zrel_locator(view->rel)))
+		!RelFileLocatorEquals(own.locator, view->rel->rd_locator))
 		return false;
 	Assert(own.n > 0);
 	*run_first = own.records[own.n - 1].deletions ? own.records[own.n - 1].first :

@@ -263,7 +263,7 @@ fetch_nonvacuumable(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRo
 		case ZSTATE_DEAD:
 			return false;
 		case ZSTATE_RECENTLY_DEAD:
-			return !GlobalVisTestIsRemovableFullXid(snapshot->vistest, fxid) &&
+			return !GlobalVisTestIsRemovableFullXid(snapshot->vistest, fxid, true) &&
 				zmvcc_reconstruct_body(view, version);
 		default:
 			return true;
@@ -565,7 +565,7 @@ is_deleted_too_late(ZPageView *view)
 	/* one from before the horizon may be so old that the server knows of no such transaction */
 	return TransactionIdIsValid(oldest) &&
 		!TransactionIdPrecedes(oldest, zfxid_xid(zundo_horizon())) &&
-		!GlobalVisTestIsRemovableXid(GlobalVisTestFor(view->rel), oldest);
+		!GlobalVisTestIsRemovableXid(GlobalVisTestFor(view->rel), oldest, true);
 }
 
 bool

@@ -202,7 +202,7 @@ zmvcc_visible_to_all(Relation rel, FullTransactionId fxid)
 	/* the horizon may have passed it in between */
 	return status == ZXACT_ALL_VISIBLE ||
 		(status == ZXACT_COMMITTED &&
-		 GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid));
+		 GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid, true));
 }
 
 bool
@@ -217,7 +217,7 @@ zmvcc_commit_is_on_disk(FullTransactionId fxid)
 	if (age > MaxTransactionId / 2)
 		return true;
 	LWLockAcquire(XactTruncationLock, LW_SHARED);
-	if (!TransactionIdPrecedes(xid, zcompat_oldest_clog_xid()))
+	if (!TransactionIdPrecedes(xid, TransamVariables->oldestClogXid))
 		lsn = TransactionIdGetCommitLSN(xid);
 	LWLockRelease(XactTruncationLock);
 	return !XLogNeedsFlush(lsn);

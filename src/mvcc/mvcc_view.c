@@ -38,7 +38,7 @@ zview_open(ZPageView *view, Relation rel)
 static void
 add_to_table(Relation rel, ZTableCounter counter, uint64 n)
 {
-	if (zheap_holds_buffer_lock())
+	if (zheap_may_hold_buffer_lock())
 		zstats_count_known(rel, counter, n);
 	else
 		zstats_count(rel, counter, n);
@@ -356,18 +356,26 @@ zview_slot_page(ZPageView *view, int k)
 }
 
 bool
-zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
+zview_read_pinned(ZPageView *view, Buffer buffer)
 {
-	Buffer		buffer;
 	bool		usable;
 
 	Assert(!view->locked);
-	view->block = block;
-	buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	view->block = BufferGetBlockNumber(buffer);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	usable = copy_locked(view, BufferGetPage(buffer));
-	UnlockReleaseBuffer(buffer);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	zview_count(view, ZTABLE_PAGES_COPIED, usable);
+	return usable;
+}
+
+bool
+zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
+{
+	Buffer		buffer = ReadBufferExtended(view->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	bool		usable = zview_read_pinned(view, buffer);
+
+	ReleaseBuffer(buffer);
 	return usable;
 }
 

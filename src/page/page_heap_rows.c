@@ -61,7 +61,7 @@ is_whole_row(TupleDesc desc, const char *row, uint32 len)
 	for (int i = 0; i < natts && off <= end; i++)
 	{
 		if ((zrow_flags(row) & ZROW_HASNULL) == 0 ||
-			!att_isnull(i, (const bits8 *) row + ZROW_HDR_SIZE))
+			!att_isnull(i, (const uint8 *) row + ZROW_HDR_SIZE))
 			off += bytes_of_value(TupleDescAttr(desc, i), row + off, end - off);
 	}
 	return off == end;

@@ -21,7 +21,7 @@ typedef struct RowBytes
 {
 	const char *start;
 	const char *end;
-	const bits8 *bits;			/* null bitmap, if there is one */
+	const uint8 *bits;			/* null bitmap, if there is one */
 	int			upto;			/* attributes to deform; all of them are stored */
 	int			natts;			/* of the descriptor */
 } RowBytes;
@@ -244,7 +244,7 @@ zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 	bytes.end = row + len;
 	bytes.upto = Min(upto, hdr.natts);
 	bytes.natts = desc->natts;
-	bytes.bits = (const bits8 *) row + ZROW_HDR_SIZE;
+	bytes.bits = (const uint8 *) row + ZROW_HDR_SIZE;
 	if (state->natts < bytes.upto)
 	{
 		bool		sound;

@@ -209,14 +209,14 @@ form(TupleDesc desc, const Datum *values, const bool *isnull, char *row, uint8 f
 {
 	int			natts = desc->natts;
 	ZRowHeader	hdr = {.flags = flags, .natts = natts};
-	bits8	   *bits = NULL;
+	uint8	   *bits = NULL;
 	char	   *out = row + ZROW_HDR_SIZE;
 	bool		aligned = true;
 	int			i;
 
 	if (flags & ZROW_HASNULL)
 	{
-		bits = (bits8 *) out;
+		bits = (uint8 *) out;
 		memset(bits, 0, BITMAPLEN(natts));
 		out += BITMAPLEN(natts);
 	}

@@ -14,6 +14,8 @@
 #include "replication/reorderbuffer.h"
 #include "replication/snapbuild.h"
 
+#include "zheap/base/pg_compat_wal.h"
+
 #include "rec_private.h"
 
 static void
@@ -26,16 +28,16 @@ report_damaged(XLogReaderState *record)
 }
 
 /* As the reorder buffer has it; but for its data. */
-static ReorderBufferTupleBuf *
+static HeapTuple 
 make_tuple(ReorderBuffer *reorder, const ZRecTuple *tuple)
 {
-	ReorderBufferTupleBuf *out = ReorderBufferGetTupleBuf(reorder, tuple->len);
-	HeapTupleHeader header = out->tuple.t_data;
+	HeapTuple	out = ReorderBufferAllocTupleBuf(reorder, tuple->len);
+	HeapTupleHeader header = out->t_data;
 
-	out->tuple.t_len = tuple->len + SizeofHeapTupleHeader;
+	out->t_len = tuple->len + SizeofHeapTupleHeader;
 	/* the buffer finds out which table it is of */
-	out->tuple.t_tableOid = InvalidOid;
-	ItemPointerSetInvalid(&out->tuple.t_self);
+	out->t_tableOid = InvalidOid;
+	ItemPointerSetInvalid(&out->t_self);
 	memset(header, 0, SizeofHeapTupleHeader);
 	header->t_infomask2 = tuple->infomask2;
 	header->t_infomask = tuple->infomask;
@@ -44,16 +46,16 @@ make_tuple(ReorderBuffer *reorder, const ZRecTuple *tuple)
 }
 
 static char *
-data_of(ReorderBufferTupleBuf *tuple)
+data_of(HeapTuple tuple)
 {
-	return (char *) tuple->tuple.t_data + SizeofHeapTupleHeader;
+	return (char *) tuple->t_data + SizeofHeapTupleHeader;
 }
 
 /* NULL: there is none. */
-static ReorderBufferTupleBuf *
+static HeapTuple 
 take_tuple(ReorderBuffer *reorder, ZRecCursor *cur)
 {
-	ReorderBufferTupleBuf *out;
+	HeapTuple	out;
 	ZRecTuple	tuple;
 
 	if (!zrec_logical_take_tuple(cur, &tuple))
@@ -64,10 +66,10 @@ take_tuple(ReorderBuffer *reorder, ZRecCursor *cur)
 }
 
 /* Of the next of the rows. */
-static ReorderBufferTupleBuf *
+static HeapTuple 
 take_inserted(ReorderBuffer *reorder, ZRecCursor *cur, ZRecCursor *rows, bool many)
 {
-	ReorderBufferTupleBuf *out;
+	HeapTuple	out;
 	ZRecTuple	tuple;
 
 	if (!zrec_logical_take_head(cur, &tuple))
@@ -110,20 +112,22 @@ queue_changes(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const ZRecLogi
 	zrec_cursor_init(&rows, logical->rows, logical->rows_len);
 	for (int i = 0; i < logical->nrows; i++)
 	{
-		ReorderBufferChange *change = ReorderBufferGetChange(ctx->reorder);
+		ReorderBufferChange *change = ReorderBufferAllocChange(ctx->reorder);
 
 		change->action = action_of(logical->kind);
 		change->origin_id = XLogRecGetOrigin(record);
-		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &zcompat_change_locator(change), NULL, NULL);
+		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &change->data.tp.rlocator, NULL, NULL);
 		if (logical->has_old)
-			change->data.tp.oldtuple = take_tuple(ctx->reorder, &cur);
+			zcompat_change_old(change, take_tuple(ctx->reorder, &cur));
 		if (logical->kind == ZLOGICAL_UPDATE)
-			change->data.tp.newtuple = take_tuple(ctx->reorder, &cur);
+			zcompat_change_new(change, take_tuple(ctx->reorder, &cur));
 		else if (zrec_logical_has_rows(logical->kind))
 		{
-			change->data.tp.newtuple = take_inserted(ctx->reorder, &cur, &rows, logical->many);
-			if (change->data.tp.newtuple == NULL)
+			HeapTuple	inserted = take_inserted(ctx->reorder, &cur, &rows, logical->many);
+
+			if (inserted == NULL)
 				report_damaged(record);
+			zcompat_change_new(change, inserted);
 		}
 		/* the toasted values of all rows of a COPY's batch came before the first row */
 		change->data.tp.clear_toast_afterwards = !logical->more && i == logical->nrows - 1;
@@ -135,10 +139,10 @@ queue_changes(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const ZRecLogi
 static bool
 is_unwanted(LogicalDecodingContext *ctx, XLogReaderState *record)
 {
-	ZRelLocator table;
+	RelFileLocator table;
 
 	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &table, NULL, NULL);
-	return zloc_db(table) != ctx->slot->data.database ||
+	return table.dbOid != ctx->slot->data.database ||
 		(ctx->callbacks.filter_by_origin_cb != NULL &&
 		 filter_by_origin_cb_wrapper(ctx, XLogRecGetOrigin(record)));
 }

@@ -180,7 +180,7 @@ void
 zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
 {
 	ZUndoAppend *append = &place->append;
-	ZRelLocator table;
+	RelFileLocator table;
 
 	zrec_take_raw(cur, &append->offset, sizeof(uint16));
 	zrec_take_raw(cur, &append->generation, sizeof(uint16));
@@ -198,7 +198,7 @@ zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
 	else
 	{
 		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &table, NULL, NULL);
-		place->known = zundo_replay_end(zloc_db(table), append->log, &append->locator,
+		place->known = zundo_replay_end(table.dbOid, append->log, &append->locator,
 										&append->block);
 	}
 	place->ptr = zundo_ptr_make(append->block, append->generation, append->offset);

@@ -227,7 +227,7 @@ extern void zrec_decode(struct LogicalDecodingContext *ctx, struct XLogRecordBuf
  * any backend, of WAL that another version may have written, and the server's report of an
  * error in replay asks for one, too.
  */
-extern void zrec_replay_damaged(XLogReaderState *record) pg_attribute_noreturn();
+pg_noreturn extern void zrec_replay_damaged(XLogReaderState *record);
 
 /* What a description says of it instead. */
 extern void zrec_desc_damaged(StringInfo buf);

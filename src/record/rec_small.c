@@ -199,10 +199,10 @@ zrec_confirm_logical(XLogReaderState *record, ZRecLogical *logical)
 void
 zrec_resolve_conflict(XLogReaderState *record, TransactionId newest)
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 
 	if (!InHotStandby || !TransactionIdIsValid(newest))
 		return;
 	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &locator, NULL, NULL);
-	ResolveRecoveryConflictWithSnapshot(newest, locator);
+	ResolveRecoveryConflictWithSnapshot(newest, false, locator);
 }

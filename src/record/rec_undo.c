@@ -246,8 +246,8 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, char *out, Size *wal_len
 		out = zvarint_put(out, U64FromFullTransactionId(rec->fxid));
 	if (rec->has_page)
 	{
-		out = zvarint_put(out, zloc_spc(rec->locator));
-		out = zvarint_put(out, zloc_rel(rec->locator));
+		out = zvarint_put(out, rec->locator.spcOid);
+		out = zvarint_put(out, rec->locator.relNumber);
 		out = zvarint_put(out, rec->block);
 	}
 	Assert((Size) (out - start) <= zrec_undo_bound(rec));
@@ -368,9 +368,9 @@ record_clear(ZUndoRecord *rec)
 	rec->has_new_tid = false;
 	rec->token = 0;
 	rec->fxid = InvalidFullTransactionId;
-	zloc_spc(rec->locator) = InvalidOid;
-	zloc_db(rec->locator) = InvalidOid;
-	zloc_rel(rec->locator) = InvalidOid;
+	rec->locator.spcOid = InvalidOid;
+	rec->locator.dbOid = InvalidOid;
+	rec->locator.relNumber = InvalidOid;
 	rec->block = 0;
 }
 
@@ -429,9 +429,9 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 		rec->fxid = FullTransactionIdFromU64(zrec_take_varint(&cur, PG_UINT64_MAX));
 	if (form == ZFORM_LOG && rec->has_page)
 	{
-		zloc_spc(rec->locator) = zrec_take_varint(&cur, PG_UINT32_MAX);
-		zloc_db(rec->locator) = MyDatabaseId;
-		zloc_rel(rec->locator) = zrec_take_varint(&cur, PG_UINT32_MAX);
+		rec->locator.spcOid = zrec_take_varint(&cur, PG_UINT32_MAX);
+		rec->locator.dbOid = MyDatabaseId;
+		rec->locator.relNumber = zrec_take_varint(&cur, PG_UINT32_MAX);
 		rec->block = zrec_take_varint(&cur, MaxBlockNumber);
 	}
 	if (cur.bad || (rec->offnum == InvalidOffsetNumber) != (rec->type == ZOP_DIRECTORY))

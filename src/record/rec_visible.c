@@ -24,11 +24,11 @@
 
 typedef struct ConflictData		/* tidy: in memory only */
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 	FullTransactionId newest;
 } ConflictData;
 
-StaticAssertDecl(sizeof(ZRelLocator) == 12 && sizeof(FullTransactionId) == 8,
+StaticAssertDecl(sizeof(RelFileLocator) == 12 && sizeof(FullTransactionId) == 8,
 				 "both are in WAL");
 
 /* ---- bits that a change takes ---- */
@@ -171,7 +171,7 @@ page_redo(XLogReaderState *record, TransactionId conflict)
 XLogRecPtr
 zrec_conflict_emit(Relation rel, FullTransactionId newest)
 {
-	ZRelLocator locator = zrel_locator(rel);
+	RelFileLocator locator = rel->rd_locator;
 
 	Assert(FullTransactionIdIsNormal(newest));
 	XLogBeginInsert();
@@ -184,7 +184,7 @@ zrec_conflict_emit(Relation rel, FullTransactionId newest)
 static void
 take_conflict(ZRecCursor *cur, ConflictData *data)
 {
-	zrec_take_raw(cur, &data->locator, sizeof(ZRelLocator));
+	zrec_take_raw(cur, &data->locator, sizeof(RelFileLocator));
 	zrec_take_raw(cur, &data->newest, sizeof(FullTransactionId));
 }
 
@@ -215,7 +215,7 @@ zrec_visible_redo(XLogReaderState *record)
 	if (XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
 		page_redo(record, conflict);
 	else if (InHotStandby)
-		ResolveRecoveryConflictWithSnapshotFullXid(data.newest, data.locator);
+		ResolveRecoveryConflictWithSnapshotFullXid(data.newest, false, data.locator);
 }
 
 void
@@ -229,6 +229,6 @@ zrec_visible_desc(StringInfo buf, XLogReaderState *record)
 	else if (XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
 		appendStringInfo(buf, "conflict: %u", conflict);
 	else
-		appendStringInfo(buf, "rel: %u/%u/%u, newest: %u", zloc_spc(data.locator),
-						 zloc_db(data.locator), zloc_rel(data.locator), zfxid_xid(data.newest));
+		appendStringInfo(buf, "rel: %u/%u/%u, newest: %u", data.locator.spcOid,
+						 data.locator.dbOid, data.locator.relNumber, zfxid_xid(data.newest));
 }

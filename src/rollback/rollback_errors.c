@@ -21,6 +21,8 @@
 
 #include "rollback_private.h"
 
+#include "zheap/base/pg_compat_vacuum.h"
+
 /* The same error is reported again after this time, then twice that; in seconds. */
 #define FIRST_SILENCE	60
 #define LAST_SILENCE	3600
@@ -187,7 +189,7 @@ is_to_be_reported(Oid relid, int sqlerrcode)
 void
 zrollback_error_report(const ErrorData *error, Oid relid, const char *message)
 {
-	bool		background = IsBackgroundWorker || IsAutoVacuumWorkerProcess();
+	bool		background = AmBackgroundWorkerProcess() || AmAutoVacuumWorkerProcess();
 
 	zrollback_error_count(message);
 	if (background && !is_to_be_reported(relid, error->sqlerrcode))

@@ -12,14 +12,14 @@
 #include "rollback_private.h"
 
 Relation
-zrollback_file_describe(ZFileRelation *file, ZRelLocator locator, BackendId backend, Oid relid,
+zrollback_file_describe(ZFileRelation *file, RelFileLocator locator, ProcNumber backend, Oid relid,
 						const struct TableAmRoutine *tableam)
 {
 	/* the storage manager would go on to write to what is made anew here (R5) */
 	Assert(file->data.rd_smgr == NULL);
 
 	memset(file, 0, sizeof(*file));
-	zrel_locator(&file->data) = locator;
+	(&file->data)->rd_locator = locator;
 	file->data.rd_backend = backend;
 	file->data.rd_id = relid;
 	file->data.rd_tableam = tableam;

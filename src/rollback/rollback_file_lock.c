@@ -31,14 +31,14 @@
 
 /* The server locks no relation by this type of tag. */
 static void
-set_tag(LOCKTAG *tag, ZRelLocator locator)
+set_tag(LOCKTAG *tag, RelFileLocator locator)
 {
-	Assert(OidIsValid(zloc_rel(locator)));
-	SET_LOCKTAG_OBJECT(*tag, MyDatabaseId, RelationRelationId, zloc_rel(locator), 0);
+	Assert(OidIsValid(locator.relNumber));
+	SET_LOCKTAG_OBJECT(*tag, MyDatabaseId, RelationRelationId, locator.relNumber, 0);
 }
 
 bool
-zrollback_file_acquire(ZRelLocator locator)
+zrollback_file_acquire(RelFileLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -47,12 +47,12 @@ zrollback_file_acquire(ZRelLocator locator)
 }
 
 void
-zrollback_file_release(ZRelLocator locator)
+zrollback_file_release(RelFileLocator locator)
 {
 	LOCKTAG		tag;
 
 	set_tag(&tag, locator);
-	Assert(LockHeldByMe(&tag, RowExclusiveLock));
+	Assert(LockHeldByMe(&tag, RowExclusiveLock, false));
 	(void) LockRelease(&tag, RowExclusiveLock, false);
 }
 
@@ -64,13 +64,13 @@ zrollback_file_is_held(Relation rel)
 
 	if (RelationUsesLocalBuffers(rel) || CheckRelationLockedByMe(rel, AccessShareLock, true))
 		return true;
-	set_tag(&tag, zrel_locator(rel));
-	return LockHeldByMe(&tag, RowExclusiveLock);
+	set_tag(&tag, rel->rd_locator);
+	return LockHeldByMe(&tag, RowExclusiveLock, false);
 }
 #endif
 
 bool
-zrollback_file_is_wanted(ZRelLocator locator)
+zrollback_file_is_wanted(RelFileLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -79,7 +79,7 @@ zrollback_file_is_wanted(ZRelLocator locator)
 }
 
 void
-zrollback_file_keep_out(ZRelLocator locator)
+zrollback_file_keep_out(RelFileLocator locator)
 {
 	int			timeout = LockTimeout;
 	LOCKTAG		tag;
@@ -101,7 +101,7 @@ zrollback_file_keep_out(ZRelLocator locator)
 }
 
 void
-zrollback_file_let_in(ZRelLocator locator)
+zrollback_file_let_in(RelFileLocator locator)
 {
 	LOCKTAG		tag;
 
@@ -110,7 +110,7 @@ zrollback_file_let_in(ZRelLocator locator)
 }
 
 void
-zrollback_file_wait(ZRelLocator locator)
+zrollback_file_wait(RelFileLocator locator)
 {
 	zrollback_file_keep_out(locator);
 	zrollback_file_let_in(locator);

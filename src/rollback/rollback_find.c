@@ -24,26 +24,26 @@
 #include "rollback_private.h"
 
 int
-zrollback_find_files(ZRelLocator recorded, ZRelLocator *files)
+zrollback_find_files(RelFileLocator recorded, RelFileLocator *files)
 {
 	int			n = 1;
 
 	/* a copied database has another OID than the records tell */
-	zloc_db(recorded) = MyDatabaseId;
+	recorded.dbOid = MyDatabaseId;
 	files[0] = recorded;
-	if (zloc_spc(recorded) != MyDatabaseTableSpace)
+	if (recorded.spcOid != MyDatabaseTableSpace)
 	{
 		files[n] = recorded;
-		zloc_spc(files[n++]) = MyDatabaseTableSpace;
+		files[n++].spcOid = MyDatabaseTableSpace;
 	}
 	Assert(n <= ZROLLBACK_MAX_FILES);
 	return n;
 }
 
 static bool
-file_has_pages(ZRelLocator file)
+file_has_pages(RelFileLocator file)
 {
-	SMgrRelation smgr = smgropen(file, InvalidBackendId);
+	SMgrRelation smgr = smgropen(file, INVALID_PROC_NUMBER);
 	bool		result = smgrexists(smgr, MAIN_FORKNUM) && smgrnblocks(smgr, MAIN_FORKNUM) > 0;
 
 	smgrclose(smgr);
@@ -66,17 +66,17 @@ take_permanent(HeapTuple tuple, TupleDesc desc, void *arg)
  * leaves the process array before it sends its invalidations.
  */
 static bool
-file_has_relation(ZRelLocator file)
+file_has_relation(RelFileLocator file)
 {
 	ScanKeyData key[2];
 	bool		found = false;
 
 	/* as pg_class has it: 0 is the database's own tablespace */
 	ScanKeyInit(&key[0], Anum_pg_class_reltablespace, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(zloc_spc(file) == MyDatabaseTableSpace ? InvalidOid :
-								 zloc_spc(file)));
+				ObjectIdGetDatum(file.spcOid == MyDatabaseTableSpace ? InvalidOid :
+								 file.spcOid));
 	ScanKeyInit(&key[1], Anum_pg_class_relfilenode, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(zloc_rel(file)));
+				ObjectIdGetDatum(file.relNumber));
 	zrollback_class_scan(ClassTblspcRelfilenodeIndexId, key, 2, take_permanent, &found);
 	return found;
 }
@@ -94,7 +94,7 @@ file_has_relation(ZRelLocator file)
  * asked for, the catalog that is read after that knows the file.
  */
 static bool
-is_gone(ZRelLocator file, FullTransactionId fxid)
+is_gone(RelFileLocator file, FullTransactionId fxid)
 {
 	FullTransactionId oldest = zundo_oldest_needed();
 
@@ -104,7 +104,7 @@ is_gone(ZRelLocator file, FullTransactionId fxid)
 }
 
 ZTableState
-zrollback_find_table(ZRelLocator file, FullTransactionId fxid, Relation *rel, Oid *oid)
+zrollback_find_table(RelFileLocator file, FullTransactionId fxid, Relation *rel, Oid *oid)
 {
 	ZTableState state = ZTABLE_GONE;
 
@@ -114,7 +114,7 @@ zrollback_find_table(ZRelLocator file, FullTransactionId fxid, Relation *rel, Oi
 		*oid = RelationGetRelid(*rel);
 		return ZTABLE_OPEN;
 	}
-	*oid = zcompat_relid_by_file(zloc_spc(file), zloc_rel(file));
+	*oid = RelidByRelfilenumber(file.spcOid, file.relNumber);
 	if (OidIsValid(*oid))
 		state = zrollback_table_open(&file, *oid, rel);
 	/* what the caches say, or do not, is no proof */

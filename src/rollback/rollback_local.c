@@ -13,7 +13,6 @@
 
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
-#include "storage/backendid.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
@@ -40,21 +39,21 @@ close_file(LocalSweep *sweep)
 }
 
 static void
-open_file(LocalSweep *sweep, ZRelLocator locator)
+open_file(LocalSweep *sweep, RelFileLocator locator)
 {
 	const ZLocalFile *file;
 	Relation	rel;
 
-	if (sweep->rel && zloc_equals(zrel_locator(sweep->rel), locator))
+	if (sweep->rel && RelFileLocatorEquals(sweep->rel->rd_locator, locator))
 		return;
 	close_file(sweep);
 	file = zundo_local_file(locator);
-	rel = zrollback_file_describe(&open_one, locator, BackendIdForTempRelations(), file->relid,
+	rel = zrollback_file_describe(&open_one, locator, ProcNumberForTempRelations(), file->relid,
 								  file->tableam);
 	rel->rd_islocaltemp = true;
 	rel->rd_rel->relkind = RELKIND_RELATION;
 	rel->rd_rel->relpersistence = RELPERSISTENCE_TEMP;
-	snprintf(NameStr(rel->rd_rel->relname), NAMEDATALEN, "%u", zloc_rel(locator));
+	snprintf(NameStr(rel->rd_rel->relname), NAMEDATALEN, "%u", locator.relNumber);
 	if (smgrexists(RelationGetSmgr(rel), MAIN_FORKNUM))
 		sweep->rel = rel;
 }

@@ -6,7 +6,6 @@
 #define ZHEAP_ROLLBACK_PRIVATE_H
 
 #include "catalog/pg_class.h"
-#include "storage/backendid.h"
 #include "utils/rel.h"
 
 #include "zheap/base/base.h"
@@ -80,8 +79,8 @@ typedef struct ZFileRelation
  * What the file's pages need of a relation; the caller fills in "form".  The file was
  * closed before.
  */
-extern Relation zrollback_file_describe(ZFileRelation *file, ZRelLocator locator,
-										BackendId backend, Oid relid,
+extern Relation zrollback_file_describe(ZFileRelation *file, RelFileLocator locator,
+										ProcNumber backend, Oid relid,
 										const struct TableAmRoutine *tableam);
 
 /* The storage manager may forget about it. */
@@ -90,7 +89,7 @@ extern void zrollback_file_close(ZFileRelation *file);
 /* ---- tables that a sweep has open (rollback_table.c), see rollback.h, too ---- */
 
 /* The open one with this file, or NULL. */
-extern Relation zrollback_table_find(ZRelLocator locator);
+extern Relation zrollback_table_find(RelFileLocator locator);
 
 /* Close those whose files somebody waits for.  Returns whether there were any. */
 extern bool zrollback_tables_make_way(void);
@@ -102,7 +101,7 @@ extern bool zrollback_tables_make_way(void);
  * Returns how many they are.  No errors.
  */
 #define ZROLLBACK_MAX_FILES	2
-extern int	zrollback_find_files(ZRelLocator recorded, ZRelLocator *files);
+extern int	zrollback_find_files(RelFileLocator recorded, RelFileLocator *files);
 
 /*
  * The table that has the file, opened as by zrollback_table_open(); *oid is the relation's, or
@@ -110,7 +109,7 @@ extern int	zrollback_find_files(ZRelLocator recorded, ZRelLocator *files);
  * only if none of transaction "fxid" or older can (R8).  Reads catalogs, with errors as these
  * have them: no buffer may be locked.
  */
-extern ZTableState zrollback_find_table(ZRelLocator file, FullTransactionId fxid,
+extern ZTableState zrollback_find_table(RelFileLocator file, FullTransactionId fxid,
 										Relation *rel, Oid *oid);
 
 #endif							/* ZHEAP_ROLLBACK_PRIVATE_H */

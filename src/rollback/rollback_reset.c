@@ -57,7 +57,7 @@ wait_for_snapshots(void)
 	{
 		while (!has_ended(&vxids[i]))
 		{
-			PGPROC	   *proc = BackendIdGetProc(vxids[i].backendId);
+			PGPROC	   *proc = zcompat_backend_proc(zcompat_vxid_backend(vxids[i]));
 
 			if (!zrollback_nap(&naps) && proc != NULL)
 				ereport(ERROR,

@@ -44,7 +44,7 @@ typedef struct Sweep
 
 	/* context given by the records */
 	FullTransactionId fxid;
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 
 	ZUndoPtr	context;		/* the record that gave both: a sweep may begin there */
@@ -54,10 +54,10 @@ typedef struct Sweep
 	ZUndoPtr	asked;			/* up to this one they have been asked for */
 
 	bool		own_transactions;	/* a worker's, which makes way for others */
-	ZRelLocator files_of;		/* records that name this file */
+	RelFileLocator files_of;		/* records that name this file */
 	bool		files_known;
 	int			nfiles;			/* may be about a page of one of these: */
-	ZRelLocator files[ZROLLBACK_MAX_FILES];
+	RelFileLocator files[ZROLLBACK_MAX_FILES];
 	ZTableState states[ZROLLBACK_MAX_FILES];	/* ZTABLE_OPEN: not known yet, or it was open */
 	int			file;			/* the one in work: */
 	Relation	rel;			/* NULL: it is not open */
@@ -119,7 +119,7 @@ leave_files(Sweep *sweep)
 static void
 find_files(Sweep *sweep)
 {
-	if (sweep->files_known && zloc_equals(sweep->files_of, sweep->locator))
+	if (sweep->files_known && RelFileLocatorEquals(sweep->files_of, sweep->locator))
 		return;
 	leave_files(sweep);
 	sweep->nfiles = zrollback_find_files(sweep->locator, sweep->files);
@@ -213,7 +213,7 @@ ask_for_pages(Sweep *sweep, ZUndoReader *reader)
 		bytes = zundo_read(reader, next, &len);
 		if (bytes == NULL || zrec_undo_decode(bytes, len, next, ZFORM_LOG, &rec) == 0 ||
 			(rec.has_xact && !FullTransactionIdEquals(rec.fxid, sweep->fxid)) ||
-			(rec.has_page && !zloc_equals(rec.locator, sweep->files_of)))
+			(rec.has_page && !RelFileLocatorEquals(rec.locator, sweep->files_of)))
 			break;
 		sweep->asked = next;
 		if (rec.has_page && rec.block < nblocks)	/* or the table has become shorter */
@@ -403,6 +403,7 @@ end(bool own_transactions)
 	{
 		PopActiveSnapshot();
 		CommitTransactionCommand();
+		pgstat_report_stat(false);
 	}
 }
 
@@ -480,7 +481,7 @@ pass_page(Sweep *sweep, const ErrorData *error)
 	if (!OidIsValid(sweep->rel_oid))
 		zrollback_error_report(error, InvalidOid,
 						   psprintf(_("could not roll back rows in block %u of the table with file %u: %s"),
-									sweep->block, zloc_rel(sweep->locator), error->message));
+									sweep->block, sweep->locator.relNumber, error->message));
 	else if (sweep->reported != sweep->rel_oid)
 		zrollback_error_report(error, sweep->rel_oid,
 						   psprintf(_("could not roll back rows in block %u of table \"%s\": %s"),
@@ -576,7 +577,7 @@ tables_are_clean(SweepMode *mode)
 	ereport(WARNING,
 			(errmsg("tables were not looked through for rows to roll back"),
 			 errdetail("Transaction %u, or an older one, is still in progress, perhaps prepared.",
-					   GetOldestActiveTransactionId()),
+					   GetOldestActiveTransactionId(false, true)),
 			 errhint("Repeat it when that has ended.")));
 	return false;
 }

@@ -44,7 +44,7 @@ static void
 close_table(OpenTable *table)
 {
 	Assert(table->rel == &table->file.data);
-	zrollback_file_release(zrel_locator(table->rel));
+	zrollback_file_release(table->rel->rd_locator);
 	forget_table(table);
 }
 
@@ -77,7 +77,7 @@ zrollback_tables_make_way(void)
 	{
 		OpenTable *table = &open_tables[i];
 
-		if (table->rel != NULL && zrollback_file_is_wanted(zrel_locator(table->rel)))
+		if (table->rel != NULL && zrollback_file_is_wanted(table->rel->rd_locator))
 		{
 			close_table(table);
 			any = true;
@@ -87,13 +87,13 @@ zrollback_tables_make_way(void)
 }
 
 Relation
-zrollback_table_find(ZRelLocator locator)
+zrollback_table_find(RelFileLocator locator)
 {
 	for (int i = 0; i < OPEN_TABLES; i++)
 	{
 		OpenTable *table = &open_tables[i];
 
-		if (table->rel != NULL && zloc_equals(zrel_locator(table->rel), locator))
+		if (table->rel != NULL && RelFileLocatorEquals(table->rel->rd_locator, locator))
 			return table->rel;
 	}
 	return NULL;
@@ -108,7 +108,7 @@ keep(Relation rel)
 	next_table = (next_table + 1) % OPEN_TABLES;
 	if (table->rel != NULL)
 		close_table(table);
-	table->rel = zrollback_file_describe(&table->file, zrel_locator(rel), rel->rd_backend,
+	table->rel = zrollback_file_describe(&table->file, rel->rd_locator, rel->rd_backend,
 										 RelationGetRelid(rel), rel->rd_tableam);
 	memcpy(&table->file.form, rel->rd_rel, CLASS_TUPLE_SIZE);
 	/* for the lock under which the maps are extended */
@@ -117,7 +117,7 @@ keep(Relation rel)
 }
 
 ZTableState
-zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
+zrollback_table_open(const RelFileLocator *locator, Oid oid, Relation *found)
 {
 	ZTableState state = ZTABLE_GONE;
 	Relation	rel;
@@ -126,17 +126,17 @@ zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found)
 	if (!ConditionalLockRelationOid(oid, AccessShareLock))
 		return ZTABLE_BUSY;
 	rel = try_relation_open(oid, NoLock);
-	if (rel != NULL && (locator == NULL || zloc_equals(zrel_locator(rel), *locator)))
+	if (rel != NULL && (locator == NULL || RelFileLocatorEquals(rel->rd_locator, *locator)))
 	{
 		if (!zheap_is_table(rel))
 			state = ZTABLE_OTHER;
 		else
-			state = zrollback_file_acquire(zrel_locator(rel)) ? ZTABLE_OPEN : ZTABLE_BUSY;
+			state = zrollback_file_acquire(rel->rd_locator) ? ZTABLE_OPEN : ZTABLE_BUSY;
 	}
 	if (state == ZTABLE_OPEN)
 	{
 		*found = keep(rel);
-		Assert(zrollback_table_find(zrel_locator(rel)) == *found);
+		Assert(zrollback_table_find(rel->rd_locator) == *found);
 		Assert(zrollback_file_is_held(*found));	/* R4 */
 	}
 	if (rel != NULL)

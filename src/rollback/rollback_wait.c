@@ -29,7 +29,8 @@ zrollback_wait_for_older(FullTransactionId next)
 {
 	int			naps = ZROLLBACK_NAPS;
 
-	while (FullTransactionIdPrecedes(zfxid_from_xid(GetOldestActiveTransactionId()), next))
+	while (FullTransactionIdPrecedes(zfxid_from_xid(GetOldestActiveTransactionId(false, true)),
+									 next))
 	{
 		if (!zrollback_nap(&naps))
 			return false;

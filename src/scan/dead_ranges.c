@@ -227,14 +227,14 @@ is_obsolete(const Range *range)
 static int
 set_number(Relation index)
 {
-	return hash_bytes_uint32(zloc_rel(zrel_locator(index))) % MAX_SETS;
+	return hash_bytes_uint32(index->rd_locator.relNumber) % MAX_SETS;
 }
 
 /* Temporary indexes have no ranges, and their files' numbers may be others' as well. */
 static bool
 owns(Relation index, const RangeSet *set)
 {
-	return set->owner.file == zloc_rel(zrel_locator(index)) &&
+	return set->owner.file == index->rd_locator.relNumber &&
 		set->owner.index == RelationGetRelid(index) && set->owner.database == MyDatabaseId &&
 		!RelationUsesLocalBuffers(index);
 }
@@ -340,7 +340,7 @@ set_replace(Relation index, const RangeSet *copy)
 
 		set->owner.database = MyDatabaseId;
 		set->owner.index = RelationGetRelid(index);
-		set->owner.file = zloc_rel(zrel_locator(index));
+		set->owner.file = index->rd_locator.relNumber;
 		set->n = copy->n;
 		memcpy(set->ranges, copy->ranges, copy->n * sizeof(Range));
 		set_changed(set, before);

@@ -26,6 +26,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "zheap/base/pg_compat_index.h"
 #include "zheap/base/base.h"
 #include "zheap/scan/dead_ranges.h"
 #include "zheap/scan/index_skip.h"
@@ -178,7 +179,7 @@ pin_for_marking(IndexScanDesc scan)
 	BTScanPos	pos = &so->currPos;
 	Buffer		buffer;
 
-	if (!BTScanPosIsValid(*pos) || BTScanPosIsPinned(*pos))
+	if (!BTScanPosIsValid(*pos) || BTScanPosIsPinned(*pos) || zcompat_bt_drops_pins(so))
 		return;
 	buffer = ReadBuffer(scan->indexRelation, pos->currPage);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);

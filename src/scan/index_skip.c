@@ -21,6 +21,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/base/pg_compat_index.h"
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
 #include "zheap/scan/index_skip.h"
@@ -286,7 +287,7 @@ find_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end, Blo
 	if (key->heapkeyspace && entry_at(scan, fetch, last_match(scan, fetch), &edge))
 	{
 		key->scantid = (ItemPointer) &end->entry.tuple.t_tid;
-		_bt_freestack(_bt_search(index, key, &leaf, BT_READ, NULL));
+		zcompat_bt_descend(index, NULL, key, &leaf, BT_READ);
 	}
 	if (BufferIsValid(leaf))
 	{

@@ -49,12 +49,12 @@ zcopy_renew(ZPageCopy *had)
 }
 
 bool
-zcopy_read(ZPageCopy **copy, ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
+zcopy_read(ZPageCopy **copy, ZPageView *view, Buffer buffer)
 {
 	*copy = zcopy_renew(*copy);
 	Assert((*copy)->references == 1);	/* E1 */
 	view->copy = &(*copy)->page;
-	if (!zview_read(view, block, strategy))
+	if (!zview_read_pinned(view, buffer))
 		return false;
 	(*copy)->horizon = view->horizon;
 	return true;

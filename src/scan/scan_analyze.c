@@ -33,21 +33,24 @@ frozen_slots(const ZPageView *view)
 }
 
 bool
-zscan_analyze_next_block(TableScanDesc sscan, BlockNumber block,
-						 BufferAccessStrategy strategy)
+zscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
 {
 	ZScan	   *scan = (ZScan *) sscan;
+	Buffer		buffer = read_stream_next_buffer(stream, NULL);
 
-	scan->block = block;
+	if (!BufferIsValid(buffer))
+		return false;
+	scan->block = BufferGetBlockNumber(buffer);
 	scan->nrows = 0;
 	scan->index = 0;
 
 	/* all line pointers are looked at, dead ones counted */
-	if (zscan_page_copy(scan, block, strategy))
+	if (zcopy_read(&scan->copy, &scan->view, buffer))
 	{
 		scan->nrows = PageGetMaxOffsetNumber(scan->view.page);
 		scan->frozen_slots = frozen_slots(&scan->view);
 	}
+	ReleaseBuffer(buffer);
 
 	return true;
 }
@@ -120,8 +123,8 @@ recent_row_store(ZScan *scan, OffsetNumber offnum, double *liverows, double *dea
 }
 
 bool
-zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
-						 double *liverows, double *deadrows, TupleTableSlot *slot)
+zscan_analyze_next_tuple(TableScanDesc sscan, double *liverows, double *deadrows,
+						 TupleTableSlot *slot)
 {
 	ZScan	   *scan = (ZScan *) sscan;
 	Page		page = scan->view.page;

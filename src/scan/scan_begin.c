@@ -15,9 +15,12 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
+#include "utils/memutils.h"
 
 #include "zheap/base/base.h"
+#include "zheap/base/pg_compat_stream.h"
 #include "zheap/scan/scan.h"
+#include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 
 /*
@@ -31,6 +34,28 @@ is_large(ZScan *scan)
 		scan->nblocks > (BlockNumber) NBuffers / 4;
 }
 
+void
+zscan_stream_begin(ZScan *scan, int flags, ReadStreamBlockNumberCB callback,
+				   size_t per_buffer_size)
+{
+	/* the stream must last as long as the scan, whatever the current context */
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+
+	Assert(scan->stream == NULL);
+	scan->stream = read_stream_begin_relation(flags, scan->strategy, scan->base.rs_rd,
+											  MAIN_FORKNUM, callback, scan, per_buffer_size);
+	MemoryContextSwitchTo(old);
+}
+
+void
+zscan_stream_end(ZScan *scan)
+{
+	if (scan->stream != NULL)
+		read_stream_end(scan->stream);
+	scan->stream = NULL;
+}
+
+/* The stream ends before the ring that it reads through changes. */
 static void
 choose_strategy(ZScan *scan, bool large)
 {
@@ -38,10 +63,14 @@ choose_strategy(ZScan *scan, bool large)
 	{
 		/* a rescan goes on with the ring it has */
 		if (scan->strategy == NULL)
+		{
+			zscan_stream_end(scan);
 			scan->strategy = GetAccessStrategy(BAS_BULKREAD);
+		}
 	}
 	else if (scan->strategy != NULL)
 	{
+		zscan_stream_end(scan);
 		FreeAccessStrategy(scan->strategy);
 		scan->strategy = NULL;
 	}
@@ -79,6 +108,10 @@ scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
 	Relation	rel = scan->base.rs_rd;
 	bool		large;
 
+	/* before the fields that its callback reads change */
+	if (scan->stream != NULL)
+		read_stream_reset(scan->stream);
+
 	/* Rows in pages added from now on are not for this snapshot. */
 	if (scan->base.rs_parallel != NULL)
 		scan->nblocks = ((ParallelBlockTableScanDesc) scan->base.rs_parallel)->phs_nblocks;
@@ -91,14 +124,13 @@ scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
 
 	scan->numblocks = InvalidBlockNumber;
 	scan->inited = false;
-	scan->block = InvalidBlockNumber;
+	scan->block = scan->ahead = InvalidBlockNumber;
 	scan->frozen = false;
 	zscan_page_forget(scan);
-	zprefetch_turn(&scan->prefetch);
 	scan->index = -1;
 
-	ItemPointerSetInvalid(&scan->base.rs_mintid);
-	ItemPointerSetInvalid(&scan->base.rs_maxtid);
+	ItemPointerSetInvalid(&scan->mintid);
+	ItemPointerSetInvalid(&scan->maxtid);
 
 	if (key != NULL && scan->base.rs_nkeys > 0)
 		memcpy(scan->base.rs_key, key, scan->base.rs_nkeys * sizeof(ScanKeyData));
@@ -106,6 +138,19 @@ scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
 	/* other kinds are counted by their index scans, or by row */
 	if (scan->base.rs_flags & SO_TYPE_SEQSCAN)
 		pgstat_count_heap_scan(rel);
+}
+
+/*
+ * Return a count of cleared marks from before the scan's bitmap, if it has one, was made (N5).
+ * From 17 on the executor makes the bitmap before the scan begins, but in the same run of the
+ * query.  Another process may have made a parallel worker's at any time.
+ */
+static uint64
+marks_before_bitmap(void)
+{
+	if (IsParallelWorker())
+		return 0;
+	return ZCOMPAT_BITMAP_IS_OLDER ? ztid_state.marks : zheap_marks_cleared();
 }
 
 TableScanDesc
@@ -143,10 +188,8 @@ zscan_begin(Relation rel, Snapshot snapshot, int nkeys, ScanKey key,
 		scan->base.rs_key = (ScanKey) palloc(sizeof(ScanKeyData) * nkeys);
 	if (parallel != NULL)
 		scan->worker = palloc0(sizeof(ParallelBlockTableScanWorkerData));
-	/* a worker's bitmap may be older than its scan */
-	scan->marks = IsParallelWorker() ? 0 : zheap_marks_cleared();
+	scan->marks = marks_before_bitmap();
 	zview_open(&scan->view, rel);
-	zprefetch_init(&scan->prefetch, ZREADER_SEQ_SCAN);
 
 	scan_reset(scan, key, false);
 
@@ -178,6 +221,7 @@ zscan_end(TableScanDesc sscan)
 {
 	ZScan	   *scan = (ZScan *) sscan;
 
+	zscan_stream_end(scan);
 	zscan_page_forget(scan);
 	zview_close(&scan->view);
 	RelationDecrementReferenceCount(sscan->rs_rd);

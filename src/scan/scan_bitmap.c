@@ -41,9 +41,8 @@ keep_visible_rows(ZScan *scan, bool lossy, ZSerialReads *reads)
 
 /* Lock the page and report what has been read of it; false: it has changed. */
 static bool
-report_reads(ZScan *scan, const ZSerialReads *reads, ZPageView *before)
+report_reads(ZScan *scan, Buffer buffer, const ZSerialReads *reads, ZPageView *before)
 {
-	Buffer		buffer = ReadBuffer(scan->base.rs_rd, scan->block);
 	Buffer		overflow_buf;
 	ZPageView	live;
 	bool		done = false;
@@ -56,7 +55,7 @@ report_reads(ZScan *scan, const ZSerialReads *reads, ZPageView *before)
 		done = zserial_report(reads, before, &live, scan->base.rs_snapshot);
 		zview_detach(&live, &overflow_buf);
 	}
-	UnlockReleaseBuffer(buffer);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	zview_close(&live);
 	return done;
 }
@@ -67,17 +66,17 @@ report_reads(ZScan *scan, const ZSerialReads *reads, ZPageView *before)
  * theirs (see mvcc_serial.c).
  */
 static void
-read_block_serial(ZScan *scan, BlockNumber block, const ZNamedRows *named)
+read_page_serial(ZScan *scan, Buffer buffer, const ZNamedRows *named)
 {
 	ZSerialReads reads = {0};
 	ZPageView	before;			/* what aborted transactions did is still in it */
 	bool		done = false;
 
 	zview_open(&before, scan->base.rs_rd);
-	while (!done && zview_read(&before, block, NULL) && zscan_page_read(scan, block, named))
+	while (!done && zview_read_pinned(&before, buffer) && zscan_page_read(scan, buffer, named))
 	{
 		keep_visible_rows(scan, named == NULL, &reads);
-		done = report_reads(scan, &reads, &before);
+		done = report_reads(scan, buffer, &reads, &before);
 	}
 	zserial_end(&reads);
 	zview_close(&before);
@@ -85,18 +84,14 @@ read_block_serial(ZScan *scan, BlockNumber block, const ZNamedRows *named)
 
 /* What the snapshot may see of a page that the bitmap names. */
 static void
-read_block(ZScan *scan, const TBMIterateResult *tbmres)
+read_rows(ZScan *scan, Buffer buffer, const ZNamedRows *named)
 {
-	ZNamedRows	offsets = {tbmres->offsets, tbmres->ntuples};
-	/* a lossy entry stands for all rows of the page */
-	ZNamedRows *named = tbmres->ntuples < 0 ? NULL : &offsets;
-
 	if (CheckForSerializableConflictOutNeeded(scan->base.rs_rd, scan->base.rs_snapshot))
-		read_block_serial(scan, tbmres->blockno, named);
+		read_page_serial(scan, buffer, named);
 	else if (named != NULL && named->n <= FEW_ROWS)
-		(void) zscan_page_read_seen(scan, tbmres->blockno, named);
+		(void) zscan_page_read_seen(scan, buffer, named);
 	else
-		(void) zscan_page_read(scan, tbmres->blockno, named);
+		(void) zscan_page_read(scan, buffer, named);
 }
 
 /*
@@ -118,31 +113,33 @@ is_doubtful(const ZScan *scan)
 	return false;
 }
 
-bool
-zscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
+/* Read the page in the buffer, and unpin it.  Returns false if none of its rows is wanted. */
+static bool
+bitmap_read(ZScan *scan, Buffer buffer, const ZNamedRows *named, bool *recheck)
 {
-	ZScan	   *scan = (ZScan *) sscan;
-
 	scan->index = -1;
 	scan->nrows = 0;
-
-	/*
-	 * Pages added since the scan began hold nothing for our snapshot.  A SERIALIZABLE transaction
-	 * has to hear of their rows, for it had no lock in the index when they were added.
-	 */
-	if (tbmres->blockno >= scan->nblocks && !IsolationIsSerializable())
-		return false;
-	read_block(scan, tbmres);
+	read_rows(scan, buffer, named);
+	ReleaseBuffer(buffer);
 	if (scan->nrows == 0)
 		return false;
-	if (!tbmres->recheck && is_doubtful(scan))
-		tbmres->recheck = true;
+	if (!*recheck && is_doubtful(scan))
+		*recheck = true;
 	return true;
 }
 
+/*
+ * Pages added since the scan began hold nothing for the snapshot.  A SERIALIZABLE transaction has
+ * to check their rows for conflicts, as it had no lock in the index when they were added.
+ */
+static bool
+bitmap_wants(const ZScan *scan, BlockNumber block)
+{
+	return block < scan->nblocks || IsolationIsSerializable();
+}
+
 bool
-zscan_bitmap_next_tuple(TableScanDesc sscan, TBMIterateResult *tbmres,
-						TupleTableSlot *slot)
+zscan_bitmap_row(TableScanDesc sscan, TupleTableSlot *slot)
 {
 	ZScan	   *scan = (ZScan *) sscan;
 
@@ -156,3 +153,79 @@ zscan_bitmap_next_tuple(TableScanDesc sscan, TBMIterateResult *tbmres,
 	}
 	return false;
 }
+
+/* ---- pages that the scan itself takes from the bitmap ---- */
+
+#ifdef ZCOMPAT_BITMAP_STREAMS
+
+static BlockNumber
+bitmap_block(ReadStream *stream, void *private, void *per_buffer)
+{
+	ZScan	   *scan = private;
+	TBMIterateResult *page = per_buffer;
+
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!tbm_iterate(&scan->base.st.rs_tbmiterator, page))
+			return InvalidBlockNumber;
+		if (bitmap_wants(scan, page->blockno))
+			return page->blockno;
+	}
+}
+
+/* Read the stream's next page.  Returns false if there are no more. */
+static bool
+stream_page(ZScan *scan, bool *recheck, uint64 *lossy_pages, uint64 *exact_pages)
+{
+	OffsetNumber offsets[TBM_MAX_TUPLES_PER_PAGE];
+	ZNamedRows	named = {offsets, 0};
+	TBMIterateResult *page;
+	Buffer		buffer;
+	void	   *per_buffer;
+
+	if (scan->stream == NULL)
+		zscan_stream_begin(scan, READ_STREAM_DEFAULT | READ_STREAM_USE_BATCHING, bitmap_block,
+						   sizeof(TBMIterateResult));
+	buffer = read_stream_next_buffer(scan->stream, &per_buffer);
+	if (!BufferIsValid(buffer))
+		return false;
+	page = per_buffer;
+	if (!page->lossy)
+		named.n = tbm_extract_page_tuple(page, offsets, TBM_MAX_TUPLES_PER_PAGE);
+	*recheck = page->recheck;
+	(*(page->lossy ? lossy_pages : exact_pages))++;
+	(void) bitmap_read(scan, buffer, page->lossy ? NULL : &named, recheck);
+	return true;
+}
+
+bool
+zscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *recheck,
+						uint64 *lossy_pages, uint64 *exact_pages)
+{
+	while (!zscan_bitmap_row(sscan, slot))
+	{
+		if (!stream_page((ZScan *) sscan, recheck, lossy_pages, exact_pages))
+			return false;
+	}
+	return true;
+}
+
+#else
+
+bool
+zscan_bitmap_page(TableScanDesc sscan, BlockNumber block, const OffsetNumber *offsets,
+				  int noffsets, bool *recheck)
+{
+	ZScan	   *scan = (ZScan *) sscan;
+	ZNamedRows	named = {offsets, noffsets};
+	Buffer		buffer;
+
+	scan->nrows = 0;
+	if (!bitmap_wants(scan, block))
+		return false;
+	buffer = ReadBufferExtended(sscan->rs_rd, MAIN_FORKNUM, block, RBM_NORMAL, scan->strategy);
+	return bitmap_read(scan, buffer, offsets != NULL ? &named : NULL, recheck);
+}
+
+#endif

@@ -72,7 +72,7 @@ typedef struct ZIndexFetch
 } ZIndexFetch;
 
 IndexFetchTableData *
-zscan_index_begin(Relation rel)
+zscan_index_begin(Relation rel, uint32 flags)
 {
 	ZIndexFetch *fetch;
 
@@ -197,6 +197,7 @@ static pg_noinline void
 run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
 {
 	ZFetchCopy *copy = fetch->copy;
+	Buffer		buffer;
 
 	fetch->rows = 0;
 	if (fetch->run.snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable() ||
@@ -211,10 +212,12 @@ run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
 	}
 	ExecClearTuple(slot);		/* or its row would keep the copy of another page */
 	zundo_open();
-	if (!zcopy_read(&copy->copy, &copy->view, fetch->run.block, NULL))
+	buffer = ReadBuffer(fetch->base.base.rel, fetch->run.block);
+	fetch->has_copy = zcopy_read(&copy->copy, &copy->view, buffer);
+	ReleaseBuffer(buffer);
+	if (!fetch->has_copy)
 		return;
 	copy->seen = zscan_seen_slots(&copy->view, fetch->run.snapshot);
-	fetch->has_copy = true;
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -491,7 +494,7 @@ fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 
 	/* a deferred unique check, which inserts into the index next (others have its page locked) */
 	if (unlikely(snapshot->snapshot_type == SNAPSHOT_SELF) && !fetch->scan &&
-		!zheap_holds_buffer_lock())
+		!zheap_may_hold_buffer_lock())
 		(void) ztable_indexes(rel);
 	zmvcc_check_snapshot(rel, snapshot);
 	fetch_pin(fetch, block);
@@ -507,7 +510,7 @@ fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	{
 		/* a unique check comes with a page of the index locked, but after zundo_open() (L2) */
 		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
-		if (!zheap_holds_buffer_lock())
+		if (!zheap_may_hold_buffer_lock())
 			zundo_open();
 		LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	}
@@ -630,6 +633,8 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	if (all_dead != NULL)
 		*all_dead = false;
 	fetch->base.looked = true;
+	if (ztid_seeks_deleted(snapshot))
+		return false;
 	if (is_passed_by(fetch, &rowtid, snapshot, slot))
 	{
 		count_miss(fetch, false);

@@ -2,7 +2,7 @@
  * scan_page.c
  *		One page of a scan: copy it, list its rows, hand out their versions.
  *
- * LOCKING: zview_read takes the page's share lock and gives it back before it
+ * LOCKING: zview_read_pinned takes the page's share lock and gives it back before it
  * returns; from then on all work is on the copy, which the slots refer to.
  */
 #include "postgres.h"
@@ -101,12 +101,6 @@ page_enter(ZScan *scan, const ZNamedRows *named)
 		list_rows(scan, seen);
 }
 
-bool
-zscan_page_copy(ZScan *scan, BlockNumber block, BufferAccessStrategy strategy)
-{
-	return zcopy_read(&scan->copy, &scan->view, block, strategy);
-}
-
 void
 zscan_page_forget(ZScan *scan)
 {
@@ -116,10 +110,10 @@ zscan_page_forget(ZScan *scan)
 }
 
 bool
-zscan_page_read(ZScan *scan, BlockNumber block, const ZNamedRows *named)
+zscan_page_read(ZScan *scan, Buffer buffer, const ZNamedRows *named)
 {
-	page_leave(scan, block);
-	if (!zscan_page_copy(scan, block, scan->strategy))
+	page_leave(scan, BufferGetBlockNumber(buffer));
+	if (!zcopy_read(&scan->copy, &scan->view, buffer))
 		return false;
 	page_enter(scan, named);
 	return true;
@@ -155,16 +149,14 @@ copy_seen_rows(ZScan *scan, const ZNamedRows *named)
 }
 
 bool
-zscan_page_read_seen(ZScan *scan, BlockNumber block, const ZNamedRows *named)
+zscan_page_read_seen(ZScan *scan, Buffer buffer, const ZNamedRows *named)
 {
 	ZPageView  *view = &scan->view;
-	Buffer		buffer;
 	Buffer		overflow_buf;
 	bool		has_rows;
 	bool		copied = false;
 
-	page_leave(scan, block);
-	buffer = ReadBufferExtended(scan->base.rs_rd, MAIN_FORKNUM, block, RBM_NORMAL, scan->strategy);
+	page_leave(scan, BufferGetBlockNumber(buffer));
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	has_rows = zview_attach(view, buffer, BUFFER_LOCK_SHARE, &overflow_buf);
 	if (has_rows)
@@ -172,10 +164,10 @@ zscan_page_read_seen(ZScan *scan, BlockNumber block, const ZNamedRows *named)
 		copied = copy_seen_rows(scan, named);
 		zview_detach(view, &overflow_buf);
 	}
-	UnlockReleaseBuffer(buffer);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (!has_rows || copied)
 		return has_rows;
-	return zscan_page_read(scan, block, named);
+	return zscan_page_read(scan, buffer, named);
 }
 
 void

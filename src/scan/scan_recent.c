@@ -19,7 +19,7 @@
 
 typedef struct Recent
 {
-	ZRelLocator file;
+	RelFileLocator file;
 	BlockNumber block;
 	Buffer		buffer;			/* invalid or a temporary table's: not to be asked for */
 } Recent;
@@ -38,7 +38,7 @@ zscan_note_recent(Relation rel, BlockNumber block, Buffer buffer)
 {
 	Recent	   *recent = recent_of(rel);
 
-	recent->file = zrel_locator(rel);
+	recent->file = rel->rd_locator;
 	recent->block = block;
 	recent->buffer = buffer;
 }
@@ -51,7 +51,7 @@ zscan_read_recent(Relation rel, BlockNumber block)
 
 	/* a temporary table's file may have the number of another table's */
 	if (recent->buffer > 0 && recent->block == block && !RelationUsesLocalBuffers(rel) &&
-		zloc_equals(recent->file, zrel_locator(rel)) &&
+		RelFileLocatorEquals(recent->file, rel->rd_locator) &&
 		ReadRecentBuffer(recent->file, MAIN_FORKNUM, block, recent->buffer))
 	{
 		pgstat_count_buffer_read(rel);

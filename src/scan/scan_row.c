@@ -120,9 +120,9 @@ deletion_has_events(ZPageView *view, OffsetNumber offnum)
 	if (triggers->trig_delete_after_row)
 		return true;
 	zmvcc_current(view, offnum, &version);
-	/* an update that moved the row, within the table or to another partition */
-	return triggers->trig_update_after_row &&
-		((version.hdr.flags & ZROW_MOVED) || (version.hdr.flags2 & ZROW2_MOVED_PART));
+	/* an update that moved the row within the table; a move to another partition is a deletion */
+	return triggers->trig_update_after_row && (version.hdr.flags & ZROW_MOVED) &&
+		!(version.hdr.flags2 & ZROW2_MOVED_PART);
 }
 
 /*

@@ -18,6 +18,7 @@ zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
 	ZScan	   *scan = (ZScan *) sscan;
 	TsmRoutine *tsm = state->tsmroutine;
 	BlockNumber block;
+	Buffer		buffer;
 
 	if (scan->nblocks == 0)
 		return false;
@@ -35,8 +36,10 @@ zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
 		return false;
 	}
 	scan->inited = true;
-	if (zscan_page_read(scan, block, NULL))
+	buffer = ReadBufferExtended(sscan->rs_rd, MAIN_FORKNUM, block, RBM_NORMAL, scan->strategy);
+	if (zscan_page_read(scan, buffer, NULL))
 		zcompat_check_snapshot_age(scan->base.rs_snapshot, scan->base.rs_rd, scan->view.page);
+	ReleaseBuffer(buffer);
 	if (zscan_reads_pages(scan))
 		zscan_page_conflicts(scan);
 	return true;

@@ -15,11 +15,15 @@
 #include "fmgr.h"
 #include "pgstat.h"
 
+#include "zheap/base/pg_compat_am.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
+#include "zheap/tid/tid.h"
+
+/* ---- the stream's blocks, in the order of the scan ---- */
 
 static BlockNumber
-block_first(ZScan *scan, bool backward)
+block_first(ZScan *scan)
 {
 	if (scan->nblocks == 0 || scan->numblocks == 0)
 		return InvalidBlockNumber;
@@ -27,12 +31,15 @@ block_first(ZScan *scan, bool backward)
 	if (scan->base.rs_parallel != NULL)
 	{
 		ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->base.rs_parallel;
+		BlockNumber start = InvalidBlockNumber;
 
-		Assert(!backward);
-		table_block_parallelscan_startblock_init(scan->base.rs_rd, scan->worker, shared);
+		if (scan->numblocks != InvalidBlockNumber)
+			start = scan->startblock;
+		table_block_parallelscan_startblock_init(scan->base.rs_rd, scan->worker, shared,
+												 start, scan->numblocks);
 		return table_block_parallelscan_nextpage(scan->base.rs_rd, scan->worker, shared);
 	}
-	if (!backward)
+	if (!scan->backward)
 		return scan->startblock;
 
 	/* nobody else is likely to go backward: do not confuse those in company */
@@ -45,29 +52,28 @@ block_first(ZScan *scan, bool backward)
 	return scan->nblocks - 1;
 }
 
-/* Count one block of a limited scan; true when it was the last. */
+/* Return whether the block is behind the last one of a limited scan. */
 static bool
-limit_reached(ZScan *scan)
+is_past_limit(const ZScan *scan, BlockNumber block)
 {
-	return scan->numblocks != InvalidBlockNumber && --scan->numblocks == 0;
+	return scan->numblocks != InvalidBlockNumber &&
+		((uint64) block + scan->nblocks - scan->startblock) % scan->nblocks >= scan->numblocks;
 }
 
 static BlockNumber
-block_following(ZScan *scan, bool backward)
+block_following(ZScan *scan)
 {
-	BlockNumber block = scan->block;
+	BlockNumber block = scan->ahead;
 
 	if (scan->base.rs_parallel != NULL)
 	{
 		ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->base.rs_parallel;
 
-		Assert(!backward);
 		return table_block_parallelscan_nextpage(scan->base.rs_rd, scan->worker, shared);
 	}
-
-	if (backward)
+	if (scan->backward)
 	{
-		if (block == scan->startblock || limit_reached(scan))
+		if (block == scan->startblock)
 			return InvalidBlockNumber;
 		return block == 0 ? scan->nblocks - 1 : block - 1;
 	}
@@ -82,74 +88,67 @@ block_following(ZScan *scan, bool backward)
 	if (scan->base.rs_flags & SO_ALLOW_SYNC)
 		ss_report_location(scan->base.rs_rd, block);
 
-	if (block == scan->startblock || limit_reached(scan))
+	if (block == scan->startblock || is_past_limit(scan, block))
 		return InvalidBlockNumber;
 	return block;
 }
 
-/* So many blocks the scan will read after the current one, one after the other. */
+/*
+ * The stream's callback.  As READ_STREAM_USE_BATCHING requires, it waits for no lock that another
+ * backend may hold while it waits for I/O: at most for that of synchronized scans.
+ */
 static BlockNumber
-blocks_after(const ZScan *scan, bool backward)
+scan_block(ReadStream *stream, void *private, void *per_buffer)
 {
-	BlockNumber past;
+	ZScan	   *scan = private;
 
-	if (scan->base.rs_parallel != NULL)
-		return scan->worker->phsw_chunk_remaining;
-	if (scan->numblocks != InvalidBlockNumber)
-		return scan->numblocks - 1;
-	past = (scan->block + scan->nblocks - scan->startblock) % scan->nblocks;
-	return backward ? past : scan->nblocks - 1 - past;
+	Assert(scan->base.rs_parallel == NULL || !scan->backward);
+	scan->ahead = BlockNumberIsValid(scan->ahead) ? block_following(scan) : block_first(scan);
+	return scan->ahead;
 }
 
+/* ---- pages ---- */
+
 /*
- * Ask for blocks after the current one, which has been read.  Not where the kernel reads ahead by
- * itself: one process that reads block after block, forward.
+ * Begin a stream from the current block on.  Before 17 the kernel is not advised of blocks that
+ * one process reads forward, as it reads those ahead by itself.
  */
 static void
-ask_for_blocks_after(ZScan *scan, bool backward)
+stream_turn(ZScan *scan, bool backward)
 {
-	BlockNumber after;
+	int			flags = READ_STREAM_USE_BATCHING;
 
-	if (!backward && scan->base.rs_parallel == NULL)
-		return;
-	after = blocks_after(scan, backward);
-	if (scan->backward != backward)
-		zprefetch_turn(&scan->prefetch);
+	if (!backward)
+		flags |= READ_STREAM_SEQUENTIAL;
+	if (backward || scan->base.rs_parallel != NULL)
+		flags |= ZCOMPAT_STREAM_ADVISE;
+	zscan_stream_end(scan);
 	scan->backward = backward;
-	while (zprefetch_wants(&scan->prefetch) && (BlockNumber) scan->prefetch.ahead < after)
-	{
-		uint64		step = scan->prefetch.ahead + 1;
-		uint64		block = (uint64) scan->block + (backward ? scan->nblocks - step : step);
-
-		zprefetch_ask(&scan->prefetch, scan->base.rs_rd, block % scan->nblocks);
-	}
+	scan->ahead = scan->block;
+	zscan_stream_begin(scan, flags, scan_block, 0);
 }
 
 bool
 zscan_block_next(ZScan *scan, bool backward)
 {
-	int64		misses = zprefetch_misses();
-	BlockNumber block;
+	Buffer		buffer;
 
-	if (scan->inited)
-		block = block_following(scan, backward);
-	else
-		block = block_first(scan, backward);
-
-	if (!BlockNumberIsValid(block))
+	if (unlikely(scan->stream == NULL || scan->backward != backward))
+		stream_turn(scan, backward);
+	buffer = read_stream_next_buffer(scan->stream, NULL);
+	if (!BufferIsValid(buffer))
 	{
+		read_stream_reset(scan->stream);
 		scan->inited = false;
-		scan->block = InvalidBlockNumber;
+		scan->block = scan->ahead = InvalidBlockNumber;
 		zscan_page_forget(scan);
 		return false;
 	}
 
 	scan->inited = true;
-	if (zscan_page_read(scan, block, NULL))
+	if (zscan_page_read(scan, buffer, NULL))
 		zcompat_check_snapshot_age(scan->base.rs_snapshot, scan->base.rs_rd, scan->view.page);
-	zprefetch_note_read(&scan->prefetch, scan->base.rs_rd, misses);
-	if (unlikely(scan->prefetch.distance > 0))
-		ask_for_blocks_after(scan, backward);
+	ReleaseBuffer(buffer);
 	if (zscan_reads_pages(scan))
 		zscan_page_conflicts(scan);
 	return true;
@@ -233,7 +232,8 @@ static pg_noinline bool
 getnextslot_anyhow(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
 {
 	ztuple_slot_check_kind(sscan->rs_rd, slot);
-	if (!row_advance((ZScan *) sscan, direction, slot))
+	if (ztid_seeks_deleted(sscan->rs_snapshot) ||
+		!row_advance((ZScan *) sscan, direction, slot))
 	{
 		ExecClearTuple(slot);
 		return false;
@@ -294,8 +294,8 @@ zscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
 	first = ItemPointerGetBlockNumberNoCheck(&lowest);
 	zscan_set_limits(scan, first,
 					 ItemPointerGetBlockNumberNoCheck(&highest) - first + 1);
-	sscan->rs_mintid = lowest;
-	sscan->rs_maxtid = highest;
+	((ZScan *) sscan)->mintid = lowest;
+	((ZScan *) sscan)->maxtid = highest;
 }
 
 bool
@@ -306,13 +306,13 @@ zscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
 	while (row_advance((ZScan *) sscan, direction, slot))
 	{
 		/* the first and the last page may hold rows outside of the range */
-		if (ItemPointerCompare(&slot->tts_tid, &sscan->rs_mintid) < 0)
+		if (ItemPointerCompare(&slot->tts_tid, &((ZScan *) sscan)->mintid) < 0)
 		{
 			if (ScanDirectionIsBackward(direction))
 				break;
 			continue;
 		}
-		if (ItemPointerCompare(&slot->tts_tid, &sscan->rs_maxtid) > 0)
+		if (ItemPointerCompare(&slot->tts_tid, &((ZScan *) sscan)->maxtid) > 0)
 		{
 			if (ScanDirectionIsForward(direction))
 				break;

@@ -16,7 +16,6 @@
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -37,7 +36,7 @@ static ZTableIndexes *recent[RECENT];
 
 /* Other relations come and go, temporary tables most of all. */
 static void
-count_generation(Datum arg, Oid relid)
+count_generation(Oid relid)
 {
 	if (!OidIsValid(relid) ||
 		(members != NULL && hash_search(members, &relid, HASH_FIND, NULL) != NULL))
@@ -91,7 +90,7 @@ table_find(Oid relid)
 		HASHCTL		info = {.keysize = sizeof(Oid),.entrysize = sizeof(ZTableIndexes)};
 
 		if (!registered)
-			CacheRegisterRelcacheCallback(count_generation, (Datum) 0);
+			zheap_watch_relations(count_generation);
 		registered = true;
 		tables = hash_create("indexes of zheap tables", 64, &info, HASH_ELEM | HASH_BLOBS);
 	}

@@ -32,6 +32,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/base/pg_compat_executor.h"
 #include "zheap/base/base.h"
 #include "zheap/page/page.h"
 #include "zheap/scan/shown.h"
@@ -41,27 +42,6 @@
 
 /* smallest allocation, so that rows that grow a little need no new one */
 #define SLOT_MIN_ALLOC	256
-
-static pg_noinline void
-report_damaged_row(TupleTableSlot *slot)
-{
-	ItemPointerData tid = ztid_untagged(&slot->tts_tid);
-
-	zheap_corrupt(NULL, ItemPointerGetBlockNumberNoCheck(&tid),
-				  ItemPointerGetOffsetNumberNoCheck(&tid),
-				  "row of the table with OID %u is damaged", slot->tts_tableOid);
-}
-
-void
-ztuple_slot_report_kind(Relation rel, TupleTableSlot *slot)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("tuple slot is of the wrong kind for zheap table \"%s\"",
-					RelationGetRelationName(rel)),
-			 errdetail("The calling code has made the slot for a table of another access method."),
-			 errhint("Code that reads the table must make its slots with table_slot_create() or table_slot_callbacks().")));
-}
 
 /* Space of at least *size bytes; it becomes what there is. */
 static char *
@@ -136,9 +116,9 @@ copy_forget(ZTupleSlot *zslot)
 
 /* ---- storing rows: often, hence inline ---- */
 
-/* A place for the next row.  The slot holds nothing afterwards. */
-static inline char *
-row_room(ZTupleSlot *zslot, uint32 len)
+/* Release what the slot holds.  The caller stores another row, or marks the slot as empty. */
+static inline void
+row_release(ZTupleSlot *zslot)
 {
 	TupleTableSlot *slot = &zslot->base;
 
@@ -147,11 +127,18 @@ row_room(ZTupleSlot *zslot, uint32 len)
 	zshown_forget(slot);
 	data_free(slot);
 	copy_forget(zslot);
-	zslot->row = NULL;
 	zslot->formed = false;
 	zslot->has_version_id = false;
 	slot->tts_nvalid = 0;
-	slot->tts_flags |= TTS_FLAG_EMPTY;
+}
+
+/* Return room for the next row.  The slot is empty afterwards. */
+static inline char *
+row_room(ZTupleSlot *zslot, uint32 len)
+{
+	row_release(zslot);
+	zslot->row = NULL;
+	zslot->base.tts_flags |= TTS_FLAG_EMPTY;
 	if (unlikely(len > zslot->room_alloc))
 		room_enlarge(zslot, len);
 	return zslot->room;
@@ -164,14 +151,13 @@ row_stored(ZTupleSlot *zslot, uint32 len, const ItemPointerData *tid, Oid table,
 	TupleTableSlot *slot = &zslot->base;
 
 	Assert(TTS_IS_ZHEAP(slot));
-	Assert(TTS_EMPTY(slot) && zslot->row == NULL && slot->tts_nvalid == 0);
-	Assert(zslot->copy == NULL);
+	Assert(slot->tts_nvalid == 0 && zslot->copy == NULL);
 	Assert(len <= zslot->room_alloc);
 
 	slot->tts_tid = *tid;
 	slot->tts_tableOid = table;
 	if (unlikely(len < ZROW_HDR_SIZE))
-		report_damaged_row(slot);
+		ztuple_slot_report_damage(slot);
 
 	zslot->row = zslot->room;
 	zslot->row_len = len;
@@ -194,6 +180,7 @@ void
 ztuple_slot_stored(TupleTableSlot *slot, uint32 len, const ItemPointerData *tid,
 				   Oid table, const ZVersionId *id)
 {
+	Assert(TTS_EMPTY(slot));
 	row_stored((ZTupleSlot *) slot, len, tid, table, id);
 }
 
@@ -202,19 +189,23 @@ ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 				  const ItemPointerData *tid, Oid table, const ZVersionId *id)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
-	char	   *room;
 
-	/* a damaged padding makes the length anything: do not copy it */
-	if (unlikely(len > zslot->room_alloc) && len > BLCKSZ)
+	if (unlikely(len > zslot->room_alloc))
 	{
-		ExecClearTuple(slot);
-		slot->tts_tid = *tid;
-		slot->tts_tableOid = table;
-		report_damaged_row(slot);
+		/* a damaged padding makes the length anything: do not copy it */
+		if (len > BLCKSZ)
+		{
+			ExecClearTuple(slot);
+			slot->tts_tid = *tid;
+			slot->tts_tableOid = table;
+			ztuple_slot_report_damage(slot);
+		}
+		(void) row_room(zslot, len);
 	}
-	room = row_room(zslot, len);
-	Assert(row + len <= room || row >= room + len);
-	memcpy(room, row, len);
+	else
+		row_release(zslot);
+	Assert(row + len <= zslot->room || row >= zslot->room + len);
+	memcpy(zslot->room, row, len);
 	row_stored(zslot, len, tid, table, id);
 }
 
@@ -345,7 +336,7 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 	}
 	if (unlikely(!zrow_deform(desc, zslot->row, zslot->row_len, natts,
 							  slot->tts_values, slot->tts_isnull, &zslot->deform)))
-		report_damaged_row(slot);
+		ztuple_slot_report_damage(slot);
 	slot->tts_nvalid = natts;
 }
 
@@ -472,7 +463,7 @@ tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 	switch (attnum)
 	{
 		case MinTransactionIdAttributeNumber:
-			return TransactionIdGetDatum(shown_xmin(slot, id));
+			return TransactionIdGetDatum(ztid_worker_asks() ? id_xmin(id) : shown_xmin(slot, id));
 		case MaxTransactionIdAttributeNumber:
 			return TransactionIdGetDatum(id->xmax);
 		case MinCommandIdAttributeNumber:
@@ -766,14 +757,28 @@ tts_zheap_copy_heap_tuple(TupleTableSlot *slot)
 }
 
 static MinimalTuple
-tts_zheap_copy_minimal_tuple(TupleTableSlot *slot)
+tts_zheap_copy_minimal_tuple(TupleTableSlot *slot, Size extra)
 {
 	Assert(!TTS_EMPTY(slot));
 
 	slot_getallattrs(slot);
 	return heap_form_minimal_tuple(slot->tts_tupleDescriptor,
-								   slot->tts_values, slot->tts_isnull);
+								   slot->tts_values, slot->tts_isnull, extra);
 }
+
+/* Called by foreign key triggers; before 17 they read xmin. */
+pg_attribute_unused() static bool
+tts_zheap_is_current_xact_tuple(TupleTableSlot *slot)
+{
+	const ZVersionId *id = resolved_id(slot);
+	bool		isnull;
+
+	return TransactionIdIsCurrentTransactionId(
+		id != NULL ? id_xmin(id) :
+		DatumGetTransactionId(sysattr_elsewhere(slot, MinTransactionIdAttributeNumber, &isnull)));
+}
+
+ZCOMPAT_COPY_MINIMAL(tts_zheap_copy_minimal_tuple)
 
 const TupleTableSlotOps TTSOpsZheap = {
 	.base_slot_size = sizeof(ZTupleSlot),
@@ -782,6 +787,7 @@ const TupleTableSlotOps TTSOpsZheap = {
 	.clear = tts_zheap_clear,
 	.getsomeattrs = tts_zheap_getsomeattrs,
 	.getsysattr = tts_zheap_getsysattr,
+	zcompat_is_current_xact_tuple(tts_zheap_is_current_xact_tuple)
 	.materialize = tts_zheap_materialize,
 	.copyslot = tts_zheap_copyslot,
 
@@ -789,5 +795,5 @@ const TupleTableSlotOps TTSOpsZheap = {
 	.get_heap_tuple = NULL,
 	.get_minimal_tuple = NULL,
 	.copy_heap_tuple = tts_zheap_copy_heap_tuple,
-	.copy_minimal_tuple = tts_zheap_copy_minimal_tuple
+	.copy_minimal_tuple = zcompat_copy_minimal(tts_zheap_copy_minimal_tuple)
 };

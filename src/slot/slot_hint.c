@@ -14,7 +14,7 @@ SlotHint *
 slot_hint(ZPageView *view)
 {
 	static SlotHint hints[HINTS];
-	Oid			rel = zloc_rel(zrel_locator(view->rel));
+	Oid			rel = view->rel->rd_locator.relNumber;
 	SlotHint   *hint = &hints[hash_combine(murmurhash32(rel), murmurhash32(view->block)) &
 							  (HINTS - 1)];
 

@@ -57,8 +57,8 @@ own_slots_open(void)
 static OwnKey
 slot_key(ZPageView *view)
 {
-	ZRelLocator locator = zrel_locator(view->rel);
-	OwnKey		key = {zloc_spc(locator), zloc_rel(locator), view->block, view->local};
+	RelFileLocator locator = view->rel->rd_locator;
+	OwnKey		key = {locator.spcOid, locator.relNumber, view->block, view->local};
 
 	return key;
 }

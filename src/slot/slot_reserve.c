@@ -57,6 +57,16 @@ note_all_visible(Candidates *cand, int slotno)
 		cand->all_visible_mask |= (uint32) 1 << slotno;
 }
 
+/* Note a slot that can be reused, if its owner is older than that of the one noted before. */
+static void
+note_reusable(Candidates *cand, int slotno, FullTransactionId owner)
+{
+	if (cand->reuse != 0 && !FullTransactionIdPrecedes(owner, cand->reuse_fxid))
+		return;
+	cand->reuse = slotno;
+	cand->reuse_fxid = owner;
+}
+
 /*
  * Which kind of candidate is it?  Costs a look at the commit log, if the backend does not
  * remember the owner's end.
@@ -90,17 +100,12 @@ look_at_slot(ZPageView *view, const Wanted *wanted, int slotno, Candidates *cand
 			if (cand->free == 0 &&
 				(cand->reuse == 0 || FullTransactionIdPrecedes(owner, cand->reuse_fxid)) &&
 				zmvcc_visible_to_all(view->rel, owner))
-			{
 				note_all_visible(cand, slotno);
-				break;
-			}
-			/* fall through */
+			else
+				note_reusable(cand, slotno, owner);
+			break;
 		case ZXACT_OWN:
-			if (cand->reuse == 0 || FullTransactionIdPrecedes(owner, cand->reuse_fxid))
-			{
-				cand->reuse = slotno;
-				cand->reuse_fxid = owner;
-			}
+			note_reusable(cand, slotno, owner);
 			break;
 		default:
 			break;

@@ -7,8 +7,8 @@
  * the one around it as it was, after an error as well (T7).  The outermost level, which
  * no query is, is cleared with each transaction.
  *
- * Specific to PostgreSQL 15: the signature of ExecutorRun_hook (18 drops its last
- * argument); what ExecutorFinish does, and in which order (ztid_events_fire).
+ * This depends on what the server's standard_ExecutorFinish does, and in which order
+ * (ztid_events_fire).
  */
 #include "postgres.h"
 
@@ -19,6 +19,8 @@
 #include "nodes/nodeFuncs.h"
 #include "tcop/utility.h"
 
+#include "zheap/base/base.h"
+#include "zheap/base/pg_compat_executor.h"
 #include "zheap/tid/tid.h"
 
 ZTidState	ztid_state;
@@ -67,6 +69,7 @@ level_begin(ZTidState *outer, ZTidPhase phase, QueryDesc *query)
 	memset(&ztid_state, 0, sizeof(ztid_state));
 	ztid_state.phase = phase;
 	ztid_state.query = query;
+	ztid_state.marks = zheap_marks_cleared();
 }
 
 static pg_noinline void
@@ -77,7 +80,7 @@ level_end(const ZTidState *outer, ZTidPhase phase)
 }
 
 static void
-query_run(QueryDesc *query, ScanDirection direction, uint64 count, bool once)
+query_run(QueryDesc *query, ScanDirection direction, uint64 count ZCOMPAT_RUN_PARAM)
 {
 	ZTidState	outer;
 
@@ -85,9 +88,9 @@ query_run(QueryDesc *query, ScanDirection direction, uint64 count, bool once)
 	PG_TRY();
 	{
 		if (previous_run)
-			previous_run(query, direction, count, once);
+			previous_run(query, direction, count ZCOMPAT_RUN_ARG);
 		else
-			standard_ExecutorRun(query, direction, count, once);
+			standard_ExecutorRun(query, direction, count ZCOMPAT_RUN_ARG);
 	}
 	PG_FINALLY();
 	{
@@ -125,19 +128,18 @@ utility(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the ser
 		ProcessUtilityContext context, ParamListInfo params,
 		QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
 {
-	ProcessUtility_hook_type next = previous_utility ? previous_utility : standard_ProcessUtility;
 	ZTidState	outer;
 
 	/* BEGIN, COMMIT: the outermost level goes on, whatever happens */
 	if (ztid_state.phase == ZTID_PHASE_NONE)
 	{
-		next(pstmt, string, read_only, context, params, env, dest, qc);
+		previous_utility(pstmt, string, read_only, context, params, env, dest, qc);
 		return;
 	}
 	level_begin(&outer, ZTID_PHASE_NONE, NULL);
 	PG_TRY();
 	{
-		next(pstmt, string, read_only, context, params, env, dest, qc);
+		previous_utility(pstmt, string, read_only, context, params, env, dest, qc);
 	}
 	PG_FINALLY();
 	{
@@ -194,7 +196,7 @@ ztid_register(void)
 	ExecutorRun_hook = query_run;
 	previous_finish = ExecutorFinish_hook;
 	ExecutorFinish_hook = query_finish;
-	previous_utility = ProcessUtility_hook;
+	previous_utility = ProcessUtility_hook ? ProcessUtility_hook : standard_ProcessUtility;
 	ProcessUtility_hook = utility;
 	RegisterXactCallback(xact_callback, NULL);
 	RegisterSubXactCallback(subxact_callback, NULL);

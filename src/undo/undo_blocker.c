@@ -30,7 +30,8 @@ find_process(VirtualTransactionId vxid, ZUndoHolder *holder)
 	{
 		PGPROC	   *proc = &ProcGlobal->allProcs[i];
 
-		if (proc->backendId != vxid.backendId || proc->lxid != vxid.localTransactionId ||
+		if (zcompat_proc_backend(proc) != zcompat_vxid_backend(vxid) ||
+			zcompat_proc_lxid(proc) != vxid.localTransactionId ||
 			(proc->pid == 0 && !TransactionIdIsNormal(proc->xid)))
 			continue;
 		found = true;

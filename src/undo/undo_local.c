@@ -166,7 +166,7 @@ note_file(Relation rel)
 
 	for (int i = my.nfiles - 1; i >= 0 && file == NULL; i--)
 	{
-		if (zloc_equals(my.files[i].locator, zrel_locator(rel)))
+		if (RelFileLocatorEquals(my.files[i].locator, rel->rd_locator))
 			file = &my.files[i];
 	}
 	if (file == NULL && my.nfiles == my.maxfiles)
@@ -182,7 +182,7 @@ note_file(Relation rel)
 	if (file == NULL)
 		file = &my.files[my.nfiles++];
 	/* a table that was rewritten has got the file of another that has gone (R8) */
-	file->locator = zrel_locator(rel);
+	file->locator = rel->rd_locator;
 	file->relid = RelationGetRelid(rel);
 	file->tableam = rel->rd_tableam;
 }
@@ -200,7 +200,7 @@ zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write)
 		add_page();
 	note_file(rel);
 	if (rel->rd_createSubid == InvalidSubTransactionId &&
-		zrel_first_file_subid(rel) == InvalidSubTransactionId)
+		rel->rd_firstRelfilelocatorSubid == InvalidSubTransactionId)
 		my.old_files = true;
 
 	page = my.pages[my.npages - 1];
@@ -280,14 +280,14 @@ zundo_local_next(ZUndoPtr ptr, bool *new_page)
 }
 
 const ZLocalFile *
-zundo_local_file(ZRelLocator locator)
+zundo_local_file(RelFileLocator locator)
 {
 	for (int i = 0; i < my.nfiles; i++)
 	{
-		if (zloc_equals(my.files[i].locator, locator))
+		if (RelFileLocatorEquals(my.files[i].locator, locator))
 			return &my.files[i];
 	}
-	elog(ERROR, "local undo is about no table with file %u", zloc_rel(locator));
+	elog(ERROR, "local undo is about no table with file %u", locator.relNumber);
 	return NULL;				/* keep compiler quiet */
 }
 
@@ -397,7 +397,7 @@ file_is_used(const ZLocalFile *file)
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	used = ((Form_pg_class) GETSTRUCT(tuple))->relfilenode == zloc_rel(file->locator);
+	used = ((Form_pg_class) GETSTRUCT(tuple))->relfilenode == file->locator.relNumber;
 	ReleaseSysCache(tuple);
 	return used;
 }

@@ -311,11 +311,11 @@ extern void zundo_meta_guess(ZUndoMeta *meta);
  * more than two are pinned at once.  Returns the end of the last WAL record.
  */
 extern XLogRecPtr zundo_init_pages(Buffer (*lock_page) (BlockNumber block,
-														const ZRelLocator *locator),
-								   const ZRelLocator *locator, const ZRecUndoInit *rec);
+														const RelFileLocator *locator),
+								   const RelFileLocator *locator, const ZRecUndoInit *rec);
 
 /* Say what is wrong with a page that should be sound. */
-extern void zundo_report_page(Page page, BlockNumber block, uint16 magic) pg_attribute_noreturn();
+pg_noreturn extern void zundo_report_page(Page page, BlockNumber block, uint16 magic);
 
 /* Pin and lock a page that must exist; checks it unless "magic" is 0. */
 extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
@@ -564,7 +564,7 @@ extern uint64 zundo_limit_bytes(void);
 extern uint32 zundo_limit_excess(uint32 more);
 
 /* ERROR: there may be no more. */
-extern void zundo_limit_report(void) pg_attribute_noreturn();
+pg_noreturn extern void zundo_limit_report(void);
 
 /* ---- retiring logs (undo_retire.c) ---- */
 

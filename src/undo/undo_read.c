@@ -101,7 +101,7 @@ pin_recent(Relation rel, BlockNumber block, RecentPage *recent)
 {
 	if (recent->block != block || !BufferIsValid(recent->buffer) ||
 		recent->uses++ >= RECENT_USES ||
-		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, block, recent->buffer))
+		!ReadRecentBuffer(rel->rd_locator, MAIN_FORKNUM, block, recent->buffer))
 		return false;
 	pgstat_count_buffer_read(rel);
 	pgstat_count_buffer_hit(rel);
@@ -196,7 +196,7 @@ lock_page_of(ZUndoReader *reader, ZUndoPtr ptr)
 	return InvalidBuffer;
 }
 
-static void
+pg_noreturn static void
 report_bad_record(ZUndoPtr ptr, uint16 end)
 {
 	zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), zundo_ptr_offset(ptr),

@@ -32,7 +32,7 @@
 /* The page that the newest record of our log that names one named. */
 static struct
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 	uint16		generation;
 	XLogRecPtr	lsn;			/* end of that record */
@@ -41,7 +41,7 @@ static struct
 void
 zundo_reference_set(BlockNumber block, uint16 generation, XLogRecPtr lsn)
 {
-	named.locator = zrel_locator(zundo_relation());
+	named.locator = zundo_relation()->rd_locator;
 	named.block = block;
 	named.generation = generation;
 	named.lsn = lsn;
@@ -59,7 +59,7 @@ is_named(const ZUndoWrite *write)
 {
 	return !write->init && named.block == MyUndo.block &&
 		named.generation == write->generation &&
-		zloc_equals(named.locator, zrel_locator(zundo_relation()));
+		RelFileLocatorEquals(named.locator, zundo_relation()->rd_locator);
 }
 
 /* Replay is to be compared with the page as it is here. */
@@ -164,7 +164,7 @@ typedef struct LogKey			/* tidy: in memory only */
 typedef struct LogEnd			/* tidy: in memory only */
 {
 	LogKey		key;
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 } LogEnd;
 
@@ -175,9 +175,9 @@ typedef struct LogEnd			/* tidy: in memory only */
 static HTAB *ends = NULL;
 
 static bool
-database_exists(const ZRelLocator *locator)
+database_exists(const RelFileLocator *locator)
 {
-	char	   *path = GetDatabasePath(zloc_db(*locator), zloc_spc(*locator));
+	char	   *path = GetDatabasePath(locator->dbOid, locator->spcOid);
 	struct stat st;
 	bool		gone = stat(path, &st) != 0 && errno == ENOENT;
 
@@ -208,9 +208,9 @@ forget_dropped_databases(void)
 }
 
 void
-zundo_replay_end_set(const ZRelLocator *locator, uint32 number, BlockNumber block)
+zundo_replay_end_set(const RelFileLocator *locator, uint32 number, BlockNumber block)
 {
-	LogKey		key = {zloc_db(*locator), number};
+	LogKey		key = {locator->dbOid, number};
 	LogEnd	   *end;
 
 	if (ends == NULL)
@@ -226,7 +226,7 @@ zundo_replay_end_set(const ZRelLocator *locator, uint32 number, BlockNumber bloc
 }
 
 bool
-zundo_replay_end(Oid dboid, uint32 number, ZRelLocator *locator, BlockNumber *block)
+zundo_replay_end(Oid dboid, uint32 number, RelFileLocator *locator, BlockNumber *block)
 {
 	LogKey		key = {dboid, number};
 	LogEnd	   *end = ends ? hash_search(ends, &key, HASH_FIND, NULL) : NULL;

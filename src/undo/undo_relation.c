@@ -48,7 +48,7 @@ static Oid	cached_relid = InvalidOid;
 /* ---- finding ---- */
 
 static void
-forget_relid(Datum arg, Oid relid)
+forget_relid(Oid relid)
 {
 	if (relid == InvalidOid || relid == cached_relid)
 		cached_relid = InvalidOid;
@@ -104,7 +104,7 @@ find(void)
 		return cached_relid;
 	if (!registered)
 	{
-		CacheRegisterRelcacheCallback(forget_relid, (Datum) 0);
+		zheap_watch_relations(forget_relid);
 		registered = true;
 	}
 	am = get_table_am_oid(UNDO_AM_NAME, true);
@@ -240,19 +240,19 @@ copy_entry(Relation rel)
 	if (MyUndo.copy != NULL)
 		FreeFakeRelcacheEntry(MyUndo.copy);
 	MyUndo.copy = NULL;
-	MyUndo.copy = CreateFakeRelcacheEntry(zrel_locator(rel));
+	MyUndo.copy = CreateFakeRelcacheEntry(rel->rd_locator);
 	MemoryContextSwitchTo(old);
 	memcpy(MyUndo.copy->rd_rel, rel->rd_rel, CLASS_TUPLE_SIZE);
 	MyUndo.copy->rd_id = RelationGetRelid(rel);
 	MyUndo.copy->rd_lockInfo = rel->rd_lockInfo;
 	MyUndo.copy->rd_tableam = rel->rd_tableam;	/* static data of this library */
 	MyUndo.copy->rd_createSubid = rel->rd_createSubid;
-	zrel_first_file_subid(MyUndo.copy) = zrel_first_file_subid(rel);
+	MyUndo.copy->rd_firstRelfilelocatorSubid = rel->rd_firstRelfilelocatorSubid;
 }
 
 /*
- * It does not stay open: the relation cache keeps what nobody has open until an invalidation
- * message comes, and then tells forget_relid().
+ * It does not stay open: the relation cache keeps an entry that is not open until an invalidation
+ * message comes, and then calls forget_relid(); if it fails in between, the abort does.
  */
 static void
 find_entry(void)
@@ -322,7 +322,7 @@ zundo_refuse_moved(void)
 {
 	Relation	rel = zundo_relation();
 
-	if (zrel_first_file_subid(rel) == InvalidSubTransactionId ||
+	if (rel->rd_firstRelfilelocatorSubid == InvalidSubTransactionId ||
 		(rel->rd_createSubid != InvalidSubTransactionId && XLogIsNeeded()))
 		return;
 	ereport(ERROR,
@@ -415,10 +415,10 @@ zundo_page_copy(BlockNumber block, uint16 magic, Page copy)
 bool
 zundo_is_unreadable(BlockNumber block)
 {
-	PGAlignedBlock bytes;
+	PGIOAlignedBlock bytes;
 
 	smgrread(RelationGetSmgr(zundo_relation()), MAIN_FORKNUM, block, bytes.data);
-	return !PageIsVerifiedExtended(bytes.data, block, 0);
+	return !PageIsVerified((Page) bytes.data, block, 0, NULL);
 }
 
 Buffer
@@ -608,8 +608,8 @@ init_pages(const Buffer *buffers, int n, const ZRecUndoInit *rec)
  * extents free, and moves the horizon, is one record behind them.
  */
 XLogRecPtr
-zundo_init_pages(Buffer (*lock_page) (BlockNumber block, const ZRelLocator *locator),
-				 const ZRelLocator *locator, const ZRecUndoInit *rec)
+zundo_init_pages(Buffer (*lock_page) (BlockNumber block, const RelFileLocator *locator),
+				 const RelFileLocator *locator, const ZRecUndoInit *rec)
 {
 	Buffer		last[2];
 	XLogRecPtr	lsn;
@@ -666,12 +666,11 @@ zundo_relation_is_new(void)
 	return zundo_relation()->rd_createSubid != InvalidSubTransactionId;
 }
 
-/* To a file that is as long. */
+/* Extend the file by a page, which must become "block". */
 static Buffer
-add_first_page(BlockNumber block, const ZRelLocator *locator)
+add_first_page(BlockNumber block, const RelFileLocator *locator)
 {
-	Buffer		buffer = ReadBufferWithoutRelcache(*locator, MAIN_FORKNUM, P_NEW,
-												   RBM_ZERO_AND_LOCK, NULL, true);
+	Buffer		buffer = zcompat_extend_locked(*locator);
 
 	Assert(BufferGetBlockNumber(buffer) == block);
 	return buffer;
@@ -683,7 +682,7 @@ add_first_page(BlockNumber block, const ZRelLocator *locator)
  * was dropped just now: if that is rolled back its horizon must not have moved (H4).
  */
 void
-zundo_storage_create(ZRelLocator locator)
+zundo_storage_create(RelFileLocator locator)
 {
 	ZRecUndoInit rec;
 

@@ -142,7 +142,7 @@ forget_all(ZUndoDb *db, FullTransactionId horizon)
 }
 
 static Buffer
-lock_first_page(BlockNumber block, const ZRelLocator *locator)
+lock_first_page(BlockNumber block, const RelFileLocator *locator)
 {
 	return zundo_page_lock_new(block);
 }

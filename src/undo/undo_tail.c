@@ -22,6 +22,8 @@
 #include "storage/bufmgr.h"
 #include "utils/resowner.h"
 
+#include "zheap/base/pg_compat_buflock.h"
+
 #include "undo_private.h"
 
 /*
@@ -37,7 +39,7 @@ static Buffer
 pin(Relation rel, ReadBufferMode mode)
 {
 	if (mode == RBM_ZERO_AND_LOCK || !BufferIsValid(MyUndo.recent) ||
-		!ReadRecentBuffer(zrel_locator(rel), MAIN_FORKNUM, MyUndo.block, MyUndo.recent))
+		!ReadRecentBuffer(rel->rd_locator, MAIN_FORKNUM, MyUndo.block, MyUndo.recent))
 		MyUndo.recent = ReadBufferExtended(rel, MAIN_FORKNUM, MyUndo.block, mode, NULL);
 	return MyUndo.recent;
 }
@@ -73,6 +75,8 @@ zundo_tail_unpin(void)
 
 	if (!BufferIsValid(MyUndo.tail))
 		return;
+	/* an ERROR may have left this page locked, if this is an abort (19) */
+	zcompat_unlock_after_error(MyUndo.tail);
 	CurrentResourceOwner = TopTransactionResourceOwner;
 	ReleaseBuffer(MyUndo.tail);
 	CurrentResourceOwner = owner;

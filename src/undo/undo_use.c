@@ -152,7 +152,6 @@ static void
 wait_for_user(int backend)
 {
 	pg_atomic_uint64 *note = &notes[backend].note;
-	VirtualTransactionId vxid;
 	PGPROC	   *proc;
 	uint64		value;
 
@@ -167,8 +166,7 @@ wait_for_user(int backend)
 	proc = zcompat_backend_proc(backend);
 	if (proc == NULL || proc->databaseId != MyDatabaseId)
 		return;
-	zcompat_set_vxid(vxid, backend, (LocalTransactionId) value);
-	(void) VirtualXactLock(vxid, true);
+	(void) VirtualXactLock(zcompat_vxid(backend, (LocalTransactionId) value), true);
 }
 
 void

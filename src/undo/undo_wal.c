@@ -28,11 +28,11 @@
 static void
 redo_horizon(XLogReaderState *record, FullTransactionId horizon, TransactionId conflict)
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 
 	XLogRecGetBlockTag(record, 0, &locator, NULL, &block);
-	if (!zundo_redo_horizon_is_new(zloc_db(locator), horizon))
+	if (!zundo_redo_horizon_is_new(locator.dbOid, horizon))
 		return;
 	if (InHotStandby)
 	{
@@ -40,11 +40,11 @@ redo_horizon(XLogReaderState *record, FullTransactionId horizon, TransactionId c
 
 		FullTransactionIdRetreat(&newest);
 		if (TransactionIdIsValid(conflict))
-			ResolveRecoveryConflictWithSnapshot(conflict, locator);
+			ResolveRecoveryConflictWithSnapshot(conflict, false, locator);
 		else
-			ResolveRecoveryConflictWithSnapshotFullXid(newest, locator);
+			ResolveRecoveryConflictWithSnapshotFullXid(newest, false, locator);
 	}
-	zundo_redo_horizon_set(zloc_db(locator), horizon);
+	zundo_redo_horizon_set(locator.dbOid, horizon);
 }
 
 /* The page, if it is to be changed; *buffer is to be released anyway. */
@@ -82,10 +82,10 @@ redo_done(XLogReaderState *record, Page page, Buffer buffer)
 static void
 tell_horizon_again(XLogReaderState *record, FullTransactionId horizon)
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 
 	XLogRecGetBlockTag(record, 0, &locator, NULL, NULL);
-	zundo_redo_horizon_set(zloc_db(locator), horizon);
+	zundo_redo_horizon_set(locator.dbOid, horizon);
 }
 
 static void
@@ -93,14 +93,14 @@ redo_meta(XLogReaderState *record, uint8 block_id, const ZUndoMetaValues *values
 {
 	Buffer		buffer;
 	Page		page = redo_page(record, block_id, &buffer);
-	ZRelLocator locator;
+	RelFileLocator locator;
 
 	if (page != NULL)
 		zundo_meta_apply(page, values);
 	redo_done(record, page, buffer);
 	tell_horizon_again(record, values->horizon);
 	XLogRecGetBlockTag(record, block_id, &locator, NULL, NULL);
-	zundo_redo_nblocks_set(zloc_db(locator), values->nblocks);
+	zundo_redo_nblocks_set(locator.dbOid, values->nblocks);
 }
 
 static void
@@ -134,7 +134,7 @@ void
 zundo_extent_redo(XLogReaderState *record)
 {
 	ZRecUndoExtent rec;
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber extent;
 	BlockNumber closed;
 	Buffer		buffer;
@@ -242,7 +242,7 @@ zundo_init_redo(XLogReaderState *record)
 {
 	bool		has_meta = XLogRecHasBlockRef(record, ZUNDO_META_BLOCK);
 	ZRecUndoInit rec;
-	ZRelLocator locator;
+	RelFileLocator locator;
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	if (has_meta)
@@ -262,7 +262,7 @@ zundo_init_redo(XLogReaderState *record)
 		return;
 	XLogRecGetBlockTag(record, ZUNDO_META_BLOCK, &locator, NULL, NULL);
 	if (TransactionIdIsValid(rec.conflict))
-		zundo_redo_nblocks_set(zloc_db(locator), ZUNDO_EXTENT_BLOCKS);
+		zundo_redo_nblocks_set(locator.dbOid, ZUNDO_EXTENT_BLOCKS);
 }
 
 /* ---- an append, as part of another layer's record ---- */

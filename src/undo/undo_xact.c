@@ -5,7 +5,8 @@
  * It has left the process array when it is told here, so a log is marked pending before
  * the owner clears "active": one of the two keeps the horizon back at any moment.
  *
- * LOCKING: none is held.  Nothing here can fail.
+ * LOCKING: no LWLock is held.  Since 19, in an abort, pages may still be locked that an ERROR has
+ * left so.  Nothing here can fail.
  */
 #include "postgres.h"
 

@@ -29,6 +29,7 @@
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
+#include "zheap/base/pg_compat_index.h"
 #include "zheap/dml/target.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
@@ -105,8 +106,8 @@ static void
 report_written(ZCopy *copy)
 {
 	const int	index[] = {
-		PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED,
-		PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN
+		PROGRESS_REPACK_HEAP_TUPLES_SCANNED,
+		PROGRESS_REPACK_HEAP_TUPLES_INSERTED
 	};
 	int64		value[2];
 
@@ -145,7 +146,7 @@ sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, ZRowVers
 	tuple->t_self = *tid;
 	HeapTupleHeaderSetXmin(tuple->t_data, visibility == COPY_HISTORY ? SORT_HISTORY : SORT_FROZEN);
 	tuplesort_putheaptuple(sort, tuple);
-	pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED, copy->num_tuples);
+	pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED, copy->num_tuples);
 }
 
 /* One row of the old table, viewed: write it, or give it to the sort. */
@@ -213,16 +214,16 @@ entry_is_older(ZCopy *copy, IndexScanDesc scan, OffsetNumber offnum)
 static void
 copy_by_index(ZCopy *copy, Relation index)
 {
-	const int	params[] = {PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_INDEX_RELID};
+	const int	params[] = {PROGRESS_REPACK_PHASE, PROGRESS_REPACK_INDEX_RELID};
 	int64		values[2];
 	IndexScanDesc scan;
 	ItemPointer entry;
 
-	values[0] = PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP;
+	values[0] = PROGRESS_REPACK_PHASE_INDEX_SCAN_HEAP;
 	values[1] = RelationGetRelid(index);
 	pgstat_progress_update_multi_param(2, params, values);
 
-	scan = index_beginscan(copy->from, index, SnapshotAny, 0, 0);
+	scan = index_beginscan(copy->from, index, SnapshotAny, NULL, 0, 0, SO_NONE);
 	index_rescan(scan, NULL, 0, NULL, 0);
 	while ((entry = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
 	{
@@ -240,23 +241,29 @@ copy_by_index(ZCopy *copy, Relation index)
 static void
 copy_by_block(ZCopy *copy, Tuplesortstate *sort)
 {
-	BlockNumber nblocks = RelationGetNumberOfBlocks(copy->from);
+	ZCopyAhead	ahead;
+	ReadStream *stream = copy_stream_begin(copy, &ahead);
+	Buffer		buffer;
 
-	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
-	pgstat_progress_update_param(PROGRESS_CLUSTER_TOTAL_HEAP_BLKS, nblocks);
-	for (BlockNumber block = 0; block < nblocks; block++)
+	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP);
+	pgstat_progress_update_param(PROGRESS_REPACK_TOTAL_HEAP_BLKS, copy->nblocks);
+	while ((buffer = read_stream_next_buffer(stream, NULL)) != InvalidBuffer)
 	{
-		OffsetNumber max;
+		BlockNumber block = BufferGetBlockNumber(buffer);
+		bool		has_rows = copy_view_pinned(copy, buffer);
 
+		ReleaseBuffer(buffer);
 		CHECK_FOR_INTERRUPTS();
-		if (copy_view(copy, block))
+		if (has_rows)
 		{
-			max = PageGetMaxOffsetNumber(copy->view.page);
+			OffsetNumber max = PageGetMaxOffsetNumber(copy->view.page);
+
 			for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
 				copy_row(copy, sort, off);
 		}
-		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_BLKS_SCANNED, block + 1);
+		pgstat_progress_update_param(PROGRESS_REPACK_HEAP_BLKS_SCANNED, block + 1);
 	}
+	read_stream_end(stream);
 }
 
 /* Write a row that comes from the sort. */
@@ -287,10 +294,10 @@ copy_by_sort(ZCopy *copy, Relation index)
 								   NULL, TUPLESORT_NONE);
 	copy_by_block(copy, sort);
 
-	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SORT_TUPLES);
+	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_SORT_TUPLES);
 	tuplesort_performsort(sort);
 
-	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP);
+	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_WRITE_NEW_HEAP);
 	while ((tuple = tuplesort_getheaptuple(sort, true)) != NULL)
 	{
 		MemoryContext old;
@@ -300,7 +307,7 @@ copy_by_sort(ZCopy *copy, Relation index)
 		write_sorted(copy, tuple);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(copy->context);
-		pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_WRITTEN, ++written);
+		pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_INSERTED, ++written);
 	}
 	tuplesort_end(sort);
 }
@@ -316,13 +323,14 @@ copy_open(ZCopy *copy, Relation from, Relation to, TransactionId oldest_xmin)
 	Assert(RelationGetNumberOfBlocks(to) == 0);
 	zundo_open_for(from);
 	if (!RelationUsesLocalBuffers(from))
-		zrollback_file_wait(zrel_locator(from));
+		zrollback_file_wait(from->rd_locator);
 	memset(copy, 0, sizeof(*copy));
 	copy->from = from;
 	copy->to = to;
 	copy->oldest = zfxid_from_xid(oldest_xmin);
 	copy->conflict = InvalidFullTransactionId;
 	copy->view_block = InvalidBlockNumber;
+	copy->nblocks = RelationGetNumberOfBlocks(from);
 	copy->strategy = GetAccessStrategy(BAS_BULKREAD);
 	copy->context = AllocSetContextCreate(CurrentMemoryContext, "zheap rewrite",
 										  ALLOCSET_DEFAULT_SIZES);
@@ -353,12 +361,16 @@ copy_close(ZCopy *copy)
 
 void
 zvacuum_copy_for_cluster(Relation from, Relation to, Relation index, bool use_sort,
-						 TransactionId oldest_xmin, TransactionId *xid_cutoff,
+						 TransactionId oldest_xmin, Snapshot snapshot, TransactionId *xid_cutoff,
 						 MultiXactId *multi_cutoff, double *num_tuples,
 						 double *tups_vacuumed, double *tups_recently_dead) /* tidy: server's signature */
 {
 	ZCopy		copy;
 
+	if (snapshot != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot repack zheap table \"%s\" concurrently", RelationGetRelationName(from))));
 	copy_open(&copy, from, to, oldest_xmin);
 	if (index == NULL)
 		copy_by_block(&copy, NULL);

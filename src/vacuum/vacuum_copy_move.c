@@ -91,19 +91,25 @@ static void
 find_targets(ZCopy *copy)
 {
 	HASHCTL		ctl = {.keysize = sizeof(ItemPointerData),.entrysize = sizeof(ItemPointerData)};
-	BlockNumber nblocks = RelationGetNumberOfBlocks(copy->from);
+	ZCopyAhead	ahead;
+	ReadStream *stream = copy_stream_begin(copy, &ahead);
 	ZPageView	view;
+	Buffer		buffer;
 
 	ctl.hcxt = copy->view.context;
 	copy->targets = hash_create("where moved rows of a zheap table lead to", 256, &ctl,
 								HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	zview_open(&view, copy->from);
-	for (BlockNumber block = 0; block < nblocks; block++)
+	while ((buffer = read_stream_next_buffer(stream, NULL)) != InvalidBuffer)
 	{
+		bool		has_rows = zview_read_pinned(&view, buffer);
+
+		ReleaseBuffer(buffer);
 		CHECK_FOR_INTERRUPTS();
-		if (zview_read(&view, block, copy->strategy))
+		if (has_rows)
 			find_targets_of_page(copy, &view);
 	}
+	read_stream_end(stream);
 	zview_close(&view);
 }
 

@@ -30,8 +30,8 @@ copy_page_open(ZCopyPage *out, Relation rel)
 	memset(out, 0, sizeof(*out));
 	out->rel = rel;
 	out->spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
-	out->page = (Page) palloc0(BLCKSZ);
-	out->overflow = (Page) palloc0(BLCKSZ);
+	out->page = zcompat_palloc_page();
+	out->overflow = zcompat_palloc_page();
 }
 
 /* ---- rows with a history ---- */
@@ -155,10 +155,10 @@ write_page(ZCopyPage *out, Page page)
 {
 	if (RelationNeedsWAL(out->rel))
 	{
-		log_newpage(&zrel_locator(out->rel), MAIN_FORKNUM, out->block, page, true);
+		log_newpage(&out->rel->rd_locator, MAIN_FORKNUM, out->block, page, true);
 		zundo_note_redo();
 	}
-	PageSetChecksumInplace(page, out->block);
+	PageSetChecksum(page, out->block);
 	smgrextend(RelationGetSmgr(out->rel), MAIN_FORKNUM, out->block, (char *) page, true);
 	out->block++;
 	memset(page, 0, BLCKSZ);

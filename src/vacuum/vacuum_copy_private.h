@@ -8,6 +8,7 @@
 #include "utils/hsearch.h"
 #include "utils/rel.h"
 
+#include "zheap/base/pg_compat_stream.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/page.h"
 
@@ -78,6 +79,7 @@ typedef struct ZCopy
 
 	ZPageView	view;			/* of a page of "from" */
 	BlockNumber view_block;		/* that page, or invalid */
+	BlockNumber nblocks;		/* of "from" */
 	bool		view_rows;		/* it holds rows */
 	BufferAccessStrategy strategy;
 
@@ -104,8 +106,21 @@ typedef struct ZCopy
 
 /* ---- the old table (vacuum_copy_view.c) ---- */
 
+/* The position of a stream of the old table's pages. */
+typedef struct ZCopyAhead
+{
+	BlockNumber block;
+	BlockNumber nblocks;
+} ZCopyAhead;
+
 /* View the block of the old table; false: it holds no rows. */
 extern bool copy_view(ZCopy *copy, BlockNumber block);
+
+/* The same for a pinned page, which is not locked and stays pinned. */
+extern bool copy_view_pinned(ZCopy *copy, Buffer buffer);
+
+/* Begin a stream of all pages of the old table, in order.  It uses "ahead" until it ends. */
+extern ReadStream *copy_stream_begin(ZCopy *copy, ZCopyAhead *ahead);
 
 /* What the transaction did is taken as visible to all; on standbys it may not be so yet. */
 extern void copy_note_conflict(ZCopy *copy, FullTransactionId fxid);

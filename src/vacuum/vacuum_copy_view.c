@@ -16,15 +16,44 @@
  * below the horizon here, so that the conflict can be told.
  */
 bool
-copy_view(ZCopy *copy, BlockNumber block)
+copy_view_pinned(ZCopy *copy, Buffer buffer)
 {
-	if (copy->view_block == block)
-		return copy->view_rows;
-	copy->view_rows = zview_read(&copy->view, block, copy->strategy);
-	copy->view_block = block;
+	copy->view_rows = zview_read_pinned(&copy->view, buffer);
+	copy->view_block = BufferGetBlockNumber(buffer);
 	if (copy->view_rows && !RelationUsesLocalBuffers(copy->from))
 		copy->view.horizon = zundo_logged_horizon();
 	return copy->view_rows;
+}
+
+bool
+copy_view(ZCopy *copy, BlockNumber block)
+{
+	Buffer		buffer;
+
+	if (copy->view_block == block)
+		return copy->view_rows;
+	buffer = ReadBufferExtended(copy->from, MAIN_FORKNUM, block, RBM_NORMAL, copy->strategy);
+	(void) copy_view_pinned(copy, buffer);
+	ReleaseBuffer(buffer);
+	return copy->view_rows;
+}
+
+static BlockNumber
+block_to_copy(ReadStream *stream, void *private, void *per_buffer)
+{
+	ZCopyAhead *ahead = private;
+
+	return ahead->block < ahead->nblocks ? ahead->block++ : InvalidBlockNumber;
+}
+
+ReadStream *
+copy_stream_begin(ZCopy *copy, ZCopyAhead *ahead)
+{
+	ahead->block = 0;
+	ahead->nblocks = copy->nblocks;
+	return read_stream_begin_relation(READ_STREAM_SEQUENTIAL | READ_STREAM_USE_BATCHING,
+									  copy->strategy, copy->from, MAIN_FORKNUM, block_to_copy,
+									  ahead, 0);
 }
 
 void

@@ -208,9 +208,9 @@ mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
 		if (!has_map)
 			break;
 		mark_page(&visible, strategy, pages->first++);
-		if (zrollback_file_is_wanted(zrel_locator(rel)))
+		if (zrollback_file_is_wanted(rel->rd_locator))
 			break;
-		vacuum_delay_point();
+		vacuum_delay_point(false);
 		if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PORTION_TIME))
 			break;
 	}
@@ -252,7 +252,7 @@ mark_portion(void *arg)
 	}
 	else if (!mark_pages(rel, pages, portion->visit))
 		portion->delay = EXTENDED_DELAY;
-	else if (zrollback_file_is_wanted(zrel_locator(rel)))
+	else if (zrollback_file_is_wanted(rel->rd_locator))
 		portion->delay = LOCKED_DELAY;
 	zrollback_tables_close();
 }

@@ -15,6 +15,8 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
+#include "zheap/base/pg_compat_stream.h"
+#include "zheap/base/pg_compat_vacuum.h"
 #include "zheap/dml/reap.h"
 #include "zheap/mvcc/mvcc.h"
 
@@ -46,7 +48,7 @@ typedef struct ZVacuumOverflowPage
 static inline int64
 vacuum_memory(void)
 {
-	int			kilobytes = IsAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
+	int			kilobytes = AmAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
 		autovacuum_work_mem : maintenance_work_mem;
 
 	return (int64) kilobytes * 1024;
@@ -79,9 +81,10 @@ typedef struct ZVisible
 typedef struct ZVacuum
 {
 	Relation	rel;
-	VacuumParams *params;
+	ZCompatVacuumParams *params;
 	BufferAccessStrategy strategy;
 	bool		verbose;
+	TimestampTz began;
 	ZPageView	view;
 
 	/* indexes */
@@ -89,7 +92,8 @@ typedef struct ZVacuum
 	Relation   *indexes;
 	IndexBulkDeleteResult **results;
 	ParallelVacuumState *parallel;	/* or NULL */
-	VacDeadItems *dead;			/* pointers whose entries are to go, by TID */
+	VacDeadItemsInfo *dead_info;
+	TidStore   *dead;			/* pointers whose entries are to go, by TID */
 	bool		do_indexes;		/* entries are deleted, pointers reclaimed */
 	bool		may_bypass;		/* a handful of them may wait for next time */
 	bool		do_truncate;
@@ -99,11 +103,12 @@ typedef struct ZVacuum
 	/* for error messages */
 	const char *namespace;
 	VacuumDoing doing;
-	BlockNumber block;
+	BlockNumber block;			/* InvalidBlockNumber: the stream is reading */
 	const char *index;
 
 	/* pages */
 	BlockNumber npages;			/* when the scan began; less what was truncated */
+	BlockNumber next;			/* the scan's stream has not considered it yet */
 	BlockNumber scanned;
 	BlockNumber skipped;		/* not read, because they are all-visible */
 	BlockNumber nonempty;		/* end of the last page with rows */
@@ -165,6 +170,7 @@ extern void vacuum_scan(ZVacuum *vac);
 
 /* vacuum_reap.c: index entries, then line pointers */
 extern void vacuum_dead_open(ZVacuum *vac);
+extern bool vacuum_dead_is_full(const ZVacuum *vac);
 extern void vacuum_dead_close(ZVacuum *vac);
 extern void vacuum_dead_add(ZVacuum *vac, BlockNumber block,
 							const OffsetNumber *offsets, int n);
@@ -193,7 +199,7 @@ extern void vacuum_sweep(Relation rel, ZReapNotes *notes, List *indexes, List *s
 
 /* vacuum_truncate.c; "page" is an overflow page, locked */
 extern void vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page);
-extern void vacuum_truncate(ZVacuum *vac);
+extern void vacuum_cut_end(ZVacuum *vac);
 
 /* vacuum_report.c */
 extern void vacuum_report_start(ZVacuum *vac);

@@ -20,7 +20,6 @@
 #include "storage/freespace.h"
 #include "utils/memutils.h"
 
-#include "zheap/base/prefetch.h"
 #include "zheap/dml/dml.h"
 #include "zheap/page/page.h"
 #include "zheap/scan/dead_ranges.h"
@@ -31,43 +30,24 @@
 /* Fewer dead pointers than this can wait for the next VACUUM: heap's limit. */
 #define BYPASS_MAX_BYTES	(32L * 1024L * 1024L)
 
-static int
-dead_capacity(ZVacuum *vac)
+static void
+dead_alloc(ZVacuum *vac)
 {
-	int64		max_items;
-
-	/* nothing is collected without indexes, or when they are left alone */
-	if (vac->nindexes == 0 || !vac->do_indexes)
-		return ZPAGE_MAX_OFFSET;
-
-	max_items = (int64) MAXDEADITEMS(vacuum_memory());
-	max_items = Min(max_items, (int64) MAXDEADITEMS(MaxAllocSize));
-	max_items = Min(max_items, (int64) vac->npages * ZPAGE_MAX_OFFSET);
-
-	return (int) Max(max_items, ZPAGE_MAX_OFFSET);
-}
-
-static VacDeadItems *
-dead_alloc(int max_items)
-{
-	VacDeadItems *dead = palloc(vac_max_items_to_alloc_size(max_items));
-
-	dead->max_items = max_items;
-	dead->num_items = 0;
-	return dead;
+	vac->dead_info = palloc0(sizeof(VacDeadItemsInfo));
+	vac->dead_info->max_bytes = vacuum_memory();
+	vac->dead = TidStoreCreateLocal(vac->dead_info->max_bytes, true);
 }
 
 void
 vacuum_dead_open(ZVacuum *vac)
 {
-	int			max_items = dead_capacity(vac);
-
 	/* one process per index at most, so two indexes are the least to share */
 	if (vac->params->nworkers >= 0 && vac->nindexes > 1 && vac->do_indexes)
 	{
 		if (!RelationUsesLocalBuffers(vac->rel))
 			vac->parallel = parallel_vacuum_init(vac->rel, vac->indexes, vac->nindexes,
-												 vac->params->nworkers, max_items,
+												 vac->params->nworkers,
+												 (int) (vacuum_memory() / 1024),
 												 vac->verbose ? INFO : DEBUG2,
 												 vac->strategy);
 		else if (vac->params->nworkers > 0)
@@ -77,9 +57,16 @@ vacuum_dead_open(ZVacuum *vac)
 	}
 
 	if (vac->parallel != NULL)
-		vac->dead = parallel_vacuum_get_dead_items(vac->parallel);
+		vac->dead = parallel_vacuum_get_dead_items(vac->parallel, &vac->dead_info);
 	else
-		vac->dead = dead_alloc(max_items);
+		dead_alloc(vac);
+}
+
+static void
+dead_free(ZVacuum *vac)
+{
+	TidStoreDestroy(vac->dead);
+	pfree(vac->dead_info);
 }
 
 void
@@ -88,37 +75,53 @@ vacuum_dead_close(ZVacuum *vac)
 	if (vac->parallel != NULL)
 		parallel_vacuum_end(vac->parallel, vac->results);
 	else
-		pfree(vac->dead);
+		dead_free(vac);
 	vac->parallel = NULL;
 	vac->dead = NULL;
+	vac->dead_info = NULL;
 	Assert(!IsInParallelMode());
+}
+
+/* Return whether a round over the indexes is due, as the pointers collected exceed the memory. */
+bool
+vacuum_dead_is_full(const ZVacuum *vac)
+{
+	return vac->dead_info->num_items > 0 &&
+		TidStoreMemoryUsage(vac->dead) > vac->dead_info->max_bytes;
+}
+
+static void
+dead_forget(ZVacuum *vac)
+{
+	vac->dead_info->num_items = 0;
+	if (vac->parallel != NULL)
+	{
+		parallel_vacuum_reset_dead_items(vac->parallel);
+		vac->dead = parallel_vacuum_get_dead_items(vac->parallel, &vac->dead_info);
+	}
+	else
+	{
+		dead_free(vac);
+		dead_alloc(vac);
+	}
 }
 
 void
 vacuum_dead_add(ZVacuum *vac, BlockNumber block, const OffsetNumber *offsets, int n)
 {
-	VacDeadItems *dead = vac->dead;
-	int			i;
-
-	Assert(dead->num_items + n <= dead->max_items);
 	Assert(vac->nindexes > 0 && vac->do_indexes);
-	/* G2 */
-	Assert(dead->num_items == 0 ||
-		   ItemPointerGetBlockNumber(&dead->items[dead->num_items - 1]) < block);
-
-	for (i = 0; i < n; i++)
-	{
-		Assert(i == 0 || offsets[i] > offsets[i - 1]);	/* G2 */
-		ItemPointerSet(&dead->items[dead->num_items + i], block, offsets[i]);
-	}
-	dead->num_items += n;
-	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_DEAD_TUPLES, dead->num_items);
+	for (int i = 1; i < n; i++)
+		Assert(offsets[i] > offsets[i - 1]);	/* G2 */
+	TidStoreSetBlockOffsets(vac->dead, block, (OffsetNumber *) offsets, n);
+	vac->dead_info->num_items += n;
+	zcompat_progress_dead(vac->dead, vac->dead_info);
 }
 
 static void
 index_info_init(ZVacuum *vac, int i, bool estimated, IndexVacuumInfo *info)
 {
 	info->index = vac->indexes[i];
+	zcompat_info_set_table(info, vac->rel);
 	info->analyze_only = false;
 	info->report_progress = false;
 	info->estimated_count = estimated;
@@ -136,7 +139,7 @@ delete_entries(ZVacuum *vac)
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
 
 	if (vac->parallel != NULL)
-		parallel_vacuum_bulkdel_all_indexes(vac->parallel, (long) vac->old_reltuples,
+		zcompat_bulkdel_all_indexes(vac->parallel, (long) vac->old_reltuples,
 											vac->rounds);
 	else
 	{
@@ -146,7 +149,8 @@ delete_entries(ZVacuum *vac)
 
 			index_info_init(vac, i, true, &info);
 			vacuum_begin_index(vac, i, VACUUM_VACUUMING_INDEX);
-			vac->results[i] = vac_bulkdel_one_index(&info, vac->results[i], vac->dead);
+			vac->results[i] = vac_bulkdel_one_index(&info, vac->results[i], vac->dead,
+													 vac->dead_info);
 		}
 		vac->doing = VACUUM_NO_BLOCK;
 	}
@@ -165,11 +169,11 @@ is_no_dead_row(ItemPointer tid, void *state)
 static void
 end_parallel(ZVacuum *vac)
 {
-	Assert(vac->dead->num_items == 0);
+	Assert(vac->dead_info->num_items == 0);
 	if (vac->parallel == NULL)
 		return;
 	vacuum_dead_close(vac);
-	vac->dead = dead_alloc(ZPAGE_MAX_OFFSET);
+	dead_alloc(vac);
 }
 
 /*
@@ -207,30 +211,19 @@ has_summaries(const ZVacuum *vac)
 	return false;
 }
 
-/* Reclaim the pointers items[*pos ..] of one page; *pos moves past them. */
+/* Reclaim the pointers of the page in the buffer, and unpin it. */
 static void
-reclaim_page(ZVacuum *vac, int *pos)
+reclaim_page(ZVacuum *vac, Buffer buffer, TidStoreIterResult *dead)
 {
-	VacDeadItems *dead = vac->dead;
-	BlockNumber block = ItemPointerGetBlockNumber(&dead->items[*pos]);
+	BlockNumber block = dead->blkno;
 	OffsetNumber offsets[ZPAGE_MAX_OFFSET];
-	Buffer		buffer;
+	int			n = TidStoreGetBlockOffsets(dead, offsets, ZPAGE_MAX_OFFSET);
 	Size		space;
-	int			n = 0;
 
-	Assert(block < vac->npages);
-	while (*pos < dead->num_items &&
-		   ItemPointerGetBlockNumber(&dead->items[*pos]) == block)
-	{
-		Assert(n < ZPAGE_MAX_OFFSET);
-		offsets[n++] = ItemPointerGetOffsetNumber(&dead->items[*pos]);
-		(*pos)++;
-	}
-
+	Assert(block < vac->npages && block == BufferGetBlockNumber(buffer));
 	vac->block = block;
 	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, block);
 	visible_pin(&vac->visible, block);
-	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
 	/* undo may be read, and an index may have accepted a message about its relation */
 	zundo_open();
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -242,47 +235,48 @@ reclaim_page(ZVacuum *vac, int *pos)
 	RecordPageWithFreeSpace(vac->rel, block, space);
 }
 
-/* Ask for the pages of the next items, those before *asked left out. */
-static void
-ask_for_blocks(ZVacuum *vac, ZPrefetch *prefetch, int pos, int *asked)
+/* The stream's callback. */
+static BlockNumber
+block_to_reclaim(ReadStream *stream, void *private, void *per_buffer)
 {
-	const VacDeadItems *dead = vac->dead;
+	TidStoreIterResult *page = TidStoreIterateNext((TidStoreIter *) private);
 
-	*asked = Max(*asked, pos);
-	while (zprefetch_wants(prefetch) && *asked < dead->num_items)
-	{
-		BlockNumber block = ItemPointerGetBlockNumber(&dead->items[*asked]);
-
-		zprefetch_ask(prefetch, vac->rel, block);
-		while (*asked < dead->num_items &&
-			   ItemPointerGetBlockNumber(&dead->items[*asked]) == block)
-			(*asked)++;
-	}
+	return page != NULL ? page->blkno : InvalidBlockNumber;
 }
 
+/*
+ * The stream reads pages ahead, so its callback has an iterator of its own: on 17 the result of an
+ * iterator is valid only until the next one.
+ */
 static void
 reclaim_pointers(ZVacuum *vac)
 {
-	int			pos = 0;
-	int			asked = 0;
-	ZPrefetch	ahead;
+	TidStoreIter *pages = TidStoreBeginIterate(vac->dead);
+	TidStoreIter *ahead = TidStoreBeginIterate(vac->dead);
+	ReadStream *stream;
 
 	Assert(vac->rounds > 0);	/* G1 */
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
 
-	zprefetch_init(&ahead, ZREADER_VACUUM);
+	stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE | READ_STREAM_USE_BATCHING |
+										ZCOMPAT_STREAM_ADVISE, vac->strategy, vac->rel,
+										MAIN_FORKNUM, block_to_reclaim, ahead, 0);
 	vac->doing = VACUUM_VACUUMING;
-	while (pos < vac->dead->num_items)
+	for (;;)
 	{
-		int64		misses;
+		Buffer		buffer;
 
-		vacuum_delay_point();
-		ask_for_blocks(vac, &ahead, pos, &asked);
-		misses = zprefetch_misses();
-		reclaim_page(vac, &pos);
-		zprefetch_note_read(&ahead, vac->rel, misses);
+		vac->block = InvalidBlockNumber;
+		vacuum_delay_point(false);
+		buffer = read_stream_next_buffer(stream, NULL);
+		if (!BufferIsValid(buffer))
+			break;
+		reclaim_page(vac, buffer, TidStoreIterateNext(pages));
 	}
 	vac->doing = VACUUM_NO_BLOCK;
+	read_stream_end(stream);
+	TidStoreEndIterate(ahead);
+	TidStoreEndIterate(pages);
 }
 
 /* One round: what has been collected so far. */
@@ -291,14 +285,14 @@ vacuum_reap(ZVacuum *vac)
 {
 	Assert(vac->do_indexes && vac->nindexes > 0);
 
-	if (vac->dead->num_items == 0)
+	if (vac->dead_info->num_items == 0)
 		return;
 
 	vac->doing = VACUUM_NO_BLOCK;
 	delete_entries(vac);
 	reclaim_pointers(vac);
-	vac->dead->num_items = 0;
-	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_DEAD_TUPLES, 0);
+	dead_forget(vac);
+	zcompat_progress_dead(vac->dead, vac->dead_info);
 }
 
 /*
@@ -313,10 +307,10 @@ vacuum_reap_last(ZVacuum *vac)
 
 	if (vac->may_bypass &&
 		vac->dead_pages < vac->npages * VACUUM_BYPASS_PAGES &&
-		vac->dead_pointers < (int64) MAXDEADITEMS(BYPASS_MAX_BYTES))
-		vac->dead->num_items = 0;
+		vac->dead_pointers < (int64) (BYPASS_MAX_BYTES / sizeof(ItemPointerData)))
+		dead_forget(vac);
 
-	if (vac->dead->num_items == 0 && vacuum_has_empty_leaves(vac))
+	if (vac->dead_info->num_items == 0 && vacuum_has_empty_leaves(vac))
 		delete_empty_pages(vac);
 	vacuum_reap(vac);
 	FreeSpaceMapVacuum(vac->rel);
@@ -335,7 +329,7 @@ vacuum_index_cleanup(ZVacuum *vac)
 	if (vac->nindexes == 0 || !vac->do_indexes)
 		return;
 
-	Assert(vac->dead->num_items == 0);	/* G1: the last round is over, or not made */
+	Assert(vac->dead_info->num_items == 0);	/* G1: the last round is over, or not made */
 	for (i = 0; i < vac->nindexes && (vac->rounds > 0 || vac->dead_pointers == 0) &&
 		 !vac->stale_left; i++)
 		zdead_vacuumed(vac->indexes[i], vac->horizon);
@@ -345,7 +339,7 @@ vacuum_index_cleanup(ZVacuum *vac)
 		end_parallel(vac);
 	if (vac->parallel != NULL)
 	{
-		parallel_vacuum_cleanup_all_indexes(vac->parallel, (long) vacuum_all_rows(vac),
+		zcompat_cleanup_all_indexes(vac->parallel, (long) vacuum_all_rows(vac),
 											vac->rounds, vac->skipped > 0);
 		return;
 	}

@@ -34,7 +34,7 @@
 static void
 choose_what_to_do(ZVacuum *vac)
 {
-	VacuumParams *params = vac->params;
+	ZCompatVacuumParams *params = vac->params;
 
 	Assert(params->index_cleanup != VACOPTVALUE_UNSPECIFIED);
 	Assert(params->truncate != VACOPTVALUE_UNSPECIFIED &&
@@ -57,7 +57,7 @@ update_index_stats(ZVacuum *vac)
 		if (result == NULL || result->estimated_count)
 			continue;
 		vac_update_relstats(vac->indexes[i], result->num_pages,
-							result->num_index_tuples, 0, false,
+							result->num_index_tuples, 0, 0, false,
 							InvalidTransactionId, InvalidMultiXactId,
 							NULL, NULL, false);
 	}
@@ -76,6 +76,7 @@ update_table_stats(ZVacuum *vac)
 	TransactionId frozenxid = InvalidTransactionId;
 	MultiXactId minmulti = InvalidMultiXactId;
 	BlockNumber visible;
+	BlockNumber frozen;
 
 	if (TransactionIdIsNormal(form->relfrozenxid))
 		frozenxid = GetOldestNonRemovableTransactionId(vac->rel);
@@ -83,18 +84,19 @@ update_table_stats(ZVacuum *vac)
 		minmulti = GetOldestMultiXactId();
 
 	Assert(vac->scanned + vac->skipped == vac->npages + vac->removed);
-	visibilitymap_count(vac->rel, &visible, NULL);
+	visibilitymap_count(vac->rel, &visible, &frozen);
 	vac_update_relstats(vac->rel, vac->npages, vacuum_live_rows(vac),
-						Min(visible, vac->npages), vac->nindexes > 0, frozenxid, minmulti,
-						NULL, NULL, false);
+						Min(visible, vac->npages), Min(frozen, vac->npages), vac->nindexes > 0,
+						frozenxid, minmulti, NULL, NULL, false);
 
-	pgstat_report_vacuum(RelationGetRelid(vac->rel), form->relisshared,
-						 (PgStat_Counter) vacuum_live_rows(vac), vac->recently_dead);
+	pgstat_report_vacuum(vac->rel, (PgStat_Counter) vacuum_live_rows(vac), vac->recently_dead,
+						 vac->began);
 }
 
 static void
 vacuum_open(ZVacuum *vac)
 {
+	vac->began = GetCurrentTimestamp();
 	vac->verbose = (vac->params->options & VACOPT_VERBOSE) != 0;
 	vac->old_reltuples = vac->rel->rd_rel->reltuples;
 	vac->old_pages = (BlockNumber) vac->rel->rd_rel->relpages;
@@ -119,7 +121,7 @@ vacuum_open(ZVacuum *vac)
 }
 
 void
-zvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strategy)
+zvacuum_relation(Relation rel, ZCompatVacuumParams *params, BufferAccessStrategy strategy)
 {
 	ZVacuum    *vac;
 	ErrorContextCallback context;
@@ -151,7 +153,7 @@ zvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strate
 	vacuum_dead_close(vac);
 	visible_close(&vac->visible);
 	update_index_stats(vac);
-	vacuum_truncate(vac);
+	vacuum_cut_end(vac);
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE,
 								 PROGRESS_VACUUM_PHASE_FINAL_CLEANUP);

@@ -29,7 +29,7 @@ static bool
 wants_report(ZVacuum *vac)
 {
 	return vac->verbose ||
-		(IsAutoVacuumWorkerProcess() && vac->params->log_min_duration >= 0);
+		(AmAutoVacuumWorkerProcess() && vac->params->log_vacuum_min_duration >= 0);
 }
 
 void
@@ -166,9 +166,9 @@ vacuum_report_end(ZVacuum *vac)
 
 	if (!wants_report(vac))
 		return;
-	if (!vac->verbose && vac->params->log_min_duration > 0 &&
+	if (!vac->verbose && vac->params->log_vacuum_min_duration > 0 &&
 		!TimestampDifferenceExceeds(vac->clock.start, GetCurrentTimestamp(),
-									vac->params->log_min_duration))
+									vac->params->log_vacuum_min_duration))
 		return;
 
 	initStringInfo(&buf);
@@ -196,12 +196,18 @@ vacuum_error_context(void *arg)
 		case VACUUM_NO_BLOCK:
 			break;
 		case VACUUM_SCANNING:
-			errcontext("while scanning block %u of relation \"%s.%s\"",
-					   vac->block, vac->namespace, name);
+			if (!BlockNumberIsValid(vac->block))
+				errcontext("while scanning relation \"%s.%s\"", vac->namespace, name);
+			else
+				errcontext("while scanning block %u of relation \"%s.%s\"",
+						   vac->block, vac->namespace, name);
 			break;
 		case VACUUM_VACUUMING:
-			errcontext("while vacuuming block %u of relation \"%s.%s\"",
-					   vac->block, vac->namespace, name);
+			if (!BlockNumberIsValid(vac->block))
+				errcontext("while vacuuming relation \"%s.%s\"", vac->namespace, name);
+			else
+				errcontext("while vacuuming block %u of relation \"%s.%s\"",
+						   vac->block, vac->namespace, name);
 			break;
 		case VACUUM_TRUNCATING:
 			errcontext("while truncating relation \"%s.%s\" to %u blocks",

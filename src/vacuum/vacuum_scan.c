@@ -116,19 +116,18 @@ skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 		RecordPageWithFreeSpace(vac->rel, block, ZPAGE_MAP_EMPTY);
 }
 
+/* Scan the page in the buffer, and unpin it. */
 static void
-scan_page(ZVacuum *vac, BlockNumber block)
+scan_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 {
 	OffsetNumber dead[ZPAGE_MAX_OFFSET];
 	int			ndead;
-	Buffer		buffer;
 	Buffer		overflow_buf;
 	Size		space;
 	bool		has_rows;
 
-	Assert(block < vac->npages && vac->nonempty <= block);
+	Assert(block < vac->npages);
 	visible_pin(&vac->visible, block);
-	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, block, RBM_NORMAL, vac->strategy);
 	if (zrollback_page(vac->rel, buffer))
 		vac->rolled_back++;
 	zundo_open();
@@ -171,62 +170,90 @@ scan_page(ZVacuum *vac, BlockNumber block)
 
 	/* dead pointers do not count if they are about to go: truncation looks again */
 	if (has_rows || (ndead > 0 && vac->nindexes > 0 && !vac->do_indexes))
+		vac->nonempty = Max(vac->nonempty, block + 1);
+}
+
+/* The stream's callback.  It may read pages of the visibility map, so there is no batching. */
+static BlockNumber
+block_to_scan(ReadStream *stream, void *private, void *per_buffer)
+{
+	ZVacuum    *vac = private;
+
+	while (vac->next < vac->npages)
+	{
+		BlockNumber block = vac->next++;
+
+		if (!vacuum_may_skip(vac, block))
+			return block;
+		CHECK_FOR_INTERRUPTS();
+		/* it has rows (P6) */
+		vac->skipped++;
 		vac->nonempty = block + 1;
+	}
+	return InvalidBlockNumber;
+}
+
+/* Make rounds over the indexes where there may be no room for the pointers of another page. */
+static void
+make_rounds(ZVacuum *vac)
+{
+	bool		dead_full = vacuum_dead_is_full(vac);
+	bool		stale_full = vacuum_stale_is_full(vac);
+
+	if (!dead_full && !stale_full)
+		return;
+	if (dead_full)
+	{
+		vac->may_bypass = false;
+		vacuum_reap(vac);
+	}
+	if (stale_full)
+		vacuum_stale_reap(vac);
+	vac->doing = VACUUM_SCANNING;
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
+}
+
+static void
+scan_pages(ZVacuum *vac, ReadStream *stream)
+{
+	BlockNumber fsm_done = 0;
+	Buffer		buffer;
+
+	for (;;)
+	{
+		vacuum_delay_point(false);
+		make_rounds(vac);
+		vac->block = InvalidBlockNumber;
+		buffer = read_stream_next_buffer(stream, NULL);
+		if (!BufferIsValid(buffer))
+			break;
+		vac->block = BufferGetBlockNumber(buffer);
+		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED, vac->block);
+		scan_page(vac, buffer, vac->block);
+		if (vac->block - fsm_done >= FSM_INTERVAL)
+		{
+			FreeSpaceMapVacuumRange(vac->rel, fsm_done, vac->block);
+			fsm_done = vac->block;
+		}
+	}
+	FreeSpaceMapVacuumRange(vac->rel, fsm_done, vac->npages);
 }
 
 void
 vacuum_scan(ZVacuum *vac)
 {
-	BlockNumber fsm_done = 0;
-	BlockNumber block;
+	ReadStream *stream;
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
 	pgstat_progress_update_param(PROGRESS_VACUUM_TOTAL_HEAP_BLKS, vac->npages);
-	pgstat_progress_update_param(PROGRESS_VACUUM_MAX_DEAD_TUPLES, vac->dead->max_items);
+	zcompat_progress_max_dead(vac->dead_info);
 
 	vac->doing = VACUUM_SCANNING;
-	for (block = 0; block < vac->npages; block++)
-	{
-		vac->block = block;
-		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED, block);
-		vacuum_delay_point();
-
-		/* room for all that one page may have? */
-		if (vac->dead->max_items - vac->dead->num_items < ZPAGE_MAX_OFFSET)
-		{
-			vac->may_bypass = false;
-			vacuum_reap(vac);
-			vac->doing = VACUUM_SCANNING;
-			pgstat_progress_update_param(PROGRESS_VACUUM_PHASE,
-										 PROGRESS_VACUUM_PHASE_SCAN_HEAP);
-		}
-
-		if (vacuum_stale_is_full(vac))
-		{
-			vacuum_stale_reap(vac);
-			vac->doing = VACUUM_SCANNING;
-			pgstat_progress_update_param(PROGRESS_VACUUM_PHASE,
-										 PROGRESS_VACUUM_PHASE_SCAN_HEAP);
-		}
-
-		Assert(vac->dead->max_items - vac->dead->num_items >= ZPAGE_MAX_OFFSET);
-		if (vacuum_may_skip(vac, block))
-		{
-			/* it has rows (P6) */
-			vac->skipped++;
-			vac->nonempty = block + 1;
-		}
-		else
-			scan_page(vac, block);
-
-		if (block - fsm_done >= FSM_INTERVAL)
-		{
-			FreeSpaceMapVacuumRange(vac->rel, fsm_done, block);
-			fsm_done = block;
-		}
-	}
+	vac->next = 0;
+	stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE, vac->strategy, vac->rel,
+										MAIN_FORKNUM, block_to_scan, vac, 0);
+	scan_pages(vac, stream);
+	read_stream_end(stream);
 	vac->doing = VACUUM_NO_BLOCK;
-
 	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED, vac->npages);
-	FreeSpaceMapVacuumRange(vac->rel, fsm_done, vac->npages);
 }

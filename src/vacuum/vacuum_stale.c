@@ -249,7 +249,7 @@ vacuum_stale_reap(ZVacuum *vac)
 	vac->doing = VACUUM_VACUUMING;
 	for (int i = 0; i < stale->npages && RelationNeedsWAL(vac->rel); i++)
 	{
-		vacuum_delay_point();
+		vacuum_delay_point(false);
 		clear_marks(vac, &stale->pages[i], rows);
 		rows += stale->pages[i].nrows;
 	}
@@ -284,7 +284,7 @@ may_have_many(ZVacuum *vac)
 {
 	PgStat_StatTabEntry *counted = pgstat_fetch_stat_tabentry(RelationGetRelid(vac->rel));
 
-	if (counted != NULL && counted->n_dead_tuples > vacuum_all_rows(vac) * VACUUM_BYPASS_PAGES)
+	if (counted != NULL && counted->dead_tuples > vacuum_all_rows(vac) * VACUUM_BYPASS_PAGES)
 		return true;
 	for (int i = 0; i < vac->nindexes; i++)
 	{

@@ -78,7 +78,7 @@ sweep_goes_on(const ZReapNotes *notes, List *indexes)
 		return false;
 	for (int i = 0; i < walk->nindexes; i++)
 	{
-		if (!zloc_equals(walk->indexes[i], zrel_locator((Relation) list_nth(indexes, i))))
+		if (!RelFileLocatorEquals(walk->indexes[i], ((Relation) list_nth(indexes, i))->rd_locator))
 			return false;
 	}
 	return true;
@@ -99,7 +99,7 @@ begin_sweep(ZReapNotes *notes, int nrows, List *indexes, BlockNumber leaves)
 	walk->leaves = 0;
 	walk->expected = leaves;
 	for (int i = 0; i < Min(walk->nindexes, ZREAP_MAX_INDEXES); i++)
-		walk->indexes[i] = zrel_locator((Relation) list_nth(indexes, i));
+		walk->indexes[i] = ((Relation) list_nth(indexes, i))->rd_locator;
 }
 
 /* Rows that no index names any more have become like the others. */

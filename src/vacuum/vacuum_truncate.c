@@ -225,7 +225,7 @@ find_end(ZVacuum *vac, bool *wanted)
 static bool
 lock_for_truncation(ZVacuum *vac)
 {
-	ZRelLocator file = zrel_locator(vac->rel);
+	RelFileLocator file = vac->rel->rd_locator;
 	bool		locked;
 
 	Assert(!zheap_holds_buffer_lock()); /* L1 */
@@ -292,7 +292,7 @@ cut_off(ZVacuum *vac)
 }
 
 void
-vacuum_truncate(ZVacuum *vac)
+vacuum_cut_end(ZVacuum *vac)
 {
 	bool		more = truncation_is_worth_it(vac);
 

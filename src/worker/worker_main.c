@@ -173,6 +173,7 @@ work(bool *busy)
 	if (mark_filled())
 		*busy = true;
 	Assert(!IsTransactionState());
+	pgstat_report_stat(true);
 	return !left;
 }
 

@@ -30,7 +30,7 @@ refresh materialized view concurrently dm_matview;
 refresh materialized view dm_matview;
 prepare dm_prepared as select 1 as a;
 create table dm_execute as execute dm_prepared;
-explain (analyze, costs off, timing off, summary off) create table dm_explain as select 1 as a;
+explain (analyze, costs off, timing off, summary off) create table dm_explain as select 1 as a \g /dev/null
 explain (costs off) create table dm_not_made as select 1 as a;
 create schema dm_schema create table dm_element (a int) create table dm_element_heap (a int) using heap create view dm_view as select * from dm_element;
 do $$ begin
@@ -80,9 +80,10 @@ vacuum full dm_typed_heap;
 alter table dm_plain alter a type bigint;
 vacuum full dm_like;
 -- what the parameter shows, in parallel workers as well
-set force_parallel_mode = on;
+select name as parallel from pg_settings where name in ('force_parallel_mode', 'debug_parallel_query') \gset
+select set_config(:'parallel', 'on', false);
 select current_setting('default_table_access_method');
-reset force_parallel_mode;
+reset :parallel;
 begin; set local default_table_access_method = heap; create table dm_set_local_heap (a int);
 savepoint s; set default_table_access_method = zheap; create table dm_set_in_savepoint (a int); rollback to s; create table dm_after_savepoint_heap (a int); commit;
 show default_table_access_method;

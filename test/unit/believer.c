@@ -19,6 +19,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "unit_compat.h"
+
 PG_FUNCTION_INFO_V1(believer_insert);
 PG_FUNCTION_INFO_V1(believer_multi_insert);
 PG_FUNCTION_INFO_V1(believer_catalog_insert);
@@ -118,9 +120,10 @@ believer_update(PG_FUNCTION_ARGS)
 {
 	Relation	rel = table_open(PG_GETARG_OID(0), RowExclusiveLock);
 	HeapTuple	old = row_find(rel, PG_GETARG_INT32(1));
+	TU_UpdateIndexes indexes;
 
 	simple_heap_update(rel, &old->t_self,
-					   row_form(rel, PG_GETARG_INT32(1), PG_GETARG_INT32(2)));
+					   row_form(rel, PG_GETARG_INT32(1), PG_GETARG_INT32(2)), &indexes);
 	table_close(rel, NoLock);
 	PG_RETURN_VOID();
 }
@@ -173,7 +176,7 @@ believer_count(PG_FUNCTION_ARGS)
 		scan = heap_beginscan(rel, GetActiveSnapshot(), 0, NULL, NULL,
 							  SO_TYPE_SEQSCAN | SO_ALLOW_PAGEMODE);
 	else
-		scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL);
+		scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL, SO_NONE);
 	while (heap_getnext(scan, ForwardScanDirection) != NULL)
 		rows++;
 	if (by_heap)

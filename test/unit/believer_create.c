@@ -19,6 +19,8 @@
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 
+#include "unit_compat.h"
+
 PG_FUNCTION_INFO_V1(believer_create);
 
 static CreateStmt *
@@ -65,6 +67,7 @@ by_catalog(char *name, char *method)
 
 	TupleDescInitEntry(desc, 1, "a", INT4OID, -1, 0);
 	TupleDescInitEntry(desc, 2, "b", INT4OID, -1, 0);
+	TupleDescFinalize(desc);
 	(void) heap_create_with_catalog(name, RangeVarGetCreationNamespace(makeRangeVar(NULL, name, -1)),
 									InvalidOid, InvalidOid, InvalidOid, InvalidOid, GetUserId(),
 									am, desc, NIL, RELKIND_RELATION, RELPERSISTENCE_PERMANENT,

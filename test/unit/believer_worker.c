@@ -18,6 +18,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "unit_compat.h"
+
 PG_FUNCTION_INFO_V1(believer_worker);
 
 extern PGDLLEXPORT void believer_worker_main(Datum arg);
@@ -65,7 +67,7 @@ rows_read(Oid relid)
 {
 	Relation	rel = table_open(relid, AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
-	TableScanDesc scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL);
+	TableScanDesc scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL, SO_NONE);
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 		slot_getallattrs(slot);

@@ -19,6 +19,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "unit_compat.h"
+
 PG_FUNCTION_INFO_V1(zheap_unit_heap_write);
 PG_FUNCTION_INFO_V1(zheap_unit_heap_read);
 
@@ -78,6 +80,7 @@ zheap_unit_heap_write(PG_FUNCTION_ARGS)
 	Relation	rel = table_open(PG_GETARG_OID(1), RowExclusiveLock);
 	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(2);
 	HeapTuple	tuple = literals_form(rel, PG_GETARG_ARRAYTYPE_P(3));
+	TU_UpdateIndexes indexes;
 
 	tuple->t_self = *tid;
 	/* before 15.7 the free space map could name a block without a question to the access method */
@@ -90,7 +93,7 @@ zheap_unit_heap_write(PG_FUNCTION_ARGS)
 	else if (strcmp(what, "CatalogTupleInsert") == 0)
 		CatalogTupleInsert(rel, tuple);
 	else if (strcmp(what, "simple_heap_update") == 0)
-		simple_heap_update(rel, tid, tuple);
+		simple_heap_update(rel, tid, tuple, &indexes);
 	else if (strcmp(what, "simple_heap_delete") == 0)
 		simple_heap_delete(rel, tid);
 	else if (strcmp(what, "heap_lock_tuple") == 0)
@@ -137,7 +140,7 @@ getnext(Relation rel, bool by_heap)
 	TableScanDesc scan = by_heap ?
 		heap_beginscan(rel, GetActiveSnapshot(), 0, NULL, NULL,
 					   SO_TYPE_SEQSCAN | SO_ALLOW_PAGEMODE) :
-		table_beginscan(rel, GetActiveSnapshot(), 0, NULL);
+		table_beginscan(rel, GetActiveSnapshot(), 0, NULL, SO_NONE);
 	bool		found = heap_getnext(scan, ForwardScanDirection) != NULL;
 
 	if (by_heap)

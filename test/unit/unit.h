@@ -10,6 +10,8 @@
 #include "common/pg_prng.h"
 #include "fmgr.h"
 
+#include "zheap/base/pg_compat.h"
+
 /*
  * One call of a test function.  All that is random comes from "rng", so a seed
  * gives the same run again; every failure names it.
@@ -28,7 +30,7 @@ typedef struct Unit
  */
 extern Datum unit_repeat(FunctionCallInfo fcinfo, void (*body) (Unit *unit));
 
-extern void unit_fail(const char *fmt,...) pg_attribute_printf(1, 2) pg_attribute_noreturn();
+pg_noreturn extern void unit_fail(const char *fmt,...) pg_attribute_printf(1, 2);
 
 #define unit_check(condition) \
 	do { \
@@ -73,9 +75,10 @@ typedef struct UnitRow
 
 /*
  * A descriptor of natts columns of all kinds of types, some of them dropped, of
- * which the last may be missing in rows.  Room for values comes with it.
+ * which the last may be missing in rows.  Room for values comes with it.  Cstrings: no table has
+ * any, and from 19 on the server's tuples cannot.
  */
-extern void unit_desc_make(Unit *unit, int natts, UnitRow *row);
+extern void unit_desc_make(Unit *unit, int natts, bool cstrings, UnitRow *row);
 
 /* Number of columns for a descriptor: mostly few, sometimes none or all there may be. */
 extern int	unit_natts(Unit *unit);

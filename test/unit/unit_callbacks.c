@@ -22,7 +22,6 @@
 #include "nodes/tidbitmap.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
-#include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -31,6 +30,7 @@
 #include "zheap/tid/tid.h"
 
 #include "unit_callbacks.h"
+#include "unit_compat.h"
 
 PG_FUNCTION_INFO_V1(zheap_unit_callback);
 
@@ -149,7 +149,7 @@ static void
 slot_fill(Call *call)
 {
 	Relation	rel = source_rel(call);
-	TableScanDesc scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL);
+	TableScanDesc scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL, SO_NONE);
 	TupleTableSlot *row = table_slot_create(rel, NULL);
 	bool		stays = strcmp(call->content, "scan") == 0;
 
@@ -183,7 +183,7 @@ last_row(Relation rel)
 {
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
 	TupleTableSlot *last = table_slot_create(rel, NULL);
-	TableScanDesc scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL);
+	TableScanDesc scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL, SO_NONE);
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 		ExecCopySlot(last, slot);
@@ -214,6 +214,10 @@ compare_row(const Call *call, TupleTableSlot *slot, const char *row, Snapshot sn
 		result = "right, without system columns";
 	else if (call->system && strcmp(shown, unit_system_text(again)) != 0)
 		result = "right, but system columns of another row";
+	/* writers look at what they have written, readers at rows of a transaction that has ended */
+	else if (call->system && slot->tts_ops == again->tts_ops &&
+			 !unit_slot_is_current(slot, snapshot == SnapshotSelf))
+		result = "right, but it takes the row for another transaction's";
 	ExecDropSingleTupleTableSlot(again);
 	return result;
 }
@@ -323,9 +327,9 @@ call_update(Call *call)
 	ItemPointerData tid = call->tid;
 	TM_FailureData failure;
 	LockTupleMode mode;
-	bool		indexes;
+	TU_UpdateIndexes indexes;
 
-	if (table_tuple_update(call->rel, &tid, call->slot, GetCurrentCommandId(true),
+	if (table_tuple_update(call->rel, &tid, call->slot, GetCurrentCommandId(true), 0,
 						   GetActiveSnapshot(), InvalidSnapshot, true, &failure, &mode,
 						   &indexes) != TM_Ok)
 		return "not updated";
@@ -351,13 +355,13 @@ scan_to_end(Call *call, TableScanDesc scan)
 static const char *
 call_scan(Call *call)
 {
-	return scan_to_end(call, table_beginscan(call->rel, GetActiveSnapshot(), 0, NULL));
+	return scan_to_end(call, table_beginscan(call->rel, GetActiveSnapshot(), 0, NULL, SO_NONE));
 }
 
 static const char *
 call_scan_backward(Call *call)
 {
-	TableScanDesc scan = table_beginscan(call->rel, GetActiveSnapshot(), 0, NULL);
+	TableScanDesc scan = table_beginscan(call->rel, GetActiveSnapshot(), 0, NULL, SO_NONE);
 	const char *result = "no row";
 
 	if (table_scan_getnextslot(scan, BackwardScanDirection, call->slot))
@@ -370,7 +374,7 @@ static const char *
 call_tid_range(Call *call)
 {
 	TableScanDesc scan = table_beginscan_tidrange(call->rel, GetActiveSnapshot(), &call->tid,
-												  &call->tid);
+												  &call->tid, SO_NONE);
 	const char *result = "no row";
 
 	if (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, call->slot))
@@ -379,21 +383,41 @@ call_tid_range(Call *call)
 	return result;
 }
 
+/* Read the rows of a bitmap in which the row is the last one. */
+static const char *
+bitmap_scan(Call *call, TIDBitmap *bitmap)
+{
+	UnitBitmapScan scan;
+	const char *result = "no row";
+
+	unit_bitmap_begin(&scan, call->rel, GetActiveSnapshot(), bitmap);
+	while (unit_bitmap_next(&scan, call->slot))
+	{
+		if (ItemPointerEquals(&call->slot->tts_tid, &call->tid))
+			result = compare_row(call, call->slot, call->row, GetActiveSnapshot());
+	}
+	unit_bitmap_end(&scan);
+	return result;
+}
+
 static const char *
 call_bitmap(Call *call)
 {
-	TableScanDesc scan = table_beginscan_bm(call->rel, GetActiveSnapshot(), 0, NULL);
-	TBMIterateResult *named = palloc0(sizeof(TBMIterateResult) + sizeof(OffsetNumber));
-	const char *result = "no row";
+	TIDBitmap  *bitmap = tbm_create(work_mem * (Size) 1024, NULL);
 
-	named->blockno = ItemPointerGetBlockNumber(&call->tid);
-	named->ntuples = 1;
-	named->offsets[0] = ItemPointerGetOffsetNumber(&call->tid);
-	if (table_scan_bitmap_next_block(scan, named) &&
-		table_scan_bitmap_next_tuple(scan, named, call->slot))
-		result = compare_row(call, call->slot, call->row, GetActiveSnapshot());
-	table_endscan(scan);
-	return result;
+	tbm_add_tuples(bitmap, &call->tid, 1, false);
+	return bitmap_scan(call, bitmap);
+}
+
+/* Read all rows of two pages, as with a lossy bitmap. */
+static const char *
+call_bitmap_lossy(Call *call)
+{
+	TIDBitmap  *bitmap = tbm_create(work_mem * (Size) 1024, NULL);
+
+	tbm_add_page(bitmap, 0);
+	tbm_add_page(bitmap, ItemPointerGetBlockNumber(&call->tid));
+	return bitmap_scan(call, bitmap);
 }
 
 static OffsetNumber sampled;
@@ -409,7 +433,7 @@ static const char *
 call_sample(Call *call)
 {
 	TableScanDesc scan = table_beginscan_sampling(call->rel, GetActiveSnapshot(), 0, NULL, false,
-												  false, true);
+												  false, true, SO_NONE);
 	TsmRoutine	routine = {.type = T_TsmRoutine, .NextSampleTuple = next_sampled};
 	SampleScanState state = {.tsmroutine = &routine};
 	const char *result = "no row";
@@ -432,20 +456,22 @@ static const char *
 call_analyze(Call *call)
 {
 	TableScanDesc scan = table_beginscan_analyze(call->rel);
-	TransactionId oldest = GetOldestNonRemovableTransactionId(call->rel);
+	BlockNumber block = ItemPointerGetBlockNumber(&call->tid);
+	ReadStream *stream = unit_stream_begin(call->rel, &block);
 	const char *result = "no row";
-	double		live;
-	double		dead;
+	double		live = 0;
+	double		dead = 0;
 
 	call->system = false;
-	if (table_scan_analyze_next_block(scan, ItemPointerGetBlockNumber(&call->tid), NULL))
+	while (table_scan_analyze_next_block(scan, stream))
 	{
-		while (table_scan_analyze_next_tuple(scan, oldest, &live, &dead, call->slot))
+		while (table_scan_analyze_next_tuple(scan, &live, &dead, call->slot))
 		{
 			if (ItemPointerEquals(&call->slot->tts_tid, &call->tid))
 				result = strcmp(unit_row_text(call->slot), call->row) == 0 ? "right" : "wrong row";
 		}
 	}
+	unit_stream_end(stream);
 	table_endscan(scan);
 	return result;
 }
@@ -454,7 +480,7 @@ call_analyze(Call *call)
 static const char *
 call_index_fetch(Call *call)
 {
-	IndexFetchTableData *fetch = table_index_fetch_begin(call->rel);
+	IndexFetchTableData *fetch = table_index_fetch_begin(call->rel, SO_NONE);
 	const char *result = NULL;
 
 	table_index_fetch_reset(fetch);
@@ -493,7 +519,7 @@ call_index_fetch_locked(Call *call)
 	Relation	index;
 	Buffer		buffer = index_page_locked(call->rel, &index);
 	ItemPointerData tid = call->tid;
-	IndexFetchTableData *fetch = table_index_fetch_begin(call->rel);
+	IndexFetchTableData *fetch = table_index_fetch_begin(call->rel, SO_NONE);
 	SnapshotData dirty;
 	bool		again = false;
 	bool		all_dead;
@@ -596,6 +622,7 @@ static const struct
 	{"scan, backward", call_scan_backward, true},
 	{"TID range", call_tid_range, true},
 	{"bitmap", call_bitmap, true},
+	{"bitmap, lossy", call_bitmap_lossy, true},
 	{"sample", call_sample, true},
 	{"analyze", call_analyze, true},
 	{"index_fetch", call_index_fetch, true},

@@ -19,6 +19,7 @@
 #include "utils/snapmgr.h"
 
 #include "unit_callbacks.h"
+#include "unit_compat.h"
 
 PG_FUNCTION_INFO_V1(zheap_unit_copies);
 PG_FUNCTION_INFO_V1(zheap_unit_few_columns);
@@ -70,7 +71,7 @@ first_row(Relation rel, TableScanDesc *scan)
 {
 	TupleTableSlot *slot = table_slot_create(rel, NULL);
 
-	*scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL);
+	*scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL, SO_NONE);
 	if (!table_scan_getnextslot(*scan, ForwardScanDirection, slot))
 		elog(ERROR, "table \"%s\" is empty", RelationGetRelationName(rel));
 	return slot;
@@ -172,7 +173,7 @@ check_tuples(Copies *copies, const Source *source, TupleTableSlot *to, bool mate
 	check_heap_tuple(copies, source, tuple, to, "copied heap tuple");
 	heap_freetuple(tuple);
 	minimal = ExecFetchSlotMinimalTuple(slot, &should_free);
-	ExecForceStoreMinimalTuple(heap_copy_minimal_tuple(minimal), to, true);
+	ExecForceStoreMinimalTuple(heap_copy_minimal_tuple(minimal, 0), to, true);
 	check_text(copies, source, to, "minimal tuple");
 	if (should_free)
 		heap_free_minimal_tuple(minimal);
@@ -287,6 +288,7 @@ zheap_unit_few_columns(PG_FUNCTION_ARGS)
 
 	for (int i = 1; i <= natts; i++)
 		TupleDescCopyEntry(desc, i, RelationGetDescr(rel), i);
+	TupleDescFinalize(desc);
 	slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	slot_getallattrs(row);
 	memcpy(slot->tts_values, row->tts_values, natts * sizeof(Datum));

@@ -156,7 +156,7 @@ round_trip(Unit *unit)
 	char	   *bytes;
 
 	header_round_trip(unit);
-	unit_desc_make(unit, unit_natts(unit), &row);
+	unit_desc_make(unit, unit_natts(unit), true, &row);
 	unit_values_make(unit, &row);
 	bytes = row_form_guarded(&row, &len);
 	header_check(&row, bytes);
@@ -202,7 +202,7 @@ damaged_row(Unit *unit)
 	char	   *bytes;
 	int			tries;
 
-	unit_desc_make(unit, unit_natts(unit), &row);
+	unit_desc_make(unit, unit_natts(unit), true, &row);
 	unit_values_make(unit, &row);
 	bytes = zrow_form(row.stored_desc, row.values, row.isnull, &len);
 

@@ -11,6 +11,7 @@
 #include "utils/expandeddatum.h"
 
 #include "unit.h"
+#include "unit_compat.h"
 
 /* Stands for a type; what is stored depends on these four things only. */
 typedef struct ColumnKind
@@ -39,7 +40,7 @@ static const ColumnKind kinds[] = {
 	{-1, false, TYPALIGN_INT, TYPSTORAGE_MAIN},
 	{-1, false, TYPALIGN_DOUBLE, TYPSTORAGE_EXTENDED},	/* int8[] */
 	{-1, false, TYPALIGN_DOUBLE, TYPSTORAGE_PLAIN},
-	{-2, false, TYPALIGN_CHAR, TYPSTORAGE_PLAIN}	/* cstring */
+	{-2, false, TYPALIGN_CHAR, TYPSTORAGE_PLAIN}	/* cstring: the last one */
 };
 
 int
@@ -53,16 +54,16 @@ unit_natts(Unit *unit)
 }
 
 static void
-column_make(Unit *unit, Form_pg_attribute att, int attnum)
+column_make(Unit *unit, Form_pg_attribute att, int attnum, bool cstrings)
 {
-	const ColumnKind *kind = &kinds[unit_int(unit, 0, lengthof(kinds) - 1)];
+	const ColumnKind *kind = &kinds[unit_int(unit, 0, lengthof(kinds) - (cstrings ? 1 : 2))];
 
 	memset(att, 0, ATTRIBUTE_FIXED_PART_SIZE);
 	snprintf(NameStr(att->attname), NAMEDATALEN, "c%d", attnum);
 	att->atttypid = kind->attlen == -1 ? INT8ARRAYOID : INT4OID;
 	att->attnum = attnum;
 	att->atttypmod = -1;
-	att->attcacheoff = -1;
+	unit_att_begin(att);
 	att->attlen = kind->attlen;
 	att->attbyval = kind->attbyval;
 	att->attalign = kind->attalign;
@@ -108,9 +109,13 @@ varlena_make(Unit *unit, Form_pg_attribute att)
 	int			size = varlena_size(unit);
 	char	   *value = palloc0(size + VARHDRSZ_COMPRESSED + VARHDRSZ_EXTERNAL +
 								sizeof(varatt_external));
+	int			kind;
 
 	unit_bytes(unit, value, size + VARHDRSZ_COMPRESSED);
-	switch (unit_int(unit, 0, 7))
+	kind = unit_int(unit, 0, 7);
+	if (kind == 3 && att->attalign == TYPALIGN_DOUBLE)
+		return expanded_make(unit);
+	switch (kind)
 	{
 		case 0:
 			SET_VARTAG_EXTERNAL(value, VARTAG_ONDISK);
@@ -122,10 +127,6 @@ varlena_make(Unit *unit, Form_pg_attribute att)
 		case 2:
 			SET_VARSIZE_SHORT(value, Min(size + VARHDRSZ_SHORT, VARATT_SHORT_MAX));
 			break;
-		case 3:
-			if (att->attalign == TYPALIGN_DOUBLE)
-				return expanded_make(unit);
-			/* FALLTHROUGH */
 		default:
 			SET_VARSIZE(value, size + VARHDRSZ);
 	}
@@ -204,11 +205,13 @@ missing_make(Unit *unit, UnitRow *row, int first)
 		att->atthasmissing = true;
 		missing[i].am_present = true;
 		missing[i].am_value = row->values[i];
+		populate_compact_attribute(desc, i);
 	}
+	TupleDescFinalize(desc);
 }
 
 void
-unit_desc_make(Unit *unit, int natts, UnitRow *row)
+unit_desc_make(Unit *unit, int natts, bool cstrings, UnitRow *row)
 {
 	Form_pg_attribute *atts = palloc((natts + 1) * sizeof(Form_pg_attribute));
 	int			stored = natts;
@@ -217,7 +220,7 @@ unit_desc_make(Unit *unit, int natts, UnitRow *row)
 	for (i = 0; i < natts; i++)
 	{
 		atts[i] = palloc(ATTRIBUTE_FIXED_PART_SIZE);
-		column_make(unit, atts[i], i + 1);
+		column_make(unit, atts[i], i + 1, cstrings);
 	}
 	row->desc = CreateTupleDesc(natts, atts);
 	row->values = palloc0((natts + 1) * sizeof(Datum));
@@ -322,7 +325,6 @@ void
 unit_values_touch(TupleDesc desc, int natts,
 				  const Datum *values, const bool *isnull)
 {
-	static volatile char sink;
 	int			i;
 
 	for (i = 0; i < natts; i++)
@@ -337,6 +339,6 @@ unit_values_touch(TupleDesc desc, int natts,
 		alignment_check(att, values[i]);
 		size = att_addlength_datum((Size) 0, att->attlen, values[i]);
 		for (k = 0; k < size; k++)
-			sink ^= at[k];
+			(void) *(const volatile char *) &at[k];
 	}
 }

@@ -27,7 +27,7 @@ Datum
 zheap_unit_sweep_file(PG_FUNCTION_ARGS)
 {
 	Relation	rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
-	bool		result = zrollback_file_acquire(zrel_locator(rel));
+	bool		result = zrollback_file_acquire(rel->rd_locator);
 
 	relation_close(rel, AccessShareLock);
 	PG_RETURN_BOOL(result);

@@ -17,6 +17,7 @@
 #include "zheap/scan/tuple_slot.h"
 
 #include "unit.h"
+#include "unit_compat.h"
 
 PG_FUNCTION_INFO_V1(zheap_unit_slot);
 PG_FUNCTION_INFO_V1(zheap_unit_slot_damage);
@@ -52,7 +53,7 @@ zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 static PGAlignedBlock page_to_read;
 
 bool
-zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy)
+zview_read_pinned(ZPageView *view, Buffer buffer)
 {
 	memcpy(view->copy->data, page_to_read.data, BLCKSZ);
 	view->horizon = InvalidFullTransactionId;
@@ -166,7 +167,7 @@ row_refer(Unit *unit, TupleTableSlot *slot, const UnitRow *row, ZVersionId *id)
 	id->cmin = id->xmax = id->cmax = 0;
 	ItemPointerSet(&tid, TID_BLOCK, TID_OFFSET);
 	place = page_make(bytes, len, &id->modifier);
-	unit_check(zcopy_read(&copy, &view, TID_BLOCK, NULL));
+	unit_check(zcopy_read(&copy, &view, InvalidBuffer));
 	ztuple_slot_refer(slot, copy, copy->page.data + (place - page_to_read.data), len, &tid);
 	slot->tts_tableOid = TABLE_OID;
 	unit_check(copy->references == 2);
@@ -175,10 +176,10 @@ row_refer(Unit *unit, TupleTableSlot *slot, const UnitRow *row, ZVersionId *id)
 		ZPageCopy  *had = copy;
 
 		memset(page_to_read.data, 0x7f, BLCKSZ);
-		unit_check(zcopy_read(&copy, &view, TID_BLOCK, NULL));
+		unit_check(zcopy_read(&copy, &view, InvalidBuffer));
 		unit_check(copy != had && had->references == 1 && copy->references == 1);
 		had = copy;
-		unit_check(zcopy_read(&copy, &view, TID_BLOCK, NULL) && copy == had);
+		unit_check(zcopy_read(&copy, &view, InvalidBuffer) && copy == had);
 	}
 	zcopy_forget(&copy, &view);
 	unit_check(copy == NULL && ((ZTupleSlot *) slot)->copy->references == 1);
@@ -310,7 +311,7 @@ virtual_check(Unit *unit, TupleTableSlot *slot, const UnitRow *row)
 	content_check(unit, slot, row);
 	heap_freetuple(tuple);
 
-	ExecForceStoreMinimalTuple(heap_form_minimal_tuple(row->desc, row->values, row->isnull),
+	ExecForceStoreMinimalTuple(heap_form_minimal_tuple(row->desc, row->values, row->isnull, 0),
 							   slot, true);
 	content_check(unit, slot, row);
 
@@ -348,7 +349,7 @@ slot_round(Unit *unit)
 	TupleTableSlot *slot;
 	int			n;
 
-	unit_desc_make(unit, unit_natts(unit), &row);
+	unit_desc_make(unit, unit_natts(unit), false, &row);
 	slot = MakeSingleTupleTableSlot(row.desc, &TTSOpsZheap);
 	for (n = unit_int(unit, 1, 6); n > 0; n--)
 	{
@@ -409,6 +410,7 @@ zheap_unit_slot_damage(PG_FUNCTION_ARGS)
 
 	TupleDescInitEntry(desc, 1, "a", INT4OID, -1, 0);
 	TupleDescInitEntry(desc, 2, "b", TEXTOID, -1, 0);
+	TupleDescFinalize(desc);
 	values[0] = Int32GetDatum(1);
 	values[1] = CStringGetTextDatum("some text");
 	bytes = zrow_form(desc, values, isnull, &len);

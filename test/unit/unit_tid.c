@@ -82,7 +82,7 @@ codec_check(Unit *unit)
 	unit_check(ztid_tag(&tid) == 7);
 }
 
-/* One fetch, with nothing noted before. */
+/* Fetch the row that ON CONFLICT has found, and again, without the note. */
 static void
 meaning_check(Unit *unit, ZTidPhase phase, int tag)
 {
@@ -94,6 +94,11 @@ meaning_check(Unit *unit, ZTidPhase phase, int tag)
 	ztid_note_conflict(rel, &tid);
 	meaning = ztid_resolve(rel, &tid);
 	unit_check(!ztid_take_conflict(rel, &tid));
+	if (tag == ZTID_TAG_NONE && phase != ZTID_PHASE_NONE && ZCOMPAT_CONFLICT_IS_FETCHED)
+	{
+		unit_check(meaning.version == ZTID_LAST);
+		meaning = ztid_resolve(rel, &tid);
+	}
 	if (tag == ZTID_TAG_NONE)
 		unit_check(meaning.version == (phase == ZTID_PHASE_NONE ? ZTID_INSERTED : ZTID_SEEN));
 	else if (tag == ZTID_TAG_REPLACED)

@@ -112,7 +112,7 @@ undo_compare(const ZUndoRecord *want, const ZUndoRecord *got, ZUndoForm form)
 	if (form == ZFORM_LOG && want->has_xact)
 		unit_check(FullTransactionIdEquals(got->fxid, want->fxid));
 	if (form == ZFORM_LOG && want->has_page)
-		unit_check(RelFileNodeEquals(got->locator, want->locator) && got->block == want->block);
+		unit_check(RelFileLocatorEquals(got->locator, want->locator) && got->block == want->block);
 }
 
 /* The rows that it says to have made versions of. */
@@ -445,9 +445,9 @@ random_context(Unit *unit, ZUndoRecord *record)
 	record->has_xact = unit_once_in(unit, 2);
 	record->has_page = unit_once_in(unit, 2);
 	record->fxid = random_fxid(unit);
-	zloc_spc(record->locator) = random_limit(unit, PG_UINT32_MAX);
-	zloc_db(record->locator) = MyDatabaseId;
-	zloc_rel(record->locator) = random_limit(unit, PG_UINT32_MAX);
+	record->locator.spcOid = random_limit(unit, PG_UINT32_MAX);
+	record->locator.dbOid = MyDatabaseId;
+	record->locator.relNumber = random_limit(unit, PG_UINT32_MAX);
 	record->block = random_limit(unit, MaxBlockNumber);
 }
 

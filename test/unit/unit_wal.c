@@ -91,15 +91,15 @@ unit_wal_init(uint8 block_id)
 }
 
 void
-unit_wal_tag(uint8 block_id, ZRelLocator *locator, BlockNumber *block)
+unit_wal_tag(uint8 block_id, RelFileLocator *locator, BlockNumber *block)
 {
 	if (!unit_wal.blocks[block_id].used)
 		elog(ERROR, "redo asks for block reference %u, which is not there", block_id);
 	if (locator)
 	{
-		zloc_spc(*locator) = 1663;
-		zloc_db(*locator) = MyDatabaseId;
-		zloc_rel(*locator) = 16384;
+		locator->spcOid = 1663;
+		locator->dbOid = MyDatabaseId;
+		locator->relNumber = 16384;
 	}
 	if (block)
 		*block = block_id == ZREC_BLK_TABLE ? UNIT_WAL_TABLE :
@@ -142,7 +142,7 @@ zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit)
 }
 
 bool
-zundo_replay_end(Oid dboid, uint32 number, ZRelLocator *locator, BlockNumber *block)
+zundo_replay_end(Oid dboid, uint32 number, RelFileLocator *locator, BlockNumber *block)
 {
 	unit_wal_tag(ZREC_BLK_TABLE, locator, NULL);
 	*block = zundo_ptr_block(unit_wal.undo_ptr);

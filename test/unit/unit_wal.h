@@ -61,7 +61,7 @@ extern void unit_wal_buffer_data(uint8 block_id, const char *data, Size len);
 extern XLogRecPtr unit_wal_insert(uint8 info);
 extern XLogRedoAction unit_wal_read(uint8 block_id, Buffer *buffer);
 extern Buffer unit_wal_init(uint8 block_id);
-extern void unit_wal_tag(uint8 block_id, ZRelLocator *locator, BlockNumber *block);
+extern void unit_wal_tag(uint8 block_id, RelFileLocator *locator, BlockNumber *block);
 extern char *unit_wal_block_data(uint8 block_id, Size *len);
 
 /* Everything below is for the files that include a record file. */

@@ -15,13 +15,13 @@
 /* ---- files (am_relation.c) ---- */
 
 /* Create the main fork of a new table, or of a new version of one. */
-extern void zam_relation_set_new_file(Relation rel, const ZRelLocator *locator,
+extern void zam_relation_set_new_file(Relation rel, const RelFileLocator *locator,
 									  char persistence, TransactionId *freezeXid,
 									  MultiXactId *minmulti);
 extern void zam_relation_nontransactional_truncate(Relation rel);
 
 /* SET TABLESPACE: copy all forks block by block.  AccessExclusiveLock is held. */
-extern void zam_relation_copy_data(Relation rel, const ZRelLocator *locator);
+extern void zam_relation_copy_data(Relation rel, const RelFileLocator *locator);
 
 /* ---- toast (am_relation.c): toast tables are heap tables ---- */
 

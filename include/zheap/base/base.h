@@ -86,6 +86,24 @@ extern uint64 zheap_pointers_freed(Relation rel);
 /* The caller is about to do it, under a lock on the table that keeps other VACUUMs out. */
 extern void zheap_note_pointers_freed(Relation rel);
 
+/* ---- changed relations (zheap_inval.c) ---- */
+
+/* A callback for a relation, or any (InvalidOid), that may have changed.  Must raise no error. */
+typedef void (*ZRelationWatcher) (Oid relid);
+
+/*
+ * Register a callback, for the life of the backend.  The caller registers each one once; there is
+ * no way to unregister it.
+ */
+extern void zheap_watch_relations(ZRelationWatcher watcher);
+
+/*
+ * Call the callbacks for all relations, if the backend has received invalidation messages since
+ * the last such call.  To be called in the abort of each transaction and subtransaction.  Raises
+ * no error.
+ */
+extern void zheap_watch_at_abort(void);
+
 /* ---- damaged bytes (zheap_corrupt.c) ---- */
 
 /*
@@ -94,12 +112,11 @@ extern void zheap_note_pointers_freed(Relation rel);
  * name comes from the relcache entry, so this never touches a catalog.  "rel" may be
  * NULL (then the locator is not known, but block and offset are).
  */
-extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
-						  const char *fmt,...) pg_attribute_printf(4, 5) pg_attribute_noreturn();
+pg_noreturn extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
+									  const char *fmt,...) pg_attribute_printf(4, 5);
 
 /* The same for what the server's heap functions have put there; "lsn" is the page's. */
-extern void zheap_corrupt_by_heap(Relation rel, BlockNumber block, XLogRecPtr lsn)
-			pg_attribute_noreturn();
+pg_noreturn extern void zheap_corrupt_by_heap(Relation rel, BlockNumber block, XLogRecPtr lsn);
 
 /* The formatted text, allocated. */
 extern char *zheap_format(const char *fmt, va_list args) pg_attribute_printf(1, 0);
@@ -155,22 +172,42 @@ zheap_target_check(Relation rel)
 		zheap_target_found(rel, block);
 }
 
-/* ---- LWLocks held, above all for assertions (zheap_buflock.c) ---- */
+/* ---- locks held, above all for assertions (zheap_buflock.c) ---- */
 
 /*
- * Does the backend hold the content lock of any shared buffer, of whatever relation?
- * Where it does not it may wait for a heavyweight lock, or begin with a table page (L1).
+ * Return whether the backend may hold the content lock of a shared buffer, of whatever relation.
+ * Where this is false it holds none, and may wait for a heavyweight lock.  Since 19 this is true
+ * also where interrupts are held off for another reason.
+ */
+extern bool zheap_may_hold_buffer_lock(void);
+
+#ifdef USE_ASSERT_CHECKING
+/*
+ * Return whether the backend holds such a lock.  Where it does not it may lock a table page (L1).
+ * Since 19 this knows only the locks taken by the macros below, not those that the server's
+ * functions have taken.
  */
 extern bool zheap_holds_buffer_lock(void);
 
-#ifdef USE_ASSERT_CHECKING
-/* Does it hold this one's exclusively? */
+/* Empty the list of held locks, in the abort of a (sub)transaction, which releases them all. */
+extern void zheap_forget_buffer_locks(void);
+
+/* Return whether it holds this buffer's content lock exclusively. */
 extern bool zheap_buffer_is_exclusive(Buffer buffer);
 
-/* LockBuffer(), and assert that the backend does not wait for itself. */
+/*
+ * LockBuffer(), ConditionalLockBuffer() and UnlockReleaseBuffer(), which keep that list.  The
+ * first asserts that the backend does not hold the lock, as it would wait for itself.
+ */
 extern void zheap_lock_buffer(Buffer buffer, int mode);
+extern bool zheap_try_lock_buffer(Buffer buffer);
+extern void zheap_unlock_release_buffer(Buffer buffer);
 
 #define LockBuffer(buffer, mode)	zheap_lock_buffer(buffer, mode)
+#define ConditionalLockBuffer(buffer)	zheap_try_lock_buffer(buffer)
+#define UnlockReleaseBuffer(buffer)	zheap_unlock_release_buffer(buffer)
+#else
+#define zheap_forget_buffer_locks()	((void) 0)
 #endif
 
 /* ---- varints (zheap_varint.c): little-endian base 128, at most 10 bytes ---- */

@@ -1,16 +1,21 @@
 /*
  * stats.h
- *		What has been counted of each table since the server began.
+ *		Counters of each table.
  *
- * In shared memory, for all backends at once; aborted transactions' work is counted, too.
- * Temporary tables are not counted, nor what the transaction does that makes a table: if it
- * aborts nobody would drop the counters.
+ * Work of aborted transactions is counted, too.  Temporary tables are not counted, nor is the work
+ * of the transaction that creates a table: if it aborted, nothing would drop the counters.
+ *
+ * From 18 on the counters are a kind of the server's cumulative statistics (zheap_stats_kind.c):
+ * they survive a clean restart, and other backends see them some time after the transaction.
+ * Before 18 they are in shared memory of the library (zheap_stats.c), and all backends see each
+ * count at once.
  */
 #ifndef ZHEAP_STATS_H
 #define ZHEAP_STATS_H
 
 #include "utils/relcache.h"
 
+/* From 18 on in the statistics file: a change needs another LAYOUT (zheap_stats_kind.c). */
 typedef enum ZTableCounter
 {
 	/* updates: each is one of these, as UPDATE decides; ztable_is_move() says it of the moves */
@@ -54,9 +59,17 @@ typedef struct ZTableCounts
 	uint64		counts[ZTABLE_NCOUNTERS];
 } ZTableCounts;
 
-#define ZSTATS_LWLOCK_TRANCHE "zheap_stats"
+/*
+ * Register the kind of statistics, while the library is being preloaded.  The server reports an
+ * error, and does not start, if another library has the kind's ID.
+ */
+extern void zstats_register(void);
 
-extern Size zstats_shmem_size(void);
+/*
+ * To be called in shmem_request_hook and shmem_startup_hook; AddinShmemInitLock is held for the
+ * second.
+ */
+extern void zstats_shmem_request(void);
 extern void zstats_shmem_init(void);
 
 /* No page is locked, as memory may have to be allocated: ERROR (out of memory). */
@@ -68,11 +81,17 @@ extern void zstats_count(Relation table, ZTableCounter counter, uint64 n);
  */
 extern void zstats_count_known(Relation table, ZTableCounter counter, uint64 n);
 
-/* From now on count from 0: of a table, or of all tables of this database. */
+/*
+ * Set the counters to zero, of a table, or of all tables of this database.  From 18 on, counts
+ * that other backends have not reported yet are added after that.
+ */
 extern void zstats_reset(Oid table);
 extern void zstats_reset_all(void);
 
-/* The table has been dropped, or the database. */
+/*
+ * Drop the counters of a table, or of a database, that is dropped by the transaction which is
+ * about to commit or to be prepared.
+ */
 extern void zstats_forget_table(Oid table);
 extern void zstats_forget_database(Oid database);
 
@@ -82,7 +101,10 @@ extern void zstats_forget_database(Oid database);
  */
 extern void zstats_forget_dropped(void);
 
-/* All tables of this database that something has been counted of; allocated. */
+/*
+ * Return the tables of this database of which something has been counted, in an allocated array of
+ * *n.  Includes what this backend has counted so far.
+ */
 extern ZTableCounts *zstats_tables(int *n);
 
 #endif							/* ZHEAP_STATS_H */

@@ -8,6 +8,7 @@
 #include "access/tableam.h"
 #include "executor/tuptable.h"
 
+#include "zheap/base/pg_compat_am.h"
 #include "zheap/dml/reap.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/tid/tid.h"
@@ -15,22 +16,22 @@
 /* ---- the table AM's callbacks, with the server's signatures ---- */
 
 extern void zdml_insert(Relation rel, TupleTableSlot *slot, CommandId cid,
-						int options, struct BulkInsertStateData *bistate);
+						ZCompatOptions options, struct BulkInsertStateData *bistate);
 extern void zdml_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
-									int options, struct BulkInsertStateData *bistate,
+									ZCompatOptions options, struct BulkInsertStateData *bistate,
 									uint32 token);
 extern void zdml_complete_speculative(Relation rel, TupleTableSlot *slot,
 									  uint32 token, bool succeeded);
 extern void zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots,
-							  CommandId cid, int options,
+							  CommandId cid, ZCompatOptions options,
 							  struct BulkInsertStateData *bistate);
 extern TM_Result zdml_delete(Relation rel, ItemPointer tid, CommandId cid,
-							 Snapshot snapshot, Snapshot crosscheck, bool wait,
-							 TM_FailureData *tmfd, bool changing_part);
+							 uint32 options, Snapshot snapshot, Snapshot crosscheck,
+							 bool wait, TM_FailureData *tmfd);
 extern TM_Result zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
-							 CommandId cid, Snapshot snapshot, Snapshot crosscheck,
-							 bool wait, TM_FailureData *tmfd,
-							 LockTupleMode *lockmode, bool *update_indexes);
+							 CommandId cid, uint32 options, Snapshot snapshot,
+							 Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
+							 LockTupleMode *lockmode, TU_UpdateIndexes *update_indexes);
 extern TM_Result zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot,
 						   TupleTableSlot *slot, CommandId cid, LockTupleMode mode,
 						   LockWaitPolicy wait_policy, uint8 flags,

@@ -23,7 +23,7 @@
 typedef struct ZFilledPages
 {
 	Oid			table;			/* of this database */
-	ZRelLocator locator;		/* its file then */
+	RelFileLocator locator;		/* its file then */
 	BlockNumber first;
 	BlockNumber last;			/* included */
 	FullTransactionId before;	/* which have filled them */
@@ -66,6 +66,6 @@ extern bool zfilled_take(FullTransactionId horizon, BlockNumber max, ZFilledPage
 extern void zfilled_put_back(const ZFilledPages *pages, int delay);
 
 /* Forget what is noted of a table of this database, if it is of this file. */
-extern void zfilled_forget_file(Oid table, ZRelLocator locator);
+extern void zfilled_forget_file(Oid table, RelFileLocator locator);
 
 #endif							/* ZHEAP_FILLED_H */

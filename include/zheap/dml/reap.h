@@ -67,7 +67,7 @@ typedef struct ZReapPointer
 /* A page that was deleted from an index. */
 typedef struct ZReapPage
 {
-	ZRelLocator index;
+	RelFileLocator index;
 	BlockNumber block;
 	FullTransactionId safe;		/* when all see this one as finished, the page is free */
 } ZReapPage;
@@ -81,7 +81,7 @@ typedef struct ZReapWalk
 	bool		all;			/* each index */
 	int			nindexes;
 	int			at;				/* so many of them are done with */
-	ZRelLocator indexes[ZREAP_MAX_INDEXES];
+	RelFileLocator indexes[ZREAP_MAX_INDEXES];
 	bool		paused;			/* within the next one, at the leaf with the high key "pivot" */
 	union						/* as aligned as attributes of the tuple may want it */
 	{
@@ -113,7 +113,7 @@ typedef struct ZReapLists
 typedef struct ZReapNotes
 {
 	Oid			table;
-	ZRelLocator locator;
+	RelFileLocator locator;
 	uint64		freed;			/* zheap_pointers_freed() when rows and pointers were noted */
 	LocalTransactionId lxid;	/* in this transaction it was looked whether there is enough */
 	bool		busy;			/* being worked on, or an error has ended that */
@@ -170,7 +170,8 @@ zreap_begin_write(Relation rel)
 static inline bool
 zreap_is_of(const ZReapNotes *notes, Relation rel)
 {
-	return notes->table == RelationGetRelid(rel) && zloc_equals(notes->locator, zrel_locator(rel));
+	return notes->table == RelationGetRelid(rel) &&
+		RelFileLocatorEquals(notes->locator, rel->rd_locator);
 }
 
 /* A row has been deleted.  The page may be locked. */

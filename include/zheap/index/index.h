@@ -61,7 +61,7 @@ typedef struct ZIndexSweep
  * Remove the entries of these rows that nobody needs, and note which rows have several left.  The
  * table is locked against other VACUUMs; no page is locked.
  */
-extern void zindex_sweep(ZIndexSweep *sweep);
+extern PGDLLEXPORT void zindex_sweep(ZIndexSweep *sweep);
 
 /* ---- entries of rows that writers have pruned (index_remove.c) ---- */
 

@@ -133,6 +133,9 @@ zview_count(ZPageView *view, ZTableCounter counter, uint64 n)
  */
 extern bool zview_read(ZPageView *view, BlockNumber block, BufferAccessStrategy strategy);
 
+/* The same for a page that the caller has pinned, and not locked.  It stays pinned. */
+extern bool zview_read_pinned(ZPageView *view, Buffer buffer);
+
 /*
  * Copy a page that the caller has pinned and not locked, to plan a change of it: the
  * view's horizon is the one that standbys know.
@@ -453,7 +456,7 @@ extern bool zmvcc_dirty_older(ZPageView *view, Snapshot snapshot, ZRowVersion *v
  * ERROR if the snapshot, imported from another session, is too old for this
  * session's temporary tables, and "rel" is one.  For a caller that begins to read.
  */
-extern void zmvcc_snapshot_too_old(Relation rel) pg_attribute_noreturn();
+pg_noreturn extern void zmvcc_snapshot_too_old(Relation rel);
 
 static inline void
 zmvcc_check_snapshot(Relation rel, Snapshot snapshot)

@@ -100,7 +100,7 @@ typedef struct ZUndoRecord
 	bool		has_xact;
 	bool		has_page;
 	FullTransactionId fxid;
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 } ZUndoRecord;
 

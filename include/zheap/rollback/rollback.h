@@ -72,26 +72,26 @@ extern void zrollback_local_sweep(void);
  * For a sweep that changes pages without a lock on the table; it has one while it
  * calls this.  False: not to be had at once.
  */
-extern bool zrollback_file_acquire(ZRelLocator locator);
-extern void zrollback_file_release(ZRelLocator locator);
+extern bool zrollback_file_acquire(RelFileLocator locator);
+extern void zrollback_file_release(RelFileLocator locator);
 
 /* Does somebody wait for a sweep, this one, to leave the file? */
-extern bool zrollback_file_is_wanted(ZRelLocator locator);
+extern bool zrollback_file_is_wanted(RelFileLocator locator);
 
 /*
  * Wait until no sweep is at work on the file.  The caller holds AccessExclusiveLock on
  * its table, which keeps others out until the end of the transaction, or until it is
  * released.
  */
-extern void zrollback_file_wait(ZRelLocator locator);
+extern void zrollback_file_wait(RelFileLocator locator);
 
 /*
  * The same in two steps, for those who keep others from the table no longer than they must:
  * sweeps are waited for and kept out without a lock on the table, until the caller has
  * AccessExclusiveLock on that, or gives up.
  */
-extern void zrollback_file_keep_out(ZRelLocator locator);
-extern void zrollback_file_let_in(ZRelLocator locator);
+extern void zrollback_file_keep_out(RelFileLocator locator);
+extern void zrollback_file_let_in(RelFileLocator locator);
 
 /* ---- tables that are not locked while their pages are changed (rollback_table.c) ---- */
 
@@ -109,7 +109,7 @@ typedef enum ZTableState
  * no more, until the next call of any of these functions.  The file is locked, the table is not,
  * on exit: it was for a moment, if that was to be had at once.
  */
-extern ZTableState zrollback_table_open(const ZRelLocator *locator, Oid oid, Relation *found);
+extern ZTableState zrollback_table_open(const RelFileLocator *locator, Oid oid, Relation *found);
 
 /* Close all.  Or forget them, after an abort has released what they held. */
 extern void zrollback_tables_close(void);

@@ -35,12 +35,11 @@ typedef struct ZPageCopy
 extern ZPageCopy *zcopy_renew(ZPageCopy *had);
 
 /*
- * Copy the block into the view, for the current resource owner.  *copy is NULL or what was
+ * Copy a pinned page into the view, for the current resource owner.  *copy is NULL or what was
  * read before, to which the caller has a reference; it is used again if it has the only
  * one, which it has afterwards (E1).  False as zview_read.
  */
-extern bool zcopy_read(ZPageCopy **copy, ZPageView *view, BlockNumber block,
-					   BufferAccessStrategy strategy);
+extern bool zcopy_read(ZPageCopy **copy, ZPageView *view, Buffer buffer);
 
 /* *copy becomes NULL, and the view has no copy either. */
 extern void zcopy_forget(ZPageCopy **copy, ZPageView *view);

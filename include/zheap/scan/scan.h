@@ -3,10 +3,10 @@
  *		Reading rows: scans of a table, of a bitmap's pages, of a sample, and of
  *		single rows by TID.
  *
- * A scan of pages copies each page once and holds neither pin nor lock between
- * its calls; the slots that it fills refer to the copy.  A fetch of a single row copies
- * that row while it holds the share lock.  Either way no byte of a shared page is looked
- * at without the lock.
+ * A scan of pages copies each page once.  Between its calls it holds no lock, and no pins but
+ * those of its read stream; the slots that it fills refer to the copy.  A fetch of a single row
+ * copies that row while it holds the share lock.  Either way no byte of a shared page is read
+ * without the lock.
  */
 #ifndef ZHEAP_SCAN_H
 #define ZHEAP_SCAN_H
@@ -18,7 +18,7 @@
 #include "nodes/tidbitmap.h"
 #include "storage/bufmgr.h"
 
-#include "zheap/base/prefetch.h"
+#include "zheap/base/pg_compat_stream.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/page.h"
 #include "zheap/scan/page_copy.h"
@@ -50,13 +50,16 @@ typedef struct ZScan
 	/* which blocks; the same meaning as in heap's scan descriptor */
 	BlockNumber nblocks;		/* size of the relation when the scan started */
 	BlockNumber startblock;
-	BlockNumber numblocks;		/* blocks still to do, or InvalidBlockNumber: all */
+	BlockNumber numblocks;		/* blocks from there on, or InvalidBlockNumber: all */
 	bool		inited;			/* has the scan got a position? */
 	BlockNumber block;			/* current block, or InvalidBlockNumber */
 	BufferAccessStrategy strategy;
 	ParallelBlockTableScanWorkerData *worker;	/* of a parallel scan, or NULL */
-	ZPrefetch	prefetch;		/* the blocks after the current one */
-	bool		backward;		/* the direction that they are in */
+	ReadStream *stream;			/* of the blocks from the current one on; or NULL */
+	bool		backward;		/* the stream's direction */
+	BlockNumber ahead;			/* the last one given to the stream, or InvalidBlockNumber */
+	ItemPointerData mintid;		/* of a TID range scan */
+	ItemPointerData maxtid;
 	uint64		marks;			/* zheap_marks_cleared before a bitmap was made (N5) */
 
 	/* the current page */
@@ -82,6 +85,14 @@ extern void zscan_note_recent(Relation rel, BlockNumber block, Buffer buffer);
 
 /* ---- begin, end (scan_begin.c) ---- */
 
+/*
+ * Begin the scan's stream, which must have none.  The callback gets the scan as private data.  The
+ * stream lives in the scan's memory context, and must end before scan->strategy is freed.
+ */
+extern void zscan_stream_begin(ZScan *scan, int flags, ReadStreamBlockNumberCB callback,
+							   size_t per_buffer_size);
+extern void zscan_stream_end(ZScan *scan);
+
 extern TableScanDesc zscan_begin(Relation rel, Snapshot snapshot, int nkeys,
 								 struct ScanKeyData *key,
 								 ParallelTableScanDesc parallel, uint32 flags);
@@ -105,24 +116,21 @@ extern void zscan_set_limits(ZScan *scan, BlockNumber startblock, BlockNumber nu
  */
 extern uint32 zscan_seen_slots(ZPageView *view, Snapshot snapshot);
 
-/* Copy the block into the scan's view; false as zview_read. */
-extern bool zscan_page_copy(ZScan *scan, BlockNumber block, BufferAccessStrategy strategy);
-
 /* No page is current any more. */
 extern void zscan_page_forget(ZScan *scan);
 
 /*
- * Copy the block into the scan's view and list its rows, or those that are named.  False if
+ * Copy a pinned page into the scan's view and list its rows, or those that are named.  False if
  * the page has none (new, or an overflow page); then nrows is 0.
  */
-extern bool zscan_page_read(ZScan *scan, BlockNumber block, const ZNamedRows *named);
+extern bool zscan_page_read(ZScan *scan, Buffer buffer, const ZNamedRows *named);
 
 /*
  * The same for named rows, of which only they are copied if the snapshot sees them as they
  * are on the page: there is no view of the page then.  Not for a SERIALIZABLE scan, which
  * reports what it has read.
  */
-extern bool zscan_page_read_seen(ZScan *scan, BlockNumber block, const ZNamedRows *named);
+extern bool zscan_page_read_seen(ZScan *scan, Buffer buffer, const ZNamedRows *named);
 
 /* A SERIALIZABLE scan passes by all rows of its page: see zmvcc_conflicts_out. */
 extern void zscan_page_conflicts(ZScan *scan);
@@ -189,21 +197,25 @@ extern bool zscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direct
 
 /* ---- pages that others choose (scan_bitmap.c, scan_sample.c, scan_analyze.c) ---- */
 
-extern bool zscan_bitmap_next_block(TableScanDesc sscan, struct TBMIterateResult *tbmres);
-extern bool zscan_bitmap_next_tuple(TableScanDesc sscan, struct TBMIterateResult *tbmres,
-									TupleTableSlot *slot);
+/*
+ * Read a page that a bitmap names, and list the rows at the offsets, or all rows if "offsets" is
+ * NULL.  Sets *recheck where a row may not match.  Returns false if no row is wanted.
+ */
+extern bool zscan_bitmap_page(TableScanDesc sscan, BlockNumber block, const OffsetNumber *offsets,
+							  int noffsets, bool *recheck);
+extern bool zscan_bitmap_row(TableScanDesc sscan, TupleTableSlot *slot);
+extern bool zscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *recheck,
+									uint64 *lossy_pages, uint64 *exact_pages);
 extern bool zscan_sample_next_block(TableScanDesc sscan, struct SampleScanState *state);
 extern bool zscan_sample_next_tuple(TableScanDesc sscan, struct SampleScanState *state,
 									TupleTableSlot *slot);
-extern bool zscan_analyze_next_block(TableScanDesc sscan, BlockNumber block,
-									 BufferAccessStrategy strategy);
-extern bool zscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
-									 double *liverows, double *deadrows,
+extern bool zscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream);
+extern bool zscan_analyze_next_tuple(TableScanDesc sscan, double *liverows, double *deadrows,
 									 TupleTableSlot *slot);
 
 /* ---- rows that an index names (scan_index.c) ---- */
 
-extern IndexFetchTableData *zscan_index_begin(Relation rel);
+extern IndexFetchTableData *zscan_index_begin(Relation rel, uint32 flags);
 extern void zscan_index_reset(IndexFetchTableData *sfetch);
 extern void zscan_index_end(IndexFetchTableData *sfetch);
 extern bool zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid,

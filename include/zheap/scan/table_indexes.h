@@ -52,7 +52,7 @@ typedef struct ZTableIndexes
  * Of the table, which is open and locked.  Valid until the next call: what has changed meanwhile
  * changes nothing for one statement's row, as with the server's own sets.  May read catalogs.
  */
-extern const ZTableIndexes *ztable_indexes(Relation table);
+extern PGDLLEXPORT const ZTableIndexes *ztable_indexes(Relation table);
 
 /* ---- which indexes (index_entries.c) ---- */
 

@@ -11,6 +11,6 @@
  * The number (zrow_token) of the row's newest version; the table is open and locked.  Locks its
  * page in share mode.  False: there is no such row.
  */
-extern bool zscan_token_on_page(Oid table, const ItemPointerData *tid, uint32 *token);
+extern PGDLLEXPORT bool zscan_token_on_page(Oid table, const ItemPointerData *tid, uint32 *token);
 
 #endif							/* ZHEAP_TOKEN_H */

@@ -48,7 +48,11 @@ extern const TupleTableSlotOps TTSOpsZheap;
 
 #define TTS_IS_ZHEAP(slot)	((slot)->tts_ops == &TTSOpsZheap)
 
-extern void ztuple_slot_report_kind(Relation rel, TupleTableSlot *slot) pg_attribute_noreturn();
+/* ERROR (feature_not_supported): the slot is of another kind than TTSOpsZheap. */
+pg_noreturn extern void ztuple_slot_report_kind(Relation rel, TupleTableSlot *slot);
+
+/* ERROR (data_corrupted): the slot's row, at tts_tid of the table tts_tableOid, is damaged. */
+pg_noreturn extern void ztuple_slot_report_damage(TupleTableSlot *slot);
 
 /*
  * Each callback that fills a slot asks first: ERROR unless it is of our kind.  C code may pass

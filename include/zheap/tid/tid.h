@@ -12,8 +12,12 @@
 
 #include "access/transam.h"
 #include "access/xact.h"
+#include "replication/logicalworker.h"
 #include "storage/itemptr.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/base/pg_compat_executor.h"
 
 struct QueryDesc;
 struct TupleTableSlot;
@@ -132,6 +136,7 @@ typedef struct ZTidState
 {
 	ZTidPhase	phase;
 	struct QueryDesc *query;	/* in FINISH */
+	uint64		marks;			/* zheap_marks_cleared() when the level began; 0: no level has */
 
 	/* The row that an index scan with a dirty snapshot found last; or InvalidOid. */
 	Oid			conflict_rel;
@@ -172,6 +177,28 @@ ztid_query_runs(void)
 	return ztid_state.phase != ZTID_PHASE_NONE;
 }
 
+/*
+ * Return whether it is the apply worker's own code that reads xmin.  It does so to report
+ * conflicts (18), and needs the transaction (T10).  Users' code in an apply worker runs within a
+ * query.
+ */
+static inline bool
+ztid_worker_asks(void)
+{
+	return unlikely(IsLogicalWorker()) && !ztid_query_runs();
+}
+
+/*
+ * Return whether the scan is the apply worker's search for a deleted row (19), by SnapshotAny.
+ * The worker would read what it finds as a tuple on a heap page, so the scan must return no row
+ * (T10).
+ */
+static inline bool
+ztid_seeks_deleted(Snapshot snapshot)
+{
+	return unlikely(snapshot == SnapshotAny) && IsLogicalWorker();
+}
+
 /* May AFTER ROW events fire now? */
 extern bool ztid_events_fire(void);
 
@@ -199,6 +226,38 @@ ztid_made_since_locked(Relation rel, const ItemPointerData *tid, CommandId cid)
 	return ztid_state.phase == ZTID_PHASE_NONE &&
 		ztid_state.locked_rel == RelationGetRelid(rel) && cid >= ztid_state.locked_cid &&
 		ItemPointerEquals(&ztid_state.locked_tid, unconstify(ItemPointerData *, tid));
+}
+
+/* ---- rows that conflict, for ON CONFLICT ---- */
+
+/* Note that an index scan with a dirty snapshot has found this row. */
+static inline void
+ztid_note_conflict(Relation rel, const ItemPointerData *tid)
+{
+	ztid_state.conflict_rel = RelationGetRelid(rel);
+	ztid_state.conflict_tid = *tid;
+	ztid_state.conflict_sub = GetCurrentSubTransactionId();
+}
+
+/* Forget the note, as rows are about to change. */
+static inline void
+ztid_forget_conflict(void)
+{
+	ztid_state.conflict_rel = InvalidOid;
+}
+
+/*
+ * Return whether the row, which is to be locked or fetched, is the one noted.  Then it is ON
+ * CONFLICT that asks for it, which has no other way to say so (T6).  Ends the note.
+ */
+static inline bool
+ztid_take_conflict(Relation rel, const ItemPointerData *tid)
+{
+	bool		same = ztid_state.conflict_rel == RelationGetRelid(rel) &&
+	ItemPointerEquals(&ztid_state.conflict_tid, unconstify(ItemPointerData *, tid));
+
+	ztid_state.conflict_rel = InvalidOid;
+	return same;
 }
 
 /* ---- which version a TID means ---- */
@@ -231,7 +290,14 @@ ztid_resolve(Relation rel, const ItemPointerData *tid)
 {
 	ZTidMeaning meaning = {ZTID_SEEN, 0};
 
-	ztid_state.conflict_rel = InvalidOid;	/* ON CONFLICT DO NOTHING, or no ON CONFLICT */
+	/* DO SELECT, or DO NOTHING, which is treated alike; the note ends here */
+	if (unlikely(OidIsValid(ztid_state.conflict_rel)) && ztid_take_conflict(rel, tid) &&
+		ZCOMPAT_CONFLICT_IS_FETCHED && ztid_query_runs() && ztid_tag(tid) == ZTID_TAG_NONE)
+	{
+		ztid_state.next_ordinal = 0;
+		meaning.version = ZTID_LAST;
+		return meaning;
+	}
 	if (unlikely(ztid_tag(tid) != ZTID_TAG_NONE || ztid_state.phase != ZTID_PHASE_RUN))
 		return ztid_resolve_event(rel, tid);
 	ztid_state.next_ordinal = 0;
@@ -253,37 +319,5 @@ typedef struct ZTidDeletion
  */
 extern int	ztid_tag_kept(Relation rel, const ItemPointerData *tid,
 						  const ZTidDeletion *deletion, struct TupleTableSlot *slot);
-
-/* ---- what is in the way of ON CONFLICT ---- */
-
-/* An index scan has found this row with a dirty snapshot. */
-static inline void
-ztid_note_conflict(Relation rel, const ItemPointerData *tid)
-{
-	ztid_state.conflict_rel = RelationGetRelid(rel);
-	ztid_state.conflict_tid = *tid;
-	ztid_state.conflict_sub = GetCurrentSubTransactionId();
-}
-
-/* Rows are changed. */
-static inline void
-ztid_forget_conflict(void)
-{
-	ztid_state.conflict_rel = InvalidOid;
-}
-
-/*
- * Is the row, which is to be locked, what was found just before?  Then it is ON
- * CONFLICT that locks it, which has no other way to say so (T6).  Asked once.
- */
-static inline bool
-ztid_take_conflict(Relation rel, const ItemPointerData *tid)
-{
-	bool		same = ztid_state.conflict_rel == RelationGetRelid(rel) &&
-	ItemPointerEquals(&ztid_state.conflict_tid, unconstify(ItemPointerData *, tid));
-
-	ztid_state.conflict_rel = InvalidOid;
-	return same;
-}
 
 #endif							/* ZHEAP_TID_H */

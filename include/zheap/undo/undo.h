@@ -56,7 +56,7 @@ extern bool zundo_exists(void);
  * heavyweight lock), so DML and scans call zundo_open() at their
  * start; cheap if the backend knows the relation.  It may be called in a parallel worker.
  */
-extern void zundo_open(void);
+extern PGDLLEXPORT void zundo_open(void);
 
 /*
  * The same, for a caller that is about to look at the table's pages.  Of a temporary
@@ -148,16 +148,16 @@ extern void zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit);
  * A record that changes a table page, or brings an image of one, has been inserted: other
  * backends, which see the page once it is unlocked, see that a checkpoint had begun.
  */
-extern void zundo_note_redo(void);
+extern PGDLLEXPORT void zundo_note_redo(void);
 
 /* The record has been inserted and ends at "lsn": give the page its LSN. */
 extern void zundo_logged(ZUndoWrite *write, XLogRecPtr lsn);
 
 /* In replay: the page that the log goes on with, from a record that names both. */
-extern void zundo_replay_end_set(const ZRelLocator *locator, uint32 number, BlockNumber block);
+extern void zundo_replay_end_set(const RelFileLocator *locator, uint32 number, BlockNumber block);
 
 /* False: no record has named it since replay began, or this process does not replay. */
-extern bool zundo_replay_end(Oid dboid, uint32 number, ZRelLocator *locator,
+extern bool zundo_replay_end(Oid dboid, uint32 number, RelFileLocator *locator,
 							 BlockNumber *block);
 
 /* Unlock; it may stay pinned. */
@@ -172,7 +172,7 @@ typedef struct ZUndoAppend
 	bool		init;
 	bool		named;			/* by block reference "block_id" */
 	uint8		block_id;
-	ZRelLocator locator;
+	RelFileLocator locator;
 	BlockNumber block;
 } ZUndoAppend;
 
@@ -362,12 +362,12 @@ extern void zundo_local_mark_applied(ZUndoPtr ptr);
 /* A file that records are about, and the table that had it then. */
 typedef struct ZLocalFile
 {
-	ZRelLocator locator;
+	RelFileLocator locator;
 	Oid			relid;
 	const struct TableAmRoutine *tableam;
 } ZLocalFile;
 
-extern const ZLocalFile *zundo_local_file(ZRelLocator locator);
+extern const ZLocalFile *zundo_local_file(RelFileLocator locator);
 
 /* To be called at XACT_EVENT_PRE_COMMIT. */
 extern void zundo_local_before_commit(void);

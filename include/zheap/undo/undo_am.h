@@ -28,7 +28,7 @@ extern void zundo_note_dropped(Oid relid);
 extern void zundo_forget_dropped(void);
 
 /* Make a new relation file: meta and directory pages, WAL-logged. */
-extern void zundo_storage_create(ZRelLocator locator);
+extern void zundo_storage_create(RelFileLocator locator);
 
 /*
  * The relation's file has just been exchanged for a copy: until the end of the

@@ -9,6 +9,7 @@
 #include "storage/buf.h"
 #include "utils/rel.h"
 
+#include "zheap/base/pg_compat_vacuum.h"
 #include "zheap/dml/reap.h"
 
 /*
@@ -16,7 +17,7 @@
  * aborted transactions, tell the free space map, give an empty tail back to the
  * operating system.  The caller holds ShareUpdateExclusiveLock.
  */
-extern void zvacuum_relation(Relation rel, struct VacuumParams *params,
+extern void zvacuum_relation(Relation rel, ZCompatVacuumParams *params,
 							 BufferAccessStrategy strategy);
 
 /*
@@ -26,7 +27,7 @@ extern void zvacuum_relation(Relation rel, struct VacuumParams *params,
  */
 extern void zvacuum_copy_for_cluster(Relation from, Relation to, Relation index,
 									 bool use_sort, TransactionId oldest_xmin,
-									 TransactionId *xid_cutoff,
+									 Snapshot snapshot, TransactionId *xid_cutoff,
 									 MultiXactId *multi_cutoff, double *num_tuples,
 									 double *tups_vacuumed,
 									 double *tups_recently_dead);

@@ -33,8 +33,9 @@ create table slots_callbacks (n serial, callback text, writes boolean);
 insert into slots_callbacks (callback, writes) values
     ('tuple_insert', true), ('tuple_insert, bulk', true), ('multi_insert', true), ('multi_insert, bulk', true),
     ('speculative', true), ('speculative, taken back', true), ('tuple_update', true),
-    ('scan', false), ('scan, backward', false), ('TID range', false), ('bitmap', false), ('sample', false),
-    ('analyze', false), ('index_fetch', false), ('index_fetch, index page locked', false), ('fetch_row_version', false),
+    ('scan', false), ('scan, backward', false), ('TID range', false), ('bitmap', false),
+    ('bitmap, lossy', false), ('sample', false), ('analyze', false), ('index_fetch', false),
+    ('index_fetch, index page locked', false), ('fetch_row_version', false),
     ('fetch_row_version, SnapshotAny', false), ('fetch_row_version, own TID', false), ('satisfies_snapshot', false),
     ('tuple_lock', false), ('tuple_lock, own TID', false);
 create table slots_kinds (k serial, kind text);
