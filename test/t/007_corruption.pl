@@ -16,7 +16,7 @@ use ZheapTest;
 seed();
 my $BLCKSZ = 8192;
 my $node = new_server('corruption', [ 'autovacuum = off', 'zheap.undo_worker_naptime = 10min' ],
-	extra => [ '--wal-segsize=1' ]);
+	extra => [ '--wal-segsize=1' ], checksums => 0);
 plan skip_all => 'a server with assertions stops at damaged pages'
   if $node->safe_psql('postgres', 'show debug_assertions') eq 'on';
 $node->safe_psql('postgres', <<'SQL');

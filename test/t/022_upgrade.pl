@@ -121,7 +121,8 @@ sub check
 		't', "$mode: the horizon is of this epoch");
 	is($new->safe_psql('postgres', "select bool_and(relfrozenxid <> '0' and age(relfrozenxid) between 0 and 1000000) from pg_class where oid = 'zheap.undo'::regclass"),
 		't', "$mode: the undo relation keeps the commit log");
-	is($new->safe_psql('postgres', "select string_agg(distinct relfrozenxid::text, ' ') from pg_class c join pg_am a on a.oid = relam where amname = 'zheap' and relkind <> 'i'"),
+	# since PostgreSQL 17 REFRESH fills a new materialized view, and sets its relfrozenxid
+	is($new->safe_psql('postgres', "select string_agg(distinct relfrozenxid::text, ' ') from pg_class c join pg_am a on a.oid = relam where amname = 'zheap' and relkind not in ('i', 'm')"),
 		'0', "$mode: tables have nothing to freeze");
 	$new->stop;
 	$new->append_conf('postgresql.conf', "max_worker_processes = 16\nautovacuum = on\n");

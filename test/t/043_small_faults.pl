@@ -203,7 +203,7 @@ SQL
 		$watch->query_safe('select pg_advisory_unlock(1)');
 		usleep(20_000);
 		my @pids = split /\n/, $watch->query_safe(
-			"select pid from pg_stat_activity where application_name = 'many' and wait_event = 'BufferContent'");
+			"select pid from pg_stat_activity where application_name = 'many' and wait_event ~ '^Buffer(Content|Share|Exclusive)'");
 		kill 'STOP', @pids;
 		$stopped += @pids;
 		give($mover, 'rollback;');
@@ -235,7 +235,7 @@ no_crash_in_log($node, 'at the end');
 # nothing of it gets into the page.
 subtest 'damaged undo of an aborted update' => sub {
 	my $server = new_server('damaged_undo', [
-		'autovacuum = off', 'zheap.undo_workers = 0', 'max_prepared_transactions = 1' ]);
+		'autovacuum = off', 'zheap.undo_workers = 0', 'max_prepared_transactions = 1' ], checksums => 0);
 	my %damages = (
 		longer => sub { $_[0] =~ s/\x05(?=...before5longer)/\x45/s },
 		no_slot => sub { $_[0] =~ s/(?<=\x04)\x01(?=.{9,12}\x05...before5no_slot)/\x15/s },

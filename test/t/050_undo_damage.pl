@@ -12,7 +12,7 @@ use ZheapTest;
 
 my $BLCKSZ = 8192;
 my $node = new_server('damage', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_worker_naptime = 20ms', 'zheap.undo_hold_warning = -1',
-	'log_statement = none' ]);
+	'log_statement = none' ], checksums => 0);
 my $undo = $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('zheap.undo')");
 
 sub one
@@ -165,7 +165,7 @@ no_crash_in_log($node);
 
 # ---- a directory page of a running server ----
 
-$node = new_server('directory', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_hold_warning = -1' ]);
+$node = new_server('directory', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_hold_warning = -1' ], checksums => 0);
 $undo = $node->data_dir . '/' . one("select pg_relation_filepath('zheap.undo')");
 SKIP:
 {

@@ -12,7 +12,7 @@ use ZheapTest;
 
 my $BLCKSZ = 8192;
 my $node = new_server('primary', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_hold_warning = -1', "wal_consistency_checking = 'zheap'",
-	'max_prepared_transactions = 5', 'wal_keep_size = 2GB', 'hot_standby_feedback = off' ], allows_streaming => 1);
+	'max_prepared_transactions = 5', 'wal_keep_size = 2GB', 'hot_standby_feedback = off' ], allows_streaming => 1, checksums => 0);
 my $undo = $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('zheap.undo')");
 
 sub one

@@ -102,7 +102,7 @@ foreach my $checksums (0, 1)
 	my $what = $checksums ? 'with checksums' : 'without checksums';
 
 	$node = new_server("load$checksums", [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_hold_warning = -1' ],
-		extra => $checksums ? ['--data-checksums'] : []);
+		$checksums ? (extra => ['--data-checksums']) : (checksums => 0));
 	$undo = $node->data_dir . '/' . one("select pg_relation_filepath('zheap.undo')");
 	one('create table other (id int primary key, n int) using zheap; insert into other select g, 0 from generate_series(1, 100) g');
 	fill();

@@ -11,7 +11,7 @@ use Test::More;
 use ZheapTest;
 
 my $rounds = short() ? 1 : 3;
-my $node = new_server('retire', [ 'autovacuum = off', 'synchronous_commit = off', 'zheap.undo_worker_naptime = 20ms' ]);
+my $node = new_server('retire', [ 'autovacuum = off', 'synchronous_commit = off', 'zheap.undo_worker_naptime = 20ms' ], checksums => 0);
 my $dir = PostgreSQL::Test::Utils::tempdir();
 
 sub one
@@ -81,7 +81,7 @@ no_crash_in_log($node);
 # ---- logs that nobody may append to any more are not kept for the next writers ----
 
 my $BLCKSZ = 8192;
-$node = new_server('sealed', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_worker_naptime = 20ms', 'zheap.undo_hold_warning = -1' ]);
+$node = new_server('sealed', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_worker_naptime = 20ms', 'zheap.undo_hold_warning = -1' ], checksums => 0);
 my $undo = $node->data_dir . '/' . one("select pg_relation_filepath('zheap.undo')");
 
 # So many sessions have a log each.

@@ -13,7 +13,7 @@ use Time::HiRes qw(usleep);
 use ZheapTest;
 
 my $BLCKSZ = 8192;
-my $node = new_server('alltables', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_hold_warning = -1', 'max_prepared_transactions = 5' ]);
+my $node = new_server('alltables', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_hold_warning = -1', 'max_prepared_transactions = 5' ], checksums => 0);
 my $undo = $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('zheap.undo')");
 
 # Rows of "big" are changed, the server is stopped, and the undo page in the middle of them is damaged.

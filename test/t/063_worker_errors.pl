@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 use ZheapTest;
 
-my $node = new_server('errors', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_worker_naptime = 20ms', 'zheap.undo_hold_warning = -1' ]);
+my $node = new_server('errors', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.undo_worker_naptime = 20ms', 'zheap.undo_hold_warning = -1' ], checksums => 0);
 
 # Write into the header of a page: the server does not accept it.  Returns what was there.
 sub damage

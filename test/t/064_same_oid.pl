@@ -49,6 +49,7 @@ my $old = $primary->background_psql('again');
 $old->query_safe('begin isolation level repeatable read; select count(*) from t');
 $primary->safe_psql('again', 'delete from t where id <= 900');
 is($primary->safe_psql('again', $first), 901, "the first row, $_") foreach 1 .. 4;
+counts_told($primary, $old);
 cmp_ok($primary->safe_psql('again', "select dead_entries_passed from zheap.zheap_stat_tables where relname = 't'"), '>', 0, 'a range is passed by');
 $old->quit;
 $primary->safe_psql('postgres', 'drop database again');

@@ -85,6 +85,7 @@ my ($user, $mover, $late) = map { session($node) } 1 .. 3;
 unlocked('at the start');
 
 # a writer, and a reader of old versions
+my $parallel = pg_major() < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
 foreach my $case ([ 'a writer', 'begin; update t set n = n + 1 where id <= 500', 'select sum(n) from t where id <= 700', 500 ],
 	[ 'a reader', 'begin isolation level repeatable read; select sum(n) from t', 'select sum(n) from t where id <= 700', 500 ])
 {
@@ -100,7 +101,7 @@ foreach my $case ([ 'a writer', 'begin; update t set n = n + 1 where id <= 500',
 		'1', 'and that is for its lock');
 	is($user->query_safe($query), $sum, "$who reads on");
 	# a parallel worker does not wait for the mover
-	is($user->query_safe("set force_parallel_mode = on; set parallel_setup_cost = 0; set min_parallel_table_scan_size = 0; $query"),
+	is($user->query_safe("set $parallel = on; set parallel_setup_cost = 0; set min_parallel_table_scan_size = 0; $query"),
 		$sum, "$who and its workers read on");
 	$user->query_safe('savepoint s; update t set n = n - 1 where id <= 3; rollback to s') if $who eq 'a writer';
 	$user->query_safe('commit; reset all');

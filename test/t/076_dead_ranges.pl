@@ -119,6 +119,7 @@ cmp_ok(buffers($between, 'k', 'on'), '<', buffers($between, 'k', 'off') / 2, 'fo
 same($between, 'which sees what it saw');
 $between->query_safe('commit');
 $between->quit;
+counts_told($node, $old, $new, $other);
 cmp_ok($node->safe_psql('postgres', "select dead_entries_passed from zheap.zheap_stat_tables where relname = 'q'"), '>', 1000, 'zheap_stat_tables counts them');
 
 # ---- rows that change their keys ----

@@ -100,10 +100,12 @@ sub blocks
 }
 
 # Rows that writers have removed, and left.
+my @living;						# sessions
 sub counted
 {
-	my ($table) = @_;
+	my ($table, $so_far) = @_;
 
+	counts_told($node, @living) unless $so_far;
 	return split /\|/, $node->safe_psql('postgres', "select dead_rows_removed, dead_rows_left from zheap.zheap_stat_tables where relname = '$table'");
 }
 
@@ -140,6 +142,7 @@ ok(wait_until(sub { $node->safe_psql('postgres', "select n_dead_tup < 6000 from 
 
 # ---- old snapshots ----
 my $old = session($node);
+push @living, $old;
 $old->query_safe('begin isolation level repeatable read');
 my $by_index = 'set enable_seqscan = off; set enable_bitmapscan = off; select count(*), sum(id) from queue where id > 0';
 my $seen = $old->query_safe($by_index);
@@ -153,6 +156,7 @@ cmp_ok((counted('queue'))[0], '>', $counted[0] + 17000, 'it goes on afterwards')
 sound('queue', 'after an old snapshot');
 
 my $reader = session($node);
+push @living, $reader;
 $reader->query_safe('begin; declare c cursor for select id from queue where id > 0 order by id; fetch 5 from c');
 $node->safe_psql('postgres', 'call queue_rounds(5)');
 my @rest = split /\n/, $reader->query_safe('fetch all from c');
@@ -180,6 +184,7 @@ sound('queue', 'after rolling back');
 # ---- VACUUM so slow that rows could come between what it has collected and what it removes ----
 my $vacuum = session($node);
 my $worker = session($node);
+push @living, $vacuum, $worker;
 $vacuum->query_safe('set vacuum_cost_delay = 5; set vacuum_cost_limit = 1');
 foreach my $try (1 .. 2)
 {
@@ -271,6 +276,7 @@ create function large_dead() returns bigint language sql as $$
 SQL
 cmp_ok((blocks('large'))[1], '>', 1100, 'a large index');
 my $writer = session($node);
+push @living, $writer;
 $writer->query_safe('update large set n = n + 100000 where id <= 11000');
 $writer->query_safe('delete from large where id <= 11000');
 $writer->query_safe('call large_rounds(40)');
@@ -299,6 +305,7 @@ create index failing_n on failing (n failing);
 insert into failing select g, g from generate_series(1, 1000) g;
 SQL
 my $failing = session($node);
+push @living, $failing;
 $failing->query_safe('delete from failing where id <= 500');
 $node->safe_psql('postgres', 'select pg_current_xact_id()');
 $failing->query("set test.fail = 'yes'; begin; savepoint a; delete from failing where id = 600");
@@ -473,10 +480,10 @@ beside('builds', 'messages', \@turns, 'create index concurrently messages_new on
 foreach my $of ([ 'any_row', \@load ], [ 'messages', \@turns ])
 {
 	my ($table, $load) = @$of;
-	$removed = (counted($table))[0] || 0;
+	$removed = (counted($table, 'so far'))[0] || 0;
 	my $run = pgbench_start($node, @$load, '-T', 600);
 
-	ok(wait_until(sub { $run->{handle}->pump_nb; ((counted($table))[0] || 0) > $removed + 300 }), "rows of $table are being removed");
+	ok(wait_until(sub { $run->{handle}->pump_nb; ((counted($table, 'so far'))[0] || 0) > $removed + 300 }), "rows of $table are being removed");
 	crash($node);
 	pgbench_finish($run);
 	start_again($node);

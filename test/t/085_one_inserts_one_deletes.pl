@@ -37,6 +37,7 @@ sub removed
 {
 	my ($table) = @_;
 
+	counts_told($node, $producer, $consumer, @readers);
 	return $node->safe_psql('postgres', "select coalesce(sum(dead_rows_removed), 0) from zheap.zheap_stat_tables where relname = '$table'");
 }
 
@@ -44,6 +45,7 @@ sub left
 {
 	my ($table) = @_;
 
+	counts_told($node, $producer, $consumer, @readers);
 	return $node->safe_psql('postgres', "select coalesce(sum(dead_rows_left), 0) from zheap.zheap_stat_tables where relname = '$table'");
 }
 

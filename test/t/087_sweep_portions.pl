@@ -47,8 +47,10 @@ begin
 end $$;
 SQL
 
+my @living;						# sessions
 sub counted
 {
+	counts_told($node, @living);
 	return split /\|/, $node->safe_psql('postgres', q{select dead_rows_removed, dead_rows_left, pg_relation_size('q_n') / 8192, pg_relation_size('q') / 8192
 		from zheap.zheap_stat_tables where relname = 'q'});
 }
@@ -72,6 +74,7 @@ sub sound
 }
 
 my $writer = session($node);
+push @living, $writer;
 cmp_ok($writer->query_safe("select pg_relation_size('q_n') / 8192"), '>', 3000, 'an index with many leaves');
 $writer->query_safe('call turns(12000)');
 my @after = counted();
@@ -111,6 +114,7 @@ sub until_sweep
 }
 
 my $other = session($node);
+push @living, $other;
 foreach my $between (
 	[ 'splits', sub { $_[0]->('insert into q (n, pad) select hashint4(g) & 65535, pad(g) from generate_series(1, 20000) g') } ],
 	# that where the walk is to go on among them, as a rule

@@ -14,7 +14,7 @@ use ZheapTest;
 # nobody but the statements below rolls back or frees anything
 my $node = new_server('inspected',
 	[ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.initial_slots = 4', 'max_prepared_transactions = 100', 'full_page_writes = on' ],
-	allows_streaming => 1);
+	allows_streaming => 1, checksums => 0);
 
 sub ask
 {

@@ -13,7 +13,7 @@ use ZheapTest;
 
 my $node = new_server('verified',
 	[ 'autovacuum = off', 'zheap.undo_workers = 0', 'zheap.initial_slots = 4', 'max_prepared_transactions = 50', 'max_standby_streaming_delay = -1' ],
-	allows_streaming => 1);
+	allows_streaming => 1, checksums => 0);
 
 sub ask
 {

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('tools', [ 'autovacuum = off', 'shared_buffers = 32MB', 'max_wal_senders = 5', 'wal_keep_size = 256MB' ], allows_streaming => 1);
+my $node = new_server('tools', [ 'autovacuum = off', 'shared_buffers = 32MB', 'max_wal_senders = 5', 'wal_keep_size = 256MB' ], allows_streaming => 1, checksums => 0);
 my $dir = PostgreSQL::Test::Utils::tempdir();
 local %ENV = $node->_get_env();
 

@@ -13,7 +13,7 @@ use ZheapTest;
 
 # ---- 1. names of other pages ----
 
-my $node = new_server('named', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'max_prepared_transactions = 50' ]);
+my $node = new_server('named', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'max_prepared_transactions = 50' ], checksums => 0);
 
 sub ask
 {

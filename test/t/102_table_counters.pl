@@ -19,14 +19,18 @@ sub ask
 	return $node->safe_psql('postgres', $_[0]);
 }
 
-# The counters of a table that are not zero, since it was asked the last time.
+# The counters of a table that are not zero, since the last call; read in the given session, if it has a transaction that has
+# counted, but not ended.
+my @living;						# sessions
 my @counters = qw(slots_added slots_reused overflow_pages_added lock_pages_added pages_rolled_back rows_rolled_back pages_copied versions_walked);
 sub counted
 {
-	my ($table) = @_;
-	my @now = split /\|/, ask("select " . join(', ', @counters) . " from zheap.zheap_stat_tables where relname = '$table'");
+	my ($table, $session) = @_;
+	my $ask = $session ? sub { $session->query_safe($_[0]) } : \&ask;
 
-	ask("select zheap.zheap_stat_tables_reset('$table'::regclass)");
+	counts_told($node, @living);
+	my @now = split /\|/, $ask->("select " . join(', ', @counters) . " from zheap.zheap_stat_tables where relname = '$table'");
+	$ask->("select zheap.zheap_stat_tables_reset('$table'::regclass)");
 	return join(' ', map { $now[$_] ? "$counters[$_] $now[$_]" : () } 0 .. $#now);
 }
 
@@ -60,23 +64,25 @@ is($temporary, "100\n0", 'temporary tables are not counted');
 
 is(make('v', 20, 10), '1', 'a table of one page');
 my $old = session($node);
+push @living, $old;
 $old->query_safe('begin isolation level repeatable read; select 1');
 ask('update v set n = n + 1 where id <= 10') foreach 1 .. 3;
 counted('v');
 is($old->query_safe('select sum(n), count(*) from v'), '0|20', 'an old snapshot reads');
-is(counted('v'), 'pages_copied 1 versions_walked 30', 'three versions of each of ten rows');
+is(counted('v', $old), 'pages_copied 1 versions_walked 30', 'three versions of each of ten rows');
 $old->query_safe('select sum(n), count(*) from v');
-is(counted('v'), 'pages_copied 1 versions_walked 30', 'and once more');
+is(counted('v', $old), 'pages_copied 1 versions_walked 30', 'and once more');
 $old->query_safe('set enable_seqscan = off; set enable_bitmapscan = off');
 $old->query_safe('select n from v where id = 3');
-like(counted('v'), qr/versions_walked 3$/, 'three of one row by its index');
+like(counted('v', $old), qr/versions_walked 3$/, 'three of one row by its index');
 ask('select sum(n) from v');
 is(counted('v'), 'pages_copied 1', 'a new snapshot reconstructs nothing');
 $old->query_safe('commit');
 
 my $writer = session($node);
+push @living, $writer;
 $writer->query_safe('begin; update v set n = 100 where id <= 10');
-counted('v');
+counted('v', $writer);
 is(ask('select sum(n) from v'), '30', 'beside an update in progress');
 is(counted('v'), 'pages_copied 1 versions_walked 10', 'one version of each row');
 $writer->query_safe('rollback');
@@ -109,6 +115,7 @@ is(counted('t'), "pages_rolled_back $pages rows_rolled_back 1000", 'all pages of
 set_and_reload($node, 'zheap.undo_workers = 1');
 ask('begin; delete from t; rollback');
 wait_undone($node, 'a worker rolls back');
+ok($node->poll_query_until('postgres', "select rows_rolled_back >= 1000 from zheap.zheap_stat_tables where relname = 't'"), 'and tells it');
 like(counted('t'), qr/pages_rolled_back $pages rows_rolled_back 1000\b/, 'a worker is counted as well');
 set_and_reload($node, 'zheap.undo_workers = 0');
 

@@ -113,10 +113,11 @@ foreach my $workers (2, 0)
 	sound("with PARALLEL $workers");
 }
 
-# memory for some of the dead rows only
-make("insert into T select g, g from generate_series(1, 200000) g; create index T_k on T (k); delete from T where id <= 190000;");
-is(figure(vacuum($_, 'parallel 2', "set maintenance_work_mem = '1MB'; "), $scans), 2, "$am{$_}: two rounds, in parallel") foreach @both;
-sound('after two rounds');
+# memory for only some of the dead rows; since PostgreSQL 17 workers share it in segments of 256 kB, the first of which is soon full
+my ($memory, $many) = pg_major() < 17 ? ('1MB', 200_000) : ('256kB', 20_000);
+make("insert into T select g, g from generate_series(1, $many) g; create index T_k on T (k); delete from T where id <= 0.95 * $many;");
+cmp_ok(figure(vacuum($_, 'parallel 2', "set maintenance_work_mem = '$memory'; "), $scans), '>', 1, "$am{$_}: several rounds, in parallel") foreach @both;
+sound('after several rounds');
 
 # what is known of indexes whose keys have changed is not lost
 foreach my $workers (2, 0)
@@ -133,8 +134,11 @@ foreach my $workers (2, 0)
 
 my $slow = "set vacuum_cost_delay = '10ms'; set vacuum_cost_limit = 1; ";
 
+my ($dead_rows, $kept, $room) = pg_major() < 17 ? qw(num_dead_tuples num_dead_tuples max_dead_tuples)
+  : qw(num_dead_item_ids dead_tuple_bytes max_dead_tuple_bytes);
+
 # Look at the VACUUM of a process until it has ended: phases in which it slept for its cost, in their order, and whether numbers only grow.
-ask(<<'SQL');
+ask(<<'SQL' =~ s/KEPT/$kept/r =~ s/ROOM/$room/r =~ s/DEAD_ROWS/$dead_rows/r);
 create function watch(process int) returns text language plpgsql as $$
 declare
 	p record;
@@ -143,6 +147,7 @@ declare
 	vacuumed bigint := 0;
 	counted bigint := 0;
 	well boolean := true;
+	bad text;
 begin
 	loop
 		perform pg_stat_clear_snapshot();
@@ -152,16 +157,17 @@ begin
 		if p.phase is null then continue; end if;
 		if p.wait_event = 'VacuumDelay' and not p.phase = any (seen) then seen := seen || p.phase; end if;
 		well := well and p.heap_blks_scanned >= scanned and p.heap_blks_vacuumed >= vacuumed and p.heap_blks_scanned <= p.heap_blks_total and
-			p.heap_blks_vacuumed <= p.heap_blks_total and p.index_vacuum_count between counted and 1 and p.num_dead_tuples <= p.max_dead_tuples;
+			p.heap_blks_vacuumed <= p.heap_blks_total and p.index_vacuum_count between counted and 1 and p.KEPT <= p.ROOM;
 		-- the indexes count as vacuumed a moment before the next phase is told
-		if p.phase = 'vacuuming indexes' then well := well and p.heap_blks_scanned = p.heap_blks_total and p.num_dead_tuples = 2500; end if;
+		if p.phase = 'vacuuming indexes' then well := well and p.heap_blks_scanned = p.heap_blks_total and p.DEAD_ROWS = 2500; end if;
 		if p.phase = 'scanning heap' then well := well and p.index_vacuum_count = 0; end if;
 		if p.phase = 'vacuuming heap' then well := well and p.index_vacuum_count = 1; end if;
+		if not well and bad is null then bad := to_jsonb(p); end if;
 		scanned := p.heap_blks_scanned;
 		vacuumed := p.heap_blks_vacuumed;
 		counted := p.index_vacuum_count;
 	end loop;
-	return array_to_string(seen, ', ') || '; ' || well;
+	return array_to_string(seen, ', ') || '; ' || coalesce(bad, 'true');
 end $$;
 SQL
 
@@ -174,7 +180,7 @@ foreach my $t (@both)
 	ok(wait_until(sub {
 		make("insert into T select g, g, repeat('p', 60) from generate_series(1, 5000) g; delete from T where id % 2 = 0;");
 		begin_in($watcher{$t}, "select watch($session{$t}{pid})");
-		begin_in($session{$t}, "vacuum (truncate off) $t");
+		begin_in($session{$t}, "vacuum (truncate off, process_toast off) $t");
 		wait_until(sub { ended($session{$t}) && ended($watcher{$t}) }) or return 0;
 		return $watcher{$t}{answer} !~ /; true$/ || $watcher{$t}{answer} =~ /^(?:[a-z]+ [a-z]+(?:, |;)){3}/;
 	}), "$am{$t}: VACUUM with a cost delay comes to its end, and was watched");

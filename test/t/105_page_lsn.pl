@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('lsn', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'checkpoint_timeout = 1h' ]);
+my $node = new_server('lsn', [ 'autovacuum = off', 'zheap.undo_workers = 0', 'checkpoint_timeout = 1h' ], checksums => 0);
 
 sub ask
 {

@@ -39,7 +39,7 @@ sub beside
 	$session = session($to);
 	$session->query_safe("begin; $_") foreach map { s/\bt\b/t_$am/gr } $before;
 	$from->safe_psql('postgres', $change =~ s/\bt\b/t_$am/gr);
-	ok(wait_until(sub { $to->safe_psql('postgres', "select count(*) from pg_stat_activity where backend_type = 'logical replication worker' and wait_event_type = 'Lock'") > 0 }),
+	ok(wait_until(sub { $to->safe_psql('postgres', "select count(*) from pg_stat_activity where backend_type like 'logical replication%worker' and wait_event_type = 'Lock'") > 0 }),
 		"$am: the worker waits: $before; $change");
 	$session->query_safe($after =~ s/\bt\b/t_$am/gr);
 	$session->quit;
@@ -85,7 +85,7 @@ foreach my $am (@methods)
 	$writer->query_safe("begin; select 1 from t_$am where a = 1 for update");
 	$holder->query_safe("begin; update t_$am set c = 'held' where a = 2");
 	$from->safe_psql('postgres', "begin; update t_$am set b = 'y' where a = 1; update t_$am set b = 'v' where a = 2; commit");
-	wait_until(sub { $to->safe_psql('postgres', "select count(*) from pg_stat_activity where backend_type = 'logical replication worker' and wait_event_type = 'Lock'") > 0 }) or die;
+	wait_until(sub { $to->safe_psql('postgres', "select count(*) from pg_stat_activity where backend_type like 'logical replication%worker' and wait_event_type = 'Lock'") > 0 }) or die;
 	$writer->query_safe("update t_$am set b = 'local' where a = 1; commit");
 	$holder->query_safe("update t_$am set c = 'q' where a = 1; commit");
 	is($to->safe_psql('postgres', "select c from t_$am where a = 1"), 'q', "$am: others may change it at once");

@@ -11,6 +11,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
+plan skip_all => 'PostgreSQL 17 has no old_snapshot_threshold any more' if pg_major() >= 17;
+
 my $node = new_server('threshold', [ 'autovacuum = off', 'old_snapshot_threshold = 0', 'zheap.undo_workers = 0' ]);
 my $rewrites = 0;
 

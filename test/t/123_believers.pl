@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 
+use Cwd qw(abs_path);
 use File::Copy qw(copy);
 use FindBin;
 use lib $FindBin::RealBin;
@@ -12,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $libraries = PostgreSQL::Test::Utils::tempdir();
+my $libraries = abs_path(PostgreSQL::Test::Utils::tempdir());
 my $node = new_server('believers', [ 'autovacuum = off', 'zheap.undo_workers = 0', "dynamic_library_path = '$libraries:\$libdir'" ]);
 
 plan skip_all => 'zheap_unit is not installed' unless has_unit($node);
@@ -87,6 +88,31 @@ $session->query_safe("commit; begin; create table made_after (a int); select bel
 is($session->query_safe("select string_agg(amname, ' ' order by relname) from pg_class c join pg_am m on c.relam = m.oid where relname ~ '^made_'"),
 	'heap zheap heap', 'tables after, before, and of C code');
 $session->quit;
+
+# ---- 17: SET ACCESS METHOD DEFAULT; partitions of a table that has an access method ----
+
+SKIP:
+{
+	skip 'before 17 there is neither', 3 if $node->pg_version < 17;
+	is(sql("set default_table_access_method = zheap; create table to_default (a int) using heap; insert into to_default values (1);
+		create materialized view view_to_default using heap as select 1 as a;
+		alter table to_default set access method default; alter materialized view view_to_default set access method default;
+		select string_agg(amname, ' ') from pg_class c join pg_am m on c.relam = m.oid where relname ~ 'to_default'; table to_default"),
+		"zheap zheap\n1", 'set to the default');
+	is(sql("alter table to_default set access method default; select amname from pg_class c join pg_am m on c.relam = m.oid where relname = 'to_default'"),
+		'heap', 'and to another one');
+	is(sql("create table parts (a int) partition by list (a) using zheap; create table heap_parts (a int) partition by list (a) using heap;
+		create table parts_1 partition of parts for values in (1);
+		set default_table_access_method = zheap;
+		create table heap_parts_1 partition of heap_parts for values in (1);
+		create table plain_parts (a int) partition by list (a); create table plain_parts_1 partition of plain_parts for values in (1);
+		alter table parts set access method default; create table parts_2 partition of parts for values in (2);
+		set default_table_access_method = heap; create table parts_3 partition of parts for values in (3);
+		select string_agg(relname || ' ' || coalesce(amname, '-'), ', ' order by relname) from pg_class c left join pg_am m on c.relam = m.oid
+			where relname ~ 'parts' and relnamespace = 'public'::regnamespace"),
+		'heap_parts heap, heap_parts_1 heap, parts -, parts_1 zheap, parts_2 zheap, parts_3 heap, plain_parts -, plain_parts_1 zheap',
+		'partitions');
+}
 
 # ---- background workers ----
 

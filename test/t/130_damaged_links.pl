@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $node = new_server('links', [ 'autovacuum = off', 'zheap.undo_workers = 0' ]);
+my $node = new_server('links', [ 'autovacuum = off', 'zheap.undo_workers = 0' ], checksums => 0);
 my @tables = qw(circle beyond);
 my %file;
 

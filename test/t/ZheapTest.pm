@@ -19,11 +19,11 @@ use Time::HiRes qw(time usleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(short seed wait_until new_server new_standby caught_up wait_for_feedback
+our @EXPORT = qw(short pg_major seed wait_until new_server new_standby caught_up wait_for_feedback
   set_and_reload tables_use pgbench_init pgbench_run pgbench_start pgbench_finish pgbench_stop load_script crash start_again sums_agree sums
   reads_agree btrees_agree wait_undone undo_size table_digest
   no_crash_in_log undo_relation read_bytes write_bytes log_ends has_unit used session begin_in ended answer_in cost_of
-  make_tries python keys_table gdb gdb_attach gdb_stopped gdb_go gdb_end);
+  counts_told make_tries python keys_table gdb gdb_attach gdb_stopped gdb_go gdb_end);
 
 # A session may live for as long as its test takes: the time that it has is each statement's.
 {
@@ -36,11 +36,22 @@ our @EXPORT = qw(short seed wait_until new_server new_standby caught_up wait_for
 		$session->set_query_timer_restart();
 		return $session;
 	};
+
+	# since PostgreSQL 17 it prints each query and its result, several lines each
+	*PostgreSQL::Test::BackgroundPsql::note = sub { };
 }
 
 sub short
 {
 	return $ENV{ZHEAP_TEST_SHORT} ? 1 : 0;
+}
+
+# The major version of PostgreSQL that is tested.
+sub pg_major
+{
+	my ($version) = run_command([ 'pg_config', '--version' ]);
+
+	return $version =~ /^PostgreSQL (\d+)/ ? $1 : die "what is this: $version";
 }
 
 # Start the random numbers; the seed is printed, so that a run can be repeated.
@@ -53,12 +64,16 @@ sub seed
 	return $seed;
 }
 
-# A started server with the extension.  Settings as "name = value" strings.
+# A started server with the extension.  Settings as "name = value" strings; options are those of init(), and checksums => 0: bytes
+# of pages are to be changed.
 sub new_server
 {
 	my ($name, $conf, %init) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
+	my $checksums = delete $init{checksums} // 1;
 
+	# they are the default since PostgreSQL 18
+	push @{ $init{extra} }, '--no-data-checksums' if !$checksums && pg_major() >= 18;
 	$node->init(%init);
 	$node->append_conf('postgresql.conf', join("\n",
 		'log_statement = none',
@@ -527,6 +542,19 @@ sub used
 		$sum += $1 + $2 if $line =~ /.*\) \S(?: -?\d+){10} (\d+) (\d+)/s;
 	}
 	return $sum;
+}
+
+# Since PostgreSQL 18 zheap_stat_tables has the counts of other sessions once they have reported them: some time after a transaction,
+# or when they exit.  Wait until the given sessions have reported those of their ended transactions, and all others have exited.
+sub counts_told
+{
+	my ($node, @sessions) = @_;
+
+	return if $node->pg_version < 18;
+	my $pids = join(',', map { $_->query_safe('select pg_backend_pid() from pg_stat_force_next_flush()') } @sessions);
+	$node->poll_query_until('postgres', "select not exists (select from pg_stat_activity where backend_type = 'client backend'
+		and pid <> all (array[$pids]::int[] || pg_backend_pid()))") or die 'sessions do not end';
+	return;
 }
 
 # A session that goes on after errors.  Its statements can be left running, and watched.

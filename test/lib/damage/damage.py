@@ -58,9 +58,7 @@ class Damage:
     def make(self, checksums):
         name = 'sums' if checksums else 'plain'
         self.server = Server(self.args.bindir, self.args.directory, name, self.conf, self.args.port)
-        options = ['--data-checksums'] if checksums else []
-        self.server.program('initdb', '-D', self.server.data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8',
-                            '--locale=C', '--no-sync', *options)
+        self.server.init(checksums)
         self.server.set({'zheap.undo_workers': 0, 'autovacuum': 'off', 'shared_buffers': '16MB', 'fsync': 'off',
                          'min_wal_size': '32MB', 'max_wal_size': '64MB', 'wal_level': 'minimal',
                          'max_wal_senders': 0, 'client_min_messages': 'warning', 'log_statement': 'none',

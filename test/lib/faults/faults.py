@@ -24,7 +24,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(HERE, '..', 'torture'), os.path.join(HERE, '..', 'shared')]
 from preload import PreloadServer
-from server import Lost, SqlError
+from server import BAD, Lost, SqlError
 from steadfast import Aborter, Evictor, SteadfastChores, SteadfastClient, SteadfastDdl, Sweeper
 from torture import Torture
 
@@ -58,8 +58,19 @@ SIGNALS = {'cancel': signal.SIGINT, 'terminate': signal.SIGTERM}
 # What an injected error may do to the whole server: a PANIC in a critical section, or after an fsync; or a failed recovery
 MAY_PANIC = re.compile('Input/output error|No space left on device|Cannot allocate memory|out of memory')
 ABORTED = re.compile(r'terminated by signal 6')
-# the checkpointer's error was reported before; what follows a message
-HARMLESS = re.compile(r'ERROR:  checkpoint request failed|(HINT|STATEMENT|CONTEXT|DETAIL):  ')
+# After the commit record the server unlinks files, and sends requests to the checkpointer.  Where the queue is full,
+# CompactCheckpointerRequestQueue() makes a hash table, whose first elements are these bytes; an error is a PANIC there.
+COMMITTED = re.compile(r'\[(\d+)\] XX000 .*PANIC:  cannot abort transaction \d+, it was already committed')
+COMPACTING = re.compile(r'ERROR:  out of memory\n.*'
+                        r'DETAIL:  Failed on request of size 2016 in memory context "dynahash"\.\n'
+                        r'(.*(CONTEXT|STATEMENT):  .*\n)*'
+                        r'.*WARNING:  AbortTransaction while in COMMIT state\n'
+                        r'.*PANIC:  cannot abort transaction ')
+# pgstat_get_entry_ref_cached() leaves an entry without a reference when it runs out of memory
+NO_REFERENCE = re.compile(r'TRAP: .*"ent->entry_ref != NULL".* PID: (\d+)')
+REFERENCES = 'memory context "PgStat Shared Ref"'
+# The checkpointer's error was reported before: to a session, or to the process that ends a recovery; what follows a message
+HARMLESS = re.compile(r'(ERROR|FATAL):  checkpoint request failed|(HINT|STATEMENT|CONTEXT|DETAIL):  ')
 
 
 class FaultServer(PreloadServer):
@@ -92,9 +103,27 @@ class FaultServer(PreloadServer):
         self.map[:] = bytes(len(self.map))
         self.names = []
 
+    def was_compacting(self, lines, panic):
+        """Has a COMMIT failed where the server alone is at work?"""
+        found = COMMITTED.search(panic)
+        if not found or not self.hits['memory']:
+            return False
+        pid = '[%s] ' % found.group(1)
+        of_process = [line for line in lines if pid in line]
+        end = of_process.index(panic) + 1
+        return COMPACTING.search('\n'.join(of_process[max(end - 6, 0):end])) is not None
+
+    def has_no_reference(self, lines, trap):
+        """Has the assertion failed since an allocation of the server's did?"""
+        found = NO_REFERENCE.search(trap)
+        return found and any('[%s] ' % found.group(1) in line and REFERENCES in line for line in lines)
+
     def bad_lines(self):
-        lines = super().bad_lines()
-        by_design = [line for line in lines if 'PANIC:' in line and MAY_PANIC.search(line)]
+        all_lines = self.new_lines()
+        lines = [line for line in all_lines if BAD.search(line)]
+        by_design = [line for line in lines if 'PANIC:' in line and
+                     (MAY_PANIC.search(line) or self.was_compacting(all_lines, line)) or
+                     self.has_no_reference(all_lines, line)]
         self.hits['PANIC'] += len(by_design)
         return [line for line in lines if line not in by_design and not HARMLESS.search(line) and
                 not (by_design and ABORTED.search(line))]
@@ -198,7 +227,7 @@ class Faults(Torture):
     def disturb(self, rules, end):
         """All the time, or now and then; until the postmaster leaves, since a recovery has failed."""
         p, r = self.primary, self.r
-        pause = r.choice([0, 0.05, 0.3, 1])
+        pause = 0 if self.args.burst else r.choice([0, 0.05, 0.3, 1])
         while time.time() < end and p.process.poll() is None:
             time.sleep(pause * r.random())
             p.fail(rules())
@@ -280,6 +309,7 @@ def main():
     p.add_argument('--clients', type=int, default=5)
     p.add_argument('--rows', type=int, default=2000, help='of the big table')
     p.add_argument('--only', action='append', choices=sorted(KINDS) + sorted(SIGNALS), help='kinds of faults; default: all')
+    p.add_argument('--burst', action='store_true', help='no pause between faults')
     p.add_argument('--rollbacks', action='store_true', help='only rounds of clients that just roll back')
     p.add_argument('--max', type=int, default=20, help='stop after so many findings')
     p.add_argument('--verbose', action='store_true')

@@ -4,6 +4,7 @@ What became of a transaction whose end has failed is asked of the server: it has
 prepared, or has gone.
 """
 
+import re
 import time
 
 from client import EXPECTED, Chores, Client, Wrong
@@ -12,6 +13,11 @@ from server import Lost, SqlError
 
 # of the injected faults: input or output, full disk, memory, terminated while it connects
 FAULTS = {'58030', '53100', '53200'}
+
+# Where memory runs out after a command has changed catalogs, while the server rebuilds the session's relation cache entries,
+# the abort invalidates only what earlier commands have changed: the entry of an index may keep a file that is gone ("read
+# only 0 of 8192 bytes"), with heap as well.  So the session is given up.
+CHANGES_CATALOGS = re.compile(r'\s*(create|drop|alter|truncate|cluster|vacuum|analyze|reindex|refresh)\b', re.I)
 
 
 class Steadfast:
@@ -24,16 +30,22 @@ class Steadfast:
         return self.db.pid if self.db else None
 
     def work(self):
-        while not self.end.is_set():
-            try:
-                if self.db is None:
-                    self.connect()
-                self.settle()
-                super().work()
-                return
-            except (Lost, OSError):
-                self.leave()
-                self.end.wait(0.05)
+        try:
+            while not self.end.is_set():
+                self.work_in_session()
+        finally:
+            self.leave_in_doubt()
+
+    def work_in_session(self):
+        """Until we are told to stop, or the session is lost."""
+        try:
+            if self.db is None:
+                self.connect()
+            self.settle()
+            super().work()
+        except (Lost, OSError):
+            self.leave()
+            self.end.wait(0.05)
 
     def leave(self):
         if self.db:
@@ -69,6 +81,8 @@ class Steadfast:
         self.note_doubt(error)
         if error and error.code == 'hang':
             raise Lost('hang')
+        if error and error.code == '53200' and CHANGES_CATALOGS.match(error.sql):
+            raise Lost('out of memory')
         try:
             self.rollback()
         except SqlError as e:
@@ -90,6 +104,9 @@ class Steadfast:
                 self.apply(t, fate)
             else:
                 self.end.wait(0.02)
+
+    def leave_in_doubt(self):
+        """When nothing fails any more, the model is told what became of it."""
         if self.doubt:
             self.model.doubtful.append(self.doubt)
             self.doubt = None

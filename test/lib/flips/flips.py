@@ -185,8 +185,7 @@ class Flips:
 
     def make(self):
         server = self.server
-        server.program('initdb', '-D', server.data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C',
-                       '--no-sync', '--wal-segsize=1')
+        server.init(False, ['--wal-segsize=1'])
         self.settings(0)
         server.start()
         db = self.connect()

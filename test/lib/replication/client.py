@@ -145,5 +145,5 @@ class Chores(threading.Thread):
         if what < 0.85:
             return 'checkpoint'
         # a sender or who applies, on whichever side this is
-        return ("select pg_terminate_backend(pid) from pg_stat_activity where backend_type in ('walsender', 'logical replication worker') "
-                'and random() < 0.5')
+        return ("select pg_terminate_backend(pid) from pg_stat_activity where (backend_type = 'walsender' "
+                "or backend_type like 'logical replication%worker') and random() < 0.5")
