@@ -287,7 +287,7 @@ zstats_count(Relation table, ZTableCounter counter, uint64 n)
 	if (unlikely(counters == NULL))
 	{
 		Assert(!zheap_holds_buffer_lock()); /* I3 */
-		if (RelationUsesLocalBuffers(table) || table->rd_createSubid != InvalidSubTransactionId)
+		if (!zstats_may_count(table))
 			return;
 		counters = counters_of(RelationGetRelid(table));
 	}

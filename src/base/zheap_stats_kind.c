@@ -132,7 +132,7 @@ zstats_count(Relation table, ZTableCounter counter, uint64 n)
 	if (unlikely(of == NULL))
 	{
 		Assert(!zheap_holds_buffer_lock()); /* I3 */
-		if (RelationUsesLocalBuffers(table) || table->rd_createSubid != InvalidSubTransactionId)
+		if (!zstats_may_count(table))
 			return;
 		of = counted_make(RelationGetRelid(table));
 		if (of == NULL)

@@ -13,7 +13,7 @@
 #ifndef ZHEAP_STATS_H
 #define ZHEAP_STATS_H
 
-#include "utils/relcache.h"
+#include "utils/rel.h"
 
 /* From 18 on in the statistics file: a change needs another LAYOUT (zheap_stats_kind.c). */
 typedef enum ZTableCounter
@@ -71,6 +71,16 @@ extern void zstats_register(void);
  */
 extern void zstats_shmem_request(void);
 extern void zstats_shmem_init(void);
+
+/*
+ * Return whether counters may be made for the table: not for a temporary one, nor in the
+ * transaction that has made it, as nothing would drop them if that is rolled back.
+ */
+static inline bool
+zstats_may_count(Relation table)
+{
+	return !RelationUsesLocalBuffers(table) && table->rd_createSubid == InvalidSubTransactionId;
+}
 
 /* No page is locked, as memory may have to be allocated: ERROR (out of memory). */
 extern void zstats_count(Relation table, ZTableCounter counter, uint64 n);
