@@ -172,7 +172,8 @@ class Faults(Torture):
             for wanted in ['sweep read', 'sweep slow'] if alone else ['undo read']:
                 if self.r.random() < 0.5 and wanted not in names:
                     names.append(wanted)
-        return {n: self.r.choice(KINDS[n][3]) for n in names if n in KINDS}, [n for n in names if n in SIGNALS]
+        choose = max if self.args.burst else self.r.choice
+        return {n: choose(KINDS[n][3]) for n in names if n in KINDS}, [n for n in names if n in SIGNALS]
 
     def rules(self, kinds, undo, clients):
         """What FaultServer.fail() takes; sessions come and go."""
@@ -309,7 +310,7 @@ def main():
     p.add_argument('--clients', type=int, default=5)
     p.add_argument('--rows', type=int, default=2000, help='of the big table')
     p.add_argument('--only', action='append', choices=sorted(KINDS) + sorted(SIGNALS), help='kinds of faults; default: all')
-    p.add_argument('--burst', action='store_true', help='no pause between faults')
+    p.add_argument('--burst', action='store_true', help='no pause between faults, and the highest share of each')
     p.add_argument('--rollbacks', action='store_true', help='only rounds of clients that just roll back')
     p.add_argument('--max', type=int, default=20, help='stop after so many findings')
     p.add_argument('--verbose', action='store_true')
