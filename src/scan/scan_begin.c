@@ -44,6 +44,7 @@ zscan_stream_begin(ZScan *scan, int flags, ReadStreamBlockNumberCB callback,
 	Assert(scan->stream == NULL);
 	scan->stream = read_stream_begin_relation(flags, scan->strategy, scan->base.rs_rd,
 											  MAIN_FORKNUM, callback, scan, per_buffer_size);
+	zcompat_stream_counts(&scan->base, scan->stream);
 	MemoryContextSwitchTo(old);
 }
 
@@ -188,6 +189,7 @@ zscan_begin(Relation rel, Snapshot snapshot, int nkeys, ScanKey key,
 		scan->base.rs_key = (ScanKey) palloc(sizeof(ScanKeyData) * nkeys);
 	if (parallel != NULL)
 		scan->worker = palloc0(sizeof(ParallelBlockTableScanWorkerData));
+	zcompat_scan_counts(&scan->base);
 	scan->marks = marks_before_bitmap();
 	zview_open(&scan->view, rel);
 

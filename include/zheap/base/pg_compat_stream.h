@@ -88,4 +88,31 @@ extern BlockNumber zstream_single_block(ReadStream *stream, void *block, void *p
 #define ZCOMPAT_BITMAP_STREAMS
 #endif
 
+/*
+ * 19: a scan with SO_SCAN_INSTRUMENT counts what its streams read, for EXPLAIN (ANALYZE, IO).
+ * zcompat_scan_counts() allocates the counters, in the current context; zcompat_stream_counts()
+ * lets a stream add to them.
+ */
+#if PG_VERSION_NUM >= 190000
+#include "access/tableam.h"
+#include "executor/instrument_node.h"
+
+static inline void
+zcompat_scan_counts(TableScanDesc scan)
+{
+	if (scan->rs_flags & SO_SCAN_INSTRUMENT)
+		scan->rs_instrument = palloc0_object(TableScanInstrumentation);
+}
+
+static inline void
+zcompat_stream_counts(TableScanDesc scan, ReadStream *stream)
+{
+	if (scan->rs_instrument != NULL)
+		read_stream_enable_stats(stream, &scan->rs_instrument->io);
+}
+#else
+#define zcompat_scan_counts(scan)			((void) 0)
+#define zcompat_stream_counts(scan, stream)	((void) 0)
+#endif
+
 #endif							/* ZHEAP_PG_COMPAT_STREAM_H */
