@@ -258,7 +258,7 @@ build_install()
 
 	[ "$AM" != heap ] || return 0
 	mkdir -p "$CACHE/build"
-	key=$({ echo "$TOP" "$pg_config" "${CI:-}"; "$pg_config"; gcc --version; } | sha256sum | cut -c1-16)
+	key=$({ echo "$TOP" "$pg_config" "${CI:-}" "${COPT:-}"; "$pg_config"; gcc --version; } | sha256sum | cut -c1-16)
 	dir=$CACHE/build/$key
 	(
 		exec 9>"$dir.lock"
