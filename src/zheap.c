@@ -16,25 +16,27 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "zheap/am/am.h"
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
+#include "zheap/base/catalog.h"
 #include "zheap/base/counters.h"
 #include "zheap/base/stats.h"
+#include "zheap/btree/dead_ranges.h"
+#include "zheap/btree/table_indexes.h"
+#include "zheap/clean/clean.h"
 #include "zheap/dml/dml.h"
-#include "zheap/dml/filled.h"
-#include "zheap/dml/reap.h"
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/mvcc.h"
+#include "zheap/notes/filled.h"
+#include "zheap/notes/reap.h"
 #include "zheap/page/page_format.h"
 #include "zheap/record/record.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/scan/dead_ranges.h"
 #include "zheap/scan/page_copy.h"
-#include "zheap/scan/table_indexes.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
-#include "zheap/vacuum/vacuum.h"
 #include "zheap/worker/worker.h"
 
 PG_MODULE_MAGIC;
@@ -160,7 +162,8 @@ _PG_init(void)
 	shmem_request_hook = shmem_request;
 	previous_shmem_startup = shmem_startup_hook;
 	shmem_startup_hook = shmem_startup;
-	zreap_hook = zvacuum_by_writer;
+	zheap_table_routine = zam_routine();
+	zreap_hook = zclean_by_writer;
 	zundo_vacuum_hook = zrollback_vacuum;
 	zundo_local_hook = zrollback_local_sweep;
 	ztid_register();

@@ -20,8 +20,8 @@
 #include "zheap/am/am_relation.h"
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
-#include "zheap/dml/filled.h"
-#include "zheap/scan/dead_ranges.h"
+#include "zheap/btree/dead_ranges.h"
+#include "zheap/notes/filled.h"
 
 static object_access_hook_type previous_hook = NULL;
 

@@ -14,6 +14,7 @@
 #include "zheap/base/base.h"
 #include "zheap/dml/dml.h"
 #include "zheap/index/index.h"
+#include "zheap/rewrite/rewrite.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo_am.h"
@@ -33,7 +34,7 @@ slot_callbacks(Relation rel)
 ZCOMPAT_INDEX_FETCH_BEGIN(zscan_index_begin)
 ZCOMPAT_DELETE(zdml_delete)
 ZCOMPAT_UPDATE(zdml_update)
-ZCOMPAT_COPY_FOR_CLUSTER(zvacuum_copy_for_cluster)
+ZCOMPAT_COPY_FOR_CLUSTER(zrewrite_table)
 ZCOMPAT_ANALYZE_BLOCK(zscan_analyze_next_block)
 ZCOMPAT_ANALYZE_TUPLE(zscan_analyze_next_tuple)
 ZCOMPAT_BITMAP(zscan_bitmap_page, zscan_bitmap_row, zscan_bitmap_next_tuple)
@@ -78,7 +79,7 @@ static const TableAmRoutine zheap_methods = {
 	.relation_set_new_filelocator = zam_relation_set_new_file,
 	.relation_nontransactional_truncate = zam_relation_nontransactional_truncate,
 	.relation_copy_data = zam_relation_copy_data,
-	.relation_copy_for_cluster = zcompat_copy_for_cluster(zvacuum_copy_for_cluster),
+	.relation_copy_for_cluster = zcompat_copy_for_cluster(zrewrite_table),
 	.relation_vacuum = zvacuum_relation,
 	.scan_analyze_next_block = zcompat_analyze_block(zscan_analyze_next_block),
 	.scan_analyze_next_tuple = zcompat_analyze_tuple(zscan_analyze_next_tuple),
@@ -96,6 +97,12 @@ static const TableAmRoutine zheap_methods = {
 	.scan_sample_next_block = zscan_sample_next_block,
 	.scan_sample_next_tuple = zscan_sample_next_tuple
 };
+
+const TableAmRoutine *
+zam_routine(void)
+{
+	return &zheap_methods;
+}
 
 /*
  * Without preloading, no resource manager would be registered and the WAL of

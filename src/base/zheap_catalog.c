@@ -20,6 +20,8 @@
 /* The C function that the extension's script makes the handler of its access method. */
 #define TABLE_HANDLER	"zheap_tableam_handler"
 
+const struct TableAmRoutine *zheap_table_routine = NULL;
+
 /*
  * By its name in the library.  The handler is not called: that of a stranger's access
  * method, whose library may be gone, would have to be called to compare what it returns.

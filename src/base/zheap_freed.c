@@ -2,7 +2,7 @@
  * zheap_freed.c
  *		How often VACUUM has made line pointers of a table reusable, since the server began.
  *
- * A writer remembers dead line pointers for a while (dml_reap_notes.c).  When VACUUM makes one of
+ * A writer remembers dead line pointers for a while (reap_notes.c).  When VACUUM makes one of
  * them reusable it may become another row's, so what was noted before counts no more.
  *
  * LOCKING: none.  The count goes up before VACUUM frees pointers, after they were dead.  Writers

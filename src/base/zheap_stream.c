@@ -9,8 +9,8 @@
 
 #include "utils/memutils.h"
 
-#include "zheap/base/base.h"
 #include "zheap/base/pg_compat_stream.h"
+#include "zheap/base/base.h"
 
 #ifdef ZCOMPAT_OWN_STREAMS
 

@@ -12,9 +12,9 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/logical.h"
-#include "zheap/dml/reap.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/target.h"
+#include "zheap/notes/reap.h"
 
 /* The row, as a heap tuple where that is needed. */
 typedef struct Deleted

@@ -21,9 +21,9 @@
 #include "storage/predicate.h"
 
 #include "zheap/dml/logical.h"
-#include "zheap/dml/reap.h"
-#include "zheap/dml/target.h"
 #include "zheap/dml/run.h"
+#include "zheap/dml/target.h"
+#include "zheap/notes/reap.h"
 #include "zheap/scan/scan.h"
 
 /* ---- the run ---- */

@@ -17,11 +17,11 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/btree/table_indexes.h"
 #include "zheap/dml/logical.h"
-#include "zheap/dml/reap.h"
-#include "zheap/dml/target.h"
 #include "zheap/dml/run.h"
-#include "zheap/scan/table_indexes.h"
+#include "zheap/dml/target.h"
+#include "zheap/notes/reap.h"
 #include "zheap/scan/tuple_slot.h"
 
 /* ---- one row ---- */

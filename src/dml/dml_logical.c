@@ -16,8 +16,8 @@
 #include "access/sysattr.h"
 #include "utils/rel.h"
 
+#include "zheap/btree/table_indexes.h"
 #include "zheap/dml/logical.h"
-#include "zheap/scan/table_indexes.h"
 
 /* Longer WAL records cannot be read; the rest of the record is far less than what this leaves. */
 #define MAX_BYTES	(1019 * 1024 * 1024)

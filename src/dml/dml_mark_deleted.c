@@ -6,9 +6,9 @@
  */
 #include "postgres.h"
 
-#include "zheap/dml/reap.h"
-#include "zheap/dml/target.h"
 #include "zheap/dml/run.h"
+#include "zheap/dml/target.h"
+#include "zheap/notes/reap.h"
 
 #ifdef USE_ASSERT_CHECKING
 /* C3: the run's record is found for a row that has none of its own, and says what it would. */

@@ -15,9 +15,9 @@
 
 #include "storage/bufmgr.h"
 
-#include "zheap/dml/reap.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/target.h"
+#include "zheap/notes/reap.h"
 
 /* A plan that WAL can tell of: its slot is on the page itself. */
 static bool

@@ -12,10 +12,10 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "zheap/btree/table_indexes.h"
 #include "zheap/dml/logical.h"
-#include "zheap/dml/reap.h"
 #include "zheap/dml/run.h"
-#include "zheap/scan/table_indexes.h"
+#include "zheap/notes/reap.h"
 #include "zheap/scan/tuple_slot.h"
 
 /*

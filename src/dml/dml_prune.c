@@ -12,8 +12,8 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/dml.h"
-#include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
+#include "zheap/notes/reap.h"
 
 /* How many pointers are looked up in undo while one page is locked. */
 #define MAX_LOOKS	3

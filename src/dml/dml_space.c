@@ -18,9 +18,9 @@
 #include "storage/smgr.h"
 #include "utils/snapmgr.h"
 
-#include "zheap/dml/filled.h"
-#include "zheap/dml/reap.h"
 #include "zheap/dml/target.h"
+#include "zheap/notes/filled.h"
+#include "zheap/notes/reap.h"
 #include "zheap/scan/scan.h"
 
 /* room that a slot for the transaction may take besides the row */

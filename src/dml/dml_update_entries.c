@@ -20,9 +20,9 @@
 
 #include "zheap/base/pg_compat_index.h"
 #include "zheap/base/base.h"
+#include "zheap/btree/dead_ranges.h"
+#include "zheap/btree/table_indexes.h"
 #include "zheap/dml/update.h"
-#include "zheap/scan/dead_ranges.h"
-#include "zheap/scan/table_indexes.h"
 
 /* Is the leaf's item an entry for the TID? */
 static bool

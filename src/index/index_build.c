@@ -32,11 +32,11 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
+#include "zheap/btree/dead_ranges.h"
+#include "zheap/btree/table_indexes.h"
 #include "zheap/dml/target.h"
 #include "zheap/index/index.h"
-#include "zheap/scan/dead_ranges.h"
 #include "zheap/scan/scan.h"
-#include "zheap/scan/table_indexes.h"
 
 /* How the values of one index column are compared. */
 typedef struct KeyType

@@ -23,10 +23,10 @@
 
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
+#include "zheap/btree/table_indexes.h"
 #include "zheap/index/index.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/row.h"
-#include "zheap/scan/table_indexes.h"
 #include "zheap/undo/undo.h"
 
 /* Table pages that one bottom-up deletion looks at; heap's number. */

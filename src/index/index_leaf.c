@@ -8,7 +8,7 @@
 
 #include "storage/bufmgr.h"
 
-#include "index_leaf.h"
+#include "zheap/index/index_leaf.h"
 
 static void
 add_entry(ZLeafEntries *leaf, void *row, ItemPointer tid, OffsetNumber offnum, Size size)

@@ -14,7 +14,7 @@
 
 #include "zheap/index/index.h"
 
-#include "index_leaf.h"
+#include "zheap/index/index_leaf.h"
 
 StaticAssertDecl(offsetof(ZMarkedRow, tid) == 0, "ZLeafRows");
 

@@ -16,13 +16,13 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
-#include "zheap/base/pg_compat_vacuum.h"
 #include "zheap/base/pg_compat_index.h"
+#include "zheap/base/pg_compat_vacuum.h"
 #include "zheap/base/base.h"
-#include "zheap/dml/reap.h"
 #include "zheap/index/index.h"
+#include "zheap/notes/reap.h"
 
-#include "index_leaf.h"
+#include "zheap/index/index_leaf.h"
 
 /*
  * Table pages that are looked at while a leaf is locked.  They are read before: VACUUM's ring of

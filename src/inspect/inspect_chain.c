@@ -145,7 +145,7 @@ check_line_pointer(const ZPageView *view, OffsetNumber offnum)
 Datum
 zheap_undo_chain(PG_FUNCTION_ARGS)
 {
-	Relation	rel = inspect_open(PG_GETARG_OID(0));
+	Relation	rel = zinspect_open(PG_GETARG_OID(0));
 	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(1);
 	BlockNumber block = inspect_block(rel, ItemPointerGetBlockNumberNoCheck(tid));
 	/* a tag says which version somebody means: here it is all */
@@ -159,6 +159,6 @@ zheap_undo_chain(PG_FUNCTION_ARGS)
 	check_line_pointer(&view, offnum);
 	put_versions(rsinfo, &view, offnum);
 	zview_close(&view);
-	inspect_close(rel);
+	zinspect_close(rel);
 	return (Datum) 0;
 }

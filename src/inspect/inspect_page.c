@@ -158,7 +158,7 @@ put_in_map(Relation rel, BlockNumber block, Datum *values, bool *nulls)
 Datum
 zheap_page_header(PG_FUNCTION_ARGS)
 {
-	Relation	rel = inspect_open(PG_GETARG_OID(0));
+	Relation	rel = zinspect_open(PG_GETARG_OID(0));
 	BlockNumber block = inspect_block(rel, PG_GETARG_INT64(1));
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Datum		values[HEADER_COLUMNS] = {0};
@@ -199,7 +199,7 @@ zheap_page_header(PG_FUNCTION_ARGS)
 	values[HEADER_KIND] = CStringGetTextDatum(kind);
 	nulls[HEADER_KIND] = false;
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	inspect_close(rel);
+	zinspect_close(rel);
 	return (Datum) 0;
 }
 
@@ -293,7 +293,7 @@ put_item(Page page, OffsetNumber offnum, Datum *values, bool *nulls)
 Datum
 zheap_page_items(PG_FUNCTION_ARGS)
 {
-	Relation	rel = inspect_open(PG_GETARG_OID(0));
+	Relation	rel = zinspect_open(PG_GETARG_OID(0));
 	BlockNumber block = inspect_block(rel, PG_GETARG_INT64(1));
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	PGAlignedBlock copy;
@@ -301,7 +301,7 @@ zheap_page_items(PG_FUNCTION_ARGS)
 	OffsetNumber max;
 
 	InitMaterializedSRF(fcinfo, 0);
-	inspect_copy(rel, block, page);
+	zinspect_copy(rel, block, page);
 	if (zpage_check_header(page) != NULL)
 		inspect_refuse_page(rel, block, page);
 	max = PageGetMaxOffsetNumber(page);
@@ -313,7 +313,7 @@ zheap_page_items(PG_FUNCTION_ARGS)
 		put_item(page, off, values, nulls);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
-	inspect_close(rel);
+	zinspect_close(rel);
 	return (Datum) 0;
 }
 
@@ -367,7 +367,7 @@ show_slot(ZPageView *view, int slotno, Datum *values, bool *nulls)
 Datum
 zheap_page_slots(PG_FUNCTION_ARGS)
 {
-	Relation	rel = inspect_open(PG_GETARG_OID(0));
+	Relation	rel = zinspect_open(PG_GETARG_OID(0));
 	BlockNumber block = inspect_block(rel, PG_GETARG_INT64(1));
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	ZPageView	view;
@@ -386,6 +386,6 @@ zheap_page_slots(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	zview_close(&view);
-	inspect_close(rel);
+	zinspect_close(rel);
 	return (Datum) 0;
 }

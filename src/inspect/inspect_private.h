@@ -10,25 +10,17 @@
 #include "utils/array.h"
 #include "utils/rel.h"
 
+#include "zheap/inspect/inspect.h"
 #include "zheap/mvcc/mvcc.h"
 
 /* ---- inspect_relation.c ---- */
 
-/*
- * A zheap table, locked with AccessShareLock, to be closed with inspect_close().  ERROR, with a
- * hint, if "relid" is anything else, or if its pages cannot be read here.
- */
-extern Relation inspect_open(Oid relid);
-extern void inspect_close(Relation rel);
-
 /* The function's block number; ERROR if the table has no such block. */
 extern BlockNumber inspect_block(Relation rel, int64 block);
 
-/* Copy a page as it is.  ERROR if the server cannot read it. */
-extern void inspect_copy(Relation rel, BlockNumber block, Page copy);
-
 /*
- * The same, also of a page that the server refuses to read: false then, and it is as on disk.
+ * As zinspect_copy(), also of a page that the server refuses to read: false then, and it is as on
+ * disk.
  */
 extern bool inspect_copy_any(Relation rel, BlockNumber block, Page copy);
 
@@ -37,11 +29,6 @@ pg_noreturn extern void inspect_refuse_page(Relation rel, BlockNumber block, Pag
 
 /* Copy the page with its overflow page into the view; ERROR if it is no table page. */
 extern void inspect_view(ZPageView *view, BlockNumber block);
-
-/* ---- inspect_wal.c ---- */
-
-/* What the WAL record is that ends there, allocated; NULL if it cannot be read, or is gone. */
-extern char *inspect_record_that_ends(XLogRecPtr end);
 
 /* ---- inspect_text.c ---- */
 

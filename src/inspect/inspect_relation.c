@@ -41,7 +41,7 @@ hint_for(Relation rel)
 }
 
 Relation
-inspect_open(Oid relid)
+zinspect_open(Oid relid)
 {
 	Relation	rel;
 
@@ -76,7 +76,7 @@ inspect_open(Oid relid)
 }
 
 void
-inspect_close(Relation rel)
+zinspect_close(Relation rel)
 {
 	relation_close(rel, AccessShareLock);
 }
@@ -100,7 +100,7 @@ inspect_block(Relation rel, int64 block)
 /* ---- pages ---- */
 
 void
-inspect_copy(Relation rel, BlockNumber block, Page copy)
+zinspect_copy(Relation rel, BlockNumber block, Page copy)
 {
 	Buffer		buffer = ReadBuffer(rel, block);
 
@@ -121,7 +121,7 @@ copy_page(void *arg)
 {
 	Copying    *copying = arg;
 
-	inspect_copy(copying->rel, copying->block, copying->copy);
+	zinspect_copy(copying->rel, copying->block, copying->copy);
 }
 
 /* What the server refuses to read nobody has in a buffer, so that it stays as it is. */
@@ -173,6 +173,6 @@ inspect_view(ZPageView *view, BlockNumber block)
 
 	if (zview_read(view, block, NULL))
 		return;
-	inspect_copy(view->rel, block, copy.data);
+	zinspect_copy(view->rel, block, copy.data);
 	inspect_refuse_page(view->rel, block, copy.data);
 }

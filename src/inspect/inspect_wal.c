@@ -93,7 +93,7 @@ find_from(XLogRecPtr begin, XLogRecPtr end)
 
 /* It may be longer than what precedes it in the segment that it ends in. */
 char *
-inspect_record_that_ends(XLogRecPtr end)
+zinspect_record_that_ends(XLogRecPtr end)
 {
 	XLogRecPtr	begin;
 	char	   *found;

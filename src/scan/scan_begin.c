@@ -17,8 +17,8 @@
 #include "storage/predicate.h"
 #include "utils/memutils.h"
 
-#include "zheap/base/base.h"
 #include "zheap/base/pg_compat_stream.h"
+#include "zheap/base/base.h"
 #include "zheap/scan/scan.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"

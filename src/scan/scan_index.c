@@ -17,17 +17,17 @@
 #include "storage/proc.h"
 
 #include "zheap/base/base.h"
+#include "zheap/btree/index_skip.h"
+#include "zheap/btree/table_indexes.h"
 #include "zheap/scan/index_prefetch.h"
-#include "zheap/scan/index_skip.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/shown.h"
-#include "zheap/scan/table_indexes.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo.h"
 
 #include "row_look.h"
-#include "seen_keys.h"
+#include "zheap/btree/seen_keys.h"
 
 /* So many rows of one page in a row are looked at in place. */
 #define ROWS_IN_PLACE	2

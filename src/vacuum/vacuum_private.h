@@ -17,8 +17,8 @@
 
 #include "zheap/base/pg_compat_stream.h"
 #include "zheap/base/pg_compat_vacuum.h"
-#include "zheap/dml/reap.h"
 #include "zheap/mvcc/mvcc.h"
+#include "zheap/vacuum/visible.h"
 
 /*
  * Below this share of a table's pages, those with dead line pointers can wait for the next VACUUM
@@ -66,17 +66,6 @@ typedef enum VacuumDoing
 } VacuumDoing;
 
 typedef struct ZVacuumStale ZVacuumStale;
-
-/* What marks pages all-visible: VACUUM, or a worker. */
-typedef struct ZVisible
-{
-	Relation	rel;
-	const ZPageView *view;
-	Buffer		map;			/* of the visibility map, pinned; or invalid */
-	FullTransactionId before;	/* older ones have ended, and all see the outcome, whose records
-								 * are on disk */
-	bool		no_conflict;		/* mark only what cancels no snapshot of a standby */
-} ZVisible;
 
 typedef struct ZVacuum
 {
@@ -140,19 +129,6 @@ typedef struct ZVacuum
 	ZVacuumClock clock;
 } ZVacuum;
 
-/*
- * vacuum_visible.c: a table page is looked at while it is locked exclusively, and its place in the
- * map pinned, which must have been done before.  The view is of the table; no page need be in it.
- * "before" is the oldest transaction that a snapshot may not see; visible_flush() comes after it was
- * asked for.
- */
-extern void visible_flush(void);
-extern void visible_open(ZVisible *visible, Relation rel, const ZPageView *view,
-						 FullTransactionId before);
-extern void visible_close(ZVisible *visible);
-extern void visible_pin(ZVisible *visible, BlockNumber block);
-extern void visible_mark(ZVisible *visible, Buffer buffer);
-
 extern bool vacuum_may_skip(ZVacuum *vac, BlockNumber block);
 
 /* All rows of the table, those of skipped pages estimated. */
@@ -189,13 +165,6 @@ extern void vacuum_stale_reap_last(ZVacuum *vac);
 
 /* So many that the indexes' own pass over their pages pays, which makes these reusable? */
 extern bool vacuum_has_empty_leaves(const ZVacuum *vac);
-
-/*
- * vacuum_sweep.c, for writers: go on with a sweep of the table's indexes, or begin one if there
- * are enough rows.  Those of them are named as well that may have several entries of a row.  No
- * page is locked.
- */
-extern void vacuum_sweep(Relation rel, ZReapNotes *notes, List *indexes, List *several);
 
 /* vacuum_truncate.c; "page" is an overflow page, locked */
 extern void vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page);

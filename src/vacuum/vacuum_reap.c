@@ -20,10 +20,10 @@
 #include "storage/freespace.h"
 #include "utils/memutils.h"
 
+#include "zheap/btree/dead_ranges.h"
+#include "zheap/btree/table_indexes.h"
 #include "zheap/dml/dml.h"
 #include "zheap/page/page.h"
-#include "zheap/scan/dead_ranges.h"
-#include "zheap/scan/table_indexes.h"
 
 #include "vacuum_private.h"
 

@@ -23,10 +23,10 @@
 #include "utils/memutils.h"
 
 #include "zheap/base/stats.h"
+#include "zheap/btree/table_indexes.h"
 #include "zheap/dml/dml.h"
 #include "zheap/index/index.h"
 #include "zheap/page/page.h"
-#include "zheap/scan/table_indexes.h"
 
 #include "vacuum_private.h"
 

@@ -23,9 +23,9 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "zheap/dml/filled.h"
+#include "zheap/clean/clean.h"
+#include "zheap/notes/filled.h"
 #include "zheap/undo/undo.h"
-#include "zheap/vacuum/vacuum.h"
 #include "worker_private.h"
 
 /*
@@ -424,7 +424,7 @@ static void
 note_pages_to_mark(int max)
 {
 	Oid		   *dbs = palloc(max * sizeof(Oid));
-	int			n = zvacuum_databases_with_filled(dbs, max);
+	int			n = zclean_databases_with_filled(dbs, max);
 
 	for (int i = 0; i < n; i++)
 		visit_of(dbs[i])->work = true;

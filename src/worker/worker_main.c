@@ -20,10 +20,10 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "zheap/dml/filled.h"
+#include "zheap/clean/clean.h"
+#include "zheap/notes/filled.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo.h"
-#include "zheap/vacuum/vacuum.h"
 #include "worker_private.h"
 
 /* without anything to roll back: so many rounds, with naps in milliseconds between */
@@ -132,7 +132,7 @@ mark_filled(void)
 	bool		more = true;
 
 	StartTransactionCommand();
-	zvacuum_begin_marking(&visit);
+	zclean_begin_marking(&visit);
 	CommitTransactionCommand();
 	while (more && !zworker_shared->starving && !zworker_is_to_leave() &&
 		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), MARK_TIME))
@@ -140,7 +140,7 @@ mark_filled(void)
 		StartTransactionCommand();
 		report_state(ZWORKER_MARKING, "zheap: marking pages all-visible");
 		zundo_open();
-		more = !zundo_sweep_is_due(NULL) && zvacuum_mark_filled(&visit);
+		more = !zundo_sweep_is_due(NULL) && zclean_mark_filled(&visit);
 		CommitTransactionCommand();
 	}
 	return more;

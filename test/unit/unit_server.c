@@ -13,9 +13,9 @@
 #include "utils/inval.h"
 #include "utils/rel.h"
 
+#include "zheap/btree/table_indexes.h"
 #include "zheap/index/index.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/scan/table_indexes.h"
 #include "zheap/undo/undo.h"
 
 PG_FUNCTION_INFO_V1(zheap_unit_sweep_file);

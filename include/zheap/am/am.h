@@ -15,4 +15,7 @@
 extern PGDLLEXPORT Datum zheap_tableam_handler(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum zheap_undo_handler(PG_FUNCTION_ARGS);
 
+/* The callbacks that zheap_tableam_handler() returns; never freed. */
+extern const TableAmRoutine *zam_routine(void);
+
 #endif							/* ZHEAP_AM_H */

@@ -18,6 +18,13 @@
 extern bool zheap_is_table(Relation rel);
 extern bool zheap_is_table_am(Oid am);
 
+/*
+ * What rel->rd_tableam points to in our tables.  Set when the library is loaded, because the
+ * callbacks are of higher layers.
+ */
+struct TableAmRoutine;
+extern const struct TableAmRoutine *zheap_table_routine;
+
 /* The access method of a relation, or invalid: it has none, or there is no such relation. */
 extern Oid	zheap_relation_am(Oid relid);
 

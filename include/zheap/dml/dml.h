@@ -9,8 +9,8 @@
 #include "executor/tuptable.h"
 
 #include "zheap/base/pg_compat_am.h"
-#include "zheap/dml/reap.h"
 #include "zheap/mvcc/mvcc.h"
+#include "zheap/notes/reap.h"
 #include "zheap/tid/tid.h"
 
 /* ---- the table AM's callbacks, with the server's signatures ---- */

@@ -6,8 +6,8 @@
 #define ZHEAP_UPDATE_H
 
 #include "zheap/base/stats.h"
+#include "zheap/btree/table_indexes.h"
 #include "zheap/dml/target.h"
-#include "zheap/scan/table_indexes.h"
 
 /* ---- dml_update_columns.c ---- */
 

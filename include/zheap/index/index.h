@@ -9,7 +9,7 @@
 #include "access/tableam.h"
 #include "catalog/index.h"
 
-#include "zheap/dml/reap.h"
+#include "zheap/notes/reap.h"
 
 /* index_build.c */
 extern double zindex_build_range_scan(Relation table, Relation index,
@@ -62,49 +62,5 @@ typedef struct ZIndexSweep
  * table is locked against other VACUUMs; no page is locked.
  */
 extern PGDLLEXPORT void zindex_sweep(ZIndexSweep *sweep);
-
-/* ---- entries of rows that writers have pruned (index_remove.c) ---- */
-
-typedef struct ZIndexRemoval
-{
-	Relation	table;
-	Relation	index;			/* a B-tree on columns */
-	bool		several;		/* it may have several entries of a row */
-	TupleTableSlot *slot;		/* of the table */
-	ZReapNotes *notes;			/* rows in the order of TIDs; all are dead line pointers */
-	BlockNumber max_leaves;		/* of a sweep */
-} ZIndexRemoval;
-
-/*
- * These functions add one to row->removed if the index has no entry of the row any more.  Pages
- * that are left without any are deleted, and noted.  The caller has locked the table against
- * VACUUM, and has a snapshot; no page is locked.
- */
-
-/*
- * Remove the entries of the notes' rows, as far as they are found by their keys: not those of
- * rows with several keys, in an index that may have several entries of a row.
- */
-extern void zindex_remove_dead(ZIndexRemoval *removal);
-
-/*
- * Remove the entries of the notes' rows that are being swept, wherever they are.  False: the walk
- * is paused after max_leaves, and to be gone on with.  If it may not pause, none of the rows
- * counts as removed where there are more leaves.
- */
-extern bool zindex_sweep_dead(ZIndexRemoval *removal, bool may_pause);
-
-/* May a walk over the index' leaves go on in another transaction, from a key? */
-extern bool zindex_may_pause(Relation index);
-
-/*
- * How many leaves a B-tree has, by the pages above them: those of splits that were not completed
- * are left out.  Any number above "max" if there are more, or if pages above them are very many.
- * *looks grows by the pages that were read.  No page is locked.
- */
-extern BlockNumber zindex_count_leaves(Relation index, BlockNumber max, int *looks);
-
-/* Let the index use its noted pages again that no scan can come to any more. */
-extern void zindex_free_pages(Relation index, ZReapNotes *notes);
 
 #endif							/* ZHEAP_INDEX_H */

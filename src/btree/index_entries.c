@@ -1,0 +1,553 @@
+/*
+ * index_entries.c
+ *		The entry that an index scan is at, which the table access method is not told of.
+ *
+ * index_fetch_tuple gets a TID and no key.  So some of the functions of the B-tree access method
+ * are called through ours: an index's relation cache entry points to a copy of the server's
+ * routine with these in it.  That entry may be made anew, with the server's routine; before that
+ * is used, ztable_indexes() puts ours there again.  An entry that is in use stays as it is.
+ *
+ * A B-tree scan keeps a copy of the index tuples of the leaf that it has read if it has been given
+ * memory for that.  As it has been asked for nothing more, it lets go of the leaf as ever.
+ *
+ * LOCKING: none.
+ */
+#include "postgres.h"
+
+#include "access/gist_private.h"
+#include "access/hash.h"
+#include "access/htup_details.h"
+#include "access/nbtree.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_type.h"
+#include "storage/bufmgr.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "zheap/base/pg_compat_index.h"
+#include "zheap/base/base.h"
+#include "zheap/base/catalog.h"
+#include "zheap/btree/dead_ranges.h"
+#include "zheap/btree/index_skip.h"
+#include "zheap/btree/table_indexes.h"
+#include "zheap/undo/undo.h"
+
+/* As btrescan allocates: two leaves, the second one for the marked position. */
+#define TUPLES_SIZE		(2 * BLCKSZ)
+
+/* So much memory would be the allocator's most expensive kind, for each scan. */
+#define MAX_KEPT		4
+
+typedef struct Kept
+{
+	char	   *tuples;
+	bool		lent;
+} Kept;
+
+static Kept kept[MAX_KEPT];
+
+static IndexAmRoutine watched;	/* of indexes that may have several entries of a row */
+static IndexAmRoutine counted;	/* of others */
+static IndexAmRoutine hash_am;	/* of indexes of other kinds that ask for dead rows */
+static IndexAmRoutine gist_am;
+
+/* ---- which indexes ---- */
+
+bool
+zindex_has_plain_columns(Relation index)
+{
+	return heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) &&
+		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
+/*
+ * Operator classes of which servers have said that equal keys have the same bytes, though they
+ * need not: of char(n), whatever blanks they end in, and before 15.5 of interval, '1 day' and
+ * '24:00:00'.  What the server says may change with a minor version, and the entries stay.  A
+ * domain has the operator classes of its base type; of arrays, ranges and rows nothing like it is
+ * said.
+ */
+static bool
+is_wrongly_told_by_bytes(Oid opcintype)
+{
+	return opcintype == BPCHAROID || opcintype == INTERVALOID;
+}
+
+/* An index on "name" has strings.  Included columns might differ where the keys don't. */
+static bool
+tells_keys_by_bytes(Relation table, Relation index)
+{
+	int			natts = IndexRelationGetNumberOfAttributes(index);
+
+	if (IndexRelationGetNumberOfKeyAttributes(index) != natts || !_bt_allequalimage(index, false))
+		return false;
+	for (int i = 0; i < natts; i++)
+	{
+		AttrNumber	attno = index->rd_index->indkey.values[i];
+
+		if (attno <= 0 || is_wrongly_told_by_bytes(index->rd_opcintype[i]) ||
+			TupleDescAttr(RelationGetDescr(table), attno - 1)->atttypid !=
+			TupleDescAttr(RelationGetDescr(index), i)->atttypid)
+			return false;
+	}
+	return true;
+}
+
+bool
+zindex_may_have_several_keys(Relation table, Relation index)
+{
+	return index->rd_rel->relam == BTREE_AM_OID && !index->rd_index->indisunique &&
+		!index->rd_index->indisexclusion && zindex_has_plain_columns(index) &&
+		tells_keys_by_bytes(table, index);
+}
+
+/* ---- memory for index tuples ---- */
+
+static char *
+lend_tuples(void)
+{
+	for (int i = 0; i < MAX_KEPT; i++)
+	{
+		if (kept[i].lent)
+			continue;
+		if (kept[i].tuples == NULL)
+			kept[i].tuples = MemoryContextAlloc(TopMemoryContext, TUPLES_SIZE);
+		kept[i].lent = true;
+		return kept[i].tuples;
+	}
+	return NULL;
+}
+
+/* False: these were not lent. */
+static bool
+take_back(const char *tuples)
+{
+	for (int i = 0; i < MAX_KEPT; i++)
+	{
+		if (kept[i].tuples != tuples)
+			continue;
+		Assert(kept[i].lent);
+		kept[i].lent = false;
+		return true;
+	}
+	return false;
+}
+
+/* No scan outlives its transaction; one that an error has ended gives nothing back. */
+void
+zindex_entries_at_end_of_transaction(void)
+{
+	for (int i = 0; i < MAX_KEPT; i++)
+		kept[i].lent = false;
+}
+
+/* ---- the access method's functions ---- */
+
+/* NULL: nobody fetches rows by the scan's TIDs, or from a table that is not ours. */
+static inline ZIndexFetchBase *
+fetch_of(IndexScanDesc scan)
+{
+	if (likely(scan->xs_heapfetch != NULL &&
+			   scan->heapRelation->rd_tableam == zheap_table_routine))
+		return (ZIndexFetchBase *) scan->xs_heapfetch;
+	return NULL;
+}
+
+/*
+ * The scan is about to mark the entries of dead rows in the leaf that it has read, and finds them
+ * by their TIDs.  Without a pin on the leaf it expects one entry of a TID, in the place where it
+ * was; with one, nothing but the TID, all of whose entries may be marked.  So it gets a pin, if
+ * the leaf has not changed since.
+ */
+static void
+pin_for_marking(IndexScanDesc scan)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	BTScanPos	pos = &so->currPos;
+	Buffer		buffer;
+
+	if (!BTScanPosIsValid(*pos) || BTScanPosIsPinned(*pos) || zcompat_bt_drops_pins(so))
+		return;
+	buffer = ReadBuffer(scan->indexRelation, pos->currPage);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (BufferGetLSNAtomic(buffer) == pos->lsn)
+		pos->buf = buffer;
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (pos->buf == buffer)
+		return;
+	ReleaseBuffer(buffer);
+	so->numKilled = 0;
+	scan->kill_prior_tuple = false;
+}
+
+/* The page of the mark was read some time ago. */
+static void
+back_to_mark(ZIndexFetchBase *fetch)
+{
+	zskip_end(fetch);
+	fetch->misses = 0;
+	fetch->looked = false;
+	fetch->clock = fetch->first_clock;
+}
+
+static void
+restrpos_counted(IndexScanDesc scan)
+{
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (fetch != NULL)
+		back_to_mark(fetch);
+	btrestrpos(scan);
+}
+
+/* Where the mark is on the leaf that the scan has read, nothing is marked as dead yet. */
+static void
+restrpos(IndexScanDesc scan)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (so->markItemIndex < 0 && so->numKilled > 0)
+		pin_for_marking(scan);
+	if (so->markItemIndex < 0 && fetch != NULL)
+		fetch->marks = fetch->first_marks;
+	restrpos_counted(scan);
+}
+
+/* The run of before has ended when the fetch was reset. */
+static void
+rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
+{
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (fetch != NULL)
+	{
+		fetch->scan = scan;
+		/* whether it is allowed is asked when there is something to pass by */
+		fetch->may_skip = zheap_skip_dead_entries;
+		fetch->skips = false;
+		fetch->clock = fetch->first_clock = zdead_clock();
+		fetch->began = false;
+		fetch->misses = 0;
+		fetch->looked = fetch->asked = false;
+	}
+	btrescan(scan, keys, nkeys, orderbys, norderbys);
+}
+
+static void
+rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	if (so->numKilled > 0)
+		pin_for_marking(scan);
+	if (fetch != NULL)
+	{
+		fetch->entries = scan;
+		fetch->leaf++;
+		fetch->marks = fetch->first_marks = zheap_marks_cleared();
+		if (so->currTuples == NULL)
+		{
+			so->currTuples = lend_tuples();
+			if (so->currTuples == NULL)
+				so->currTuples = MemoryContextAlloc(GetMemoryChunkContext(so), TUPLES_SIZE);
+			so->markTuples = so->currTuples + BLCKSZ;
+		}
+	}
+	rescan_counted(scan, keys, nkeys, orderbys, norderbys);
+}
+
+/* The scan is about to go on.  One that has turned looks for no ranges any more. */
+static pg_noinline void
+count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool backward)
+{
+	bool		turned = fetch->began && fetch->backward != backward;
+	bool		wanted;
+
+	if (!fetch->looked || turned)
+		fetch->misses = 0;
+	fetch->looked = false;
+	/* of one that has turned the run ends, as it went */
+	if (!turned)
+		fetch->backward = backward;
+	wanted = zskip_is_wanted(scan, fetch);
+	fetch->asked = fetch->asked || fetch->misses > 0;
+	if (wanted && fetch->skip == NULL && !zskip_is_allowed(scan))
+		fetch->may_skip = fetch->skips = false;
+	else if (wanted || fetch->skip != NULL)
+		zskip_step(scan, fetch, wanted);
+	fetch->began = true;
+	fetch->backward = backward;
+	if (turned)
+		fetch->may_skip = fetch->skips = false;
+}
+
+/*
+ * Is there nothing to count: no entry before was dead for good, and the scan begins or goes on
+ * as it did?
+ */
+static inline bool
+steps_on(const ZIndexFetchBase *fetch, bool backward)
+{
+	return fetch->misses == 0 && fetch->skip == NULL &&
+		(!fetch->began || fetch->backward == backward);
+}
+
+/* Is the next entry one of those that the scan has read? */
+static inline bool
+stays_on_leaf(const BTScanPosData *pos, bool backward)
+{
+	int			next = pos->itemIndex + (backward ? -1 : 1);
+
+	return BTScanPosIsValid(*pos) && next >= pos->firstItem && next <= pos->lastItem;
+}
+
+/* (A scan that goes back to its mark reads no leaf, and need not be known: it was read before.) */
+static pg_noinline bool
+read_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	uint64		marks = zheap_marks_cleared();
+	uint64		clock = zdead_clock();
+
+	if (scan->kill_prior_tuple || so->numKilled > 0)
+		pin_for_marking(scan);
+	if (!btgettuple(scan, direction))
+		return false;
+	if (fetch != NULL)
+	{
+		/* copies of the table's pages last longer if all entries of a TID are the same */
+		if (fetch->entries != NULL)
+			fetch->leaf++;
+		fetch->marks = marks;
+		fetch->clock = clock;
+	}
+	return true;
+}
+
+static inline bool
+step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	bool		backward = ScanDirectionIsBackward(direction);
+
+	if (fetch != NULL && fetch->skips)
+	{
+		if (likely(steps_on(fetch, backward)))
+		{
+			fetch->looked = false;
+			fetch->began = true;
+			fetch->backward = backward;
+		}
+		else
+			count_step(scan, fetch, backward);
+	}
+	return likely(stays_on_leaf(&so->currPos, backward)) ? btgettuple(scan, direction) :
+		read_leaf(scan, fetch, direction);
+}
+
+static bool
+gettuple(IndexScanDesc scan, ScanDirection direction)
+{
+	return step(scan, fetch_of(scan), direction);
+}
+
+/* Where entries of a TID need not be told apart.  That a pin is kept for marking does no harm. */
+static bool
+gettuple_counted(IndexScanDesc scan, ScanDirection direction)
+{
+	ZIndexFetchBase *fetch = fetch_of(scan);
+
+	return fetch != NULL && fetch->skips ? step(scan, fetch, direction) :
+		btgettuple(scan, direction);
+}
+
+/* The entry is there: from now on no range has it (N6). */
+static pg_noinline void
+take_from_ranges(Relation index, Datum *values, bool *isnull, ItemPointer tid)
+{
+	IndexTuple	entry;
+
+	if (!zdead_has_ranges(index))
+	{
+		zdead_tidy();
+		return;
+	}
+	entry = index_form_tuple(RelationGetDescr(index), values, isnull);
+	entry->t_tid = *tid;
+	zdead_inserted(index, entry);
+	pfree(entry);
+}
+
+static bool
+insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
+	   IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
+{
+	bool		result;
+
+	/* old entries of its page may be looked at, while that is locked; expressions may have run */
+	zundo_open();
+	result = btinsert(index, values, isnull, tid, table, check, unchanged, info);
+	if (unlikely(zdead_any()))
+		take_from_ranges(index, values, isnull, tid);
+	return result;
+}
+
+/* As insert(), for those whose entries are not told of. */
+static bool
+insert_opened(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
+			  IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
+{
+	aminsert_function insertion = index->rd_rel->relam == HASH_AM_OID ? hashinsert : gistinsert;
+
+	zundo_open();
+	return insertion(index, values, isnull, tid, table, check, unchanged, info);
+}
+
+static void
+endscan(IndexScanDesc scan)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+
+	if (so->numKilled > 0)
+		pin_for_marking(scan);
+	if (so->currTuples != NULL && take_back(so->currTuples))
+		so->currTuples = so->markTuples = NULL;
+	btendscan(scan);
+}
+
+bool
+zindex_is_watched(Relation index)
+{
+	return index->rd_indam == &watched;
+}
+
+void
+zindex_watch_entries(Relation index, bool several_keys)
+{
+	IndexAmRoutine *routine = several_keys ? &watched : &counted;
+
+	if (index->rd_indam == routine)
+		return;
+	if (watched.type != T_IndexAmRoutine)
+	{
+		Assert(index->rd_rel->relam == BTREE_AM_OID);
+		watched = counted = *index->rd_indam;
+		watched.amrescan = rescan;
+		watched.amgettuple = gettuple;
+		watched.amendscan = endscan;
+		watched.amrestrpos = restrpos;
+		counted.amrescan = rescan_counted;
+		counted.amgettuple = gettuple_counted;
+		counted.amrestrpos = restrpos_counted;
+		watched.aminsert = counted.aminsert = insert;
+	}
+	index->rd_indam = routine;
+}
+
+static void
+wrap_insertions(Relation index, IndexAmRoutine *routine)
+{
+	if (index->rd_indam == routine)
+		return;
+	if (routine->type != T_IndexAmRoutine)
+		*routine = *index->rd_indam;
+	routine->aminsert = insert_opened;
+	index->rd_indam = routine;
+}
+
+void
+zindex_wrap_insertions(Relation index)
+{
+	if (index->rd_rel->relam == HASH_AM_OID)
+		wrap_insertions(index, &hash_am);
+	else if (index->rd_rel->relam == GIST_AM_OID)
+		wrap_insertions(index, &gist_am);
+}
+
+/* ---- entries ---- */
+
+static IndexTuple
+entry_of(IndexScanDesc scan)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+
+	Assert(BTScanPosIsValid(so->currPos) && so->currTuples != NULL);
+	return (IndexTuple) (so->currTuples + so->currPos.items[so->currPos.itemIndex].tupleOffset);
+}
+
+/* Has the entry this value in the column? */
+static bool
+has_value(Relation index, IndexTuple entry, int i, Datum value, bool isnull)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), i);
+	bool		key_isnull;
+	Datum		key = index_getattr(entry, i + 1, RelationGetDescr(index), &key_isnull);
+
+	return isnull == key_isnull &&
+		(isnull || datum_image_eq(value, key, att->attbyval, att->attlen));
+}
+
+bool
+zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot)
+{
+	Relation	index = scan->indexRelation;
+	IndexTuple	entry = entry_of(scan);
+
+	Assert(!zheap_holds_buffer_lock()); /* I3 */
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull);
+
+		if (!has_value(index, entry, i, value, isnull))
+			return false;
+	}
+	return true;
+}
+
+void
+zindex_values_of(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull)
+{
+	Assert(!zheap_holds_buffer_lock()); /* I3 */
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+		values[i] = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull[i]);
+}
+
+IndexTuple
+zindex_key_of(Relation index, TupleTableSlot *slot, Size max)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	IndexTuple	key;
+
+	zindex_values_of(index, slot, values, isnull);
+	/* a long one is not copied, and may be more than an index takes */
+	if (heap_compute_data_size(RelationGetDescr(index), values, isnull) > max)
+		return NULL;
+	key = index_form_tuple(RelationGetDescr(index), values, isnull);
+	if (IndexTupleSize(key) <= max)
+		return key;
+	pfree(key);
+	return NULL;
+}
+
+bool
+zindex_entry_has_key(IndexScanDesc scan, IndexTuple key)
+{
+	Relation	index = scan->indexRelation;
+	IndexTuple	entry = entry_of(scan);
+
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		bool		isnull;
+		Datum		value = index_getattr(key, i + 1, RelationGetDescr(index), &isnull);
+
+		if (!has_value(index, entry, i, value, isnull))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,136 @@
+/*
+ * seen_keys.c
+ *		An old snapshot's scan of an index that has many newer entries of each row.
+ *
+ * Each entry leads to the row, and back from version to version to the one that the snapshot sees,
+ * only to find that the entry is of another.  Which version a snapshot sees never changes, so its
+ * key does not, unless our own transaction changes the row: it is noted, and the next entries are
+ * compared with that.  Only an entry of another key is passed by so; where it has the key, the row
+ * is fetched.
+ *
+ * Not for a SERIALIZABLE transaction, which has to report what it reads.
+ *
+ * LOCKING: none.
+ */
+#include "postgres.h"
+
+#include "access/itup.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "zheap/btree/table_indexes.h"
+#include "zheap/mvcc/mvcc.h"
+
+#include "zheap/btree/seen_keys.h"
+
+/* So many entries are passed by before keys are noted, as many then as work_mem has room for, */
+#ifdef USE_ASSERT_CHECKING
+#define FEW_ENTRIES		2
+#else
+#define FEW_ENTRIES		32
+#endif
+
+/* and none that is longer. */
+#define MAX_KEY_SIZE	256
+
+typedef struct SeenKey
+{
+	ItemPointerData tid;		/* must be first */
+	IndexTuple	key;			/* allocated in SeenKeys.memory; NULL: it is too long */
+} SeenKey;
+
+struct SeenKeys
+{
+	MemoryContext memory;		/* of all that is noted */
+	HTAB	   *keys;			/* NULL: nothing is noted */
+	int			passed;			/* entries before that */
+	Snapshot	snapshot;
+	CommandId	curcid;
+	uint64		own_changes;	/* zview_own_changes */
+};
+
+static void
+forget(SeenKeys *keys)
+{
+	if (keys->keys != NULL)
+		MemoryContextReset(keys->memory);
+	keys->keys = NULL;
+	keys->passed = 0;
+}
+
+/* Is what is noted of this snapshot, and none of the changes since our own? */
+static bool
+is_of(const SeenKeys *keys, Snapshot snapshot)
+{
+	return keys->snapshot == snapshot && keys->curcid == snapshot->curcid &&
+		keys->own_changes == zview_own_changes;
+}
+
+static void
+begin_noting(SeenKeys *keys, Snapshot snapshot)
+{
+	HASHCTL		ctl = {.keysize = sizeof(ItemPointerData),.entrysize = sizeof(SeenKey)};
+
+	ctl.hcxt = keys->memory;
+	keys->keys = hash_create("zheap seen keys", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	keys->snapshot = snapshot;
+	keys->curcid = snapshot->curcid;
+	keys->own_changes = zview_own_changes;
+}
+
+void
+seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
+			   const ItemPointerData *tid, TupleTableSlot *slot)
+{
+	SeenKeys   *keys = *noted;
+	Snapshot	snapshot = scan->xs_snapshot;
+	MemoryContext old;
+	SeenKey    *entry;
+	bool		found;
+
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable())
+		return;
+	if (keys == NULL)
+	{
+		*noted = keys = MemoryContextAllocZero(context, sizeof(SeenKeys));
+		keys->memory = AllocSetContextCreate(context, "zheap seen keys", ALLOCSET_DEFAULT_SIZES);
+	}
+	if (keys->keys != NULL && !is_of(keys, snapshot))
+		forget(keys);
+	if (keys->keys == NULL)
+	{
+		if (keys->passed++ < FEW_ENTRIES)
+			return;
+		begin_noting(keys, snapshot);
+	}
+	if (MemoryContextMemAllocated(keys->memory, true) >= (Size) work_mem * 1024)
+		return;
+	/* it is formed once, whether it is too long or not */
+	entry = hash_search(keys->keys, tid, HASH_ENTER, &found);
+	if (found)
+		return;
+	entry->key = NULL;
+	old = MemoryContextSwitchTo(keys->memory);
+	entry->key = zindex_key_of(scan->indexRelation, slot, MAX_KEY_SIZE);
+	MemoryContextSwitchTo(old);
+}
+
+bool
+seen_keys_pass_by(SeenKeys *keys, IndexScanDesc scan, const ItemPointerData *tid)
+{
+	SeenKey    *entry;
+
+	if (keys->keys == NULL || !is_of(keys, scan->xs_snapshot))
+		return false;
+	entry = hash_search(keys->keys, tid, HASH_FIND, NULL);
+	return entry != NULL && entry->key != NULL && !zindex_entry_has_key(scan, entry->key);
+}
+
+void
+seen_keys_free(SeenKeys *keys)
+{
+	MemoryContextDelete(keys->memory);
+	pfree(keys);
+}

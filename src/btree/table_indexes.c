@@ -1,0 +1,278 @@
+/*
+ * table_indexes.c
+ *		What is known of a table's indexes.
+ *
+ * The server tells whenever one of its descriptions of a relation may have changed; then what was
+ * made from them is made anew.
+ *
+ * LOCKING: may read catalogs, so no page is locked.
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_index.h"
+#include "nodes/nodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "zheap/base/base.h"
+#include "zheap/btree/table_indexes.h"
+
+/* More tables than that are not remembered at the same time. */
+#define MAX_TABLES		1024
+
+/* Tables that a transaction uses in turn are found without a search. */
+#define RECENT			16
+
+static uint64 generation = 1;
+static HTAB *tables = NULL;
+static HTAB *members = NULL;	/* Oids: these tables and their indexes */
+static ZTableIndexes *recent[RECENT];
+
+/* Other relations come and go, temporary tables most of all. */
+static void
+count_generation(Oid relid)
+{
+	if (!OidIsValid(relid) ||
+		(members != NULL && hash_search(members, &relid, HASH_FIND, NULL) != NULL))
+		generation++;
+}
+
+/* Before anything is read of it, so that no message is missed. */
+static void
+add_member(Oid relid)
+{
+	(void) hash_search(members, &relid, HASH_ENTER, NULL);
+}
+
+static void
+forget_tables(void)
+{
+	HASH_SEQ_STATUS seq;
+	ZTableIndexes *known;
+
+	hash_seq_init(&seq, tables);
+	while ((known = hash_seq_search(&seq)) != NULL)
+	{
+		if (known->context != NULL)
+			MemoryContextDelete(known->context);
+	}
+	hash_destroy(tables);
+	hash_destroy(members);
+	memset(recent, 0, sizeof(recent));
+	tables = members = NULL;
+}
+
+static ZTableIndexes *
+table_find(Oid relid)
+{
+	ZTableIndexes *known;
+	bool		found;
+
+	if (tables != NULL && hash_get_num_entries(tables) >= MAX_TABLES &&
+		hash_search(tables, &relid, HASH_FIND, NULL) == NULL)
+		forget_tables();
+	if (members == NULL)
+	{
+		HASHCTL		info = {.keysize = sizeof(Oid),.entrysize = sizeof(Oid)};
+
+		members = hash_create("zheap tables and their indexes", 256, &info,
+							  HASH_ELEM | HASH_BLOBS);
+	}
+	if (tables == NULL)
+	{
+		static bool registered = false;
+		HASHCTL		info = {.keysize = sizeof(Oid),.entrysize = sizeof(ZTableIndexes)};
+
+		if (!registered)
+			zheap_watch_relations(count_generation);
+		registered = true;
+		tables = hash_create("indexes of zheap tables", 64, &info, HASH_ELEM | HASH_BLOBS);
+	}
+	add_member(relid);
+	known = hash_search(tables, &relid, HASH_ENTER, &found);
+	if (!found)
+	{
+		known->context = NULL;
+		known->generation = 0;
+	}
+	return known;
+}
+
+/* ---- one index ---- */
+
+static Node *
+stored_tree(Relation index, AttrNumber attno)
+{
+	bool		isnull;
+	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, attno, &isnull);
+
+	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
+}
+
+static ZIndexChange
+change_of(Relation table, Relation index)
+{
+	if (!index->rd_index->indisvalid || !index->rd_index->indisready)
+		return ZINDEX_MOVES;
+	if (index->rd_rel->relam == BRIN_AM_OID && zindex_has_plain_columns(index))
+		return ZINDEX_SUMMARIZES;
+	return zindex_may_have_several_keys(table, index) ? ZINDEX_ADDS : ZINDEX_MOVES;
+}
+
+/* As the server does it: not the simplified trees, as simplifying may execute functions. */
+static Bitmapset *
+columns_of(Relation index)
+{
+	Bitmapset  *columns = NULL;
+
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+	{
+		AttrNumber	attno = index->rd_index->indkey.values[i];
+
+		if (attno != 0)
+			columns = bms_add_member(columns, attno - FirstLowInvalidHeapAttributeNumber);
+	}
+	pull_varattnos(stored_tree(index, Anum_pg_index_indexprs), 1, &columns);
+	pull_varattnos(stored_tree(index, Anum_pg_index_indpred), 1, &columns);
+	return columns;
+}
+
+/* ---- the table ---- */
+
+static Bitmapset *
+key_columns_of(Relation index)
+{
+	Bitmapset  *columns = NULL;
+
+	if (!index->rd_index->indisunique || !zindex_has_plain_columns(index))
+		return NULL;
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		columns = bms_add_member(columns, index->rd_index->indkey.values[i] -
+								 FirstLowInvalidHeapAttributeNumber);
+	return columns;
+}
+
+static bool
+is_plain_btree(Relation index)
+{
+	return index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indisvalid &&
+		index->rd_index->indisready && zindex_has_plain_columns(index);
+}
+
+static void
+add_index(ZTableIndexes *known, Relation table, Relation index)
+{
+	ZTableIndex *new = &known->indexes[known->n];
+	MemoryContext old;
+	Bitmapset  *columns = columns_of(index);
+	Bitmapset  *keys = key_columns_of(index);
+
+	new->oid = RelationGetRelid(index);
+	new->change = change_of(table, index);
+	old = MemoryContextSwitchTo(known->context);
+	new->columns = bms_copy(columns);
+	known->columns = bms_add_members(known->columns, columns);
+	known->keys = bms_add_members(known->keys, keys);
+	if (new->oid == RelationGetReplicaIndex(table))
+		known->identity = bms_copy(keys);
+	MemoryContextSwitchTo(old);
+	known->n++;
+	known->btrees = known->btrees && is_plain_btree(index);
+	if (new->change != ZINDEX_SUMMARIZES)
+		known->nentries++;
+	if (index->rd_rel->relam == BTREE_AM_OID)
+		zindex_watch_entries(index, zindex_may_have_several_keys(table, index));
+	else
+		zindex_wrap_insertions(index);
+}
+
+/*
+ * In the current context, which gets what is left over.  The indexes are not locked: a reader, or
+ * a deletion, must not wait where heap does not for whatever is done to an index that it does not
+ * use.  What is done that matters here is told of when it is committed, and an index of a table
+ * that is locked goes away only when it has not been in the list for long.  So does the server
+ * with the index of a replica identity.  A writer that needs entries has locked all indexes.
+ */
+static void
+describe_table(ZTableIndexes *known, Relation table)
+{
+	List	   *oids = RelationGetIndexList(table);
+	int			bit = -1;
+	ListCell   *lc;
+
+	known->btrees = true;
+	known->indexes = MemoryContextAlloc(known->context,
+										Max(list_length(oids), 1) * sizeof(ZTableIndex));
+	foreach(lc, oids)
+	{
+		Relation	index;
+
+		add_member(lfirst_oid(lc));
+		index = RelationIdGetRelation(lfirst_oid(lc));
+		if (!RelationIsValid(index))
+			continue;
+		add_index(known, table, index);
+		RelationClose(index);
+	}
+	while ((bit = bms_next_member(known->columns, bit)) >= 0)
+	{
+		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
+
+		known->whole = known->whole || attno == 0;
+		known->highest = Max(known->highest, attno);
+	}
+}
+
+/*
+ * A message that comes while the catalogs are read makes the description old at once, for the
+ * next call.  An index that is in use is watched all the same.
+ */
+static void
+learn(ZTableIndexes *known, Relation table)
+{
+	uint64		begin = generation;
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext scratch = AllocSetContextCreate(old, "indexes of a zheap table",
+												  ALLOCSET_SMALL_SIZES);
+
+	if (known->context != NULL)
+		MemoryContextDelete(known->context);
+	memset(known, 0, sizeof(*known));
+	known->table = RelationGetRelid(table);
+	known->context = AllocSetContextCreate(TopMemoryContext, "indexes of a zheap table",
+										   ALLOCSET_SMALL_SIZES);
+	MemoryContextSwitchTo(scratch);
+	describe_table(known, table);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
+	known->generation = begin;
+}
+
+static pg_noinline ZTableIndexes *
+find_or_learn(Relation table)
+{
+	ZTableIndexes *known = table_find(RelationGetRelid(table));
+
+	if (known->generation != generation)
+		learn(known, table);
+	recent[known->table % RECENT] = known;
+	return known;
+}
+
+const ZTableIndexes *
+ztable_indexes(Relation table)
+{
+	Oid			relid = RelationGetRelid(table);
+	ZTableIndexes *known = recent[relid % RECENT];
+
+	Assert(zheap_may_wait());	/* L2 */
+	if (likely(known != NULL && known->table == relid && known->generation == generation))
+		return known;
+	return find_or_learn(table);
+}

@@ -1,0 +1,298 @@
+/*
+ * clean_filled.c
+ *		Pages that insertions have filled are marked all-visible by a worker.
+ *
+ * So tables to which rows are only added need no VACUUM for index-only scans.  A page is looked at
+ * once, when all snapshots see what had filled it; if it was changed since it stays as it is, for
+ * VACUUM.
+ *
+ * The mark's record cancels snapshots of standbys that do not see the page's rows.  VACUUM does
+ * that now and then, as on heap; a worker would do it all the time.  So where there is a standby,
+ * pages wait for the logged horizon, which has cancelled those anyway.
+ *
+ * LOCKING: as a sweep: the lock of the file (rollback_file_lock.c), and for the moment of taking
+ * that AccessShareLock on the table, both if they can be had at once; one table page, exclusively.
+ * So LOCK TABLE ... NOWAIT and DDL with a short lock_timeout succeed beside it.
+ */
+#include "postgres.h"
+
+#include "access/visibilitymap.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "postmaster/autovacuum.h"
+#include "replication/slot.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "zheap/base/pg_compat_vacuum.h"
+#include "zheap/base/catalog.h"
+#include "zheap/clean/clean.h"
+#include "zheap/notes/filled.h"
+#include "zheap/page/page.h"
+#include "zheap/rollback/rollback.h"
+#include "zheap/undo/undo.h"
+#include "zheap/vacuum/visible.h"
+
+/*
+ * Pages that are looked at before the lock on the file is given up, and milliseconds.  With fewer
+ * the table would be locked more often.
+ */
+#define PORTION			4096
+#define PORTION_TIME	200
+
+/* Free bytes of a page of which the free space map is told. */
+#define WORTH_RECORDING	(BLCKSZ / 4)
+
+/* Who locks a table does not do it for long; so many milliseconds later, then. */
+#define LOCKED_DELAY	10000
+
+/* Who extends it even less. */
+#define EXTENDED_DELAY	500
+
+/* It has no database, while a subscriber's has. */
+static bool
+sends_to_standby(WalSnd *walsnd)
+{
+	PGPROC	   *proc;
+	pid_t		pid;
+	WalSndState state;
+
+	SpinLockAcquire(&walsnd->mutex);
+	pid = walsnd->pid;
+	state = walsnd->state;
+	SpinLockRelease(&walsnd->mutex);
+	if (pid == 0 || state < WALSNDSTATE_CATCHUP)
+		return false;
+	proc = BackendPidGetProc(pid);
+	return proc != NULL && !OidIsValid(proc->databaseId);
+}
+
+/* A standby that is connected, or has a slot to come back to. */
+static bool
+has_standby(void)
+{
+	bool		found = false;
+
+	for (int i = 0; i < max_wal_senders && !found; i++)
+		found = sends_to_standby(&WalSndCtl->walsnds[i]);
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	for (int i = 0; i < max_replication_slots && !found; i++)
+	{
+		ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
+
+		SpinLockAcquire(&slot->mutex);
+		found = slot->in_use && SlotIsPhysical(slot) &&
+			slot->data.restart_lsn != InvalidXLogRecPtr;
+		SpinLockRelease(&slot->mutex);
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+	return found;
+}
+
+/* What all snapshots of this server see. */
+static FullTransactionId
+seen_by_all(void)
+{
+	return zfxid_from_xid(GetOldestNonRemovableTransactionId(NULL));
+}
+
+/* With a standby the logged horizon moves when there is other work: that is when to look. */
+int
+zclean_databases_with_filled(Oid *dbs, int max)
+{
+	if (!zfilled_any() || has_standby())
+		return 0;
+	return zfilled_databases(seen_by_all(), dbs, max);
+}
+
+/* As much of the machine as autovacuum may take. */
+static void
+begin_cost_limit(void)
+{
+	if (autovacuum_vac_cost_delay >= 0)
+		VacuumCostDelay = autovacuum_vac_cost_delay;
+	if (autovacuum_vac_cost_limit > 0)
+		VacuumCostLimit = autovacuum_vac_cost_limit;
+	VacuumCostActive = VacuumCostDelay > 0;
+	VacuumCostBalance = 0;
+}
+
+static bool
+has_map_page(Relation rel, BlockNumber block)
+{
+	SMgrRelation smgr = RelationGetSmgr(rel);
+
+	return smgrexists(smgr, VISIBILITYMAP_FORKNUM) &&
+		smgrnblocks(smgr, VISIBILITYMAP_FORKNUM) > zmap_page_of(block);
+}
+
+/*
+ * The map is made longer under the lock under which the table is.  A writer that extends the
+ * table extends it by many pages if somebody waits for that lock: so we don't wait.  False: it is
+ * not to be had.
+ */
+static bool
+provide_map(ZVisible *visible, BlockNumber block)
+{
+	if (has_map_page(visible->rel, block))
+		return true;
+	if (!ConditionalLockRelationForExtension(visible->rel, ExclusiveLock))
+		return false;
+	visible_pin(visible, block);
+	UnlockRelationForExtension(visible->rel, ExclusiveLock);
+	return true;
+}
+
+/*
+ * VACUUM passes by what is marked, so free space there is to be known from now on.  Backends that
+ * extend the table at once leave pages behind that are nearly empty, of which nobody else tells
+ * the map.  What is left of a page that is full stays as it is, and the mark with it.
+ */
+static void
+mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
+{
+	Buffer		buffer;
+	Page		page;
+	OffsetNumber off;
+	Size		space = 0;
+
+	visible_pin(visible, block);
+	if (VM_ALL_VISIBLE(visible->rel, block, &visible->map))
+		return;
+	buffer = ReadBufferExtended(visible->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	page = BufferGetPage(buffer);
+	/* damage is VACUUM's to tell of */
+	if (zpage_is_table(page) && zpage_check_quick(page, &off) == NULL &&
+		!zpage_may_have_heap_rows(page, block))
+	{
+		visible_mark(visible, buffer);
+		if (PageIsAllVisible(page))
+			space = zpage_free_for_map(page);
+	}
+	UnlockReleaseBuffer(buffer);
+	if (space >= WORTH_RECORDING)
+		RecordPageWithFreeSpace(visible->rel, block, space);
+}
+
+/*
+ * For PORTION_TIME at most, and until somebody waits for the file: pages->first is the page to go
+ * on with.  False: a lock for making the map longer was not to be had.
+ */
+static bool
+mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
+	BufferAccessStrategy strategy = GetAccessStrategy(BAS_VACUUM);
+	TimestampTz start = GetCurrentTimestamp();
+	BlockNumber first = pages->first;
+	ZVisible	visible;
+	ZPageView	view;
+	bool		has_map = true;
+
+	zview_open(&view, rel);
+	visible_open(&visible, rel, &view, visit->seen);
+	visible.no_conflict = visit->for_standby;
+	begin_cost_limit();
+	while (pages->first <= pages->last && pages->first < nblocks)
+	{
+		has_map = visibilitymap_pin_ok(pages->first, visible.map) ||
+			provide_map(&visible, pages->first);
+		if (!has_map)
+			break;
+		mark_page(&visible, strategy, pages->first++);
+		if (zrollback_file_is_wanted(rel->rd_locator))
+			break;
+		vacuum_delay_point(false);
+		if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), PORTION_TIME))
+			break;
+	}
+	VacuumCostActive = false;
+	if (pages->first > first)
+		FreeSpaceMapVacuumRange(rel, first, pages->first);
+	if (pages->first >= nblocks)
+		pages->first = pages->last + 1;
+	visible_close(&visible);
+	zview_close(&view);
+	FreeAccessStrategy(strategy);
+	return has_map;
+}
+
+typedef struct Portion
+{
+	ZFilledPages pages;
+	const ZMarkVisit *visit;
+	int			delay;			/* milliseconds, as a lock was not to be had; 0: all were */
+} Portion;
+
+static void
+mark_portion(void *arg)
+{
+	Portion    *portion = arg;
+	ZFilledPages *pages = &portion->pages;
+	Relation	rel;
+	ZTableState state;
+
+	portion->delay = LOCKED_DELAY;
+	state = zrollback_table_open(&pages->locator, pages->table, &rel);
+	if (state == ZTABLE_BUSY)
+		return;
+	portion->delay = 0;
+	if (state != ZTABLE_OPEN)
+	{
+		pages->first = pages->last + 1;
+		zfilled_forget_file(pages->table, pages->locator);
+	}
+	else if (!mark_pages(rel, pages, portion->visit))
+		portion->delay = EXTENDED_DELAY;
+	else if (zrollback_file_is_wanted(rel->rd_locator))
+		portion->delay = LOCKED_DELAY;
+	zrollback_tables_close();
+}
+
+void
+zclean_begin_marking(ZMarkVisit *visit)
+{
+	/* a snapshot of our own would keep it back */
+	InvalidateCatalogSnapshot();
+	visit->for_standby = has_standby();
+	visit->seen = seen_by_all();
+	visit->flushed = false;
+}
+
+bool
+zclean_mark_filled(ZMarkVisit *visit)
+{
+	Portion		portion = {.visit = visit};
+	ZFilledPages *pages = &portion.pages;
+	ErrorData  *error;
+
+	if (!zfilled_take(visit->for_standby ? zundo_logged_horizon() : visit->seen, PORTION, pages))
+		return false;
+	if (!visit->flushed)
+		visible_flush();
+	visit->flushed = true;
+	error = zrollback_try(mark_portion, &portion);
+	if (error != NULL)
+	{
+		zrollback_tables_forget();
+		VacuumCostActive = false;
+		ereport(LOG,
+				(errcode(error->sqlerrcode),
+				 errmsg("could not mark pages of the relation with OID %u all-visible: %s",
+						pages->table, error->message),
+				 errdetail("VACUUM will try it again.")));
+		zfilled_forget_file(pages->table, pages->locator);
+		FreeErrorData(error);
+	}
+	else if (pages->first <= pages->last)
+		zfilled_put_back(pages, portion.delay);
+	return true;
+}

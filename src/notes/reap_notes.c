@@ -1,0 +1,419 @@
+/*
+ * reap_notes.c
+ *		A backend's notes of deleted rows: see reap.h.
+ *
+ * They are few and of fixed size, so that noting costs next to nothing and can't fail.  Where
+ * there is no room the oldest pages or the newest rows are left to VACUUM.
+ *
+ * LOCKING: none; no page is locked when the notes of another table are opened.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/pgstat_internal.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/btree/table_indexes.h"
+#include "zheap/notes/reap.h"
+
+/* Notes of more tables are not kept at the same time. */
+#define TABLES			8
+
+/* That many pages, or ZREAP_ENOUGH_ROWS, make it worth while to begin ... */
+#define ENOUGH_BLOCKS	16
+
+/*
+ * ... if the backend has deleted so many rows in each, or if so many of the table's rows are dead,
+ * and one in so many others.
+ */
+#define ENOUGH_ROWS_A_BLOCK	4
+#define MANY_DEAD		50
+#define MANY_DEAD_SHARE	10
+
+/* So many rows are in so many pages, so there are lists by then. */
+#define ENOUGH_FOR_LISTS	ENOUGH_BLOCKS
+
+/*
+ * How many looks at pages of table and indexes a session's batches may cost: so many for each of
+ * its transactions that write, and for each row that it has noted; so many saved up.
+ */
+#define LOOKS_A_WRITE	8
+#define LOOKS_A_ROW		8
+#define MAX_CREDIT		2048
+
+/* A row may be in one of so many of the last ranges, where deletions go here and there. */
+#define RANGES_AT_HAND	4
+
+/* Once in so many transactions the table's rows are asked for. */
+#define ASKED_INTERVAL	4
+
+/* An error in the work on a table's notes is an error of somebody's statement. */
+#define MAX_FAILURES	3
+
+void		(*zreap_hook) (Relation rel, ZReapNotes *notes) = NULL;
+ZReapNotes *zreap_current = NULL;
+
+static ZReapNotes *tables[TABLES];
+static int	next_table = 0;
+
+/* What is known of rows that have been pruned. */
+static void
+rows_clear(ZReapNotes *notes)
+{
+	notes->lost += notes->nrows + notes->nwaiting + notes->npointers;
+	notes->nrows = notes->nbytes = notes->nwaiting = notes->nswept = notes->npointers = 0;
+}
+
+static void
+notes_clear(ZReapNotes *notes)
+{
+	rows_clear(notes);
+	notes->nranges = notes->range_blocks = notes->range_rows = notes->npages = 0;
+}
+
+/* Makes them, if there is memory. */
+static bool
+has_lists(ZReapNotes *notes)
+{
+	if (notes->lists == NULL)
+		notes->lists = MemoryContextAllocExtended(TopMemoryContext, sizeof(ZReapLists),
+												  MCXT_ALLOC_NO_OOM);
+	return notes->lists != NULL;
+}
+
+static bool
+holds_nothing(const ZReapNotes *notes)
+{
+	return notes->nranges + notes->nrows + notes->nwaiting + notes->npointers == 0;
+}
+
+static void
+notes_begin(ZReapNotes *notes, Relation rel)
+{
+	notes_clear(notes);
+	notes->table = RelationGetRelid(rel);
+	notes->locator = rel->rd_locator;
+	notes->lxid = InvalidLocalTransactionId;
+	notes->busy = false;
+	notes->failures = 0;
+	notes->asked = 0;
+	notes->noted = notes->credit = 0;
+	notes->lost = 0;
+}
+
+/* In turn; those of a table of which nothing is noted if "empty".  NULL: there are none. */
+static ZReapNotes *
+notes_of_another(bool empty)
+{
+	for (int i = 0; i < TABLES; i++)
+	{
+		ZReapNotes *notes;
+
+		next_table = (next_table + 1) % TABLES;
+		if (tables[next_table] == NULL)
+			tables[next_table] = MemoryContextAllocZero(TopMemoryContext, sizeof(ZReapNotes));
+		notes = tables[next_table];
+		if ((!notes->busy || notes->lxid != zcompat_my_lxid()) && (!empty || holds_nothing(notes)))
+			return notes;
+	}
+	return NULL;
+}
+
+static ZReapNotes *
+notes_of(Relation rel)
+{
+	ZReapNotes *notes = NULL;
+
+	for (int i = 0; i < TABLES && notes == NULL; i++)
+	{
+		if (tables[i] != NULL && tables[i]->table == RelationGetRelid(rel))
+			notes = tables[i];
+	}
+	if (notes != NULL && zreap_is_of(notes, rel))
+		return notes;
+	if (notes == NULL)
+		notes = notes_of_another(true);
+	if (notes == NULL)
+		notes = notes_of_another(false);
+	if (notes != NULL)
+		notes_begin(notes, rel);
+	return notes;
+}
+
+bool
+zreap_is_past(Relation rel, FullTransactionId fxid)
+{
+	return GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid, true);
+}
+
+/*
+ * Have all backends together left so many dead rows that a page has some, but not so many that
+ * autovacuum would come?  It does when a fifth of the rows are dead, by default.
+ */
+static bool
+has_many_dead(Relation rel)
+{
+	PgStat_EntryRef *ref = pgstat_get_entry_ref(PGSTAT_KIND_RELATION, MyDatabaseId,
+												RelationGetRelid(rel), false, NULL);
+	const PgStat_StatTabEntry *entry;
+
+	if (ref == NULL)
+		return false;
+	/* a hint, so no lock; not by a function that has statistics stay the same in a transaction */
+	entry = &((PgStatShared_Relation *) ref->shared_stats)->stats;
+	return entry->dead_tuples >= MANY_DEAD + entry->live_tuples / MANY_DEAD_SHARE;
+}
+
+/*
+ * A batch visits each page twice, which one dead row does not pay for.  Several do: the backend's
+ * own, or those of all backends, which are removed with its own.
+ */
+static bool
+is_worth(Relation rel, ZReapNotes *notes)
+{
+	return (BlockNumber) notes->range_rows / ENOUGH_ROWS_A_BLOCK >= notes->range_blocks ||
+		(notes->asked++ % ASKED_INTERVAL == 0 && has_many_dead(rel));
+}
+
+bool
+zreap_has_pages(Relation rel, ZReapNotes *notes)
+{
+	return (notes->range_blocks >= ENOUGH_BLOCKS || notes->range_rows >= ZREAP_ENOUGH_ROWS) &&
+		zreap_is_past(rel, notes->ranges[0].newest) && is_worth(rel, notes);
+}
+
+/* Is there enough in the notes that can be worked on? */
+static bool
+has_enough(Relation rel, ZReapNotes *notes)
+{
+	if (notes->lists == NULL)
+		return false;
+	if (notes->npointers >= ZREAP_ENOUGH_ROWS &&
+		zreap_is_past(rel, notes->lists->pointers[0].since))
+		return true;
+	if (!zreap_has_room(notes))
+		return false;
+	return zreap_has_rows(notes) || notes->nswept > 0 || zreap_has_pages(rel, notes);
+}
+
+/*
+ * So much has been deleted at once, perhaps, that each of the next transactions would have a
+ * batch; none is to become many times as dear by them.
+ */
+static bool
+is_paid(ZReapNotes *notes)
+{
+	notes->credit = Min(notes->credit + LOOKS_A_WRITE +
+						LOOKS_A_ROW * Min(notes->noted, MAX_CREDIT), MAX_CREDIT);
+	notes->noted = 0;
+	return notes->credit >= 0;
+}
+
+/* An error in it is the statement's; a cancel is not an error of the notes. */
+static void
+run_batch(Relation rel, ZReapNotes *notes)
+{
+	notes->busy = true;
+	notes->looks = 0;
+	PG_TRY();
+	{
+		zreap_hook(rel, notes);
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_QUERY_CANCELED)
+			notes->failures++;
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	notes->credit -= notes->looks;
+	notes->busy = false;
+}
+
+/* May this backend note anything of the table now? */
+static bool
+is_reapable(Relation rel)
+{
+	return !RelationUsesLocalBuffers(rel) && !IsInParallelMode() && ztable_indexes(rel)->btrees;
+}
+
+/* Once for each table in a transaction it is seen whether there is enough to begin. */
+void
+zreap_look(Relation rel)
+{
+	ZReapNotes *notes = zreap_current;
+	LocalTransactionId lxid = zcompat_my_lxid();
+
+	Assert(!zheap_holds_buffer_lock());
+	if (notes != NULL && notes->lxid == lxid && zreap_is_of(notes, rel))
+		return;
+	zreap_current = NULL;
+	if (!is_reapable(rel))
+		return;
+	notes = notes_of(rel);
+	if (notes == NULL)
+		return;
+	if (notes->lxid != lxid)
+	{
+		notes->lxid = lxid;
+		if (notes->busy)	/* an error has ended it: nobody knows how far it had come */
+		{
+			notes_clear(notes);
+			notes->busy = false;
+		}
+		if (notes->range_rows >= ENOUGH_FOR_LISTS)
+			(void) has_lists(notes);
+		if (notes->failures < MAX_FAILURES && is_paid(notes) && has_enough(rel, notes))
+			run_batch(rel, notes);
+	}
+	/* busy: a function of an operator class writes to the table whose index calls it */
+	if (notes->failures < MAX_FAILURES && !notes->busy)
+		zreap_current = notes;
+}
+
+void
+zreap_forget_ranges(ZReapNotes *notes, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		const ZReapRange *range = &notes->ranges[i];
+
+		notes->range_rows -= range->rows;
+		notes->range_blocks -= range->last + 1 - range->first;
+	}
+	notes->nranges -= n;
+	memmove(notes->ranges, notes->ranges + n, notes->nranges * sizeof(ZReapRange));
+}
+
+/*
+ * What is enough for a batch does not wait for later deletions as well: if the horizon lags
+ * behind, or moves now and then, the last one is never past.
+ */
+static bool
+is_in_range(const ZReapRange *range, BlockNumber block, FullTransactionId fxid)
+{
+	if (block < range->first || block > range->last + 1)
+		return false;
+	return FullTransactionIdEquals(range->newest, fxid) ||
+		(range->rows < ZREAP_ENOUGH_ROWS && range->last - range->first < ENOUGH_BLOCKS);
+}
+
+void
+zreap_note_deleted(BlockNumber block, FullTransactionId fxid)
+{
+	ZReapNotes *notes = zreap_current;
+
+	notes->noted++;
+	notes->range_rows++;
+	for (int i = notes->nranges - 1; i >= Max(notes->nranges - RANGES_AT_HAND, 0); i--)
+	{
+		ZReapRange *range = &notes->ranges[i];
+
+		if (!is_in_range(range, block, fxid))
+			continue;
+		notes->range_blocks += block > range->last;
+		range->last = Max(range->last, block);
+		range->newest = fxid;
+		range->rows++;
+		return;
+	}
+	if (notes->nranges == ZREAP_MAX_RANGES)
+		zreap_forget_ranges(notes, ZREAP_MAX_RANGES / 8);
+	notes->range_blocks++;
+	notes->ranges[notes->nranges++] = (ZReapRange)
+	{
+		.first = block,.last = block,.newest = fxid,.rows = 1
+	};
+}
+
+/* Let the version have the row's bytes.  False: they are gone, if its body has moved to undo. */
+static bool
+has_keys(ZPageView *view, ZRowVersion *version)
+{
+	return !zrow_is_tombstone(&version->hdr) ||
+		(!zview_is_spent(view) && zmvcc_reconstruct_body(view, version));	/* B1 */
+}
+
+void
+zreap_begin_page(ZReapNotes *notes, Relation rel)
+{
+	Assert(zreap_is_of(notes, rel));	/* G7 */
+	zreap_check_notes(rel, notes);
+	notes->ntaken = notes->taken_bytes = notes->taken_lost = 0;
+}
+
+void
+zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
+{
+	bool		several = (version->hdr.flags2 & ZROW2_SEVERAL_KEYS) != 0;
+	int			at = notes->nbytes + notes->taken_bytes;
+	int			len;
+	ZReapRow   *row;
+
+	if (!has_lists(notes) || notes->nrows + notes->ntaken == ZREAP_MAX_ROWS)
+	{
+		notes->taken_lost++;
+		return;
+	}
+	len = has_keys(view, version) && at + version->len <= ZREAP_MAX_BYTES ? version->len : 0;
+	row = &notes->lists->rows[notes->nrows + notes->ntaken++];
+	ItemPointerSet(&row->tid, view->block, version->offnum);
+	row->len = len;
+	row->offset = at;
+	row->several = several;
+	row->anywhere = len == 0;
+	if (len > 0)
+		memcpy(notes->lists->bytes + at, version->row, len);
+	notes->taken_bytes += len;
+}
+
+void
+zreap_end_page(ZReapNotes *notes)
+{
+	if (!notes->busy)			/* else they have been deleted, and noted, before */
+		notes->noted += notes->ntaken;
+	notes->nrows += notes->ntaken;
+	notes->nbytes += notes->taken_bytes;
+	notes->lost += notes->taken_lost;
+}
+
+void
+zreap_check_notes(Relation rel, ZReapNotes *notes)
+{
+	uint64		freed = zheap_pointers_freed(rel);
+
+	if (notes->freed == freed)
+		return;
+	rows_clear(notes);
+	notes->freed = freed;
+}
+
+static int
+row_compare(const void *a, const void *b)
+{
+	return ItemPointerCompare((ItemPointer) &((const ZReapRow *) a)->tid,
+							  (ItemPointer) &((const ZReapRow *) b)->tid);
+}
+
+void
+zreap_sort_rows(ZReapRow *rows, int n)
+{
+	qsort(rows, n, sizeof(ZReapRow), row_compare);
+	for (int i = 0; i < n; i++)
+		rows[i].removed = 0;
+}
+
+void
+zreap_note_pointer(ZReapNotes *notes, const ZReapRow *row, FullTransactionId since)
+{
+	if (notes->npointers < ZREAP_MAX_POINTERS)
+		notes->lists->pointers[notes->npointers++] = (ZReapPointer)
+		{
+			.since = since,.tid = row->tid
+		};
+	else
+		notes->lost++;
+}

@@ -1,0 +1,205 @@
+/*
+ * verify.c
+ *		zheap_verify(): is all well with a table?
+ *
+ * Page after page, each step for itself, so that damage in one place does not hide what is
+ * elsewhere.  Why what is found is never due to what others do meanwhile is told where it is
+ * looked for, and in README.md.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "zheap/base/catalog.h"
+
+#include "verify_private.h"
+
+PG_FUNCTION_INFO_V1(zheap_verify);
+PG_FUNCTION_INFO_V1(zheap_verify_all);
+
+/* ---- a table ---- */
+
+static void
+check_page_rows(Verify *verify)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(verify->view.page);
+
+	while (verify->offnum < max)
+	{
+		verify->offnum++;
+		if (ItemIdIsNormal(PageGetItemId(verify->view.page, verify->offnum)))
+			verify_row(verify);
+	}
+}
+
+/*
+ * An error that a row ends with does not keep the rows behind it from being looked at.  False:
+ * some could not be looked at.
+ */
+static bool
+check_rows_of_block(Verify *verify)
+{
+	bool		well = true;
+
+	verify->offnum = InvalidOffsetNumber;
+	if (!verify_step(verify, "page", verify_page) || !verify->usable)
+		return false;
+	(void) verify_step(verify, "chain", verify_chains);
+	if (!verify->usable)
+		return false;
+	verify_tids_of_page(verify);
+	while (!verify_step(verify, "version", check_page_rows))
+	{
+		CHECK_FOR_INTERRUPTS();
+		well = false;
+	}
+	return well;
+}
+
+/* One that is no page of rows is none whose rows could not be looked at. */
+static void
+check_block(Verify *verify, BlockNumber block)
+{
+	int64		findings = verify->findings;
+
+	verify->block = block;
+	if (!check_rows_of_block(verify) && verify->findings > findings)
+		verify_note_damaged(verify);
+}
+
+/* The table's pages as many as there are by now: what comes later nobody is to see. */
+static void
+check_table(Verify *verify)
+{
+	BlockNumber nblocks;
+
+	zview_open(&verify->view, verify->rel);
+	verify_open_indexes(verify);
+	nblocks = RelationGetNumberOfBlocks(verify->rel);
+	for (BlockNumber block = 0; block < nblocks; block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		check_block(verify, block);
+	}
+	verify_reread_indexes(verify);
+	verify_close_indexes(verify);
+	zview_close(&verify->view);
+}
+
+/*
+ * Functions of indexes run with their owner's rights, as when the index is built.
+ */
+static void
+verify_table(Verify *verify)
+{
+	Oid			toast = verify->rel->rd_rel->reltoastrelid;
+	Oid			user;
+	int			sec_context;
+	int			nest_level;
+
+	verify->snapshot = GetActiveSnapshot();
+	verify->toast_rel = OidIsValid(toast) ? relation_open(toast, AccessShareLock) : NULL;
+	verify->estate = CreateExecutorState();
+	verify->slot = MakeSingleTupleTableSlot(RelationGetDescr(verify->rel), &TTSOpsVirtual);
+	verify->per_row = AllocSetContextCreate(CurrentMemoryContext, "zheap verify",
+											ALLOCSET_DEFAULT_SIZES);
+	verify->block = InvalidBlockNumber;
+	verify->offnum = InvalidOffsetNumber;
+	verify->indexes = NULL;
+	verify->nindexes = 0;
+	verify->index = NULL;
+	verify->ndamaged = 0;
+	GetUserIdAndSecContext(&user, &sec_context);
+	SetUserIdAndSecContext(verify->rel->rd_rel->relowner,
+						   sec_context | SECURITY_RESTRICTED_OPERATION);
+	nest_level = NewGUCNestLevel();
+	/* a scan of a GIN index is to find all */
+	(void) set_config_option("gin_fuzzy_search_limit", "0", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	check_table(verify);
+	AtEOXact_GUC(false, nest_level);
+	SetUserIdAndSecContext(user, sec_context);
+	MemoryContextDelete(verify->per_row);
+	ExecDropSingleTupleTableSlot(verify->slot);
+	FreeExecutorState(verify->estate);
+	if (verify->toast_rel)
+		relation_close(verify->toast_rel, AccessShareLock);
+}
+
+/* No rows say that nothing is wrong: so the functions are not strict. */
+static void
+check_argument(FunctionCallInfo fcinfo, int i, const char *name)
+{
+	if (PG_ARGISNULL(i))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("argument \"%s\" must not be null", name)));
+}
+
+Datum
+zheap_verify(PG_FUNCTION_ARGS)
+{
+	Verify		verify = {.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo};
+
+	check_argument(fcinfo, 0, "relation");
+	check_argument(fcinfo, 1, "toast");
+
+	verify.rel = zinspect_open(PG_GETARG_OID(0));
+	verify.toast = PG_GETARG_BOOL(1);
+	InitMaterializedSRF(fcinfo, 0);
+	verify_table(&verify);
+	zinspect_close(verify.rel);
+	return (Datum) 0;
+}
+
+/* ---- all tables ---- */
+
+static bool
+note_zheap_table(HeapTuple tuple, TupleDesc desc, void *arg)
+{
+	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+	List	  **oids = arg;
+
+	if ((form->relkind == RELKIND_RELATION || form->relkind == RELKIND_MATVIEW) &&
+		(form->relpersistence == RELPERSISTENCE_PERMANENT || !RecoveryInProgress()) &&
+		zheap_is_table_am(form->relam))
+		*oids = lappend_oid(*oids, form->oid);
+	return true;
+}
+
+Datum
+zheap_verify_all(PG_FUNCTION_ARGS)
+{
+	Verify		verify = {.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo, .with_relation = true};
+	List	   *oids = NIL;
+	ListCell   *cell;
+
+	check_argument(fcinfo, 0, "toast");
+	zheap_require_preload();
+	verify.toast = PG_GETARG_BOOL(0);
+	InitMaterializedSRF(fcinfo, 0);
+	zheap_class_scan(InvalidOid, NULL, NULL, 0, note_zheap_table, &oids);
+	foreach(cell, oids)
+	{
+		/* it may have been dropped */
+		verify.rel = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		if (verify.rel == NULL)
+			continue;
+		if (zheap_is_table(verify.rel) && !RELATION_IS_OTHER_TEMP(verify.rel))
+		{
+			zundo_open_for(verify.rel);
+			verify_table(&verify);
+		}
+		zinspect_close(verify.rel);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,142 @@
+/*
+ * verify_findings.c
+ *		What zheap_verify() has found: rows of its answer, or errors that are made such.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "utils/tuplestore.h"
+#include <stdarg.h>
+#include "utils/builtins.h"
+
+#include "zheap/base/base.h"
+#include "zheap/rollback/rollback.h"
+
+#include "verify_private.h"
+
+static void
+put_finding(Verify *verify, const char *kind, const char *message)
+{
+	Datum		all[5];
+	bool		nulls[5] = {false};
+	int			first = verify->with_relation ? 0 : 1;
+
+	all[0] = ObjectIdGetDatum(RelationGetRelid(verify->rel));
+	all[1] = Int64GetDatum((int64) verify->block);
+	nulls[1] = !BlockNumberIsValid(verify->block);
+	all[2] = Int32GetDatum(verify->offnum);
+	nulls[2] = !OffsetNumberIsValid(verify->offnum);
+	all[3] = CStringGetTextDatum(kind);
+	all[4] = CStringGetTextDatum(message);
+	tuplestore_putvalues(verify->rsinfo->setResult, verify->rsinfo->setDesc, all + first,
+						 nulls + first);
+	verify->findings++;
+}
+
+void
+verify_report(Verify *verify, const char *kind, const char *fmt,...)
+{
+	va_list		args;
+	char	   *message;
+
+	va_start(args, fmt);
+	message = zheap_format(fmt, args);
+	va_end(args);
+	put_finding(verify, kind, message);
+	pfree(message);
+}
+
+void
+verify_report_entry(Verify *verify, ItemPointer tid, BlockNumber index_block, OffsetNumber item,
+					const char *where)
+{
+	const char *index = RelationGetRelationName(verify->index->rel);
+
+	verify->block = ItemPointerGetBlockNumberNoCheck(tid);
+	verify->offnum = ItemPointerGetOffsetNumberNoCheck(tid);
+	if (BlockNumberIsValid(index_block))
+		verify_report(verify, "index", "item %u on block %u of index \"%s\" leads to %s", item,
+					  index_block, index, where);
+	else
+		verify_report(verify, "index", "an entry of index \"%s\" leads to %s", index, where);
+	verify->block = InvalidBlockNumber;
+	verify->offnum = InvalidOffsetNumber;
+}
+
+/* ---- errors ---- */
+
+typedef struct Step
+{
+	void		(*step) (Verify *verify);
+	Verify	   *verify;
+} Step;
+
+static void
+run_step(void *arg)
+{
+	Step	   *step = arg;
+
+	step->step(step->verify);
+}
+
+/*
+ * Access methods of indexes say of much that they cannot make sense of that it cannot be, and of a
+ * block far beyond the end that there is no such file.
+ */
+static bool
+is_finding(const ErrorData *error, const char *kind)
+{
+	return error->sqlerrcode == ERRCODE_DATA_CORRUPTED ||
+		error->sqlerrcode == ERRCODE_INDEX_CORRUPTED ||
+		((error->sqlerrcode == ERRCODE_INTERNAL_ERROR ||
+		  error->sqlerrcode == ERRCODE_UNDEFINED_FILE) && strcmp(kind, "index") == 0);
+}
+
+/* What the step had pinned or locked when it failed is given back. */
+bool
+verify_step(Verify *verify, const char *kind, void (*step) (Verify *verify))
+{
+	Step		run = {step, verify};
+	ErrorData  *error = zrollback_try(run_step, &run);
+
+	if (error == NULL)
+		return true;
+	if (!is_finding(error, kind))
+		ReThrowError(error);
+	put_finding(verify, kind, error->message);
+	FreeErrorData(error);
+	return false;
+}
+
+/* ---- blocks ---- */
+
+void
+verify_note_damaged(Verify *verify)
+{
+	if (verify->ndamaged == verify->max_damaged)
+	{
+		verify->max_damaged = Max(verify->max_damaged * 2, 64);
+		verify->damaged = verify->damaged == NULL ?
+			palloc(verify->max_damaged * sizeof(BlockNumber)) :
+			repalloc_huge(verify->damaged, (Size) verify->max_damaged * sizeof(BlockNumber));
+	}
+	Assert(verify->ndamaged == 0 || verify->damaged[verify->ndamaged - 1] < verify->block);
+	verify->damaged[verify->ndamaged++] = verify->block;
+}
+
+static int
+compare_blocks(const void *a, const void *b)
+{
+	BlockNumber x = *(const BlockNumber *) a;
+	BlockNumber y = *(const BlockNumber *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+bool
+verify_is_damaged(Verify *verify, BlockNumber block)
+{
+	return verify->ndamaged > 0 &&
+		bsearch(&block, verify->damaged, verify->ndamaged, sizeof(BlockNumber),
+				compare_blocks) != NULL;
+}

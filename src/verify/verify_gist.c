@@ -1,0 +1,95 @@
+/*
+ * verify_gist.c
+ *		Is each row that the snapshot sees in a GiST index?
+ *
+ * All pages are visited from the root on, and tell the TIDs that the index has; whether a search
+ * for the row's values would come to the entry is not told.  A scan by the access method would
+ * do the same, but believes what it finds on a page, and goes round for ever if downlinks form a
+ * circle.
+ *
+ * Beside others that change the index this is as good as a scan, by the same rule: a page that
+ * was split after its downlink was read is followed by its right sibling.  No page is used anew
+ * that was deleted while a snapshot like ours is there.
+ *
+ * LOCKING: a page, shared, while it is copied.
+ */
+#include "postgres.h"
+
+#include "access/gist_private.h"
+#include "access/xlog.h"
+#include "catalog/pg_am.h"
+#include "utils/rel.h"
+
+#include "verify_private.h"
+
+/* ---- a page ---- */
+
+static bool
+is_gist_page(Page page, BlockNumber block)
+{
+	return verify_has_special(page, sizeof(GISTPageOpaqueData)) &&
+		GistPageGetOpaque(page)->gist_page_id == GIST_PAGE_ID &&
+		(GistPageIsDeleted(page) || verify_items_fit(page));
+}
+
+static void
+take_items(VerifyWalk *walk)
+{
+	Page		page = walk->copy.data;
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	/* as scans: a standby does not trust the primary server's hints */
+	bool		ignore_killed = !RecoveryInProgress();
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		item = PageGetItemId(page, off);
+		IndexTuple	tuple = (IndexTuple) PageGetItem(page, item);
+
+		if (ignore_killed && ItemIdIsDead(item))
+			continue;
+		if (GistPageIsLeaf(page))
+			tbm_add_tuples(walk->tids, &tuple->t_tid, 1, false);
+		else
+			verify_walk_add(walk, ItemPointerGetBlockNumberNoCheck(&tuple->t_tid),
+							InvalidOffsetNumber, PageGetLSN(page));
+	}
+}
+
+static void
+visit_page(VerifyWalk *walk, const VerifyLink *link)
+{
+	Page		page = walk->copy.data;
+	BlockNumber block = ItemPointerGetBlockNumberNoCheck(&link->to);
+	GISTPageOpaque opaque;
+
+	if (!verify_walk_pass(walk, block, InvalidOffsetNumber))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("block %u of index \"%s\" is led to more than once", block,
+						RelationGetRelationName(walk->index))));
+	verify_walk_copy(walk, block, is_gist_page);
+	opaque = GistPageGetOpaque(page);
+	/* no downlink leads to the root: it has no sibling */
+	if (block != GIST_ROOT_BLKNO && opaque->rightlink != InvalidBlockNumber &&
+		(GistFollowRight(page) || link->parent_lsn < GistPageGetNSN(page)))
+		verify_walk_add(walk, opaque->rightlink, InvalidOffsetNumber, link->parent_lsn);
+	if (!GistPageIsDeleted(page))
+		take_items(walk);
+}
+
+/* ---- the index ---- */
+
+/* A step. */
+static void
+read_gist(Verify *verify)
+{
+	VerifyWalk *walk = verify_walk_begin(verify);
+	VerifyLink	link;
+
+	verify_walk_add(walk, GIST_ROOT_BLKNO, InvalidOffsetNumber, InvalidXLogRecPtr);
+	while (verify_walk_next(walk, &link))
+		visit_page(walk, &link);
+	verify_walk_end(walk);
+}
+
+const VerifyMethod verify_gist = VERIFY_TIDS_METHOD(GIST_AM_OID, read_gist);

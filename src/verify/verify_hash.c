@@ -1,0 +1,233 @@
+/*
+ * verify_hash.c
+ *		Is each row that the snapshot sees in a hash index, with its hash value?
+ *
+ * All pages are read in the order of their numbers.  Entries that a split or VACUUM moves
+ * meanwhile may be missed so: a row that is missing is looked for once more as a query would.
+ * That goes round for ever if the pages of a bucket form a circle, so before this each bucket's
+ * pages are followed to the last.
+ *
+ * LOCKING: a page, shared, while it is copied.  The first page of a bucket stays pinned while the
+ * others are copied.
+ */
+#include "postgres.h"
+
+#include "access/hash.h"
+#include "access/htup_details.h"
+#include "access/relscan.h"
+#include "access/xact.h"
+#include "catalog/pg_am.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+#include "verify_private.h"
+
+#include "zheap/base/pg_compat_index.h"
+
+#define ENTRIES_A_PAGE	(BLCKSZ / (MAXALIGN(sizeof(IndexTupleData) + sizeof(uint32)) + \
+								   sizeof(ItemIdData)))
+
+/* ---- reading the index ---- */
+
+/* What a filter has of an entry. */
+typedef struct HashEntry
+{
+	uint32		hash;
+	ItemPointerData tid;
+	uint16		zero;
+} HashEntry;
+
+StaticAssertDecl(sizeof(HashEntry) == 12, "HashEntry has no padding");
+
+static HashEntry
+hash_entry(uint32 hash, const ItemPointerData *tid)
+{
+	HashEntry	entry = {.hash = hash,.tid = *tid};
+
+	return entry;
+}
+
+static void
+note_item(Verify *verify, Page page, BlockNumber block, OffsetNumber off)
+{
+	VerifyIndex *index = verify->index;
+	IndexTuple	tuple = verify_index_tuple(page, off);
+	OffsetNumber offnum;
+
+	if (tuple == NULL || IndexTupleSize(tuple) < sizeof(IndexTupleData) + sizeof(uint32))
+	{
+		verify_report(verify, "index", "item %u on block %u of index \"%s\" is damaged", off, block,
+					  RelationGetRelationName(index->rel));
+		return;
+	}
+	offnum = ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid);
+	if (offnum == InvalidOffsetNumber || offnum > ZPAGE_MAX_OFFSET)
+	{
+		verify_report_entry(verify, &tuple->t_tid, block, off,
+							"a line pointer that is not in use");
+		return;
+	}
+	tbm_add_tuples(index->tids, &tuple->t_tid, 1, false);
+	/* of a row that all see as deleted; on a standby: all on the primary */
+	if (!ItemIdIsDead(PageGetItemId(page, off)) || TransactionStartedDuringRecovery())
+	{
+		HashEntry	entry = hash_entry(_hash_get_indextuple_hashkey(tuple), &tuple->t_tid);
+
+		bloom_add_element(index->entries, (unsigned char *) &entry, sizeof(entry));
+	}
+}
+
+static bool
+is_hash_page(Page page)
+{
+	return !PageIsNew(page) && verify_has_special(page, sizeof(HashPageOpaqueData)) &&
+		HashPageGetOpaque(page)->hasho_page_id == HASHO_PAGE_ID;
+}
+
+static void
+note_page(Verify *verify, Page page, BlockNumber block)
+{
+	OffsetNumber max;
+
+	/* some are there before they are used */
+	if (PageIsNew(page))
+		return;
+	if (!is_hash_page(page))
+	{
+		verify_report(verify, "index", "block %u of index \"%s\" is no page of a hash index", block,
+					  RelationGetRelationName(verify->index->rel));
+		return;
+	}
+	if ((HashPageGetOpaque(page)->hasho_flag & (LH_BUCKET_PAGE | LH_OVERFLOW_PAGE)) == 0)
+		return;
+	max = PageGetMaxOffsetNumber(page);
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+		note_item(verify, page, block, off);
+}
+
+/*
+ * The pages behind the first one of a bucket, of which "page" is a copy, which is overwritten.
+ * With the first one pinned, VACUUM and splits begin to take none out of the bucket, nor does
+ * replay of theirs; one that has begun takes out only pages ahead of that which it writes, so none
+ * that was come by.  Others are only added, behind the last.
+ */
+static void
+follow_bucket(Relation index, BlockNumber first, Page page)
+{
+	HashPageOpaque opaque = HashPageGetOpaque(page);
+	Bucket		bucket = opaque->hasho_bucket;
+	BlockNumber nblocks = 0;
+
+	for (BlockNumber n = 0; BlockNumberIsValid(opaque->hasho_nextblkno); n++)
+	{
+		BlockNumber block = opaque->hasho_nextblkno;
+
+		CHECK_FOR_INTERRUPTS();
+		/* the bucket may have grown */
+		if (n >= nblocks || block >= nblocks)
+			nblocks = RelationGetNumberOfBlocks(index);
+		if (n >= nblocks)
+			ereport(ERROR,
+					(errcode(ERRCODE_INDEX_CORRUPTED),
+					 errmsg("the pages of a bucket of index \"%s\" form a circle",
+							RelationGetRelationName(index)),
+					 errdetail("The bucket's first page is block %u.", first)));
+		if (block >= nblocks)
+			verify_damaged_block(index, block);
+		zinspect_copy(index, block, page);
+		if (!is_hash_page(page) || (opaque->hasho_flag & LH_OVERFLOW_PAGE) == 0 ||
+			opaque->hasho_bucket != bucket)
+			verify_damaged_block(index, block);
+	}
+}
+
+static void
+read_hash(Verify *verify)
+{
+	Relation	index = verify->index->rel;
+	PGAlignedBlock copy;
+
+	for (BlockNumber block = HASH_METAPAGE + 1; block < RelationGetNumberOfBlocks(index); block++)
+	{
+		Buffer		pin;
+
+		CHECK_FOR_INTERRUPTS();
+		pin = ReadBuffer(index, block);
+		zinspect_copy(index, block, copy.data);
+		note_page(verify, copy.data, block);
+		if (is_hash_page(copy.data) &&
+			(HashPageGetOpaque(copy.data)->hasho_flag & LH_BUCKET_PAGE) != 0)
+			follow_bucket(index, block, copy.data);
+		ReleaseBuffer(pin);
+	}
+}
+
+/* ---- rows ---- */
+
+/* As a query looks for it: a step. */
+static void
+search_hash(Verify *verify)
+{
+	VerifyIndex *index = verify->index;
+	Oid			type = index->rel->rd_opcintype[0];
+	Oid			equals = get_opfamily_member(index->rel->rd_opfamily[0], type, type,
+											 HTEqualStrategyNumber);
+	IndexScanDesc scan;
+	ScanKeyData key;
+	ItemPointer tid;
+
+	if (!OidIsValid(equals))
+		return;
+	ScanKeyEntryInitialize(&key, 0, 1, HTEqualStrategyNumber, type,
+						   index->rel->rd_indcollation[0], get_opcode(equals), index->values[0]);
+	scan = index_beginscan(verify->rel, index->rel, SnapshotAny, NULL, 1, 0, SO_NONE);
+	index_rescan(scan, &key, 1, NULL, 0);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		tid = index_getnext_tid(scan, ForwardScanDirection);
+	} while (tid != NULL && !ItemPointerEquals(tid, &verify->slot->tts_tid));
+	index_endscan(scan);
+	if (tid == NULL)
+		verify_report(verify, "index", "the row is not in index \"%s\"",
+					  RelationGetRelationName(index->rel));
+}
+
+static bool
+hash_has(Verify *verify)
+{
+	VerifyIndex *index = verify->index;
+	HashEntry	entry;
+
+	/* no null is in the index */
+	if (index->isnull[0])
+		return true;
+	entry = hash_entry(_hash_datum2hashkey(index->rel, index->values[0]), &verify->slot->tts_tid);
+	if (bloom_lacks_element(index->entries, (unsigned char *) &entry, sizeof(entry)))
+		(void) verify_step(verify, "index", search_hash);
+	return true;
+}
+
+/* ---- the method ---- */
+
+static void
+begin_hash(VerifyIndex *index, int memory)
+{
+	int64		entries = (int64) RelationGetNumberOfBlocks(index->rel) * ENTRIES_A_PAGE;
+
+	index->entries = bloom_create(entries, Max(memory / 2, 1024), 0);
+	verify_tids_begin(index, memory / 2);
+}
+
+static void
+end_hash(VerifyIndex *index)
+{
+	bloom_free(index->entries);
+	verify_tids_end(index);
+}
+
+const VerifyMethod verify_hash = {
+	.am = HASH_AM_OID,.begin = begin_hash,.read = read_hash,.has = hash_has,.end = end_hash
+};

@@ -1,0 +1,391 @@
+/*
+ * verify_page.c
+ *		Is a page of a zheap table as it must be, and what belongs to it: its transaction slots,
+ *		overflow and lock pages, its bits in the visibility map?
+ *
+ * Others change the page meanwhile.  So what must agree is copied while nobody can change it: the
+ * page and its overflow page under both locks, the map's bits under the page's.  What only
+ * grows (lock pages, the next xid) is looked at after that.
+ *
+ * LOCKING: the table page, shared; then its overflow page (L1).  Lock pages one by one.
+ */
+#include "postgres.h"
+
+#include "access/visibilitymap.h"
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "verify_private.h"
+
+typedef struct PageCopies
+{
+	PGAlignedBlock table;
+	PGAlignedBlock overflow;
+	BlockNumber overflow_block; /* invalid: none */
+	bool		has_overflow;	/* it could be copied */
+	bool		in_map;
+} PageCopies;
+
+/* What the page is together with, at one moment. */
+static void
+copy_together(Verify *verify, PageCopies *copies)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(verify->rel);
+	Buffer		buffer = ReadBuffer(verify->rel, verify->block);
+	Page		page = copies->table.data;
+	Buffer		map = InvalidBuffer;
+
+	/* the map's page is read before the table's is locked */
+	(void) VM_ALL_VISIBLE(verify->rel, verify->block, &map);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(page, BufferGetPage(buffer), BLCKSZ);
+	copies->in_map = VM_ALL_VISIBLE(verify->rel, verify->block, &map);
+	copies->has_overflow = false;
+	copies->overflow_block = InvalidBlockNumber;
+	if (!PageIsNew(page) && zpage_check_header(page) == NULL)
+		copies->overflow_block = zpage_trailer(page)->overflow;
+	/* the table may have been extended since we asked, for this very page */
+	if (copies->overflow_block != InvalidBlockNumber &&
+		copies->overflow_block != verify->block &&
+		(copies->overflow_block < nblocks ||
+		 copies->overflow_block < RelationGetNumberOfBlocks(verify->rel)))
+	{
+		Buffer		overflow = ReadBuffer(verify->rel, copies->overflow_block);
+
+		LockBuffer(overflow, BUFFER_LOCK_SHARE);
+		memcpy(copies->overflow.data, BufferGetPage(overflow), BLCKSZ);
+		UnlockReleaseBuffer(overflow);
+		copies->has_overflow = true;
+	}
+	UnlockReleaseBuffer(buffer);
+	if (BufferIsValid(map))
+		ReleaseBuffer(map);
+}
+
+/*
+ * A standby's pages agree when the record that changed them has been replayed, which locks them
+ * one by one.  Wait for that; false: there is nothing to wait for, or it takes too long.
+ */
+static bool
+wait_for_replay(Page page)
+{
+	XLogRecPtr	lsn = PageGetLSN(page);
+
+	for (int i = 0; i < 1000 && RecoveryInProgress(); i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (GetXLogReplayRecPtr(NULL) >= lsn)
+			return true;
+		pg_usleep(1000L);
+	}
+	return false;
+}
+
+/* ---- slots ---- */
+
+/* "next" is later than the copy. */
+static bool
+check_slot(Verify *verify, const ZPageSlot *slot, int slotno, FullTransactionId next)
+{
+	FullTransactionId fxid = zpage_slot_fxid(slot);
+
+	if (U64FromFullTransactionId(fxid) == 0)
+	{
+		if (zpage_slot_count(slot) == 0)
+			return true;
+		verify_report(verify, "slot", "transaction slot %d is free, but has %d records", slotno,
+					  zpage_slot_count(slot));
+		return false;
+	}
+	if (!FullTransactionIdIsNormal(fxid) || !TransactionIdIsNormal(zfxid_xid(fxid)) ||
+		!FullTransactionIdPrecedes(fxid, next))
+		verify_report(verify, "slot",
+					  "transaction slot %d belongs to transaction %llu, which has not begun yet",
+					  slotno, (unsigned long long) U64FromFullTransactionId(fxid));
+	else if (zpage_slot_count(slot) > ZCHAIN_INTERVAL)
+		verify_report(verify, "slot",
+					  "transaction slot %d has %d records above its newest directory, over %d",
+					  slotno, zpage_slot_count(slot), ZCHAIN_INTERVAL);
+	else if (slot->undo == ZUNDO_INVALID)
+		verify_report(verify, "slot", "transaction slot %d has an owner, but no undo", slotno);
+	else
+		return true;
+	return false;
+}
+
+static void
+check_overflow_slots(Verify *verify, Page page, int first, FullTransactionId next)
+{
+	for (int i = 0; i < ZPAGE_OVERFLOW_SLOTS; i++)
+		verify->usable &= check_slot(verify, &zpage_overflow_body(page)->slots[i], first + i,
+									 next);
+}
+
+/* ---- overflow pages and lock pages ---- */
+
+/* An overflow page, or a lock page, of the page that we look at. */
+static bool
+check_belongs(Verify *verify, Page page, BlockNumber block, const char *name)
+{
+	const char *wrong = zpage_check_overflow(page);
+
+	if (wrong)
+		verify_report(verify, "overflow", "%s page %u: %s", name, block, wrong);
+	else if (zpage_overflow_body(page)->table_block != verify->block)
+		verify_report(verify, "overflow", "%s page %u says that it belongs to block %u", name,
+					  block, zpage_overflow_body(page)->table_block);
+	else
+		return true;
+	verify->usable = false;
+	return false;
+}
+
+static void
+check_lock_pages(Verify *verify, Page overflow)
+{
+	const ZOverflowPageBody *body = zpage_overflow_body(overflow);
+	PGAlignedBlock copy;
+
+	for (uint32 i = 0; i < body->nlock_pages; i++)
+	{
+		BlockNumber block = body->lock_pages[i];
+		int			first = ZPAGE_FIRST_LOCK + (int) i * ZPAGE_OVERFLOW_SLOTS;
+
+		CHECK_FOR_INTERRUPTS();
+		if (block >= RelationGetNumberOfBlocks(verify->rel))
+		{
+			verify_report(verify, "overflow", "lock page %u does not exist", block);
+			verify->usable = false;
+			continue;
+		}
+		zinspect_copy(verify->rel, block, copy.data);
+		if (check_belongs(verify, copy.data, block, "lock"))
+			check_overflow_slots(verify, copy.data, first, ReadNextFullTransactionId());
+	}
+}
+
+/* One that is met by the way: does its table page, as it is by now, know it? */
+static bool
+overflow_is_known(Verify *verify, BlockNumber table_block)
+{
+	BlockNumber overflow;
+	PGAlignedBlock copy;
+
+	zinspect_copy(verify->rel, table_block, copy.data);
+	if (PageIsNew(copy.data) || zpage_check_header(copy.data) != NULL)
+		return false;
+	overflow = zpage_trailer(copy.data)->overflow;
+	if (overflow == verify->block)
+		return true;
+	if (overflow >= RelationGetNumberOfBlocks(verify->rel))
+		return false;
+	zinspect_copy(verify->rel, overflow, copy.data);
+	if (zpage_check_overflow(copy.data) != NULL)
+		return false;
+	for (uint32 i = 0; i < zpage_overflow_body(copy.data)->nlock_pages; i++)
+	{
+		if (zpage_overflow_body(copy.data)->lock_pages[i] == verify->block)
+			return true;
+	}
+	return false;
+}
+
+static void
+check_is_known(Verify *verify, Page page)
+{
+	const char *wrong = zpage_check_overflow(page);
+	BlockNumber table_block = zpage_overflow_body(page)->table_block;
+
+	verify->usable = false;
+	if (wrong)
+	{
+		verify_report(verify, "overflow", "%s", wrong);
+		return;
+	}
+	if (table_block >= RelationGetNumberOfBlocks(verify->rel))
+	{
+		verify_report(verify, "overflow", "it belongs to block %u, which does not exist",
+					  table_block);
+		return;
+	}
+	if (overflow_is_known(verify, table_block) ||
+		(wait_for_replay(page) && overflow_is_known(verify, table_block)))
+		return;
+	verify_report(verify, "overflow", "it belongs to block %u, which does not name it",
+				  table_block);
+}
+
+/* ---- what heap functions have written ---- */
+
+/* Each look at the WAL reads up to two segments. */
+#define MAX_RECORDS_NAMED	16
+
+/* The page's header is in order, or it is none of a zheap table. */
+static bool
+page_has_heap_rows(Verify *verify, Page page)
+{
+	return zpage_is_of_heap(page) ||
+		(zpage_may_have_heap_rows(page, verify->block) &&
+		 zpage_has_heap_rows(page, verify->block, RelationGetDescr(verify->rel))) ||
+		zpage_has_changed_rows(page, verify->block, RelationGetDescr(verify->rel));
+}
+
+static void
+report_heap_rows(Verify *verify, Page page)
+{
+	XLogRecPtr	lsn = PageGetLSN(page);
+	char	   *record = NULL;
+
+	verify->usable = false;
+	if (!RelationNeedsWAL(verify->rel))
+	{
+		verify_report(verify, "heap", "an extension wrote heap rows here");
+		return;
+	}
+	if (verify->nrecords++ < MAX_RECORDS_NAMED)
+		record = zinspect_record_that_ends(lsn);
+	if (record != NULL)
+		verify_report(verify, "heap",
+					  "an extension wrote heap rows here: the WAL record that ends at %X/%X is %s",
+					  LSN_FORMAT_ARGS(lsn), record);
+	else
+		verify_report(verify, "heap",
+					  "an extension wrote heap rows here: the WAL record that ends at %X/%X was not looked for, or is gone",
+					  LSN_FORMAT_ARGS(lsn));
+}
+
+/* ---- the page ---- */
+
+/* Line pointers and rows, each by itself, then together. */
+static void
+check_items(Verify *verify, Page page)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+	const char *wrong;
+	OffsetNumber offnum;
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		wrong = zpage_check_row(page, off);
+		if (wrong == NULL)
+			continue;
+		verify->offnum = off;
+		verify_report(verify, "row", "%s", wrong);
+		verify->usable = false;
+	}
+	verify->offnum = InvalidOffsetNumber;
+	if (!verify->usable)
+		return;
+	wrong = zpage_check(page, &offnum);
+	if (wrong == NULL)
+		return;
+	verify->offnum = offnum;
+	/* the map's is the first that it looks at */
+	verify_report(verify, PageIsAllVisible(page) && !zpage_may_be_visible(page) ? "map" : "row",
+				  "%s", wrong);
+	verify->offnum = InvalidOffsetNumber;
+}
+
+/* A row that does not say REUSED names a slot that somebody has (S3). */
+static void
+check_named_slots(Verify *verify, Page page, Page overflow)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		ItemId		lp = PageGetItemId(page, off);
+		ZRowHeader	hdr;
+
+		if (!ItemIdIsNormal(lp))
+			continue;
+		zrow_header_get((const char *) page + ItemIdGetOffset(lp), &hdr);
+		if (hdr.slotno == 0 || (hdr.flags & ZROW_REUSED) ||
+			FullTransactionIdIsValid(zpage_slot_fxid(zpage_slot(page, overflow, hdr.slotno))))
+			continue;
+		verify->offnum = off;
+		verify_report(verify, "slot", "row names transaction slot %d, which is free", hdr.slotno);
+	}
+	verify->offnum = InvalidOffsetNumber;
+}
+
+static void
+check_slots(Verify *verify, PageCopies *copies)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+	Page		page = copies->table.data;
+	int			nslots = zpage_nslots(page);
+
+	for (int i = 1; i <= nslots; i++)
+		verify->usable &= check_slot(verify, zpage_slot(page, NULL, i), i, next);
+	if (copies->overflow_block == InvalidBlockNumber)
+		return;
+	if (!copies->has_overflow)
+	{
+		verify_report(verify, "overflow", "overflow page %u does not exist",
+					  copies->overflow_block);
+		verify->usable = false;
+		return;
+	}
+	if (!check_belongs(verify, copies->overflow.data, copies->overflow_block, "overflow"))
+		return;
+	check_overflow_slots(verify, copies->overflow.data, ZPAGE_FIRST_OVERFLOW, next);
+	check_lock_pages(verify, copies->overflow.data);
+}
+
+static bool
+is_marked_in_map_only(const PageCopies *copies)
+{
+	Page		page = (Page) copies->table.data;
+
+	return copies->in_map && (PageIsNew(page) || !PageIsAllVisible(page));
+}
+
+void
+verify_page(Verify *verify)
+{
+	PageCopies	copies;
+	Page		page = copies.table.data;
+	const char *wrong;
+
+	verify->usable = false;
+	copy_together(verify, &copies);
+	/* others may change the page again each time */
+	for (int i = 0; i < 100 && is_marked_in_map_only(&copies) && wait_for_replay(page); i++)
+	{
+		XLogRecPtr	lsn = PageGetLSN(page);
+
+		copy_together(verify, &copies);
+		if (PageGetLSN(page) == lsn)
+			break;
+	}
+	if (is_marked_in_map_only(&copies))
+		verify_report(verify, "map",
+					  "page is not marked all-visible, but its bit in the visibility map is set");
+	if (PageIsNew(page))
+		return;
+	if (zpage_is_overflow(page))
+	{
+		check_is_known(verify, page);
+		return;
+	}
+	wrong = zpage_check_header(page);
+	if (wrong != NULL && !zpage_is_of_heap(page))
+	{
+		verify_report(verify, "page", "%s", wrong);
+		return;
+	}
+	if (page_has_heap_rows(verify, page))
+	{
+		report_heap_rows(verify, page);
+		return;
+	}
+	verify->usable = true;
+	check_slots(verify, &copies);
+	if (verify->usable)
+		check_items(verify, page);
+	if (verify->usable)
+		check_named_slots(verify, page, copies.has_overflow ? copies.overflow.data : NULL);
+}

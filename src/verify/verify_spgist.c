@@ -1,0 +1,243 @@
+/*
+ * verify_spgist.c
+ *		Is each row that the snapshot sees in an SP-GiST index?
+ *
+ * All tuples are visited from the two roots on, and tell the TIDs that the index has; whether a
+ * search for the row's values would come to the entry is not told.  A scan by the access method
+ * would do the same, but believes what it finds on a page, and if links form a circle it goes
+ * round for ever, with a page locked all the time, so that it cannot be cancelled.
+ *
+ * Beside others that change the index this is as good as a scan: what they have moved leaves a
+ * redirection in its place, for as long as a snapshot like ours is there.
+ *
+ * LOCKING: a page, shared, while it is copied.
+ */
+#include "postgres.h"
+
+#include "access/spgist_private.h"
+#include "catalog/pg_am.h"
+#include "utils/rel.h"
+
+#include "verify_private.h"
+
+/* ---- are they whole? ---- */
+
+/* The value of a type that is said to begin at "at", within a tuple that begins at "start". */
+static bool
+value_fits(const SpGistTypeDesc *type, const char *start, const char *at, const char *end)
+{
+	return type->attbyval ? at + sizeof(Datum) <= end :
+		verify_value_end(start, at, end, type->attlen, type->attalign) != NULL;
+}
+
+/* Are the prefix and the nodes of an inner tuple, with their labels, within it? */
+static bool
+inner_fits(SpGistCache *cache, SpGistInnerTuple tuple, Size size)
+{
+	char	   *start = (char *) tuple;
+	char	   *end = start + size;
+	char	   *node = start + SGITHDRSZ + tuple->prefixSize;
+
+	if (tuple->tupstate != SPGIST_LIVE)
+		return size >= SGDTSIZE;
+	if (node != (char *) MAXALIGN(node) || node > end ||
+		(tuple->prefixSize > 0 &&
+		 !value_fits(&cache->attPrefixType, start, start + SGITHDRSZ, node)))
+		return false;
+	for (int i = 0; i < (int) tuple->nNodes; i++)
+	{
+		Size		length;
+
+		if (node + SGNTHDRSZ > end)
+			return false;
+		length = IndexTupleSize((IndexTuple) node);
+		if (length < SGNTHDRSZ || length != MAXALIGN(length) || node + length > end ||
+			(!IndexTupleHasNulls((IndexTuple) node) && OidIsValid(cache->attLabelType.type) &&
+			 length > SGNTHDRSZ &&
+			 !value_fits(&cache->attLabelType, node, node + SGNTHDRSZ, node + length)))
+			return false;
+		node += length;
+	}
+	return true;
+}
+
+static bool
+leaf_fits(SpGistCache *cache, SpGistLeafTuple tuple, Size size, bool nulls)
+{
+	char	   *start = (char *) tuple;
+
+	if (tuple->tupstate != SPGIST_LIVE)
+		return size >= SGDTSIZE;
+	return tuple->size == size &&
+		(nulls || value_fits(&cache->attLeafType, start, SGLTDATAPTR(tuple), start + size));
+}
+
+/* ---- tuples ---- */
+
+static void
+report_tuple(VerifyWalk *walk, OffsetNumber off, const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("item %u on block %u of index \"%s\" %s", off, walk->block,
+					RelationGetRelationName(walk->index), what)));
+}
+
+/* The tuple there, of any kind, within the page. */
+static void *
+tuple_at(VerifyWalk *walk, OffsetNumber off)
+{
+	Page		page = walk->copy.data;
+
+	if (off == InvalidOffsetNumber || off > PageGetMaxOffsetNumber(page))
+		report_tuple(walk, off, "is led to, but does not exist");
+	if (!verify_item_fits(page, off))
+		report_tuple(walk, off, "is damaged");
+	return PageGetItem(page, PageGetItemId(page, off));
+}
+
+static Size
+size_of(VerifyWalk *walk, OffsetNumber off)
+{
+	return ItemIdGetLength(PageGetItemId(walk->copy.data, off));
+}
+
+/* Each place is come to once, as scans would return rows twice otherwise. */
+static void
+pass(VerifyWalk *walk, OffsetNumber off)
+{
+	if (!verify_walk_pass(walk, walk->block, off))
+		report_tuple(walk, off, "is led to more than once");
+}
+
+static void
+add_link(VerifyWalk *walk, const ItemPointerData *to)
+{
+	verify_walk_add(walk, ItemPointerGetBlockNumberNoCheck(to),
+					ItemPointerGetOffsetNumberNoCheck(to), InvalidXLogRecPtr);
+}
+
+static void
+redirect(VerifyWalk *walk, OffsetNumber off, SpGistDeadTuple tuple)
+{
+	pass(walk, off);
+	add_link(walk, &tuple->pointer);
+}
+
+static void
+take_inner(VerifyWalk *walk, OffsetNumber off)
+{
+	SpGistInnerTuple tuple = tuple_at(walk, off);
+	SpGistNodeTuple node;
+	int			i;
+
+	if (!inner_fits(spgGetCache(walk->index), tuple, size_of(walk, off)))
+		report_tuple(walk, off, "is damaged");
+	if (tuple->tupstate == SPGIST_REDIRECT)
+	{
+		redirect(walk, off, (SpGistDeadTuple) tuple);
+		return;
+	}
+	if (tuple->tupstate != SPGIST_LIVE)
+		report_tuple(walk, off, "is led to, but is not in use");
+	pass(walk, off);
+	SGITITERATE(tuple, i, node)
+	{
+		if (ItemPointerIsValid(&node->t_tid))
+			add_link(walk, &node->t_tid);
+	}
+}
+
+/* A leaf tuple in any state; one that is in use tells its TID. */
+static SpGistLeafTuple
+leaf_at(VerifyWalk *walk, OffsetNumber off)
+{
+	SpGistLeafTuple tuple = tuple_at(walk, off);
+
+	if (!leaf_fits(spgGetCache(walk->index), tuple, size_of(walk, off),
+				   SpGistPageStoresNulls((Page) walk->copy.data)))
+		report_tuple(walk, off, "is damaged");
+	if (tuple->tupstate == SPGIST_LIVE)
+		tbm_add_tuples(walk->tids, &tuple->heapPtr, 1, false);
+	return tuple;
+}
+
+static void
+take_chain(VerifyWalk *walk, OffsetNumber first)
+{
+	int			max = PageGetMaxOffsetNumber((Page) walk->copy.data);
+	SpGistLeafTuple tuple = leaf_at(walk, first);
+	OffsetNumber off;
+
+	/* the first may have been moved, with those behind it, or be the only one and gone */
+	if (tuple->tupstate == SPGIST_REDIRECT)
+		redirect(walk, first, (SpGistDeadTuple) tuple);
+	else if (tuple->tupstate == SPGIST_PLACEHOLDER)
+		report_tuple(walk, first, "is led to, but is not in use");
+	if (tuple->tupstate != SPGIST_LIVE)
+		return;
+	for (int steps = 1; (off = SGLT_GET_NEXTOFFSET(tuple)) != InvalidOffsetNumber; steps++)
+	{
+		if (steps == max)
+			report_tuple(walk, off, "is led to more than once");
+		tuple = leaf_at(walk, off);
+		if (tuple->tupstate != SPGIST_LIVE)
+			report_tuple(walk, off, "is led to, but is not in use");
+	}
+}
+
+/* The tuples of a root that is a leaf are in no chain. */
+static void
+take_root(VerifyWalk *walk)
+{
+	OffsetNumber max = PageGetMaxOffsetNumber((Page) walk->copy.data);
+
+	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
+	{
+		if (leaf_at(walk, off)->tupstate != SPGIST_LIVE)
+			report_tuple(walk, off, "is not in use on a root");
+	}
+}
+
+/* ---- the index ---- */
+
+static bool
+is_spgist_page(Page page, BlockNumber block)
+{
+	return verify_has_special(page, sizeof(SpGistPageOpaqueData)) &&
+		SpGistPageGetOpaque(page)->spgist_page_id == SPGIST_PAGE_ID &&
+		(SpGistPageIsMeta(page) != 0) == (block == SPGIST_METAPAGE_BLKNO);
+}
+
+static void
+visit(VerifyWalk *walk, ItemPointer link)
+{
+	Page		page = walk->copy.data;
+
+	verify_walk_copy(walk, ItemPointerGetBlockNumberNoCheck(link), is_spgist_page);
+	if (walk->block == SPGIST_METAPAGE_BLKNO)
+		report_tuple(walk, ItemPointerGetOffsetNumberNoCheck(link), "is led to, but does not exist");
+	if (!SpGistPageIsLeaf(page))
+		take_inner(walk, ItemPointerGetOffsetNumberNoCheck(link));
+	else if (SpGistBlockIsRoot(walk->block))
+		take_root(walk);
+	else
+		take_chain(walk, ItemPointerGetOffsetNumberNoCheck(link));
+}
+
+/* A step. */
+static void
+read_spgist(Verify *verify)
+{
+	VerifyWalk *walk = verify_walk_begin(verify);
+	VerifyLink	link;
+
+	verify_walk_copy(walk, SPGIST_METAPAGE_BLKNO, is_spgist_page);
+	verify_walk_add(walk, SPGIST_NULL_BLKNO, FirstOffsetNumber, InvalidXLogRecPtr);
+	verify_walk_add(walk, SPGIST_ROOT_BLKNO, FirstOffsetNumber, InvalidXLogRecPtr);
+	while (verify_walk_next(walk, &link))
+		visit(walk, &link.to);
+	verify_walk_end(walk);
+}
+
+const VerifyMethod verify_spgist = VERIFY_TIDS_METHOD(SPGIST_AM_OID, read_spgist);
