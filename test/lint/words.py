@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Find wording that CONTRIBUTING.md, "Words", rules out.  Usage: words.py [ROOT [PATH...]].
+
+Reads comments of .c and .h files in src/ and include/, and the READMEs of src/; with PATH only
+files below it.  Exit 1 if anything is printed.  A finding is waived on its own line with
+"tidy:", as in tidy.py.
+"""
+import os
+import re
+import sys
+
+ROOT = sys.argv[1] if len(sys.argv) > 1 else "."
+PATHS = sys.argv[2:]
+
+# folders of src/ and include/zheap/ that have not been rewritten yet
+NOT_YET = set("""base page undo record tid mvcc btree rollback slot lock scan notes dml index rewrite vacuum
+              clean am worker inspect verify""".split())
+
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+BAD_START = re.compile(r"(?:Who|Whoever|Whom|Whose|Of (?!course)|So (?:that|many|much|it|is|does|no)\b|As (?:a|it|the|for|they)?\b.*|Tell\b|Told\b|"
+                       r"False[:;]|True[:;]|The same[.,;:]|The same as|Nobody|Somebody)")
+BAD_ANYWHERE = re.compile(
+    r"\b(?:nobody|somebody|anybody|everybody|whom|whoever|told of|tells? of|tell so|told so|"
+    r"to be had|comes? by|came by|pass(?:es|ed)? by|passing by|so many|so much|of these alone|"
+    r"lets? go of|gets? by with(?:out)?|none of its business|goes by|watch(?:es)? over|"
+    r"of them alone|he|she|his|her|himself)\b|(?:^|[.,;:(] |\b(?:and|or|that|for|by|of|those|one) )who\b", re.I)
+
+
+def files():
+    for base in ("src", os.path.join("include", "zheap")):
+        for folder, _, names in sorted(os.walk(os.path.join(ROOT, base))):
+            for name in sorted(names):
+                path = os.path.relpath(os.path.join(folder, name), ROOT)
+                if not name.endswith((".c", ".h", ".md")):
+                    continue
+                if PATHS and not any(path == p or path.startswith(p.rstrip("/") + "/") for p in PATHS):
+                    continue
+                parts = path.split(os.sep)
+                layer = parts[1] if parts[0] == "src" else parts[2]
+                if not PATHS and layer in NOT_YET:
+                    continue
+                yield path
+
+
+def comments(path, text):
+    """Line number and text of each comment; of a document, of each line."""
+    if path.endswith(".md"):
+        for i, line in enumerate(text.split("\n"), 1):
+            yield i, line, False
+        return
+    for match in COMMENT.finditer(text):
+        body = match.group()[2:-2]
+        yield text.count("\n", 0, match.start()) + 1, body, True
+
+
+def main():
+    found = 0
+    for path in files():
+        with open(os.path.join(ROOT, path)) as file:
+            text = file.read()
+        for line, body, is_comment in comments(path, text):
+            if "tidy:" in body:
+                continue
+            plain = re.sub(r"\s*\n\s*\*?\s*", " ", body).strip(" *-\n\t.")
+            bad = is_comment and BAD_START.match(plain) or BAD_ANYWHERE.search(plain)
+            if bad:
+                found += 1
+                print(f"{path}:{line}: {bad.group().strip()[:30]!r} in: {plain[:100]}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
