@@ -1,11 +1,10 @@
 /*
  * zheap.c
- *		_PG_init, and what happens at the end of transactions: the only file that knows
- *		everybody.
+ *		_PG_init, and callbacks at the end of transactions.  The only file that uses all layers.
  *
- * An abort takes constant time: nothing is undone then (no error may happen, no
- * catalog can be read); the log is marked, and readers, writers and the worker
- * see to the rest.
+ * An abort takes constant time: no row is rolled back then, because no error may be raised and no
+ * catalog can be read.  The log is marked as pending; readers, writers and the worker roll the
+ * rows back.
  */
 #include "postgres.h"
 
