@@ -12,7 +12,7 @@ EXTENSION  = zheap
 DATA       = $(sort $(wildcard sql/zheap--*.sql))
 PGFILEDESC = "zheap - table access method with undo"
 
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 
 PG_CPPFLAGS = -I$(srcdir)/include
 # -MMD writes one .d file beside each object: see the include at the end.

@@ -34,8 +34,11 @@
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/page_copy.h"
 #include "zheap/tid/tid.h"
-#include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
+#include "zheap/undo/undo_local.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_write.h"
+#include "zheap/undo/undo_xact.h"
 #include "zheap/worker/worker.h"
 
 PG_MODULE_MAGIC;

@@ -21,8 +21,8 @@
 #include "zheap/base/catalog.h"
 #include "zheap/base/stats.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
+#include "zheap/undo/undo_relation.h"
 
 static object_access_hook_type previous_hook = NULL;
 static bool dropped = false;	/* in this transaction, or a part of it */

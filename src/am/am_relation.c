@@ -27,7 +27,8 @@
 #include "zheap/lock/lock.h"
 #include "zheap/page/row_format.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_write.h"
 
 /* A1: what takes a file away keeps everybody else out, sweeps included (rollback_file_lock.c). */
 static void

@@ -31,8 +31,10 @@
 #include "zheap/base/pg_compat_am.h"
 #include "zheap/base/pg_compat_vacuum.h"
 #include "zheap/base/catalog.h"
-#include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
+#include "zheap/undo/undo_holders.h"
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_space.h"
 
 void		(*zundo_vacuum_hook) (void) = NULL;
 

@@ -18,7 +18,7 @@
 #include "utils/acl.h"
 
 #include "zheap/am/am_relation.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
 
 static ProcessUtility_hook_type previous_utility = NULL;
 

@@ -26,7 +26,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/btree/dead_ranges.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_horizon.h"
 
 #include "dead_bounds.h"
 

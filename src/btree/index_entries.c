@@ -32,7 +32,7 @@
 #include "zheap/btree/dead_ranges.h"
 #include "zheap/btree/index_skip.h"
 #include "zheap/btree/table_indexes.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
 
 /* As btrescan allocates: two leaves, the second one for the marked position. */
 #define TUPLES_SIZE		(2 * BLCKSZ)

@@ -39,7 +39,7 @@
 #include "zheap/dml/dml.h"
 #include "zheap/index/index.h"
 #include "zheap/page/page.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
 
 #include "clean_private.h"
 

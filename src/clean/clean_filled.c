@@ -37,7 +37,7 @@
 #include "zheap/notes/filled.h"
 #include "zheap/page/page.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_horizon.h"
 #include "zheap/vacuum/visible.h"
 
 /*

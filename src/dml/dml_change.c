@@ -14,6 +14,10 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/chain.h"
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_write.h"
 
 /*
  * What the last record on the current undo page said of transaction and page:

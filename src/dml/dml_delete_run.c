@@ -25,6 +25,7 @@
 #include "zheap/dml/target.h"
 #include "zheap/notes/reap.h"
 #include "zheap/scan/scan.h"
+#include "zheap/undo/undo_horizon.h"
 
 /* ---- the run ---- */
 

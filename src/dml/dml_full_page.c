@@ -15,6 +15,7 @@
 
 #include "zheap/dml/dml.h"
 #include "zheap/dml/target.h"
+#include "zheap/undo/undo_horizon.h"
 
 static struct
 {

@@ -14,6 +14,7 @@
 #include "zheap/dml/dml.h"
 #include "zheap/dml/target.h"
 #include "zheap/notes/reap.h"
+#include "zheap/undo/undo_horizon.h"
 
 /* How many pointers are looked up in undo while one page is locked. */
 #define MAX_LOOKS	3

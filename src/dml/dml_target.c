@@ -15,6 +15,8 @@
 #include "zheap/dml/target.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_write.h"
 
 void
 ztarget_open(ZTarget *target, Relation rel)

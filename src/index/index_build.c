@@ -37,6 +37,7 @@
 #include "zheap/dml/target.h"
 #include "zheap/index/index.h"
 #include "zheap/scan/scan.h"
+#include "zheap/undo/undo_horizon.h"
 
 /* How the values of one index column are compared. */
 typedef struct KeyType

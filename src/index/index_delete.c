@@ -27,7 +27,6 @@
 #include "zheap/index/index.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/row.h"
-#include "zheap/undo/undo.h"
 
 /* Table pages that one bottom-up deletion looks at; heap's number. */
 #define BOTTOMUP_MAX_BLOCKS		6

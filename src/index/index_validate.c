@@ -23,6 +23,7 @@
 
 #include "zheap/index/index.h"
 #include "zheap/scan/scan.h"
+#include "zheap/undo/undo_relation.h"
 
 /* The index's side of the merge. */
 typedef struct IndexCursor

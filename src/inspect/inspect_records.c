@@ -16,6 +16,9 @@
 #include "utils/xid8.h"
 #include "inspect_private.h"
 
+#include "zheap/undo/undo_look.h"
+#include "zheap/undo/undo_relation.h"
+
 PG_FUNCTION_INFO_V1(zheap_undo_records);
 
 enum

@@ -13,6 +13,7 @@
 
 #include "zheap/base/catalog.h"
 #include "zheap/rollback/rollback.h"
+#include "zheap/undo/undo_relation.h"
 
 #include "inspect_private.h"
 

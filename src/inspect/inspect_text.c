@@ -10,6 +10,8 @@
 
 #include "inspect_private.h"
 
+#include "zheap/undo/undo_ptr.h"
+
 Datum
 inspect_pointer(ZUndoPtr ptr)
 {

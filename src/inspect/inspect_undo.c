@@ -17,8 +17,10 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
+
 #include "zheap/rollback/rollback.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_format.h"
+#include "zheap/undo/undo_holders.h"
 #include "zheap/worker/worker.h"
 
 PG_FUNCTION_INFO_V1(zheap_undo_pending);

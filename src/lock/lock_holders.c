@@ -15,6 +15,7 @@
 
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/chain.h"
+#include "zheap/undo/undo_ptr.h"
 
 bool
 zlock_modes_conflict(LockTupleMode a, LockTupleMode b)

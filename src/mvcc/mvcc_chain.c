@@ -27,6 +27,9 @@
 
 #include "mvcc_own_chain.h"
 
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_read.h"
+
 /* ---- the cursor ---- */
 
 /*

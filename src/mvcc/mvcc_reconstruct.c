@@ -28,6 +28,8 @@
 #include "mvcc_reconstruct.h"
 #include "mvcc_unapply.h"
 
+#include "zheap/undo/undo_read.h"
+
 /* a chain much longer than a page has rows is left to the rows' own walks */
 #define MAX_RECORDS		1024
 

@@ -31,7 +31,7 @@
 #include "zheap/base/base.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/tid/tid.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
 
 /* Undo records that are read while a page is locked (B1). */
 #define SERIAL_READS	128

@@ -24,6 +24,8 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/mvcc/chain.h"
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_local.h"
 
 ZXactStatus
 zmvcc_version_status(ZPageView *view, const ZRowVersion *version)

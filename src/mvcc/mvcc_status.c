@@ -25,6 +25,8 @@
 
 #include "zheap/base/counters.h"
 #include "zheap/mvcc/mvcc.h"
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_local.h"
 
 /*
  * Eight bytes per transaction: its number, which leaves the upper bit free, and whether it has

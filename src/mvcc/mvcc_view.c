@@ -14,6 +14,10 @@
 
 #include "mvcc_reconstruct.h"
 
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_local.h"
+#include "zheap/undo/undo_read.h"
+
 /* What a view has copied of lock pages; lock page k is number k - 1. */
 typedef struct ZLockPageCopies
 {

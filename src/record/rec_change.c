@@ -26,6 +26,9 @@
 
 #include "rec_private.h"
 
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_write.h"
+
 /*
  * The kind of WAL record that each operation has.  Redo reads the list the other way: where two
  * have the same the undo record tells which it is.

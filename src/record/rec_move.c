@@ -36,6 +36,9 @@
 
 #include "rec_private.h"
 
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_write.h"
+
 #define M_UNDO			0x01
 #define M_OPEN_RUN		0x02
 #define M_GROW			0x04

@@ -22,6 +22,9 @@
 
 #include "rec_private.h"
 
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_write.h"
+
 /* ---- what a part says ---- */
 
 /*

@@ -9,7 +9,7 @@
 #include "access/xloginsert.h"
 
 #include "zheap/record/record.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_write.h"
 
 /*
  * ---- decoding: a cursor that remembers whether it ran out ----

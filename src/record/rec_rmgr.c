@@ -10,6 +10,10 @@
 
 #include "rec_private.h"
 
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_space.h"
+#include "zheap/undo/undo_wal.h"
+
 /* What there is to know of a kind of record. */
 typedef struct Operation
 {

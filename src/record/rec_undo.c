@@ -28,6 +28,8 @@
 
 #include "rec_private.h"
 
+#include "zheap/undo/undo_ptr.h"
+
 #define U_PREV_OWN		0x01
 #define U_PREV_UPPER_BOUND 0x02
 #define U_ROW_PREV		0x04

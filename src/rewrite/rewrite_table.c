@@ -36,6 +36,7 @@
 #include "zheap/rewrite/rewrite.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
+#include "zheap/undo/undo_relation.h"
 
 #include "rewrite_private.h"
 

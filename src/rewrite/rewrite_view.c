@@ -7,9 +7,9 @@
 #include "access/transam.h"
 #include "utils/rel.h"
 
-#include "zheap/undo/undo.h"
-
 #include "rewrite_private.h"
+
+#include "zheap/undo/undo_horizon.h"
 
 /*
  * Versions keep their names while standbys may ask for them, even if they are

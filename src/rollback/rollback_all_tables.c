@@ -22,8 +22,6 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-#include "zheap/undo/undo.h"
-
 #include "rollback_private.h"
 
 /* One table, page by page; the page that failed is passed, or the table, if its file did. */

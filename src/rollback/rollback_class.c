@@ -6,9 +6,9 @@
 
 #include "utils/snapmgr.h"
 
-#include "zheap/undo/undo.h"
-
 #include "rollback_private.h"
+
+#include "zheap/undo/undo_horizon.h"
 
 /* What VACUUM sees of a catalog may be pruned while it is being scanned. */
 void

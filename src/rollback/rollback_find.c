@@ -19,9 +19,9 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
-#include "zheap/undo/undo.h"
-
 #include "rollback_private.h"
+
+#include "zheap/undo/undo_horizon.h"
 
 int
 zrollback_find_files(RelFileLocator recorded, RelFileLocator *files)

@@ -18,6 +18,9 @@
 
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
+#include "zheap/undo/undo_local.h"
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_read.h"
 #include "rollback_private.h"
 
 typedef struct LocalSweep

@@ -33,6 +33,7 @@
 
 #include "zheap/mvcc/chain.h"
 #include "zheap/page/row.h"
+#include "zheap/undo/undo_horizon.h"
 #include "rollback_private.h"
 
 typedef enum Reach

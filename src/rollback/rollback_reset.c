@@ -31,8 +31,9 @@
 #include "storage/procarray.h"
 #include "storage/sinvaladt.h"
 
-#include "zheap/undo/undo.h"
 #include "zheap/undo/undo_am.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_space.h"
 
 #include "rollback_private.h"
 

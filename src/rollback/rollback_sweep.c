@@ -22,6 +22,12 @@
 #include "zheap/base/prefetch.h"
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_pending.h"
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_read.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_space.h"
 
 #include "rollback_private.h"
 

@@ -9,8 +9,6 @@
 #include "miscadmin.h"
 #include "storage/procarray.h"
 
-#include "zheap/undo/undo.h"
-
 #include "rollback_private.h"
 
 bool

@@ -21,7 +21,7 @@
 #include "zheap/base/base.h"
 #include "zheap/scan/scan.h"
 #include "zheap/tid/tid.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
 
 /*
  * Heap's rule, and that of table_block_parallelscan_initialize: a table larger

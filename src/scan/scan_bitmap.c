@@ -12,7 +12,7 @@
 
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
 
 /* The page is not copied as a whole for so many of its rows. */
 #define FEW_ROWS		16

@@ -24,10 +24,12 @@
 #include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
-#include "zheap/undo/undo.h"
 
 #include "row_look.h"
 #include "zheap/btree/seen_keys.h"
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_local.h"
+#include "zheap/undo/undo_relation.h"
 
 /* So many rows of one page in a row are looked at in place. */
 #define ROWS_IN_PLACE	2

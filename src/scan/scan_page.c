@@ -14,7 +14,6 @@
 #include "zheap/scan/scan.h"
 #include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"
-#include "zheap/undo/undo.h"
 
 #include "row_look.h"
 

@@ -24,7 +24,8 @@
 #include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_relation.h"
 
 /*
  * A table page, pinned, locked in share mode and viewed in place; or, once much undo may

@@ -23,6 +23,8 @@
 
 #include "slot_private.h"
 
+#include "zheap/undo/undo_horizon.h"
+
 /* grow rather than reuse a slot while so much of the page is free */
 #define GROW_GENEROUS_SPACE		(BLCKSZ / 8)
 #define GROW_GENEROUS_SLOTS		16

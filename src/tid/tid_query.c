@@ -19,8 +19,8 @@
 #include "nodes/nodeFuncs.h"
 #include "tcop/utility.h"
 
-#include "zheap/base/base.h"
 #include "zheap/base/pg_compat_executor.h"
+#include "zheap/base/base.h"
 #include "zheap/tid/tid.h"
 
 ZTidState	ztid_state;

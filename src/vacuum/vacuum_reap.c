@@ -24,6 +24,7 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/dml.h"
 #include "zheap/page/page.h"
+#include "zheap/undo/undo_relation.h"
 
 #include "vacuum_private.h"
 

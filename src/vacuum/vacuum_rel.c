@@ -26,7 +26,8 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_relation.h"
 #include "zheap/vacuum/vacuum.h"
 
 #include "vacuum_private.h"

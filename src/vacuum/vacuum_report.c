@@ -14,9 +14,9 @@
 #include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 
-#include "zheap/undo/undo.h"
-
 #include "vacuum_private.h"
+
+#include "zheap/undo/undo_horizon.h"
 
 static const char *
 full_name(ZVacuum *vac)

@@ -22,7 +22,7 @@
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/page.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
 
 #include "vacuum_private.h"
 

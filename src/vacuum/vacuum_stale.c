@@ -27,6 +27,7 @@
 #include "zheap/dml/dml.h"
 #include "zheap/index/index.h"
 #include "zheap/page/page.h"
+#include "zheap/undo/undo_horizon.h"
 
 #include "vacuum_private.h"
 

@@ -17,7 +17,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/record/record.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_horizon.h"
 
 #include "vacuum_private.h"
 

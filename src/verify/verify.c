@@ -20,6 +20,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/catalog.h"
+#include "zheap/undo/undo_relation.h"
 
 #include "verify_private.h"
 

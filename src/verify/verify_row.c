@@ -15,6 +15,7 @@
 
 #include "zheap/mvcc/chain.h"
 #include "zheap/page/row.h"
+#include "zheap/undo/undo_ptr.h"
 
 #include "verify_private.h"
 

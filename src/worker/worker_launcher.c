@@ -25,7 +25,8 @@
 
 #include "zheap/clean/clean.h"
 #include "zheap/notes/filled.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_space.h"
 #include "worker_private.h"
 
 /*

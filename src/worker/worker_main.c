@@ -23,7 +23,10 @@
 #include "zheap/clean/clean.h"
 #include "zheap/notes/filled.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_holders.h"
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_space.h"
 #include "worker_private.h"
 
 /* without anything to roll back: so many rounds, with naps in milliseconds between */

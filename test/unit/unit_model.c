@@ -6,6 +6,8 @@
 
 #include "unit_model.h"
 
+#include "zheap/undo/undo_ptr.h"
+
 /* The low half wraps around on the way, and skips the xids that are no transaction's. */
 #define BEFORE_WRAP		300
 #define FIRST_FXID		(UINT64CONST(0x2FFFFFFFF) - BEFORE_WRAP)

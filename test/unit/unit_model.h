@@ -10,6 +10,7 @@
 
 #include "zheap/page/page.h"
 #include "zheap/record/record.h"
+#include "zheap/undo/undo_write.h"
 
 #include "unit.h"
 

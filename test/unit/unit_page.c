@@ -11,6 +11,8 @@
 
 #include "unit_model.h"
 
+#include "zheap/undo/undo_ptr.h"
+
 PG_FUNCTION_INFO_V1(zheap_unit_page);
 
 #define FEW_NATTS	20

@@ -18,6 +18,9 @@
 
 #include "../../src/record/rec_private.h"
 
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_write.h"
+
 /* The pages before a change: the table page, its overflow page and a lock page. */
 typedef struct Before
 {

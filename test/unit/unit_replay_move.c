@@ -10,6 +10,9 @@
 #include "unit_model.h"
 #include "unit_wal.h"
 
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_write.h"
+
 /* What lies in the holes is not the same after a crash. */
 static void
 zero_hole(char *page)

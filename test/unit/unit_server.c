@@ -16,7 +16,7 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/index/index.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_relation.h"
 
 PG_FUNCTION_INFO_V1(zheap_unit_sweep_file);
 PG_FUNCTION_INFO_V1(zheap_unit_damage);

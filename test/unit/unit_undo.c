@@ -11,6 +11,8 @@
 
 #include "unit_model.h"
 
+#include "zheap/undo/undo_ptr.h"
+
 PG_FUNCTION_INFO_V1(zheap_unit_undo);
 
 #define MAX_SINCE	(PG_UINT32_MAX >> 2)	/* all that its varint may hold */

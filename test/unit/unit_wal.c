@@ -8,6 +8,9 @@
 
 #include "unit_wal.h"
 
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_write.h"
+
 UnitWal		unit_wal;
 
 /* ---- writing a record ---- */

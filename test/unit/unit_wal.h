@@ -16,6 +16,7 @@
 #include "storage/standby.h"
 
 #include "zheap/record/record.h"
+#include "zheap/undo/undo_ptr.h"
 
 #define UNIT_WAL_LSN		((XLogRecPtr) 0x1000)
 #define UNIT_WAL_TABLE		7	/* block numbers */

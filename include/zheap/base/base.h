@@ -16,8 +16,8 @@
 #include "utils/guc.h"
 #include "utils/rel.h"
 
-#include "zheap/zheap.h"
 #include "zheap/base/pg_compat.h"
+#include "zheap/zheap.h"
 
 /* ---- settings (zheap_guc.c) ---- */
 

@@ -23,7 +23,8 @@
 #include "zheap/mvcc/version_id.h"
 #include "zheap/page/page.h"
 #include "zheap/record/record.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_local.h"
+#include "zheap/undo/undo_read.h"
 
 /* ---- status of a transaction (mvcc_status.c) ---- */
 

@@ -13,10 +13,11 @@
 
 #include "zheap/base/base.h"
 #include "zheap/page/page.h"
-#include "zheap/undo/undo.h"
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_write.h"
 
 /*
- * Opcodes; 0xB0 to 0xF0 are the undo layer's (undo.h).  What is done with each: the list in
+ * Opcodes; 0xB0 to 0xF0 are the undo layer's (undo_wal.h).  What is done with each: the list in
  * rec_rmgr.c.
  */
 #define ZREC_INSERT			0x00
@@ -83,7 +84,6 @@ typedef struct ZUndoRecord
 								 * possession of the slot (prev_own) */
 	bool		far_keys;		/* from there to the version before this one's some are
 								 * ZROW2_KEYS_UPDATED */
-
 
 	/* UPDATE: body bytes [prefix, len - suffix) were mid; TOMBSTONE: mid is the body;
 	 * DIRECTORY: mid is what zrec_directory_encode gave */

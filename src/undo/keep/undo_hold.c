@@ -1,0 +1,153 @@
+/*
+ * undo_hold.c
+ *		Undo that is kept for longer than zheap.undo_hold_warning.
+ *
+ * Each time the horizon is computed the next xid is noted, with the time, if the last
+ * note is old enough.  If the horizon is still before an xid that was next so
+ * long ago, then undo is kept for longer than that.
+ *
+ * LOCKING: ZUndoDb.mutex for the samples; the database's lock, shared.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xlog.h"
+#include "commands/dbcommands.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "zheap/undo/undo_holders.h"
+
+#include "../store/undo_state.h"
+#include "keep_private.h"
+
+/* A message about a database at most so often, in milliseconds. */
+#define WARN_INTERVAL	60000
+
+#define EXTENT_KB		(ZUNDO_EXTENT_BLOCKS * BLCKSZ / 1024)
+
+void
+zundo_hold_note(ZUndoDb *db)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	FullTransactionId next = ReadNextFullTransactionId();
+	int			interval = Max(zheap_undo_hold_warning / (ZUNDO_SAMPLES / 2), 100);
+	ZUndoSample *newest;
+
+	if (zheap_undo_hold_warning <= 0)
+		return;
+	SpinLockAcquire(&db->mutex);
+	newest = &db->samples[db->newest_sample];
+	if (newest->at == 0 || now - newest->at >= interval * INT64CONST(1000))
+	{
+		db->newest_sample = (db->newest_sample + 1) % ZUNDO_SAMPLES;
+		db->samples[db->newest_sample].at = now;
+		db->samples[db->newest_sample].next = next;
+	}
+	SpinLockRelease(&db->mutex);
+}
+
+/* Was some xid next so long ago that is beyond the horizon still? */
+static bool
+is_held(ZUndoDb *db, TimestampTz now)
+{
+	TimestampTz before = now - zheap_undo_hold_warning * INT64CONST(1000);
+	uint64		horizon = pg_atomic_read_u64(&db->horizon);
+	bool		result = false;
+
+	SpinLockAcquire(&db->mutex);
+	for (int i = 0; i < ZUNDO_SAMPLES; i++)
+	{
+		ZUndoSample *sample = &db->samples[i];
+
+		if (sample->at != 0 && sample->at <= before &&
+			U64FromFullTransactionId(sample->next) > horizon)
+			result = true;
+	}
+	SpinLockRelease(&db->mutex);
+	return result;
+}
+
+/* Has a log an extent that could be discarded but for the horizon? */
+static bool
+has_something_to_hold(const ZUndoDb *db)
+{
+	ZUndoLog   *log = NULL;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (log->oldest_extent != log->newest_extent &&
+			U64FromFullTransactionId(log->oldest_closed) > pg_atomic_read_u64(&MyUndo.db->horizon))
+			return true;
+	}
+	return false;
+}
+
+bool
+zundo_hold_due(const ZUndoDb *db, TimestampTz now)
+{
+	ZUndoLog   *log = NULL;
+
+	if (zheap_undo_hold_warning <= 0 || now < db->hold_at)
+		return false;
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (log->oldest_extent != log->newest_extent)
+			return true;
+	}
+	return false;
+}
+
+/* Another holder than last time, or the same one but some time ago. */
+static bool
+is_news(ZUndoDb *db, const ZUndoHolder *holder, TimestampTz now)
+{
+	uint32		hash = hash_bytes((const unsigned char *) holder->name, strlen(holder->name)) ^
+	hash_uint32(holder->pid) ^ holder->kind;
+
+	if (db->warned_of == hash &&
+		now - db->warned_at < Max(zheap_undo_hold_warning, WARN_INTERVAL) * INT64CONST(1000))
+		return false;
+	db->warned_of = hash;
+	db->warned_at = now;
+	return true;
+}
+
+static void
+report_hold(ZUndoDb *db, TimestampTz now)
+{
+	char	   *database = get_database_name(MyDatabaseId);
+	int			n;
+	ZUndoHolder *holders = zundo_holders(&n);
+
+	if (n == 0 || database == NULL || !is_news(db, &holders[0], now))
+		return;
+	ereport(LOG,
+			(errmsg("undo of database \"%s\" is kept for longer than \"zheap.undo_hold_warning\" (%d ms)",
+					database, zheap_undo_hold_warning),
+			 /* translator: %s is a whole sentence */
+			 errdetail("There are %llu kB of undo.  %s",
+					   (unsigned long long) zundo_extents_used(db) * EXTENT_KB,
+					   zundo_holder_text(&holders[0])),
+			 errhint("The view zheap.zheap_undo_holders shows all holders, and how much each keeps.")));
+}
+
+void
+zundo_hold_warn(void)
+{
+	ZUndoDb    *db = MyUndo.db;
+	TimestampTz now = GetCurrentTimestamp();
+	bool		something;
+
+	if (zheap_undo_hold_warning <= 0 || now < db->hold_at || RecoveryInProgress())
+		return;
+	db->hold_at = now + Max(zheap_undo_hold_warning / 2, 1000) * INT64CONST(1000);
+	if (!is_held(db, now))
+		return;
+	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
+	something = has_something_to_hold(db);
+	LWLockRelease(zundo_db_lock(db));
+	if (something)
+		report_hold(db, now);
+}

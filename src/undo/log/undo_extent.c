@@ -1,0 +1,748 @@
+/*
+ * undo_extent.c
+ *		Where extents come from and where they go.
+ *
+ * A log that needs an extent takes its own oldest one, if nobody needs that any
+ * more, or a free one, whichever comes first in the relation.  Only when all
+ * that is not needed has been freed does the relation grow.  One WAL record each;
+ * what the file has beyond ZUndoMeta.nblocks when a crash comes in between is
+ * used by the next one.
+ *
+ * LOCKING: the database's lock, exclusively, then up to five buffers: the
+ * extent's first page, the first page of the log's last extent, directory, meta,
+ * map.  All of them may be taken by a caller that holds table pages.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/undo/undo_horizon.h"
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_space.h"
+#include "zheap/undo/undo_wal.h"
+
+#include "../store/store_private.h"
+#include "../store/undo_state.h"
+#include "../keep/keep_private.h"
+#include "log_private.h"
+
+/*
+ * What a writer frees that needs an extent.  One would do; a few more save looks at the
+ * horizon.  The rest is for workers, VACUUM and the next writers: a writer does not
+ * pay for all that a snapshot has kept.
+ */
+#define FREE_AT_A_TIME		4
+
+/* What opening an extent is going to change. */
+typedef struct ExtentPlan		/* tidy: in memory only */
+{
+	ZRecUndoExtent rec;
+	bool		meta_changes;
+	bool		from_map;		/* the extent was free */
+	BlockNumber block;			/* of the extent */
+	BlockNumber old_newest;		/* invalid if the log had no extent */
+
+	/* of the log */
+	BlockNumber oldest_next;
+	FullTransactionId oldest_closed;
+} ExtentPlan;
+
+/* Locked; those that do not change are invalid. */
+typedef struct ExtentPages		/* tidy: in memory only */
+{
+	Buffer		first;
+	Buffer		tail;
+	Buffer		dir;
+	Buffer		meta;
+	Buffer		map;
+} ExtentPages;
+
+/* Locked to free an extent. */
+typedef struct FreePages		/* tidy: in memory only */
+{
+	Buffer		meta;
+	Buffer		dir;
+	Buffer		map;
+} FreePages;
+
+/* ---- is it still needed? ---- */
+
+static bool
+has_pending_in(ZUndoLog *log, BlockNumber extent)
+{
+	ZUndoPtr	from;
+
+	SpinLockAcquire(&log->mutex);
+	from = log->pending_from;
+	SpinLockRelease(&log->mutex);
+	return from != ZUNDO_INVALID && zundo_extent_of(zundo_ptr_block(from)) == extent;
+}
+
+/*
+ * The horizon tells all: it is kept back by transactions that run, by aborted
+ * ones that are not applied everywhere yet, and by snapshots.  An extent that
+ * was left before the horizon's xid was even assigned holds nothing else.  (That
+ * it holds nothing pending follows; it is asked for callers that only guess the
+ * horizon.)
+ */
+bool
+zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep)
+{
+	if (log->lost || log->oldest_extent == log->newest_extent)
+		return false;
+	if (keep > 1 && log->oldest_next == log->newest_extent)
+		return false;
+	if (FullTransactionIdFollows(log->oldest_closed, horizon))
+		return false;
+	return !has_pending_in(log, log->oldest_extent); /* H1 */
+}
+
+bool
+zundo_read_special(BlockNumber block, ZUndoPageSpecial *special)
+{
+	PGAlignedBlock copy;
+
+	if (!zundo_page_copy(block, ZUNDO_PAGE_MAGIC, copy.data))
+		return false;
+	*special = *zundo_special(copy.data);
+	return true;
+}
+
+void
+zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values)
+{
+	values->horizon = meta->horizon;
+	values->nblocks = meta->nblocks;
+	values->free_count = meta->free_count;
+	values->generation = meta->generation;
+	values->conflict = InvalidTransactionId;
+}
+
+/* An extent that was left then is needed no more; true: that is news to the WAL. */
+static bool
+pass_extent(ZUndoMetaValues *values, FullTransactionId closed)
+{
+	if (!FullTransactionIdFollows(closed, values->horizon))
+		return false;
+	values->horizon = closed;
+	values->conflict = zundo_released(closed);
+	return true;
+}
+
+/* ---- opening ---- */
+
+static uint16
+next_generation(uint16 generation)
+{
+	generation++;
+	return generation == 0 ? 1 : generation;
+}
+
+/* generations are compared as 16-bit numbers that go round */
+uint32
+zundo_newer_generation(uint32 known, uint16 generation)
+{
+	return (int16) (generation - (uint16) known) > 0 ? generation : known;
+}
+
+/*
+ * The extent's generation, or one that is newer.  When its first page is damaged the others
+ * tell: they have the same or, if they have not been reached since, older ones.  (One so old that
+ * it passes for newer does no harm.)
+ * An extent that was ever freed is not newer than "freed" (ZUndoMeta.generation).
+ */
+static uint16
+extent_generation(BlockNumber extent, uint32 freed)
+{
+	ZUndoPageSpecial special;
+	uint32		newest = freed;
+
+	if (zundo_read_special(extent, &special))
+		return special.generation;
+	for (int i = 1; i < ZUNDO_EXTENT_BLOCKS; i++)
+	{
+		if (zundo_read_special(extent + i, &special))
+			newest = zundo_newer_generation(newest, special.generation);
+	}
+	return next_generation((uint16) newest);
+}
+
+/* The log's oldest extent becomes the next one, which may be the present newest. */
+static void
+plan_oldest_leaves(const ZUndoLog *log, ExtentPlan *plan)
+{
+	ZUndoPageSpecial special;
+
+	plan->rec.oldest_extent = log->oldest_next;
+	if (log->oldest_next == log->newest_extent)
+	{
+		plan->oldest_next = plan->block;
+		plan->oldest_closed = plan->rec.closed;
+		return;
+	}
+	if (!zundo_read_special(log->oldest_next, &special))
+		zheap_corrupt(zundo_relation(), log->oldest_next, InvalidOffsetNumber,
+					  "first page of undo extent is damaged");
+	plan->oldest_next = special.next;
+	plan->oldest_closed = special.closed;
+}
+
+static void
+plan_recycled(const ZUndoLog *log, ExtentPlan *plan)
+{
+	plan->block = log->oldest_extent;
+	plan->rec.generation =
+		next_generation(extent_generation(log->oldest_extent, plan->rec.meta.generation));
+	plan->rec.recycled = true;
+	plan_oldest_leaves(log, plan);
+	if (pass_extent(&plan->rec.meta, log->oldest_closed))
+		plan->meta_changes = true;
+}
+
+/* Where the relation will end when it gets one more extent, and which. */
+static BlockNumber
+grown(BlockNumber nblocks, BlockNumber *extent)
+{
+	*extent = nblocks;
+	if (zundo_map_bit(nblocks) == 0)
+		*extent += ZUNDO_EXTENT_BLOCKS;
+	return *extent + ZUNDO_EXTENT_BLOCKS;
+}
+
+static void
+plan_free(ExtentPlan *plan, BlockNumber lowest)
+{
+	ZUndoMetaValues *meta = &plan->rec.meta;
+
+	plan->block = lowest;
+	plan->from_map = true;
+	plan->rec.generation = next_generation(extent_generation(lowest, meta->generation));
+	if (meta->free_count == 0)
+		zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
+					  "block %u is said to be a free undo extent, of which there are none",
+					  lowest);
+	meta->free_count--;
+}
+
+/* Newer than what was there before the relation was truncated (U4). */
+static void
+plan_new(ExtentPlan *plan)
+{
+	ZUndoMetaValues *meta = &plan->rec.meta;
+
+	plan->rec.map_init = zundo_map_bit(meta->nblocks) == 0;
+	meta->nblocks = grown(meta->nblocks, &plan->block);
+	plan->rec.generation = next_generation((uint16) meta->generation);
+	/* from there on pointers are local ones (undo_local.c) */
+	if (meta->nblocks >= (BlockNumber) 1 << 31)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("undo relation has reached its greatest size")));
+	zundo_extend_to(meta->nblocks);
+}
+
+static void
+plan_free_or_new(const ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
+{
+	if (BlockNumberIsValid(lowest))
+		plan_free(plan, lowest);
+	else
+		plan_new(plan);
+	plan->meta_changes = true;
+
+	/* the oldest extent stays, but it may be left now, or be the log's first */
+	plan->rec.oldest_extent =
+		BlockNumberIsValid(log->oldest_extent) ? log->oldest_extent : plan->block;
+	plan->oldest_next = log->oldest_next;
+	plan->oldest_closed = log->oldest_closed;
+	if (log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->oldest_extent))
+	{
+		plan->oldest_next = plan->block;
+		plan->oldest_closed = plan->rec.closed;
+	}
+}
+
+/* May do I/O and fail; changes nothing but the length of the file. */
+static void
+plan_extent(ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
+{
+	ZUndoMeta	meta;
+
+	zundo_meta_read(&meta);
+	memset(plan, 0, sizeof(*plan));
+	zundo_meta_values(&meta, &plan->rec.meta);
+	plan->rec.log = log->number;
+	plan->rec.closed = ReadNextFullTransactionId();
+	plan->old_newest = log->newest_extent;
+	/* InvalidBlockNumber is greater than all others */
+	if (zundo_oldest_is_free(log, zundo_horizon(), 1) && log->oldest_extent < lowest)
+		plan_recycled(log, plan);
+	else
+		plan_free_or_new(log, plan, lowest);
+}
+
+static void
+lock_pages(const ExtentPlan *plan, ExtentPages *pages)
+{
+	memset(pages, 0, sizeof(*pages));
+	pages->first = zundo_page_lock_new(plan->block);
+	if (BlockNumberIsValid(plan->old_newest))
+		pages->tail = zundo_page_lock(plan->old_newest, BUFFER_LOCK_EXCLUSIVE, ZUNDO_PAGE_MAGIC);
+	pages->dir = zundo_dir_lock(plan->rec.log);
+	if (plan->meta_changes)
+		pages->meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
+									  ZUNDO_METAPAGE_MAGIC);
+	if (plan->from_map || plan->rec.map_init)
+		pages->map = plan->rec.map_init ? zundo_page_lock_new(zundo_map_block(plan->block)) :
+			zundo_page_lock(zundo_map_block(plan->block), BUFFER_LOCK_EXCLUSIVE, ZUNDO_MAP_MAGIC);
+}
+
+static void
+unlock_pages(const ExtentPages *pages)
+{
+	UnlockReleaseBuffer(pages->first);
+	if (BufferIsValid(pages->tail))
+		UnlockReleaseBuffer(pages->tail);
+	UnlockReleaseBuffer(pages->dir);
+	if (BufferIsValid(pages->meta))
+		UnlockReleaseBuffer(pages->meta);
+	if (BufferIsValid(pages->map))
+		UnlockReleaseBuffer(pages->map);
+}
+
+/* In the critical section: change one page and register it. */
+static void
+execute_map(const ExtentPlan *plan, Buffer map)
+{
+	Page		page = BufferGetPage(map);
+
+	if (plan->rec.map_init)
+		zundo_map_init_apply(page, zundo_map_block(plan->block));
+	else
+		zundo_map_apply(page, zundo_map_block(plan->block), zundo_map_bit(plan->block), 1, false);
+	MarkBufferDirty(map);
+	XLogRegisterBuffer(4, map, REGBUF_STANDARD |
+					   (plan->rec.map_init ? REGBUF_WILL_INIT : 0));
+}
+
+static XLogRecPtr
+execute_extent(ExtentPlan *plan, const ExtentPages *pages)
+{
+	Buffer		first = pages->first;
+	Buffer		tail = pages->tail;
+	Buffer		dir = pages->dir;
+	Buffer		meta = pages->meta;
+	XLogRecPtr	lsn;
+
+	START_CRIT_SECTION();
+	zundo_page_init_apply(BufferGetPage(first), plan->block, plan->rec.generation);
+	MarkBufferDirty(first);
+	XLogBeginInsert();
+	XLogRegisterData((char *) &plan->rec, sizeof(plan->rec));
+	XLogRegisterBuffer(0, first, REGBUF_STANDARD | REGBUF_WILL_INIT);
+	if (BufferIsValid(tail))
+	{
+		zundo_extent_close_apply(BufferGetPage(tail), plan->old_newest, plan->block,
+								 plan->rec.closed);
+		MarkBufferDirty(tail);
+		XLogRegisterBuffer(1, tail, REGBUF_STANDARD);
+	}
+	zundo_dir_apply(BufferGetPage(dir), plan->rec.log, plan->rec.oldest_extent, plan->block);
+	MarkBufferDirty(dir);
+	XLogRegisterBuffer(2, dir, REGBUF_STANDARD);
+	if (BufferIsValid(meta))
+	{
+		zundo_meta_apply(BufferGetPage(meta), &plan->rec.meta);
+		MarkBufferDirty(meta);
+		XLogRegisterBuffer(3, meta, REGBUF_STANDARD);
+	}
+	if (BufferIsValid(pages->map))
+		execute_map(plan, pages->map);
+	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_EXTENT);
+	PageSetLSN(BufferGetPage(first), lsn);
+	if (BufferIsValid(tail))
+		PageSetLSN(BufferGetPage(tail), lsn);
+	PageSetLSN(BufferGetPage(dir), lsn);
+	if (BufferIsValid(meta))
+		PageSetLSN(BufferGetPage(meta), lsn);
+	if (BufferIsValid(pages->map))
+		PageSetLSN(BufferGetPage(pages->map), lsn);
+	END_CRIT_SECTION();
+	return lsn;
+}
+
+/* The database and the log in shared memory, and where we go on. */
+static void
+adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
+{
+	ZUndoDb    *db = MyUndo.db;
+
+	Assert(log->newest_extent == plan->old_newest && log->newest_extent != plan->block);
+	Assert(FullTransactionIdPrecedesOrEquals(zundo_logged_horizon(), zundo_horizon()));
+
+	log->oldest_extent = plan->rec.oldest_extent;
+	log->newest_extent = plan->block;
+	log->ordinal++;
+	log->oldest_next = plan->oldest_next;
+	log->oldest_closed = plan->oldest_closed;
+	if (log->oldest_extent == log->newest_extent)
+		log->oldest_next = InvalidBlockNumber;
+	log->insert_block = InvalidBlockNumber;
+	db->free_extents = plan->rec.meta.free_count;
+	pg_atomic_write_u32(&db->nblocks, plan->rec.meta.nblocks);
+	db->peak = Max(db->peak, zundo_extents_used(db));
+	zundo_count_opened(db, plan->rec.closed);
+
+	MyUndo.extents++;
+	MyUndo.block = plan->block;
+	MyUndo.offset = ZUNDO_PAGE_START;
+	MyUndo.generation = plan->rec.generation;
+	MyUndo.init = false;
+	MyUndo.recent = first;
+}
+
+/* ---- growing ---- */
+
+/* The file does not become longer than what may be in use. */
+static bool
+may_grow(BlockNumber nblocks)
+{
+	BlockNumber extent;
+
+	return zundo_limit_excess(1) == 0 &&
+		(uint64) grown(nblocks, &extent) * BLCKSZ <= zundo_limit_bytes();
+}
+
+/*
+ * The database is locked exclusively: has it an extent for the log?  The limit may be less than
+ * the file has, and than is in use: then the log's own oldest one is to be freed, too, and not
+ * to be used again.
+ */
+static bool
+has_extent_for(ZUndoLog *log)
+{
+	return (MyUndo.db->free_extents > 0 && !MyUndo.db->map_lost &&
+			zundo_limit_excess(1) == 0) ||
+		(zundo_oldest_is_free(log, zundo_horizon(), 1) && zundo_limit_excess(0) == 0);
+}
+
+/*
+ * Before the relation grows: a horizon that is a moment old may keep extents,
+ * and other logs may have some that their owners have not come to free.  Where the limit is
+ * less than what is in use, as many go as are beyond it.
+ */
+static void
+free_some(void)
+{
+	uint32		excess = zundo_limit_excess(1);
+
+	/* with a page locked the operation rather fails at the limit, and the next one goes on */
+	if (InterruptHoldoffCount > 0)
+		excess = Min(excess, FREE_AT_A_TIME);
+	zundo_horizon_move(MyUndo.db);
+	(void) zundo_discard_keeping(1, excess + FREE_AT_A_TIME);
+}
+
+static bool
+has_extent_or_may_grow(ZUndoLog *log)
+{
+	return has_extent_for(log) || may_grow(pg_atomic_read_u32(&MyUndo.db->nblocks));
+}
+
+/*
+ * Lock the database with an extent for the log in sight.  At the limit the last extents of
+ * sessions that are idle go, too; what is noted as idle now can go when the next one looks.
+ */
+static void
+lock_with_extent(ZUndoLog *log)
+{
+	LWLock	   *lock = zundo_db_lock(MyUndo.db);
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	if (has_extent_for(log))
+		return;
+	LWLockRelease(lock);
+	free_some();
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	if (has_extent_or_may_grow(log))
+		return;
+	zundo_empty_idle(MyUndo.db, 0);
+	(void) zundo_note_idle(MyUndo.db);
+	if (has_extent_or_may_grow(log))
+		return;
+	LWLockRelease(lock);
+	zundo_limit_report();
+}
+
+/*
+ * To autovacuum an extent that was not the log's own counts as so many dead
+ * rows: where no worker comes by, it sweeps, discards and truncates.
+ */
+static void
+count_for_autovacuum(void)
+{
+	pgstat_update_heap_dead_tuples(zundo_relation(), -ZUNDO_EXTENT_BLOCKS);
+}
+
+bool
+zundo_extent_can_be_left(BlockNumber newest)
+{
+	ZUndoPageSpecial special;
+
+	return !BlockNumberIsValid(newest) || zundo_read_special(newest, &special);
+}
+
+/*
+ * First pages that are to be read.  If that of the oldest extent's successor is damaged the
+ * rest of the chain is lost, and we go on behind it to the end of the transaction; if that of our
+ * newest one is, and was not yet when zundo_prepare() looked, this transaction cannot go on: it
+ * would have to become the owner of another log while its caller has pages locked.
+ */
+static void
+check_chain(ZUndoLog *log)
+{
+	ZUndoPageSpecial special;
+
+	if (!zundo_extent_can_be_left(log->newest_extent))
+	{
+		log->sealed = true;
+		zheap_corrupt(zundo_relation(), log->newest_extent, InvalidOffsetNumber,
+					  "first page of the last extent of undo log %u is damaged", log->number);
+	}
+	if (zundo_oldest_is_free(log, zundo_horizon(), 1) &&
+		!zundo_read_special(log->oldest_next, &special))
+		zundo_log_lose(log, log->oldest_next);
+}
+
+void
+zundo_extent_open(void)
+{
+	ZUndoDb    *db = MyUndo.db;
+	ZUndoLog   *log = MyUndo.log;
+	ExtentPlan	plan;
+	ExtentPages pages;
+	BlockNumber lowest;
+	XLogRecPtr	lsn;
+
+	Assert(CritSectionCount == 0);
+
+	zundo_tail_unpin();
+	lock_with_extent(log);
+	Assert(log->owner == MyProcPid);
+	check_chain(log);
+	lowest = zundo_map_lowest();
+	/* towards the begin of the relation, so that its end gets free */
+	if (lowest < log->oldest_extent && zundo_oldest_is_free(log, zundo_horizon(), 1))
+		(void) zundo_free_oldest(log);
+	plan_extent(log, &plan, lowest);
+	lock_pages(&plan, &pages);
+	lsn = execute_extent(&plan, &pages);
+	zundo_horizon_raise(&db->logged_horizon, plan.rec.meta.horizon);
+	adopt_extent(log, &plan, pages.first);
+	zundo_reference_set(plan.block, plan.rec.generation, lsn);
+	unlock_pages(&pages);
+	LWLockRelease(zundo_db_lock(db));
+	if (!plan.rec.recycled)
+		count_for_autovacuum();
+}
+
+/* ---- giving away ---- */
+
+/* Everything that may fail: rec->extent, oldest_extent, newest_extent and log are given. */
+static void
+plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
+{
+	ZUndoMeta	old;
+
+	zundo_meta_read(&old);
+	zundo_meta_values(&old, &rec->meta);
+	(void) pass_extent(&rec->meta, closed);
+	rec->meta.free_count++;
+	rec->meta.generation = zundo_newer_generation(old.generation,
+												  extent_generation(rec->extent, old.generation));
+
+	pages->dir = zundo_dir_lock(rec->log);
+	pages->meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
+								  ZUNDO_METAPAGE_MAGIC);
+	pages->map = zundo_page_lock(zundo_map_block(rec->extent), BUFFER_LOCK_EXCLUSIVE,
+								 ZUNDO_MAP_MAGIC);
+}
+
+static void
+execute_free(ZRecUndoFree *rec, const FreePages *pages)
+{
+	XLogRecPtr	lsn;
+
+	START_CRIT_SECTION();
+	zundo_meta_apply(BufferGetPage(pages->meta), &rec->meta);
+	zundo_dir_apply(BufferGetPage(pages->dir), rec->log, rec->oldest_extent, rec->newest_extent);
+	zundo_map_apply(BufferGetPage(pages->map), zundo_map_block(rec->extent),
+					zundo_map_bit(rec->extent), 1, true);
+	MarkBufferDirty(pages->meta);
+	MarkBufferDirty(pages->dir);
+	MarkBufferDirty(pages->map);
+	XLogBeginInsert();
+	XLogRegisterData((char *) rec, sizeof(*rec));
+	XLogRegisterBuffer(0, pages->meta, REGBUF_STANDARD);
+	XLogRegisterBuffer(1, pages->dir, REGBUF_STANDARD);
+	XLogRegisterBuffer(2, pages->map, REGBUF_STANDARD);
+	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_FREE);
+	PageSetLSN(BufferGetPage(pages->meta), lsn);
+	PageSetLSN(BufferGetPage(pages->dir), lsn);
+	PageSetLSN(BufferGetPage(pages->map), lsn);
+	END_CRIT_SECTION();
+
+	MyUndo.db->free_extents = rec->meta.free_count;
+	MyUndo.db->free_hint = Min(MyUndo.db->free_hint, rec->extent / ZUNDO_EXTENT_BLOCKS);
+	zundo_horizon_raise(&MyUndo.db->logged_horizon, rec->meta.horizon);
+}
+
+static void
+unlock_free(const FreePages *pages)
+{
+	UnlockReleaseBuffer(pages->meta);
+	UnlockReleaseBuffer(pages->dir);
+	UnlockReleaseBuffer(pages->map);
+}
+
+/*
+ * The oldest extent is free, and is not the newest.  False: the next one, or the map, is
+ * damaged.
+ */
+bool
+zundo_free_oldest(ZUndoLog *log)
+{
+	ZUndoPageSpecial next;
+	ZRecUndoFree rec;
+	FreePages	pages;
+
+	Assert(log->oldest_extent != log->newest_extent);
+	Assert(FullTransactionIdPrecedesOrEquals(log->oldest_closed, zundo_horizon()));	/* H1 */
+	if (zundo_map_is_lost(log->oldest_extent))
+		return false;
+	if (!zundo_read_special(log->oldest_next, &next))
+	{
+		zundo_log_lose(log, log->oldest_next);
+		return false;
+	}
+	memset(&rec, 0, sizeof(rec));
+	rec.log = log->number;
+	rec.extent = log->oldest_extent;
+	rec.oldest_extent = log->oldest_next;
+	rec.newest_extent = log->newest_extent;
+	plan_to_free(&rec, log->oldest_closed, &pages);
+	execute_free(&rec, &pages);
+	unlock_free(&pages);
+
+	log->oldest_extent = rec.oldest_extent;
+	log->oldest_next = log->oldest_extent == log->newest_extent ? InvalidBlockNumber : next.next;
+	log->oldest_closed = next.closed;
+	return true;
+}
+
+/*
+ * The log's only extent, unless its owner has entered a transaction since "uses"
+ * was read (zundo_log_enter).  Nothing in it is as new as log->idle_next,
+ * which is not beyond the horizon.
+ */
+bool
+zundo_free_only(ZUndoLog *log, uint32 uses)
+{
+	ZRecUndoFree rec;
+	FreePages	pages;
+	bool		taken;
+
+	Assert(log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->newest_extent));
+	Assert(FullTransactionIdPrecedesOrEquals(log->idle_next, zundo_horizon()));
+	if (zundo_map_is_lost(log->newest_extent))
+		return false;
+	memset(&rec, 0, sizeof(rec));
+	rec.log = log->number;
+	rec.extent = log->newest_extent;
+	rec.oldest_extent = rec.newest_extent = InvalidBlockNumber;
+	plan_to_free(&rec, log->idle_next, &pages);
+
+	log->newest_extent = InvalidBlockNumber;
+	pg_memory_barrier();
+	taken = zundo_log_is_unused_since(log, uses);
+	if (taken)
+	{
+		execute_free(&rec, &pages);
+		log->oldest_extent = log->insert_block = InvalidBlockNumber;
+	}
+	else
+		log->newest_extent = rec.extent;
+	unlock_free(&pages);
+	return taken;
+}
+
+void
+zundo_empty_idle(ZUndoDb *db, BlockNumber from)
+{
+	FullTransactionId horizon = zundo_horizon();
+	ZUndoLog   *log = NULL;
+
+	while ((log = zundo_log_next(db, log)) != NULL)
+	{
+		if (BlockNumberIsValid(log->newest_extent) && log->newest_extent >= from &&
+			zundo_is_idle(log, horizon))
+			(void) zundo_free_only(log, log->idle_uses);
+	}
+}
+
+/*
+ * Free one extent of a log with this number or a greater one; the log's number,
+ * or -1 if there is none.  A log in use keeps "keep" of them for its owner, its
+ * tail included.  One whose extents turn out to be damaged is passed.
+ */
+static int
+free_one(int from, int keep)
+{
+	FullTransactionId horizon = zundo_horizon();
+	ZUndoLog   *found;
+	int			result = -1;
+
+	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
+	do
+	{
+		ZUndoLog   *log = NULL;
+
+		found = NULL;
+		while ((log = zundo_log_next(MyUndo.db, log)) != NULL)
+		{
+			if ((int) log->number >= from && (found == NULL || log->number < found->number) &&
+				zundo_oldest_is_free(log, horizon, log->owner != 0 ? keep : 1))
+				found = log;
+		}
+		if (found != NULL && zundo_free_oldest(found))
+			result = (int) found->number;
+	} while (result < 0 && found != NULL && found->lost);
+	LWLockRelease(zundo_db_lock(MyUndo.db));
+	return result;
+}
+
+uint32
+zundo_discard_keeping(int keep, uint32 max)
+{
+	uint32		freed = 0;
+	int			log = 0;
+
+	while (freed < max && (log = free_one(log, keep)) >= 0)
+	{
+		freed++;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return freed;
+}
+
+uint32
+zundo_discard(uint32 max)
+{
+	(void) zundo_open_loaded();
+	return zundo_discard_keeping(2, max);
+}

@@ -1,0 +1,619 @@
+/*
+ * undo_read.c
+ *		Following pointers.
+ *
+ * LOCKING: a record is copied from its page without a lock, for the page's owner holds that
+ * while it inserts WAL: a reader would wait for it, and others for the reader's table page.
+ * The page is pinned meanwhile.  Only where that does not give a sound record, and where
+ * the page's end matters, is the page locked, shared; nothing is held between calls.
+ * Callers may hold table pages (L1).  The relation may be truncated at any time: the
+ * truncate lock is held while a page is looked for.  One that is where it was the last time needs
+ * none: as long as truncation has not dropped the buffer the page is what it was.
+ *
+ * A record that can be reached never changes, so a private copy of a page stays
+ * true for the records that it has; only its end may be out of date (U9).
+ */
+#include "postgres.h"
+
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+
+#include "zheap/undo/undo_local.h"
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_read.h"
+#include "zheap/undo/undo_relation.h"
+
+#include "../store/store_private.h"
+#include "../store/undo_state.h"
+#include "log_private.h"
+
+void
+zundo_reader_open(ZUndoReader *reader, MemoryContext context, bool local)
+{
+	memset(reader, 0, sizeof(*reader));
+	reader->block = InvalidBlockNumber;
+	reader->copies[0].block = reader->copies[1].block = InvalidBlockNumber;
+	reader->context = context;
+	reader->local = local;
+}
+
+void
+zundo_reader_close(ZUndoReader *reader)
+{
+	for (Size i = 0; i < lengthof(reader->copies); i++)
+	{
+		if (reader->copies[i].page)
+			pfree(reader->copies[i].page);
+	}
+	if (reader->bytes)
+		pfree(reader->bytes);
+	zundo_reader_open(reader, reader->context, reader->local);
+}
+
+/* ---- pages ---- */
+
+static void
+report_no_block(Relation rel, BlockNumber block)
+{
+	zheap_corrupt(rel, block, InvalidOffsetNumber,
+				  "undo pointer to a block that does not exist");
+}
+
+/*
+ * Replay makes the first page of an extent only, so until somebody has loaded the logs, on a
+ * standby always, the file may end before the relation does.  A pointer to what is recycled may
+ * lead there.
+ */
+static bool
+is_in_file(Relation rel, BlockNumber block)
+{
+	return MyUndo.db->loaded || block < RelationGetNumberOfBlocks(rel);
+}
+
+/* Invalid if the page has been truncated away. */
+static Buffer
+pin_page(Relation rel, BlockNumber block)
+{
+	LWLock	   *lock = zundo_truncate_lock(MyUndo.db);
+	Buffer		buffer = InvalidBuffer;
+
+	if (block < ZUNDO_EXTENT_BLOCKS)
+		report_no_block(rel, block);
+	LWLockAcquire(lock, LW_SHARED);
+	if (zundo_block_exists(block) && is_in_file(rel, block))
+		buffer = ReadBuffer(rel, block);
+	LWLockRelease(lock);
+	return buffer;
+}
+
+/*
+ * Where pages that the backend has read were found: of contended rows each one reads the same
+ * few.  Only a hint.  Now and then it is not used, as the server does not count such reads as uses
+ * of the buffer.
+ */
+#define RECENT_PAGES	16
+#define RECENT_USES		32
+
+typedef struct RecentPage
+{
+	BlockNumber block;
+	Buffer		buffer;
+	int			uses;
+} RecentPage;
+
+static RecentPage recent_pages[RECENT_PAGES];
+
+static bool
+pin_recent(Relation rel, BlockNumber block, RecentPage *recent)
+{
+	if (recent->block != block || !BufferIsValid(recent->buffer) ||
+		recent->uses++ >= RECENT_USES ||
+		!ReadRecentBuffer(rel->rd_locator, MAIN_FORKNUM, block, recent->buffer))
+		return false;
+	pgstat_count_buffer_read(rel);
+	pgstat_count_buffer_hit(rel);
+	return true;
+}
+
+/*
+ * Pin; by the buffer's number if it was read lately.  Invalid if the page has been
+ * truncated away: what was there has long been recycled.
+ */
+static Buffer
+pin_again(ZUndoReader *reader, BlockNumber block)
+{
+	Relation	rel = zundo_relation();
+	RecentPage *recent = &recent_pages[block % RECENT_PAGES];
+
+	if (!pin_recent(rel, block, recent))
+	{
+		Buffer		buffer = pin_page(rel, block);
+
+		if (!BufferIsValid(buffer))
+			return InvalidBuffer;
+		*recent = (RecentPage) {block, buffer, 0};
+	}
+	reader->block = block;
+	return recent->buffer;
+}
+
+/* The same, and lock. */
+static Buffer
+lock_page(ZUndoReader *reader, BlockNumber block)
+{
+	Buffer		buffer = pin_again(reader, block);
+
+	if (BufferIsValid(buffer))
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	return buffer;
+}
+
+static void
+report_lost(BlockNumber block, uint16 generation)
+{
+	zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+				  "undo page of generation %u has been lost", generation);
+}
+
+/*
+ * A page that is older than the pointer, or was never written: all is well only
+ * if its extent has been opened again and the page is not yet reached.
+ */
+static void
+check_not_reached(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	BlockNumber extent = zundo_extent_of(block);
+	Buffer		buffer = lock_page(reader, extent);
+	ZUndoPageSpecial special;
+	bool		sound;
+
+	if (!BufferIsValid(buffer))
+		return;
+	special = *zundo_special(BufferGetPage(buffer));
+	sound = zundo_page_is_sound(BufferGetPage(buffer), extent, ZUNDO_PAGE_MAGIC);
+	UnlockReleaseBuffer(buffer);
+	if (!sound || (int16) (special.generation - generation) <= 0)
+		report_lost(block, generation);
+}
+
+/*
+ * The page that "ptr" is on, locked; or invalid, nothing locked, if it holds
+ * other records by now (U4).
+ */
+static Buffer
+lock_page_of(ZUndoReader *reader, ZUndoPtr ptr)
+{
+	BlockNumber block = zundo_ptr_block(ptr);
+	uint16		generation = zundo_ptr_generation(ptr);
+	Buffer		buffer = lock_page(reader, block);
+	bool		older;
+	Page		page;
+
+	if (!BufferIsValid(buffer))
+		return InvalidBuffer;
+	page = BufferGetPage(buffer);
+	if (!zundo_page_is_sound(page, block, ZUNDO_PAGE_MAGIC) && !PageIsNew(page))
+		zundo_report_page(page, block, ZUNDO_PAGE_MAGIC);
+	if (likely(zundo_special(page)->generation == generation))
+		return buffer;
+	older = PageIsNew(page) || (int16) (zundo_special(page)->generation - generation) < 0;
+	UnlockReleaseBuffer(buffer);
+	if (older)
+		check_not_reached(reader, block, generation);
+	return InvalidBuffer;
+}
+
+pg_noreturn static void
+report_bad_record(ZUndoPtr ptr, uint16 end)
+{
+	zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), zundo_ptr_offset(ptr),
+				  "no undo record is here, records end at %u", end);
+}
+
+/* ---- records ---- */
+
+static inline bool
+is_copy_of(const ZUndoCopy *copy, ZUndoPtr ptr)
+{
+	return copy->block == zundo_ptr_block(ptr) &&
+		copy->generation == zundo_ptr_generation(ptr);
+}
+
+/* From a private copy, or NULL if none can have the record: then the page is to be looked at. */
+static inline const char *
+read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
+{
+	const char *bytes;
+	Page		page;
+
+	if (!is_copy_of(&reader->copies[reader->used], ptr))
+	{
+		if (!is_copy_of(&reader->copies[!reader->used], ptr))
+			return NULL;
+		reader->used = !reader->used;
+	}
+	page = (Page) reader->copies[reader->used].page;
+	if (zundo_ptr_offset(ptr) >= zundo_page_end(page))
+		return NULL;
+	if (zundo_ptr_offset(ptr) >= ZUNDO_PAGE_START && zundo_record_at(page, ptr, &bytes, len))
+		return bytes;
+	/* it may have been made while replay restored an image of the page, its end first (U9) */
+	reader->copies[reader->used].block = InvalidBlockNumber;
+	return NULL;
+}
+
+/* In place of an older copy of the page or of the one that was not used last. */
+static void
+keep_copy(ZUndoReader *reader, Page page, uint16 end, uint16 generation)
+{
+	ZUndoCopy  *copy;
+
+	if (reader->copies[reader->used].block != reader->block)
+		reader->used = !reader->used;
+	copy = &reader->copies[reader->used];
+	copy->block = InvalidBlockNumber;
+	if (copy->page == NULL)
+		copy->page = MemoryContextAlloc(reader->context, sizeof(PGAlignedBlock));
+	memcpy(copy->page->data, page, end);
+	/* the page may have grown since */
+	((PageHeader) copy->page->data)->pd_lower = end;
+	copy->block = reader->block;
+	copy->generation = generation;
+}
+
+/* The record with its check, which comes first. */
+static void
+copy_record(ZUndoReader *reader, ZUndoPtr ptr, const char *bytes, Size len)
+{
+	reader->bytes_ptr = ZUNDO_INVALID;
+	if (reader->bytes_size < len + sizeof(ZUndoCheck))
+	{
+		if (reader->bytes)
+			pfree(reader->bytes);
+		reader->bytes = NULL;
+		reader->bytes_size = Max(len + sizeof(ZUndoCheck), 256);
+		reader->bytes = MemoryContextAlloc(reader->context, reader->bytes_size);
+	}
+	memcpy(reader->bytes, bytes - sizeof(ZUndoCheck), len + sizeof(ZUndoCheck));
+	reader->bytes_ptr = ptr;
+	reader->bytes_len = len;
+}
+
+static inline const char *
+copied_record(const ZUndoReader *reader, Size *len)
+{
+	*len = reader->bytes_len;
+	return reader->bytes + sizeof(ZUndoCheck);
+}
+
+/*
+ * Copy the record, or, if it is the second in a row of the page, the page as far as it has
+ * records.  The page may be locked or not.  False: no record is there.
+ */
+static bool
+take_record(ZUndoReader *reader, Page page, ZUndoPtr ptr, bool whole_page)
+{
+	uint16		offset = zundo_ptr_offset(ptr);
+	uint16		end = zundo_page_end_now(page);
+	const char *bytes;
+	Size		len;
+
+	/* what is ahead of the end was there before it (U9) */
+	pg_read_barrier();
+	if (offset < ZUNDO_PAGE_START || offset >= end || end > ZUNDO_PAGE_END)
+		return false;
+	if (whole_page)
+		keep_copy(reader, page, end, zundo_ptr_generation(ptr));
+	else if (zundo_record_bounds(page, offset, &bytes, &len))
+		copy_record(reader, ptr, bytes, len);
+	else
+		return false;
+	return true;
+}
+
+/* What take_record() has copied: a sound record? */
+static const char *
+check_taken(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
+{
+	ZUndoCopy  *copy = &reader->copies[reader->used];
+	const char *bytes;
+
+	if (whole_page)
+	{
+		if (zundo_record_at((Page) copy->page, ptr, &bytes, len))
+			return bytes;
+		copy->block = InvalidBlockNumber;
+		return NULL;
+	}
+	bytes = copied_record(reader, len);
+	if (zundo_record_is_sound(ptr, bytes, *len))
+		return bytes;
+	reader->bytes_ptr = ZUNDO_INVALID;
+	return NULL;
+}
+
+/*
+ * Without a lock.  The caller has the pointer from a table page that was locked, so the record was
+ * complete by then, and stays as it is while the page is of this generation: that is asked
+ * again when the bytes have been copied (U9).  NULL: look again with the page locked.
+ */
+static const char *
+read_unlocked(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
+{
+	Buffer		buffer = pin_again(reader, zundo_ptr_block(ptr));
+	uint16		generation = zundo_ptr_generation(ptr);
+	bool		taken = false;
+	Page		page;
+
+	if (!BufferIsValid(buffer))
+		return NULL;
+	page = BufferGetPage(buffer);
+	if (zundo_generation_now(page) == generation)
+	{
+		taken = take_record(reader, page, ptr, whole_page);
+		pg_read_barrier();
+		if (zundo_generation_now(page) != generation)
+		{
+			reader->bytes_ptr = ZUNDO_INVALID;
+			reader->copies[reader->used].block = InvalidBlockNumber;
+			taken = false;
+		}
+	}
+	ReleaseBuffer(buffer);
+	return taken ? check_taken(reader, ptr, whole_page, len) : NULL;
+}
+
+static const char *
+read_locked(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
+{
+	Buffer		buffer = lock_page_of(reader, ptr);
+	const char *bytes = NULL;
+	Page		page;
+
+	if (!BufferIsValid(buffer))
+		return NULL;
+	page = BufferGetPage(buffer);
+	if (take_record(reader, page, ptr, whole_page))
+		bytes = check_taken(reader, ptr, whole_page, len);
+	if (bytes == NULL)
+		report_bad_record(ptr, zundo_page_end(page));
+	UnlockReleaseBuffer(buffer);
+	return bytes;
+}
+
+/* From the buffer; the second record in a row of one page has the page copied. */
+static pg_noinline const char *
+read_page(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
+{
+	bool		again = reader->block == zundo_ptr_block(ptr);
+	const char *bytes = read_unlocked(reader, ptr, again, len);
+
+	return bytes != NULL ? bytes : read_locked(reader, ptr, again, len);
+}
+
+const char *
+zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
+{
+	const char *bytes = read_copy(reader, ptr, len);
+
+	if (likely(bytes != NULL))
+		return bytes;
+	if (reader->bytes_ptr == ptr && ptr != ZUNDO_INVALID)
+		return copied_record(reader, len);
+	/* a damaged pointer must not lead to undo of the other kind, which may have a record there */
+	if (unlikely(zundo_ptr_is_local(ptr) != reader->local))
+		report_no_block(zundo_relation(), zundo_ptr_block(ptr));
+	return reader->local ? zundo_local_read(ptr, len) : read_page(reader, ptr, len);
+}
+
+/* ---- the next record ---- */
+
+/*
+ * Does a record follow on the page of "ptr"?  *end is where it is or would be.
+ * False also if the page holds other records by now; *end is 0 then.
+ */
+static bool
+follows_on_page(ZUndoReader *reader, ZUndoPtr ptr, uint16 *end)
+{
+	const char *bytes;
+	Size		len;
+	Buffer		buffer;
+	Page		page;
+	uint16		page_end;
+
+	*end = 0;
+	buffer = lock_page_of(reader, ptr);
+	if (!BufferIsValid(buffer))
+		return false;
+	page = BufferGetPage(buffer);
+	page_end = zundo_page_end(page);
+	if (zundo_ptr_offset(ptr) >= page_end ||
+		!zundo_record_bounds(page, zundo_ptr_offset(ptr), &bytes, &len))
+		report_bad_record(ptr, page_end);
+	*end = (bytes + len) - (char *) page;
+	UnlockReleaseBuffer(buffer);
+	return *end < page_end;
+}
+
+/*
+ * Copy a page's special area, and its end, which is 0 if the page was never written.  False:
+ * it has been truncated away.
+ */
+static bool
+look_at_page(ZUndoReader *reader, BlockNumber block, ZUndoPageSpecial *special, uint16 *end)
+{
+	Buffer		buffer = lock_page(reader, block);
+	Page		page;
+
+	if (!BufferIsValid(buffer))
+		return false;
+	page = BufferGetPage(buffer);
+	*special = *zundo_special(page);
+	*end = zundo_page_end(page);
+	if (!PageIsNew(page) && !zundo_page_is_sound(page, block, ZUNDO_PAGE_MAGIC))
+		zundo_report_page(page, block, ZUNDO_PAGE_MAGIC);
+	UnlockReleaseBuffer(buffer);
+	if (*end == 0 && zundo_is_unreadable(block))
+		report_lost(block, special->generation);
+	return true;
+}
+
+/*
+ * The first record of a page; invalid if it has none.  With "generation" 0 the page is the
+ * first of an extent that the log goes on to: it was written when that was opened, and
+ * tells its generation.
+ */
+static ZUndoPtr
+first_on_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	ZUndoPageSpecial special;
+	uint16		end;
+
+	if (!look_at_page(reader, block, &special, &end))
+		return ZUNDO_INVALID;
+	if (end == 0 && generation == 0)
+		report_lost(block, generation);
+	if (end <= ZUNDO_PAGE_START || (generation != 0 && special.generation != generation))
+		return ZUNDO_INVALID;
+	return zundo_ptr_make(block, special.generation, ZUNDO_PAGE_START);
+}
+
+/* The extent that follows in the log; invalid: none, or this one holds other records by now. */
+static BlockNumber
+next_extent(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	BlockNumber extent = zundo_extent_of(block);
+	ZUndoPageSpecial special;
+	uint16		end;
+
+	if (!look_at_page(reader, extent, &special, &end))
+		return InvalidBlockNumber;
+	if (end == 0 || (int16) (special.generation - generation) < 0)
+		report_lost(extent, generation);
+	return special.generation == generation ? special.next : InvalidBlockNumber;
+}
+
+/* Is a page of the extent behind this one written?  Pages are written in order (U1). */
+static bool
+is_hole(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	bool		result = false;
+
+	while (!result && !zundo_last_of_extent(block++))
+	{
+		Buffer		buffer = lock_page(reader, block);
+		Page		page;
+
+		if (!BufferIsValid(buffer))
+			break;
+		page = BufferGetPage(buffer);
+		result = !PageIsNew(page) && zundo_special(page)->generation == generation;
+		UnlockReleaseBuffer(buffer);
+	}
+	return result;
+}
+
+/*
+ * No record was found on the page, which is not the first of its extent.  As a rule it is
+ * the end of the log; but not if pages behind it are written, nor in an extent that has been
+ * left, for that is done when its last page is full.  The owner may have appended meanwhile.
+ */
+static ZUndoPtr
+end_of_log(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	ZUndoPtr	ptr = ZUNDO_INVALID;
+
+	if (BlockNumberIsValid(next_extent(reader, block, generation)) ||
+		is_hole(reader, block, generation))
+	{
+		ptr = first_on_page(reader, block, generation);
+		if (ptr == ZUNDO_INVALID)
+			report_lost(block, generation);
+	}
+	return ptr;
+}
+
+static ZUndoPtr
+first_after_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
+{
+	BlockNumber next;
+	ZUndoPtr	ptr;
+
+	if (!zundo_last_of_extent(block))
+	{
+		ptr = first_on_page(reader, block + 1, generation);
+		return ptr != ZUNDO_INVALID ? ptr : end_of_log(reader, block + 1, generation);
+	}
+	next = next_extent(reader, block, generation);
+	return BlockNumberIsValid(next) ? first_on_page(reader, next, 0) : ZUNDO_INVALID;
+}
+
+ZUndoPtr
+zundo_next_read(ZUndoReader *reader, ZUndoPtr ptr)
+{
+	const char *bytes;
+	Page		page;
+	uint16		end;
+	Size		len;
+
+	if (zundo_ptr_is_local(ptr))
+		return ZUNDO_INVALID;
+	bytes = read_copy(reader, ptr, &len);
+	if (bytes == NULL)
+		return ZUNDO_INVALID;
+	page = (Page) reader->copies[reader->used].page;
+	end = (bytes + len) - (char *) page;
+	return end < zundo_page_end(page) ?
+		zundo_ptr_make(zundo_ptr_block(ptr), zundo_ptr_generation(ptr), end) : ZUNDO_INVALID;
+}
+
+ZUndoPtr
+zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page)
+{
+	BlockNumber block = zundo_ptr_block(ptr);
+	uint16		generation = zundo_ptr_generation(ptr);
+	ZUndoPtr	next;
+	uint16		end;
+
+	*new_page = false;
+	if (zundo_ptr_is_local(ptr))
+		return zundo_local_next(ptr, new_page);
+	next = zundo_next_read(reader, ptr);
+	if (next != ZUNDO_INVALID)
+		return next;
+	if (follows_on_page(reader, ptr, &end))
+		return zundo_ptr_make(block, generation, end);
+	if (end == 0)
+		return ZUNDO_INVALID;
+
+	next = first_after_page(reader, block, generation);
+	if (next == ZUNDO_INVALID)
+		return ZUNDO_INVALID;
+	/* a page with a successor is final; it may have grown since we looked */
+	if (follows_on_page(reader, ptr, &end))
+		return zundo_ptr_make(block, generation, end);
+	*new_page = true;
+	return next;
+}
+
+bool
+zundo_is_last_of_extent(BlockNumber block)
+{
+	return zundo_last_of_extent(block);
+}
+
+ZUndoPtr
+zundo_skip_page(ZUndoReader *reader, BlockNumber *block, uint16 generation)
+{
+	while (!zundo_last_of_extent(*block))
+	{
+		ZUndoPtr	ptr;
+
+		/* pages behind the end have another generation, as some damaged ones */
+		(*block)++;
+		ptr = first_on_page(reader, *block, generation);
+		if (ptr != ZUNDO_INVALID)
+			return ptr;
+	}
+	return first_after_page(reader, *block, generation);
+}

@@ -1,0 +1,298 @@
+/*
+ * undo_page.c
+ *		The bytes of pages and pointers; pure functions.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "port/pg_crc32c.h"
+
+#include "zheap/undo/undo_ptr.h"
+#include "zheap/undo/undo_wal.h"
+
+#include "store_private.h"
+
+/* ---- pointers: block << 32 | generation << 16 | offset ---- */
+
+ZUndoPtr
+zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset)
+{
+	Assert(block >= ZUNDO_EXTENT_BLOCKS && generation != 0);
+	Assert(offset >= ZUNDO_PAGE_START && offset < ZUNDO_PAGE_END);
+	return (uint64) block << 32 | (uint64) generation << 16 | offset;
+}
+
+/* ---- pages ---- */
+
+bool
+zundo_is_undo_page(const char *page)
+{
+	uint16		magic;
+
+	if (PageGetSpecialSize((Page) page) != sizeof(ZUndoPageSpecial))
+		return false;
+	magic = zundo_special((Page) page)->magic;
+	return magic == ZUNDO_PAGE_MAGIC || magic == ZUNDO_DIR_MAGIC ||
+		magic == ZUNDO_MAP_MAGIC || magic == ZUNDO_METAPAGE_MAGIC;
+}
+
+/* ---- checks ---- */
+
+/*
+ * Of a record: CRC-32C folded to 16 bits.  The pointer is in it, so that neither zero
+ * bytes nor a record of another place or of the extent's last life pass.
+ */
+static ZUndoCheck
+record_check(ZUndoPtr ptr, const char *bytes, Size len)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, &ptr, sizeof(ptr));
+	COMP_CRC32C(crc, bytes, len);
+	FIN_CRC32C(crc);
+	return (ZUndoCheck) (crc ^ crc >> 16);
+}
+
+bool
+zundo_record_is_sound(ZUndoPtr ptr, const char *bytes, Size len)
+{
+	ZUndoCheck	check;
+
+	memcpy(&check, bytes - sizeof(check), sizeof(check));
+	return check == record_check(ptr, bytes, len);
+}
+
+bool
+zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len)
+{
+	return zundo_record_bounds(page, zundo_ptr_offset(ptr), bytes, len) &&
+		zundo_record_is_sound(ptr, *bytes, *len);
+}
+
+/*
+ * Of a page: of an undo page not its records, which have checks of their own, but their
+ * end.  pd_lower up to pd_pagesize_version are eight bytes without a gap.
+ */
+static uint32
+page_check(Page page, BlockNumber block)
+{
+	char		head[sizeof(block) + 8 + sizeof(ZUndoPageSpecial)];
+	pg_crc32c	crc;
+
+	/* in one piece: each appended record needs it anew */
+	memcpy(head, &block, sizeof(block));
+	memcpy(head + sizeof(block), &((PageHeader) page)->pd_lower, 8);
+	memcpy(head + sizeof(block) + 8, zundo_special(page), sizeof(ZUndoPageSpecial));
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, head, sizeof(head));
+	if (zundo_special(page)->magic != ZUNDO_PAGE_MAGIC)
+		COMP_CRC32C(crc, PageGetContents(page), ZUNDO_PAGE_END - SizeOfPageHeaderData);
+	FIN_CRC32C(crc);
+	return crc;
+}
+
+static void
+set_check(Page page, BlockNumber block)
+{
+	((PageHeader) page)->pd_prune_xid = page_check(page, block);
+}
+
+bool
+zundo_page_is_sound(Page page, BlockNumber block, uint16 magic)
+{
+	uint16		end = zundo_page_end(page);
+
+	return zundo_special(page)->magic == magic && end >= ZUNDO_PAGE_START &&
+		end <= ZUNDO_PAGE_END && ((PageHeader) page)->pd_prune_xid == page_check(page, block);
+}
+
+bool
+zundo_page_lsn_is_sound(Page page)
+{
+	return PageGetLSN(page) <= GetXLogInsertRecPtr();
+}
+
+/* ---- changes ---- */
+
+/* Zero bytes follow what is used: W1, and copies may drop them. */
+static void
+init(Page page, uint16 magic)
+{
+	PageInit(page, BLCKSZ, sizeof(ZUndoPageSpecial));
+	zundo_special(page)->magic = magic;
+}
+
+void
+zundo_page_init_apply(Page page, BlockNumber block, uint16 generation)
+{
+	ZUndoPageSpecial *special = zundo_special(page);
+
+	Assert(generation != 0);
+	/* U9: it is of no generation before a byte changes, and until all are as they are to be */
+	special->generation = 0;
+	pg_write_barrier();
+	init(page, ZUNDO_PAGE_MAGIC);
+	special->closed = InvalidFullTransactionId;
+	special->next = InvalidBlockNumber;
+	pg_write_barrier();
+	special->generation = generation;
+	set_check(page, block);
+}
+
+void
+zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size len)
+{
+	uint16		start = zundo_page_end(page);
+	char	   *out = (char *) page + start;
+	ZUndoCheck	check;
+
+	Assert(zundo_special(page)->magic == ZUNDO_PAGE_MAGIC);
+	Assert(start >= ZUNDO_PAGE_START);
+	Assert(start + zundo_framed(len) <= ZUNDO_PAGE_END);
+
+	check = record_check(zundo_ptr_make(block, zundo_special(page)->generation, start), bytes,
+						 len);
+	out = zvarint_put(out, len);
+	memcpy(out, &check, sizeof(check));
+	out += sizeof(check);
+	memcpy(out, bytes, len);
+	pg_write_barrier();			/* U9 */
+	((PageHeader) page)->pd_lower = (out + len) - (char *) page;	/* U1 */
+	set_check(page, block);
+}
+
+void
+zundo_meta_init_apply(Page page, const ZRecUndoInit *rec)
+{
+	ZUndoMeta  *meta = zundo_meta(page);
+
+	init(page, ZUNDO_METAPAGE_MAGIC);
+	meta->magic = ZUNDO_META_MAGIC;
+	meta->version = ZUNDO_META_VERSION;
+	meta->horizon = rec->horizon;
+	meta->nblocks = ZUNDO_EXTENT_BLOCKS;
+	meta->high_water = rec->high_water;
+	meta->free_count = 0;
+	meta->generation = rec->generation;
+	((PageHeader) page)->pd_lower = (char *) (meta + 1) - (char *) page;
+	set_check(page, ZUNDO_META_BLOCK);
+}
+
+void
+zundo_dir_init_apply(Page page, BlockNumber block)
+{
+	ZUndoDirEntry *entry = zundo_dir_entry(page, 0);
+
+	init(page, ZUNDO_DIR_MAGIC);
+	for (int i = 0; i < ZUNDO_DIR_ENTRIES; i++)
+		entry[i].oldest_extent = entry[i].newest_extent = InvalidBlockNumber;
+	((PageHeader) page)->pd_lower = (char *) (entry + ZUNDO_DIR_ENTRIES) - (char *) page;
+	set_check(page, block);
+}
+
+void
+zundo_horizon_apply(Page page, FullTransactionId horizon)
+{
+	ZUndoMeta  *meta = zundo_meta(page);
+
+	Assert(meta->magic == ZUNDO_META_MAGIC);
+	Assert(FullTransactionIdFollowsOrEquals(horizon, meta->horizon));	/* U1 */
+
+	meta->horizon = horizon;
+	set_check(page, ZUNDO_META_BLOCK);
+}
+
+void
+zundo_meta_apply(Page page, const ZUndoMetaValues *values)
+{
+	ZUndoMeta  *meta = zundo_meta(page);
+
+	Assert(meta->magic == ZUNDO_META_MAGIC);
+
+	Assert(FullTransactionIdFollowsOrEquals(values->horizon, meta->horizon));	/* U1 */
+	Assert((int16) (values->generation - meta->generation) >= 0);	/* U6; it goes round */
+
+	meta->horizon = values->horizon;
+	meta->nblocks = values->nblocks;
+	meta->high_water = Max(meta->high_water, values->nblocks);
+	meta->free_count = values->free_count;
+	meta->generation = values->generation;
+	set_check(page, ZUNDO_META_BLOCK);
+}
+
+void
+zundo_dir_apply(Page page, uint32 log, BlockNumber oldest_extent, BlockNumber newest_extent)
+{
+	ZUndoDirEntry *entry = zundo_dir_entry(page, log);
+
+	Assert(zundo_special(page)->magic == ZUNDO_DIR_MAGIC);
+	Assert(BlockNumberIsValid(oldest_extent) == BlockNumberIsValid(newest_extent));
+	Assert(!BlockNumberIsValid(oldest_extent) ||
+		   (oldest_extent % ZUNDO_EXTENT_BLOCKS == 0 && newest_extent % ZUNDO_EXTENT_BLOCKS == 0));
+
+	entry->oldest_extent = oldest_extent;
+	entry->newest_extent = newest_extent;
+	set_check(page, zundo_dir_block(log));
+}
+
+void
+zundo_extent_close_apply(Page page, BlockNumber block, BlockNumber next,
+						 FullTransactionId closed)
+{
+	ZUndoPageSpecial *special = zundo_special(page);
+
+	Assert(special->magic == ZUNDO_PAGE_MAGIC);
+
+	special->next = next;
+	special->closed = closed;
+	set_check(page, block);
+}
+
+/* ---- map pages ---- */
+
+/* No hole: the whole page is bits. */
+void
+zundo_map_init_apply(Page page, BlockNumber block)
+{
+	init(page, ZUNDO_MAP_MAGIC);
+	((PageHeader) page)->pd_lower = ZUNDO_PAGE_END;
+	set_check(page, block);
+}
+
+void
+zundo_first_page_apply(Page page, BlockNumber block, const ZRecUndoInit *rec)
+{
+	if (block == ZUNDO_META_BLOCK)
+		zundo_meta_init_apply(page, rec);
+	else if (block <= ZUNDO_DIR_PAGES)
+		zundo_dir_init_apply(page, block);
+	else
+		zundo_map_init_apply(page, block);
+}
+
+bool
+zundo_map_get(Page page, uint32 bit)
+{
+	return (PageGetContents(page)[bit / 8] & (1 << bit % 8)) != 0;
+}
+
+void
+zundo_map_apply(Page page, BlockNumber block, uint32 first, uint32 count, bool is_free)
+{
+	char	   *bits = PageGetContents(page);
+
+	Assert(zundo_special(page)->magic == ZUNDO_MAP_MAGIC);
+	Assert(first + count <= ZUNDO_GROUP_EXTENTS);
+
+	for (uint32 bit = first; bit < first + count; bit++)
+	{
+		if (is_free)
+			bits[bit / 8] |= 1 << bit % 8;
+		else
+			bits[bit / 8] &= ~(1 << bit % 8);
+	}
+	set_check(page, block);
+}

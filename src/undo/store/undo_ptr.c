@@ -1,0 +1,52 @@
+/*
+ * undo_ptr.c
+ *		Undo pointers in few bytes.
+ *
+ * A varint: (blocks before base's << 13 | offset).  0, which is no offset: the 8 bytes
+ * of the pointer follow.
+ */
+#include "postgres.h"
+
+#include "zheap/base/base.h"
+#include "zheap/undo/undo_ptr.h"
+
+#define OFFSET_BITS		13
+
+StaticAssertDecl(ZUNDO_PAGE_END <= 1 << OFFSET_BITS, "offsets on an undo page fit");
+
+char *
+zundo_ptr_put(char *out, ZUndoPtr ptr, ZUndoPtr base)
+{
+	BlockNumber block = zundo_ptr_block(ptr);
+	BlockNumber from = zundo_ptr_block(base);
+
+	/* within an extent all pages are of one generation */
+	if (zundo_ptr_generation(ptr) == zundo_ptr_generation(base) &&
+		block <= from && from - block < ZUNDO_EXTENT_BLOCKS &&
+		zundo_ptr_offset(ptr) > 0 && zundo_ptr_offset(ptr) < ZUNDO_PAGE_END)
+		return zvarint_put(out, (uint64) (from - block) << OFFSET_BITS | zundo_ptr_offset(ptr));
+	*out++ = 0;
+	memcpy(out, &ptr, sizeof(ptr));
+	return out + sizeof(ptr);
+}
+
+const char *
+zundo_ptr_get(const char *in, const char *end, ZUndoPtr base, ZUndoPtr *ptr)
+{
+	uint64		value;
+
+	in = zvarint_get(in, end, &value);
+	if (in == NULL || value >> OFFSET_BITS >= ZUNDO_EXTENT_BLOCKS)
+		return NULL;
+	if (value != 0)
+	{
+		*ptr = zundo_ptr_make(zundo_ptr_block(base) - (BlockNumber) (value >> OFFSET_BITS),
+							  zundo_ptr_generation(base),
+							  (uint16) (value & ((1 << OFFSET_BITS) - 1)));
+		return in;
+	}
+	if (end - in < (ptrdiff_t) sizeof(*ptr))
+		return NULL;
+	memcpy(ptr, in, sizeof(*ptr));
+	return in + sizeof(*ptr);
+}

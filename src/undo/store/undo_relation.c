@@ -1,0 +1,732 @@
+/*
+ * undo_relation.c
+ *		The undo relation of this database: finding, opening, making it.
+ *
+ * A transaction that has opened it uses it to its end: nobody exchanges its file meanwhile
+ * (VACUUM FULL, SET TABLESPACE), so that positions in it stay good.  As a rule it takes no
+ * lock for that (undo_use.c).  Where it does, the lock belongs to the top transaction: it
+ * survives a rolled back subtransaction that came first.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/parallel.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "access/xlogutils.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/procarray.h"
+#include "storage/smgr.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/syscache.h"
+
+#include "zheap/base/catalog.h"
+#include "zheap/undo/undo_am.h"
+#include "zheap/undo/undo_relation.h"
+#include "zheap/undo/undo_wal.h"
+
+#include "store_private.h"
+#include "undo_state.h"
+
+#define UNDO_AM_NAME		"zheap_undo"
+#define UNDO_SCHEMA_NAME	"zheap"
+#define UNDO_RELATION_NAME	"undo"
+
+static Oid	cached_relid = InvalidOid;
+
+/* ---- finding ---- */
+
+static void
+forget_relid(Oid relid)
+{
+	if (relid == InvalidOid || relid == cached_relid)
+		cached_relid = InvalidOid;
+	if (relid == InvalidOid || (MyUndo.db != NULL && relid == MyUndo.db->relid))
+		MyUndo.rel = NULL;
+}
+
+static Oid
+find_by_name(Oid am)
+{
+	Oid			schema = get_namespace_oid(UNDO_SCHEMA_NAME, true);
+	Oid			relid;
+
+	if (!OidIsValid(schema))
+		return InvalidOid;
+	relid = get_relname_relid(UNDO_RELATION_NAME, schema);
+	return OidIsValid(relid) && zheap_relation_am(relid) == am ? relid : InvalidOid;
+}
+
+static bool
+take_relation(HeapTuple tuple, TupleDesc desc, void *arg)
+{
+	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+	/* not the copy that a VACUUM FULL is about to make */
+	if (form->relkind == RELKIND_RELATION && !OidIsValid(form->relrewrite))
+		*(Oid *) arg = form->oid;
+	return true;
+}
+
+/* The slow way, after somebody has renamed it or its schema. */
+static Oid
+find_by_am(Oid am)
+{
+	Oid			relid = InvalidOid;
+	ScanKeyData key;
+
+	ScanKeyInit(&key, Anum_pg_class_relam, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(am));
+	zheap_class_scan(InvalidOid, NULL, &key, 1, take_relation, &relid);
+	return relid;
+}
+
+/* Invalid if there is none.  Only what was found is remembered. */
+static Oid
+find(void)
+{
+	static bool registered = false;
+	Oid			am;
+
+	Assert(zheap_may_wait());	/* L2 */
+	if (OidIsValid(cached_relid))
+		return cached_relid;
+	if (!registered)
+	{
+		zheap_watch_relations(forget_relid);
+		registered = true;
+	}
+	am = get_table_am_oid(UNDO_AM_NAME, true);
+	if (!OidIsValid(am))
+		return InvalidOid;
+	cached_relid = find_by_name(am);
+	if (!OidIsValid(cached_relid))
+		cached_relid = find_by_am(am);
+	return cached_relid;
+}
+
+bool
+zundo_exists(void)
+{
+	return OidIsValid(find());
+}
+
+Oid
+zundo_relation_oid(void)
+{
+	Oid			relid = find();
+
+	if (!OidIsValid(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("this database has no undo relation"),
+				 errhint("Create the extension with CREATE EXTENSION zheap.")));
+	return relid;
+}
+
+/* ---- opening ---- */
+
+/* Found, locked, and still there: until the end of the transaction. */
+static void
+use_locked(void)
+{
+	LOCKMODE	mode = RecoveryInProgress() || IsParallelWorker() ?
+	AccessShareLock : RowExclusiveLock;
+	ResourceOwner owner = CurrentResourceOwner;
+	Relation	rel = NULL;
+	Oid			relid = InvalidOid;
+
+	/* on error the (sub)transaction's abort sets the resource owner right */
+	CurrentResourceOwner = TopTransactionResourceOwner;
+	while (rel == NULL)
+	{
+		relid = zundo_relation_oid();
+		rel = try_relation_open(relid, mode);
+		/* dropped while we waited for the lock: there may be a new one */
+		if (rel == NULL)
+			cached_relid = InvalidOid;
+	}
+	relation_close(rel, NoLock);
+	CurrentResourceOwner = owner;
+	/* a standby's backend comes here unattached, and may fail to attach */
+	zundo_db_attach(relid);
+	MyUndo.locked = true;
+	if (mode == RowExclusiveLock)
+		zundo_use_locked(relid);
+}
+
+/* If the relation is the one that others use, and nobody is about to move it. */
+static bool
+use_unlocked(void)
+{
+	if (RecoveryInProgress() || !zundo_db_is_of(zundo_relation_oid()) || !zundo_use_begin())
+		return false;
+	MyUndo.within = true;
+	/* what the last mover has told: that was before it left the way free */
+	AcceptInvalidationMessages();
+	if (likely(zundo_db_is_of(zundo_relation_oid())))
+	{
+		zundo_db_attach(MyUndo.db->relid);
+		return true;
+	}
+	zundo_close();
+	return false;
+}
+
+/* An error may have come halfway through it, and the transaction gone on after a savepoint. */
+static void
+use(void)
+{
+	zheap_require_preload();
+	if (zundo_is_used())
+		zundo_close();
+	if (!use_unlocked())
+		use_locked();
+	(void) zundo_relation();
+	if (pg_atomic_read_u64(&MyUndo.db->horizon) == 0 ||
+		pg_atomic_read_u64(&MyUndo.db->logged_horizon) == 0 ||
+		pg_atomic_read_u32(&MyUndo.db->nblocks) == 0)
+		zundo_learn_meta();
+	MyUndo.known = true;
+}
+
+/* It was made in this transaction, by a part of it that was rolled back. */
+static void
+use_another(void)
+{
+	if (MyUndo.entered)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the undo relation that this transaction has written to is gone"),
+				 errhint("Roll the transaction back.")));
+	zundo_close();
+	use();
+}
+
+void
+zundo_open(void)
+{
+	Assert(zheap_may_wait());	/* L2 */
+	if (unlikely(!MyUndo.known))
+		use();
+	if (unlikely(MyUndo.rel == NULL))
+	{
+		if (unlikely(zundo_relation_oid() != MyUndo.db->relid))
+			use_another();
+		(void) zundo_relation();
+	}
+}
+
+/*
+ * Remember what is needed to read and write pages of the relation without its entry in the
+ * relation cache.  The server has this kind of entry for recovery.
+ */
+static void
+copy_entry(Relation rel)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
+	if (MyUndo.copy != NULL)
+		FreeFakeRelcacheEntry(MyUndo.copy);
+	MyUndo.copy = NULL;
+	MyUndo.copy = CreateFakeRelcacheEntry(rel->rd_locator);
+	MemoryContextSwitchTo(old);
+	memcpy(MyUndo.copy->rd_rel, rel->rd_rel, CLASS_TUPLE_SIZE);
+	MyUndo.copy->rd_id = RelationGetRelid(rel);
+	MyUndo.copy->rd_lockInfo = rel->rd_lockInfo;
+	MyUndo.copy->rd_tableam = rel->rd_tableam;	/* static data of this library */
+	MyUndo.copy->rd_createSubid = rel->rd_createSubid;
+	MyUndo.copy->rd_firstRelfilelocatorSubid = rel->rd_firstRelfilelocatorSubid;
+}
+
+/*
+ * It does not stay open: the relation cache keeps an entry that is not open until an invalidation
+ * message comes, and then calls forget_relid(); if it fails in between, the abort does.
+ */
+static void
+find_entry(void)
+{
+	Relation	rel = RelationIdGetRelation(MyUndo.db->relid);
+
+	if (rel == NULL)
+		elog(ERROR, "could not open undo relation with OID %u", MyUndo.db->relid);
+	/* as relation_open() does */
+	pgstat_init_relation(rel);
+	copy_entry(rel);
+	MyUndo.rel = rel;
+	RelationClose(rel);
+}
+
+/*
+ * Where a page is locked, which holds interrupts off, the catalog must not be read (L2).  The copy
+ * is as good: nobody moves the file while it is used (U7), and a transaction that has moved it
+ * itself has called zundo_open() since, before the page was locked.  Accesses by the copy are not
+ * counted in the statistics.
+ */
+Relation
+zundo_relation(void)
+{
+	Assert(MyUndo.locked || zundo_use_is_noted());	/* U7 */
+	if (unlikely(MyUndo.rel == NULL))
+	{
+		if (InterruptHoldoffCount > 0 || CritSectionCount > 0)
+		{
+			if (MyUndo.copy == NULL || RelationGetRelid(MyUndo.copy) != MyUndo.db->relid)
+				elog(ERROR, "undo relation was not opened before a page was locked");
+			return MyUndo.copy;
+		}
+		find_entry();
+	}
+	return MyUndo.rel;
+}
+
+void
+zundo_close(void)
+{
+	if (MyUndo.within)
+		zundo_use_end();
+	MyUndo.within = MyUndo.locked = MyUndo.known = false;
+}
+
+bool
+zundo_is_used(void)
+{
+	return MyUndo.within || MyUndo.locked;
+}
+
+bool
+zundo_is_open(void)
+{
+	return MyUndo.known && MyUndo.rel != NULL;
+}
+
+/*
+ * If this transaction has moved the relation and fails, its new file is gone, and
+ * with it what was written there, while pages of tables name it.  Reading does no harm:
+ * the files are the same.  (If it has made the relation, too, these pages are gone as well; but
+ * with wal_level = minimal the server does not log what it moves, and undo is logged.)
+ */
+void
+zundo_refuse_moved(void)
+{
+	Relation	rel = zundo_relation();
+
+	if (rel->rd_firstRelfilelocatorSubid == InvalidSubTransactionId ||
+		(rel->rd_createSubid != InvalidSubTransactionId && XLogIsNeeded()))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("cannot change zheap tables in the transaction that has moved the undo relation"),
+			 errhint("Commit first.")));
+}
+
+/*
+ * zundo_reset() has moved the horizon beyond the xid of the transaction that called it: it would
+ * pass for one that all see as committed (H1).
+ */
+void
+zundo_refuse_given_up(void)
+{
+	FullTransactionId fxid = GetTopFullTransactionIdIfAny();
+
+	if (FullTransactionIdIsValid(fxid) &&
+		FullTransactionIdPrecedes(fxid, zundo_db_horizon(MyUndo.db)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot change zheap tables in the transaction that has given up undo")));
+}
+
+/* ALTER TABLE ALL IN TABLESPACE does so even where we have written undo before. */
+void
+zundo_moved(void)
+{
+	MyUndo.ready = false;
+}
+
+/* ---- pages ---- */
+
+void
+zundo_report_page(Page page, BlockNumber block, uint16 magic)
+{
+	if (zundo_special(page)->magic != magic)
+		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+					  "page has magic number 0x%04X instead of 0x%04X",
+					  zundo_special(page)->magic, magic);
+	zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+				  "the page does not agree with its check 0x%08X",
+				  ((PageHeader) page)->pd_prune_xid);
+}
+
+Buffer
+zundo_page_lock(BlockNumber block, int mode, uint16 magic)
+{
+	Relation	rel = zundo_relation();
+	Buffer		buffer;
+	Page		page;
+
+	if (block >= RelationGetNumberOfBlocks(rel))
+		zheap_corrupt(rel, block, InvalidOffsetNumber,
+					  "undo relation has no such block");
+	buffer = ReadBuffer(rel, block);
+	page = BufferGetPage(buffer);
+	LockBuffer(buffer, mode);
+	if (magic != 0 && !zundo_page_is_sound(page, block, magic))
+		zundo_report_page(page, block, magic);
+	if (magic != 0 && mode == BUFFER_LOCK_EXCLUSIVE && !zundo_page_lsn_is_sound(page))
+		zheap_corrupt(rel, block, InvalidOffsetNumber,
+					  "the page's LSN %X/%X is beyond the end of WAL",
+					  LSN_FORMAT_ARGS(PageGetLSN(page)));
+	return buffer;
+}
+
+/*
+ * What cannot be read is a page of zeros in the buffer pool from then on, which nobody
+ * writes, and which is not sound either.
+ */
+bool
+zundo_page_copy(BlockNumber block, uint16 magic, Page copy)
+{
+	Relation	rel = zundo_relation();
+	Buffer		buffer;
+
+	if (block >= RelationGetNumberOfBlocks(rel))
+	{
+		memset(copy, 0, BLCKSZ);
+		return false;
+	}
+	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_ON_ERROR, NULL);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	return zundo_page_is_sound(copy, block, magic);
+}
+
+bool
+zundo_is_unreadable(BlockNumber block)
+{
+	PGIOAlignedBlock bytes;
+
+	smgrread(RelationGetSmgr(zundo_relation()), MAIN_FORKNUM, block, bytes.data);
+	return !PageIsVerified((Page) bytes.data, block, 0, NULL);
+}
+
+Buffer
+zundo_page_lock_new(BlockNumber block)
+{
+	Relation	rel = zundo_relation();
+
+	if (block >= RelationGetNumberOfBlocks(rel))
+		zheap_corrupt(rel, block, InvalidOffsetNumber, "undo relation has no such block");
+	return ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
+}
+
+/*
+ * False: the page is damaged.  Another version's is an error: its check is another, too, so
+ * all that may be asked is whether it has the version's number.
+ */
+bool
+zundo_meta_try(ZUndoMeta *meta)
+{
+	PGAlignedBlock copy;
+	bool		sound = zundo_page_copy(ZUNDO_META_BLOCK, ZUNDO_METAPAGE_MAGIC, copy.data);
+
+	*meta = *zundo_meta(copy.data);
+	if (sound && meta->magic == ZUNDO_META_MAGIC && meta->version == ZUNDO_META_VERSION)
+		return true;
+	if (meta->magic == ZUNDO_META_MAGIC &&
+		meta->version > 0 && meta->version < ZUNDO_META_VERSION &&
+		((PageHeader) copy.data)->pd_prune_xid == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("undo relation has version %u, this library reads version %u",
+						meta->version, ZUNDO_META_VERSION)));
+	return false;
+}
+
+void
+zundo_meta_read(ZUndoMeta *meta)
+{
+	PGAlignedBlock copy;
+
+	if (zundo_meta_try(meta))
+		return;
+	(void) zundo_page_copy(ZUNDO_META_BLOCK, 0, copy.data);
+	zundo_report_page(copy.data, ZUNDO_META_BLOCK, ZUNDO_METAPAGE_MAGIC);
+}
+
+/*
+ * What readers need, without the meta page.  An older horizon does no harm: what lies
+ * above is asked of the commit log, which is there from relfrozenxid on.  Writers
+ * need the meta page itself and fail.
+ */
+void
+zundo_meta_guess(ZUndoMeta *meta)
+{
+	Relation	rel = zundo_relation();
+	BlockNumber nblocks = RelationGetNumberOfBlocks(rel);
+
+	ereport(LOG,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("meta page of undo relation \"%s\" is damaged", RelationGetRelationName(rel)),
+			 errdetail("The tables of this database can be read, but not be written."),
+			 errhint("zheap.zheap_undo_skip(true) makes the undo relation anew.")));
+	memset(meta, 0, sizeof(*meta));
+	meta->horizon = zfxid_from_xid(rel->rd_rel->relfrozenxid);
+	meta->nblocks = meta->high_water = nblocks - nblocks % ZUNDO_EXTENT_BLOCKS;
+}
+
+/*
+ * H1: the counter of transactions has been set back, by pg_resetwal.  Then new transactions would
+ * pass for ones that all see as committed, whatever becomes of them.
+ */
+static void
+check_counter(FullTransactionId horizon)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+
+	if (FullTransactionIdPrecedesOrEquals(horizon, next))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("undo of this database is of transactions that have not begun yet"),
+			 errdetail("The next transaction is %u of epoch %u, and the undo horizon is at %u of epoch %u.",
+					   XidFromFullTransactionId(next), EpochFromFullTransactionId(next),
+					   XidFromFullTransactionId(horizon), EpochFromFullTransactionId(horizon)),
+			 errhint("Stop the server and set epoch and next transaction by pg_resetwal, options -e and -x.")));
+}
+
+/*
+ * Under the truncate lock, so that an end from before a truncation cannot be told
+ * after it.  A backend that extends the relation tells without it, so only a zero may
+ * be overwritten.
+ */
+void
+zundo_learn_meta(void)
+{
+	ZUndoDb    *db = MyUndo.db;
+	uint32		unknown = 0;
+	ZUndoMeta	meta;
+
+	LWLockAcquire(zundo_truncate_lock(db), LW_SHARED);
+	if (unlikely(!zundo_meta_try(&meta)))
+		zundo_meta_guess(&meta);
+	else if (!RecoveryInProgress())
+		check_counter(meta.horizon);
+	zundo_horizon_raise(&db->horizon, meta.horizon);
+	zundo_horizon_raise(&db->logged_horizon, meta.horizon);
+	(void) pg_atomic_compare_exchange_u32(&db->nblocks, &unknown, meta.nblocks);
+	LWLockRelease(zundo_truncate_lock(db));
+}
+
+bool
+zundo_block_exists(BlockNumber block)
+{
+	ZUndoMeta	meta;
+
+	Assert(LWLockHeldByMe(zundo_truncate_lock(MyUndo.db)));
+	if (likely(block < pg_atomic_read_u32(&MyUndo.db->nblocks)))
+		return true;
+	if (!zundo_meta_try(&meta))
+		zundo_meta_guess(&meta);
+	if (block >= meta.high_water)
+		zheap_corrupt(zundo_relation(), block, InvalidOffsetNumber,
+					  "undo pointer to a block that does not exist");
+	return block < meta.nblocks;
+}
+
+void
+zundo_refresh_file(void)
+{
+	if (MyUndo.truncations != MyUndo.db->truncations)
+		smgrclose(RelationGetSmgr(zundo_relation()));
+	MyUndo.truncations = MyUndo.db->truncations;
+}
+
+/*
+ * The relation extension lock is not taken: our callers hold the database's
+ * lock exclusively, and nobody else extends or truncates the relation (L1).
+ */
+void
+zundo_extend_to(BlockNumber nblocks)
+{
+	Relation	rel = zundo_relation();
+	BlockNumber have;
+
+	Assert(LWLockHeldByMeInMode(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE));
+	zundo_refresh_file();
+	have = RelationGetNumberOfBlocks(rel);
+	for (; have < nblocks; have++)
+	{
+		Buffer		buffer = ReadBuffer(rel, P_NEW);
+
+		Assert(BufferGetBlockNumber(buffer) == have);
+		ReleaseBuffer(buffer);
+	}
+}
+
+/* ---- making and copying ---- */
+
+/* Make some of the first pages, which are locked exclusively. */
+static XLogRecPtr
+init_pages(const Buffer *buffers, int n, const ZRecUndoInit *rec)
+{
+	XLogRecPtr	lsn;
+
+	XLogEnsureRecordSpace(ZUNDO_MAP_OFFSET, 0);
+
+	START_CRIT_SECTION();
+	XLogBeginInsert();
+	XLogRegisterData((char *) rec, sizeof(*rec));
+	for (int i = 0; i < n; i++)
+	{
+		zundo_first_page_apply(BufferGetPage(buffers[i]), BufferGetBlockNumber(buffers[i]), rec);
+		MarkBufferDirty(buffers[i]);
+		XLogRegisterBuffer((uint8) BufferGetBlockNumber(buffers[i]), buffers[i],
+						   REGBUF_STANDARD | REGBUF_WILL_INIT);
+	}
+	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_INIT);
+	for (int i = 0; i < n; i++)
+		PageSetLSN(BufferGetPage(buffers[i]), lsn);
+	END_CRIT_SECTION();
+	return lsn;
+}
+
+/*
+ * The directory's pages come one by one, as all together are more than the smallest server has
+ * buffers.  If we fail between them, or crash, there are fewer logs than before.  What makes the
+ * extents free, and moves the horizon, is one record behind them.
+ */
+XLogRecPtr
+zundo_init_pages(Buffer (*lock_page) (BlockNumber block, const RelFileLocator *locator),
+				 const RelFileLocator *locator, const ZRecUndoInit *rec)
+{
+	Buffer		last[2];
+	XLogRecPtr	lsn;
+
+	/* a new file grows in the order of its blocks */
+	last[0] = lock_page(ZUNDO_META_BLOCK, locator);
+	for (BlockNumber block = 1; block <= ZUNDO_DIR_PAGES; block++)
+	{
+		Buffer		buffer = lock_page(block, locator);
+
+		(void) init_pages(&buffer, 1, rec);
+		UnlockReleaseBuffer(buffer);
+	}
+	last[1] = lock_page(ZUNDO_MAP_OFFSET, locator);
+	lsn = init_pages(last, lengthof(last), rec);
+	for (int i = 0; i < (int) lengthof(last); i++)
+		UnlockReleaseBuffer(last[i]);
+	return lsn;
+}
+
+/* Of the relation that this transaction, or a part of it, has dropped; invalid: of none. */
+static FullTransactionId dropped_horizon;
+
+void
+zundo_note_dropped(Oid relid)
+{
+	Relation	rel = relation_open(relid, NoLock);
+	Buffer		buffer;
+	Page		page;
+
+	/* of a damaged one nothing is known */
+	dropped_horizon = FullTransactionIdFromEpochAndXid(0, FirstNormalTransactionId);
+	if (RelationGetNumberOfBlocks(rel) > ZUNDO_META_BLOCK)
+	{
+		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, ZUNDO_META_BLOCK, RBM_ZERO_ON_ERROR, NULL);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		page = BufferGetPage(buffer);
+		if (zundo_page_is_sound(page, ZUNDO_META_BLOCK, ZUNDO_METAPAGE_MAGIC))
+			dropped_horizon = zundo_meta(page)->horizon;
+		UnlockReleaseBuffer(buffer);
+	}
+	relation_close(rel, NoLock);
+}
+
+void
+zundo_forget_dropped(void)
+{
+	dropped_horizon = InvalidFullTransactionId;
+}
+
+bool
+zundo_relation_is_new(void)
+{
+	return zundo_relation()->rd_createSubid != InvalidSubTransactionId;
+}
+
+/* Extend the file by a page, which must become "block". */
+static Buffer
+add_first_page(BlockNumber block, const RelFileLocator *locator)
+{
+	Buffer		buffer = zcompat_extend_locked(*locator);
+
+	Assert(BufferGetBlockNumber(buffer) == block);
+	return buffer;
+}
+
+/*
+ * Nobody has written zheap pages of this database yet, or could have with an xid
+ * older than the oldest that runs now: so that is the first horizon.  Unless another undo relation
+ * was dropped just now: if that is rolled back its horizon must not have moved (H4).
+ */
+void
+zundo_storage_create(RelFileLocator locator)
+{
+	ZRecUndoInit rec;
+
+	memset(&rec, 0, sizeof(rec));
+	rec.horizon = zfxid_from_xid(GetOldestTransactionIdConsideredRunning());
+	if (FullTransactionIdIsValid(dropped_horizon))
+		rec.horizon = zundo_older(rec.horizon, dropped_horizon);
+	rec.high_water = ZUNDO_EXTENT_BLOCKS;
+	(void) zundo_init_pages(add_first_page, &locator, &rec);
+}
+
+/*
+ * Logged even where wal_level = minimal would let us skip it: the replay of
+ * zundo_storage_create() wipes the first pages.
+ */
+void
+zundo_storage_copy(Relation from, Relation to)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(from);
+	BlockNumber have = RelationGetNumberOfBlocks(to);
+
+	for (BlockNumber block = 0; block < nblocks; block++)
+	{
+		Buffer		source = ReadBuffer(from, block);
+		Buffer		target = ReadBuffer(to, block < have ? block : P_NEW);
+
+		CHECK_FOR_INTERRUPTS();
+		Assert(BufferGetBlockNumber(target) == block);
+		LockBuffer(source, BUFFER_LOCK_SHARE);
+		LockBuffer(target, BUFFER_LOCK_EXCLUSIVE);
+		/* a page that was never written has no records either */
+		if (!PageIsNew(BufferGetPage(source)))
+		{
+			START_CRIT_SECTION();
+			memcpy(BufferGetPage(target), BufferGetPage(source), BLCKSZ);
+			MarkBufferDirty(target);
+			log_newpage_buffer(target, true);
+			END_CRIT_SECTION();
+		}
+		UnlockReleaseBuffer(target);
+		UnlockReleaseBuffer(source);
+	}
+}

@@ -1,0 +1,85 @@
+/*
+ * undo_tail.c
+ *		The pin of the page that the backend appends to.
+ *
+ * To pin it for each record costs as much as all the rest of appending one, so in a
+ * transaction that writes more than a few the pin is kept until it ends or the page is full;
+ * from its first record on if the one before wrote several.
+ * The pin belongs to the top transaction, as do the records: a portal or subtransaction that
+ * ends leaves it alone.
+ *
+ * Buffers of a file that goes away must not be pinned (U8), so the pin is given back early where
+ * we take the file away ourselves: when we move the relation, and when a subtransaction
+ * aborts, which may have made it.  Nor must those of a file that is written out as a whole
+ * (FlushRelationBuffers): with wal_level = minimal the server does that to files which the
+ * transaction has made, in smgrDoPendingSyncs(), between PRE_COMMIT and COMMIT.
+ *
+ * LOCKING: none.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/resowner.h"
+
+#include "zheap/base/pg_compat_buflock.h"
+
+#include "store_private.h"
+#include "undo_state.h"
+
+/*
+ * Records of a transaction after which the pin is kept: to begin with that costs as much as some
+ * looks, for the top transaction's resource owner has no room for buffers yet.
+ */
+#define FEW_RECORDS		4
+
+/* With fewer it is not kept: transactions that are idle must leave buffers to others. */
+#define FEW_BUFFERS		(4 * MaxBackends)
+
+static Buffer
+pin(Relation rel, ReadBufferMode mode)
+{
+	if (mode == RBM_ZERO_AND_LOCK || !BufferIsValid(MyUndo.recent) ||
+		!ReadRecentBuffer(rel->rd_locator, MAIN_FORKNUM, MyUndo.block, MyUndo.recent))
+		MyUndo.recent = ReadBufferExtended(rel, MAIN_FORKNUM, MyUndo.block, mode, NULL);
+	return MyUndo.recent;
+}
+
+Buffer
+zundo_tail_pin(Relation rel, ReadBufferMode mode)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+
+	Assert(MyUndo.entered && !BufferIsValid(MyUndo.tail));	/* U8 */
+	if ((MyUndo.records < FEW_RECORDS && !MyUndo.several_before) || NBuffers < FEW_BUFFERS ||
+		MyUndo.ending)
+		return pin(rel, mode);
+	/* on error the (sub)transaction's abort sets the resource owner right */
+	CurrentResourceOwner = TopTransactionResourceOwner;
+	MyUndo.tail = pin(rel, mode);
+	CurrentResourceOwner = owner;
+	return MyUndo.tail;
+}
+
+void
+zundo_tail_unlock(Buffer buffer)
+{
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (buffer != MyUndo.tail)
+		ReleaseBuffer(buffer);
+}
+
+void
+zundo_tail_unpin(void)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+
+	if (!BufferIsValid(MyUndo.tail))
+		return;
+	/* an ERROR may have left this page locked, if this is an abort (19) */
+	zcompat_unlock_after_error(MyUndo.tail);
+	CurrentResourceOwner = TopTransactionResourceOwner;
+	ReleaseBuffer(MyUndo.tail);
+	CurrentResourceOwner = owner;
+	MyUndo.tail = InvalidBuffer;
+}

@@ -1,0 +1,394 @@
+/*
+ * undo_wal.c
+ *		Replay and description of the undo layer's own WAL records, and replay of
+ *		an append, which is part of other layers' records.
+ *
+ * The structs are in undo_format.h.  Replay changes pages by the same _apply
+ * functions as the operations themselves, so it gives the same bytes (W1).
+ */
+#include "postgres.h"
+
+#include "access/bufmask.h"
+#include "access/transam.h"
+#include "access/xlogreader.h"
+#include "access/xlogutils.h"
+#include "storage/bufmgr.h"
+#include "storage/standby.h"
+
+#include "zheap/undo/undo_wal.h"
+#include "zheap/undo/undo_write.h"
+
+#include "store_private.h"
+#include "undo_state.h"
+
+/* ---- what they have in common ---- */
+
+/*
+ * All xids below "horizon" are visible to all from now on: first get rid of
+ * snapshots that see it otherwise, and of those up to "conflict", which may go with
+ * copies of pages from before rows were rolled back; then tell readers, then change
+ * pages.
+ */
+static void
+redo_horizon(XLogReaderState *record, FullTransactionId horizon, TransactionId conflict)
+{
+	RelFileLocator locator;
+	BlockNumber block;
+
+	XLogRecGetBlockTag(record, 0, &locator, NULL, &block);
+	if (!zundo_redo_horizon_is_new(locator.dbOid, horizon))
+		return;
+	if (InHotStandby)
+	{
+		FullTransactionId newest = horizon;
+
+		FullTransactionIdRetreat(&newest);
+		if (TransactionIdIsValid(conflict))
+			ResolveRecoveryConflictWithSnapshot(conflict, false, locator);
+		else
+			ResolveRecoveryConflictWithSnapshotFullXid(newest, false, locator);
+	}
+	zundo_redo_horizon_set(locator.dbOid, horizon);
+}
+
+/* The page, if it is to be changed; *buffer is to be released anyway. */
+static Page
+redo_page(XLogReaderState *record, uint8 block_id, Buffer *buffer)
+{
+	if (XLogReadBufferForRedo(record, block_id, buffer) != BLK_NEEDS_REDO)
+		return NULL;
+	return BufferGetPage(*buffer);
+}
+
+static Page
+redo_new_page(XLogReaderState *record, uint8 block_id, Buffer *buffer)
+{
+	*buffer = XLogInitBufferForRedo(record, block_id);
+	return BufferGetPage(*buffer);
+}
+
+static void
+redo_done(XLogReaderState *record, Page page, Buffer buffer)
+{
+	if (page != NULL)
+	{
+		PageSetLSN(page, record->EndRecPtr);
+		MarkBufferDirty(buffer);
+	}
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+}
+
+/*
+ * Now the meta page says so, too.  A backend that was the database's first one may have forgotten
+ * meanwhile what redo_horizon() has told, and learnt it from the page as it was.
+ */
+static void
+tell_horizon_again(XLogReaderState *record, FullTransactionId horizon)
+{
+	RelFileLocator locator;
+
+	XLogRecGetBlockTag(record, 0, &locator, NULL, NULL);
+	zundo_redo_horizon_set(locator.dbOid, horizon);
+}
+
+static void
+redo_meta(XLogReaderState *record, uint8 block_id, const ZUndoMetaValues *values)
+{
+	Buffer		buffer;
+	Page		page = redo_page(record, block_id, &buffer);
+	RelFileLocator locator;
+
+	if (page != NULL)
+		zundo_meta_apply(page, values);
+	redo_done(record, page, buffer);
+	tell_horizon_again(record, values->horizon);
+	XLogRecGetBlockTag(record, block_id, &locator, NULL, NULL);
+	zundo_redo_nblocks_set(locator.dbOid, values->nblocks);
+}
+
+static void
+redo_map(XLogReaderState *record, uint8 block_id, uint32 first, uint32 count, bool is_free)
+{
+	Buffer		buffer;
+	Page		page = redo_page(record, block_id, &buffer);
+	BlockNumber block;
+
+	XLogRecGetBlockTag(record, block_id, NULL, NULL, &block);
+	if (page != NULL)
+		zundo_map_apply(page, block, first, count, is_free);
+	redo_done(record, page, buffer);
+}
+
+static void
+redo_new_map(XLogReaderState *record, uint8 block_id)
+{
+	Buffer		buffer;
+	Page		page = redo_new_page(record, block_id, &buffer);
+	BlockNumber block;
+
+	XLogRecGetBlockTag(record, block_id, NULL, NULL, &block);
+	zundo_map_init_apply(page, block);
+	redo_done(record, page, buffer);
+}
+
+/* ---- one by one ---- */
+
+void
+zundo_extent_redo(XLogReaderState *record)
+{
+	ZRecUndoExtent rec;
+	RelFileLocator locator;
+	BlockNumber extent;
+	BlockNumber closed;
+	Buffer		buffer;
+	Page		page;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	XLogRecGetBlockTag(record, 0, &locator, NULL, &extent);
+	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
+
+	page = redo_new_page(record, 0, &buffer);
+	zundo_page_init_apply(page, extent, rec.generation);
+	redo_done(record, page, buffer);
+	zundo_replay_end_set(&locator, rec.log, extent);
+	if (XLogRecHasBlockRef(record, 1))
+	{
+		XLogRecGetBlockTag(record, 1, NULL, NULL, &closed);
+		page = redo_page(record, 1, &buffer);
+		if (page != NULL)
+			zundo_extent_close_apply(page, closed, extent, rec.closed);
+		redo_done(record, page, buffer);
+	}
+	page = redo_page(record, 2, &buffer);
+	if (page != NULL)
+		zundo_dir_apply(page, rec.log, rec.oldest_extent, extent);
+	redo_done(record, page, buffer);
+	if (XLogRecHasBlockRef(record, 3))
+		redo_meta(record, 3, &rec.meta);
+	if (rec.map_init)
+		redo_new_map(record, 4);
+	else if (XLogRecHasBlockRef(record, 4))
+		redo_map(record, 4, zundo_map_bit(extent), 1, false);
+}
+
+void
+zundo_free_redo(XLogReaderState *record)
+{
+	ZRecUndoFree rec;
+	Buffer		buffer;
+	Page		page;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
+
+	redo_meta(record, 0, &rec.meta);
+	page = redo_page(record, 1, &buffer);
+	if (page != NULL)
+		zundo_dir_apply(page, rec.log, rec.oldest_extent, rec.newest_extent);
+	redo_done(record, page, buffer);
+	redo_map(record, 2, zundo_map_bit(rec.extent), 1, true);
+}
+
+/*
+ * The file itself is truncated by the server's record that follows: by then
+ * nobody looks for a page there (zundo_redo_nblocks_set).
+ */
+void
+zundo_truncate_redo(XLogReaderState *record)
+{
+	ZRecUndoTruncate rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	redo_meta(record, 0, &rec.meta);
+	if (XLogRecHasBlockRef(record, 1))
+		redo_map(record, 1, zundo_map_bit(rec.meta.nblocks),
+				 (rec.old_nblocks - rec.meta.nblocks) / ZUNDO_EXTENT_BLOCKS, false);
+}
+
+void
+zundo_horizon_redo(XLogReaderState *record)
+{
+	ZRecUndoHorizon rec;
+	Buffer		buffer;
+	Page		page;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	redo_horizon(record, rec.horizon, rec.conflict);
+	page = redo_page(record, 0, &buffer);
+	if (page != NULL)
+		zundo_horizon_apply(page, rec.horizon);
+	redo_done(record, page, buffer);
+	tell_horizon_again(record, rec.horizon);
+}
+
+/*
+ * With a new relation the database's horizon stays as it is: that may be about to become a
+ * copy of another one (VACUUM FULL).
+ */
+static void
+redo_meta_init(XLogReaderState *record, const ZRecUndoInit *rec)
+{
+	if (TransactionIdIsValid(rec->conflict))
+	{
+		FullTransactionId newest = rec->horizon;
+
+		redo_horizon(record, rec->horizon, rec->conflict);
+		/* H1: it has passed transactions that were in progress, and may have written no WAL */
+		FullTransactionIdRetreat(&newest);
+		AdvanceNextFullTransactionIdPastXid(zfxid_xid(newest));
+	}
+}
+
+/* The block references are the pages' numbers. */
+void
+zundo_init_redo(XLogReaderState *record)
+{
+	bool		has_meta = XLogRecHasBlockRef(record, ZUNDO_META_BLOCK);
+	ZRecUndoInit rec;
+	RelFileLocator locator;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	if (has_meta)
+		redo_meta_init(record, &rec);
+	for (int i = 0; i <= ZUNDO_MAP_OFFSET; i++)
+	{
+		Buffer		buffer;
+		Page		page;
+
+		if (!XLogRecHasBlockRef(record, i))
+			continue;
+		page = redo_new_page(record, i, &buffer);
+		zundo_first_page_apply(page, i, &rec);
+		redo_done(record, page, buffer);
+	}
+	if (!has_meta)
+		return;
+	XLogRecGetBlockTag(record, ZUNDO_META_BLOCK, &locator, NULL, NULL);
+	if (TransactionIdIsValid(rec.conflict))
+		zundo_redo_nblocks_set(locator.dbOid, ZUNDO_EXTENT_BLOCKS);
+}
+
+/* ---- an append, as part of another layer's record ---- */
+
+static void
+check_end(XLogReaderState *record, Page page, BlockNumber block,
+		  uint16 offset, uint16 generation)
+{
+	if (zundo_page_end(page) != offset || zundo_special(page)->generation != generation)
+		elog(PANIC, "zheap record at %X/%X appends at %u of generation %u to undo block %u, which ends at %u of generation %u",
+			 LSN_FORMAT_ARGS(record->ReadRecPtr), offset, generation, block,
+			 zundo_page_end(page), zundo_special(page)->generation);
+}
+
+/* As redo_page, of a page that the record does not name. */
+static Page
+redo_end(XLogReaderState *record, const ZUndoAppend *append, Buffer *buffer)
+{
+	*buffer = XLogReadBufferExtended(append->locator, MAIN_FORKNUM, append->block, RBM_NORMAL,
+									 InvalidBuffer);
+	/* truncated away by a record to come: noted there, as for pages that are named */
+	if (!BufferIsValid(*buffer))
+		return NULL;
+	LockBuffer(*buffer, BUFFER_LOCK_EXCLUSIVE);
+	return PageGetLSN(BufferGetPage(*buffer)) < record->EndRecPtr ? BufferGetPage(*buffer) : NULL;
+}
+
+void
+zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
+				 const ZUndoBytes *records, int n)
+{
+	Buffer		buffer;
+	Page		page;
+
+	if (append->init)
+	{
+		page = redo_new_page(record, append->block_id, &buffer);
+		zundo_page_init_apply(page, append->block, append->generation);
+	}
+	else if (append->named)
+		page = redo_page(record, append->block_id, &buffer);
+	else
+		page = redo_end(record, append, &buffer);
+	if (page != NULL)
+	{
+		check_end(record, page, append->block, append->offset, append->generation);
+		for (int i = 0; i < n; i++)
+			zundo_page_append_apply(page, append->block, records[i].bytes, records[i].len);
+	}
+	redo_done(record, page, buffer);
+	if (append->named)
+		zundo_replay_end_set(&append->locator, append->log, append->block);
+}
+
+/* ---- description ---- */
+
+static void
+desc_meta(StringInfo buf, const ZUndoMetaValues *meta)
+{
+	appendStringInfo(buf, ", horizon: " UINT64_FORMAT ", conflict: %u, nblocks: %u, free: %u",
+					 U64FromFullTransactionId(meta->horizon), meta->conflict, meta->nblocks,
+					 meta->free_count);
+}
+
+void
+zundo_extent_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZRecUndoExtent rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "log: %u, generation: %u, recycled: %s, oldest: %u, closed: " UINT64_FORMAT,
+					 rec.log, rec.generation, rec.recycled ? "true" : "false",
+					 rec.oldest_extent, U64FromFullTransactionId(rec.closed));
+	desc_meta(buf, &rec.meta);
+}
+
+void
+zundo_free_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZRecUndoFree rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "log: %u, extent: %u", rec.log, rec.extent);
+	if (BlockNumberIsValid(rec.oldest_extent))
+		appendStringInfo(buf, ", oldest: %u, newest: %u", rec.oldest_extent, rec.newest_extent);
+	desc_meta(buf, &rec.meta);
+}
+
+void
+zundo_truncate_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZRecUndoTruncate rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "from: %u", rec.old_nblocks);
+	desc_meta(buf, &rec.meta);
+}
+
+void
+zundo_horizon_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZRecUndoHorizon rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u",
+					 U64FromFullTransactionId(rec.horizon), rec.conflict);
+}
+
+void
+zundo_init_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZRecUndoInit rec;
+
+	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
+	appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u, generation: %u",
+					 U64FromFullTransactionId(rec.horizon), rec.conflict, rec.generation);
+}
+
+/* Replay is exact: only what no page of the server compares is masked. */
+void
+zundo_mask(char *page, BlockNumber block)
+{
+	mask_page_lsn_and_checksum(page);
+	mask_unused_space(page);
+}
