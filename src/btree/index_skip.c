@@ -6,8 +6,10 @@
  * range that has the one that it is at, and goes on behind it.  What it passes by without a break,
  * one by one or by ranges, is its run, which in the end is noted for others (dead_ranges.c).
  *
- * The entries are taken from a copy of the leaf, made when the first one is asked for and only if
- * the leaf has not changed since the scan read it; otherwise there is no run on that leaf.
+ * The entries are those that the scan has copied from the leaf, as an index-only scan does and one
+ * that tells entries of a TID apart.  For other scans the leaf is copied when the first entry is
+ * asked for, and only if it has not changed since the scan read it; otherwise there is no run on
+ * that leaf.
  *
  * LOCKING: a leaf, share, while it is copied, and those on the way to the end of a range.
  */
@@ -42,7 +44,7 @@ struct ZSkipRun
 	ZDeadRun	run;
 	bool		moved;			/* to the end of a range, just before */
 	int			last;			/* item of the leaf that the run has come to */
-	/* the leaf that the scan is at, when it had been read */
+	/* a copy of the leaf that the scan is at, when it had been read, if the scan has no tuples */
 	BlockNumber block;
 	XLogRecPtr	lsn;
 	char	   *page;
@@ -81,6 +83,19 @@ is_contiguous(IndexScanDesc scan)
 
 /* ---- entries of the leaf ---- */
 
+/*
+ * Are the entries of the leaf that the scan is at known?  The server tells the LSN of a leaf only
+ * where the scan keeps no pin on it: not of an index-only scan's, which has its tuples.
+ */
+static bool
+knows_entries(IndexScanDesc scan, const struct ZSkipRun *skip)
+{
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+
+	return so->currTuples != NULL ||
+		(skip->block == so->currPos.currPage && skip->lsn == so->currPos.lsn);
+}
+
 /* False: it has changed. */
 static bool
 copy_leaf(IndexScanDesc scan, struct ZSkipRun *skip)
@@ -88,7 +103,7 @@ copy_leaf(IndexScanDesc scan, struct ZSkipRun *skip)
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 	Buffer		buffer;
 
-	if (skip->block == pos->currPage && skip->lsn == pos->lsn)
+	if (knows_entries(scan, skip))
 		return true;
 	skip->block = InvalidBlockNumber;
 	if (skip->page == NULL)
@@ -106,22 +121,27 @@ copy_leaf(IndexScanDesc scan, struct ZSkipRun *skip)
 }
 
 /*
- * The leaf has been copied.  False: the entry is too long, or one of a posting list in a backward
- * scan, which comes to those in the order of a forward one.  So they bound nothing there, and
- * what is between two others has been looked at.
+ * The leaf's entries are known.  False: the entry is too long, or one of a posting list in a
+ * backward scan, which comes to those in the order of a forward one.  So they bound nothing there,
+ * and what is between two others has been looked at.
  */
 static bool
 entry_at(IndexScanDesc scan, const ZIndexFetchBase *fetch, int item, ZDeadBound *entry)
 {
 	const struct ZSkipRun *skip = fetch->skip;
-	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
-	const BTScanPosItem *it = &pos->items[item];
+	BTScanOpaque so = (BTScanOpaque) scan->opaque;
+	const BTScanPosItem *it = &so->currPos.items[item];
 	IndexTuple	tuple;
 	IndexTuple	single;
 	bool		fits;
 
-	Assert(skip->block == pos->currPage && item >= pos->firstItem && item <= pos->lastItem);
-	tuple = (IndexTuple) PageGetItem(skip->page, PageGetItemId(skip->page, it->indexOffset));
+	Assert(knows_entries(scan, skip));
+	Assert(item >= so->currPos.firstItem && item <= so->currPos.lastItem);
+	/* the scan's tuple of a posting list is the list's without the TIDs */
+	if (so->currTuples != NULL)
+		tuple = (IndexTuple) (so->currTuples + it->tupleOffset);
+	else
+		tuple = (IndexTuple) PageGetItem(skip->page, PageGetItemId(skip->page, it->indexOffset));
 	if (!BTreeTupleIsPosting(tuple))
 		return zdead_bound(tuple, entry);
 	if (fetch->backward || BTreeTupleGetPostingOffset(tuple) > ZDEAD_MAX_ENTRY)
@@ -201,8 +221,7 @@ run_close(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	skip->open = false;
 	if (skip->run.visited < MIN_VISITED)
 		return;
-	if (skip->last >= 0 && BTScanPosIsValid(*pos) && skip->block == pos->currPage &&
-		skip->lsn == pos->lsn)
+	if (skip->last >= 0 && BTScanPosIsValid(*pos) && knows_entries(scan, skip))
 		skip->has_end = entry_at(scan, fetch, skip->last, run_front(fetch)) || skip->has_end;
 	if (!skip->has_end)
 		return;
@@ -330,7 +349,7 @@ skip_leaves(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
 	else if (right != P_NONE && right != pos->currPage)
 	{
 		BTScanPosUnpinIfPinned(*pos);
-		pos->currPage = right;
+		zcompat_bt_go_left(pos, block, right);
 	}
 }
 

@@ -52,6 +52,19 @@ zcompat_bt_key_is_pivot(BTScanInsert key)
 #define zcompat_bt_drops_pins(so) false
 #endif
 
+/*
+ * Let a backward scan, which has no pin any more, go on with the leaf "block" as if it came from
+ * that one's right sibling.  18: the left link of the sibling is not read again.
+ */
+static inline void
+zcompat_bt_go_left(BTScanPos pos, BlockNumber block, BlockNumber right)
+{
+	pos->currPage = right;
+#if PG_VERSION_NUM >= 180000
+	pos->prevPage = block;
+#endif
+}
+
 /* 17: takes no snapshot */
 #if PG_VERSION_NUM < 170000
 static inline Buffer
