@@ -161,7 +161,7 @@ same('rows', "select md5(string_agg(t::text, ' ' order by id)) from t");
 
 same('pg_stat_statements', <<'SQL');
 create table s (id int primary key, n int);
-select pg_stat_statements_reset();
+select from pg_stat_statements_reset();
 insert into s select g, g from generate_series(1, 500) g;
 update s set n = n + 1 where id <= 100;
 delete from s where id > 450;
@@ -175,7 +175,7 @@ set auto_explain.log_min_duration = 0; set auto_explain.log_analyze = on; set au
 update s set n = n + 1 where id <= 10 returning *;
 SQL
 my ($plan) = slurp_file($node->logfile) =~ /(Query Text: update s set n = n \+ 1 where id <= 10 .*?)(?:\n\d{4}-|\z)/s;
-like($plan // '', qr/Update on s .*actual .*rows=10 .*Buffers: shared hit=\d+.*WAL: records=\d+.* bytes=\d+/s, 'auto_explain logs plan, buffers and WAL') or diag(slurp_file($node->logfile));
+like($plan // '', qr/Update on s .*actual .*rows=10(?:\.00)? .*Buffers: shared hit=\d+.*WAL: records=\d+.* bytes=\d+/s, 'auto_explain logs plan, buffers and WAL') or diag(slurp_file($node->logfile));
 
 # ---- postgres_fdw, dblink ----
 
@@ -311,7 +311,9 @@ sub found
 	return join('', map { "select count(*), md5(string_agg(id::text || x::text, ' ' order by id)) from $name where " . s/%%/%/gr . ";\n" } @$conditions);
 }
 
+# since 16 the order of an aggregate's rows may be taken from the primary key's index
 my $by_index = "set enable_seqscan = off;\n";
+$by_index .= "set enable_presorted_aggregate = off;\n" if pg_major() >= 16;
 my %old;
 foreach my $case (@indexes)
 {
