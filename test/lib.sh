@@ -248,6 +248,10 @@ stage_server()
 		find "/usr/share/postgresql/$PG_MAJOR/extension" -name 'pgtap*' \
 			-exec ln -s -t "$root$share/extension" {} + 2>/dev/null || true
 	PGXS_TEST=$(cd "$(dirname "$("$pg_config" --pgxs)")/../test" && pwd)
+	# without its own, the newest of the machine's, which know older and newer servers
+	PERL_TEST=$PGXS_TEST/perl
+	[ -d "$PERL_TEST" ] ||
+		PERL_TEST=$(ls -dv /usr/lib/postgresql/*/lib/pgxs/src/test/perl 2>/dev/null | tail -n 1)
 }
 
 # Build the checkout for the server of pg_config $1 and install it below $2 (""

@@ -58,6 +58,8 @@ zcompat_unlock_after_error(Buffer buffer)
 {
 }
 
+/* Minor releases before November 2024 lack ForEachLWLockHeldByMe(): only assertions need it. */
+#ifdef USE_ASSERT_CHECKING
 static inline void
 zcompat_note_lwlock(LWLock *lock, LWLockMode mode, void *held)
 {
@@ -72,6 +74,7 @@ zcompat_holds_lwlock(void)
 	ForEachLWLockHeldByMe(zcompat_note_lwlock, &held);
 	return held;
 }
+#endif
 
 #define BufferIsLockedByMeInMode(buffer, mode) \
 	LWLockHeldByMeInMode(BufferDescriptorGetContentLock(GetBufferDescriptor((buffer) - 1)), \
