@@ -135,14 +135,18 @@ queue_changes(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const ZRecLogi
 	}
 }
 
-/* Of another database, or of an origin that the output plugin does not want. */
+/*
+ * Of another database, of an origin that the output plugin does not want, or of another table than
+ * REPACK (CONCURRENTLY) decodes for, which takes all changes for that table's.
+ */
 static bool
-is_unwanted(LogicalDecodingContext *ctx, XLogReaderState *record)
+is_unwanted(LogicalDecodingContext *ctx, XLogRecordBuffer *buf)
 {
+	XLogReaderState *record = buf->record;
 	RelFileLocator table;
 
 	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &table, NULL, NULL);
-	return table.dbOid != ctx->slot->data.database ||
+	return table.dbOid != ctx->slot->data.database || change_useless_for_repack(buf) ||
 		(ctx->callbacks.filter_by_origin_cb != NULL &&
 		 filter_by_origin_cb_wrapper(ctx, XLogRecGetOrigin(record)));
 }
@@ -166,7 +170,7 @@ zrec_decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, ZRecLogicalOf lo
 	 */
 	if (logical.kind == ZLOGICAL_NONE ||
 		!SnapBuildProcessChange(builder, xid, buf->origptr) ||
-		ctx->fast_forward || is_unwanted(ctx, record))
+		ctx->fast_forward || is_unwanted(ctx, buf))
 		return;
 	queue_changes(ctx, buf, &logical);
 }

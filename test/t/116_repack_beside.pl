@@ -61,6 +61,7 @@ SQL
 
 	$session->query_safe('commit');
 	ok(wait_until(sub { ended($repack) }), "$level: REPACK ends");
+	is($repack->{answer}, '', "$level: without an error");
 	isnt($node->safe_psql('postgres', "select pg_relation_filenode('h')"), $file, "$level: the table has another file");
 	cmp_ok($node->safe_psql('postgres', "select pg_relation_size('h')"), '<', $size, "$level: which is smaller");
 	is($node->safe_psql('postgres', "$sums $_"), $expected{$_}, "$level: the rows of $_") foreach qw(h z other);
@@ -71,7 +72,7 @@ SQL
 	# of a zheap table it is refused, and nothing is left of the attempt
 	my ($code, $out, $err) = $node->psql('postgres', 'repack (concurrently) z');
 
-	like($err, qr/only supported for the heap access method/, "$level: of a zheap table it is refused");
+	like($err, qr/only supported for the "heap" access method/, "$level: of a zheap table it is refused");
 	is($node->safe_psql('postgres', "select (select count(*) from pg_replication_slots), (select count(*) from pg_class where relname ~ '^pg_temp')"), '0|0', "$level: nothing is left");
 	is($node->safe_psql('postgres', "$sums z"), $expected{z}, "$level: nor changed");
 	$_->quit foreach $session, $repack;

@@ -79,13 +79,10 @@ foreach my $table (@tables)
 {
 	$source->safe_psql('postgres', $changes{$table} =~ s/\bT\b/$table/gr);
 }
-set_and_reload($source, 'zheap.undo_workers = 3');
-wait_undone($source, 'nothing is pending');
-set_and_reload($source, 'zheap.undo_workers = 0');
 my %after = map { $_ => map_of($source, $_) } @tables;
 my %rows = map { $_ => rows_of($source, $_, 'enable_indexscan') } @tables;
-is($after{untouched}, $before{untouched}, 'untouched: the map has not changed');
-isnt($after{$_}, $before{$_}, "$_: the map has changed") foreach grep { $_ ne 'untouched' } @tables;
+is($after{$_}, $before{$_}, "$_: the map has not changed") foreach grep { /^un/ } @tables;
+isnt($after{$_}, $before{$_}, "$_: the map has changed") foreach grep { !/^un/ } @tables;
 backup('incremental', '--incremental', "$dir/full/backup_manifest");
 
 my $node = PostgreSQL::Test::Cluster->new('combined');

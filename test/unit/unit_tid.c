@@ -159,8 +159,8 @@ deletion_check(Unit *unit)
 	ItemPointerData tid = tid_make(unit, ZTID_TAG_LAST);
 	ZTidDeletion deletion = {FullTransactionIdFromU64(unit_int(unit, 3, 1000)), 5};
 	ZTidDeletion later = {deletion.fxid, 6};
-	TupleTableSlot event;
-	TupleTableSlot returning;
+	TupleTableSlot event = {0};
+	TupleTableSlot returning = {0};
 
 	phase_set(unit, ZTID_PHASE_RUN, false);
 	unit_check(ztid_tag_kept(rel, &tid, NULL, &event) == ZTID_TAG_NONE);

@@ -6,6 +6,7 @@
 #define ZHEAP_PG_COMPAT_WAL_H
 
 #include "access/xlogreader.h"
+#include "replication/decode.h"
 #include "replication/reorderbuffer.h"
 
 #include "zheap/base/pg_compat.h"
@@ -13,6 +14,11 @@
 /* 19: returns an error message */
 #if PG_VERSION_NUM < 190000
 #define XLogFindNextRecord(reader, lsn, error) XLogFindNextRecord(reader, lsn)
+#endif
+
+/* 19: REPACK (CONCURRENTLY) decodes the changes of one table, and wants no others */
+#if PG_VERSION_NUM < 190000
+#define change_useless_for_repack(buf) false
 #endif
 
 /* 18: functions are renamed */
