@@ -2,7 +2,8 @@
  * dead_bounds.c
  *		Places in a B-tree, as bounds of ranges of entries (dead_ranges.h), and their order.
  *
- * LOCKING: no page is locked, as functions of the keys' types are called.
+ * LOCKING: none.  No buffer is locked by the caller either, as functions of the keys' types are
+ * called.
  */
 #include "postgres.h"
 
@@ -22,7 +23,7 @@ compare_nulls(bool a, bool b, int16 option)
 	return option & INDOPTION_NULLS_FIRST ? -result : result;
 }
 
-/* In the index's order: <0, 0, >0. */
+/* Compare by keys, then by TID, in the index's order.  Return <0, 0 or >0. */
 static int
 compare_entries(Relation index, IndexTuple a, IndexTuple b)
 {

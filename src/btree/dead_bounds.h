@@ -7,11 +7,14 @@
 
 #include "zheap/btree/dead_ranges.h"
 
-/* Does the lower bound a leave out an entry that b has?  Does the higher bound a? */
+/*
+ * Compare two lower, or two upper, bounds: return whether a excludes an entry that b includes.
+ * Here and below no buffer is locked (I3); errors are those of the keys' comparison functions.
+ */
 extern bool zdead_low_is_higher(Relation index, const ZDeadBound *a, const ZDeadBound *b);
 extern bool zdead_high_is_lower(Relation index, const ZDeadBound *a, const ZDeadBound *b);
 
-/* Is no entry between them? */
+/* Return whether no entry can be between low and high. */
 extern bool zdead_is_nothing(Relation index, const ZDeadBound *low, const ZDeadBound *high);
 
 #endif							/* ZHEAP_DEAD_BOUNDS_H */

@@ -5,10 +5,10 @@
  * N6 (README.md) says what a range promises, and why it is made in two steps.
  *
  * A range never changes: it is removed, and others take its place.  An index has one set of
- * ranges, with a version.  Comparing keys calls functions of their types, so it is done with a
- * copy of the set; what follows from it is done if the set has the same version still.
+ * ranges, with a version.  Comparing keys calls functions of their types, so it is done on a copy
+ * of the set.  The changed copy replaces the set only if that still has the same version.
  *
- * LOCKING: one set's lock; no page is locked.
+ * LOCKING: one set's lock at a time; no buffer is locked.
  */
 #include "postgres.h"
 
@@ -32,33 +32,33 @@
 
 #define MAX_SETS		128
 #define MAX_RANGES		16
-#define MAX_ANNOUNCED	3		/* of these */
+#define MAX_ANNOUNCED	3		/* of MAX_RANGES; the others are published */
 #define MAX_RUNNING		8
 
-/* In a copy that is still to become the set. */
+/* Value of "announced" in a copy that has not replaced its set yet. */
 #define NOT_YET			PG_UINT64_MAX
 
-/* A range's place is left to one that is not larger once of so many times. */
+/* A range that is not smaller gives way to a new one once in this many times. */
 #define KEPT_TIMES		16
 
 /* Insertions between two looks of zdead_tidy() */
 #define TIDY_INTERVAL	64
 
 /*
- * A range is published anew when the one before is so many transactions old, or so many entries
- * had to be walked over beyond it; of those before so many stay.
+ * Publish a larger range if the youngest one within it is NEWS_XIDS transactions older, or after
+ * NEWS_VISITED entries outside of ranges; keep MAX_WITHIN of those within it.
  */
 #define NEWS_XIDS		32
 #define NEWS_VISITED	256
 #define MAX_WITHIN		2
 
-/* Ranges that all may use are kept for so many transactions, if no VACUUM comes. */
+/* Number of transactions for which a range that all may use is kept, if no VACUUM comes. */
 #define KEPT_XIDS		UINT64CONST(100000000)
 
-/* An inserter that meets a changed set so often forgets it instead. */
+/* After this many changes of the set under it an inserter forgets the set. */
 #define MAX_TRIES		5
 
-/* A snapshot, as far as it is to be compared with others. */
+/* The part of a snapshot that decides whether another one is later. */
 typedef struct SnapshotAge
 {
 	FullTransactionId xmax;
@@ -68,16 +68,16 @@ typedef struct SnapshotAge
 
 typedef struct Range
 {
-	uint64		announced;		/* zdead_clock() then; 0: published */
-	SnapshotAge age;			/* for later snapshots */
-	uint32		entries;		/* about so many, when it was made */
+	uint64		announced;		/* zdead_clock() after the announcement; 0: published */
+	SnapshotAge age;			/* of the snapshot for which it was made; later ones may use it */
+	uint32		entries;		/* estimated number of entries when it was made */
 	ZDeadBound	low;
 	ZDeadBound	high;
 } Range;
 
 /*
- * Whose entries: a file that is moved with its database keeps its number, and insertions into it
- * must find the set meanwhile.
+ * The index whose entries a set describes.  A file that is moved with its database keeps its
+ * number, and insertions into it must find the set meanwhile, so the tablespace is not part of it.
  */
 typedef struct SetOwner
 {
@@ -97,7 +97,7 @@ typedef struct RangeSet
 typedef struct DeadShared
 {
 	pg_atomic_uint64 clock;
-	pg_atomic_uint32 nused;		/* sets with ranges */
+	pg_atomic_uint32 nused;		/* number of sets with ranges */
 	RangeSet	sets[MAX_SETS];
 } DeadShared;
 
@@ -173,9 +173,9 @@ age_of(Snapshot snapshot, SnapshotAge *age)
 }
 
 /*
- * Does the snapshot see all transactions that the other one has seen?  Those of which it does not
- * must not have been seen by that one either.  Subtransactions go by their parents, which are
- * older, and listed.
+ * Return whether the snapshot sees all transactions that the other one saw: it must see each
+ * transaction below the other's xmax, unless the other is known not to have seen that either.
+ * Subtransactions need not be compared: their parents are older, and listed.
  */
 static bool
 is_later(Snapshot snapshot, const SnapshotAge *age)
@@ -199,8 +199,8 @@ is_later(Snapshot snapshot, const SnapshotAge *age)
 }
 
 /*
- * All see what it saw: its entries are dead to all.  It is of use until VACUUM has removed them;
- * there may be very many when a long snapshot ends.
+ * Return whether the range's entries are dead to all snapshots: every one sees all that its own
+ * saw.  It is useful until VACUUM has removed them; there may be very many after a long snapshot.
  */
 static bool
 is_for_all(const Range *range)
@@ -214,7 +214,7 @@ may_use(Snapshot snapshot, const Range *range)
 	return range->announced == 0 && (is_for_all(range) || is_later(snapshot, &range->age));
 }
 
-/* Nobody has asked VACUUM for so long, or the index is gone. */
+/* Return whether no VACUUM has come for KEPT_XIDS transactions, or the index is gone. */
 static bool
 is_obsolete(const Range *range)
 {
@@ -230,7 +230,7 @@ set_number(Relation index)
 	return hash_bytes_uint32(index->rd_locator.relNumber) % MAX_SETS;
 }
 
-/* Temporary indexes have no ranges, and their files' numbers may be others' as well. */
+/* Temporary indexes have no ranges: their files' numbers may be other indexes' as well. */
 static bool
 owns(Relation index, const RangeSet *set)
 {
@@ -245,7 +245,7 @@ set_lock(int number)
 	return &locks[number].lock;
 }
 
-/* The set is locked exclusively, and has had so many ranges before. */
+/* Count a change of the set, locked exclusively, which had "before" ranges. */
 static void
 set_changed(RangeSet *set, int before)
 {
@@ -256,7 +256,7 @@ set_changed(RangeSet *set, int before)
 		(void) pg_atomic_fetch_sub_u32(&shared->nused, 1);
 }
 
-/* It is locked exclusively. */
+/* Remove all ranges of the set, which is locked exclusively. */
 static void
 empty_set(RangeSet *set)
 {
@@ -266,7 +266,7 @@ empty_set(RangeSet *set)
 	set_changed(set, before);
 }
 
-/* A copy of the index's set; without ranges if there is none. */
+/* Copy the index's set; without ranges if there is none. */
 static void
 set_copy(Relation index, RangeSet *copy)
 {
@@ -280,7 +280,7 @@ set_copy(Relation index, RangeSet *copy)
 	LWLockRelease(set_lock(number));
 }
 
-/* The index's set, locked; NULL, and nothing is locked, if the index has no ranges. */
+/* Lock and return the index's set.  NULL, with nothing locked, if it has no ranges. */
 static RangeSet *
 lock_own(Relation index, LWLockMode mode)
 {
@@ -307,9 +307,9 @@ zdead_has_ranges(Relation index)
 }
 
 /*
- * Announcements are counted while the set is locked, when inserters who do not wait for the lock
- * are told by "nused" that they have to.  So if a scan has read the new count, inserters who come
- * to a page of the index after the scan find the announcement.
+ * Number new announcements while the set is locked and "nused" counts it: inserters, which read
+ * nused without the lock, then wait for it.  So if a scan has read the new count, inserters that
+ * reach a page of the index after the scan find the announcement.
  */
 static void
 count_announced(RangeSet *set)
@@ -321,10 +321,7 @@ count_announced(RangeSet *set)
 	}
 }
 
-/*
- * Put the copy, which has been worked on, in the place of the set.  False: the set is no longer
- * what was copied.
- */
+/* Replace the set by the modified copy.  Return whether it still was what was copied. */
 static bool
 set_replace(Relation index, const RangeSet *copy)
 {
@@ -350,7 +347,7 @@ set_replace(Relation index, const RangeSet *copy)
 	return same;
 }
 
-/* InvalidOid: all of the database's. */
+/* Empty the sets of an index; of all the database's indexes if "index" is InvalidOid. */
 static void
 forget_sets(Oid database, Oid index)
 {
@@ -384,14 +381,14 @@ zdead_forget_files(Oid index)
 		forget_sets(MyDatabaseId, index);
 }
 
-/* Its OID may become another database's, a copy of the same template with the same files. */
+/* The OID may be given to another database, a copy of the same template with the same files. */
 void
 zdead_forget_database(Oid database)
 {
 	forget_sets(database, InvalidOid);
 }
 
-/* Order does not matter. */
+/* Remove range i.  The order of ranges does not matter. */
 static void
 remove_range(RangeSet *copy, int i)
 {
@@ -417,7 +414,7 @@ zdead_vacuumed(Relation index, FullTransactionId horizon)
 	LWLockRelease(set_lock(set_number(index)));
 }
 
-/* Do all ranges of the set have the property?  The set is locked. */
+/* Return whether all ranges of the set, which is locked, have the property. */
 static bool
 are_all(const RangeSet *set, bool (*property) (const Range *range))
 {
@@ -429,7 +426,7 @@ are_all(const RangeSet *set, bool (*property) (const Range *range))
 	return true;
 }
 
-/* Another database's horizon is another one: then they are forgotten too early, or late. */
+/* In another database the horizon differs: ranges are then removed too early, or too late. */
 void
 zdead_tidy(void)
 {
@@ -445,7 +442,7 @@ zdead_tidy(void)
 	LWLockRelease(set_lock(number));
 }
 
-/* ---- passing by ---- */
+/* ---- skipping ---- */
 
 bool
 zdead_may_help(Relation index, Snapshot snapshot)
@@ -491,8 +488,9 @@ zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward, Z
 /* ---- making ---- */
 
 /*
- * What has been announced before the run began, and is there still: nothing was inserted there.
- * The one that has most in common with the run, which is a range of the run's snapshot; or -1.
+ * Return the index of the announcement, made before the run began, that has most in common with
+ * it, or -1.  Nothing was inserted there since.  *common, the run's bounds at first, becomes the
+ * common part.
  */
 static int
 find_announced(Relation index, const RangeSet *copy, const ZDeadRun *run, Range *common)
@@ -526,14 +524,14 @@ is_within(Relation index, const Range *inner, const Range *outer)
 		!zdead_high_is_lower(index, &outer->high, &inner->high);
 }
 
-/* Within another range: made before it, or what insertions have left of one. */
+/* Return whether the range is published and within "whole". */
 static bool
 is_part(Relation index, const Range *range, const Range *whole)
 {
 	return range->announced == 0 && is_within(index, range, whole);
 }
 
-/* Could the snapshot have passed all of it by with one of the ranges that are published? */
+/* Return whether the snapshot could have skipped the whole range by one published range. */
 static bool
 is_covered(Relation index, const RangeSet *copy, const Range *range, Snapshot snapshot)
 {
@@ -548,8 +546,8 @@ is_covered(Relation index, const RangeSet *copy, const Range *range, Snapshot sn
 }
 
 /*
- * Is what has been found worth a range beside those within it?  Not if one is nearly as large, and
- * one nearly as young: a snapshot that may use the new one only gains little, and all may use
+ * Return whether "common" is worth publishing.  Not if a range within it is nearly as large and
+ * one nearly as young: a snapshot that may use only the new one gains little, and all may use
  * older ones.
  */
 static bool
@@ -573,7 +571,7 @@ deserves_range(Relation index, const RangeSet *copy, const Range *common, const 
 		U64FromFullTransactionId(youngest) + NEWS_XIDS;
 }
 
-/* The oldest of the ranges within the new one; how many there are. */
+/* Find the oldest of the published ranges within "common".  Return their number. */
 static int
 find_oldest_part(Relation index, const RangeSet *copy, const Range *common, int *oldest)
 {
@@ -591,7 +589,7 @@ find_oldest_part(Relation index, const RangeSet *copy, const Range *common, int 
 	return n;
 }
 
-/* The youngest large ones stay, for snapshots that may not use the new one; no announcement. */
+/* Keep of what is within "common" only its youngest large ranges, for snapshots older than its. */
 static void
 remove_parts(Relation index, RangeSet *copy, const Range *common)
 {
@@ -620,7 +618,7 @@ publish(Relation index, RangeSet *copy, int announced, const Range *common, cons
 	return true;
 }
 
-/* Announced so long ago that whoever did would not find the entries any more. */
+/* Remove announcements so old that their scans would no longer find the entries. */
 static void
 remove_old_announcements(RangeSet *copy)
 {
@@ -632,8 +630,8 @@ remove_old_announcements(RangeSet *copy)
 }
 
 /*
- * What old snapshots have left makes room for what others need now, except for the largest: VACUUM
- * may come late.
+ * If the copy is full, remove the smallest range that all may use: others are needed by current
+ * snapshots.  But not the largest of all: VACUUM may come late.
  */
 static void
 make_room(RangeSet *copy)
@@ -654,7 +652,7 @@ make_room(RangeSet *copy)
 		remove_range(copy, smallest);
 }
 
-/* Where to find the smallest range, or the smallest of those that are announced only. */
+/* Return the index of the smallest range or, if "announced", of the smallest announcement. */
 static int
 find_smallest(const RangeSet *copy, bool announced)
 {
@@ -671,9 +669,10 @@ find_smallest(const RangeSet *copy, bool announced)
 }
 
 /*
- * If there is no place for it, instead of the smallest one, if that is smaller.  If it is not, it
- * stays most of the time: of many runs in turn none would be announced any more when it comes
- * again; and with it gone, what was of use once does not keep its place for ever.
+ * Add an announcement of the run to the copy; return false if there is no room.  If all places are
+ * taken it replaces the smallest range, or announcement, if that is smaller.  If not, only once in
+ * KEPT_TIMES, so that of many alternating runs some are still announced when they recur, but
+ * nothing stays for ever.
  */
 static bool
 announce(RangeSet *copy, const ZDeadRun *run, const SnapshotAge *age)
@@ -704,7 +703,7 @@ announce(RangeSet *copy, const ZDeadRun *run, const SnapshotAge *age)
 	return true;
 }
 
-/* Another index's set stays while only some may use it: those entries cannot be removed yet. */
+/* Return false if the set is another index's, with ranges whose entries cannot be removed yet. */
 static bool
 may_take(Relation index, const RangeSet *copy)
 {
@@ -736,7 +735,7 @@ zdead_note_run(Relation index, const ZDeadRun *run)
 		return;
 	age_of(run->snapshot, &common.age);
 	announced = find_announced(index, &copy, run, &common);
-	/* it will never be of use, and would be in the way of an announcement of all of the run */
+	/* it would never be of use, and would prevent an announcement of the whole run */
 	if (announced >= 0 && is_covered(index, &copy, &common, run->snapshot))
 	{
 		remove_range(&copy, announced);
@@ -749,11 +748,11 @@ zdead_note_run(Relation index, const ZDeadRun *run)
 		(void) set_replace(index, &copy);
 }
 
-/* ---- taking back ---- */
+/* ---- insertions ---- */
 
 /*
- * What has the entry is replaced by what is on either side of it, or, if it was only announced, by
- * nothing.  False: none has it.
+ * Replace each range that has the entry by the parts on either side; an announcement by nothing.
+ * Return whether any had it.
  */
 static bool
 take_out(Relation index, RangeSet *copy, IndexTuple entry)

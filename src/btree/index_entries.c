@@ -1,16 +1,16 @@
 /*
  * index_entries.c
- *		The entry that an index scan is at, which the table access method is not told of.
+ *		The entry that an index scan is at: the server passes only its TID to the table.
  *
- * index_fetch_tuple gets a TID and no key.  So some of the functions of the B-tree access method
- * are called through ours: an index's relation cache entry points to a copy of the server's
- * routine with these in it.  That entry may be made anew, with the server's routine; before that
- * is used, ztable_indexes() puts ours there again.  An entry that is in use stays as it is.
+ * index_fetch_tuple gets a TID and no key.  Therefore an index's relation cache entry is made to
+ * point to a copy of the server's B-tree routine in which some functions are ours.  The server may
+ * rebuild that entry, with its own routine; ztable_indexes() replaces it again before it is used.
+ * An entry that is in use keeps ours.
  *
- * A B-tree scan keeps a copy of the index tuples of the leaf that it has read if it has been given
- * memory for that.  As it has been asked for nothing more, it lets go of the leaf as ever.
+ * A B-tree scan keeps a copy of the index tuples of the leaf that it has read if it has memory for
+ * that.  As it was not asked to return tuples, it still drops its pin on the leaf as usual.
  *
- * LOCKING: none.
+ * LOCKING: an index's leaf, share, while a pin is taken for marking (pin_for_marking).
  */
 #include "postgres.h"
 
@@ -34,10 +34,13 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/undo/undo_relation.h"
 
-/* As btrescan allocates: two leaves, the second one for the marked position. */
+/* Bytes; two leaves as in btrescan, the second one for the marked position. */
 #define TUPLES_SIZE		(2 * BLCKSZ)
 
-/* So much memory would be the allocator's most expensive kind, for each scan. */
+/*
+ * Blocks kept for the life of the backend: allocating this size for each scan would be the
+ * allocator's most expensive case.
+ */
 #define MAX_KEPT		4
 
 typedef struct Kept
@@ -48,9 +51,9 @@ typedef struct Kept
 
 static Kept kept[MAX_KEPT];
 
-static IndexAmRoutine watched;	/* of indexes that may have several entries of a row */
-static IndexAmRoutine counted;	/* of others */
-static IndexAmRoutine hash_am;	/* of indexes of other kinds that ask for dead rows */
+static IndexAmRoutine watched;	/* for indexes that may have several entries of a row */
+static IndexAmRoutine counted;	/* for other B-trees */
+static IndexAmRoutine hash_am;	/* for other access methods, whose insertions ask for dead rows */
 static IndexAmRoutine gist_am;
 
 /* ---- which indexes ---- */
@@ -63,11 +66,10 @@ zindex_has_plain_columns(Relation index)
 }
 
 /*
- * Operator classes of which servers have said that equal keys have the same bytes, though they
- * need not: of char(n), whatever blanks they end in, and before 15.5 of interval, '1 day' and
- * '24:00:00'.  What the server says may change with a minor version, and the entries stay.  A
- * domain has the operator classes of its base type; of arrays, ranges and rows nothing like it is
- * said.
+ * Return whether an operator class's claim that equal keys have the same bytes is, or was, wrong:
+ * of char(n), which ignores trailing blanks, and before 15.5 of interval ('1 day' and '24:00:00').
+ * The claim may change with a minor version while the entries stay.  A domain has the operator
+ * classes of its base type; no such claim is made for arrays, ranges and rows.
  */
 static bool
 is_wrongly_told_by_bytes(Oid opcintype)
@@ -75,7 +77,11 @@ is_wrongly_told_by_bytes(Oid opcintype)
 	return opcintype == BPCHAROID || opcintype == INTERVALOID;
 }
 
-/* An index on "name" has strings.  Included columns might differ where the keys don't. */
+/*
+ * Return whether keys of the index are equal only if their bytes are, and are stored as in the
+ * table.  Not so for "name", which an index stores as a string, nor for included columns, which
+ * may differ where the keys don't.
+ */
 static bool
 tells_keys_by_bytes(Relation table, Relation index)
 {
@@ -105,6 +111,7 @@ zindex_may_have_several_keys(Relation table, Relation index)
 
 /* ---- memory for index tuples ---- */
 
+/* Return a block of TUPLES_SIZE bytes, or NULL if all are in use. */
 static char *
 lend_tuples(void)
 {
@@ -120,7 +127,7 @@ lend_tuples(void)
 	return NULL;
 }
 
-/* False: these were not lent. */
+/* Return whether the memory was lent, and take it back if so. */
 static bool
 take_back(const char *tuples)
 {
@@ -135,7 +142,7 @@ take_back(const char *tuples)
 	return false;
 }
 
-/* No scan outlives its transaction; one that an error has ended gives nothing back. */
+/* No scan outlives its transaction, and one that ended by an error has returned nothing. */
 void
 zindex_entries_at_end_of_transaction(void)
 {
@@ -145,7 +152,9 @@ zindex_entries_at_end_of_transaction(void)
 
 /* ---- the access method's functions ---- */
 
-/* NULL: nobody fetches rows by the scan's TIDs, or from a table that is not ours. */
+/*
+ * Return the fetch of zheap rows by this scan; NULL if it fetches none, or the table is not ours.
+ */
 static inline ZIndexFetchBase *
 fetch_of(IndexScanDesc scan)
 {
@@ -156,10 +165,12 @@ fetch_of(IndexScanDesc scan)
 }
 
 /*
- * The scan is about to mark the entries of dead rows in the leaf that it has read, and finds them
- * by their TIDs.  Without a pin on the leaf it expects one entry of a TID, in the place where it
- * was; with one, nothing but the TID, all of whose entries may be marked.  So it gets a pin, if
- * the leaf has not changed since.
+ * Pin the scan's leaf before the server marks the entries of dead rows in it, if the leaf has not
+ * changed since; otherwise nothing is marked.
+ *
+ * The server finds the entries by their TIDs.  Without a pin it expects one entry of a TID, in its
+ * former place; with one it compares nothing but the TID, and may mark any entry of a TID, which
+ * is right.
  */
 static void
 pin_for_marking(IndexScanDesc scan)
@@ -182,7 +193,7 @@ pin_for_marking(IndexScanDesc scan)
 	scan->kill_prior_tuple = false;
 }
 
-/* The page of the mark was read some time ago. */
+/* Reset the counts, as the marked page was read some time ago. */
 static void
 back_to_mark(ZIndexFetchBase *fetch)
 {
@@ -202,7 +213,7 @@ restrpos_counted(IndexScanDesc scan)
 	btrestrpos(scan);
 }
 
-/* Where the mark is on the leaf that the scan has read, nothing is marked as dead yet. */
+/* If the mark is on the leaf that the scan is at, no entry of it has been marked as dead yet. */
 static void
 restrpos(IndexScanDesc scan)
 {
@@ -216,7 +227,7 @@ restrpos(IndexScanDesc scan)
 	restrpos_counted(scan);
 }
 
-/* The run of before has ended when the fetch was reset. */
+/* The previous run has ended: the fetch was reset. */
 static void
 rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
 {
@@ -225,7 +236,7 @@ rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, in
 	if (fetch != NULL)
 	{
 		fetch->scan = scan;
-		/* whether it is allowed is asked when there is something to pass by */
+		/* zskip_is_allowed is called later, when there is something to skip */
 		fetch->may_skip = zheap_skip_dead_entries;
 		fetch->skips = false;
 		fetch->clock = fetch->first_clock = zdead_clock();
@@ -236,6 +247,10 @@ rescan_counted(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, in
 	btrescan(scan, keys, nkeys, orderbys, norderbys);
 }
 
+/*
+ * Wrap btrescan, for an index with several entries of a row: give the scan memory to keep the
+ * leaf's index tuples, and remember the count of cleared marks (N5).
+ */
 static void
 rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
 {
@@ -260,7 +275,10 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 	rescan_counted(scan, keys, nkeys, orderbys, norderbys);
 }
 
-/* The scan is about to go on.  One that has turned looks for no ranges any more. */
+/*
+ * Count the step of a scan that has met dead entries.  A scan that turns looks for no ranges any
+ * more.
+ */
 static pg_noinline void
 count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool backward)
 {
@@ -270,7 +288,7 @@ count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool backward)
 	if (!fetch->looked || turned)
 		fetch->misses = 0;
 	fetch->looked = false;
-	/* of one that has turned the run ends, as it went */
+	/* the run of a scan that has turned ends in its former direction */
 	if (!turned)
 		fetch->backward = backward;
 	wanted = zskip_is_wanted(scan, fetch);
@@ -286,8 +304,8 @@ count_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool backward)
 }
 
 /*
- * Is there nothing to count: no entry before was dead for good, and the scan begins or goes on
- * as it did?
+ * Return whether there is nothing to count: the entries before were not dead for good, and the
+ * scan begins, or continues in its direction.
  */
 static inline bool
 steps_on(const ZIndexFetchBase *fetch, bool backward)
@@ -296,7 +314,7 @@ steps_on(const ZIndexFetchBase *fetch, bool backward)
 		(!fetch->began || fetch->backward == backward);
 }
 
-/* Is the next entry one of those that the scan has read? */
+/* Return whether the next entry is on the leaf that the scan has read. */
 static inline bool
 stays_on_leaf(const BTScanPosData *pos, bool backward)
 {
@@ -305,7 +323,10 @@ stays_on_leaf(const BTScanPosData *pos, bool backward)
 	return BTScanPosIsValid(*pos) && next >= pos->firstItem && next <= pos->lastItem;
 }
 
-/* (A scan that goes back to its mark reads no leaf, and need not be known: it was read before.) */
+/*
+ * Read the next leaf, and take the counts before it.  A scan that returns to its mark reads no
+ * leaf, which is fine: that one was read before.
+ */
 static pg_noinline bool
 read_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 {
@@ -319,7 +340,9 @@ read_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 		return false;
 	if (fetch != NULL)
 	{
-		/* copies of the table's pages last longer if all entries of a TID are the same */
+		/*
+		 * copies of the table's pages stay valid for longer if all entries of a TID are the same
+		 */
 		if (fetch->entries != NULL)
 			fetch->leaf++;
 		fetch->marks = marks;
@@ -328,6 +351,7 @@ read_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 	return true;
 }
 
+/* Go to the next entry.  Count dead entries (count_step), and note when a leaf is read. */
 static inline bool
 step(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 {
@@ -355,7 +379,10 @@ gettuple(IndexScanDesc scan, ScanDirection direction)
 	return step(scan, fetch_of(scan), direction);
 }
 
-/* Where entries of a TID need not be told apart.  That a pin is kept for marking does no harm. */
+/*
+ * Go to the next entry, where entries of a TID need not be told apart.  It does no harm that a pin
+ * is kept for marking.
+ */
 static bool
 gettuple_counted(IndexScanDesc scan, ScanDirection direction)
 {
@@ -365,7 +392,7 @@ gettuple_counted(IndexScanDesc scan, ScanDirection direction)
 		btgettuple(scan, direction);
 }
 
-/* The entry is there: from now on no range has it (N6). */
+/* Take the inserted entry out of all ranges (N6). */
 static pg_noinline void
 take_from_ranges(Relation index, Datum *values, bool *isnull, ItemPointer tid)
 {
@@ -382,13 +409,16 @@ take_from_ranges(Relation index, Datum *values, bool *isnull, ItemPointer tid)
 	pfree(entry);
 }
 
+/* Wrap btinsert: dead ranges do not contain the new entry afterwards (N6). */
 static bool
 insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
 	   IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
 {
 	bool		result;
 
-	/* old entries of its page may be looked at, while that is locked; expressions may have run */
+	/*
+	 * btinsert may look at rows of old entries with its leaf locked, and expressions may have run
+	 */
 	zundo_open();
 	result = btinsert(index, values, isnull, tid, table, check, unchanged, info);
 	if (unlikely(zdead_any()))
@@ -396,7 +426,7 @@ insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation ta
 	return result;
 }
 
-/* As insert(), for those whose entries are not told of. */
+/* Wrap hashinsert and gistinsert, for access methods whose scans do not report their entries. */
 static bool
 insert_opened(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
 			  IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
@@ -407,6 +437,7 @@ insert_opened(Relation index, Datum *values, bool *isnull, ItemPointer tid, Rela
 	return insertion(index, values, isnull, tid, table, check, unchanged, info);
 }
 
+/* Wrap btendscan: take back the memory lent, and pin the leaf for marking. */
 static void
 endscan(IndexScanDesc scan)
 {
@@ -470,6 +501,7 @@ zindex_wrap_insertions(Relation index)
 
 /* ---- entries ---- */
 
+/* Return the index tuple that the scan is at, in the scan's memory. */
 static IndexTuple
 entry_of(IndexScanDesc scan)
 {
@@ -479,7 +511,7 @@ entry_of(IndexScanDesc scan)
 	return (IndexTuple) (so->currTuples + so->currPos.items[so->currPos.itemIndex].tupleOffset);
 }
 
-/* Has the entry this value in the column? */
+/* Return whether column i of the entry has this value. */
 static bool
 has_value(Relation index, IndexTuple entry, int i, Datum value, bool isnull)
 {
@@ -525,7 +557,7 @@ zindex_key_of(Relation index, TupleTableSlot *slot, Size max)
 	IndexTuple	key;
 
 	zindex_values_of(index, slot, values, isnull);
-	/* a long one is not copied, and may be more than an index takes */
+	/* a long key is not copied, and may exceed what an index takes */
 	if (heap_compute_data_size(RelationGetDescr(index), values, isnull) > max)
 		return NULL;
 	key = index_form_tuple(RelationGetDescr(index), values, isnull);

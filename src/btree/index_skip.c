@@ -1,17 +1,18 @@
 /*
  * index_skip.c
- *		An index scan that passes by entries that only older snapshots need.
+ *		An index scan that skips entries that only older snapshots need.
  *
- * A scan that meets many entries in a row which are dead for good, for its snapshot, asks for a
- * range that has the one that it is at, and goes on behind it.  What it passes by without a break,
- * one by one or by ranges, is its run, which in the end is noted for others (dead_ranges.c).
+ * A scan that meets many consecutive entries that are dead for good, for its snapshot, looks for a
+ * range that contains its current entry, and continues behind it.  All entries that it walks over
+ * or skips without a break are its run, which is noted for other scans at the end (dead_ranges.c).
  *
- * The entries are those that the scan has copied from the leaf, as an index-only scan does and one
- * that tells entries of a TID apart.  For other scans the leaf is copied when the first entry is
- * asked for, and only if it has not changed since the scan read it; otherwise there is no run on
+ * The entries are those that the scan has copied from the leaf, as an index-only scan does, and a
+ * scan that tells entries of a TID apart.  For other scans the leaf is copied when the first entry
+ * is needed, and only if it has not changed since the scan read it; otherwise there is no run on
  * that leaf.
  *
- * LOCKING: a leaf, share, while it is copied, and those on the way to the end of a range.
+ * LOCKING: one index page at a time, share: a leaf while it is copied, and the pages from the root
+ * to the end of a range.
  */
 #include "postgres.h"
 
@@ -28,23 +29,25 @@
 #include "zheap/base/stats.h"
 #include "zheap/btree/index_skip.h"
 
-/* A shorter run is not worth a note. */
+/* Minimum number of visited entries of a run that is noted. */
 #ifdef USE_ASSERT_CHECKING
 #define MIN_VISITED		2
 #else
 #define MIN_VISITED		32
 #endif
 
-/* A scan's run; allocated with the first one, kept. */
+/* A scan's run; allocated with the first one, and kept. */
 struct ZSkipRun
 {
 	MemoryContext context;
 	bool		open;
-	bool		has_end;		/* of a leaf that has been left, or of a range */
+	bool		has_end;		/* run's far bound is set: end of a leaf that has been left, or
+								 * of a range */
 	ZDeadRun	run;
-	bool		moved;			/* to the end of a range, just before */
-	int			last;			/* item of the leaf that the run has come to */
-	/* a copy of the leaf that the scan is at, when it had been read, if the scan has no tuples */
+	bool		moved;			/* the last step moved the scan to the end of a range */
+	int			last;			/* item of the leaf at which the run is; -1: its last one has
+								 * been handled */
+	/* for scans without tuples: copy of the leaf that the scan is at, with its LSN when read */
 	BlockNumber block;
 	XLogRecPtr	lsn;
 	char	   *page;
@@ -63,8 +66,8 @@ zskip_is_allowed(IndexScanDesc scan)
 }
 
 /*
- * Do all entries between two that match also match?  Then the scan has looked at all that there
- * are: each key says that the scan ends where it is not fulfilled any more, or begins there.
+ * Return whether all entries between two matching ones match, so that the scan has looked at all
+ * that exist.  True if each key ends the scan, or begins it, where it is not fulfilled.
  */
 static bool
 is_contiguous(IndexScanDesc scan)
@@ -84,8 +87,8 @@ is_contiguous(IndexScanDesc scan)
 /* ---- entries of the leaf ---- */
 
 /*
- * Are the entries of the leaf that the scan is at known?  The server tells the LSN of a leaf only
- * where the scan keeps no pin on it: not of an index-only scan's, which has its tuples.
+ * Return whether the entries of the scan's leaf are available.  The server sets the LSN of a leaf
+ * only where the scan keeps no pin on it, which excludes index-only scans; those have tuples.
  */
 static bool
 knows_entries(IndexScanDesc scan, const struct ZSkipRun *skip)
@@ -96,7 +99,10 @@ knows_entries(IndexScanDesc scan, const struct ZSkipRun *skip)
 		(skip->block == so->currPos.currPage && skip->lsn == so->currPos.lsn);
 }
 
-/* False: it has changed. */
+/*
+ * Copy the scan's leaf, unless its entries are available.  Return false if it has changed since
+ * the scan read it.  The leaf is locked in share mode meanwhile.
+ */
 static bool
 copy_leaf(IndexScanDesc scan, struct ZSkipRun *skip)
 {
@@ -121,9 +127,10 @@ copy_leaf(IndexScanDesc scan, struct ZSkipRun *skip)
 }
 
 /*
- * The leaf's entries are known.  False: the entry is too long, or one of a posting list in a
- * backward scan, which comes to those in the order of a forward one.  So they bound nothing there,
- * and what is between two others has been looked at.
+ * Get an item of the leaf, whose entries are available, as a bound.  Return false if the entry is
+ * too long, or is of a posting list in a backward scan: that returns the TIDs of a posting list in
+ * the order of a forward scan, so they are no bounds.  All entries between two other items have
+ * been looked at.
  */
 static bool
 entry_at(IndexScanDesc scan, const ZIndexFetchBase *fetch, int item, ZDeadBound *entry)
@@ -154,6 +161,7 @@ entry_at(IndexScanDesc scan, const ZIndexFetchBase *fetch, int item, ZDeadBound 
 
 /* ---- the run ---- */
 
+/* Return the scan's run; allocate it first, in the context of the fetch, if need be. */
 static struct ZSkipRun *
 skip_of(IndexScanDesc scan, ZIndexFetchBase *fetch)
 {
@@ -168,7 +176,7 @@ skip_of(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	return fetch->skip;
 }
 
-/* Where the run begins, and where it has come to. */
+/* Return the bound where the run begins, and the one that it has reached. */
 static ZDeadBound *
 run_rear(ZIndexFetchBase *fetch)
 {
@@ -181,7 +189,7 @@ run_front(ZIndexFetchBase *fetch)
 	return fetch->backward ? &fetch->skip->run.low : &fetch->skip->run.high;
 }
 
-/* The leaf's last item that matches, in the direction of the scan. */
+/* Return the last matching item of the leaf, in the direction of the scan. */
 static int
 last_match(IndexScanDesc scan, ZIndexFetchBase *fetch)
 {
@@ -190,7 +198,7 @@ last_match(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	return fetch->backward ? pos->firstItem : pos->lastItem;
 }
 
-/* From the first of the entries on this leaf that were dead for good. */
+/* Begin a run at the first of the consecutive dead entries on this leaf. */
 static void
 run_open(IndexScanDesc scan, ZIndexFetchBase *fetch)
 {
@@ -209,7 +217,7 @@ run_open(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	skip->last = pos->itemIndex;
 }
 
-/* The run ends with the last entry that it came to. */
+/* End the run with its last entry, and note it if it is long enough. */
 static void
 run_close(IndexScanDesc scan, ZIndexFetchBase *fetch)
 {
@@ -226,17 +234,17 @@ run_close(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	if (!skip->has_end)
 		return;
 	skip->run.entries += skip->run.visited;
-	/* a scan may end when the server has none active any more, and keys' functions may be SQL */
+	/* the server may have no active snapshot when a scan ends, and keys' functions may be SQL */
 	PushActiveSnapshot(skip->run.snapshot);
 	zdead_note_run(scan->indexRelation, &skip->run);
 	PopActiveSnapshot();
 }
 
-/* ---- passing by ---- */
+/* ---- skipping ---- */
 
 /*
- * The last item of the leaf, in the direction of the scan, that the range has; the one that the
- * scan is at is one of them.
+ * Return the last item of the leaf, in the direction of the scan, that is in the range; the scan's
+ * current item is.  Items that are no bounds (entry_at) count as outside.
  */
 static int
 item_in_range(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
@@ -261,8 +269,8 @@ item_in_range(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
 }
 
 /*
- * The leaf's entry that is nearest to where the scan comes from.  False: there is none, or it is
- * too long.  The leaf is locked.
+ * Get the leaf's first entry in the direction of the scan.  Return false if it has none, or if
+ * that is too long.  The leaf is locked.
  */
 static bool
 nearest_entry(Page page, bool backward, ZDeadBound *nearest)
@@ -288,9 +296,11 @@ nearest_entry(Page page, bool backward, ZDeadBound *nearest)
 }
 
 /*
- * Where does the range end: the leaf, and its right sibling.  False: not beyond what the scan has
- * read.  For the leaf that the scan is at may have been split since, and what it has returned may
- * be on the page where the range ends; it would return that again.
+ * Find the leaf where the range ends, and its right sibling.  No page is locked at exit.
+ *
+ * Return false if that leaf is not wholly beyond the part that the scan has read: the scan's own
+ * leaf may have been split since, and entries that it has returned may now be on the page where
+ * the range ends; the scan would return them again.
  */
 static bool
 find_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end, BlockNumber *block,
@@ -321,9 +331,11 @@ find_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end, Blo
 }
 
 /*
- * The rest of the leaf is in the range: go on where the range ends.  What is on that leaf before
- * the end is passed by when the scan is there.  What has moved from it since is to its right; a
- * scan that goes backward comes from what was its right sibling, so that it reads that as well.
+ * Move the scan to the leaf where the range ends, as the rest of its leaf is in the range.
+ *
+ * Entries on that leaf that precede the end are skipped when the scan gets there.  Entries that a
+ * split has moved off it since are to its right; a backward scan arrives from the page that was
+ * its right sibling, so it reads those as well.
  */
 static void
 skip_leaves(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
@@ -333,12 +345,12 @@ skip_leaves(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
 	BlockNumber block;
 	BlockNumber right;
 
-	/* what is still to be done with the leaf is done by the number of its page */
+	/* entries of the leaf are still to be marked, which finds it by its block number */
 	if (fetch->backward && so->numKilled > 0)
 		return;
 	/*
-	 * A scan that goes back to a mark on this leaf goes on from there as it does now.  By then
-	 * entries may have come and gone behind the leaf that it would have to look at for its run.
+	 * If a scan returns to a mark on this leaf, it leaves the leaf the same way as now.  By then
+	 * entries may have come and gone behind the leaf, at which it would have to look for its run.
 	 */
 	if (so->markItemIndex >= 0)
 		return;
@@ -353,6 +365,10 @@ skip_leaves(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
 	}
 }
 
+/*
+ * Skip the range, if there is one, that has the scan's entry: move the scan to the last item of
+ * the leaf in it, and beyond the leaf if that is the last match.
+ */
 static void
 try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 {
@@ -378,7 +394,7 @@ try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	pos->itemIndex = item_in_range(scan, fetch, &end);
 	leaves = pos->itemIndex == last_match(scan, fetch) &&
 		(fetch->backward ? pos->moreLeft : pos->moreRight);
-	/* the server would take what the scan is moved to for the place of the dead one */
+	/* the server would mark the item that the scan is moved to instead of the dead one */
 	if (pos->itemIndex != from || leaves)
 		scan->kill_prior_tuple = false;
 	if (!leaves)
@@ -413,7 +429,7 @@ zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool wanted)
 	skip->last = pos->itemIndex;
 	if (skip->open && !skip->moved && pos->itemIndex == last_match(scan, fetch))
 	{
-		/* the leaf is left */
+		/* the scan is about to leave the leaf */
 		skip->has_end = entry_at(scan, fetch, pos->itemIndex, run_front(fetch));
 		skip->open = skip->has_end;
 	}
@@ -429,7 +445,7 @@ zskip_end(ZIndexFetchBase *fetch)
 	if (skip == NULL)
 		return;
 	run_close(fetch->scan, fetch);
-	/* a leaf that the scan comes back to may have changed since it was read */
+	/* a leaf that the scan returns to may have changed since it was read */
 	skip->block = InvalidBlockNumber;
 	skip->moved = false;
 }

@@ -3,10 +3,10 @@
  *		An old snapshot's scan of an index that has many newer entries of each row.
  *
  * Each entry leads to the row, and back from version to version to the one that the snapshot sees,
- * only to find that the entry is of another.  Which version a snapshot sees never changes, so its
- * key does not, unless our own transaction changes the row: it is noted, and the next entries are
- * compared with that.  Only an entry of another key is passed by so; where it has the key, the row
- * is fetched.
+ * only to find that the entry does not have its key.  The version that a snapshot sees does not
+ * change, and neither does its key, unless our own transaction changes the row.  So the scan notes
+ * the key, and compares the next entries with it.  It skips only entries with another key; for an
+ * entry with the same key it fetches the row.
  *
  * Not for a SERIALIZABLE transaction, which has to report what it reads.
  *
@@ -25,30 +25,33 @@
 
 #include "zheap/btree/seen_keys.h"
 
-/* So many entries are passed by before keys are noted, as many then as work_mem has room for, */
+/*
+ * Number of such entries after which keys are noted.  From then on all are, as long as work_mem
+ * has room.
+ */
 #ifdef USE_ASSERT_CHECKING
 #define FEW_ENTRIES		2
 #else
 #define FEW_ENTRIES		32
 #endif
 
-/* and none that is longer. */
+/* Longest key that is noted, in bytes. */
 #define MAX_KEY_SIZE	256
 
 typedef struct SeenKey
 {
 	ItemPointerData tid;		/* must be first */
-	IndexTuple	key;			/* allocated in SeenKeys.memory; NULL: it is too long */
+	IndexTuple	key;			/* allocated in SeenKeys.memory; NULL if it is too long */
 } SeenKey;
 
 struct SeenKeys
 {
-	MemoryContext memory;		/* of all that is noted */
-	HTAB	   *keys;			/* NULL: nothing is noted */
-	int			passed;			/* entries before that */
+	MemoryContext memory;		/* has all keys and the hash table */
+	HTAB	   *keys;			/* NULL if no key has been noted */
+	int			passed;			/* number of entries counted before keys are noted */
 	Snapshot	snapshot;
 	CommandId	curcid;
-	uint64		own_changes;	/* zview_own_changes */
+	uint64		own_changes;	/* zview_own_changes when noting began */
 };
 
 static void
@@ -60,7 +63,10 @@ forget(SeenKeys *keys)
 	keys->passed = 0;
 }
 
-/* Is what is noted of this snapshot, and none of the changes since our own? */
+/*
+ * Return whether the keys are still those of this snapshot: the same command, and no change of our
+ * own since.
+ */
 static bool
 is_of(const SeenKeys *keys, Snapshot snapshot)
 {
@@ -68,6 +74,7 @@ is_of(const SeenKeys *keys, Snapshot snapshot)
 		keys->own_changes == zview_own_changes;
 }
 
+/* Create the hash table, for this snapshot. */
 static void
 begin_noting(SeenKeys *keys, Snapshot snapshot)
 {
@@ -107,7 +114,7 @@ seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
 	}
 	if (MemoryContextMemAllocated(keys->memory, true) >= (Size) work_mem * 1024)
 		return;
-	/* it is formed once, whether it is too long or not */
+	/* formed once per row, whether it is too long or not */
 	entry = hash_search(keys->keys, tid, HASH_ENTER, &found);
 	if (found)
 		return;

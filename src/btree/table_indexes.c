@@ -2,10 +2,10 @@
  * table_indexes.c
  *		What is known of a table's indexes.
  *
- * The server tells whenever one of its descriptions of a relation may have changed; then what was
- * made from them is made anew.
+ * The server sends an invalidation whenever one of its descriptions of a relation may have
+ * changed; then what was made from them is rebuilt.
  *
- * LOCKING: may read catalogs, so no page is locked.
+ * LOCKING: may read catalogs, so no buffer is locked.
  */
 #include "postgres.h"
 
@@ -23,18 +23,21 @@
 #include "zheap/base/base.h"
 #include "zheap/btree/table_indexes.h"
 
-/* More tables than that are not remembered at the same time. */
+/* Tables remembered at the same time; with one more all are forgotten. */
 #define MAX_TABLES		1024
 
-/* Tables that a transaction uses in turn are found without a search. */
+/* Places in a cache of tables that a transaction uses in turn, found without a hash lookup. */
 #define RECENT			16
 
 static uint64 generation = 1;
 static HTAB *tables = NULL;
-static HTAB *members = NULL;	/* Oids: these tables and their indexes */
+static HTAB *members = NULL;	/* Oids of these tables and their indexes */
 static ZTableIndexes *recent[RECENT];
 
-/* Other relations come and go, temporary tables most of all. */
+/*
+ * Count an invalidation of a known table or index, or of all.  Other relations, above all
+ * temporary tables, are created and dropped often, and do not count.
+ */
 static void
 count_generation(Oid relid)
 {
@@ -43,13 +46,14 @@ count_generation(Oid relid)
 		generation++;
 }
 
-/* Before anything is read of it, so that no message is missed. */
+/* Register a relation before anything is read of it, so that no invalidation is missed. */
 static void
 add_member(Oid relid)
 {
 	(void) hash_search(members, &relid, HASH_ENTER, NULL);
 }
 
+/* Drop the cache. */
 static void
 forget_tables(void)
 {
@@ -68,6 +72,10 @@ forget_tables(void)
 	tables = members = NULL;
 }
 
+/*
+ * Return the cache's entry of a table; generation is 0 if it has just been made.  Creates the
+ * cache, and empties a full one.
+ */
 static ZTableIndexes *
 table_find(Oid relid)
 {
@@ -125,7 +133,10 @@ change_of(Relation table, Relation index)
 	return zindex_may_have_several_keys(table, index) ? ZINDEX_ADDS : ZINDEX_MOVES;
 }
 
-/* As the server does it: not the simplified trees, as simplifying may execute functions. */
+/*
+ * Return the columns that the index uses.  Like the server, take the stored trees, not the
+ * simplified ones, as simplifying may execute functions.
+ */
 static Bitmapset *
 columns_of(Relation index)
 {
@@ -165,6 +176,9 @@ is_plain_btree(Relation index)
 		index->rd_index->indisready && zindex_has_plain_columns(index);
 }
 
+/*
+ * Add an index to the description of its table, and put our routine into its relation cache entry.
+ */
 static void
 add_index(ZTableIndexes *known, Relation table, Relation index)
 {
@@ -193,11 +207,12 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 }
 
 /*
- * In the current context, which gets what is left over.  The indexes are not locked: a reader, or
- * a deletion, must not wait where heap does not for whatever is done to an index that it does not
- * use.  What is done that matters here is told of when it is committed, and an index of a table
- * that is locked goes away only when it has not been in the list for long.  So does the server
- * with the index of a replica identity.  A writer that needs entries has locked all indexes.
+ * Fill the description; garbage is left in the current context.
+ *
+ * The indexes are not locked: a reader or a deletion must not wait, where heap does not, for DDL
+ * on an index that it does not use.  A committed change of an index sends an invalidation.  An
+ * index of a locked table is dropped only long after it has left the list (as the server assumes
+ * for replica identity indexes).  A writer that needs entries has locked all indexes.
  */
 static void
 describe_table(ZTableIndexes *known, Relation table)
@@ -230,8 +245,10 @@ describe_table(ZTableIndexes *known, Relation table)
 }
 
 /*
- * A message that comes while the catalogs are read makes the description old at once, for the
- * next call.  An index that is in use is watched all the same.
+ * Build the description of a table.
+ *
+ * An invalidation during the catalog reads makes it out of date at once, for the next call.  An
+ * index in use is watched nevertheless.
  */
 static void
 learn(ZTableIndexes *known, Relation table)

@@ -1,14 +1,14 @@
 /*
  * index_build.c
- *		Feed every row that a new index must know to the index's access method.
+ *		Feed every row that a new index must have to the index's access method.
  *
- * A row has one TID for all its versions, so a build makes one entry per row,
- * from its newest version.  Versions before it have no entry of their own; if
- * one that some snapshot may still see has another key, the index is of no use to
- * that one, and core is told so (ii_BrokenHotChain, heap's name for it).
+ * A row has one TID for all its versions, so a build makes one entry per row, from its newest
+ * version.  Versions before it have no entry of their own.  If one that some snapshot may still
+ * see has another key, that snapshot must not use the index, and the build sets ii_BrokenHotChain
+ * (heap's name for it).
  *
- * LOCKING: pages are copied one by one; none is locked while the index's code or
- * the user's expressions run.
+ * LOCKING: pages are copied one by one; none is locked while the index's code or users'
+ * expressions run.
  */
 #include "postgres.h"
 
@@ -51,12 +51,14 @@ typedef struct IndexBuild
 	Relation	table;
 	Relation	index;
 	IndexInfo  *info;
-	bool		anyvisible;		/* rows of running transactions count as theirs */
+	bool		anyvisible;		/* count rows of running transactions as live */
 	bool		unique;			/* the build looks for duplicates */
-	bool		several_keys;	/* made anew, and may have had several entries of a row */
-	bool		summarizes;		/* BRIN: no entry is of one row, and rows change in place */
-	TransactionId ignored;		/* versions replaced by older transactions need no entry; or
-								 * invalid */
+	bool		several_keys;	/* REINDEX of an index that may have had several entries of a
+								 * row */
+	bool		summarizes;		/* BRIN: rows may be changed in place, without entries of their
+								 * own */
+	TransactionId ignored;		/* versions replaced by transactions older than this need no
+								 * entry; or invalid */
 	bool		progress;
 	IndexBuildCallback callback;
 	void	   *callback_state;
@@ -68,9 +70,9 @@ typedef struct IndexBuild
 	ExprContext *econtext;
 	ExprState  *predicate;
 	TupleTableSlot *slot;		/* the version to index */
-	TupleTableSlot *older;		/* one before it */
+	TupleTableSlot *older;		/* a version before it */
 	KeyType		types[INDEX_MAX_KEYS];
-	Bitmapset  *columns;		/* that keys are made of; NULL: all */
+	Bitmapset  *columns;		/* columns of keys, expressions and predicate; NULL: all */
 
 	double		reltuples;
 } IndexBuild;
@@ -78,11 +80,12 @@ typedef struct IndexBuild
 /* A key, or the fact that the row has none in this index. */
 typedef struct IndexKey
 {
-	bool		present;		/* the predicate, if any, holds */
+	bool		present;		/* the predicate, if any, is satisfied */
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 } IndexKey;
 
+/* Find the length and typbyval of each index column. */
 static void
 key_types_init(IndexBuild *build)
 {
@@ -115,7 +118,10 @@ key_types_init(IndexBuild *build)
 	}
 }
 
-/* Keys, expressions and predicate refer to these columns, or to the row as a whole. */
+/*
+ * Collect the columns of keys, expressions and predicate; all, if one of these refers to the whole
+ * row.
+ */
 static void
 key_columns_init(IndexBuild *build)
 {
@@ -135,6 +141,7 @@ key_columns_init(IndexBuild *build)
 		build->columns = NULL;
 }
 
+/* Return whether the keys have the same bytes. */
 static bool
 key_equal(const IndexBuild *build, const IndexKey *a, const IndexKey *b)
 {
@@ -156,7 +163,7 @@ key_equal(const IndexBuild *build, const IndexKey *a, const IndexKey *b)
 	return true;
 }
 
-/* The key of the version in "slot", which must be one of the build's two. */
+/* Form the key of the version in "slot", which is one of the build's two. */
 static void
 key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
 {
@@ -170,14 +177,14 @@ key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
 
 /* ---- rows with several keys ---- */
 
-/* The keys of one row; in memory that is reset for each row. */
+/* The distinct keys of one row; in memory that is reset for each row. */
 typedef struct RowKeys
 {
 	int			n;
-	int			alloc;			/* a power of two, or 0 */
+	int			alloc;			/* number of keys allocated, a power of two, or 0 */
 	IndexKey   *keys;
 	uint32	   *hashes;
-	int		   *buckets;		/* number of a key and 1, or 0; twice as many as "alloc" */
+	int		   *buckets;		/* hash table of 2 * alloc places: index of a key plus 1, or 0 */
 } RowKeys;
 
 static uint32
@@ -200,7 +207,7 @@ array_grown(void *array, int n, Size size)
 	return array == NULL ? palloc(n * size) : repalloc_huge(array, n * size);
 }
 
-/* The key's bucket, or the free one where it would be. */
+/* Return the key's bucket, or the free one for it. */
 static int *
 keys_bucket(IndexBuild *build, const RowKeys *keys, const IndexKey *key, uint32 hash)
 {
@@ -226,7 +233,7 @@ keys_grow(IndexBuild *build, RowKeys *keys)
 		*keys_bucket(build, keys, &keys->keys[i], keys->hashes[i]) = i + 1;
 }
 
-/* False: it is among them already. */
+/* Add a copy of the key.  Return false if it was there already. */
 static bool
 keys_add(IndexBuild *build, RowKeys *keys, const IndexKey *key)
 {
@@ -252,9 +259,10 @@ keys_add(IndexBuild *build, RowKeys *keys, const IndexKey *key)
 }
 
 /*
- * An index that is marked with indcheckxmin, and stays so, is used by snapshots only that see all
- * transactions before the one that wrote its row of pg_index: none of these needs a key that an
- * older transaction has replaced.  Such keys may be ones that the index cannot take.
+ * Return the xid that wrote the index's row of pg_index if the index is marked with indcheckxmin,
+ * and stays so.  Only snapshots that see all earlier transactions use such an index, and none of
+ * these needs a key that an earlier transaction has replaced.  Such keys may be ones that the
+ * index cannot take.
  */
 static TransactionId
 ignored_before(Relation index)
@@ -264,7 +272,7 @@ ignored_before(Relation index)
 	return HeapTupleHeaderGetXmin(index->rd_indextuple->t_data);
 }
 
-/* Does none of the snapshots that use the index see the version, nor those before it? */
+/* Return whether no snapshot that uses the index sees the version, nor those before it. */
 static bool
 is_ignored(const IndexBuild *build, const ZRowVersion *older)
 {
@@ -273,10 +281,10 @@ is_ignored(const IndexBuild *build, const ZRowVersion *older)
 }
 
 /*
- * The versions before "version" that some snapshot may still see had other keys while this index,
- * or another, was there: each of these gets an entry, too (N1).  A BRIN index as well: rows were
- * changed in place while it was there, and after REINDEX the server uses it for all snapshots at
- * once.  And an update in progress may yet abort.
+ * Index the keys of the versions before "version" that some snapshot may still see, and that had
+ * other keys while this index, or another one, existed (N1).  Also for BRIN: rows were changed in
+ * place while it existed, and after REINDEX the server uses it for all snapshots at once.  And an
+ * update in progress may yet abort.
  */
 static void
 index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, const IndexKey *key)
@@ -305,7 +313,7 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 			continue;
 		if (ignored)
 		{
-			build->info->ii_BrokenHotChain = true;	/* the mark stays */
+			build->info->ii_BrokenHotChain = true;	/* the index stays marked */
 			break;
 		}
 		if (!before.present)
@@ -335,7 +343,9 @@ column_equal(IndexBuild *build, AttrNumber attno)
 		(isnull || datum_image_eq(value, older, att->attbyval, att->attlen));
 }
 
-/* Do the versions in the two slots have the same in all columns that keys are made of? */
+/*
+ * Return whether the versions in the two slots are the same in all columns that keys are made of.
+ */
 static bool
 columns_equal(IndexBuild *build)
 {
@@ -353,7 +363,8 @@ columns_equal(IndexBuild *build)
 
 /*
  * Compare the versions before "version" that some snapshot may still see with the one to be
- * indexed (I2).  Their keys are not formed: expressions may fail for values that have been mended.
+ * indexed (I2).  Their keys are not formed: expressions may fail for values that have been
+ * corrected.
  */
 static void
 check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid)
@@ -364,7 +375,7 @@ check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid)
 	while (zmvcc_has_older(view, &older) && zmvcc_previous(view, &older))
 	{
 		zscan_version_store(view, &older, tid, build->older);
-		/* nobody sees it, nor those before (I4) */
+		/* no snapshot sees it, nor those before (I4) */
 		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
 			break;
 		if (!columns_equal(build))
@@ -376,7 +387,10 @@ check_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid)
 	ExecClearTuple(build->older);
 }
 
-/* The row is deleted: is it to be indexed for old snapshots (I4)? */
+/*
+ * Return whether a deleted row is to be indexed for old snapshots: its values must be complete
+ * (I4).
+ */
 static bool
 is_wanted(IndexBuild *build, ZRowVersion *version)
 {
@@ -389,6 +403,10 @@ is_wanted(IndexBuild *build, ZRowVersion *version)
 	return zdml_toast_present(build->table, version->hdr.flags, build->slot, build->columns);
 }
 
+/*
+ * Pass the version's key to the callback, and keys of older versions where the index needs them;
+ * otherwise check these (I2).
+ */
 static void
 index_row(IndexBuild *build, const ZRowVersion *version, bool alive)
 {
@@ -407,7 +425,7 @@ index_row(IndexBuild *build, const ZRowVersion *version, bool alive)
 		(build->summarizes ||
 		 (build->several_keys && (version->hdr.flags2 & ZROW2_SEVERAL_KEYS))))
 		index_older(build, version, &tid, &key);
-	/* once broken is broken */
+	/* once set it stays set */
 	else if (build->snapshot == SnapshotAny && !build->info->ii_BrokenHotChain)
 		check_older(build, version, &tid);
 
@@ -417,9 +435,9 @@ index_row(IndexBuild *build, const ZRowVersion *version, bool alive)
 }
 
 /*
- * Somebody else is inserting or deleting the row, though our caller's lock should
- * keep others out.  Say so; and where duplicates matter, wait for the outcome:
- * true means that the page has been read anew and the row must be checked again.
+ * Another transaction is inserting or deleting the row, though the caller's lock should prevent
+ * that: raise a WARNING.  A build that looks for duplicates waits for its end.  Return true if it
+ * has waited, and read the page again: the row must be checked again.
  */
 static bool
 wait_for_other(IndexBuild *build, OffsetNumber offnum, TransactionId xid, const char *doing)
@@ -441,8 +459,9 @@ wait_for_other(IndexBuild *build, OffsetNumber offnum, TransactionId xid, const 
 }
 
 /*
- * Is the row to be indexed, and is it alive (to be looked at for uniqueness)?
- * The rules, and which rows count, are those of heap and of scan_analyze.c.
+ * Return whether the row is to be indexed; *alive: it counts for uniqueness.  Waits, in a unique
+ * build, for transactions in progress.  The rules, and which rows count, are those of heap and of
+ * scan_analyze.c.
  */
 static bool
 row_is_indexed(IndexBuild *build, OffsetNumber offnum, ZRowVersion *version, bool *alive)
@@ -495,6 +514,7 @@ row_is_indexed(IndexBuild *build, OffsetNumber offnum, ZRowVersion *version, boo
 	}
 }
 
+/* Index the rows of the scan's current page. */
 static void
 index_page(IndexBuild *build)
 {
@@ -525,9 +545,9 @@ index_page(IndexBuild *build)
 }
 
 /*
- * An ordinary build looks at all rows and checks them itself, for it has to
- * index recently deleted ones, too.  A concurrent build takes what an MVCC
- * snapshot sees.  In a parallel build the leader has decided that.
+ * Begin the scan.  An ordinary build reads all rows and checks them itself, because it has to
+ * index recently deleted ones, too.  A concurrent build takes what an MVCC snapshot sees.  In a
+ * parallel build the leader has decided that.
  */
 static void
 build_begin(IndexBuild *build, bool allow_sync, TableScanDesc sscan)
@@ -550,7 +570,7 @@ build_begin(IndexBuild *build, bool allow_sync, TableScanDesc sscan)
 	}
 	Assert(build->snapshot == SnapshotAny || IsMVCCSnapshot(build->snapshot));
 	Assert(build->snapshot == SnapshotAny || !build->anyvisible);
-	/* no version is read in vain (I4) */
+	/* avoid versions that VACUUM's horizon has passed (I4) */
 	if (build->snapshot == SnapshotAny)
 		zmvcc_renew_horizon(build->table);
 	build->scan = (ZScan *) sscan;
@@ -582,8 +602,8 @@ build_end(IndexBuild *build)
 }
 
 /*
- * Of one that was not valid nobody has seen any entry: like a new one it is marked with
- * indcheckxmin where that is needed.
+ * Return whether REINDEX rebuilds a valid index.  No snapshot has used an invalid one: like a new
+ * one it is marked with indcheckxmin where needed.
  */
 static bool
 is_made_anew(Relation index)

@@ -1,15 +1,14 @@
 /*
  * index_delete.c
- *		Which entries of an index page may go: their rows are dead to all, or nobody needs a
- *		version of the row with the entry's key any more.
+ *		Which entries of an index page may be deleted: their rows are dead to all, or no snapshot
+ *		needs a version of the row with the entry's key any more.
  *
- * Asked by index access methods before they split a page: about entries already
- * marked as dead (simple deletion: all of them will go, we find the conflict
- * xid) or about a page full of suspects (bottom-up deletion: a few table pages
- * are looked at, as long as that pays).
+ * Called by index access methods before they split a page: about entries already marked as dead
+ * (simple deletion: all of them will be deleted, and the conflict xid is needed) or about a page
+ * full of candidates (bottom-up deletion: a few table pages are visited, as long as that pays).
  *
- * LOCKING: the caller holds an exclusive lock on an index page, so it has opened undo before
- * (L2).  One table page after the other is locked in share mode; its undo is read meanwhile (L1).
+ * LOCKING: the caller holds an exclusive lock on an index page, so it has opened undo before (L2).
+ * One table page after the other is locked in share mode; its undo is read meanwhile (L1).
  */
 #include "postgres.h"
 
@@ -28,13 +27,13 @@
 #include "zheap/mvcc/mvcc.h"
 #include "zheap/page/row.h"
 
-/* Table pages that one bottom-up deletion looks at; heap's number. */
+/* Number of table pages that one bottom-up deletion visits; heap's number. */
 #define BOTTOMUP_MAX_BLOCKS		6
 
-/* Buckets of promising entries below this size are all the same. */
+/* Smaller numbers of promising entries count as this one. */
 #define BOTTOMUP_MIN_BUCKET		4
 
-/* For the next call of zindex_delete_tuples: zindex_delete_from_leaf. */
+/* Set by zindex_delete_from_leaf for the next call of zindex_delete_tuples. */
 static bool whole_leaf = false;
 
 /* The entries of one table page within deltids. */
@@ -42,8 +41,8 @@ typedef struct BlockGroup
 {
 	int			first;
 	int			n;
-	int			promising;		/* rounded up to a power of two */
-	uint64		rank;			/* among those that promise the same */
+	int			promising;		/* number of promising entries, rounded up to a power of two */
+	uint64		rank;			/* order among groups that promise the same, highest first */
 } BlockGroup;
 
 /* State of one deletion. */
@@ -52,15 +51,15 @@ typedef struct IndexDelete
 	Relation	table;
 	TM_IndexDeleteOp *op;
 	ZPageView	view;
-	Buffer		buffer;			/* current table page, locked; or invalid */
+	Buffer		buffer;			/* current table page, locked in share mode; or invalid */
 	Buffer		overflow_buf;
 	bool		has_rows;
 	BlockNumber block;
 	int			freed;			/* bytes of index space, bottom-up only */
-	int			nstale;			/* entries of rows that live */
-	TransactionId conflict;		/* newest xid whose rows' entries go */
+	int			nstale;			/* number of deletable entries of live rows */
+	TransactionId conflict;		/* newest xid that removed a row, or key, of these entries */
 	bool		several_keys;	/* the index may have several entries of a row */
-	bool		whole_leaf;		/* no end before all entries have been looked at */
+	bool		whole_leaf;		/* visit all entries */
 	Buffer		leaf;			/* the index page, pinned once more; or invalid */
 } IndexDelete;
 
@@ -80,7 +79,7 @@ deltid_place(const TM_IndexDelete *deltid)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Most promising first. */
+/* Order the most promising first. */
 static int
 group_compare(const void *a, const void *b)
 {
@@ -92,7 +91,7 @@ group_compare(const void *a, const void *b)
 	return ga->rank > gb->rank ? -1 : ga->rank < gb->rank;
 }
 
-/* The second half of those that are looked at are any. */
+/* Replace the second half of the groups to be visited by random ones. */
 static void
 pick_any(BlockGroup *groups, int ngroups)
 {
@@ -107,12 +106,13 @@ pick_any(BlockGroup *groups, int ngroups)
 }
 
 /*
- * Bottom-up: keep the entries of a few pages only, most promising page first; among equals the
+ * Bottom-up: keep only the entries of a few pages, the most promising page first; among equals the
  * one with most entries, then in the order of the pages.  deltids are sorted by TID on entry.
  *
- * Promising are entries with equal keys, such as rows get that move.  Where updates leave rows in
- * place, with several keys, entries that nobody needs may be any.  There equals come in any order,
- * as the same ones each time might be needed ones, and half of the pages are picked at random.
+ * Promising are entries with equal keys, which moved rows have.  Where updates in place have left
+ * rows with several keys, any entry may be unneeded.  There equals come in random order, as a
+ * fixed order might visit the same needed entries each time, and half of the pages are picked at
+ * random.
  */
 static void
 keep_promising(TM_IndexDeleteOp *op, bool several_keys)
@@ -140,7 +140,7 @@ keep_promising(TM_IndexDeleteOp *op, bool several_keys)
 			groups[ngroups - 1].promising++;
 	}
 
-	/* small differences in what the index thinks promising mean nothing */
+	/* small differences in what the index considers promising mean nothing */
 	for (i = 0; i < ngroups; i++)
 	{
 		groups[i].promising = (int)
@@ -165,7 +165,7 @@ keep_promising(TM_IndexDeleteOp *op, bool several_keys)
 	pfree(groups);
 }
 
-/* Which entries are looked at, in the order of their table pages. */
+/* Choose the entries to visit, in the order of their table pages. */
 static void
 choose_entries(IndexDelete *del)
 {
@@ -187,6 +187,10 @@ table_page_leave(IndexDelete *del)
 	del->buffer = InvalidBuffer;
 }
 
+/*
+ * Lock a table page in share mode, after leaving the previous one.  In a simple deletion pages
+ * ascend.
+ */
 static void
 table_page_enter(IndexDelete *del, BlockNumber block)
 {
@@ -200,7 +204,7 @@ table_page_enter(IndexDelete *del, BlockNumber block)
 }
 
 /*
- * An entry must name a line pointer in use: pointers are reused only after their
+ * Check that the entry names a row or a dead line pointer: pointers are reused only after their
  * index entries are gone (I1).  Anything else is damage, reported as heap does.
  */
 static void
@@ -234,8 +238,8 @@ note_conflict(IndexDelete *del, FullTransactionId fxid)
 }
 
 /*
- * A transaction that all see as committed.  Below the horizon its name may be lost: then the
- * newest possible.
+ * Note a transaction that all snapshots see as committed.  If it is below the horizon and its name
+ * is lost, note the newest xid below the horizon.
  */
 static void
 note_visible(IndexDelete *del, FullTransactionId fxid)
@@ -251,8 +255,8 @@ note_visible(IndexDelete *del, FullTransactionId fxid)
 }
 
 /*
- * A standby must not lose the entry while a snapshot there still sees the row.
- * Dead line pointers need nothing: the record that made them had the conflict.
+ * Note the deleter of a row: a standby must not lose the entry while a snapshot there still sees
+ * the row.  Dead line pointers need nothing: the record that made them had the conflict.
  */
 static void
 note_deleter(IndexDelete *del, OffsetNumber offnum)
@@ -264,20 +268,21 @@ note_deleter(IndexDelete *del, OffsetNumber offnum)
 	if (!ItemIdIsNormal(PageGetItemId(del->view.page, offnum)))
 		return;
 
-	/* an insertion that was rolled back was never seen by anybody */
+	/* no snapshot has seen an insertion that was rolled back */
 	state = zmvcc_state(&del->view, offnum, &version, &fxid);
 	if (state == ZSTATE_NONE)
 		return;
-	/* to know it would take too long (B1): the slot's owner came later, aborted or not */
+	/* finding it would take too long (B1): the slot's owner is later, aborted or not */
 	if (state != ZSTATE_DEAD && !FullTransactionIdIsValid(fxid))
 		fxid = zmodifier_bound(&version.modifier);
 	note_visible(del, fxid);
 }
 
 /*
- * The entry's key was that of versions before "oldest", if of any: a row that was inserted as it is
- * had the key in versions only that were rolled back.  Whoever sees the oldest version's maker
- * sees those before it that have changed the row.
+ * Note the transaction that replaced the entry's key.  Versions before "oldest" had it, if any
+ * did: if the row was inserted as "oldest", only versions that were rolled back had it.  A
+ * snapshot that sees the modifier of the oldest version sees all earlier ones that changed the
+ * row.
  */
 static void
 note_replaced(IndexDelete *del, const ZRowVersion *oldest)
@@ -287,21 +292,24 @@ note_replaced(IndexDelete *del, const ZRowVersion *oldest)
 					 zmodifier_fxid(&oldest->modifier) : InvalidFullTransactionId);
 }
 
-/* ---- entries of rows that live ---- */
+/* ---- entries of live rows ---- */
 
-/* An entry's key, and a table's version that may have it. */
+/* An entry's key, to be compared with versions of the row. */
 typedef struct KeyTest
 {
 	Relation	table;
 	Relation	index;
 	IndexTuple	entry;
-	int			highest;		/* attribute number that the key has */
-	Datum	   *values;			/* of a version */
+	int			highest;		/* highest attribute number in the key */
+	Datum	   *values;			/* values of a version */
 	bool	   *isnull;
-	char	   *scratch;		/* BLCKSZ and more */
+	char	   *scratch;		/* BLCKSZ bytes and more */
 } KeyTest;
 
-/* Values in another table are not fetched under the locks: they may be the key. */
+/*
+ * Return whether the value may equal the key.  Values in a toast table are not fetched under the
+ * locks: they may be the key.
+ */
 static bool
 may_be_equal(Form_pg_attribute att, Datum value, Datum key)
 {
@@ -310,6 +318,7 @@ may_be_equal(Form_pg_attribute att, Datum value, Datum key)
 	return datum_image_eq(value, key, att->attbyval, att->attlen);
 }
 
+/* Return whether the version may have the key of the KeyTest in "arg". */
 static bool
 may_have_key(const ZRowVersion *version, void *arg)
 {
@@ -324,7 +333,7 @@ may_have_key(const ZRowVersion *version, void *arg)
 	state.scratch = test->scratch;
 	if (!zrow_deform(RelationGetDescr(test->table), version->row, version->len, test->highest,
 					 test->values, test->isnull, &state))
-		return true;			/* it is for those who read the row to report */
+		return true;			/* damage is reported when the row is read */
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(test->index); i++)
 	{
 		int			attno = test->index->rd_index->indkey.values[i];
@@ -338,7 +347,7 @@ may_have_key(const ZRowVersion *version, void *arg)
 	return true;
 }
 
-/* The caller has the leaf locked. */
+/* Return the entry on the leaf, which the caller has locked; pins it once more. */
 static IndexTuple
 leaf_entry(IndexDelete *del, const TM_IndexDelete *deltid)
 {
@@ -352,9 +361,9 @@ leaf_entry(IndexDelete *del, const TM_IndexDelete *deltid)
 }
 
 /*
- * N4: the row lives, but no version of it that a snapshot may see has the entry's key.  The page
- * is locked, as is the leaf: an updater that gives the row this key again has changed the row
- * before, or comes to the leaf after us.
+ * Return whether the entry is stale (N4): its row lives, but no version of it that a snapshot may
+ * see has the entry's key.  The page is locked, as is the leaf: an updater that gives the row this
+ * key again has changed the row before, or reaches the leaf after us.
  */
 static bool
 entry_is_stale(IndexDelete *del, const TM_IndexDelete *deltid)
@@ -383,7 +392,7 @@ entry_is_stale(IndexDelete *del, const TM_IndexDelete *deltid)
 	return is_stale;
 }
 
-/* Check one entry of the current page; true if it may go. */
+/* Return whether an entry of the current page may be deleted. */
 static bool
 entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 {
@@ -396,7 +405,7 @@ entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 
 	if (!status->knowndeletable)
 	{
-		/* rows that are only passed by would be taken for dead */
+		/* rows that are skipped as damaged would be taken for dead */
 		if (unlikely(zheap_skip_heap_rows))
 			return false;
 		is_dead = zmvcc_dead_to_all(&del->view, offnum);
@@ -416,8 +425,8 @@ entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 }
 
 /*
- * The caller gets back deltids in another order and without a tail of entries
- * that stay: ndeltids is 0 if none can go, which is possible bottom-up only.
+ * Loop over the entries by table page.  A bottom-up deletion stops when it has freed enough space,
+ * or when a page has freed none.
  */
 TransactionId
 zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
@@ -450,9 +459,9 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 		if (!BufferIsValid(del.buffer) || block != del.block)
 		{
 			/*
-			 * Enough, or the last page gave nothing, which tells something of the next
-			 * one if they were not picked at random: stop.  Each further page must
-			 * promise less to be worth a visit.
+			 * Stop if enough is freed, or the last page gave nothing, which says something about
+			 * the next one unless they were picked at random.  Each further page must promise less
+			 * to be worth a visit.
 			 */
 			if (delstate->bottomup && !del.whole_leaf && npages > 0)
 			{
@@ -484,7 +493,7 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	return del.conflict;
 }
 
-/* The server asks for the verdict, removes the entries and logs that. */
+/* The server's function calls zindex_delete_tuples, removes the entries and logs that. */
 void
 zindex_delete_from_leaf(Relation table, Buffer leaf, TM_IndexDeleteOp *op)
 {

@@ -1,6 +1,6 @@
 /*
  * index_leaf.c
- *		The entries on a leaf of a B-tree that name one of some rows, single or in posting lists.
+ *		Find the entries on a leaf of a B-tree, single or in posting lists, of a given set of rows.
  *
  * LOCKING: the caller has the leaf locked.
  */
@@ -30,7 +30,7 @@ tid_compare(const void *a, const void *b)
 	return ItemPointerCompare((ItemPointer) a, (ItemPointer) b);
 }
 
-/* NULL: the TID is of none of the rows. */
+/* Return the row with this TID, or NULL. */
 static void *
 find_row(const ZLeafRows *rows, ItemPointer tid)
 {
@@ -43,6 +43,7 @@ find_row(const ZLeafRows *rows, ItemPointer tid)
 	return bsearch(tid, first, rows->nrows, rows->size, tid_compare);
 }
 
+/* Add the entry if it is of one of the rows. */
 static inline void
 look_for(const ZLeafRows *rows, ItemPointer tid, OffsetNumber offnum, Size size,
 		 ZLeafEntries *leaf)

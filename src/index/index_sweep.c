@@ -2,9 +2,9 @@
  * index_sweep.c
  *		VACUUM's pass over the entries of rows with several keys in one B-tree.
  *
- * All leaves are looked through for entries of the rows that VACUUM names (index_walk.c); of
- * these, those that nobody needs go (N4), and the others are counted, for a row that has one in
- * each index has one key again (N5).
+ * Visit all leaves for entries of the rows that VACUUM names (index_walk.c).  Entries that no
+ * snapshot needs are removed (N4).  The others are counted, because a row with one entry in each
+ * index has a single key again (N5).
  *
  * LOCKING: as in index_walk.c.
  */
@@ -18,7 +18,7 @@
 
 StaticAssertDecl(offsetof(ZMarkedRow, tid) == 0, "ZLeafRows");
 
-/* What stays is counted. */
+/* Count the entries that stay. */
 static void
 count_entries(void *arg, const ZLeafEntries *leaf, int n)
 {
@@ -37,7 +37,7 @@ count_entries(void *arg, const ZLeafEntries *leaf, int n)
 	}
 }
 
-/* The index's own pass will delete it. */
+/* Count an empty leaf.  VACUUM's own pass over the index will delete it. */
 static void
 count_empty(void *arg, Buffer buffer)
 {
@@ -48,8 +48,8 @@ count_empty(void *arg, Buffer buffer)
 }
 
 /*
- * Entries that are marked as dead are of rows that are dead to all: left to whoever needs their
- * space.
+ * Entries that are marked as dead are not visited: their rows are dead to all, and an insertion
+ * that needs the space removes them.
  */
 void
 zindex_sweep(ZIndexSweep *sweep)

@@ -1,11 +1,11 @@
 /*
  * index_validate.c
  *		CREATE INDEX CONCURRENTLY, second scan: find the rows that the index being
- *		built does not know yet.
+ *		built does not have yet.
  *
- * A merge of two sorted lists of TIDs: the index's, which the caller has sorted,
- * and the table's rows that the reference snapshot sees, in the order of the
- * pages.  All versions of a row share one TID, so no chain has to be followed.
+ * A merge of two sorted lists of TIDs: the index's, which the caller has sorted, and the table's
+ * rows that the reference snapshot sees, in the order of the pages.  All versions of a row share
+ * one TID, so no chain has to be followed.
  *
  * LOCKING: as a sequential scan.  No page is locked during index insertions.
  */
@@ -29,8 +29,8 @@
 typedef struct IndexCursor
 {
 	Tuplesortstate *sort;
-	ItemPointerData tid;		/* current, unless done; invalid at the start */
-	ItemPointerData asked;		/* the table's side, for an assertion */
+	ItemPointerData tid;		/* the current one, unless done; invalid at the start */
+	ItemPointerData asked;		/* last TID of the table's side, for an assertion */
 	bool		done;
 } IndexCursor;
 
@@ -65,7 +65,7 @@ cursor_next(IndexCursor *cursor)
 #endif
 }
 
-/* Does the index have an entry for tid?  To be asked in ascending order. */
+/* Return whether the index has an entry for tid.  Must be called in ascending order. */
 static bool
 cursor_has(IndexCursor *cursor, ItemPointer tid)
 {
@@ -80,6 +80,7 @@ cursor_has(IndexCursor *cursor, ItemPointer tid)
 	return !cursor->done && ItemPointerCompare(&cursor->tid, tid) == 0;
 }
 
+/* Insert an entry for the row in the slot, if it satisfies the predicate. */
 static void
 insert_missing(Validation *val)
 {
@@ -93,12 +94,14 @@ insert_missing(Validation *val)
 
 	FormIndexDatum(val->info, val->slot, val->estate, values, isnull);
 
-	/* rows of entries may be looked at while their page is locked; expressions may have run */
+	/*
+	 * the index may look at rows of entries with their page locked, and expressions may have run
+	 */
 	zundo_open();
 
 	/*
-	 * Checked for uniqueness even if the row has been deleted since: the check
-	 * looks at the row by its TID and will see that.
+	 * Check uniqueness even if the row has been deleted since: the check looks at the row by its
+	 * TID and will see that.
 	 */
 	index_insert(val->index, values, isnull, &val->slot->tts_tid, val->table,
 				 val->info->ii_Unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO,
@@ -145,7 +148,7 @@ zindex_validate_scan(Relation table, Relation index, IndexInfo *info,
 	val.econtext->ecxt_scantuple = val.slot;
 	val.predicate = ExecPrepareQual(info->ii_Predicate, val.estate);
 
-	/* from block 0 on, never in company: the sorted TIDs begin there, too */
+	/* from block 0 on, not synchronized: the sorted TIDs begin there, too */
 	val.scan = (ZScan *) table_beginscan_strat(table, snapshot, 0, NULL, true, false);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, val.scan->nblocks);
 

@@ -2,12 +2,13 @@
  * index_walk.c
  *		A pass over all leaves of a B-tree, for the entries of some rows.
  *
- * The way is from leaf to right sibling, so that no entry is missed: a split moves entries to a
- * new page on the right, and nothing moves them to the left.  Why pages that are deleted meanwhile
- * hide none: "From leaf to leaf" in README.md.
+ * The pass goes from each leaf to its right sibling, so that no entry is missed: a split moves
+ * entries to a new page on the right, and nothing moves them to the left.  "From leaf to leaf" in
+ * README.md says why pages that are deleted meanwhile hide none.
  *
- * LOCKING: one leaf, share, to see which pages of the table it leads to; these are read; then the
- * leaf, exclusively, and table pages and undo below it (index_delete.c), MAX_BLOCKS at a time.
+ * LOCKING: one leaf, share, to see which pages of the table it leads to; these are read, with no
+ * lock; then the leaf, exclusively, and table pages and undo below it (index_delete.c), MAX_BLOCKS
+ * at a time.
  */
 #include "postgres.h"
 
@@ -25,12 +26,12 @@
 #include "zheap/index/index_leaf.h"
 
 /*
- * Table pages that are looked at while a leaf is locked.  They are read before: VACUUM's ring of
- * buffers, 32 in all, must still have them.
+ * Number of table pages that are visited while a leaf is locked.  They are read before, so
+ * VACUUM's ring of 32 buffers must still have them.
  */
 #define MAX_BLOCKS		16
 
-/* Remove what nobody needs of the entries for rows in these blocks. */
+/* Delete the leaf's entries for rows in these blocks that no snapshot needs. */
 static void
 clean_leaf(ZLeafWalk *walk, BlockNumber block, const ZLeafRows *rows, ZLeafEntries *leaf)
 {
@@ -59,7 +60,10 @@ block_compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Read the first of the blocks that the leaf's entries lead to; the last one read. */
+/*
+ * Read the first MAX_BLOCKS of the blocks that the leaf's entries lead to.  Return the last one
+ * read.
+ */
 static BlockNumber
 read_blocks(ZLeafWalk *walk, const ZLeafEntries *leaf)
 {
@@ -82,7 +86,10 @@ read_blocks(ZLeafWalk *walk, const ZLeafEntries *leaf)
 	return last;
 }
 
-/* The leaf has been looked through.  Is the walk to go on here another time? */
+/*
+ * Return whether the walk pauses after this leaf, all of whose entries have been handled; if so,
+ * keep its high key.
+ */
 static bool
 pause_at(ZLeafWalk *walk, Page page)
 {
@@ -101,8 +108,8 @@ pause_at(ZLeafWalk *walk, Page page)
 }
 
 /*
- * Returns the leaf's right sibling.  That is the one after all entries that were on the leaf have
- * been looked at, so if it is split meanwhile the new page is the next.
+ * Visit a leaf, and return its right sibling as it is after all its entries have been handled: if
+ * the leaf is split meanwhile the new page is the next.
  */
 static BlockNumber
 walk_leaf(ZLeafWalk *walk, BlockNumber block, ZLeafEntries *leaf)
@@ -135,7 +142,10 @@ walk_leaf(ZLeafWalk *walk, BlockNumber block, ZLeafEntries *leaf)
 	}
 }
 
-/* The first leaf; or that where the walk was paused, or which has taken over its keys. */
+/*
+ * Return the first leaf; or, of a paused walk, the leaf where it was paused, or that has taken
+ * over its keys.
+ */
 static BlockNumber
 first_leaf(ZLeafWalk *walk)
 {
@@ -161,9 +171,9 @@ first_leaf(ZLeafWalk *walk)
 }
 
 /*
- * Links that are damaged may lead to where no page is, for which _bt_getbuf() may make one, or
- * back, so that the walk would have no end.  A page may come twice, if it was deleted behind the
- * walk and is used anew before it.
+ * Raise an error if a link is damaged: it may lead beyond the end of the index, where _bt_getbuf()
+ * might add a page, or back, so that the walk would not end.  A page may be visited twice, if it
+ * was deleted behind the walk and reused before it.
  */
 static void
 check_link(ZLeafWalk *walk, BlockNumber block, BlockNumber *nblocks)
@@ -207,7 +217,7 @@ zleaf_walk(ZLeafWalk *walk)
 	return block == P_NONE;
 }
 
-/* More pages of the level above are not read: with long keys they have few leaves each. */
+/* Limit the pages read of the level above: with long keys they have few leaves each. */
 static BlockNumber
 max_parents(BlockNumber max_leaves)
 {
@@ -227,7 +237,7 @@ zindex_count_leaves(Relation index, BlockNumber max, int *looks)
 	(*looks)++;
 	if (is_leaf)
 		return 1;
-	/* the level of a root never goes down */
+	/* the level of a root never decreases */
 	buffer = _bt_get_endpoint(index, 1, false);
 	for (;;)
 	{

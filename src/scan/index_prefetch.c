@@ -2,9 +2,9 @@
  * index_prefetch.c
  *		Table blocks that an index scan will read next.
  *
- * A B-tree scan has read all matching entries of a leaf before it returns the first, so their
- * TIDs tell which blocks of the table come next; and the leaf tells the next leaf.  Where the leaf
- * ends, the look ahead ends.
+ * A B-tree scan has read all matching entries of a leaf before it returns the first one, so their
+ * TIDs name the table's blocks that come next; and the leaf names the next leaf.  The look ahead
+ * ends at the end of the leaf.
  *
  * LOCKING: none.
  */
@@ -16,7 +16,7 @@
 
 #include "zheap/scan/index_prefetch.h"
 
-/* The scan has read a leaf, or turned on it. */
+/* Begin at the scan's entry: it has read a leaf, or turned on it. */
 static void
 look_from(ZIndexPrefetch *ahead, const BTScanPosData *pos, bool backward)
 {
@@ -27,12 +27,13 @@ look_from(ZIndexPrefetch *ahead, const BTScanPosData *pos, bool backward)
 	zprefetch_turn(&ahead->prefetch);
 }
 
+/* Bring the position up to date with the scan's. */
 static void
 follow(ZIndexPrefetch *ahead, const BTScanPosData *pos)
 {
 	int			at = pos->itemIndex;
 
-	/* a scan begins a leaf at the one end of the entries that match, or at the other */
+	/* a scan begins a leaf at one end of the matching entries or at the other */
 	if (ahead->leaf != pos->currPage)
 		look_from(ahead, pos, at == pos->lastItem && at > pos->firstItem);
 	else if (ahead->backward ? at > ahead->at : at < ahead->at)
@@ -42,7 +43,7 @@ follow(ZIndexPrefetch *ahead, const BTScanPosData *pos)
 	ahead->at = at;
 }
 
-/* The leaf that comes next, once.  A scan that goes backward does not know it yet. */
+/* Prefetch the next leaf, once.  A backward scan does not know it yet. */
 static void
 ask_for_leaf(ZIndexPrefetch *ahead, const BTScanPosData *pos, Relation index)
 {

@@ -1,10 +1,9 @@
 /*
  * page_copy.c
- *		Copies of table pages, counted like pins of buffers.
+ *		Copies of table pages, with reference counts like pins of buffers.
  *
- * They live as long as the backend, so that no slot or scan need be told which memory
- * context the other one is in.  Those that nobody refers to are kept for the next scan, up
- * to a few.
+ * The copies live as long as the backend, so slots and scans need not know each other's memory
+ * contexts.  A few without references are kept for the next scan.
  *
  * LOCKING: none, all is private to the backend.
  */
@@ -15,7 +14,7 @@
 #include "zheap/scan/page_copy.h"
 #include "zheap/scan/shown.h"
 
-/* So many copies that are not in use are kept: for a join of small tables. */
+/* Number of unused copies that are kept: enough for a join of small tables. */
 #define MAX_SPARE		8
 
 static dlist_head in_use = DLIST_STATIC_INIT(in_use);
@@ -75,7 +74,7 @@ zcopy_give_back(ZPageCopy *copy)
 	Assert(copy->references == 0);
 	dlist_delete(&copy->node);
 #ifdef USE_ASSERT_CHECKING
-	/* who still looks at it is to find out */
+	/* make accesses without a reference fail */
 	memset(copy->page.data, 0x7f, BLCKSZ);
 #endif
 	if (nspare >= MAX_SPARE)
@@ -88,8 +87,8 @@ zcopy_give_back(ZPageCopy *copy)
 }
 
 /*
- * The owner's scans and slots are gone after an error, or will not be looked at again.
- * At the end of what has succeeded all have been closed and cleared.
+ * Release the copies of the current resource owner.  After an error its scans and slots are gone,
+ * or will not be used again.  At a successful end all have been closed and cleared.
  */
 static void
 release_copies(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)

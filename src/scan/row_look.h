@@ -1,6 +1,6 @@
 /*
  * row_look.h
- *		Private to scan: a row of a copy, looked at as far as the copy itself tells.
+ *		Private to scan: a first look at a row of a page copy, without undo.
  */
 #ifndef ZHEAP_SCAN_ROW_LOOK_H
 #define ZHEAP_SCAN_ROW_LOOK_H
@@ -8,8 +8,8 @@
 #include "zheap/scan/scan.h"
 
 /*
- * Is the row, of a seen slot, what it should be?  If so, *len becomes its length without
- * padding.  The common kind of row without a call: what zpage_check_row would find.
+ * Return whether a row of a seen slot is sound; if so, subtract its padding from *len.  Checks
+ * what zpage_check_row would find, without calling it for the common kind of row.
  */
 static inline bool
 zrow_look_is_sound(Page page, OffsetNumber offnum, const char *row, uint32 *len)
@@ -35,9 +35,11 @@ zrow_look_is_sound(Page page, OffsetNumber offnum, const char *row, uint32 *len)
 }
 
 /*
- * False: for the snapshot that sees the slots in "seen" (zscan_seen_slots) there is no such
- * row.  Otherwise *seen_row tells where it is, or, without a length, that zmvcc_fetch is to
- * be asked, which also reports damage.  Once per row of a scan.
+ * Look at a row.  "seen" has the slots that the snapshot sees (zscan_seen_slots).
+ *
+ * Return false if there is no row for that snapshot.  Otherwise *seen_row has its place or,
+ * without a length, zmvcc_fetch must be called, which also reports damage.  Runs once per row of a
+ * scan.
  */
 static pg_attribute_always_inline bool
 zrow_look(Page page, OffsetNumber offnum, uint32 seen, ZScanRow *seen_row)

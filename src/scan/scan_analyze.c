@@ -1,10 +1,12 @@
 /*
  * scan_analyze.c
- *		ANALYZE: sample rows of chosen blocks, count the live and the dead.
+ *		ANALYZE: sample rows of chosen blocks, and count live and dead ones.
  *
- * The rules of what counts as live are heap's: act as though transactions in
- * progress had not happened yet, except our own.  An update in place leaves one
- * live row and nothing dead; the version before it is sampled until it is committed.
+ * The rules of what is live are heap's: transactions in progress count as not having happened yet,
+ * except our own.  An update in place leaves one live row and nothing dead; the version before it
+ * is sampled until the update is committed.
+ *
+ * LOCKING: a page, share, while it is copied.
  */
 #include "postgres.h"
 
@@ -17,7 +19,7 @@
 
 #include "row_look.h"
 
-/* Bit per slot (0: none), set if all transactions see its owner. */
+/* Return a bit per slot (bit 0: rows without a slot), set if all snapshots see its owner. */
 static uint32
 frozen_slots(const ZPageView *view)
 {
@@ -44,7 +46,7 @@ zscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
 	scan->nrows = 0;
 	scan->index = 0;
 
-	/* all line pointers are looked at, dead ones counted */
+	/* look at all line pointers, as dead ones are counted */
 	if (zcopy_read(&scan->copy, &scan->view, buffer))
 	{
 		scan->nrows = PageGetMaxOffsetNumber(scan->view.page);
@@ -55,7 +57,7 @@ zscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
 	return true;
 }
 
-/* Live (and so in the sample) or not; counts the row. */
+/* Count the row.  Return whether it is live, and so in the sample. */
 static bool
 count_sampled(ZRowState state, FullTransactionId fxid, double *liverows, double *deadrows)
 {
@@ -92,8 +94,8 @@ count_sampled(ZRowState state, FullTransactionId fxid, double *liverows, double 
 }
 
 /*
- * The sample is of values: without what made the version, of which core's copies of the row would
- * have to tell (zrow_token).
+ * Store a sampled row.  The sample is of values: without the version's modifier, which core's
+ * copies of the row would otherwise show (zrow_token).
  */
 static void
 sampled_row_store(ZScan *scan, OffsetNumber offnum, const char *row, uint32 len,
@@ -103,7 +105,10 @@ sampled_row_store(ZScan *scan, OffsetNumber offnum, const char *row, uint32 len,
 	ztuple_slot_store(slot, row, len, &scan->tid, RelationGetRelid(scan->base.rs_rd), NULL);
 }
 
-/* A row that is not visible to all as it is: counted, and in the slot if it is sampled. */
+/*
+ * Count a row that is not visible to all as it is.  Return whether it is sampled, and then in the
+ * slot.
+ */
 static bool
 recent_row_store(ZScan *scan, OffsetNumber offnum, double *liverows, double *deadrows,
 				 TupleTableSlot *slot)
@@ -115,7 +120,7 @@ recent_row_store(ZScan *scan, OffsetNumber offnum, double *liverows, double *dea
 
 	if (!count_sampled(state, fxid, liverows, deadrows))
 		return false;
-	/* not there: its deleter has committed just now */
+	/* no version is visible: its deleter has committed just now */
 	if (!zmvcc_fetch(view, offnum, SnapshotSelf, &version))
 		return false;
 	sampled_row_store(scan, offnum, version.row, version.len, slot);
@@ -142,7 +147,7 @@ zscan_analyze_next_tuple(TableScanDesc sscan, double *liverows, double *deadrows
 			continue;
 		if (!zrow_look(page, offnum, scan->frozen_slots, &row))
 		{
-			*deadrows += 1;		/* all see its deletion */
+			*deadrows += 1;		/* every snapshot sees its deletion */
 			continue;
 		}
 		if (row.len != 0)

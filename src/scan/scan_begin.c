@@ -2,8 +2,8 @@
  * scan_begin.c
  *		Begin, restart and end a scan of a table's pages.
  *
- * LOCKING: none here.  The undo relation is opened at the start, because that
- * may read catalogs, which is not possible once a page is locked (L1).
+ * LOCKING: none here.  The undo relation is opened at the start, because that may read catalogs,
+ * which is not possible once a page is locked (L1).
  */
 #include "postgres.h"
 
@@ -24,8 +24,8 @@
 #include "zheap/undo/undo_relation.h"
 
 /*
- * Heap's rule, and that of table_block_parallelscan_initialize: a table larger
- * than a quarter of the buffers is read through a ring and in company.
+ * Return whether the table is read through a ring and synchronized with other scans: heap's rule,
+ * and that of table_block_parallelscan_initialize, is a quarter of the buffers.
  */
 static bool
 is_large(ZScan *scan)
@@ -38,7 +38,7 @@ void
 zscan_stream_begin(ZScan *scan, int flags, ReadStreamBlockNumberCB callback,
 				   size_t per_buffer_size)
 {
-	/* the stream must last as long as the scan, whatever the current context */
+	/* the stream must live as long as the scan, whatever the current context */
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
 
 	Assert(scan->stream == NULL);
@@ -56,13 +56,13 @@ zscan_stream_end(ZScan *scan)
 	scan->stream = NULL;
 }
 
-/* The stream ends before the ring that it reads through changes. */
+/* Take or free the ring.  The stream is ended before the ring through which it reads changes. */
 static void
 choose_strategy(ZScan *scan, bool large)
 {
 	if (large && (scan->base.rs_flags & SO_ALLOW_STRAT) != 0)
 	{
-		/* a rescan goes on with the ring it has */
+		/* a rescan continues with its ring */
 		if (scan->strategy == NULL)
 		{
 			zscan_stream_end(scan);
@@ -77,10 +77,7 @@ choose_strategy(ZScan *scan, bool large)
 	}
 }
 
-/*
- * Where to start.  A rescan keeps its first block, so that rewinding a cursor
- * gives the same order again.
- */
+/* Choose the first block.  A rescan keeps it, so that rewinding a cursor repeats the order. */
 static void
 choose_start(ZScan *scan, bool large, bool keep_startblock)
 {
@@ -103,6 +100,7 @@ choose_start(ZScan *scan, bool large, bool keep_startblock)
 		scan->base.rs_flags &= ~SO_ALLOW_SYNC;
 }
 
+/* Put the scan before its first block, with its limits removed. */
 static void
 scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
 {
@@ -113,7 +111,7 @@ scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
 	if (scan->stream != NULL)
 		read_stream_reset(scan->stream);
 
-	/* Rows in pages added from now on are not for this snapshot. */
+	/* Pages added from now on hold no rows for this snapshot. */
 	if (scan->base.rs_parallel != NULL)
 		scan->nblocks = ((ParallelBlockTableScanDesc) scan->base.rs_parallel)->phs_nblocks;
 	else
@@ -142,9 +140,9 @@ scan_reset(ZScan *scan, ScanKey key, bool keep_startblock)
 }
 
 /*
- * Return a count of cleared marks from before the scan's bitmap, if it has one, was made (N5).
+ * Return a count of cleared marks taken before the scan's bitmap was made, if it has one (N5).
  * From 17 on the executor makes the bitmap before the scan begins, but in the same run of the
- * query.  Another process may have made a parallel worker's at any time.
+ * query.  A parallel worker's bitmap may have been made by another process at any time.
  */
 static uint64
 marks_before_bitmap(void)
@@ -172,8 +170,8 @@ zscan_begin(Relation rel, Snapshot snapshot, int nkeys, ScanKey key,
 	RelationIncrementReferenceCount(rel);
 
 	/*
-	 * Such a scan also reads that there are no other rows, for which there is
-	 * nothing smaller to lock.  Before any page: see mvcc_serial.c.
+	 * Such a scan also reads the absence of rows, for which there is nothing smaller to lock.
+	 * Before any page is read: see mvcc_serial.c.
 	 */
 	if (flags & (SO_TYPE_SEQSCAN | SO_TYPE_SAMPLESCAN))
 		PredicateLockRelation(rel, snapshot);

@@ -1,6 +1,9 @@
 /*
  * scan_bitmap.c
- *		The heap half of a bitmap scan: rows of the pages that a bitmap names.
+ *		The table's part of a bitmap scan: rows of the pages that a bitmap names.
+ *
+ * LOCKING: one page, share, while it or some of its rows are copied; and while reads of a
+ * SERIALIZABLE transaction are reported.  Undo under it (L1).
  */
 #include "postgres.h"
 
@@ -14,12 +17,12 @@
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo_relation.h"
 
-/* The page is not copied as a whole for so many of its rows. */
+/* Up to this many named rows are copied without the rest of their page. */
 #define FEW_ROWS		16
 
 /*
- * Keep the rows that the snapshot sees.  A lossy scan reads all rows of the page, whether
- * they match or not.
+ * Keep the rows that the snapshot sees, and record the reads.  A lossy scan reads all rows of the
+ * page, whether they match or not.
  */
 static void
 keep_visible_rows(ZScan *scan, bool lossy, ZSerialReads *reads)
@@ -39,7 +42,7 @@ keep_visible_rows(ZScan *scan, bool lossy, ZSerialReads *reads)
 	scan->nrows = kept;
 }
 
-/* Lock the page and report what has been read of it; false: it has changed. */
+/* Lock the page and report the reads.  Return false if it has changed since they were made. */
 static bool
 report_reads(ZScan *scan, Buffer buffer, const ZSerialReads *reads, ZPageView *before)
 {
@@ -61,15 +64,14 @@ report_reads(ZScan *scan, Buffer buffer, const ZSerialReads *reads, ZPageView *b
 }
 
 /*
- * The rows of a page, for a transaction that takes part in serializable snapshot
- * isolation: no lock covers them yet, so they must be as they were read when they get
- * theirs (see mvcc_serial.c).
+ * Read a page for a SERIALIZABLE transaction.  No predicate lock covers its rows yet, so they must
+ * be as they were read when they get theirs; otherwise repeat (see mvcc_serial.c).
  */
 static void
 read_page_serial(ZScan *scan, Buffer buffer, const ZNamedRows *named)
 {
 	ZSerialReads reads = {0};
-	ZPageView	before;			/* what aborted transactions did is still in it */
+	ZPageView	before;			/* still has the changes of aborted transactions */
 	bool		done = false;
 
 	zview_open(&before, scan->base.rs_rd);
@@ -82,7 +84,7 @@ read_page_serial(ZScan *scan, Buffer buffer, const ZNamedRows *named)
 	zview_close(&before);
 }
 
-/* What the snapshot may see of a page that the bitmap names. */
+/* List the rows of a bitmap's page that the snapshot may see. */
 static void
 read_rows(ZScan *scan, Buffer buffer, const ZNamedRows *named)
 {
@@ -95,8 +97,8 @@ read_rows(ZScan *scan, Buffer buffer, const ZNamedRows *named)
 }
 
 /*
- * Is there a row that an index may have named for a key of another of its versions?  The page has
- * been read.
+ * Return whether an index may have named one of the rows for a key of another of its versions.
+ * The page has been read.
  */
 static bool
 is_doubtful(const ZScan *scan)
@@ -113,7 +115,7 @@ is_doubtful(const ZScan *scan)
 	return false;
 }
 
-/* Read the page in the buffer, and unpin it.  Returns false if none of its rows is wanted. */
+/* Read the page in the buffer, and unpin it.  Return false if it has no row to return. */
 static bool
 bitmap_read(ZScan *scan, Buffer buffer, const ZNamedRows *named, bool *recheck)
 {
@@ -129,8 +131,9 @@ bitmap_read(ZScan *scan, Buffer buffer, const ZNamedRows *named, bool *recheck)
 }
 
 /*
- * Pages added since the scan began hold nothing for the snapshot.  A SERIALIZABLE transaction has
- * to check their rows for conflicts, as it had no lock in the index when they were added.
+ * Return whether to read the block.  Pages added since the scan began hold nothing for the
+ * snapshot.  But a SERIALIZABLE transaction has to check their rows for conflicts, as it had no
+ * lock in the index when they were added.
  */
 static bool
 bitmap_wants(const ZScan *scan, BlockNumber block)
@@ -158,6 +161,7 @@ zscan_bitmap_row(TableScanDesc sscan, TupleTableSlot *slot)
 
 #ifdef ZCOMPAT_BITMAP_STREAMS
 
+/* The stream's callback: the next block of the bitmap. */
 static BlockNumber
 bitmap_block(ReadStream *stream, void *private, void *per_buffer)
 {
@@ -174,7 +178,7 @@ bitmap_block(ReadStream *stream, void *private, void *per_buffer)
 	}
 }
 
-/* Read the stream's next page.  Returns false if there are no more. */
+/* Read the stream's next page.  Return false if there are no more. */
 static bool
 stream_page(ZScan *scan, bool *recheck, uint64 *lossy_pages, uint64 *exact_pages)
 {

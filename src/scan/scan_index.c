@@ -2,11 +2,11 @@
  * scan_index.c
  *		Rows that an index names.
  *
- * LOCKING: the pin on the last table page is kept from row to row, as rows that
- * are next to each other in an index often are in the table, too.  The page is
- * locked in share mode only while one row is checked and copied out.  If its undo has to
- * be read, that is done with a copy of the page; with one exception (zscan_may_leave),
- * where the row's undo is read under the lock, in the O(log n) steps of C1 and waypoints.
+ * LOCKING: the pin on the last table page is kept from row to row, as rows that are next to each
+ * other in an index are often so in the table, too.  The page is locked in share mode only while
+ * one row is checked and copied out.  If its undo has to be read, that is done on a copy of the
+ * page, without the lock.  The exception is a backend without a snapshot (zscan_may_leave): there
+ * the row's undo is read under the lock, in the O(log n) steps of C1 and waypoints.
  */
 #include "postgres.h"
 
@@ -31,48 +31,52 @@
 #include "zheap/undo/undo_local.h"
 #include "zheap/undo/undo_relation.h"
 
-/* So many rows of one page in a row are looked at in place. */
+/* Number of consecutive rows of one page that are read in place. */
 #define ROWS_IN_PLACE	2
 
-/* Of the transaction about the page: so few are read to find the command of a version. */
+/*
+ * If our transaction has more undo records of a page, a view is used to find the command of a
+ * version.
+ */
 #define FEW_RECORDS		4
 
-/* The page that rows are fetched from, and for whom. */
+/* A run of fetches from one page, for one snapshot and command. */
 typedef struct ZFetchRun
 {
 	BlockNumber block;
 	Snapshot	snapshot;
 	CommandId	curcid;
 	uint64		own_changes;	/* zview_own_changes */
-	uint32		leaf;			/* ZIndexFetchBase: an entry that is read later may be of a change
-								 * that a copy of the page does not have */
+	uint32		leaf;			/* ZIndexFetchBase.leaf: an entry that is read later may belong
+								 * to a change that a copy of the page does not have */
 } ZFetchRun;
 
-/* A copy of that page. */
+/* A copy of the run's page. */
 typedef struct ZFetchCopy
 {
 	ZPageView	view;
 	ZPageCopy  *copy;
-	uint32		seen;			/* zscan_seen_slots */
+	uint32		seen;			/* slots whose owners the snapshot sees (zscan_seen_slots) */
 } ZFetchCopy;
 
 typedef struct ZIndexFetch
 {
 	ZIndexFetchBase base;		/* must be first */
-	Buffer		buffer;			/* of the last row, pinned; or invalid */
+	Buffer		buffer;			/* of the last row's page, pinned; or invalid */
 	ZIndexPrefetch ahead;
-	bool		scan;			/* of an index scan; a unique check begins none */
-	bool		dead;			/* the row that was not found will never be */
+	bool		scan;			/* used by an index scan, not by a unique check */
+	bool		dead;			/* the last row was not found, and is dead for good */
 	MemoryContext context;
-	bool		has_view;		/* view has been opened */
+	bool		has_view;		/* "view" is open */
 	ZPageView	view;
 	ZFetchRun	run;
-	int			rows;			/* fetched in this run so far, until there is a copy */
-	bool		has_copy;		/* copy is of this run */
-	ZFetchCopy *copy;			/* allocated on demand, kept */
-	SeenKeys   *seen;			/* the same */
+	int			rows;			/* number of rows fetched in this run, until there is a copy */
+	bool		has_copy;		/* "copy" is of this run's page */
+	ZFetchCopy *copy;			/* allocated on demand, kept to the end */
+	SeenKeys   *seen;			/* likewise */
 } ZIndexFetch;
 
+/* Allocate the fetch.  Only the fields that are read before they are set are initialized. */
 IndexFetchTableData *
 zscan_index_begin(Relation rel, uint32 flags)
 {
@@ -118,16 +122,16 @@ forget_buffer(ZIndexFetch *fetch)
 }
 
 /*
- * index_rescan comes here before the first row, and before it calls the index; a unique check,
- * when a page of the index is locked, never.  The run goes on: the next key of a join often leads
- * to the same page.
+ * index_rescan calls this before the first row, and before it calls the index.  A unique check,
+ * which has a page of the index locked, never does.  The run goes on, as the next key of a join
+ * often leads to the same page.
  */
 void
 zscan_index_reset(IndexFetchTableData *sfetch)
 {
 	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
 
-	/* so that the index tells of its entries */
+	/* makes the index's scans report their entries */
 	if (!fetch->scan)
 		(void) ztable_indexes(sfetch->rel);
 	fetch->scan = true;
@@ -158,7 +162,7 @@ zscan_index_end(IndexFetchTableData *sfetch)
 	pfree(fetch);
 }
 
-/* The view's memory is to live as long as the fetch. */
+/* Open a view whose memory lives as long as the fetch. */
 static void
 view_open(ZIndexFetch *fetch, ZPageView *view)
 {
@@ -182,6 +186,7 @@ run_begin(ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
 	fetch->has_copy = false;
 }
 
+/* Return whether the row is on the run's page, and nothing has changed that a copy depends on. */
 static inline bool
 run_goes_on(const ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
 {
@@ -192,8 +197,8 @@ run_goes_on(const ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
 }
 
 /*
- * Copy the run's page, if rows may be read from a copy: with an MVCC snapshot, and no report
- * of each row read to be made, which needs the page (mvcc_serial.c).
+ * Copy the run's page, if rows may be read from a copy: with an MVCC snapshot, outside of
+ * SERIALIZABLE transactions, which report each row read from the page (mvcc_serial.c).
  */
 static pg_noinline void
 run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
@@ -212,7 +217,7 @@ run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
 		view_open(fetch, &copy->view);
 		fetch->copy = copy;
 	}
-	ExecClearTuple(slot);		/* or its row would keep the copy of another page */
+	ExecClearTuple(slot);		/* otherwise its row would keep the copy of another page */
 	zundo_open();
 	buffer = ReadBuffer(fetch->base.base.rel, fetch->run.block);
 	fetch->has_copy = zcopy_read(&copy->copy, &copy->view, buffer);
@@ -223,7 +228,7 @@ run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* E3: the page says the same. */
+/* Check E3: the page gives the same row. */
 static void
 assert_still_seen(Relation rel, const ItemPointerData *tid, Snapshot snapshot,
 				  ZTupleSlot *zslot)
@@ -247,7 +252,8 @@ assert_still_seen(Relation rel, const ItemPointerData *tid, Snapshot snapshot,
 #endif
 
 /*
- * E3: only that the snapshot sees a version is believed of a copy.  False: look at the page.
+ * Fetch the row from the copy.  Return false if the page must be looked at: the copy proves only
+ * that the snapshot sees a version, never that it sees none (E3).
  */
 static inline bool
 fetch_from_copy(ZFetchCopy *copy, const ItemPointerData *tid, Snapshot snapshot,
@@ -257,7 +263,7 @@ fetch_from_copy(ZFetchCopy *copy, const ItemPointerData *tid, Snapshot snapshot,
 	ZRowVersion version;
 	ZScanRow	row;
 
-	Assert(copy->copy->owner == CurrentResourceOwner);	/* E2: or it may be gone */
+	Assert(copy->copy->owner == CurrentResourceOwner);	/* E2: else it may be gone */
 	if (offnum == InvalidOffsetNumber || offnum > PageGetMaxOffsetNumber(copy->view.page) ||
 		!zrow_look(copy->view.page, offnum, copy->seen, &row))
 		return false;
@@ -281,18 +287,19 @@ fetch_from_copy(ZFetchCopy *copy, const ItemPointerData *tid, Snapshot snapshot,
 /* ---- single rows ---- */
 
 /*
- * ON CONFLICT looks for what is in its way with a dirty snapshot and then, where
- * the transaction has one snapshot for all, asks by TID whether that sees it.  It
- * means the version that was in its way.  Rows that we changed stay untagged: core
- * knows the row that it is checking by its TID.  That may be anybody's row where a
- * command validates a constraint, which is no query.
+ * Return whether to tag the TID as that of the last version, for ON CONFLICT.
+ *
+ * ON CONFLICT looks for conflicting rows with a dirty snapshot.  If the transaction has one
+ * snapshot for all commands, it then asks by TID whether that sees the row, and means the version
+ * that it found.  Rows that we changed stay untagged: core recognizes the row that it is checking
+ * by its TID.  When a command validates a constraint, outside of a query, that may be any row.
  */
 static bool
 names_last(const ZRowVersion *version, Snapshot snapshot)
 {
 	return snapshot->snapshot_type == SNAPSHOT_DIRTY && IsolationUsesXactSnapshot() &&
 		ztid_query_runs() &&
-		/* else the caller waits, and tells users for which row; then it looks again */
+		/* otherwise the caller waits, reports the row to users, and looks again */
 		!TransactionIdIsValid(snapshot->xmin) && !TransactionIdIsValid(snapshot->xmax) &&
 		!zmodifier_is_all_visible(&version->modifier) &&
 		(version->modifier.kind == ZMODIFIER_UPPER_BOUND ||
@@ -300,8 +307,8 @@ names_last(const ZRowVersion *version, Snapshot snapshot)
 }
 
 /*
- * Check and copy the row, or say on which version the way to it has ended.  The page is locked in
- * share mode and viewed in place.
+ * Check and copy the row; return false if the snapshot sees none.  *version is where the search
+ * has ended.  The page is locked in share mode and viewed in place.
  */
 static bool
 fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snapshot snapshot,
@@ -322,8 +329,8 @@ fetch_from_page(ZPageView *view, Buffer *page, const ItemPointerData *tid, Snaps
 }
 
 /*
- * An index entry may be marked.  A line pointer past the end: the row and its neighbours were
- * vacuumed away between our reading the index and now.
+ * Return whether the index entry may be marked as dead.  A line pointer past the end: the row and
+ * those after it were removed by VACUUM after we read the index.
  */
 static bool
 is_dead_on_disk(ZPageView *view, OffsetNumber offnum, const ZRowVersion *version)
@@ -333,9 +340,10 @@ is_dead_on_disk(ZPageView *view, OffsetNumber offnum, const ZRowVersion *version
 }
 
 /*
- * What our transaction made of a row, if the snapshot sees all that it has changed.  The
- * row names a slot of the page: what was taken over, or is a subtransaction's, takes more.
- * After many changes of the page a view knows better by which command it was.
+ * Return whether the row is a version made by our top transaction, which the snapshot sees because
+ * it sees all that the transaction has changed.  Not for rows of slots that were taken over or
+ * belong to subtransactions.  After many changes of the page a view is quicker to find the
+ * command.
  */
 static inline bool
 is_own(const char *row, const ZPageSlot *slot, Snapshot snapshot)
@@ -352,9 +360,9 @@ horizon_of(Relation rel)
 }
 
 /*
- * The common kinds of row, without a view of its page: visible to all or of our own transaction,
- * and in order, for an MVCC snapshot; so nothing is to be locked or reported either.  The
- * page is locked in share mode.  False: not known.
+ * Fetch a row of a common kind without a view of its page: visible to all, or our own
+ * transaction's, undamaged, for an MVCC snapshot, with nothing to be locked or reported.  Return
+ * false if it is not known to be one.  The page is locked in share mode.
  */
 static bool
 fetch_plain(Relation rel, Page page, const ItemPointerData *tid, Snapshot snapshot,
@@ -401,8 +409,8 @@ zscan_may_leave(void)
 }
 
 /*
- * Pin the page, which often is the one that the backend had last.  Only a scan of a B-tree looks
- * ahead; a unique check must not, as it comes with a page of the index locked (I3).
+ * Pin the page, which is often the one that the backend had last.  Only a scan of a B-tree reads
+ * ahead; a unique check must not, as it has a page of the index locked (I3).
  */
 static void
 fetch_pin(ZIndexFetch *fetch, BlockNumber block)
@@ -425,9 +433,9 @@ fetch_pin(ZIndexFetch *fetch, BlockNumber block)
 }
 
 /*
- * The snapshot does not see the row, and the way to it has ended on the version: will no later
- * snapshot see it either?  True also of a row that is not there.  A copy of the page may be
- * viewed: what is so stays so.
+ * Return whether no later snapshot will see the row either.  The snapshot does not see it, and the
+ * search has ended on *version.  True also if there is no such row.  The view may be of a copy of
+ * the page, as the answer does not change.
  */
 static bool
 is_dead_for_good(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
@@ -438,14 +446,17 @@ is_dead_for_good(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
 
 	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
 		return false;
-	/* by whom is far to find where others have taken over the slot, and does not matter */
+	/* the deleter is costly to find if others have taken over its slot, and does not matter */
 	if (!zscan_is_row(view, offnum) || zmvcc_sees_deletion(version, snapshot))
 		return true;
-	/* or its insertion was rolled back */
+	/* dead, too, if its insertion was rolled back */
 	return zmvcc_state(view, offnum, &newest, &deleter) == ZSTATE_NONE;
 }
 
-/* Whatever row and snapshot.  The page is locked in share mode; it is unlocked on return. */
+/*
+ * Fetch any row for any snapshot.  The page is locked in share mode at entry, and unlocked at
+ * exit.
+ */
 static bool
 fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 			 TupleTableSlot *slot, bool *all_dead)
@@ -462,7 +473,7 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	{
 		fetch->view.leave = zscan_may_leave() ? page : NULL;
 		found = fetch_from_page(&fetch->view, page, tid, snapshot, slot, &version);
-		/* which rows heap functions have spoiled is not for others to rely on */
+		/* others must not rely on rows that heap functions have damaged */
 		if (unlikely(zheap_skip_heap_rows))
 			all_dead = NULL;
 		if (unlikely(!found) && all_dead != NULL)
@@ -478,7 +489,12 @@ fetch_viewed(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	return found;
 }
 
-/* The version that the snapshot sees of the row, whichever entry led to it. */
+/*
+ * Fetch the version that the snapshot sees of the row, whatever entry led to it.
+ *
+ * It is taken from the run's copy, from the page without a view, or with one, whichever is
+ * possible first.  The page's share lock is taken and released.
+ */
 static pg_attribute_always_inline bool
 fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 		  TupleTableSlot *slot, bool *all_dead)
@@ -510,7 +526,7 @@ fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	}
 	if (unlikely(!zundo_is_open()))
 	{
-		/* a unique check comes with a page of the index locked, but after zundo_open() (L2) */
+		/* a unique check has a page of the index locked, but undo is open then (L2) */
 		LockBuffer(fetch->buffer, BUFFER_LOCK_UNLOCK);
 		if (!zheap_may_hold_buffer_lock())
 			zundo_open();
@@ -524,8 +540,8 @@ fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 }
 
 /*
- * May indexes have entries of the row with other keys than the version's?  The mark may have been
- * taken away since the entry was read (N5).  After the row has been looked at.
+ * Return whether indexes may have entries of the row with other keys than the version's.  The mark
+ * may have been removed since the entry was read (N5), so the row has been looked at before.
  */
 static inline bool
 may_have_several_keys(const ZIndexFetch *fetch, TupleTableSlot *slot)
@@ -535,10 +551,10 @@ may_have_several_keys(const ZIndexFetch *fetch, TupleTableSlot *slot)
 }
 
 /*
- * The entry that led here is of another version (N2): the row comes, or has come, by that
- * one's.  The row lives, so nothing is said of the entry.  A dirty snapshot wants to
- * hear of changes in progress, which may give the row this key again.  The planner, which looks
- * for the ends of an index, takes any entry that cannot be removed.
+ * Return whether the entry has the key of another version (N2): the row is returned for that
+ * version's own entry.  It is alive, so nothing is said of the entry.  A dirty snapshot must see
+ * changes in progress, which may give the row this key again.  The planner, which looks for the
+ * ends of an index, takes any entry that cannot be removed.
  */
 static pg_noinline bool
 passes_by(const ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
@@ -549,8 +565,9 @@ passes_by(const ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
 }
 
 /*
- * The entry is of another version than the one that the snapshot sees.  Is that the newest, so
- * that the entry is of none that a later snapshot sees, unless an update makes one again?
+ * Return whether the snapshot sees the row's newest version, given that the entry has another key
+ * than the version that it sees.  Then no later snapshot needs the entry, unless an update gives
+ * the row its key again.  Locks the page in share mode meanwhile.
  */
 static bool
 sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
@@ -582,7 +599,10 @@ sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
 	return sees;
 }
 
-/* The scan's snapshot does not see the row by this entry.  From the first on they are counted. */
+/*
+ * Count an entry by which the scan's snapshot sees no row.  The first one makes the scan count its
+ * steps.
+ */
 static pg_noinline void
 count_miss(ZIndexFetch *fetch, bool dead_for_good)
 {
@@ -591,7 +611,10 @@ count_miss(ZIndexFetch *fetch, bool dead_for_good)
 	fetch->dead = false;
 }
 
-/* The row is in the slot, and the entry is of another version. */
+/*
+ * Skip an entry with another key than the version in the slot: note that key, or count the entry
+ * as dead for good.
+ */
 static pg_noinline void
 pass_by(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot, TupleTableSlot *slot)
 {
@@ -603,7 +626,10 @@ pass_by(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot, Tuple
 	count_miss(fetch, newest);
 }
 
-/* By what was noted the entry is of another version than the one that the snapshot sees. */
+/*
+ * Return whether it is known from noted keys that the entry has another key than the version that
+ * the snapshot sees.
+ */
 static inline bool
 is_passed_by(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 			 TupleTableSlot *slot)
@@ -630,7 +656,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 
 	ztuple_slot_check_kind(sfetch->rel, slot);
 
-	/* one version per TID, for every kind of snapshot */
+	/* there is one version per TID, for every kind of snapshot */
 	*call_again = false;
 	if (all_dead != NULL)
 		*all_dead = false;

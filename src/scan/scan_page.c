@@ -1,9 +1,10 @@
 /*
  * scan_page.c
- *		One page of a scan: copy it, list its rows, hand out their versions.
+ *		One page of a scan: copy it, list its rows, store their versions in slots.
  *
- * LOCKING: zview_read_pinned takes the page's share lock and gives it back before it
- * returns; from then on all work is on the copy, which the slots refer to.
+ * LOCKING: zview_read_pinned takes and releases the page's share lock; from then on all work is
+ * done on the copy, to which the slots refer.  zscan_page_read_seen keeps the lock while it copies
+ * single rows.
  */
 #include "postgres.h"
 
@@ -35,7 +36,7 @@ zscan_seen_slots(ZPageView *view, Snapshot snapshot)
 	return seen;
 }
 
-/* Rows worth a look: not those that are gone for the snapshot. */
+/* List the rows that need a look: all except those that are gone for the snapshot. */
 static void
 list_rows(ZScan *scan, uint32 seen)
 {
@@ -53,7 +54,10 @@ list_rows(ZScan *scan, uint32 seen)
 	scan->nrows = next - scan->rows;
 }
 
-/* Of these alone.  A bitmap may name rows that have come after it, or have gone. */
+/*
+ * List only the rows that the bitmap names.  Some may have been removed, or replaced by others,
+ * since it was built.
+ */
 static void
 list_named_rows(ZScan *scan, uint32 seen, const ZNamedRows *named)
 {
@@ -70,6 +74,7 @@ list_named_rows(ZScan *scan, uint32 seen, const ZNamedRows *named)
 	scan->nrows = next - scan->rows;
 }
 
+/* Move the scan to the next block, with no rows yet. */
 static void
 page_leave(ZScan *scan, BlockNumber next)
 {
@@ -83,6 +88,7 @@ page_leave(ZScan *scan, BlockNumber next)
 	scan->nrows = 0;
 }
 
+/* Rebuild rows that the snapshot does not see as they are, and list the page's rows. */
 static void
 page_enter(ZScan *scan, const ZNamedRows *named)
 {
@@ -92,7 +98,7 @@ page_enter(ZScan *scan, const ZNamedRows *named)
 	if (!scan->view.all_frozen && snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC)
 		zmvcc_reconstruct(&scan->view, snapshot, seen,
 						  CheckForSerializableConflictOutNeeded(scan->base.rs_rd, snapshot));
-	/* nothing is seen by other kinds of snapshot */
+	/* other kinds of snapshot have no seen slots */
 	scan->frozen = scan->view.all_frozen && seen != 0;
 	if (named)
 		list_named_rows(scan, seen, named);
@@ -118,7 +124,10 @@ zscan_page_read(ZScan *scan, Buffer buffer, const ZNamedRows *named)
 	return true;
 }
 
-/* The page is viewed in place.  False: one of the rows is not as the snapshot sees it. */
+/*
+ * Copy the named rows of a page that is viewed in place.  Return false if one of them is not as
+ * the snapshot sees it.
+ */
 static bool
 copy_seen_rows(ZScan *scan, const ZNamedRows *named)
 {
@@ -134,7 +143,7 @@ copy_seen_rows(ZScan *scan, const ZNamedRows *named)
 	scan->copy = zcopy_renew(scan->copy);
 	scan->copy->horizon = scan->view.horizon;
 	copy = scan->copy->page.data;
-	/* with the slots, which tell who made a row (ztuple_slot_id) */
+	/* with the slots, which name a row's modifier (ztuple_slot_id) */
 	memcpy(copy, page, SizeOfPageHeaderData);
 	memcpy(copy + ((PageHeader) page)->pd_special, PageGetSpecialPointer(page),
 		   PageGetSpecialSize(page));
@@ -195,7 +204,7 @@ zscan_row_store(ZScan *scan, const ZScanRow *row, TupleTableSlot *slot)
 		slot->tts_tableOid = RelationGetRelid(view->rel);
 		ztuple_slot_refer(slot, scan->copy, scan->copy->page.data + row->offset, row->len,
 						  &scan->tid);
-		/* holds for the rows after it on the page, too (zscan_getnextslot) */
+		/* this holds for the next rows on the page, too (zscan_getnextslot) */
 		if (scan->base.rs_snapshot->snapshot_type == SNAPSHOT_MVCC)
 			zshown_note(slot, scan->base.rs_snapshot);
 		return true;
@@ -220,7 +229,7 @@ zscan_row_store_older(ZScan *scan, TupleTableSlot *slot)
 	if (!zmvcc_dirty_older(&scan->view, snapshot, &scan->dirty))
 		return false;
 	zscan_version_store(&scan->view, &scan->dirty, &scan->tid, slot);
-	/* in progress as well: there is one before it */
+	/* in progress as well, so there is one before it */
 	scan->has_older = TransactionIdIsValid(snapshot->xmin) &&
 		(scan->dirty.hdr.flags & ZROW_INSERTED) == 0;
 	return true;

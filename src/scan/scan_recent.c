@@ -2,9 +2,9 @@
  * scan_recent.c
  *		The table pages that the backend had last, found again without the buffer table.
  *
- * An update needs its page two or three times: the index finds the row there, the executor
- * fetches it again, then it is changed.  Each time the buffer's number is known, and the server
- * tells cheaply whether the block is still there (ReadRecentBuffer).
+ * An update needs its page two or three times: the index finds the row there, the executor fetches
+ * it again, then it is changed.  Each time the buffer's number is known, and it is cheap to check
+ * whether it still holds the block (ReadRecentBuffer).
  *
  * LOCKING: none; the page is pinned on return.
  */
@@ -21,10 +21,10 @@ typedef struct Recent
 {
 	RelFileLocator file;
 	BlockNumber block;
-	Buffer		buffer;			/* invalid or a temporary table's: not to be asked for */
+	Buffer		buffer;			/* invalid or of a temporary table: not to be reused */
 } Recent;
 
-/* Of a few tables: a transaction that changes two in turn finds both again. */
+/* A few tables: a transaction that changes two in turn finds both again. */
 static Recent recents[4];
 
 static Recent *

@@ -2,13 +2,13 @@
  * scan_row.c
  *		Single rows by TID, for callers that got the TID from an earlier scan.
  *
- * Old and new version of a row share their TID, yet core asks again by TID with
- * SnapshotAny ("the version I mean").  Which one that is ztid_resolve tells, from the
- * tag that tuple_lock, tuple_update and tuple_delete left in the TID and from what the
- * query does; fetch_meant below finds it.
+ * Old and new versions of a row share their TID, yet core asks again by TID with SnapshotAny ("the
+ * version I mean").  ztid_resolve finds out which one that is, from the tag that tuple_lock,
+ * tuple_update and tuple_delete left in the TID and from what the query does; fetch_meant below
+ * fetches it.
  *
- * LOCKING: one page at a time, share lock, while the row is checked and copied; more than a
- * few undo records are read with a copy of the page, without the lock.
+ * LOCKING: one page at a time, share lock, while the row is checked and copied; more than a few
+ * undo records are read with a copy of the page, without the lock.
  */
 #include "postgres.h"
 
@@ -28,17 +28,17 @@
 #include "zheap/undo/undo_relation.h"
 
 /*
- * A table page, pinned, locked in share mode and viewed in place; or, once much undo may
- * have to be read, unlocked, and the view is of a copy.
+ * A table page, pinned, locked in share mode and viewed in place.  Once much undo may have to be
+ * read, it is unlocked, and the view is of a copy.
  */
 typedef struct LockedPage
 {
 	ZPageView	view;
-	Buffer		buffers[2];		/* and its overflow page's */
+	Buffer		buffers[2];		/* the page's, and its overflow page's */
 	bool		has_rows;
 } LockedPage;
 
-/* Is the row not simply there, or gone, for everybody? */
+/* Return whether the row exists, and not every snapshot sees it as it is. */
 static bool
 has_undo(ZPageView *view, OffsetNumber offnum)
 {
@@ -50,6 +50,11 @@ has_undo(ZPageView *view, OffsetNumber offnum)
 	return !zmodifier_is_all_visible(&version.modifier);
 }
 
+/*
+ * Open a row's page, locked in share mode if it has rows.  With may_leave it is copied and
+ * unlocked if the row has undo.  Return whether the page has rows.  page_close must follow in any
+ * case.
+ */
 static bool
 page_open(LockedPage *locked, Relation rel, const ItemPointerData *tid, bool may_leave)
 {
@@ -84,8 +89,8 @@ page_close(LockedPage *locked)
 }
 
 /*
- * The newest version that is ours or committed; of a row that we deleted, the one
- * that we deleted.
+ * Fetch the newest version that is ours or committed; of a row that we deleted, the one that we
+ * deleted.  Return false if there is none.
  */
 static bool
 fetch_last(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
@@ -109,7 +114,7 @@ fetch_last(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 
 /* ---- what core means ---- */
 
-/* Do AFTER ROW events keep the TID of this row, which our transaction has deleted? */
+/* Return whether AFTER ROW events keep the TID of this row, which our transaction has deleted. */
 static bool
 deletion_has_events(ZPageView *view, OffsetNumber offnum)
 {
@@ -127,13 +132,13 @@ deletion_has_events(ZPageView *view, OffsetNumber offnum)
 }
 
 /*
- * No tag, SnapshotAny.  While a query runs: the version that its snapshot sees.
- * Core builds a new row from what it gets here, so it must never be another
- * transaction's uncommitted bytes: they would survive that transaction's
- * rollback (T1).  But AFTER INSERT events cannot carry a tag, and mean the row as
- * inserted.  Those that fire at the end of their query look with its snapshot,
- * which is from before the insert and sees nothing; later ones are told apart by
- * there being no query: "inserted".
+ * Fetch the version that an untagged TID means with SnapshotAny.
+ *
+ * While a query runs that is the version that its snapshot sees.  Core builds a new row from it,
+ * so it must never be another transaction's uncommitted version, which would then survive that
+ * transaction's rollback (T1).  But AFTER INSERT events cannot carry a tag, and mean the row as
+ * inserted.  Those that fire at the end of their query look with its snapshot, which is older than
+ * the insertion and sees nothing; later ones are recognized by there being no query ("inserted").
  */
 static bool
 fetch_untagged(ZPageView *view, OffsetNumber offnum, bool inserted, ZRowVersion *version)
@@ -145,7 +150,7 @@ fetch_untagged(ZPageView *view, OffsetNumber offnum, bool inserted, ZRowVersion 
 	return zmvcc_fetch_inserted(view, offnum, version) || fetch_last(view, offnum, version);
 }
 
-/* SnapshotAny: the version that core means.  May be called once more. */
+/* Fetch the version that core means with SnapshotAny.  May be called again for the same row. */
 static bool
 fetch_meant(ZPageView *view, OffsetNumber offnum, const ZTidMeaning *meaning, ZRowVersion *version)
 {
@@ -166,7 +171,7 @@ fetch_meant(ZPageView *view, OffsetNumber offnum, const ZTidMeaning *meaning, ZR
 	return fetch_last(view, offnum, version);
 }
 
-/* The tag that stays in the slot, which gets the version that the tagged TID means. */
+/* Return the tag to be kept in the slot, which gets the version that the tagged TID means. */
 static int
 kept_tag(ZPageView *view, const ItemPointerData *tid, const ZRowVersion *version,
 		 TupleTableSlot *slot)
@@ -181,7 +186,10 @@ kept_tag(ZPageView *view, const ItemPointerData *tid, const ZRowVersion *version
 	return ztid_tag_kept(view->rel, tid, deleted ? &deletion : NULL, slot);
 }
 
-/* The page is viewed in place.  Should its row be looked at with a limit first? */
+/*
+ * Limit the reads of undo for a row of a page that is viewed in place.  Return false if the page
+ * may not be left.
+ */
 static bool
 limit_begin(LockedPage *locked)
 {
@@ -191,7 +199,10 @@ limit_begin(LockedPage *locked)
 	return true;
 }
 
-/* True: what has been found since then counts.  False: look again, at a copy. */
+/*
+ * Return whether what was found since limit_begin counts.  If false, too much undo was needed: the
+ * view is now of a copy, without the lock; look again.
+ */
 static bool
 limit_end(LockedPage *locked)
 {
@@ -202,7 +213,7 @@ limit_end(LockedPage *locked)
 	return false;
 }
 
-/* The same for a page that has just been opened: in place, if that takes little undo. */
+/* fetch_meant for a page that has just been opened: in place if that takes little undo. */
 static bool
 fetch_any(LockedPage *locked, OffsetNumber offnum, const ZTidMeaning *meaning,
 		  ZRowVersion *version)
@@ -222,7 +233,7 @@ fetch_any(LockedPage *locked, OffsetNumber offnum, const ZTidMeaning *meaning,
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* E4: the page says the same. */
+/* Check E4: the page gives the same version. */
 static void
 assert_meant(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meaning,
 			 ZTupleSlot *zslot)
@@ -242,9 +253,10 @@ assert_meant(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meanin
 #endif
 
 /*
- * SnapshotAny: may the server's own code ask of the row whether we have made it?  It does for
- * events and after a conflict.  While a query runs it fetches rows that the query has found, and
- * users' conditions are asked of them anew (EvalPlanQual): these must see the xmin that they saw.
+ * Return whether, with SnapshotAny, the server's own code may ask whether we have made the
+ * version: it does so for events and after a conflict.  While a query runs it fetches rows that
+ * the query has found, and rechecks users' conditions on them (EvalPlanQual): these must see the
+ * same xmin as before.
  */
 static bool
 is_for_core(int tag)
@@ -252,7 +264,10 @@ is_for_core(int tag)
 	return tag != ZTID_TAG_NONE || ztid_state.phase != ZTID_PHASE_RUN;
 }
 
-/* SnapshotAny, and the version is in the slot of the scan that has just found the row (E4). */
+/*
+ * Copy the version meant by SnapshotAny from the slot of the scan that has just found the row
+ * (E4).  Return false if it is not known to be there.
+ */
 static bool
 fetch_shown(Relation rel, const ItemPointerData *tid, const ZTidMeaning *meaning,
 			TupleTableSlot *slot)
@@ -274,7 +289,7 @@ bool
 zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 						TupleTableSlot *slot)
 {
-	ItemPointerData asked = *tid;	/* the slot's own, perhaps */
+	ItemPointerData asked = *tid;	/* tid may point into the slot */
 	ItemPointerData rowtid = ztid_untagged(&asked);
 	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(&rowtid);
 	int			tag = ztid_tag(&asked);
@@ -295,7 +310,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	}
 	else
 	{
-		/* a user's invention (T8): what a cursor says has been through zscan_latest_tid */
+		/* made up by a user (T8): a cursor's TID has been through zscan_latest_tid */
 		if (tag != ZTID_TAG_NONE)
 			return false;
 		zmvcc_check_snapshot(rel, snapshot);
@@ -326,10 +341,7 @@ zscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
 	return found;
 }
 
-/*
- * TIDs with a tag pass: core asks about a cursor's TID, too, right before
- * zscan_latest_tid.
- */
+/* Accept TIDs with a tag: core also asks for a cursor's TID, right before zscan_latest_tid. */
 bool
 zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 {
@@ -337,7 +349,7 @@ zscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 }
 
 /*
- * Was the row's first version made by "inserter"?  It may have been updated in
+ * Return whether the row's first version was made by "inserter".  The row may have been updated in
  * place since, or its line pointer may belong to another row by now.
  */
 static bool
@@ -355,8 +367,8 @@ inserted_by(ZPageView *view, OffsetNumber offnum, FullTransactionId inserter)
 }
 
 /*
- * If an update moved the row elsewhere, and that update is not rolled back: where to,
- * and the transaction that did it.
+ * Return whether an update that is not rolled back has moved the row; if so, get the new TID, and
+ * the transaction that moved it.
  */
 static bool
 moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionId *mover)
@@ -377,7 +389,7 @@ moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionI
 	}
 	if (!(version.hdr.flags & ZROW_MOVED) || (version.hdr.flags2 & ZROW2_MOVED_PART))
 		return false;
-	/* a mover that is visible to all has left no trace of where to */
+	/* an update that is visible to all has left no record of the new place */
 	if (!zmvcc_record(view, &version, &rec, &at) || !rec.has_new_tid)
 		return false;
 
@@ -387,10 +399,12 @@ moved_to(ZPageView *view, OffsetNumber offnum, ItemPointer tid, FullTransactionI
 }
 
 /*
- * Follow a row that updates moved from page to page: the last TID on its way
- * where the scan's snapshot sees a version.  WHERE CURRENT OF looks here first, and
- * so gets rid of the tag that tuple_lock left in the cursor's row.  Any other tag, or one
- * without an offset, is a user's invention (currtid2): it names no row, and stays as it is.
+ * Follow a row that updates have moved from page to page, to the last TID where the scan's
+ * snapshot sees a version.
+ *
+ * WHERE CURRENT OF calls this first, which removes the tag that tuple_lock left in the cursor's
+ * row.  A TID with another tag, or without an offset, was made up by a user (currtid2): it names
+ * no row, and stays as it is.
  */
 void
 zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
@@ -428,10 +442,11 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 }
 
 /*
- * Two versions of one row, compared by what is known of their modifiers.  A version that has
- * become visible to all since the slot was filled may have lost its modifier's name, before the
- * undo horizon passes it: then *by_row, the row is to be compared.  Among our own versions the
- * command tells them apart: no command changes a row twice.
+ * Compare the modifiers of two versions of one row.  Return whether they are the same.
+ *
+ * A version that has become visible to all since the slot was filled may have lost its modifier's
+ * name before the horizon passes it: then *by_row is set, and the rows must be compared.  Our own
+ * versions differ in their command: no command changes a row twice.
  */
 static bool
 same_id(const ZVersionId *a, const ZVersionId *b, bool *by_row)
@@ -458,7 +473,10 @@ same_id(const ZVersionId *a, const ZVersionId *b, bool *by_row)
 		a->cmin == b->cmin;
 }
 
-/* Each change of a row turns its header's counter. */
+/*
+ * Return whether the slot's row is the version's: each change of a row increments a counter in its
+ * header.
+ */
 static bool
 has_same_bytes(const ZTupleSlot *slot, const ZRowVersion *version)
 {
@@ -471,7 +489,10 @@ has_same_bytes(const ZTupleSlot *slot, const ZRowVersion *version)
 		zrow_same_body(slot->row, slot->row_len, version->row, version->len);
 }
 
-/* What the snapshot sees of the row; false: nothing. */
+/*
+ * Get the version that the snapshot sees of the row, and its modifier.  Return false if there is
+ * none.
+ */
 static bool
 seen_id(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version,
 		ZVersionId *id)
@@ -483,9 +504,7 @@ seen_id(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *ve
 	return true;
 }
 
-/*
- * Does the snapshot see this very version, not merely some version of the row?
- */
+/* Compare versions, not TIDs: the snapshot may see another version of the row. */
 bool
 zscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 {

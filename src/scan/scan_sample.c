@@ -1,6 +1,8 @@
 /*
  * scan_sample.c
  *		TABLESAMPLE: blocks and rows as the sampling method picks them.
+ *
+ * LOCKING: a page, share, while it is copied.
  */
 #include "postgres.h"
 
@@ -45,7 +47,7 @@ zscan_sample_next_block(TableScanDesc sscan, SampleScanState *state)
 	return true;
 }
 
-/* The row, if it may be seen at all, or NULL.  The list is sorted. */
+/* Return the row in the scan's list, which is sorted; NULL if the snapshot cannot see it. */
 static const ZScanRow *
 find_candidate(ZScan *scan, OffsetNumber offnum)
 {
@@ -74,7 +76,7 @@ zscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *state, TupleTableS
 	OffsetNumber maxoff = 0;
 
 	ztuple_slot_check_kind(sscan->rs_rd, slot);
-	/* the method is asked even for a page without rows: it counts pages */
+	/* call the method even for a page without rows, as it counts pages */
 	if (scan->nrows > 0)
 		maxoff = PageGetMaxOffsetNumber(scan->view.page);
 

@@ -1,11 +1,12 @@
 /*
  * scan_seq.c
- *		Blocks one after the other, and the rows on them: sequential scans,
- *		serial and parallel, and scans of a range of TIDs.
+ *		Sequential scans, serial and parallel, and scans of a range of TIDs.
  *
- * The order of blocks is heap's in every detail (start in the middle, wrap
- * around, backward, reports to synchronized scans), since results without ORDER
- * BY and the company of other scans depend on it.
+ * The order of blocks is heap's in every detail (start in the middle, wrap around, backward,
+ * reports to synchronized scans), since results without ORDER BY and other synchronized scans
+ * depend on it.
+ *
+ * LOCKING: a page, share, while it is copied.
  */
 #include "postgres.h"
 
@@ -22,6 +23,7 @@
 
 /* ---- the stream's blocks, in the order of the scan ---- */
 
+/* Return the stream's first block; InvalidBlockNumber if there is none. */
 static BlockNumber
 block_first(ZScan *scan)
 {
@@ -42,7 +44,7 @@ block_first(ZScan *scan)
 	if (!scan->backward)
 		return scan->startblock;
 
-	/* nobody else is likely to go backward: do not confuse those in company */
+	/* other scans do not go backward: keep this one out of synchronization */
 	scan->base.rs_flags &= ~SO_ALLOW_SYNC;
 
 	if (scan->numblocks != InvalidBlockNumber)
@@ -60,6 +62,7 @@ is_past_limit(const ZScan *scan, BlockNumber block)
 		((uint64) block + scan->nblocks - scan->startblock) % scan->nblocks >= scan->numblocks;
 }
 
+/* Return the block after scan->ahead; InvalidBlockNumber at the end. */
 static BlockNumber
 block_following(ZScan *scan)
 {
@@ -82,8 +85,8 @@ block_following(ZScan *scan)
 		block = 0;
 
 	/*
-	 * Reported before the test for the end, so that a finished scan leaves its
-	 * starting point behind and the next one starts there again.
+	 * Report before the test for the end, so that a finished scan reports its starting point and
+	 * the next scan starts there again.
 	 */
 	if (scan->base.rs_flags & SO_ALLOW_SYNC)
 		ss_report_location(scan->base.rs_rd, block);
@@ -94,8 +97,8 @@ block_following(ZScan *scan)
 }
 
 /*
- * The stream's callback.  As READ_STREAM_USE_BATCHING requires, it waits for no lock that another
- * backend may hold while it waits for I/O: at most for that of synchronized scans.
+ * The stream's callback.  READ_STREAM_USE_BATCHING requires that it waits for no lock that another
+ * backend may hold while it waits for I/O: it takes only that of synchronized scans.
  */
 static BlockNumber
 scan_block(ReadStream *stream, void *private, void *per_buffer)
@@ -110,8 +113,8 @@ scan_block(ReadStream *stream, void *private, void *per_buffer)
 /* ---- pages ---- */
 
 /*
- * Begin a stream from the current block on.  Before 17 the kernel is not advised of blocks that
- * one process reads forward, as it reads those ahead by itself.
+ * Begin a stream from the current block on.  Before 17 no prefetch advice is given for blocks that
+ * one process reads forward, as the kernel reads those ahead by itself.
  */
 static void
 stream_turn(ZScan *scan, bool backward)
@@ -167,7 +170,10 @@ zscan_blocks_done(ZScan *scan)
 	return nblocks - start + scan->block;
 }
 
-/* Scan keys are rare (the executor tests its quals itself), so no special path. */
+/*
+ * Return whether the row matches the scan keys.  These are rare (the executor tests its quals
+ * itself), so there is no special path.
+ */
 static bool
 keys_match(ZScan *scan, TupleTableSlot *slot)
 {
@@ -191,7 +197,7 @@ keys_match(ZScan *scan, TupleTableSlot *slot)
 	return true;
 }
 
-/* The next row in the given direction into the slot; false at the end. */
+/* Store the next row in the given direction in the slot.  Return false at the end. */
 static bool
 row_advance(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
 {
@@ -201,7 +207,7 @@ row_advance(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
 		return scan->inited && scan->index >= 0 && scan->index < scan->nrows &&
 			zscan_row_store(scan, &scan->rows[scan->index], slot);
 
-	/* without a position, this puts us just before the first page's rows */
+	/* without a position, this is just before the first page's rows */
 	if (!scan->inited)
 		scan->nrows = scan->index = 0;
 
@@ -215,7 +221,7 @@ row_advance(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
 		scan->index += backward ? -1 : 1;
 		while (!scan->inited || scan->index < 0 || scan->index >= scan->nrows)
 		{
-			/* or the copy of the page would have to be kept for it */
+			/* otherwise its row would keep the copy of the page */
 			ExecClearTuple(slot);
 			if (!zscan_block_next(scan, backward))
 				return false;
@@ -228,6 +234,7 @@ row_advance(ZScan *scan, ScanDirection direction, TupleTableSlot *slot)
 	}
 }
 
+/* The general case of zscan_getnextslot. */
 static pg_noinline bool
 getnextslot_anyhow(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
 {
@@ -244,9 +251,9 @@ getnextslot_anyhow(TableScanDesc sscan, ScanDirection direction, TupleTableSlot 
 }
 
 /*
- * The inner loop of sequential scans: the page in hand has a next row that needs no look, and the
- * slot refers to the one before.  A slot of another kind has something else than our copy in that
- * place.
+ * Return the next row of the current page, if it needs no look and the slot refers to the row
+ * before it; this is the inner loop of sequential scans.  A slot of another kind does not have our
+ * copy in that field.
  */
 bool
 zscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
@@ -274,7 +281,7 @@ zscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
 	ItemPointerData highest;
 	BlockNumber first;
 
-	/* no pages, no rows outside of the range */
+	/* no pages, so no rows outside of the range */
 	if (scan->nblocks == 0)
 		return;
 
@@ -305,7 +312,7 @@ zscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
 	ztuple_slot_check_kind(sscan->rs_rd, slot);
 	while (row_advance((ZScan *) sscan, direction, slot))
 	{
-		/* the first and the last page may hold rows outside of the range */
+		/* the first and the last page may have rows outside of the range */
 		if (ItemPointerCompare(&slot->tts_tid, &((ZScan *) sscan)->mintid) < 0)
 		{
 			if (ScanDirectionIsBackward(direction))

@@ -2,11 +2,12 @@
  * scan_token.c
  *		The number of a version that was just written.
  *
- * The slot that a row was written from has its values, but not always its bytes: those that the
- * toaster left are on the page, with the turn of an update in place.
+ * The slot from which a row was written has its values, but not always its bytes: the toaster's
+ * pointers and the turn of an update in place are only on the page.
  *
- * LOCKING: no page on entry, as it may be this one, and none on exit; one page, share lock.  The
- * table, to the end of the transaction, as the lock of what has written the row may be released.
+ * LOCKING: no buffer is locked at entry, as it may be this page, nor at exit; one page, share
+ * lock.  The table's AccessShareLock is kept to the end of the transaction, as the lock of the
+ * writer may be released.
  */
 #include "postgres.h"
 
@@ -18,6 +19,10 @@
 #include "zheap/page/row.h"
 #include "zheap/scan/token.h"
 
+/*
+ * Get the number of the row at offnum.  Return false if there is none, it is damaged, or it is a
+ * tombstone.  The page is locked.
+ */
 static bool
 token_of_row(Page page, OffsetNumber offnum, uint32 *token)
 {

@@ -1,6 +1,6 @@
 /*
  * slot_errors.c
- *		Errors about tuple slots: of another access method, with a damaged row.
+ *		Errors about executor slots: of another access method, or with a damaged row.
  */
 #include "postgres.h"
 

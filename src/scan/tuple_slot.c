@@ -8,16 +8,17 @@
  *   stored    row != NULL: the row's bytes, deformed on demand; by-reference
  *             values point into it or into the scratch space
  *   virtual   row == NULL: core has put values into tts_values itself
- *             (ExecStoreVirtualTuple and whatever ends there)
+ *             (ExecStoreVirtualTuple and its callers)
  *
- * A stored row is materialised if it is in the slot's own room; otherwise it is on a copy
- * of its page, which is good until the resource owner under which that was made is
- * released.  To materialise a virtual one, the slot forms the row, as heap's slots form a tuple,
- * and whoever stores it next takes it from there; or, if it is one for the toaster, it copies the
- * values to "data" and sets TTS_FLAG_SHOULDFREE.
+ * A stored row is materialised if it is in the slot's own room.  Otherwise it is on a copy of its
+ * page, which is valid until the resource owner under which that was made is released.  A virtual
+ * slot is materialised by forming the row, which a writer takes from there; if it is one for the
+ * toaster, the values are copied to "data", and TTS_FLAG_SHOULDFREE is set.
  *
- * Room and scratch space are allocated when a row needs them, kept for the slot's other
- * rows, and freed with the slot.
+ * Room and scratch space are allocated when a row needs them, kept for later rows, and freed with
+ * the slot.
+ *
+ * LOCKING: none, but a system column may be read from a table.
  */
 #include "postgres.h"
 
@@ -40,10 +41,10 @@
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
 
-/* smallest allocation, so that rows that grow a little need no new one */
+/* Smallest allocation, in bytes, so that rows that grow a little need no new one. */
 #define SLOT_MIN_ALLOC	256
 
-/* Space of at least *size bytes; it becomes what there is. */
+/* Allocate at least *size bytes; on return *size is the allocated size. */
 static char *
 space_alloc(TupleTableSlot *slot, Size *size)
 {
@@ -80,7 +81,7 @@ scratch_free(ZTupleSlot *zslot)
 	zslot->scratch_alloc = 0;
 }
 
-/* Most rows need none. */
+/* Provide the deformer with scratch space; most rows need none. */
 static char *
 scratch_provide(ZRowDeform *state, Size size)
 {
@@ -144,6 +145,7 @@ row_room(ZTupleSlot *zslot, uint32 len)
 	return zslot->room;
 }
 
+/* Make the row in the slot's room its content; nothing else is stored. */
 static inline void
 row_stored(ZTupleSlot *zslot, uint32 len, const ItemPointerData *tid, Oid table,
 		   const ZVersionId *id)
@@ -192,7 +194,7 @@ ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 
 	if (unlikely(len > zslot->room_alloc))
 	{
-		/* a damaged padding makes the length anything: do not copy it */
+		/* a damaged padding yields any length: do not copy it */
 		if (len > BLCKSZ)
 		{
 			ExecClearTuple(slot);
@@ -228,7 +230,7 @@ ztuple_slot_refer(TupleTableSlot *slot, ZPageCopy *copy, const char *row, uint32
 	ztuple_slot_refer_next(slot, row, len, tid);
 }
 
-/* What the header of a row on a copy says, with the slot that it names (M1). */
+/* Set version_id from the header of a row on a copy, and the slot that it names (M1). */
 static void
 id_from_copy(ZTupleSlot *zslot)
 {
@@ -264,8 +266,8 @@ ztuple_slot_id(TupleTableSlot *slot)
 /* ---- callbacks ---- */
 
 /*
- * C code that takes each slot for heap's would have bytes of ours as a tuple, and change the table
- * by what looks like a TID there.  With this one reading the block is an error; what looks for
+ * Found by C code that takes each slot for heap's: with our bytes as a tuple it would change the
+ * table by what looks like a TID there.  With this one reading the block is an error, and reading
  * values follows a null pointer, which is better than wrong ones.  Constant, so that it stays so.
  */
 static const HeapTupleData tuple_on_no_page = {
@@ -277,7 +279,7 @@ tts_zheap_init(TupleTableSlot *slot)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
-	/* for the rest all zeroes is right */
+	/* zeroes are right for the other fields */
 	zslot->heap.base.tuple = unconstify(HeapTupleData *, &tuple_on_no_page);
 	zslot->room = zslot->small_room;
 	zslot->room_alloc = ZTUPLE_SMALL_ROOM;
@@ -312,8 +314,7 @@ tts_zheap_clear(TupleTableSlot *slot)
 }
 
 /*
- * A virtual slot has nothing to add: core fills what is beyond tts_nvalid with
- * missing values.
+ * Deform natts columns.  In a virtual slot core fills those beyond tts_nvalid with missing values.
  */
 static void
 tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
@@ -340,7 +341,7 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 	slot->tts_nvalid = natts;
 }
 
-/* The slot's version; its modifier is looked up if need be.  NULL: of no table. */
+/* Return what made the version, with its modifier looked up; NULL if the row is of no table. */
 static const ZVersionId *
 resolved_id(TupleTableSlot *slot)
 {
@@ -363,8 +364,8 @@ id_xmin(const ZVersionId *id)
 }
 
 /*
- * A version's number, where no transaction of the last or the next 2^30 has its xid: in the
- * quarter opposite to the one that xids come from now.  It changes with that, once in 2^30
+ * Return a version's number as an xid that no transaction of the last or the next 2^30 has: it is
+ * in the quarter opposite to the current one.  It changes with the quarter, once in 2^30
  * transactions.
  */
 static TransactionId
@@ -376,7 +377,7 @@ token_xid(uint32 token)
 	return Max(xid, FirstNormalTransactionId);
 }
 
-/* False: there is nothing of which to make a number. */
+/* Get the version's number.  Return false if the slot has nothing to make it of. */
 static bool
 slot_token(TupleTableSlot *slot, const ZVersionId *id, uint32 *token)
 {
@@ -391,7 +392,7 @@ slot_token(TupleTableSlot *slot, const ZVersionId *id, uint32 *token)
 	return true;
 }
 
-/* What users see as xmin, and the server's own code where it asks what we have made. */
+/* Return what users see as xmin, and the server's code that asks whether we made the version. */
 static TransactionId
 shown_xmin(TupleTableSlot *slot, const ZVersionId *id)
 {
@@ -405,7 +406,7 @@ shown_xmin(TupleTableSlot *slot, const ZVersionId *id)
 	return token_xid(token);
 }
 
-/* A command id to show: 0 where there is none. */
+/* Return a command id to show, 0 if there is none. */
 static CommandId
 shown_cid(CommandId cid, TransactionId xid)
 {
@@ -415,8 +416,9 @@ shown_cid(CommandId cid, TransactionId xid)
 }
 
 /*
- * A row of ours that changes to a partition of another access method is inserted there from this
- * slot, which is told no more than where it is now.
+ * Get a system column of a row that is in a table of another access method: when a row of ours
+ * moves to such a partition, this slot gets only its new place.  ERROR (feature_not_supported) if
+ * none.
  */
 static Datum
 sysattr_elsewhere(TupleTableSlot *slot, int attnum, bool *isnull)
@@ -448,6 +450,7 @@ sysattr_elsewhere(TupleTableSlot *slot, int attnum, bool *isnull)
 	return value;
 }
 
+/* Get a system column; for a row that came from no table see sysattr_elsewhere. */
 static Datum
 tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 {
@@ -476,7 +479,7 @@ tts_zheap_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 	}
 }
 
-/* Bytes of a by-reference value, when it is flat. */
+/* Return the length of a by-reference value, when it is flat. */
 static Size
 value_size(Form_pg_attribute att, Datum value)
 {
@@ -494,7 +497,7 @@ value_copy(char *out, Size size, Form_pg_attribute att, Datum value)
 		memcpy(out, DatumGetPointer(value), size);
 }
 
-/* From a copy of its page into the slot's own room.  Values are to be taken out again. */
+/* Copy the row from the copy of its page into the slot's room; it must be deformed again. */
 static void
 row_materialize(TupleTableSlot *slot)
 {
@@ -511,7 +514,7 @@ row_materialize(TupleTableSlot *slot)
 	copy_forget(zslot);
 }
 
-/* Clearing a slot ends what pointed into it, as with heap's slots. */
+/* Check that no value points into the room: clearing the slot has invalidated such pointers. */
 static inline void
 assert_values_elsewhere(TupleTableSlot *slot)
 {
@@ -530,8 +533,8 @@ assert_values_elsewhere(TupleTableSlot *slot)
 }
 
 /*
- * Form the row of a virtual slot in its room.  False, with nothing done: it is long, or has values
- * elsewhere.
+ * Form the row of a virtual slot in its room.  Return false, with nothing done, if it is long, or
+ * has values elsewhere.
  */
 static bool
 form_in_room(TupleTableSlot *slot)
@@ -557,10 +560,7 @@ form_in_room(TupleTableSlot *slot)
 	return true;
 }
 
-/*
- * Copy the by-reference values of a virtual row into one piece of memory, as
- * core's virtual slots do.  Each begins MAXALIGNed.
- */
+/* Copy the by-reference values of a virtual row into one chunk, each MAXALIGNed, as core does. */
 static void
 values_materialize(TupleTableSlot *slot)
 {
@@ -611,8 +611,8 @@ tts_zheap_materialize(TupleTableSlot *slot)
 }
 
 /*
- * May the bytes of the source's row be read with the target's descriptor?  Not
- * if the row lacks columns, whose missing values the target may not know.
+ * Return whether the bytes of the source's row can be read with the target's descriptor.  Not if
+ * it lacks columns: the target may not know their missing values.
  */
 static bool
 row_is_copyable(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
@@ -642,7 +642,7 @@ values_copy(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
 	tts_zheap_materialize(dstslot);
 }
 
-/* From a slot of any kind. */
+/* Copy from a slot of any kind. */
 static void
 tts_zheap_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
 {
@@ -668,17 +668,13 @@ tts_zheap_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
 	}
 }
 
-/*
- * The system columns, for callers that look for them in a heap tuple: triggers
- * written in PL languages do.
- */
+/* Set the system columns of a heap tuple, which triggers in PL languages read there. */
 static void
 tuple_set_id(HeapTupleHeader header, TupleTableSlot *slot, const ItemPointerData *tid,
 			 const ZVersionId *id)
 {
 	/*
-	 * heap_form_tuple made a composite datum, and recent minor releases mark it as
-	 * one in the bits below.  From here on it is a row of a table.
+	 * heap_form_tuple made a composite datum, marked as one in recent minor releases: undo that.
 	 */
 	header->t_infomask &= ~HEAP_XACT_MASK;
 	header->t_infomask2 &= HEAP_NATTS_MASK;
@@ -707,7 +703,7 @@ set_written(ZVersionId *id, FullTransactionId fxid, CommandId cid, bool was_lock
 	}
 }
 
-/* A row that changes from a heap partition to ours, in the slot that it was in there. */
+/* Set the system columns in a heap slot, from which a row has moved to our partition. */
 static pg_noinline void
 written_from_heap(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid, bool was_locked)
 {

@@ -13,7 +13,7 @@ ROOT = sys.argv[1] if len(sys.argv) > 1 else "."
 PATHS = sys.argv[2:]
 
 # folders of src/ and include/zheap/ that have not been rewritten yet
-NOT_YET = set("""base page undo record tid mvcc btree rollback slot lock scan notes dml index rewrite vacuum
+NOT_YET = set("""base page undo record tid mvcc rollback slot lock notes dml rewrite vacuum
               clean am worker inspect verify""".split())
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)

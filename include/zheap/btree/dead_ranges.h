@@ -2,9 +2,10 @@
  * dead_ranges.h
  *		Ranges of B-tree entries that young snapshots need not look at.
  *
- * While an old snapshot is open, the entries that only it needs stay, and every other scan would
- * walk over them.  Scans that have done so publish where, for others to pass by at once.  What is
- * lost here, or can't be stored, costs time, never rows.  See src/btree/README.md, "Dead ranges".
+ * While an old snapshot is open, entries that only it needs stay in the index, and every other
+ * scan walks over them.  Scans that have walked over such entries publish the range, in shared
+ * memory, and later scans skip it.  A range that is lost, or for which there is no room, costs
+ * time, never rows.  See src/btree/README.md, "Dead ranges".
  */
 #ifndef ZHEAP_DEAD_RANGES_H
 #define ZHEAP_DEAD_RANGES_H
@@ -13,13 +14,13 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* Longer entries are no bounds. */
+/* Maximum size of an entry that serves as a bound, in bytes. */
 #define ZDEAD_MAX_ENTRY		128
 
-/* A place in an index: at an entry, which tells the key and the TID, or just beside it. */
+/* A place in an index: an entry, which has the key and the TID, or the gap next to it. */
 typedef struct ZDeadBound
 {
-	bool		inclusive;		/* the entry itself is in the range */
+	bool		inclusive;		/* the range includes the entry itself */
 	union
 	{
 		IndexTupleData tuple;
@@ -28,78 +29,107 @@ typedef struct ZDeadBound
 	}			entry;
 } ZDeadBound;
 
-/* What a scan has passed by without a break: all dead for good, for its snapshot. */
+/*
+ * A run of entries that a scan has walked over or skipped without a break.  All are dead for good,
+ * for the scan's snapshot.
+ */
 typedef struct ZDeadRun
 {
-	uint64		began;			/* zdead_clock() before it read the index page of the first one */
+	uint64		began;			/* zdead_clock() before the scan read the index page of the
+								 * first entry */
 	Snapshot	snapshot;
-	uint32		entries;		/* about so many */
-	uint32		visited;		/* of these, not passed by at once */
+	uint32		entries;		/* number of entries, estimated */
+	uint32		visited;		/* number of entries that were visited, not skipped by a range */
 	ZDeadBound	low;
 	ZDeadBound	high;
 } ZDeadRun;
 
+/*
+ * Bytes of shared memory, number of locks in the tranche, and initialization at server start.  The
+ * last one is called with AddinShmemInitLock held exclusively.
+ */
 extern Size zdead_shmem_size(void);
 extern int	zdead_lwlock_count(void);
 extern void zdead_shmem_init(void);
 
 #define ZDEAD_LWLOCK_TRANCHE "zheap_dead_ranges"
 
-/* How many ranges have been announced so far. */
+/* Return the number of ranges announced so far, since the server started.  No locks. */
 extern uint64 zdead_clock(void);
 
 /*
- * Is the entry beyond the bound, in the direction of the scan?  Like all that follows, this calls
- * functions of the keys' types: no page is locked, and a snapshot is active.
+ * Return whether the entry is beyond the bound, in the direction of the scan.
+ *
+ * This and all functions below that take an entry call comparison functions of the keys' types.
+ * The caller has locked no buffer (I3), and has an active snapshot; errors are those of the
+ * comparison functions.  Functions of this file take the lock of one set of ranges at a time, and
+ * have released it when they return or call others.
  */
 extern bool zdead_is_beyond(Relation index, IndexTuple entry, const ZDeadBound *end,
 							bool backward);
 
-/* False: the entry is too long for a bound. */
+/*
+ * Make an inclusive bound from an entry, which is no pivot and no posting list.  Return true if
+ * done, false if the entry is longer than ZDEAD_MAX_ENTRY.  No locks, no errors.
+ */
 extern bool zdead_bound(IndexTuple entry, ZDeadBound *bound);
 
 /*
- * Need the snapshot not look at the entry?  If so, *end tells how far in the direction of the
- * scan, and *entries of about how many that is true altogether.
+ * Return whether the snapshot, an MVCC snapshot, may skip the entry because it is in a published
+ * range.  If true, *end is the far end of that range in the direction of the scan, and *entries
+ * the estimated number of entries in the whole range.  If several ranges contain the entry, the
+ * one that reaches furthest is taken.
  */
 extern bool zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward,
 					   ZDeadBound *end, uint32 *entries);
 
 /*
- * Announce the run or, if it has been announced before it began, publish it.  All entries between
- * its bounds have been looked at, or were in published ranges.
+ * Announce the run or, if an announcement made before run->began overlaps it, publish what both
+ * have in common.  The caller has looked at all entries between the run's bounds, or has skipped
+ * them by published ranges.  Nothing is done if there is no room.
  */
 extern void zdead_note_run(Relation index, const ZDeadRun *run);
 
 /*
- * An entry has been inserted, or an entry that was there has a version of its row again.  Called
- * after that, and before the transaction goes on: no range has it from now on.
+ * Take an entry out of all ranges of the index.  Call it after the entry has been inserted, or
+ * after an existing entry has got a version of its row again, and before the transaction goes on
+ * (N6).
  */
 extern void zdead_inserted(Relation index, IndexTuple entry);
 
-/* Is there any range, of whatever index, or of this one?  Asked after an insertion. */
+/*
+ * Return whether any index has a range, and whether this index has one.  Asked after an insertion;
+ * zdead_any takes no lock.  An inserter that must find an announcement gets true: see
+ * count_announced().
+ */
 extern bool zdead_any(void);
 extern bool zdead_has_ranges(Relation index);
 
-/* Is there one of this index that the snapshot, an MVCC snapshot, may use? */
+/* Return whether the index has a range that the snapshot, an MVCC snapshot, may use. */
 extern bool zdead_may_help(Relation index, Snapshot snapshot);
 
 /*
- * Asked for after insertions into indexes without ranges, while there are others.  Once in a
- * while looks at an index's ranges, and forgets them if no VACUUM has come for very long.
+ * Remove ranges that no VACUUM has removed for KEPT_XIDS transactions.
+ *
+ * Called after insertions into indexes without ranges, while other indexes have some.  Every
+ * TIDY_INTERVAL-th call looks at the ranges of one index; the others return at once.
  */
 extern void zdead_tidy(void);
 
 /*
- * VACUUM has removed the index's entries of all rows whose deleters had ended, for all snapshots,
- * before the horizon.  No page is locked.
+ * Remove the ranges whose snapshots are older than the horizon: VACUUM has removed the index's
+ * entries of all rows whose deletion every snapshot sees, because the deleter is older than the
+ * horizon.  No buffer is locked.
  */
 extern void zdead_vacuumed(Relation index, FullTransactionId horizon);
 
-/* The index of this database is dropped, or has a new file: none of its files has ranges. */
+/*
+ * Remove the ranges of all files of an index of this database, which is dropped or gets a new
+ * file.
+ */
 extern void zdead_forget_files(Oid index);
 
-/* The database is made, or dropped. */
+/* Remove the ranges of all indexes of a database that is created or dropped. */
 extern void zdead_forget_database(Oid database);
 
 #endif							/* ZHEAP_DEAD_RANGES_H */

@@ -1,9 +1,10 @@
 /*
  * index_skip.h
- *		An index scan that passes by entries that only older snapshots need.
+ *		An index scan that skips entries that only older snapshots need.
  *
- * The fetch of rows counts the entries in a row that were dead for good; the functions before the
- * B-tree's (index_entries.c) call zskip_step when there are many, before they go to the next one.
+ * The fetch of rows counts consecutive entries that are dead for good.  When there are many, the
+ * functions that wrap the B-tree's (index_entries.c) call zskip_step before they go to the next
+ * entry.
  */
 #ifndef ZHEAP_INDEX_SKIP_H
 #define ZHEAP_INDEX_SKIP_H
@@ -14,8 +15,8 @@
 #include "zheap/btree/table_indexes.h"
 
 /*
- * So many entries that are dead for good, and it is asked whether there are ranges to pass by.  In
- * an index that has some it is asked at a scan's first such entry, too.
+ * Number of consecutive dead entries after which the scan looks for a range to skip.  In an index
+ * that has ranges it also looks at its first such entry.
  */
 #ifdef USE_ASSERT_CHECKING
 #define ZSKIP_MISSES	2
@@ -23,10 +24,13 @@
 #define ZSKIP_MISSES	8
 #endif
 
-/* Whatever the setting: may a scan like this be told of dead ranges? */
+/*
+ * Return whether a scan of this kind may use and publish dead ranges; zheap.skip_dead_entries is
+ * not considered.  No locks, no errors.
+ */
 extern bool zskip_is_allowed(IndexScanDesc scan);
 
-/* Is the scan to be moved, if there is a range, or are its entries to be noted? */
+/* Return whether to look for a range at the scan's entry, and to make its dead entries a run. */
 static inline bool
 zskip_is_wanted(IndexScanDesc scan, const ZIndexFetchBase *fetch)
 {
@@ -37,12 +41,23 @@ zskip_is_wanted(IndexScanDesc scan, const ZIndexFetchBase *fetch)
 }
 
 /*
- * The scan is about to go on from the entry that it is at.  If it is wanted, and a range has that
- * entry, the scan is moved to the range's end.
+ * Extend, begin or end the scan's run at its current entry, which it is about to leave, and skip a
+ * range.
+ *
+ * If "wanted" (zskip_is_wanted), or if the scan has a run, and the entry is in a range that the
+ * snapshot may use, the scan's position moves to the end of that range, or to the last entry of
+ * its leaf that is in it.
+ *
+ * No buffer is locked at entry and exit; index pages are locked in share mode and released.
+ * Errors are those of the keys' comparison functions and of ReadBuffer.
  */
 extern void zskip_step(IndexScanDesc scan, ZIndexFetchBase *fetch, bool wanted);
 
-/* The scan begins anew, or ends for good: what it has passed by is noted. */
+/*
+ * End the scan's run, and note it for other scans (zdead_note_run).  zskip_end: the scan begins
+ * anew; nothing happens if fetch->skip is NULL. zskip_free: the scan ends; frees fetch->skip,
+ * which is not NULL.  No buffer is locked; errors as above.
+ */
 extern void zskip_end(ZIndexFetchBase *fetch);
 extern void zskip_free(ZIndexFetchBase *fetch);
 

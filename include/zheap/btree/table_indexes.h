@@ -3,9 +3,10 @@
  *		What is known of a table's indexes: which columns they use, and what an update that
  *		changes one has to do.
  *
- * "Several keys": an update in place of an indexed column leaves the row where it is, and adds
- * an entry with the new key to the index.  The index then has entries of the row that are not
- * of the version that a snapshot sees, and scans must tell them apart: see src/index/README.md.
+ * "Several keys": an update in place of an indexed column leaves the row where it is, and adds an
+ * entry with the new key to the index.  The index then has entries of the row that do not have the
+ * key of the version that a snapshot sees, and scans must tell them apart: see
+ * src/index/README.md.
  */
 #ifndef ZHEAP_TABLE_INDEXES_H
 #define ZHEAP_TABLE_INDEXES_H
@@ -16,118 +17,140 @@
 #include "nodes/bitmapset.h"
 #include "utils/relcache.h"
 
-/* An update has changed a column of the index. */
+/* What an update that changes a column of the index has to do. */
 typedef enum ZIndexChange
 {
-	ZINDEX_MOVES,				/* the row gets another line pointer */
-	ZINDEX_ADDS,				/* the row may stay, if the index gets an entry for its new key */
-	ZINDEX_SUMMARIZES			/* the same, and no entry is of one row: BRIN */
+	ZINDEX_MOVES,				/* move the row to another line pointer */
+	ZINDEX_ADDS,				/* it may change the row in place, if it inserts an entry for
+								 * the new key */
+	ZINDEX_SUMMARIZES			/* as ZINDEX_ADDS, for an index that summarizes blocks: BRIN */
 } ZIndexChange;
 
 typedef struct ZTableIndex
 {
 	Oid			oid;
 	ZIndexChange change;
-	Bitmapset  *columns;		/* of keys, included columns, expressions and predicate; as in
-								 * RelationGetIndexAttrBitmap */
+	Bitmapset  *columns;		/* columns of keys, included columns, expressions and predicate,
+								 * numbered as in RelationGetIndexAttrBitmap */
 } ZTableIndex;
 
 typedef struct ZTableIndexes
 {
 	Oid			table;			/* hash key */
-	uint64		generation;		/* of the server's descriptions that this one was made from */
-	MemoryContext context;		/* of the rest */
-	Bitmapset  *columns;		/* of all indexes */
-	Bitmapset  *keys;			/* those that foreign keys may refer to */
-	Bitmapset  *identity;		/* those of the replica identity's key, if it is an index */
-	int			highest;		/* attribute number that an index has; 0: none */
-	bool		whole;			/* an index refers to whole rows */
-	bool		btrees;			/* all are B-trees on columns alone, valid and ready */
-	int			nentries;		/* of the indexes, those that get an entry of each row */
+	uint64		generation;		/* value of the counter of invalidations when this was made */
+	MemoryContext context;		/* has the sets and the array below */
+	Bitmapset  *columns;		/* columns of all indexes */
+	Bitmapset  *keys;			/* columns that foreign keys may refer to */
+	Bitmapset  *identity;		/* key columns of the replica identity index, if there is one */
+	int			highest;		/* highest attribute number that an index uses; 0: none */
+	bool		whole;			/* some index refers to the whole row */
+	bool		btrees;			/* all indexes are B-trees on plain columns, valid and ready */
+	int			nentries;		/* number of indexes that get an entry of each row */
 	int			n;
 	ZTableIndex *indexes;
 } ZTableIndexes;
 
 /*
- * Of the table, which is open and locked.  Valid until the next call: what has changed meanwhile
- * changes nothing for one statement's row, as with the server's own sets.  May read catalogs.
+ * Return what is known of the indexes of the table, which is open and locked.
+ *
+ * The result belongs to a cache, is not to be freed, and is valid until the next call.  Changes
+ * made meanwhile do not matter to the row of one statement, as with the server's own sets of
+ * columns.  The indexes are not locked.  Side effect: the relation cache entries of the indexes
+ * get our routines (zindex_watch_entries, zindex_wrap_insertions).
+ *
+ * May read catalogs: no buffer is locked (L2).  Errors are those of catalog reads.
  */
 extern PGDLLEXPORT const ZTableIndexes *ztable_indexes(Relation table);
 
 /* ---- which indexes (index_entries.c) ---- */
 
-/* Neither expressions nor a predicate. */
+/* Return whether the index has neither expressions nor a predicate.  No locks, no errors. */
 extern bool zindex_has_plain_columns(Relation index);
 
 /*
- * May the table's index have several entries of one row?  A B-tree whose entries nothing else
- * depends on, where keys with other bytes are other keys, stored as the table stores them.  The
- * answer is the same as long as the index is there.  May read catalogs.
+ * Return whether the table's index may have several entries of one row.
+ *
+ * True for a B-tree that enforces no constraint, on plain columns, where keys that differ in their
+ * bytes are different keys, and are stored as the table stores them.  The answer does not change
+ * during the life of the index.  May read catalogs.
  */
 extern bool zindex_may_have_several_keys(Relation table, Relation index);
 
 /* ---- the entry that a scan is at ---- */
 
-/* The first part of what a table's fetch by index keeps: see index_fetch_begin. */
+/* The first part of the state of a table's fetch by index: see index_fetch_begin. */
 typedef struct ZIndexFetchBase
 {
 	IndexFetchTableData base;	/* must be first */
-	IndexScanDesc entries;		/* the scan that the TIDs come from, if its index may have
+	IndexScanDesc entries;		/* the scan that supplies the TIDs, if its index may have
 								 * several entries of a row; or NULL */
-	uint32		leaf;			/* it has read so many pages of the index, or fewer */
-	uint64		marks;			/* zheap_marks_cleared before it read the last one (N5) */
-	uint64		first_marks;	/* ... or the first one */
+	uint32		leaf;			/* counts pages of the index read by "entries", and its rescans */
+	uint64		marks;			/* zheap_marks_cleared() before the scan read the last page (N5) */
+	uint64		first_marks;	/* ... before it read its first page */
 
 	/* entries that are dead for good, for the scan's snapshot (index_skip.h) */
-	bool		may_skip;		/* they may be looked for */
-	bool		skips;			/* they are: an entry has led to no row */
-	bool		began;			/* the scan has a direction: this one */
+	bool		may_skip;		/* the scan may look for them */
+	bool		skips;			/* it looks for them: an entry has led to no row */
+	bool		began;			/* "backward" is known */
 	bool		backward;
-	bool		looked;			/* the last entry has been looked at */
-	bool		asked;			/* for a range, at the first entry that was such */
-	uint32		misses;			/* so many of the last ones, without a break, were such */
-	uint64		clock;			/* zdead_clock before it read its page of the index, or earlier */
-	uint64		first_clock;	/* ... or any page */
-	IndexScanDesc scan;			/* the scan, if it is one of a B-tree; or NULL */
-	struct ZSkipRun *skip;		/* or NULL: there have not been many */
+	bool		looked;			/* the row of the last entry has been looked at */
+	bool		asked;			/* a range has been looked for at the first such entry */
+	uint32		misses;			/* number of consecutive such entries, up to the last one */
+	uint64		clock;			/* zdead_clock() before the scan read its page of the index, or
+								 * earlier */
+	uint64		first_clock;	/* ... before it read its first page */
+	IndexScanDesc scan;			/* the scan if it is one of a B-tree, or NULL */
+	struct ZSkipRun *skip;		/* the scan's run; NULL if there were few such entries */
 } ZIndexFetchBase;
 
 /*
- * From now on scans of the B-tree tell the fetch of the table's rows of themselves and, if it may
- * have several entries of a row, of their entries; and insertions tell of theirs.
+ * Put our routine into the relation cache entry of a B-tree.
+ *
+ * Its scans then report themselves to the fetch of the table's rows and, if several_keys, the
+ * entries that they are at; its insertions look for dead ranges.  Idempotent; no locks, no errors.
  */
 extern void zindex_watch_entries(Relation index, bool several_keys);
 
 /*
- * The same for an index that is no B-tree: an insertion that may ask which entries of a page are
- * of dead rows (hash, GiST) opens the undo log before it locks that page.
+ * Put our insertion into the relation cache entry of a hash or GiST index; does nothing for
+ * others.  Idempotent; no locks, no errors.  An insertion into such an index may ask which entries
+ * of a page are dead, so it opens the undo relation before it locks that page.
  */
 extern void zindex_wrap_insertions(Relation index);
 
 /*
- * Does it tell of entries?  Reads no catalog, so it may be asked with pages locked.  Any index
- * that may have several entries of a row does, after ztable_indexes(), unless its description has
- * been made anew since.
+ * Return whether scans of the index report their entries.  Reads no catalog, so pages may be
+ * locked.  After ztable_indexes() it is true of each index that may have several entries of a row,
+ * unless the index's relation cache entry has been rebuilt since.
  */
 extern bool zindex_is_watched(Relation index);
 
 /*
- * Is the entry that the scan is at of the version in the slot?  Both have been read; no page is
- * locked, as values may have to be fetched from the toast table.
+ * Return whether the scan's current entry has the key of the version in the slot.  The caller has
+ * locked no buffer (I3), as values may have to be read from the toast table; errors are those of
+ * that.  The index is watched (zindex_is_watched).
  */
 extern bool zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot);
 
-/* Values of the columns of an index on columns, of the version in the slot; no page is locked. */
+/*
+ * Fill values[] and isnull[] with the index's columns of the version in the slot.  The index is on
+ * plain columns; values point into the slot.  The caller has locked no buffer (I3).
+ */
 extern void zindex_values_of(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull);
 
 /*
- * As zindex_entry_is_of() in two steps: the key of the version in the slot, allocated in the
- * current context, or NULL if it has more than "max" bytes; and later, no page need be read then,
- * whether the entry that the scan is at by then has it.
+ * The two steps of zindex_entry_is_of().
+ *
+ * zindex_key_of returns the key of the version in the slot, allocated in the current context, or
+ * NULL if it is longer than "max" bytes.  The caller has locked no buffer (I3).
+ *
+ * zindex_entry_has_key returns whether the scan's current entry has that key.  It reads no page,
+ * and raises no error.
  */
 extern IndexTuple zindex_key_of(Relation index, TupleTableSlot *slot, Size max);
 extern bool zindex_entry_has_key(IndexScanDesc scan, IndexTuple key);
 
+/* Take back the memory that was lent to scans; no locks, no errors. */
 extern void zindex_entries_at_end_of_transaction(void);
 
 #endif							/* ZHEAP_TABLE_INDEXES_H */

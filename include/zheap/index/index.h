@@ -1,7 +1,7 @@
 /*
  * index.h
  *		What index access methods ask of a table: rows to build from, rows missing
- *		from an index, entries that may go.
+ *		from an index, entries that may be deleted.
  */
 #ifndef ZHEAP_INDEX_H
 #define ZHEAP_INDEX_H
@@ -11,7 +11,14 @@
 
 #include "zheap/notes/reap.h"
 
-/* index_build.c */
+/*
+ * Call the callback for each row that a new index must have, as index_build_range_scan of the
+ * table access method (index_build.c).  Return the number of live rows.
+ *
+ * Sets info->ii_BrokenHotChain if old snapshots must not use the index.  The caller has the table
+ * locked, and no buffer.  A unique build may wait for other transactions.  ERROR (data_corrupted)
+ * if a page is damaged; others are those of the index, and of users' expressions.
+ */
 extern double zindex_build_range_scan(Relation table, Relation index,
 									  struct IndexInfo *info, bool allow_sync,
 									  bool anyvisible, bool progress,
@@ -19,24 +26,39 @@ extern double zindex_build_range_scan(Relation table, Relation index,
 									  IndexBuildCallback callback, void *callback_state,
 									  TableScanDesc sscan);
 
-/* index_validate.c */
+/*
+ * Insert the rows that the snapshot sees and the index does not have, as index_validate_scan of
+ * the table access method (index_validate.c).  state->tuplesort has the index's TIDs, sorted; adds
+ * to the counts in *state.  Locks and errors as above, and ERROR (unique_violation).
+ */
 extern void zindex_validate_scan(Relation table, Relation index, struct IndexInfo *info,
 								 Snapshot snapshot, struct ValidateIndexState *state);
 
-/* index_delete.c */
+/*
+ * Find the entries in delstate that may be deleted, as index_delete_tuples of the table access
+ * method (index_delete.c).  Return the newest xid that removed one of their rows, for conflicts on
+ * standbys; InvalidTransactionId if there is none.
+ *
+ * Sorts delstate->deltids by table page, and truncates it after the last deletable entry;
+ * status[].knowndeletable tells which are.  ndeltids may become 0 in a bottom-up deletion only.
+ * The caller has the index page locked exclusively, and has opened undo before (L2); table pages
+ * are locked in share mode meanwhile.  ERROR (index_corrupted) if an entry names no row and no
+ * dead line pointer.
+ */
 extern TransactionId zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate);
 
 /*
- * Remove all entries of those in "op" that nobody needs, however many pages of the table they lead
- * to; op->status tells which, by id.  The leaf, of a B-tree, is locked exclusively.
+ * Delete all entries in "op" that no snapshot needs, however many pages of the table they lead to.
+ * Afterwards op->status, by id, tells which.  The leaf, of a B-tree, is locked exclusively at
+ * entry and exit.  Errors as above.
  */
 extern void zindex_delete_from_leaf(Relation table, Buffer leaf, TM_IndexDeleteOp *op);
 
 /* ---- VACUUM's pass over rows with several keys (index_sweep.c) ---- */
 
-#define ZMARKED_SEEN	0x01	/* the index that is being looked through has an entry of it */
-#define ZMARKED_SEVERAL	0x02	/* some index has several */
-#define ZMARKED_SETTLED	0x04	/* for the caller */
+#define ZMARKED_SEEN	0x01	/* the current index has an entry of the row */
+#define ZMARKED_SEVERAL	0x02	/* some index has several entries of the row */
+#define ZMARKED_SETTLED	0x04	/* not used here, but by the caller */
 
 typedef struct ZMarkedRow
 {
@@ -47,19 +69,22 @@ typedef struct ZMarkedRow
 typedef struct ZIndexSweep
 {
 	Relation	table;
-	Relation	index;			/* one that may have several entries of a row */
-	BufferAccessStrategy strategy;	/* for pages of the table */
-	ZMarkedRow *rows;			/* in the order of TIDs; at least one */
+	Relation	index;			/* an index that may have several entries of a row */
+	BufferAccessStrategy strategy;	/* for reading pages of the table */
+	ZMarkedRow *rows;			/* ascending by TID; at least one */
 	int			nrows;
-	/* results, added up */
-	int64		removed;		/* entries */
-	BlockNumber leaves;			/* looked at */
-	BlockNumber empty;			/* of these without any entry afterwards */
+	/* results, added up over calls */
+	int64		removed;		/* number of entries removed */
+	BlockNumber leaves;			/* number of leaves read */
+	BlockNumber empty;			/* number of these that have no entry any more */
 } ZIndexSweep;
 
 /*
- * Remove the entries of these rows that nobody needs, and note which rows have several left.  The
- * table is locked against other VACUUMs; no page is locked.
+ * Remove the entries of these rows that no snapshot needs, and set the flags of rows that have
+ * several left.
+ *
+ * The table is locked against other VACUUMs, and no buffer is locked.  Locks as zleaf_walk.  ERROR
+ * (index_corrupted) if the leaves are not linked properly, or an entry names no row.
  */
 extern PGDLLEXPORT void zindex_sweep(ZIndexSweep *sweep);
 

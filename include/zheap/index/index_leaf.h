@@ -1,6 +1,6 @@
 /*
  * index_leaf.h
- *		The entries in a B-tree that name one of some rows: on a leaf, and on all leaves.
+ *		Entries of a B-tree that name one of a given set of rows: on a leaf, and on all leaves.
  */
 #ifndef ZHEAP_INDEX_LEAF_H
 #define ZHEAP_INDEX_LEAF_H
@@ -8,16 +8,16 @@
 #include "access/nbtree.h"
 #include "access/tableam.h"
 
-/* As zindex_delete_from_leaf wants them. */
+/* Such entries of a leaf, in the form that zindex_delete_from_leaf needs. */
 typedef struct ZLeafEntries
 {
 	TM_IndexDeleteOp op;
-	void	   *rows[MaxTIDsPerBTreePage];	/* by the id of the entry */
+	void	   *rows[MaxTIDsPerBTreePage];	/* the entry's row, by the entry's id */
 	TM_IndexDelete deltids[MaxTIDsPerBTreePage];
 	TM_IndexStatus status[MaxTIDsPerBTreePage];
 } ZLeafEntries;
 
-/* Most entries on a leaf are of other rows: a bit for some TIDs each tells them apart quickly. */
+/* A filter of TIDs, with one bit for several TIDs: most entries on a leaf are of other rows. */
 #define ZLEAF_FILTER_BITS	8192
 
 typedef struct ZLeafFilter
@@ -48,22 +48,26 @@ zleaf_filter_has(const ZLeafFilter *filter, ItemPointer tid)
 	return (filter->bits[bit / 64] >> bit % 64 & 1) != 0;
 }
 
-/* The rows that are looked for; at least one. */
+/* The rows whose entries are wanted; at least one. */
 typedef struct ZLeafRows
 {
-	void	   *rows;			/* an array; each begins with its TID, and these ascend */
+	void	   *rows;			/* array whose members begin with their TID, in ascending order */
 	int			nrows;
-	Size		size;			/* of each */
-	BlockNumber first;			/* only of these blocks */
-	BlockNumber last;			/* included */
-	const ZLeafFilter *filter;	/* has all of them; or NULL */
-	bool		dead;			/* by entries, too, that scans have marked as dead */
+	Size		size;			/* of a member, in bytes */
+	BlockNumber first;			/* only rows in blocks from here ... */
+	BlockNumber last;			/* ... to here, included */
+	const ZLeafFilter *filter;	/* has all of the rows; or NULL */
+	bool		dead;			/* include entries that scans have marked as dead */
 } ZLeafRows;
 
-/* In the order of the leaf, as the server wants them.  The leaf is locked. */
+/*
+ * Collect the leaf's entries of the rows, in the order of the leaf, as the server needs them.
+ * leaf->op.ndeltids is their number.  The caller has the leaf locked.  No errors.
+ */
 extern void zleaf_collect(Relation index, Buffer buffer, const ZLeafRows *rows,
 						  ZLeafEntries *leaf);
 
+/* Return whether the leaf, which is locked, has no entry, marked as dead or not. */
 extern bool zleaf_is_empty(Page page);
 
 /* ---- all leaves (index_walk.c) ---- */
@@ -72,30 +76,41 @@ typedef struct ZLeafWalk
 {
 	Relation	table;
 	Relation	index;
-	BufferAccessStrategy strategy;	/* for pages of the table */
+	BufferAccessStrategy strategy;	/* for reading pages of the table */
 	ZLeafRows	rows;
-	/* n entries of rows were on the leaf; which of them are gone tells their status, by id */
+	/*
+	 * Called after a leaf with n entries of the rows was cleaned; status[id].knowndeletable tells
+	 * which are gone.  The leaf is locked exclusively.
+	 */
 	void		(*note) (void *arg, const ZLeafEntries *leaf, int n);
-	/* a leaf that has none any more; to be unlocked and released */
+	/* Called for a leaf that has become empty, locked exclusively; must unlock and release it. */
 	void		(*leave_empty) (void *arg, Buffer buffer);
 	void	   *arg;
-	BlockNumber max_leaves;		/* no more are looked at, if that can be helped */
-	BlockNumber leaves;			/* result: so many were */
-	IndexTuple	pivot;			/* room for ZREAP_MAX_PIVOT bytes; NULL: the walk is one piece */
-	bool		paused;			/* it begins, or has ended, at the leaf with this high key */
+	BlockNumber max_leaves;		/* number of leaves after which the walk ends, or pauses at the
+								 * next leaf where it can */
+	BlockNumber leaves;			/* result: number of leaves read */
+	IndexTuple	pivot;			/* room for ZREAP_MAX_PIVOT bytes; NULL: the walk cannot pause */
+	bool		paused;			/* the walk begins, or has ended, at the leaf with the high key
+								 * in "pivot" */
 } ZLeafWalk;
 
 /*
- * Look through all leaves for entries of the rows, and remove those that nobody needs.  False:
- * there are more leaves, and the walk is paused if that is possible ("In portions", README.md).
- * The table is locked against VACUUM; no page is locked.
+ * Visit the leaves of the index for entries of the rows, and delete those that no snapshot needs.
+ * Return true after the last leaf.  If false, there are more leaves, and the walk is paused if
+ * that is possible ("In portions", README.md).
+ *
+ * The table is locked against VACUUM, and no buffer is locked.  One leaf at a time is locked,
+ * exclusively while its entries are deleted, with table pages below it.  ERROR (index_corrupted)
+ * if the leaves are not linked properly, or an entry names no row.
  */
 extern bool zleaf_walk(ZLeafWalk *walk);
 
 /*
- * How many leaves a B-tree has, by the pages above them: those of splits that were not completed
- * are left out.  Any number above "max" if there are more, or if pages above them are very many.
- * *looks grows by the pages that were read.  No page is locked.
+ * Return the number of leaves of a B-tree, from the pages above them, without those of incomplete
+ * splits.  Return a number above "max" if there are more, or if very many pages would have to be
+ * read.  *looks grows by the number of pages read.
+ *
+ * No buffer is locked at entry and exit; one page at a time is locked in share mode.
  */
 extern BlockNumber zindex_count_leaves(Relation index, BlockNumber max, int *looks);
 

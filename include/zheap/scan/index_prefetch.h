@@ -13,14 +13,14 @@
 typedef struct ZIndexPrefetch
 {
 	ZPrefetch	prefetch;
-	BlockNumber last;			/* the block that was asked for last, or is read now */
+	BlockNumber last;			/* last block that was asked for, or is read now */
 
-	/* where the scan is, by the look before */
-	BlockNumber leaf;			/* InvalidBlockNumber: not looked yet */
+	/* position of the scan at the previous look */
+	BlockNumber leaf;			/* InvalidBlockNumber: no look yet */
 	bool		backward;
 	bool		asked_leaf;		/* the next leaf has been asked for */
 	int			at;				/* its entry */
-	int			item;			/* entries up to this one have been seen to */
+	int			item;			/* last entry whose block has been considered */
 } ZIndexPrefetch;
 
 static inline void
@@ -30,7 +30,7 @@ zindex_prefetch_init(ZIndexPrefetch *ahead)
 	ahead->last = ahead->leaf = InvalidBlockNumber;
 }
 
-/* A new scan of the index, which may read the same leaf. */
+/* Begin a new scan of the index, which may read the same leaf. */
 static inline void
 zindex_prefetch_reset(ZIndexPrefetch *ahead)
 {
@@ -38,8 +38,9 @@ zindex_prefetch_reset(ZIndexPrefetch *ahead)
 }
 
 /*
- * The table's block for the entry that the B-tree scan is at is about to be read: ask for those of
- * the entries after it, as many as the distance says.
+ * Prefetch the table blocks of the entries that follow the B-tree scan's current one, as many as
+ * the distance says.  Call it before the current entry's block is read, with no buffer locked.
+ * Locks nothing.
  */
 extern void zindex_prefetch(ZIndexPrefetch *ahead, IndexScanDesc scan);
 

@@ -1,14 +1,17 @@
 /*
  * page_copy.h
- *		Private copies of table pages that scans and tuple slots share.
+ *		Private copies of table pages that scans and executor slots share.
  *
- * A scan copies a page and lets slots refer to rows on the copy.  Each of them holds a
- * reference, as it would hold a pin of a buffer; who drops the last one gives the copy
- * back, and the backend keeps some for the next scan.  As with pins, references
- * that an error leaves behind go with the resource owner under which the page was copied.
+ * A scan copies a page, and executor slots refer to rows on the copy.  The scan and each such slot
+ * hold a reference to it, as they would hold a pin of a buffer.  When the last reference is
+ * dropped the copy returns to the backend, which keeps some for the next scan.  As with pins,
+ * references that an error leaves behind are released with the resource owner under which the page
+ * was copied.
  *
- * E1	A copy is written only by a scan that has the only reference to it.
- * E2	A slot that refers to a row on a copy has a reference to the copy.
+ * E1 A copy is written only by a scan that has the only reference to it.  E2 A slot that refers to
+ * a row on a copy has a reference to the copy.
+ *
+ * No function here takes a lock, except that zcopy_read reads a page.
  */
 #ifndef ZHEAP_PAGE_COPY_H
 #define ZHEAP_PAGE_COPY_H
@@ -22,30 +25,37 @@
 typedef struct ZPageCopy
 {
 	PGAlignedBlock page;
-	FullTransactionId horizon;	/* of the view that made it: who is below needs no name */
+	FullTransactionId horizon;	/* of the view that copied it; owners older than it need no name */
 	int			references;
 	ResourceOwner owner;
-	dlist_node	node;			/* with the others in use, or spare */
+	dlist_node	node;			/* in the list of copies in use, or of spare ones */
 } ZPageCopy;
 
 /*
- * A copy to be written, for the current resource owner: the one that the caller had, or NULL,
- * if it has the only reference to it; else another one, and the caller's reference is dropped.
+ * Return a copy to be written, with one reference, for the current resource owner.  It is "had",
+ * if the caller has the only reference to it.  Otherwise it is another one, and the caller's
+ * reference to "had", which may be NULL, is dropped.
  */
 extern ZPageCopy *zcopy_renew(ZPageCopy *had);
 
 /*
- * Copy a pinned page into the view, for the current resource owner.  *copy is NULL or what was
- * read before, to which the caller has a reference; it is used again if it has the only
- * one, which it has afterwards (E1).  False as zview_read.
+ * Copy a page, which the caller has pinned and not locked, into the view, for the current resource
+ * owner.
+ *
+ * *copy is NULL or the previous copy, to which the caller has a reference; it is reused if that is
+ * the only one.  Afterwards the caller has the only reference to *copy (E1).  Return false if the
+ * page holds no rows.  Takes and releases the page's share lock; ERROR (data_corrupted) if the
+ * page is damaged.
  */
 extern bool zcopy_read(ZPageCopy **copy, ZPageView *view, Buffer buffer);
 
-/* *copy becomes NULL, and the view has no copy either. */
+/* Drop the caller's reference; *copy and the view's become NULL. */
 extern void zcopy_forget(ZPageCopy **copy, ZPageView *view);
 
+/* Put a copy without references into the list of spare ones, or free it. */
 extern void zcopy_give_back(ZPageCopy *copy);
 
+/* Add, and drop, a reference. */
 static inline void
 zcopy_hold(ZPageCopy *copy)
 {
@@ -61,6 +71,7 @@ zcopy_drop(ZPageCopy *copy)
 		zcopy_give_back(copy);
 }
 
+/* Register the release of copies with resource owners; called once, when the library is loaded. */
 extern void zcopy_register(void);
 
 #endif							/* ZHEAP_PAGE_COPY_H */

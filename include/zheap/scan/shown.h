@@ -2,9 +2,9 @@
  * shown.h
  *		The row that a scan has shown last.
  *
- * An UPDATE fetches each row that its scan has just found once more, by TID and with
- * SnapshotAny, and means the version that its snapshot sees (T1).  As a rule that is in
- * the scan's slot at that moment, so it need not be looked for on the page.
+ * An UPDATE fetches each row that its scan has just found once more, by TID and with SnapshotAny,
+ * and means the version that its snapshot sees (T1).  Usually that is still in the scan's slot, so
+ * it need not be searched for on the page.
  */
 #ifndef ZHEAP_SHOWN_H
 #define ZHEAP_SHOWN_H
@@ -15,15 +15,15 @@
 
 typedef struct ZShown
 {
-	TupleTableSlot *slot;		/* or NULL: not known */
-	Oid			table;			/* the row's; core may give the slot another one's */
-	Snapshot	snapshot;		/* an MVCC snapshot that sees what the slot has */
-	CommandId	curcid;			/* its command then */
+	TupleTableSlot *slot;		/* NULL: no row is known */
+	Oid			table;			/* the row's table; core may give the slot another one's OID */
+	Snapshot	snapshot;		/* an MVCC snapshot that sees the version in the slot */
+	CommandId	curcid;			/* snapshot->curcid at that time */
 } ZShown;
 
 extern ZShown zshown;
 
-/* The snapshot sees, of the row that the slot's TID names, the version in the slot. */
+/* Note that the version in the slot is what the snapshot sees of the row at the slot's TID. */
 static inline void
 zshown_note(TupleTableSlot *slot, Snapshot snapshot)
 {
@@ -34,7 +34,7 @@ zshown_note(TupleTableSlot *slot, Snapshot snapshot)
 	zshown.curcid = snapshot->curcid;
 }
 
-/* The slot is about to hold something else, or is no longer that row's. */
+/* Forget the row, as the slot is about to hold another one, or is no longer that row's. */
 static inline void
 zshown_forget(const TupleTableSlot *slot)
 {
@@ -43,8 +43,9 @@ zshown_forget(const TupleTableSlot *slot)
 }
 
 /*
- * A slot with the version that the snapshot sees of the table's row; NULL: it is to be looked
- * for.  The slot stays as it is until the next row is stored in it, or it is cleared.
+ * Return the slot with the version that the snapshot sees of the table's row, or NULL if it is not
+ * known.  The slot is the scan's; it is valid until another row is stored in it, or it is cleared.
+ * No locks, no errors.
  */
 extern TupleTableSlot *zshown_find(Oid table, const ItemPointerData *tid, Snapshot snapshot);
 

@@ -8,8 +8,10 @@
 #include "storage/itemptr.h"
 
 /*
- * The number (zrow_token) of the row's newest version; the table is open and locked.  Locks its
- * page in share mode.  False: there is no such row.
+ * Set *token to the number (zrow_token) of the row's newest version; return false if there is no
+ * such row.  The caller has the table open and locked, and no buffer locked (L1).  Locks the row's
+ * page in share mode, and keeps AccessShareLock on the table.  Errors are those of opening the
+ * table and reading a page.
  */
 extern PGDLLEXPORT bool zscan_token_on_page(Oid table, const ItemPointerData *tid, uint32 *token);
 

@@ -2,9 +2,12 @@
  * tuple_slot.h
  *		The executor's slot for rows of zheap tables.
  *
- * A row is in memory of the slot's own, or on a copy of its page that the slot has a
- * reference to (E2).  So it needs no buffer pin, and stays valid whatever happens to the
- * page or to the scan that filled the slot.
+ * A row is in memory of the slot's own, or on a copy of its page to which the slot has a reference
+ * (E2).  So it needs no buffer pin, and stays valid whatever happens to the page or to the scan
+ * that filled the slot.
+ *
+ * In this file "slot" is the executor's.  No function here takes a lock, except those that find a
+ * system column.
  */
 #ifndef ZHEAP_TUPLE_SLOT_H
 #define ZHEAP_TUPLE_SLOT_H
@@ -24,22 +27,22 @@ typedef struct ZTupleSlot
 	union
 	{
 		TupleTableSlot base;
-		BufferHeapTupleTableSlot heap;	/* what C code finds that takes the slot for heap's: no
+		BufferHeapTupleTableSlot heap;	/* what C code sees that takes the slot for heap's: no
 										 * buffer, and a tuple that is on no page */
 	};
-	const char *row;			/* or NULL: only values (virtual) */
+	const char *row;			/* NULL: the slot has only values (virtual) */
 	uint32		row_len;
-	ZPageCopy  *copy;			/* what the row is on; NULL: it is at room */
-	uint32		room_alloc;		/* bytes at room */
-	char	   *room;			/* where rows are copied to, kept from row to row: small_room,
-								 * or palloc'd */
+	ZPageCopy  *copy;			/* the copy that the row is on; NULL: the row is at room */
+	uint32		room_alloc;		/* bytes allocated at room */
+	char	   *room;			/* memory for rows, kept from row to row: small_room, or
+								 * palloc'd */
 	ZRowDeform	deform;
 	uint32		scratch_alloc;
-	char	   *data;			/* materialised values, when virtual */
-	bool		formed;			/* the row was formed from values, and has never been stored with
-								 * any other: at room, not on a copy */
-	bool		has_version_id;	/* version_id is meaningful: the row came from a table.  If it
-								 * is not, the header of a row on a copy tells */
+	char	   *data;			/* materialised values of a virtual slot */
+	bool		formed;			/* the row was formed from values and has not been stored with
+								 * another one: it is at room, not on a copy */
+	bool		has_version_id;	/* version_id is valid: the row came from a table.  If not, and
+								 * the row is on a copy, its header has it */
 	ZVersionId	version_id;
 	char		small_room[ZTUPLE_SMALL_ROOM];	/* many queries read a single small row */
 } ZTupleSlot;
@@ -48,15 +51,15 @@ extern const TupleTableSlotOps TTSOpsZheap;
 
 #define TTS_IS_ZHEAP(slot)	((slot)->tts_ops == &TTSOpsZheap)
 
-/* ERROR (feature_not_supported): the slot is of another kind than TTSOpsZheap. */
+/* Raise ERROR (feature_not_supported): the slot is not of TTSOpsZheap. */
 pg_noreturn extern void ztuple_slot_report_kind(Relation rel, TupleTableSlot *slot);
 
-/* ERROR (data_corrupted): the slot's row, at tts_tid of the table tts_tableOid, is damaged. */
+/* Raise ERROR (data_corrupted): the slot's row, at tts_tid of table tts_tableOid, is damaged. */
 pg_noreturn extern void ztuple_slot_report_damage(TupleTableSlot *slot);
 
 /*
- * Each callback that fills a slot asks first: ERROR unless it is of our kind.  C code may pass
- * any, and memory beyond its end would be overwritten.
+ * Raise ERROR (feature_not_supported) unless the slot is of our kind.  Each callback that fills a
+ * slot begins with it: C code may pass any slot, and memory beyond its end would be overwritten.
  */
 static inline void
 ztuple_slot_check_kind(Relation rel, TupleTableSlot *slot)
@@ -66,21 +69,26 @@ ztuple_slot_check_kind(Relation rel, TupleTableSlot *slot)
 }
 
 /*
- * Store a copy of a row (padding excluded).  Any earlier content is cleared.
- * "tid" goes to tts_tid as it is.
+ * Store a copy of a row, without padding, and clear any earlier content.  tts_tid becomes *tid,
+ * with its tag; id may be NULL.  ERROR (data_corrupted) if the row is too short, or longer than a
+ * page.
  */
 extern void ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
 							  const ItemPointerData *tid, Oid table,
 							  const ZVersionId *id);
 
 /*
- * Let the slot refer to a row on a copy of its page.  The row has been checked, a slot on
- * the page itself tells its modifier, or nobody, and no other version of it is meant.
+ * Make the slot refer to a row on a copy of its page, and add a reference to the copy.  The row
+ * has been checked, its header and a slot on the page itself name its modifier, if any, and no
+ * other version of it is meant.  The caller sets tts_tableOid.
  */
 extern void ztuple_slot_refer(TupleTableSlot *slot, ZPageCopy *copy, const char *row,
 							  uint32 len, const ItemPointerData *tid);
 
-/* The same for a slot that refers to a row on that copy by now.  Once per row of a scan. */
+/*
+ * Make a slot that refers to a row on a copy refer to another row on it.  Runs once per row of a
+ * scan.
+ */
 static inline void
 ztuple_slot_refer_next(TupleTableSlot *slot, const char *row, uint32 len,
 					   const ItemPointerData *tid)
@@ -98,12 +106,16 @@ ztuple_slot_refer_next(TupleTableSlot *slot, const char *row, uint32 len,
 	slot->tts_tid = *tid;
 }
 
-/* What made the slot's version; NULL: the row came from no table.  May be changed. */
+/*
+ * Return what made the slot's version, or NULL if the row came from no table.  It belongs to the
+ * slot, and may be changed.  The modifier may be unresolved (zmvcc_resolve_id).
+ */
 extern ZVersionId *ztuple_slot_id(TupleTableSlot *slot);
 
 /*
- * Room for a row of "len" bytes to be filled by the caller, who then calls
- * ztuple_slot_stored: saves a copy for rows rebuilt from undo.
+ * Return room for a row of "len" bytes, which the caller fills in before it calls
+ * ztuple_slot_stored.  Saves a copy for rows rebuilt from undo.  The slot is empty in between.
+ * ztuple_slot_stored: ERROR (data_corrupted) if the row is too short.
  */
 extern char *ztuple_slot_room(TupleTableSlot *slot, uint32 len);
 extern void ztuple_slot_stored(TupleTableSlot *slot, uint32 len,
@@ -111,9 +123,9 @@ extern void ztuple_slot_stored(TupleTableSlot *slot, uint32 len,
 							   const ZVersionId *id);
 
 /*
- * The row, if the slot has formed it from values (when it was materialised) by this descriptor;
- * else NULL.  Neither is it too long to be stored, nor are any of its values elsewhere.
- * It is good as long as the slot is not changed; a writer may fill in its header.
+ * Return the row, if the slot has formed it from values by this descriptor when it was
+ * materialised; otherwise NULL.  The row is short enough to be stored, and none of its values is
+ * in a toast table.  It is valid until the slot changes; the caller may fill in its header.
  */
 static inline char *
 ztuple_slot_formed(TupleTableSlot *slot, TupleDesc desc, uint32 *len)
@@ -128,10 +140,12 @@ ztuple_slot_formed(TupleTableSlot *slot, TupleDesc desc, uint32 *len)
 }
 
 /*
- * The slot's row has just been written by our transaction: what RETURNING shows
- * as its system columns.  was_locked: our transaction had locked the row before;
- * then xmax is ours, as on heap (ON CONFLICT DO UPDATE is told from an insertion
- * by that).  In a slot of heap the tuple gets them; slots of other kinds have none, as on heap.
+ * Set the system columns that RETURNING shows, after our transaction has written the slot's row.
+ *
+ * was_locked: our transaction had locked the row before.  Then xmax is ours, as on heap, which is
+ * how ON CONFLICT DO UPDATE is told from an insertion.  In a slot of heap the tuple gets them, and
+ * is materialised; slots of other kinds have no system columns, as on heap.  No buffer is locked,
+ * as the page may be read for a heap slot's xmin.
  */
 extern void ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid,
 								CommandId cid, bool was_locked);
