@@ -1,14 +1,14 @@
 /*
  * am_database.c
- *		Databases that are made and dropped: a new one may get an old one's OID.  And indexes that
- *		are dropped.
+ *		Hook that forgets shared state of dropped databases and indexes: a new database may get
+ *		the OID of an old one.
  *
- * What shared memory knows of a database's tables is forgotten when the drop is about to commit,
- * to give back the memory: the server asks only after the hook whether sessions of the database
- * are there.  What must not be taken for another database's is forgotten when that is made, which
- * is before anybody can connect to it.
+ * When a drop is about to commit, all state of the database is forgotten, to free memory.  The
+ * hook itself would be too early, as the server checks only afterwards whether other sessions use
+ * the database.  When a database is created, state of an old one with the same OID is forgotten
+ * again, before any session can connect to the new one.
  *
- * LOCKING: those of what is forgotten.
+ * LOCKING: that of the functions called.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@
 
 static object_access_hook_type previous_hook = NULL;
 
-/* About to be dropped by this transaction, if that does not find a reason against it. */
+/* The database that this transaction is about to drop, unless the server still refuses. */
 static Oid	dropped_database = InvalidOid;
 
 static void
@@ -42,7 +42,7 @@ note_database(ObjectAccessType access, Oid class, Oid object, int sub, void *arg
 		previous_hook(access, class, object, sub, arg);
 	if (!zheap_is_preloaded())
 		return;
-	/* of tables there are none; if that is rolled back, nothing but time is lost */
+	/* only indexes have dead ranges; if the drop is rolled back, only time is lost */
 	if (class == RelationRelationId && access == OAT_DROP && sub == 0)
 		zdead_forget_files(object);
 	if (class != DatabaseRelationId)

@@ -32,13 +32,16 @@
 static ProcessUtility_hook_type previous_utility = NULL;
 static GucStringAssignHook previous_assign = NULL;
 
-/* The parameter's variable. */
+/* Variable of the parameter; in place of default_table_access_method. */
 static char *setting = NULL;
 
-/* A statement is being executed that has not made its table yet. */
+/* True while a statement is being executed that has not made its table yet. */
 static bool in_statement = false;
 
-/* The script of an extension is running, and "setting" is heap for it on a nest level of ours. */
+/*
+ * True while the script of an extension is running.  "setting" then is heap, on a nest level of
+ * parameters that begin_script() has opened.
+ */
 static bool in_script = false;
 
 static char heap_name[] = "heap";
@@ -49,7 +52,10 @@ is_zheap(const char *method)
 	return strcmp(method, ZHEAP_AM_NAME) == 0;
 }
 
-/* Have the next table that names no access method get "method", if it may. */
+/*
+ * Make "method" the access method of the next table that names none; heap if that is zheap and no
+ * statement is making a table.
+ */
 static void
 offer(char *method)
 {
@@ -97,7 +103,7 @@ sets_default(const AlterTableStmt *alter)
 	return false;
 }
 
-/* The table that a statement is to make with the default access method, or NULL. */
+/* Return the table that a statement is to make with the default access method, or NULL. */
 static const RangeVar *
 made_by_default(const Node *stmt)
 {
@@ -136,8 +142,8 @@ made_by_default(const Node *stmt)
 }
 
 /*
- * Is the statement one that was parsed?  Then its table has a place in the text.  C code that
- * puts a statement together has no text.
+ * Return whether the statement was parsed.  The parser sets the table's place in the text; C code
+ * that builds a statement has no text.
  */
 static bool
 is_parsed(const RangeVar *table)
@@ -152,8 +158,8 @@ runs_script(const Node *stmt)
 }
 
 /*
- * The default is heap for the extension's script, and for what else happens in the statement.
- * Returns the nest level of parameters, which the caller ends unless an abort does.
+ * Set the parameter to heap, if it is zheap, for the rest of the extension's statement.  Return
+ * the nest level of parameters, which the caller ends unless an abort does.
  */
 static int
 begin_script(void)
@@ -166,6 +172,10 @@ begin_script(void)
 	return level;
 }
 
+/*
+ * ProcessUtility hook: allow zheap as the default while the statement makes its table, and restore
+ * the state of the surrounding statement afterwards, after an error as well.
+ */
 static void
 apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the server's signature */
 			  ProcessUtilityContext context, ParamListInfo params,
@@ -177,7 +187,7 @@ apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: t
 	volatile bool outer_script = in_script;
 	volatile int level = 0;
 
-	/* within a statement that has not made its table any other is none of its business */
+	/* a statement nested in one that has not made its table yet does not get that one's default */
 	if (!script && !makes && !in_statement)
 	{
 		previous_utility(pstmt, string, read_only, context, params, env, dest, qc);
@@ -186,7 +196,7 @@ apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: t
 	if (script)
 		level = begin_script();
 	in_script = in_script || script;
-	/* C code may run an extension's script without the statement: its tables are heap tables */
+	/* C code may run an extension's script without CREATE EXTENSION: its tables are heap tables */
 	set_in_statement(makes && (in_script || !creating_extension));
 	PG_TRY();
 	{
@@ -198,12 +208,12 @@ apply_default(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: t
 		set_in_statement(outer);
 	}
 	PG_END_TRY();
-	/* if the script has set the parameter for the session, that stays, as after any script */
+	/* a plain SET in the script outlives it, as with any script */
 	if (script)
 		AtEOXact_GUC(true, level);
 }
 
-/* Give the parameter a variable of its own.  Its record stays where it is for good. */
+/* Give the parameter a variable of its own.  The server never moves the parameter's record. */
 static void
 take_setting(void)
 {

@@ -1,11 +1,14 @@
 /*
  * am_drop.c
- *		Dropping tables, and that the undo relation does not go from under zheap tables.
+ *		Hook for dropped tables; keeps the undo relation as long as there are zheap tables.
  *
- * As a member of the extension it cannot be dropped alone; but a superuser may take
- * it, or the access method, out of the extension.  Then tables would be left with
- * rows whose other versions are gone.  In which order DROP ... CASCADE takes objects
- * away is the server's affair, so what is left is checked before the commit.
+ * As a member of the extension the undo relation cannot be dropped alone, but a superuser may
+ * remove it, or the access method, from the extension.  Then tables would be left with rows whose
+ * other versions are gone.  The order in which DROP ... CASCADE drops objects is the server's, so
+ * the check is made before the commit (A3).
+ *
+ * LOCKING: the server has locked what it drops.  Waits for sweeps of the table's file, and for
+ * users of the undo relation.
  */
 #include "postgres.h"
 
@@ -25,14 +28,15 @@
 #include "zheap/undo/undo_relation.h"
 
 static object_access_hook_type previous_hook = NULL;
-static bool dropped = false;	/* in this transaction, or a part of it */
+static bool dropped = false;	/* true if this transaction, or a part of it, has dropped the undo
+								 * relation */
 
-/* Other tables, dropped in this transaction unless a part of it that did is rolled back. */
+/* Tables dropped in this transaction, including ones whose drop a subtransaction rolled back. */
 static List *tables = NIL;		/* of OIDs, in TopTransactionContext */
 
 /*
- * A sweep may be at work on the file, without a lock on the table.  A rewritten table's
- * old file is dropped with the relation that the rewrite made, so it comes here, too.
+ * Wait until no sweep is at work on the file: sweeps hold no lock on the table.  The old file of a
+ * rewritten table is dropped with the transient relation of the rewrite, so it is served, too.
  */
 static void
 wait_for_sweeps(Oid relid)
@@ -55,7 +59,7 @@ wait_for_sweeps(Oid relid)
 		zrollback_file_wait(file);
 }
 
-/* What has been counted of it is forgotten at the end: the drop may yet be rolled back. */
+/* Remember to drop the table's counters at commit: the drop may yet be rolled back. */
 static void
 note_table(Oid relid)
 {
@@ -101,7 +105,10 @@ forget_counts(bool all)
 	list_free(gone);
 }
 
-/* Nor is undo dropped under others, or under what this transaction reads or has written. */
+/*
+ * Wait until no other transaction uses the undo relation.  ERROR (object_in_use) if this one has
+ * used zheap tables.
+ */
 static void
 wait_for_users(Oid undo)
 {
@@ -113,6 +120,7 @@ wait_for_users(Oid undo)
 	zundo_wait_for_users(undo);
 }
 
+/* object_access_hook: wait for sweeps and users, and note what before_commit() needs. */
 static void
 note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 {
@@ -131,7 +139,7 @@ note_drop(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 	zundo_note_dropped(object);
 }
 
-/* A table that needs the undo relation: its name, allocated. */
+/* Set *arg to the name, allocated, of a table that needs the undo relation, and stop there. */
 static bool
 take_name(HeapTuple tuple, TupleDesc desc, void *arg)
 {
@@ -143,7 +151,7 @@ take_name(HeapTuple tuple, TupleDesc desc, void *arg)
 	return false;
 }
 
-/* A3: ERROR if tables of ours would be left without undo. */
+/* A3: raise ERROR if zheap tables would be left without undo. */
 static void
 check_tables(void)
 {
@@ -160,6 +168,7 @@ check_tables(void)
 				 errhint("Drop these tables first, or all together with DROP EXTENSION zheap CASCADE.")));
 }
 
+/* Transaction callback: check A3 and drop counters before the commit; forget notes at the end. */
 static void
 before_commit(XactEvent event, void *arg)
 {
@@ -178,7 +187,7 @@ before_commit(XactEvent event, void *arg)
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PREPARE:
-			/* temporary tables dropped on commit, after what happens before it */
+			/* temporary tables are dropped on commit, after the PRE_COMMIT callbacks */
 			tables = NIL;
 			zundo_forget_dropped();
 			break;

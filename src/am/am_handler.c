@@ -1,6 +1,6 @@
 /*
  * am_handler.c
- *		The callbacks of the table access method zheap, by name; nothing else.
+ *		Handlers of the two access methods, and the table of zheap's callbacks.
  */
 #include "postgres.h"
 
@@ -23,6 +23,7 @@
 PG_FUNCTION_INFO_V1(zheap_tableam_handler);
 PG_FUNCTION_INFO_V1(zheap_undo_handler);
 
+/* Return the slot type.  This is the first callback that a worker of pglogical or spock calls. */
 static const TupleTableSlotOps *
 slot_callbacks(Relation rel)
 {
@@ -74,7 +75,7 @@ static const TableAmRoutine zheap_methods = {
 	.tuple_delete = zcompat_delete(zdml_delete),
 	.tuple_update = zcompat_update(zdml_update),
 	.tuple_lock = zdml_lock,
-	.finish_bulk_insert = NULL, /* nothing is left to do then */
+	.finish_bulk_insert = NULL, /* nothing to do */
 
 	.relation_set_new_filelocator = zam_relation_set_new_file,
 	.relation_nontransactional_truncate = zam_relation_nontransactional_truncate,
@@ -105,8 +106,8 @@ zam_routine(void)
 }
 
 /*
- * Without preloading, no resource manager would be registered and the WAL of
- * these tables could not be replayed: refuse before anything is written.
+ * Refuse to work without preloading, before anything is written: no resource manager would be
+ * registered, and the WAL of zheap tables could not be replayed.
  */
 Datum
 zheap_tableam_handler(PG_FUNCTION_ARGS)

@@ -1,19 +1,18 @@
 /*
  * am_heap_checks.c
- *		Functions that would write into zheap pages as if they were heap's.
+ *		Refuse functions that would write into zheap pages as if they were heap's.
  *
- * pg_check_visible() of pg_visibility judges what lies on all-visible pages by heap's rules,
- * of any table with a visibility map.  That reads transaction ids where a zheap row has
- * values, and where heap's hint bits would be it sets bits of values.  pg_check_frozen() only
- * reads, and reports rows that are in order.
- *
- * The server tells when a function begins and ends if asked to.  Both ask for the size of
- * the table before they read a page of it.
+ * pg_check_visible() of pg_visibility applies heap's rules to all-visible pages of any table with
+ * a visibility map.  It reads transaction ids where a zheap row has values, and sets bits of
+ * values where heap has hint bits.  pg_check_frozen() only reads, and reports rows that are in
+ * order.
+ * Both ask for the size of the table before they read a page of it, and the function manager's
+ * hook reports when they begin and end.
  *
  * heap_insert(), called by C code that takes the table for heap's, would write a heap tuple into a
- * zheap page, or make a page of heap's.  It looks for a page where zheap_target.c tells; and it
- * asks for the size if no block is remembered there: to see whether the one that the free space
- * map names exists (from 15.7 on), or which is the last one.
+ * zheap page, or initialize a heap page.  It first tries the block that zheap_target.c remembers.
+ * If there is none it asks for the size: to see whether the block that the free space map names
+ * exists (from 15.7 on), or which block is the last one.
  */
 #include "postgres.h"
 
@@ -43,20 +42,23 @@ static fmgr_hook_type previous_hook = NULL;
 static emit_log_hook_type previous_log_hook = NULL;
 
 /*
- * The one that is running; neither calls other functions.  Should another hook fail as it
- * begins, nobody tells of its end: it does not outlive its transaction.
+ * The function that is running, or NULL; neither of the two calls other functions.  If another
+ * hook fails as it begins, its end is never reported: "running" is valid only in its transaction.
  */
 static const char *running = NULL;
 static LocalTransactionId running_in;
 
-/* By its name in the library, as SQL may give it any.  NULL: another function. */
+/*
+ * Return the name of the function in its library if it is one of the two, or NULL.  Its SQL name
+ * may be any.
+ */
 static const char *
 heap_check(Oid function)
 {
 	HeapTuple	tuple;
 	const char *result = NULL;
 
-	/* neither is built in; and catalogs cannot be read to read catalogs */
+	/* neither is built in; and a look-up for functions that look-ups call would not end */
 	if (function < FirstNormalObjectId)
 		return NULL;
 	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
@@ -106,10 +108,10 @@ zam_refuse_heap_checks(Relation rel)
 						   ZHEAP_AM_NAME)));
 }
 
-/* No function has more code than that; names are looked up only where it may be that one. */
+/* Upper limit of a function's code: names are looked up only of return addresses in range. */
 #define MAX_CODE	65536
 
-/* Has heap_insert() called us, not far up? */
+/* Return whether RelationGetBufferForTuple() is among the 16 innermost frames of the stack. */
 static bool
 is_called_by_heap(void)
 {
@@ -132,8 +134,9 @@ is_called_by_heap(void)
 }
 
 /*
- * The stack is looked at only if no block is remembered, which happens once after the server has
- * opened the table's file: nearly all operations of ours remember one before they ask.
+ * The stack is examined only if no block is remembered, which happens about once after the server
+ * has opened the table's file: nearly all zheap operations remember one before they ask for the
+ * size.
  */
 void
 zam_refuse_heap_insert(Relation rel)
@@ -151,8 +154,8 @@ zam_refuse_heap_insert(Relation rel)
 }
 
 /*
- * heap_insert() has failed to read a block that cannot be (zheap_target.c).  The server's message
- * does not tell why.
+ * emit_log_hook: add a hint to the error of heap_insert() when it has failed to read a block that
+ * cannot exist (zheap_target.c).
  */
 static void
 hint_at_heap_insert(ErrorData *error)
@@ -168,7 +171,7 @@ hint_at_heap_insert(ErrorData *error)
 		return;
 	for (const char *c = error->message + 1; *c != '\0' && !found; c++)
 	{
-		/* a number of its own */
+		/* the beginning of a number */
 		if (isdigit((unsigned char) *c) && *(c - 1) == ' ')
 			found = strtoul(c, NULL, 10) >= ZTARGET_OURS;
 	}

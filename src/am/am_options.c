@@ -1,13 +1,15 @@
 /*
  * am_options.c
- *		Storage parameters that zheap tables cannot have.
+ *		Refuse storage parameters that zheap tables cannot have.
  *
- * user_catalog_table lets output plugins of logical decoding read a table with a
- * historic snapshot.  Its versions would have to be kept for those, and its rows be
- * judged by them; zheap does neither, so the rows read would be wrong.
+ * user_catalog_table lets output plugins of logical decoding read a table with a historic
+ * snapshot.  Old versions would have to be kept for such snapshots, and visibility decided by
+ * them; zheap does neither, so the rows read would be wrong.
  *
- * The server has no callback for a table's storage parameters, but tells when a
- * relation was made or altered.
+ * The server has no callback for a table's storage parameters, but calls object_access_hook when
+ * a relation was created or altered.
+ *
+ * LOCKING: reads pg_class; the server has locked the relation.
  */
 #include "postgres.h"
 
@@ -27,6 +29,7 @@
 
 static object_access_hook_type previous_hook = NULL;
 
+/* ERROR if this row of pg_class is a zheap table's and has such a parameter.  Ends the scan. */
 static bool
 check_options(HeapTuple tuple, TupleDesc desc, void *arg)
 {
@@ -52,7 +55,7 @@ check_options(HeapTuple tuple, TupleDesc desc, void *arg)
 	return false;
 }
 
-/* The row of pg_class as this very command has left it. */
+/* Check the row of pg_class as this command has left it (SnapshotSelf). */
 static void
 check_relation(Oid relid)
 {
@@ -67,7 +70,7 @@ after_change(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 {
 	if (previous_hook)
 		previous_hook(access, class, object, sub, arg);
-	/* pg_upgrade must not fail half-way: nobody can decode there */
+	/* pg_upgrade must not fail half-way, and no decoding runs there */
 	if ((access == OAT_POST_CREATE || access == OAT_POST_ALTER) &&
 		class == RelationRelationId && sub == 0 && !IsBinaryUpgrade)
 		check_relation(object);

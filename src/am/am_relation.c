@@ -1,9 +1,12 @@
 /*
  * am_relation.c
- *		The files of a table, and its toast table.
+ *		Files of a table, and its toast table.
  *
- * Storage is created, truncated and copied through core's functions, which also
- * log it and see to the end of the transaction.
+ * Storage is created, truncated and copied by the server's functions, which also log this, and
+ * undo it if the transaction aborts.
+ *
+ * LOCKING: a file is given away, truncated or copied under AccessExclusiveLock on the table, after
+ * waiting for sweeps of the file (A1).
  */
 #include "postgres.h"
 
@@ -30,7 +33,7 @@
 #include "zheap/undo/undo_relation.h"
 #include "zheap/undo/undo_write.h"
 
-/* A1: what takes a file away keeps everybody else out, sweeps included (rollback_file_lock.c). */
+/* A1, first half; the other is zrollback_file_wait() (rollback_file_lock.c). */
 static void
 assert_locked(Relation rel)
 {
@@ -39,8 +42,8 @@ assert_locked(Relation rel)
 }
 
 /*
- * No transaction id in a page of ours needs freezing: slots hold 64 bits.  So
- * pg_class says that there is nothing to freeze, as for an index.
+ * Slots hold 64-bit transaction ids, so no page needs freezing: relfrozenxid and relminmxid are
+ * invalid, as for an index.
  */
 void
 zam_relation_set_new_file(Relation rel, const RelFileLocator *locator,
@@ -55,7 +58,7 @@ zam_relation_set_new_file(Relation rel, const RelFileLocator *locator,
 	Assert(persistence == RELPERSISTENCE_PERMANENT || persistence == RELPERSISTENCE_UNLOGGED ||
 		   persistence == RELPERSISTENCE_TEMP);
 
-	/* TRUNCATE: the old file goes */
+	/* TRUNCATE: the old file will be dropped */
 	if (rel->rd_locator.relNumber != locator->relNumber && !RelationUsesLocalBuffers(rel))
 	{
 		assert_locked(rel);
@@ -68,10 +71,9 @@ zam_relation_set_new_file(Relation rel, const RelFileLocator *locator,
 	smgr = RelationCreateStorage(*locator, persistence, true);
 
 	/*
-	 * What an unlogged table is reset to: empty.  The fork must be there after
-	 * any crash, so it is logged even with wal_level = minimal (replay may drop
-	 * the directory it is in), and synced, for a checkpoint that began before
-	 * may not know of it.
+	 * Create an empty init fork, to which an unlogged table is reset.  It must exist after any
+	 * crash.  So it is logged even with wal_level = minimal (replay may drop the directory that
+	 * it is in), and synced at once, as a checkpoint that has begun may not include it.
 	 */
 	if (persistence == RELPERSISTENCE_UNLOGGED)
 	{
@@ -89,12 +91,12 @@ zam_relation_nontransactional_truncate(Relation rel)
 	if (!RelationUsesLocalBuffers(rel))
 		zrollback_file_wait(rel->rd_locator);
 	zlock_own_forget(rel);
-	/* the same file, but its line pointers will be other rows' */
+	/* the file stays the same, but its line pointers will be reused for other rows */
 	zheap_note_pointers_freed(rel);
 	RelationTruncate(rel, 0);
 }
 
-/* Copy a fork other than the main one, if there is one. */
+/* Copy a fork other than the main one, if it exists. */
 static void
 fork_copy(Relation rel, SMgrRelation target, ForkNumber fork)
 {
@@ -113,8 +115,8 @@ fork_copy(Relation rel, SMgrRelation target, ForkNumber fork)
 }
 
 /*
- * Undo that is still to be applied names the old file.  Nobody else is at work on
- * the table, which is locked exclusively.
+ * Roll back all aborted rows: undo that is still to be applied names the old file.  The table is
+ * locked exclusively, so no other transaction adds any.
  */
 static void
 roll_back_all(Relation rel)
@@ -131,8 +133,8 @@ roll_back_all(Relation rel)
 }
 
 /*
- * Row and undo pointers name blocks, never files, so that a verbatim copy is a
- * table as good as the old one, once no aborted rows are left.
+ * Undo pointers and index entries name blocks, never files.  So a verbatim copy replaces the old
+ * file, once no aborted rows are left.
  */
 void
 zam_relation_copy_data(Relation rel, const RelFileLocator *locator)
@@ -145,14 +147,14 @@ zam_relation_copy_data(Relation rel, const RelFileLocator *locator)
 		zrollback_file_wait(rel->rd_locator);
 	roll_back_all(rel);
 
-	/* the files are copied without looking at the shared buffers */
+	/* the copy reads the files, past the buffers */
 	FlushRelationBuffers(rel);
 
 	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
 	RelationCopyStorage(RelationGetSmgr(rel), target, MAIN_FORKNUM,
 						rel->rd_rel->relpersistence);
-	zundo_note_redo();			/* it has logged images of the pages */
-	/* A2: undo and index entries name blocks */
+	zundo_note_redo();			/* RelationCopyStorage() has logged images of the pages */
+	/* A2 */
 	Assert(smgrnblocks(target, MAIN_FORKNUM) == RelationGetNumberOfBlocks(rel));
 	for (fork = MAIN_FORKNUM + 1; fork <= MAX_FORKNUM; fork++)
 		fork_copy(rel, target, fork);
@@ -162,8 +164,8 @@ zam_relation_copy_data(Relation rel, const RelFileLocator *locator)
 }
 
 /*
- * A toast table is needed if the table has a toastable column and a row may
- * exceed the threshold, as on heap but for padding.
+ * A toast table is needed if the table has a toastable column and a row may exceed the threshold.
+ * As heap's function, but without padding between columns.
  */
 bool
 zam_relation_needs_toast_table(Relation rel)
@@ -207,7 +209,7 @@ zam_relation_fetch_toast_slice(Relation toastrel, Oid valueid, int32 attrsize,
 							   int32 sliceoffset, int32 slicelength,
 							   struct varlena *result)
 {
-	/* A4: zam_relation_toast_am has made it a heap table */
+	/* A4, by zam_relation_toast_am() */
 	Assert(toastrel->rd_tableam == GetHeapamTableAmRoutine());
 	Assert(sliceoffset >= 0 && slicelength >= 0 && sliceoffset + slicelength <= attrsize);
 	heap_fetch_toast_slice(toastrel, valueid, attrsize, sliceoffset, slicelength, result);

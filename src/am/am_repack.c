@@ -1,11 +1,13 @@
 /*
  * am_repack.c
- *		Tables that pg_repack fills to take the place of others.
+ *		Refuse tables of pg_repack that would replace a table of another access method.
  *
- * pg_repack makes repack.table_OID with the access method that is the default, fills it, and
- * exchanges the files of the two, in pg_class itself: a zheap table would then have a file of
- * heap pages, or the other way round.  Nobody can be told of that exchange, but the server
- * tells of the new table, when nothing has been copied yet.
+ * pg_repack creates repack.table_OID with the default access method, fills it, and exchanges the
+ * files of the two by updating pg_class itself: a zheap table would then have a file of heap
+ * pages, or the other way round.  No hook reports the exchange, but object_access_hook reports the
+ * new table, when nothing has been copied yet.
+ *
+ * LOCKING: reads pg_class; the server has locked the new table.
  */
 #include "postgres.h"
 
@@ -29,7 +31,7 @@
 
 static object_access_hook_type previous_hook = NULL;
 
-/* The table whose place this one is to take, or invalid. */
+/* Return the OID of the table that a table of this name is to replace, or invalid. */
 static Oid
 original_of(Form_pg_class made)
 {
@@ -44,6 +46,7 @@ original_of(Form_pg_class made)
 	return *end == '\0' && oid <= OID_MAX ? (Oid) oid : InvalidOid;
 }
 
+/* ERROR if the new table, in the schema *arg, is to replace one of another access method. */
 static bool
 check_made(HeapTuple tuple, TupleDesc desc, void *arg)
 {
@@ -81,7 +84,7 @@ after_create(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
 	schema = get_namespace_oid(REPACK_SCHEMA, true);
 	if (!OidIsValid(schema))
 		return;
-	/* as this command has left it */
+	/* the row as this command has left it */
 	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(object));
 	zheap_class_scan(ClassOidIndexId, SnapshotSelf, &key, 1, check_made, &schema);
 }

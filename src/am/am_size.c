@@ -1,6 +1,8 @@
 /*
  * am_size.c
- *		How big a table is, and how many rows the planner should expect.
+ *		Size of a table, and the planner's estimate of its pages and rows.
+ *
+ * LOCKING: none.
  */
 #include "postgres.h"
 
@@ -19,7 +21,7 @@
 #define USABLE_BYTES \
 	(BLCKSZ - SizeOfPageHeaderData - ZPAGE_SPECIAL_SIZE(ZPAGE_INITIAL_SLOTS))
 
-/* small tables: what is reported to the planner at most (pages_worth_an_index) */
+/* limits of what is reported to the planner for small tables (pages_worth_an_index) */
 #define REPORTED_PAGES			10
 #define ROWS_PER_REPORTED_PAGE	2
 
@@ -32,13 +34,14 @@ zam_relation_size(Relation rel, ForkNumber fork)
 }
 
 /*
- * The planner charges a scan by the page, so it reads all rows of a page or
- * two sooner than it descends an index: up to some 570 rows with the default
- * costs.  Measured, the index is cheaper from about ten rows on.  Heap's
- * small tables that are updated get the index anyhow, because they bloat;
- * ours stay at a page.  So it is told as many pages as make the scan a little
- * dearer than to read a page of an index and one of the table.  Core itself
- * reports 10 pages for a small table that was never vacuumed.
+ * Return the number of pages at which an index scan looks cheaper than a scan of the table.
+ *
+ * The planner charges a scan by the page, so it prefers to scan a page or two, up to some 570 rows
+ * with the default costs, to an index scan.  Measured, the index is cheaper from about ten rows
+ * on.  Heap's small tables get the index when they are updated, because they bloat; zheap's stay
+ * at a page.  So report as many pages as make the scan a little more expensive than to read a page
+ * of an index and one of the table.  The server itself reports 10 pages for a small table that was
+ * never vacuumed.
  */
 static BlockNumber
 pages_worth_an_index(Relation rel, double tuples)
@@ -63,7 +66,7 @@ zam_relation_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages,
 	table_block_relation_estimate_size(rel, attr_widths, pages, tuples, allvisfrac,
 									   ROW_OVERHEAD, USABLE_BYTES);
 
-	/* core guesses from the width alone, but line pointers are limited */
+	/* the server estimates from the width alone, but line pointers are limited */
 	*tuples = Min(*tuples, (double) *pages * ZPAGE_MAX_OFFSET);
 	if (*pages < REPORTED_PAGES)
 		*pages = Max(*pages, pages_worth_an_index(rel, *tuples));

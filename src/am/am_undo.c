@@ -2,10 +2,14 @@
  * am_undo.c
  *		Table access method of the undo relation.
  *
- * Storage is all that the undo relation has in common with a table.  Commands
- * that work on storage are served (VACUUM, VACUUM FULL, SET TABLESPACE,
- * ANALYZE); whatever writes rows, or would lose pages, is refused.  A scan finds no rows, so that
- * what goes through all tables (a publication's initial copy) need not know of this one.
+ * The undo relation has only storage in common with a table.  Commands that work on storage are
+ * served (VACUUM, VACUUM FULL, SET TABLESPACE, ANALYZE); commands that write rows, or would lose
+ * pages, are refused.  A scan finds no rows, so that commands for all tables (a publication's
+ * initial copy) need no exception for this one.
+ *
+ * LOCKING: the command has locked the relation.  Where its file is replaced that is
+ * AccessExclusiveLock, and zundo_wait_for_users() waits for transactions that use the relation
+ * without a lock.
  */
 #include "postgres.h"
 
@@ -38,7 +42,7 @@
 
 void		(*zundo_vacuum_hook) (void) = NULL;
 
-/* "message" is a whole sentence, marked for translation. */
+/* Raise ERROR (feature_not_supported).  "message" is marked for translation. */
 static void
 refuse(const char *message)
 {
@@ -51,8 +55,8 @@ refuse(const char *message)
 /*
  * ---- scans: there are no rows ----
  *
- * Commands that want to make something else of the relation scan it, too: ALTER TABLE would put
- * an empty file in its place.  Such have a lock that readers have not.
+ * Commands that rewrite the relation scan it, too: ALTER TABLE would put an empty file in its
+ * place.  They are recognized by a lock that readers do not take.
  */
 
 static const TupleTableSlotOps *
@@ -289,22 +293,22 @@ tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot,	/* tidy: server's *
 
 /* ---- storage ---- */
 
-/* Is "rel" the copy of another undo relation that VACUUM FULL is to fill? */
+/* Return whether "rel" is the transient copy of the undo relation that VACUUM FULL is to fill. */
 static bool
 is_transient_copy(Relation rel)
 {
 	Oid			original;
 
-	/* pg_class.relrewrite would tell, but is not filled in yet */
+	/* pg_class.relrewrite is not filled in yet */
 	return sscanf(RelationGetRelationName(rel), "pg_temp_%u", &original) == 1 &&
 		CheckRelationOidLockedByMe(original, AccessExclusiveLock, false) &&
 		zheap_relation_am(original) == rel->rd_rel->relam;
 }
 
 /*
- * The owner of the extension's schema can drop it, and with it the extension and
- * the tables of all owners.  So it must not be one that a role without such power has
- * made before; a schema that CREATE EXTENSION makes is the superuser's.
+ * Raise ERROR (insufficient_privilege) if the extension's schema is not owned by a superuser.  The
+ * owner could drop the schema, and with it the extension and the tables of all owners.  A schema
+ * that CREATE EXTENSION creates is the superuser's.
  */
 static void
 check_schema_owner(Oid schema)
@@ -329,8 +333,8 @@ check_schema_owner(Oid schema)
 }
 
 /*
- * The extension's script makes the undo relation, pg_upgrade restores it, and
- * VACUUM FULL makes a copy of it.
+ * Return whether the relation may be created: by the extension's script, by pg_upgrade, or as the
+ * transient copy of VACUUM FULL.
  */
 static bool
 may_be_created(Relation rel)
@@ -348,6 +352,10 @@ may_be_created(Relation rel)
 	return true;
 }
 
+/*
+ * Create the file of the undo relation, with its meta page.  ERROR (feature_not_supported) for
+ * TRUNCATE, SET UNLOGGED and other relations than may_be_created() allows.
+ */
 static void
 relation_set_new_file(Relation rel, const RelFileLocator *locator,
 					  char persistence, TransactionId *freeze_xid,
@@ -365,7 +373,7 @@ relation_set_new_file(Relation rel, const RelFileLocator *locator,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("access method \"zheap_undo\" is only for the undo relation of zheap")));
 
-	/* from the start on what keeps the commit log (relation_vacuum) */
+	/* relfrozenxid keeps the commit log from the start on (relation_vacuum) */
 	*freeze_xid = RecentXmin;
 	*min_multi = GetOldestMultiXactId();
 
@@ -380,6 +388,7 @@ relation_nontransactional_truncate(Relation rel)
 	refuse(gettext_noop("cannot truncate the undo relation of zheap"));
 }
 
+/* SET TABLESPACE: copy all blocks (A2).  AccessExclusiveLock is held. */
 static void
 relation_copy_data(Relation rel, const RelFileLocator *locator)
 {
@@ -387,19 +396,22 @@ relation_copy_data(Relation rel, const RelFileLocator *locator)
 
 	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
 	zundo_wait_for_users(RelationGetRelid(rel));
-	/* the copy is made past the buffers; nobody changes them meanwhile */
+	/* the copy reads the file, past the buffers, which no process changes meanwhile */
 	FlushRelationBuffers(rel);
 	RelationCreateStorage(*locator, rel->rd_rel->relpersistence, true);
 	RelationCopyStorage(RelationGetSmgr(rel), target, MAIN_FORKNUM,
 						rel->rd_rel->relpersistence);
-	/* A2: an undo pointer names a block */
+	/* A2 */
 	Assert(smgrnblocks(target, MAIN_FORKNUM) == RelationGetNumberOfBlocks(rel));
 	RelationDropStorage(rel);
 	smgrclose(target);
 	zundo_moved();
 }
 
-/* VACUUM FULL: pointers name blocks, so each stays where it is. */
+/*
+ * VACUUM FULL: copy each block to where it was, as undo pointers name blocks (A2).
+ * AccessExclusiveLock is held.
+ */
 static void
 relation_copy_for_cluster(Relation from, Relation to, Relation index,	/* tidy: server's */
 						  bool use_sort, TransactionId oldest_xmin, Snapshot snapshot,
@@ -419,9 +431,11 @@ relation_copy_for_cluster(Relation from, Relation to, Relation index,	/* tidy: s
 }
 
 /*
- * relfrozenxid of the undo relation stands for all zheap tables: the server
- * keeps the commit log from there on, and nobody asks for an xid below the
- * horizon.  The horizon goes to WAL first: after a crash it must not be older.
+ * VACUUM: advance and log the horizon, discard, truncate, and set relfrozenxid to the horizon.
+ *
+ * relfrozenxid of the undo relation stands for all zheap tables (H3): the server keeps the commit
+ * log from there on, and zheap never looks up an xid below the horizon.  The horizon goes to WAL
+ * first: after a crash it must not be older.
  */
 static void
 relation_vacuum(Relation rel, ZCompatVacuumParams *params,
@@ -434,7 +448,7 @@ relation_vacuum(Relation rel, ZCompatVacuumParams *params,
 	if (zundo_vacuum_hook)
 		zundo_vacuum_hook();
 	zundo_horizon_advance();
-	/* first, for what follows may meet damaged pages */
+	/* before the steps that may meet damaged pages */
 	zundo_horizon_log();
 	zundo_drop_lost();
 	zundo_discard(PG_UINT32_MAX);
@@ -448,7 +462,7 @@ relation_vacuum(Relation rel, ZCompatVacuumParams *params,
 						zfxid_xid(zundo_logged_horizon()), GetOldestMultiXactId(),
 						NULL, NULL, false);
 	pgstat_report_vacuum(rel, 0, 0, began);
-	/* last: it reads pages that nobody may need, on a disk that may be broken */
+	/* last: it reads pages that may not be needed, and may fail on a damaged disk */
 	zundo_dir_check();
 }
 

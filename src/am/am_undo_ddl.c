@@ -1,13 +1,15 @@
 /*
  * am_undo_ddl.c
- *		What is not to be done to the undo relation, though it is a table for the server.
+ *		Refuse statements about the undo relation that make sense only for a table with rows.
  *
- * Columns, triggers, policies, rules, partitions and children belong to a table with rows.
- * Nothing would ever be done with them, and some would be in the way of DROP EXTENSION or of
- * tools.  Its tablespace, owner, storage parameters and name are the user's.
+ * Columns, triggers, policies, rules, partitions and children would never be used, and some would
+ * obstruct DROP EXTENSION or tools.  Tablespace, owner, storage parameters and name may be changed
+ * by the user.
  *
- * The server tells of most such changes only when they have been made, of some not at all: so the
- * statements are looked at.
+ * The server's hooks report most such changes only when they have been made, and some not at all.
+ * So a ProcessUtility hook examines the statements.
+ *
+ * LOCKING: names are looked up without a lock, as it is only to refuse a statement early.
  */
 #include "postgres.h"
 
@@ -22,7 +24,10 @@
 
 static ProcessUtility_hook_type previous_utility = NULL;
 
-/* And the user's own: the server refuses others anyway, and says why. */
+/*
+ * Return whether the name is the undo relation's, and the user owns it.  For other users the
+ * server's own error is clear.
+ */
 static bool
 is_undo(const RangeVar *name)
 {
@@ -44,7 +49,7 @@ is_among(const List *names)
 	return false;
 }
 
-/* The other table that a part of ALTER TABLE is about. */
+/* Return the other table that a part of ALTER TABLE names, or NULL. */
 static const RangeVar *
 other_table(const AlterTableCmd *cmd)
 {
@@ -94,7 +99,7 @@ alters_undo(const AlterTableStmt *stmt)
 	return false;
 }
 
-/* Is the undo relation to have something that only tables with rows have? */
+/* Return whether the statement gives the undo relation what only tables with rows have. */
 static bool
 is_refused(const Node *stmt)
 {
@@ -118,6 +123,7 @@ is_refused(const Node *stmt)
 	}
 }
 
+/* ProcessUtility hook.  pg_upgrade is let through, as it restores what was there. */
 static void
 check_undo_ddl(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the server's signature */
 			   ProcessUtilityContext context, ParamListInfo params,

@@ -1,15 +1,16 @@
 /*
  * am_workers.c
- *		Background workers that would write zheap tables as if they were heap's.
+ *		Refuse background workers that would write zheap tables as if they were heap's.
  *
- * pglogical's apply worker, and that of spock, which comes from it, ask for a slot of the table's
- * kind and then take it for heap's: a deletion hands what lies there to heap_delete(), an
- * update is a crash.  The first that such a worker asks a table for is its kind of slot, when it
- * has locked the table for writing.
+ * The apply worker of pglogical, and that of spock, a fork, create a slot of the table's type and
+ * then take it for heap's: a deletion passes its contents to heap_delete(), an update crashes.
+ * Such a worker calls slot_callbacks first, when it has locked the table for writing.
  *
- * What the worker does by SQL, in triggers, with pglogical.use_spi, or as a statement that was
- * replicated as such, is no such thing: the server's executor asks for the slot then.  Of triggers
- * that are deferred to the end of the transaction that cannot be told.
+ * SQL that the worker runs is not refused (triggers, pglogical.use_spi, replicated statements), as
+ * the executor asks for the slot then.  Triggers that are deferred to the end of the transaction
+ * cannot be told apart from the worker's own writes.
+ *
+ * LOCKING: none.
  */
 #include "postgres.h"
 
@@ -21,7 +22,7 @@
 
 #include "zheap/am/am_relation.h"
 
-/* Libraries as their workers are registered; docs/extensions.md has them. */
+/* Names of libraries as their workers are registered; listed in docs/extensions.md. */
 static const char *const heap_workers[] = {"pglogical", "spock"};
 
 static bool
@@ -37,7 +38,10 @@ is_heap_worker(const char *library)
 	return false;
 }
 
-/* No relation has an empty name: nothing is done, but the answer tells. */
+/*
+ * Return whether SPI is connected, by the result of a call that does nothing else: no relation has
+ * an empty name.
+ */
 static bool
 spi_is_connected(void)
 {

@@ -1,11 +1,11 @@
 /*
  * zheap_buflock.c
- *		Content locks and LWLocks that the backend holds, above all for assertions.
+ *		Which content locks and LWLocks the backend holds, above all for assertions.
  *
  * Before 19 content locks are LWLocks.  The server keeps a list of those that a backend holds, and
- * empties it when an ERROR releases them, so no state is kept here.  Since 19 the server can only
- * tell whether a given buffer is locked: builds with assertions keep a list of the locks that this
- * library has taken.
+ * empties it when an ERROR releases them, so no state is kept here.  Since 19 the server can
+ * report only whether a given buffer is locked: builds with assertions keep a list of the locks
+ * that this library has taken.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 #include "zheap/base/pg_compat_buflock.h"
 #include "zheap/base/base.h"
 
-/* Temporary tables' buffers have no locks, and do not count. */
+/* The buffers of temporary tables have no locks, and do not count. */
 bool
 zheap_may_hold_buffer_lock(void)
 {
@@ -35,7 +35,9 @@ note_locked(Buffer buffer)
 {
 	if (ZCOMPAT_BUFFER_LOCKS_ARE_LWLOCKS || BufferIsLocal(buffer))
 		return;
-	/* each lock holds interrupts off: if only this one does, the list is from before an ERROR */
+	/*
+	 * each lock holds interrupts off: if only this one does, the list dates from before an ERROR
+	 */
 	Assert(InterruptHoldoffCount > 0);
 	if (InterruptHoldoffCount == 1)
 		nlocked = 0;
@@ -82,7 +84,7 @@ zheap_may_wait(void)
 	return !zcompat_holds_lwlock() && !zheap_holds_buffer_lock() && CritSectionCount == 0;
 }
 
-/* A temporary table's buffer, which nobody else sees, counts as locked. */
+/* A buffer of a temporary table, which only this backend sees, counts as locked. */
 bool
 zheap_buffer_is_exclusive(Buffer buffer)
 {
@@ -90,8 +92,8 @@ zheap_buffer_is_exclusive(Buffer buffer)
 }
 
 /*
- * A backend that asks for a lock that it holds waits for ever: the server does not notice, and no
- * signal gets through.
+ * A backend that requests a content lock that it holds waits for ever: the server does not detect
+ * it, and no signal gets through.
  */
 void
 zheap_lock_buffer(Buffer buffer, int mode)

@@ -1,6 +1,6 @@
 /*
  * zheap_catalog.c
- *		Which relations are zheap tables, and rows of pg_class.
+ *		Recognize zheap tables, and read rows of pg_class.
  */
 #include "postgres.h"
 
@@ -17,14 +17,15 @@
 #include "zheap/base/base.h"
 #include "zheap/base/catalog.h"
 
-/* The C function that the extension's script makes the handler of its access method. */
+/* The C function that the extension's script declares as the handler of its access method. */
 #define TABLE_HANDLER	"zheap_tableam_handler"
 
 const struct TableAmRoutine *zheap_table_routine = NULL;
 
 /*
- * By its name in the library.  The handler is not called: that of a stranger's access
- * method, whose library may be gone, would have to be called to compare what it returns.
+ * Return whether the function is our handler, by its name in the library.  The handler is not
+ * called: comparing what it returns would mean to call the handlers of other access methods too,
+ * whose libraries may no longer exist.
  */
 static bool
 is_our_handler(Oid function)

@@ -1,6 +1,6 @@
 /*
  * zheap_corrupt.c
- *		The one way to say that bytes on disk are wrong.
+ *		Report damaged bytes on disk.
  */
 #include "postgres.h"
 
@@ -33,8 +33,8 @@ zheap_format(const char *fmt, va_list args)
 }
 
 /*
- * The place, in whole sentences for translators.  The reason stays as it is, as in the
- * server's own messages of this kind.
+ * Set the message: the place, in whole sentences for translators.  The reason is not translated,
+ * as in the server's own messages of this kind.
  */
 static void
 damage_message(Relation rel, BlockNumber block, OffsetNumber offnum, const char *reason)
@@ -59,7 +59,7 @@ zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 	va_list		args;
 	char	   *reason;
 
-	/* damage is looked for before a critical section, in which this would be a PANIC (F3) */
+	/* damage is checked for before a critical section, in which this would be a PANIC (F3) */
 	Assert(CritSectionCount == 0 || InRecovery);
 	va_start(args, fmt);
 	reason = zheap_format(fmt, args);

@@ -1,12 +1,12 @@
 /*
  * zheap_counters.c
- *		What is counted of the whole server.
+ *		Counters of the whole server.
  *
- * A place in shared memory per backend's number; a backend adds to what the ones before it
- * with that number have counted.  A reset changes no counter, but what is subtracted from
- * their sums.
+ * Each backend number has a place in shared memory; a backend adds to what earlier backends with
+ * that number have counted.  A reset changes no counter, only what is subtracted from their sums.
  *
- * LOCKING: none.  Only a place's backend writes there; who reads may miss what is being counted.
+ * LOCKING: none.  A place is written only by the backend that has its number; a reader may miss
+ * counts that are being added.
  */
 #include "postgres.h"
 

@@ -1,12 +1,12 @@
 /*
  * zheap_freed.c
- *		How often VACUUM has made line pointers of a table reusable, since the server began.
+ *		Count how often line pointers of a table were made reusable, since the server started.
  *
- * A writer remembers dead line pointers for a while (reap_notes.c).  When VACUUM makes one of
- * them reusable it may become another row's, so what was noted before counts no more.
+ * A writer remembers dead line pointers for a while (reap_notes.c).  When VACUUM makes one of them
+ * reusable another row may get it, so notes taken before that are discarded.
  *
- * LOCKING: none.  The count goes up before VACUUM frees pointers, after they were dead.  Writers
- * that compare it keep VACUUM out by a lock on the table.
+ * LOCKING: none.  The count is increased before pointers that were dead are freed.  Writers that
+ * compare it hold a lock on the table that keeps VACUUM out.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 
 #include "zheap/base/base.h"
 
-/* Tables may share one: then the notes of both are given up. */
+/* Several tables may share a counter: then the notes of all of them are discarded. */
 #define COUNTERS	256
 
 static pg_atomic_uint64 *counters = NULL;

@@ -1,9 +1,9 @@
 /*
  * zheap_fxid.c
- *		32-bit transaction ids to 64 bits.
+ *		Widen 32-bit transaction ids to 64 bits.
  *
- * An xid means the one of its 2^32 namesakes that lies within 2^31 of the next
- * xid.  Those asked about here are never newer than that one.
+ * Of the 64-bit ids with the same lower half an xid means the one within 2^31 of the next xid.
+ * The xids passed here are never newer than that one.
  */
 #include "postgres.h"
 
@@ -12,6 +12,7 @@
 
 #include "zheap/base/base.h"
 
+/* Return the youngest id with that lower half that is not newer than "next" (F1). */
 static FullTransactionId
 widen(TransactionId xid, FullTransactionId next)
 {
@@ -41,8 +42,8 @@ zfxid_from_xid(TransactionId xid)
 }
 
 /*
- * As GetNewTransactionId() decides, read without its lock: what is true a moment
- * later is that one's business.
+ * The condition of GetNewTransactionId(), read without its lock: a caller that then asks for an
+ * xid gets the server's own error if the limit is reached meanwhile.
  */
 bool
 zheap_xids_are_refused(void)
@@ -52,10 +53,7 @@ zheap_xids_are_refused(void)
 	return IsUnderPostmaster && TransactionIdFollowsOrEquals(next, TransamVariables->xidStopLimit);
 }
 
-/*
- * Only the startup process moves the counter during recovery, and it is the
- * one that asks: no lock needed.
- */
+/* No lock: only the startup process, which is the caller, moves the counter during recovery. */
 FullTransactionId
 zfxid_from_xid_in_redo(TransactionId xid)
 {

@@ -1,6 +1,6 @@
 /*
  * zheap_guc.c
- *		Settings of the library.
+ *		Define the settings of the library.
  */
 #include "postgres.h"
 
@@ -29,7 +29,9 @@ static const struct config_enum_entry xmin_options[] = {
 	{NULL, 0, false}
 };
 
-/* What is less than half of a limit's unit is rounded to 0, which must not turn the limit off. */
+/*
+ * A check hook.  Values below half of the unit are rounded to 0, which must not mean "no limit".
+ */
 static bool
 is_limit(int *value, void **extra, GucSource source)
 {
@@ -40,6 +42,7 @@ is_limit(int *value, void **extra, GucSource source)
 	return false;
 }
 
+/* Define the setting that lets other rows be read where heap functions have written. */
 static void
 define_for_damage(void)
 {
@@ -52,6 +55,7 @@ define_for_damage(void)
 							 NULL, NULL, NULL);
 }
 
+/* Define the settings of undo: its limits, the workers, and the warning about holders. */
 static void
 define_for_undo(void)
 {
@@ -94,8 +98,8 @@ define_for_undo(void)
 }
 
 /*
- * What slots there may be is for the page layer to say, and whose cache it is for the mvcc layer,
- * which are above this one.
+ * The numbers of slots belong to the page layer, and the cache to the mvcc layer, which are above
+ * this one.
  */
 void
 zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache_assign)

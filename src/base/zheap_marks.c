@@ -1,13 +1,14 @@
 /*
  * zheap_marks.c
- *		How often rows have lost the mark that they have several keys, since the server began.
+ *		Count how often rows have lost the mark that they have several keys, since the server
+ *		started.
  *
- * An index scan that has read an index page before the last of a row's stale entries was removed
- * must not take the row for one that never had any: see src/index/README.md, N5.  So it remembers
- * the count from before it read the page, and compares keys if there is another now.
+ * An index scan may have read an index page before the last of a row's stale entries was removed:
+ * it must not take the row for one that never had any (src/index/README.md, N5).  So it remembers
+ * the count from before it read the page, and compares keys if the count has changed.
  *
- * LOCKING: none.  The count goes up before a page loses marks, by whoever has it locked; a scan
- * looks at the count after it has looked at the page.
+ * LOCKING: none.  The backend that has a page locked increases the count before it clears marks
+ * there; a scan reads the count after it has looked at the page.
  */
 #include "postgres.h"
 

@@ -1,8 +1,8 @@
 /*
  * zheap_prefetch.c
- *		Telling the kernel of blocks that will be read soon.
+ *		Advise the kernel of blocks that will be read soon.
  *
- * LOCKING: none; a partition of the server's buffer table for a moment.
+ * LOCKING: none but, for a moment, a partition lock of the server's buffer table.
  */
 #include "postgres.h"
 
@@ -13,12 +13,14 @@
 #include "zheap/base/base.h"
 #include "zheap/base/prefetch.h"
 
-/* So many reads in a row that find their page halve the distance, beside twice the distance. */
+/*
+ * Reads in a row that find their page before the distance is halved; twice the distance is added.
+ */
 #define MANY_HITS	8
 
 /*
- * As the server does for its bitmap scans and for ANALYZE.  Blocks of temporary tables are not
- * asked for: zprefetch_misses is not about them.
+ * Return how many blocks may be ahead, as the server does for bitmap scans and ANALYZE; 0 for
+ * temporary tables, whose reads zprefetch_misses() does not count.
  */
 static int
 find_limit(ZReader reader, Relation rel)
@@ -36,6 +38,7 @@ find_limit(ZReader reader, Relation rel)
 #endif
 }
 
+/* Adapt the distance to a read that found its page in shared buffers, or missed. */
 void
 zprefetch_learn(ZPrefetch *prefetch, Relation rel, bool missed)
 {

@@ -1,6 +1,6 @@
 /*
  * zheap_preload.c
- *		Was the library loaded early enough to register its resource manager?
+ *		Check that the library was loaded early enough to register its resource manager.
  */
 #include "postgres.h"
 

@@ -2,14 +2,16 @@
  * zheap_stats.c
  *		Before PostgreSQL 18: counters of each table since the start of the server.
  *
- * A shared hash table tells where a table's counters are.  A backend remembers that, so it adds to
- * them without a lock.  Counters are never freed but used again for other tables: who remembers
- * them looks whose they are first.  If they change hands just then, a count is another table's.
+ * A shared hash table maps a table to its counters.  A backend remembers the address, so it adds
+ * to them without a lock.  Counters are never returned to the area, only used again for other
+ * tables: a backend that remembers them first checks their owner.  If the owner changes just then,
+ * a count is added to another table.
  *
- * A dropped table's counters are free at the end of the drop.  On a standby, which is told of no
- * drop, a transaction looks for them at its end when tables have become many.
+ * The counters of a dropped table are freed at the end of the drop.  A standby gets no report of
+ * drops: there a transaction looks for dropped tables at its end, when the number of tables is
+ * high.
  *
- * LOCKING: the hash table's own; "lock" for the counters that are free.
+ * LOCKING: the hash table's own locks; "lock" protects the list of free counters.
  */
 #include "postgres.h"
 
@@ -34,7 +36,7 @@
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
 
-/* Of shared memory; more is mapped when it is needed. */
+/* The initial size of the area, in bytes; more is mapped when needed. */
 #define AREA_SIZE		((Size) 256 * 1024)
 
 #define LWLOCK_TRANCHE	"zheap_stats"
@@ -48,11 +50,11 @@ typedef struct TableKey
 typedef struct Counters
 {
 	TableKey	owner;
-	dsa_pointer next;			/* while they are free */
+	dsa_pointer next;			/* next in the list of free counters */
 	pg_atomic_uint64 counts[ZTABLE_NCOUNTERS];
 } Counters;
 
-/* Of the hash table. */
+/* An entry of the shared hash table. */
 typedef struct TableEntry
 {
 	TableKey	key;			/* must be first */
@@ -65,14 +67,14 @@ typedef struct StatsShared
 	dshash_table_handle tables;
 	dsa_pointer free;
 	pg_atomic_uint32 ntables;
-	pg_atomic_uint32 enough;	/* so many that a standby looks for dropped ones */
+	pg_atomic_uint32 enough;	/* number of tables at which a standby looks for dropped ones */
 } StatsShared;
 
-/* Tables that a backend remembers; and in shared memory before a standby looks. */
+/* Maximum of tables that a backend remembers; minimum of "enough". */
 #define MAX_KNOWN		8192
 #define MIN_ENOUGH		256
 
-/* What the backend remembers. */
+/* An entry of the backend's own hash table. */
 typedef struct Known
 {
 	Oid			table;			/* hash key */
@@ -85,8 +87,8 @@ static LWLock *lock = NULL;
 static dsa_area *area = NULL;
 static dshash_table *tables = NULL;
 static HTAB *known = NULL;
-static Counters *last = NULL;	/* those that were asked for last */
-static bool crowded = false;	/* dropped tables are to be looked for */
+static Counters *last = NULL;	/* the counters found last */
+static bool crowded = false;	/* look for dropped tables at the end of the transaction */
 
 /* ---- shared memory ---- */
 
@@ -126,7 +128,7 @@ zstats_shmem_request(void)
 	RequestNamedLWLockTranche(LWLOCK_TRANCHE, 1);
 }
 
-/* The postmaster makes the table, in what it has: it must not map any more memory. */
+/* Create the hash table within the initial area: the postmaster must not map more memory. */
 static void
 make_table(void)
 {
@@ -159,6 +161,10 @@ zstats_shmem_init(void)
 	make_table();
 }
 
+/*
+ * Attach this backend to the area and the shared hash table, if it is not yet.  Forgets the
+ * remembered counters when there are too many.
+ */
 static void
 stats_attach(void)
 {
@@ -186,6 +192,7 @@ stats_attach(void)
 
 /* ---- counters ---- */
 
+/* Return counters for the table, set to zero: free ones, or new memory of the area. */
 static dsa_pointer
 counters_new(TableKey owner)
 {
@@ -225,7 +232,7 @@ are_of(const Counters *counters, Oid table)
 	return counters->owner.table == table && counters->owner.database == MyDatabaseId;
 }
 
-/* NULL: not known, or no more. */
+/* Return the counters that the backend remembers for the table; NULL if none, or no longer its. */
 static Counters *
 counters_known(Oid table)
 {
@@ -240,6 +247,10 @@ counters_known(Oid table)
 	return last;
 }
 
+/*
+ * Find the table's counters, or create them, and remember them.  Takes a partition lock of the
+ * shared hash table, and "lock" before that.
+ */
 static Counters *
 counters_of(Oid table)
 {
@@ -251,7 +262,7 @@ counters_of(Oid table)
 	stats_attach();
 	entry = hash_search(known, &table, HASH_ENTER, &found);
 	entry->counters = NULL;
-	/* if it fails, nothing is entered without counters */
+	/* allocate before the entry is inserted: an error must not leave one without counters */
 	shared_entry = dshash_find(tables, &key, false);
 	if (shared_entry == NULL)
 	{
@@ -359,7 +370,10 @@ zstats_forget_table(Oid table)
 	pg_atomic_fetch_sub_u32(&shared->ntables, 1);
 }
 
-/* A table that somebody has counted of is one that a committed transaction has made. */
+/*
+ * A table with counters was created by a committed transaction (zstats_may_count), so one that is
+ * not in pg_class has been dropped.
+ */
 void
 zstats_forget_dropped(void)
 {

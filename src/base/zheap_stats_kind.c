@@ -64,7 +64,7 @@ typedef struct SharedEntry
 	Entry		entry;
 } SharedEntry;
 
-/* What the backend has counted, but not reported, of a table that has, or had, an entry. */
+/* Counts not reported yet of a table that has, or had, an entry. */
 typedef struct Counted
 {
 	Oid			table;			/* hash key */
@@ -93,7 +93,10 @@ counted_find(Oid table)
 	return last;
 }
 
-/* Return the table's counters; NULL if it has no entry, which a parallel worker does not make. */
+/*
+ * Return the table's new counters; NULL if it has no entry, which a parallel worker does not
+ * create.
+ */
 static Counted *
 counted_make(Oid table)
 {
@@ -103,7 +106,7 @@ counted_make(Oid table)
 	if (counted == NULL)
 		counted = hash_create("zheap tables counted", 64, &ctl,
 							  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	/* a worker does not know whether its leader's transaction has made the table */
+	/* a worker does not know whether its leader's transaction has created the table */
 	if (pgstat_get_entry_ref(KIND, MyDatabaseId, table, !IsParallelWorker(), NULL) == NULL)
 		return NULL;
 	last = hash_search(counted, &table, HASH_ENTER, NULL);
@@ -120,7 +123,7 @@ add_pending(Counted *of, ZTableCounter counter, uint64 n)
 	{
 		of->is_pending = true;
 		slist_push_head(&pending, &of->node);
-		pgstat_report_fixed = true; /* has report_pending() called */
+		pgstat_report_fixed = true; /* makes the server call report_pending() */
 	}
 }
 
@@ -154,7 +157,7 @@ zstats_count_known(Relation table, ZTableCounter counter, uint64 n)
 
 /*
  * Add the counts to the table's entry.  Returns false if another backend has locked the entry, and
- * "nowait" is given.  *gone: the table has no entry any more.
+ * "nowait" is true.  *gone is set to whether the table has no entry any more.
  */
 static bool
 report_table(Counted *of, bool nowait, bool *gone)
@@ -178,7 +181,7 @@ report_table(Counted *of, bool nowait, bool *gone)
 	return true;
 }
 
-/* The kind's flush callback.  Returns true if counts are left to report. */
+/* The kind's flush callback.  Returns whether counts are left to report. */
 static bool
 report_pending(bool nowait)
 {
@@ -282,7 +285,7 @@ zstats_forget_table(Oid table)
 	pgstat_drop_transactional(KIND, MyDatabaseId, table);
 }
 
-/* Nothing to do: commit records tell standbys of drops. */
+/* Nothing to do: commit records name the entries that standbys drop. */
 void
 zstats_forget_dropped(void)
 {

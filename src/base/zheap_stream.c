@@ -1,7 +1,9 @@
 /*
  * zheap_stream.c
- *		Read streams for servers that have none.  Each block is read when its buffer is asked for;
- *		the kernel is advised of the blocks after it, if the caller wants that.
+ *		Read streams for servers that have none.
+ *
+ * Each block is read when its buffer is requested; the kernel is advised of the blocks after it,
+ * if the caller wants that.
  *
  * LOCKING: none.  The caller must hold no content lock.
  */
@@ -62,7 +64,10 @@ next_block(ReadStream *stream)
 	return block;
 }
 
-/* The distance may shrink while the queue is longer, but it never exceeds its limit. */
+/*
+ * Fill the queue up to the distance, and advise the kernel of the blocks.  The distance may shrink
+ * while the queue is longer, but it never exceeds its limit.
+ */
 static void
 look_ahead(ReadStream *stream)
 {

@@ -1,11 +1,12 @@
 /*
  * zheap_target.c
- *		The block for the next row: heap_insert() has remembered one of ours.
+ *		Detect that heap_insert() has written into a zheap table.
  *
- * heap_insert() looks for a page first where smgr_targblock tells, then in the free space map,
- * then at the table's end.  While smgr_targblock has a block that cannot be, it fails.  The
- * server forgets it with the open file, as after each change of the table's definition; until
- * an operation of ours comes along, am_heap_checks.c is what heap_insert() meets.
+ * heap_insert() looks for a page first in the block that smgr_targblock names, then in the free
+ * space map, then at the table's end.  While smgr_targblock has a block that cannot exist, it
+ * fails.  The server forgets smgr_targblock when it closes the file, as after each change of the
+ * table's definition; until the next operation of ours sets it again, am_heap_checks.c refuses
+ * heap_insert().
  */
 #include "postgres.h"
 
@@ -15,8 +16,8 @@
 #include "zheap/base/base.h"
 
 /*
- * What it has put there, whoever looks at the page will find: so it is told here once.  It may be
- * gone, too, if the table has been truncated since.
+ * Report the block once: later readers of the page find the rows themselves.  The block may no
+ * longer exist, if the table has been truncated since.
  */
 void
 zheap_target_found(Relation rel, BlockNumber block)

@@ -1,7 +1,7 @@
 /*
  * zheap_varint.c
- *		Unsigned integers in as few bytes as they need: seven bits a byte, lowest
- *		first, the high bit says that another byte follows.
+ *		Unsigned integers of variable length: seven bits a byte, lowest first; the high bit says
+ *		that another byte follows.
  */
 #include "postgres.h"
 
@@ -22,6 +22,7 @@ zvarint_put(char *out, uint64 value)
 	return out;
 }
 
+/* Return NULL also if the value has more than 64 bits (F2). */
 const char *
 zvarint_get_long(const char *in, const char *end, uint64 *value)
 {

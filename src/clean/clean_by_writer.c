@@ -1,26 +1,30 @@
 /*
  * clean_by_writer.c
- *		What VACUUM would do for rows that a backend has deleted or pruned itself: their index
- *		entries go, then their line pointers.
+ *		A writer's batch: remove the index entries of rows that this backend has deleted or
+ *		pruned, then free their line pointers.
  *
- * In three steps, each of its own batch, as a row must be old enough for each:
+ * There are three steps, each in a batch of its own, because a row must be old enough for each:
  *
- * 1. A page that the backend has noted is pruned.  The rows become dead line pointers, and their
+ * 1. Prune a page that the backend has noted.  The rows become dead line pointers, and their
  *	  bytes are kept.  (Or the backend has pruned a page anyway, when it needed the space.)
- * 2. By the keys in these bytes the entries are found and removed, in each index, when there are
- *	  enough rows: those on one leaf go together.  Rows that have had several keys may have more
- *	  entries, anywhere in the indexes that may have several of a row; and of some rows the keys
- *	  are gone.  Such rows wait until there are as many as these indexes have leaves, or some
- *	  2,000: then all the leaves are looked through, a portion in each batch (clean_sweep.c).
- * 3. Where no index has an entry any more the line pointer becomes unused (G1), when all snapshots
- *	  have ended that there were after step 2: before, a scan may have the TID from an index page
- *	  as it was, and would come to another row.  (VACUUM waits for such scans by cleanup locks.)
  *
- * Why that is right, and what is left to VACUUM: README.md, "By writers".
+ * 2. When there are enough rows, find and remove their entries in each index by the keys in
+ *	  these bytes: entries on one leaf are removed together.  Rows that have had several keys
+ *	  may have more entries, anywhere in the indexes that may have several of a row; and of
+ *	  some rows the keys are gone.  Such rows wait until their number reaches the number of
+ *	  leaves of these indexes, or some 2,000; then all leaves are searched, a portion in each
+ *	  batch (clean_sweep.c).
  *
- * LOCKING: ShareUpdateExclusiveLock on the table, if it can be had at once, until the batch is
- * done: VACUUM and builds of indexes come before or after it (G6).  No page is locked on entry;
- * then one table page, exclusively, or an index page and table pages below it.
+ * 3. When no index has an entry of a row any more, its line pointer becomes unused (G1) as
+ *	  soon as all snapshots have ended that existed after step 2.  Earlier, a scan may have the
+ *	  TID from an old copy of an index page, and would meet another row.  (VACUUM waits for
+ *	  such scans by cleanup locks.)
+ *
+ * Why this is right, and what is left to VACUUM: README.md, "By writers".
+ *
+ * LOCKING: ShareUpdateExclusiveLock on the table until the batch is done, if it is available at
+ * once: it keeps VACUUM and index builds out (G6).  No page is locked on entry; then one table
+ * page, exclusively, or an index page and table pages below it.
  */
 #include "postgres.h"
 
@@ -43,14 +47,20 @@
 
 #include "clean_private.h"
 
-/* Work on the lists is limited by these, as somebody's statement waits for it. */
+/* Limits of a batch, since a statement waits for it: pages pruned, pointers freed. */
 #define MAX_PAGES		32
 #define MAX_FREED		512
 
-/* So many pages in a row without anything to prune: VACUUM, or others, have been there. */
+/*
+ * Give up a range after this many consecutive pages with nothing to prune: VACUUM or other
+ * backends have been there.
+ */
 #define MAX_CLEAN		8
 
-/* Blocks that the free space map was told of: its upper levels follow. */
+/*
+ * Blocks whose space was recorded in the free space map; its upper levels are updated at the
+ * end.
+ */
 typedef struct MapRange
 {
 	BlockNumber first;
@@ -67,7 +77,7 @@ record_space(Relation rel, MapRange *map, BlockNumber block, Size space)
 
 /* ---- step 1 ---- */
 
-/* Was there anything to prune? */
+/* Prune one page, under its exclusive lock.  Return whether there was anything to prune. */
 static bool
 prune_page(Relation rel, ZReapNotes *notes, ZPageView *view, MapRange *map, BlockNumber block)
 {
@@ -92,7 +102,7 @@ prune_page(Relation rel, ZReapNotes *notes, ZPageView *view, MapRange *map, Bloc
 	return changed;
 }
 
-/* The next block, if it is old enough. */
+/* Take the next block off the ranges.  Return whether there was one that is old enough. */
 static bool
 take_block(Relation rel, ZReapNotes *notes, BlockNumber *block)
 {
@@ -105,7 +115,7 @@ take_block(Relation rel, ZReapNotes *notes, BlockNumber *block)
 		zreap_forget_ranges(notes, 1);
 	else
 	{
-		/* as if each had as many */
+		/* assume that each block has the same number of rows */
 		int			rows = range->rows / (int) (range->last - range->first + 1);
 
 		range->first++;
@@ -116,6 +126,7 @@ take_block(Relation rel, ZReapNotes *notes, BlockNumber *block)
 	return true;
 }
 
+/* Prune noted pages, oldest first, until the lists are full or the limit of a batch is reached. */
 static void
 prune_noted(Relation rel, ZReapNotes *notes, MapRange *map)
 {
@@ -126,7 +137,7 @@ prune_noted(Relation rel, ZReapNotes *notes, MapRange *map)
 	BlockNumber block;
 
 	zview_open(&view, rel);
-	/* a page has no more rows than that */
+	/* keep room for the rows of a whole page */
 	while (npages < MAX_PAGES && notes->nrows + ZPAGE_MAX_OFFSET <= ZREAP_MAX_ROWS &&
 		   notes->nbytes + BLCKSZ <= ZREAP_MAX_BYTES &&
 		   take_block(rel, notes, &block))
@@ -153,7 +164,10 @@ close_indexes(List *indexes)
 		index_close(lfirst(lc), RowExclusiveLock);
 }
 
-/* False: one of them is locked by somebody who does not want it to be changed. */
+/*
+ * Open all indexes of the table, with RowExclusiveLock.  Return false, with none open, if one of
+ * the locks is not available at once.
+ */
 static bool
 open_indexes(Relation rel, List **indexes)
 {
@@ -183,9 +197,10 @@ note_waiting(ZReapNotes *notes, const ZReapRow *row)
 }
 
 /*
- * Those that no index names go from one list to the other, and so do rows with several keys that
- * only those of the indexes name where they may have several entries.  The others were not found
- * by their keys: these are gone, or in the toast table, or lead elsewhere.
+ * After the entries were removed, move rows that no index names to the pointers, and the others
+ * to those that wait for a sweep.  The latter are rows with several keys, named only by indexes
+ * that may have several entries of a row; and rows not found by their keys, because the keys are
+ * gone, or in the toast table, or lead elsewhere ("anywhere").
  */
 static void
 keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
@@ -210,7 +225,10 @@ keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
 	notes->nrows = notes->nbytes = 0;
 }
 
-/* "several": those of the indexes that may have several entries of a row. */
+/*
+ * Remove the entries that are found by their keys.  "several" has those of the indexes that may
+ * have several entries of a row.
+ */
 static void
 remove_by_keys(Relation rel, ZReapNotes *notes, List *indexes, List *several)
 {
@@ -255,7 +273,10 @@ pointer_compare(const void *a, const void *b)
 							  (ItemPointer) &((const ZReapPointer *) b)->tid);
 }
 
-/* Those of one page from *pos on, which moves past them.  Returns how many were freed. */
+/*
+ * Free the pointers of one page, from *pos on; *pos moves past them.  Returns how many were
+ * freed.
+ */
 static int
 free_page(Relation rel, MapRange *map, const ZReapPointer *pointers, int n, int *pos)
 {
@@ -280,6 +301,10 @@ free_page(Relation rel, MapRange *map, const ZReapPointer *pointers, int n, int 
 	return freed;
 }
 
+/*
+ * Free the oldest noted pointers, at most MAX_FREED, that no scan can remember any more.  Locks
+ * one page at a time.
+ */
 static void
 free_pointers(Relation rel, ZReapNotes *notes, MapRange *map)
 {
@@ -307,8 +332,9 @@ free_pointers(Relation rel, ZReapNotes *notes, MapRange *map)
 	zstats_count(rel, ZTABLE_DEAD_REMOVED, freed);
 }
 
-/* ---- the whole ---- */
+/* ---- a batch ---- */
 
+/* Do a batch: free pointers first, which makes room for the rows that are pruned next. */
 static void
 work_on_notes(Relation rel, ZReapNotes *notes)
 {
@@ -317,10 +343,10 @@ work_on_notes(Relation rel, ZReapNotes *notes)
 
 	zreap_check_notes(rel, notes);
 	free_pointers(rel, notes, &map);
-	/* for what comes of the rows */
+	/* room for the pointers of the rows */
 	if (zreap_has_room(notes) && open_indexes(rel, &indexes))
 	{
-		/* a sweep goes on in many batches: pages are not pruned for one row each meanwhile */
+		/* a sweep takes many batches: do not prune pages for single rows meanwhile */
 		if (notes->nswept == 0 || zreap_has_rows(notes) || zreap_has_pages(rel, notes))
 			prune_noted(rel, notes, &map);
 		if (zreap_has_rows(notes) || notes->nswept > 0)
@@ -334,7 +360,10 @@ work_on_notes(Relation rel, ZReapNotes *notes)
 	notes->lost = 0;
 }
 
-/* The statement that meets an error need not have to do with the index that has it. */
+/*
+ * The statement that fails may have nothing to do with the index in which the error is: name the
+ * table.
+ */
 static void
 error_context(void *arg)
 {
@@ -350,8 +379,8 @@ zclean_by_writer(Relation rel, ZReapNotes *notes)
 	MemoryContext old;
 
 	/*
-	 * What we are doing ourselves under such a lock is not to be disturbed either.  As long as our
-	 * snapshot lasts no page that is deleted from an index meanwhile becomes another.
+	 * If this backend holds the lock already, VACUUM or the like is at work: do not disturb it.
+	 * As long as our snapshot exists, no page that is deleted from an index meanwhile is reused.
 	 */
 	if (!HaveRegisteredOrActiveSnapshot() ||
 		CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true) ||
@@ -363,7 +392,7 @@ zclean_by_writer(Relation rel, ZReapNotes *notes)
 	old = MemoryContextSwitchTo(context);
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;
-	/* there may be another index since the notes were opened */
+	/* an index may have been added since the notes were opened */
 	if (ztable_indexes(rel)->btrees)
 		work_on_notes(rel, notes);
 	error_context_stack = callback.previous;

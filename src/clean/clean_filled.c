@@ -1,18 +1,20 @@
 /*
  * clean_filled.c
- *		Pages that insertions have filled are marked all-visible by a worker.
+ *		A worker's visit: mark pages all-visible that insertions have filled.
  *
- * So tables to which rows are only added need no VACUUM for index-only scans.  A page is looked at
- * once, when all snapshots see what had filled it; if it was changed since it stays as it is, for
- * VACUUM.
+ * This way tables to which rows are only added need no VACUUM for index-only scans.  Each page
+ * is visited once, when every snapshot sees the transactions that filled it; a page that was
+ * changed since then is left to VACUUM.
  *
- * The mark's record cancels snapshots of standbys that do not see the page's rows.  VACUUM does
- * that now and then, as on heap; a worker would do it all the time.  So where there is a standby,
- * pages wait for the logged horizon, which has cancelled those anyway.
+ * The WAL record of the mark cancels snapshots of standbys that do not see the page's rows.
+ * VACUUM does that now and then, as on heap; a worker would do it all the time.  Therefore, if
+ * there is a standby, pages wait until the logged horizon has passed them: its record has
+ * cancelled these snapshots anyway.
  *
- * LOCKING: as a sweep: the lock of the file (rollback_file_lock.c), and for the moment of taking
- * that AccessShareLock on the table, both if they can be had at once; one table page, exclusively.
- * So LOCK TABLE ... NOWAIT and DDL with a short lock_timeout succeed beside it.
+ * LOCKING: as a sweep.  The lock of the file (rollback_file_lock.c), and, while that is
+ * acquired, AccessShareLock on the table, both if they are available at once; one table page,
+ * exclusively.  LOCK TABLE ... NOWAIT and DDL with a short lock_timeout therefore succeed
+ * beside it.
  */
 #include "postgres.h"
 
@@ -41,22 +43,22 @@
 #include "zheap/vacuum/visible.h"
 
 /*
- * Pages that are looked at before the lock on the file is given up, and milliseconds.  With fewer
- * the table would be locked more often.
+ * Limits after which the lock on the file is released: pages visited, and milliseconds.  With
+ * smaller ones the table would be locked more often.
  */
 #define PORTION			4096
 #define PORTION_TIME	200
 
-/* Free bytes of a page of which the free space map is told. */
+/* Least number of free bytes of a page that is recorded in the free space map. */
 #define WORTH_RECORDING	(BLCKSZ / 4)
 
-/* Who locks a table does not do it for long; so many milliseconds later, then. */
+/* Table locks are short: retry this many milliseconds later. */
 #define LOCKED_DELAY	10000
 
-/* Who extends it even less. */
+/* Extension locks are even shorter. */
 #define EXTENDED_DELAY	500
 
-/* It has no database, while a subscriber's has. */
+/* Return whether the WAL sender serves a standby, which has no database, and not a subscriber. */
 static bool
 sends_to_standby(WalSnd *walsnd)
 {
@@ -74,7 +76,7 @@ sends_to_standby(WalSnd *walsnd)
 	return proc != NULL && !OidIsValid(proc->databaseId);
 }
 
-/* A standby that is connected, or has a slot to come back to. */
+/* Return whether a standby is connected, or has a slot for when it comes back. */
 static bool
 has_standby(void)
 {
@@ -96,14 +98,17 @@ has_standby(void)
 	return found;
 }
 
-/* What all snapshots of this server see. */
+/* Return the xid below which every snapshot of this server sees all transactions. */
 static FullTransactionId
 seen_by_all(void)
 {
 	return zfxid_from_xid(GetOldestNonRemovableTransactionId(NULL));
 }
 
-/* With a standby the logged horizon moves when there is other work: that is when to look. */
+/*
+ * None if there is a standby: the logged horizon moves only when there is other work, and the
+ * worker that does it marks pages as well.
+ */
 int
 zclean_databases_with_filled(Oid *dbs, int max)
 {
@@ -112,7 +117,7 @@ zclean_databases_with_filled(Oid *dbs, int max)
 	return zfilled_databases(seen_by_all(), dbs, max);
 }
 
-/* As much of the machine as autovacuum may take. */
+/* Limit I/O as autovacuum does. */
 static void
 begin_cost_limit(void)
 {
@@ -134,9 +139,9 @@ has_map_page(Relation rel, BlockNumber block)
 }
 
 /*
- * The map is made longer under the lock under which the table is.  A writer that extends the
- * table extends it by many pages if somebody waits for that lock: so we don't wait.  False: it is
- * not to be had.
+ * Extend the visibility map for the block if necessary.  Return false if the lock is not
+ * available at once.  The lock is the one under which the table is extended; a writer that sees
+ * waiters for it extends the table by many pages, so do not wait.
  */
 static bool
 provide_map(ZVisible *visible, BlockNumber block)
@@ -151,9 +156,10 @@ provide_map(ZVisible *visible, BlockNumber block)
 }
 
 /*
- * VACUUM passes by what is marked, so free space there is to be known from now on.  Backends that
- * extend the table at once leave pages behind that are nearly empty, of which nobody else tells
- * the map.  What is left of a page that is full stays as it is, and the mark with it.
+ * Mark the page if that is allowed, and record its free space: VACUUM will skip it from now on.
+ * Backends that extend the table at the same time leave nearly empty pages behind that nothing
+ * else records.  The remaining space of a full page is not recorded, as using it would clear the
+ * mark.
  */
 static void
 mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
@@ -169,7 +175,7 @@ mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 	buffer = ReadBufferExtended(visible->rel, MAIN_FORKNUM, block, RBM_NORMAL, strategy);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
-	/* damage is VACUUM's to tell of */
+	/* leave it to VACUUM to report damage */
 	if (zpage_is_table(page) && zpage_check_quick(page, &off) == NULL &&
 		!zpage_may_have_heap_rows(page, block))
 	{
@@ -183,8 +189,9 @@ mark_page(ZVisible *visible, BufferAccessStrategy strategy, BlockNumber block)
 }
 
 /*
- * For PORTION_TIME at most, and until somebody waits for the file: pages->first is the page to go
- * on with.  False: a lock for making the map longer was not to be had.
+ * Mark pages for at most PORTION_TIME, and until another process waits for the file.  On return
+ * pages->first is the page to continue with.  Returns false if the lock for extending the map
+ * was not available.
  */
 static bool
 mark_pages(Relation rel, ZFilledPages *pages, const ZMarkVisit *visit)
@@ -229,9 +236,14 @@ typedef struct Portion
 {
 	ZFilledPages pages;
 	const ZMarkVisit *visit;
-	int			delay;			/* milliseconds, as a lock was not to be had; 0: all were */
+	int			delay;			/* milliseconds to wait because a lock was not available; 0 if
+								 * all were */
 } Portion;
 
+/*
+ * Lock the file, mark a portion of the pages, unlock.  Called by zrollback_try(), so that an
+ * error is returned to zclean_mark_filled().
+ */
 static void
 mark_portion(void *arg)
 {
@@ -260,7 +272,7 @@ mark_portion(void *arg)
 void
 zclean_begin_marking(ZMarkVisit *visit)
 {
-	/* a snapshot of our own would keep it back */
+	/* our own catalog snapshot would keep "seen" back */
 	InvalidateCatalogSnapshot();
 	visit->for_standby = has_standby();
 	visit->seen = seen_by_all();

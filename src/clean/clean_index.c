@@ -1,19 +1,20 @@
 /*
  * clean_index.c
- *		The entries of rows that a writer has pruned go from one B-tree.
+ *		Remove the entries of rows that a writer has pruned from one B-tree.
  *
- * A row's key tells the leaf, and is used for nothing else: all entries on it that name one of
- * the rows go, as they would if the leaf were about to be split (index_delete.c looks at the rows
- * once more).  So a leaf is visited once however many of the rows have their entries there.
+ * A row's key serves only to find the leaf: all entries there that name one of the rows are
+ * removed, as they would be before a split of the leaf (index_delete.c checks the rows once
+ * more).  So a leaf is visited once, no matter how many of the rows have entries there.
  *
- * The other keys that a row had are known to nobody.  In an index that may have several entries of
- * a row, all leaves are looked through for those of rows that have had several keys; and in each
- * index for rows whose keys are not known any more.
+ * A row's earlier keys are not known.  In an index that may have several entries of a row, all
+ * leaves are searched for rows that have had several keys; and in each index for rows whose keys
+ * are not known any more.
  *
- * No cleanup lock is needed, as the line pointers are not given to other rows before all scans
- * that may remember them have ended (clean_by_writer.c).
+ * No cleanup lock is needed, because a line pointer is not reused before all scans that may
+ * remember it have ended (clean_by_writer.c).
  *
- * LOCKING: one leaf, exclusively, and table pages and undo below it; or what deleting it takes.
+ * LOCKING: one leaf, exclusively, and table pages and undo below it; or the locks of deleting
+ * it.
  */
 #include "postgres.h"
 
@@ -37,12 +38,12 @@
 
 #include "clean_private.h"
 
-/* What deletes a page may delete others beside and above it. */
+/* Most pages that deleting one leaf may delete: others beside and above it. */
 #define MAX_DELETED		64
 
 StaticAssertDecl(offsetof(ZReapRow, tid) == 0, "ZLeafRows");
 
-/* What to collect on a leaf: entries of these rows, in the order of TIDs. */
+/* Describe what to collect on a leaf: entries of these rows, which are in the order of TIDs. */
 static ZLeafRows
 looked_for(ZReapRow *rows, int nrows, ZLeafFilter *filter)
 {
@@ -61,7 +62,7 @@ looked_for(ZReapRow *rows, int nrows, ZLeafFilter *filter)
 static void
 note_pages(ZReapNotes *notes, Relation index, const BTVacState *state)
 {
-	/* of an index that is gone as well: the oldest make room */
+	/* the oldest make room, among them those of dropped indexes */
 	if (notes->npages + state->npendingpages > ZREAP_MAX_PAGES)
 	{
 		notes->npages -= ZREAP_MAX_PAGES / 4;
@@ -76,7 +77,7 @@ note_pages(ZReapNotes *notes, Relation index, const BTVacState *state)
 		};
 }
 
-/* The leaf is locked, and left. */
+/* Delete the leaf, which is locked exclusively on entry; no page is locked on return. */
 static void
 delete_page(ZIndexRemoval *removal, Buffer buffer)
 {
@@ -94,9 +95,9 @@ delete_page(ZIndexRemoval *removal, Buffer buffer)
 }
 
 /*
- * The leaf is locked, and left; deleted if it has no entry.  Not while a scan has it pinned:
- * VACUUM waits for such scans, which may be at a row that it is about to free, on pages that are
- * there only.
+ * Unlock the leaf; delete it if it has no entry.  Not while a scan has it pinned: VACUUM waits
+ * for such scans, which may be at a row that it is about to free, but only on pages that still
+ * exist.
  */
 static void
 leave_leaf(ZIndexRemoval *removal, Buffer buffer)
@@ -140,7 +141,7 @@ clean_free_pages(Relation index, ZReapNotes *notes)
 
 /* ---- the order of an index ---- */
 
-/* Of types whose values differ in length: does their order depend on no library and setting? */
+/* Return whether the order of a type of variable length depends on no library and no setting. */
 static bool
 type_is_certain(Oid type)
 {
@@ -149,10 +150,10 @@ type_is_certain(Oid type)
 }
 
 /*
- * Is the order of the index's keys today certain to be the one in which they were inserted?  Then
- * an entry that is not where its key leads to is not there.  Orders of collations other than C
- * change with libraries of the operating system, those of operator classes that somebody has
- * written with their functions; an index that is in disorder has entries that only VACUUM finds.
+ * Return whether the order of the index's keys is certainly the one in which they were inserted.
+ * Then an entry that is not where its key leads does not exist.  Orders of collations other than
+ * C change with libraries of the operating system, and those of user-defined operator classes
+ * with their functions; an index that is in disorder has entries that only VACUUM finds.
  */
 static bool
 order_is_certain(Relation index)
@@ -173,7 +174,7 @@ order_is_certain(Relation index)
 
 /* ---- the way to a leaf ---- */
 
-/* One that is to be filled with each row's values. */
+/* Return a key to be filled with each row's values. */
 static BTScanInsert
 make_key(Relation index)
 {
@@ -184,7 +185,10 @@ make_key(Relation index)
 	return key;
 }
 
-/* False: a value is in the toast table, and may be gone. */
+/*
+ * Fill the key with the row's values.  Return false if one is in the toast table, where it may
+ * be gone.
+ */
 static bool
 fill_key(const ZIndexRemoval *removal, ZReapRow *row, BTScanInsert key)
 {
@@ -211,14 +215,17 @@ fill_key(const ZIndexRemoval *removal, ZReapRow *row, BTScanInsert key)
 	return true;
 }
 
-/* May the index have other entries of the row than that of its last key? */
+/* Return whether the index may have other entries of the row than that of its last key. */
 static bool
 has_several(const ZIndexRemoval *removal, const ZReapRow *row)
 {
 	return removal->several && row->several;
 }
 
-/* There was an entry of the row, which has been removed; or there is none. */
+/*
+ * Count the index as one without an entry of the row, if "gone": its entry was removed, or there
+ * was none.
+ */
 static void
 note_entry(const ZIndexRemoval *removal, ZReapRow *row, bool gone)
 {
@@ -229,8 +236,9 @@ note_entry(const ZIndexRemoval *removal, ZReapRow *row, bool gone)
 }
 
 /*
- * From the leaf that the key leads to; what else of the rows is there goes as well.  Returns
- * whether nothing there had to stay, so that the leaf has no entry of the key's row.
+ * Remove the entries of all rows from the leaf to which the key leads.  Returns whether no entry
+ * found there had to stay, so that the leaf has no entry of the key's row.  The leaf is locked
+ * exclusively meanwhile.
  */
 static bool
 remove_at(ZIndexRemoval *removal, BTScanInsert key, const ZLeafRows *rows, ZLeafEntries *leaf)
@@ -276,7 +284,7 @@ clean_remove_dead(ZIndexRemoval *removal)
 	for (int i = 0; i < notes->nrows; i++)
 		notes->lists->rows[i].here = false;
 	MemoryContextSwitchTo(scratch);
-	/* entries of older versions of the B-tree are not found by their TIDs */
+	/* B-trees of older versions do not order equal keys by TID */
 	for (int i = 0; i < notes->nrows && key->heapkeyspace; i++)
 	{
 		ZReapRow   *row = &notes->lists->rows[i];
@@ -293,7 +301,7 @@ clean_remove_dead(ZIndexRemoval *removal)
 
 /* ---- rows that their keys don't lead to: all leaves ---- */
 
-/* A row that has an entry left, for whatever reason, is not done with. */
+/* A row of which an entry was left, for whatever reason, is not done. */
 static void
 note_swept(void *arg, const ZLeafEntries *leaf, int n)
 {
@@ -305,7 +313,7 @@ note_swept(void *arg, const ZLeafEntries *leaf, int n)
 	}
 }
 
-/* What deletes a page leaves memory behind, and there may be many. */
+/* Deleting a page leaks memory, and there may be many pages: use a context for each. */
 static void
 leave_swept(void *arg, Buffer buffer)
 {

@@ -1,6 +1,6 @@
 /*
  * clean_private.h
- *		What the files of this layer share.
+ *		Declarations shared by the files of this layer.
  */
 #ifndef ZHEAP_CLEAN_PRIVATE_H
 #define ZHEAP_CLEAN_PRIVATE_H
@@ -17,41 +17,48 @@ typedef struct ZIndexRemoval
 {
 	Relation	table;
 	Relation	index;			/* a B-tree on columns */
-	bool		several;		/* it may have several entries of a row */
-	TupleTableSlot *slot;		/* of the table */
+	bool		several;		/* it may have several entries of one row */
+	TupleTableSlot *slot;		/* an executor slot of the table */
 	ZReapNotes *notes;			/* rows in the order of TIDs; all are dead line pointers */
-	BlockNumber max_leaves;		/* of a sweep */
+	BlockNumber max_leaves;		/* leaves that a sweep visits before it pauses, or is given up */
 } ZIndexRemoval;
 
 /*
- * These functions add one to row->removed if the index has no entry of the row any more.  Pages
- * that are left without any are deleted, and noted.  The caller has locked the table against
- * VACUUM, and has a snapshot; no page is locked.
+ * These functions add one to row->removed for each row of which the index has no entry any more.
+ * Leaf pages that become empty are deleted, and noted.  The caller holds
+ * ShareUpdateExclusiveLock on the table (G6), RowExclusiveLock on the index, and a snapshot; no
+ * page is locked.  Errors: those of reading table and index pages, and a cancel.
  */
 
 /*
- * Remove the entries of the notes' rows, as far as they are found by their keys: not those of
- * rows with several keys, in an index that may have several entries of a row.
+ * Remove the entries of the notes' rows that are found by their keys.  Rows with several keys
+ * are left out in an index that may have several entries of a row.
  */
 extern void clean_remove_dead(ZIndexRemoval *removal);
 
 /*
- * Remove the entries of the notes' rows that are being swept, wherever they are.  False: the walk
- * is paused after max_leaves, and to be gone on with.  If it may not pause, none of the rows
- * counts as removed where there are more leaves.
+ * Remove the entries of the rows being swept, wherever they are in the index.  Returns whether
+ * the walk has ended; false if it is paused after max_leaves, to be continued.  If it may not
+ * pause and there are more leaves, it ends, and no row counts as removed.
  */
 extern bool clean_sweep_dead(ZIndexRemoval *removal, bool may_pause);
 
-/* May a walk over the index' leaves go on in another transaction, from a key? */
+/*
+ * Return whether a walk over the index's leaves can be continued in another transaction, from a
+ * key.
+ */
 extern bool clean_may_pause(Relation index);
 
-/* Let the index use its noted pages again that no scan can come to any more. */
+/*
+ * Record the noted pages of the index in its free space map when no scan can reach them any
+ * more.
+ */
 extern void clean_free_pages(Relation index, ZReapNotes *notes);
 
 /*
- * clean_sweep.c, for writers: go on with a sweep of the table's indexes, or begin one if there
- * are enough rows.  Those of them are named as well that may have several entries of a row.  No
- * page is locked.
+ * Continue a sweep of the table's indexes, or begin one if there are enough rows
+ * (clean_sweep.c).  "several" has those of the indexes that may have several entries of a row.
+ * Locks and errors: as above.
  */
 extern void clean_sweep(Relation rel, ZReapNotes *notes, List *indexes, List *several);
 

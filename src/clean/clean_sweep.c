@@ -1,14 +1,14 @@
 /*
  * clean_sweep.c
- *		The entries of rows that a writer has pruned, where keys don't lead to them.
+ *		Remove the entries of pruned rows to which no key leads.
  *
- * The other keys of rows that have had several are known to nobody, so for a number of rows
- * together all leaves are looked through of the indexes that may have several entries of a row: a
- * sweep, which takes a portion in each batch of the writer.  Rows that come meanwhile wait for the
- * next one.  If a row is among them whose keys are all unknown, each index is swept.
+ * Earlier keys of a row that has had several are not known.  So, for a number of such rows
+ * together, all leaves of the indexes that may have several entries of a row are searched: a
+ * sweep, of which each of the writer's batches does a portion.  Rows noted meanwhile wait for
+ * the next sweep.  If the rows include one whose keys are all unknown, every index is swept.
  *
- * A sweep that was paused is begun anew if the indexes are others by then, and given up with the
- * rows if VACUUM has been there (zreap_check_notes).
+ * A paused sweep is begun anew if the indexes have changed meanwhile, and given up, with its
+ * rows, if VACUUM has freed line pointers (zreap_check_notes).
  *
  * LOCKING: ShareUpdateExclusiveLock on the table (clean_by_writer.c).  No page is locked on
  * entry; then an index page and table pages below it.
@@ -23,13 +23,13 @@
 
 #include "clean_private.h"
 
-/* A batch looks at so many leaves. */
+/* Number of leaves that a batch visits. */
 #define PORTION			256
 
-/* If there are as many rows as can be swept at once, they pay for so many leaves each. */
+/* Number of leaves that each row may cost if there are as many rows as can be swept at once. */
 #define LEAVES_A_ROW	8
 
-/* Where the walk can't pause the indexes may have no more leaves, as a batch looks at them all. */
+/* Most leaves of indexes where the walk cannot pause, because a single batch visits them all. */
 #define MAX_UNPAUSED	1024
 
 static bool
@@ -45,7 +45,10 @@ may_pause(List *indexes)
 	return list_length(indexes) <= ZREAP_MAX_INDEXES;
 }
 
-/* Are there enough rows, so many of them, for the leaves to look through?  *leaves tells these. */
+/*
+ * Return whether "nrows" rows are enough for the leaves to search; *leaves is set to their
+ * number.
+ */
 static bool
 sweep_pays(ZReapNotes *notes, int nrows, List *indexes, BlockNumber *leaves)
 {
@@ -67,8 +70,8 @@ sweep_pays(ZReapNotes *notes, int nrows, List *indexes, BlockNumber *leaves)
 }
 
 /*
- * Can the sweep under way go on in these indexes?  They may have been built anew since it was
- * paused, or a column may have a type now whose order is not certain.
+ * Return whether the paused sweep can be continued in these indexes.  They may have been
+ * rebuilt, or a column may have got a type whose order is not certain.
  */
 static bool
 sweep_goes_on(const ZReapNotes *notes, List *indexes)
@@ -85,7 +88,7 @@ sweep_goes_on(const ZReapNotes *notes, List *indexes)
 	return true;
 }
 
-/* For the rows that have waited longest. */
+/* Begin a sweep for the "nrows" rows that have waited longest. */
 static void
 begin_sweep(ZReapNotes *notes, int nrows, List *indexes, BlockNumber leaves)
 {
@@ -103,7 +106,9 @@ begin_sweep(ZReapNotes *notes, int nrows, List *indexes, BlockNumber leaves)
 		walk->indexes[i] = ((Relation) list_nth(indexes, i))->rd_locator;
 }
 
-/* Rows that no index names any more have become like the others. */
+/*
+ * End the sweep: note the pointers of rows that no index names any more, and give up the others.
+ */
 static void
 end_sweep(ZReapNotes *notes)
 {
@@ -122,14 +127,17 @@ end_sweep(ZReapNotes *notes)
 	notes->nswept = 0;
 }
 
-/* Has it come to far more leaves than there were?  Others add leaves as fast as it walks. */
+/*
+ * Return whether the walk has visited far more leaves than there were: others add them as fast
+ * as it walks.
+ */
 static bool
 is_hopeless(const ZReapWalk *walk)
 {
 	return walk->leaves > 2 * walk->expected + 2 * MAX_UNPAUSED;
 }
 
-/* A portion of it, or all. */
+/* Sweep a portion of the leaves, or all if the walk cannot pause. */
 static void
 go_on_with_sweep(Relation rel, ZReapNotes *notes, List *indexes)
 {
@@ -165,7 +173,7 @@ some_are_anywhere(const ZReapNotes *notes, int nrows)
 	return false;
 }
 
-/* Left to VACUUM: those of rows that may be anywhere, or all. */
+/* Give up waiting rows, which are left to VACUUM: those that may be anywhere, or all. */
 static void
 give_up_waiting(ZReapNotes *notes, bool all)
 {
@@ -181,7 +189,10 @@ give_up_waiting(ZReapNotes *notes, bool all)
 	notes->nwaiting = kept;
 }
 
-/* If there are as many as can be swept at once and that does not pay, it never will. */
+/*
+ * Begin a sweep if it pays.  If it does not pay for as many rows as can be swept at once it
+ * never will: give them up.
+ */
 static void
 begin_if_it_pays(ZReapNotes *notes, List *indexes, List *several)
 {

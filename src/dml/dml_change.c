@@ -3,7 +3,8 @@
  *		Performing a planned change: undo record, page, WAL record.
  *
  * LOCKING: the target's page is locked exclusively, on entry and on exit, except after AGAIN
- * (unlocked).  A lock page and undo pages are locked and unlocked within (L1).
+ * (unlocked).  A lock page, undo pages and pages of the visibility map are locked and unlocked
+ * within (L1).
  */
 #include "postgres.h"
 
@@ -20,9 +21,8 @@
 #include "zheap/undo/undo_write.h"
 
 /*
- * What the last record on the current undo page said of transaction and page:
- * the next one leaves out what is the same.  Only this backend writes to its log,
- * so remembering it here is enough.
+ * Transaction and page of the last record on the current undo page: the next record omits what
+ * is the same.  Only this backend writes to its log, so a variable of the backend suffices.
  */
 typedef struct Context
 {
@@ -70,8 +70,8 @@ zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve, ZCh
 
 #ifdef USE_ASSERT_CHECKING
 /*
- * D5: the version is the one on the page, and named as it is named now.  It is none of a
- * transaction that may still abort, or has (D1).
+ * Assert that the version is the one on the page, with the modifier as it is named now (D5), and
+ * that this modifier is neither aborted nor in progress (D1).
  */
 static void
 assert_is_newest(ZTarget *target, const ZRowVersion *version)
@@ -115,10 +115,10 @@ zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *ch
 	if (zmodifier_is_all_visible(&version->modifier) ||
 		FullTransactionIdPrecedes(zmodifier_bound(&version->modifier), zundo_logged_horizon()))
 		return;
-	/* about to be frozen along with its slot; the conflict is logged there */
+	/* the version is about to be frozen along with its slot; the conflict is logged there */
 	if (zslot_plan_freezes(slot, version->hdr.slotno))
 		return;
-	/* spares a reader that walks back the way down the slot's chain */
+	/* saves readers that walk back the way down the slot's chain */
 	if (zmvcc_version_status(&target->view, version) == ZXACT_OWN)
 	{
 		ZOwner		at;
@@ -147,8 +147,8 @@ context_of(const ZUndoRecord *undo, const ZUndoWrite *write)
 }
 
 /*
- * Whose record it is and about which page, as far as it is to say so behind one that said
- * "before".
+ * Fill in transaction and page of the record, as far as they must be stated behind a record with
+ * the context "before".
  */
 static void
 complete_context(ZUndoRecord *undo, Relation rel, BlockNumber block, const Context *before,
@@ -165,7 +165,10 @@ complete_context(ZUndoRecord *undo, Relation rel, BlockNumber block, const Conte
 		!RelFileLocatorEquals(before->locator, locator);
 }
 
-/* The newest record of the slot's chain, which a new one leads to; invalid: there is none. */
+/*
+ * Return the newest record of the slot's chain, to which a new one leads; invalid if there is
+ * none.
+ */
 static ZUndoPtr
 newest_record(const ZTarget *target, const ZSlotPlan *slot)
 {
@@ -174,7 +177,7 @@ newest_record(const ZTarget *target, const ZSlotPlan *slot)
 	return zpage_slot(target->view.page, target->view.overflow, slot->slotno)->undo;
 }
 
-/* Fill in what depends on where the record will be. */
+/* Fill in the fields of the record that depend on its place. */
 static void
 complete_undo(ZTarget *target, ZChange *change, ZUndoPtr page_prev, const Context *before,
 			  const ZUndoWrite *write)
@@ -194,7 +197,7 @@ complete_undo(ZTarget *target, ZChange *change, ZUndoPtr page_prev, const Contex
 
 #ifdef USE_ASSERT_CHECKING
 
-/* Has the page the room that the plan has counted on?  (P1 is asserted when it is used.) */
+/* Assert that the page has the room that the plan assumes.  (P1 is asserted when it is used.) */
 static void
 assert_has_room(const ZTarget *target, const ZChange *change)
 {
@@ -215,7 +218,7 @@ assert_has_room(const ZTarget *target, const ZChange *change)
 								 row->prefix + row->midlen + row->suffix));
 }
 
-/* On entry to what must not fail half-way (D4): plan, locks and page agree. */
+/* Assert that plan, locks and page agree, before the critical section (D4). */
 static void
 assert_may_execute(const ZTarget *target, const ZChange *change)
 {
@@ -231,7 +234,7 @@ assert_may_execute(const ZTarget *target, const ZChange *change)
 	Assert(change->undo.type == change->row.op && zchange_undo_fits(change));
 	if (slot->slotno >= ZPAGE_FIRST_OVERFLOW)
 		Assert(zheap_buffer_is_exclusive(target->overflow_buf));
-	/* the transaction has not lost since what it had when the slot was reserved (S3) */
+	/* the transaction still has the slot that it had when it was reserved (S3) */
 	if (slot->takeover == ZTAKE_OWN)
 		Assert(FullTransactionIdEquals(target->fxid,
 									   zpage_slot_fxid(zpage_slot(view->page, view->overflow,
@@ -243,10 +246,10 @@ assert_may_execute(const ZTarget *target, const ZChange *change)
 #endif
 
 /*
- * The change takes the bits that the visibility map has of the page, if it makes a version of a
- * row on a page that is all-visible (P6).  A backend remembers how long the map is, and need not
- * have heard yet that VACUUM has made it, or made it longer; but that was before VACUUM marked the
- * page.  So if the map seems to end before the page its length is asked for once more.
+ * Pin the page of the visibility map whose bits the change must clear: if it makes a version of
+ * a row on a page that is all-visible (P6).  A backend caches the map's length, and may not know
+ * yet that VACUUM has created or extended the map; but VACUUM did so before it marked the page.
+ * So if the map seems to end before the page, its length is read again.
  */
 static Buffer
 pin_map(Relation rel, Page page, const ZChange *change, BlockNumber block)
@@ -264,7 +267,7 @@ pin_map(Relation rel, Page page, const ZChange *change, BlockNumber block)
 	return map;
 }
 
-/* Last of all buffers (L1); of two the one with the lower block first. */
+/* Lock a page of the map, last of all buffers (L1); of two, the one with the lower block first. */
 static void
 lock_map(Buffer map)
 {
@@ -272,7 +275,7 @@ lock_map(Buffer map)
 		LockBuffer(map, BUFFER_LOCK_EXCLUSIVE);
 }
 
-/* In the critical section. */
+/* Clear the page's bits in the map.  In the critical section. */
 static void
 clear_map(Buffer map, BlockNumber block)
 {
@@ -296,7 +299,7 @@ release_map(Buffer map)
 		UnlockReleaseBuffer(map);
 }
 
-/* How the slot came to be the transaction's. */
+/* Count in which way the transaction got the slot. */
 static void
 count_slot(ZTarget *target, const ZSlotPlan *slot)
 {
@@ -305,7 +308,10 @@ count_slot(ZTarget *target, const ZSlotPlan *slot)
 				slot->takeover == ZTAKE_REUSED && !zpage_is_lock_slot(slot->slotno));
 }
 
-/* The change as it is: one undo record, or none, and one WAL record. */
+/*
+ * Perform the change without a directory: one undo record, or none, and one WAL record.  May
+ * fail only before its critical section.
+ */
 static void
 execute_one(ZTarget *target, ZChange *change)
 {
@@ -369,8 +375,9 @@ execute_one(ZTarget *target, ZChange *change)
 }
 
 /*
- * C1: the chain's next record but one would be too far from its newest directory.  The
- * directory is ours like any record, so the slot is from now on.
+ * Write a directory before the next record, because with that the chain would have more records
+ * above its newest directory than C1 allows.  The directory is a record of ours like any other,
+ * so the slot is ours from now on.
  */
 static void
 add_directory(ZTarget *target, ZSlotPlan *slot)
@@ -400,7 +407,7 @@ add_directory(ZTarget *target, ZSlotPlan *slot)
 	slot->conflict = InvalidFullTransactionId;
 }
 
-/* Add one if it is due before so many records are added to the chain. */
+/* Write a directory if one is due before "records" records are added to the chain. */
 static void
 add_directory_if_due(ZTarget *target, ZSlotPlan *slot, int records)
 {
@@ -419,8 +426,9 @@ execute_with_directory(ZTarget *target, ZChange *change)
 }
 
 /*
- * The slot is on a lock page, which takes the place of the overflow page until the change
- * is made: no other slot is looked at meanwhile.
+ * Perform the change with a slot on a lock page, which takes the place of the overflow page
+ * until the change is made: no other slot is read meanwhile.  The lock page is locked and
+ * unlocked here.
  */
 static void
 execute_on_lock_page(ZTarget *target, ZChange *change)
@@ -464,7 +472,7 @@ typedef struct MoveUndo
 	ZUndoBytes	wal;			/* WAL form of the deletion's */
 } MoveUndo;
 
-/* Reserve the space for both, find their places, encode them. */
+/* Reserve undo for both records, find their places, and encode them. */
 static void
 prepare_move_undo(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo)
 {
@@ -494,8 +502,8 @@ prepare_move_undo(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo)
 }
 
 /*
- * In the critical section, of a table that is not logged: each undo record in a WAL record of its
- * own, unless the table is a temporary one.
+ * Write an undo record of a table that is not logged, in a WAL record of its own unless the
+ * table is temporary.  In the critical section.
  */
 static void
 write_undo_alone(const ZChange *change, ZUndoWrite *write, const char *bytes, Size len)
@@ -510,7 +518,10 @@ write_undo_alone(const ZChange *change, ZUndoWrite *write, const char *bytes, Si
 	zundo_logged(write, lsn);
 }
 
-/* The pages of the visibility map that a move changes, in their order. */
+/*
+ * Pin the pages of the visibility map that a move changes, in the order in which they are
+ * locked.
+ */
 static void
 pin_maps(ZTarget *old, ZTarget *new, ZMove *move, ZMoveBuffers *buffers)
 {
@@ -536,7 +547,7 @@ pin_maps(ZTarget *old, ZTarget *new, ZMove *move, ZMoveBuffers *buffers)
 	buffers->maps[1] = second;
 }
 
-/* The bits of both, whichever had some. */
+/* Clear the bits of both pages, as far as their pages of the map are pinned. */
 static void
 clear_maps(const ZMoveBuffers *buffers)
 {
@@ -553,7 +564,7 @@ clear_maps(const ZMoveBuffers *buffers)
 	}
 }
 
-/* In the critical section: both pages, and undo. */
+/* Apply a move to undo and both pages, and write WAL.  In the critical section. */
 static void
 apply_move(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo, ZMoveBuffers *buffers)
 {
@@ -587,7 +598,10 @@ apply_move(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo, ZMoveBuffers
 
 #ifdef USE_ASSERT_CHECKING
 
-/* As assert_may_execute, for both; on one page the deletion prepares the slot. */
+/*
+ * Assert the same for both changes of a move; if there is one page only, the deletion prepares
+ * the slot.
+ */
 static void
 assert_may_move(const ZTarget *old, const ZTarget *new, const ZMove *move)
 {
@@ -651,7 +665,7 @@ zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move)
 	zview_refresh(&new->view);
 }
 
-/* ---- others ---- */
+/* ---- other changes ---- */
 
 void
 zchange_without_undo(Relation rel, Buffer buffer, ZChange *change)
@@ -675,7 +689,7 @@ zchange_without_undo(Relation rel, Buffer buffer, ZChange *change)
 	{
 		XLogRecPtr	lsn = zrec_change_emit(change, &buffers, &write, NULL, 0);
 
-		/* a macro that would emit twice */
+		/* PageSetLSN is a macro that would evaluate this twice */
 		PageSetLSN(page, lsn);
 		set_map_lsn(buffers.map, lsn);
 	}
@@ -704,7 +718,7 @@ zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
 	undo->fxid = fxid;
 	complete_context(undo, rel, block, &last, &write);
 	len = zrec_undo_encode(undo, write.ptr, bytes, &wal_len);
-	/* the row operation gives the WAL record its name, no more */
+	/* the row operation only gives the WAL record its name */
 	change.has_undo = true;
 	change.row.op = undo->type;
 

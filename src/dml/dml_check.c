@@ -1,11 +1,10 @@
 /*
  * dml_check.c
- *		May the row be changed?  HeapTupleSatisfiesUpdate for rows that change in
- *		place.
+ *		Whether a row may be changed: HeapTupleSatisfiesUpdate for rows that change in place.
  *
- * On heap a TID names one version.  Here it names the row, so the question is
- * put as "the version that my snapshot sees": if a transaction that the snapshot
- * does not see has changed the row since, the caller's version has been updated.
+ * On heap a TID names one version.  Here it names the row, so the question is about the version
+ * that the caller's snapshot sees: if a transaction that the snapshot does not see has changed
+ * the row since, the caller's version was updated.
  *
  * LOCKING: the row's page is locked exclusively on entry and on exit; in between it may be
  * unlocked, and then the row is checked anew (D1).  zcheck_wait() leaves it unlocked.
@@ -19,7 +18,7 @@
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
 
-/* Versions of a transaction in progress that a KEY SHARE lock looks at one by one. */
+/* Number of versions of a transaction in progress that a KEY SHARE lock examines one by one. */
 #define MAX_STEPS		64
 
 static bool
@@ -28,7 +27,7 @@ snapshot_decides(Snapshot snapshot)
 	return snapshot != InvalidSnapshot && IsMVCCSnapshot(snapshot);
 }
 
-/* The record of a version's making, or false if the version is visible to all. */
+/* Read the record that made the version.  Return false if the version is visible to all. */
 static bool
 making_of(ZTarget *target, const ZRowVersion *version, ZUndoRecord *rec)
 {
@@ -44,10 +43,11 @@ unseen_own(const ZUnseen *unseen, FullTransactionId fxid)
 }
 
 /*
- * The newest version is ours, and of this command or a later one: *cid.  By which command was the
- * version replaced that the caller has seen?  A function that the statement calls may have
- * changed the row since.  False: by none of ours, for another transaction had replaced it before;
- * then *version is that one's.  Within what B1 allows.
+ * Find out which command replaced the version that the caller has seen; the newest version is
+ * our transaction's, made by this command or a later one (*cid).  A function that the statement
+ * calls may have changed the row since.  Return false if another transaction had replaced it
+ * before; then *version is that transaction's, and otherwise *cid is the command.  Reads no more
+ * undo than B1 allows.
  */
 static bool
 replaced_by_us(ZPageView *view, const ZCheckQuery *query, ZRowVersion *version, CommandId *cid)
@@ -75,8 +75,9 @@ replaced_by_us(ZPageView *view, const ZCheckQuery *query, ZRowVersion *version, 
 }
 
 /*
- * A version of our own transaction: made before the command, or by it?  TM_Updated: another
- * transaction had replaced before what the caller has seen, and *version is that one's.
+ * Check a version of our own transaction: was it made before the command, or by it?  TM_Updated:
+ * another transaction had replaced the version that the caller saw before ours did, and *version
+ * is that one's.
  */
 static TM_Result
 check_own(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
@@ -102,7 +103,10 @@ check_own(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpda
 	return TM_SelfModified;
 }
 
-/* A version of a committed transaction that deleted or replaced what we saw. */
+/*
+ * Check a version by which a committed transaction deleted or replaced the one that the caller
+ * saw.
+ */
 static TM_Result
 check_replaced(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
 {
@@ -123,8 +127,9 @@ check_replaced(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
 }
 
 /*
- * A KEY SHARE lock does not conflict with an update that leaves the key as it is: it is
- * about whatever version the caller saw.
+ * Return whether the version's modifier conflicts with the query.  A KEY SHARE lock does not
+ * conflict with an update that leaves the key as it is: the lock is about the version that the
+ * caller saw.
  */
 static bool
 conflicts_with(const ZCheckQuery *query, const ZRowVersion *version)
@@ -137,8 +142,9 @@ conflicts_with(const ZCheckQuery *query, const ZRowVersion *version)
 }
 
 /*
- * Versions that are passed by: of transactions in progress, or that the snapshot does
- * not see; for KEY SHARE none that such a lock conflicts with.
+ * Return whether versions of the transaction are skipped: those of transactions in progress, and
+ * those that the snapshot does not see.  For KEY SHARE, versions that conflict with the lock are
+ * not skipped (no_keys).
  */
 static bool
 unseen_by_check(const ZUnseen *unseen, FullTransactionId fxid)
@@ -164,7 +170,7 @@ unseen_of(const ZCheckQuery *query, Snapshot snapshot)
 	return unseen;
 }
 
-/* Skip an update that the lock does not conflict with. */
+/* Note an update that the lock does not conflict with, before it is skipped. */
 static void
 skip_compatible(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
 {
@@ -181,9 +187,9 @@ skip_compatible(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check
 }
 
 /*
- * The version is of a transaction that committed, and it deletes the row or is not
- * the one that the snapshot sees.  What heap says is what became of the version seen:
- * if there was another one in between, then it was updated, not deleted.
+ * Check a version of a committed transaction that deletes the row, or that the snapshot does not
+ * see.  The result is, as on heap, what became of the version that the caller saw: if there was
+ * another one in between, it was updated, not deleted.
  */
 static TM_Result
 check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query,
@@ -217,10 +223,10 @@ parity_of(const ZRowVersion *version)
 }
 
 /*
- * Somebody is changing the row.  If the version that the snapshot sees has been
- * replaced before, by a transaction that committed, then that is the answer, and
- * REPEATABLE READ fails without waiting.  Otherwise the one to wait for is the
- * subtransaction that replaced it, not one that has changed the row again since.
+ * Check a row that a transaction in progress is changing.  If the version that the snapshot sees
+ * was replaced before, by a transaction that committed, that is the result, and REPEATABLE READ
+ * fails without waiting.  Otherwise wait for the subtransaction that replaced that version, not
+ * for one that has changed the row again since.
  */
 static TM_Result
 check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query,
@@ -238,8 +244,8 @@ check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery 
 		bool		found;
 
 		/*
-		 * All these versions are one transaction's.  Of very many it is enough to know
-		 * that one conflicts, even if not what became of the version asked about first.
+		 * All these versions belong to one transaction.  If there are very many it suffices to
+		 * know that one conflicts, even if not what became of the version asked about first.
 		 */
 		if (conflict && ++steps > MAX_STEPS)
 			unseen.no_keys = false;
@@ -247,7 +253,7 @@ check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery 
 		if (conflict)
 			check->xid = zfxid_xid(zmodifier_fxid(&version.modifier));
 		found = zmvcc_previous_unseen(view, &version, &unseen);
-		/* the last of those that were passed at once: what was said of the first holds */
+		/* the last of those that were skipped at once: what was found for the first one holds */
 		if (conflict && found && FullTransactionIdIsValid(version.next_fxid))
 			check->xid = zfxid_xid(version.next_fxid);
 		if (conflict)
@@ -278,6 +284,11 @@ check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery 
 	return TM_BeingModified;
 }
 
+/*
+ * Walk from *version down to the version that decides, and return the result for it; *version is
+ * left there.  The view is of the locked page, and then limits the undo records read (B1), or of
+ * a copy.
+ */
 static TM_Result
 check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
 {
@@ -303,7 +314,7 @@ check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, Z
 			check->modified_by_us = result != TM_Updated || query->mode == LockTupleKeyShare;
 			if (result != TM_Updated || query->mode != LockTupleKeyShare)
 				return result;
-			/* heap passes by what is ours then, and asks of the other's version */
+			/* heap skips our version then, and checks the other transaction's */
 			continue;
 		}
 		if (status == ZXACT_IN_PROGRESS)
@@ -334,8 +345,9 @@ check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, Z
 }
 
 /*
- * Under REPEATABLE READ, referential actions must not touch rows that the
- * transaction's own snapshot does not see.
+ * Return whether the version is our own, or the crosscheck snapshot sees it.  Under REPEATABLE
+ * READ, referential actions must not change rows that the transaction's own snapshot does not
+ * see.
  */
 static bool
 passes_crosscheck(ZTarget *target, const ZCheckQuery *query, const ZUpdateCheck *check)
@@ -349,8 +361,8 @@ passes_crosscheck(ZTarget *target, const ZCheckQuery *query, const ZUpdateCheck 
 }
 
 /*
- * Somebody's lock is in the way, too.  Of several transactions heap waits for the
- * oldest first: so they are sorted in a multixact.
+ * Take a conflicting lock of "xid" into account.  Of several transactions wait for the oldest
+ * first, as on heap, where they are sorted in a multixact.
  */
 static void
 wait_for_lock(ZUpdateCheck *check, TransactionId xid, uint16 parity)
@@ -367,7 +379,7 @@ wait_for_lock(ZUpdateCheck *check, TransactionId xid, uint16 parity)
 		check->xid = zlock_oldest(check->xid, xid);
 }
 
-/* "parity" is the checked version's. */
+/* Take locks on the row into account.  "parity" is the checked version's. */
 static void
 note_holders(ZUpdateCheck *check, const ZLockHolders *holders, uint16 parity)
 {
@@ -383,10 +395,11 @@ locks_matter(const ZUpdateCheck *check)
 }
 
 /*
- * Is the row's newest version an aborted transaction's?  A change must not be made on top of
- * it, as its modifier counts as visible to all once the horizon has passed it.  So this is
- * asked after the look at the row, which may have passed by a version as aborted whose
- * modifier was in progress a moment before; and not of the view, which has remembered that.
+ * Return whether the row's newest version is an aborted transaction's.  A change must not be
+ * made on top of it, because its modifier counts as visible to all once the horizon has passed
+ * it.  To be called after the row was checked: the check may have skipped a version as aborted
+ * whose modifier was in progress a moment before.  That a transaction is in progress is not
+ * taken from the view, which caches it.
  */
 static bool
 is_of_aborted(ZTarget *target, const ZRowVersion *newest)
@@ -401,7 +414,7 @@ is_of_aborted(ZTarget *target, const ZRowVersion *newest)
 	return status == ZXACT_ABORTED;
 }
 
-/* The page has been locked anew. */
+/* Return whether the row's newest version is aborted, after the page was locked again. */
 static bool
 row_of_aborted(ZTarget *target)
 {
@@ -413,7 +426,7 @@ row_of_aborted(ZTarget *target)
 	return is_of_aborted(target, &version);
 }
 
-/* The page is unlocked meanwhile. */
+/* Roll back aborted transactions on the page, which is unlocked meanwhile. */
 static void
 roll_back_and_relock(ZTarget *target)
 {
@@ -426,8 +439,9 @@ roll_back_and_relock(ZTarget *target)
 }
 
 /*
- * Which locks are in the way besides what was found of the version?  With an update or deletion in
- * progress others hold no locks but KEY SHARE, which are in the way of FOR UPDATE's mode only.
+ * Return the mode with which to look for conflicting locks.  While an update or deletion is in
+ * progress, other transactions hold no locks but KEY SHARE, which conflict with FOR UPDATE's
+ * mode only.
  */
 static LockTupleMode
 mode_to_look_for(const ZCheckQuery *query, const ZUpdateCheck *check)
@@ -438,7 +452,7 @@ mode_to_look_for(const ZCheckQuery *query, const ZUpdateCheck *check)
 }
 
 /*
- * Check the row, which is one.  Returns the parity of the version that it ended with.
+ * Check the row; the line pointer leads to one.  Returns the parity of the version that decided.
  */
 static uint16
 look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
@@ -471,8 +485,9 @@ check_init(ZTarget *target, ZUpdateCheck *check)
 }
 
 /*
- * The check takes more undo records than may be read while the page is locked (B1): do it
- * with a copy.  False: the row has changed since.
+ * Check the row with a copy of the page, since that takes more undo records than may be read
+ * while the page is locked (B1).  Return false if the row has changed meanwhile.  The page is
+ * locked on entry and exit.
  */
 static bool
 check_copy(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
@@ -493,7 +508,7 @@ check_copy(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* How the parts of an answer go together. */
+/* Assert that the parts of a result are consistent. */
 static void
 assert_answer(const ZTarget *target, const ZCheckQuery *query, const ZUpdateCheck *check)
 {
@@ -507,7 +522,7 @@ assert_answer(const ZTarget *target, const ZCheckQuery *query, const ZUpdateChec
 	switch (check->result)
 	{
 		case TM_Ok:
-			/* of the row as it is on the page */
+			/* the version is the one on the page */
 			Assert(check->version.offnum == target->offnum);
 			Assert(check->version.row > page && check->version.row < page + BLCKSZ);
 			break;
@@ -532,7 +547,10 @@ assert_answer(const ZTarget *target, const ZCheckQuery *query, const ZUpdateChec
 #define assert_answer(target, query, check) ((void) 0)
 #endif
 
-/* As zcheck_row, without locks at the row's origin, and without what the crosscheck says. */
+/*
+ * Check the row like zcheck_row(), but without locks at the row's origins, and without applying
+ * the crosscheck's result.
+ */
 static void
 check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 {
@@ -559,8 +577,9 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 }
 
 /*
- * Locks that the row left behind where it was moved from.  No new ones come there
- * that are not on this row, too, so it is enough to have looked once.
+ * Take locks into account that the row left behind at its former places.  A new lock there is
+ * also on this row, so one look is enough.  The page is unlocked meanwhile, and the row is
+ * checked again.
  */
 static void
 look_at_origins(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
@@ -586,12 +605,12 @@ zcheck_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	check_row(target, query, check);
 	if (query->mode == LockTupleExclusive && locks_matter(check))
 		look_at_origins(target, query, check);
-	/* like heap, when all locks in the way have been waited for */
+	/* as heap does, after all conflicting locks have been waited for */
 	if (check->result == TM_Ok && unlikely(check->not_crosschecked))
 		check->result = TM_Updated;
 }
 
-/* The places where the row was at which our transaction has a lock; returns how many. */
+/* Collect the row's former places at which our transaction has a lock; return their number. */
 static int
 own_origins(const ZTarget *target, const ZUpdateCheck *check, ItemPointerData *places)
 {
@@ -621,7 +640,7 @@ zcheck_wait(ZTarget *target, ZRowQueue *queue, const ZUpdateCheck *check)
 	if (!is_holder && (check->version.hdr.flags & ZROW_ORIGIN))
 		n = own_origins(target, check, places);
 	ztarget_unlock(target);
-	/* the place may be another row's by now */
+	/* the place may belong to another row by now */
 	while (!is_holder && n > 0)
 		is_holder = zlock_is_place_of_moved(target->rel, &places[--n]);
 	return zlock_queue_wait(queue, check->parity, check->xid, is_holder);

@@ -1,6 +1,6 @@
 /*
  * dml_delete.c
- *		DELETE: the row stays where it is, marked, until nobody needs it.
+ *		DELETE: the row stays in place, marked as deleted, until no snapshot needs it.
  *
  * LOCKING: no page on entry and on exit; the row's page, exclusively, from the check to the
  * change (D1).
@@ -16,12 +16,12 @@
 #include "zheap/dml/target.h"
 #include "zheap/notes/reap.h"
 
-/* The row, as a heap tuple where that is needed. */
+/* The deleted row, as a heap tuple where that is needed. */
 typedef struct Deleted
 {
-	HeapTuple	toasted;		/* its version, if some of its values are */
-	HeapTuple	told;			/* the version that decoding is told of, if toasted values had to
-								 * be read for that */
+	HeapTuple	toasted;		/* the version, if some of its values are toasted */
+	HeapTuple	told;			/* the version formed for decoding, if toasted values were read
+								 * for that */
 	ZLogical	logical;
 } Deleted;
 
@@ -40,9 +40,9 @@ is_same_tuple(HeapTuple a, HeapTuple b)
 }
 
 /*
- * The version that has been checked.  AGAIN: the page was unlocked to read toasted values.  They
- * are those of the row if it is the same version when it is checked again, and cannot go before,
- * as our snapshot is older than any transaction that may change it meanwhile.
+ * Form the checked version for decoding.  AGAIN: the page was unlocked to read toasted values.
+ * They are the row's if it is the same version when it is checked again.  They cannot be removed
+ * before, because our snapshot is older than any transaction that may change the row meanwhile.
  */
 static ZStep
 tell_version(ZTarget *target, const ZRowVersion *version, Deleted *deleted)
@@ -127,7 +127,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, uint32 options,	/* ti
 	ztarget_close(&target);
 	if (check.result == TM_Ok)
 	{
-		/* RETURNING and AFTER ROW triggers want the version that is gone */
+		/* RETURNING and AFTER ROW triggers need the deleted version */
 		ztid_mark_last(otid);
 		if (deleted.toasted)
 			heap_toast_delete(rel, deleted.toasted, false);

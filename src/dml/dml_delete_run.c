@@ -2,17 +2,17 @@
  * dml_delete_run.c
  *		Runs: rows of one page that one command deletes one after the other.
  *
- * The second row that a command deletes on a page begins a run: its undo record tells the
- * version before of all rows after it that are like it, so that they need none of their own.
- * Which rows these are the page says (C3): they are deleted, they name the transaction's slot,
- * and no newer record is about them.  So there must be no other rows behind the first one
- * of which that is true already.
+ * The second row that a command deletes on a page begins a run: its undo record describes the
+ * version before of all similar rows after it, so that these need no record of their own.  The
+ * page shows which rows belong to the run (C3): they are deleted, they name the transaction's
+ * slot, and there is no newer record about them.  So when a run begins, no row behind the first
+ * one may already satisfy this.
  *
- * A row like that whose version the snapshot sees may be deleted, if nobody has locked it: so the
- * next one is marked with nothing looked up but its page (zrun_delete).
+ * A similar row whose version the snapshot sees may be deleted, if no transaction has locked it:
+ * so the next row is marked by looking at its page alone (zrun_delete).
  *
- * LOCKING: zrun_delete() locks the page exclusively, and unlocks it.  The others are called with
- * the page locked exclusively.
+ * LOCKING: zrun_delete() locks the page exclusively, and unlocks it.  The other functions are
+ * called with the page locked exclusively.
  */
 #include "postgres.h"
 
@@ -29,22 +29,25 @@
 
 /* ---- the run ---- */
 
-/* What this backend has deleted last. */
+/* The last deletion of this backend. */
 static struct
 {
 	RelFileLocator locator;
 	BlockNumber block;
-	FullTransactionId fxid;		/* invalid: nothing that can be gone on with */
+	FullTransactionId fxid;		/* invalid: no run can be continued */
 	CommandId	cid;
 	ZUndoPtr	undo;			/* its record, and the slot's newest */
 	uint16		slotno;
 	bool		open;			/* the record is a run's */
 	OffsetNumber first;
 	ZRowHeader	old_hdr;		/* of the versions before ... */
-	ZOwner		row_prev;		/* ... and who made them */
+	ZOwner		row_prev;		/* ... and their modifier */
 }			run;
 
-/* The command has deleted the row before on this page, and nothing has been done to it since. */
+/*
+ * Return whether the command's last deletion was on this page, before this row, and nothing has
+ * been done to the page by the slot since.
+ */
 static bool
 is_next(ZTarget *target, const ZChange *change)
 {
@@ -59,8 +62,8 @@ is_next(ZTarget *target, const ZChange *change)
 }
 
 /*
- * The header of the version before, as a run's record has it: a version that is visible to all
- * names no slot, whatever it says.
+ * Return the header of the version before as it is in a run's record: a version that is visible
+ * to all names no slot, whatever its header says.
  */
 static ZRowHeader
 header_before(const ZUndoRecord *undo)
@@ -73,9 +76,9 @@ header_before(const ZUndoRecord *undo)
 }
 
 /*
- * May a run tell of the version before?  Not of our own ones, and of none that names a slot which
- * others had since: it may be the run's slot, where the row, until it is deleted, is looked for
- * as well.
+ * Return whether a run's record can describe the version before.  Not if our transaction made
+ * it, or if it names a slot that others had since: that may be the run's slot, where the row,
+ * until it is deleted, is searched for as well.
  */
 static bool
 is_plain(const ZUndoRecord *undo)
@@ -84,7 +87,7 @@ is_plain(const ZUndoRecord *undo)
 		!(header_before(undo).flags & ZROW_REUSED);
 }
 
-/* Is the version before like those that the run's record tells of? */
+/* Return whether the version before is similar to those that the run's record describes. */
 static bool
 is_alike(const ZUndoRecord *undo)
 {
@@ -97,7 +100,7 @@ is_alike(const ZUndoRecord *undo)
 		undo->row_prev.undo == run.row_prev.undo;
 }
 
-/* Is there a row behind this one that would pass for one of the run? */
+/* Return whether there is a row behind this one that would be taken for one of the run. */
 static bool
 is_ambiguous(ZTarget *target, int slotno)
 {
@@ -150,7 +153,7 @@ zrun_remember_deletion(ZTarget *target, const ZChange *change)
 
 /* ---- one more row ---- */
 
-/* Can this row be one of the run?  As far as can be told without the page. */
+/* Return whether this row may belong to the run, as far as is known without its page. */
 static bool
 may_be_next(Relation rel, const ItemPointerData *tid, CommandId cid)
 {
@@ -163,8 +166,9 @@ may_be_next(Relation rel, const ItemPointerData *tid, CommandId cid)
 }
 
 /*
- * Is the row's version like those before the run's were, seen by the snapshot, and locked by
- * nobody?  *hdr: its header.
+ * Return whether the row's version is similar to those that the run deleted, is seen by the
+ * snapshot, and is not locked by any transaction.  *hdr is set to its header.  The page is
+ * locked exclusively.
  */
 static bool
 is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader *hdr)
@@ -184,7 +188,7 @@ is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader
 	before = *hdr;
 	before.flags &= ~ZROW_PADDED;
 	before.flags2 &= ~(ZROW2_PARITY | ZROW2_SEVERAL_KEYS);
-	/* as standbys know it, like any change */
+	/* visible to all as standbys know it, as in any change */
 	if (FullTransactionIdPrecedes(prev.fxid, zundo_logged_horizon()))
 	{
 		zrow_header_freeze(&before);
@@ -198,6 +202,7 @@ is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader
 		(!FullTransactionIdIsValid(prev.fxid) || prev.undo == run.row_prev.undo);
 }
 
+/* Mark the row deleted, without an undo record.  The page is locked exclusively. */
 static void
 mark(ZLogical *logical, Relation rel, Buffer buffer, OffsetNumber offnum, const ZRowHeader *hdr)
 {

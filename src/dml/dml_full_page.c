@@ -1,11 +1,11 @@
 /*
  * dml_full_page.c
- *		The page on which an update has looked for space in vain.
+ *		The page on which an update has found no space.
  *
- * An update that makes all rows of a table longer would prune each page once for each of
- * its rows: those that it has deleted or made longer itself give nothing back before it ends.
- * So the look is not repeated by the same (sub)transaction for as long as the horizon stays.
- * What others give back meanwhile is for the next one: a row is moved that could have stayed.
+ * An update that makes all rows of a table longer would prune each page once for each of its
+ * rows, although rows that it has deleted or made longer itself free nothing before it ends.  So
+ * the same (sub)transaction does not try again as long as the horizon stays.  Space that others
+ * free meanwhile is left to the next transaction: a row may be moved that could have stayed.
  *
  * LOCKING: none.
  */
@@ -21,7 +21,7 @@ static struct
 {
 	RelFileLocator locator;
 	BlockNumber block;
-	FullTransactionId fxid;		/* invalid: there is no such page */
+	FullTransactionId fxid;		/* invalid if there is no such page */
 	FullTransactionId horizon;
 }			full;
 

@@ -1,13 +1,13 @@
 /*
  * dml_insert.c
- *		One new row.
+ *		Inserting one row.
  *
- * Undo: one small record for all the rows that a command adds at the end of a
- * page.  A row inserted by an aborted transaction needs nothing else: it says
- * itself (ZROW_INSERTED) that nothing precedes it.
+ * Undo: one small record for all rows that a command adds at the end of a page.  A row inserted
+ * by an aborted transaction needs nothing else: its header says that nothing precedes it
+ * (ZROW_INSERTED).
  *
- * LOCKING: no page on entry and on exit.  zdml_insert_into() and what plans for it: the page is
- * locked exclusively, on exit as well, except after AGAIN (unlocked).
+ * LOCKING: no page on entry and on exit.  zdml_insert_into() and the functions that plan for it:
+ * the page is locked exclusively, on exit as well, except after AGAIN (unlocked).
  */
 #include "postgres.h"
 
@@ -33,9 +33,9 @@ zinsert_options(Relation rel, int options)
 }
 
 /*
- * Plan the slot: on a page still to be made, the first; for rows that are to be
- * frozen from the start (COPY FREEZE into a table made in the same transaction,
- * which vanishes with it), none.
+ * Plan the slot.  On a page that is still to be initialised it is the first one.  Rows that are
+ * frozen from the start get none (COPY FREEZE into a table made in the same transaction, which
+ * vanishes with it).
  */
 ZStep
 zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change)
@@ -71,11 +71,11 @@ zinsert_describe(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber o
 	undo->offnum = offnum;
 	undo->count = count;
 	undo->cid = cid;
-	/* below the last line pointer the run must not claim rows of others */
+	/* below the last line pointer a run would claim rows of others */
 	undo->open_run = offnum > max;
 }
 
-/* The undo record for "count" rows from offnum on; none if a run goes on. */
+/* Plan the undo record of "count" rows from "offnum" on; none if a run continues. */
 void
 zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber offnum, int count)
 {
@@ -87,7 +87,10 @@ zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber 
 		zinsert_describe(target, change, cid, offnum, count);
 }
 
-/* A speculative row is in no run: its record has the token that others wait for. */
+/*
+ * Plan the record of a speculative row, which belongs to no run: the record has the token that
+ * others wait for.
+ */
 static void
 plan_speculative(ZChange *change, const ZInsert *insert, OffsetNumber offnum)
 {
@@ -108,7 +111,7 @@ zinsert_find_place(ZTarget *target, Size len, int grow, OffsetNumber *offnum)
 	Size		need = len + sizeof(ItemIdData);
 
 	*offnum = zpage_free_offset(page, FirstOffsetNumber);
-	/* as zpage_free_for_row counts, or we would be sent here for ever */
+	/* count like zpage_free_for_row, or this page would be chosen forever */
 	if (*offnum <= PageGetMaxOffsetNumber(page))
 		need = len;
 	if (*offnum == InvalidOffsetNumber ||
@@ -175,11 +178,12 @@ void
 zinsert_tell_slot(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 				  struct BulkInsertStateData *bistate)
 {
-	/* nobody asks for system columns of rows that are loaded from heap */
+	/* system columns are not needed of rows that are loaded from heap */
 	if (TTS_IS_ZHEAP(slot) || bistate == NULL)
 		ztuple_slot_written(slot, fxid, cid, false);
 }
 
+/* Insert the executor slot's row, and set its TID.  No page is locked on entry and exit. */
 static void
 insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 {
@@ -188,7 +192,7 @@ insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
 
 	zheap_require_preload();
 	zreap_begin_write(rel);
-	(void) ztable_indexes(rel); /* so that insertions into indexes are told of (N6) */
+	(void) ztable_indexes(rel); /* so that insertions into indexes are reported (N6) */
 	slot->tts_tableOid = RelationGetRelid(rel);
 	zdml_form_whole(rel, slot, insert->options, &row);
 	insert->row = row.bytes;

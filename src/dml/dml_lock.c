@@ -1,13 +1,13 @@
 /*
  * dml_lock.c
- *		Locking the newest version of a row: SELECT FOR UPDATE, EvalPlanQual,
- *		BEFORE triggers, ON CONFLICT DO UPDATE.
+ *		Locking the newest version of a row: SELECT FOR UPDATE, EvalPlanQual, BEFORE triggers, ON
+ *		CONFLICT DO UPDATE.
  *
- * The lock is an undo record of ours; see lock.h.
+ * The lock is an undo record of our transaction; see lock.h.
  *
  * LOCKING: no page on entry and on exit; the row's page, exclusively, from the check to the
- * lock's record, unlocked where a transaction is waited for or another row is looked at (D2, D3).
- * Shared, where it is only asked whether there is somebody to wait for again.
+ * lock's record, unlocked where a transaction is waited for or another row is read (D2, D3).  In
+ * share mode where the question is only whether there is a transaction to wait for again.
  */
 #include "postgres.h"
 
@@ -31,21 +31,21 @@ typedef struct ZLockCall
 	LockWaitPolicy policy;
 	uint8		flags;
 	bool		traversed;
-	bool		fetches;		/* heap would fetch the version that came next */
-	TransactionId replacer;		/* whom we waited for that replaced the version that we
-								 * meant, unless rolled back; or invalid */
+	bool		fetches;		/* heap would fetch the next version */
+	TransactionId replacer;		/* the transaction for which we waited and that replaced the
+								 * version meant, unless rolled back; or invalid */
 	bool		conflict;		/* the caller is ON CONFLICT */
-	char	   *found;			/* the row that the caller has found by its values, or NULL */
+	char	   *found;			/* the row that the caller found by its values, or NULL */
 	uint32		found_len;
-	ItemPointerData successor;	/* the row there, moved by "mover", and what came of it has
+	ItemPointerData successor;	/* the row there, moved by "mover", and later places of it have
 								 * our KEY SHARE lock; or invalid */
 	FullTransactionId mover;
 } ZLockCall;
 
 /*
- * Whose version does the caller mean?  Most callers saw a version through their
- * snapshot.  ON CONFLICT and the apply worker found the newest through a dirty one; they are the
- * only callers that neither follow updates nor run under a transaction snapshot.
+ * Return whether the caller means the newest version.  Most callers saw a version through their
+ * snapshot.  ON CONFLICT and the apply worker found the newest one through a dirty snapshot;
+ * they are the only callers that neither follow updates nor run under a transaction snapshot.
  */
 static bool
 means_newest(const ZLockCall *call)
@@ -54,8 +54,9 @@ means_newest(const ZLockCall *call)
 }
 
 /*
- * The version that was locked: the newest, except that a KEY SHARE lock may have
- * been taken beside an update in progress, and then is about the version before.
+ * Fetch the version that was locked, and return whether there is one.  It is the newest one,
+ * except that a KEY SHARE lock may have been taken beside an update in progress, and is about
+ * the version before then.
  */
 static bool
 fetch_locked_version(ZTarget *target, const ZLockCall *call, ZRowVersion *version)
@@ -69,13 +70,16 @@ fetch_locked_version(ZTarget *target, const ZLockCall *call, ZRowVersion *versio
 	return zmvcc_fetch(&target->view, target->offnum, SnapshotAny, version);
 }
 
-/* What may be read of undo to store the row, besides check and lock (B1). */
+/* Undo records that may be read to store the row, besides check and lock (B1). */
 #define STORE_READS		32
 
 StaticAssertDecl(ZTARGET_CHECK_READS + STORE_READS + ZVIEW_STEP_READS <= ZVIEW_MAX_READS,
 				 "B1: check, directory, version to store");
 
-/* False: more undo would have to be read. */
+/*
+ * Store the locked version in the executor slot.  Return false if that takes more than "limit"
+ * undo records; 0 means no limit.
+ */
 static bool
 try_store(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot, int limit)
 {
@@ -100,7 +104,10 @@ try_store(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot, int limi
 	return true;
 }
 
-/* The page may be unlocked. */
+/*
+ * Store the locked version in the executor slot.  The page is locked on entry; on exit it may
+ * not be.
+ */
 static void
 store_row(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot)
 {
@@ -111,8 +118,9 @@ store_row(ZTarget *target, const ZLockCall *call, TupleTableSlot *slot)
 }
 
 /*
- * TM_Ok: record the lock, unless we hold one as strong, or made the newest
- * version ourselves, which keeps others out as an update in place does.
+ * After TM_Ok: record the lock, unless we hold one as strong, or made the newest version
+ * ourselves, which keeps others out as an update in place does.  Return false if the row must be
+ * checked again.
  */
 static bool
 lock_now(ZTarget *target, ZLockCall *call, const ZUpdateCheck *check)
@@ -123,7 +131,11 @@ lock_now(ZTarget *target, ZLockCall *call, const ZUpdateCheck *check)
 	return zdml_lock_row(target, check, call->mode, call->cid) == ZSTEP_DONE;
 }
 
-/* How the row at tid looks without regard to a snapshot; its page is not locked. */
+/*
+ * Check the version that replaced the one meant, in the row at "tid"; TM_Updated if that was
+ * replaced again.  *xid is set to the transaction in the way.  No page is locked on entry and
+ * exit.
+ */
 static TM_Result
 check_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, TransactionId *xid)
 {
@@ -135,7 +147,10 @@ check_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, Transacti
 	ztarget_pin(&target, &tid);
 	ztarget_lock_row_page(&target);
 	zcheck_row(&target, &query, &check);
-	/* replaced again: not the version that replaced ours */
+	/*
+	 * not replaced again: the version that replaced ours is the newest committed one, so check
+	 * the newest
+	 */
 	if (check.result == TM_Updated && check.superseded == 1)
 	{
 		query.snapshot = InvalidSnapshot;
@@ -147,11 +162,11 @@ check_newest(Relation rel, ItemPointerData tid, const ZLockCall *call, Transacti
 }
 
 /*
- * The version that we meant was being replaced when we came, now it has been.  Heap
- * locks the replacement first, too, even if it will then fail: so it waits for a
- * third transaction that is at it, and hears that it has been deleted; a caller that
- * does not want to wait skips the row.  False: waited; look again.  The page is locked
- * on entry, and on exit if true.
+ * The version that we meant was being replaced when we first checked it, and has been replaced
+ * now.  Heap locks the replacement first, too, even if that will fail: so it waits for a third
+ * transaction that is changing it, and finds that it was deleted; a caller that does not want to
+ * wait skips the row.  Return false if it waited: check the row again.  The page is locked on
+ * entry, and on exit if the result is true.
  */
 static bool
 replacement_ended(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
@@ -170,7 +185,7 @@ replacement_ended(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateChe
 	result = check_newest(call->rel, check->ctid, call, &xid);
 	if (result == TM_BeingModified)
 	{
-		/* like heap, not in the queue for the replacement, but still in ours */
+		/* as on heap, not in the queue for the replacement, but still in ours */
 		if (zlock_queue_wait(queue, 0, xid, true))
 			return false;
 		check->result = TM_WouldBlock;
@@ -182,7 +197,9 @@ replacement_ended(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateChe
 	return true;
 }
 
-/* Has the version to be locked been moved, and the new row not got the lock yet? */
+/*
+ * Return whether the version to be locked was moved, and the new row does not have our lock yet.
+ */
 static bool
 lacks_successor(const ZLockCall *call, const ZUpdateCheck *check)
 {
@@ -194,10 +211,10 @@ lacks_successor(const ZLockCall *call, const ZUpdateCheck *check)
 }
 
 /*
- * The version to be locked has been moved, or is being moved; the newest is to have the
- * lock, too.  It gets it first, as on heap: while we wait there, nobody must have to wait
- * for us here, where a transaction that deletes the newest one may look (ZROW_ORIGIN).
- * True: *check is final, and the page is locked.  False: look at the row again.
+ * The version to be locked was moved, or is being moved: lock the newest one, too.  That one is
+ * locked first, as on heap: while we wait there, no transaction may have to wait for our lock
+ * here, where a transaction that deletes the newest one may look (ZROW_ORIGIN).  Return true if
+ * *check is final; the page is locked then.  Return false if the row must be checked again.
  */
 static bool
 lock_successors(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
@@ -213,7 +230,7 @@ lock_successors(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck
 	}
 	if (call->flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION)
 	{
-		/* gone after all: then what has become of it? */
+		/* it was deleted after all: find out what became of it */
 		call->traversed = call->fetches = true;
 		zlock_queue_leave(queue);
 		return false;
@@ -223,9 +240,9 @@ lock_successors(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck
 }
 
 /*
- * Is the version that is to be locked being replaced, and would heap wait for that while it
- * fetches it?  It does whatever the lock's mode is, and whatever the update changes; what comes
- * after it has the version is another matter.
+ * Return whether the version to be locked is being replaced, and heap would wait for that while
+ * it fetches it.  Heap waits whatever the lock's mode is, and whatever the update changes; what
+ * follows when it has the version is another matter.
  */
 static bool
 fetch_waits(ZLockCall *call, const ZUpdateCheck *check)
@@ -238,10 +255,10 @@ fetch_waits(ZLockCall *call, const ZUpdateCheck *check)
 }
 
 /*
- * Wait for the transaction in the way; the page is unlocked.  For one that replaces the version
- * that came next, heap does not queue; where that is only locked, heap queues as others do, and
- * keeps its place if the row is changed before its turn has come.  False: the policy is not to
- * wait.
+ * Wait for the transaction in the way; the page is unlocked.  For a transaction that replaces
+ * the next version, heap does not queue; if that version is only locked, heap queues as others
+ * do, and keeps its place if the row is changed before its turn comes.  Return false if the
+ * policy is not to wait.
  */
 static bool
 wait_in_turn(ZTarget *target, const ZLockCall *call, ZRowQueue *queue, const ZUpdateCheck *check)
@@ -257,9 +274,9 @@ wait_in_turn(ZTarget *target, const ZLockCall *call, ZRowQueue *queue, const ZUp
 }
 
 /*
- * The apply worker has found the row by its values, and gives the slot that it found it in (so
- * says where its TID is).  If it is another version when it could be locked, the worker has to
- * look again.
+ * Copy the row that the apply worker has found by its values; it passes the slot in which it
+ * found it, as the address of the TID shows.  If the row has another version when it can be
+ * locked, the worker must search again.
  */
 static void
 note_found(ZLockCall *call, ItemPointer tid, TupleTableSlot *slot)
@@ -288,7 +305,10 @@ report_moved_partition(void)
 			 errmsg("tuple to be locked was already moved to another partition due to concurrent update")));
 }
 
-/* To the version that came next, in the row's place or where it was moved: false, look there. */
+/*
+ * Continue with the next version, in the row's place or where it was moved.  Returns false:
+ * check the row there.
+ */
 static bool
 go_on(ZTarget *target, ZLockCall *call, ZRowQueue *queue, const ZUpdateCheck *check)
 {
@@ -296,7 +316,7 @@ go_on(ZTarget *target, ZLockCall *call, ZRowQueue *queue, const ZUpdateCheck *ch
 	bool		moved = !ItemPointerEquals(&next, &call->tid);
 
 	call->traversed = call->fetches = true;
-	/* a row in its place is looked at again under this hold, unless undo was read (B1) */
+	/* a row in its place is checked again under this hold, unless undo was read (B1) */
 	if (moved || queue->queued || target->view.reads > 0)
 		ztarget_unlock(target);
 	zlock_queue_leave(queue);
@@ -310,8 +330,9 @@ go_on(ZTarget *target, ZLockCall *call, ZRowQueue *queue, const ZUpdateCheck *ch
 }
 
 /*
- * The version that the statement has found was replaced by another transaction's, and that one by
- * ours, in a function that the statement has called.  Like heap, look at the last of ours.
+ * The version that the statement found was replaced by another transaction's, and that one by
+ * ours, in a function that the statement has called.  As on heap, continue with the last of
+ * ours.  Return whether *check is final.
  */
 static bool
 go_on_to_own(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
@@ -329,8 +350,8 @@ go_on_to_own(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *c
 }
 
 /*
- * One look at the row.  True: *check is final.  The page is locked on entry; on
- * exit it may not be.
+ * Check the row once, and lock it if that is possible.  Return whether *check is final.  The
+ * page is locked on entry; on exit it may not be.
  */
 static bool
 lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *check)
@@ -361,7 +382,7 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 			{
 				ztarget_unlock(target);
 				Assert(!zheap_holds_buffer_lock()); /* D3 */
-				/* like heap, whatever the policy, and not in a queue */
+				/* as on heap, whatever the policy, and not in a queue */
 				XactLockTableWait(check->xid, call->rel, &call->tid, XLTW_LockUpdated);
 				return false;
 			}
@@ -384,12 +405,12 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 		case TM_SelfModified:
 			if (call->traversed)
 				return go_on_to_own(target, call, queue, check);
-			/* ON CONFLICT must hear that this command made the version it hit */
+			/* ON CONFLICT must be able to report that this command made the version it met */
 			if (call->conflict)
 				check->result = TM_Invisible;
 			return true;
 		case TM_Invisible:
-			/* ours, where we have moved the row to since the statement has found it */
+			/* ours, at the place to which we have moved the row since the statement found it */
 			if (call->traversed && check->modified_by_us)
 				check->result = TM_SelfModified;
 			return true;
@@ -398,7 +419,10 @@ lock_step(ZTarget *target, ZLockCall *call, ZRowQueue *queue, ZUpdateCheck *chec
 	}
 }
 
-/* The transaction in progress that has changed the row last, after another made it; or invalid. */
+/*
+ * Return the transaction in progress that changed the row last, if another one inserted it; or
+ * invalid.  Locks the page in share mode meanwhile.
+ */
 static TransactionId
 changer_in_progress(ZTarget *target)
 {
@@ -423,9 +447,9 @@ changer_in_progress(ZTarget *target)
 }
 
 /*
- * As long as one after the other changes the row before our turn comes, there is nothing to check.
- * On heap, too, many come at once when such a transaction ends, and all but one wait again: so
- * the page is locked in share mode only.
+ * Wait while transactions in progress change the row one after the other, as there is nothing to
+ * check before that ends.  On heap, too, many waiters wake up when such a transaction ends, and
+ * all but one wait again: so the page is locked in share mode only.
  */
 static void
 wait_while_changed(ZTarget *target, const ZLockCall *call, ZRowQueue *queue)
@@ -456,7 +480,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	if (ztid_means_newest(tid))
 		call.snapshot = InvalidSnapshot;
 
-	/* any other caller that locks rows asks for more */
+	/* any other caller that locks rows sets flags */
 	call.conflict = ztid_take_conflict(rel, &call.tid) && flags == 0;
 	note_found(&call, tid, slot);
 	ExecClearTuple(slot);
@@ -476,7 +500,7 @@ zdml_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot
 	zlock_queue_leave(&queue);
 	Assert(target.locked);		/* the version is stored as it was locked */
 	store_row(&target, &call, slot);
-	/* ON CONFLICT asks whether its own command has made the row */
+	/* ON CONFLICT checks whether its own command made the row */
 	if (check.result == TM_Invisible && !TTS_EMPTY(slot))
 		ztuple_slot_id(slot)->for_core = true;
 	zcheck_report(&target, &check, tmfd);

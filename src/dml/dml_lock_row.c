@@ -1,6 +1,6 @@
 /*
  * dml_lock_row.c
- *		The lock record of a row: undo of ours that says so; see lock.h.
+ *		The lock record of a row, an undo record of our transaction; see lock.h.
  *
  * LOCKING: the row's page is locked exclusively; on exit as well, except after AGAIN (unlocked).
  */

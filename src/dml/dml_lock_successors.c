@@ -2,9 +2,9 @@
  * dml_lock_successors.c
  *		A KEY SHARE lock on a row that an update has moved.
  *
- * What heap_lock_updated_tuple does on heap: the version that the caller saw is to be
- * locked, and a later version must not lose its key either.  The new row may belong to
- * a transaction in progress.
+ * This corresponds to heap_lock_updated_tuple: the version that the caller saw is locked, and
+ * later versions must not lose its key either.  The new row may belong to a transaction in
+ * progress.
  *
  * LOCKING: no page on entry and on exit; one table page at a time, exclusively (D2), unlocked
  * where a transaction is waited for (D3).
@@ -17,16 +17,16 @@
 #include "zheap/dml/target.h"
 #include "zheap/scan/scan.h"
 
-/* Undo records that are read for that besides the check and the lock (B1). */
+/* Undo records that may be read for that besides the check and the lock (B1). */
 #define SUCCESSOR_READS	96
 
 StaticAssertDecl(ZTARGET_CHECK_READS + SUCCESSOR_READS + ZVIEW_STEP_READS <= ZVIEW_MAX_READS,
 				 "B1: check, successor, directory");
 
 /*
- * Has an update in place since the row was moved here changed what KEY SHARE is
- * about?  Our snapshot does not see the move, so undo goes back to it.  Far links lead past
- * versions that have left the key alone, so that n of them cost O(log n) steps.
+ * Return whether an update in place has changed the key since the row was moved here.  Our
+ * snapshot does not see the move, so undo goes back to it.  Far links lead past versions that
+ * have left the key alone, so that n of them cost O(log n) steps.
  */
 static bool
 key_changed(ZPageView *view, OffsetNumber offnum)
@@ -54,9 +54,9 @@ look_at(ZPageView *view, OffsetNumber offnum, bool keys, bool *changed, ZLockHol
 }
 
 /*
- * Has the key changed ("keys": if that matters), and who holds a lock?  If that takes more
- * undo than may be read while the page is locked, it is found out with a copy.  False:
- * the row has changed meanwhile.
+ * Find out whether the key has changed (only if "keys"), and which transactions hold a lock.  If
+ * that takes more undo than may be read while the page is locked, it is done with a copy.
+ * Return false if the row has changed meanwhile.  The page is locked on entry and exit.
  */
 static bool
 look_at_successor(ZTarget *target, bool keys, bool *changed, ZLockHolders *holders)
@@ -80,9 +80,9 @@ look_at_successor(ZTarget *target, bool keys, bool *changed, ZLockHolders *holde
 }
 
 /*
- * Has the move to this page been rolled back?  Then the row that it made is gone, or
- * about to go, and the place may be another row's.  If not, the row is there while its
- * page is locked: our snapshot does not see the move, nor what came after that.
+ * Return whether the move to this page was rolled back.  Then the row that it made is gone, or
+ * about to be removed, and the place may belong to another row.  If not, the row exists while
+ * its page is locked: our snapshot does not see the move, nor what came after that.
  */
 static bool
 move_is_undone(FullTransactionId mover)
@@ -90,7 +90,10 @@ move_is_undone(FullTransactionId mover)
 	return FullTransactionIdIsValid(mover) && zmvcc_xact_status(mover) == ZXACT_ABORTED;
 }
 
-/* Like heap, whatever the caller's policy is, and not in a queue. */
+/*
+ * Unlock the page, and wait for the transaction; as on heap, whatever the caller's policy is,
+ * and not in a queue.
+ */
 static void
 wait_for(ZTarget *target, TransactionId xid, ItemPointer tid)
 {
@@ -100,9 +103,10 @@ wait_for(ZTarget *target, TransactionId xid, ItemPointer tid)
 }
 
 /*
- * Lock one row, which *mover has moved to *tid.  True: *result is final unless the row
- * was moved on: then *tid and *mover tell of that.  The page is locked on entry; on
- * exit it may not be.
+ * Lock one row, which *mover has moved to *tid.  Return true if *result is final; *moved is true
+ * if the row was moved on, and *tid and *mover are set to its next place and the transaction
+ * that moved it there.  Return false if the row must be checked again.  The page is locked on
+ * entry; on exit it may not be.
  */
 static bool
 lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mover,
@@ -137,8 +141,8 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 			break;
 		default:
 			/*
-			 * Invisible: made by the mover, which has not finished, or by us.  The mover
-			 * may have locked the row as well: see below.
+			 * Invisible: made by the mover, which has not finished, or by us.  The mover may
+			 * hold a lock on the row as well: see below.
 			 */
 			break;
 	}

@@ -1,13 +1,13 @@
 /*
  * dml_logical.c
- *		What logical decoding is told of changes.
+ *		Data of changes for logical decoding.
  *
- * The new row, and of the one before what the table's replica identity asks for, by heap's rules
- * (ExtractReplicaIdentity in heapam.c), as heap tuples: decoding reads WAL without catalogs, so
- * it could not make one of our rows' bytes alone.
+ * These are the new row, and the part of the version before that the table's replica identity
+ * requires, by heap's rules (ExtractReplicaIdentity in heapam.c).  Both are heap tuples:
+ * decoding reads WAL without catalogs, so it could not read the bytes of our rows alone.
  *
- * LOCKING: none is taken, but by zlogical_old() on pages of the toast table.  The others may be
- * called with a page locked.
+ * LOCKING: none is taken, except by zlogical_old() on pages of the toast table.  The others may
+ * be called with a page locked.
  */
 #include "postgres.h"
 
@@ -19,10 +19,13 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/logical.h"
 
-/* Longer WAL records cannot be read; the rest of the record is far less than what this leaves. */
+/*
+ * Longer WAL records cannot be read; the rest of the record needs far less than what this
+ * leaves.
+ */
 #define MAX_BYTES	(1019 * 1024 * 1024)
 
-/* What all have in common. */
+/* Complete the data of a change.  ERROR (program_limit_exceeded) if it is too long. */
 static const ZRecLogical *
 told(ZLogical *logical, ZLogicalKind kind, int nrows)
 {
@@ -41,7 +44,7 @@ told(ZLogical *logical, ZLogicalKind kind, int nrows)
 	return &logical->part;
 }
 
-/* An insertion's. */
+/* Append the data of an inserted row. */
 static void
 put_inserted(ZLogical *logical, const ZFormedRow *row)
 {
@@ -102,7 +105,7 @@ zlogical_rows(ZLogical *logical, int from, int to, int nrows)
 
 /* ---- the version before ---- */
 
-/* Of a version without toasted values. */
+/* Return whether a version without toasted values may be required. */
 static bool
 may_want_old(const ZLogical *logical, bool key_changed)
 {
@@ -112,7 +115,7 @@ may_want_old(const ZLogical *logical, bool key_changed)
 		(identity != REPLICA_IDENTITY_NOTHING && key_changed && !bms_is_empty(logical->identity));
 }
 
-/* The key's columns, and NULL for all others. */
+/* Return a tuple with the key's columns, and NULL for all others. */
 static HeapTuple
 identity_of(const ZLogical *logical, HeapTuple old)
 {
@@ -149,8 +152,9 @@ put_whole(ZLogical *logical, HeapTuple tuple)
 }
 
 /*
- * A key that is toasted is told even if it stays: as an unchanged value it is not among the new
- * row's, and the row could not be found by it.
+ * Append the key if it has changed or is toasted.  A toasted key is logged even if it stays: as
+ * an unchanged value it is not among the new row's, and a subscriber could not find the row by
+ * it.
  */
 static void
 put_key(ZLogical *logical, HeapTuple old, bool changed)
@@ -221,7 +225,7 @@ zlogical_update(ZLogical *logical, const ZFormedRow *row)
 
 	if (!logical->wanted)
 		return NULL;
-	/* what was planned before may not have come to be */
+	/* drop the data of an earlier plan that was not carried out */
 	logical->tuples.len = logical->old_len;
 	tuple = zdml_heap_tuple(logical->rel, row->bytes, row->len);
 	zrec_logical_put_tuple(&logical->tuples, tuple);

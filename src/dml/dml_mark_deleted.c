@@ -1,6 +1,6 @@
 /*
  * dml_mark_deleted.c
- *		A row is marked deleted: by DELETE, or by an UPDATE that has moved it.
+ *		Marking a row deleted, for DELETE, or for an UPDATE that has moved it.
  *
  * LOCKING: the row's page is locked exclusively; on exit as well, except after AGAIN (unlocked).
  */
@@ -11,7 +11,10 @@
 #include "zheap/notes/reap.h"
 
 #ifdef USE_ASSERT_CHECKING
-/* C3: the run's record is found for a row that has none of its own, and says what it would. */
+/*
+ * Assert that the run's record is found for a row without one of its own, and has the same
+ * contents (C3).
+ */
 static void
 assert_in_run(ZTarget *target, const ZChange *change)
 {
@@ -30,7 +33,7 @@ assert_in_run(ZTarget *target, const ZChange *change)
 #define assert_in_run(target, change) ((void) 0)
 #endif
 
-/* With its undo record, unless a run's tells of it. */
+/* Perform the deletion, with an undo record unless it continues a run. */
 static void
 execute(ZTarget *target, ZChange *change)
 {
@@ -65,7 +68,7 @@ zdml_plan_deletion(ZTarget *target, const ZDeletion *deletion, Size reserve, ZCh
 		step = zchange_begin(target, ZOP_DELETE, target->offnum, reserve, change, &newest);
 	if (step == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
-	Assert(!(version->hdr.flags & ZROW_DELETED));	/* once only */
+	Assert(!(version->hdr.flags & ZROW_DELETED));	/* not deleted twice */
 	ztarget_conflict_in(target);
 	change->row.hdr.flags = (version->hdr.flags & ZROW_VALUE_FLAGS) | ZROW_DELETED;
 	change->row.hdr.flags2 = deletion->flags2;
@@ -89,7 +92,7 @@ zdml_mark_deleted(ZTarget *target, const ZDeletion *deletion)
 		return ZSTEP_AGAIN;
 	if (deletion->new_tid != NULL)
 	{
-		/* not to a place that is its own */
+		/* not to its own place */
 		Assert(ItemPointerGetOffsetNumber(deletion->new_tid) != target->offnum ||
 			   ItemPointerGetBlockNumber(deletion->new_tid) != target->view.block);
 		change.undo.new_tid = *deletion->new_tid;

@@ -1,11 +1,11 @@
 /*
  * dml_move.c
- *		An update moves a row: the old one's deletion and the new one's insertion are one
- *		change, of one page or of two.
+ *		An update moves a row: the old one's deletion and the new one's insertion are one change,
+ *		of one page or of two.
  *
- * With both pages locked nobody can come in between, so the old row need not be locked
- * first, and one WAL record has it all.  What would take long, or needs other pages, is not
- * done here but left to the way in steps: rolling back what aborted transactions have left on
+ * With both pages locked no other change can come in between, so the old row need not be locked
+ * first, and one WAL record has everything.  Work that would take long, or needs other pages, is
+ * not done here but left to the move in steps: rolling back changes of aborted transactions on
  * the new page, a slot on an overflow page.
  *
  * LOCKING: the row's page is locked exclusively, on exit as well, except after AGAIN (unlocked).
@@ -19,7 +19,9 @@
 #include "zheap/dml/target.h"
 #include "zheap/notes/reap.h"
 
-/* A plan that WAL can tell of: its slot is on the page itself. */
+/*
+ * Return whether the plan's slot is on the page itself, which the WAL record of a move requires.
+ */
 static bool
 has_near_slot(const ZChange *change)
 {
@@ -35,7 +37,10 @@ begin_insertion(ZChange *insertion)
 	insertion->slot.conflict = InvalidFullTransactionId;
 }
 
-/* On the old row's page: in the slot that the deletion will have prepared. */
+/*
+ * Plan the insertion on the old row's page, in the slot that the deletion prepares.  Return
+ * whether there is room.
+ */
 static bool
 plan_here(ZTarget *target, const ZInsert *insert, ZMove *move, ZNewRow *row)
 {
@@ -57,7 +62,10 @@ plan_here(ZTarget *target, const ZInsert *insert, ZMove *move, ZNewRow *row)
 	return true;
 }
 
-/* On another page, which is locked. */
+/*
+ * Plan the insertion on another page, which is locked.  Return whether it is possible in one
+ * step.
+ */
 static bool
 plan_there(ZTarget *new, const ZInsert *insert, ZMove *move, ZNewRow *row)
 {
@@ -76,7 +84,10 @@ plan_there(ZTarget *new, const ZInsert *insert, ZMove *move, ZNewRow *row)
 	return true;
 }
 
-/* The deletion has been planned, and both pages are locked.  False: it cannot be done. */
+/*
+ * Plan the insertion and perform both changes.  The deletion is planned, and both pages are
+ * locked.  Return false if it cannot be done.
+ */
 static bool
 move_between(ZTarget *old, ZTarget *new, const ZInsert *insert, ZMove *move, ItemPointer new_tid)
 {

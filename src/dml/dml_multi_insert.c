@@ -1,6 +1,6 @@
 /*
  * dml_multi_insert.c
- *		Many new rows (COPY): as many per page and WAL record as fit.
+ *		Inserting many rows (COPY): as many per page and WAL record as fit.
  *
  * LOCKING: no page on entry and on exit; one table page at a time, exclusively.
  */
@@ -18,10 +18,7 @@
 #include "zheap/notes/reap.h"
 #include "zheap/scan/tuple_slot.h"
 
-/*
- * Take rows from rows[] while they fit the page, at consecutive offsets.
- * Returns how many.
- */
+/* Place rows from rows[] while they fit the page, at consecutive offsets.  Return their number. */
 static int
 take_rows(ZTarget *target, const ZChange *change, ZNewRow *rows, int nrows, Size spare)
 {
@@ -52,7 +49,7 @@ take_rows(ZTarget *target, const ZChange *change, ZNewRow *rows, int nrows, Size
 	{
 		Size		need = rows[n].len + (offnum > max ? sizeof(ItemIdData) : 0);
 
-		/* the first row was promised its place: fillfactor is for the others */
+		/* the page was chosen for the first row: fillfactor applies to the others */
 		if (need + (n > 0 ? spare : 0) > space)
 			break;
 		if (offnum <= max && ItemIdIsUsed(PageGetItemId(page, offnum)))
@@ -60,7 +57,7 @@ take_rows(ZTarget *target, const ZChange *change, ZNewRow *rows, int nrows, Size
 		rows[n++].offnum = offnum++;
 		space -= need;
 	}
-	/* one undo record tells of them all: at consecutive offsets */
+	/* at consecutive offsets, since one undo record covers them all */
 	Assert(n == 0 || rows[n - 1].offnum == rows[0].offnum + n - 1);
 	return n;
 }
@@ -70,13 +67,17 @@ typedef struct MultiInsert
 	CommandId	cid;
 	int			options;
 	int			nrows;
-	int			done;			/* so many of them are on pages */
+	int			done;			/* number of rows that are on pages */
 	ZNewRow    *rows;
 	ZLogical	logical;
-	int		   *told;			/* where in it each row begins, and where the last one ends */
+	int		   *told;			/* offsets in "logical" where each row begins, and where the
+								 * last one ends */
 } MultiInsert;
 
-/* Returns how many of the rows went to the page. */
+/*
+ * Insert the next rows on the target's page; return their number.  The page is locked on entry;
+ * on exit it may not be if the result is 0.
+ */
 static int
 insert_batch(ZTarget *target, MultiInsert *insert)
 {
@@ -108,7 +109,7 @@ insert_batch(ZTarget *target, MultiInsert *insert)
 	return n;
 }
 
-/* In the current context, all of it. */
+/* Form all rows, and their data for decoding, in the current memory context. */
 static void
 form_rows(Relation rel, TupleTableSlot **slots, MultiInsert *insert)
 {
@@ -141,7 +142,7 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 	zheap_require_preload();
 	options = insert.options = zinsert_options(rel, options);
 	zreap_begin_write(rel);
-	(void) ztable_indexes(rel); /* so that insertions into indexes are told of (N6) */
+	(void) ztable_indexes(rel); /* so that insertions into indexes are reported (N6) */
 	context = AllocSetContextCreate(CurrentMemoryContext, "zheap multi insert",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -157,7 +158,7 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 		CHECK_FOR_INTERRUPTS();
 		zspace_find(&target, insert.rows[insert.done].len, options, bistate);
 		block = BufferGetBlockNumber(target.buffer);
-		/* a hole among the line pointers ends a batch, not the page */
+		/* a gap among the free line pointers ends a batch, not the page */
 		do
 		{
 			n = insert_batch(&target, &insert);

@@ -1,7 +1,7 @@
 /*
  * dml_prune.c
- *		Taking back space on one page: rows dead to all, padding of committed
- *		rows, line pointers without index entries.
+ *		Freeing space on one page: rows dead to all, padding of committed rows, line pointers
+ *		without index entries.
  *
  * LOCKING: the caller has the page locked exclusively, throughout.  Readers work on copies, so
  * no cleanup lock is needed.
@@ -16,7 +16,7 @@
 #include "zheap/notes/reap.h"
 #include "zheap/undo/undo_horizon.h"
 
-/* How many pointers are looked up in undo while one page is locked. */
+/* Number of pointers that are looked up in undo while the page is locked. */
 #define MAX_LOOKS	3
 
 StaticAssertDecl(MAX_LOOKS * ZLOCK_LOOK_READS <= ZVIEW_MAX_READS, "B1: pointers to take back");
@@ -28,7 +28,10 @@ prune_conflict(ZPrunePlan *plan, FullTransactionId fxid)
 		plan->conflict = fxid;
 }
 
-/* May the row's padding go?  Only once what shrank it cannot be undone. */
+/*
+ * Return whether the row's padding can be freed: only when the change that shrank it cannot be
+ * undone.
+ */
 static bool
 padding_is_free(ZPageView *view, OffsetNumber offnum)
 {
@@ -43,8 +46,8 @@ padding_is_free(ZPageView *view, OffsetNumber offnum)
 }
 
 /*
- * Is the row to keep its line pointer, because somebody may hold a lock on it?  An
- * update that moved it may be over while KEY SHARE locks at this place still count.
+ * Return whether the row must keep its line pointer, because a transaction may hold a lock on
+ * it.  An update that moved it may have ended while KEY SHARE locks at this place still count.
  */
 static bool
 prune_keeps_locked(ZPageView *view, const ZRowVersion *version)
@@ -56,8 +59,9 @@ prune_keeps_locked(ZPageView *view, const ZRowVersion *version)
 }
 
 /*
- * The slot of the page itself that the row names as its deleter's, and no former owner's of the
- * slot; 0: another, or the row has moved.  The row has been checked.
+ * Return the slot of the page itself that the row names as its deleter's.  0 if the row is not
+ * deleted, or was moved, if the deleter is a former owner of the slot, or if the slot is
+ * elsewhere.  The row has been checked.
  */
 static int
 slot_of_deleter(Page page, const char *row)
@@ -71,13 +75,16 @@ slot_of_deleter(Page page, const char *row)
 	return hdr.slotno;
 }
 
-/* The row is dead.  Is it so because its slot's owner has deleted it, and all see that? */
+/*
+ * Return whether a dead row is dead because its slot's owner has deleted it, and that is visible
+ * to all.
+ */
 static bool
 owner_is_deleter(ZPageView *view, int slotno, const ZRowVersion *version)
 {
 	FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, NULL, slotno));
 
-	/* of an aborted owner's row the version is another's */
+	/* if the owner has aborted, the version is another transaction's */
 	if (zmodifier_is_all_visible(&version->modifier))
 		return zview_is_frozen(view, owner);
 	return zmodifier_is_exact(&version->modifier) &&
@@ -85,8 +92,9 @@ owner_is_deleter(ZPageView *view, int slotno, const ZRowVersion *version)
 }
 
 /*
- * *dead_slot: all rows are dead that name this slot as their deleter's, as one before has shown;
- * 0: none is known.  Often one deletion has taken most rows of a page.
+ * Plan what to prune of one row.  *dead_slot is a slot such that all rows that name it as their
+ * deleter's are dead, as an earlier row has shown; 0 if none is known.  Often one deletion has
+ * removed most rows of a page.
  */
 static void
 plan_prune_row(ZPageView *view, OffsetNumber offnum, ZReapNotes *notes, int *dead_slot,
@@ -107,7 +115,7 @@ plan_prune_row(ZPageView *view, OffsetNumber offnum, ZReapNotes *notes, int *dea
 		plan->dead[plan->ndead++] = offnum;
 		return;
 	}
-	/* nothing comes after a deletion, unless it has aborted: so the newest version tells */
+	/* no version follows a deletion, unless it has aborted: so the newest version decides */
 	if ((zrow_flags(row) & ZROW_DELETED) &&
 		zmvcc_state(view, offnum, &version, &fxid) == ZSTATE_DEAD &&
 		!prune_keeps_locked(view, &version))
@@ -144,7 +152,10 @@ execute_prune(Relation rel, Buffer buffer, const ZPrunePlan *plan)
 	END_CRIT_SECTION();
 }
 
-/* It may have been read anew since it was looked at last. */
+/*
+ * Check the page: it may have been read from disk since it was checked last.  ERROR
+ * (data_corrupted).
+ */
 static void
 check_prunable(Relation rel, Buffer buffer)
 {
@@ -163,6 +174,7 @@ plan_init(ZPrunePlan *plan)
 	plan->conflict = plan->remembered = InvalidFullTransactionId;
 }
 
+/* The plan is made first: nothing is changed if a row cannot be read. */
 int
 zdml_prune_page(ZPageView *view, Buffer buffer, ZReapNotes *notes)
 {
@@ -183,7 +195,7 @@ zdml_prune_page(ZPageView *view, Buffer buffer, ZReapNotes *notes)
 	}
 	if (plan.ndead == 0 && plan.ntrim == 0)
 		return 0;
-	/* deleters below the horizon are not named any more; standbys may not know */
+	/* deleters below the horizon are not named any more; standbys may not know the horizon */
 	if (plan.ndead > 0 &&
 		FullTransactionIdPrecedes(zundo_logged_horizon(), zundo_horizon()))
 	{
@@ -200,8 +212,9 @@ zdml_prune_page(ZPageView *view, Buffer buffer, ZReapNotes *notes)
 }
 
 /*
- * A row that a move made was rolled back.  Is its line pointer to stay, because somebody
- * may hold a KEY SHARE lock there, that would then be a lock on another row?
+ * Return whether the line pointer of a row that a move made, and that was rolled back, must
+ * stay: a transaction may hold a KEY SHARE lock there, which would then be a lock on another
+ * row.
  */
 static bool
 pointer_is_locked(Relation rel, Buffer buffer, OffsetNumber offnum)
@@ -219,9 +232,9 @@ pointer_is_locked(Relation rel, Buffer buffer, OffsetNumber offnum)
 }
 
 /*
- * Some of the entries may have gone without waiting for scans: those that writers have removed, or
- * deletion before a page split.  On this server such a scan finds the free line pointers; but not
- * one by an index alone if the page were marked all-visible.
+ * Some of the entries may have been removed without waiting for scans: by writers, or by
+ * deletion before a page split.  On this server such a scan finds the free line pointers; but an
+ * index-only scan would not if the page were marked all-visible ("remembered" prevents that).
  */
 int
 zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
@@ -241,7 +254,7 @@ zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n)
 		Assert(i == 0 || offsets[i] > offsets[i - 1]);
 		if (offsets[i] > PageGetMaxOffsetNumber(page) || !ItemIdIsDead(lp))
 			continue;
-		/* B1: only so many; the others stay for the next VACUUM */
+		/* B1: the others are left to the next VACUUM */
 		if (ItemIdGetOffset(lp) == ZPAGE_DEAD_LOCKED &&
 			(looks++ >= MAX_LOOKS || pointer_is_locked(rel, buffer, offsets[i])))
 			continue;

@@ -2,13 +2,13 @@
  * dml_run.c
  *		Runs: rows that one command adds one after the other at the end of a page.
  *
- * A run has one undo record, the first row's, and the others need no slot to be looked for
- * either: while that record is the slot's newest, the slot is the transaction's, and nothing has
- * been done by it to the page since.  So the next row is put behind the last one, where there is
- * room beyond doubt, without what the first one needed.
+ * A run has one undo record, the first row's, and the other rows need no search for a slot
+ * either: while that record is the slot's newest, the slot is the transaction's, and it has not
+ * been used for anything else on the page since.  So the next row is put behind the last one, if
+ * there is certainly room, without the first one's preparations.
  *
- * LOCKING: zrun_insert() locks the page exclusively, and unlocks it.  The others are called with
- * the page locked exclusively.
+ * LOCKING: zrun_insert() locks the page exclusively, and unlocks it.  The other functions are
+ * called with the page locked exclusively.
  */
 #include "postgres.h"
 
@@ -65,7 +65,7 @@ zinsert_set_header(char *row, const ZChange *change, uint32 token)
 {
 	ZRowHeader	hdr;
 
-	/* frozen rows only are without a slot, and rows name none on a lock page (P2) */
+	/* only frozen rows have no slot, and rows name none on a lock page (P2) */
 	Assert(change->has_undo == (change->slot.slotno != 0));
 	Assert(change->slot.slotno <= ZPAGE_MAX_SLOTNO);
 	zrow_header_get(row, &hdr);
@@ -77,7 +77,10 @@ zinsert_set_header(char *row, const ZChange *change, uint32 token)
 	zrow_header_put(row, &hdr);
 }
 
-/* Is this row, if there is room, one of the run?  As far as can be told without the page. */
+/*
+ * Return whether this row, if there is room, belongs to the run, as far as is known without the
+ * page.
+ */
 static bool
 may_continue(Relation rel, const ZInsert *insert)
 {
@@ -90,15 +93,16 @@ may_continue(Relation rel, const ZInsert *insert)
 }
 
 /*
- * And has the locked page the run's record as the slot's newest, and room at its end?  If rows of
- * the run were taken back the page may end before them by now; what is put there needs a record.
+ * Return whether the locked page has the run's record as the slot's newest, and room at its end.
+ * If rows of the run were taken back the page may end before them now; a row put there needs a
+ * record.
  */
 static bool
 has_place(Relation rel, Page page, Size len)
 {
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 
-	/* who views the page reports what heap functions have put there */
+	/* viewing the page would report rows that heap functions have put there */
 	return zrun_is_newest(page, run.slotno, run.fxid, run.undo) &&
 		!zpage_may_have_heap_rows(page, run.block) &&
 		!PageHasFreeLinePointers(page) && PageGetMaxOffsetNumber(page) >= run.first &&
@@ -106,7 +110,10 @@ has_place(Relation rel, Page page, Size len)
 		zpage_free_contiguous(page) >= len + sizeof(ItemIdData) + spare;
 }
 
-/* As zrun_continues() has it, the row needs no undo record. */
+/*
+ * Append the row, which continues the run and needs no undo record.  The page is locked
+ * exclusively.
+ */
 static void
 append(Relation rel, Buffer buffer, const ZInsert *insert, OffsetNumber offnum)
 {
@@ -142,7 +149,10 @@ zrun_insert(Relation rel, const ZInsert *insert, ItemPointer tid)
 	page = BufferGetPage(buffer);
 	if (has_place(rel, page, insert->len))
 	{
-		/* nobody has read the row, and a page's lock stands for rows that were read */
+		/*
+		 * no transaction has read the row, and a predicate lock on a page covers rows that were
+		 * read
+		 */
 		CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
 		offnum = PageGetMaxOffsetNumber(page) + 1;
 		Assert(offnum > run.first);

@@ -2,8 +2,8 @@
  * dml_space.c
  *		Finding a page for a new row.
  *
- * Like heap: the page used last, then the free space map, then the last page,
- * then a new one; when others wait to extend as well, several at once.
+ * The order is heap's: the page used last, the free space map, the last page, a new page;
+ * several new pages at once if other backends wait to extend the table as well.
  *
  * LOCKING: no page on entry, one on exit, exclusively.  The relation's extension lock is waited
  * for while none is locked (D3).
@@ -23,7 +23,7 @@
 #include "zheap/notes/reap.h"
 #include "zheap/scan/scan.h"
 
-/* room that a slot for the transaction may take besides the row */
+/* room for one more slot of the transaction, besides the row */
 #define SLOT_MARGIN		sizeof(ZPageSlot)
 
 /*
@@ -33,7 +33,10 @@
 #define NEARLY_EMPTY \
 	(ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS) - ZPAGE_MAX_OFFSET / 8 * sizeof(ItemIdData))
 
-/* Backends that fill a table together are at different pages, but not far from one another. */
+/*
+ * Backends that fill a table together use different pages, but not farther apart than this many
+ * blocks.
+ */
 #define NEAR_END		64
 
 static void
@@ -47,9 +50,9 @@ release_page(ZTarget *target)
 }
 
 /*
- * May the locked page be made anew, with fewer slots, so that it has room for the row?  Only if
- * what its slots say and said is below the horizon: then nobody follows them (S2), and no
- * scan may know an index entry that has gone.
+ * Return whether the locked page may be initialised again, with fewer slots, so that it has room
+ * for the row.  The present and former owners of its slots must be below the horizon: then no
+ * reader follows the slots (S2), and no scan may know an index entry that was removed.
  */
 static bool
 may_be_made_anew(const ZTarget *target, Size need)
@@ -60,7 +63,10 @@ may_be_made_anew(const ZTarget *target, Size need)
 		zview_slots_are_frozen(view, 0) && zview_is_frozen(view, zpage_reused_fxid(view->page));
 }
 
-/* Lock the page; is it one that the row fits? */
+/*
+ * Lock the page, and free space on it if necessary.  Return whether the row fits; the page is
+ * locked then.  If not, it may be locked or not.
+ */
 static bool
 try_page(ZTarget *target, Size need, Size wanted)
 {
@@ -86,7 +92,7 @@ try_page(ZTarget *target, Size need, Size wanted)
 			zdml_tombstone_page(target) == ZSTEP_AGAIN)
 			return false;
 	}
-	/* fillfactor and margin do not apply to a page without rows */
+	/* neither fillfactor nor the margin applies to a page without rows */
 	fits = zpage_has_for_row(page, PageGetMaxOffsetNumber(page) == 0 ? need : wanted);
 	target->init_page = !fits && may_be_made_anew(target, need);
 	return fits || target->init_page;
@@ -99,7 +105,7 @@ extend_by_one(Relation rel, BulkInsertState bistate)
 							  bistate ? bistate->strategy : NULL);
 }
 
-/* Pages for the backends that wait, announced in the free space map (as heap does). */
+/* Add pages for the backends that wait, and record them in the free space map (as heap does). */
 static void
 extend_for_waiters(Relation rel, BulkInsertState bistate, int waiters)
 {
@@ -120,7 +126,10 @@ extend_for_waiters(Relation rel, BulkInsertState bistate, int waiters)
 	FreeSpaceMapVacuumRange(rel, first, block + 1);
 }
 
-/* A new page; or, after others got some for us, a page from the map. */
+/*
+ * Return a new page, pinned in target->buffer; or a page from the map, if other backends added
+ * some while we waited for the extension lock.
+ */
 static BlockNumber
 extend(ZTarget *target, Size need, BulkInsertState bistate)
 {
@@ -174,7 +183,7 @@ first_choice(Relation rel, Size wanted, BulkInsertState bistate)
 	return block;
 }
 
-/* Bulk inserts keep a pin on the page they fill, so that it stays at hand. */
+/* Remember the page for the next row.  Bulk inserts keep a pin on the page that they fill. */
 static void
 remember_page(ZTarget *target, BulkInsertState bistate)
 {
@@ -194,9 +203,9 @@ is_near(BlockNumber a, BlockNumber b)
 }
 
 /*
- * Has the row come to another page because the table grows?  Then that one is new, or another
- * backend has just made it, near the end of a table that is not small.  "Left" is the page that
- * this backend has filled until now, or none.
+ * Note the page that was filled if the row went to another page because the table grows.  Then
+ * that page is new, or another backend has just added it, near the end of a table that is not
+ * small.  "left" is the page that this backend has filled until now, or none.
  */
 static void
 note_filled(ZTarget *target, BlockNumber left)
@@ -228,7 +237,7 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 	Relation	rel = target->rel;
 	BlockNumber filled = zheap_target_get(rel);
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
-	/* the longest rows ask for no margin: a page without rows has slots, or an overflow page */
+	/* no margin for the longest rows: a page without rows has slots, or an overflow page */
 	Size		need = Max(len, Min(len + SLOT_MARGIN, ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS)));
 	Size		wanted = Max(need, Min(need + spare, NEARLY_EMPTY));
 	BlockNumber block = first_choice(rel, wanted, bistate);

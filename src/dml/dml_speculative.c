@@ -1,6 +1,6 @@
 /*
  * dml_speculative.c
- *		The end of an ON CONFLICT insertion: it stands, or it never was.
+ *		The end of a speculative insertion (ON CONFLICT): it is confirmed, or removed.
  *
  * An update that moves a row can take back the new one in the same way.
  *
@@ -17,7 +17,7 @@
 
 #include "zheap/dml/target.h"
 
-/* How the insertion ended; NULL: decoding has not heard of it. */
+/* Return how the insertion ended, for decoding; NULL if the table is not logically logged. */
 static const ZRecLogical *
 logical_end(Relation rel, bool succeeded)
 {
@@ -45,7 +45,7 @@ confirm_row(ZTarget *target, const ZRecLogical *logical)
 	END_CRIT_SECTION();
 }
 
-/* The row is rolled back like one of an aborted transaction; the slot stays ours. */
+/* Roll back the row like one of an aborted transaction; the slot stays ours. */
 static void
 kill_row(ZTarget *target, int slotno, const ZRecLogical *logical)
 {
@@ -87,7 +87,7 @@ zdml_take_back_row(Relation rel, const ItemPointerData *tid)
 	ztarget_lock_row_page(&target);
 	zmvcc_current(&target.view, target.offnum, &version);
 	Assert(version.hdr.flags & ZROW_INSERTED);
-	/* decoding is told of the update when the old row is marked */
+	/* the update is logged for decoding when the old row is marked */
 	kill_row(&target, version.hdr.slotno, NULL);
 	ztarget_close(&target);
 }
@@ -115,7 +115,7 @@ zdml_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, bool
 		kill_row(&target, version.hdr.slotno, logical_end(rel, false));
 	}
 	ztarget_close(&target);
-	/* like heap, as the insertion was counted */
+	/* as on heap, because the insertion was counted */
 	if (!succeeded)
 		pgstat_count_heap_delete(rel);
 	if (toasted)

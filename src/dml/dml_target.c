@@ -2,9 +2,9 @@
  * dml_target.c
  *		Opening, locking and leaving the page that an operation works on.
  *
- * LOCKING: one table page at a time, exclusively, with its overflow page, or two (D2); then a lock
- * page; the undo page comes last (L1).  Everything that may block or touch a catalog happens
- * before the lock.
+ * LOCKING: one table page at a time, exclusively, with its overflow page, or two (D2); then a
+ * lock page; the undo page comes last (L1).  Everything that may block or touch a catalog is
+ * done before a page is locked.
  */
 #include "postgres.h"
 
@@ -59,7 +59,7 @@ ztarget_pin(ZTarget *target, const ItemPointerData *tid)
 	target->offnum = ItemPointerGetOffsetNumber(tid);
 }
 
-/* The page's lock has been taken. */
+/* Attach the view, after the page was locked.  Return whether the page holds rows. */
 static bool
 look(ZTarget *target)
 {
@@ -76,7 +76,10 @@ ztarget_lock(ZTarget *target)
 {
 	Assert(!target->locked);		/* D2 */
 	Assert(!zheap_holds_buffer_lock()); /* L1: one table page, before all others */
-	/* since ztarget_open() an invalidation may have come: where toasted values were read, say */
+	/*
+	 * an invalidation may have been accepted since ztarget_open(), for example where toasted
+	 * values were read
+	 */
 	zundo_open();
 	LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
 	return look(target);
@@ -89,7 +92,7 @@ ztarget_lock_second(ZTarget *target, const ZTarget *first)
 	Assert(target->rel == first->rel && target->buffer != first->buffer);
 	if (!ConditionalLockBuffer(target->buffer))
 	{
-		/* D2: who waits with a page locked waits for a later one */
+		/* D2: a process that waits with a page locked waits for a later page */
 		if (BufferGetBlockNumber(target->buffer) < BufferGetBlockNumber(first->buffer))
 			return false;
 		LockBuffer(target->buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -152,7 +155,7 @@ ztarget_confirm(ZTarget *target, ZTarget *copy, LockTupleMode mode, ZLockHolders
 		ztarget_set_checked(target);
 	else
 	{
-		/* B1: the next look begins with nothing read */
+		/* B1: the next check begins with nothing read */
 		ztarget_unlock(target);
 		ztarget_lock_row_page(target);
 	}
@@ -170,7 +173,10 @@ ztarget_check_rows(ZTarget *target)
 		zheap_corrupt(target->rel, target->view.block, offnum, "%s", wrong);
 }
 
-/* Do what the result of a reservation asks for. */
+/*
+ * Do what the result of a reservation requires.  DONE: the page is still locked; AGAIN: it is
+ * unlocked.
+ */
 static ZStep
 reserved(ZTarget *target, ZSlotResult result, const ZSlotPlan *plan)
 {
@@ -195,7 +201,7 @@ reserved(ZTarget *target, ZSlotResult result, const ZSlotPlan *plan)
 			zslot_add_page(target->rel, target->buffer, npages);
 			break;
 	}
-	Assert(!target->locked);	/* D2: others will have changed what was found out */
+	Assert(!target->locked);	/* D2: others may have changed the page */
 	return ZSTEP_AGAIN;
 }
 
@@ -234,7 +240,7 @@ ztarget_conflict_in(ZTarget *target)
 	uint32		len;
 
 	Assert(target->locked);
-	/* a row that the caller has checked */
+	/* the caller has checked the row */
 	zrow_header_get(zpage_row(target->view.page, target->offnum, &len, NULL), &hdr);
 	zmvcc_version_tid(&tid, block, target->offnum, hdr.flags2);
 	CheckForSerializableConflictIn(target->rel, &tid, block);
@@ -244,6 +250,8 @@ void
 ztarget_conflict_in_new(ZTarget *target)
 {
 	Assert(target->locked);
-	/* nobody has read the row, and a page's lock stands for rows that were read */
+	/*
+	 * no transaction has read the row, and a predicate lock on a page covers rows that were read
+	 */
 	CheckForSerializableConflictIn(target->rel, NULL, InvalidBlockNumber);
 }

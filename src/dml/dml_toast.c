@@ -1,12 +1,12 @@
 /*
  * dml_toast.c
- *		From a slot's values to the row to store.
+ *		Forming the row to be stored from the values of an executor slot.
  *
- * Long values go through core's heap toaster into an ordinary heap toast table;
- * it works on heap tuples, so long rows take that detour.
+ * Long values are stored by core's heap toaster in an ordinary heap toast table.  It works on
+ * heap tuples, so long rows are converted to one and back.
  *
- * LOCKING: zdml_form_whole() and zdml_toast() may run the toaster, so no page is locked (D3).  The
- * others take no lock, and may be called with one.
+ * LOCKING: zdml_form_whole() and zdml_toast() may run the toaster, so no page is locked (D3).
+ * The others take no lock, and may be called with a page locked.
  */
 #include "postgres.h"
 
@@ -26,7 +26,10 @@ zdml_needs_toaster(Relation rel, uint32 len, uint8 flags)
 	return zrow_is_for_toaster(len, flags);
 }
 
-/* From a slot that does not know all columns: as on heap, the table has the rest of the values. */
+/*
+ * Form a row from an executor slot that lacks the last columns: as on heap, their values are the
+ * missing values of the table.
+ */
 static pg_noinline void
 form_from_fewer_columns(Relation rel, TupleTableSlot *slot, ZFormedRow *row)
 {
@@ -119,7 +122,7 @@ void
 zdml_form_whole(Relation rel, TupleTableSlot *slot, int options, ZFormedRow *row)
 {
 	zdml_form(rel, slot, row);
-	/* a slot's own row is neither long nor for the toaster */
+	/* a row borrowed from the slot is neither too long nor for the toaster */
 	if (row->borrowed)
 		return;
 	if (zdml_needs_toaster(rel, row->len, zrow_flags(row->bytes)))

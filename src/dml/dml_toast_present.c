@@ -1,12 +1,12 @@
 /*
  * dml_toast_present.c
- *		Are the toasted values of an old version still there?
+ *		Whether the toasted values of an old version still exist.
  *
- * The oldest xid that is needed can go back.  A new snapshot's xmin is the oldest xid that
- * runs anywhere on the server, and VACUUM before asked for those of its own database only.
- * So a build or a rewrite may come to a version that no snapshot sees, and whose toasted
- * values VACUUM has removed, as it may.  The other way round, if a value is not there as a
- * whole, then no snapshot sees the version: VACUUM keeps what one may see (I4).
+ * The oldest xid that is needed can move back.  A new snapshot's xmin is the oldest xid that
+ * runs anywhere on the server, while an earlier VACUUM considered those of its own database
+ * only.  So a build or a rewrite may meet a version that no snapshot sees, and whose toasted
+ * values VACUUM was allowed to remove.  Conversely, if a value is not complete, no snapshot sees
+ * the version: VACUUM keeps what a snapshot may see (I4).
  *
  * LOCKING: reads the toast table, so no page of ours is locked (D3).
  */
@@ -28,7 +28,7 @@
 
 typedef struct ToastTable
 {
-	Relation	table;			/* NULL: not open */
+	Relation	table;			/* NULL if not open */
 	Relation   *indexes;
 	int			nindexes;
 	int			valid;			/* the one to be used */

@@ -1,17 +1,16 @@
 /*
  * dml_tombstone.c
- *		Taking back space of rows that old snapshots still see.
+ *		Freeing the space of deleted rows that old snapshots still see.
  *
- * A deleted row stays on its page until nobody sees it any more.  When the page
- * needs the space before that, the row's body moves to undo, where every other old
- * version is; header and line pointer stay, and a pointer to the body.  That is no
- * version: the row's modifier is its deleter as before, and nothing is rolled back if
- * the transaction that does it is rolled back.
+ * A deleted row stays on its page until no snapshot sees it any more.  If the page needs the
+ * space earlier, the row's body moves to undo, where all other old versions are; header and line
+ * pointer stay, and a pointer to the body.  This makes no version: the row's modifier is still
+ * its deleter, and nothing is rolled back if the transaction that moved the body aborts.
  *
- * The record lives as long as any snapshot that does not see the deletion: the deleter's
- * xid had been assigned when the record was written, so it precedes the xid with which the
- * record's extent is closed, and while there is such a snapshot the horizon does not pass
- * the deleter (H1).
+ * The record lives as long as any snapshot that does not see the deletion: the deleter's xid had
+ * been assigned when the record was written, so it precedes the xid with which the record's
+ * extent is closed, and while there is such a snapshot the horizon does not pass the deleter
+ * (H1).
  *
  * LOCKING: the page is locked exclusively; on exit as well, except after AGAIN (unlocked).
  */
@@ -21,7 +20,7 @@
 
 #include "zheap/dml/target.h"
 
-/* so much must be gained */
+/* Least number of bytes that must be gained. */
 #define TOMBSTONE_MIN_GAIN	16
 
 static bool
@@ -46,10 +45,10 @@ tombstone_row(ZTarget *target, OffsetNumber offnum)
 	if (zmvcc_state(&target->view, offnum, &version, &fxid) != ZSTATE_RECENTLY_DEAD ||
 		!(version.hdr.flags & ZROW_DELETED) || version.row == target->view.version_buf)
 		return ZSTEP_DONE;
-	/* the version anew: the slot may have changed hands */
+	/* read the version again: the slot may have changed hands */
 	if (zchange_begin(target, ZOP_TOMBSTONE, offnum, 0, &change, &version) == ZSTEP_AGAIN)
 		return ZSTEP_AGAIN;
-	/* it is no version: of a deleted row, and its modifier stays */
+	/* this makes no version: the row is deleted, and its modifier stays */
 	Assert((version.hdr.flags & ZROW_DELETED) && version.len > ZROW_TOMBSTONE_SIZE);
 	change.undo.mid = version.row + ZROW_HDR_SIZE;
 	change.undo.midlen = version.len - ZROW_HDR_SIZE;

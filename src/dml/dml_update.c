@@ -2,22 +2,22 @@
  * dml_update.c
  *		UPDATE: in place, or moved to another line pointer.
  *
- * In place: no indexed column changes, or the indexes that have it can tell the row's keys apart
- * (src/index/README.md); and the page can hold the new version.  Otherwise the new version is a
- * row of its own, in all indexes, and the old one says where it went.
+ * The row is updated in place if no indexed column changes, or the indexes that have it can tell
+ * the row's keys apart (src/index/README.md), and if the page can hold the new version.
+ * Otherwise the new version is a row of its own, in all indexes, and the old one says where it
+ * went.
  *
- * A row that moves is one change of one page or of two (dml_move.c).  Where that is not
- * possible it is two changes, and the old row is locked first, by a record like that of SELECT
- * FOR NO KEY UPDATE.  The same when the toaster, which writes to other tables, has to run.
- * KEY SHARE locks of others may be there all the time unless the key changes; a row that is
- * moved says where they are (dml_update_origins.c).  If in a move by two changes the first of
- * them comes after the new row was made, that one is taken back, and another one made.
+ * A row that moves is one change of one page or of two (dml_move.c).  If that is not possible it
+ * is two changes, and the old row is locked first, by a record like that of SELECT FOR NO KEY
+ * UPDATE.  This also happens when the toaster, which writes to other tables, has to run.  KEY
+ * SHARE locks of others may exist all the time unless the key changes; a row that is moved names
+ * their places (dml_update_origins.c).  If, in a move by two changes, the first such lock is
+ * taken after the new row was made, that row is taken back, and another one made.
  *
- * An update is a walk through the phases below; which follows which is drawn in
- * README.md.
+ * An update goes through the phases below; README.md shows which follows which.
  *
- * LOCKING: no page on entry and on exit of the whole; in between one table page at a time,
- * exclusively, or two (D2).  What each phase finds and leaves is at the function.
+ * LOCKING: no page on entry and on exit of the whole update; in between one table page at a
+ * time, exclusively, or two (D2).  What each phase expects and leaves is stated at its function.
  */
 #include "postgres.h"
 
@@ -36,23 +36,23 @@
 
 typedef enum Phase
 {
-	CHECK,						/* may the row be changed, and which way does it go? */
-	LOCK_OLD,					/* our row lock on it, so that its page can be left */
-	TOAST,						/* long values leave the new row */
-	IN_PLACE,					/* the new version takes the old one's place */
-	MOVE,						/* the new row names origins; where does it go? */
-	MOVE_HERE,					/* both rows in one step, on the old one's page */
-	FIND_PAGE,					/* another page with room, so that both can be locked */
-	MOVE_TOGETHER,				/* both rows in one step, on two pages */
-	INSERT_ELSEWHERE,			/* the new row, on whichever page has room */
-	DELETE_OLD,					/* the old row says where it went */
+	CHECK,						/* check the row, choose the way */
+	LOCK_OLD,					/* take a row lock, so that the page can be unlocked */
+	TOAST,						/* move long values of the new row to the toast table */
+	IN_PLACE,					/* put the new version in the old one's place */
+	MOVE,						/* let the new row name origins, choose its page */
+	MOVE_HERE,					/* change both rows in one step, on the old one's page */
+	FIND_PAGE,					/* find another page with room, so that both can be locked */
+	MOVE_TOGETHER,				/* change both rows in one step, on two pages */
+	INSERT_ELSEWHERE,			/* insert the new row on any page that has room */
+	DELETE_OLD,					/* mark the old row deleted, with its new place */
 	DONE,
-	REFUSED						/* the check's result says why */
+	REFUSED						/* not updated: the check's result says why */
 } Phase;
 
 #define TO(phase)	(1 << (phase))
 
-/* Which phases may follow each: the edges of the drawing in README.md. */
+/* The phases that may follow each phase: the edges of the diagram in README.md. */
 PG_USED_FOR_ASSERTS_ONLY static const int successors[] = {
 	[CHECK] = TO(CHECK) | TO(LOCK_OLD) | TO(TOAST) | TO(IN_PLACE) | TO(MOVE) | TO(REFUSED),
 	[LOCK_OLD] = TO(CHECK),
@@ -71,40 +71,40 @@ typedef struct Update
 {
 	Relation	rel;
 	TupleTableSlot *slot;
-	ZCheckQuery query;			/* its mode: what the update needs of the row */
+	ZCheckQuery query;			/* its mode is the row lock that the update needs */
 	bool		wait;
 	ZRowQueue	queue;
 	ZTarget		target;
-	ZTarget		new;			/* "searched": where the row may go, if its page is pinned */
+	ZTarget		new;			/* where the row may be moved, if its page is pinned */
 	ZUpdateCheck check;			/* of the last CHECK */
 	const ZTableIndexes *indexes;
 
-	ZOrigins	origins;		/* all zero at the begin, as what follows */
+	ZOrigins	origins;		/* zeroed by update_open(), like all that follows */
 
 	ZColumnChanges changes;		/* of the last CHECK */
 	ZFormedRow	row;			/* the new one */
-	ZLogical	logical;		/* the version before is told by CHECK, or by TOAST */
-	bool		toasted;		/* it has been through TOAST, if need be */
+	ZLogical	logical;		/* the version before is added by CHECK, or by TOAST */
+	bool		toasted;		/* TOAST is done */
 	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
 								 * except KEY SHARE if the key stays */
-	bool		has_mode;		/* it has been looked at whether the key changes (query.mode) */
+	bool		has_mode;		/* query.mode takes into account whether the key changes */
 	bool		searched;		/* FIND_PAGE is done */
-	bool		made_room;		/* what can be taken back of the page has been */
+	bool		made_room;		/* all space of the page that can be freed has been */
 	ItemPointerData new_tid;
 	bool		moved;
-	ZTableCounter way;			/* it stays, or why it is moved or about to be */
-	bool		had_several_keys;	/* in place: before the update already */
+	ZTableCounter way;			/* the row stays, or why it is moved or about to be moved */
+	bool		had_several_keys;	/* in place: it had the mark before the update */
 
 	bool		was_locked;		/* our transaction had locked the row before */
-	bool		key_locked;		/* for UPDATE: then KEY SHARE conflicts with the update, as on
-								 * heap, even if the key stays */
-	bool		has_events;		/* AFTER ROW triggers will ask for both versions */
-	int			ordinal;		/* has_events, in place: number of the old version */
+	bool		key_locked;		/* our lock is FOR UPDATE: then KEY SHARE conflicts with the
+								 * update, as on heap, even if the key stays */
+	bool		has_events;		/* there are AFTER ROW triggers, which need both versions */
+	int			ordinal;		/* has_events, in place: ordinal number of the old version */
 } Update;
 
 /* ---- check ---- */
 
-/* A place in the queue for less is left. */
+/* Require the strongest mode.  Leave the queue, which is for a weaker one. */
 static void
 raise_mode(Update *update)
 {
@@ -113,8 +113,8 @@ raise_mode(Update *update)
 }
 
 /*
- * The update needs the row to itself: it is checked again so.  A row lock that we have is too
- * weak.
+ * Check the row again for an update that excludes all locks of others.  A row lock that we have
+ * is too weak.
  */
 static Phase
 exclude_all(Update *update)
@@ -126,9 +126,9 @@ exclude_all(Update *update)
 }
 
 /*
- * The row is not ours to change at once.  As on heap, what the update waits for, where it queues,
- * and how strongly the version that comes next is to be locked depends on whether it changes the
- * key of the version that it has found.  The page is unlocked.
+ * Find out whether the update changes the key of the version that it has found, when the row
+ * cannot be changed at once.  As on heap, this decides what the update waits for, where it
+ * queues, and how strongly the next version is locked.  The page is unlocked.
  */
 static void
 look_for_key(Update *update)
@@ -150,7 +150,10 @@ look_for_key(Update *update)
 		raise_mode(update);
 }
 
-/* The version that the update has found is the one to look at, if there is a key at all. */
+/*
+ * Return whether the mode is known: if the key was looked at, if there is none, or if no
+ * snapshot says which version the update has found.
+ */
 static bool
 has_mode(const Update *update)
 {
@@ -168,7 +171,7 @@ needs_toaster(const Update *update)
 		 zdml_needs_toaster(update->rel, 0, update->check.version.hdr.flags));
 }
 
-/* The row is ours to change. */
+/* Choose the phase after a check with the result Ok.  The page is locked. */
 static Phase
 choose_way(Update *update)
 {
@@ -182,7 +185,7 @@ choose_way(Update *update)
 					 update->row.len, changes);
 	if (update->toasted)
 	{
-		/* that the toaster has compressed a key does not change it; the version is the same */
+		/* a key that the toaster has compressed is not changed; the version is the same */
 		changes->key = key;
 		changes->identity = identity;
 	}
@@ -197,13 +200,13 @@ choose_way(Update *update)
 	return ztable_is_move(changes->way) ? MOVE : IN_PLACE;
 }
 
-/* Locked or not on entry; locked on exit. */
+/* CHECK.  The page is locked or not on entry, and locked on exit, or unlocked if CHECK follows. */
 static Phase
 check(Update *update)
 {
 	ZUpdateCheck *result = &update->check;
 
-	/* B1: what the phases before have read counts as long as the page is locked */
+	/* B1: undo read by the phases before counts as long as the page is locked */
 	if (update->target.locked && update->target.view.reads > 0)
 		ztarget_unlock(&update->target);
 	zcheck_row_wait(&update->target, &update->query, &update->queue,
@@ -220,13 +223,13 @@ check(Update *update)
 		return REFUSED;
 	if (result->own_lock >= 0 && !update->locked)
 		update->was_locked = true;
-	/* not by LOCK_OLD, which is to keep others out until the row is changed */
+	/* not a lock of LOCK_OLD, which only keeps others out until the row is changed */
 	update->key_locked = update->key_locked ||
 		(result->own_lock == LockTupleExclusive && !update->locked);
 	return choose_way(update);
 }
 
-/* Locked on entry; on exit locked, or unlocked: CHECK. */
+/* LOCK_OLD.  Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 lock_old(Update *update)
 {
@@ -236,7 +239,7 @@ lock_old(Update *update)
 	return CHECK;
 }
 
-/* Locked on entry, unlocked on exit. */
+/* TOAST.  Locked on entry, unlocked on exit. */
 static Phase
 toast(Update *update)
 {
@@ -254,7 +257,7 @@ toast(Update *update)
 
 /* ---- in place ---- */
 
-/* The range of body bytes that changes. */
+/* Describe the range of body bytes that changes. */
 static void
 diff_rows(const ZRowVersion *old, const Update *update, ZChange *change)
 {
@@ -271,7 +274,7 @@ diff_rows(const ZRowVersion *old, const Update *update, ZChange *change)
 	change->undo.midlen = old->len - ZROW_HDR_SIZE - prefix - suffix;
 }
 
-/* Has the page room for the row as it will be, and for so many new slots? */
+/* Return whether the page has room for the new version, and for "grow" new slots. */
 static bool
 has_room(ZTarget *target, uint32 newlen, int grow)
 {
@@ -283,8 +286,8 @@ has_room(ZTarget *target, uint32 newlen, int grow)
 }
 
 /*
- * Take back space if the row needs it.  AGAIN also because much undo had to be
- * read (B1).
+ * Free space on the page if the row needs it.  AGAIN, with the page unlocked, also if much undo
+ * had to be read (B1).
  */
 static ZStep
 make_room_in_place(ZTarget *target, Update *update)
@@ -311,7 +314,10 @@ make_room_in_place(ZTarget *target, Update *update)
 	return ZSTEP_AGAIN;
 }
 
-/* What the new version's header and the undo record say, besides what all changes have. */
+/*
+ * Fill in the new version's header and the undo record, as far as they are specific to an update
+ * in place.
+ */
 static void
 describe(Update *update, const ZRowVersion *version, ZChange *change)
 {
@@ -334,7 +340,10 @@ describe(Update *update, const ZRowVersion *version, ZChange *change)
 
 StaticAssertDecl(ZTID_MAX_ORDINAL + 2 <= ZTARGET_CHANGE_READS, "B1: the old version's number");
 
-/* Is the old version's number among those that a tag can tell? */
+/*
+ * Determine the old version's ordinal number if triggers need it.  Return false if a tag cannot
+ * express it.
+ */
 static bool
 number_old(Update *update)
 {
@@ -358,7 +367,7 @@ move_because(Update *update, ZTableCounter why)
 	return MOVE;
 }
 
-/* Locked on entry; on exit locked, or unlocked: CHECK. */
+/* IN_PLACE.  Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 in_place(Update *update)
 {
@@ -374,7 +383,7 @@ in_place(Update *update)
 							update->row.len > alloc ? update->row.len - alloc : 0,
 							&change) == ZSTEP_AGAIN)
 		return CHECK;
-	/* a move begins to count versions anew */
+	/* the versions of a row that moves are counted from its new place */
 	if (!has_room(target, update->row.len, change.slot.grow))
 		return move_because(update, ZTABLE_MOVED_ROOM);
 	if (!number_old(update))
@@ -392,7 +401,7 @@ in_place(Update *update)
 
 /* ---- moved ---- */
 
-/* Locked on entry; on exit locked, or unlocked: CHECK. */
+/* MOVE.  Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 move(Update *update)
 {
@@ -407,7 +416,7 @@ move(Update *update)
 		case ZSTEP_NO_ROOM:
 			return exclude_all(update);
 	}
-	/* once it is locked, whatever happens to the page, it stays so */
+	/* the row stays locked, whatever happens to the page */
 	if (update->locked)
 		return INSERT_ELSEWHERE;
 	if (zpage_free_for_row(target->view.page) >= update->row.len + sizeof(ZPageSlot))
@@ -417,7 +426,10 @@ move(Update *update)
 	return BufferIsValid(update->new.buffer) ? MOVE_TOGETHER : LOCK_OLD;
 }
 
-/* Decoding is told of the update when the old row is marked. */
+/*
+ * Describe the insertion of the new row.  The update is logged for decoding when the old row is
+ * marked.
+ */
 static ZInsert
 insertion(const Update *update)
 {
@@ -426,7 +438,7 @@ insertion(const Update *update)
 	};
 }
 
-/* The row's page is locked. */
+/* Describe the deletion of the old row, whose page is locked. */
 static ZDeletion
 deletion(Update *update)
 {
@@ -440,7 +452,10 @@ deletion(Update *update)
 	return deletion;
 }
 
-/* Nobody has come by the old row since the check, not even for KEY SHARE. */
+/*
+ * Move the row in one step.  The page has been locked since the check, so no transaction can
+ * have locked the row, not even FOR KEY SHARE.
+ */
 static Phase
 move_at_once(Update *update, ZTarget *new)
 {
@@ -461,7 +476,7 @@ move_at_once(Update *update, ZTarget *new)
 	return CHECK;
 }
 
-/* Locked on entry; on exit locked, or unlocked: CHECK. */
+/* MOVE_HERE.  Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 move_here(Update *update)
 {
@@ -469,9 +484,9 @@ move_here(Update *update)
 }
 
 /*
- * Once for an update, so that AGAIN comes to an end.  A page that is still to be initialised does
- * not do, nor one that turns out to be the row's own: the next MOVE will see that there is room.
- * Locked on entry, unlocked on exit.
+ * FIND_PAGE.  Locked on entry, unlocked on exit.  Done once per update, so that repeating ends.
+ * A page that is not initialised yet is not used, nor one that turns out to be the row's own:
+ * then the next MOVE will find that there is room.
  */
 static Phase
 find_page(Update *update)
@@ -493,14 +508,14 @@ find_page(Update *update)
 	return CHECK;
 }
 
-/* Locked on entry; on exit locked, or unlocked: CHECK. */
+/* MOVE_TOGETHER.  Locked on entry; on exit locked, or unlocked: CHECK. */
 static Phase
 move_together(Update *update)
 {
 	return move_at_once(update, &update->new);
 }
 
-/* Locked on entry, unlocked on exit. */
+/* INSERT_ELSEWHERE.  Locked on entry, unlocked on exit. */
 static Phase
 insert_elsewhere(Update *update)
 {
@@ -513,8 +528,8 @@ insert_elsewhere(Update *update)
 }
 
 /*
- * The new row exists: nobody else can have touched the old one, except for KEY SHARE.  Unlocked on
- * entry; on exit locked, or unlocked: CHECK or DELETE_OLD.
+ * DELETE_OLD.  Unlocked on entry; on exit locked, or unlocked: CHECK or DELETE_OLD.  The new row
+ * exists; no other transaction can have changed the old one, except by a KEY SHARE lock.
  */
 static Phase
 delete_old(Update *update)
@@ -528,7 +543,10 @@ delete_old(Update *update)
 	if (update->query.mode != LockTupleExclusive && !update->origins.named &&
 		zorigins_row_may_be_held(target))
 	{
-		/* came while the new row was made; make one that tells of it: nobody waits */
+		/*
+		 * a lock was taken while the new row was made: make a row that names its place.  No
+		 * transaction waits for this
+		 */
 		ztarget_unlock(target);
 		zdml_take_back_row(update->rel, &update->new_tid);
 		update->origins.must_name = true;
@@ -541,12 +559,15 @@ delete_old(Update *update)
 	return DONE;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole update ---- */
 
 static void
 update_open(Update *update, Relation rel, TupleTableSlot *slot, uint32 options)
 {
-	/* not all of it: the target, a page view among it, and the check are filled in elsewhere */
+	/*
+	 * not the whole struct: the target, which contains a page view, and the check are filled in
+	 * elsewhere
+	 */
 	memset(&update->origins, 0, sizeof(*update) - offsetof(Update, origins));
 	update->rel = rel;
 	update->slot = slot;
@@ -555,10 +576,10 @@ update_open(Update *update, Relation rel, TupleTableSlot *slot, uint32 options)
 	zlogical_open(&update->logical, rel,
 				  options & TABLE_UPDATE_NO_LOGICAL ? TABLE_INSERT_NO_LOGICAL : 0);
 	zdml_form(rel, slot, &update->row);
-	/* rows that the toaster will shorten are checked after it */
+	/* rows that the toaster will shorten are checked afterwards */
 	if (!zdml_needs_toaster(rel, update->row.len, zrow_flags(update->row.bytes)))
 		zdml_check_length(update->row.len);
-	/* after all that may ask for them, too */
+	/* after all calls that may rebuild them */
 	update->indexes = ztable_indexes(rel);
 }
 
@@ -573,12 +594,12 @@ update_close(Update *update)
 }
 
 /*
- * An update in place that adds no index entry leaves nothing for VACUUM, so it is taken off the
- * dead rows.
- * Where this transaction has truncated the table, core forgets at commit what was
- * dead before, this as well; and where it is prepared, what it has updated is counted by another
- * backend, while this would be at once.  There core must not see the update as such.  (The price
- * is that what is rolled back counts as a change, for ANALYZE.)
+ * Correct the statistics for an update in place that adds no index entry: it leaves nothing for
+ * VACUUM, so it is subtracted from the dead rows.  There are two exceptions.  If this
+ * transaction has truncated the table, core forgets at commit what was dead before, including
+ * this; and if the transaction may be prepared, its updates are counted by another backend
+ * later, but this would be counted at once.  In both cases core must not see an update.  (Then a
+ * change that is rolled back is counted as one for ANALYZE.)
  */
 static void
 count_nothing_dead(PgStat_TableStatus *stats)
@@ -598,9 +619,9 @@ count_nothing_dead(PgStat_TableStatus *stats)
 }
 
 /*
- * Done: what core is told.  The old TID says which version it was (a transition
- * table, perhaps only the parent's, wants it even if there are no triggers).  The
- * new one stays as it is: it is shown, and may get into indexes.  No page is locked, as the slot
+ * Report a completed update to the server.  The old TID says which version it was (a transition
+ * table, perhaps only the parent's, needs it even if there are no triggers).  The new TID gets
+ * no tag, because it is shown, and may get into indexes.  No page is locked, because the slot
  * may have to read the row.
  */
 static void
@@ -621,7 +642,10 @@ update_report(const Update *update, ItemPointer otid)
 		count_nothing_dead(rel->pgstat_info);
 }
 
-/* The page is locked on entry to all phases but CHECK and DELETE_OLD, which lock it. */
+/*
+ * Run one phase.  The page is locked on entry to all phases but CHECK and DELETE_OLD, which lock
+ * it.  Returns the next phase.
+ */
 static Phase
 run_phase(Update *update, Phase phase)
 {
@@ -656,7 +680,7 @@ run_phase(Update *update, Phase phase)
 	pg_unreachable();
 }
 
-/* DONE or REFUSED. */
+/* Run all phases; return DONE or REFUSED. */
 static Phase
 run_phases(Update *update)
 {
@@ -699,7 +723,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	if (phase != DONE)
 		zcheck_report(&update.target, &update.check, tmfd);
 	*lockmode = update.query.mode;
-	/* an update in place has inserted its index entries itself, those of BRIN too */
+	/* an update in place inserts its index entries itself, those of BRIN too */
 	*update_indexes = update.moved ? TU_All : TU_None;
 	update_close(&update);
 	if (phase == DONE)

@@ -1,6 +1,7 @@
 /*
  * dml_update_columns.c
- *		Does an update change indexed columns, or a key, and may the row stay where it is?
+ *		Whether an update changes indexed columns, or a key, and whether the row may stay in
+ *		place.
  *
  * LOCKING: none is taken; the row may be on a locked page, so no function of a type is called.
  */
@@ -23,15 +24,15 @@ typedef struct Deformed
 typedef enum Difference
 {
 	SAME,
-	OTHER_BYTES,				/* which may mean the same: compressed, or in another table */
+	OTHER_BYTES,				/* which may be the same value: compressed, or in another table */
 	OTHER_VALUE
 } Difference;
 
 /* The columns that differ. */
 typedef struct Changed
 {
-	Bitmapset  *columns;		/* as in ZTableIndexes */
-	Bitmapset  *unsure;			/* those that may yet have the same value */
+	Bitmapset  *columns;		/* in the numbering of ZTableIndexes */
+	Bitmapset  *unsure;			/* those whose values may be equal */
 } Changed;
 
 static void
@@ -55,7 +56,7 @@ deform_free(Deformed *d)
 	pfree(d->state.scratch);
 }
 
-/* Of two different datums of variable length. */
+/* Compare two datums of variable length whose bytes differ. */
 static Difference
 compare_varlena(Datum old, Datum new)
 {
@@ -86,6 +87,7 @@ compare_attribute(Relation rel, int attno, const Deformed *old, const Deformed *
 	return att->attlen == -1 ? compare_varlena(a, b) : OTHER_VALUE;
 }
 
+/* Compare the columns that any index has, and collect those that differ. */
 static void
 compare_rows(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
 			 const char *row, uint32 len, Changed *changed)
@@ -113,7 +115,7 @@ compare_rows(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
 	deform_free(&after);
 }
 
-/* Which indexes have these columns, and may the row stay? */
+/* Find the indexes that have these columns, and decide whether the row may stay. */
 static void
 look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnChanges *changes)
 {
@@ -134,7 +136,7 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnCha
 		}
 		changes->indexes = bms_add_member(changes->indexes, i);
 	}
-	/* where most of them get an entry anyway, scans of a row that moves have no keys to compare */
+	/* if most of them get an entry anyway, moving the row saves scans the comparison of keys */
 	if (!ztable_is_move(changes->way) &&
 		count * 100 > indexes->nentries * zheap_max_changed_indexes)
 		changes->way = ZTABLE_MOVED_SHARE;
@@ -149,7 +151,7 @@ zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *
 	Assert(indexes->highest <= RelationGetNumberOfAttributes(rel));
 	memset(changes, 0, sizeof(*changes));
 	changes->way = indexes->whole ? ZTABLE_MOVED_INDEX : ZTABLE_UPDATED_IN_PLACE;
-	/* as a rule the columns of the key come first, and stay as they are */
+	/* in the usual case the key's columns come first, and are not changed */
 	if (indexes->highest == 0 ||
 		zrow_starts_alike(RelationGetDescr(rel), old->row, old->len, row, len, indexes->highest))
 		return;

@@ -1,9 +1,9 @@
 /*
  * dml_update_entries.c
- *		Index entries for a row that has been changed in place.
+ *		Index entries for a row that was changed in place.
  *
- * The row says already that it has several keys, and its new version is there (N1): nobody else
- * looks for it by its new key before we have committed.
+ * The row already has the mark of several keys, and its new version exists (N1).  No other
+ * transaction searches for it by its new key before we have committed.
  *
  * LOCKING: no page of the table is locked; the index locks its own.
  */
@@ -24,7 +24,7 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/update.h"
 
-/* Is the leaf's item an entry for the TID? */
+/* Return whether the leaf's item is an entry for the TID. */
 static bool
 names_row(IndexTuple item, ItemPointer tid)
 {
@@ -38,7 +38,7 @@ names_row(IndexTuple item, ItemPointer tid)
 	return false;
 }
 
-/* The first item of the locked leaf that is not before the key. */
+/* Return the offset of the first item of the locked leaf that is not before the key. */
 static OffsetNumber
 search_leaf(Relation index, BTScanInsert key, Page page)
 {
@@ -58,10 +58,11 @@ search_leaf(Relation index, BTScanInsert key, Page page)
 }
 
 /*
- * Is there an entry of this key and TID (N3)?  It is of an older version of the row, or of one
- * that was rolled back.  Nobody else inserts one while we change the row; and a backend that would
- * remove it sees, with the leaf locked, that the newest version has that key (N4).  Serializable
- * transactions that have read the leaf are in conflict with this one, as with an insertion.
+ * Return whether there is an entry of this key and TID (N3), of an older version of the row, or
+ * of one that was rolled back.  No other transaction inserts one while we change the row; and a
+ * backend that would remove it sees, with the leaf locked, that the newest version has that key
+ * (N4).  Serializable transactions that have read the leaf are in conflict with this one, as
+ * with an insertion.  ERROR (data_corrupted) if the entry is marked as dead.
  */
 static bool
 entry_exists(Relation index, Relation rel, IndexTuple entry)
@@ -84,7 +85,7 @@ entry_exists(Relation index, Relation rel, IndexTuple entry)
 			ItemId		item = PageGetItemId(page, offnum);
 
 			exists = names_row((IndexTuple) PageGetItem(page, item), &entry->t_tid);
-			/* only those of rows that are dead to all are marked */
+			/* only entries of rows that are dead to all are marked */
 			if (exists)
 				CheckForSerializableConflictIn(index, NULL, BufferGetBlockNumber(leaf));
 			if (exists && ItemIdIsDead(item))
@@ -99,6 +100,10 @@ entry_exists(Relation index, Relation rel, IndexTuple entry)
 	return exists;
 }
 
+/*
+ * Insert the row's entry into a B-tree, unless "look_first" and it exists.  No page is locked on
+ * entry and exit.
+ */
 static void
 insert_into_btree(Relation index, Relation rel, TupleTableSlot *slot, bool look_first)
 {
@@ -114,16 +119,19 @@ insert_into_btree(Relation index, Relation rel, TupleTableSlot *slot, bool look_
 		entry->t_tid = slot->tts_tid;
 		exists = entry_exists(index, rel, entry);
 		if (exists)
-			zdead_inserted(index, entry);	/* N6: it has a version again */
+			zdead_inserted(index, entry);	/* N6: the entry has a version again */
 		pfree(entry);
 	}
-	/* as if the key were the same: a full leaf is looked through for entries that nobody needs */
+	/* indexUnchanged is true, so that a full leaf is searched for entries that can be removed */
 	if (!exists)
 		(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
 							NULL);
 }
 
-/* What it allocates may be kept with the index's description. */
+/*
+ * Insert into an index that is no B-tree, which summarizes.  The insertion may keep what it
+ * allocates in the IndexInfo: use a memory context of its own.
+ */
 static void
 insert_into_summary(Relation index, Relation rel, TupleTableSlot *slot)
 {
@@ -150,12 +158,12 @@ zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *whi
 	Oid		   *oids = palloc(bms_num_members(which) * sizeof(Oid));
 	int			n = 0;
 
-	/* an operator class may be written in SQL, and ask for "indexes" anew */
+	/* an operator class may be written in SQL, and rebuild "indexes" */
 	for (int i = -1; (i = bms_next_member(which, i)) >= 0;)
 		oids[n++] = indexes->indexes[i].oid;
 	for (int i = 0; i < n; i++)
 	{
-		/* the executor has locked it already; C code that updates the table may not have */
+		/* the executor has locked it already, but C code that updates the table may not have */
 		Relation	index = index_open(oids[i], RowExclusiveLock);
 
 		Assert(!zheap_holds_buffer_lock()); /* I3 */

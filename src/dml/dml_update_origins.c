@@ -1,13 +1,13 @@
 /*
  * dml_update_origins.c
- *		Where a row that moves may have left locks behind.
+ *		The places where a row that moves may have left locks behind.
  *
- * KEY SHARE locks of others do not stand in the way of an update that leaves the key
- * alone.  When that moves the row they stay where they are, and the new row names their
- * places (ZROW_ORIGIN), for those who want to delete it or to change its key.
+ * KEY SHARE locks of other transactions do not conflict with an update that leaves the key
+ * alone.  When the update moves the row they stay at the old place, and the new row names their
+ * places (ZROW_ORIGIN), for transactions that want to delete it or to change its key.
  *
  * LOCKING: the row's page is locked exclusively; on exit as well, except after zorigins_name()'s
- * AGAIN (unlocked, for other pages were looked at, D2).
+ * AGAIN (unlocked, because other pages were read, D2).
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 
 #include "zheap/dml/update.h"
 
-/* Undo records that looking for holders may take besides the check and the change (B1). */
+/* Undo records that the search for holders may read besides the check and the change (B1). */
 #define HOLDER_READS	16
 
 StaticAssertDecl(2 * HOLDER_READS <= ZTARGET_CHANGE_READS, "B1: MOVE looks for holders, then DELETE_OLD");
@@ -31,7 +31,7 @@ zorigins_row_may_be_held(ZTarget *target)
 	return !zview_limit_end(&target->view) || TransactionIdIsValid(holders.conflicting);
 }
 
-/* Where the row has been, as far as others may have locks there. */
+/* Collect the row's former places where others may have locks; return their number. */
 static int
 places_left(ZTarget *target, const ZOrigins *origins, ItemPointerData *places)
 {
@@ -55,8 +55,8 @@ places_left(ZTarget *target, const ZOrigins *origins, ItemPointerData *places)
 }
 
 /*
- * Look where holders have ended.  No new ones come there that are not on this row,
- * too.  The page is unlocked.
+ * Find former places where no lock is held any more.  A new lock there is also on this row.  The
+ * page is locked on entry, and unlocked on exit.
  */
 static void
 find_ended(ZTarget *target, ZOrigins *origins)
@@ -64,7 +64,7 @@ find_ended(ZTarget *target, ZOrigins *origins)
 	ItemPointerData places[ZROW_MAX_ORIGINS];
 	int			count = places_left(target, origins, places);
 
-	Assert(!origins->known);	/* once for an update, so that AGAIN comes to an end */
+	Assert(!origins->known);	/* once per update, so that repeating ends */
 	ztarget_unlock(target);
 	for (int i = 0; i < count; i++)
 	{
@@ -77,7 +77,7 @@ find_ended(ZTarget *target, ZOrigins *origins)
 	origins->known = true;
 }
 
-/* Put these into the row, in the place of those that it has. */
+/* Let the row name these places, instead of those that it names. */
 static void
 set_origins(ZFormedRow *row, const ItemPointerData *places, int count)
 {
@@ -101,7 +101,10 @@ zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, ZFormedRow
 	Assert(target->checked);	/* D1 */
 	if (mode == LockTupleExclusive)
 	{
-		/* nobody has a lock anywhere: the check has seen to that, under this hold of the page */
+		/*
+		 * no lock is held at any place: the check has made sure of that, under this hold of the
+		 * page
+		 */
 		origins->named = false;
 		set_origins(row, NULL, 0);
 		return ZSTEP_DONE;

@@ -2,37 +2,43 @@
  * dml_waypoint.c
  *		Waypoints among the versions of a row that is updated in place very often.
  *
- * Every ZROW_TURNS updates the undo record of a row is a waypoint: it has a far link to
- * a waypoint further down that holds the whole row before, an image.  Waypoints with an
- * image are so many apart that they cost about a byte per update.  Theirs lead on in the
- * manner of a skew-binary list (E. Myers, "An applicative random-access stack", 1983):
- * from any of n waypoints each earlier one is O(log n) links away.
+ * Every ZROW_TURNS updates the undo record of a row is a waypoint: it has a far link to a
+ * waypoint further down that holds the whole row before, an image.  Waypoints with an image are
+ * so far apart that they cost about a byte per update.  Their links form a skew-binary list (E.
+ * Myers, "An applicative random-access stack", 1983): from any of n waypoints each earlier one
+ * is O(log n) links away.
  *
- * Nothing is done where the version before is visible to all: no one walks there.
+ * Nothing is done if the version before is visible to all, because no reader walks there.
  *
- * LOCKING: zwaypoint_describe works under the page's lock, so it reads no more records
- * than B1 allows; if the last waypoint cannot be found within that, the list begins anew.
+ * LOCKING: zwaypoint_describe works under the page's lock, so it reads no more records than B1
+ * allows; if the last waypoint cannot be found within that, the list begins anew.
  */
 #include "postgres.h"
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/chain.h"
 
-/* more do not matter */
+/* upper limit of "since"; larger values make no difference */
 #define MAX_SINCE		(1 << 20)
 
-/* Bytes of a row that a waypoint may cost on average; with its links about twice that. */
+/*
+ * Average number of bytes of an image that each waypoint may cost; with its links about twice
+ * that.
+ */
 #define BYTES_PER_WAYPOINT	32
 
-/* A waypoint with an image, and what is known of the versions from there on. */
+/* A waypoint with an image, and properties of the versions from there on. */
 typedef struct Far
 {
-	ZOwner		at;				/* invalid: none */
-	bool		own;			/* far_own, far_keys */
+	ZOwner		at;				/* invalid if there is none */
+	bool		own;			/* as far_own and far_keys of a link */
 	bool		keys;
 } Far;
 
-/* The link that the waypoint at "from" has; "from" itself if it is the first one. */
+/*
+ * Return the link of the waypoint at "from", or "from" itself if it is the first one.  *images
+ * is set to the number of images in the list.
+ */
 static Far
 next_far(ZPageView *view, OffsetNumber offnum, const Far *from, uint32 *images)
 {
@@ -52,7 +58,7 @@ next_far(ZPageView *view, OffsetNumber offnum, const Far *from, uint32 *images)
 	return far;
 }
 
-/* Where the next waypoint with an image is to lead, the one before being "last". */
+/* Choose where the next waypoint with an image leads; the one before is "last". */
 static Far
 choose_far(ZPageView *view, OffsetNumber offnum, const Far *last)
 {
@@ -113,7 +119,7 @@ zwaypoint_link(ZPageView *view, const ZWaypointBelow *below, uint32 len, ZUndoRe
 	return true;
 }
 
-/* The whole row before, in place of the difference. */
+/* Let the record hold the whole row before, instead of the difference. */
 static void
 hold_image(const ZRowVersion *version, const char *row, uint32 len, ZChange *change)
 {

@@ -1,8 +1,9 @@
 /*
  * inspect_chain.c
- *		All versions of a row, for SQL, on the readers' own way from one to the one before.
+ *		SQL function that returns all versions of a row, newest first, as readers reconstruct them.
  *
- * The page is copied first; undo is read while nothing is locked, and the walk can be cancelled.
+ * LOCKING: AccessShareLock on the table.  The page is copied first; undo is read while no buffer
+ * is locked, and the walk can be cancelled.
  */
 #include "postgres.h"
 
@@ -26,7 +27,7 @@ enum
 	CHAIN_COLUMNS
 };
 
-/* Of a deletion the version tells itself, whoever made it. */
+/* Name of the operation that made a deleted version; its flags are enough. */
 static const char *
 deletion_name(const ZRowHeader *hdr)
 {
@@ -35,7 +36,7 @@ deletion_name(const ZRowHeader *hdr)
 	return hdr->flags2 & ZROW2_MOVED_PART ? "move to partition" : "delete";
 }
 
-/* NULL: not known. */
+/* Name of the operation that made the version, or NULL if not known.  "made" may be NULL. */
 static const char *
 operation_name(const ZRowHeader *hdr, const ZUndoRecord *made)
 {
@@ -47,8 +48,9 @@ operation_name(const ZRowHeader *hdr, const ZUndoRecord *made)
 }
 
 /*
- * The version, which has its body if that is anywhere; "made": the record of its making, or NULL;
- * "at": where the record is that keeps it, invalid: it is on the page.
+ * Return a version as a row.  Its body has been reconstructed if it still exists.  "made" is the
+ * undo record of the version's making, or NULL; "at" is the record that keeps the version, or
+ * invalid if it is on the page.
  */
 static void
 put_version(ReturnSetInfo *rsinfo, const ZPageView *view, const ZRowVersion *version,
@@ -79,11 +81,11 @@ put_version(ReturnSetInfo *rsinfo, const ZPageView *view, const ZRowVersion *ver
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* One version after the other, until one is visible to all, or the first. */
+/* Return the row's versions from the one on the page to the first, or one visible to all. */
 static void
 put_versions(ReturnSetInfo *rsinfo, ZPageView *view, OffsetNumber offnum)
 {
-	/* there may be millions of versions */
+	/* reset for each version: there may be millions */
 	MemoryContext one = AllocSetContextCreate(CurrentMemoryContext, "zheap row version",
 											  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext outer = CurrentMemoryContext;
@@ -102,7 +104,7 @@ put_versions(ReturnSetInfo *rsinfo, ZPageView *view, OffsetNumber offnum)
 		zmvcc_find_modifier(view, &version);
 		(void) zmvcc_reconstruct_body(view, &version);
 		has_record = zmvcc_record(view, &version, &rec, &made);
-		/* it has become so while we looked */
+		/* it has become visible to all meanwhile */
 		if (!has_record)
 			zmodifier_set_all_visible(&version.modifier);
 		MemoryContextSwitchTo(one);
@@ -113,11 +115,14 @@ put_versions(ReturnSetInfo *rsinfo, ZPageView *view, OffsetNumber offnum)
 			break;
 		at = made.undo;
 		version.next_fxid = InvalidFullTransactionId;
-		/* where that stays invalid it has not stepped */
+		/* zmvcc_previous() has not stepped if this stays invalid */
 	} while (zmvcc_previous(view, &version) && FullTransactionIdIsValid(version.next_fxid));
 }
 
-/* The line pointer is to have a row. */
+/*
+ * Raise ERROR (invalid_parameter_value) if there is no such line pointer, (no_data_found) if it
+ * has no row.
+ */
 static void
 check_line_pointer(const ZPageView *view, OffsetNumber offnum)
 {
@@ -142,13 +147,14 @@ check_line_pointer(const ZPageView *view, OffsetNumber offnum)
 				 errdetail("The line pointer is unused.")));
 }
 
+/* SQL: zheap_undo_chain(table, tid): the versions of a row. */
 Datum
 zheap_undo_chain(PG_FUNCTION_ARGS)
 {
 	Relation	rel = zinspect_open(PG_GETARG_OID(0));
 	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(1);
 	BlockNumber block = inspect_block(rel, ItemPointerGetBlockNumberNoCheck(tid));
-	/* a tag says which version somebody means: here it is all */
+	/* ignore a tag, which would select one version: all are returned */
 	OffsetNumber offnum = ztid_offset(tid);
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	ZPageView	view;

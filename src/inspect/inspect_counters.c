@@ -1,6 +1,6 @@
 /*
  * inspect_counters.c
- *		What has been counted of the whole server, for SQL.
+ *		SQL functions for counters of the whole server.
  */
 #include "postgres.h"
 
@@ -17,6 +17,7 @@ PG_FUNCTION_INFO_V1(zheap_stat_io_reset);
 PG_FUNCTION_INFO_V1(zheap_cache_stats);
 PG_FUNCTION_INFO_V1(zheap_stat_cache_reset);
 
+/* SQL: zheap_cache_stats(): one row with the look-ups of transactions' statuses. */
 Datum
 zheap_cache_stats(PG_FUNCTION_ARGS)
 {
@@ -53,6 +54,7 @@ static const char *const readers[ZREADER_NREADERS] = {
 	[ZREADER_ROLLBACK] = "rollback"
 };
 
+/* SQL: zheap_io_stats(): prefetched blocks, a row for each kind of reader. */
 Datum
 zheap_io_stats(PG_FUNCTION_ARGS)
 {

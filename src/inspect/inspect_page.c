@@ -1,9 +1,12 @@
 /*
  * inspect_page.c
- *		Pages of zheap tables, for SQL: their headers, line pointers and rows, transaction slots.
+ *		SQL functions that show pages of zheap tables: headers, line pointers and rows, transaction
+ *		slots.
  *
- * Pages are copied first.  A copy may be damaged: of a page as little is believed as
- * zpage_check_header and zpage_check_row allow.
+ * A page may be damaged: its copy is used only as far as zpage_check_header() and
+ * zpage_check_row() have found it sound.
+ *
+ * LOCKING: AccessShareLock on the table.  Pages are copied under a share lock.
  */
 #include "postgres.h"
 
@@ -48,7 +51,10 @@ is_all_zero(Page page)
 	return true;
 }
 
-/* Overflow pages and lock pages look alike: the table page says which it is. */
+/*
+ * Return whether an overflow page is one or a lock page.  They have the same format, so the table
+ * page decides; if that cannot be read, the answer is both names.
+ */
 static const char *
 overflow_kind(Relation rel, BlockNumber block, Page page)
 {
@@ -86,6 +92,7 @@ put_number(int column, int64 number, Datum *values, bool *nulls)
 	nulls[column] = false;
 }
 
+/* Fill in the columns of a table page; those that need a sound header stay null otherwise. */
 static void
 put_table_page(Page page, Datum *values, bool *nulls)
 {
@@ -107,6 +114,7 @@ put_table_page(Page page, Datum *values, bool *nulls)
 	nulls[HEADER_SLOTS] = nulls[HEADER_ITEMS] = nulls[HEADER_FREE] = false;
 }
 
+/* Fill in the columns of an overflow page or lock page. */
 static void
 put_overflow_page(Page page, Datum *values, bool *nulls)
 {
@@ -126,6 +134,10 @@ put_overflow_page(Page page, Datum *values, bool *nulls)
 	nulls[HEADER_LOCK_PAGES] = false;
 }
 
+/*
+ * Fill in what is wrong with the page, or null.  "readable" is false if the server refused to read
+ * it; "wrong" is the finding of a check, or NULL, about row "offnum" if that is valid.
+ */
 static void
 put_damage(bool readable, const char *wrong, OffsetNumber offnum, Datum *values, bool *nulls)
 {
@@ -155,6 +167,7 @@ put_in_map(Relation rel, BlockNumber block, Datum *values, bool *nulls)
 		ReleaseBuffer(map);
 }
 
+/* SQL: zheap_page_header(table, block): one row about a page of any kind, damaged or not. */
 Datum
 zheap_page_header(PG_FUNCTION_ARGS)
 {
@@ -225,7 +238,7 @@ origins_array(const char *row, uint32 len, int *count)
 										   TYPALIGN_SHORT));
 }
 
-/* A row that zpage_check_row has found well. */
+/* Fill in the columns of a row in which zpage_check_row() has found nothing wrong. */
 static void
 show_row(const char *row, uint32 space, Datum *values, bool *nulls)
 {
@@ -263,6 +276,7 @@ show_row(const char *row, uint32 space, Datum *values, bool *nulls)
 	}
 }
 
+/* Fill in the columns of a line pointer, and of its row or what is wrong with that. */
 static void
 put_item(Page page, OffsetNumber offnum, Datum *values, bool *nulls)
 {
@@ -290,6 +304,7 @@ put_item(Page page, OffsetNumber offnum, Datum *values, bool *nulls)
 		show_row((const char *) page + ItemIdGetOffset(lp), ItemIdGetLength(lp), values, nulls);
 }
 
+/* SQL: zheap_page_items(table, block): the line pointers and rows of a table page. */
 Datum
 zheap_page_items(PG_FUNCTION_ARGS)
 {
@@ -325,7 +340,7 @@ enum
 	SLOT_COLUMNS
 };
 
-/* Where the slot is, and the block of that page. */
+/* Return the name of the slot's place, and set *block to the block of the page that has it. */
 static const char *
 slot_place(const ZPageView *view, int slotno, BlockNumber *block)
 {
@@ -343,6 +358,7 @@ slot_place(const ZPageView *view, int slotno, BlockNumber *block)
 	return "lock";
 }
 
+/* Fill in the columns of a slot, which may be on a lock page that has to be read. */
 static void
 show_slot(ZPageView *view, int slotno, Datum *values, bool *nulls)
 {
@@ -364,6 +380,7 @@ show_slot(ZPageView *view, int slotno, Datum *values, bool *nulls)
 	values[SLOT_RECORDS] = Int32GetDatum(zpage_slot_count(slot));
 }
 
+/* SQL: zheap_page_slots(table, block): the slots of a table page, wherever they are. */
 Datum
 zheap_page_slots(PG_FUNCTION_ARGS)
 {

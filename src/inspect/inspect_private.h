@@ -1,7 +1,7 @@
 /*
  * inspect_private.h
- *		What the functions that look inside tables share: which tables and blocks they may be
- *		asked about, copies of pages, and names for what is found.
+ *		Shared by the functions that show the inside of tables: checks of arguments, copies of
+ *		pages, and names of flags and states.
  */
 #ifndef ZHEAP_INSPECT_PRIVATE_H
 #define ZHEAP_INSPECT_PRIVATE_H
@@ -15,37 +15,48 @@
 
 /* ---- inspect_relation.c ---- */
 
-/* The function's block number; ERROR if the table has no such block. */
+/* Return the argument as a block number.  ERROR (invalid_parameter_value) if not in the table. */
 extern BlockNumber inspect_block(Relation rel, int64 block);
 
 /*
- * As zinspect_copy(), also of a page that the server refuses to read: false then, and it is as on
- * disk.
+ * Like zinspect_copy(), but if the server refuses to read the page, copy the bytes on disk.
+ * Return whether the server could read the page.  Runs a subtransaction.
  */
 extern bool inspect_copy_any(Relation rel, BlockNumber block, Page copy);
 
-/* A page that is to have rows has none: ERROR that says what it is, or what is wrong with it. */
+/*
+ * Raise the ERROR for a page that should have rows and has none:
+ * (object_not_in_prerequisite_state) if it is a sound page of another kind, else (data_corrupted).
+ */
 pg_noreturn extern void inspect_refuse_page(Relation rel, BlockNumber block, Page page);
 
-/* Copy the page with its overflow page into the view; ERROR if it is no table page. */
+/*
+ * Copy the page with its overflow page into the view.  No lock is held afterwards.  ERROR as by
+ * inspect_refuse_page() if it is no table page.
+ */
 extern void inspect_view(ZPageView *view, BlockNumber block);
 
 /* ---- inspect_text.c ---- */
 
-/* A pointer as block/offset/generation. */
+/*
+ * Datums are allocated in the current context.  No function here takes a lock;
+ * inspect_status() may read the commit log.
+ */
+
+/* An undo pointer as text, block/offset/generation. */
 extern Datum inspect_pointer(ZUndoPtr ptr);
 
-/* What became of a transaction, which is "all" if every snapshot sees it. */
+/* Name of a transaction's status, "visible to all" if every snapshot sees it.  A constant. */
 extern const char *inspect_status(const ZPageView *view, FullTransactionId fxid);
 
 /* The names of the flags that are set, as text[]. */
 extern Datum inspect_row_flags(const ZRowHeader *hdr);
 extern Datum inspect_page_flags(Page page);
 
-/* A row's bytes, which begin with this header. */
+/* The row's "len" bytes as bytea, with "hdr" in place of the header that they begin with. */
 extern Datum inspect_row_bytes(const char *row, uint32 len, const ZRowHeader *hdr);
 
-/* "FOR UPDATE" and so on, of a LockTupleMode. */
+/* Name of a LockTupleMode, "FOR UPDATE" and so on; "unknown" if it is none.  A constant. */
 extern const char *inspect_lock_mode(int mode);
 
 #endif							/* ZHEAP_INSPECT_PRIVATE_H */

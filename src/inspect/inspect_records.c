@@ -1,9 +1,11 @@
 /*
  * inspect_records.c
- *		Records on a page of the undo relation, for SQL, needed or not.
+ *		SQL function that shows the records on a page of the undo relation, needed or not.
  *
- * The page is copied first.  A record says whose it is and which page it is about only where that
- * changes; the first one of each page says it in full.
+ * A record contains its transaction and the page it is about only where these change; the first
+ * record of each page contains both.
+ *
+ * LOCKING: the page is copied under a share lock (zundo_look_page).
  */
 #include "postgres.h"
 
@@ -14,10 +16,11 @@
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
 #include "utils/xid8.h"
-#include "inspect_private.h"
 
 #include "zheap/undo/undo_look.h"
 #include "zheap/undo/undo_relation.h"
+
+#include "inspect_private.h"
 
 PG_FUNCTION_INFO_V1(zheap_undo_records);
 
@@ -45,16 +48,17 @@ static const char *const takeovers[] = {
 	[ZTAKE_REUSED] = "reused"
 };
 
-/* What records say for those that follow them. */
+/* Transaction and page of a record, which hold for the following ones that contain none. */
 typedef struct Context
 {
-	FullTransactionId fxid;		/* invalid: not known */
+	FullTransactionId fxid;		/* invalid if not known */
 	bool		has_page;
 	RelFileLocator locator;
 	BlockNumber block;
-	Oid			table;			/* that has the file now, or invalid */
+	Oid			table;			/* table that has the file now, or invalid */
 } Context;
 
+/* Take over what the record contains.  The table is looked up only if the file changes. */
 static void
 note_context(Context *context, const ZUndoRecord *rec)
 {
@@ -94,7 +98,7 @@ put_pointer(int column, ZUndoPtr ptr, Datum *values, bool *nulls)
 	nulls[column] = ptr == ZUNDO_INVALID;
 }
 
-/* An owner and a place: two columns. */
+/* Fill in two columns: an owner's transaction and undo pointer. */
 static void
 put_owner(int column, const ZOwner *owner, Datum *values, bool *nulls)
 {
@@ -104,7 +108,7 @@ put_owner(int column, const ZOwner *owner, Datum *values, bool *nulls)
 		put_pointer(column + 1, owner->undo, values, nulls);
 }
 
-/* The version before. */
+/* Fill in the columns of the version before. */
 static void
 put_before(const Context *context, const ZUndoRecord *rec, Datum *values, bool *nulls)
 {
@@ -118,6 +122,7 @@ put_before(const Context *context, const ZUndoRecord *rec, Datum *values, bool *
 	put_owner(REC_ROW_PREV_XID, &before, values, nulls);
 }
 
+/* Fill in the columns of a sound record; those that its type does not have stay null. */
 static void
 put_undo_record(const Context *context, const ZUndoRecord *rec, Datum *values, bool *nulls)
 {
@@ -147,6 +152,7 @@ put_undo_record(const Context *context, const ZUndoRecord *rec, Datum *values, b
 	}
 }
 
+/* Return a record as a row, or what is wrong with it. */
 static void
 put_look(ReturnSetInfo *rsinfo, const ZUndoLook *look, Context *context)
 {
@@ -167,7 +173,7 @@ put_look(ReturnSetInfo *rsinfo, const ZUndoLook *look, Context *context)
 		wrong = "it is no undo record";
 	if (wrong)
 	{
-		/* it may have said something for those that follow */
+		/* its transaction and page, which the following ones may rely on, are not known */
 		memset(context, 0, sizeof(*context));
 		values[REC_DAMAGE] = CStringGetTextDatum(wrong);
 		nulls[REC_DAMAGE] = false;
@@ -180,7 +186,7 @@ put_look(ReturnSetInfo *rsinfo, const ZUndoLook *look, Context *context)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* A page that has no records: what is it? */
+/* Raise ERROR (object_not_in_prerequisite_state), which says what the page has instead. */
 static void
 refuse_undo_page(BlockNumber block, ZUndoPageKind kind)
 {
@@ -199,6 +205,7 @@ refuse_undo_page(BlockNumber block, ZUndoPageKind kind)
 			 errhint("Records begin at block %u.", ZUNDO_EXTENT_BLOCKS)));
 }
 
+/* SQL: zheap_undo_records(block): the undo records of a page. */
 Datum
 zheap_undo_records(PG_FUNCTION_ARGS)
 {

@@ -1,8 +1,8 @@
 /*
  * inspect_relation.c
- *		Tables that may be looked into, and copies of their pages.
+ *		Opening tables for inspection, and copies of their pages.
  *
- * LOCKING: a page is locked, shared, for as long as it takes to copy it.
+ * LOCKING: AccessShareLock on the table.  A page is share-locked while it is copied.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@
 
 /* ---- relations ---- */
 
-/* What to do instead, or NULL. */
+/* Return the hint for a relation that is not a zheap table, or NULL. */
 static const char *
 hint_for(Relation rel)
 {
@@ -71,7 +71,7 @@ zinspect_open(Oid relid)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary or unlogged relations during recovery"),
 				 errhint("Ask the primary server.")));
-	/* no buffer may be locked when this is done */
+	/* requires that no buffer is locked */
 	zundo_open_for(rel);
 	return rel;
 }
@@ -125,7 +125,7 @@ copy_page(void *arg)
 	zinspect_copy(copying->rel, copying->block, copying->copy);
 }
 
-/* What the server refuses to read nobody has in a buffer, so that it stays as it is. */
+/* A page that the server refuses to read is in no buffer, so the bytes on disk do not change. */
 bool
 inspect_copy_any(Relation rel, BlockNumber block, Page copy)
 {

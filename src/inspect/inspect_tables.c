@@ -1,6 +1,6 @@
 /*
  * inspect_tables.c
- *		What has been counted of each table, for SQL.
+ *		SQL functions for counters of each table.
  */
 #include "postgres.h"
 
@@ -14,6 +14,7 @@
 PG_FUNCTION_INFO_V1(zheap_table_stats);
 PG_FUNCTION_INFO_V1(zheap_stat_tables_reset);
 
+/* SQL: zheap_table_stats(): the OID and all counters of each table that has any. */
 Datum
 zheap_table_stats(PG_FUNCTION_ARGS)
 {
@@ -37,6 +38,7 @@ zheap_table_stats(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* SQL: zheap_stat_tables_reset(table): reset one table's counters, or all if null. */
 Datum
 zheap_stat_tables_reset(PG_FUNCTION_ARGS)
 {

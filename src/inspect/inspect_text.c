@@ -1,6 +1,6 @@
 /*
  * inspect_text.c
- *		Names for what stands on pages and in undo as numbers and bits.
+ *		Names for flags, states and pointers of pages and undo.
  */
 #include "postgres.h"
 
@@ -8,9 +8,9 @@
 #include "nodes/lockoptions.h"
 #include "utils/builtins.h"
 
-#include "inspect_private.h"
-
 #include "zheap/undo/undo_ptr.h"
+
+#include "inspect_private.h"
 
 Datum
 inspect_pointer(ZUndoPtr ptr)

@@ -1,6 +1,8 @@
 /*
  * inspect_undo.c
- *		The undo log's state, for SQL: sizes, what keeps it, what workers do.
+ *		SQL functions that show the state of undo: sizes, holders, workers.
+ *
+ * LOCKING: none of its own; the layers asked take their locks for a moment.
  */
 #include "postgres.h"
 
@@ -32,8 +34,8 @@ PG_FUNCTION_INFO_V1(zheap_undo_skip);
 #define EXTENT_BYTES	((int64) ZUNDO_EXTENT_BLOCKS * BLCKSZ)
 
 /*
- * Logs of this database with undo of aborted transactions that may still have to
- * be applied.  0: everything is applied.
+ * SQL: zheap_undo_pending(): number of logs of this database with undo of aborted transactions
+ * that may still have to be applied.
  */
 Datum
 zheap_undo_pending(PG_FUNCTION_ARGS)
@@ -45,7 +47,10 @@ zheap_undo_pending(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(stats.logs_pending);
 }
 
-/* Give up what damaged undo does not let roll back. */
+/*
+ * SQL: zheap_undo_skip(reset): give up rolling back what damaged undo prevents, or, with "reset",
+ * all undo.  Return the number of pages given up.
+ */
 Datum
 zheap_undo_skip(PG_FUNCTION_ARGS)
 {
@@ -57,6 +62,7 @@ zheap_undo_skip(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) (PG_GETARG_BOOL(0) ? zrollback_reset() : zrollback_skip()));
 }
 
+/* SQL: zheap_undo_stats(): one row with sizes in bytes, the horizon and the limit. */
 Datum
 zheap_undo_stats(PG_FUNCTION_ARGS)
 {
@@ -91,13 +97,14 @@ zheap_undo_stats(PG_FUNCTION_ARGS)
 
 /* ---- what keeps undo ---- */
 
-/* As for pg_stat_activity: others' activity is for some roles only. */
+/* Return whether the user may see the activity of all others, by pg_stat_activity's rule. */
 static bool
 may_see_all(void)
 {
 	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 }
 
+/* Return whether the user is a member of the role of that process. */
 static bool
 may_see_process(int pid)
 {
@@ -115,6 +122,10 @@ static const char *const holder_kinds[] = {
 	[ZUNDO_HOLDER_ABORTED] = "rollback"
 };
 
+/*
+ * SQL: zheap_undo_holders(): a row for each holder.  Names, xids and amounts are null if the user
+ * may not see them.
+ */
 Datum
 zheap_undo_holders(PG_FUNCTION_ARGS)
 {
@@ -164,7 +175,7 @@ static const char *const worker_states[] = {
 	[ZWORKER_MARKING] = "marking pages"
 };
 
-/* What workers have done that have gone is the launcher's. */
+/* Fill in the launcher's columns with the totals of all workers, including ended ones. */
 static void
 put_totals(Datum *values, bool *nulls)
 {
@@ -177,7 +188,7 @@ put_totals(Datum *values, bool *nulls)
 	nulls[6] = nulls[7] = false;
 }
 
-/* So are their errors. */
+/* Fill in the launcher's columns with the number of errors and the last one. */
 static void
 put_errors(Datum *values, bool *nulls)
 {
@@ -214,6 +225,7 @@ put_launcher(ReturnSetInfo *rsinfo)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
+/* SQL: a row for the launcher, if it runs, and one for each worker. */
 Datum
 zheap_undo_workers_info(PG_FUNCTION_ARGS)
 {

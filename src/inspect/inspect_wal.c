@@ -1,6 +1,8 @@
 /*
  * inspect_wal.c
- *		Which WAL record ends at a place?  To tell whose code has changed a page.
+ *		Find the WAL record that ends at an LSN: it shows which code has changed a page last.
+ *
+ * LOCKING: none.  WAL is read from its files.
  */
 #include "postgres.h"
 
@@ -19,9 +21,9 @@
 
 typedef struct Search
 {
-	XLogRecPtr	begin;			/* where a segment does */
-	XLogRecPtr	end;			/* where the record does */
-	char	   *found;			/* in the caller's memory */
+	XLogRecPtr	begin;			/* beginning of a segment */
+	XLogRecPtr	end;			/* end of the record */
+	char	   *found;			/* allocated in "context" */
 	MemoryContext context;
 } Search;
 
@@ -52,7 +54,7 @@ search_with(XLogReaderState *reader, Search *search)
 	MemoryContextSwitchTo(old);
 }
 
-/* From the first record of the segment on. */
+/* Search from the first record of the segment on; called in a subtransaction. */
 static void
 search_from(void *arg)
 {
@@ -67,7 +69,7 @@ search_from(void *arg)
 
 	if (reader == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-	/* no resource owner knows the file that it has open */
+	/* the reader's open file belongs to no resource owner */
 	PG_TRY();
 	{
 		search_with(reader, search);
@@ -85,13 +87,13 @@ find_from(XLogRecPtr begin, XLogRecPtr end)
 	Search		search = {begin, end, NULL, CurrentMemoryContext};
 	ErrorData  *error = zrollback_try(search_from, &search);
 
-	/* the segment is not there any more, or cannot be read */
+	/* the segment does not exist any more, or cannot be read */
 	if (error != NULL)
 		FreeErrorData(error);
 	return search.found;
 }
 
-/* It may be longer than what precedes it in the segment that it ends in. */
+/* If the record begins before the segment that it ends in, search from the segment before. */
 char *
 zinspect_record_that_ends(XLogRecPtr end)
 {

@@ -1,12 +1,14 @@
 /*
  * lock_holders.c
- *		Who holds a lock on a row.
+ *		Find the holders of row locks.
  *
- * A holder is a transaction in progress, so it still owns a slot of the page
- * (S3), or its slot went to a later subtransaction of its own and is found down
- * the chain (K2).  However much it has done to the page, a directory tells what it has
- * locked there (C1).  A backend does not look through its own chains at all: it remembers
- * what it has locked (lock_own.c).
+ * A holder is a transaction in progress, so it still owns a slot of the page (S3), or its slot
+ * went to a later subtransaction of its own and it is found down the chain (K2).  However much it
+ * has done to the page, a directory lists what it has locked there (C1).  A backend does not
+ * search its own chains at all: it remembers what it has locked (lock_own.c).
+ *
+ * LOCKING: the caller views the page, in place with its lock held, or a copy.  Lock pages are
+ * locked in shared mode only while they are copied.
  */
 #include "postgres.h"
 
@@ -48,11 +50,11 @@ typedef struct HolderSearch
 {
 	OffsetNumber offnum;
 	LockTupleMode mode;
-	bool		others;			/* our own locks are known */
+	bool		others;			/* skip our own locks, which are known */
 	ZLockHolders *holders;
 } HolderSearch;
 
-/* "fxid" is in progress, so its xid is no older than the server can tell apart. */
+/* Note a lock of "fxid".  It is in progress, so its 32-bit xid can be compared with others. */
 static void
 note_lock(HolderSearch *search, ZXactStatus status, FullTransactionId fxid, int mode)
 {
@@ -68,9 +70,10 @@ note_lock(HolderSearch *search, ZXactStatus status, FullTransactionId fxid, int 
 }
 
 /*
- * What a directory says of our row; it is about all that follows.  False: there may be
- * more, as the directory is of a subtransaction that was rolled back: the search goes on
- * before it.
+ * Note what a directory says about the row.  Returns whether that ends the search, as the
+ * directory covers all records below it.  It does not if it belongs to a subtransaction that was
+ * rolled back: then the search continues with the owner before that one.  ERROR (data_corrupted)
+ * if it cannot be read.
  */
 static bool
 note_directory(ZChainCursor *cursor, HolderSearch *search, ZXactStatus status)
@@ -98,8 +101,8 @@ note_directory(ZChainCursor *cursor, HolderSearch *search, ZXactStatus status)
 }
 
 /*
- * One slot's chain, as far as its owners are in progress, down to the record "known".
- * One that was rolled back alone may sit on top of others that go on.
+ * Search one slot's chain, as far as its owners are in progress, down to the record "known".  A
+ * subtransaction that was rolled back alone may lie above others that are in progress.
  */
 static void
 search_chain(ZPageView *view, const ZOwner *newest, ZUndoPtr known, HolderSearch *search)
@@ -118,7 +121,7 @@ search_chain(ZPageView *view, const ZOwner *newest, ZUndoPtr known, HolderSearch
 		}
 		if (!(zchain_holds_locks(status) || status == ZXACT_ABORTED) ||
 			(status == ZXACT_OWN && search->others))
-			return;				/* below are ours, and committed ones */
+			return;				/* below are only ours, and committed ones */
 		if (!zchain_next(&cursor))
 			return;
 		if (cursor.rec.type == ZOP_DIRECTORY)
@@ -132,7 +135,7 @@ search_chain(ZPageView *view, const ZOwner *newest, ZUndoPtr known, HolderSearch
 	}
 }
 
-/* The newest record of the slot as it was in "before"; or ZUNDO_INVALID. */
+/* Return the newest record of the slot as it was in "before"; ZUNDO_INVALID if not known. */
 static ZUndoPtr
 known_record(ZPageView *before, int slotno)
 {
@@ -147,7 +150,7 @@ known_record(ZPageView *before, int slotno)
 	return zpage_slot(before->page, slots, slotno)->undo;
 }
 
-/* Ends when the limit has been reached. */
+/* Search the chains of all slots of the page, until the limit of the view is reached. */
 static void
 search_page(ZPageView *view, ZPageView *before, HolderSearch *search)
 {
@@ -168,7 +171,7 @@ search_page(ZPageView *view, ZPageView *before, HolderSearch *search)
 	}
 }
 
-/* Nobody holds anything. */
+/* Initialize: no lock is held. */
 static void
 holders_init(ZLockHolders *holders)
 {
@@ -177,7 +180,7 @@ holders_init(ZLockHolders *holders)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* K1, for the locks that we know without a search */
+/* K1, for the locks that are known without a search. */
 static void
 assert_own_is_hinted(ZPageView *view, OffsetNumber offnum, int hint)
 {
@@ -190,10 +193,10 @@ assert_own_is_hinted(ZPageView *view, OffsetNumber offnum, int hint)
 #endif
 
 /*
- * Nobody holds a stronger lock than the row's hint says (K1).  So only where that one is in
- * the way of the mode asked for, others' undo is looked at; and our own, only if we do
- * not remember what we have locked.  Neither if we hold a lock as strong: that keeps away whatever
- * conflicts with it, and so what conflicts with a weaker one.
+ * No transaction holds a stronger lock than the row's hint says (K1).  So others' undo is searched
+ * only where the hint conflicts with "mode"; our own only if not all of our locks are remembered.
+ * No search either if we hold a lock as strong as "mode": it excludes all locks that conflict with
+ * it, and so those that conflict with a weaker one.
  */
 void
 zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTupleMode mode,
@@ -217,7 +220,7 @@ zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTuple
 		return;
 	}
 	search_page(view, before, &search);
-	/* K1; of a copy, lock pages may be newer than the row */
+	/* K1; on a copy, lock pages may be newer than the row */
 	Assert(!view->locked || holders->strongest <= hint);
 	holders->own = Max(holders->own, own);
 	holders->strongest = Max(holders->strongest, holders->own);
@@ -239,7 +242,10 @@ zlock_may_be_held(ZPageView *view, OffsetNumber offnum)
 	return !zview_limit_end(view) || holders.strongest >= 0;
 }
 
-/* Else the last holder of a lock there has ended, and the place may be another row's by now. */
+/*
+ * Return whether the line pointer is still that of a row that was moved.  If not, the last holder
+ * of a lock there has ended, and another row may have got the line pointer.
+ */
 static bool
 is_place_of_moved(const ZPageView *view, OffsetNumber offnum)
 {
@@ -253,14 +259,14 @@ is_place_of_moved(const ZPageView *view, OffsetNumber offnum)
 			(ZROW_DELETED | ZROW_MOVED)) == (ZROW_DELETED | ZROW_MOVED);
 }
 
-/* View the page of what was the row's place; false: that is the row's no more. */
+/* View the page of a row's former place.  Returns false if the place is no longer the row's. */
 static bool
 view_place(ZPageView *view, const ItemPointerData *place)
 {
 	BlockNumber block = ItemPointerGetBlockNumberNoCheck(place);
 
-	Assert(!zheap_holds_buffer_lock()); /* L1: another table page is looked at */
-	/* the table is truncated only when nobody has a lock on it */
+	Assert(!zheap_holds_buffer_lock()); /* L1: another table page is read */
+	/* the table is truncated only when no transaction has a lock on it */
 	return block < RelationGetNumberOfBlocks(view->rel) && zview_read(view, block, NULL) &&
 		is_place_of_moved(view, ItemPointerGetOffsetNumberNoCheck(place));
 }

@@ -2,18 +2,18 @@
  * lock_own.c
  *		The row locks that the backend's transaction holds.
  *
- * A transaction that asks for a lock again, as foreign key checks of a load do, is to
- * write no second record of it, and not to look through all that it has done to the
- * page.  So the backend remembers, for each row and mode, which of its (sub)transactions
- * took the lock; whether that one still holds it is asked when it matters, so that
- * savepoints need no attention.
+ * A transaction that requests a lock again, as foreign key checks of a bulk load do, should write
+ * no second record of it, and not search all that it has done to the page.  So the backend
+ * remembers, for each row and mode, which of its (sub)transactions took the lock.  Whether that
+ * one still holds it is checked when it matters, so that savepoints need no attention.
  *
- * The line pointer of a locked row is not used again while the transaction runs
- * (prune_keeps_locked and pointer_is_locked, dml_prune.c), so a place on a page is the
- * row (K3).
+ * The line pointer of a locked row is not used again while the transaction is in progress
+ * (prune_keeps_locked and pointer_is_locked, dml_prune.c), so a TID identifies the row (K3).
  *
- * What is remembered has a limit.  When it is reached all is forgotten, and from then on
- * the records tell.
+ * The number of remembered rows is limited.  When the limit is reached all are forgotten, and from
+ * then on the transaction's records are read.
+ *
+ * LOCKING: none; this is memory of the backend.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@
 
 #include "zheap/lock/lock.h"
 
-/* of about 80 bytes each */
+/* maximum of remembered rows, of about 80 bytes each */
 #define MAX_ROWS	200000
 
 #define N_MODES		(LockTupleExclusive + 1)
@@ -36,29 +36,29 @@ typedef struct OwnKey
 	Oid			rel;
 	BlockNumber block;
 	OffsetNumber offnum;
-	uint16		is_local;		/* a temporary table's file may have the number of another's */
+	uint16		is_local;		/* a temporary table's file may have the same number */
 } OwnKey;
 
 typedef struct OwnRow
 {
 	OwnKey		key;
-	FullTransactionId holder[N_MODES];	/* of each mode, or invalid */
+	FullTransactionId holder[N_MODES];	/* for each mode; invalid: none */
 } OwnRow;
 
-/* Most transactions lock a row or two: a hash table would cost more than all that. */
+/* Rows that need no hash table: most transactions lock one or two. */
 #define FEW_ROWS	4
 
 static struct
 {
-	LocalTransactionId lxid;	/* the transaction that the rest is about, or invalid */
+	LocalTransactionId lxid;	/* the transaction of all other fields, or invalid */
 	int			nfew;
 	OwnRow		few[FEW_ROWS];
-	HTAB	   *rows;			/* all of them; NULL: there are few */
+	HTAB	   *rows;			/* all rows; NULL: they are in "few" */
 	MemoryContextCallback callback;
-	bool		forgotten;		/* some, in this transaction */
+	bool		forgotten;		/* locks of this transaction have been forgotten */
 }			own;
 
-/* The transaction's memory is gone. */
+/* Callback: the transaction's memory has been freed. */
 static void
 own_reset(void *arg)
 {
@@ -67,7 +67,8 @@ own_reset(void *arg)
 }
 
 /*
- * For the top-level transaction: whether a subtransaction still holds a lock is asked later.
+ * Move the rows to a hash table, for the top-level transaction: whether a subtransaction still
+ * holds its locks is checked later.
  */
 static void
 rows_open(void)
@@ -83,13 +84,13 @@ rows_open(void)
 	rows = hash_create("zheap row locks", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	for (int i = 0; i < own.nfew; i++)
 		*(OwnRow *) hash_search(rows, &own.few[i].key, HASH_ENTER, NULL) = own.few[i];
-	/* it is complete */
+	/* the table is complete */
 	own.callback.func = own_reset;
 	MemoryContextRegisterResetCallback(context, &own.callback);
 	own.rows = rows;
 }
 
-/* Is anything known of the transaction in progress? */
+/* Return whether "own" is about the transaction in progress. */
 static bool
 own_is_known(void)
 {
@@ -107,7 +108,7 @@ few_find(const OwnKey *key)
 	return NULL;
 }
 
-/* The row, or NULL. */
+/* Return what is remembered of the row; NULL if nothing. */
 static OwnRow *
 own_find(const OwnKey *key)
 {
@@ -125,7 +126,7 @@ is_of_file(const OwnKey *key, Relation rel)
 		key->is_local == RelationUsesLocalBuffers(rel);
 }
 
-/* Of a table's file, or all of them (NULL). */
+/* Forget the rows of a table's file; all rows if "rel" is NULL. */
 static void
 rows_remove(Relation rel)
 {
@@ -140,7 +141,7 @@ rows_remove(Relation rel)
 	}
 }
 
-/* One that is not there yet. */
+/* Add a row that is not there yet.  Forgets all rows first if there are MAX_ROWS. */
 static OwnRow *
 own_enter(const OwnKey *key)
 {
@@ -164,7 +165,7 @@ own_enter(const OwnKey *key)
 	return row;
 }
 
-/* By the file: a rewrite makes other rows. */
+/* The key has the file, not the table: a rewrite makes other rows. */
 static OwnKey
 key_of(Relation rel, BlockNumber block, OffsetNumber offnum)
 {
@@ -195,7 +196,7 @@ zlock_own_add(Relation rel, BlockNumber block, OffsetNumber offnum, LockTupleMod
 	row = own_find(&key);
 	if (row == NULL)
 		row = own_enter(&key);
-	/* a savepoint's that goes must not take away what was there before */
+	/* keep the holder that has the lock already: it may outlive the savepoint of the new one */
 	if (!FullTransactionIdIsValid(row->holder[mode]) ||
 		zmvcc_xact_status(row->holder[mode]) != ZXACT_OWN)
 		row->holder[mode] = fxid;
@@ -217,7 +218,7 @@ zlock_own_strongest(Relation rel, BlockNumber block, OffsetNumber offnum, bool *
 	return -1;
 }
 
-/* Other rows are going to have the places of those that the file had (K3). */
+/* Other rows will get the line pointers of the rows of the file (K3). */
 void
 zlock_own_forget(Relation rel)
 {

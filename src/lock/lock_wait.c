@@ -1,6 +1,9 @@
 /*
  * lock_wait.c
- *		The only place where a row operation waits for another transaction.
+ *		Wait for another transaction: the only place where a row operation does.
+ *
+ * LOCKING: heavyweight locks on a row's version and on a transaction.  No content lock may be
+ * held.
  */
 #include "postgres.h"
 
@@ -20,9 +23,9 @@ static const LOCKMODE hwlock_mode[] = {
 };
 
 /*
- * The place in a queue that the backend has, or is about to get; no owner: none.  There
- * is never more than one: nothing between entering and leaving works on another row of
- * ours (toast tables are heap tables).
+ * The place in a queue that the backend has, or is about to get; owner NULL: none.  There is never
+ * more than one (K4): between entering and leaving the backend works on no other zheap row (toast
+ * tables are heap tables).
  */
 static struct
 {
@@ -32,11 +35,11 @@ static struct
 }			place;
 
 /*
- * After an ERROR the place is given up as soon as its owner is released: with the
- * statement, the savepoint or the transaction.  The server would do that, too, but
- * thinks that a tuple lock of USER_LOCKMETHOD has been forgotten.
+ * After an ERROR, release the place when its resource owner is released: with the statement, the
+ * savepoint or the transaction.  The server would do that, too, but takes a tuple lock of
+ * USER_LOCKMETHOD for a forgotten session lock.
  *
- * The error may have come while the lock was being acquired, so it is there or not.
+ * The error may have occurred while the lock was being acquired, so it may or may not be held.
  */
 static void
 release_place(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *arg)
@@ -69,7 +72,10 @@ zlock_queue_init(ZRowQueue *queue, Relation rel, const ItemPointerData *tid,
 	queue->parity = 0;
 }
 
-/* ERROR, heap's.  The place in the queue, if there is one, goes with the statement. */
+/*
+ * Raise heap's ERROR (lock_not_available).  The place in the queue, if any, is released with the
+ * statement.
+ */
 static void
 could_not_lock(ZRowQueue *queue)
 {
@@ -80,9 +86,9 @@ could_not_lock(ZRowQueue *queue)
 }
 
 /*
- * What waiters line up on: names the version, not only the row.  pg_locks, the log and
- * reports of deadlocks show all of a tuple lock's tag but the method, and the two
- * methods are alike.
+ * Set the tag of the lock that waiters queue for: it identifies the version, not only the row.
+ * pg_locks, the log and reports of deadlocks show all of a tuple lock's tag but the method, and
+ * the two methods behave alike.
  */
 static void
 queue_tag(const ZRowQueue *queue, LOCKTAG *tag)
@@ -97,8 +103,10 @@ queue_tag(const ZRowQueue *queue, LOCKTAG *tag)
 }
 
 /*
- * Behind those who wait for this version already.  One for another version is given up before:
- * the wait here must not keep those who come after us from that one.
+ * Enter the queue for a version, behind the backends that wait for it already.  A place in another
+ * version's queue is released first: the wait here must not delay the backends behind us there.
+ * Returns whether the place was obtained; false only with LockWaitSkip.  ERROR
+ * (lock_not_available) with LockWaitError.
  */
 static bool
 queue_enter(ZRowQueue *queue, uint16 parity)

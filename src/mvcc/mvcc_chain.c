@@ -2,20 +2,20 @@
  * mvcc_chain.c
  *		Going down the undo records of one transaction slot about one page.
  *
- * The one place that steps from record to record: readers, writers, rollback, index
- * builds and VACUUM all use the cursor, or zchain_find.
+ * The one place that steps from record to record: readers, writers, rollback, index builds and
+ * VACUUM all use the cursor, or zchain_find.
  *
- * A directory is a function of the chain's newest record alone: a record that can be
- * reached never changes, and a transaction never has two at one place of the undo log
- * (U1, U4).  Only the locks in it end with the chain's owner, so they are asked for while that is
- * in progress, and are not taken over (zchain_take_over_directory).  So the backend remembers the
- * directories of the chains that it goes down a second time, and keeps those of its own chains up
- * with each change; after a rollback the chain has another newest record, and the directory is
- * built anew when it is wanted.
+ * A directory is a function of the chain's newest record alone: a record that can be reached
+ * never changes, and a transaction never has two at one place of the undo log (U1, U4).  Only
+ * the locks in it end with the chain's owner, so they are used while the owner is in progress,
+ * and are not taken over (zchain_take_over_directory).  The backend therefore remembers the
+ * directories of chains that it goes down a second time, and updates those of its own chains
+ * with each change.  After a rollback the chain has another newest record, and its directory is
+ * built anew when it is needed.
  *
- * Only which rows a run of deletions is about stands on the page (C3).  While the run is the
- * chain's newest record more may come: so a directory keeps it apart (run_first), and asks
- * what is looked for.  What lies below another record does not go on any more.
+ * Which rows a run of deletions is about stands only on the page (C3).  While the run is the
+ * chain's newest record, rows may be added to it: a directory keeps it apart (run_first), and a
+ * search is answered by the version that it looks for.  A run below another record is complete.
  *
  * LOCKING: none of its own; undo pages come after table pages (L1).
  */
@@ -25,16 +25,16 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "mvcc_own_chain.h"
-
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_read.h"
+
+#include "mvcc_own_chain.h"
 
 /* ---- the cursor ---- */
 
 /*
- * The record is gone: recycled since the view was made.  Then the horizon has
- * passed its transaction (U4).
+ * Raise an error unless the record may be gone: it was recycled since the view was made, and
+ * then the horizon has passed its transaction (U4).
  */
 static void
 check_recycled(ZPageView *view, OffsetNumber offnum, const ZOwner *at)
@@ -53,7 +53,7 @@ zchain_read(ZPageView *view, OffsetNumber offnum, const ZOwner *at, ZUndoRecord 
 	const char *bytes;
 
 	Assert(CritSectionCount == 0);	/* D4 */
-	/* a hot row has many versions; does nothing while a page is locked */
+	/* a hot row has many versions; no interrupt is served while a page is locked */
 	CHECK_FOR_INTERRUPTS();
 	if (unlikely(view->limit > 0 && view->reads >= view->limit))
 	{
@@ -88,7 +88,7 @@ zchain_open(ZChainCursor *cursor, ZPageView *view, OffsetNumber offnum, const ZO
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* C1, of the record just read: "next" is known. */
+/* Check C1 for the record just read; cursor->next is already set. */
 static void
 assert_directory_is_near(ZChainCursor *cursor)
 {
@@ -155,7 +155,10 @@ directory_add_lock(ZDirectory *dir, OffsetNumber offnum, int mode)
 	dir->lock[offnum] = Max(dir->lock[offnum], mode);
 }
 
-/* Rows that a record is about: offnum .. last, of a run of deletions some; invalid: none. */
+/*
+ * Return the last of the rows that a record is about, which begin with its offnum; of a run of
+ * deletions only some of them are meant.  InvalidOffsetNumber: the record is about no row.
+ */
 static OffsetNumber
 last_covered(const ZUndoRecord *rec)
 {
@@ -169,7 +172,7 @@ last_covered(const ZUndoRecord *rec)
 	return rec->offnum;
 }
 
-/* Names that are there already are newer. */
+/* Enter the record unless the row already has one, which is newer. */
 static void
 directory_add_older(ZDirectory *dir, OffsetNumber offnum, const ZOwner *at)
 {
@@ -177,7 +180,7 @@ directory_add_older(ZDirectory *dir, OffsetNumber offnum, const ZOwner *at)
 		dir->newest[offnum] = *at;
 }
 
-/* The rows that the record is about; of a run of deletions that does not go on. */
+/* Enter the rows that the record is about.  A run of deletions must be complete. */
 static void
 directory_add_covered(ZPageView *view, int slotno, const ZUndoRecord *rec, const ZOwner *at,
 					  ZDirectory *dir)
@@ -189,15 +192,19 @@ directory_add_covered(ZPageView *view, int slotno, const ZUndoRecord *rec, const
 	}
 }
 
-/* *run_first: from which row on the newest record is a run of deletions; invalid: it is none. */
+/*
+ * Build the directory of the chain from "from" on, into *dir, which is cleared.  *run_first is
+ * the first row of a run of deletions if that is the newest record, else invalid; the run's
+ * rows are left out.
+ */
 static void
 directory_build(ZPageView *view, int slotno, const ZOwner *from, ZDirectory *dir,
 				OffsetNumber *run_first)
 {
 	ZChainCursor cursor;
 	bool		first_owner = true;
-	bool		holds = true;	/* the owner is of the newest record's transaction, and
-								 * goes on */
+	bool		holds = true;	/* the owner belongs to the newest record's transaction, which
+								 * is in progress */
 	FullTransactionId owner = InvalidFullTransactionId;
 	ZXactStatus status = ZXACT_UNKNOWN;
 
@@ -215,7 +222,7 @@ directory_build(ZPageView *view, int slotno, const ZOwner *from, ZDirectory *dir
 
 			owner = cursor.at.fxid;
 			status = zmvcc_xact_status(owner);
-			/* C2: what is rolled back is on top of what goes on */
+			/* C2: records that are rolled back are above those of a transaction that goes on */
 			Assert(before != ZXACT_OWN || status != ZXACT_ABORTED);
 			holds = zchain_holds_locks(status);
 		}
@@ -253,49 +260,49 @@ directory_build(ZPageView *view, int slotno, const ZOwner *from, ZDirectory *dir
 
 /* ---- the backend's own ---- */
 
-/* a chain's entry is one of a few, the one that came first makes room */
+/* a chain has one of CACHE_WAYS entries of its set; the oldest makes room */
 #define CACHE_SETS	1024		/* a power of two */
 #define CACHE_WAYS	4
 
-/* records down a chain that make it worth to remember the directory, next time */
+/* number of records read down a chain from which on its directory is remembered the next time */
 #define LONG_WAY	8
 
-/* of all directories of the backend together */
+/* upper limit for all directories of the backend together */
 #define MAX_MEMORY	((Size) 8 * 1024 * 1024)
 
 typedef struct CachedDirectory
 {
 	ZDirectory	dir;
-	/* commands of the newest records, once they have been read */
+	/* commands of the rows' newest records; InvalidCommandId until they have been read */
 	CommandId	cids[ZPAGE_MAX_OFFSET + 1];
-	/* the newest record is a run of deletions from this row on, which may go on; or invalid */
+	/* first row if the newest record is a run of deletions, which may go on; or invalid */
 	OffsetNumber run_first;
 } CachedDirectory;
 
 typedef struct CacheEntry
 {
-	uint64		epoch;			/* of another one: empty */
+	uint64		epoch;			/* the entry is empty unless this is cache.epoch */
 	RelFileLocator locator;
 	BlockNumber block;
 	int			slotno;
 	ZOwner		newest;			/* the chain's newest record */
-	CachedDirectory *cached;	/* NULL: gone down */
+	CachedDirectory *cached;	/* NULL: the chain was gone down once, no directory yet */
 } CacheEntry;
 
 /*
- * Entries are good for one transaction: pages of the undo log come round, and within
- * a transaction nothing that it can reach is recycled.
+ * Entries are valid for one transaction: pages of the undo log are reused, but nothing that a
+ * transaction can reach is recycled while it lasts.
  */
 static struct
 {
-	MemoryContext context;		/* NULL: nothing in this transaction so far */
+	MemoryContext context;		/* NULL: none in this transaction so far */
 	MemoryContextCallback callback;
 	uint64		epoch;
 	CacheEntry	entries[CACHE_SETS][CACHE_WAYS];
-	uint8		next[CACHE_SETS];	/* to make room */
+	uint8		next[CACHE_SETS];	/* way to be replaced next, per set */
 }			cache = {.epoch = 1};
 
-/* The transaction is over, or memory is to be freed. */
+/* Forget all directories: the transaction ends, or memory is to be freed. */
 static void
 cache_reset(void *arg)
 {
@@ -333,7 +340,7 @@ cache_set(RelFileLocator locator, BlockNumber block, int slotno)
 						murmurhash32(block * 32 + slotno)) & (CACHE_SETS - 1);
 }
 
-/* The entry of the chain from this newest record; or NULL. */
+/* Return the entry of the chain with this newest record, or NULL. */
 static CacheEntry *
 cache_find(RelFileLocator locator, BlockNumber block, int slotno, const ZOwner *newest)
 {
@@ -356,8 +363,9 @@ known_entry(ZPageView *view, int slotno, const ZOwner *newest)
 }
 
 /*
- * Let there be one.  A chain may have several: a scan goes on with an older copy of a
- * page that its transaction changes meanwhile.
+ * Return the entry of the chain with this newest record; make one if there is none.  A chain
+ * may have several: a scan goes on with an older copy of a page that its transaction changes
+ * meanwhile.
  */
 static CacheEntry *
 make_entry(ZPageView *view, int slotno, const ZOwner *newest)
@@ -400,6 +408,10 @@ assert_own_directory(ZPageView *view, const CacheEntry *entry, const CachedDirec
 #define assert_own_directory(view, entry, cached) ((void) 0)
 #endif
 
+/*
+ * Return the entry's directory; build it first if there is none.  NULL if the view's limit was
+ * reached.  Reads undo pages, each locked shared, unless it is a chain of the backend's own.
+ */
 static CachedDirectory *
 entry_build(ZPageView *view, CacheEntry *entry)
 {
@@ -420,15 +432,16 @@ entry_build(ZPageView *view, CacheEntry *entry)
 		return NULL;
 	}
 	memset(cached->cids, 0xFF, sizeof(cached->cids));	/* InvalidCommandId */
-	/* making room may have emptied the entry */
+	/* directory_alloc may have emptied the entry */
 	entry->epoch = cache.epoch;
 	entry->cached = cached;
 	return cached;
 }
 
 /*
- * The run of deletions from row "first" on has deleted these rows, and does not go on.  There is no
- * other record about their deletion (C3).  No run, if "first" is invalid.
+ * Enter the rows that the run of deletions from row "first" on has deleted.  The run is
+ * complete, and no other record is about their deletion (C3).  Does nothing if "first" is
+ * invalid.
  */
 static void
 directory_add_run(ZPageView *view, int slotno, OffsetNumber first, const ZOwner *run,
@@ -448,7 +461,7 @@ zchain_directory(ZPageView *view, int slotno)
 {
 	ZOwner		newest = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
 
-	Assert(view->limit == 0);	/* it is to name all rows */
+	Assert(view->limit == 0);	/* the directory has to name all rows */
 	return &entry_build(view, make_entry(view, slotno, &newest))->dir;
 }
 
@@ -463,7 +476,6 @@ zchain_whole_directory(ZPageView *view, int slotno, ZDirectory *dir)
 	directory_add_run(view, slotno, cached->run_first, &newest, dir);
 }
 
-/* The slot is taken over; the locks of another's transaction have ended with it. */
 void
 zchain_take_over_directory(ZDirectory *dir, const ZOwner *before)
 {
@@ -473,8 +485,8 @@ zchain_take_over_directory(ZDirectory *dir, const ZOwner *before)
 }
 
 /*
- * The directory, if there is one or it is worth it: the backend has gone down a long
- * way from the slot's newest record before.
+ * Return the directory if there is one, or if the chain has an entry, because the backend has
+ * gone down a long way from this newest record before; else NULL.
  */
 static CachedDirectory *
 known_directory(ZPageView *view, int slotno, const ZOwner *newest)
@@ -485,8 +497,8 @@ known_directory(ZPageView *view, int slotno, const ZOwner *newest)
 }
 
 /*
- * The owner of slot "slotno", and its newest record; false: not known.  The number may
- * be an undo record's, and damaged.
+ * Get the owner of slot "slotno", and its newest record.  Return false if it is not known.  The
+ * number may come from an undo record, and be damaged.
  */
 static bool
 slot_newest(ZPageView *view, int slotno, ZOwner *newest)
@@ -499,7 +511,7 @@ slot_newest(ZPageView *view, int slotno, ZOwner *newest)
 	return true;
 }
 
-/* "rec", at "at", has come after the record "before". */
+/* Update a directory: "rec", at "at", has been added after the record "before". */
 static void
 directory_add_newer(ZPageView *view, CachedDirectory *cached, const ZOwner *before,
 					const ZUndoRecord *rec, const ZOwner *at)
@@ -507,14 +519,14 @@ directory_add_newer(ZPageView *view, CachedDirectory *cached, const ZOwner *befo
 	ZDirectory *dir = &cached->dir;
 	OffsetNumber last = zrec_is_delete_run(rec) ? rec->offnum : last_covered(rec);
 
-	/* the chain goes on above what the directory tells of */
+	/* the chain was extended, not begun */
 	Assert(rec->takeover == ZTAKE_OWN || rec->takeover == ZTAKE_REUSED);
 	if (rec->takeover == ZTAKE_REUSED)
 		zchain_take_over_directory(dir, &rec->slot_prev);
 	if (rec->type == ZOP_LOCK)
 		directory_add_lock(dir, rec->offnum, rec->lockmode);
 	directory_add_run(view, rec->slotno, cached->run_first, before, dir);
-	/* of the run's rows */
+	/* the commands of the run's rows are not known */
 	if (cached->run_first != InvalidOffsetNumber)
 		memset(cached->cids, 0xFF, sizeof(cached->cids));	/* InvalidCommandId */
 	cached->run_first = zrec_is_delete_run(rec) ? rec->offnum : InvalidOffsetNumber;
@@ -526,22 +538,25 @@ directory_add_newer(ZPageView *view, CachedDirectory *cached, const ZOwner *befo
 }
 
 /*
- * Of which command is a row?  What the last search has found, or the last record that the backend
- * has made: a search from "from" for such a version of a row at "first" .. "last" finds a record
- * of this command.  A load asks for its rows' in turn, and one record tells of all those of a
- * page; a transaction often looks at the row that it has just changed.  As a record never changes,
- * and a transaction never has two at one place of the undo log (U1, U4), this stays right.
+ * The command of the last search, or of the last record that the backend has made: a search
+ * from "from" for such a version of a row at "first" .. "last" finds a record of this command.
+ * A load asks for the command of each of its rows, and one record covers all those of a page; a
+ * transaction often looks at the row that it has just changed.  As a record never changes, and
+ * a transaction never has two at one place of the undo log (U1, U4), this stays right.
  */
 static struct
 {
 	ZOwner		from;
 	OffsetNumber first;
 	OffsetNumber last;
-	bool		deleted;		/* it made deletions */
+	bool		deleted;		/* true if the record made deletions */
 	CommandId	cid;
 }			known_command;
 
-/* Locks and tombstones are not what makes a version, and may be about any of them. */
+/*
+ * Remember the command of a record of our own.  Locks and tombstones make no version, and may
+ * be about any version: they are left out.
+ */
 static void
 remember_own_command(const ZOwner *at, const ZUndoRecord *rec, OffsetNumber last)
 {
@@ -583,7 +598,7 @@ zchain_added(ZPageView *view, FullTransactionId fxid, const ZUndoRecord *rec, ZU
 
 /* ---- looking for a row ---- */
 
-/* What a directory says; the record is read if it is wanted. */
+/* Return what the directory says about the row, in *at; *rec is read if rec is not NULL. */
 static ZChainFound
 found_in(ZPageView *view, ZSought sought, const ZOwner *named, ZOwner *at, ZUndoRecord *rec)
 {
@@ -601,7 +616,7 @@ found_in(ZPageView *view, ZSought sought, const ZOwner *named, ZOwner *at, ZUndo
 	return ZCHAIN_FOUND;
 }
 
-/* Is it the chain's newest record, a run of deletions, that made the version? */
+/* Return whether the chain's newest record is a run of deletions that made the version. */
 static inline bool
 is_of_run(const CachedDirectory *cached, ZSought sought)
 {
@@ -647,7 +662,7 @@ zchain_find(ZPageView *view, int slotno, const ZOwner *from, ZSought sought,
 			ZOwner		named;
 			bool		damaged;
 
-			/* to look in it costs as much as some records */
+			/* a look into a directory costs as much as several records */
 			if (whole)
 				(void) make_entry(view, slotno, from);
 			if (zrec_directory_find(&cursor.rec, offnum, &named, &damaged))
@@ -668,6 +683,7 @@ zchain_find(ZPageView *view, int slotno, const ZOwner *from, ZSought sought,
 	return ZCHAIN_GONE;
 }
 
+/* Remember the command of the record at "at", found by a search from "from". */
 static void
 remember_command(const ZOwner *from, OffsetNumber offnum, const ZOwner *at,
 				 const ZUndoRecord *rec)
@@ -675,7 +691,7 @@ remember_command(const ZOwner *from, OffsetNumber offnum, const ZOwner *at,
 	bool		at_once = owner_equals(from, at);
 
 	known_command.from = *from;
-	/* what has been passed by may be about other rows */
+	/* the records above it, which were skipped, may be about the other rows */
 	known_command.first = at_once ? rec->offnum : offnum;
 	known_command.last = at_once ? last_covered(rec) : offnum;
 	known_command.deleted = rec->type == ZOP_DELETE;

@@ -1,8 +1,8 @@
 /*
  * mvcc_makers.c
- *		What is known of the rows of a reconstructed page besides their bytes.
+ *		The makers of versions on a reconstructed page.
  *
- * LOCKING: none, all is private to the view.
+ * LOCKING: none, everything is private to the view.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@ zreconstruct_name(const ZPageView *view, ZRowVersion *version)
 
 	if (view->reconstruct->state[version->offnum] != ROW_NAMED)
 		return false;
-	/* the slot from which the row came, which some row of the page named */
+	/* the slot from which the row came, named by some row of the page */
 	Assert(version->hdr.slotno >= 1 && version->hdr.slotno <= ZPAGE_MAX_INPAGE);
 	version->hdr.slotno = maker->slotno;
 	if (!FullTransactionIdIsValid(maker->slot.fxid))

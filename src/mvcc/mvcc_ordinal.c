@@ -2,24 +2,23 @@
  * mvcc_ordinal.c
  *		The versions of a row within our own transaction, by number.
  *
- * 1 is the version that the transaction found, or inserted; each update and the
- * delete adds one.  What is rolled back does not count.
+ * Version 1 is the one that the transaction found, or inserted; each update and the delete adds
+ * one.  Versions that are rolled back do not count.
  *
- * What an AFTER ROW event costs does not depend on how often its row was changed.
- * There are ZTID_MAX_ORDINAL numbers, then the update moves the row; so counting ends
- * soon, and no way back from the newest version is longer than that.  Most are shorter:
+ * The cost of an AFTER ROW event does not depend on how often its row was changed.  There are
+ * ZTID_MAX_ORDINAL numbers, then the update moves the row; so counting ends soon, and no way
+ * back from the newest version is longer than that.  Most are shorter:
  *
- * A version keeps its number: what made the versions before it can only be rolled
- * back together with it.  So numbers found lately are remembered, by the place of the
- * version's record, and a row's versions need not be counted for each update again.
- * The same holds for the versions themselves.  Deferred events fire when the row is
- * changed no more, the one of the oldest version first: that one's way is remembered,
- * and the events after it go no way at all.  What is remembered is right for as long as
- * the row's newest record is the same, as a record never changes, and our transaction
- * never has two at one place of the undo log (U1, U4).
+ * A version keeps its number: the changes that made the versions before it can only be rolled
+ * back together with it.  So recent numbers are remembered, by the place of the version's
+ * record, and a row's versions need not be counted for each update again.  The same holds for
+ * the versions themselves.  Deferred events fire when the row is changed no more, the one of
+ * the oldest version first: its way back is remembered, and the events after it need none.  The
+ * remembered versions are right for as long as the row's newest record is the same, as a record
+ * never changes, and our transaction never has two at one place of the undo log (U1, U4).
  *
- * The row as inserted has no number, and there may be any number of versions since.  It
- * is reached by far links (mvcc_walk.c).
+ * The row as inserted has no number, and there may be any number of versions since.  It is
+ * reached by far links (mvcc_walk.c).
  *
  * LOCKING: none of its own; undo pages come after table pages (L1).
  */
@@ -33,13 +32,13 @@
 
 #define KNOWN_SIZE	8192		/* a power of two */
 
-/* a way back of so many steps is worth to be remembered */
+/* number of steps from which on a way back is remembered */
 #define LONG_WAY	4
 
-/* of all ways together */
+/* upper limit for all ways together */
 #define MAX_MEMORY	((Size) 8 * 1024 * 1024)
 
-/* The versions before one, the newest first. */
+/* The versions before a version, newest first. */
 typedef struct Way
 {
 	int			steps;
@@ -48,15 +47,15 @@ typedef struct Way
 
 typedef struct Known
 {
-	ZOwner		made;			/* the transaction, and the record */
+	ZOwner		made;			/* transaction and record that made the version */
 	int			ordinal;		/* 0: empty */
-	uint64		epoch;			/* of another one: no way is remembered */
+	uint64		epoch;			/* no way is remembered unless this is ways.epoch */
 	Way		   *way;
 } Known;
 
 static Known known[KNOWN_SIZE];
 
-/* Ways are good for one transaction, and given up all at once. */
+/* Ways are valid for one transaction, and freed together. */
 static struct
 {
 	MemoryContext context;		/* NULL: none so far */
@@ -65,8 +64,9 @@ static struct
 }			ways = {.epoch = 1};
 
 /*
- * Made by our transaction, or a part of it that goes on?  The version has been
- * through zmvcc_skip_aborted: with upper_bound its modifier has committed.
+ * Return whether our transaction made the version, or a subtransaction of it that was not
+ * rolled back.  The version has been through zmvcc_skip_aborted, so an upper bound means that
+ * its modifier has committed.
  */
 static bool
 made_by_us(ZPageView *view, const ZRowVersion *version)
@@ -78,7 +78,7 @@ made_by_us(ZPageView *view, const ZRowVersion *version)
 		zmvcc_version_status(view, version) == ZXACT_OWN;
 }
 
-/* The row's newest version that is not rolled back. */
+/* Get the row's newest version that is not rolled back.  Return false if there is none. */
 static bool
 newest_version(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 {
@@ -86,7 +86,10 @@ newest_version(ZPageView *view, OffsetNumber offnum, ZRowVersion *version)
 	return zmvcc_skip_aborted(view, version);
 }
 
-/* One version back within our transaction; false: the version is number 1. */
+/*
+ * Go one version back within our transaction.  Return false if the version is number 1, or none
+ * is left.
+ */
 static bool
 step_back(ZPageView *view, ZRowVersion *version)
 {
@@ -97,7 +100,10 @@ step_back(ZPageView *view, ZRowVersion *version)
 
 /* ---- numbers ---- */
 
-/* Where the number of this version, which we made, is remembered; NULL: nowhere. */
+/*
+ * Return the entry in which the number of this version, which we made, is remembered, and its
+ * maker in *made.  NULL if the version has no record any more.
+ */
 static Known *
 known_of(ZPageView *view, const ZRowVersion *version, ZOwner *made)
 {
@@ -116,9 +122,9 @@ is_known(const Known *entry, const ZOwner *made)
 }
 
 /*
- * The number of the version, which has been through zmvcc_skip_aborted, or if that has
- * no number any more, some other one beyond ZTID_MAX_ORDINAL + 1.  *entry gets where it is
- * remembered, or NULL.
+ * Return the number of the version, which has been through zmvcc_skip_aborted; if it has none
+ * any more, some number above ZTID_MAX_ORDINAL + 1.  *entry is where the number is remembered,
+ * or NULL.
  */
 static int
 count_back(ZPageView *view, ZRowVersion *version, Known **entry)
@@ -167,7 +173,7 @@ zmvcc_ordinal(ZPageView *view, OffsetNumber offnum)
 
 /* ---- ways ---- */
 
-/* The transaction is over, or memory is to be freed. */
+/* Forget all ways: the transaction ends, or memory is to be freed. */
 static void
 ways_reset(void *arg)
 {
@@ -188,7 +194,10 @@ ways_open(void)
 	MemoryContextRegisterResetCallback(ways.context, &ways.callback);
 }
 
-/* The version so many steps before the one that the entry is about; NULL: go there. */
+/*
+ * Return the version "steps" steps before the one that the entry is about, or NULL if it is not
+ * remembered.
+ */
 static const ZRowVersion *
 known_version(const Known *entry, int steps)
 {
@@ -210,7 +219,10 @@ way_add(Way *way, const ZRowVersion *version)
 	kept->row = row;
 }
 
-/* Go from the newest version so many steps back; false: there are not so many. */
+/*
+ * Go "steps" versions back from the newest one.  Return false if there are fewer.  Remembers
+ * the way in the entry if it is long.
+ */
 static bool
 go_back(ZPageView *view, ZRowVersion *version, int steps, Known *entry)
 {
@@ -257,7 +269,7 @@ zmvcc_fetch_ordinal(ZPageView *view, OffsetNumber offnum, int ordinal, ZRowVersi
 		*version = *found;
 		return true;
 	}
-	/* counting may have gone back */
+	/* counting may have stepped back */
 	return newest_version(view, offnum, version) && go_back(view, version, steps, entry);
 }
 

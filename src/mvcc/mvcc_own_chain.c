@@ -2,14 +2,15 @@
  * mvcc_own_chain.c
  *		The chain that the backend is writing, from its first record on.
  *
- * Who changes many rows of a page in one go writes a directory when the chain has become
- * ZCHAIN_INTERVAL records long (C1).  What it is to tell was written a moment ago, so it is
- * kept here and not read from undo.  Only chains that begin with the backend's transaction,
- * with nothing below, and one at a time: those of a statement that goes through a table.
+ * A statement that changes many rows of a page writes a directory when the chain has become
+ * ZCHAIN_INTERVAL records long (C1).  The directory's contents were written a moment ago, so
+ * they are kept here instead of being read from undo.  Only one chain is kept at a time, and
+ * only one that begins with the backend's transaction, with nothing below: the case of a
+ * statement that goes through a table.
  *
- * It is known by its newest record.  A record never changes, nor does what lies below it, and a
- * transaction never has two at one place of the undo log (U1, U4): so what is kept stays right
- * whatever becomes of the transaction, and needs not be forgotten.
+ * The chain is identified by its newest record.  A record never changes, nor does any below it,
+ * and a transaction never has two at one place of the undo log (U1, U4): so the contents stay
+ * right whatever becomes of the transaction, and need not be invalidated.
  *
  * LOCKING: none.
  */
@@ -20,9 +21,9 @@
 typedef struct OwnRecord
 {
 	ZUndoPtr	undo;
-	OffsetNumber first;			/* rows that it is about */
+	OffsetNumber first;			/* first of the rows that it is about */
 	OffsetNumber last;
-	bool		deletions;		/* a run: of those that have been deleted */
+	bool		deletions;		/* a run of deletions: only the deleted ones of these rows */
 	int8		lock;			/* mode of a row lock on "first", or ZDIRECTORY_NO_LOCK */
 } OwnRecord;
 
@@ -31,7 +32,7 @@ static struct
 	RelFileLocator locator;
 	BlockNumber block;
 	int			slotno;
-	ZOwner		newest;			/* invalid fxid: there is none */
+	ZOwner		newest;			/* invalid fxid: no chain is kept */
 	int			n;
 	OwnRecord	records[ZCHAIN_INTERVAL + 1];	/* oldest first */
 }			own;
@@ -81,7 +82,10 @@ own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest, ZDirector
 	*run_first = own.records[own.n - 1].deletions ? own.records[own.n - 1].first :
 		InvalidOffsetNumber;
 	holds = zchain_holds_locks(zmvcc_xact_status(newest->fxid));
-	/* newest first: each row's first one counts, and runs of insertions go on to the page's end */
+	/*
+	 * newest record first: a row's first one counts, and runs of insertions extend to the
+	 * page's end
+	 */
 	for (int k = own.n - 1; k >= 0; k--)
 	{
 		const OwnRecord *rec = &own.records[k];
@@ -89,7 +93,7 @@ own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest, ZDirector
 
 		if (holds && rec->lock != ZDIRECTORY_NO_LOCK)
 			dir->lock[rec->first] = Max(dir->lock[rec->first], rec->lock);
-		/* kept apart */
+		/* the newest run is returned in *run_first */
 		if (rec->deletions && k == own.n - 1)
 			continue;
 		for (int i = rec->first; i <= end; i++)

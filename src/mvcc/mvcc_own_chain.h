@@ -8,24 +8,23 @@
 #include "zheap/mvcc/chain.h"
 
 /*
- * The backend has added a record about the rows "first" .. "last"; last < first: about none.  Of a
- * run of deletions it is about those that have been deleted.
+ * Note that the backend has added a record about the rows "first" .. "last", or about none
+ * (last < first).  A run of deletions is about those of these rows that have been deleted.
  */
 extern void own_chain_added(const ZOwner *at, const ZUndoRecord *rec, OffsetNumber first,
 							OffsetNumber last);
 
 /*
- * Fill in the directory of the chain, which is empty on entry.  *run_first: from which row on its
- * newest record is a run of deletions, whose rows are left out; invalid: it is none.  False: the
- * chain is another.
+ * Fill in the directory of the chain, which is empty on entry.  Return false if another chain
+ * is kept.  *run_first is the first row of a run of deletions if that is the newest record,
+ * whose rows are left out, else invalid.
  */
 extern bool own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest,
 								ZDirectory *dir, OffsetNumber *run_first);
 
 /*
- * Which rows has a run of deletions deleted?  Those that the page shows as deleted, with this
- * slot, unless a newer record is about them (C3).  Valid from the moment on when the run
- * does not go on any more.
+ * Return whether a run of deletions has deleted the row: the page shows it as deleted, under
+ * this slot, and no newer record is about it (C3).  Valid once the run is complete.
  */
 static inline bool
 zchain_run_deleted(ZPageView *view, int slotno, OffsetNumber offnum)

@@ -1,21 +1,20 @@
 /*
  * mvcc_reconstruct.c
- *		Taking from a private copy of a page, at once, what a snapshot does not see.
+ *		Reconstruct, in one pass, the rows of a private page copy as a snapshot sees them.
  *
- * A scan that meets a page whose rows an unseen transaction has changed, an aborted
- * one above all, would walk to each row's record and rebuild the row.  One pass down
- * the chain of that transaction's slot does it for all: each record takes its row
- * one version back, in the row's own space, so that every undo page is read once and
- * a record costs little more than its bytes.
+ * A scan that meets a page whose rows an unseen transaction has changed, an aborted one above
+ * all, would walk to each row's record and rebuild the row.  One pass down the chain of that
+ * transaction's slot does it for all: each record takes its row one version back, in the row's
+ * own space, so that every undo page is read once, and a record costs little more than its
+ * bytes.
  *
- * A row goes back as long as the records are those of the slot's owner.  The
- * resulting version may have been created by a transaction that no slot of this page
- * names any more.  Its id is kept in makers[] next to the page, unless it is visible
- * to all.  What the walk would give from the row on the page, it gives
- * from there.
+ * A row goes back as long as the records are those of the slot's owner.  The resulting version
+ * may have been created by a transaction that no slot of this page names any more.  Its id is
+ * kept in makers[] next to the page, unless it is visible to all.  The walk from such a row
+ * gives what it would give from the row on the page.
  *
- * What the copy was before is kept meanwhile.  Whatever the pass finds that should not
- * be, the page becomes that again, and the rows' walks report it.
+ * The copy as it was before is kept meanwhile.  If the pass finds damage, that page is
+ * restored, and the rows' walks report the damage.
  *
  * LOCKING: no table page is locked; undo pages one at a time, by zundo_read().
  */
@@ -25,26 +24,26 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/undo/undo_read.h"
+
 #include "mvcc_reconstruct.h"
 #include "mvcc_unapply.h"
 
-#include "zheap/undo/undo_read.h"
-
-/* a chain much longer than a page has rows is left to the rows' own walks */
+/* a chain much longer than the number of rows on a page is left to the rows' own walks */
 #define MAX_RECORDS		1024
 
-/* One slot of the page. */
+/* The pass over the rows of one slot of the page. */
 typedef struct Pass
 {
 	ZPageView  *view;
 	ZReconstruct *reconstruct;
-	Page		page;			/* the view's */
-	uint32		unseen;			/* bit per slot */
+	Page		page;			/* the view's page */
+	uint32		unseen;			/* bit per slot that the snapshot does not see */
 	int			slotno;
 	ZOwner	slot;
-	bool		aborted;		/* the owner has; else it may go on */
+	bool		aborted;		/* true if the owner has aborted; else it may be in progress */
 	int			pending;		/* rows in ROW_OWNER or ROW_CHAIN */
-	bool		left;			/* some row still names the slot */
+	bool		left;			/* true if some row still names the slot */
 } Pass;
 
 /* ---- rows ---- */
@@ -57,7 +56,7 @@ is_pending(const Pass *pass, OffsetNumber offnum)
 	return state == ROW_OWNER || state == ROW_CHAIN;
 }
 
-/* The row was inserted by someone unseen. */
+/* Remove the row: an unseen transaction inserted it. */
 static void
 row_remove(Pass *pass, OffsetNumber offnum)
 {
@@ -67,7 +66,7 @@ row_remove(Pass *pass, OffsetNumber offnum)
 	pass->pending--;
 }
 
-/* This one is to be walked: as it is on the page. */
+/* Restore the row as it is on the page, to be walked. */
 static void
 row_leave(Pass *pass, OffsetNumber offnum)
 {
@@ -82,10 +81,9 @@ row_leave(Pass *pass, OffsetNumber offnum)
 }
 
 /*
- * Is "maker" in possession of the slot that the version names?  Whatever it has
- * recorded about the row is older than the owner's records, so that the walk from
- * the slot's newest record finds the right one.  Slots with passes of their own don't count:
- * no row goes through two.
+ * Return whether "maker" owns the slot that the version names.  Whatever it has recorded about
+ * the row is older than the owner's records, so that the walk from the slot's newest record
+ * finds the right one.  Slots with passes of their own do not count: no row goes through two.
  */
 static inline bool
 slot_tells(const Pass *pass, const ZRowHeader *hdr, const ZOwner *maker)
@@ -98,13 +96,17 @@ slot_tells(const Pass *pass, const ZRowHeader *hdr, const ZOwner *maker)
 								zpage_slot_fxid(zpage_slot(pass->page, NULL, slotno)));
 }
 
+/*
+ * Enter the version's maker, and the version after it, into makers[]: the header cannot tell
+ * them.
+ */
 static pg_noinline void
 note_maker(Pass *pass, OffsetNumber offnum, int slotno, const ZOwner *prev,
 		   bool upper_bound, CommandId cid)
 {
 	ZReconstructMaker *maker = &pass->reconstruct->makers[offnum];
 
-	/* what an aborted owner has done was never there */
+	/* a version after an aborted owner's changes has no successor */
 	Assert(cid == InvalidCommandId || !pass->aborted);
 	memset(maker, 0, sizeof(*maker));
 	if (prev)
@@ -121,11 +123,12 @@ note_maker(Pass *pass, OffsetNumber offnum, int slotno, const ZOwner *prev,
 }
 
 /*
- * The row has gone back as far as the owner's records lead: its maker is "prev".
- * After an aborted owner it is as though nothing had been there; otherwise the
- * version has a successor, made by command "cid".
+ * Finish a row that has gone back as far as the owner's records lead: its maker is "prev".  If
+ * the owner has aborted, its changes never existed; otherwise the version has a successor, made
+ * by command "cid".
  *
- * Here and below, once per record, all is inline for the header to stay in registers.
+ * This function and those below are called once per record; they are inline so that the header
+ * stays in registers.
  */
 static pg_attribute_always_inline void
 row_finish(Pass *pass, OffsetNumber offnum, ZRowHeader *hdr, const ZOwner *prev,
@@ -152,8 +155,8 @@ row_finish(Pass *pass, OffsetNumber offnum, ZRowHeader *hdr, const ZOwner *prev,
 /* ---- records ---- */
 
 /*
- * The row before an update.  False: the row's space is too small by now, as it may
- * be if the update was committed long ago.
+ * Undo an update in the row's bytes.  Return false if the row's space is too small by now, as
+ * it may be if the update was committed long ago.
  */
 static pg_attribute_always_inline bool
 reconstruct_body(char *row, uint32 alloc, const ZUndoRecord *rec, ZRowHeader *hdr)
@@ -171,7 +174,7 @@ reconstruct_body(char *row, uint32 alloc, const ZUndoRecord *rec, ZRowHeader *hd
 	return true;
 }
 
-/* Are the records that made the version before those from rec->page_prev on? */
+/* Return whether the version before was made by a record of the owner, from rec->page_prev on. */
 static inline bool
 goes_on(const Pass *pass, const ZUndoRecord *rec)
 {
@@ -180,7 +183,7 @@ goes_on(const Pass *pass, const ZUndoRecord *rec)
 		 FullTransactionIdEquals(rec->row_prev.fxid, pass->slot.fxid));
 }
 
-/* Does what the record says fit the row? */
+/* Return whether the record fits the row. */
 static inline bool
 record_fits(const ZUndoRecord *rec, const char *row, uint32 alloc)
 {
@@ -188,7 +191,7 @@ record_fits(const ZUndoRecord *rec, const char *row, uint32 alloc)
 		zunapply_fits(rec, alloc - zrow_pad_length(row, alloc), BLCKSZ);
 }
 
-/* An update or a delete of a row; false: the chain is damaged. */
+/* Undo an update or a delete of a row.  Return false if the chain is damaged. */
 static pg_attribute_always_inline bool
 reconstruct_change(Pass *pass, const ZUndoRecord *rec, OffsetNumber offnum)
 {
@@ -221,7 +224,7 @@ reconstruct_change(Pass *pass, const ZUndoRecord *rec, OffsetNumber offnum)
 		if (rec->prev_upper_bound)
 		{
 			pass->reconstruct->state[offnum] = ROW_CHAIN;
-			/* in case no record of the owner's made what was before */
+			/* in case no record of the owner made the version before */
 			pass->reconstruct->makers[offnum].next_cid = rec->cid;
 		}
 		else if (rec->old_hdr.flags & ZROW_INSERTED)
@@ -233,7 +236,10 @@ reconstruct_change(Pass *pass, const ZUndoRecord *rec, OffsetNumber offnum)
 	return true;
 }
 
-/* What goes back is still deleted: newer records about it have been taken back. */
+/*
+ * Undo a run of deletions in all rows that are still deleted: newer records about them have
+ * been undone already.  Return false if the chain is damaged.
+ */
 static pg_noinline bool
 reconstruct_deletions(Pass *pass, const ZUndoRecord *rec)
 {
@@ -264,7 +270,10 @@ reconstruct_insert(Pass *pass, const ZUndoRecord *rec)
 	}
 }
 
-/* The owner's first record: what it has not changed is of those before. */
+/*
+ * Finish the rows that the owner has not changed: this is its first record, so the owners
+ * before it, or none, made them.
+ */
 static void
 reach_owner_before(Pass *pass, const ZUndoRecord *rec)
 {
@@ -287,7 +296,7 @@ reach_owner_before(Pass *pass, const ZUndoRecord *rec)
 	}
 }
 
-/* False: something is wrong, or the chain is too long. */
+/* Go down the chain.  Return false if it is damaged or too long. */
 static bool
 go_down(Pass *pass)
 {
@@ -325,7 +334,7 @@ go_down(Pass *pass)
 
 /* ---- a slot ---- */
 
-/* Of a row that lies within the page. */
+/* Return whether the row's padding is sound.  The row lies within the page. */
 static inline bool
 padding_is_sound(const char *row, uint32 alloc)
 {
@@ -336,9 +345,9 @@ padding_is_sound(const char *row, uint32 alloc)
 }
 
 /*
- * A row that names the slot.  Left alone is one without a body, which is in another
- * record, and one that needs no record to be visible: somebody in progress has
- * reused its slot.
+ * Give a row that names the slot its state at the begin of the pass.  Leave two kinds alone: a
+ * row without a body, which is in another record, and one that is visible without a record, as
+ * the owner, in progress, has reused the slot of its maker.
  */
 static inline void
 row_begin(Pass *pass, OffsetNumber offnum, const char *row)
@@ -361,7 +370,7 @@ row_begin(Pass *pass, OffsetNumber offnum, const char *row)
 	}
 }
 
-/* False: something is wrong. */
+/* Reconstruct all rows of one slot.  Return false if the page or the chain is damaged. */
 static bool
 reconstruct_slot(Pass *pass)
 {
@@ -383,7 +392,7 @@ reconstruct_slot(Pass *pass)
 		if (alloc < ZROW_HDR_SIZE || ItemIdGetOffset(lp) < header->pd_upper ||
 			ItemIdGetOffset(lp) + alloc > header->pd_special)
 			return false;
-		/* one that has a state came here from another slot */
+		/* a row with a state came here from another slot */
 		if (zrow_slotno(row) != slotno || pass->reconstruct->state[offnum] != ROW_REST)
 			continue;
 		if (!padding_is_sound(row, alloc))
@@ -395,7 +404,10 @@ reconstruct_slot(Pass *pass)
 
 /* ---- the page ---- */
 
-/* The owners on the page other than these, our own apart: bit per slot. */
+/*
+ * Return the slots of the page except those in "seen", and those of our own transaction: bit
+ * per slot.
+ */
 static uint32
 unseen_slots(ZPageView *view, uint32 seen)
 {
@@ -414,8 +426,8 @@ unseen_slots(ZPageView *view, uint32 seen)
 }
 
 /*
- * Of the slots those that more than one row names whose undo would have to be read:
- * for a single one the walk does as well.
+ * Return those of the slots that more than one row names whose undo would have to be read.  For
+ * a single row the walk is as good.
  */
 static uint32
 worthwhile_slots(Page page, uint32 slots)
@@ -451,7 +463,7 @@ reconstruct_open(ZPageView *view)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* The rows are what the walks find. */
+/* Check that the reconstructed rows are those that the walks find. */
 static void
 assert_reconstructed(ZPageView *view, Page before, Snapshot snapshot)
 {
@@ -519,7 +531,10 @@ zmvcc_reconstruct(ZPageView *view, Snapshot snapshot, uint32 seen, bool only_abo
 
 		if ((slots & (uint32) 1 << pass.slotno) == 0)
 			continue;
-		/* not in progress then, and not committed; for a snapshot from elsewhere it may go on */
+		/*
+		 * neither in progress for the snapshot nor seen by it, so it has aborted; but with a
+		 * snapshot from elsewhere it may still be in progress
+		 */
 		fxid = zpage_slot_fxid(zpage_slot(view->page, NULL, pass.slotno));
 		pass.aborted = !XidInMVCCSnapshot(zfxid_xid(fxid), snapshot) &&
 			zmvcc_xact_status(fxid) == ZXACT_ABORTED;

@@ -1,23 +1,24 @@
 /*
  * mvcc_serial.c
- *		What a SERIALIZABLE reader tells core: which row it has read, and whose
- *		changes of it its snapshot does not see.
+ *		Report a SERIALIZABLE reader's reads to the server: which row it has read, and the
+ *		transactions whose changes of the row its snapshot does not see.
  *
- * A read and a write that miss each other must be noticed by one of the two: the
- * reader sees the change on the page and reports a conflict out, or the writer,
- * later, finds the reader's predicate lock.  So the page has to be locked from
- * before the check until the predicate lock has been taken, unless the lock
- * that covers the row (the relation's) is older than the view of the page.
+ * A read and a write that miss each other must be noticed by one of the two: the reader sees
+ * the change on the page and reports a conflict out, or the writer, later, finds the reader's
+ * predicate lock.  So the page has to be locked from before the check until the predicate lock
+ * has been taken, unless the lock that covers the row (the relation's) is older than the view
+ * of the page.
  *
  * Heap looks at versions one by one, and the transactions reported here are the same.  As all
- * versions of a row share its TID, their parity goes into the predicate lock:
- * without it, the second to update a row that a transaction had read would be in
- * conflict with that one as well.  Every other version still shares a lock, and
- * all do after the lock has grown to the page or the table; this can only report
- * too much, and takes a reader that outlasts two updates of what it read.
+ * versions of a row share its TID, their parity goes into the predicate lock: without it, the
+ * second transaction to update a row that a transaction had read would be in conflict with that
+ * one as well.  Every other version still shares a lock, and all do after the lock has been
+ * promoted to the page or the table; this can only report too many conflicts, and takes a
+ * reader that outlasts two updates of a row that it has read.
  *
- * LOCKING: the page is locked shared on entry; what is reported, and predicate locks, are taken
- * under its lock.  On exit of zmvcc_fetch_serial() view->locked tells whether it still is.
+ * LOCKING: the page is locked shared on entry; conflicts are reported, and predicate locks
+ * taken, under its lock.  On exit of zmvcc_fetch_serial(), view->locked says whether it still
+ * is.
  */
 #include "postgres.h"
 
@@ -33,7 +34,7 @@
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo_relation.h"
 
-/* Undo records that are read while a page is locked (B1). */
+/* Upper limit of undo records read while a page is locked (B1). */
 #define SERIAL_READS	128
 
 StaticAssertDecl(SERIAL_READS <= ZVIEW_MAX_READS, "B1: a read, or a comparison with a copy");
@@ -47,14 +48,20 @@ zmvcc_version_tid(ItemPointer tid, BlockNumber block, OffsetNumber offnum, uint8
 		ztid_set_tag(tid, 1);
 }
 
-/* The snapshot does not see what fxid made of a row. */
+/*
+ * Report a conflict with fxid, whose change of a row the snapshot does not see, unless it has
+ * aborted or is ours.
+ */
 static void
 conflict_out(const ZPageView *view, FullTransactionId fxid, Snapshot snapshot)
 {
 	TransactionId xid = zfxid_xid(fxid);
 
 	Assert(FullTransactionIdIsNormal(fxid));
-	/* those before TransactionXmin have ended before our snapshot; so: aborted */
+	/*
+	 * transactions before TransactionXmin ended before our snapshot: as it does not see this
+	 * one, that has aborted
+	 */
 	if (TransactionIdPrecedes(xid, TransactionXmin) ||
 		TransactionIdIsCurrentTransactionId(xid) ||
 		zmvcc_xact_status(fxid) == ZXACT_ABORTED)
@@ -73,13 +80,16 @@ is_row(ZPageView *view, OffsetNumber offnum)
 		ItemIdIsNormal(PageGetItemId(view->page, offnum));
 }
 
-/* The next transaction that the snapshot does not see, from the newest version on. */
+/*
+ * Step to the next version, from the newest on, whose modifier the snapshot does not see.
+ * Return false if there is none.
+ */
 static bool
 next_conflict(ZPageView *view, ZRowVersion *version, Snapshot snapshot, bool first)
 {
 	if (!first && ((version->hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, version)))
 		return false;
-	/* what we changed under this isolation level, our snapshot saw */
+	/* our snapshot saw whatever we changed under this isolation level */
 	return !zmvcc_modifier_visible(view, version, snapshot) &&
 		!TransactionIdIsCurrentTransactionId(zfxid_xid(zmodifier_fxid(&version->modifier)));
 }
@@ -153,8 +163,8 @@ zserial_read(ZSerialReads *reads, ZPageView *view, OffsetNumber offnum, Snapshot
 	row = &reads->rows[reads->nrows++];
 
 	/*
-	 * The entry that led here may be of a key that a later version has: on heap it leads to that
-	 * one, and to what has made it.
+	 * The index entry that led here may have the key of a later version: on heap it leads to
+	 * that version, and to the transaction that made it.
 	 */
 	zmvcc_current(view, offnum, version);
 	whole = whole || (version->hdr.flags2 & ZROW2_SEVERAL_KEYS) != 0;
@@ -167,15 +177,15 @@ zserial_read(ZSerialReads *reads, ZPageView *view, OffsetNumber offnum, Snapshot
 			add_all_unseen(reads, view, offnum, snapshot);
 		return false;
 	}
-	/* else heap's reader stops at the version it sees: only the next one counts */
+	/* heap's reader stops at the version that it sees: only the next one counts */
 	if (FullTransactionIdIsValid(version->next_fxid))
 		add_unseen(reads, version->next_fxid);
 	row->flags2 = version->hdr.flags2;
 
 	/*
-	 * Rows that we have written ourselves need no lock.  A modifier that is only
-	 * known to be somewhere in the slot's chain is not us: then the snapshot
-	 * would not see it without looking (zmvcc_modifier_visible).
+	 * Rows that we have written ourselves need no lock.  An upper bound is never our
+	 * transaction: the snapshot would not see it without a look at the chain
+	 * (zmvcc_modifier_visible).
 	 */
 	row->writer = zmodifier_is_exact(&version->modifier) ?
 		zfxid_xid(zmodifier_fxid(&version->modifier)) : InvalidTransactionId;
@@ -215,8 +225,9 @@ zserial_report(const ZSerialReads *reads, ZPageView *before, ZPageView *view, Sn
 /* ---- a single row ---- */
 
 /*
- * With a copy of the page, without its lock, and report it if the row is the same when the
- * page is locked again.  False: it is not; the page is locked and viewed in place.
+ * Read from a copy of the page, without its lock, and report the read if the row is the same
+ * when the page is locked again; then return true, with the page unlocked.  Return false if it
+ * is not the same; the page is then locked and viewed in place.
  */
 static bool
 read_with_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber offnum,
@@ -247,6 +258,10 @@ read_with_copy(ZSerialReads *reads, ZPageView *view, Buffer *page, OffsetNumber 
 	return done;
 }
 
+/*
+ * Read and report until one read and its report agree.  The page is locked on entry; on exit
+ * view->locked says whether it still is.
+ */
 static pg_noinline bool
 fetch_and_report(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot snapshot,
 				 ZRowVersion *version)
@@ -255,7 +270,7 @@ fetch_and_report(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot sn
 	bool		done = false;
 	bool		found = false;
 
-	/* what is read is reported: it must not be of a copy without our knowing */
+	/* the read is reported below, so the view must not change to a copy unnoticed */
 	view->leave = NULL;
 	while (!done)
 	{

@@ -5,17 +5,17 @@
  *	fetch_mvcc			MVCC and historic: committed before, or ours and older
  *						than the command
  *	fetch_self			committed or ours by now (SELF, TOAST)
- *	fetch_any			the newest that is not aborted, deleted or not
+ *	(in fetch)			ANY: the newest that is not aborted, deleted or not
  *	fetch_dirty			like self, but reports which transaction is at work on the row
  *	fetch_nonvacuumable	not dead to all
  *
- * One fact is used throughout: when the owner of a slot is visible, so are all
- * that had the slot before it, as each had committed when the next one took it, or is an
- * earlier subtransaction of the same transaction.  Why what is found is right: README.md.
- * Row locks make no versions and do not matter here.
+ * One fact is used throughout: when the owner of a slot is visible, so are all earlier owners
+ * of the slot, as each had committed when the next one took it, or is an earlier subtransaction
+ * of the same transaction.  The proof that the version found is right is in README.md.  Row
+ * locks make no versions and are ignored here.
  *
- * LOCKING: none of its own.  A page that is viewed in place is unlocked if it takes long
- * (zview_leave).
+ * LOCKING: none of its own.  A page that is viewed in place is unlocked before much undo is
+ * read (zview_leave).
  */
 #include "postgres.h"
 
@@ -34,7 +34,7 @@ zmvcc_version_status(ZPageView *view, const ZRowVersion *version)
 	int			slotno = version->hdr.slotno;
 	ZXactStatus	status;
 
-	/* statuses of the page's own slots are remembered for its other rows */
+	/* the status of one of the page's own slots is cached for the page's other rows */
 	if (slotno > 0 && slotno <= zpage_nslots(view->page) &&
 		FullTransactionIdEquals(fxid, zpage_slot_fxid(zpage_slot(view->page, NULL, slotno))))
 	{
@@ -44,8 +44,9 @@ zmvcc_version_status(ZPageView *view, const ZRowVersion *version)
 		return status;
 	}
 	/*
-	 * An answer in two steps, "not aborted" and then "not in progress", must not be of two moments:
-	 * it would take for committed what has aborted in between.
+	 * "Not aborted" and then "not in progress", asked of the same transaction at two moments,
+	 * would take it for committed if it aborted in between: so remember that it was in
+	 * progress.
 	 */
 	if (FullTransactionIdEquals(fxid, view->asked) && view->asked_status == ZXACT_IN_PROGRESS)
 		return ZXACT_IN_PROGRESS;
@@ -61,8 +62,8 @@ version_deleted(const ZRowVersion *version)
 }
 
 /*
- * A row whose slot was reused: is its modifier visible to the snapshot
- * without knowing which it was?
+ * Return whether the snapshot sees the modifier of a row whose slot was reused, as far as that
+ * follows without knowing which transaction it is.
  */
 static bool
 bound_visible(ZPageView *view, const ZRowVersion *version, Snapshot snapshot)
@@ -73,7 +74,7 @@ bound_visible(ZPageView *view, const ZRowVersion *version, Snapshot snapshot)
 	Assert(version->modifier.kind == ZMODIFIER_UPPER_BOUND);
 	if (zmvcc_fxid_in_snapshot(zmodifier_bound(&version->modifier), snapshot))
 		return true;
-	/* owners before have committed, unless they go down with this one */
+	/* earlier owners have committed, unless they were rolled back with this one */
 	return TransactionIdPrecedes(xid, snapshot->xmin) &&
 		zmvcc_version_status(view, version) != ZXACT_ABORTED;
 }
@@ -88,7 +89,7 @@ zmvcc_modifier_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 		zmvcc_fxid_in_snapshot(zmodifier_fxid(&version->modifier), snapshot);
 }
 
-/* What a snapshot does not see. */
+/* Return whether the snapshot does not see the transaction. */
 static bool
 unseen_by_snapshot(const ZUnseen *unseen, FullTransactionId fxid)
 {
@@ -110,7 +111,7 @@ unseen_aborted(const ZUnseen *unseen, FullTransactionId fxid)
 static const ZUnseen in_progress = {.owner = unseen_in_progress, .curcid = InvalidCommandId};
 static const ZUnseen aborted = {.owner = unseen_aborted, .curcid = InvalidCommandId};
 
-/* Our own version: is it older than the snapshot's command? */
+/* Return whether a version of our own transaction was made by a command before the snapshot's. */
 static bool
 own_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 {
@@ -122,6 +123,10 @@ own_visible(ZPageView *view, ZRowVersion *version, Snapshot snapshot)
 	return cid < snapshot->curcid;
 }
 
+/*
+ * Step down to the first version that the snapshot sees (V1).  Return true if it is a row,
+ * false if it is a deletion, or if there is none.
+ */
 static bool
 fetch_mvcc(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 {
@@ -156,7 +161,7 @@ zmvcc_skip_aborted(ZPageView *view, ZRowVersion *version)
 		if (version->modifier.kind == ZMODIFIER_UPPER_BOUND)
 		{
 			if (status == ZXACT_COMMITTED || status == ZXACT_ALL_VISIBLE)
-				return true;	/* and so have all below */
+				return true;	/* and so have the modifiers of all versions below */
 			zmvcc_find_modifier(view, version);
 		}
 		else if (status != ZXACT_ABORTED)
@@ -167,7 +172,7 @@ zmvcc_skip_aborted(ZPageView *view, ZRowVersion *version)
 	return true;
 }
 
-/* Is it the version of a transaction of others that has not ended? */
+/* Return whether the version is that of another session's transaction that has not ended. */
 static bool
 is_in_progress(ZPageView *view, const ZRowVersion *version)
 {
@@ -176,9 +181,10 @@ is_in_progress(ZPageView *view, const ZRowVersion *version)
 }
 
 /*
- * What committed before the newest version that is in progress is of a moment when that one was.
- * Where its transaction has ended meanwhile, parts of it may have been passed by, and others not:
- * then the look begins again, and that one is in progress no more.
+ * Step down to the newest version that is committed, or ours.  The versions below the newest
+ * one in progress were committed at the moment when that one was looked at.  If its transaction
+ * has ended since, the walk may have skipped some of its versions but not others: then start
+ * again, and it is no longer in progress.
  */
 static bool
 fetch_self(ZPageView *view, ZRowVersion *version)
@@ -208,6 +214,11 @@ fetch_self(ZPageView *view, ZRowVersion *version)
 	return false;
 }
 
+/*
+ * Step down to the newest version that is not aborted, and report a transaction in progress in
+ * the snapshot: the inserter in xmin, with its speculative token, or the updater or deleter in
+ * xmax.
+ */
 static bool
 fetch_dirty(ZPageView *view, Snapshot snapshot, ZRowVersion *version)
 {
@@ -283,6 +294,10 @@ zmvcc_snapshot_too_old(Relation rel)
 			 errhint("Import a newer snapshot, or use the access method heap for temporary tables.")));
 }
 
+/*
+ * Get the version that the snapshot sees, reading undo under the page's lock if it is viewed in
+ * place.  Return false if there is none, or offnum leads to no row.
+ */
 static bool
 fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
 {
@@ -353,11 +368,10 @@ zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersionId *id)
 	}
 }
 
-/* The page is not at hand any more, and need not be. */
 void
 zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 {
-	/* nobody sees a deletion */
+	/* no snapshot sees a deletion, so the version is none */
 	ZSought		sought = {offnum, false};
 	ZPageView	view;
 	ZOwner		at;
@@ -382,7 +396,10 @@ zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum)
 	zview_close(&view);
 }
 
-/* Is the newest version, a deletion, visible to all? */
+/*
+ * Return whether the newest version, a deletion, is visible to all.  *fxid becomes the deleter,
+ * if that had to be found out.
+ */
 static bool
 deletion_is_old(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
 {
@@ -397,7 +414,7 @@ deletion_is_old(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
 	return !FullTransactionIdIsValid(*fxid) || zmvcc_visible_to_all(view->rel, *fxid);
 }
 
-/* "version" is the row's newest. */
+/* Return the state of a row, whose newest version is "version": see zmvcc_state. */
 static ZRowState
 state_of_newest(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
 {
@@ -421,7 +438,7 @@ state_of_newest(ZPageView *view, ZRowVersion *version, FullTransactionId *fxid)
 	return deletion_is_old(view, version, fxid) ? ZSTATE_DEAD : ZSTATE_RECENTLY_DEAD;
 }
 
-/* One hold of a page's lock may read so much of undo for this, and a directory after it. */
+/* Number of undo records that one hold of a page's lock may read here: a directory may follow. */
 #define STATE_READS		(ZVIEW_MAX_READS - ZVIEW_STEP_READS - ZVIEW_SPARE_READS)
 
 ZRowState
@@ -442,9 +459,9 @@ zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTran
 		return state;
 
 	/*
-	 * What would take too long under the page's lock is not known (B1): a row may have any
-	 * number of aborted versions, and a page many such rows.  Then nobody is to take the row, or
-	 * its body, away: the deletion may still be rolled back.
+	 * It would take too long under the page's lock to find the state (B1): a row may have any
+	 * number of aborted versions, and a page many such rows.  Answer so that the row and its
+	 * body are not taken away: the deletion may still be rolled back.
 	 */
 	zmvcc_current(view, offnum, version);
 	*fxid = InvalidFullTransactionId;
@@ -452,15 +469,15 @@ zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTran
 }
 
 /*
- * Of a row that a transaction in progress has made as it is: did that one insert
- * it, too?
+ * Return whether the transaction in progress that made the row's newest version inserted the
+ * row as well.
  */
 static bool
 is_unborn(ZPageView *view, OffsetNumber offnum)
 {
 	ZRowVersion	version;
 
-	Assert(!view->locked);		/* B1: the way may be long */
+	Assert(!view->locked);		/* B1: any number of versions may be walked */
 	zmvcc_current(view, offnum, &version);
 	while (zmvcc_skip_aborted(view, &version) && zmodifier_is_exact(&version.modifier))
 	{
@@ -500,10 +517,10 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 	ZRowVersion	version;
 	FullTransactionId fxid;
 
-	Assert(view->limit == 0);	/* beyond one, versions are said to be visible to all */
+	Assert(view->limit == 0);	/* beyond a limit, versions count as visible to all */
 	switch (zmvcc_state(view, offnum, &version, &fxid))
 	{
-		case ZSTATE_NONE:		/* no row, or inserted by an aborted transaction */
+		case ZSTATE_NONE:		/* no row, or one inserted by an aborted transaction */
 		case ZSTATE_DEAD:
 			return true;
 		default:
@@ -512,9 +529,11 @@ zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum)
 }
 
 /*
- * The row's slot has this owner by now.  If that is another transaction the deletion was
- * committed before the page was changed for it; if it is a later part of the same one it has
- * committed with it, unless that part was rolled back, and nobody is named.
+ * Return whether the commit of a deletion is on disk whose transaction has lost the row's slot
+ * to "owner" (invalid: the row is gone, or names no owner).  If "owner" is another transaction,
+ * the deletion was committed before the page was changed for that one.  If it is a later part
+ * of the same transaction, the deletion has committed with it, unless that part was rolled
+ * back: then nothing names the deletion's transaction, and the answer is false.
  */
 static bool
 commit_of_lost_is_on_disk(ZPageView *view, FullTransactionId owner)
@@ -558,13 +577,13 @@ zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum)
 	return view->local || commit_of_lost_is_on_disk(view, owner);
 }
 
-/* As far as the page says, none of its rows was deleted by a transaction that all see. */
+/* Return whether, as far as the page says, no deletion on it is visible to all. */
 static bool
 is_deleted_too_late(ZPageView *view)
 {
 	TransactionId oldest = ((PageHeader) view->page)->pd_prune_xid;
 
-	/* one from before the horizon may be so old that the server knows of no such transaction */
+	/* a transaction below the horizon may be too old for the server's test */
 	return TransactionIdIsValid(oldest) &&
 		!TransactionIdPrecedes(oldest, zfxid_xid(zundo_horizon())) &&
 		!GlobalVisTestIsRemovableXid(GlobalVisTestFor(view->rel), oldest, true);
@@ -577,7 +596,7 @@ zmvcc_is_needed(ZPageView *view, const ZRowVersion *version)
 
 	if (!version_deleted(version))
 		return false;
-	/* the way to the deletion itself may be long, and for nothing while an old snapshot is held */
+	/* finding the deletion itself may take long, and in vain while an old snapshot is held */
 	if (version->modifier.kind == ZMODIFIER_UPPER_BOUND)
 		return is_deleted_too_late(view);
 	if (!zmodifier_is_exact(&version->modifier))
@@ -591,12 +610,13 @@ zmvcc_is_needed(ZPageView *view, const ZRowVersion *version)
 bool
 zmvcc_sees_deletion(const ZRowVersion *version, Snapshot snapshot)
 {
-	/* of a deletion that the snapshot does not see the transaction is known */
+	/* the transaction of a deletion that the snapshot does not see is known */
 	return version_deleted(version) &&
 		(!zmodifier_is_exact(&version->modifier) ||
 		 zmvcc_fxid_in_snapshot(zmodifier_fxid(&version->modifier), snapshot));
 }
 
+/* Return whether the version has an older one that some snapshot may still see. */
 static bool
 has_older(ZPageView *view, ZRowVersion *version)
 {

@@ -2,15 +2,15 @@
  * mvcc_status.c
  *		The status of a transaction.
  *
- * A small cache of finished transactions per backend spares the commit log and
- * the process array when rows of one transaction come in a row (the idea of the
- * hint-bit cache thread of 2011); reading never dirties a page.  An entry says for ever what
- * it says: a transaction that has ended does not change, and its 64-bit number is never used
- * again.  So no rule says when an entry may be used, but one says when it may be made: when the
- * transaction has left the process array, or the caller's snapshot says so (tells_who_ended).
+ * A small cache of finished transactions per backend spares the commit log and the process
+ * array when rows of one transaction come one after another (the idea of the hint-bit cache
+ * thread of 2011); reading never dirties a page.  An entry is right for ever: a transaction
+ * that has ended does not change, and its 64-bit id is never used again.  So there is no rule
+ * for when an entry may be used, only one for when it may be made: when the transaction has
+ * left the process array, or the caller's snapshot proves that it has (tells_who_ended).
  *
- * LOCKING: none of its own; the server's for the process array and the commit log come after all
- * buffers.
+ * LOCKING: none of its own; the server's for the process array and the commit log come after
+ * all buffers.
  */
 #include "postgres.h"
 
@@ -29,14 +29,14 @@
 #include "zheap/undo/undo_local.h"
 
 /*
- * Eight bytes per transaction: its number, which leaves the upper bit free, and whether it has
- * committed.  Each has one place.
+ * An entry has eight bytes: the transaction's id, which leaves the upper bit free, and whether
+ * it has committed.  Each transaction has one possible place.
  */
 typedef uint64 CacheEntry;
 
 #define COMMITTED	(UINT64CONST(1) << 63)
 
-/* There is always one to look at, so that looking need not ask for the cache's size. */
+/* A cache of one entry before the first is made, so that a search need not check the size. */
 static CacheEntry no_cache = 0;
 static CacheEntry *cache = &no_cache;
 static uint64 cache_mask = 0;	/* number of entries, a power of two, minus 1 */
@@ -50,7 +50,10 @@ zmvcc_status_cache_assign(int newval, void *extra)
 	cache_mask = 0;
 }
 
-/* Also while a transaction is being committed, so nothing may fail: perhaps there is none then. */
+/*
+ * Allocate the cache.  Called while a transaction is being committed, too, so it must not fail:
+ * without memory there is no cache.
+ */
 static pg_noinline void
 cache_make(void)
 {
@@ -75,7 +78,7 @@ cache_get(FullTransactionId fxid)
 	uint64		value = U64FromFullTransactionId(fxid);
 	CacheEntry	entry = cache[value & cache_mask];
 
-	Assert(value != 0);			/* an entry that is none */
+	Assert(value != 0);			/* 0 is an empty entry */
 	if ((entry & ~COMMITTED) != value)
 		return ZXACT_UNKNOWN;
 	return (entry & COMMITTED) != 0 ? ZXACT_COMMITTED : ZXACT_ABORTED;
@@ -86,7 +89,7 @@ cache_put(FullTransactionId fxid, ZXactStatus status)
 {
 	uint64		value = U64FromFullTransactionId(fxid);
 
-	/* what does not change any more */
+	/* only a status that does not change any more */
 	Assert(status == ZXACT_COMMITTED || status == ZXACT_ABORTED);
 	Assert(FullTransactionIdIsNormal(fxid) && (value & COMMITTED) == 0);
 	if (unlikely(cache_mask == 0))
@@ -96,7 +99,7 @@ cache_put(FullTransactionId fxid, ZXactStatus status)
 	return status;
 }
 
-/* For a transaction known not to be in progress, that the cache does not have. */
+/* Look a transaction up in the commit log.  It is known to have ended, and is not in the cache. */
 static ZXactStatus
 look_up(FullTransactionId fxid)
 {
@@ -106,10 +109,10 @@ look_up(FullTransactionId fxid)
 }
 
 /*
- * Have the transactions that the snapshot sees, or does not see as they had been aborted, left the
- * process array?  Not if it comes from elsewhere, which one for the whole transaction may:
- * logical decoding knows of a commit as soon as that is in the WAL, while the transaction may
- * have to write the commit log yet, or wait for a synchronous standby.
+ * Return whether the transactions that the snapshot sees, or treats as aborted, have left the
+ * process array.  Not if the snapshot comes from elsewhere, as a transaction's only snapshot
+ * may: logical decoding knows of a commit as soon as it is in the WAL, while the transaction
+ * may still have to write the commit log, or to wait for a synchronous standby.
  */
 static inline bool
 tells_who_ended(Snapshot snapshot)
@@ -118,8 +121,8 @@ tells_who_ended(Snapshot snapshot)
 }
 
 /*
- * Had it ended when the statement's snapshot was taken?  Then the process array need not be asked.
- * False: not known.
+ * Return whether the transaction is known to have ended when the statement's snapshot was
+ * taken.  Then the process array need not be searched.
  */
 static bool
 had_ended(TransactionId xid)
@@ -133,12 +136,15 @@ had_ended(TransactionId xid)
 		return false;
 	if (TransactionIdPrecedes(xid, snapshot->xmin))
 		return true;
-	/* in one that has no room for all subtransactions it would have to look for the parent */
+	/* with overflowed subtransactions XidInMVCCSnapshot would have to look for the parent */
 	return tells_who_ended(snapshot) && !snapshot->suboverflowed &&
 		!XidInMVCCSnapshot(xid, snapshot);
 }
 
-/* While rows are rolled back that an earlier transaction has left in temporary tables. */
+/*
+ * Return the status of a transaction while rows are rolled back that an earlier transaction has
+ * left in temporary tables.
+ */
 static ZXactStatus
 local_status(FullTransactionId fxid)
 {
@@ -180,7 +186,7 @@ zmvcc_xact_status(FullTransactionId fxid)
 
 	if (status != ZXACT_UNKNOWN)
 		return status;
-	/* in this order: a commit is in the commit log before it leaves the array */
+	/* in this order, because a commit is in the commit log before it leaves the array */
 	zcount(ZCOUNT_PROC_ARRAY);
 	if (TransactionIdIsInProgress(zfxid_xid(fxid)))
 		return ZXACT_IN_PROGRESS;
@@ -201,7 +207,7 @@ zmvcc_visible_to_all(Relation rel, FullTransactionId fxid)
 	if (FullTransactionIdPrecedes(fxid, zundo_horizon()))
 		return true;
 	status = zmvcc_xact_status(fxid);
-	/* the horizon may have passed it in between */
+	/* the horizon may have passed it since the check above */
 	return status == ZXACT_ALL_VISIBLE ||
 		(status == ZXACT_COMMITTED &&
 		 GlobalVisTestIsRemovableFullXid(GlobalVisTestFor(rel), fxid, true));
@@ -215,7 +221,7 @@ zmvcc_commit_is_on_disk(FullTransactionId fxid)
 	U64FromFullTransactionId(fxid);
 	XLogRecPtr	lsn = InvalidXLogRecPtr;
 
-	/* what the commit log has forgotten was on disk before that */
+	/* a transaction that the commit log has forgotten was on disk before that */
 	if (age > MaxTransactionId / 2)
 		return true;
 	LWLockAcquire(XactTruncationLock, LW_SHARED);

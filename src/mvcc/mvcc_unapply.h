@@ -1,8 +1,8 @@
 /*
  * mvcc_unapply.h
- *		Private to mvcc: what an undo record says, taken back from a row's bytes.
+ *		Private to mvcc: undo the change of one undo record in a row's bytes.
  *
- * Pure functions of record, bytes and header; inline, as the pass over a page calls
+ * Pure functions of record, bytes and header.  They are inline, as the pass over a page calls
  * them once per record.
  */
 #ifndef ZHEAP_MVCC_UNAPPLY_H
@@ -10,7 +10,7 @@
 
 #include "zheap/record/record.h"
 
-/* Length of the row before an update, with its header. */
+/* Return the length of the row before an update, its header included. */
 static inline uint32
 zunapply_length(const ZUndoRecord *rec)
 {
@@ -18,8 +18,8 @@ zunapply_length(const ZUndoRecord *rec)
 }
 
 /*
- * Can the record be about a row of "len" bytes, and has the row before room in
- * "space" bytes?
+ * Return whether the record can be about a row of "len" bytes, and the row before fits in
+ * "space" bytes.
  */
 static inline bool
 zunapply_fits(const ZUndoRecord *rec, uint32 len, uint32 space)
@@ -29,7 +29,10 @@ zunapply_fits(const ZUndoRecord *rec, uint32 len, uint32 space)
 	return (zwaypoint_has_image(rec) || kept <= len) && zunapply_length(rec) <= space;
 }
 
-/* Most updates change a few bytes: not worth a call. */
+/*
+ * Copy len bytes.  Most updates change a few bytes, for which a call of memcpy is too
+ * expensive.
+ */
 static pg_attribute_always_inline void
 zunapply_copy(char *to, const char *from, Size len)
 {
@@ -54,8 +57,8 @@ zunapply_copy(char *to, const char *from, Size len)
 }
 
 /*
- * An update's record: the row of "len" bytes becomes the one before.  Returns its
- * length.  zunapply_fits() must have been asked.
+ * Undo an update: the row of "len" bytes becomes the one before.  Return its length.
+ * zunapply_fits() must have returned true.
  */
 static pg_attribute_always_inline uint32
 zunapply_body(const ZUndoRecord *rec, char *row, uint32 len)
@@ -71,8 +74,8 @@ zunapply_body(const ZUndoRecord *rec, char *row, uint32 len)
 }
 
 /*
- * The header before an update or a delete.  "newer" is the header after it; padding is
- * not looked at.
+ * Compute the header before an update or a delete.  "newer" is the header after it.
+ * ZROW_PADDED is not set.
  */
 static pg_attribute_always_inline void
 zunapply_header(const ZUndoRecord *rec, const ZRowHeader *newer, ZRowHeader *older)

@@ -1,24 +1,24 @@
 /*
  * mvcc_view.c
- *		A table page to look at: a private copy, or the page itself under lock.
+ *		Views of table pages: a private copy, or the page itself under lock.
  *
- * LOCKING: an overflow page is only ever locked while its table page is (L1: it comes
- * after it), in the same mode.  A lock page comes after both.  It is changed only while
- * they are locked exclusively; to look at it, it is locked by itself, so that what is on
- * it may be newer than a copy of the table page.
+ * LOCKING: an overflow page is only ever locked while its table page is (L1: it comes after
+ * it), in the same mode.  A lock page comes after both.  It is changed only while they are
+ * locked exclusively.  For reading it is locked by itself, so that its contents may be newer
+ * than a copy of the table page.
  */
 #include "postgres.h"
 
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-#include "mvcc_reconstruct.h"
-
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_local.h"
 #include "zheap/undo/undo_read.h"
 
-/* What a view has copied of lock pages; lock page k is number k - 1. */
+#include "mvcc_reconstruct.h"
+
+/* A view's copies of lock pages; lock page k is number k - 1. */
 typedef struct ZLockPageCopies
 {
 	bool		seen[ZPAGE_MAX_LOCK_PAGES];
@@ -48,7 +48,10 @@ add_to_table(Relation rel, ZTableCounter counter, uint64 n)
 		zstats_count(rel, counter, n);
 }
 
-/* Temporary tables are not counted, nor is undo that is read without a table. */
+/*
+ * Add the view's counts to the table's.  Temporary tables are not counted, nor is undo read
+ * without a table.
+ */
 static void
 add_counts(ZPageView *view)
 {
@@ -98,8 +101,8 @@ zview_refresh(ZPageView *view)
 }
 
 /*
- * The columns that the rows have, or NULL: when ALTER TABLE reads a table that it rewrites, the
- * server's description has the new ones already.
+ * Return the descriptor of the rows' columns, or NULL if it is not known: when ALTER TABLE
+ * reads a table that it rewrites, the relation's descriptor has the new columns already.
  */
 static TupleDesc
 columns_of_rows(const ZPageView *view)
@@ -110,8 +113,8 @@ columns_of_rows(const ZPageView *view)
 }
 
 /*
- * Have heap functions changed the page?  Not asked where the table's columns are not known: there
- * rows are only rolled back.
+ * Return whether heap functions have changed the page.  False, too, if the table's columns are
+ * not known: such a view only rolls rows back.
  */
 static bool
 has_heap_rows(ZPageView *view, Page page)
@@ -121,7 +124,11 @@ has_heap_rows(ZPageView *view, Page page)
 		zpage_has_heap_rows(page, view->block, columns_of_rows(view));
 }
 
-/* False: heap functions have changed the page, and that is to be passed by. */
+/*
+ * Check the page's header.  Return false if heap functions have changed the page, and their
+ * changes are to be skipped.  ERROR (data_corrupted) if it is damaged, or changed and not to be
+ * skipped.
+ */
 static bool
 check_page(ZPageView *view, Page page)
 {
@@ -156,9 +163,9 @@ zview_slots_are_frozen(const ZPageView *view, uint32 except)
 }
 
 /*
- * The overflow page, or a lock page.  What it is and whose never changes while it is named, so
- * that is looked at before it is locked: a damaged name may lead to a page that we have locked, or
- * to another table page (L1).
+ * Return the overflow page, or a lock page, pinned and locked.  Its kind and its table page
+ * never change while it is named, so they are checked before it is locked: a damaged block
+ * number may lead to a page that we have locked, or to another table page (L1).
  */
 static Buffer
 overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
@@ -179,7 +186,7 @@ overflow_page_lock(ZPageView *view, BlockNumber block, int lockmode)
 					  "overflow page %u belongs to block %u", block,
 					  zpage_overflow_body(page)->table_block);
 	LockBuffer(buffer, lockmode);
-	/* what is copied of it is as long as it says */
+	/* the part that is copied depends on its header */
 	wrong = zpage_check_overflow(page);
 	if (wrong)
 		zheap_corrupt(view->rel, block, InvalidOffsetNumber, "%s", wrong);
@@ -193,8 +200,8 @@ zview_horizon(const ZPageView *view)
 }
 
 /*
- * A slot's owner must have been assigned: the commit log knows nothing of others.
- * The next xid is only looked up when the last one known is passed.
+ * Raise an error if a slot's owner has not been assigned yet: the commit log knows nothing of
+ * such a transaction.  The next xid is read only if the owner is not below the last one known.
  */
 static inline void
 check_owner(ZPageView *view, const ZPageSlot *slot, int slotno)
@@ -223,6 +230,7 @@ check_owners(ZPageView *view)
 					ZPAGE_FIRST_OVERFLOW + i);
 }
 
+/* Set the page that the view shows, with its overflow page or NULL. */
 static void
 set_page(ZPageView *view, Page page, Page overflow)
 {
@@ -237,9 +245,7 @@ set_page(ZPageView *view, Page page, Page overflow)
 	zview_refresh(view);
 }
 
-/*
- * Copy what is in use of a page; the hole keeps whatever the copy had.
- */
+/* Copy the used part of a page; the hole keeps whatever the copy had. */
 static void
 copy_used(PGAlignedBlock **copy, MemoryContext context, Page page)
 {
@@ -249,13 +255,16 @@ copy_used(PGAlignedBlock **copy, MemoryContext context, Page page)
 		*copy = MemoryContextAlloc(context, sizeof(PGAlignedBlock));
 	if (header->pd_lower > header->pd_upper || header->pd_upper > BLCKSZ)
 	{
-		memcpy((*copy)->data, page, BLCKSZ);	/* damaged: for the check to see */
+		memcpy((*copy)->data, page, BLCKSZ);	/* damaged: the check of the copy reports it */
 		return;
 	}
 	zpage_copy_used((*copy)->data, header);
 }
 
-/* And rows on it?  What no reader asks for all of them, unless they are to be passed by. */
+/*
+ * Return whether heap functions have changed rows of the page.  Too expensive for every reader:
+ * called only while such rows are to be skipped.
+ */
 static bool
 has_changed_rows(ZPageView *view, Page page)
 {
@@ -263,7 +272,10 @@ has_changed_rows(ZPageView *view, Page page)
 		zpage_has_changed_rows(page, view->block, RelationGetDescr(view->rel));
 }
 
-/* A copy, if need be without what heap functions have written.  NULL: it holds no rows. */
+/*
+ * Copy the page and check the copy; changes by heap functions are removed if they are to be
+ * skipped.  Return NULL if the copy holds no rows.
+ */
 static Page
 copy_checked(ZPageView *view, PGAlignedBlock **copy, Page page)
 {
@@ -277,7 +289,10 @@ copy_checked(ZPageView *view, PGAlignedBlock **copy, Page page)
 	return page;
 }
 
-/* The page is locked, any mode.  False: it holds no rows. */
+/*
+ * Copy the page, which is locked in any mode, and its overflow page, locking that in shared
+ * mode meanwhile.  Return false if it holds no rows.
+ */
 static bool
 copy_locked(ZPageView *view, Page page)
 {
@@ -312,7 +327,7 @@ zview_lock_page(ZPageView *view, int k, int lockmode)
 	Assert(k >= 1 && k < zview_slot_pages(view));
 	Assert(lockmode == BUFFER_LOCK_SHARE || view->locked);	/* L1 */
 	block = zpage_overflow_body(view->overflow)->lock_pages[k - 1];
-	/* it may be locked, and belongs to the table page as well */
+	/* that page has the right table page, too, but may be locked by us */
 	if (block == zpage_overflow_block(view->page))
 		zheap_corrupt(view->rel, view->block, InvalidOffsetNumber,
 					  "overflow page %u is named as a lock page", block);
@@ -419,7 +434,7 @@ zview_leave(ZPageView *view)
 
 	if (leave == NULL)
 		return;
-	Assert(view->limit == 0);	/* what was found out under it may be wrong */
+	Assert(view->limit == 0);	/* results found under a limit may be wrong */
 	view->leave = NULL;
 	(void) zview_copy_viewed(view, leave[0], &leave[1]);
 	LockBuffer(leave[0], BUFFER_LOCK_UNLOCK);
@@ -440,14 +455,14 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 	view->block = BufferGetBlockNumber(buffer);
 	if (PageIsNew(page) || zpage_is_overflow(page))
 		return false;
-	/* no page is written to of which something is passed by */
+	/* a page with rows that are to be skipped must not be changed */
 	if (unlikely(!check_page(view, page) ||
 				 (zheap_skip_heap_rows && lockmode != BUFFER_LOCK_SHARE &&
 				  has_changed_rows(view, page))) && lockmode != BUFFER_LOCK_SHARE)
 		zheap_corrupt_by_heap(view->rel, view->block, PageGetLSN(page));
 	if (unlikely(zheap_skip_heap_rows) && lockmode == BUFFER_LOCK_SHARE)
 	{
-		/* the other copy may be referred to */
+		/* view->copy may still be referred to */
 		page = copy_checked(view, &view->other_rows, page);
 		if (page == NULL)
 			return false;
@@ -463,8 +478,8 @@ zview_attach(ZPageView *view, Buffer buffer, int lockmode, Buffer *overflow_buf)
 	view->reads = 0;
 
 	/*
-	 * A writer must not forget what a standby may still ask for: what is below
-	 * the horizon but not below the logged one keeps its name.
+	 * A writer must keep what a standby may still need: a transaction below the horizon but not
+	 * below the logged one keeps its name.
 	 */
 	if (lockmode == BUFFER_LOCK_EXCLUSIVE && !RelationUsesLocalBuffers(view->rel))
 		view->horizon = zundo_logged_horizon();

@@ -1,16 +1,16 @@
 /*
  * mvcc_walk.c
- *		From a version of a row to the ones before.
+ *		From a version of a row to the versions before.
  *
- * A version's record is found through the chain of its modifier's slot (chain.h), or
- * directly where the record of the version after it names it.  What the record says is
- * taken back in a private buffer (mvcc_unapply.h).
+ * A version's record is found through the chain of its modifier's slot (chain.h), or directly
+ * where the record of the version after it names it.  The change is undone in a private buffer
+ * (mvcc_unapply.h).
  *
- * A row that has been changed very often has waypoints: every ZROW_TURNS updates in
- * place the record also holds a far link, to a record with a full image (record.h).
- * A caller that does not see the transaction at a far link's end goes there at once.
- * That skips no version that it could see: what precedes an unseen version of a row was
- * committed before, or is unseen, too.
+ * A row that has been changed very often has waypoints: every ZROW_TURNS updates in place the
+ * record also holds a far link, to a record with a full image (record.h).  A caller that does
+ * not see the transaction at a far link's end goes there at once.  That skips no version that
+ * it could see: the versions before an unseen version of a row were committed before, or are
+ * unseen, too.
  *
  * LOCKING: none of its own; undo pages come after table pages (L1).
  */
@@ -25,7 +25,7 @@
 #include "mvcc_reconstruct.h"
 #include "mvcc_unapply.h"
 
-/* a slot of the page, whatever page it lies on */
+/* Return a slot of the page; it may lie on the overflow page. */
 static ZPageSlot *
 slot_of(ZPageView *view, OffsetNumber offnum, int slotno)
 {
@@ -35,7 +35,7 @@ slot_of(ZPageView *view, OffsetNumber offnum, int slotno)
 	return zpage_slot(view->page, view->overflow, slotno);
 }
 
-/* Below the horizon a transaction need not be known (S2). */
+/* Set the modifier; a transaction below the horizon need not be known (S2). */
 static void
 set_modifier(const ZPageView *view, ZRowVersion *version, ZOwner place, bool upper_bound)
 {
@@ -48,7 +48,10 @@ set_modifier(const ZPageView *view, ZRowVersion *version, ZOwner place, bool upp
 	}
 }
 
-/* The row is in order as far as its header tells, or it is known what is wrong with it. */
+/*
+ * Raise an error if heap functions have changed the row.  Called for a row that names itself,
+ * as a heap tuple does, before any other damage is reported.
+ */
 static void
 check_changed_by_heap(ZPageView *view, OffsetNumber offnum)
 {
@@ -96,7 +99,7 @@ zmvcc_slot_owner(ZPageView *view, const ZRowVersion *version)
 
 /* ---- the record of a version ---- */
 
-/* An owner's record about the row must be there. */
+/* Report that an owner's record about the row is missing. */
 static void
 report_no_record(ZPageView *view, const ZRowVersion *version)
 {
@@ -127,8 +130,8 @@ zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec, ZOwn
 }
 
 /*
- * Which rows have the records of a slot changed since "before"?  "touched": a flag per
- * offset.  False: more records have come than there are from one directory to the next.
+ * Set a flag in "touched", per offset, for each row that the slot's records since "before" are
+ * about.  Return false if more records have come than there are from one directory to the next.
  */
 static bool
 mark_touched(ZPageView *before, ZPageView *view, OffsetNumber offnum, int slotno, bool *touched)
@@ -154,7 +157,7 @@ zmvcc_same_versions(ZPageView *before, ZPageView *view, const OffsetNumber *offs
 	bool		touched[ZPAGE_MAX_OFFSET + 1] = {0};
 	bool		looked[ZPAGE_MAX_SLOTNO + 1] = {0};
 
-	/* a copy, and the page as it stays while the caller counts on the answer */
+	/* "before" is a copy; "view" is the page under its lock, so the answer stays right */
 	Assert(view->locked && !before->locked && before->block == view->block);
 	for (int i = 0; i < n; i++)
 	{
@@ -170,7 +173,7 @@ zmvcc_same_versions(ZPageView *before, ZPageView *view, const OffsetNumber *offs
 		zmvcc_current(view, offnum, &new);
 		if (!zrow_equals(old.row, old.len, new.row, new.len))
 			return false;
-		/* changed, and back to the same bytes? */
+		/* it may have been changed, and back to the same bytes */
 		slotno = new.hdr.slotno;
 		if (slotno > 0 && !looked[slotno] &&
 			!mark_touched(before, view, offnum, slotno, touched))
@@ -262,10 +265,7 @@ zmvcc_reconstruct_body(ZPageView *view, ZRowVersion *version)
 	return true;
 }
 
-/*
- * The bytes before an update, in view->version_buf (where the newer bytes may lie
- * already).
- */
+/* Undo an update in view->version_buf (which may already hold the newer bytes). */
 static void
 take_back_body(ZPageView *view, ZRowVersion *version, const ZUndoRecord *rec)
 {
@@ -280,7 +280,7 @@ take_back_body(ZPageView *view, ZRowVersion *version, const ZUndoRecord *rec)
 	version->row = buf;
 }
 
-/* The modifier of the version before the one that the record at "at" made. */
+/* Set the modifier of the version before the one that the record at "at" made. */
 static void
 set_version_before(const ZPageView *view, ZRowVersion *version, const ZUndoRecord *rec,
 				   const ZOwner *at)
@@ -302,8 +302,9 @@ zunseen_any(const ZUnseen *unseen, FullTransactionId fxid)
 }
 
 /*
- * Go from the record at *at, which has a far link, to the furthest one that still made
- * a version which the caller does not see.  False: stay.
+ * Go from the record at *at, which has a far link, to the furthest record that still made a
+ * version that the caller does not see, and leave that in *rec and *at.  Return false if there
+ * is no such jump.
  */
 static bool
 follow_far(ZPageView *view, const ZRowVersion *version, const ZUnseen *unseen,
@@ -336,7 +337,7 @@ follow_far(ZPageView *view, const ZRowVersion *version, const ZUnseen *unseen,
 		keys = next.far_keys;
 		moved = true;
 	}
-	/* what was read last may have taken the record's bytes away */
+	/* the last read may have overwritten the record's bytes */
 	if (!zchain_read(view, version->offnum, &here, rec))
 		return false;
 	*at = here;
@@ -377,13 +378,13 @@ zmvcc_previous_unseen(ZPageView *view, ZRowVersion *version, const ZUnseen *unse
 	Assert(version->modifier.kind != ZMODIFIER_ALL_VISIBLE);
 	if (!zmvcc_reconstruct_body(view, version) || !zmvcc_record(view, version, &rec, &at))
 	{
-		/* the same version, but now known to be visible to all */
+		/* the same version, now known to be visible to all */
 		zmodifier_set_all_visible(&version->modifier);
 		return true;
 	}
 	if (rec.type == ZOP_INSERT)
 		return false;
-	/* no other makes a version */
+	/* no other record makes a version */
 	Assert(rec.type == ZOP_UPDATE || rec.type == ZOP_DELETE);
 
 	zview_count(view, ZTABLE_VERSIONS_WALKED, 1);

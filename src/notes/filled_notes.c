@@ -2,8 +2,8 @@
  * filled_notes.c
  *		Notes of pages that insertions have filled: see filled.h.
  *
- * LOCKING: one LWLock for all, taken below the lock of a page that a row goes to; nothing is
- * locked below it.  A writer takes it once for each page that it fills.
+ * LOCKING: one LWLock for the whole table.  It may be taken while a table page is locked, and
+ * nothing is locked below it.  A writer takes it once for each page that it fills.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 
 #include "zheap/notes/filled.h"
 
-/* Tables that grow, of all databases. */
+/* Number of relations, of all databases together, that have notes at the same time. */
 #define MAX_TABLES		1024
 
 typedef struct FilledKey
@@ -24,21 +24,21 @@ typedef struct FilledKey
 	Oid			table;
 } FilledKey;
 
-/* None, if "before" is invalid. */
+/* A range of blocks; empty if "before" is invalid. */
 typedef struct FilledRange
 {
 	BlockNumber first;
 	BlockNumber last;
-	FullTransactionId before;	/* only earlier ones have filled pages of it */
+	FullTransactionId before;	/* only transactions before this one have filled its pages */
 } FilledRange;
 
 typedef struct FilledTable
 {
 	FilledKey	key;
 	RelFileLocator locator;
-	FilledRange waiting;		/* until all see what those have done */
-	FilledRange since;			/* what was filled after that one began to wait */
-	TimestampTz not_before;		/* a worker may look */
+	FilledRange waiting;		/* until every snapshot sees the transactions that filled it */
+	FilledRange since;			/* blocks filled after "waiting" began to wait */
+	TimestampTz not_before;		/* no worker takes it earlier */
 } FilledTable;
 
 static HTAB *tables = NULL;
@@ -88,7 +88,7 @@ add_pages(FilledRange *range, BlockNumber first, BlockNumber last, FullTransacti
 		range->before = before;
 }
 
-/* What was filled since waits, if nothing does. */
+/* Let the range "since" wait if no range does. */
 static void
 let_wait(FilledTable *table)
 {
@@ -100,7 +100,11 @@ let_wait(FilledTable *table)
 	Assert(!is_none(&table->waiting));
 }
 
-/* The table that has waited longest, of one database or all; NULL: there is none. */
+/*
+ * Return the table that has waited longest, of one database, or of all if "db" is invalid; NULL
+ * if there is none.  A table of another time (not_before) is left out unless "db" is invalid.
+ * The caller holds the LWLock exclusively.
+ */
 static FilledTable *
 oldest_table(Oid db)
 {
@@ -122,6 +126,11 @@ oldest_table(Oid db)
 	return oldest;
 }
 
+/*
+ * Return the table's entry with its ranges, made if there was none; the table that has waited
+ * longest makes room.  Ranges of another file of the table are dropped.  The caller holds the
+ * LWLock exclusively.
+ */
 static FilledTable *
 find_or_make(Oid relid, RelFileLocator locator)
 {
@@ -150,7 +159,7 @@ find_or_make(Oid relid, RelFileLocator locator)
 void
 zfilled_note(Relation rel, BlockNumber left, BlockNumber next)
 {
-	/* others may have put rows on the page that is left, and have later xids */
+	/* other backends may have put rows on the page "left", with later xids */
 	FullTransactionId before = ReadNextFullTransactionId();
 	FilledTable *table;
 
@@ -184,6 +193,7 @@ zfilled_any(void)
 	return hash_get_num_entries(tables) > 0;
 }
 
+/* Only "waiting" ranges are considered; a table that has none gets its range "since" as one. */
 int
 zfilled_databases(FullTransactionId horizon, Oid *dbs, int max)
 {
@@ -210,7 +220,9 @@ zfilled_databases(FullTransactionId horizon, Oid *dbs, int max)
 	return n;
 }
 
-/* The first pages of what waits.  A table of which nothing is noted then is forgotten. */
+/*
+ * Take the first "max" pages of the waiting range.  A table without any range is then forgotten.
+ */
 static void
 take_pages(FilledTable *table, BlockNumber max, ZFilledPages *pages)
 {

@@ -2,10 +2,10 @@
  * reap_notes.c
  *		A backend's notes of deleted rows: see reap.h.
  *
- * They are few and of fixed size, so that noting costs next to nothing and can't fail.  Where
- * there is no room the oldest pages or the newest rows are left to VACUUM.
+ * The notes are few and of fixed size, so noting a row is cheap and cannot fail.  When there is
+ * no room, the oldest pages or the newest rows are left to VACUUM.
  *
- * LOCKING: none; no page is locked when the notes of another table are opened.
+ * LOCKING: none.  No page is locked when notes are opened for another table (zreap_look).
  */
 #include "postgres.h"
 
@@ -19,38 +19,47 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/notes/reap.h"
 
-/* Notes of more tables are not kept at the same time. */
+/* Number of tables that a backend keeps notes of at the same time. */
 #define TABLES			8
 
-/* That many pages, or ZREAP_ENOUGH_ROWS, make it worth while to begin ... */
+/* This many pages, or ZREAP_ENOUGH_ROWS rows, are enough for a batch ... */
 #define ENOUGH_BLOCKS	16
 
 /*
- * ... if the backend has deleted so many rows in each, or if so many of the table's rows are dead,
- * and one in so many others.
+ * ... if the backend has deleted this many rows in each page on average, or if the table has
+ * MANY_DEAD dead rows and one more for every MANY_DEAD_SHARE live rows.
  */
 #define ENOUGH_ROWS_A_BLOCK	4
 #define MANY_DEAD		50
 #define MANY_DEAD_SHARE	10
 
-/* So many rows are in so many pages, so there are lists by then. */
+/*
+ * Allocate the lists when this many rows are noted: earlier than ENOUGH_BLOCKS pages can have
+ * rows.
+ */
 #define ENOUGH_FOR_LISTS	ENOUGH_BLOCKS
 
 /*
- * How many looks at pages of table and indexes a session's batches may cost: so many for each of
- * its transactions that write, and for each row that it has noted; so many saved up.
+ * The cost of a session's batches, in visits of table and index pages, is limited by a credit.
+ * Each transaction that writes and each row noted adds to it, up to a maximum.
  */
 #define LOOKS_A_WRITE	8
 #define LOOKS_A_ROW		8
 #define MAX_CREDIT		2048
 
-/* A row may be in one of so many of the last ranges, where deletions go here and there. */
+/*
+ * Number of the newest ranges that a deleted row is matched with, for deletions that alternate
+ * between parts of a table.
+ */
 #define RANGES_AT_HAND	4
 
-/* Once in so many transactions the table's rows are asked for. */
+/* Read the table's counters of dead rows in one of this many transactions. */
 #define ASKED_INTERVAL	4
 
-/* An error in the work on a table's notes is an error of somebody's statement. */
+/*
+ * Give up a table's notes after this many errors: each of them fails a statement that did not
+ * cause it.
+ */
 #define MAX_FAILURES	3
 
 void		(*zreap_hook) (Relation rel, ZReapNotes *notes) = NULL;
@@ -59,7 +68,7 @@ ZReapNotes *zreap_current = NULL;
 static ZReapNotes *tables[TABLES];
 static int	next_table = 0;
 
-/* What is known of rows that have been pruned. */
+/* Drop the notes of rows that were pruned; VACUUM removes them. */
 static void
 rows_clear(ZReapNotes *notes)
 {
@@ -74,7 +83,7 @@ notes_clear(ZReapNotes *notes)
 	notes->nranges = notes->range_blocks = notes->range_rows = notes->npages = 0;
 }
 
-/* Makes them, if there is memory. */
+/* Allocate the lists if there are none.  Return whether there are lists. */
 static bool
 has_lists(ZReapNotes *notes)
 {
@@ -104,7 +113,11 @@ notes_begin(ZReapNotes *notes, Relation rel)
 	notes->lost = 0;
 }
 
-/* In turn; those of a table of which nothing is noted if "empty".  NULL: there are none. */
+/*
+ * Return notes that can be given to another table, round robin; only notes that hold nothing if
+ * "empty".  NULL if there are none, because batches of this transaction use them, or others hold
+ * something.
+ */
 static ZReapNotes *
 notes_of_another(bool empty)
 {
@@ -122,6 +135,10 @@ notes_of_another(bool empty)
 	return NULL;
 }
 
+/*
+ * Return the table's notes, new ones if it had none or has another file; NULL if there is no
+ * place.
+ */
 static ZReapNotes *
 notes_of(Relation rel)
 {
@@ -150,8 +167,8 @@ zreap_is_past(Relation rel, FullTransactionId fxid)
 }
 
 /*
- * Have all backends together left so many dead rows that a page has some, but not so many that
- * autovacuum would come?  It does when a fifth of the rows are dead, by default.
+ * Return whether the dead rows of all backends suffice for some on each page.  The limit is
+ * below autovacuum's, which by default is a fifth of the rows.
  */
 static bool
 has_many_dead(Relation rel)
@@ -162,14 +179,15 @@ has_many_dead(Relation rel)
 
 	if (ref == NULL)
 		return false;
-	/* a hint, so no lock; not by a function that has statistics stay the same in a transaction */
+	/* no lock: a hint suffices.  pgstat_fetch_stat_tabentry() would freeze the statistics */
 	entry = &((PgStatShared_Relation *) ref->shared_stats)->stats;
 	return entry->dead_tuples >= MANY_DEAD + entry->live_tuples / MANY_DEAD_SHARE;
 }
 
 /*
- * A batch visits each page twice, which one dead row does not pay for.  Several do: the backend's
- * own, or those of all backends, which are removed with its own.
+ * Return whether a batch is worth its cost.  It visits each page twice, which one dead row does
+ * not pay for.  Several do: the backend's own, or those of all backends, which are removed with
+ * them.
  */
 static bool
 is_worth(Relation rel, ZReapNotes *notes)
@@ -185,7 +203,7 @@ zreap_has_pages(Relation rel, ZReapNotes *notes)
 		zreap_is_past(rel, notes->ranges[0].newest) && is_worth(rel, notes);
 }
 
-/* Is there enough in the notes that can be worked on? */
+/* Return whether the notes have enough work that can be done now. */
 static bool
 has_enough(Relation rel, ZReapNotes *notes)
 {
@@ -200,8 +218,9 @@ has_enough(Relation rel, ZReapNotes *notes)
 }
 
 /*
- * So much has been deleted at once, perhaps, that each of the next transactions would have a
- * batch; none is to become many times as dear by them.
+ * Return whether the credit allows a batch, after adding what this transaction brings.  After a
+ * bulk deletion every following transaction would run a batch; this limits the cost that is
+ * added to each.
  */
 static bool
 is_paid(ZReapNotes *notes)
@@ -212,7 +231,7 @@ is_paid(ZReapNotes *notes)
 	return notes->credit >= 0;
 }
 
-/* An error in it is the statement's; a cancel is not an error of the notes. */
+/* Run a batch.  An error in it fails the statement and is counted; a cancel is not counted. */
 static void
 run_batch(Relation rel, ZReapNotes *notes)
 {
@@ -233,14 +252,17 @@ run_batch(Relation rel, ZReapNotes *notes)
 	notes->busy = false;
 }
 
-/* May this backend note anything of the table now? */
+/* Return whether this backend may note rows of the table now. */
 static bool
 is_reapable(Relation rel)
 {
 	return !RelationUsesLocalBuffers(rel) && !IsInParallelMode() && ztable_indexes(rel)->btrees;
 }
 
-/* Once for each table in a transaction it is seen whether there is enough to begin. */
+/*
+ * Set zreap_current for a write to the table.  The first time in each transaction, check whether
+ * there is enough for a batch, and run it.
+ */
 void
 zreap_look(Relation rel)
 {
@@ -259,7 +281,7 @@ zreap_look(Relation rel)
 	if (notes->lxid != lxid)
 	{
 		notes->lxid = lxid;
-		if (notes->busy)	/* an error has ended it: nobody knows how far it had come */
+		if (notes->busy)	/* an error ended the batch at an unknown point */
 		{
 			notes_clear(notes);
 			notes->busy = false;
@@ -269,7 +291,7 @@ zreap_look(Relation rel)
 		if (notes->failures < MAX_FAILURES && is_paid(notes) && has_enough(rel, notes))
 			run_batch(rel, notes);
 	}
-	/* busy: a function of an operator class writes to the table whose index calls it */
+	/* busy: within a batch, a function of an operator class writes to the same table */
 	if (notes->failures < MAX_FAILURES && !notes->busy)
 		zreap_current = notes;
 }
@@ -289,8 +311,8 @@ zreap_forget_ranges(ZReapNotes *notes, int n)
 }
 
 /*
- * What is enough for a batch does not wait for later deletions as well: if the horizon lags
- * behind, or moves now and then, the last one is never past.
+ * Return whether a deletion belongs to the range.  Do not extend a range that already fills a
+ * batch: its newest deleter would keep moving, and a lagging horizon would never pass it.
  */
 static bool
 is_in_range(const ZReapRange *range, BlockNumber block, FullTransactionId fxid)
@@ -301,6 +323,10 @@ is_in_range(const ZReapRange *range, BlockNumber block, FullTransactionId fxid)
 		(range->rows < ZREAP_ENOUGH_ROWS && range->last - range->first < ENOUGH_BLOCKS);
 }
 
+/*
+ * Count the row in one of the newest ranges, or begin a range; an eighth of the ranges, the
+ * oldest, makes room when all are used.
+ */
 void
 zreap_note_deleted(BlockNumber block, FullTransactionId fxid)
 {
@@ -329,7 +355,10 @@ zreap_note_deleted(BlockNumber block, FullTransactionId fxid)
 	};
 }
 
-/* Let the version have the row's bytes.  False: they are gone, if its body has moved to undo. */
+/*
+ * Return whether the version has the row's bytes.  False if they are gone, because its body has
+ * moved to undo that is discarded.
+ */
 static bool
 has_keys(ZPageView *view, ZRowVersion *version)
 {
@@ -345,6 +374,11 @@ zreap_begin_page(ZReapNotes *notes, Relation rel)
 	notes->ntaken = notes->taken_bytes = notes->taken_lost = 0;
 }
 
+/*
+ * Store the row behind those noted, provisionally: zreap_end_page() makes it count.  Without
+ * room for its bytes, or if they are gone, the row is noted as "anywhere"; without room for the
+ * row it is lost.
+ */
 void
 zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 {
@@ -373,7 +407,7 @@ zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 void
 zreap_end_page(ZReapNotes *notes)
 {
-	if (!notes->busy)			/* else they have been deleted, and noted, before */
+	if (!notes->busy)			/* rows pruned by a batch were counted when they were deleted */
 		notes->noted += notes->ntaken;
 	notes->nrows += notes->ntaken;
 	notes->nbytes += notes->taken_bytes;

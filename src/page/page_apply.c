@@ -1,8 +1,10 @@
 /*
  * page_apply.c
- *		Inserts, updates, deletes and locks, as changes of a page's bytes.
+ *		Apply inserts, updates, deletes and locks to the bytes of a page.
  *
  * Shared by the forward path and redo; nothing here can fail.
+ *
+ * LOCKING: the caller holds the exclusive lock of each page that is passed.
  */
 #include "postgres.h"
 
@@ -10,17 +12,20 @@
 
 #include "zheap/page/page.h"
 
-/* Slots change hands. */
+/* The slots that change hands, and where rows may be. */
 typedef struct Leaving
 {
 	int			taken;
 	uint32		also;			/* bit k: slot k, on the page */
 	bool		visible_to_all;
-	uint32		upper;			/* where rows begin, and where the last header may */
+	uint32		upper;			/* lowest and highest offset that a row header may have */
 	uint32		last;
 } Leaving;
 
-/* The row leaves the slot that it names, if that is one of these; false: it still names one. */
+/*
+ * Freeze or mark the row if it names one of these slots.  Returns whether the row names no slot
+ * any more.
+ */
 static bool
 row_leaves_slots(Page page, OffsetNumber off, const Leaving *leaving)
 {
@@ -31,7 +36,7 @@ row_leaves_slots(Page page, OffsetNumber off, const Leaving *leaving)
 
 	if (!ItemIdIsNormal(lp))
 		return true;
-	/* one that leads out of the rows is for readers to report, and not to be followed */
+	/* skip a line pointer that leads out of the rows: readers report it */
 	if (ItemIdGetOffset(lp) < leaving->upper || ItemIdGetOffset(lp) > leaving->last)
 		return false;
 	row = (char *) page + ItemIdGetOffset(lp);
@@ -52,11 +57,11 @@ row_leaves_slots(Page page, OffsetNumber off, const Leaving *leaving)
 }
 
 /*
- * Slots change hands (S3): the rows that name one must not be taken for the new
- * owner's.  Their owners visible to all: they become frozen.  Otherwise they are
- * marked, and readers find their modifier through the new owner's undo.
+ * Freeze or mark the rows of slots that change hands (S3): they must not be taken for the new
+ * owner's.  If their owners are all-visible, they become frozen.  Otherwise they are marked, and
+ * readers find their modifier through the new owner's undo.
  *
- * All that "plan" takes or sets free is done in one way through the rows, of those groups that
+ * One walk handles all slots that "plan" takes or frees.  It visits only the groups of rows that
  * may name slots (P5).
  */
 static void
@@ -82,7 +87,7 @@ rows_leave_slots(Page page, const ZSlotPlan *plan)
 	}
 }
 
-/* No row names them any more. */
+/* Free the slots, which no row names any more. */
 static void
 slots_set_free(Page page, uint32 slots)
 {
@@ -98,8 +103,8 @@ slots_set_free(Page page, uint32 slots)
 }
 
 /*
- * The count of records above the newest directory goes on with the chain (C1): replay counts
- * as the forward path does, so WAL need not tell it.
+ * The count of records above the newest directory continues with the chain (C1): replay counts as
+ * the forward path does, so WAL need not contain it.
  */
 void
 zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan)
@@ -112,8 +117,9 @@ zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan)
 }
 
 /*
- * The slot's page needs no replay, or is not part of the record, but the table page does: its
- * change is made beside a slot that is thrown away, on which is what may have been before.
+ * Used when the slot's page needs no replay, or is not part of the record, but the table page
+ * does: its change is applied with a slot that is then discarded.  That slot first gets the value
+ * that it may have had before.
  */
 void
 zpage_scratch_init_apply(Page scratch, const ZSlotPlan *plan)
@@ -127,10 +133,7 @@ zpage_scratch_init_apply(Page scratch, const ZSlotPlan *plan)
 		zpage_slot_set(zpage_slot(NULL, scratch, plan->slotno), &plan->prev, 0);
 }
 
-/*
- * Exclusive lock on the slot's page, and on the table page, whose rows may have to leave the
- * slot.  New slots first: the plan's may be one of them.
- */
+/* New slots are added first: the plan's slot may be one of them. */
 void
 zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 {
@@ -159,19 +162,19 @@ zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan)
 			slots_set_free(page, plan->also);
 			break;
 		case ZTAKE_REUSED:
-			/* the link to the owner before is to lead to all that the slot led to */
+			/* the link to the previous owner must lead to all that the slot led to */
 			Assert(FullTransactionIdEquals(zpage_slot_fxid(slot), plan->prev.fxid) &&
 				   slot->undo == plan->prev.undo);
 			rows_leave_slots(page, plan);
 			zpage_note_reused(page, plan->prev.fxid);
 			break;
 	}
-	/* S3: from now on a row that names the slot, and does not say REUSED, is the new owner's */
+	/* S3: from now on a row that names the slot and is not marked REUSED is the new owner's */
 	Assert(plan->takeover == ZTAKE_OWN || zpage_slot_is_left(page, plan->slotno));
 	zpage_slot_take_apply(slot, plan);
 }
 
-/* The row names a slot, or it does not: P5. */
+/* P5: set the bit of the row's group if the row names a slot. */
 static void
 group_note(Page page, OffsetNumber offnum, int slotno)
 {
@@ -179,7 +182,7 @@ group_note(Page page, OffsetNumber offnum, int slotno)
 		zpage_trailer(page)->naming_word |= zpage_group_bit(offnum);
 }
 
-/* New rows, each on a line pointer of its own: the next one, or one that is unused. */
+/* Insert rows, each on a line pointer of its own: the next one, or an unused one. */
 static void
 insert_apply(Page page, const ZRowPlan *plan)
 {
@@ -209,8 +212,8 @@ insert_apply(Page page, const ZRowPlan *plan)
 }
 
 /*
- * Give the row at offnum room for newlen bytes and copy its present bytes (len of
- * them) there.  Returns the row's new place.
+ * Give the row at offnum room for newlen bytes and copy its len present bytes there.  Returns the
+ * row's new address.
  */
 static char *
 row_grow(Page page, OffsetNumber offnum, uint32 len, uint32 newlen)
@@ -222,7 +225,7 @@ row_grow(Page page, OffsetNumber offnum, uint32 len, uint32 newlen)
 	memcpy(old.data, (char *) page + ItemIdGetOffset(lp), len);
 	if (zpage_free_contiguous(page) < newlen)
 	{
-		/* out of the way: the old bytes may be squeezed out too */
+		/* let compaction remove the old bytes, too */
 		ItemIdSetUnused(lp);
 		zpage_compact_apply(page);
 	}
@@ -234,8 +237,8 @@ row_grow(Page page, OffsetNumber offnum, uint32 len, uint32 newlen)
 }
 
 /*
- * Replace body bytes [prefix, len - suffix) of a row and its header.  Also how
- * an aborted update is rolled back (page_rollback.c), hence not static.
+ * Replace body bytes [prefix, len - suffix) of a row, and its header.  Rolling back an update uses
+ * this, too (page_rollback.c).
  */
 void
 zpage_row_replace_apply(Page page, const ZRowPlan *plan)
@@ -259,7 +262,7 @@ zpage_row_replace_apply(Page page, const ZRowPlan *plan)
 				row + len - plan->suffix, plan->suffix);
 	memcpy(body + plan->prefix, plan->mid, plan->midlen);
 
-	/* what the row does not need any more stays its own until commit */
+	/* bytes that the row no longer needs stay its own until commit */
 	hdr.flags &= ~ZROW_PADDED;
 	if (hdr.natts == ZROW_NATTS_KEEP)
 		hdr.natts = zrow_natts(row);
@@ -273,7 +276,7 @@ zpage_row_replace_apply(Page page, const ZRowPlan *plan)
 	group_note(page, plan->offnum, hdr.slotno);
 }
 
-/* A new header; the body and its padding stay. */
+/* Replace the header; the body and its padding stay. */
 void
 zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header)
 {
@@ -291,8 +294,8 @@ zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header)
 }
 
 /*
- * As in heap: an xid below the horizon tells that pruning will find something.
- * The oldest deletion counts.
+ * Keep the oldest deletion in pd_prune_xid, as heap does: once it is below the horizon, pruning
+ * will find something.
  */
 void
 zpage_set_prunable(Page page, TransactionId xid)
@@ -303,7 +306,7 @@ zpage_set_prunable(Page page, TransactionId xid)
 		((PageHeader) page)->pd_prune_xid = xid;
 }
 
-/* The hint of locks, as in flags2.  Any line pointer with storage. */
+/* The hint of locks, as bits of flags2.  The line pointer may be any that has storage. */
 uint8
 zpage_row_lock_bits(Page page, OffsetNumber offnum)
 {
@@ -312,7 +315,7 @@ zpage_row_lock_bits(Page page, OffsetNumber offnum)
 	return (uint8) row[1] & ZROW2_LOCK_MASK;
 }
 
-/* The turn of the row as it is, which plans do not carry (ZROW2_PARITY). */
+/* Return the turn of the row on the page, which plans do not contain (ZROW2_PARITY). */
 static int
 row_turn(Page page, OffsetNumber offnum)
 {
@@ -322,7 +325,7 @@ row_turn(Page page, OffsetNumber offnum)
 	return zrow_turn(&hdr);
 }
 
-/* A lock leaves version and modifier alone. */
+/* Set the hint of locks; version and modifier stay. */
 static void
 set_lock_bits(Page page, const ZRowPlan *plan)
 {
@@ -332,7 +335,10 @@ set_lock_bits(Page page, const ZRowPlan *plan)
 	row[1] = (row[1] & ~ZROW2_LOCK_MASK) | (plan->hdr.flags2 & ZROW2_LOCK_MASK);
 }
 
-/* Readers find the body by the pointer.  The space is free at once. */
+/*
+ * Make a deleted row a tombstone: readers find the body by the undo pointer.  The space is free at
+ * once.
+ */
 static void
 tombstone_apply(Page page, const ZRowPlan *plan)
 {
@@ -346,9 +352,7 @@ tombstone_apply(Page page, const ZRowPlan *plan)
 	ItemIdSetNormal(lp, ItemIdGetOffset(lp), ZROW_TOMBSTONE_SIZE);
 }
 
-/*
- * Exclusive lock.  The slot has been prepared, so the new header names one that exists (P2).
- */
+/* The slot has been prepared, so the slot that the new header names exists (P2). */
 void
 zpage_row_apply(Page page, const ZRowPlan *plan)
 {
@@ -384,21 +388,18 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 	zpage_assert_valid(page);
 }
 
-/* Nothing but the bit changes: version and modifier stay, so there is no undo of it. */
+/* Only the bit changes: version and modifier stay, so there is no undo record. */
 void
 zpage_confirm_apply(Page page, OffsetNumber offnum)
 {
 	char	   *row = (char *) page + ItemIdGetOffset(PageGetItemId(page, offnum));
 
-	/* in a deleted row the bit means another thing */
+	/* in a deleted row the bit has another meaning */
 	Assert(!(zrow_flags(row) & ZROW_DELETED) && (row[1] & ZROW2_SPECULATIVE));
 	row[1] &= ~ZROW2_SPECULATIVE;
 }
 
-/*
- * Exclusive lock.  Pages are named once and for ever: readers may follow the name as soon as
- * the lock is released.
- */
+/* The name of a page never changes: readers may follow it as soon as the lock is released. */
 void
 zpage_overflow_apply(Page page, BlockNumber overflow_block)
 {

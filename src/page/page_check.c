@@ -1,13 +1,15 @@
 /*
  * page_check.c
- *		The invariants of a table page, as a check.
+ *		Check the invariants of a table page.
+ *
+ * LOCKING: the caller holds the page's lock in any mode, or has a copy.
  */
 #include "postgres.h"
 
 #include "zheap/page/page.h"
 #include "zheap/page/row.h"
 
-/* All that PageIsVerified does not know.  Share lock, or a copy. */
+/* Check all that PageIsVerified does not know of. */
 const char *
 zpage_check_header(Page page)
 {
@@ -21,7 +23,7 @@ zpage_check_header(Page page)
 		return "page is no zheap table page";
 	if (zpage_kind(page) != ZPAGE_VERSION)
 		return "page has an unknown version";
-	/* one that lies behind the trailer is a huge number */
+	/* a pd_special behind the trailer results in a huge number */
 	if (slots > ZPAGE_MAX_INPAGE * sizeof(ZPageSlot) || slots % sizeof(ZPageSlot) != 0)
 		return "page has an impossible number of transaction slots";
 	if (header->pd_lower < SizeOfPageHeaderData ||
@@ -54,7 +56,10 @@ zpage_check_overflow(Page page)
 	return NULL;
 }
 
-/* A row's bytes without padding; the header need not be the one that they begin with. */
+/*
+ * Check a row's bytes, without padding, against a header, which need not be the one at their
+ * beginning.
+ */
 static inline const char *
 check_row_header(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 {
@@ -71,7 +76,7 @@ check_row_header(Page page, const ZRowHeader *hdr, const char *row, uint32 len)
 	return NULL;
 }
 
-/* A row's place, space and padding (P3, P4), then its header. */
+/* Check a row's place, space and padding (P3, P4), then its header. */
 static const char *
 check_row_bytes(Page page, OffsetNumber offnum)
 {
@@ -114,7 +119,7 @@ zpage_check_version(Page page, OffsetNumber offnum, const ZRowHeader *hdr,
 	return check_row_header(page, hdr, row, len);
 }
 
-/* One line pointer.  The header has been checked, so it lies within the page. */
+/* The page header has been checked, so the line pointer lies within the page. */
 const char *
 zpage_check_row(Page page, OffsetNumber offnum)
 {
@@ -151,12 +156,15 @@ zpage_check_quick(Page page, OffsetNumber *offnum)
 		}
 		space += ItemIdGetLength(PageGetItemId(page, off));
 	}
-	/* compaction must not run out of the page, whichever rows it is that overlap */
+	/* compaction must stay within the page, whichever rows overlap */
 	if (space > (uint32) (((PageHeader) page)->pd_special - ((PageHeader) page)->pd_upper))
 		return "rows overlap";	/* P3 */
 	return NULL;
 }
 
+/*
+ * The costly part, which finds overlapping rows, uses a byte of stack for each byte of the page.
+ */
 const char *
 zpage_check(Page page, OffsetNumber *offnum)
 {
@@ -211,7 +219,7 @@ zpage_slot_is_left(Page page, int slotno)
 		ItemId		lp = PageGetItemId(page, off);
 		const char *row = (const char *) page + ItemIdGetOffset(lp);
 
-		/* damage is for readers to report */
+		/* skip damaged rows: readers report them */
 		if (ItemIdIsNormal(lp) && zpage_check_row(page, off) == NULL &&
 			zrow_slotno(row) == slotno && !(zrow_flags(row) & ZROW_REUSED))
 			return false;

@@ -1,17 +1,17 @@
 /*
  * page_compact.c
- *		Moving rows within a page.
+ *		Move rows within a page.
  *
- * The layout after compaction depends on the page's bytes alone (rows follow
- * their line pointers, the first one highest), so redo needs no list of moves.
+ * The layout after compaction depends only on the page's bytes (rows follow their line pointers,
+ * the first one highest), so redo needs no list of moves.
+ *
+ * LOCKING: the caller holds the page's exclusive lock.
  */
 #include "postgres.h"
 
 #include "zheap/page/page.h"
 
-/*
- * Exclusive lock.  The caller has checked all rows, which together must fit (zpage_check_quick).
- */
+/* The caller has checked that all rows together fit (zpage_check_quick). */
 void
 zpage_compact_apply(Page page)
 {
@@ -35,15 +35,15 @@ zpage_compact_apply(Page page)
 		memcpy((char *) page + upper, copy.data + ItemIdGetOffset(lp), len);
 		lp->lp_off = upper;
 	}
-	Assert(upper >= header->pd_upper);	/* what was free stays free */
-	/* the hole is zero on all replicas, whatever lay there (W1) */
+	Assert(upper >= header->pd_upper);	/* free space does not shrink */
+	/* the hole is zero on all replicas, whatever it contained (W1) */
 	MemSet((char *) page + header->pd_lower, 0, upper - header->pd_lower);
 	header->pd_upper = upper;
 }
 
 /*
- * Exclusive lock.  The slots stay where they are, at their distances from the page's end; the
- * rows move down, and what was theirs becomes the new slots.
+ * The slots stay where they are, at their distances from the page's end; the rows move down, and
+ * the space that becomes free is the new slots.
  */
 void
 zpage_grow_apply(Page page, int grow)

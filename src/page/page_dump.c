@@ -1,9 +1,9 @@
 /*
  * page_dump.c
- *		A table page as text, for debuggers.
+ *		Print a table page as text, for debuggers.
  *
- * The page may be damaged, or only half changed: numbers are compared with the page's
- * size before anything is read by them, and what does not fit is printed as it is.
+ * The page may be damaged, or only half changed: numbers are compared with the page's size before
+ * anything is read by them, and those that do not fit are printed as they are.
  */
 #include "postgres.h"
 
@@ -19,7 +19,7 @@ dump_slot(const ZPageSlot *slot, int slotno)
 			zpage_slot_count(slot));
 }
 
-/* The slots of the table page itself; those that are free are left out. */
+/* Print the slots of the table page itself, without free ones. */
 static void
 dump_slots(Page page)
 {
@@ -36,7 +36,8 @@ dump_slots(Page page)
 }
 
 /*
- * An overflow page or a lock page, which look alike; the slots' numbers are those of the former.
+ * Print an overflow page or a lock page, which look alike; slots get the numbers of an overflow
+ * page.
  */
 static void
 dump_overflow(Page page)
@@ -54,7 +55,8 @@ dump_overflow(Page page)
 }
 
 /*
- * "alloc" is at least a header; padding is not looked for where its length could not stand.
+ * Print a row's header.  "alloc" is at least a header; padding is not read if the space is too
+ * short for its length.
  */
 static void
 dump_row(const char *row, uint32 alloc)
@@ -99,6 +101,7 @@ dump_items(Page page)
 	}
 }
 
+/* Print the page header and trailer, then slots and line pointers. */
 void
 zpage_dump(Page page)
 {

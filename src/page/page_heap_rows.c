@@ -1,13 +1,16 @@
 /*
  * page_heap_rows.c
- *		What the server's heap functions leave on a page, if C code takes the table for heap's.
+ *		Detect what the server's heap functions leave on a page, if C code takes the table for a
+ *		heap table.
  *
  * heap_insert() puts its tuple where the next row would be, at pd_upper, and takes a line pointer
- * for it.  What is there of zheap's stays as it is: so the page can be told by its newest tuple,
- * and read without it.  A page that heap has made has no transaction slots and no trailer.
+ * for it.  It leaves zheap's rows as they are: so its newest tuple reveals the page, and the page
+ * can be read without it.  A page that heap has made has no transaction slots and no trailer.
  *
- * heap_update(), heap_delete() and heap_lock_tuple() fail, as to them the row is not visible,
+ * heap_update(), heap_delete() and heap_lock_tuple() fail, as the row is not visible to them,
  * unless its values look like hint bits; then they write into its values.
+ *
+ * LOCKING: the caller holds the page's lock in any mode, or has a copy.
  */
 #include "postgres.h"
 
@@ -28,7 +31,7 @@ zpage_is_of_heap(Page page)
 		header->pd_lower <= header->pd_upper && header->pd_upper <= header->pd_special;
 }
 
-/* Bytes of a value that begins at "in"; more than are left if it is damaged. */
+/* Return the length of the value at "in"; more than "left" if it is damaged. */
 static uint32
 bytes_of_value(Form_pg_attribute att, const char *in, uint32 left)
 {
@@ -48,7 +51,7 @@ bytes_of_value(Form_pg_attribute att, const char *in, uint32 left)
 	return Max(VARSIZE_4B(&head), VARHDRSZ);
 }
 
-/* Do all the bytes, without padding, make a row with no more than the table's columns? */
+/* Return whether all the bytes, without padding, are a row with at most the table's columns. */
 static bool
 is_whole_row(TupleDesc desc, const char *row, uint32 len)
 {
@@ -68,9 +71,9 @@ is_whole_row(TupleDesc desc, const char *row, uint32 len)
 }
 
 /*
- * Is that a tuple with a header as heap_insert() makes it, and no row of zheap's?  Only both
- * together tell: a row's values may be anything, and in ALTER TABLE the columns are already others
- * than those of the rows.
+ * Return whether this is a tuple with a header as heap_insert() makes it, and not a zheap row.
+ * Both are needed: a row's values may be anything, and during ALTER TABLE the columns already
+ * differ from those of the rows.
  */
 static bool
 is_heap_tuple(Page page, OffsetNumber offnum, TupleDesc desc)
@@ -104,7 +107,7 @@ zpage_is_changed_by_heap(Page page, BlockNumber block, OffsetNumber offnum, Tupl
 
 	memcpy(&tuple, row, SizeofHeapTupleHeader);
 	xmax = HeapTupleHeaderGetRawXmax(&tuple);
-	/* to heap it was visible, and then it got an xmax */
+	/* heap took it for visible, and then set an xmax */
 	if (ItemPointerGetBlockNumberNoCheck(&tuple.t_ctid) != block ||
 		ItemPointerGetOffsetNumberNoCheck(&tuple.t_ctid) != offnum ||
 		(tuple.t_infomask & HEAP_XMIN_COMMITTED) == 0 ||
@@ -113,8 +116,9 @@ zpage_is_changed_by_heap(Page page, BlockNumber block, OffsetNumber offnum, Tupl
 		return false;
 
 	/*
-	 * Its lowest bits are the row's number of columns, and of its slot.  That heap_delete() leaves
-	 * it in the page's header, too, proves nothing: so does a deletion of ours.
+	 * The lowest bits of xmax are the row's number of columns, and of its slot.  That
+	 * heap_delete() stores xmax in the page's header, too, proves nothing: so does a deletion of
+	 * zheap's.
 	 */
 	return zpage_check_row(page, offnum) != NULL || zrow_natts(row) > desc->natts;
 }

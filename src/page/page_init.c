@@ -1,12 +1,12 @@
 /*
  * page_init.c
- *		Empty pages.
+ *		Initialize pages.
  */
 #include "postgres.h"
 
 #include "zheap/page/page.h"
 
-/* Of any kind of page; PageInit has zeroed the special area. */
+/* Initialize the trailer of any kind of page; PageInit has zeroed the special area. */
 static void
 trailer_init(Page page, uint8 kind)
 {
@@ -17,7 +17,7 @@ trailer_init(Page page, uint8 kind)
 	trailer->naming_word = (uint32) ZPAGE_MAGIC << ZPAGE_GROUPS;
 }
 
-/* An empty table page.  PageInit zeroes it, so the slots are free. */
+/* PageInit zeroes the page, so the slots are free. */
 void
 zpage_init_apply(Page page, int nslots)
 {
@@ -27,7 +27,6 @@ zpage_init_apply(Page page, int nslots)
 	Assert(zpage_nslots(page) == nslots);
 }
 
-/* An empty overflow page, or lock page, for table_block. */
 void
 zpage_overflow_init_apply(Page page, BlockNumber table_block)
 {
@@ -37,6 +36,6 @@ zpage_overflow_init_apply(Page page, BlockNumber table_block)
 	trailer_init(page, ZPAGE_KIND_OVERFLOW);
 	body = (ZOverflowPageBody *) PageGetContents(page);
 	body->table_block = table_block;
-	/* the arrays are in use as a whole: pd_lower keeps them out of the "hole" */
+	/* the whole arrays are in use: pd_lower keeps them out of the "hole" */
 	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + sizeof(ZOverflowPageBody);
 }

@@ -1,17 +1,19 @@
 /*
  * page_items.c
- *		Looking at a table page: space, free line pointers.
+ *		Space and free line pointers of a table page.
+ *
+ * LOCKING: the caller holds the page's lock in any mode, or has a copy.
  */
 #include "postgres.h"
 
 #include "zheap/page/page.h"
 
-/* of the free space map (freespace.c) */
+/* unit of the free space map (freespace.c), in bytes */
 #define MAP_STEP	32
 
 StaticAssertDecl(TYPEALIGN(MAP_STEP, ZPAGE_MAX_ROW) <= ZPAGE_MAP_EMPTY, "the map has no more");
 
-/* In bytes.  The header has been checked, so this is not negative (P1). */
+/* The header has been checked, so this is not negative (P1). */
 Size
 zpage_free_contiguous(Page page)
 {
@@ -32,7 +34,7 @@ zpage_free_total(Page page)
 	/* a line pointer without a row has no length (zpage_check_row) */
 	for (off = FirstOffsetNumber; off <= max; off++)
 		used += ItemIdGetLength(PageGetItemId(page, off));
-	/* of damaged rows that overlap there may be more than the page holds */
+	/* damaged rows that overlap may have more bytes than the page */
 	return used < space ? space - used : 0;
 }
 
@@ -87,7 +89,7 @@ zpage_free_for_map(Page page)
 
 	if (zpage_is_blank(page))
 		return ZPAGE_MAP_EMPTY;
-	/* one that was made for a long row, and has lost it */
+	/* the page was made for a long row, which is no longer there */
 	return space >= ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS) ? TYPEALIGN(MAP_STEP, space) : space;
 }
 
@@ -110,8 +112,7 @@ zpage_free_offset(Page page, OffsetNumber from)
 }
 
 /*
- * After compaction everything free is one piece, and the grown row's old bytes
- * are free as well.
+ * After compaction all free space is contiguous, and the grown row's old bytes are free as well.
  */
 bool
 zpage_update_fits(Page page, OffsetNumber offnum, uint32 newlen)

@@ -1,14 +1,17 @@
 /*
  * page_prune.c
- *		Taking back space that nobody needs.
+ *		Prune a page: reclaim space that no snapshot needs.
+ *
+ * LOCKING: the caller holds the page's exclusive lock.  No cleanup lock is needed: readers use
+ * copies.
  */
 #include "postgres.h"
 
 #include "zheap/page/page.h"
 
 /*
- * When pruning will next find something: the oldest deletion left.  Deletions in
- * overflow slots are left to VACUUM.
+ * Return the xid for pd_prune_xid: the oldest deletion left, when pruning will next find
+ * something.  Deletions in overflow slots are left to VACUUM.
  */
 static TransactionId
 oldest_deletion(Page page)
@@ -34,10 +37,7 @@ oldest_deletion(Page page)
 	return oldest;
 }
 
-/*
- * Exclusive lock, no cleanup lock: readers look at copies.  Bodies go first, as they are what
- * compaction gives back.
- */
+/* Rows become dead first, as their bodies are the space that compaction reclaims. */
 void
 zpage_prune_apply(Page page, const ZPrunePlan *plan)
 {
@@ -78,7 +78,7 @@ zpage_prune_apply(Page page, const ZPrunePlan *plan)
 		Assert(zrow_has_several_keys(row));
 		row[1] &= ~ZROW2_SEVERAL_KEYS;
 	}
-	/* until no such scan is left the page is not all-visible (P6) */
+	/* the page is not all-visible until no such scan is left (P6) */
 	zpage_note_reused(page, plan->remembered);
 	zpage_compact_apply(page);
 	((PageHeader) page)->pd_prune_xid = oldest_deletion(page);

@@ -1,17 +1,17 @@
 /*
  * page_rollback.c
- *		Rolling rows back as they were before an aborted transaction.
+ *		Roll rows back to what they were before an aborted transaction.
  *
- * R1: rolling back gives the rows as everybody else saw them; doing it twice
- * changes nothing, because the slot no longer names the transaction.
+ * R1: rolling back restores the rows as all others saw them; doing it twice changes nothing,
+ * because the slot no longer names the transaction.
+ *
+ * LOCKING: the caller holds the exclusive lock of each page that is passed.
  */
 #include "postgres.h"
 
 #include "zheap/page/page.h"
 
-/*
- * One row as the plan says.  Nothing here grows a row: the version before fits the row's space.
- */
+/* Roll one row back.  Nothing here grows a row: the version before fits the row's space. */
 static void
 row_rollback(Page page, const ZRowRollback *rollback)
 {
@@ -20,13 +20,13 @@ row_rollback(Page page, const ZRowRollback *rollback)
 	bool		locked;
 
 	Assert(ItemIdIsNormal(lp));
-	/* row locks are not the aborted transaction's to take away */
+	/* row locks of other transactions stay */
 	switch (rollback->kind)
 	{
 		case ZROLLBACK_KILL:
 			locked = zpage_row_lock_bits(page, rollback->offnum) != 0;
 			ItemIdSetDead(lp);
-			/* they go on to count for this place: see zdml_reclaim_pointers */
+			/* they still count for this line pointer: see zdml_reclaim_pointers */
 			if (locked)
 				lp->lp_off = ZPAGE_DEAD_LOCKED;
 			break;
@@ -59,8 +59,8 @@ zpage_slot_rollback_apply(ZPageSlot *slot, const ZRollbackPlan *plan)
 }
 
 /*
- * Dead rows first: what they held makes sure that the others fit, although each
- * row's own space was kept for it anyway.
+ * Dead rows come first: the space that they free ensures that the others fit, although each row's
+ * own space was kept for it anyway.
  */
 void
 zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan)
@@ -79,7 +79,7 @@ zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan)
 			row_rollback(page, &plan->rows[i]);
 	}
 	zpage_slot_rollback_apply(zpage_slot(page, overflow, plan->slotno), plan);
-	/* R1, S3: of a slot that is free now no row says that its modifier has it */
+	/* R1, S3: if the slot is free now, no unmarked row names it */
 	Assert(FullTransactionIdIsValid(plan->next.fxid) || zpage_slot_is_left(page, plan->slotno));
 	zpage_assert_valid(page);
 }

@@ -1,10 +1,13 @@
 /*
  * page_visible.c
- *		A page whose rows everybody sees, and the visibility map's bits that say so.
+ *		All-visible pages, and their bits in the visibility map.
  *
- * The map is the server's (visibilitymap.c), which executor, planner and ANALYZE read: two bits a
- * block, since PostgreSQL 9.6.  Its bits are set and cleared here, as the server's functions log
- * that in records of heap's, or not at all.
+ * The map is the server's (visibilitymap.c), which executor, planner and ANALYZE read: two bits
+ * per block, since PostgreSQL 9.6. zheap sets and clears its bits here, because the server's
+ * functions log that in heap's records, or not at all.
+ *
+ * LOCKING: the caller holds the table page's lock in any mode, and the map page's exclusive lock
+ * to change it.
  */
 #include "postgres.h"
 
@@ -15,7 +18,7 @@
 #define BLOCKS_PER_BYTE		(BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
 #define BLOCKS_PER_PAGE		((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * BLOCKS_PER_BYTE)
 
-/* P6, but for whom the rows are visible to. */
+/* P6, except whether the rows are visible to all. */
 bool
 zpage_may_be_visible(Page page)
 {
@@ -31,7 +34,7 @@ zpage_may_be_visible(Page page)
 			return false;
 		if (!ItemIdIsNormal(lp))
 			continue;
-		/* in a row that is not deleted the second bit means what it says */
+		/* SPECULATIVE has its own meaning only in a row that is not deleted */
 		if ((zrow_flags(row) & ZROW_DELETED) || ((uint8) row[1] & ZROW2_SPECULATIVE) ||
 			zrow_has_several_keys(row))
 			return false;
@@ -58,7 +61,7 @@ shift_of(BlockNumber block)
 	return (int) (block % BLOCKS_PER_BYTE) * BITS_PER_HEAPBLOCK;
 }
 
-/* A page that replay has made anew, because the map was cut off later, is all zeros. */
+/* Replay creates a page of zeros if the map was truncated later. */
 static void
 init_if_new(Page map)
 {
@@ -66,7 +69,7 @@ init_if_new(Page map)
 		PageInit(map, BLCKSZ, 0);
 }
 
-/* "Frozen" as well: nothing here ever is to be frozen. */
+/* Set "all-frozen" as well: zheap never has anything to freeze. */
 void
 zmap_set_apply(Page map, BlockNumber block)
 {

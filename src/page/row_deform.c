@@ -1,13 +1,13 @@
 /*
  * row_deform.c
- *		Row bytes to values.
+ *		Convert row bytes to values.
  *
- * The inner loop of sequential scans.  Three things keep it short: rows without
- * nulls have a loop of their own, values by value and short varlenas are taken
- * without a call, and everything that may need an aligned copy is out of line.
+ * This is the inner loop of sequential scans.  Three things keep it short: rows without nulls have
+ * a loop of their own, by-value columns and short varlenas need no call, and all that may need an
+ * aligned copy is out of line.
  *
- * Nothing here trusts the bytes: each length is compared with what is left of
- * the row before it is used.
+ * Nothing here trusts the bytes: each length is compared with the rest of the row before it is
+ * used.
  */
 #include "postgres.h"
 
@@ -16,17 +16,17 @@
 
 #include "zheap/page/row.h"
 
-/* The row's bytes, as the loops below want them. */
+/* The row's bytes, as the loops below need them. */
 typedef struct RowBytes
 {
 	const char *start;
 	const char *end;
-	const uint8 *bits;			/* null bitmap, if there is one */
+	const uint8 *bits;			/* null bitmap, or anything if there is none */
 	int			upto;			/* attributes to deform; all of them are stored */
-	int			natts;			/* of the descriptor */
+	int			natts;			/* attributes of the descriptor */
 } RowBytes;
 
-/* Out of line, as few values need it. */
+/* Copy a value to the scratch space.  Out of line, as few values need it. */
 static pg_noinline Datum
 aligned_copy(const char *in, Size size, char attalign, const RowBytes *bytes, ZRowDeform *state)
 {
@@ -43,8 +43,8 @@ aligned_copy(const char *in, Size size, char attalign, const RowBytes *bytes, ZR
 }
 
 /*
- * A value by reference that lies at "in": itself where its address suits the
- * type, otherwise a copy in the scratch space.
+ * Return a by-reference value at "in": itself if its address suits the type, otherwise a copy in
+ * the scratch space.
  */
 static inline Datum
 aligned_value(const char *in, Size size, char attalign, const RowBytes *bytes, ZRowDeform *state)
@@ -54,7 +54,7 @@ aligned_value(const char *in, Size size, char attalign, const RowBytes *bytes, Z
 	return aligned_copy(in, size, attalign, bytes, state);
 }
 
-/* From any address: rows have no alignment. */
+/* Read a by-value column from any address: rows have no alignment. */
 static inline Datum
 byval_get(const char *in, int attlen)
 {
@@ -90,8 +90,8 @@ byval_get(const char *in, int attlen)
 }
 
 /*
- * Length of a varlena that is not a short one, or 0 if it is damaged or goes
- * past the "left" bytes.
+ * Return the length of a varlena that is not a short one; 0 if it is damaged or has more than
+ * "left" bytes.
  */
 static Size
 varlena_length(const char *in, Size left)
@@ -102,7 +102,7 @@ varlena_length(const char *in, Size left)
 	Assert(left > 0);
 	if (VARATT_IS_1B_E(in))
 	{
-		/* nothing but pointers into a toast table is ever stored */
+		/* only pointers into a toast table are ever stored */
 		size = VARHDRSZ_EXTERNAL + sizeof(varatt_external);
 		if (size > left || VARTAG_1B_E(in) != VARTAG_ONDISK)
 			return 0;
@@ -119,8 +119,8 @@ varlena_length(const char *in, Size left)
 }
 
 /*
- * One value of variable length, other than a short varlena.  Returns its length,
- * or 0 if the bytes are damaged.
+ * Read a value of variable length, other than a short varlena.  Returns its length, or 0 if the
+ * bytes are damaged.
  */
 static pg_noinline Size
 variable_get(const char *in, Form_pg_attribute att, Datum *value, const RowBytes *bytes,
@@ -144,15 +144,15 @@ variable_get(const char *in, Form_pg_attribute att, Datum *value, const RowBytes
 	if (size == 0)
 		return 0;
 	if (VARATT_IS_1B_E(in))
-		*value = PointerGetDatum(in);	/* the reader copies it */
+		*value = PointerGetDatum(in);	/* not aligned, and need not be: the reader copies it */
 	else
 		*value = aligned_value(in, size, att->attalign, bytes, state);
 	return size;
 }
 
 /*
- * Attributes [state->natts, bytes->upto).  Compiled twice: "hasnull" is a
- * constant where it is called.
+ * Deform attributes [state->natts, bytes->upto).  Returns false if a value is damaged.  Compiled
+ * twice: "hasnull" is a constant in each call.
  */
 static pg_attribute_always_inline bool
 stored_deform(TupleDesc desc, const RowBytes *bytes, bool hasnull,
@@ -206,7 +206,7 @@ stored_deform(TupleDesc desc, const RowBytes *bytes, bool hasnull,
 	return true;
 }
 
-/* Where the values begin, or 0 if the row is too short for its own header. */
+/* Return where the values begin; 0 if the row is too short for its own header. */
 static inline uint32
 body_offset(const ZRowHeader *hdr, uint32 len)
 {

@@ -1,12 +1,12 @@
 /*
  * row_diff.c
- *		Which bytes differ between two versions of a row.
+ *		Find the bytes that differ between two versions of a row.
  */
 #include "postgres.h"
 
 #include "zheap/page/row.h"
 
-/* From any address. */
+/* Read a word from any address. */
 static inline uint64
 word_at(const char *at)
 {
@@ -16,7 +16,7 @@ word_at(const char *at)
 	return word;
 }
 
-/* How many of the first "max" bytes are the same? */
+/* Return how many of the first "max" bytes are equal. */
 static uint32
 same_from(const char *a, const char *b, uint32 max)
 {
@@ -29,7 +29,7 @@ same_from(const char *a, const char *b, uint32 max)
 	return same;
 }
 
-/* How many of the last "max" bytes before these ends? */
+/* Return how many of the last "max" bytes before these ends are equal. */
 static uint32
 same_to(const char *a_end, const char *b_end, uint32 max)
 {

@@ -1,10 +1,9 @@
 /*
  * row_form.c
- *		Values to row bytes.
+ *		Convert values to row bytes.
  *
- * Two passes with the same decisions: value_length says how many bytes a value
- * takes and which flag it asks for, value_put writes them.  That they agree is asserted for
- * each value.
+ * Two passes make the same decisions: value_length() returns how many bytes a value takes and
+ * which flag it needs, value_put() writes them.  That they agree is asserted for each value.
  */
 #include "postgres.h"
 
@@ -15,14 +14,14 @@
 
 #include "zheap/page/row.h"
 
-/* May a 4-byte header of this attribute be stored as a short one? */
+/* Return whether a 4-byte header of this attribute may be stored as a short one. */
 static inline bool
 att_is_packable(Form_pg_attribute att)
 {
 	return att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN;
 }
 
-/* Stored length of an inline varlena whose header has 4 bytes, uncompressed. */
+/* Return the stored length of an uncompressed inline varlena with a 4-byte header. */
 static inline Size
 packed_length(Form_pg_attribute att, Size size)
 {
@@ -31,7 +30,10 @@ packed_length(Form_pg_attribute att, Size size)
 	return size;
 }
 
-/* Of a pointer to a value elsewhere; one into memory (an expanded object) is flattened. */
+/*
+ * Return the stored length of a pointer to an external value; one into memory (an expanded object)
+ * is flattened.
+ */
 static Size
 external_length(Form_pg_attribute att, const struct varlena *value, uint8 *flags)
 {
@@ -41,7 +43,7 @@ external_length(Form_pg_attribute att, const struct varlena *value, uint8 *flags
 	return VARSIZE_EXTERNAL(value);
 }
 
-/* Bytes that value_put will take.  Sets flags that the value asks for. */
+/* Return the bytes that value_put() will write.  Sets the flags that the value needs. */
 static inline Size
 value_length(Form_pg_attribute att, Datum value, uint8 *flags)
 {
@@ -61,7 +63,10 @@ value_length(Form_pg_attribute att, Datum value, uint8 *flags)
 	return VARSIZE_ANY(varlena);
 }
 
-/* By-value datums go through a variable of their own width: any byte order. */
+/*
+ * Write a by-value column, through a variable of its own width, so that byte order does not
+ * matter.
+ */
 static inline void
 byval_put(char *out, Datum value, int attlen)
 {
@@ -94,7 +99,10 @@ byval_put(char *out, Datum value, int attlen)
 	}
 }
 
-/* An uncompressed varlena with a 4-byte header, made short where it may be. */
+/*
+ * Write an uncompressed varlena with a 4-byte header, made short where allowed.  Returns the
+ * length.
+ */
 static Size
 packable_put(char *out, Form_pg_attribute att, const char *value)
 {
@@ -112,8 +120,8 @@ packable_put(char *out, Form_pg_attribute att, const char *value)
 }
 
 /*
- * Expanded objects flatten themselves into aligned memory only, which a row
- * does not offer.
+ * Write an expanded object, through a palloc'd copy: it flattens only into aligned memory, which a
+ * row does not have.  Returns the length.
  */
 static Size
 expanded_put(char *out, Form_pg_attribute att, Datum value)
@@ -130,7 +138,7 @@ expanded_put(char *out, Form_pg_attribute att, Datum value)
 	return length;
 }
 
-/* Write a varlena value; returns its length. */
+/* Write a varlena.  Returns its length. */
 static inline Size
 varlena_put(char *out, Form_pg_attribute att, Datum value)
 {
@@ -146,7 +154,7 @@ varlena_put(char *out, Form_pg_attribute att, Datum value)
 	return size;
 }
 
-/* Returns the value's length. */
+/* Write a value.  Returns its length. */
 static pg_attribute_always_inline Size
 value_put(char *out, Form_pg_attribute att, Datum value)
 {
@@ -191,7 +199,7 @@ zrow_form_length(TupleDesc desc, const Datum *values, const bool *isnull, uint8 
 	return (uint32) length;
 }
 
-/* Does the value that lies in a row at "in" have the address that its type demands? */
+/* Return whether the value at "in", in a row, has the alignment that its type demands. */
 static inline bool
 suits_type(const char *in, Form_pg_attribute att)
 {
@@ -200,8 +208,9 @@ suits_type(const char *in, Form_pg_attribute att)
 }
 
 /*
- * Both ways to form a row.  "places", a constant NULL where it is called or the values themselves,
- * gets where the values that are references lie now; returns whether these are all aligned.
+ * Form a row, in both ways.  "places", a constant NULL in zrow_form() and the values themselves in
+ * zrow_form_at(), gets the addresses of the by-reference values in the row.  Returns whether these
+ * are all aligned.
  */
 static pg_attribute_always_inline bool
 form(TupleDesc desc, const Datum *values, const bool *isnull, char *row, uint8 flags,

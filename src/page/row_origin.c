@@ -2,15 +2,15 @@
  * row_origin.c
  *		The TIDs that a row had before updates moved it.
  *
- * Written only if other transactions held KEY SHARE locks there, which an update
- * does not disturb: a transaction that wants to delete the row, or change its key,
- * looks for them at all the places.  See lock.h.
+ * They are stored only if other transactions held KEY SHARE locks there, which an update does not
+ * disturb: a transaction that wants to delete the row, or change its key, searches for holders at
+ * all these TIDs.  See lock.h.
  */
 #include "postgres.h"
 
 #include "zheap/page/row.h"
 
-/* Bytes that they take, at the end of the row; 0: the row is damaged. */
+/* Return the bytes that they take at the end of the row; 0 if the row is damaged. */
 static uint32
 origins_size(const char *row, uint32 len)
 {

@@ -1,12 +1,12 @@
 /*
  * row_token.c
- *		A number that tells versions of a row apart.
+ *		A number that distinguishes versions of a row.
  *
- * The row does not hold which transaction made it for longer than snapshots need it.  What it
- * holds for good are its bytes, and how often it was updated in place, modulo ZROW_TURNS: so
- * any two of up to ZROW_TURNS versions that follow each other in place have different numbers,
- * even with the same values.  Others have the same one by chance, with a probability of 2^-25, or
- * if updates that moved the row have given it the same values again.
+ * The row names the transaction that made it only as long as snapshots need that.  Permanent are
+ * its bytes, and how often it was updated in place, modulo ZROW_TURNS: so any two of up to
+ * ZROW_TURNS versions that follow each other in place have different numbers, even with the same
+ * values.  Other versions have the same one by chance, with a probability of 2^-25, or if updates
+ * that moved the row have given it the same values again.
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@ zrow_token(const char *row, uint32 len)
 	uint32		hash;
 
 	zrow_header_get(row, &hdr);
-	/* where the row was before it was moved is no part of its values */
+	/* former TIDs are not part of its values */
 	len -= zrow_origins_length(row, len);
 	hash = hash_bytes((const unsigned char *) row + ZROW_HDR_SIZE, (int) (len - ZROW_HDR_SIZE));
 	hash = hash_combine(hash, murmurhash32(hdr.natts << 1 | (hdr.flags & ZROW_HASNULL)));

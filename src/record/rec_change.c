@@ -1,9 +1,9 @@
 /*
  * rec_change.c
- *		The WAL record of an insert, update, delete or lock.
+ *		The WAL record of an insert, update, delete or lock, a tombstone or a directory.
  *
- * Block 0: table page.  Block 1: undo page (when undo is written, unless replay knows
- * where the log ends, W3).  Block 2: slot page (when the slot lies there).  Block 3: page of the
+ * Block 0: table page.  Block 1: undo page (when undo is written, unless replay knows where the
+ * log ends, W3).  Block 2: slot page (when the slot lies there).  Block 3: page of the
  * visibility map (when the table page was all-visible).
  *
  * Main data:
@@ -12,8 +12,8 @@
  *   head of the part (rec_part.c)
  *   C_UNDO: undo record, WAL form (C_UNDO_ONLY: log form, and nothing else)
  *   tail of the part
- *   what logical decoding is told, if anything (rec_logical.c)
- * Data of block 0 (of an insertion that logical decoding is told of beside a page image, too):
+ *   the part for logical decoding, if any (rec_logical.c)
+ * Data of block 0 (kept beside a page image if it is an insertion that is logically decoded):
  *   UPDATE: the new bytes between prefix and suffix
  *   INSERT: the row; with C_MANY each with its length, 2 bytes, before it; the
  *   offsets are consecutive
@@ -24,14 +24,14 @@
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
-#include "rec_private.h"
-
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_write.h"
 
+#include "rec_private.h"
+
 /*
- * The kind of WAL record that each operation has.  Redo reads the list the other way: where two
- * have the same the undo record tells which it is.
+ * The opcode of each operation.  Redo uses the list in the other direction: where two
+ * operations have the same opcode, the undo record says which it is.
  */
 static const uint8 opcodes[] = {
 	[ZOP_INSERT] = ZREC_INSERT,
@@ -45,7 +45,7 @@ static const uint8 opcodes[] = {
 StaticAssertDecl(ZOP_INSERT == 1 && lengthof(opcodes) == ZOP_DIRECTORY + 1,
 				 "each operation has an opcode");
 
-/* The first one. */
+/* Return the first operation with this opcode. */
 static uint8
 op_of(uint8 opcode)
 {
@@ -59,7 +59,7 @@ op_of(uint8 opcode)
 void
 zchange_apply(Page page, Page overflow, ZChange *change)
 {
-	/* no undo: rows that go on with a run, or are frozen from the start */
+	/* no undo: rows that continue a run, or are frozen from the start */
 	Assert(change->has_undo || change->row.op == ZOP_INSERT || change->row.op == ZOP_DELETE);
 	Assert(!change->has_undo || (FullTransactionIdIsValid(change->slot.next.fxid) &&
 								 change->slot.next.undo != ZUNDO_INVALID));
@@ -78,8 +78,8 @@ zchange_apply(Page page, Page overflow, ZChange *change)
 /* ---- emit ---- */
 
 /*
- * Several rows are gathered into one piece: the number of pieces that a WAL
- * record may have is limited.
+ * Register the rows of an insert, or the new bytes of an update.  Several rows are gathered
+ * into one piece: the number of pieces of a WAL record is limited.
  */
 static void
 register_rows(const ZRowPlan *row)
@@ -106,7 +106,7 @@ register_rows(const ZRowPlan *row)
 	XLogRegisterBufData(ZREC_BLK_TABLE, many, out - many);
 }
 
-/* Then decoding wants them beside a page image, too. */
+/* Return whether decoding needs the rows, so that they are kept beside a page image. */
 static bool
 tells_rows(const ZRecLogical *logical)
 {
@@ -115,7 +115,10 @@ tells_rows(const ZRecLogical *logical)
 
 #ifdef USE_ASSERT_CHECKING
 
-/* W2: the buffers of the change are ours to change, and there are those that it needs. */
+/*
+ * Check W2: the change's buffers are locked exclusively, and are there exactly if it needs
+ * them.
+ */
 static void
 assert_buffers(const ZChange *change, const ZChangeBuffers *buffers, const ZUndoWrite *write)
 {
@@ -161,7 +164,7 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrit
 	if (change->has_undo)
 	{
 		XLogRegisterData((char *) undo, undo_len);
-		/* replay makes a new page anew, whatever it is like: it must know the pointer (W3) */
+		/* replay initializes a new page whatever it contains: it must know the pointer (W3) */
 		zundo_register(write, ZREC_BLK_UNDO, logged && !change->init_page);
 	}
 	if (logged)
@@ -193,7 +196,7 @@ typedef struct Decoded			/* tidy: in memory only */
 	ZRecLogical logical;
 } Decoded;
 
-/* The undo record, which is of the kind that the WAL record is. */
+/* Take the undo record, which must be of a kind that the WAL record's opcode has. */
 static void
 take_undo(ZRecCursor *cur, uint8 opcode, Decoded *d)
 {
@@ -208,7 +211,7 @@ take_undo(ZRecCursor *cur, uint8 opcode, Decoded *d)
 	change->row.op = change->undo.type;
 }
 
-/* The main data; false: damaged. */
+/* Decode the main data.  Return false if it is damaged. */
 static bool
 decode_main(XLogReaderState *record, Decoded *d)
 {
@@ -234,7 +237,7 @@ decode_main(XLogReaderState *record, Decoded *d)
 	return zrec_cursor_done(&cur);
 }
 
-/* The rows or bytes that came with block 0. */
+/* Decode the rows or bytes that came with block 0.  d->rows is palloc'd. */
 static void
 decode_rows(XLogReaderState *record, Decoded *d)
 {
@@ -270,8 +273,8 @@ decode_rows(XLogReaderState *record, Decoded *d)
 /* ---- redo ---- */
 
 /*
- * The undo record in log form, byte for byte as the forward path wrote it: has_xact and
- * has_page say what it left out, and are in the WAL form, too.
+ * Redo the undo page: write the undo record in log form, byte for byte as the forward path did.
+ * has_xact and has_page, which say what it left out, are in the WAL form, too.
  */
 static void
 redo_undo(XLogReaderState *record, Decoded *d)
@@ -288,7 +291,7 @@ redo_undo(XLogReaderState *record, Decoded *d)
 	zundo_redo_write(record, &d->place.append, &undo, 1);
 }
 
-/* Table page, then the slot's page (L1).  Each may need replay without the other. */
+/* Redo the table page, then the slot's page (L1).  Each may need replay without the other. */
 static void
 redo_table(XLogReaderState *record, Decoded *d)
 {
@@ -317,7 +320,7 @@ redo_table(XLogReaderState *record, Decoded *d)
 		zrec_place_check(record, &d->place);
 	if (slot_action == BLK_NEEDS_REDO)
 	{
-		/* else the table page's replay sees to it, too */
+		/* else the table page's replay changes the slot, too */
 		if (action != BLK_NEEDS_REDO)
 			zpage_slot_take_apply(zpage_slot(NULL, overflow, change->slot.slotno),
 								  &change->slot);
@@ -331,7 +334,7 @@ redo_table(XLogReaderState *record, Decoded *d)
 		decode_rows(record, d);
 		if (overflow == (Page) scratch.data)
 			zpage_scratch_init_apply(overflow, &change->slot);
-		/* for the page's hint to prune it */
+		/* for the page's pruning hint */
 		if (!change->has_undo && change->row.op == ZOP_DELETE)
 			change->slot.next.fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
 		zchange_apply(page, overflow, change);
@@ -348,7 +351,7 @@ redo_table(XLogReaderState *record, Decoded *d)
 
 /*
  * LOCKING: the undo page by itself, before the table page: a reader on a standby that sees the
- * row changed finds the record.
+ * row changed finds the undo record.
  */
 void
 zrec_change_redo(XLogReaderState *record)
@@ -357,7 +360,7 @@ zrec_change_redo(XLogReaderState *record)
 
 	if (!decode_main(record, &d))
 		zrec_replay_damaged(record);
-	/* before any page: a snapshot that must go may not see the change */
+	/* before any page: a snapshot that is to be cancelled must not see the change */
 	zrec_part_redo_conflict(record, &d.part);
 	if (d.part.flags & C_UNDO)
 		redo_undo(record, &d);

@@ -2,9 +2,10 @@
  * rec_decode.c
  *		Logical decoding: from WAL records to the reorder buffer.
  *
- * As heap's records are decoded (src/backend/replication/logical/decode.c): the buffer gets the
- * same changes in the same order, tuples in heap's form among them, so all that comes after it
- * works as for a heap table.  Toasted values come by themselves, as toast tables are heap tables.
+ * It works like the decoding of heap's records (src/backend/replication/logical/decode.c): the
+ * buffer gets the same changes in the same order, with tuples in heap's form, so all later
+ * stages work as for a heap table.  Toasted values have records of their own, as toast tables
+ * are heap tables.
  */
 #include "postgres.h"
 
@@ -27,7 +28,7 @@ report_damaged(XLogReaderState *record)
 							 LSN_FORMAT_ARGS(record->ReadRecPtr))));
 }
 
-/* As the reorder buffer has it; but for its data. */
+/* Make a tuple of the reorder buffer, without its data. */
 static HeapTuple 
 make_tuple(ReorderBuffer *reorder, const ZRecTuple *tuple)
 {
@@ -35,7 +36,7 @@ make_tuple(ReorderBuffer *reorder, const ZRecTuple *tuple)
 	HeapTupleHeader header = out->t_data;
 
 	out->t_len = tuple->len + SizeofHeapTupleHeader;
-	/* the buffer finds out which table it is of */
+	/* the reorder buffer sets the table */
 	out->t_tableOid = InvalidOid;
 	ItemPointerSetInvalid(&out->t_self);
 	memset(header, 0, SizeofHeapTupleHeader);
@@ -51,7 +52,7 @@ data_of(HeapTuple tuple)
 	return (char *) tuple->t_data + SizeofHeapTupleHeader;
 }
 
-/* NULL: there is none. */
+/* Take the next whole tuple, or return NULL if there is none. */
 static HeapTuple 
 take_tuple(ReorderBuffer *reorder, ZRecCursor *cur)
 {
@@ -65,7 +66,10 @@ take_tuple(ReorderBuffer *reorder, ZRecCursor *cur)
 	return out;
 }
 
-/* Of the next of the rows. */
+/*
+ * Take the next tuple of an insertion, with the values of the next of the rows; NULL if there
+ * is none.
+ */
 static HeapTuple 
 take_inserted(ReorderBuffer *reorder, ZRecCursor *cur, ZRecCursor *rows, bool many)
 {
@@ -100,7 +104,7 @@ action_of(ZLogicalKind kind)
 	return REORDER_BUFFER_CHANGE_INSERT;
 }
 
-/* A change for each row. */
+/* Queue a change for each row. */
 static void
 queue_changes(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const ZRecLogical *logical)
 {
@@ -136,8 +140,9 @@ queue_changes(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const ZRecLogi
 }
 
 /*
- * Of another database, of an origin that the output plugin does not want, or of another table than
- * REPACK (CONCURRENTLY) decodes for, which takes all changes for that table's.
+ * Return whether the record is of another database, of an origin that the output plugin filters
+ * out, or of another table than the one that REPACK (CONCURRENTLY) decodes for: it takes each
+ * change for one of that table.
  */
 static bool
 is_unwanted(LogicalDecodingContext *ctx, XLogRecordBuffer *buf)
@@ -165,8 +170,9 @@ zrec_decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, ZRecLogicalOf lo
 	if (!logical_of(record, &logical))
 		report_damaged(record);
 	/*
-	 * While the slot is only advanced, too: the transaction's snapshot holds the slot's xmin, so
-	 * that the catalogs as it sees them are there when it is decoded.
+	 * SnapBuildProcessChange is called while the slot is only advanced, too: the transaction's
+	 * snapshot holds the slot's xmin, so that the catalogs as it sees them are still there when
+	 * it is decoded.
 	 */
 	if (logical.kind == ZLOGICAL_NONE ||
 		!SnapBuildProcessChange(builder, xid, buf->origptr) ||

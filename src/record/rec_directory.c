@@ -1,19 +1,19 @@
 /*
  * rec_directory.c
- *		What a directory record says (C1, chain.h).
+ *		The bytes of a directory (C1, chain.h).
  *
- *   ..  owner before, of the owner that wrote the directory: fxid varint (0: none);
+ *   ..  the owner before the one that wrote the directory: fxid varint (0: none);
  *       undo 8 bytes
- *   ..  locks: length of what follows of them, varint; per locked row, in the order of
- *       offsets: varint (gap << 2 | mode), gap being the distance from the offset before
- *   ..  if no record is before the directory in the chain: the base of what follows,
- *       8 bytes; otherwise that record's place is
+ *   ..  locks: their length in bytes, varint; per locked row, in the order of offsets:
+ *       varint (gap << 2 | mode), gap being the distance from the offset before
+ *   ..  if no record is before the directory in the chain: the base of the places below,
+ *       8 bytes; otherwise that record's place is the base
  *   ..  per row, in the order of offsets: varint (gap << 2 | D_SAME_OWNER |
  *       D_SAME_RECORD), gap being the distance from the offset before; unless
  *       D_SAME_OWNER fxid - fxid of the entry before, zigzag varint; unless D_SAME_RECORD
  *       the record's place, relative to the base (zundo_ptr_put)
  *
- * "Same" means: as of the entry before.
+ * "Same" means: the same as in the entry before.
  */
 #include "postgres.h"
 
@@ -31,7 +31,10 @@
 StaticAssertDecl(ZUNDO_MAX_DIRECTORY <= ZUNDO_MAX_RECORD - 128,
 				 "a directory of all rows fits an undo record");
 
-/* In a piece of known length, so that readers who look for versions skip it. */
+/*
+ * Put the locks, with their length before them, so that readers that search for versions skip
+ * them.
+ */
 static char *
 put_locks(char *out, const ZDirectory *dir)
 {
@@ -52,7 +55,7 @@ put_locks(char *out, const ZDirectory *dir)
 	return out + (end - locks);
 }
 
-/* Small differences in few bytes, whatever their sign. */
+/* Put the difference of two fxids: a small one takes few bytes, whatever its sign. */
 static char *
 put_fxid(char *out, FullTransactionId fxid, FullTransactionId last)
 {
@@ -61,7 +64,10 @@ put_fxid(char *out, FullTransactionId fxid, FullTransactionId last)
 	return zvarint_put(out, (int64) diff < 0 ? ~(diff << 1) : diff << 1);
 }
 
-/* *fxid: in, the entry before; out, this one.  NULL: the bytes end. */
+/*
+ * Get the next fxid from the difference; *fxid is the entry before's at entry, this one's on
+ * return.  Return NULL if the bytes end.
+ */
 static const char *
 get_fxid(const char *in, const char *end, FullTransactionId *fxid)
 {
@@ -76,7 +82,10 @@ get_fxid(const char *in, const char *end, FullTransactionId *fxid)
 	return in;
 }
 
-/* The newest place: places are told by their distance before the base. */
+/*
+ * Return a base for the places, which are stored as distances before it: one with the highest
+ * block number.
+ */
 static ZUndoPtr
 find_base(const ZDirectory *dir)
 {
@@ -146,11 +155,11 @@ typedef struct Reader
 	const char *locks;
 	const char *locks_end;
 	ZUndoPtr	base;
-	OffsetNumber offnum;		/* of the last entry */
+	OffsetNumber offnum;		/* of the entry read last */
 	ZOwner		entry;
 } Reader;
 
-/* Past the locks, and the base; false: damaged. */
+/* Skip the locks, and read the base.  Return false if the bytes are damaged. */
 static bool
 skip_locks(Reader *reader)
 {
@@ -171,7 +180,7 @@ skip_locks(Reader *reader)
 	return true;
 }
 
-/* False: damaged. */
+/* Begin to read a directory; get the owner before.  Return false if the bytes are damaged. */
 static bool
 read_before(Reader *reader, const ZUndoRecord *rec, ZOwner *before)
 {
@@ -198,7 +207,10 @@ read_before(Reader *reader, const ZUndoRecord *rec, ZOwner *before)
 	return skip_locks(reader);
 }
 
-/* The next lock; false: there is none, or *damaged. */
+/*
+ * Read the next lock.  Return false if there is none or, with *damaged set to true, if the
+ * bytes are damaged.
+ */
 static bool
 read_lock(const char **at, const char *end, OffsetNumber *offnum, int *mode, bool *damaged)
 {
@@ -216,7 +228,7 @@ read_lock(const char **at, const char *end, OffsetNumber *offnum, int *mode, boo
 	return true;
 }
 
-/* False: damaged. */
+/* Read the next row's entry.  Return false if the bytes are damaged. */
 static bool
 read_entry(Reader *reader)
 {
@@ -271,7 +283,7 @@ zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir)
 	return true;
 }
 
-/* Reads no further than the row's entry: entries are in the order of offsets. */
+/* Entries are in the order of offsets: reading stops at the row's. */
 bool
 zrec_directory_find(const ZUndoRecord *rec, OffsetNumber offnum, ZOwner *at, bool *damaged)
 {

@@ -1,9 +1,9 @@
 /*
  * rec_logical.c
- *		What a WAL record tells logical decoding of its change.
+ *		The part of a WAL record for logical decoding.
  *
- * Replay has no use for it, and decoding, which has no catalogs, none for the rest.  It stands at
- * the end of the main data, behind all that replay needs:
+ * Replay does not use it, and decoding, which has no catalogs, uses nothing else.  It is at the
+ * end of the main data, behind everything that replay needs:
  *
  *   kind (ZLogicalKind) and L_* flags, 1 byte
  *   INSERT: number of rows, varint
@@ -12,12 +12,13 @@
  *   length of its data, varint
  *   xl_heap_header, 5 bytes
  *   null bitmap and values as heap stores them
- * But of an insertion, whose rows the record has, values are theirs, with zeros here and there to
- * align them:
+ * But an insertion, whose rows the record has, takes the values from these, and adds zeros for
+ * alignment:
  *   length of its data, varint
  *   xl_heap_header, 5 bytes
- *   how many bytes come before the values, varint; these bytes
- *   how many bytes of the row follow, and then how many zeros, varints, until there are all
+ *   number of bytes before the values, varint; these bytes
+ *   number of bytes of the row that follow, then number of zeros, varints, until the data is
+ *   complete
  */
 #include "postgres.h"
 
@@ -43,7 +44,7 @@ put_varint(StringInfo out, uint64 value)
 	appendBinaryStringInfo(out, bytes, zvarint_put(bytes, value) - bytes);
 }
 
-/* The length of the data, which begin at "data". */
+/* Put the head of a tuple.  Return the length of its data, which begin at *data. */
 static Size
 put_head(StringInfo out, HeapTuple tuple, const char **data)
 {
@@ -67,7 +68,7 @@ zrec_logical_put_tuple(StringInfo out, HeapTuple tuple)
 	appendBinaryStringInfo(out, data, len);
 }
 
-/* How many bytes are the same? */
+/* Return the number of equal bytes at the beginning. */
 static Size
 same_bytes(const char *a, const char *b, Size max)
 {
@@ -89,8 +90,9 @@ same_bytes(const char *a, const char *b, Size max)
 }
 
 /*
- * The tuple's values are the row's, with zeros between some.  If bytes are taken for the row's as
- * long as they are the same nothing is missed, for zeros that come too early are left later.
+ * The tuple's values are the row's, with zeros between some.  Bytes are taken for the row's as
+ * long as they are equal.  That cannot go wrong: if a zero for alignment is taken for a zero of
+ * the row, the row's own zero is then put as one for alignment.
  */
 void
 zrec_logical_put_row(StringInfo out, HeapTuple tuple, const char *row, uint32 len)
@@ -138,7 +140,7 @@ zrec_logical_register(const ZRecLogical *logical)
 	XLogRegisterData(head, end - head);
 	if (logical->len > 0)
 		XLogRegisterData((char *) logical->tuples, logical->len);
-	/* whose replication is not to be repeated can be told row by row, as on heap */
+	/* keep the origin, so that changes can be filtered by it, as on heap */
 	XLogSetRecordFlags(XLOG_INCLUDE_ORIGIN);
 }
 
@@ -168,14 +170,14 @@ zrec_logical_take_tuple(ZRecCursor *cur, ZRecTuple *tuple)
 bool
 zrec_logical_take_head(ZRecCursor *cur, ZRecTuple *tuple)
 {
-	/* alignment may make of a byte eight */
+	/* alignment may turn one byte into eight */
 	take_head(cur, tuple, 8 * BLCKSZ);
 	tuple->nbytes = zrec_take_varint(cur, tuple->len);
 	tuple->bytes = zrec_take_bytes(cur, tuple->nbytes);
 	return !cur->bad;
 }
 
-/* The row at the cursor, behind its head. */
+/* Set "values" to the values of the row at the cursor, behind its header. */
 static void
 take_row_values(ZRecCursor *rows, bool many, ZRecCursor *values)
 {
@@ -187,7 +189,7 @@ take_row_values(ZRecCursor *rows, bool many, ZRecCursor *values)
 		zrec_take_raw(rows, &len, sizeof(len));
 	row = zrec_take_bytes(rows, len);
 	zrec_cursor_init(values, row, row ? len : 0);
-	/* a damaged row tells nothing of where its values are */
+	/* in a damaged row the place of the values is not known */
 	skip = row && len >= ZROW_HDR_SIZE ? zrow_values_offset(row) : PG_UINT16_MAX;
 	(void) zrec_take_bytes(values, skip);
 }
@@ -222,7 +224,7 @@ zrec_logical_take_values(ZRecCursor *cur, const ZRecTuple *tuple, ZRecCursor *ro
 	return !cur->bad && !values.bad;
 }
 
-/* How many there are that are whole. */
+/* Return the number of whole tuples. */
 static int
 count_tuples(const ZRecLogical *logical)
 {

@@ -4,7 +4,7 @@
  *		new one inserted on the same page or on another one.
  *
  * Block 0: the new row's page.  Block 1: undo page, as in rec_change.c.  Block 2: the old row's
- * page, if it is another one.  No slot page: where that is needed rows are moved otherwise.
+ * page, if it is another one.  No slot page: if one is needed, the row is moved by two records.
  *
  * Main data:
  *   C_* flags of the deletion, 1 byte
@@ -13,19 +13,20 @@
  *   M_GROW: slots added, 1 byte
  *   M_CONFLICT: as C_CONFLICT
  *   two pages: slotno varint; with M_UNDO and takeover OWN: page_prev (zundo_ptr_put, relative
- *   to the deletion's record); REUSED: slot_prev: fxid varint, undo 8 bytes; ALL_VISIBLE: which
- *   other slots are set free, varint
+ *   to the deletion's record); REUSED: slot_prev: fxid varint, undo 8 bytes; ALL_VISIBLE: the
+ *   other slots that are freed, varint
  *   M_HEADER: flags that describe the row's values, 1 byte, natts varint; otherwise
  *   they are the old row's
- *   one page: how many bytes of the bodies are the same, at the begin and at the end, varints
- *   what logical decoding is told, if anything (rec_logical.c)
+ *   one page: number of equal bytes of the bodies, at the begin and at the end, varints
+ *   the part for logical decoding, if any (rec_logical.c)
  * Data of block 0:
  *   the new row's body; one page: without those bytes
  *
- * Of the insertion's undo record the deletion's tells the place of the row and the command.
- * On one page both have one slot, and the deletion's record is the one before.
+ * The insertion's undo record is not in the WAL record: the deletion's has the command, and the
+ * place of the new row.  On one page both have one slot, and the deletion's record is the one
+ * before.
  *
- * Two pages are redone one without the other, so one page's row does not help with the other's:
+ * Two pages are redone one without the other, so one page's row cannot be used for the other's:
  * the old row may have been pruned from a page that is newer.
  */
 #include "postgres.h"
@@ -34,10 +35,10 @@
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
-#include "rec_private.h"
-
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_write.h"
+
+#include "rec_private.h"
 
 #define M_UNDO			0x01
 #define M_OPEN_RUN		0x02
@@ -60,7 +61,7 @@ zmove_apply(Page old, Page new, ZMove *move)
 /* ---- emit ---- */
 
 #ifdef USE_ASSERT_CHECKING
-/* W2, and what this kind of record does not say. */
+/* Check W2, and what redo takes for granted about a move. */
 static void
 assert_move(const ZMove *move, const ZMoveBuffers *buffers, const ZUndoWrite *write)
 {
@@ -91,7 +92,7 @@ assert_move(const ZMove *move, const ZMoveBuffers *buffers, const ZUndoWrite *wr
 #define assert_move(move, buffers, write) ((void) 0)
 #endif
 
-/* The header that redo makes. */
+/* Make the new row's header, as redo does. */
 static void
 header_of_new(uint8 value_flags, uint16 natts, uint16 slotno, char *row)
 {
@@ -134,7 +135,10 @@ insertion_flags(const ZMove *move)
 	return flags;
 }
 
-/* The insertion's slot, on a page of its own. */
+/*
+ * Put the insertion's slot, if the new row is on another page: its number, and what its
+ * takeover needs.
+ */
 static char *
 put_slot_there(char *out, const ZMove *move)
 {
@@ -159,6 +163,10 @@ put_slot_there(char *out, const ZMove *move)
 
 #define INSERTION_MAX	(2 + 5 * ZVARINT_MAX + ZUNDO_PTR_MAX)
 
+/*
+ * Put the insertion's part: what redo cannot take from the deletion, whose undo record has the
+ * rest.
+ */
 static char *
 put_insertion(char *out, const ZMove *move, bool one_page)
 {
@@ -187,7 +195,7 @@ put_insertion(char *out, const ZMove *move, bool one_page)
 	return out;
 }
 
-/* The new row's body, but for what it has in common with the old one's. */
+/* Register the new row's body, without the bytes that it has in common with the old one's. */
 static void
 register_body(const ZMove *move)
 {
@@ -242,7 +250,7 @@ zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers, ZUndoWrite *write
 typedef struct DecodedMove		/* tidy: in memory only */
 {
 	ZRecPart	deletion;
-	ZRecPart	insertion;		/* its flags as C_*, as far as both have them */
+	ZRecPart	insertion;		/* its flags as C_*, where there is one */
 	ZRecPlace	place;
 	bool		one_page;
 	bool		same_header;
@@ -271,7 +279,7 @@ take_deletion(XLogReaderState *record, ZRecCursor *cur, DecodedMove *d)
 	zrec_part_take_tail(cur, part);
 }
 
-/* The other side of put_slot_there. */
+/* Take what put_slot_there wrote. */
 static void
 take_slot_there(ZRecCursor *cur, DecodedMove *d)
 {
@@ -299,7 +307,7 @@ take_slot_there(ZRecCursor *cur, DecodedMove *d)
 		slot->also = zrec_take_varint(cur, PG_UINT32_MAX);
 }
 
-/* What is left out of the insertion's undo record. */
+/* Fill in the insertion's undo record, most of which follows from the deletion's. */
 static void
 complete_insertion(uint8 flags, DecodedMove *d)
 {
@@ -320,7 +328,7 @@ complete_insertion(uint8 flags, DecodedMove *d)
 		undo->page_prev = d->place.ptr;
 }
 
-/* The other side of put_insertion. */
+/* Take what put_insertion wrote. */
 static void
 take_insertion(ZRecCursor *cur, DecodedMove *d)
 {
@@ -361,7 +369,7 @@ take_insertion(ZRecCursor *cur, DecodedMove *d)
 		zrec_cursor_fail(cur);
 }
 
-/* The main data; false: damaged. */
+/* Decode the main data.  Return false if it is damaged. */
 static bool
 decode_move(XLogReaderState *record, DecodedMove *d)
 {
@@ -378,7 +386,7 @@ decode_move(XLogReaderState *record, DecodedMove *d)
 
 /* ---- redo ---- */
 
-/* Both records, as the forward path wrote them. */
+/* Redo the undo page: write both records, byte for byte as the forward path did. */
 static void
 redo_undo_of_both(XLogReaderState *record, DecodedMove *d)
 {
@@ -400,7 +408,7 @@ redo_undo_of_both(XLogReaderState *record, DecodedMove *d)
 	zundo_redo_write(record, &d->place.append, undo, d->insertion.change.has_undo ? 2 : 1);
 }
 
-/* The new row, made of what the record says and, on one page, of the old row. */
+/* Make the new row from the record and, on one page, the old row.  It is in a static buffer. */
 static void
 make_row(XLogReaderState *record, DecodedMove *d, Page page, ZNewRow *new)
 {
@@ -447,9 +455,9 @@ move_redo_done(XLogReaderState *record, Buffer buffer)
 }
 
 /*
- * LOCKING: the undo page by itself, before the table pages.  These together, as in the forward
- * path: nobody is to find only one of them changed.  No other process locks two, so the order
- * does not matter.
+ * LOCKING: the undo page by itself, before the table pages.  These are locked together, as in
+ * the forward path: readers must not see one page changed without the other.  In replay only
+ * this process locks two, so the order is free.
  */
 void
 zrec_move_redo(XLogReaderState *record)
@@ -464,7 +472,7 @@ zrec_move_redo(XLogReaderState *record)
 
 	if (!decode_move(record, &d))
 		zrec_replay_damaged(record);
-	/* before any page: a snapshot that must go may not see the change */
+	/* before any page: a snapshot that is to be cancelled must not see the change */
 	zrec_part_redo_conflict(record, &d.deletion);
 	zrec_part_redo_conflict(record, &d.insertion);
 	redo_undo_of_both(record, &d);

@@ -2,16 +2,16 @@
  * rec_part.c
  *		The bytes of one page's change, in the WAL records of rec_change.c and rec_move.c.
  *
- * Place of the undo record, of a move the first of two:
+ * Place of the undo record; in a move, of the first of two:
  *   offset and generation, 2 bytes each; number of the undo log, varint
  * Head of a part:
  *   C_INIT_PAGE: slots of the new page, 1 byte
  *   C_GROW: slots added, 1 byte
- *   C_CONFLICT: how much older than the record's own the transaction is that standby
- *   snapshots must not see as running any more, varint
+ *   C_CONFLICT: the transaction that standby snapshots must not see as running any more, as
+ *   the distance before the record's own, varint
  * Then, with C_UNDO, the undo record, WAL form.  Tail:
- *   without C_UNDO (INSERT, DELETE that goes on with a run): slotno, first offnum varints
- *   a slot on the page that is taken as visible to all: which others are set free, varint
+ *   without C_UNDO (INSERT, DELETE that continues a run): slotno, first offnum varints
+ *   if a slot on the page is taken as visible to all: the others that are freed, varint
  *   UPDATE, DELETE, LOCK: C_HEADER: new flags, flags2, natts varint; otherwise
  *   the header is the one expected (header_expected)
  *   INSERT with C_MANY: number of rows, varint
@@ -20,21 +20,21 @@
 
 #include "access/xlogutils.h"
 
-#include "rec_private.h"
-
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_write.h"
 
-/* ---- what a part says ---- */
+#include "rec_private.h"
+
+/* ---- contents of a part ---- */
 
 /*
- * The header that the change of a plain row by a plain statement gives: what it
- * stored before, and no more.
+ * Compute the header that a plain statement gives a plain row: what the row stored before, and
+ * nothing else.
  */
 static void
 header_expected(const ZChange *change, ZRowHeader *hdr)
 {
-	/* redo does not know what a run's record stored */
+	/* redo does not know the header in a run's record */
 	hdr->flags = change->has_undo ? change->undo.old_hdr.flags & ZROW_VALUE_FLAGS : 0;
 	hdr->natts = ZROW_NATTS_KEEP;
 	hdr->flags2 = 0;
@@ -48,7 +48,7 @@ header_expected(const ZChange *change, ZRowHeader *hdr)
 	hdr->slotno = change->slot.slotno;
 }
 
-/* Then it is left out of WAL. */
+/* Return whether the new header is the expected one, so that it is left out of WAL. */
 static bool
 header_is_expected(const ZChange *change)
 {
@@ -59,7 +59,10 @@ header_is_expected(const ZChange *change)
 		hdr.natts == change->row.hdr.natts;
 }
 
-/* C_* of a change that is going to be logged; redo knows no more of it than these say. */
+/*
+ * Return the C_* flags of a change that is going to be logged; redo knows no more of it than
+ * these say.
+ */
 uint8
 zrec_part_flags(const ZChange *change)
 {
@@ -81,7 +84,7 @@ zrec_part_flags(const ZChange *change)
 	return flags;
 }
 
-/* Does WAL tell which other slots are set free? */
+/* Return whether the WAL record names other slots that are freed. */
 static bool
 has_also(const ZChange *change)
 {
@@ -112,7 +115,7 @@ zrec_part_put_head(char *out, const ZChange *change, uint8 flags)
 	return out;
 }
 
-/* What follows the undo record.  A change without one names its slot and its place here. */
+/* Put what follows the undo record.  A change without one has its slot and its place here. */
 char *
 zrec_part_put_tail(char *out, const ZChange *change, uint8 flags)
 {
@@ -143,8 +146,8 @@ zrec_part_put_tail(char *out, const ZChange *change, uint8 flags)
 #ifdef USE_ASSERT_CHECKING
 
 /*
- * Is "before" older than the record at "self", as far as the two places tell?  Within a
- * life of a block they do; the order of blocks says nothing.
+ * Return whether "before" can be older than the record at "self", as far as the two places
+ * show.  Within a generation of a block they do; the order of blocks means nothing.
  */
 static bool
 is_older(ZUndoPtr before, ZUndoPtr self)
@@ -155,7 +158,6 @@ is_older(ZUndoPtr before, ZUndoPtr self)
 		 zundo_ptr_offset(before) < zundo_ptr_offset(self));
 }
 
-/* Where a new record leads: to older ones (U2), whose owners it names as it should (M1). */
 void
 zrec_part_assert_links(const ZChange *change, ZUndoPtr self)
 {
@@ -170,7 +172,7 @@ zrec_part_assert_links(const ZChange *change, ZUndoPtr self)
 	Assert(!has_before || !FullTransactionIdIsValid(rec->row_prev.fxid) ||
 		   is_older(rec->row_prev.undo, self));
 	Assert(!FullTransactionIdIsValid(rec->far.fxid) || is_older(rec->far.undo, self));
-	/* what the owner itself made is known exactly */
+	/* a version of the owner itself is known exactly */
 	Assert(!rec->prev_own || (rec->takeover == ZTAKE_OWN && !rec->prev_upper_bound));
 }
 
@@ -178,7 +180,10 @@ zrec_part_assert_links(const ZChange *change, ZUndoPtr self)
 
 /* ---- decode ---- */
 
-/* The undo page is named by the record, or is where the log ends that it names (W3). */
+/*
+ * Take the place.  The undo page is named by the record, or is where the log ends that it names
+ * (W3).
+ */
 void
 zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
 {
@@ -207,7 +212,7 @@ zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
 	place->ptr = zundo_ptr_make(append->block, append->generation, append->offset);
 }
 
-/* The other side of zrec_part_put_head. */
+/* Take what zrec_part_put_head wrote. */
 void
 zrec_part_take_head(ZRecCursor *cur, ZRecPart *part)
 {
@@ -223,8 +228,8 @@ zrec_part_take_head(ZRecCursor *cur, ZRecPart *part)
 }
 
 /*
- * The undo record, and what the plan of the slot takes from it.  Links to other records are
- * right only if the undo page is known.
+ * Take the undo record, and set the slot's plan from it.  Links to other records are right only
+ * if the undo page is known.
  */
 void
 zrec_part_take_undo(ZRecCursor *cur, ZUndoPtr self, ZUndoForm form, ZRecPart *part)
@@ -249,7 +254,7 @@ zrec_part_take_undo(ZRecCursor *cur, ZUndoPtr self, ZUndoForm form, ZRecPart *pa
 	part->first = undo->offnum;
 }
 
-/* The other side of zrec_part_put_tail. */
+/* Take what zrec_part_put_tail wrote. */
 void
 zrec_part_take_tail(ZRecCursor *cur, ZRecPart *part)
 {
@@ -283,7 +288,10 @@ zrec_part_take_tail(ZRecCursor *cur, ZRecPart *part)
 
 /* ---- redo ---- */
 
-/* A slot's owner froze here: snapshots that take it for running must go. */
+/*
+ * Resolve the part's conflict: a slot's owner is taken as visible to all here, so snapshots
+ * that see it as running must go.
+ */
 void
 zrec_part_redo_conflict(XLogReaderState *record, const ZRecPart *part)
 {
@@ -294,8 +302,8 @@ zrec_part_redo_conflict(XLogReaderState *record, const ZRecPart *part)
 }
 
 /*
- * What an undo record in WAL form leaves out: the record's transaction, and which page of it
- * the change is about.
+ * Fill in what an undo record in WAL form leaves out: the record's transaction, and the page,
+ * which is block "block_id" of the record.
  */
 void
 zrec_part_complete(XLogReaderState *record, uint8 block_id, ZUndoPtr self, ZRecPart *part)
@@ -309,8 +317,9 @@ zrec_part_complete(XLogReaderState *record, uint8 block_id, ZUndoPtr self, ZRecP
 }
 
 /*
- * A page needs the pointer.  No record since replay began names the log: then the checkpoint
- * that replay began at has written all pages of this one (W3).
+ * Raise PANIC if the undo page is not known: a page needs the pointer.  Its page is unknown if
+ * no record since replay began names the log's page; then the checkpoint at which replay began
+ * has written all pages of this record (W3).
  */
 void
 zrec_place_check(XLogReaderState *record, const ZRecPlace *place)
@@ -322,7 +331,7 @@ zrec_place_check(XLogReaderState *record, const ZRecPlace *place)
 
 /* ---- description ---- */
 
-/* In brackets, as the server's own records have theirs. */
+/* Describe the flags, in brackets like the server's own records. */
 void
 zrec_part_desc_flags(StringInfo buf, uint8 flags)
 {
@@ -360,7 +369,7 @@ zrec_takeover_name(ZTakeover takeover)
 	return "unknown";
 }
 
-/* The undo record "at" so many bytes of its page. */
+/* Describe the undo record, which is at offset "at" of its page. */
 void
 zrec_part_desc_undo(StringInfo buf, const ZRecPart *part, uint16 at)
 {

@@ -1,7 +1,7 @@
 /*
  * rec_private.h
- *		What the files of this layer share: a cursor over bytes that may be damaged, and
- *		what becomes of a WAL record that is.
+ *		Declarations shared by the files of this layer: a cursor over bytes that may be
+ *		damaged, and the treatment of damaged WAL records.
  */
 #ifndef ZHEAP_REC_PRIVATE_H
 #define ZHEAP_REC_PRIVATE_H
@@ -21,7 +21,8 @@ typedef struct ZRecCursor
 {
 	const char *at;
 	const char *end;
-	bool		bad;			/* then it is at the end, so nothing more is taken */
+	bool		bad;			/* true if the bytes ran out or made no sense; "at" is the end
+								 * then, so nothing more is taken */
 } ZRecCursor;
 
 static inline void
@@ -39,14 +40,14 @@ zrec_cursor_fail(ZRecCursor *cur)
 	cur->at = cur->end;
 }
 
-/* All of it was taken, and that was enough. */
+/* Return whether exactly all bytes were taken. */
 static inline bool
 zrec_cursor_done(const ZRecCursor *cur)
 {
 	return !cur->bad && cur->at == cur->end;
 }
 
-/* Up to "max", or the cursor is bad. */
+/* Take an integer of at most "max"; else the cursor becomes bad, and the result is 0. */
 static inline uint64
 zrec_take_varint(ZRecCursor *cur, uint64 max)
 {
@@ -62,7 +63,7 @@ zrec_take_varint(ZRecCursor *cur, uint64 max)
 	return value;
 }
 
-/* NULL, with a bad cursor: there are not so many. */
+/* Take len bytes.  Return NULL, with a bad cursor, if fewer are left. */
 static inline const char *
 zrec_take_bytes(ZRecCursor *cur, Size len)
 {
@@ -77,7 +78,7 @@ zrec_take_bytes(ZRecCursor *cur, Size len)
 	return bytes;
 }
 
-/* Zeros, with a bad cursor. */
+/* Copy len bytes to "out"; zeros, with a bad cursor, if fewer are left. */
 static inline void
 zrec_take_raw(ZRecCursor *cur, void *out, Size len)
 {
@@ -97,7 +98,10 @@ zrec_take_byte(ZRecCursor *cur)
 	return byte ? (uint8) *byte : 0;
 }
 
-/* The record that has been registered changes a table page, which is locked. */
+/*
+ * Insert the registered record, which changes a table page; that is locked.  Return its end
+ * LSN.
+ */
 static inline XLogRecPtr
 zrec_insert(uint8 opcode)
 {
@@ -109,6 +113,7 @@ zrec_insert(uint8 opcode)
 
 /* ---- one page's change in a WAL record (rec_part.c) ---- */
 
+/* Flags of a part; their meaning is at the heads of rec_part.c and rec_change.c. */
 #define C_UNDO			0x01
 #define C_INIT_PAGE		0x02
 #define C_UNDO_INIT		0x04
@@ -118,24 +123,24 @@ zrec_insert(uint8 opcode)
 #define C_HEADER		0x40
 #define C_CONFLICT		0x80
 
-/* A part as it was decoded. */
+/* A decoded part. */
 typedef struct ZRecPart			/* tidy: in memory only */
 {
 	uint8		flags;			/* C_* */
-	ZChange		change;			/* its row.op the caller has set */
+	ZChange		change;			/* row.op is set by the caller before decoding */
 	uint64		conflict_distance;
 	OffsetNumber first;			/* INSERT */
 } ZRecPart;
 
-/* Where the record's undo, all of it together, was appended. */
+/* The place where all of the record's undo was appended. */
 typedef struct ZRecPlace		/* tidy: in memory only */
 {
-	ZUndoAppend append;			/* its "init" the caller has set */
-	bool		known;			/* the undo page is */
+	ZUndoAppend append;			/* append.init is set by the caller before decoding */
+	bool		known;			/* true if the undo page is known */
 	ZUndoPtr	ptr;
 } ZRecPlace;
 
-/* Not aligned in WAL. */
+/* Put two bytes, unaligned. */
 static inline char *
 zrec_put_u16(char *out, uint16 value)
 {
@@ -143,93 +148,120 @@ zrec_put_u16(char *out, uint16 value)
 	return out + sizeof(value);
 }
 
-/* What they write is at most so long. */
+/*
+ * Upper limits of the bytes that zrec_place_put, zrec_part_put_head and zrec_part_put_tail
+ * write.
+ */
 #define ZREC_PLACE_MAX	(2 * sizeof(uint16) + ZVARINT_MAX)
 #define ZREC_HEAD_MAX	(2 + ZVARINT_MAX)
 #define ZREC_TAIL_MAX	(2 + 4 * ZVARINT_MAX)
 
+/*
+ * Encode a change.  zrec_part_flags returns its C_* flags; the *_put functions write at "out"
+ * and return the end of what they wrote.
+ */
 extern uint8 zrec_part_flags(const ZChange *change);
 extern char *zrec_place_put(char *out, const ZUndoWrite *write);
 extern char *zrec_part_put_head(char *out, const ZChange *change, uint8 flags);
 extern char *zrec_part_put_tail(char *out, const ZChange *change, uint8 flags);
 
+/* Decode what these wrote.  If the bytes make no sense the cursor becomes bad. */
 extern void zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place);
 extern void zrec_part_take_head(ZRecCursor *cur, ZRecPart *part);
 extern void zrec_part_take_undo(ZRecCursor *cur, ZUndoPtr self, ZUndoForm form, ZRecPart *part);
 extern void zrec_part_take_tail(ZRecCursor *cur, ZRecPart *part);
 
+/*
+ * In replay: resolve the part's conflict; fill in the transaction and page that an undo record
+ * in WAL form leaves out; and raise PANIC if a page needs a pointer to an undo page that is not
+ * known (W3).
+ */
 extern void zrec_part_redo_conflict(XLogReaderState *record, const ZRecPart *part);
 extern void zrec_part_complete(XLogReaderState *record, uint8 block_id, ZUndoPtr self,
 							   ZRecPart *part);
 extern void zrec_place_check(XLogReaderState *record, const ZRecPlace *place);
 
+/* Describe parts of a record, for *_desc. */
 extern const char *zrec_takeover_name(ZTakeover takeover);
 extern void zrec_part_desc_flags(StringInfo buf, uint8 flags);
 extern void zrec_part_desc_undo(StringInfo buf, const ZRecPart *part, uint16 at);
 extern void zrec_place_desc(StringInfo buf, const ZRecPlace *place);
 
-/* Where a new record leads: to older ones (U2), whose owners it names as it should (M1). */
+/*
+ * Check that a new record's links lead to older records (U2), and name their owners rightly
+ * (M1).
+ */
 #ifdef USE_ASSERT_CHECKING
 extern void zrec_part_assert_links(const ZChange *change, ZUndoPtr self);
 #else
 #define zrec_part_assert_links(change, self) ((void) 0)
 #endif
 
-/* ---- what logical decoding is told (rec_logical.c, rec_decode.c) ---- */
+/* ---- the part for logical decoding (rec_logical.c, rec_decode.c) ---- */
 
-/* One tuple of it. */
+/* A tuple of the part for logical decoding. */
 typedef struct ZRecTuple		/* tidy: in memory only */
 {
 	uint16		infomask2;
 	uint16		infomask;
 	uint8		hoff;
 	Size		len;
-	const char *bytes;			/* all of them; of an insertion those before the values */
+	const char *bytes;			/* all bytes of the tuple; of an insertion those before the
+								 * values */
 	Size		nbytes;
 } ZRecTuple;
 
-/* In the critical section, when all other main data has been registered.  NULL: nothing. */
+/*
+ * Register the part as main data, behind all other main data; in the critical section.  Does
+ * nothing if it is NULL.
+ */
 extern void zrec_logical_register(const ZRecLogical *logical);
 
-/* All that is left; nothing: its kind is NONE. */
+/* Take the part, which is all that is left of the main data; kind is NONE if nothing is left. */
 extern void zrec_logical_take(ZRecCursor *cur, ZRecLogical *logical);
 
-/* Does it tell of rows that the record has, instead of whole tuples? */
+/* Return whether the part refers to rows that the record has, instead of having whole tuples. */
 static inline bool
 zrec_logical_has_rows(ZLogicalKind kind)
 {
 	return kind == ZLOGICAL_INSERT || kind == ZLOGICAL_SPECULATIVE;
 }
 
-/* The next tuple.  False, with a bad cursor: there is none. */
+/* Take the next tuple.  Return false, with a bad cursor, if there is none. */
 extern bool zrec_logical_take_tuple(ZRecCursor *cur, ZRecTuple *tuple);
 
 /*
- * The same of an insertion, in two steps: its head, then the tuple->len bytes at "out", made of
- * the next of the rows.  "out" NULL: they are passed over, and "rows" may be, too.
+ * Take the next tuple of an insertion in two steps: its head, then tuple->len bytes, made from
+ * the next of the rows and put at "out".  If "out" is NULL they are skipped, and "rows" may be
+ * NULL, too.  Return false if the bytes make no sense.
  */
 extern bool zrec_logical_take_head(ZRecCursor *cur, ZRecTuple *tuple);
 extern bool zrec_logical_take_values(ZRecCursor *cur, const ZRecTuple *tuple, ZRecCursor *rows,
 									 bool many, char *out);
 
+/* Append a description of the part to buf. */
 extern void zrec_logical_desc(StringInfo buf, const ZRecLogical *logical);
 
-/* rm_decode; "logical_of" is NULL for kinds of records that decoding is told nothing by. */
+/*
+ * Decode a record, as rm_decode: queue its changes in the reorder buffer.  "logical_of" is NULL
+ * for kinds of records without a part for decoding.  ERROR (data_corrupted) if the record is
+ * damaged.
+ */
 struct LogicalDecodingContext;
 struct XLogRecordBuffer;
 extern void zrec_decode(struct LogicalDecodingContext *ctx, struct XLogRecordBuffer *buf,
 						ZRecLogicalOf logical_of);
 
-/* ---- WAL records that are none (rec_small.c) ---- */
+/* ---- damaged WAL records (rec_small.c) ---- */
 
 /*
- * Replay cannot go on: PANIC.  Descriptions may not use it: pg_walinspect asks for them in
- * any backend, of WAL that another version may have written, and the server's report of an
- * error in replay asks for one, too.
+ * Raise PANIC: replay cannot go on.  Not for descriptions: pg_walinspect asks for them in any
+ * backend, of WAL that another version may have written, and the server's report of an error in
+ * replay asks for one, too.
  */
 pg_noreturn extern void zrec_replay_damaged(XLogReaderState *record);
 
-/* What a description says of it instead. */
+/* Append to buf that the record is damaged; for descriptions. */
 extern void zrec_desc_damaged(StringInfo buf);
 
 #endif							/* ZHEAP_REC_PRIVATE_H */

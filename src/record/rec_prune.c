@@ -1,9 +1,10 @@
 /*
  * rec_prune.c
- *		WAL record: space on a page is taken back.
+ *		The WAL record of pruning: space on a page is freed.
  *
- * Block 0: table page.  Main data: PruneHeader; "remembered", 8 bytes, or not.  Data of block 0: the offsets of
- * dead, trimmed and unused line pointers and of rows with one key again, 2 bytes each.
+ * Block 0: table page.  Main data: PruneHeader; "remembered", 8 bytes, or nothing.  Data of
+ * block 0: the offsets of dead, trimmed and unused line pointers and of rows with one key
+ * again, 2 bytes each.
  */
 #include "postgres.h"
 
@@ -15,8 +16,7 @@
 
 typedef struct PruneHeader
 {
-	TransactionId conflict;		/* 0- 3: snapshots that see this one as running
-								 * must go, or invalid */
+	TransactionId conflict;		/* snapshots that see this xid as running must go; or invalid */
 	uint16		ndead;			/* 4- 5 */
 	uint16		ntrim;			/* 6- 7 */
 	uint16		nunused;		/* 8- 9 */
@@ -25,7 +25,7 @@ typedef struct PruneHeader
 
 StaticAssertDecl(sizeof(PruneHeader) == 12, "PruneHeader is in WAL");
 
-/* Nothing may be registered with no bytes. */
+/* Register the offsets; data of no bytes must not be registered. */
 static void
 register_offsets(const OffsetNumber *offsets, int n)
 {
@@ -61,7 +61,7 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 	return zrec_insert(ZREC_PRUNE);
 }
 
-/* False: damaged. */
+/* Take the main data.  Return false if it is damaged. */
 static bool
 take_header(XLogReaderState *record, PruneHeader *header, FullTransactionId *remembered)
 {
@@ -97,7 +97,7 @@ take_plan(XLogReaderState *record, const PruneHeader *header, ZPrunePlan *plan)
 		zrec_replay_damaged(record);
 }
 
-/* The conflict first, and without the page's lock: it may wait for a standby's queries. */
+/* The conflict comes first, without the page's lock: it may wait for a standby's queries. */
 void
 zrec_prune_redo(XLogReaderState *record)
 {
@@ -108,7 +108,7 @@ zrec_prune_redo(XLogReaderState *record)
 	if (!take_header(record, &header, &plan.remembered))
 		zrec_replay_damaged(record);
 	zrec_resolve_conflict(record, header.conflict);
-	/* an image of the page takes marks away as well (N5) */
+	/* an image of the page removes marks as well (N5) */
 	if (header.nsingle > 0)
 		zheap_note_marks_cleared();
 	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)

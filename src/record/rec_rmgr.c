@@ -8,27 +8,27 @@
 #include "access/xlog_internal.h"
 #include "replication/decode.h"
 
-#include "rec_private.h"
-
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_space.h"
 #include "zheap/undo/undo_wal.h"
 
-/* What there is to know of a kind of record. */
+#include "rec_private.h"
+
+/* A kind of record. */
 typedef struct Operation
 {
 	const char *name;
 	void		(*redo) (XLogReaderState *record);
 	void		(*desc) (StringInfo buf, XLogReaderState *record);
-	ZRecLogicalOf logical;		/* or NULL: never a change of a row's value */
+	ZRecLogicalOf logical;		/* or NULL: never changes a row's values */
 } Operation;
 
-/* ZREC_name, with the functions that begin with "does". */
+/* An entry: ZREC_name, and its functions, whose names begin with "does". */
 #define OP(name, does)	[ZREC_##name >> 4] = {#name, does##_redo, does##_desc, NULL}
 #define LOGICAL_OP(name, does) \
 	[ZREC_##name >> 4] = {#name, does##_redo, does##_desc, does##_logical}
 
-/* The one list of all kinds: an info byte has room for no more. */
+/* The list of all kinds of records; an info byte has no room for more. */
 static const Operation operations[] = {
 	LOGICAL_OP(INSERT, zrec_change),
 	LOGICAL_OP(UPDATE, zrec_change),
@@ -75,8 +75,9 @@ identify(uint8 info)
 }
 
 /*
- * Replay gives the page byte for byte (W1), so only what is not logged at all is
- * masked.  A page of the visibility map has its bits where others have the hole.
+ * Mask what replay does not reproduce: as it gives the page byte for byte (W1), only what is
+ * not logged at all.  A page of the visibility map has its bits where other pages have the
+ * hole.
  */
 static void
 mask(char *page, BlockNumber block)

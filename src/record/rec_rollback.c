@@ -1,17 +1,18 @@
 /*
  * rec_rollback.c
- *		WAL record: the rows of an aborted transaction on one page are rolled back.
+ *		The WAL record of a rollback: the rows of an aborted transaction on one page become
+ *		what they were before.
  *
  * Block 0: table page.  Block 2: overflow page, when the slot lies there.
  *
- * Main data: slotno varint; fxid varint (0: slot becomes free) and, if valid,
- * undo 8 bytes and the count of its chain 1 byte; conflict xid varint (0: none);
- * number of rows, varint; what logical decoding is told, if anything (rec_logical.c).
- * Data of block 0, per row: offnum varint, kind 1 byte; unless KILL the header as on
- * the page; with BODY prefix, suffix, midlen varints and bytes.
+ * Main data: slotno varint; fxid varint (0: slot becomes free) and, if valid, undo 8 bytes and
+ * the count of its chain 1 byte; conflict xid varint (0: none); number of rows, varint; the
+ * part for logical decoding, if any (rec_logical.c).  Data of block 0, per row: offnum varint,
+ * kind 1 byte; unless KILL the header as on the page; with BODY prefix, suffix, midlen varints
+ * and bytes.
  *
- * A transaction that rewrote most of the page is logged as a page image instead:
- * no data of block 0 then.
+ * If the transaction rewrote most of the page, a page image is logged instead, and block 0 has
+ * no data.
  */
 #include "postgres.h"
 
@@ -21,11 +22,11 @@
 
 #include "rec_private.h"
 
-/* more than this is logged as an image */
+/* upper limit of row data; more is logged as an image */
 #define ROLLBACK_MAX_BYTES	(BLCKSZ / 2)
 #define ROLLBACK_ROW_BOUND	(3 + 1 + ZROW_HDR_SIZE + 9)
 
-/* At most ROLLBACK_ROW_BOUND bytes and the row's own. */
+/* Put a row: at most ROLLBACK_ROW_BOUND bytes and its body bytes. */
 static char *
 put_row(char *out, const ZRowRollback *row)
 {
@@ -47,8 +48,8 @@ put_row(char *out, const ZRowRollback *row)
 }
 
 /*
- * In the critical section: no memory, so rows are gathered in a static buffer, and what is too
- * much for it makes the page an image.
+ * Called in the critical section, so no memory can be allocated: rows are gathered in a static
+ * buffer, and if they do not fit, the page is logged as an image.
  */
 XLogRecPtr
 zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf,
@@ -97,7 +98,10 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 	return zrec_insert(ZREC_ROLLBACK);
 }
 
-/* Main data; rows come with block 0, and only if that needs replay.  False: damaged. */
+/*
+ * Decode the main data.  Rows come with block 0, and are decoded only if that needs replay.
+ * Return false if the data is damaged.
+ */
 static bool
 decode_plan(XLogReaderState *record, ZRollbackPlan *plan, ZRecLogical *logical)
 {
@@ -118,7 +122,7 @@ decode_plan(XLogReaderState *record, ZRollbackPlan *plan, ZRecLogical *logical)
 	return zrec_cursor_done(&cur);
 }
 
-/* row->mid points into the WAL record. */
+/* Take a row.  row->mid points into the WAL record. */
 static void
 take_row(ZRecCursor *cur, ZRowRollback *row)
 {
@@ -140,7 +144,7 @@ take_row(ZRecCursor *cur, ZRowRollback *row)
 	}
 }
 
-/* plan->rows is palloc'd. */
+/* Decode the rows.  plan->rows is palloc'd; the caller frees it. */
 static void
 decode_rolled_back(XLogReaderState *record, ZRollbackPlan *plan)
 {
@@ -176,7 +180,7 @@ zrec_rollback_redo(XLogReaderState *record)
 		XLogReadBufferForRedo(record, ZREC_BLK_OVERFLOW, &overflow_buf) == BLK_NEEDS_REDO)
 	{
 		overflow = BufferGetPage(overflow_buf);
-		/* else the table page's replay sees to it, too */
+		/* else the table page's replay changes the slot, too */
 		if (action != BLK_NEEDS_REDO)
 			zpage_slot_rollback_apply(zpage_slot(NULL, overflow, plan.slotno), &plan);
 		PageSetLSN(overflow, record->EndRecPtr);

@@ -1,12 +1,13 @@
 /*
  * rec_small.c
- *		WAL records that change a few bytes each.
+ *		WAL records that change a few bytes each, and damaged WAL records.
  *
  * OVERFLOW  block 0: table page, block 2: its new overflow page; or block 0: an
  *           overflow page, block 2: its new lock page.  Main data: block number of the
- *           table page, 4 bytes; 1 byte: block 0 becomes a table page without slots first.
- * CONFIRM   block 0: table page.  Main data: offset, 2 bytes; what logical decoding is told, if
- *           anything (rec_logical.c).
+ *           table page, 4 bytes; 1 byte: whether block 0 first becomes a table page without
+ *           slots.
+ * CONFIRM   block 0: table page.  Main data: offset, 2 bytes; the part for logical decoding,
+ *           if any (rec_logical.c).
  */
 #include "postgres.h"
 
@@ -17,7 +18,7 @@
 
 #include "rec_private.h"
 
-/* ---- WAL records that are none ---- */
+/* ---- damaged WAL records ---- */
 
 void
 zrec_replay_damaged(XLogReaderState *record)
@@ -31,7 +32,7 @@ zrec_desc_damaged(StringInfo buf)
 	appendStringInfoString(buf, "damaged zheap WAL record");
 }
 
-/* The main data, if it is of that length; false: damaged. */
+/* Copy the main data.  Return false if its length is not len: it is damaged. */
 static bool
 main_data(XLogReaderState *record, void *out, Size len)
 {
@@ -61,7 +62,7 @@ zrec_overflow_emit(Buffer buffer, bool init, Buffer overflow_buf, BlockNumber ta
 	return zrec_insert(ZREC_OVERFLOW);
 }
 
-/* False: damaged. */
+/* Decode the main data of OVERFLOW.  Return false if it is damaged. */
 static bool
 overflow_data(XLogReaderState *record, BlockNumber *table_block, bool *init)
 {
@@ -74,7 +75,7 @@ overflow_data(XLogReaderState *record, BlockNumber *table_block, bool *init)
 	return true;
 }
 
-/* The page that is going to name another one. */
+/* Read and lock the page that is going to name the new one. */
 static XLogRedoAction
 read_parent(XLogReaderState *record, bool init, Buffer *buffer)
 {
@@ -130,7 +131,7 @@ zrec_overflow_desc(StringInfo buf, XLogReaderState *record)
 	appendStringInfo(buf, "table block: %u%s", table_block, init ? ", new" : "");
 }
 
-/* In the critical section.  The insertion's own WAL record has all the rest. */
+/* The insertion's own WAL record has everything else. */
 XLogRecPtr
 zrec_confirm_emit(Buffer buffer, OffsetNumber offnum, const ZRecLogical *logical)
 {
@@ -142,7 +143,7 @@ zrec_confirm_emit(Buffer buffer, OffsetNumber offnum, const ZRecLogical *logical
 	return zrec_insert(ZREC_CONFIRM);
 }
 
-/* False: damaged. */
+/* Decode the main data of CONFIRM.  Return false if it is damaged. */
 static bool
 decode_confirm(XLogReaderState *record, OffsetNumber *offnum, ZRecLogical *logical)
 {

@@ -26,9 +26,9 @@
 #include "miscadmin.h"
 #include "nodes/lockoptions.h"
 
-#include "rec_private.h"
-
 #include "zheap/undo/undo_ptr.h"
+
+#include "rec_private.h"
 
 #define U_PREV_OWN		0x01
 #define U_PREV_UPPER_BOUND 0x02
@@ -59,7 +59,10 @@ put_raw(char *out, const void *bytes, Size len)
 	return out + len;
 }
 
-/* 8 bytes of place: it may be in any log, so that nothing near it is known. */
+/*
+ * Put an owner.  Its place takes 8 bytes: it may be in any log, so it is not near a known
+ * place.
+ */
 static char *
 put_slot(char *out, const ZOwner *slot)
 {
@@ -67,7 +70,7 @@ put_slot(char *out, const ZOwner *slot)
 	return put_raw(out, &slot->undo, sizeof(ZUndoPtr));
 }
 
-/* U_*: which parts follow.  A bit may mean two things, by type. */
+/* Return the U_* flags: which parts follow.  A bit may have two meanings, by type. */
 static uint8
 record_flags(const ZUndoRecord *rec)
 {
@@ -94,7 +97,7 @@ record_flags(const ZUndoRecord *rec)
 	return flags;
 }
 
-/* The header that the row had, whose it was, and what its bytes were. */
+/* Put the version before: its header, its modifier, and its bytes. */
 static char *
 put_version_before(char *out, const ZUndoRecord *rec, ZUndoPtr self, uint8 flags)
 {
@@ -134,7 +137,7 @@ put_version_before(char *out, const ZUndoRecord *rec, ZUndoPtr self, uint8 flags
 
 #ifdef USE_ASSERT_CHECKING
 
-/* Is it a record at all?  Before it is encoded. */
+/* Check that the record makes sense, before it is encoded. */
 static void
 assert_record(const ZUndoRecord *rec)
 {
@@ -145,18 +148,18 @@ assert_record(const ZUndoRecord *rec)
 		   rec->type == ZOP_LOCK || rec->type == ZOP_DIRECTORY);
 	Assert((rec->offnum == InvalidOffsetNumber) == (rec->type == ZOP_DIRECTORY));
 	Assert(rec->offnum <= ZPAGE_MAX_OFFSET);
-	/* there are no waypoints but updates, no new places but a moved row's */
+	/* only updates are waypoints, only a moved row has a new place */
 	Assert(!rec->waypoint || rec->type == ZOP_UPDATE);
 	Assert(!rec->has_new_tid || rec->type == ZOP_DELETE);
 	Assert(rec->token == 0 || rec->type == ZOP_INSERT);
-	/* what it says of one row it says of all */
+	/* a run: everything that the record says must be true of all its rows */
 	Assert(!rec->open_run || rec->type == ZOP_INSERT ||
 		   (rec->type == ZOP_DELETE && !rec->has_new_tid &&
 			!rec->prev_own && !rec->prev_upper_bound &&
 			!(rec->old_hdr.flags & ZROW_REUSED)));
 }
 
-/* Places count only where there is an owner. */
+/* Return whether two owners are equal; their places are compared only if there is an owner. */
 static bool
 owners_equal(const ZOwner *a, const ZOwner *b)
 {
@@ -180,7 +183,7 @@ assert_same_version_before(const ZUndoRecord *rec, const ZUndoRecord *got)
 	Assert(got->has_new_tid == rec->has_new_tid);
 }
 
-/* U3: what was encoded is what a reader will have. */
+/* Check U3: decoding gives the record that was encoded. */
 static void
 assert_decodes(const ZUndoRecord *rec, ZUndoPtr self, ZUndoForm form, const char *bytes, Size len)
 {
@@ -294,7 +297,7 @@ take_waypoint(ZRecCursor *cur, ZUndoRecord *rec)
 }
 
 /*
- * The other side of put_version_before.  Lengths are checked against the bytes there are,
+ * Take what put_version_before wrote.  Lengths are checked against the bytes that there are,
  * not against the row (zpage_check_version).
  */
 static inline void
@@ -336,8 +339,8 @@ take_version_before(ZRecCursor *cur, ZUndoRecord *rec, ZUndoPtr self, uint8 flag
 }
 
 /*
- * What decoding does not always set.  Readers decode a record per row, and setting
- * the whole struct to zero takes as long as all the rest of it.
+ * Clear the fields that decoding does not always set.  Readers decode a record per row, and
+ * clearing the whole struct would take as long as all the rest.
  */
 static inline void
 record_clear(ZUndoRecord *rec)

@@ -1,16 +1,16 @@
 /*
  * rec_visible.c
- *		The visibility map in WAL: a page is all-visible, or is so no more.
+ *		The visibility map in WAL: a page becomes all-visible, or ceases to be.
  *
- * VISIBLE   block 0: table page, block 3: page of the map.  Main data: the newest xid that was
- *           not visible to all on standbys before, or invalid, 4 bytes.
- *           Or no blocks: a rewritten table takes all up to there as visible to all.  Main data:
- *           the table's file, 12 bytes; fxid, 8 bytes.
+ * VISIBLE   block 0: table page, block 3: page of the map.  Main data: the newest xid that
+ *           was not visible to all on standbys before, or invalid, 4 bytes.
+ *           Or no blocks: a rewritten table takes all transactions up to one as visible to
+ *           all.  Main data: the table's file, 12 bytes; fxid, 8 bytes.
  *
  * A change that makes a version names the map's page in its own record (blocks 3 and 4), if the
- * table page was all-visible.  So the map's bits go with the change, whatever image of either page
- * is restored, and incremental backups, which count the blocks that records name, see the map
- * change.
+ * table page was all-visible.  So the map's bits change with the page, whatever image of either
+ * page is restored, and incremental backups, which count the blocks that records name, see the
+ * map's change.
  */
 #include "postgres.h"
 
@@ -31,9 +31,9 @@ typedef struct ConflictData		/* tidy: in memory only */
 StaticAssertDecl(sizeof(RelFileLocator) == 12 && sizeof(FullTransactionId) == 8,
 				 "both are in WAL");
 
-/* ---- bits that a change takes ---- */
+/* ---- bits that a change clears ---- */
 
-/* The map's pages have their bits where other pages have the hole. */
+/* A page of the map has its bits where other pages have the hole: not REGBUF_STANDARD. */
 void
 zrec_map_register(uint8 block_id, Buffer map)
 {
@@ -41,7 +41,7 @@ zrec_map_register(uint8 block_id, Buffer map)
 	XLogRegisterBuffer(block_id, map, 0);
 }
 
-/* Of a page of the map the bits of those table pages of the record that it has. */
+/* Clear, on a page of the map, the bits of those table pages of the record that it covers. */
 static void
 clear_bits(XLogReaderState *record, uint8 block_id, Page map)
 {
@@ -52,7 +52,7 @@ clear_bits(XLogReaderState *record, uint8 block_id, Page map)
 	XLogRecGetBlockTag(record, block_id, NULL, NULL, &map_block);
 	for (int i = 0; i < (int) lengthof(tables); i++)
 	{
-		/* OLD may be an overflow page, which never has any */
+		/* block OLD may be an overflow page, which never has bits */
 		if (!XLogRecHasBlockRef(record, tables[i]))
 			continue;
 		XLogRecGetBlockTag(record, tables[i], NULL, NULL, &block);
@@ -61,7 +61,7 @@ clear_bits(XLogReaderState *record, uint8 block_id, Page map)
 	}
 }
 
-/* If the map was cut off later its page is made anew, and cut off again. */
+/* If the map was truncated later, its page is made anew here, and truncated again. */
 void
 zrec_map_redo(XLogReaderState *record)
 {
@@ -86,10 +86,11 @@ zrec_map_redo(XLogReaderState *record)
 /* ---- a page that is all-visible ---- */
 
 /*
- * Nothing but the mark changes on the table page, in the sector with the page's LSN.  So as on
- * heap no image is needed of it, unless pages have checksums; and its LSN stays then, as the next
- * change needs an image all the same.  The page may reach the disk before the record then: that
- * is why the caller has seen to it that the commits on which the mark relies are there.
+ * Return whether the mark needs an image of the table page.  Only the mark changes there, in
+ * the sector with the page's LSN.  So as on heap no image is needed, unless pages have
+ * checksums; and without one the LSN stays, as the next change needs an image all the same.
+ * The page may then reach the disk before the record: that is why the caller has flushed the
+ * commits on which the mark relies.
  */
 static bool
 mark_needs_image(void)
@@ -136,7 +137,7 @@ zrec_mark_visible(Relation rel, Buffer buffer, Buffer map, FullTransactionId new
 	END_CRIT_SECTION();
 }
 
-/* The table page before the map, as scans by the map alone look at it last. */
+/* Redo a mark: the table page before the map, which is all that an index-only scan looks at. */
 static void
 page_redo(XLogReaderState *record, TransactionId conflict)
 {
@@ -180,7 +181,7 @@ zrec_conflict_emit(Relation rel, FullTransactionId newest)
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_VISIBLE);
 }
 
-/* The struct has padding, its bytes in WAL have none. */
+/* Take the data of a rewritten table: the struct has padding, its bytes in WAL have none. */
 static void
 take_conflict(ZRecCursor *cur, ConflictData *data)
 {
@@ -190,7 +191,10 @@ take_conflict(ZRecCursor *cur, ConflictData *data)
 
 /* ---- both ---- */
 
-/* Which of the two it is the blocks tell.  False: damaged. */
+/*
+ * Decode the main data; the blocks show which of the two kinds it is.  Return false if it is
+ * damaged.
+ */
 static bool
 visible_decode(XLogReaderState *record, TransactionId *conflict, ConflictData *data)
 {

@@ -2,12 +2,12 @@
  * rewrite_move.c
  *		Rows that updates have moved, in a table that is rewritten.
  *
- * A reader that comes with an old snapshot to the row that is deleted here follows it to
- * where it is now, so its undo record has to name the new place of that one.  Such
- * rows are written last, each after the row that it leads to.  What they may lead
- * to is remembered: every row that was inserted by a transaction that some snapshot
- * may not see.  Where these are many, as after a load beside an old snapshot, the old
- * table is read once more to learn which of them moved rows do lead to.
+ * A reader with an old snapshot that reaches a moved row (it is deleted here) follows it to its
+ * new place, so the undo record must name where that row is in the new file.  Such rows are
+ * written last, each after the row that it leads to.  The rows that they may lead to are
+ * remembered: every row inserted by a transaction that some snapshot may not see.  If these are
+ * many, as after a load beside an old snapshot, the old table is read once more to find out
+ * which of them moved rows do lead to.
  */
 #include "postgres.h"
 
@@ -19,7 +19,10 @@
 
 #include "rewrite_private.h"
 
-/* So many rows are remembered before it is asked which of them have to be. */
+/*
+ * Number of rows that are remembered before the table is read to find out which of them have to
+ * be.
+ */
 #define MAX_REMEMBERED	10000
 
 typedef enum MoveState
@@ -31,11 +34,11 @@ typedef enum MoveState
 
 typedef struct Move
 {
-	ItemPointerData from;		/* the key: place in the old table */
+	ItemPointerData from;		/* key: place in the old table */
 	uint8		state;			/* MoveState */
-	ItemPointerData to;			/* WRITTEN: place in the new table; otherwise of
-								 * the row that it was moved to, in the old one */
-	FullTransactionId fxid;		/* WRITTEN: of the insertion; otherwise of the move */
+	ItemPointerData to;			/* WRITTEN: place in the new table; otherwise the place in the
+								 * old table of the row it was moved to */
+	FullTransactionId fxid;		/* WRITTEN: the inserter; otherwise the transaction of the move */
 } Move;
 
 bool
@@ -64,7 +67,7 @@ move_enter(ZCopy *copy, const ItemPointerData *from, MoveState state)
 	return move;
 }
 
-/* ---- where moved rows lead to ---- */
+/* ---- rows that moved rows lead to ---- */
 
 static void
 find_targets_of_page(ZCopy *copy, ZPageView *view)
@@ -87,6 +90,7 @@ find_targets_of_page(ZCopy *copy, ZPageView *view)
 	}
 }
 
+/* Read the old table to find the rows that moved rows lead to. */
 static void
 find_targets(ZCopy *copy)
 {
@@ -153,6 +157,10 @@ copy_move_remember(ZCopy *copy, const ItemPointerData *from, const ItemPointerDa
 	move->fxid = inserter;
 }
 
+/*
+ * The row's record gives the transaction of the move, and the place in the old table that it
+ * leads to.
+ */
 void
 copy_move_later(ZCopy *copy, const ZRowVersion *version, const ItemPointerData *tid)
 {
@@ -187,8 +195,8 @@ move_find(ZCopy *copy, const ItemPointerData *tid)
 }
 
 /*
- * All rows that it leads to are written.  If the next one is not there any more, it
- * was deleted for all to see, and this row was no more than deleted, too.
+ * Write a moved row; the rows that it leads to are written.  If the next one is gone, its
+ * deletion was visible to all, and this row is written as deleted.
  */
 static void
 move_write(ZCopy *copy, Move *move)
@@ -207,7 +215,7 @@ move_write(ZCopy *copy, Move *move)
 	move->state = MOVE_WRITTEN;
 }
 
-/* The rows that a pending one leads to, and then itself. */
+/* Write the rows that a pending one leads to, and then the row itself. */
 static void
 move_follow(ZCopy *copy, Move *move)
 {

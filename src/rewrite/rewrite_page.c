@@ -2,9 +2,11 @@
  * rewrite_page.c
  *		The new file of a table that is rewritten: full pages, one after the other.
  *
- * Pages are made in private memory and written past the buffers, each with a full
- * image in WAL, as heap's rewrite does.  Undo that they point to is written first,
- * with WAL records of its own.
+ * Pages are made in private memory and written without using buffers, each with a full image in
+ * WAL, as heap's rewrite does.  Undo that they point to is written first, with WAL records of
+ * its own.
+ *
+ * LOCKING: none but that of the undo page being written.
  */
 #include "postgres.h"
 
@@ -38,10 +40,10 @@ copy_page_open(ZCopyPage *out, Relation rel)
 /* ---- rows with a history ---- */
 
 /*
- * The slot of all rows whose modifier some snapshot may not see.  Its owner is the
- * rewriter: each modifier had committed, or is a part of us, before we end, so we are an
- * upper bound (M1).  The slot's only record is a directory, so that the modifiers need be
- * in no order, as the owners of a chain are.
+ * Return the slot of all rows whose modifier some snapshot may not see.  Its owner is the
+ * rewriter, which is an upper bound (M1): each modifier had committed before the rewriter ends,
+ * or is a part of it.  The slot's only record is a directory, so the modifiers need not be in
+ * any order, unlike the owners of a chain.
  */
 static int
 history_slot(const ZCopyPage *out)
@@ -50,7 +52,10 @@ history_slot(const ZCopyPage *out)
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* The rows are not named yet, and the modifier has ended, or is a part of us (G4, G5). */
+/*
+ * Assert that the rows have no record yet, and that the modifier has ended or is a part of the
+ * rewriter (G4, G5).
+ */
 static void
 assert_may_name(const ZCopyPage *out, OffsetNumber first, int count, const ZOwner *at)
 {
@@ -60,7 +65,7 @@ assert_may_name(const ZCopyPage *out, OffsetNumber first, int count, const ZOwne
 		   zmvcc_xact_status(at->fxid) != ZXACT_IN_PROGRESS);
 }
 
-/* G4, of a page that is complete. */
+/* Assert G4 for a complete page. */
 static void
 assert_all_named(const ZCopyPage *out)
 {
@@ -80,7 +85,7 @@ assert_all_named(const ZCopyPage *out)
 #define assert_all_named(out) ((void) 0)
 #endif
 
-/* The record at *at is the newest one of the rows. */
+/* Let the directory name *at as the newest record of "count" rows. */
 static void
 name_record(ZCopyPage *out, OffsetNumber first, int count, const ZOwner *at)
 {
@@ -91,6 +96,7 @@ name_record(ZCopyPage *out, OffsetNumber first, int count, const ZOwner *at)
 	out->has_history = true;
 }
 
+/* Write the undo record of the current run of insertions, if there is one. */
 static void
 run_end(ZCopyPage *out)
 {
@@ -112,7 +118,10 @@ run_end(ZCopyPage *out)
 	out->run_count = 0;
 }
 
-/* C1: the slot's chain is its directory.  It names all rows, whatever the horizon is. */
+/*
+ * Write the directory of a complete page, and let the slot name it.  It is the slot's whole
+ * chain (C1), and names all rows with a history, whatever the horizon is.
+ */
 static void
 history_end(ZCopyPage *out)
 {
@@ -182,9 +191,9 @@ page_end(ZCopyPage *out)
 }
 
 /*
- * No checkpoint knows of pages written past the buffers, so one that begins after
- * their WAL must find them on disk.  Without WAL, a permanent table is synced at
- * commit; an unlogged one must last through the next shutdown.
+ * Pages that bypass the buffers are not known to checkpoints, so a checkpoint that begins after
+ * their WAL must find them on disk.  Without WAL, a permanent table is synced at commit; an
+ * unlogged one must survive the next shutdown.
  */
 void
 copy_page_close(ZCopyPage *out)
@@ -240,7 +249,10 @@ copy_page_undo(ZCopyPage *out, ZUndoRecord *rec)
 	return zchange_undo_alone(out->rel, out->block, rec);
 }
 
-/* A row that names the slot, and not its modifier. */
+/*
+ * Let the header name the page's slot, and not the modifier.  A page without slots gets an
+ * overflow page.
+ */
 static void
 header_has_history(ZCopyPage *out, ZRowHeader *hdr)
 {

@@ -2,20 +2,20 @@
  * rewrite_row.c
  *		One row of a table that is rewritten, with the versions before it.
  *
- * Each version that some snapshot may still not see gets an undo record in our own
- * log, the oldest first, which tells the version before it and that one's modifier.  The
- * newest one's is named by the new page's directory; the others
- * are found by the pointer in the record above them.  Updates that complete
- * ZROW_TURNS get far links.  So readers walk as ever, and versions go on to bear the
- * names of their modifiers.
+ * Each version that some snapshot may not see yet gets an undo record in our own log, the oldest
+ * first; the record describes the version before and names its modifier.  The newest version's
+ * record is named by the new page's directory; the others are found by the pointer in the record
+ * above them.  Updates that complete ZROW_TURNS get far links.  So readers walk as usual, and
+ * versions keep the names of their modifiers.
  *
- * A deleted row leaves its body in undo, as it does where a page needs the space
- * (dml_tombstone.c): the old file may have many times more of them than would fit.
+ * A deleted row leaves its body in undo, as it does when a page needs the space
+ * (dml_tombstone.c): the old file may have many times more deleted rows than would fit.
  *
- * Our log is not the modifiers', but nobody needs their records for longer than
- * ours are kept: they had all committed, or are ourselves, before we wrote.  And
- * if we abort the new file is gone, so nothing that names these records has to be
- * rolled back.
+ * Our log is not the modifiers', but their records are not needed for longer than ours are kept:
+ * they all had committed before we wrote, or are ourselves.  If we abort, the new file is
+ * removed, so nothing that names these records has to be rolled back.
+ *
+ * LOCKING: none on table pages; the pages viewed are private copies.
  */
 #include "postgres.h"
 
@@ -28,16 +28,16 @@
 
 #include "rewrite_private.h"
 
-/* toast: as heap's rewrite does it */
+/* for toasting, as in heap's rewrite */
 #define COPY_OPTIONS	(HEAP_INSERT_SKIP_FSM | HEAP_INSERT_NO_LOGICAL)
 
 #define MODIFIER_FLAGS2	(ZROW2_MOVED_PART | ZROW2_KEYS_UPDATED)
 
 typedef struct CopyVersion
 {
-	char	   *row;			/* as the new table is to hold it, but for the flags */
+	char	   *row;			/* as the new table will hold it, except for the flags */
 	uint32		len;
-	ZRowHeader	hdr;			/* complete, but for the slot */
+	ZRowHeader	hdr;			/* complete except for the slot */
 	FullTransactionId fxid;		/* modifier; invalid: visible to all */
 	uint8		made;			/* ZRowOp */
 	CommandId	cid;
@@ -58,7 +58,10 @@ copy_values(ZCopy *copy, const ZRowVersion *version)
 	ExecStoreVirtualTuple(copy->slot);
 }
 
-/* The row of the values in copy->slot, without those of dropped columns. */
+/*
+ * Form a row of the values in copy->slot, without those of dropped columns.  *len is set to its
+ * length.
+ */
 static char *
 form_row(ZCopy *copy, uint32 *len)
 {
@@ -88,7 +91,7 @@ copy_row_frozen(ZCopy *copy)
 
 /* ---- the versions of a row ---- */
 
-/* What the version's header says of its making goes to the new one's. */
+/* Copy what the version's header says about its modifier's operation. */
 static void
 version_header(CopyVersion *copied, const ZRowVersion *version)
 {
@@ -101,10 +104,7 @@ version_header(CopyVersion *copied, const ZRowVersion *version)
 		copied->hdr.flags |= ZROW_INSERTED;
 }
 
-/*
- * The row of the version in hand, as the new table is to hold it; false: nobody sees the
- * version.
- */
+/* Form the row of a version for the new table.  Return false if no snapshot sees the version. */
 static bool
 take_values(ZCopy *copy, const ZRowVersion *version, const CopyVersion *newer,
 			CopyVersion *copied)
@@ -125,7 +125,7 @@ take_values(ZCopy *copy, const ZRowVersion *version, const CopyVersion *newer,
 	return true;
 }
 
-/* The version, which an update made, is the oldest that somebody sees. */
+/* Make the version, which an update made, the oldest one that is kept. */
 static void
 make_oldest(ZCopy *copy, CopyVersion *copied)
 {
@@ -136,8 +136,8 @@ make_oldest(ZCopy *copy, CopyVersion *copied)
 }
 
 /*
- * Describe the version in hand, and step to the one before; false: there is none
- * that anybody needs.
+ * Describe the version, and step to the one before.  Return false if there is none that a
+ * snapshot needs.
  */
 static bool
 take_version(ZCopy *copy, ZRowVersion *version, CopyVersion *copied)
@@ -164,8 +164,9 @@ take_version(ZCopy *copy, ZRowVersion *version, CopyVersion *copied)
 }
 
 /*
- * All that have to be kept, the newest first.  Returns how many: none, if the row
- * was deleted and the last snapshot that saw it has ended since we looked.
+ * Collect all versions that have to be kept, the newest first.  Returns their number: 0 if the
+ * row was deleted and the last snapshot that saw it has ended since we checked.  *versions is
+ * allocated in the current context.
  */
 static int
 take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
@@ -215,7 +216,7 @@ take_versions(ZCopy *copy, OffsetNumber offnum, CopyVersion **versions)
 
 /* ---- their undo ---- */
 
-/* Body bytes of "older" that "newer" does not have. */
+/* Describe the body bytes of "older" that "newer" does not have. */
 static void
 describe_delta(const CopyVersion *newer, const CopyVersion *older, ZUndoRecord *rec)
 {
@@ -225,7 +226,7 @@ describe_delta(const CopyVersion *newer, const CopyVersion *older, ZUndoRecord *
 	rec->midlen = older->len - ZROW_HDR_SIZE - rec->prefix - rec->suffix;
 }
 
-/* The undo record of a version, but for what is known of the newest one only. */
+/* Describe the undo record of a version, except for fields that only the newest one has. */
 static void
 describe_version(const CopyVersion *copied, const ZOwner *before, ZUndoRecord *rec_out)
 {
@@ -252,7 +253,7 @@ describe_version(const CopyVersion *copied, const ZOwner *before, ZUndoRecord *r
 }
 
 /*
- * An update's record becomes a waypoint, as if the update had been made in this file
+ * Make an update's record a waypoint, as if the update had been made in this file
  * (dml_waypoint.c).
  */
 static void
@@ -275,8 +276,9 @@ describe_waypoint(ZCopy *copy, const ZWaypointBelow *below, const CopyVersion *o
 }
 
 /*
- * Those of all versions, the oldest first; each names the modifier before.  *newest gets
- * the newest version's; returns its turn, if the oldest one has turn 0.
+ * Write the undo records of all versions, the oldest first; each names the modifier before.
+ * *newest is set to the newest version's record.  Returns its turn, where the oldest version has
+ * turn 0.
  */
 static int
 write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerData *moved_to,
@@ -290,7 +292,7 @@ write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerDat
 	{
 		ZUndoRecord rec;
 
-		/* only of the oldest one nobody asks who made it, or what was before */
+		/* only the oldest copied version needs no modifier and no version before it */
 		Assert(i == n - 1 || (FullTransactionIdIsValid(versions[i].fxid) &&
 							  versions[i].made != ZOP_INSERT));
 		if (!FullTransactionIdIsValid(versions[i].fxid))
@@ -322,8 +324,9 @@ write_undo(ZCopy *copy, const CopyVersion *versions, int n, const ItemPointerDat
 }
 
 /*
- * May the row go without its body?  Where it is counted on that a deletion in progress
- * leaves the body in place, our own does; so temporary tables have no such rows.
+ * Return whether the row may be written without its body.  Other code relies on the body of a
+ * row whose deletion is in progress, so our own deletions keep it; temporary tables thus have no
+ * rows without a body.
  */
 static bool
 describe_tombstone(const CopyVersion *version, ZUndoRecord *rec)
@@ -338,7 +341,7 @@ describe_tombstone(const CopyVersion *version, ZUndoRecord *rec)
 	return zrec_undo_bound(rec) <= ZUNDO_MAX_RECORD;
 }
 
-/* The body goes to undo, and a pointer takes its place. */
+/* Move the body to undo, and replace it by a pointer. */
 static void
 leave_body(ZCopy *copy, CopyVersion *version, ZUndoRecord *rec)
 {
@@ -352,7 +355,7 @@ leave_body(ZCopy *copy, CopyVersion *version, ZUndoRecord *rec)
 
 /* ---- the row ---- */
 
-/* A row of these versions.  *moved_to and *tid as for copy_row_history. */
+/* Write a row of these versions.  *moved_to and *tid are those of copy_row_history. */
 static void
 write_row(ZCopy *copy, CopyVersion *versions, int n, const ItemPointerData *moved_to,
 		  ItemPointer tid)
@@ -387,8 +390,8 @@ write_row(ZCopy *copy, CopyVersion *versions, int n, const ItemPointerData *move
 }
 
 /*
- * Toasting may turn out differently now, and the difference between two versions be
- * larger than it was.
+ * Return whether the version's undo record fits.  Toasting may have other results now, so that
+ * two versions may differ by more bytes than before.
  */
 static bool
 fits_undo(const CopyVersion *version)
@@ -404,8 +407,8 @@ fits_undo(const CopyVersion *version)
 }
 
 /*
- * Then let the update have moved the row: the version begins a row of its own, and the
- * one before is deleted.
+ * Return the deletion to write if the undo record does not fit.  The update is then written as
+ * one that moved the row: the version begins a row of its own, and the one before is deleted.
  */
 static CopyVersion
 deletion_by_move(const CopyVersion *version, const CopyVersion *older)
@@ -453,7 +456,7 @@ copy_row_history(ZCopy *copy, OffsetNumber offnum, const ItemPointerData *moved_
 			continue;
 		deletion = deletion_by_move(&versions[i], &versions[i + 1]);
 		begin_as_inserted(&versions[i]);
-		/* not into what moved_to may point to */
+		/* "to" and "next" differ: moved_to may point to "next" */
 		write_row(copy, &versions[first], i + 1 - first, moved_to, &to);
 		copy->num_tuples += 1;
 		copy->tups_recently_dead += 1;

@@ -1,18 +1,18 @@
 /*
  * rewrite_table.c
- *		CLUSTER and VACUUM FULL: the rows of a table go to a new file.
+ *		CLUSTER and VACUUM FULL: copy the rows of a table to a new file.
  *
- * The order is the old file's, or an index's, by walking it or by sorting.  Rows
- * that are visible to all go as such; what some snapshot may still see otherwise
- * takes its history along (rewrite_row.c).  What aborted transactions left is
- * read through.  The old file is not touched.
+ * The order is the old file's, or an index's, by walking it or by sorting.  Rows that are
+ * visible to all are written as such; other rows are written with their history (rewrite_row.c).
+ * Changes of aborted transactions are skipped.  The old file is not changed.
  *
- * "Visible to all" is what the server computed for this rewrite (oldest_xmin), as
- * on heap: older versions must not be looked at, for their toasted values may be
- * gone.  The undo horizon may lag behind it.
+ * "Visible to all" is what the server computed for this rewrite (oldest_xmin), as on heap: older
+ * versions must not be read, because their toasted values may be gone.  The undo horizon may lag
+ * behind it.
  *
- * LOCKING: the caller holds AccessExclusiveLock on both tables, so nobody is at
- * work on any row; pages are copied one by one, and none is locked meanwhile.
+ * LOCKING: the caller holds AccessExclusiveLock on both tables, and sweeps of the old file are
+ * waited for, so no other process changes a row.  A page is share locked while it is copied;
+ * none is locked afterwards.
  */
 #include "postgres.h"
 
@@ -45,11 +45,14 @@
 typedef enum CopyVisibility
 {
 	COPY_NOT,
-	COPY_FROZEN,				/* as a row visible to all */
-	COPY_HISTORY				/* with the versions before, or deleted */
+	COPY_FROZEN,				/* write it as visible to all */
+	COPY_HISTORY				/* write it with the versions before; it may be deleted */
 } CopyVisibility;
 
-/* Heap warns of system catalogs' rows here; a table of ours can have none such. */
+/*
+ * Raise ERROR (object_in_use) if a transaction in progress made the version.  Heap warns about
+ * rows of system catalogs here; our tables cannot have such rows.
+ */
 static void
 check_not_running(ZCopy *copy, const ZRowVersion *version)
 {
@@ -60,7 +63,10 @@ check_not_running(ZCopy *copy, const ZRowVersion *version)
 				 errdetail("Transaction %u is changing rows of it.", zfxid_xid(zmodifier_fxid(&version->modifier)))));
 }
 
-/* What is to become of the row?  Counts it; *version is its newest version. */
+/*
+ * Decide how to write the row, and count it.  *version is set to its newest version that is not
+ * aborted.
+ */
 static CopyVisibility
 check_visibility(ZCopy *copy, OffsetNumber offnum, ZRowVersion *version)
 {
@@ -89,9 +95,9 @@ check_visibility(ZCopy *copy, OffsetNumber offnum, ZRowVersion *version)
 	return COPY_HISTORY;
 }
 
-/* ---- writing the new one ---- */
+/* ---- writing the new table ---- */
 
-/* A row of the viewed page, with the versions before it. */
+/* Write a row of the viewed page with the versions before it. */
 static void
 write_history(ZCopy *copy, const ItemPointerData *from)
 {
@@ -118,12 +124,13 @@ report_written(ZCopy *copy)
 }
 
 /*
- * In a tuple to be sorted, where xmin would be: is the row to be written with its
- * history?  The tuple's values are only sorted by then, and the row is looked up.
+ * Values of xmin in a tuple to be sorted: whether the row is written with its history.  Then the
+ * tuple's values serve only for sorting, and the row is read again.
  */
 #define SORT_FROZEN		((TransactionId) 0)
 #define SORT_HISTORY	((TransactionId) 1)
 
+/* Give a row to the sort, unless its values are gone. */
 static void
 sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, ZRowVersion *version,
 		 CopyVisibility visibility)
@@ -131,12 +138,12 @@ sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, ZRowVers
 	HeapTuple	tuple;
 
 	Assert(visibility == COPY_FROZEN || visibility == COPY_HISTORY);
-	/* none: the last snapshot that saw the deleted row has ended since */
+	/* the body is gone if the last snapshot that saw the deleted row has ended since */
 	if (!zmvcc_reconstruct_body(&copy->view, version))
 		return;
 	if (visibility == COPY_HISTORY && (version->hdr.flags & ZROW_DELETED))
 	{
-		/* I4: nor its toasted values, which the sort may need */
+		/* I4: its toasted values may be gone, which the sort may need */
 		copy_values(copy, version);
 		if (!zdml_toast_present(copy->from, version->hdr.flags, copy->slot, NULL))
 		{
@@ -151,7 +158,7 @@ sort_put(ZCopy *copy, Tuplesortstate *sort, const ItemPointerData *tid, ZRowVers
 	pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED, copy->num_tuples);
 }
 
-/* One row of the old table, viewed: write it, or give it to the sort. */
+/* Write a row of the viewed page, or give it to the sort, or put it off if it was moved. */
 static void
 copy_row(ZCopy *copy, Tuplesortstate *sort, OffsetNumber offnum)
 {
@@ -186,9 +193,12 @@ copy_row(ZCopy *copy, Tuplesortstate *sort, OffsetNumber offnum)
 		report_written(copy);
 }
 
-/* ---- in which order ---- */
+/* ---- order ---- */
 
-/* N2: then the row comes, or has come, by its newest version's entry. */
+/*
+ * Return whether the entry is not that of the row's newest version.  Then the row is met by the
+ * newest version's entry, before or later (N2).
+ */
 static bool
 entry_is_older(ZCopy *copy, IndexScanDesc scan, OffsetNumber offnum)
 {
@@ -205,7 +215,7 @@ entry_is_older(ZCopy *copy, IndexScanDesc scan, OffsetNumber offnum)
 		return false;
 	old = MemoryContextSwitchTo(copy->context);
 	copy_values(copy, &version);
-	/* I4: what nobody sees is not written, whichever entry leads there */
+	/* I4: a row that no snapshot sees is not written, whichever entry leads there */
 	is_other = zdml_toast_present(copy->from, version.hdr.flags, copy->slot, NULL) &&
 		!zindex_entry_is_of(scan, copy->slot);
 	MemoryContextSwitchTo(old);
@@ -213,6 +223,7 @@ entry_is_older(ZCopy *copy, IndexScanDesc scan, OffsetNumber offnum)
 	return is_other;
 }
 
+/* Copy the rows in the order of an index scan.  ERROR if the index is lossy. */
 static void
 copy_by_index(ZCopy *copy, Relation index)
 {
@@ -240,6 +251,7 @@ copy_by_index(ZCopy *copy, Relation index)
 	index_endscan(scan);
 }
 
+/* Copy the rows in physical order, or give them to the sort. */
 static void
 copy_by_block(ZCopy *copy, Tuplesortstate *sort)
 {
@@ -268,7 +280,7 @@ copy_by_block(ZCopy *copy, Tuplesortstate *sort)
 	read_stream_end(stream);
 }
 
-/* Write a row that comes from the sort. */
+/* Write a row returned by the sort. */
 static void
 write_sorted(ZCopy *copy, HeapTuple tuple)
 {
@@ -285,6 +297,7 @@ write_sorted(ZCopy *copy, HeapTuple tuple)
 	copy_row_frozen(copy);
 }
 
+/* Copy the rows in the index's order by sorting them. */
 static void
 copy_by_sort(ZCopy *copy, Relation index)
 {
@@ -314,8 +327,12 @@ copy_by_sort(ZCopy *copy, Relation index)
 	tuplesort_end(sort);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole rewrite ---- */
 
+/*
+ * Begin a rewrite: check the locks, wait until no sweep is active on the old file, and set up
+ * the state.
+ */
 static void
 copy_open(ZCopy *copy, Relation from, Relation to, TransactionId oldest_xmin)
 {

@@ -1,19 +1,21 @@
 /*
  * rewrite_view.c
- *		Looking at the table that is rewritten.
+ *		Reading the table that is rewritten.
+ *
+ * LOCKING: a page is share locked while it is copied to private memory.
  */
 #include "postgres.h"
 
 #include "access/transam.h"
 #include "utils/rel.h"
 
-#include "rewrite_private.h"
-
 #include "zheap/undo/undo_horizon.h"
 
+#include "rewrite_private.h"
+
 /*
- * Versions keep their names while standbys may ask for them, even if they are
- * below the horizon here, so that the conflict can be told.
+ * Modifiers are named down to the logged horizon, even if they are below the horizon here:
+ * standbys may need them, and a conflict can be reported for them.
  */
 bool
 copy_view_pinned(ZCopy *copy, Buffer buffer)

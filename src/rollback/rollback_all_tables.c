@@ -1,17 +1,16 @@
 /*
  * rollback_all_tables.c
- *		Rolling back without the undo log: all tables are looked through.
+ *		Rolling back without the undo log, by a look at all tables.
  *
- * Undo that cannot be read may be that of any transaction, and about any page: nothing
- * tells which.  The pages do: each names the transactions whose changes it has in its slots.
- * When no page of any table names an aborted one, then no undo from before is needed.
- * That costs as much as reading all tables, so it is left to VACUUM of the undo
- * relation, which is told by an error in the log that there is something to be done.
+ * Undo that cannot be read may be that of any transaction, and about any page.  But each page
+ * names, in its slots, the transactions whose changes it has.  When no page of any table names
+ * an aborted one, no undo from before is needed.  That costs as much as reading all tables, so
+ * it is left to VACUUM of the undo relation; an error in the log says that it is needed.
  *
- * Why no table is missed: transactions that could have written what cannot be read
- * have all ended (zrollback_wait_for_older) before pg_class is read, with a snapshot taken
- * after that.  So the files of those that committed are there, and those of the
- * others are gone.  Transactions that began later tell of their aborts themselves.
+ * No table is missed: all transactions that could have written the unreadable undo have ended
+ * (zrollback_wait_for_older) before pg_class is read, with a snapshot taken after that.  So the
+ * files of those that committed are there, and those of the others are gone.  Transactions that
+ * began later report their aborts themselves.
  */
 #include "postgres.h"
 
@@ -24,19 +23,23 @@
 
 #include "rollback_private.h"
 
-/* One table, page by page; the page that failed is passed, or the table, if its file did. */
+/*
+ * One table, rolled back page by page.  After an error the page that failed is skipped, or the
+ * table if it could not be opened.
+ */
 typedef struct Table
 {
 	Oid			oid;
-	bool		at_page;		/* at this one: */
+	bool		at_page;		/* true while "block" is rolled back: an error is about that
+								 * page */
 	BlockNumber block;
 	NameData	name;
 	ZTableState state;
 } Table;
 
 /*
- * Tables of this database that may have pages that undo is about.  One that a transaction in
- * progress gives another access method is seen as it was before.
+ * Add a table of this database to the list if undo may be about its pages.  A table to which a
+ * transaction in progress gives another access method is seen as it was before.
  */
 static bool
 take_table(HeapTuple tuple, TupleDesc desc, void *arg)
@@ -51,8 +54,9 @@ take_table(HeapTuple tuple, TupleDesc desc, void *arg)
 }
 
 /*
- * From table->block on; within zrollback_try().  Whoever makes us leave the file has locked the
- * table; if it has another one then, that has no rows of transactions that had ended before.
+ * Roll back the pages from table->block on; called by zrollback_try().  A process that makes us
+ * leave the file has locked the table; if the table has another file then, that has no rows of
+ * transactions that had ended before.
  */
 static void
 roll_back_rest(void *arg)
@@ -111,7 +115,10 @@ report(const Table *table, const ErrorData *error)
 									table->oid, error->message));
 }
 
-/* False: something is left.  "naps": how often a lock may still be waited for. */
+/*
+ * Roll back a table.  Return true if nothing is left.  "naps": how often a lock may still be
+ * waited for.
+ */
 static bool
 roll_back_table(Oid oid, bool skip, uint64 *given_up, int *naps)
 {

@@ -1,16 +1,16 @@
 /*
  * rollback_class.c
- *		Looking for tables in pg_class, also in VACUUM.
+ *		Search pg_class for tables, in VACUUM, too.
  */
 #include "postgres.h"
 
 #include "utils/snapmgr.h"
 
-#include "rollback_private.h"
-
 #include "zheap/undo/undo_horizon.h"
 
-/* What VACUUM sees of a catalog may be pruned while it is being scanned. */
+#include "rollback_private.h"
+
+/* Rows that VACUUM's snapshot sees may be pruned meanwhile: hold the horizon back. */
 void
 zrollback_class_scan(Oid index, ScanKey keys, int nkeys, ZClassVisitor visit, void *arg)
 {

@@ -2,10 +2,10 @@
  * rollback_errors.c
  *		Errors met while rolling back: caught, reported, counted.
  *
- * One page that cannot be read must not keep other tables, other transactions or
- * other databases waiting; nor fill the server log, since it is tried again and
- * again.  So each attempt runs in a subtransaction, and of the same error in the
- * same table the log hears once, then less and less often.
+ * One page that cannot be read must not keep other tables, other transactions or other
+ * databases waiting, nor fill the server log, since it is tried again and again.  So each
+ * attempt runs in a subtransaction, and the same error in the same table is logged once, then
+ * less and less often.
  */
 #include "postgres.h"
 
@@ -19,11 +19,14 @@
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
-#include "rollback_private.h"
-
 #include "zheap/base/pg_compat_vacuum.h"
 
-/* The same error is reported again after this time, then twice that; in seconds. */
+#include "rollback_private.h"
+
+/*
+ * Seconds after which the same error is reported again: at first, and at most.  Doubled each
+ * time.
+ */
 #define FIRST_SILENCE	60
 #define LAST_SILENCE	3600
 
@@ -33,13 +36,13 @@ typedef struct ZErrorNote
 	Oid			db;				/* invalid: unused */
 	Oid			relid;			/* invalid: not about a table */
 	int			sqlerrcode;
-	int			silence;		/* seconds until it is reported again */
+	int			silence;		/* seconds until it may be reported again */
 	TimestampTz reported_at;
 } ZErrorNote;
 
 #define ZERROR_NOTES	64
 
-/* In shared memory: errors since the start of the server; all under mutex. */
+/* Errors since the start of the server, in shared memory; all protected by the mutex. */
 typedef struct ZErrorShared
 {
 	slock_t		mutex;
@@ -69,7 +72,7 @@ zrollback_shmem_init(void)
 
 /* ---- catching ---- */
 
-/* A cancellation, or the server's end, ends the whole. */
+/* Return whether the error must end everything: a cancellation, or a shutdown of the server. */
 static bool
 must_pass(const ErrorData *error)
 {
@@ -84,7 +87,7 @@ zrollback_try(void (*work) (void *), void *arg)
 	MemoryContext scratch = AllocSetContextCreate(context, "zheap try", ALLOCSET_SMALL_SIZES);
 	ErrorData  *volatile error = NULL;
 
-	/* R7: what is released after an error is not to be missed */
+	/* R7: nothing that is released after an error may be needed later */
 	Assert(IsTransactionState());
 	Assert(InterruptHoldoffCount == 0 && CritSectionCount == 0);
 
@@ -145,7 +148,10 @@ is_same(const ZErrorNote *note, Oid relid, int sqlerrcode)
 	return note->db == MyDatabaseId && note->relid == relid && note->sqlerrcode == sqlerrcode;
 }
 
-/* Has the log not heard of it, or not for a long time?  Then it hears now. */
+/*
+ * Return whether the error is to be logged, as it was not for its time of silence; if so, note
+ * that it is logged now.
+ */
 static bool
 is_to_be_reported(Oid relid, int sqlerrcode)
 {

@@ -1,9 +1,8 @@
 /*
  * rollback_file.c
- *		A file as a relation, for the pages' functions, without the server's description of
- *		a table.
+ *		A file as a relation, for the functions that work on pages, without a relcache entry.
  *
- * That description cannot be used where a file is rolled back without a lock on its table
+ * The relcache entry cannot be used where a file is rolled back without a lock on its table
  * (rollback_table.c), and does not exist where the table is gone for this transaction
  * (rollback_local.c).
  */
@@ -15,7 +14,7 @@ Relation
 zrollback_file_describe(ZFileRelation *file, RelFileLocator locator, ProcNumber backend, Oid relid,
 						const struct TableAmRoutine *tableam)
 {
-	/* the storage manager would go on to write to what is made anew here (R5) */
+	/* the storage manager would still write to the struct that is cleared here (R5) */
 	Assert(file->data.rd_smgr == NULL);
 
 	memset(file, 0, sizeof(*file));

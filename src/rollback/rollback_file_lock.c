@@ -1,23 +1,23 @@
 /*
  * rollback_file_lock.c
- *		A lock between those who roll back pages in passing and those who take the file away.
+ *		The lock between sweeps, which roll back pages, and backends that take the file away.
  *
- * A sweep must be in nobody's way: LOCK TABLE ... NOWAIT succeeds beside it, as it does
- * beside heap's rollback, which leaves nothing to do.  So it does not keep a lock on
- * the table.  What would do harm is only that the file is dropped or truncated,
- * or its pages copied elsewhere, while it changes a page.  All who do that hold
- * AccessExclusiveLock on the table, and wait here until sweeps have left the file.
+ * A sweep must not block other sessions: LOCK TABLE ... NOWAIT succeeds beside it, as it does
+ * beside heap's rollback, which leaves no work for later.  So it keeps no lock on the table.
+ * The only harm would be a file that is dropped or truncated, or its pages copied elsewhere,
+ * while the sweep changes a page.  Backends that do so hold AccessExclusiveLock on the table,
+ * and wait here until sweeps have left the file.
  *
- * A sweep takes the lock on the file while it has one on the table (AccessShareLock), for a
- * moment and only if it gets that at once.  So after the wait none comes back before the lock
- * on the table is released; and then the catalog tells it that the file is not the
- * table's any more.
+ * A sweep takes the lock on the file while it has AccessShareLock on the table, for a moment
+ * and only if it gets both without waiting.  So after the wait no sweep comes back before the
+ * lock on the table is released; and then the catalog shows that the file does not belong to
+ * the table any more.
  *
- * VACUUM, which truncates a table only if nobody is in the way, keeps sweeps out before it asks
- * for AccessExclusiveLock: so nobody waits for a sweep's page because of that lock.
+ * VACUUM, which truncates a table only if nothing conflicts with that, keeps sweeps out before
+ * it requests AccessExclusiveLock: so no session waits for a sweep's page because of that lock.
  *
- * The lock goes by the file's number, as a rewrite gives the old file to another
- * relation, to be dropped with it.  Files of one number in two tablespaces share it.
+ * The lock is identified by the file's number, as a rewrite gives the old file to another
+ * relation, to be dropped with it.  Files with the same number in two tablespaces share it.
  */
 #include "postgres.h"
 
@@ -29,7 +29,7 @@
 
 #include "rollback_private.h"
 
-/* The server locks no relation by this type of tag. */
+/* Set the lock tag of the file.  The server locks no relation by a tag of this type. */
 static void
 set_tag(LOCKTAG *tag, RelFileLocator locator)
 {
@@ -87,7 +87,7 @@ zrollback_file_keep_out(RelFileLocator locator)
 	set_tag(&tag, locator);
 	Assert(!zheap_holds_buffer_lock()); /* L1 */
 
-	/* A sweep leaves after the page that it is at: like a wait for a pin, not for a table. */
+	/* A sweep leaves after its current page: this is a wait as for a pin, not for a table. */
 	LockTimeout = 0;
 	PG_TRY();
 	{

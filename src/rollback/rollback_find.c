@@ -3,12 +3,12 @@
  *		The tables whose pages an undo record may be about.
  *
  * A record names the file that its page was in when it was written.  ALTER DATABASE SET
- * TABLESPACE, or CREATE DATABASE from this one with another tablespace, takes the files of the
+ * TABLESPACE, or CREATE DATABASE from this one with another tablespace, moves the files of the
  * database's own tablespace to another one, where they keep their numbers; the records stay as
- * they are.  So the page is in the file that the record names, or in that of the same number
- * in the tablespace that the database has now.  Both may be there: file numbers come round, and
- * are unique in one tablespace only.  Nothing tells the two apart, and nothing has to: of any
- * page only what is aborted is rolled back.  So the sweep looks at both.
+ * they are.  So the page is in the file that the record names, or in the file of the same
+ * number in the present tablespace of the database.  Both may exist: file numbers are reused,
+ * and are unique in one tablespace only.  The two cannot be told apart, and need not be: only
+ * aborted changes of a page are rolled back.  So the sweep handles both.
  */
 #include "postgres.h"
 
@@ -19,16 +19,16 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
-#include "rollback_private.h"
-
 #include "zheap/undo/undo_horizon.h"
+
+#include "rollback_private.h"
 
 int
 zrollback_find_files(RelFileLocator recorded, RelFileLocator *files)
 {
 	int			n = 1;
 
-	/* a copied database has another OID than the records tell */
+	/* a copied database has another OID than its records say */
 	recorded.dbOid = MyDatabaseId;
 	files[0] = recorded;
 	if (recorded.spcOid != MyDatabaseTableSpace)
@@ -53,7 +53,7 @@ file_has_pages(RelFileLocator file)
 static bool
 take_permanent(HeapTuple tuple, TupleDesc desc, void *arg)
 {
-	/* those of temporary relations are other files, with numbers of their own */
+	/* files of temporary relations are others, with numbers of their own */
 	if (((Form_pg_class) GETSTRUCT(tuple))->relpersistence == RELPERSISTENCE_TEMP)
 		return true;
 	*(bool *) arg = true;
@@ -61,9 +61,9 @@ take_permanent(HeapTuple tuple, TupleDesc desc, void *arg)
 }
 
 /*
- * Does any relation have the file?  Looked up in pg_class itself: what the caches say
- * may be older than the end of the transaction that committed the file, which
- * leaves the process array before it sends its invalidations.
+ * Return whether any relation has the file.  Searches pg_class itself: the caches may be older
+ * than the end of the transaction that committed the file, which leaves the process array
+ * before it sends its invalidations.
  */
 static bool
 file_has_relation(RelFileLocator file)
@@ -71,7 +71,7 @@ file_has_relation(RelFileLocator file)
 	ScanKeyData key[2];
 	bool		found = false;
 
-	/* as pg_class has it: 0 is the database's own tablespace */
+	/* in pg_class 0 is the database's own tablespace */
 	ScanKeyInit(&key[0], Anum_pg_class_reltablespace, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(file.spcOid == MyDatabaseTableSpace ? InvalidOid :
 								 file.spcOid));
@@ -82,16 +82,15 @@ file_has_relation(RelFileLocator file)
 }
 
 /*
- * A file that belongs to no relation: is it gone for good (R8)?  It may be one that a
- * transaction still running has made, a subtransaction of which aborted; then it has
- * pages.  That of a table that was dropped or rewritten has none from the moment on
- * when this has committed, whatever older snapshots there are.
+ * Return whether a file that the caches give to no relation is gone for good (R8).  It may have
+ * been made by a transaction still running, a subtransaction of which aborted; then it has
+ * pages.  The file of a table that was dropped or rewritten has none from the moment when that
+ * has committed, whatever older snapshots there are.
  *
- * The horizon is asked for before the catalog.  In the other order the transaction
- * that made the file could commit in between: the catalog would not know the file
- * yet, the horizon not hold for the transaction any more, and what it did
- * would never be rolled back on its pages.  If it has ended before the horizon was
- * asked for, the catalog that is read after that knows the file.
+ * Read the horizon before the catalog.  In the other order the transaction that made the file
+ * could commit in between: the catalog would not show the file yet, the horizon would no longer
+ * be held back by the transaction, and what it did would never be rolled back on its pages.  If
+ * it has ended before the horizon was read, the catalog, read after that, shows the file.
  */
 static bool
 is_gone(RelFileLocator file, FullTransactionId fxid)
@@ -117,7 +116,7 @@ zrollback_find_table(RelFileLocator file, FullTransactionId fxid, Relation *rel,
 	*oid = RelidByRelfilenumber(file.spcOid, file.relNumber);
 	if (OidIsValid(*oid))
 		state = zrollback_table_open(&file, *oid, rel);
-	/* what the caches say, or do not, is no proof */
+	/* the caches prove nothing */
 	if (state == ZTABLE_GONE && !is_gone(file, fxid))
 		state = ZTABLE_BUSY;
 	return state;

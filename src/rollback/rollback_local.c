@@ -1,13 +1,13 @@
 /*
  * rollback_local.c
- *		Going through the undo of temporary tables, for what was aborted.
+ *		Sweep the undo of this backend's temporary tables.
  *
- * Like rollback_sweep.c, but of one backend's own: no table is busy, and no
- * transaction but the one that is being looked at is in question.
+ * Like rollback_sweep.c, but for one backend: no table is locked by others, and only one
+ * transaction is concerned.
  *
- * Files are rolled back, whatever the catalog says of their tables: one that this
- * transaction has dropped or truncated has its file again when that is undone.  Only our
- * own session uses the files, so no lock is needed.
+ * Files are rolled back, whatever the catalog says of their tables: a table that this
+ * transaction has dropped or truncated has its file again when that is undone.  Only our own
+ * session uses the files, so no lock is needed.
  */
 #include "postgres.h"
 
@@ -25,7 +25,7 @@
 
 typedef struct LocalSweep
 {
-	/* context given by the records */
+	/* context, set by the records */
 	ZXactStatus	status;
 	Relation	rel;			/* NULL: the file is gone */
 	BlockNumber block;

@@ -1,28 +1,32 @@
 /*
  * rollback_page.c
- *		Rolling back what aborted transactions did to the rows of one page.
+ *		Roll back what aborted transactions did to the rows of one page.
  *
- * One slot's owner at a time, until no owner of a slot is aborted: each row whose
- * newest version that owner made becomes the version before, found by the same
- * walk that readers use.  Then the slot returns to the owner that it had before,
- * and that owner's records are all that the slot leads to.  If the version before
- * is another aborted transaction's, its slot's turn comes later.
+ * One slot's owner at a time, until no owner of a slot is aborted: each row whose newest
+ * version that owner made becomes the version before, found by the same walk that readers use.
+ * Then the slot returns to the owner that it had before, and leads only to that owner's
+ * records.  If the version before is another aborted transaction's, its slot's turn comes
+ * later.
  *
- * A row never goes past a version whose modifier a slot still leads to (R3): a row that is
- * marked ZROW_REUSED belongs to the newest owner down its slot's chain that has a
- * record about it, and must not find one that it has left behind.
+ * A row never goes past a version whose modifier a slot still leads to (R3): a row with
+ * ZROW_REUSED belongs to the newest owner down its slot's chain that has a record about it, and
+ * must not find one that it has left behind.
  *
- * The row must name its old modifier.  That one's slot may have changed hands
- * meanwhile (this row did not count among its rows then): visible to all => slot
- * 0; still reachable => the row is marked ZROW_REUSED.
+ * The row must name its old modifier.  The slot of that one may have been reused meanwhile
+ * (this row did not count among its rows then): if it is visible to all, the row names slot 0;
+ * if its record can still be reached, the row gets ZROW_REUSED.
  *
- * The plan is made on a private copy of the page, without any lock, so that a large
- * transaction keeps nobody waiting and can be cancelled.  Then the page is locked, and
- * the plan carried out if what it is about is still as it was: only another backend
- * that rolls back the same slot changes the rows of an aborted owner.
+ * The plan is made on a private copy of the page, without any lock, so that a large transaction
+ * blocks no other session and can be cancelled.  Then the page is locked, and the plan carried
+ * out if all that it concerns is as it was: only another backend that rolls back the same slot
+ * changes the rows of an aborted owner.
  *
- * The work is linear: each row's record is found through the slot's directory (C1),
- * and far links lead past the other versions of the same owner.
+ * The work is linear: each row's record is found through the slot's directory (C1), and far
+ * links skip the other versions of the same owner.
+ *
+ * LOCKING: the table page exclusively, then its overflow page or the lock page, while a plan is
+ * carried out (execute_plan).  Undo pages are read without them, one at a time under a share
+ * lock.
  */
 #include "postgres.h"
 
@@ -39,8 +43,8 @@
 typedef enum Reach
 {
 	REACH_NOT,
-	REACH_OWNER,				/* the slot's present owner made the version */
-	REACH_CHAIN					/* an owner before it */
+	REACH_OWNER,				/* the slot leads to the record, which its present owner made */
+	REACH_CHAIN					/* the slot leads to the record, which an earlier owner made */
 } Reach;
 
 static ZOwner
@@ -50,8 +54,8 @@ slot_owner(ZPageView *view, int slotno)
 }
 
 /*
- * Is the row's newest record "at" one from before the slot's owner got the slot?  An owner
- * may have had it before, and a subtransaction of it in between.
+ * Return whether the row's newest record "at" is from before the slot's owner got the slot.  An
+ * owner may have had it before, and a subtransaction of it in between.
  */
 static bool
 is_before(ZPageView *view, const ZOwner *before, const ZRowVersion *version, const ZOwner *at)
@@ -64,8 +68,8 @@ is_before(ZPageView *view, const ZOwner *before, const ZRowVersion *version, con
 }
 
 /*
- * Will the slot that the version names lead to its record, once the plan has been
- * carried out?
+ * Return whether, and how, the slot that the version names will lead to its record once the
+ * plan has been carried out.
  */
 static Reach
 reach_of(ZPageView *view, const ZRollbackPlan *plan, const ZRowVersion *version)
@@ -77,7 +81,7 @@ reach_of(ZPageView *view, const ZRollbackPlan *plan, const ZRowVersion *version)
 	ZOwner		found;
 	ZOwner		before;
 
-	/* not known: of what is rolled back to, only a damaged record says so */
+	/* the slot is unknown: only a damaged record says so of a version that is rolled back to */
 	if (slotno == 0)
 		return REACH_NOT;
 	from = slotno == plan->slotno ? plan->next : slot_owner(view, slotno);
@@ -91,7 +95,10 @@ reach_of(ZPageView *view, const ZRollbackPlan *plan, const ZRowVersion *version)
 	return is_before(view, &before, version, &made) ? REACH_CHAIN : REACH_OWNER;
 }
 
-/* Of a version whose maker has not aborted, or none that is known any more. */
+/*
+ * Return whether the version is visible to all: its modifier is not known any more, or has
+ * committed early enough.
+ */
 static bool
 visible_to_all(ZPageView *view, const ZRowVersion *version)
 {
@@ -102,9 +109,9 @@ visible_to_all(ZPageView *view, const ZRowVersion *version)
 }
 
 /*
- * What a damaged undo record tells must not get into the page, where it would run over
- * other rows.  Space that an aborted change has left stays the row's, so the versions
- * before it fit.
+ * Check a version before it gets into the plan: bytes of a damaged undo record must not reach
+ * the page, where they would overwrite other rows.  Space that an aborted change has left stays
+ * the row's, so the versions before it fit.
  */
 static void
 check_version_before(ZPageView *view, const ZRowVersion *version)
@@ -116,9 +123,7 @@ check_version_before(ZPageView *view, const ZRowVersion *version)
 		zheap_corrupt(view->rel, view->block, version->offnum, "undo of the row is wrong: %s", wrong);
 }
 
-/*
- * The version before those that the slot's owner made.  False: there is none.
- */
+/* Step to the version before those that the slot's owner made.  Return false if there is none. */
 static bool
 version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 {
@@ -133,14 +138,14 @@ version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 		if (!zmvcc_previous_unseen(view, version, &own))
 			return false;
 		check_version_before(view, version);
-		/* the owner's own once more */
+		/* another version of the same owner */
 		if (version->same_owner)
 			continue;
 		zmvcc_find_modifier(view, version);
 		Assert(version->modifier.kind != ZMODIFIER_UPPER_BOUND);	/* M1 */
 		if (visible_to_all(view, version))
 			return true;
-		/* rolled back already, so that no slot leads to it any more (R3) */
+		/* aborted and rolled back already, so that no slot leads to it any more (R3) */
 		if (zmvcc_xact_status(zmodifier_fxid(&version->modifier)) == ZXACT_ABORTED &&
 			reach_of(view, plan, version) == REACH_NOT)
 			continue;
@@ -148,7 +153,10 @@ version_before(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
 	}
 }
 
-/* As of now, fxid needs no name: standbys that see it as running must know. */
+/*
+ * Add fxid to the record's conflict xid: the row stops naming it, and standbys where it is
+ * still running must know that.
+ */
 static void
 add_conflict(ZRollbackPlan *plan, FullTransactionId fxid)
 {
@@ -158,6 +166,7 @@ add_conflict(ZRollbackPlan *plan, FullTransactionId fxid)
 		plan->conflict = fxid;
 }
 
+/* Make the row name no modifier: the version is visible to all. */
 static void
 forget_modifier(ZRollbackPlan *plan, const ZRowVersion *version, ZRowHeader *hdr)
 {
@@ -166,12 +175,11 @@ forget_modifier(ZRollbackPlan *plan, const ZRowVersion *version, ZRowHeader *hdr
 }
 
 /*
- * Let the row's header name the modifier of the version it becomes.
+ * Make the row's header name the modifier of the version that it becomes.
  *
- * Backends do not learn at the same time that a transaction is visible to all: the
- * one that gave the modifier's slot away without a link to it (ZTAKE_ALL_VISIBLE) may
- * have known what this one does not know yet.  So a committed modifier that no slot
- * leads to is visible to all.
+ * Backends do not notice at the same time that a transaction is visible to all: the one that
+ * gave the modifier's slot away without a link to it (ZTAKE_ALL_VISIBLE) may have known it
+ * earlier than this one.  So a committed modifier that no slot leads to is visible to all.
  */
 static void
 name_modifier(ZPageView *view, ZRollbackPlan *plan, const ZRowVersion *version, ZRowHeader *hdr)
@@ -203,11 +211,11 @@ name_modifier(ZPageView *view, ZRollbackPlan *plan, const ZRowVersion *version, 
 			forget_modifier(plan, version, hdr);
 			break;
 	}
-	/* P2: the slot that the row is going to name, unless that is none */
+	/* P2: the slot that the row is going to name, unless it is 0 */
 	Assert(hdr->slotno == 0 || zpage_has_slot(view->page, hdr->slotno));
 }
 
-/* Body bytes that differ between the row on the page and what it was. */
+/* Set in *out the body bytes that differ between the row on the page and the version before. */
 static void
 diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRollback *out)
 {
@@ -222,8 +230,8 @@ diff_body(const char *now, uint32 nowlen, const char *was, uint32 waslen, ZRowRo
 }
 
 /*
- * Is the newest version of a row, which says that its slot was reused since, the slot's
- * present owner's all the same?  So it is if those that came after have been rolled back.
+ * Return whether the newest version of a row with ZROW_REUSED is nevertheless the slot's
+ * present owner's: it is if the owners that came after have been rolled back.
  */
 static bool
 is_owners_again(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version)
@@ -238,7 +246,10 @@ is_owners_again(ZPageView *view, const ZRollbackPlan *plan, ZRowVersion *version
 	return !is_before(view, &before, version, &version->modifier.place);
 }
 
-/* What a damaged line pointer leads to does not; check_rows() tells of it before any change. */
+/*
+ * Return whether the row names the slot.  False for a damaged line pointer, which check_rows()
+ * reports before any change.
+ */
 static bool
 row_names(ZPageView *view, OffsetNumber offnum, int slotno)
 {
@@ -248,7 +259,7 @@ row_names(ZPageView *view, OffsetNumber offnum, int slotno)
 		zrow_slotno((const char *) view->page + ItemIdGetOffset(lp)) == slotno;
 }
 
-/* The row names the slot: is its newest version its present owner's? */
+/* Add the row, which names the slot, to the plan, if its newest version is the present owner's. */
 static void
 plan_row_back(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 {
@@ -284,8 +295,8 @@ plan_row_back(ZPageView *view, OffsetNumber offnum, ZRollbackPlan *plan)
 }
 
 /*
- * How many records a chain has above its newest directory.  *before gets the owner before
- * that of its newest record, or an invalid one.
+ * Return the number of records that a chain has above its newest directory.  *before gets the
+ * owner before that of its newest record, or an invalid one.
  */
 static int
 chain_count(ZPageView *view, const ZOwner *newest, ZOwner *before)
@@ -315,7 +326,10 @@ chain_count(ZPageView *view, const ZOwner *newest, ZOwner *before)
 	return count;
 }
 
-/* The owner that the slot had before this one; invalid: none that matters. */
+/*
+ * Return the owner that the slot had before this one; an invalid one if there is none that
+ * counts.
+ */
 static ZOwner
 owner_before(ZPageView *view, int slotno)
 {
@@ -323,12 +337,16 @@ owner_before(ZPageView *view, int slotno)
 	ZOwner		newest = slot_owner(view, slotno);
 	ZUndoRecord rec;
 
-	/* as a rule the owner has made one change here: its only record tells */
+	/* as a rule the owner has made one change here, so its newest record is its only one */
 	if (zchain_read(view, InvalidOffsetNumber, &newest, &rec) && rec.takeover != ZTAKE_OWN)
 		return rec.takeover == ZTAKE_REUSED ? rec.slot_prev : none;
 	return zchain_directory(view, slotno)->before;
 }
 
+/*
+ * Make the plan for a slot whose owner has aborted: the rows to change, and the owner that the
+ * slot returns to.  "view" is a private copy; nothing is locked.
+ */
 static void
 plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 {
@@ -372,7 +390,7 @@ slot_is_unchanged(ZPageView *copy, ZPageView *live, int slotno)
 				  zpage_slot(live->page, live->overflow, slotno), sizeof(ZPageSlot)) == 0;
 }
 
-/* The row as the plan was made for it; row locks do not matter. */
+/* Return whether the row is as the plan was made for it; row locks do not count. */
 static bool
 row_is_unchanged(ZPageView *copy, ZPageView *live, OffsetNumber offnum)
 {
@@ -393,8 +411,9 @@ row_is_unchanged(ZPageView *copy, ZPageView *live, OffsetNumber offnum)
 }
 
 /*
- * Has the horizon moved since before the copy was made, while this backend did not keep
- * it from moving?  Then a transaction that looks old may be an aborted one (zundo_horizon).
+ * Return whether no transaction that looks old in the copy can be an aborted one
+ * (zundo_horizon): this backend's snapshot has kept the horizon from moving, or it has not
+ * moved since before the copy was made.
  */
 static bool
 horizon_is_sound(ZPageView *copy, FullTransactionId horizon)
@@ -404,7 +423,7 @@ horizon_is_sound(ZPageView *copy, FullTransactionId horizon)
 	return FullTransactionIdEquals(horizon, zview_horizon(copy));
 }
 
-/* Past the end of a page there is no row. */
+/* Return whether the row names the slot; offnum may lie past the page's last row. */
 static bool
 row_named(ZPageView *view, OffsetNumber offnum, int slotno)
 {
@@ -412,8 +431,8 @@ row_named(ZPageView *view, OffsetNumber offnum, int slotno)
 }
 
 /*
- * The rows that name the slot, and no others.  One may have come: rolled back,
- * from another slot, to a version of the owner of this one.
+ * Return whether the same rows name the slot, and are unchanged.  One may have been added:
+ * rolled back, from another slot, to a version of the owner of this one.
  */
 static bool
 rows_are_unchanged(ZPageView *copy, ZPageView *live, int slotno)
@@ -431,7 +450,7 @@ rows_are_unchanged(ZPageView *copy, ZPageView *live, int slotno)
 	return true;
 }
 
-/* Slots and rows that the plan is about. */
+/* Return whether the slots and rows that the plan concerns are unchanged. */
 static bool
 plan_is_unchanged(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan)
 {
@@ -451,7 +470,10 @@ plan_is_unchanged(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan)
 	return true;
 }
 
-/* Each change of a logged page gives it another LSN. */
+/*
+ * Return whether the page is unchanged by its LSN: each change of a logged page gives it
+ * another one.
+ */
 static bool
 page_is_unchanged(ZPageView *copy, ZPageView *live)
 {
@@ -459,7 +481,7 @@ page_is_unchanged(ZPageView *copy, ZPageView *live)
 		PageGetLSN(copy->page) == PageGetLSN(live->page);
 }
 
-/* R2: is all that the plan is about as it was?  The page is locked exclusively. */
+/* R2: return whether all that the plan concerns is as it was.  The page is locked exclusively. */
 static bool
 plan_holds(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan,
 		   FullTransactionId horizon)
@@ -472,6 +494,10 @@ plan_holds(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan,
 	return true;
 }
 
+/*
+ * Carry out the plan, in a critical section: page and slots are locked exclusively, and all
+ * checks are done.
+ */
 static void
 apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *plan)
 {
@@ -503,8 +529,8 @@ apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *
 }
 
 /*
- * If the slot is on a lock page, lock that and view it in place of the overflow page: no
- * other slot is looked at.
+ * If the slot is on a lock page, lock that exclusively, return its buffer, and view it in place
+ * of the overflow page: no other slot is used.  Else return InvalidBuffer.
  */
 static Buffer
 view_lock_page(ZPageView *live, int slotno)
@@ -518,7 +544,10 @@ view_lock_page(ZPageView *live, int slotno)
 	return buffer;
 }
 
-/* Lock pages do not matter: no row names their slots, which need no rolling back. */
+/*
+ * Return a slot whose owner has aborted, or 0.  Lock pages are ignored: no row names their
+ * slots, which need no rolling back.
+ */
 static int
 find_aborted(ZPageView *view)
 {
@@ -535,7 +564,7 @@ find_aborted(ZPageView *view)
 	return i;
 }
 
-/* All rows: a damaged one might run over those that are going to be changed. */
+/* Check all rows of the page, as a damaged one might overlap those that are to be changed. */
 static void
 check_rows(ZPageView *live)
 {
@@ -547,8 +576,10 @@ check_rows(ZPageView *live)
 }
 
 /*
- * False: the page has changed, the plan is to be made anew.  *more: the page may have slots of
- * other aborted owners.  *changed: its LSN after our own last change, whose rows were checked.
+ * Lock the page and carry out the plan.  Return false if the page has changed, so that the plan
+ * is to be made anew.  *more: whether the page may have slots of other aborted owners.
+ * *changed: the page's LSN after our own last change, whose rows were checked.  All locks are
+ * released on exit.
  */
 static bool
 execute_plan(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPlan *plan,
@@ -585,7 +616,10 @@ execute_plan(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPla
 
 /* ---- the page ---- */
 
-/* Is the owner of the slot on a lock page aborted?  Then that page is viewed, as above. */
+/*
+ * Return whether the owner of a slot on a lock page has aborted; the copy then shows that lock
+ * page in place of its overflow page, as above.
+ */
 static bool
 lock_slot_is_aborted(ZPageView *copy, int slotno)
 {
@@ -599,7 +633,7 @@ lock_slot_is_aborted(ZPageView *copy, int slotno)
 	return FullTransactionIdIsValid(fxid) && zmvcc_xact_status(fxid) == ZXACT_ABORTED;
 }
 
-/* The slot on a lock page, or 0: all slots that rows can name. */
+/* Roll back the slot on a lock page or, if that is 0, all slots that rows can name. */
 static bool
 roll_back_slots(Relation rel, Buffer buffer, int lock_slot)
 {
@@ -621,7 +655,7 @@ roll_back_slots(Relation rel, Buffer buffer, int lock_slot)
 	plan.rows = palloc(sizeof(ZRowRollback) * (ZPAGE_MAX_OFFSET + 1));
 	zview_open(&copy, rel);
 	zview_open(&live, rel);
-	/* the owner before, or of a slot that was passed, may be aborted too */
+	/* the owner before, or that of a slot that was looked at, may be aborted too */
 	while (more)
 	{
 		FullTransactionId horizon = zview_horizon(&copy);
@@ -646,7 +680,7 @@ roll_back_slots(Relation rel, Buffer buffer, int lock_slot)
 			zview_count(&live, ZTABLE_ROWS_ROLLED_BACK, plan.nrows);
 		}
 	}
-	/* nobody has waited for a version to be read */
+	/* no reader has waited for the versions that were walked */
 	memset(copy.counts, 0, sizeof(copy.counts));
 	zview_close(&copy);
 	zview_close(&live);

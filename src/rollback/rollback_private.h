@@ -1,6 +1,6 @@
 /*
  * rollback_private.h
- *		What the files of this layer share.
+ *		Declarations shared by the files of this layer.
  */
 #ifndef ZHEAP_ROLLBACK_PRIVATE_H
 #define ZHEAP_ROLLBACK_PRIVATE_H
@@ -14,6 +14,7 @@
 
 /* ---- the worker that rolls back; nothing in other processes (rollback_worker.c) ---- */
 
+/* Call the worker's callback (ZRollbackWorker); in other processes return false, or do nothing. */
 extern bool zrollback_worker_is_to_leave(void);
 extern void zrollback_worker_progress(Size undo, uint32 pages);
 extern void zrollback_worker_error(void);
@@ -21,40 +22,50 @@ extern void zrollback_worker_error(void);
 /* ---- undo that cannot be read (rollback_all_tables.c) ---- */
 
 /*
- * Roll back what is aborted on the pages of all tables of this database: then no undo of
- * transactions that ended before is needed, whether it can be read or not.  "skip": pages
- * that cannot be rolled back for damage are reported and given up.  False: something is
- * left.
+ * Roll back what is aborted on the pages of all tables of this database: afterwards no undo of
+ * transactions that ended before is needed, whether it can be read or not.  Return true if
+ * nothing is left.  "skip": report and give up the pages that damage does not let roll back;
+ * *given_up is increased by their number.  Runs in the caller's transaction; locks tables as a
+ * sweep does.
  */
 extern bool zrollback_all_tables(bool skip, uint64 *given_up);
 
-/* ERROR if this transaction has written anything (rollback_sweep.c). */
+/*
+ * Raise ERROR (active_sql_transaction) if this transaction has changed anything
+ * (rollback_sweep.c).
+ */
 extern void zrollback_refuse_changed(void);
 
 /* ---- tables in the catalog (rollback_class.c) ---- */
 
-/* zheap_class_scan() with a snapshot of its own, taken now; VACUUM's would not do. */
+/*
+ * Call zheap_class_scan() with a snapshot of its own, taken now, as VACUUM's does not keep
+ * catalog rows from being pruned.
+ */
 extern void zrollback_class_scan(Oid index, ScanKey keys, int nkeys, ZClassVisitor visit,
 								 void *arg);
 
 /* ---- waiting (rollback_wait.c) ---- */
 
 /*
- * Sleep for 10 ms, as a wait does that has so many naps left, ZROLLBACK_NAPS at first.  False:
- * none is left.  Can be cancelled.
+ * Sleep for 10 ms and decrement *naps, which is ZROLLBACK_NAPS at the start of a wait (10
+ * seconds in all).  Return false, without sleeping, if none is left.  Interruptible.
  */
 #define ZROLLBACK_NAPS	1000
 extern bool zrollback_nap(int *naps);
 
-/* Wait for a moment until all transactions with xids before this one have ended. */
+/*
+ * Wait until all transactions with xids before this one have ended, for 10 seconds at most.
+ * Return whether they have.  Interruptible.
+ */
 extern bool zrollback_wait_for_older(FullTransactionId next);
 
 /* ---- errors (rollback_errors.c) ---- */
 
 /*
- * Count the error, and tell of it: to the log from background processes, seldom of
- * the same; as a warning in VACUUM.  "message" says what could not be rolled back, and
- * why, in the language of messages; "relid" may be invalid.
+ * Count the error and report it: background processes to the log, the same error ever more
+ * rarely; VACUUM as a warning.  "message" says what could not be rolled back, and why,
+ * translated; "relid" may be invalid.
  */
 extern void zrollback_error_report(const ErrorData *error, Oid relid,
 								   const char *message);
@@ -62,13 +73,16 @@ extern void zrollback_error_report(const ErrorData *error, Oid relid,
 /* ---- the lock on a file (rollback_file_lock.c) ---- */
 
 #ifdef USE_ASSERT_CHECKING
-/* Is there a lock on the table, or on its file, that keeps the file where it is (R4)? */
+/* Return whether a lock on the table, or on its file, keeps the file where it is (R4). */
 extern bool zrollback_file_is_held(Relation rel);
 #endif
 
 /* ---- a file as a relation (rollback_file.c) ---- */
 
-/* Static, because the storage manager remembers who uses a file, after an error as well. */
+/*
+ * A relation made up for a file.  Static, as the storage manager keeps its address, after an
+ * error too.
+ */
 typedef struct ZFileRelation
 {
 	RelationData data;
@@ -76,38 +90,38 @@ typedef struct ZFileRelation
 } ZFileRelation;
 
 /*
- * What the file's pages need of a relation; the caller fills in "form".  The file was
- * closed before.
+ * Initialize *file as far as access to the file's pages needs; the caller fills in "form".
+ * Return the relation, which is part of *file.  The file must have been closed before (R5).
  */
 extern Relation zrollback_file_describe(ZFileRelation *file, RelFileLocator locator,
 										ProcNumber backend, Oid relid,
 										const struct TableAmRoutine *tableam);
 
-/* The storage manager may forget about it. */
+/* Make the storage manager forget the relation's address. */
 extern void zrollback_file_close(ZFileRelation *file);
 
 /* ---- tables that a sweep has open (rollback_table.c), see rollback.h, too ---- */
 
-/* The open one with this file, or NULL. */
+/* Return the open table with this file, or NULL. */
 extern Relation zrollback_table_find(RelFileLocator locator);
 
-/* Close those whose files somebody waits for.  Returns whether there were any. */
+/* Close the tables whose files other processes wait for.  Return whether there were any. */
 extern bool zrollback_tables_make_way(void);
 
 /* ---- the tables that a record may be about (rollback_find.c) ---- */
 
 /*
- * The files that may have the page of a record that names the file "recorded", in files[].
- * Returns how many they are.  No errors.
+ * Set files[] to the files that may have the page of a record that names the file "recorded".
+ * Return their number, 1 or 2.  Raises no error.
  */
 #define ZROLLBACK_MAX_FILES	2
 extern int	zrollback_find_files(RelFileLocator recorded, RelFileLocator *files);
 
 /*
- * The table that has the file, opened as by zrollback_table_open(); *oid is the relation's, or
- * invalid.  ZTABLE_BUSY also if it cannot be told yet whether any table has it, and ZTABLE_GONE
- * only if none of transaction "fxid" or older can (R8).  Reads catalogs, with errors as these
- * have them: no buffer may be locked.
+ * Open the table that has the file, like zrollback_table_open(); *oid is the relation's, or
+ * invalid.  Return ZTABLE_BUSY also if it is not known yet whether any table has the file, and
+ * ZTABLE_GONE only if no transaction up to "fxid" can give it to a table (R8).  Reads catalogs,
+ * and raises their errors: no buffer may be locked.
  */
 extern ZTableState zrollback_find_table(RelFileLocator file, FullTransactionId fxid,
 										Relation *rel, Oid *oid);

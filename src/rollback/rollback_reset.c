@@ -1,24 +1,23 @@
 /*
  * rollback_reset.c
- *		Giving up all undo, where the undo relation itself is too damaged to go on.
+ *		Give up all undo, if the undo relation itself is too damaged to go on.
  *
- * Nothing of it is needed when no page of any table names an aborted transaction and
- * everything committed is visible to all snapshots.  So:
+ * Undo is not needed when no page of any table names an aborted transaction and everything
+ * committed is visible to all snapshots.  So:
  *
- * 1. The undo relation is locked against all, and those who use it are waited for: whoever has
- *    written a zheap table, or read undo, does so to the end of its transaction.  A prepared one
- *    that has written is waited for, too (undo_use.c): there is none left.  The next xid is
- *    noted: all transactions that wrote zheap tables of this database are older, and over.
- * 2. Snapshots that were taken before are waited for.  Later ones see all those
- *    transactions as over.  Standbys are told (zundo_reset's record).
- * 3. All tables are looked through, and what is aborted is rolled back; what cannot be is
- *    given up.
- * 4. The undo relation is made anew, with the noted xid as its horizon.  A crash before leaves it
+ * 1. Lock the undo relation against all other sessions, and wait for its users: a transaction
+ *    that has written a zheap table, or read undo, uses it until its end.  A prepared one that
+ *    has written is waited for, too (undo_use.c): there is none left.  Note the next xid: all
+ *    transactions that wrote zheap tables of this database are older, and have ended.
+ * 2. Wait for snapshots that were taken before.  Later ones see all those transactions as
+ *    ended.  Standbys get the same from zundo_reset's record.
+ * 3. Look through all tables and roll back what is aborted; give up what cannot be rolled back.
+ * 4. Make the undo relation anew, with the noted xid as its horizon.  A crash before leaves it
  *    as it was, one after that finds it new.
  *
- * Our own snapshot is as old as our statement; it must not look at zheap tables after that.  Our
- * xid may be older than the noted one, and we are let change none, temporary ones included
- * (zundo_refuse_given_up).
+ * Our own snapshot is as old as our statement; it must not be used on zheap tables after that.
+ * Our xid may be older than the noted one, so we may change no zheap table, temporary ones
+ * included (zundo_refuse_given_up).
  */
 #include "postgres.h"
 
@@ -44,8 +43,8 @@ has_ended(VirtualTransactionId *vxid)
 }
 
 /*
- * For a while only: nobody can use zheap tables meanwhile, and it may wait for us.  ERROR if
- * one remains.
+ * Wait until all older snapshots have ended.  For 10 seconds at most, as no session can use
+ * zheap tables meanwhile, and one of them may wait for us: then ERROR (object_in_use).
  */
 static void
 wait_for_snapshots(void)
@@ -82,7 +81,7 @@ zrollback_reset(void)
 	LockRelationOid(zundo_relation_oid(), AccessExclusiveLock);
 	zundo_wait_for_users(zundo_relation_oid());
 	zundo_open();
-	/* R9: until the end nobody writes or reads undo */
+	/* R9: no other session writes or reads undo until the end */
 	Assert(CheckRelationLockedByMe(zundo_relation(), AccessExclusiveLock, false));
 	next = ReadNextFullTransactionId();
 	wait_for_snapshots();

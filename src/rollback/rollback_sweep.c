@@ -1,11 +1,14 @@
 /*
  * rollback_sweep.c
- *		Going through undo logs for transactions that aborted.
+ *		Sweep undo logs for transactions that aborted.
  *
- * A log is read forwards from its first unapplied record.  Records name their
- * transaction and page; for an aborted one the page is rolled back, once per page
- * run.  What cannot be applied now (a transaction in progress, a table that
- * somebody holds locked, a damaged page) is where a later sweep begins.
+ * A log is read forwards from its first unapplied record.  Records name their transaction and
+ * page; for an aborted transaction the page is rolled back, once per run of records about it.
+ * A record that cannot be applied now (a transaction in progress, a table that another session
+ * has locked, a damaged page) is where a later sweep begins.
+ *
+ * LOCKING: the undo relation ShareUpdateExclusive, so that one sweep of a database runs at a
+ * time; the files of tables as in rollback_table.c.  No buffer lock between two records.
  */
 #include "postgres.h"
 
@@ -35,8 +38,8 @@
 #define PAGES_PER_TRANSACTION	10000
 
 /*
- * When what was left is tried again, in milliseconds: somebody had the table
- * locked; an error.  Both are doubled each time.
+ * Milliseconds after which the records left are tried again: because a table was locked, or
+ * because of an error.  Doubled each time, up to the limit.
  */
 #define FIRST_RETRY_LOCKED	200
 #define LAST_RETRY_LOCKED	10000
@@ -46,70 +49,72 @@
 typedef struct Sweep
 {
 	int			log;
-	ZUndoPtr	at;				/* next record to look at; invalid: none */
+	ZUndoPtr	at;				/* the next record to read; invalid at the end of the log */
 
-	/* context given by the records */
+	/* context, set by the records */
 	FullTransactionId fxid;
 	RelFileLocator locator;
 	BlockNumber block;
 
-	ZUndoPtr	context;		/* the record that gave both: a sweep may begin there */
+	ZUndoPtr	context;		/* the record that named both: a sweep may begin there */
 	ZXactStatus	status;			/* of fxid */
-	bool		page_done;		/* this page run has been seen to */
-	ZPrefetch	prefetch;		/* pages that the records after this one name */
-	ZUndoPtr	asked;			/* up to this one they have been asked for */
+	bool		page_done;		/* true if the page of this run of records is done */
+	ZPrefetch	prefetch;		/* of pages that the following records name */
+	ZUndoPtr	asked;			/* last record whose page has been prefetched */
 
-	bool		own_transactions;	/* a worker's, which makes way for others */
-	RelFileLocator files_of;		/* records that name this file */
+	bool		own_transactions;	/* true in a worker, which makes way for other sessions */
+	RelFileLocator files_of;		/* the file that the record names, for which files[] was set */
 	bool		files_known;
-	int			nfiles;			/* may be about a page of one of these: */
+	int			nfiles;			/* number of files that may have the page: */
 	RelFileLocator files[ZROLLBACK_MAX_FILES];
-	ZTableState states[ZROLLBACK_MAX_FILES];	/* ZTABLE_OPEN: not known yet, or it was open */
-	int			file;			/* the one in work: */
-	Relation	rel;			/* NULL: it is not open */
+	ZTableState states[ZROLLBACK_MAX_FILES];	/* ZTABLE_OPEN: not tried yet, or it was open */
+	int			file;			/* the file being rolled back: */
+	Relation	rel;			/* its table, or NULL if not open */
 	Oid			rel_oid;
 	NameData	rel_name;
 
-	uint32		passed;			/* extents left behind since the begin */
-	uint32		context_passed;	/* up to the context */
+	uint32		passed;			/* extents read to their end since the sweep began */
+	uint32		context_passed;	/* of these, up to the context */
 
-	ZUndoSwept	swept;			/* upto: where the first record is that could not be
-								 * applied, or its context */
-	FullTransactionId last;		/* the one of the last such record */
-	bool		active;			/* what follows is of the log's owner's transaction */
-	bool		locked;			/* some because their table was locked */
-	bool		failed;			/* some because of an error */
-	Oid			left_relid;		/* the first such table, or invalid */
+	ZUndoSwept	swept;			/* upto: the first record that could not be applied, or its
+								 * context */
+	FullTransactionId last;		/* the transaction of the last such record */
+	bool		active;			/* the following records are of the log owner's transaction */
+	bool		locked;			/* true if records were left because their table was locked */
+	bool		failed;			/* true if records were left because of an error */
+	Oid			left_relid;		/* the table of the first such record, or invalid */
 	Oid			reported;		/* table whose errors have been reported */
-	bool		rolling_back;	/* a page: an error is about that, or its table */
-	bool		damaged;		/* some undo cannot be read */
-	bool		jump;			/* go on behind this page: */
+	bool		rolling_back;	/* true while a page is rolled back: an error is about the page
+								 * or its table */
+	bool		damaged;		/* true if some undo cannot be read */
+	bool		jump;			/* go on behind this undo page: */
 	BlockNumber jump_block;
 	uint16		jump_generation;
-	ZUndoPtr	skip;			/* the record of the last page that failed, */
-	int			skip_files;		/* in the last of so many of its files */
+	ZUndoPtr	skip;			/* the record whose page failed last; */
+	int			skip_files;		/* its first skip_files files are done */
 	uint64		pages;
-	MemoryContext scratch;		/* for one page */
+	MemoryContext scratch;		/* memory for one page */
 } Sweep;
 
-/* What a sweep of all logs is for, and what it has found. */
+/* Purpose and findings of a sweep of all logs. */
 typedef struct SweepMode
 {
-	bool		own_transactions;	/* a worker; else within the caller's */
-	bool		skip;			/* give up what damage does not let roll back */
-	uint64		given_up;		/* number of pages that were */
-	List	   *doubtful;		/* Doubtful: what the tables' pages are to tell more about */
-	FullTransactionId next;		/* no older transaction may still be in progress then */
+	bool		own_transactions;	/* a worker's; else it runs in the caller's transaction */
+	bool		skip;			/* give up pages that cannot be rolled back because of damage */
+	uint64		given_up;		/* number of pages given up */
+	List	   *doubtful;		/* of Doubtful: logs about which the tables' pages have to prove
+								 * more */
+	FullTransactionId next;		/* all older transactions must have ended before that */
 } SweepMode;
 
-/* A log that was swept, but for what could not be read, or rolled back. */
+/* A log that was swept, except for records that could not be read, or rolled back. */
 typedef struct Doubtful
 {
 	ZUndoPending pending;
 	Sweep		sweep;
 } Doubtful;
 
-/* The next record's tables are looked for anew. */
+/* Forget the tables: those of the next record are searched for anew. */
 static void
 leave_files(Sweep *sweep)
 {
@@ -119,8 +124,8 @@ leave_files(Sweep *sweep)
 }
 
 /*
- * The tables of the files that the record's page may be in: one as a rule.  They stay known until
- * one has to be left.
+ * Find the files that the record's page may be in: one as a rule.  They stay known until one
+ * has to be left.
  */
 static void
 find_files(Sweep *sweep)
@@ -136,8 +141,8 @@ find_files(Sweep *sweep)
 }
 
 /*
- * The table of one of these files, open, as sweep->rel; else why it is not.  One that could not
- * be opened is not tried again for the next records.
+ * Open the table of one of these files, as sweep->rel, or return why it is not open.  A table
+ * that could not be opened is not tried again for the next records.
  */
 static ZTableState
 open_recorded(Sweep *sweep, int i)
@@ -160,8 +165,8 @@ open_recorded(Sweep *sweep, int i)
 }
 
 /*
- * R6: a later sweep begins at or before this record, and the horizon stays at or before its
- * transaction.
+ * Check R6: a later sweep begins at or before this record, and the horizon stays at or before
+ * its transaction.
  */
 static void
 check_left(const Sweep *sweep, const ZUndoSwept *swept)
@@ -171,7 +176,10 @@ check_left(const Sweep *sweep, const ZUndoSwept *swept)
 	Assert(!FullTransactionIdFollows(swept->oldest, sweep->fxid));
 }
 
-/* The record is left: the first of such, or its context, and the oldest xid are noted. */
+/*
+ * Note in *swept that the record is left: the first such record, or its context, and the oldest
+ * xid.
+ */
 static void
 note_left(const Sweep *sweep, ZUndoSwept *swept)
 {
@@ -185,7 +193,7 @@ note_left(const Sweep *sweep, ZUndoSwept *swept)
 	if (!FullTransactionIdIsValid(swept->oldest) ||
 		FullTransactionIdPrecedes(sweep->fxid, swept->oldest))
 		swept->oldest = sweep->fxid;
-	/* in turns with its subtransactions one counts more than once */
+	/* a transaction that alternates with its subtransactions counts more than once */
 	if (!sweep->active && !FullTransactionIdEquals(sweep->fxid, sweep->last))
 		swept->left++;
 	check_left(sweep, swept);
@@ -198,7 +206,10 @@ leave_unapplied(Sweep *sweep)
 	sweep->last = sweep->fxid;
 }
 
-/* Ask for pages that the next records name: on this undo page, of this transaction and table. */
+/*
+ * Prefetch pages that the next records name: records on this undo page, of this transaction and
+ * table.
+ */
 static void
 ask_for_pages(Sweep *sweep, ZUndoReader *reader)
 {
@@ -222,12 +233,12 @@ ask_for_pages(Sweep *sweep, ZUndoReader *reader)
 			(rec.has_page && !RelFileLocatorEquals(rec.locator, sweep->files_of)))
 			break;
 		sweep->asked = next;
-		if (rec.has_page && rec.block < nblocks)	/* or the table has become shorter */
+		if (rec.has_page && rec.block < nblocks)	/* else the table has become shorter */
 			zprefetch_ask(&sweep->prefetch, sweep->rel, rec.block);
 	}
 }
 
-/* The page that the records tell of, in one of its files. */
+/* Roll back the page that the records are about, in the file that is open. */
 static void
 sweep_page(Sweep *sweep, ZUndoReader *reader)
 {
@@ -247,8 +258,8 @@ sweep_page(Sweep *sweep, ZUndoReader *reader)
 }
 
 /*
- * The page in each of the files that it may be in, from the "first" one on.  False: a table
- * is locked by others.
+ * Roll back the page in each of the files that it may be in, from number "first" on.  Return
+ * false if a table is locked by other sessions.
  */
 static bool
 sweep_files(Sweep *sweep, ZUndoReader *reader, int first)
@@ -275,6 +286,11 @@ sweep_files(Sweep *sweep, ZUndoReader *reader, int first)
 	return done;
 }
 
+/*
+ * Handle one record: update the context, and roll back the page unless it is done, or leave the
+ * record.  ERROR (data_corrupted) if the first record of an undo page does not name its
+ * transaction and page.
+ */
 static void
 sweep_record(Sweep *sweep, ZUndoReader *reader, ZUndoPtr ptr, const ZUndoRecord *rec)
 {
@@ -316,14 +332,14 @@ sweep_record(Sweep *sweep, ZUndoReader *reader, ZUndoPtr ptr, const ZUndoRecord 
 	{
 		leave_unapplied(sweep);
 		sweep->locked = true;
-		return;					/* its other records are not applied either */
+		return;					/* page_done stays false: its other records are left as well */
 	}
 	sweep->page_done = true;
 }
 
 /*
- * Backends that drop, truncate or move a table wait for us, in a statement that may
- * have a short lock_timeout.
+ * Leave the tables that other backends wait for: to drop, truncate or move them, in a statement
+ * that may have a short lock_timeout.
  */
 static void
 make_way(Sweep *sweep)
@@ -333,8 +349,8 @@ make_way(Sweep *sweep)
 }
 
 /*
- * The transaction is to end, which gives up the locks on the undo relation, too.  VACUUM's
- * cannot.
+ * Return whether the sweep's transaction is to end, which releases the locks on the undo
+ * relation, too.  VACUUM's cannot.
  */
 static bool
 is_to_pause(const Sweep *sweep)
@@ -346,8 +362,8 @@ is_to_pause(const Sweep *sweep)
 }
 
 /*
- * One log, from sweep->at on.  Stops after PAGES_PER_TRANSACTION pages, or when a
- * worker is to leave, or somebody waits for the undo relation.
+ * Read one log from sweep->at on.  Stop after PAGES_PER_TRANSACTION pages, or when a worker has
+ * to leave, or another backend waits for the undo relation.
  */
 static void
 sweep_log(Sweep *sweep, ZUndoReader *reader)
@@ -385,8 +401,9 @@ sweep_log(Sweep *sweep, ZUndoReader *reader)
 }
 
 /*
- * False if another sweep is under way: a worker's and one of VACUUM would only
- * do each other's work once more.
+ * Begin a part of the sweep.  Return false if another sweep is under way: a worker's and
+ * VACUUM's would only do each other's work again.  The undo relation is locked,
+ * ShareUpdateExclusive, if the result is true; VACUUM has that lock already.
  */
 static bool
 begin(bool own_transactions)
@@ -413,6 +430,7 @@ end(bool own_transactions)
 	}
 }
 
+/* Read a part of the log; called by zrollback_try(). */
 static void
 read_some(void *arg)
 {
@@ -427,7 +445,7 @@ read_some(void *arg)
 	zundo_reader_close(&reader);
 }
 
-/* Some of the log's undo, from here on if not before, is not known. */
+/* Note that some of the log's undo is unknown, from here on or from an earlier place. */
 static void
 note_damage(Sweep *sweep, ZUndoPtr from, uint32 extents)
 {
@@ -444,9 +462,9 @@ note_damage(Sweep *sweep, ZUndoPtr from, uint32 extents)
 }
 
 /*
- * Undo that cannot be read: the sweep goes on at the next page, which begins with all that
- * records need to know.  None of what is passed is older than the horizon.  Behind
- * an extent whose first page is lost nothing can be found any more.
+ * Skip undo that cannot be read: go on at the next page, which begins with a full context.  No
+ * transaction in the undo that is skipped is older than the horizon.  Behind an extent whose
+ * first page is lost nothing can be found.
  */
 static void
 pass_undo(Sweep *sweep, const ErrorData *error)
@@ -473,7 +491,7 @@ pass_undo(Sweep *sweep, const ErrorData *error)
 	}
 }
 
-/* A page that cannot be rolled back: the sweep goes on behind it. */
+/* Leave a page that cannot be rolled back, and go on behind it. */
 static void
 pass_page(Sweep *sweep, const ErrorData *error)
 {
@@ -497,14 +515,17 @@ pass_page(Sweep *sweep, const ErrorData *error)
 	sweep->reported = sweep->rel_oid;
 }
 
-/* Memory or locks were short: it is tried again as a whole, and no undo is lost for that. */
+/*
+ * Return whether the error says something about the undo.  A lack of memory or locks does not:
+ * the sweep is repeated as a whole, and no undo is given up for it.
+ */
 static bool
 is_about_undo(const ErrorData *error)
 {
 	return ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_INSUFFICIENT_RESOURCES;
 }
 
-/* One subtransaction for many pages, but for an error a new one: they are rare. */
+/* Read the log in a subtransaction for many pages; in a new one after an error, which is rare. */
 static void
 sweep_some(Sweep *sweep)
 {
@@ -527,7 +548,7 @@ sweep_some(Sweep *sweep)
 	sweep->pages = 0;
 }
 
-/* The end has not been reached. */
+/* Mark as applied what the sweep has done: the log's end has not been reached. */
 static void
 mark_so_far(const Sweep *sweep, ZUndoPending *pending)
 {
@@ -542,11 +563,11 @@ mark_so_far(const Sweep *sweep, ZUndoPending *pending)
 	zundo_pending_mark_applied(pending, &swept);
 }
 
-/* The log's end has been reached. */
+/* Mark the log as swept: its end has been reached.  Back off if records were left. */
 static void
 finish(const Sweep *sweep, ZUndoPending *pending)
 {
-	/* R6: what was left is before what is marked */
+	/* R6: if any record was left, upto is at or before it */
 	Assert(sweep->at == ZUNDO_INVALID && !sweep->jump);
 	Assert(sweep->swept.upto != ZUNDO_INVALID || !(sweep->failed || sweep->locked));
 	zundo_pending_mark_applied(pending, &sweep->swept);
@@ -559,9 +580,10 @@ finish(const Sweep *sweep, ZUndoPending *pending)
 }
 
 /*
- * The log has backed off, and stays so if we are cancelled.  When all logs were swept the tables
- * may tell that less of it is left.  "next": of the sweep's begin, or when it last told how far it
- * had come; no earlier log's is newer.
+ * Remember that the log's sweep was incomplete.  The log has backed off, and stays so if we are
+ * cancelled.  When all logs were swept, the tables may prove that less of it is left.  "next":
+ * the next xid at the sweep's begin, or when it last reported its progress; no earlier log's is
+ * newer.
  */
 static void
 note_doubtful(SweepMode *mode, const Sweep *sweep, const ZUndoPending *pending,
@@ -575,6 +597,10 @@ note_doubtful(SweepMode *mode, const Sweep *sweep, const ZUndoPending *pending,
 	mode->next = next;
 }
 
+/*
+ * Look through all tables, after all older transactions have ended.  Return whether no aborted
+ * change is left.
+ */
 static bool
 tables_are_clean(SweepMode *mode)
 {
@@ -589,13 +615,13 @@ tables_are_clean(SweepMode *mode)
 }
 
 /*
- * Some undo of these logs could not be read.  If the tables themselves show that nothing of
- * transactions older than mode->next is left, then nothing that these sweeps came by, or passed,
- * is needed: those transactions have ended, and the others began after the sweeps last told how
- * far they had come, so that each makes its log pending from its own first record when it aborts
- * or is prepared, and that mark is kept apart.  Which of them the sweep has seen says nothing
- * about where they begin: that may be on what could not be read (R10).  One look at the tables is
- * for all logs.  Meanwhile no other process sweeps, because this one has the lock.
+ * Look through all tables because some undo of these logs could not be read.  If nothing of
+ * transactions older than mode->next is left, then no undo that these sweeps read, or skipped,
+ * is needed: those transactions have ended, and the others began after the sweeps last reported
+ * their progress, so that each makes its log pending from its own first record when it aborts
+ * or is prepared, and that mark is kept apart.  The records that a sweep has seen of them do
+ * not prove where they begin: that may be on an unreadable page (R10).  One look at the tables
+ * serves all logs.  Meanwhile no other process sweeps, because this one has the lock.
  */
 static void
 settle_doubtful(SweepMode *mode)
@@ -624,9 +650,9 @@ settle_doubtful(SweepMode *mode)
 }
 
 /*
- * One log to its end, within a transaction on entry and exit.  What was done is
- * marked applied each time a transaction ends, so that the next sweep goes on there.
- * False: to be gone on with another time.
+ * Sweep one log to its end, within a transaction on entry and exit.  The progress is marked
+ * each time a transaction ends, so that the next sweep goes on there.  Return false if the log
+ * is to be continued another time.
  */
 static bool
 sweep_pending(ZUndoPending *pending, SweepMode *mode)
@@ -636,7 +662,7 @@ sweep_pending(ZUndoPending *pending, SweepMode *mode)
 	FullTransactionId next = ReadNextFullTransactionId();
 
 	zprefetch_init(&sweep.prefetch, ZREADER_ROLLBACK);
-	/* of one that was cancelled */
+	/* tables of a sweep that was cancelled */
 	zrollback_tables_forget();
 	for (;;)
 	{
@@ -644,7 +670,7 @@ sweep_pending(ZUndoPending *pending, SweepMode *mode)
 		if (sweep.at == ZUNDO_INVALID)
 			break;
 		mark_so_far(&sweep, pending);
-		/* what was newly aborted by now is this sweep's from here on (R10) */
+		/* this sweep takes over the transactions newly aborted by now (R10) */
 		next = ReadNextFullTransactionId();
 		if (zrollback_worker_is_to_leave())
 			return false;
@@ -655,7 +681,7 @@ sweep_pending(ZUndoPending *pending, SweepMode *mode)
 				return false;
 		}
 	}
-	/* nobody knows where it ends: records may lie behind what was taken for that */
+	/* the end of a sealed log is unknown: records may lie behind the end that was found */
 	if (zundo_log_is_sealed(pending->log))
 		note_damage(&sweep, pending->from, 0);
 	finish(&sweep, pending);
@@ -664,6 +690,7 @@ sweep_pending(ZUndoPending *pending, SweepMode *mode)
 	return true;
 }
 
+/* Sweep all pending logs, each once.  Return true if the sweep was broken off. */
 static bool
 sweep_all(SweepMode *mode)
 {
@@ -722,8 +749,8 @@ zrollback_skip(void)
 }
 
 /*
- * Where no xids are assigned, no snapshot will be newer than those that the horizon
- * waits for: see that there are none.
+ * Where no xids are assigned, no snapshot will be newer than those for which the horizon waits:
+ * check that there are none, and let the horizon advance.
  */
 void
 zrollback_vacuum(void)

@@ -2,15 +2,14 @@
  * rollback_table.c
  *		The files of tables that a sweep, or the worker that marks pages, has open.
  *
- * A sweep may come by the same few tables by turns, so it keeps some open.  It holds
- * the lock on the file of each (rollback_file_lock.c), none on the table but for the moment of
- * opening, and leaves the file when somebody waits for it.  Whatever else
- * is done to a table meanwhile does not matter: only its file's pages are changed, as
- * any writer beside would.
+ * A sweep may meet the same few tables in turns, so it keeps some open.  It holds the lock on
+ * the file of each (rollback_file_lock.c), none on the table except while opening it, and
+ * leaves the file when another process waits for it.  Other changes of the table meanwhile do
+ * not matter: the sweep only changes pages of the file, as any concurrent writer would.
  *
- * Without a lock on the table the server's description of it cannot be used, either: when the
- * table is altered it is made anew, from several catalogs, which agree only for those who have
- * the table locked.  So what the pages need of it is copied under the lock.
+ * Without a lock on the table its relcache entry cannot be used, either: when the table is
+ * altered the entry is rebuilt, from several catalogs, which are consistent only under a lock
+ * on the table.  So the parts that access to pages needs are copied under the lock.
  */
 #include "postgres.h"
 
@@ -26,12 +25,12 @@
 
 typedef struct OpenTable
 {
-	Relation	rel;			/* of the file, or NULL: unused */
+	Relation	rel;			/* relation of the file, or NULL: unused */
 	ZFileRelation file;
 } OpenTable;
 
 static OpenTable open_tables[OPEN_TABLES];
-static int	next_table;			/* the one to be closed for another */
+static int	next_table;			/* the entry to be reused next */
 
 static void
 forget_table(OpenTable *table)
@@ -99,7 +98,10 @@ zrollback_table_find(RelFileLocator locator)
 	return NULL;
 }
 
-/* As much of the relation as its pages need. */
+/*
+ * Keep a copy of the relation, as far as access to its pages needs.  Closes another one if none
+ * is free.
+ */
 static Relation
 keep(Relation rel)
 {
@@ -111,7 +113,7 @@ keep(Relation rel)
 	table->rel = zrollback_file_describe(&table->file, rel->rd_locator, rel->rd_backend,
 										 RelationGetRelid(rel), rel->rd_tableam);
 	memcpy(&table->file.form, rel->rd_rel, CLASS_TUPLE_SIZE);
-	/* for the lock under which the maps are extended */
+	/* needed by the lock under which the maps are extended */
 	RelationInitLockInfo(table->rel);
 	return table->rel;
 }
@@ -122,7 +124,7 @@ zrollback_table_open(const RelFileLocator *locator, Oid oid, Relation *found)
 	ZTableState state = ZTABLE_GONE;
 	Relation	rel;
 
-	/* All that must not be disturbed is done under AccessExclusiveLock. */
+	/* everything that a sweep must not disturb is done under AccessExclusiveLock */
 	if (!ConditionalLockRelationOid(oid, AccessShareLock))
 		return ZTABLE_BUSY;
 	rel = try_relation_open(oid, NoLock);

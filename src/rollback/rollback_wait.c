@@ -1,8 +1,8 @@
 /*
  * rollback_wait.c
- *		Waits of those who roll back without undo: for other transactions, and for locks.
+ *		Waits while rolling back without undo: for other transactions, and for locks.
  *
- * They are bounded, because who rolls back keeps a lock on the undo relation meanwhile.
+ * They are bounded, because the undo relation is locked meanwhile.
  */
 #include "postgres.h"
 

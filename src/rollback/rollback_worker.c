@@ -1,9 +1,9 @@
 /*
  * rollback_worker.c
- *		What a worker is asked and told while it rolls back.
+ *		Callbacks of the worker that rolls back.
  *
- * The layer of workers is higher: it calls zrollback_sweep().  So a worker says that this
- * process is one; in all others nobody is to leave, and nothing is counted.
+ * The layer of workers is higher: it calls zrollback_sweep().  So a worker registers its
+ * callbacks; in other processes a sweep is never told to leave, and counts nothing.
  */
 #include "postgres.h"
 

@@ -2,14 +2,14 @@
  * slot_lock.c
  *		Slots on lock pages, for transactions that only lock rows.
  *
- * A slot is free if nobody needs the locks that it leads to.  The owners down its chain
- * are all (sub)transactions of one transaction, if any of them is in progress, for a slot
- * whose owner has ended is taken without a link (ZTAKE_FREE).  So of an owner that has
- * committed, or is visible to all, everything below has ended too; below one that has
- * aborted by itself its own transaction may still hold locks.
+ * A slot is free if no transaction in progress holds a lock that it leads to.  If any owner down
+ * its chain is in progress, all of them are (sub)transactions of one transaction: a slot whose
+ * owner has ended is taken without a link (ZTAKE_FREE).  So if an owner has committed, or is
+ * all-visible, all owners below it have ended too; below one that has aborted alone, its
+ * transaction may still hold locks.
  *
- * LOCKING: the table page and its overflow page are locked exclusively.  So nobody
- * changes a lock page, which is locked only while it is looked at.
+ * LOCKING: the caller holds the exclusive locks of the table page and its overflow page.  They
+ * keep lock pages unchanged; each of these is locked in shared mode only while it is read.
  */
 #include "postgres.h"
 
@@ -21,8 +21,8 @@
 #include "slot_private.h"
 
 /*
- * Does the slot lead to no lock of a transaction in progress?  No also where that is a long
- * way (B1).
+ * Return whether no transaction in progress holds a lock that the slot leads to.  Returns false
+ * also if the search would be long (B1).
  */
 static bool
 locks_have_ended(ZPageView *view, const ZOwner *newest)
@@ -50,8 +50,8 @@ locks_have_ended(ZPageView *view, const ZOwner *newest)
 }
 
 /*
- * What our own savepoints have rolled back must not come between our records: the slot
- * returns to the owner before first.
+ * Records that our own savepoints have rolled back must not lie between records that count (C2):
+ * so a slot whose owner has aborted is to be rolled back first.
  */
 bool
 slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan,
@@ -81,7 +81,7 @@ slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan,
 				*result = ZSLOT_ROLL_BACK;
 				break;
 			default:
-				return false;	/* another's by now */
+				return false;	/* another transaction's by now */
 		}
 	}
 	plan->slotno = slotno;
@@ -89,8 +89,9 @@ slot_find_own_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan,
 }
 
 /*
- * A round through all slots, from number "slotno" on: the first one that is free, or
- * whose owner is found to have ended; at most "looks" owners are looked at.  0: none.
+ * Return the number of the first slot, in a round that begins at "slotno", that is free or whose
+ * owner is found to have ended; 0 if there is none.  The status of at most "looks" owners is
+ * looked up.
  */
 static int
 find_slot(ZPageView *view, int slotno, int looks)
@@ -117,8 +118,8 @@ find_slot(ZPageView *view, int slotno, int looks)
 }
 
 /*
- * A slot that was never used costs no look at its owner; as long as there are any, few
- * owners are looked at.
+ * The first round looks up few owners: as long as there are slots that were never used, it finds
+ * one of these, which needs no look-up.
  */
 bool
 slot_choose_lock(ZPageView *view, ZSlotPlan *plan)

@@ -2,9 +2,9 @@
  * slot_own.c
  *		The slots on lock pages that the backend's transaction has.
  *
- * There may be tens of thousands of slots to a page, so a transaction does not look for
- * its own: it remembers it.  It may have lost a slot: one by which it only did what a
- * savepoint has rolled back since was free.
+ * A page may have tens of thousands of such slots, so a transaction remembers its own instead of
+ * searching for it.  It may have lost a slot: once a savepoint has rolled back all that was done
+ * by the slot, that slot was free.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@ typedef struct OwnKey
 	Oid			spc;
 	Oid			rel;
 	BlockNumber block;
-	uint32		is_local;		/* a temporary table's file may have the number of another's */
+	uint32		is_local;		/* a temporary table's file may have the same number */
 } OwnKey;
 
 typedef struct OwnSlot
@@ -30,14 +30,17 @@ typedef struct OwnSlot
 static HTAB *own_slots;			/* NULL: none in this transaction so far */
 static MemoryContextCallback own_callback;
 
-/* The transaction's memory is gone. */
+/* Callback: the transaction's memory has been freed. */
 static void
 own_slots_reset(void *arg)
 {
 	own_slots = NULL;
 }
 
-/* For one transaction, subtransactions included: their slots may be the parent's again. */
+/*
+ * Create the hash table, for the top-level transaction: the slots of subtransactions may return to
+ * their parents.
+ */
 static void
 own_slots_open(void)
 {
@@ -53,7 +56,7 @@ own_slots_open(void)
 	MemoryContextRegisterResetCallback(context, &own_callback);
 }
 
-/* By the file: a rewrite makes other pages. */
+/* The key has the file, not the table: a rewrite makes other pages. */
 static OwnKey
 slot_key(ZPageView *view)
 {
@@ -63,7 +66,6 @@ slot_key(ZPageView *view)
 	return key;
 }
 
-/* After the change by which the slot became ours, or stayed it. */
 void
 zslot_own_set(ZPageView *view, int slotno)
 {

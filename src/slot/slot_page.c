@@ -1,11 +1,11 @@
 /*
  * slot_page.c
- *		Overflow pages and lock pages: more slots for a page that has no room for them.
+ *		Add overflow pages and lock pages: more slots for a page that has no room for them.
  *
- * LOCKING: the relation's extension lock is kept until the new page has been named, so
- * that of many transactions that find no slot one adds a page.  Pages are locked under
- * it, never the other way round (L1): table page, overflow page, and the new page, which
- * nobody else can name yet.
+ * LOCKING: the relation's extension lock is held until another page names the new one, so that of
+ * many transactions that find no slot only one adds a page.  Pages are locked under it, never the
+ * other way round (L1): table page, overflow page, and the new page, which no other backend can
+ * find by a link yet.
  */
 #include "postgres.h"
 
@@ -16,8 +16,9 @@
 #include "zheap/slot/slot.h"
 
 /*
- * Pages with slots that the table page has by now; or ZSLOT_NEW_PAGE, or -2: it is none.  No lock
- * is kept.
+ * Return the number of pages with slots that the table page has now; ZSLOT_NEW_PAGE if it is a
+ * page of zeros; -2 if it is neither.  Takes the locks of the page and its overflow page, and
+ * releases them.
  */
 static int
 count_pages(ZPageView *view, Buffer buffer)
@@ -35,7 +36,11 @@ count_pages(ZPageView *view, Buffer buffer)
 	return npages;
 }
 
-/* "parent" is going to name the new page.  "init": it is a page of zeros, to be a table page. */
+/*
+ * Make the new page a page with slots, named by "parent", in one critical section and WAL record.
+ * If "init", the parent is a page of zeros, which becomes a table page.  Both are locked
+ * exclusively.
+ */
 static void
 link_new_page(Relation rel, Buffer parent, bool init, Buffer new_buf, BlockNumber table_block)
 {
@@ -62,6 +67,10 @@ link_new_page(Relation rel, Buffer parent, bool init, Buffer new_buf, BlockNumbe
 	END_CRIT_SECTION();
 }
 
+/*
+ * The number of pages is counted under the extension lock, so only one of several backends with
+ * the same "npages" adds a page.
+ */
 void
 zslot_add_page(Relation rel, Buffer buffer, int npages)
 {
@@ -81,8 +90,8 @@ zslot_add_page(Relation rel, Buffer buffer, int npages)
 		LockBuffer(new_buf, BUFFER_LOCK_EXCLUSIVE);
 
 		/*
-		 * Somebody may have found the new page through the end of the relation and
-		 * made it a table page; or the other one, if that was a page of zeros.
+		 * Another backend may have found the new page at the end of the relation and made it a
+		 * table page; or the other one, if that was a page of zeros.
 		 */
 		if (PageIsNew(BufferGetPage(new_buf)) &&
 			PageIsNew(BufferGetPage(buffer)) == (npages == ZSLOT_NEW_PAGE))

@@ -1,19 +1,19 @@
 /*
  * slot_reserve.c
- *		Which slot a transaction gets on a page.
+ *		Choose the slot that a transaction gets on a page.
  *
- * In order of preference: its own; a free one; one whose owner is visible to all
- * (its rows freeze); a new one while the page has plenty of room; one whose owner
- * has committed (or is an earlier subtransaction of ours), which stays reachable
- * through our undo; a new one in the last room; one on the overflow page.  No
- * transaction ever waits for a slot.
+ * In order of preference: its own; a free one; one whose owner is all-visible (its rows become
+ * frozen); a new one while the page has plenty of room; one whose owner has committed (or is an
+ * earlier subtransaction of ours), which stays reachable through our undo; a new one in the last
+ * room; one on the overflow page.  No transaction ever waits for a slot.
  *
  * A transaction that only locks rows gets none of the last slots that rows can name
- * (ZPAGE_MAX_SHARED_SLOTNO), and where others are scarce one on a lock page (slot_lock.c).
+ * (ZPAGE_MAX_SHARED_SLOTNO); where others are scarce it gets one on a lock page (slot_lock.c).
  *
- * On a page that is so crowded, a subtransaction takes the slot that its own
- * transaction has there: a page has slots for more than 200 sessions, but not for
- * any number of subtransactions of each.
+ * On a page that crowded, a subtransaction takes the slot that its own transaction has there: a
+ * page has slots for more than 200 sessions, but not for any number of subtransactions of each.
+ *
+ * LOCKING: the caller holds the exclusive locks of the table page and its overflow page.
  */
 #include "postgres.h"
 
@@ -21,32 +21,35 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 
-#include "slot_private.h"
-
 #include "zheap/undo/undo_horizon.h"
 
-/* grow rather than reuse a slot while so much of the page is free */
+#include "slot_private.h"
+
+/*
+ * add a slot rather than reuse one while this many bytes of the page are free, up to this many
+ * slots
+ */
 #define GROW_GENEROUS_SPACE		(BLCKSZ / 8)
 #define GROW_GENEROUS_SLOTS		16
 
-/* What is looked for. */
+/* The kind of slot wanted. */
 typedef struct Wanted
 {
 	FullTransactionId fxid;		/* the transaction */
-	int			max;			/* greatest number of a slot that is not its own */
-	int			looks;			/* owners to be looked at, at most */
-	bool		known;			/* only owners whose status is known without the process array */
+	int			max;			/* maximum number of a slot that is not its own */
+	int			looks;			/* maximum of owners to look up */
+	bool		known;			/* look up only owners of known status (zmvcc_known_status) */
 } Wanted;
 
 typedef struct Candidates
 {
-	int			looked;			/* owners looked at */
+	int			looked;			/* owners looked up */
 	int			free;
 	int			all_visible;
-	uint32		all_visible_mask;	/* of those on the page itself: bit k, slot k */
+	uint32		all_visible_mask;	/* slots on the page itself: bit k, slot k */
 	int			reuse;
 	FullTransactionId reuse_fxid;	/* oldest */
-	int			ours;			/* of another subtransaction of ours */
+	int			ours;			/* slot of another subtransaction of ours */
 	bool		aborted;
 } Candidates;
 
@@ -70,8 +73,8 @@ note_reusable(Candidates *cand, int slotno, FullTransactionId owner)
 }
 
 /*
- * Which kind of candidate is it?  Costs a look at the commit log, if the backend does not
- * remember the owner's end.
+ * Find out which kind of candidate the slot is, and note it.  Reads the commit log if the backend
+ * does not remember the owner's end.
  */
 static void
 look_at_slot(ZPageView *view, const Wanted *wanted, int slotno, Candidates *cand)
@@ -98,7 +101,7 @@ look_at_slot(ZPageView *view, const Wanted *wanted, int slotno, Candidates *cand
 			cand->aborted = true;
 			break;
 		case ZXACT_COMMITTED:
-			/* what is newer than an owner that is not visible to all is not, either */
+			/* an owner newer than one that is not all-visible is not all-visible either */
 			if (cand->free == 0 &&
 				(cand->reuse == 0 || FullTransactionIdPrecedes(owner, cand->reuse_fxid)) &&
 				zmvcc_visible_to_all(view->rel, owner))
@@ -114,26 +117,26 @@ look_at_slot(ZPageView *view, const Wanted *wanted, int slotno, Candidates *cand
 	}
 }
 
-/* Of overflow pages whose slots rows can name. */
+/* Return the number of overflow pages, 0 or 1, whose slots rows can name. */
 static int
 named_pages(ZPageView *view)
 {
 	return view->overflow ? 1 : 0;
 }
 
-/* Owners in progress that are looked at before a slot that is not the best will do. */
+/* Owners to look up before a slot that is not the best is taken. */
 #define ENOUGH		16
 
 static bool
 is_good_enough(ZPageView *view, const Candidates *cand)
 {
-	/* where there are few, all of them are looked at: some may be aborted */
+	/* without an overflow page all are looked up, as some may have aborted */
 	return view->overflow != NULL &&
 		(cand->free || cand->all_visible || cand->ours ||
 		 (cand->reuse && cand->looked >= ENOUGH));
 }
 
-/* From where the last one was found, round to there. */
+/* Look up owners in a round that begins at the slot found last. */
 static void
 look_at_owners(ZPageView *view, const Wanted *wanted, Candidates *cand)
 {
@@ -153,7 +156,10 @@ look_at_owners(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	}
 }
 
-/* The transaction's, or 0.  The next change of a page that it has changed: so it is quick. */
+/*
+ * Return the transaction's slot, or 0.  Called for each change after the first, so it must be
+ * fast.
+ */
 static int
 find_own(ZPageView *view, FullTransactionId fxid)
 {
@@ -174,8 +180,8 @@ find_own(ZPageView *view, FullTransactionId fxid)
 }
 
 /*
- * Pure looking: free slots from their bytes; where there is none, owners' statuses until
- * there is one that is good enough.
+ * Find candidates, without changing anything: free slots, which need no look-up; if there is none,
+ * the statuses of owners until one is good enough.
  */
 static void
 find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
@@ -184,7 +190,7 @@ find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	int			slotno = 0;
 
 	memset(cand, 0, sizeof(*cand));
-	/* first, for owners' statuses need not be known then */
+	/* free slots first: they need no owner's status */
 	while ((slotno = zpage_next_slotno(view->page, named_pages(view), slotno)) != 0)
 	{
 		FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
@@ -193,15 +199,16 @@ find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 			cand->free = slotno;
 	}
 	if (cand->free >= ZPAGE_FIRST_OVERFLOW)
-		cand->free = 0;			/* one on the page itself is better, if there is one */
+		cand->free = 0;			/* one on the page itself is better, if there is any */
 	if (cand->free != 0)
 		return;
 
 	/*
-	 * Those whose status is not known have not ended for the statement's snapshot, so they are not
-	 * visible to all, and newer than what may be reused: on a page that many sessions
-	 * change, each of them would ask the process array about all the others.  (If the snapshot
-	 * has no room for all subtransactions that is known of older transactions only.)
+	 * First only owners whose status is known.  The others have not ended for the statement's
+	 * snapshot, so they are not all-visible, and are newer than any that may be reused: on a page
+	 * that many sessions change, each would ask the process array about all the others.  (If the
+	 * snapshot has no room for all subtransactions, the status is known of older transactions
+	 * only.)
 	 */
 	known.known = true;
 	look_at_owners(view, &known, cand);
@@ -211,7 +218,7 @@ find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 	look_at_owners(view, wanted, cand);
 }
 
-/* How many slots the page may add, at most "want". */
+/* Return how many slots the page may add, at most "want". */
 static int
 grow_by(ZPageView *view, Size reserve, Size spare, int want)
 {
@@ -225,7 +232,7 @@ grow_by(ZPageView *view, Size reserve, Size spare, int want)
 	return Min(Min(grow, want), ZPAGE_MAX_INPAGE - nslots);
 }
 
-/* The owner before is filled in where it matters: plan_all_visible, plan_reuse. */
+/* Set slot and takeover.  plan_all_visible() and plan_reuse() add the previous owner's part. */
 static void
 plan_take(ZSlotPlan *plan, int slotno, ZTakeover takeover)
 {
@@ -233,7 +240,7 @@ plan_take(ZSlotPlan *plan, int slotno, ZTakeover takeover)
 	plan->takeover = takeover;
 }
 
-/* The first of the new slots; the others will be found free. */
+/* Add slots and take the first; the others will be found free. */
 static void
 plan_growth(ZPageView *view, ZSlotPlan *plan, int grow)
 {
@@ -241,7 +248,10 @@ plan_growth(ZPageView *view, ZSlotPlan *plan, int grow)
 	plan->grow = grow;
 }
 
-/* Standbys may still have to be told that this owner is visible to all. */
+/*
+ * Add the slot's owner to the plan's conflict, unless the logged horizon has told standbys that it
+ * is all-visible.
+ */
 static void
 tell_standbys(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
@@ -252,7 +262,7 @@ tell_standbys(ZPageView *view, ZSlotPlan *plan, int slotno)
 		plan->conflict = fxid;
 }
 
-/* "mask": slots on the page itself whose owners are. */
+/* Take the slot of an all-visible owner.  "mask": all such slots on the page itself. */
 static void
 plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno, uint32 mask)
 {
@@ -260,7 +270,7 @@ plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno, uint32 mask)
 	tell_standbys(view, plan, slotno);
 	if (slotno > ZPAGE_MAX_INPAGE)
 		return;
-	/* the rows are gone through anyway: the next transactions will find slots that are free */
+	/* the change walks through all rows anyway: free the other slots in "mask" as well */
 	plan->also = mask & ~((uint32) 1 << slotno);
 	for (int other = 1; plan->also != 0 && other <= zpage_nslots(view->page); other++)
 	{
@@ -269,7 +279,10 @@ plan_all_visible(ZPageView *view, ZSlotPlan *plan, int slotno, uint32 mask)
 	}
 }
 
-/* The link by which readers find the rows' modifiers from now on (S3). */
+/*
+ * Take a slot, with a link to its last record, by which readers find the rows' modifiers from now
+ * on (S3).
+ */
 static void
 plan_reuse(ZPageView *view, ZSlotPlan *plan, int slotno)
 {
@@ -277,7 +290,7 @@ plan_reuse(ZPageView *view, ZSlotPlan *plan, int slotno)
 	plan->prev = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
 }
 
-/* Is there no slot left but on the overflow page? */
+/* Return whether no slot is left but on the overflow page. */
 static bool
 is_crowded(ZPageView *view, const Candidates *cand)
 {
@@ -286,7 +299,10 @@ is_crowded(ZPageView *view, const Candidates *cand)
 	return view->overflow != NULL && (best == 0 || best >= ZPAGE_FIRST_OVERFLOW);
 }
 
-/* ERROR.  Never because of transactions that change rows (README): defended all the same. */
+/*
+ * Raise ERROR (configuration_limit_exceeded).  Transactions that change rows always find a slot
+ * (README); this is a safeguard for them.
+ */
 static void
 report_crowd(ZPageView *view, int nslots)
 {
@@ -301,7 +317,7 @@ report_crowd(ZPageView *view, int nslots)
 
 #ifdef USE_ASSERT_CHECKING
 
-/* S1: has the transaction none of the slots that rows can name? */
+/* S1: return whether the transaction has none of the slots that rows can name. */
 static bool
 has_no_slot(ZPageView *view, FullTransactionId fxid)
 {
@@ -316,7 +332,7 @@ has_no_slot(ZPageView *view, FullTransactionId fxid)
 	return true;
 }
 
-/* What a reservation of a slot that rows can name has promised (S1, S3). */
+/* Assert what holds for the plan of a slot that rows can name (S1, S3). */
 static void
 assert_named_plan(ZPageView *view, const Wanted *wanted, const ZSlotPlan *plan)
 {
@@ -345,7 +361,7 @@ assert_named_plan(ZPageView *view, const Wanted *wanted, const ZSlotPlan *plan)
 			Assert(zpage_slot_is_left(view->page, plan->slotno));
 			break;
 		case ZTAKE_ALL_VISIBLE:
-			/* not whether all see it: a standby's feedback may have moved that back since */
+			/* not that it is all-visible: a standby's feedback may have moved that back since */
 			Assert(FullTransactionIdIsValid(owner));
 			Assert(zmvcc_xact_status(owner) == ZXACT_COMMITTED ||
 				   zmvcc_xact_status(owner) == ZXACT_ALL_VISIBLE);
@@ -361,7 +377,10 @@ assert_named_plan(ZPageView *view, const Wanted *wanted, const ZSlotPlan *plan)
 	}
 }
 
-/* The same of one on a lock page; what it led to before matters to nobody (slot_lock.c). */
+/*
+ * Assert what holds for the plan of a slot on a lock page; the records that it led to before are
+ * not needed any more (slot_lock.c).
+ */
 static void
 assert_lock_plan(ZPageView *view, FullTransactionId fxid, const ZSlotPlan *plan)
 {
@@ -377,12 +396,12 @@ assert_lock_plan(ZPageView *view, FullTransactionId fxid, const ZSlotPlan *plan)
 	Assert(plan->takeover != ZTAKE_REUSED || zmvcc_xact_status(owner) == ZXACT_OWN);
 }
 
-/* On entry: the page is viewed in place, for a transaction of this backend. */
+/* Assert what holds at entry: the page is viewed in place, for a transaction of this backend. */
 static void
 assert_may_reserve(ZPageView *view, FullTransactionId fxid)
 {
 	Assert(view->locked && zpage_is_table(view->page));
-	Assert(view->limit == 0);	/* what a chain says of its owners must be true */
+	Assert(view->limit == 0);	/* the search of a chain must be complete */
 	Assert(TransactionIdIsCurrentTransactionId(zfxid_xid(fxid)));
 	Assert(CritSectionCount == 0);
 }
@@ -393,7 +412,7 @@ assert_may_reserve(ZPageView *view, FullTransactionId fxid)
 #define assert_may_reserve(view, fxid) ((void) 0)
 #endif
 
-/* A slot that rows can name. */
+/* Plan a slot that rows can name, in the order of preference at the head of this file. */
 static ZSlotResult
 reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *plan)
 {
@@ -414,7 +433,7 @@ reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *pl
 	crowded = is_crowded(view, &cand);
 	if (cand.ours && crowded)
 		plan_reuse(view, plan, cand.ours);
-	/* the page was made for a long row, and has it no more */
+	/* the page was made for a long row, which is no longer there */
 	else if (crowded && zpage_nslots(view->page) < ZPAGE_INITIAL_SLOTS &&
 			 (grow = grow_by(view, reserve, GROW_GENEROUS_SPACE, ZPAGE_INITIAL_SLOTS)) > 0)
 		plan_growth(view, plan, grow);
@@ -436,7 +455,7 @@ reserve_named(ZPageView *view, const Wanted *wanted, Size reserve, ZSlotPlan *pl
 	return ZSLOT_OK;
 }
 
-/* Without growth, link and conflict. */
+/* Initialize a plan: no growth, no link, no conflict. */
 static void
 slot_plan_init(ZSlotPlan *plan)
 {
@@ -458,6 +477,10 @@ zslot_reserve(ZPageView *view, FullTransactionId fxid, Size reserve, ZSlotPlan *
 	return result;
 }
 
+/*
+ * On a page with lock pages few owners are looked up first, then a slot on a lock page is tried;
+ * all owners are looked up only before a page would be added.
+ */
 ZSlotResult
 zslot_reserve_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
 {
@@ -483,7 +506,7 @@ zslot_reserve_lock(ZPageView *view, FullTransactionId fxid, ZSlotPlan *plan)
 			return ZSLOT_OK;
 		}
 	}
-	/* before a page is added, look at all */
+	/* look up all owners before a page is added */
 	wanted.looks = INT_MAX;
 	result = reserve_named(view, &wanted, 0, plan);
 	if (result == ZSLOT_NEED_PAGE && zview_slot_pages(view) > ZPAGE_MAX_LOCK_PAGES)

@@ -1,14 +1,16 @@
 /*
  * tid_query.c
- *		The phase of the query, and how long what core was told is remembered.
+ *		The phase of the query, and how long notes about TIDs are kept.
  *
- * Queries nest: functions and triggers run queries and commands of their own.  Each
- * level has a ZTidState of its own, begins with an empty one and, when it ends, leaves
- * the one around it as it was, after an error as well (T7).  The outermost level, which
- * no query is, is cleared with each transaction.
+ * Queries nest: functions and triggers run queries and commands of their own.  Each level has a
+ * ZTidState of its own, begins with an empty one and, when it ends, restores that of the level
+ * around it, after an error as well (T7).  The outermost level, which is not a query, is cleared
+ * with each transaction.
  *
  * This depends on what the server's standard_ExecutorFinish does, and in which order
  * (ztid_events_fire).
+ *
+ * LOCKING: none.
  */
 #include "postgres.h"
 
@@ -29,7 +31,10 @@ static ExecutorRun_hook_type previous_run = NULL;
 static ExecutorFinish_hook_type previous_finish = NULL;
 static ProcessUtility_hook_type previous_utility = NULL;
 
-/* Does this WITH clause still change rows?  An extension may have put a node of its own there. */
+/*
+ * Return whether a WITH clause still changes rows.  An extension may have put a node of its own on
+ * top of the ModifyTable node.
+ */
 static bool
 is_unfinished(PlanState *node, void *context)
 {
@@ -39,10 +44,9 @@ is_unfinished(PlanState *node, void *context)
 }
 
 /*
- * ExecutorFinish first runs to their end the WITH clauses that change rows and that
- * the query has not read to theirs (ExecPostprocessPlan), which is no different from
- * ExecutorRun; then it fires events (AfterTriggerEndQuery).  There is no hook in
- * between, but the plan says how far it is.
+ * ExecutorFinish first completes the WITH clauses that change rows and that the query has not read
+ * to their end (ExecPostprocessPlan), which is no different from ExecutorRun; then it fires events
+ * (AfterTriggerEndQuery).  There is no hook in between, but the plan says how far it is.
  */
 bool
 ztid_events_fire(void)
@@ -62,6 +66,9 @@ ztid_events_fire(void)
 
 /* ---- levels ---- */
 
+/*
+ * Begin a level with an empty state; the caller keeps the state of the level around it in *outer.
+ */
 static pg_noinline void
 level_begin(ZTidState *outer, ZTidPhase phase, QueryDesc *query)
 {
@@ -72,6 +79,7 @@ level_begin(ZTidState *outer, ZTidPhase phase, QueryDesc *query)
 	ztid_state.marks = zheap_marks_cleared();
 }
 
+/* Restore the state of the level around this one. */
 static pg_noinline void
 level_end(const ZTidState *outer, ZTidPhase phase)
 {
@@ -79,6 +87,7 @@ level_end(const ZTidState *outer, ZTidPhase phase)
 	ztid_state = *outer;
 }
 
+/* ExecutorRun_hook: a level in phase RUN. */
 static void
 query_run(QueryDesc *query, ScanDirection direction, uint64 count ZCOMPAT_RUN_PARAM)
 {
@@ -99,6 +108,7 @@ query_run(QueryDesc *query, ScanDirection direction, uint64 count ZCOMPAT_RUN_PA
 	PG_END_TRY();
 }
 
+/* ExecutorFinish_hook: a level in phase FINISH. */
 static void
 query_finish(QueryDesc *query)
 {
@@ -120,8 +130,9 @@ query_finish(QueryDesc *query)
 }
 
 /*
- * A command may be given in a function, that is, while a query runs, but is none
- * itself: COPY writes rows, SET CONSTRAINTS fires events of earlier queries.
+ * ProcessUtility_hook.  A command may be given in a function, while a query runs, but is no query
+ * itself: COPY writes rows, SET CONSTRAINTS fires events of earlier queries.  So it is a level in
+ * phase NONE.
  */
 static void
 utility(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the server's signature */
@@ -130,7 +141,7 @@ utility(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the ser
 {
 	ZTidState	outer;
 
-	/* BEGIN, COMMIT: the outermost level goes on, whatever happens */
+	/* BEGIN, COMMIT: the outermost level continues, in any case */
 	if (ztid_state.phase == ZTID_PHASE_NONE)
 	{
 		previous_utility(pstmt, string, read_only, context, params, env, dest, qc);
@@ -151,9 +162,9 @@ utility(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the ser
 /* ---- the ends of transactions ---- */
 
 /*
- * What was noted last may have been rolled back.  The deletion stays: its transaction
- * is named by a number that is not used again, and if that is not the one that has
- * been rolled back, its query goes on.
+ * Forget the notes that may have been rolled back.  The note of a deletion stays: the number of
+ * the deleting transaction is part of it and not used again, and if another one has been rolled
+ * back, the deleting query continues.
  */
 static void
 forget_notes(void)
@@ -163,9 +174,9 @@ forget_notes(void)
 }
 
 /*
- * An abort finds no query that goes on: they have been left by an error, or the session
- * ends within one.  In the latter case nobody puts the state back, and yet there is
- * a transaction to come, which drops the session's temporary tables.
+ * At an abort no query continues: they have been left by an error, or the session ends within one.
+ * In the latter case no PG_FINALLY has restored the state, and one more transaction follows, which
+ * drops the session's temporary tables.
  */
 static void
 xact_callback(XactEvent event, void *arg)
@@ -183,7 +194,9 @@ subxact_callback(SubXactEvent event, SubTransactionId id, SubTransactionId paren
 {
 	if (event != SUBXACT_EVENT_ABORT_SUB)
 		return;
-	/* one that began after it may be an index expression's, which has caught an error */
+	/*
+	 * the note may be of a later subtransaction: an index expression's, which has caught an error
+	 */
 	if (ztid_state.conflict_sub >= id)
 		ztid_forget_conflict();
 	ztid_state.next_ordinal = 0;

@@ -2,7 +2,7 @@
  * tid_resolve.c
  *		Which version a TID means that has a tag, or that comes from an AFTER ROW event.
  *
- * Reads no page and takes no lock: the caller (scan_row.c) finds the version.
+ * LOCKING: none.  This reads no page: the caller (scan_row.c) finds the version.
  */
 #include "postgres.h"
 
@@ -17,6 +17,7 @@ StaticAssertDecl(ZTID_MAX_ORDINAL < ZTID_TAG_REPLACED &&
 				 ZTID_TAG_LAST < 1 << (16 - ZTID_OFFSET_BITS),
 				 "tags do not fit");
 
+/* Return whether two TIDs, without tags, and their tables are the same. */
 static inline bool
 same_row(Oid rel, const ItemPointerData *tid, Relation other, const ItemPointerData *other_tid)
 {
@@ -26,9 +27,9 @@ same_row(Oid rel, const ItemPointerData *tid, Relation other, const ItemPointerD
 }
 
 /*
- * An event about an update in place has two TIDs.  The new one bears no tag, as
- * RETURNING shows it.  But a caller that fires an event fetches its old version, by
- * number, and then at once the new one (T5).
+ * Note that the next version may be fetched now.  An event about an update in place has two TIDs.
+ * The new one has no tag, as RETURNING shows it.  But a caller that fires an event fetches its old
+ * version, by number, and immediately after that the new one (T5).
  */
 static void
 expect_next(Relation rel, const ItemPointerData *tid, int ordinal)
@@ -40,9 +41,9 @@ expect_next(Relation rel, const ItemPointerData *tid, int ordinal)
 }
 
 /*
- * The number of the version that is fetched by this TID; 0 if it is not the new one
- * of an event.  The command tells an event from what logical replication fetches when it
- * queues one: after that it begins another command.
+ * Return the number of the version that is fetched by this TID; 0 if it is not the new version of
+ * an event.  The command distinguishes an event from what logical replication fetches when it
+ * queues one: after that it begins another command.  Clears the note.
  */
 static int
 take_next(Relation rel, const ItemPointerData *tid)
@@ -92,8 +93,9 @@ ztid_resolve_event(Relation rel, const ItemPointerData *tid)
 }
 
 /*
- * A deleted row is fetched for its AFTER ROW events, if there are any, and after
- * that, into another slot, for RETURNING, which shows the TID as it is (T3).
+ * Return whether the slot is the first that gets the deleted row.  The row is fetched for its
+ * AFTER ROW events, if there are any, and after that, into another slot, for RETURNING, which
+ * shows the TID as it is (T3).
  */
 static bool
 is_first_slot(Relation rel, const ItemPointerData *tid, const ZTidDeletion *deletion,
@@ -127,7 +129,7 @@ ztid_tag_kept(Relation rel, const ItemPointerData *tid, const ZTidDeletion *dele
 			expect_next(rel, &row, tag);
 		return tag;
 	}
-	/* after a deletion there is no other version; a locked row may get more of them */
+	/* after a deletion there is no later version; a locked row may get more */
 	if (deletion && is_first_slot(rel, &row, deletion, slot))
 		return ZTID_TAG_LAST;
 	return ZTID_TAG_NONE;

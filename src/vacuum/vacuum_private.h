@@ -26,7 +26,7 @@
  */
 #define VACUUM_BYPASS_PAGES	0.02
 
-/* What the process had used when the VACUUM began. */
+/* Resources that the process had used when the VACUUM began. */
 typedef struct ZVacuumClock
 {
 	PGRUsage	usage;
@@ -44,7 +44,7 @@ typedef struct ZVacuumOverflowPage
 	BlockNumber table_block;
 } ZVacuumOverflowPage;
 
-/* Bytes that what is collected in the pages may take. */
+/* Return the number of bytes that the rows and pointers collected from the pages may take. */
 static inline int64
 vacuum_memory(void)
 {
@@ -54,10 +54,10 @@ vacuum_memory(void)
 	return (int64) kilobytes * 1024;
 }
 
-/* What is done with the current block, or index. */
+/* The operation on the current block or index, for error messages. */
 typedef enum VacuumDoing
 {
-	VACUUM_NO_BLOCK,			/* there is none */
+	VACUUM_NO_BLOCK,			/* no block, no index */
 	VACUUM_SCANNING,
 	VACUUM_VACUUMING,
 	VACUUM_TRUNCATING,
@@ -82,12 +82,12 @@ typedef struct ZVacuum
 	IndexBulkDeleteResult **results;
 	ParallelVacuumState *parallel;	/* or NULL */
 	VacDeadItemsInfo *dead_info;
-	TidStore   *dead;			/* pointers whose entries are to go, by TID */
-	bool		do_indexes;		/* entries are deleted, pointers reclaimed */
-	bool		may_bypass;		/* a handful of them may wait for next time */
+	TidStore   *dead;			/* pointers whose entries are to be removed, by TID */
+	bool		do_indexes;		/* delete entries and reclaim pointers */
+	bool		may_bypass;		/* a small number of them may wait for the next VACUUM */
 	bool		do_truncate;
 	int			rounds;			/* passes over the indexes */
-	ZVacuumStale *stale;		/* rows with several keys that have been met; or NULL */
+	ZVacuumStale *stale;		/* rows with several keys found so far; or NULL */
 
 	/* for error messages */
 	const char *namespace;
@@ -96,8 +96,8 @@ typedef struct ZVacuum
 	const char *index;
 
 	/* pages */
-	BlockNumber npages;			/* when the scan began; less what was truncated */
-	BlockNumber next;			/* the scan's stream has not considered it yet */
+	BlockNumber npages;			/* number when the scan began, less those truncated */
+	BlockNumber next;			/* next block that the scan's stream considers */
 	BlockNumber scanned;
 	BlockNumber skipped;		/* not read, because they are all-visible */
 	BlockNumber nonempty;		/* end of the last page with rows */
@@ -105,10 +105,10 @@ typedef struct ZVacuum
 	BlockNumber dead_pages;		/* pages with dead line pointers */
 	BlockNumber rolled_back;	/* pages where rows were rolled back */
 	BlockNumber stale_pages;	/* pages with rows that have several keys */
-	bool		stale_left;		/* their entries wait for the next time */
-	BlockNumber leaves;			/* of B-trees, looked through for their entries */
-	BlockNumber empty_leaves;	/* of these without any entry since */
-	ZVacuumOverflowPage *overflow_pages; /* met so far */
+	bool		stale_left;		/* their entries wait for the next VACUUM */
+	BlockNumber leaves;			/* leaves of B-trees searched for their entries */
+	BlockNumber empty_leaves;	/* those of them that have no entry any more */
+	ZVacuumOverflowPage *overflow_pages; /* found so far */
 	int			noverflow_pages;
 	int			overflow_pages_alloc;
 
@@ -117,34 +117,48 @@ typedef struct ZVacuum
 	/* rows */
 	FullTransactionId horizon;	/* of undo, at the start */
 	double		old_reltuples;
-	BlockNumber old_pages;		/* for which that was counted */
+	BlockNumber old_pages;		/* number of pages for which old_reltuples was counted */
 	int64		pruned;			/* became dead line pointers */
 	int64		dead_pointers;	/* found or made, over all pages */
 	int64		live;			/* on the pages that were read */
 	int64		recently_dead;
 	int64		in_progress;	/* of transactions in progress */
-	int64		stale_removed;	/* entries of keys that rows had before */
-	int64		single;			/* have one key again */
+	int64		stale_removed;	/* stale entries removed, of keys that rows had before */
+	int64		single;			/* rows that have one key again */
 
 	ZVacuumClock clock;
 } ZVacuum;
 
+/*
+ * vacuum_visible.c: return whether the block may be skipped because the map has it as
+ * all-visible.  May read a page of the map; no page is locked.
+ */
 extern bool vacuum_may_skip(ZVacuum *vac, BlockNumber block);
 
-/* All rows of the table, those of skipped pages estimated. */
+/* Return the number of live rows in the table, those of skipped pages estimated. */
 extern double vacuum_live_rows(const ZVacuum *vac);
 
-/* With those that only older snapshots see: indexes have entries of these, too. */
+/*
+ * Return the number of rows including those that only older snapshots see: indexes have their
+ * entries, too.
+ */
 static inline double
 vacuum_all_rows(const ZVacuum *vac)
 {
 	return vacuum_live_rows(vac) + (double) vac->recently_dead;
 }
 
-/* vacuum_scan.c: the first pass, with rounds over the indexes as needed */
+/*
+ * vacuum_scan.c: the first pass over the table, with rounds over the indexes as needed.  No page
+ * is locked on entry and exit, as for all functions here unless they say so.
+ */
 extern void vacuum_scan(ZVacuum *vac);
 
-/* vacuum_reap.c: index entries, then line pointers */
+/*
+ * vacuum_reap.c: remove index entries, then free line pointers.  vacuum_dead_open() allocates
+ * the store of dead pointers, in shared memory if workers help, and enters parallel mode then;
+ * vacuum_dead_close() frees it and leaves parallel mode.
+ */
 extern void vacuum_dead_open(ZVacuum *vac);
 extern bool vacuum_dead_is_full(const ZVacuum *vac);
 extern void vacuum_dead_close(ZVacuum *vac);
@@ -155,27 +169,37 @@ extern void vacuum_reap_last(ZVacuum *vac);
 extern void vacuum_index_cleanup(ZVacuum *vac);
 
 /*
- * vacuum_stale.c: the entries of rows that have several keys.  Rows are collected page by page;
- * if there is no room for those of one more, there must be a round before it.
+ * vacuum_stale.c: remove stale entries of rows with several keys.  Rows are collected page by
+ * page from vac->view, a copy.  vacuum_stale_is_full() returns whether there may be no room for
+ * those of one more page: then a round must come first.
  */
 extern void vacuum_stale_collect(ZVacuum *vac);
 extern bool vacuum_stale_is_full(const ZVacuum *vac);
 extern void vacuum_stale_reap(ZVacuum *vac);
 extern void vacuum_stale_reap_last(ZVacuum *vac);
 
-/* So many that the indexes' own pass over their pages pays, which makes these reusable? */
+/*
+ * Return whether so large a share of the leaves is empty that a bulk delete of the indexes,
+ * which makes them reusable, pays.
+ */
 extern bool vacuum_has_empty_leaves(const ZVacuum *vac);
 
-/* vacuum_truncate.c; "page" is an overflow page, locked */
+/*
+ * vacuum_truncate.c: remember an overflow page, which the caller has locked; and truncate the
+ * table, under AccessExclusiveLock that is not waited for in the queue, and is released again.
+ */
 extern void vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page);
 extern void vacuum_cut_end(ZVacuum *vac);
 
-/* vacuum_report.c */
+/*
+ * vacuum_report.c: begin and write the report of VERBOSE or autovacuum's log; error context
+ * callback.
+ */
 extern void vacuum_report_start(ZVacuum *vac);
 extern void vacuum_report_end(ZVacuum *vac);
 extern void vacuum_error_context(void *arg);
 
-/* From now on errors are of this index of vac->indexes, until vac->doing says another thing. */
+/* Begin work on an index, for error messages, until vac->doing is set again. */
 static inline void
 vacuum_begin_index(ZVacuum *vac, int i, VacuumDoing doing)
 {

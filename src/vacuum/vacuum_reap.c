@@ -1,12 +1,11 @@
 /*
  * vacuum_reap.c
- *		Dead line pointers: first the index entries that name them, then they.
+ *		Remove the index entries that name dead line pointers, then free the pointers.
  *
- * The order is the whole point.  A pointer becomes reusable only when no index
- * names it any more; a crash in between leaves dead pointers without entries,
- * which the next VACUUM finds again.
+ * The order is essential.  A pointer becomes reusable only when no index names it any more (G1).
+ * A crash in between leaves dead pointers without entries, which the next VACUUM finds again.
  *
- * LOCKING: none while indexes are worked on; then one table page, exclusively.
+ * LOCKING: no page while indexes are processed; then one table page, exclusively.
  */
 #include "postgres.h"
 
@@ -42,7 +41,7 @@ dead_alloc(ZVacuum *vac)
 void
 vacuum_dead_open(ZVacuum *vac)
 {
-	/* one process per index at most, so two indexes are the least to share */
+	/* at most one process works on an index, so it takes two indexes to share */
 	if (vac->params->nworkers >= 0 && vac->nindexes > 1 && vac->do_indexes)
 	{
 		if (!RelationUsesLocalBuffers(vac->rel))
@@ -83,7 +82,10 @@ vacuum_dead_close(ZVacuum *vac)
 	Assert(!IsInParallelMode());
 }
 
-/* Return whether a round over the indexes is due, as the pointers collected exceed the memory. */
+/*
+ * Return whether the collected pointers exceed the memory, so that a round over the indexes is
+ * due.
+ */
 bool
 vacuum_dead_is_full(const ZVacuum *vac)
 {
@@ -91,6 +93,7 @@ vacuum_dead_is_full(const ZVacuum *vac)
 		TidStoreMemoryUsage(vac->dead) > vac->dead_info->max_bytes;
 }
 
+/* Empty the store of dead pointers. */
 static void
 dead_forget(ZVacuum *vac)
 {
@@ -131,6 +134,10 @@ index_info_init(ZVacuum *vac, int i, bool estimated, IndexVacuumInfo *info)
 	info->strategy = vac->strategy;
 }
 
+/*
+ * Delete the entries of the collected pointers from all indexes, with workers if there are any.
+ * No page is locked.
+ */
 static void
 delete_entries(ZVacuum *vac)
 {
@@ -166,7 +173,7 @@ is_no_dead_row(ItemPointer tid, void *state)
 	return false;
 }
 
-/* The leader does the rest. */
+/* Leave parallel mode; the leader does the rest alone. */
 static void
 end_parallel(ZVacuum *vac)
 {
@@ -178,9 +185,9 @@ end_parallel(ZVacuum *vac)
 }
 
 /*
- * The removal of stale entries has left leaves without any: the index makes these reusable.
- * What it then knows of itself must get to its cleanup, so that is the leader's work from now
- * on: workers hear of what workers have done only.
+ * Let the indexes reclaim leaves from which the removal of stale entries has taken the last
+ * entry.  The results must be passed to the indexes' cleanup.  The leader does both from now on,
+ * because parallel workers only know results of workers.
  */
 static void
 delete_empty_pages(ZVacuum *vac)
@@ -212,7 +219,10 @@ has_summaries(const ZVacuum *vac)
 	return false;
 }
 
-/* Reclaim the pointers of the page in the buffer, and unpin it. */
+/*
+ * Reclaim the collected pointers of the page in the buffer, under its exclusive lock, mark it
+ * all-visible if possible, and unpin it.
+ */
 static void
 reclaim_page(ZVacuum *vac, Buffer buffer, TidStoreIterResult *dead)
 {
@@ -225,7 +235,10 @@ reclaim_page(ZVacuum *vac, Buffer buffer, TidStoreIterResult *dead)
 	vac->block = block;
 	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, block);
 	visible_pin(&vac->visible, block);
-	/* undo may be read, and an index may have accepted a message about its relation */
+	/*
+	 * undo may be read, and work on an index may have accepted an invalidation of the undo
+	 * relation
+	 */
 	zundo_open();
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	zdml_reclaim_pointers(vac->rel, buffer, offsets, n);
@@ -236,7 +249,7 @@ reclaim_page(ZVacuum *vac, Buffer buffer, TidStoreIterResult *dead)
 	RecordPageWithFreeSpace(vac->rel, block, space);
 }
 
-/* The stream's callback. */
+/* Read stream callback: return the next block with collected pointers. */
 static BlockNumber
 block_to_reclaim(ReadStream *stream, void *private, void *per_buffer)
 {
@@ -246,8 +259,8 @@ block_to_reclaim(ReadStream *stream, void *private, void *per_buffer)
 }
 
 /*
- * The stream reads pages ahead, so its callback has an iterator of its own: on 17 the result of an
- * iterator is valid only until the next one.
+ * Free the collected pointers, page by page.  The stream reads pages ahead, so its callback has
+ * an iterator of its own: on 17 the result of an iterator is valid only until the next one.
  */
 static void
 reclaim_pointers(ZVacuum *vac)
@@ -280,7 +293,7 @@ reclaim_pointers(ZVacuum *vac)
 	TidStoreEndIterate(pages);
 }
 
-/* One round: what has been collected so far. */
+/* Do one round: remove the entries of the pointers collected so far, and free the pointers. */
 void
 vacuum_reap(ZVacuum *vac)
 {
@@ -297,8 +310,8 @@ vacuum_reap(ZVacuum *vac)
 }
 
 /*
- * The last round, unless there is so little that reading all indexes for it does
- * not pay: the pointers then stay dead and are found again next time.
+ * Do the last round, unless there are so few pointers that reading all indexes does not pay:
+ * they then stay dead, and the next VACUUM finds them again.
  */
 void
 vacuum_reap_last(ZVacuum *vac)
@@ -318,9 +331,9 @@ vacuum_reap_last(ZVacuum *vac)
 }
 
 /*
- * Indexes may want a last word even if nothing was deleted from them.  BRIN's is to summarize, for
- * which the process is not known as VACUUM's (zundo_hold_back): workers that are about to begin
- * must not take that over from the leader.
+ * Call the indexes' cleanup, even if nothing was deleted.  BRIN summarizes there, during which
+ * the process is not flagged as VACUUM's (zundo_hold_back).  Parallel workers that are just
+ * starting would copy these flags from the leader, so there are none then.
  */
 void
 vacuum_index_cleanup(ZVacuum *vac)

@@ -2,13 +2,13 @@
  * vacuum_rel.c
  *		VACUUM of a table, from end to end.
  *
- * The control flow and the figures for pg_class and the statistics are here; the
- * work is in vacuum_scan.c (pages), vacuum_reap.c (index entries, line pointers)
- * and vacuum_truncate.c (the empty tail).
+ * This file has the control flow, and the figures for pg_class and the statistics; the work is
+ * in vacuum_scan.c (pages), vacuum_stale.c and vacuum_reap.c (index entries, line pointers) and
+ * vacuum_truncate.c (the empty tail).
  *
- * There is nothing to freeze: a transaction is forgotten when the undo horizon
- * passes it, whether or not anybody has looked at the page.  So FREEZE and all
- * the freeze ages are without meaning, and a VACUUM is never "aggressive".
+ * There is nothing to freeze: a transaction becomes irrelevant when the undo horizon passes it,
+ * whether or not its pages are visited.  So FREEZE and all the freeze ages have no meaning, and
+ * a VACUUM is never "aggressive".
  */
 #include "postgres.h"
 
@@ -65,10 +65,10 @@ update_index_stats(ZVacuum *vac)
 }
 
 /*
- * The table's own row in pg_class.  relfrozenxid should be 0, for nothing in the
- * table depends on it (undo's relation holds clog).  But core's rewriting
- * commands stamp it for every access method; such a stamp must move on, or
- * autovacuum would come back for it for ever.
+ * Update the table's row in pg_class, and the statistics.  relfrozenxid should be 0, because
+ * nothing in the table depends on it (the undo relation's relfrozenxid keeps clog).  But
+ * rewriting commands of the server set it for every access method; then it must advance, or
+ * autovacuum would come back forever.
  */
 static void
 update_table_stats(ZVacuum *vac)
@@ -94,6 +94,7 @@ update_table_stats(ZVacuum *vac)
 						 vac->began);
 }
 
+/* Advance the horizon, open the indexes, and set up the state.  No page is locked. */
 static void
 vacuum_open(ZVacuum *vac)
 {
@@ -104,8 +105,8 @@ vacuum_open(ZVacuum *vac)
 	choose_what_to_do(vac);
 
 	/*
-	 * Both before parallel mode begins.  Moving the horizon first makes as many
-	 * deleted rows as possible removable.
+	 * Both must precede parallel mode.  Advancing the horizon first makes as many deleted rows
+	 * as possible removable.
 	 */
 	zundo_open_for(vac->rel);
 	zundo_horizon_advance();
@@ -147,7 +148,7 @@ zvacuum_relation(Relation rel, ZCompatVacuumParams *params, BufferAccessStrategy
 
 	vacuum_dead_open(vac);
 	vacuum_scan(vac);
-	vacuum_stale_reap_last(vac);	/* before pages change on account of dead line pointers */
+	vacuum_stale_reap_last(vac);	/* before freed line pointers change pages */
 	vacuum_reap_last(vac);
 	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, vac->npages);
 	vacuum_index_cleanup(vac);

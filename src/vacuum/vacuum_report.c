@@ -1,9 +1,8 @@
 /*
  * vacuum_report.c
- *		What VACUUM VERBOSE and autovacuum's log say, and the context of errors.
+ *		The output of VACUUM VERBOSE, autovacuum's log, and the context of errors.
  *
- * Heap's words where the thing is the same, so that tools which read the log go
- * on working.
+ * The words are heap's where they mean the same, so that tools which read the log keep working.
  */
 #include "postgres.h"
 
@@ -14,9 +13,9 @@
 #include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 
-#include "vacuum_private.h"
-
 #include "zheap/undo/undo_horizon.h"
+
+#include "vacuum_private.h"
 
 static const char *
 full_name(ZVacuum *vac)
@@ -55,6 +54,7 @@ percent(double part, double whole)
 	return whole == 0 ? 100.0 : 100.0 * part / whole;
 }
 
+/* Append the lines about pages, rows and the horizon. */
 static void
 append_table(ZVacuum *vac, StringInfo buf)
 {
@@ -76,6 +76,7 @@ append_table(ZVacuum *vac, StringInfo buf)
 					 U64FromFullTransactionId(zundo_horizon()));
 }
 
+/* Append the lines about dead line pointers, stale entries and each index. */
 static void
 append_indexes(ZVacuum *vac, StringInfo buf)
 {
@@ -114,7 +115,7 @@ append_indexes(ZVacuum *vac, StringInfo buf)
 	}
 }
 
-/* Megabytes a second since the start. */
+/* Return megabytes per second since the start. */
 static double
 rate_of(const ZVacuum *vac, int64 blocks)
 {
@@ -185,6 +186,7 @@ vacuum_report_end(ZVacuum *vac)
 	pfree(buf.data);
 }
 
+/* Add the table, and the block or index being processed, to an error's context. */
 void
 vacuum_error_context(void *arg)
 {

@@ -2,12 +2,11 @@
  * vacuum_scan.c
  *		VACUUM's first pass: every page in order.
  *
- * Rows of aborted transactions are rolled back, rows that are dead to all become
- * dead line pointers, and those are collected for vacuum_reap.c.
+ * Roll back rows of aborted transactions, turn rows that are dead to all into dead line
+ * pointers, and collect those for vacuum_reap.c.
  *
- * LOCKING: one table page, exclusively.  No cleanup lock is ever needed, since
- * nobody looks at a page under a pin alone (readers copy): VACUUM waits for no
- * reader, and every page can be pruned.
+ * LOCKING: one table page, exclusively.  No cleanup lock is needed, because readers copy a page
+ * and never read it under a pin alone: VACUUM waits for no reader, and every page can be pruned.
  */
 #include "postgres.h"
 
@@ -29,6 +28,7 @@
 /* Blocks between two updates of the free space map's upper levels: 1 GB. */
 #define FSM_INTERVAL	((BlockNumber) (((uint64) 1 << 30) / BLCKSZ))
 
+/* Count the row by its state.  May read undo; no page is locked. */
 static void
 vacuum_count_row(ZVacuum *vac, OffsetNumber offnum)
 {
@@ -39,7 +39,7 @@ vacuum_count_row(ZVacuum *vac, OffsetNumber offnum)
 		case ZSTATE_LIVE:
 			vac->live++;
 			break;
-		case ZSTATE_DEAD:		/* the horizon moved just now */
+		case ZSTATE_DEAD:		/* the horizon has moved since the page was pruned */
 		case ZSTATE_RECENTLY_DEAD:
 			vac->recently_dead++;
 			break;
@@ -75,8 +75,8 @@ list_dead(Page page, OffsetNumber *dead)
 }
 
 /*
- * Returns whether there is any row.  Works on a copy of the page: what transactions in
- * progress have done is looked up in undo.
+ * Count the page's rows; return whether there are any.  Works on a copy of the page, because the
+ * versions of transactions in progress are looked up in undo.
  */
 static bool
 count_page_rows(ZVacuum *vac)
@@ -98,8 +98,9 @@ count_page_rows(ZVacuum *vac)
 }
 
 /*
- * A page that holds no rows: new (the inserter that added it crashed, or has not
- * got to it yet), or an overflow page or lock page, which stays as long as its table page.
+ * Skip a page that holds no rows, and unlock and unpin it.  It is new (the inserter that added
+ * it crashed, or has not used it yet), or an overflow page or lock page, which stays as long as
+ * its table page.
  */
 static void
 skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
@@ -116,7 +117,10 @@ skip_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 		RecordPageWithFreeSpace(vac->rel, block, ZPAGE_MAP_EMPTY);
 }
 
-/* Scan the page in the buffer, and unpin it. */
+/*
+ * Scan the page in the buffer, and unpin it.  It is locked exclusively while it is pruned and
+ * marked; its rows are counted on a copy.
+ */
 static void
 scan_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 {
@@ -168,12 +172,15 @@ scan_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 			vacuum_dead_add(vac, block, dead, ndead);
 	}
 
-	/* dead pointers do not count if they are about to go: truncation looks again */
+	/* dead pointers do not keep a page if they are about to be freed: truncation checks again */
 	if (has_rows || (ndead > 0 && vac->nindexes > 0 && !vac->do_indexes))
 		vac->nonempty = Max(vac->nonempty, block + 1);
 }
 
-/* The stream's callback.  It may read pages of the visibility map, so there is no batching. */
+/*
+ * Read stream callback: return the next block that is not skipped.  It may read pages of the
+ * visibility map, so there is no batching.
+ */
 static BlockNumber
 block_to_scan(ReadStream *stream, void *private, void *per_buffer)
 {
@@ -193,7 +200,7 @@ block_to_scan(ReadStream *stream, void *private, void *per_buffer)
 	return InvalidBlockNumber;
 }
 
-/* Make rounds over the indexes where there may be no room for the pointers of another page. */
+/* Do rounds over the indexes if there may be no room for the pointers of another page. */
 static void
 make_rounds(ZVacuum *vac)
 {
@@ -213,6 +220,10 @@ make_rounds(ZVacuum *vac)
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
 }
 
+/*
+ * Scan all pages of the stream, with rounds over the indexes as needed, and update the upper
+ * levels of the free space map from time to time.
+ */
 static void
 scan_pages(ZVacuum *vac, ReadStream *stream)
 {

@@ -1,15 +1,15 @@
 /*
  * vacuum_stale.c
- *		Rows with several keys: their stale entries, and the mark.
+ *		Rows with several keys: remove their stale entries, and the mark.
  *
  * The first pass over the table collects the rows that have the mark.  Then the B-trees that may
- * have several entries of a row are looked through for entries of these rows that nobody needs
- * (index_sweep.c).  A row that is left with one entry in each has one key again, if it was visible
- * to all when it was collected and its page has not changed since: so no entry is to come for it
- * (N5), and it loses the mark.  A page whose changes are not logged does not tell of them; its
- * rows keep their marks.
+ * have several entries of a row are searched for entries of these rows that no snapshot needs
+ * (index_sweep.c).  A row that is left with one entry in each index has one key again, provided
+ * that it was visible to all when it was collected and that its page has not changed since: then
+ * no further entry of it will be inserted (N5), and the mark is removed.  A page whose changes
+ * are not logged does not show whether it has changed; its rows keep their marks.
  *
- * LOCKING: none while indexes are worked on; then one table page, exclusively.
+ * LOCKING: no page while indexes are processed; then one table page, exclusively.
  */
 #include "postgres.h"
 
@@ -31,13 +31,13 @@
 
 #include "vacuum_private.h"
 
-/* If more of the leaves are without entries, they are worth a pass of their own. */
+/* If a larger share of the leaves is empty, a pass that deletes them pays. */
 #define EMPTY_MAX_LEAVES	0.02
 
-/* How full leaves are that grow by random insertions. */
+/* Usual share of a leaf that is filled after random insertions. */
 #define USUAL_FILL			0.7
 
-/* An index with so many times the pages that its rows need is gone through. */
+/* An index of more than this many times the pages that its rows need is searched. */
 #define OVERGROWN			2
 
 typedef struct StalePage
@@ -45,10 +45,10 @@ typedef struct StalePage
 	BlockNumber block;
 	XLogRecPtr	lsn;
 	int			nrows;
-	FullTransactionId newest;	/* that has made one of the settled rows as it is */
+	FullTransactionId newest;	/* newest modifier of its settled rows */
 } StalePage;
 
-/* What has been collected since the last pass over the indexes. */
+/* Rows collected since the last pass over the indexes. */
 struct ZVacuumStale
 {
 	int			max_rows;
@@ -65,7 +65,7 @@ max_rows(void)
 {
 	int64		bytes = Min(vacuum_memory(), (int64) MaxAllocSize);
 
-	/* at worst each row has a page of its own */
+	/* in the worst case each row is on a page of its own */
 	return (int) Max(bytes / (int64) (sizeof(ZMarkedRow) + sizeof(StalePage)), ZPAGE_MAX_OFFSET);
 }
 
@@ -98,8 +98,9 @@ make_space(ZVacuumStale *stale)
 /* ---- collecting ---- */
 
 /*
- * Will nobody look for a version before the one on the page, nor an entry be inserted for it?
- * Nobody of this server: *newest becomes its maker, if that is newer.
+ * Return whether no snapshot of this server needs a version before the one on the page, and no
+ * entry will be inserted for it.  *newest is advanced to the version's modifier if that is
+ * newer.
  */
 static bool
 is_settled(ZVacuum *vac, OffsetNumber offnum, FullTransactionId *newest)
@@ -116,7 +117,7 @@ is_settled(ZVacuum *vac, OffsetNumber offnum, FullTransactionId *newest)
 		return false;
 	if (!FullTransactionIdIsValid(maker))
 	{
-		/* which one it was is not known below the horizon: the newest possible */
+		/* below the horizon the modifier is not known: take the newest possible */
 		maker = vac->view.horizon;
 		FullTransactionIdRetreat(&maker);
 	}
@@ -125,7 +126,10 @@ is_settled(ZVacuum *vac, OffsetNumber offnum, FullTransactionId *newest)
 	return true;
 }
 
-/* The view is of a copy that was made when VACUUM had done with the page. */
+/*
+ * Collect the page's rows with several keys.  The view is of a copy that was made after VACUUM's
+ * last change of the page.
+ */
 void
 vacuum_stale_collect(ZVacuum *vac)
 {
@@ -169,6 +173,10 @@ vacuum_stale_is_full(const ZVacuum *vac)
 
 /* ---- entries ---- */
 
+/*
+ * Remove the stale entries of the collected rows from all B-trees that may have several entries
+ * of a row.  No page is locked.
+ */
 static void
 sweep_indexes(ZVacuum *vac)
 {
@@ -178,7 +186,7 @@ sweep_indexes(ZVacuum *vac)
 	};
 
 	Assert(!zheap_holds_buffer_lock()); /* L1: index pages come first */
-	zstats_count(vac->rel, ZTABLE_STALE_REMOVED, 0);	/* from now on it is known */
+	zstats_count(vac->rel, ZTABLE_STALE_REMOVED, 0);	/* let the counter exist, with 0 */
 	for (int i = 0; i < vac->nindexes; i++)
 	{
 		if (!zindex_may_have_several_keys(vac->rel, vac->indexes[i]))
@@ -196,9 +204,10 @@ sweep_indexes(ZVacuum *vac)
 /* ---- marks ---- */
 
 /*
- * A standby's snapshot that does not see a row as it is may have a version with another key, and
- * no longer the entry of that: it was removed by a record that such a snapshot does not survive,
- * or its index was made anew, of which the standby was told nothing.
+ * Return the xid with which standbys resolve conflicts, or none.  A standby's snapshot that does
+ * not see the row as it is may see a version with another key, whose entry is gone: it was
+ * removed by a record that cancels such a snapshot, or its index was rebuilt, which the standby
+ * was not informed of.
  */
 static FullTransactionId
 conflict_of(const StalePage *page)
@@ -207,7 +216,10 @@ conflict_of(const StalePage *page)
 		InvalidFullTransactionId : page->newest;
 }
 
-/* If the page is as it was when its rows were collected, and so are the rows. */
+/*
+ * Remove the marks of rows that have one key again, if the page has not changed since its rows
+ * were collected.  Locks the page exclusively.
+ */
 static void
 clear_marks(ZVacuum *vac, const StalePage *page, const ZMarkedRow *rows)
 {
@@ -234,7 +246,7 @@ clear_marks(ZVacuum *vac, const StalePage *page, const ZMarkedRow *rows)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* One round: what has been collected so far. */
+/* Do one round: remove the stale entries of the rows collected so far, then their marks. */
 void
 vacuum_stale_reap(ZVacuum *vac)
 {
@@ -258,7 +270,9 @@ vacuum_stale_reap(ZVacuum *vac)
 	stale->nrows = stale->npages = 0;
 }
 
-/* Pages of an index with an entry for each row and no more, as full as after random insertions. */
+/*
+ * Estimate the pages of an index with one entry for each row, filled as after random insertions.
+ */
 static double
 pages_needed(ZVacuum *vac, Relation index)
 {
@@ -277,8 +291,9 @@ pages_needed(ZVacuum *vac, Relation index)
 }
 
 /*
- * May there be many stale entries, though few pages have rows with such?  A single row may have
- * any number.  Updates are counted until the next ANALYZE; after that the size of indexes tells.
+ * Return whether there may be many stale entries although few pages have rows with several keys.
+ * A single row may have any number.  Until the next ANALYZE the statistics count updates; after
+ * that the size of the indexes shows it.
  */
 static bool
 may_have_many(ZVacuum *vac)
@@ -298,7 +313,7 @@ may_have_many(ZVacuum *vac)
 	return false;
 }
 
-/* The last round, unless there is so little that reading all B-trees for it does not pay. */
+/* Do the last round, unless there are so few rows that reading all B-trees does not pay. */
 void
 vacuum_stale_reap_last(ZVacuum *vac)
 {

@@ -1,10 +1,10 @@
 /*
  * vacuum_truncate.c
- *		Give the empty pages at the table's end back to the operating system.
+ *		Return the empty pages at the table's end to the operating system.
  *
- * LOCKING: AccessExclusiveLock on the table, if it is to be had without waiting for it;
- * released as soon as the table is truncated, or when somebody waits for it, as heap does.
- * Sweeps, which have no lock on the table, are waited for before that.
+ * LOCKING: AccessExclusiveLock on the table, acquired conditionally; released as soon as the
+ * table is truncated, or when another backend waits for it, as heap does.  Sweeps, which hold no
+ * lock on the table, are waited for before that.
  */
 #include "postgres.h"
 
@@ -25,15 +25,18 @@
 
 #include "vacuum_private.h"
 
-/* Worth a lock that stops everybody: heap's limits. */
+/* Least number and share of empty pages that are worth an exclusive lock: heap's limits. */
 #define TRUNCATE_MIN_PAGES		1000
 #define TRUNCATE_MIN_FRACTION	16
 
-/* Heap's as well: that lock is tried for so long, so often. */
+/* Number of attempts to get that lock, and the pause between them: heap's, too. */
 #define LOCK_ATTEMPTS			100
 #define LOCK_WAIT				50	/* ms */
 
-/* Blocks between two looks whether a backend waits for our lock, after so long. */
+/*
+ * Number of blocks between two checks whether a backend waits for our lock, and how long we keep
+ * it at least.
+ */
 #define WAITER_CHECK_INTERVAL	32
 #define LOCK_MIN_TIME			20	/* ms */
 
@@ -56,7 +59,7 @@ vacuum_overflow_page_add(ZVacuum *vac, BlockNumber block, Page page)
 	overflow_page->table_block = zpage_overflow_body(page)->table_block;
 }
 
-/* Does the table page's overflow page list the lock page? */
+/* Return whether the table page's overflow page lists the lock page. */
 static bool
 is_listed_lock_page(ZVacuum *vac, BlockNumber overflow_block, BlockNumber lock_block)
 {
@@ -64,7 +67,7 @@ is_listed_lock_page(ZVacuum *vac, BlockNumber overflow_block, BlockNumber lock_b
 	Page		page;
 	bool		result = false;
 
-	/* none, or newer than any page met so far */
+	/* no overflow page, or one newer than the pages found so far */
 	if (overflow_block >= vac->npages)
 		return false;
 	buffer = ReadBufferExtended(vac->rel, MAIN_FORKNUM, overflow_block, RBM_NORMAL,
@@ -83,8 +86,8 @@ is_listed_lock_page(ZVacuum *vac, BlockNumber overflow_block, BlockNumber lock_b
 }
 
 /*
- * Does the table page use the overflow page, or lock page?  One that was truncated has
- * left it.
+ * Return whether the table page uses the overflow page or lock page.  A page that was truncated
+ * has lost it.
  */
 static bool
 overflow_page_is_used(ZVacuum *vac, const ZVacuumOverflowPage *overflow_page)
@@ -106,8 +109,8 @@ overflow_page_is_used(ZVacuum *vac, const ZVacuumOverflowPage *overflow_page)
 }
 
 /*
- * Of the overflow pages met so far, those that pages before "end" use must stay; so
- * must then all pages before them, whose overflow pages must stay, too.
+ * Return the end of the table such that no page before "end" loses its overflow page.  Keeping
+ * an overflow page keeps all pages before it, whose overflow pages must then be kept, too.
  */
 static BlockNumber
 end_with_overflow_pages(ZVacuum *vac, BlockNumber end)
@@ -130,7 +133,10 @@ end_with_overflow_pages(ZVacuum *vac, BlockNumber end)
 	return end;
 }
 
-/* Standbys hear of the lock together with an xid, which the server may refuse. */
+/*
+ * Return whether enough pages are empty.  Not if xids are refused: the lock is logged for
+ * standbys together with an xid.
+ */
 static bool
 truncation_is_worth_it(ZVacuum *vac)
 {
@@ -146,8 +152,9 @@ truncation_is_worth_it(ZVacuum *vac)
 }
 
 /*
- * Could the page go?  A dead line pointer keeps it, for index entries may name
- * it.  An overflow page could, if its table page goes as well.
+ * Return whether the page may be truncated.  A dead line pointer keeps it, because index entries
+ * may name it.  An overflow page may be truncated if its table page is; it is added to those
+ * found.
  */
 static bool
 is_empty(ZVacuum *vac, BlockNumber block)
@@ -176,7 +183,7 @@ is_empty(ZVacuum *vac, BlockNumber block)
 	return empty;
 }
 
-/* Does a backend wait for our lock, which we have had for a while? */
+/* Return whether a backend waits for our lock, and we have held it for LOCK_MIN_TIME. */
 static bool
 is_lock_wanted(ZVacuum *vac, TimestampTz since)
 {
@@ -185,10 +192,10 @@ is_lock_wanted(ZVacuum *vac, TimestampTz since)
 }
 
 /*
- * The end of the last page in use, seen under the exclusive lock: others may have
- * filled pages since we scanned them.  A transaction that owns a slot on a page without rows
- * has ended, or it would have the table locked, and nothing is left to be rolled back.
- * *wanted: somebody waits for the lock, so there may be more.
+ * Return the end of the last page in use, under the exclusive lock: other backends may have
+ * filled pages since the scan.  A transaction that owns a slot on a page without rows has ended,
+ * or it would hold a lock on the table, and nothing is left to be rolled back.  *wanted is set
+ * if a backend waits for the lock, so that more pages may be empty.
  */
 static BlockNumber
 find_end(ZVacuum *vac, bool *wanted)
@@ -218,9 +225,9 @@ find_end(ZVacuum *vac, bool *wanted)
 }
 
 /*
- * AccessExclusiveLock on the table, with no sweep at work on its file.  False: not to be had
- * at once.  A sweep is waited for to the end of its page, which may take long, but nobody
- * waits for us then.
+ * Acquire AccessExclusiveLock on the table, with no sweep active on its file.  Return false if
+ * it is not available at once.  A sweep is waited for until the end of its page, which may take
+ * long, but no backend waits for us meanwhile.
  */
 static bool
 lock_for_truncation(ZVacuum *vac)
@@ -237,7 +244,10 @@ lock_for_truncation(ZVacuum *vac)
 	return locked;
 }
 
-/* The same; asked for again and again rather than waited for, as others would wait behind us. */
+/*
+ * Acquire the lock by repeated attempts, since a waiting request would block other backends.
+ * Return false after LOCK_ATTEMPTS.
+ */
 static bool
 lock_patiently(ZVacuum *vac)
 {
@@ -258,7 +268,10 @@ lock_patiently(ZVacuum *vac)
 	return true;
 }
 
-/* Under the lock, which is given back.  True: somebody wanted it; try to get it for the rest. */
+/*
+ * Truncate the table under the lock, and release it.  Return true if another backend waited for
+ * it and more pages may be empty: try again for the rest.
+ */
 static bool
 cut_off(ZVacuum *vac)
 {
@@ -267,7 +280,7 @@ cut_off(ZVacuum *vac)
 	BlockNumber end = before;
 	bool		wanted = false;
 
-	/* pages added meanwhile are in use, so the tail is not at the end any more */
+	/* if pages were added meanwhile, they are in use, and the end is not empty */
 	if (RelationGetNumberOfBlocks(vac->rel) == before)
 	{
 		vac->doing = VACUUM_TRUNCATING;

@@ -1,11 +1,10 @@
 /*
  * vacuum_visible.c
- *		Pages whose rows everybody sees are marked so, and passed by the next time.
+ *		Mark pages all-visible, so that the next VACUUM skips them.
  *
- * What the mark says, and why scans by an index alone may rely on it: README.md, "All-visible
- * pages".
+ * What the mark says, and why index-only scans may rely on it: README.md, "All-visible pages".
  *
- * LOCKING: a table page, exclusively; then the visibility map's page, as the last of all (L1).
+ * LOCKING: a table page, exclusively; then the visibility map's page, last of all (L1).
  */
 #include "postgres.h"
 
@@ -22,8 +21,8 @@
 #include "vacuum_private.h"
 
 /*
- * Behind a page's header there is no record yet that could be flushed, and the server would
- * say so in its log.
+ * Return the end of WAL.  Just behind the header of a WAL page there is no record yet, and
+ * flushing up to there would make the server log an error.
  */
 static XLogRecPtr
 end_of_wal(void)
@@ -36,8 +35,9 @@ end_of_wal(void)
 }
 
 /*
- * The mark's record may reach the disk after the page.  What the mark relies on must not: a
- * transaction whose commit is lost in a crash has rolled back (synchronous_commit off).
+ * The WAL record of a mark may reach the disk after the page.  The commits that the mark relies
+ * on must not: a transaction whose commit is lost in a crash counts as aborted
+ * (synchronous_commit off).
  */
 void
 visible_flush(void)
@@ -64,9 +64,9 @@ visible_close(ZVisible *visible)
 }
 
 /*
- * The statement says that all pages are to be read; or how many rows there are is not known yet;
- * or the page is new since they were counted (heap's is not marked before VACUUM has read it);
- * or the map says nothing of this page.
+ * A block is not skipped if the statement wants all pages read; if the number of rows is not
+ * known yet; if the page is newer than that count (on heap such a page is not marked before
+ * VACUUM has read it); or if the map does not have it as all-visible.
  */
 bool
 vacuum_may_skip(ZVacuum *vac, BlockNumber block)
@@ -76,7 +76,7 @@ vacuum_may_skip(ZVacuum *vac, BlockNumber block)
 		VM_ALL_VISIBLE(vac->rel, block, &vac->visible.map);
 }
 
-/* Exact if no page was skipped; else as the server estimates it for heap. */
+/* The number is exact if no page was skipped, or else what the server would estimate for heap. */
 double
 vacuum_live_rows(const ZVacuum *vac)
 {
@@ -86,7 +86,7 @@ vacuum_live_rows(const ZVacuum *vac)
 								  (double) vac->live);
 }
 
-/* Before the table page is locked, because the map may have to be read, or made longer. */
+/* No table page is locked, because the map may have to be read or extended. */
 void
 visible_pin(ZVisible *visible, BlockNumber block)
 {
@@ -95,8 +95,9 @@ visible_pin(ZVisible *visible, BlockNumber block)
 }
 
 /*
- * In heap's words; but the map is logged, as a standby's is damaged in the same way, or the record
- * does no harm: without its table page being marked no change would take the bit there.
+ * Clear a mark that must not be there, with heap's WARNING.  Unlike on heap the map page is
+ * logged: a standby's map is damaged in the same way, or the record does no harm.  Without the
+ * mark on the table page no change would clear the bit there.
  */
 static void
 clear_wrong_mark(ZVisible *visible, Buffer buffer)
@@ -130,9 +131,10 @@ clear_wrong_mark(ZVisible *visible, Buffer buffer)
 }
 
 /*
- * Do all see what the owners of the page's slots have done, and those before them?  They have
- * committed, then, for what others did has been rolled back and the slot given away: below the
- * horizon that is certain.  And no scan is left that may know an entry which has gone.
+ * Return whether every snapshot sees all owners of the page's slots, present and earlier.  They
+ * have committed, then, since rows of aborted owners were rolled back and the slots given up:
+ * below the horizon this is certain.  Nor is there a scan left that may know a removed entry.
+ * *newest is set to the newest owner.
  */
 static bool
 owners_are_visible(const ZVisible *visible, Page page, FullTransactionId *newest)
@@ -177,7 +179,7 @@ visible_mark(ZVisible *visible, Buffer buffer)
 	}
 	if (in_map || !may_be || !owners_are_visible(visible, page, &newest))
 		return;
-	/* standbys have got rid of snapshots that do not see it */
+	/* standbys have cancelled the snapshots that do not see it */
 	if (FullTransactionIdPrecedes(newest, zundo_logged_horizon()))
 		newest = InvalidFullTransactionId;
 	else if (visible->no_conflict && FullTransactionIdIsValid(newest))

@@ -1,10 +1,12 @@
 /*
  * verify.c
- *		zheap_verify(): is all well with a table?
+ *		zheap_verify(): check a table and its indexes.
  *
- * Page after page, each step for itself, so that damage in one place does not hide what is
- * elsewhere.  Why what is found is never due to what others do meanwhile is told where it is
- * looked for, and in README.md.
+ * The table is checked page by page, in steps that end separately, so that damage in one place
+ * does not hide damage elsewhere.  README.md, and the comments of each check, explain why
+ * concurrent changes are never findings.
+ *
+ * LOCKING: AccessShareLock on the table, its TOAST table and its indexes.
  */
 #include "postgres.h"
 
@@ -29,6 +31,7 @@ PG_FUNCTION_INFO_V1(zheap_verify_all);
 
 /* ---- a table ---- */
 
+/* A step: check the rows behind verify->offnum, which an error leaves at the row it is about. */
 static void
 check_page_rows(Verify *verify)
 {
@@ -43,8 +46,8 @@ check_page_rows(Verify *verify)
 }
 
 /*
- * An error that a row ends with does not keep the rows behind it from being looked at.  False:
- * some could not be looked at.
+ * Check the page verify->block and its rows; after a row with an error, continue with the next.
+ * Return whether all rows could be checked.
  */
 static bool
 check_rows_of_block(Verify *verify)
@@ -66,7 +69,7 @@ check_rows_of_block(Verify *verify)
 	return well;
 }
 
-/* One that is no page of rows is none whose rows could not be looked at. */
+/* Check a block.  It is noted as damaged only if there was a finding, not if it has no rows. */
 static void
 check_block(Verify *verify, BlockNumber block)
 {
@@ -77,7 +80,10 @@ check_block(Verify *verify, BlockNumber block)
 		verify_note_damaged(verify);
 }
 
-/* The table's pages as many as there are by now: what comes later nobody is to see. */
+/*
+ * Check the blocks that exist now.  Blocks added later hold only rows that our snapshot does not
+ * see.
+ */
 static void
 check_table(Verify *verify)
 {
@@ -97,7 +103,8 @@ check_table(Verify *verify)
 }
 
 /*
- * Functions of indexes run with their owner's rights, as when the index is built.
+ * Check the table verify->rel, as its owner: functions of indexes run with the owner's rights, as
+ * when an index is built.
  */
 static void
 verify_table(Verify *verify)
@@ -123,7 +130,7 @@ verify_table(Verify *verify)
 	SetUserIdAndSecContext(verify->rel->rd_rel->relowner,
 						   sec_context | SECURITY_RESTRICTED_OPERATION);
 	nest_level = NewGUCNestLevel();
-	/* a scan of a GIN index is to find all */
+	/* a scan of a GIN index must return all entries */
 	(void) set_config_option("gin_fuzzy_search_limit", "0", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	check_table(verify);
@@ -136,7 +143,10 @@ verify_table(Verify *verify)
 		relation_close(verify->toast_rel, AccessShareLock);
 }
 
-/* No rows say that nothing is wrong: so the functions are not strict. */
+/*
+ * ERROR (null_value_not_allowed) if the argument is null.  The functions are not strict, as no
+ * rows would mean that nothing is wrong.
+ */
 static void
 check_argument(FunctionCallInfo fcinfo, int i, const char *name)
 {
@@ -146,6 +156,7 @@ check_argument(FunctionCallInfo fcinfo, int i, const char *name)
 				 errmsg("argument \"%s\" must not be null", name)));
 }
 
+/* SQL: zheap_verify(relation, toast): the findings of one table. */
 Datum
 zheap_verify(PG_FUNCTION_ARGS)
 {
@@ -164,6 +175,7 @@ zheap_verify(PG_FUNCTION_ARGS)
 
 /* ---- all tables ---- */
 
+/* Add a zheap table that can be checked here to the list *arg; see zheap_class_scan(). */
 static bool
 note_zheap_table(HeapTuple tuple, TupleDesc desc, void *arg)
 {
@@ -177,6 +189,7 @@ note_zheap_table(HeapTuple tuple, TupleDesc desc, void *arg)
 	return true;
 }
 
+/* SQL: zheap_verify_all(toast): the findings of all zheap tables of this database. */
 Datum
 zheap_verify_all(PG_FUNCTION_ARGS)
 {

@@ -1,16 +1,17 @@
 /*
  * verify_brin.c
- *		Does a BRIN index find each row that the snapshot sees, by the row's own values?
+ *		Check that a BRIN index finds each row that the snapshot sees, by the row's own values.
  *
- * That is asked of the summary of the row's range of pages, with the operator class's function,
- * column by column: is the range to be looked at for "= value", or for IS NULL?  Columns
- * whose operator class does not know the type's equality are passed by.
+ * The operator class's function is asked, column by column, whether the summary of the row's range
+ * of pages may contain "= value", or IS NULL.  Columns whose operator class does not have the
+ * type's equality are skipped.
  *
- * A range's summary is read when the first row of it is looked at.  What the snapshot sees had
- * been added before the snapshot was taken, and whoever makes a summary anew adds all versions
- * that some snapshot of this server may see (src/index/README.md); on a standby nothing is said.
+ * A range's summary is read when its first row is checked.  Rows that the snapshot sees were added
+ * to it before the snapshot was taken, and a backend that summarizes a range anew adds all
+ * versions that some snapshot of this server may see (src/index/README.md).  On a standby nothing
+ * is checked.
  *
- * LOCKING: the access method's pages, shared, while a summary is copied.
+ * LOCKING: pages of the index, shared, while a summary is copied.
  */
 #include "postgres.h"
 
@@ -24,14 +25,14 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-#include "verify_private.h"
-
 #include "zheap/base/pg_compat_index.h"
 
-/* A column's equality. */
+#include "verify_private.h"
+
+/* Equality operator of a column. */
 typedef struct BrinColumn
 {
-	StrategyNumber strategy;	/* or InvalidStrategy: not known */
+	StrategyNumber strategy;	/* InvalidStrategy if the operator class has none */
 	Oid			function;
 } BrinColumn;
 
@@ -39,13 +40,16 @@ struct VerifyBrin
 {
 	BrinDesc   *desc;
 	BlockNumber pages_per_range;
-	BlockNumber range;			/* of the summary; invalid: none has been read */
+	BlockNumber range;			/* first block of the current range, or invalid */
 	BrinMemTuple *summary;
-	bool		is_summary;		/* it says something of this range */
+	bool		is_summary;		/* true if "summary" is this range's */
 	BrinColumn	columns[INDEX_MAX_KEYS];
 };
 
-/* Of types as the access method looks up its operators by: not polymorphic ones. */
+/*
+ * Return the equality of column i by the operator family, for the type by which the access method
+ * looks up operators: none for polymorphic operator classes.
+ */
 static BrinColumn
 column_equality(Relation index, int i)
 {
@@ -67,7 +71,7 @@ column_equality(Relation index, int i)
 
 /* ---- a range's summary ---- */
 
-/* Are the values that it says to have within the summary? */
+/* Return whether the values of a summary on disk are within its "size" bytes. */
 static bool
 summary_fits(BrinDesc *desc, BrinTuple *summary, Size size)
 {
@@ -93,7 +97,10 @@ summary_fits(BrinDesc *desc, BrinTuple *summary, Size size)
 	return true;
 }
 
-/* And is each value, of a kind that the operator class only unpacks, whole? */
+/*
+ * Return whether the values of a summary in memory are whole, as far as they have a structure of
+ * their own, which the operator class reads without checks.
+ */
 static bool
 values_fit(BrinDesc *desc, BrinMemTuple *summary)
 {
@@ -121,7 +128,7 @@ report_summary(Verify *verify)
 					verify->index->brin->range, RelationGetRelationName(verify->index->rel))));
 }
 
-/* A step: of the range that verify->block is in. */
+/* A step: read the summary of the range that verify->block is in. */
 static void
 read_summary(Verify *verify)
 {
@@ -170,6 +177,7 @@ use_range(Verify *verify)
 
 /* ---- rows ---- */
 
+/* Return whether the summary of column i may contain the current row's value. */
 static bool
 column_matches(VerifyIndex *index, int i)
 {
@@ -198,13 +206,14 @@ column_matches(VerifyIndex *index, int i)
 										  PointerGetDatum(summary), PointerGetDatum(&key)));
 }
 
+/* Return whether the range's summary matches the row in all columns, or cannot be judged. */
 static bool
 brin_has(Verify *verify)
 {
 	VerifyIndex *index = verify->index;
 	VerifyBrin *brin = index->brin;
 
-	/* there a snapshot may be older than a summary that was made anew */
+	/* on a standby, a snapshot may be older than a summary that was made anew */
 	if (TransactionStartedDuringRecovery())
 		return true;
 	use_range(verify);
@@ -222,13 +231,13 @@ brin_has(Verify *verify)
 
 /* ---- the method ---- */
 
-/* A step. */
+/* A step: read the index's metapage. */
 static void
 read_brin(Verify *verify)
 {
 	VerifyIndex *index = verify->index;
 
-	/* its first page tells how many pages a range has */
+	/* the metapage contains the number of pages of a range */
 	brinRevmapTerminate(brinRevmapInitialize(index->rel, &index->brin->pages_per_range));
 	if (index->brin->pages_per_range == 0)
 		ereport(ERROR,

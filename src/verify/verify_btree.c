@@ -1,23 +1,24 @@
 /*
  * verify_btree.c
- *		Is each row that the snapshot sees in a B-tree, with its key?  And does each entry lead to
- *		a row, and to one that has the entry's key?
+ *		Check that each row that the snapshot sees is in a B-tree, with its key; and that each
+ *		entry leads to a row, and to one that has the entry's key.
  *
- * The leaves are walked through twice, from left to right.  Before the table is read each entry,
- * its key's values and its TID, goes into a Bloom filter, in which rows are looked for.  An entry
- * that the snapshot needs was there before the snapshot was taken, and is there for as long as
- * anybody needs it; so it does not matter what changes meanwhile.
+ * The leaves are walked twice, from left to right.  Before the table is read, each entry, its
+ * key's values and its TID, is added to a Bloom filter, in which rows are then looked up.  An
+ * entry that the snapshot needs was there before the snapshot was taken, and stays as long as any
+ * snapshot needs it, so concurrent changes do not matter.
  *
- * While the table is read rows go into another filter, as entries that they are to have.  What the
- * second walk does not find there is suspect: it leads to nowhere, or to another row, or to one
- * that the snapshot does not see.  The table tells; if it tells that something is wrong, it is
- * asked again while the leaf is locked, that is, at a moment when the entry is there: README.md.
+ * While the table is read, rows are added to another filter, as the entries that they should have.
+ * An entry that the second walk does not find there is a suspect: it leads to nowhere, or to
+ * another row, or to one that the snapshot does not see.  The suspect is compared with the table's
+ * page.  If it seems to be wrong, it is compared again while the leaf is locked, that is, at a
+ * moment when the entry exists (README.md).
  *
- * A filter may take an entry for there that is not, by a chance that depends on
- * maintenance_work_mem, and never the other way round.
+ * A filter may report an entry that was not added, with a probability that depends on
+ * maintenance_work_mem, but never the other way round.
  *
- * LOCKING: a leaf, shared, while it is copied; once an entry seems to be wrong, the table's page
- * and its overflow page below it while they are copied (L1).
+ * LOCKING: a leaf, shared, while it is copied; if an entry seems to be wrong, also the table's
+ * page and its overflow page below it while they are copied (L1).
  */
 #include "postgres.h"
 
@@ -33,14 +34,14 @@
 
 #include "verify_private.h"
 
-/* Between an entry by itself and an address in a posting list. */
+/* Estimated bytes of an entry: between a tuple of its own and a TID in a posting list. */
 #define ENTRY_BYTES		12
 
 typedef struct Suspect
 {
 	ItemPointerData tid;
-	OffsetNumber item;			/* on the leaf */
-	bool		dead;			/* it is marked as dead */
+	OffsetNumber item;			/* offset on the leaf */
+	bool		dead;			/* true if marked as dead */
 } Suspect;
 
 /* A copy of a leaf. */
@@ -52,11 +53,11 @@ typedef struct Leaf
 	Suspect		suspects[MaxTIDsPerBTreePage];
 } Leaf;
 
-/* One of its items. */
+/* An item of a leaf. */
 typedef struct LeafItem
 {
 	IndexTuple	tuple;
-	Size		key_size;		/* with the tuple's header */
+	Size		key_size;		/* bytes of header and key */
 	ItemPointer tids;
 	int			ntids;
 	bool		dead;
@@ -74,8 +75,10 @@ report_page(Verify *verify, const Leaf *leaf, const char *what)
 }
 
 /*
- * Any page.  "block" of the table, if it is valid, is copied into the view at the same moment.
- * _bt_getbuf() knows that the page is one of an index.
+ * Copy a page of the index to leaf->page.  "block" of the table, if valid, is copied into the view
+ * at the same moment, under both locks; return whether it has rows.  No lock is held afterwards.
+ * ERROR (index_corrupted) if it is no page of a B-tree; _bt_getbuf() has checked the special
+ * space.
  */
 static bool
 copy_tree_page(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber block)
@@ -85,7 +88,7 @@ copy_tree_page(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber 
 	Buffer		buffer;
 	bool		has_rows;
 
-	/* a damaged link; _bt_getbuf() would make a page for one that is P_NEW */
+	/* the link is damaged; for P_NEW, _bt_getbuf() would add a page */
 	if (index_block >= RelationGetNumberOfBlocks(index))
 		verify_damaged_block(index, index_block);
 	buffer = _bt_getbuf(index, index_block, BT_READ);
@@ -99,6 +102,7 @@ copy_tree_page(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber 
 	return has_rows;
 }
 
+/* Like copy_tree_page(), but ERROR (index_corrupted) if the page is no leaf. */
 static bool
 copy_leaf_with(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber block)
 {
@@ -110,7 +114,10 @@ copy_leaf_with(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber 
 	return has_rows;
 }
 
-/* After n steps: an index has as many pages at least, unless links lead back. */
+/*
+ * ERROR (index_corrupted) if n pages have been followed and the index has no more: then links lead
+ * back.  *nblocks is the index's size when last asked for, 0 at first.
+ */
 static void
 check_steps(Verify *verify, BlockNumber n, BlockNumber *nblocks)
 {
@@ -125,8 +132,8 @@ check_steps(Verify *verify, BlockNumber n, BlockNumber *nblocks)
 }
 
 /*
- * From the root down, at each level to the first page that is not being deleted.  The root may be
- * split meanwhile: then it stays what it was, the first page of its level.
+ * Return the leftmost leaf: descend from the root, at each level to the first page that is not
+ * being deleted.  If the root is split meanwhile, it stays the first page of its level.
  */
 static BlockNumber
 leftmost_leaf(Verify *verify, Leaf *leaf)
@@ -166,8 +173,8 @@ leftmost_leaf(Verify *verify, Leaf *leaf)
 }
 
 /*
- * The way to the right is taken from the copy that "look" has last made: what has moved to a
- * new page before that is there.
+ * Call "look" for a copy of each leaf, from left to right.  The right link is taken from the copy
+ * that "look" has made last, so that entries which have moved to a new page before are there.
  */
 static void
 walk_leaves(Verify *verify, void (*look) (Verify *verify, Leaf *leaf))
@@ -192,12 +199,12 @@ first_item(const Leaf *leaf)
 {
 	BTPageOpaque opaque = BTPageGetOpaque((Page) leaf->page.data);
 
-	/* a page that is being deleted has none */
+	/* a page that is being deleted has no items */
 	return P_IGNORE(opaque) ? PageGetMaxOffsetNumber((Page) leaf->page.data) + 1 :
 		P_FIRSTDATAKEY(opaque);
 }
 
-/* False: it is damaged. */
+/* Set *item to point into the leaf.  Return whether the item is sound. */
 static bool
 read_item(Leaf *leaf, OffsetNumber offnum, LeafItem *item)
 {
@@ -225,7 +232,7 @@ read_item(Leaf *leaf, OffsetNumber offnum, LeafItem *item)
 	return true;
 }
 
-/* Also NULL if the item's values are damaged.  In the current context. */
+/* Return the item's key, in the current context, or NULL if its values are damaged. */
 static StringInfo
 item_key(Verify *verify, const LeafItem *item)
 {
@@ -240,6 +247,7 @@ item_key(Verify *verify, const LeafItem *item)
 
 /* ---- the first walk ---- */
 
+/* First walk: add the leaf's entries to the filter, and report damaged items. */
 static void
 note_entries(Verify *verify, Leaf *leaf)
 {
@@ -261,7 +269,7 @@ note_entries(Verify *verify, Leaf *leaf)
 						  leaf->block, RelationGetRelationName(verify->index->rel));
 			continue;
 		}
-		/* of a row that all see as deleted; on a standby: all on the primary */
+		/* the row is dead to all; on a standby, only to all snapshots of the primary */
 		if (item.dead && !TransactionStartedDuringRecovery())
 			continue;
 		len = key->len;
@@ -277,6 +285,7 @@ read_btree(Verify *verify)
 	walk_leaves(verify, note_entries);
 }
 
+/* Look up the row's entry, and add the row to the other filter for the second walk. */
 static bool
 btree_has(Verify *verify)
 {
@@ -297,6 +306,9 @@ compare_suspects(const void *a, const void *b)
 	return ItemPointerCompare(&((Suspect *) a)->tid, &((Suspect *) b)->tid);
 }
 
+/*
+ * Add the item's TIDs that lead to block "from" or later, and that no row read has accounted for.
+ */
 static void
 add_suspects(Verify *verify, Leaf *leaf, const LeafItem *item, OffsetNumber offnum,
 			 BlockNumber from)
@@ -322,7 +334,7 @@ add_suspects(Verify *verify, Leaf *leaf, const LeafItem *item, OffsetNumber offn
 	}
 }
 
-/* Of blocks of the table from this one on, in the order of their TIDs. */
+/* Set the leaf's suspects to those of table blocks from "from" on, ordered by TID. */
 static void
 collect_suspects(Verify *verify, Leaf *leaf, BlockNumber from)
 {
@@ -343,8 +355,9 @@ collect_suspects(Verify *verify, Leaf *leaf, BlockNumber from)
 }
 
 /*
- * Is the entry's key that of the row?  Of one that may have several keys others may be left (N4).
- * Of a row that the snapshot does not see nothing is said.
+ * Return whether the entry's key is that of the row in the view.  True also if that cannot be
+ * required: the row may have several keys, of which entries may be left (N4), or the snapshot does
+ * not see it.
  */
 static bool
 has_key_of_row(Verify *verify, Leaf *leaf, const Suspect *suspect)
@@ -372,7 +385,10 @@ has_key_of_row(Verify *verify, Leaf *leaf, const Suspect *suspect)
 								memcmp(of_row->data, of_entry->data, of_row->len) == 0);
 }
 
-/* Where a suspect leads to, if it must not; or NULL. */
+/*
+ * Compare a suspect with the page in the view.  Return a name of where it leads to if it must not
+ * lead there, or NULL.
+ */
 static const char *
 wrong_place(Verify *verify, Leaf *leaf, const Suspect *suspect, bool has_rows)
 {
@@ -394,7 +410,7 @@ wrong_place(Verify *verify, Leaf *leaf, const Suspect *suspect, bool has_rows)
 	return wrong;
 }
 
-/* How many of the suspects, from the first on, lead to one block of the table? */
+/* Return the number of suspects, from the first on, that lead to the same block of the table. */
 static int
 count_group(const Suspect *suspects, int n)
 {
@@ -406,7 +422,10 @@ count_group(const Suspect *suspects, int n)
 	return group;
 }
 
-/* Is nothing wrong with them?  Or tell of it. */
+/*
+ * Compare a group of suspects that lead to one block, which is in the view if "has_rows".  Return
+ * whether all are right; report the others if "report".
+ */
 static bool
 check_group(Verify *verify, Leaf *leaf, int first, bool has_rows, bool report)
 {
@@ -425,7 +444,7 @@ check_group(Verify *verify, Leaf *leaf, int first, bool has_rows, bool report)
 	return well;
 }
 
-/* The table does not become shorter while it is looked at. */
+/* Report suspects beyond the table's end: it cannot become shorter while we hold our lock. */
 static void
 report_beyond(Verify *verify, Leaf *leaf, int first)
 {
@@ -434,6 +453,10 @@ report_beyond(Verify *verify, Leaf *leaf, int first)
 							leaf->suspects[i].item, "a block that does not exist");
 }
 
+/*
+ * Second walk: compare the leaf's suspects with the table, without locks.  Where a group seems
+ * wrong, copy leaf and table page again together, and report what is wrong in these copies.
+ */
 static void
 check_suspects(Verify *verify, Leaf *leaf)
 {

@@ -1,10 +1,12 @@
 /*
  * verify_entry.c
- *		Entries of indexes: their bytes on a page that may be damaged, and as bytes that can be
- *		compared with a row's.
+ *		Index entries: bounds checks of items on a page that may be damaged, and keys as bytes
+ *		that can be compared with a row's.
  *
- * Values are compared as they are when they are whole and uncompressed, since one that is
- * compressed in the table may not be in the index.
+ * Values are compared in full, uncompressed form, since a value that is compressed in the table
+ * may be stored uncompressed in the index.
+ *
+ * LOCKING: none; pages are private copies.
  */
 #include "postgres.h"
 
@@ -69,7 +71,7 @@ verify_index_tuple(Page page, OffsetNumber offnum)
 		tuple : NULL;
 }
 
-/* 0: it does not end before "end". */
+/* Return the length of the value at "at", or 0 if it does not fit before "end". */
 static Size
 stored_length(const char *at, const char *end, int16 attlen)
 {
@@ -81,7 +83,7 @@ stored_length(const char *at, const char *end, int16 attlen)
 	else if (attlen == -2)
 		len = strnlen(at, room) + 1;
 	else if (VARATT_IS_1B_E(at))
-		return 0;				/* an index has no value elsewhere */
+		return 0;				/* indexes have no toasted values */
 	else if (VARATT_IS_1B(at))
 		len = VARSIZE_1B(at);
 	else if (room < (VARATT_IS_4B_C(at) ? VARHDRSZ_COMPRESSED : VARHDRSZ))
@@ -137,8 +139,9 @@ verify_entry_values(IndexTuple tuple, Size size, TupleDesc desc, Datum *values, 
 	return true;
 }
 
-/* ---- as bytes ---- */
+/* ---- keys as bytes ---- */
 
+/* Append a value, whole and uncompressed; ERROR (data_corrupted) if it cannot be decompressed. */
 static void
 append_value(StringInfo bytes, Form_pg_attribute att, Datum value)
 {
@@ -146,7 +149,7 @@ append_value(StringInfo bytes, Form_pg_attribute att, Datum value)
 	{
 		Datum		stored = 0;
 
-		/* what a Datum has beyond the value's length is not the same everywhere */
+		/* bytes of a Datum beyond the value's length are not always the same */
 		store_att_byval(&stored, value, att->attlen);
 		appendBinaryStringInfo(bytes, (const char *) &stored, sizeof(stored));
 	}

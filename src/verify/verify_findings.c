@@ -1,6 +1,6 @@
 /*
  * verify_findings.c
- *		What zheap_verify() has found: rows of its answer, or errors that are made such.
+ *		Findings of zheap_verify(): rows of its result, and errors that become findings.
  */
 #include "postgres.h"
 
@@ -14,6 +14,7 @@
 
 #include "verify_private.h"
 
+/* Return a finding at the current place as a row. */
 static void
 put_finding(Verify *verify, const char *kind, const char *message)
 {
@@ -80,8 +81,8 @@ run_step(void *arg)
 }
 
 /*
- * Access methods of indexes say of much that they cannot make sense of that it cannot be, and of a
- * block far beyond the end that there is no such file.
+ * Return whether an error is by damage.  Index access methods report much damage as an internal
+ * error, and a block far beyond the end as an undefined file.
  */
 static bool
 is_finding(const ErrorData *error, const char *kind)
@@ -92,7 +93,6 @@ is_finding(const ErrorData *error, const char *kind)
 		  error->sqlerrcode == ERRCODE_UNDEFINED_FILE) && strcmp(kind, "index") == 0);
 }
 
-/* What the step had pinned or locked when it failed is given back. */
 bool
 verify_step(Verify *verify, const char *kind, void (*step) (Verify *verify))
 {

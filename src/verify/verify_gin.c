@@ -1,19 +1,20 @@
 /*
  * verify_gin.c
- *		Is each row that the snapshot sees in a GIN index?
+ *		Check that each row that the snapshot sees is in a GIN index.
  *
- * A scan of the whole index, without a condition, tells the TIDs that it has.  That takes as long
- * as the index is large, however often a value occurs; whether a search for the row's values would
- * come to the entry it does not tell.
+ * A scan of the whole index, without a condition, returns the TIDs that it has.  Its time depends
+ * on the size of the index only, however often a value occurs.  It does not show whether a search
+ * for the row's values would find the entry.
  *
- * The access method believes what it finds on a page.  So pages are looked at before: are they
- * of such an index, are their items within them, and the lists and keys within the items, and do
- * the links end that the scan follows: to the first page below, and to the right, and along the
- * pending list?  It keeps pages locked while it does, so one that went round in a circle could not
- * be cancelled.
+ * The access method trusts what it finds on a page.  So all pages are checked before the scan:
+ * that they are GIN pages, that items are within the page, and lists and keys within the items,
+ * and that the links that the scan follows end: to the first page below, to the right, and along
+ * the pending list.  The scan keeps pages locked while it follows links, so in a circle it could
+ * not be cancelled.
  *
- * LOCKING: a page, shared, while it is copied; the lock that keeps the pending list from being
- * emptied, while that is looked at; the access method's.
+ * LOCKING: a page, shared, while it is copied; the metapage's heavyweight lock, exclusively, which
+ * keeps the pending list from being emptied, while that is followed; in the scan, the access
+ * method's own.
  */
 #include "postgres.h"
 
@@ -26,9 +27,9 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "verify_private.h"
-
 #include "zheap/base/pg_compat_index.h"
+
+#include "verify_private.h"
 
 /* The links of a page that a scan follows, or invalid. */
 enum
@@ -36,14 +37,14 @@ enum
 	BELOW,
 	RIGHT,
 	NLINKS,
-	WALKED						/* "next": all have been followed to their ends */
+	WALKED						/* value of "next": all links were followed to their ends */
 };
 
 typedef struct GinLinks
 {
 	BlockNumber to[NLINKS];
-	BlockNumber from;			/* where the walk came from */
-	int			next;			/* the link that is next */
+	BlockNumber from;			/* page that the walk came from; invalid if not visited */
+	int			next;			/* next link to follow */
 } GinLinks;
 
 /* ---- a page ---- */
@@ -75,13 +76,13 @@ first_below(Page page)
 	return GinGetDownlink((IndexTuple) PageGetItem(page, PageGetItemId(page, FirstOffsetNumber)));
 }
 
-/* Of a page of zeros, too. */
+/* Return the links of a page that a scan follows; none for a page of zeros. */
 static GinLinks
 links_of(Page page)
 {
 	GinLinks	links = {{InvalidBlockNumber, InvalidBlockNumber}, InvalidBlockNumber, 0};
 
-	/* a page of the pending list may be in use anew, anywhere, before all have been looked at */
+	/* pages of the pending list may be freed and reused, anywhere, before all pages are copied */
 	if (!PageIsNew(page) &&
 		(GinPageGetOpaque(page)->flags & (GIN_META | GIN_LIST | GIN_DELETED)) == 0)
 	{
@@ -91,9 +92,9 @@ links_of(Page page)
 	return links;
 }
 
-/* ---- what is on a leaf ---- */
+/* ---- items of a leaf ---- */
 
-/* Where the list ends that begins at "at"; NULL: not before "end". */
+/* Return the end of the posting list at "at", or NULL if it does not end before or at "end". */
 static const char *
 posting_list_end(const char *at, const char *end)
 {
@@ -105,7 +106,7 @@ posting_list_end(const char *at, const char *end)
 	return at + SizeOfGinPostingList(list);
 }
 
-/* The TIDs in an entry that has no tree of them. */
+/* Return whether the TIDs of an entry that has no posting tree are within the entry. */
 static bool
 postings_fit(IndexTuple entry)
 {
@@ -122,7 +123,10 @@ postings_fit(IndexTuple entry)
 	return posting_list_end(at, end) != NULL;
 }
 
-/* The key, or why there is none, in the first "size" bytes; before it the number of its column. */
+/*
+ * Return whether the key, or the category of a null key, is within the first "size" bytes of the
+ * entry.  In an index of several columns the key follows the number of its column.
+ */
 static bool
 key_fits(GinState *state, IndexTuple entry, Size size)
 {
@@ -148,7 +152,10 @@ key_fits(GinState *state, IndexTuple entry, Size size)
 		(!isnull[key] || GinCategoryOffset(entry, state) < size);
 }
 
-/* A tree's root has been made after the first two blocks. */
+/*
+ * Return whether the root of a posting tree may be right: it is never one of the first two
+ * blocks.
+ */
 static bool
 tree_may_be(IndexTuple entry)
 {
@@ -188,8 +195,8 @@ segments_fit(Page page)
 }
 
 /*
- * The access method copies what is on a leaf by the lengths that it states, and goes down without
- * asking where to.
+ * Return whether the scan can read the page: it copies items of a leaf by the lengths stated
+ * there, and follows downlinks without checks.
  */
 static bool
 has_sound_items(GinState *state, Page page)
@@ -216,12 +223,13 @@ report_circle(Relation index, BlockNumber from, BlockNumber to)
 }
 
 /*
- * Walk on from "start", which has not been come to, and back where links end.  A page that has
- * been come to is on the way or WALKED.
+ * Follow the links from "start", depth first, and raise ERROR (index_corrupted) if they form a
+ * circle.  "start" has not been visited.  A page that has been visited is on the current path or
+ * WALKED.
  *
- * They were not all read at one time.  That does no harm: pages are only added, and a page that
- * is deleted is not used anew while a snapshot like ours is there, so that their order, left to
- * right and down, stays.
+ * The pages were not all copied at one time.  This does no harm: pages are only added, and a
+ * deleted page is not reused while a snapshot like ours exists, so the order of pages, left to
+ * right and down, does not change.
  */
 static void
 walk_links(Relation index, GinLinks *links, BlockNumber nblocks, BlockNumber start)
@@ -243,7 +251,7 @@ walk_links(Relation index, GinLinks *links, BlockNumber nblocks, BlockNumber sta
 			continue;
 		}
 		to = links[at].to[links[at].next++];
-		/* beyond the end the scan fails */
+		/* the scan raises an error for a block beyond the end */
 		if (to >= nblocks)
 			continue;
 		if (links[to].from == InvalidBlockNumber)
@@ -256,7 +264,7 @@ walk_links(Relation index, GinLinks *links, BlockNumber nblocks, BlockNumber sta
 	}
 }
 
-/* Invalid: the list is empty, or nothing comes after the page. */
+/* Return the page of the pending list after "block", the metapage at first, or invalid. */
 static BlockNumber
 next_pending(Relation index, BlockNumber block)
 {
@@ -270,8 +278,9 @@ next_pending(Relation index, BlockNumber block)
 }
 
 /*
- * While nobody empties the list it is only added to, at its end, so that no page comes twice.  On
- * a standby replay empties it, whatever we lock: there it is not looked at.
+ * ERROR (index_corrupted) if the pending list forms a circle.  While the metapage's lock keeps the
+ * list from being emptied, pages are only added at its end, so that none occurs twice.  On a
+ * standby, replay empties the list regardless of locks, so it is not checked there.
  */
 static void
 check_pending_list(Relation index)
@@ -287,7 +296,7 @@ check_pending_list(Relation index)
 	nblocks = RelationGetNumberOfBlocks(index);
 	seen = MemoryContextAllocExtended(CurrentMemoryContext, nblocks,
 									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	/* beyond the end are pages that have been added since, or the scan fails */
+	/* a block beyond the end was added since, or the scan will raise an error */
 	for (; (to = next_pending(index, at)) < nblocks; at = to)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -299,7 +308,10 @@ check_pending_list(Relation index)
 	UnlockPage(index, GIN_METAPAGE_BLKNO, ExclusiveLock);
 }
 
-/* False: the scan cannot be trusted to find out by itself. */
+/*
+ * Check all pages and links; ERROR (index_corrupted) for damage.  Return whether the index can be
+ * scanned: false if it has pages of zeros, which the scan would not detect.
+ */
 static bool
 check_pages(Relation index)
 {
@@ -314,7 +326,7 @@ check_pages(Relation index)
 	{
 		CHECK_FOR_INTERRUPTS();
 		zinspect_copy(index, block, copy.data);
-		/* a crash may have left a page that nothing leads to */
+		/* a crash may have left a page that no link leads to */
 		if (PageIsNew(copy.data) && block > GIN_ROOT_BLKNO)
 			zeros = true;
 		else if (!is_gin_page(copy.data) || !has_sound_items(state, copy.data))
@@ -337,7 +349,7 @@ check_pages(Relation index)
 
 /* ---- the index ---- */
 
-/* A step.  A scan that an error ends gives back what it holds with the step's subtransaction. */
+/* A step.  After an error, the step's subtransaction releases what the scan holds. */
 static void
 read_gin(Verify *verify)
 {

@@ -1,15 +1,15 @@
 /*
  * verify_gist.c
- *		Is each row that the snapshot sees in a GiST index?
+ *		Check that each row that the snapshot sees is in a GiST index.
  *
- * All pages are visited from the root on, and tell the TIDs that the index has; whether a search
- * for the row's values would come to the entry is not told.  A scan by the access method would
- * do the same, but believes what it finds on a page, and goes round for ever if downlinks form a
- * circle.
+ * All pages are visited from the root on to collect the TIDs that the index has.  This does not
+ * show whether a search for the row's values would find the entry.  A scan by the access method
+ * would return the same TIDs, but trusts what it finds on a page, and does not end if downlinks
+ * form a circle.
  *
- * Beside others that change the index this is as good as a scan, by the same rule: a page that
- * was split after its downlink was read is followed by its right sibling.  No page is used anew
- * that was deleted while a snapshot like ours is there.
+ * Concurrent changes are handled as by a scan: if a page was split after its downlink was read,
+ * its right sibling is visited, too.  A deleted page is not reused while a snapshot like ours
+ * exists.
  *
  * LOCKING: a page, shared, while it is copied.
  */
@@ -32,12 +32,13 @@ is_gist_page(Page page, BlockNumber block)
 		(GistPageIsDeleted(page) || verify_items_fit(page));
 }
 
+/* Collect the TIDs of a leaf, or add the downlinks of an inner page to the walk. */
 static void
 take_items(VerifyWalk *walk)
 {
 	Page		page = walk->copy.data;
 	OffsetNumber max = PageGetMaxOffsetNumber(page);
-	/* as scans: a standby does not trust the primary server's hints */
+	/* like scans: on a standby, the primary server's hints are ignored */
 	bool		ignore_killed = !RecoveryInProgress();
 
 	for (OffsetNumber off = FirstOffsetNumber; off <= max; off++)
@@ -55,6 +56,7 @@ take_items(VerifyWalk *walk)
 	}
 }
 
+/* Copy the page that a link leads to, and take its items and, if it was split, its sibling. */
 static void
 visit_page(VerifyWalk *walk, const VerifyLink *link)
 {
@@ -69,7 +71,7 @@ visit_page(VerifyWalk *walk, const VerifyLink *link)
 						RelationGetRelationName(walk->index))));
 	verify_walk_copy(walk, block, is_gist_page);
 	opaque = GistPageGetOpaque(page);
-	/* no downlink leads to the root: it has no sibling */
+	/* the root has no sibling */
 	if (block != GIST_ROOT_BLKNO && opaque->rightlink != InvalidBlockNumber &&
 		(GistFollowRight(page) || link->parent_lsn < GistPageGetNSN(page)))
 		verify_walk_add(walk, opaque->rightlink, InvalidOffsetNumber, link->parent_lsn);
@@ -79,7 +81,7 @@ visit_page(VerifyWalk *walk, const VerifyLink *link)
 
 /* ---- the index ---- */
 
-/* A step. */
+/* A step: walk the index from its root. */
 static void
 read_gist(Verify *verify)
 {

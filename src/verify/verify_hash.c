@@ -1,11 +1,11 @@
 /*
  * verify_hash.c
- *		Is each row that the snapshot sees in a hash index, with its hash value?
+ *		Check that each row that the snapshot sees is in a hash index, with its hash value.
  *
  * All pages are read in the order of their numbers.  Entries that a split or VACUUM moves
- * meanwhile may be missed so: a row that is missing is looked for once more as a query would.
- * That goes round for ever if the pages of a bucket form a circle, so before this each bucket's
- * pages are followed to the last.
+ * meanwhile may be missed, so a row that seems to be missing is looked up once more by an index
+ * scan.  The scan would not end if the pages of a bucket formed a circle, so each bucket's pages
+ * are followed to the last one before.
  *
  * LOCKING: a page, shared, while it is copied.  The first page of a bucket stays pinned while the
  * others are copied.
@@ -22,16 +22,16 @@
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
-#include "verify_private.h"
-
 #include "zheap/base/pg_compat_index.h"
+
+#include "verify_private.h"
 
 #define ENTRIES_A_PAGE	(BLCKSZ / (MAXALIGN(sizeof(IndexTupleData) + sizeof(uint32)) + \
 								   sizeof(ItemIdData)))
 
 /* ---- reading the index ---- */
 
-/* What a filter has of an entry. */
+/* The element of an entry in the filter. */
 typedef struct HashEntry
 {
 	uint32		hash;
@@ -49,6 +49,7 @@ hash_entry(uint32 hash, const ItemPointerData *tid)
 	return entry;
 }
 
+/* Add an entry to the bitmap of TIDs and to the filter, or report that it is damaged. */
 static void
 note_item(Verify *verify, Page page, BlockNumber block, OffsetNumber off)
 {
@@ -70,7 +71,7 @@ note_item(Verify *verify, Page page, BlockNumber block, OffsetNumber off)
 		return;
 	}
 	tbm_add_tuples(index->tids, &tuple->t_tid, 1, false);
-	/* of a row that all see as deleted; on a standby: all on the primary */
+	/* skip rows that are dead to all; on a standby, only to all snapshots of the primary */
 	if (!ItemIdIsDead(PageGetItemId(page, off)) || TransactionStartedDuringRecovery())
 	{
 		HashEntry	entry = hash_entry(_hash_get_indextuple_hashkey(tuple), &tuple->t_tid);
@@ -86,12 +87,13 @@ is_hash_page(Page page)
 		HashPageGetOpaque(page)->hasho_page_id == HASHO_PAGE_ID;
 }
 
+/* Add the entries of a page, or report that it is no page of a hash index. */
 static void
 note_page(Verify *verify, Page page, BlockNumber block)
 {
 	OffsetNumber max;
 
-	/* some are there before they are used */
+	/* pages of zeros exist before they are used */
 	if (PageIsNew(page))
 		return;
 	if (!is_hash_page(page))
@@ -108,10 +110,12 @@ note_page(Verify *verify, Page page, BlockNumber block)
 }
 
 /*
- * The pages behind the first one of a bucket, of which "page" is a copy, which is overwritten.
- * With the first one pinned, VACUUM and splits begin to take none out of the bucket, nor does
- * replay of theirs; one that has begun takes out only pages ahead of that which it writes, so none
- * that was come by.  Others are only added, behind the last.
+ * Follow the pages of a bucket behind its first one, and raise ERROR (index_corrupted) if they
+ * form a circle or are damaged.  "page" is a copy of the first page, and is overwritten.
+ *
+ * While the first page is pinned, no VACUUM or split, nor replay of one, begins to remove pages
+ * from the bucket.  One that has begun removes only pages ahead of the one it writes, so none that
+ * has been followed already.  Pages are added only behind the last one.
  */
 static void
 follow_bucket(Relation index, BlockNumber first, Page page)
@@ -143,6 +147,7 @@ follow_bucket(Relation index, BlockNumber first, Page page)
 	}
 }
 
+/* A step: read all pages, and follow each bucket while its first page is pinned. */
 static void
 read_hash(Verify *verify)
 {
@@ -166,7 +171,7 @@ read_hash(Verify *verify)
 
 /* ---- rows ---- */
 
-/* As a query looks for it: a step. */
+/* A step: look up the current row by an index scan, as a query would, and report it if missing. */
 static void
 search_hash(Verify *verify)
 {
@@ -201,7 +206,7 @@ hash_has(Verify *verify)
 	VerifyIndex *index = verify->index;
 	HashEntry	entry;
 
-	/* no null is in the index */
+	/* hash indexes have no nulls */
 	if (index->isnull[0])
 		return true;
 	entry = hash_entry(_hash_datum2hashkey(index->rel, index->values[0]), &verify->slot->tts_tid);

@@ -1,6 +1,8 @@
 /*
  * verify_index.c
- *		A table's indexes, each looked at as its access method needs.
+ *		Check a table's indexes, each by the functions for its access method.
+ *
+ * LOCKING: AccessShareLock on each index.
  */
 #include "postgres.h"
 
@@ -23,7 +25,7 @@ static const VerifyMethod *const methods[] = {
 	&verify_btree, &verify_hash, &verify_gist, &verify_spgist, &verify_gin, &verify_brin
 };
 
-/* NULL: none is known. */
+/* Return the functions for the index's access method, or NULL. */
 static const VerifyMethod *
 method_of(Relation index)
 {
@@ -37,7 +39,10 @@ method_of(Relation index)
 
 /* ---- which indexes ---- */
 
-/* Was this row of a catalog written before all that the snapshot does not see? */
+/*
+ * Return whether this row of a catalog is older than the oldest transaction that the snapshot may
+ * not see.
+ */
 static bool
 row_is_older(HeapTuple tuple)
 {
@@ -45,8 +50,8 @@ row_is_older(HeapTuple tuple)
 }
 
 /*
- * Is the file of the index, too?  One that was built later has what snapshots of the primary
- * server needed.
+ * Return whether index and file are older than the snapshot.  A later index was built for the
+ * snapshots of the primary server only.
  */
 static bool
 was_there(Relation index)
@@ -61,7 +66,7 @@ was_there(Relation index)
 	return result && row_is_older(index->rd_indextuple);
 }
 
-/* Is the index complete for the snapshot? */
+/* Return whether the index must have all rows that the snapshot sees. */
 static bool
 is_complete(Relation index)
 {
@@ -72,6 +77,7 @@ is_complete(Relation index)
 		(!TransactionStartedDuringRecovery() || was_there(index));
 }
 
+/* Return whether the index can be checked; NOTICE if its access method is not known. */
 static bool
 is_to_be_read(Relation index)
 {
@@ -85,8 +91,9 @@ is_to_be_read(Relation index)
 	return false;
 }
 
-/* ---- before the table, and behind it ---- */
+/* ---- before the table is read, and after it ---- */
 
+/* Run a step for the current index; it stays readable only if the step came to its end. */
 static void
 read_index(Verify *verify, void (*read) (Verify *verify))
 {
@@ -96,6 +103,7 @@ read_index(Verify *verify, void (*read) (Verify *verify))
 		verify->index->readable = verify_step(verify, "index", read);
 }
 
+/* Open, lock and read an index, with "memory" kB; ones that cannot be checked are closed again. */
 static void
 open_index(Verify *verify, Oid oid, int memory)
 {

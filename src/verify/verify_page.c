@@ -1,11 +1,11 @@
 /*
  * verify_page.c
- *		Is a page of a zheap table as it must be, and what belongs to it: its transaction slots,
- *		overflow and lock pages, its bits in the visibility map?
+ *		Check a page of a zheap table with its transaction slots, overflow and lock pages, and its
+ *		bits in the visibility map.
  *
- * Others change the page meanwhile.  So what must agree is copied while nobody can change it: the
- * page and its overflow page under both locks, the map's bits under the page's.  What only
- * grows (lock pages, the next xid) is looked at after that.
+ * Other backends may change the page meanwhile.  So things that must agree are copied at one
+ * moment: the page and its overflow page under both locks, the map's bits under the page's.
+ * Things that only grow (lock pages, the next xid) are read after that.
  *
  * LOCKING: the table page, shared; then its overflow page (L1).  Lock pages one by one.
  */
@@ -23,12 +23,12 @@ typedef struct PageCopies
 {
 	PGAlignedBlock table;
 	PGAlignedBlock overflow;
-	BlockNumber overflow_block; /* invalid: none */
-	bool		has_overflow;	/* it could be copied */
-	bool		in_map;
+	BlockNumber overflow_block; /* invalid if the page names none */
+	bool		has_overflow;	/* true if it exists and was copied */
+	bool		in_map;			/* true if the page is all-visible in the map */
 } PageCopies;
 
-/* What the page is together with, at one moment. */
+/* Copy the page, its overflow page and its bit of the map at one moment.  No lock is kept. */
 static void
 copy_together(Verify *verify, PageCopies *copies)
 {
@@ -46,7 +46,7 @@ copy_together(Verify *verify, PageCopies *copies)
 	copies->overflow_block = InvalidBlockNumber;
 	if (!PageIsNew(page) && zpage_check_header(page) == NULL)
 		copies->overflow_block = zpage_trailer(page)->overflow;
-	/* the table may have been extended since we asked, for this very page */
+	/* the table may have been extended by this overflow page since we asked for its size */
 	if (copies->overflow_block != InvalidBlockNumber &&
 		copies->overflow_block != verify->block &&
 		(copies->overflow_block < nblocks ||
@@ -65,8 +65,9 @@ copy_together(Verify *verify, PageCopies *copies)
 }
 
 /*
- * A standby's pages agree when the record that changed them has been replayed, which locks them
- * one by one.  Wait for that; false: there is nothing to wait for, or it takes too long.
+ * On a standby, wait until the record that changed the page last has been replayed: replay locks
+ * pages one by one, so only then do they agree.  Return whether it has been: false if the server
+ * is not in recovery, or after a second.
  */
 static bool
 wait_for_replay(Page page)
@@ -85,7 +86,10 @@ wait_for_replay(Page page)
 
 /* ---- slots ---- */
 
-/* "next" is later than the copy. */
+/*
+ * Report what is wrong with a slot; return whether nothing is.  "next" is the next xid, read after
+ * the page was copied.
+ */
 static bool
 check_slot(Verify *verify, const ZPageSlot *slot, int slotno, FullTransactionId next)
 {
@@ -125,7 +129,10 @@ check_overflow_slots(Verify *verify, Page page, int first, FullTransactionId nex
 
 /* ---- overflow pages and lock pages ---- */
 
-/* An overflow page, or a lock page, of the page that we look at. */
+/*
+ * Check an overflow page or lock page ("name") that the current page names: it must be sound, and
+ * belong to the current page.  Return whether it is right; otherwise the page is not usable.
+ */
 static bool
 check_belongs(Verify *verify, Page page, BlockNumber block, const char *name)
 {
@@ -142,6 +149,7 @@ check_belongs(Verify *verify, Page page, BlockNumber block, const char *name)
 	return false;
 }
 
+/* Check the lock pages that the overflow page names, and their slots. */
 static void
 check_lock_pages(Verify *verify, Page overflow)
 {
@@ -166,7 +174,10 @@ check_lock_pages(Verify *verify, Page overflow)
 	}
 }
 
-/* One that is met by the way: does its table page, as it is by now, know it? */
+/*
+ * Return whether the table page, or its overflow page, names the current block, which is an
+ * overflow page or lock page.  The table page is copied now, later than the current block.
+ */
 static bool
 overflow_is_known(Verify *verify, BlockNumber table_block)
 {
@@ -192,6 +203,7 @@ overflow_is_known(Verify *verify, BlockNumber table_block)
 	return false;
 }
 
+/* Check an overflow page or lock page by itself, and that the page it belongs to names it. */
 static void
 check_is_known(Verify *verify, Page page)
 {
@@ -217,12 +229,15 @@ check_is_known(Verify *verify, Page page)
 				  table_block);
 }
 
-/* ---- what heap functions have written ---- */
+/* ---- rows that heap functions have written ---- */
 
-/* Each look at the WAL reads up to two segments. */
+/* Limit of searches, each of which reads up to two segments of WAL. */
 #define MAX_RECORDS_NAMED	16
 
-/* The page's header is in order, or it is none of a zheap table. */
+/*
+ * Return whether heap functions have written to the page.  It has a sound header of a zheap table,
+ * or is a page of heap's.
+ */
 static bool
 page_has_heap_rows(Verify *verify, Page page)
 {
@@ -232,6 +247,7 @@ page_has_heap_rows(Verify *verify, Page page)
 		zpage_has_changed_rows(page, verify->block, RelationGetDescr(verify->rel));
 }
 
+/* Report heap rows, with the WAL record that has changed the page last if it can be found. */
 static void
 report_heap_rows(Verify *verify, Page page)
 {
@@ -258,7 +274,7 @@ report_heap_rows(Verify *verify, Page page)
 
 /* ---- the page ---- */
 
-/* Line pointers and rows, each by itself, then together. */
+/* Check line pointers and rows, first each by itself, then all together. */
 static void
 check_items(Verify *verify, Page page)
 {
@@ -282,13 +298,13 @@ check_items(Verify *verify, Page page)
 	if (wrong == NULL)
 		return;
 	verify->offnum = offnum;
-	/* the map's is the first that it looks at */
+	/* zpage_check() checks the mark first */
 	verify_report(verify, PageIsAllVisible(page) && !zpage_may_be_visible(page) ? "map" : "row",
 				  "%s", wrong);
 	verify->offnum = InvalidOffsetNumber;
 }
 
-/* A row that does not say REUSED names a slot that somebody has (S3). */
+/* Check that rows without REUSED name slots that have an owner (S3). */
 static void
 check_named_slots(Verify *verify, Page page, Page overflow)
 {
@@ -311,6 +327,7 @@ check_named_slots(Verify *verify, Page page, Page overflow)
 	verify->offnum = InvalidOffsetNumber;
 }
 
+/* Check the slots of the page, and its overflow page and lock pages with theirs. */
 static void
 check_slots(Verify *verify, PageCopies *copies)
 {
@@ -352,7 +369,7 @@ verify_page(Verify *verify)
 
 	verify->usable = false;
 	copy_together(verify, &copies);
-	/* others may change the page again each time */
+	/* the page may be changed again each time */
 	for (int i = 0; i < 100 && is_marked_in_map_only(&copies) && wait_for_replay(page); i++)
 	{
 		XLogRecPtr	lsn = PageGetLSN(page);

@@ -1,10 +1,12 @@
 /*
  * verify_row.c
- *		Are the rows of a page, and what they were before, as they must be?
+ *		Check the rows of a page, all their versions, and their toasted values.
  *
- * The page is a private copy, undo is read by the readers' functions, which raise an error where
- * it is damaged, and while nothing is locked.  The statement's snapshot is older than the copy, so
- * that what the copy leads to is kept.
+ * Undo is read by the functions that readers use, which raise an error where it is damaged.  The
+ * statement's snapshot is older than the copy of the page, so that the undo that the copy leads to
+ * is kept.
+ *
+ * LOCKING: none while undo is read; the page is a private copy.
  */
 #include "postgres.h"
 
@@ -21,7 +23,7 @@
 
 /* ---- chains of slots ---- */
 
-/* Down to the newest directory, or to the end. */
+/* Check a slot's chain of records down to its newest directory, or to its end. */
 static void
 check_slot_chain(Verify *verify, int slotno, const ZOwner *newest)
 {
@@ -79,7 +81,7 @@ verify_chains(Verify *verify)
 	if (!zview_read(view, verify->block, NULL))
 		return;
 	verify->usable = true;
-	/* nobody follows a lock page's chains but for locks of transactions in progress */
+	/* without lock pages: their chains are followed only for locks of transactions in progress */
 	while ((slotno = zpage_next_slotno(view->page, view->overflow ? 1 : 0, slotno)) != 0)
 	{
 		ZOwner		newest = zpage_slot_owner(zpage_slot(view->page, view->overflow, slotno));
@@ -99,7 +101,7 @@ version_status(Verify *verify, const ZRowVersion *version)
 	return zview_is_frozen(&verify->view, fxid) ? ZXACT_ALL_VISIBLE : zmvcc_xact_status(fxid);
 }
 
-/* Do the bytes make a row, all of them? */
+/* Check that the version's bytes are those of its columns, no less and no more. */
 static void
 check_bytes(Verify *verify, const ZRowVersion *version, int ordinal)
 {
@@ -110,7 +112,7 @@ check_bytes(Verify *verify, const ZRowVersion *version, int ordinal)
 	uint32		values_end;
 	int			norigins;
 
-	/* its body is gone, as all see the deletion; or it had columns that were rolled back, too */
+	/* the body is gone, as the deletion is visible to all; or columns were rolled back, too */
 	if (zrow_is_tombstone(&version->hdr) ||
 		version_status(verify, version) == ZXACT_ABORTED)
 		return;
@@ -130,7 +132,7 @@ check_bytes(Verify *verify, const ZRowVersion *version, int ordinal)
 					  ordinal, values_end, end);
 }
 
-/* On a page that is marked all-visible (P6), it must have committed long ago. */
+/* Check that the newest version has committed if the page is marked all-visible (P6). */
 static void
 check_mark(Verify *verify, const ZRowVersion *version)
 {
@@ -145,7 +147,7 @@ check_mark(Verify *verify, const ZRowVersion *version)
 				  U64FromFullTransactionId(zmodifier_fxid(&version->modifier)));
 }
 
-/* From the version on the page to the first, or one that all see. */
+/* Check the row's versions from the one on the page to the first, or one visible to all. */
 static void
 check_versions(Verify *verify)
 {
@@ -174,7 +176,7 @@ check_versions(Verify *verify)
 			verify_report(verify, "chain", "versions of the row go round in a circle");
 			return;
 		}
-		/* a circle is found when it has been gone round */
+		/* Brent's algorithm: remember the place at each power of two to detect a circle */
 		if ((ordinal & (ordinal - 1)) == 0)
 			seen = made.undo;
 		version.next_fxid = InvalidFullTransactionId;
@@ -185,7 +187,9 @@ check_versions(Verify *verify)
 
 #define SLICE_BYTES		((int32) TOAST_MAX_CHUNK_SIZE * 32)
 
-/* Are all its chunks there?  ERROR if not. */
+/*
+ * Read all chunks of a toasted value; ERROR (data_corrupted) by heap's function if one is wrong.
+ */
 static void
 check_chunks(Verify *verify, const struct varatt_external *pointer)
 {
@@ -200,11 +204,14 @@ check_chunks(Verify *verify, const struct varatt_external *pointer)
 		SET_VARSIZE(slice, len + VARHDRSZ);
 		table_relation_fetch_toast_slice(verify->toast_rel, pointer->va_valueid, size, from, len,
 										 slice);
-		/* they are overwritten */
+		/* each slice overwrites the last */
 	}
 	pfree(slice);
 }
 
+/*
+ * Check that the toasted values of verify->slot are in the TOAST table, and, if wanted, complete.
+ */
 static void
 check_toasted(Verify *verify)
 {
@@ -238,7 +245,7 @@ check_toasted(Verify *verify)
 
 /* ---- a row ---- */
 
-/* What the snapshot sees of it is complete. */
+/* Check the version that the snapshot sees: its toasted values, and its index entries. */
 static void
 check_seen(Verify *verify)
 {

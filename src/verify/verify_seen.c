@@ -1,6 +1,6 @@
 /*
  * verify_seen.c
- *		What the snapshot sees of a row, and the row's key in an index.
+ *		The version of a row that the snapshot sees, and its key in an index.
  *
  * LOCKING: none; the page is a private copy.
  */

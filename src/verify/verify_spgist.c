@@ -1,14 +1,14 @@
 /*
  * verify_spgist.c
- *		Is each row that the snapshot sees in an SP-GiST index?
+ *		Check that each row that the snapshot sees is in an SP-GiST index.
  *
- * All tuples are visited from the two roots on, and tell the TIDs that the index has; whether a
- * search for the row's values would come to the entry is not told.  A scan by the access method
- * would do the same, but believes what it finds on a page, and if links form a circle it goes
- * round for ever, with a page locked all the time, so that it cannot be cancelled.
+ * All tuples are visited from the two roots on to collect the TIDs that the index has.  This does
+ * not show whether a search for the row's values would find the entry.  A scan by the access
+ * method would return the same TIDs, but trusts what it finds on a page; and if links form a
+ * circle it does not end, with a page locked all the time, so that it cannot be cancelled.
  *
- * Beside others that change the index this is as good as a scan: what they have moved leaves a
- * redirection in its place, for as long as a snapshot like ours is there.
+ * Concurrent changes are handled as by a scan: a tuple that is moved leaves a redirection in its
+ * place for as long as a snapshot like ours exists.
  *
  * LOCKING: a page, shared, while it is copied.
  */
@@ -20,9 +20,9 @@
 
 #include "verify_private.h"
 
-/* ---- are they whole? ---- */
+/* ---- bounds of tuples ---- */
 
-/* The value of a type that is said to begin at "at", within a tuple that begins at "start". */
+/* Return whether the value at "at", in a tuple that begins at "start", ends before "end". */
 static bool
 value_fits(const SpGistTypeDesc *type, const char *start, const char *at, const char *end)
 {
@@ -30,7 +30,7 @@ value_fits(const SpGistTypeDesc *type, const char *start, const char *at, const 
 		verify_value_end(start, at, end, type->attlen, type->attalign) != NULL;
 }
 
-/* Are the prefix and the nodes of an inner tuple, with their labels, within it? */
+/* Return whether the prefix and the nodes of an inner tuple, with their labels, are within it. */
 static bool
 inner_fits(SpGistCache *cache, SpGistInnerTuple tuple, Size size)
 {
@@ -61,6 +61,7 @@ inner_fits(SpGistCache *cache, SpGistInnerTuple tuple, Size size)
 	return true;
 }
 
+/* Return whether the value of a leaf tuple is within it. */
 static bool
 leaf_fits(SpGistCache *cache, SpGistLeafTuple tuple, Size size, bool nulls)
 {
@@ -83,7 +84,7 @@ report_tuple(VerifyWalk *walk, OffsetNumber off, const char *what)
 					RelationGetRelationName(walk->index), what)));
 }
 
-/* The tuple there, of any kind, within the page. */
+/* Return the tuple at "off", of any kind, on the page; ERROR if there is none within the page. */
 static void *
 tuple_at(VerifyWalk *walk, OffsetNumber off)
 {
@@ -102,7 +103,7 @@ size_of(VerifyWalk *walk, OffsetNumber off)
 	return ItemIdGetLength(PageGetItemId(walk->copy.data, off));
 }
 
-/* Each place is come to once, as scans would return rows twice otherwise. */
+/* ERROR if the place has been visited already: scans would return rows twice. */
 static void
 pass(VerifyWalk *walk, OffsetNumber off)
 {
@@ -124,6 +125,7 @@ redirect(VerifyWalk *walk, OffsetNumber off, SpGistDeadTuple tuple)
 	add_link(walk, &tuple->pointer);
 }
 
+/* Add the links of an inner tuple to the walk; ERROR if it is damaged or not in use. */
 static void
 take_inner(VerifyWalk *walk, OffsetNumber off)
 {
@@ -148,7 +150,7 @@ take_inner(VerifyWalk *walk, OffsetNumber off)
 	}
 }
 
-/* A leaf tuple in any state; one that is in use tells its TID. */
+/* Return a leaf tuple in any state, and collect its TID if it is in use; ERROR if damaged. */
 static SpGistLeafTuple
 leaf_at(VerifyWalk *walk, OffsetNumber off)
 {
@@ -162,6 +164,7 @@ leaf_at(VerifyWalk *walk, OffsetNumber off)
 	return tuple;
 }
 
+/* Collect the TIDs of a chain of leaf tuples on the current page. */
 static void
 take_chain(VerifyWalk *walk, OffsetNumber first)
 {
@@ -169,7 +172,7 @@ take_chain(VerifyWalk *walk, OffsetNumber first)
 	SpGistLeafTuple tuple = leaf_at(walk, first);
 	OffsetNumber off;
 
-	/* the first may have been moved, with those behind it, or be the only one and gone */
+	/* the chain may have been moved as a whole, or its only tuple removed */
 	if (tuple->tupstate == SPGIST_REDIRECT)
 		redirect(walk, first, (SpGistDeadTuple) tuple);
 	else if (tuple->tupstate == SPGIST_PLACEHOLDER)
@@ -186,7 +189,7 @@ take_chain(VerifyWalk *walk, OffsetNumber first)
 	}
 }
 
-/* The tuples of a root that is a leaf are in no chain. */
+/* Collect the TIDs of a root that is a leaf, whose tuples are in no chain. */
 static void
 take_root(VerifyWalk *walk)
 {
@@ -209,6 +212,7 @@ is_spgist_page(Page page, BlockNumber block)
 		(SpGistPageIsMeta(page) != 0) == (block == SPGIST_METAPAGE_BLKNO);
 }
 
+/* Visit the tuple that a link leads to. */
 static void
 visit(VerifyWalk *walk, ItemPointer link)
 {
@@ -225,7 +229,7 @@ visit(VerifyWalk *walk, ItemPointer link)
 		take_chain(walk, ItemPointerGetOffsetNumberNoCheck(link));
 }
 
-/* A step. */
+/* A step: walk the index from its two roots. */
 static void
 read_spgist(Verify *verify)
 {

@@ -1,9 +1,11 @@
 /*
  * verify_summary.c
- *		Summaries of BRIN's bloom and minmax-multi operator classes, which these believe.
+ *		Bounds checks of summaries of BRIN's bloom and minmax-multi operator classes.
  *
- * Their forms are the server's own affair (brin_bloom.c, brin_minmax_multi.c), and the same in
- * all its versions that have them.
+ * The operator classes trust their summaries.  The formats are private to the server
+ * (brin_bloom.c, brin_minmax_multi.c), and the same in all its versions that have them.
+ *
+ * LOCKING: none.
  */
 #include "postgres.h"
 
@@ -18,7 +20,7 @@ typedef struct BloomSummary		/* tidy: the server's */
 	int32		vl_len_;
 	uint16		flags;
 	uint8		nhashes;
-	uint32		nbits;			/* of data */
+	uint32		nbits;			/* size of data in bits */
 	uint32		nbits_set;
 	char		data[FLEXIBLE_ARRAY_MEMBER];
 } BloomSummary;

@@ -1,13 +1,16 @@
 /*
  * verify_tids.c
- *		The TIDs that an index has, side by side with the table's pages.
+ *		Compare the TIDs that an index has with the table's pages.
  *
- * They are read before the table, into a bitmap.  A row that the snapshot sees had its entry
- * before that, and keeps it.  The other way round, an entry may have gone since, and its line
- * pointer with it: only VACUUM does that in tables with such indexes, and it counts before it does
- * (zheap_freed.c).  On a standby nobody counts, so there nothing is said of line pointers.
+ * The TIDs are read into a bitmap before the table is read.  A row that the snapshot sees had its
+ * entry before that, and keeps it.  The other way round, an entry may have been removed since, and
+ * its line pointer freed: only VACUUM does that in tables with such indexes, and it increments a
+ * counter before (zheap_freed.c).  Replay does not count, so line pointers are not checked on a
+ * standby.
  *
- * Where memory is scarce the bitmap knows of pages only; then all is taken for there.
+ * If memory is scarce the bitmap knows only pages; then all their rows count as present.
+ *
+ * LOCKING: none; the page is a private copy.
  */
 #include "postgres.h"
 
@@ -49,7 +52,7 @@ verify_tids_end(VerifyIndex *index)
 	tbm_free(index->tids);
 }
 
-/* What the index has of this block; blocks are asked for in their order.  NULL: nothing. */
+/* Return the index's TIDs of a block, or NULL.  Blocks are asked for in ascending order. */
 static ZCompatTidBlock *
 tids_of_block(VerifyIndex *index, BlockNumber block)
 {
@@ -88,6 +91,7 @@ report_tid(Verify *verify, VerifyIndex *index, BlockNumber block, OffsetNumber o
 	verify_report_entry(verify, &tid, InvalidBlockNumber, InvalidOffsetNumber, where);
 }
 
+/* "freed" is compared last, so that what VACUUM has freed since the index was read is skipped. */
 void
 verify_tids_of_page(Verify *verify)
 {
@@ -114,7 +118,7 @@ verify_tids_of_page(Verify *verify)
 	verify->offnum = InvalidOffsetNumber;
 }
 
-/* The table does not become shorter while it is looked at. */
+/* Report TIDs beyond the table's end: it cannot become shorter while we hold our lock. */
 static void
 report_block(Verify *verify, VerifyIndex *index)
 {

@@ -1,7 +1,7 @@
 /*
  * verify_walk.c
- *		An index's pages, from its roots on, each on a copy; and the links that are still to be
- *		followed.
+ *		Walk through an index from its roots, on copies of pages, with a stack of links that are
+ *		still to be followed.
  *
  * LOCKING: a page, shared, while it is copied.
  */

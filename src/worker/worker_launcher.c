@@ -1,9 +1,13 @@
 /*
  * worker_launcher.c
- *		Starts short-lived workers (worker_main.c) for databases with something to
- *		do: the one that has waited longest comes first, one where a worker failed
- *		or could not do all of it waits longer each time, but for one try when something
- *		new is to be rolled back.
+ *		Main function of the launcher: start short-lived workers (worker_main.c) for databases
+ *		that have work.
+ *
+ * The database that has waited longest comes first.  One where a worker failed, or left work that
+ * it could not do, waits longer each time, except that new aborts allow one early try (J5).
+ *
+ * LOCKING: none but those of reading pg_database, and the lock of a database for a moment
+ * (zworker_database_is_wanted).
  */
 #include "postgres.h"
 
@@ -30,46 +34,46 @@
 #include "worker_private.h"
 
 /*
- * Freeing extents is not urgent, and writers reuse their own anyway: unless
- * somebody has aborted, a database is visited at most this often.  Starting a
- * worker costs as much as a new connection.  All times in milliseconds.
+ * Minimum interval between visits of a database without aborts.  Freeing extents is not urgent,
+ * as writers reuse their own, and starting a worker costs as much as a new connection.  All
+ * times are in milliseconds.
  */
 #define VISIT_INTERVAL		5000
 
-/* after a worker that failed; after one that left something; both are doubled */
+/* delay after a worker that failed, or that left work; doubled each time, up to the last one */
 #define FIRST_DELAY_FAILED	1000
 #define LAST_DELAY_FAILED	60000
 #define FIRST_DELAY_LEFT	200
 #define LAST_DELAY_LEFT		10000
 
-/* when a database is locked */
+/* delay if the database is locked */
 #define DELAY_LOCKED		1000
 
-/* datconnlimit of a database that was not dropped to the end; not all minor versions name it */
+/* datconnlimit of a database whose DROP was interrupted; not all minor versions define it */
 #define INVALID_DATABASE	(-2)
 
-/* What is kept of a database, until it is found to be dropped. */
+/* State of a database, kept until the database is found to be dropped. */
 typedef struct Visit
 {
 	Oid			db;
-	TimestampTz started;		/* last time; 0: never */
-	TimestampTz not_before;
-	TimestampTz early;			/* once, for new aborts, not before this; 0: no more */
-	int			delay;			/* the last one, 0: none */
-	uint32		aborts;			/* the database's count of them */
-	uint32		aborts_before;	/* when a worker was started last */
-	bool		work;			/* there is something to do, says shared memory */
-	bool		urgent;
-	bool		first;			/* no worker has been there since the start of the server */
+	TimestampTz started;		/* start of the last worker; 0: never */
+	TimestampTz not_before;		/* end of the delay */
+	TimestampTz early;			/* earliest time of the one early try for new aborts; 0: used up */
+	int			delay;			/* last delay in milliseconds; 0: none */
+	uint32		aborts;			/* the database's count of aborts */
+	uint32		aborts_before;	/* that count when the last worker was started */
+	bool		work;			/* true if shared memory knows of work */
+	bool		urgent;			/* true if aborted transactions are to be rolled back */
+	bool		first;			/* true if no worker has been there since the server started */
 } Visit;
 
 typedef struct RunningWorker
 {
 	Oid			db;
-	BackgroundWorkerHandle *handle; /* NULL: none of ours */
+	BackgroundWorkerHandle *handle; /* NULL: no worker that this launcher started */
 } RunningWorker;
 
-static Visit *visits;			/* allocated */
+static Visit *visits;			/* allocated in TopMemoryContext, in no order */
 static int	nvisits;
 static int	max_visits;
 static RunningWorker running[ZHEAP_MAX_UNDO_WORKERS];
@@ -91,7 +95,7 @@ zworker_launcher_register(void)
 {
 	BackgroundWorker worker;
 
-	/* pg_upgrade drops and makes databases, and changes nothing in them */
+	/* pg_upgrade drops and creates databases and changes no rows: workers would only disturb it */
 	if (IsBinaryUpgrade)
 		return;
 	describe_worker(&worker, "zheap_launcher_main", "zheap undo launcher");
@@ -101,7 +105,7 @@ zworker_launcher_register(void)
 
 /* ---- databases ---- */
 
-/* What is returned may move with the next call. */
+/* Find or create the entry of a database.  The result is valid until the next call. */
 static Visit *
 visit_of(Oid db)
 {
@@ -138,7 +142,11 @@ forget_visit(Oid db)
 	}
 }
 
-/* In a transaction.  Only the catalog itself can be read without a database. */
+/*
+ * List the OIDs of all databases, or of those that allow connections, in "context".  The caller
+ * is in a transaction.  pg_database can be read without a connection to a database, but only by a
+ * scan.
+ */
 static List *
 all_databases(MemoryContext context, bool connectable)
 {
@@ -154,7 +162,7 @@ all_databases(MemoryContext context, bool connectable)
 
 		if (connectable && !db->datallowconn)
 			continue;
-		/* a DROP DATABASE was interrupted: only another one can follow */
+		/* after an interrupted DROP DATABASE nothing but another one is possible */
 		if (db->datconnlimit == INVALID_DATABASE)
 			continue;
 		old = MemoryContextSwitchTo(context);
@@ -166,7 +174,10 @@ all_databases(MemoryContext context, bool connectable)
 	return dbs;
 }
 
-/* Databases without work are not looked at: from time to time forget those that are gone. */
+/*
+ * Remove the entries of dropped databases without work, whenever the number of entries has
+ * doubled.  can_be_visited() never looks at these.
+ */
 static void
 forget_dropped(void)
 {
@@ -179,7 +190,7 @@ forget_dropped(void)
 	dbs = all_databases(CurrentMemoryContext, false);
 	for (int i = nvisits - 1; i >= 0; i--)
 	{
-		/* of one with work can_be_visited() forgets more */
+		/* if there is work, can_be_visited() also forgets what shared memory has */
 		if (!visits[i].work && !list_member_oid(dbs, visits[i].db))
 			visits[i] = visits[--nvisits];
 	}
@@ -188,8 +199,8 @@ forget_dropped(void)
 }
 
 /*
- * After a restart nobody knows which databases hold undo of transactions that a
- * crash cut off: look at each of them once.
+ * Have each database visited once: after a restart, shared memory does not know which ones hold
+ * undo of transactions that a crash has interrupted.
  */
 static void
 visit_all_once(void)
@@ -205,8 +216,8 @@ visit_all_once(void)
 }
 
 /*
- * Is the database there, and nobody about to drop or copy it?  A worker would
- * fail, or wait.  What was kept of one that is gone is forgotten.
+ * Return whether a worker can connect: the database exists, and no session is about to drop or
+ * copy it.  If it does not exist, forget all that is known of it.  Runs a transaction.
  */
 static bool
 can_be_visited(Oid db)
@@ -231,8 +242,9 @@ can_be_visited(Oid db)
 /* ---- workers ---- */
 
 /*
- * A visit that was in vain.  Each one in its time, but not one before that, gives another
- * such one: so where all fail, and somebody aborts all the time, there are twice as many.
+ * Delay the next visit after one that was in vain.  A visit after the end of the delay doubles the
+ * delay and allows a new early try; an early one changes nothing.  So a database where all visits
+ * fail and transactions abort all the time costs at most twice as many visits.
  */
 static void
 delay(Visit *visit, int first, int last)
@@ -254,7 +266,7 @@ end_delay(Visit *visit)
 	visit->not_before = visit->early = 0;
 }
 
-/* Nothing is kept of a database that is gone. */
+/* Delay the next visit of a locked database.  Does nothing if the database has been forgotten. */
 static void
 delay_locked(Oid db)
 {
@@ -277,7 +289,7 @@ note_start(Visit *visit)
 	visit->early = 0;
 }
 
-/* A worker has ended; how? */
+/* Set the delay of the next visit by how the worker has ended. */
 static void
 note_end(RunningWorker *worker, ZWorkerSlot *slot)
 {
@@ -290,11 +302,12 @@ note_end(RunningWorker *worker, ZWorkerSlot *slot)
 		delay(visit, FIRST_DELAY_LEFT, LAST_DELAY_LEFT);
 	else
 		end_delay(visit);
-	/* nothing else tells of the work of a database whose logs nobody has read */
+	/* until a worker has read the database's logs, shared memory does not know of their undo */
 	visit->first = visit->first && slot->end == ZWORKER_FAILED &&
 		visit->delay < LAST_DELAY_FAILED;
 }
 
+/* Free the slots of the workers that have ended since the last round. */
 static void
 collect_workers(void)
 {
@@ -315,7 +328,7 @@ collect_workers(void)
 	}
 }
 
-/* Also one that a launcher before us has started. */
+/* Return whether the slot is in use, by a worker of this launcher or of an earlier one. */
 static bool
 slot_is_used(int i)
 {
@@ -333,7 +346,7 @@ is_running(Oid db)
 	return false;
 }
 
-/* The number of an entry that may be used, or -1. */
+/* The number of a slot that may be used, or -1. */
 static int
 free_entry(void)
 {
@@ -346,8 +359,9 @@ free_entry(void)
 }
 
 /*
- * A launcher before us has died before these workers started: they would not be known to us, so
- * they are not to start any more.  Those that have are known by their pids.
+ * Take back the tickets of workers that an earlier launcher has registered and that have not
+ * started: this launcher has no handles of them.  Those that have started are known by their pids
+ * (J1).
  */
 static void
 take_all_tickets_back(void)
@@ -356,7 +370,7 @@ take_all_tickets_back(void)
 		zworker_take_ticket_back(&zworker_shared->slots[i]);
 }
 
-/* False: no process is free. */
+/* Register a worker for the database in free slot "i".  Return false if no process is free. */
 static bool
 start_worker(int i, Oid db)
 {
@@ -392,13 +406,17 @@ start_worker(int i, Oid db)
 
 /* ---- rounds ---- */
 
-/* What has failed may be all right for what was aborted since. */
+/*
+ * Return whether a delayed database may have its early try: what was aborted since the last visit
+ * may be possible to roll back, though the rest was not.
+ */
 static bool
 may_be_early(const Visit *visit, TimestampTz now)
 {
 	return visit->early != 0 && now >= visit->early && visit->aborts != visit->aborts_before;
 }
 
+/* Return whether a database with work is to be visited now. */
 static bool
 is_due(const Visit *visit, TimestampTz now)
 {
@@ -408,7 +426,7 @@ is_due(const Visit *visit, TimestampTz now)
 		TimestampDifferenceExceeds(visit->started, now, VISIT_INTERVAL);
 }
 
-/* J5: among equals the database that has waited longest. */
+/* J5: urgent databases first, and among equals the one that has waited longest. */
 static int
 compare_visits(const void *a, const void *b)
 {
@@ -420,7 +438,7 @@ compare_visits(const void *a, const void *b)
 	return x->started < y->started ? -1 : x->started > y->started;
 }
 
-/* Pages to be marked all-visible are work that is not urgent. */
+/* Set "work" of databases that have pages to be marked all-visible; this is not urgent. */
 static void
 note_pages_to_mark(int max)
 {
@@ -432,7 +450,7 @@ note_pages_to_mark(int max)
 	pfree(dbs);
 }
 
-/* Tell the visits which databases have work; the others have none. */
+/* Set "work" and "urgent" of all databases from shared memory. */
 static void
 note_work(void)
 {
@@ -454,7 +472,7 @@ note_work(void)
 	note_pages_to_mark(max);
 }
 
-/* Databases with work whose turn it is, in order: copies, allocated. */
+/* Return copies of the databases that are due, in order, and their number; the caller frees. */
 static Visit *
 collect_due(int *n)
 {
@@ -474,6 +492,7 @@ collect_due(int *n)
 	return due;
 }
 
+/* Start workers for the databases that are due, as far as slots are free. */
 static void
 start_due(void)
 {
@@ -537,7 +556,7 @@ zheap_launcher_main(Datum arg)
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 		}
-		/* aborts come in bursts: not one round for each */
+		/* aborts come in bursts: let one round serve many of them */
 		pg_usleep(10000L);
 	}
 }

@@ -1,11 +1,14 @@
 /*
  * worker_main.c
- *		A worker: rolls back what aborted transactions left in one database (rollback_sweep.c),
- *		moves the horizon, discards and truncates, marks pages all-visible, and ends.
+ *		Main function of a worker: roll back the aborted transactions of one database
+ *		(rollback_sweep.c), advance the horizon, discard and truncate undo, mark pages
+ *		all-visible, and exit.
  *
- * A worker that stayed would be in the way of DROP DATABASE and CREATE DATABASE
- * ... TEMPLATE, which wait for other sessions of a database to go away, but tell
- * only autovacuum workers.  So it asks now and then whether it is to leave.
+ * DROP DATABASE and CREATE DATABASE ... TEMPLATE wait for other sessions of the database to
+ * end, but signal only autovacuum workers.  So a worker checks regularly whether it is to
+ * leave (zworker_is_to_leave).
+ *
+ * LOCKING: none between two pieces of work (J3); within them, the layers below take their own.
  */
 #include "postgres.h"
 
@@ -29,14 +32,14 @@
 #include "zheap/undo/undo_space.h"
 #include "worker_private.h"
 
-/* without anything to roll back: so many rounds, with naps in milliseconds between */
+/* rounds without work before a worker ends, and milliseconds of sleep between rounds */
 #define STAY_ROUNDS		10
 #define STAY_NAP		20
 
-/* extents freed between looks */
+/* extents discarded between two checks whether to leave */
 #define DISCARD_AT_A_TIME	256
 
-/* milliseconds for marking pages before undo is looked at again */
+/* milliseconds of marking pages before the next look for undo */
 #define MARK_TIME			1000
 
 static emit_log_hook_type previous_emit_log = NULL;
@@ -47,6 +50,7 @@ static const ZRollbackWorker rollback_worker = {
 	.error = zworker_error
 };
 
+/* Free the slot on exit.  The barrier keeps the state from being read after the holder is 0. */
 static void
 worker_gone(int code, Datum arg)
 {
@@ -67,8 +71,8 @@ report_state(ZWorkerState state, const char *activity)
 }
 
 /*
- * How much there is to go through: how far the worker is can be told then.  False:
- * nothing, and what is told is about the last time.
+ * Publish how much undo is to be rolled back, so that views can show progress.  Return whether
+ * there is any; if not, leave the figures of the last sweep.
  */
 static bool
 measure_work(void)
@@ -83,8 +87,8 @@ measure_work(void)
 }
 
 /*
- * The horizon waits for snapshots that are as old as what was just rolled back to
- * go away; where nobody else gets an xid, new ones would look as old.
+ * Assign an xid.  The horizon waits until all snapshots are newer than the rollback; in an idle
+ * server, where no other transaction gets an xid, new snapshots would look as old as it.
  */
 static void
 pass_an_xid(void)
@@ -94,6 +98,7 @@ pass_an_xid(void)
 	CommitTransactionCommand();
 }
 
+/* Sweep the logs of this database, in transactions of its own.  Return whether work is left. */
 static bool
 roll_back_database(void)
 {
@@ -108,6 +113,7 @@ roll_back_database(void)
 	return left;
 }
 
+/* Advance the horizon, and discard and truncate undo, in one transaction. */
 static void
 discard(void)
 {
@@ -124,8 +130,9 @@ discard(void)
 }
 
 /*
- * For some time, as undo is to be discarded, too; less if there is something to roll back, here or
- * elsewhere.  True: there may be more pages.
+ * Mark filled pages all-visible, for MARK_TIME at most since undo is to be discarded, too.  Stop
+ * earlier if there is undo to roll back, here or in a database that starves.  One transaction for
+ * each batch (J3).  Return whether there may be more pages.
  */
 static bool
 mark_filled(void)
@@ -149,7 +156,10 @@ mark_filled(void)
 	return more;
 }
 
-/* False: something is left.  *busy: there was something to roll back, or there are pages left. */
+/*
+ * One round: roll back, discard, mark.  Return whether all of the rolling back could be done.
+ * *busy is true if there was undo to roll back, or pages to mark are left.
+ */
 static bool
 work(bool *busy)
 {
@@ -162,7 +172,7 @@ work(bool *busy)
 	{
 		zfilled_forget_database(MyDatabaseId);
 		CommitTransactionCommand();
-		/* if there is said to be undo, that is of a relation which was taken back or dropped */
+		/* undo that shared memory still knows is of a relation that was rolled back or dropped */
 		return false;
 	}
 	zundo_open();
@@ -181,8 +191,8 @@ work(bool *busy)
 }
 
 /*
- * A client that rolls back does it again soon, and a new worker costs as much as a new
- * connection: stay a moment.  True: there may be work again.
+ * Sleep before the next round: a client that rolls back is likely to do it again soon, and a new
+ * worker costs as much as a new connection.  Return whether to go on.
  */
 static bool
 stay(bool busy, int *idle)
@@ -197,6 +207,7 @@ stay(bool busy, int *idle)
 	return !zworker_is_to_leave();
 }
 
+/* Work in rounds until there is nothing to do, or it is time to leave.  Returns as work(). */
 static bool
 work_on(void)
 {
@@ -210,6 +221,7 @@ work_on(void)
 	return done;
 }
 
+/* Count the error that ends this worker, in PG_CATCH. */
 static void
 count_failure(void)
 {
@@ -220,7 +232,10 @@ count_failure(void)
 	MemoryContextSwitchTo(old);
 }
 
-/* False: the launcher that started us has died, and another one may have given our slot away. */
+/*
+ * Claim the slot that the launcher has reserved.  Return whether it is ours: false if the launcher
+ * that started us has died, in which case a later one may have given the slot away.
+ */
 static bool
 claim_slot(int i)
 {
@@ -237,8 +252,8 @@ claim_slot(int i)
 }
 
 /*
- * The database may have been dropped since the launcher has looked.  That is nothing that an
- * operator should be alarmed by; that the worker has exited is told anyway.
+ * Keep "database does not exist" out of the log: the database may have been dropped since the
+ * launcher looked, and this need not alarm an operator.  The worker's exit is logged anyway.
  */
 static void
 hide_dropped_database(ErrorData *error)
@@ -250,8 +265,8 @@ hide_dropped_database(ErrorData *error)
 }
 
 /*
- * As autovacuum's workers: what a page of zeros takes the place of would count as rolled back, and
- * limits and isolation levels are meant for sessions.
+ * Override settings as autovacuum workers do.  With zero_damaged_pages, a page replaced by zeros
+ * would count as rolled back; timeouts and isolation levels are meant for sessions.
  */
 static void
 override_settings(void)

@@ -1,12 +1,12 @@
 /*
  * worker_state.c
- *		What launcher, workers and views know of each other, in shared memory.
+ *		Shared memory of launcher, workers and views; when a worker is to leave.
  *
- * Also when a worker is to leave.  Those who want its database for themselves hold a
- * lock on that: while a worker is busy it tries that lock ten times a second, and leaves
- * when it does not get it.
+ * A session that wants a database for itself holds a lock on the database.  A busy worker tries
+ * that lock ten times a second, and leaves if it does not get it.
  *
- * LOCKING: none.
+ * LOCKING: shared memory is read and written without locks (J2).  The database's lock is never
+ * waited for.
  */
 #include "postgres.h"
 
@@ -20,11 +20,11 @@
 
 #include "worker_private.h"
 
-/* in milliseconds: between looks, and how long before others have their turn */
+/* in milliseconds: interval between looks; length of a turn while other databases starve */
 #define LOOK_INTERVAL	100
 #define TURN			5000
 
-/* tells tickets from pids */
+/* bit that is set in a ticket and in no pid */
 #define TICKET			((uint32) 1 << 31)
 
 ZWorkerShared *zworker_shared;
@@ -59,7 +59,7 @@ zworker_shmem_init(void)
 	}
 }
 
-/* ---- whose slot it is (J2) ---- */
+/* ---- holder of a slot (J2) ---- */
 
 int
 zworker_pid(ZWorkerSlot *slot)
@@ -126,7 +126,7 @@ zworker_launcher_pid(void)
 	return zworker_shared->launcher_pid;
 }
 
-/* ---- of a worker ---- */
+/* ---- reports of a worker ---- */
 
 void
 zworker_progress(Size undo, uint32 pages)
@@ -163,14 +163,14 @@ zworker_wake(void)
 		SetLatch(latch);
 }
 
-/* ---- when to go ---- */
+/* ---- when to leave ---- */
 
 bool
 zworker_database_is_wanted(Oid db)
 {
 	LOCKTAG		tag;
 
-	/* as LockSharedObject() */
+	/* the tag that LockSharedObject() uses */
 	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, db, 0);
 	if (LockAcquire(&tag, RowExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
 		return true;
@@ -178,7 +178,7 @@ zworker_database_is_wanted(Oid db)
 	return false;
 }
 
-/* J4 */
+/* J4: the interval between looks keeps calls cheap, as rollback asks at each undo page. */
 bool
 zworker_is_to_leave(void)
 {

@@ -9,13 +9,15 @@
 #include "fmgr.h"
 
 /*
- * SQL: zheap_tableam_handler(internal), zheap_undo_handler(internal).  A table is one of ours
- * if the former is its access method's handler: see base/catalog.h.
+ * SQL: zheap_tableam_handler(internal), zheap_undo_handler(internal): handlers of the access
+ * methods of tables and of the undo relation.  A table is a zheap table if the former is its
+ * access method's handler (base/catalog.h).  Return a constant TableAmRoutine.  ERROR
+ * (object_not_in_prerequisite_state) if the library was not preloaded.
  */
 extern PGDLLEXPORT Datum zheap_tableam_handler(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum zheap_undo_handler(PG_FUNCTION_ARGS);
 
-/* The callbacks that zheap_tableam_handler() returns; never freed. */
+/* Return the callbacks that zheap_tableam_handler() returns, a constant.  No errors. */
 extern const TableAmRoutine *zam_routine(void);
 
 #endif							/* ZHEAP_AM_H */

@@ -1,7 +1,6 @@
 /*
  * base.h
- *		What every layer may use: settings, the preload check, corruption reports,
- *		small byte codecs.
+ *		What every layer may use: settings, the preload check, damage reports, small byte codecs.
  */
 #ifndef ZHEAP_BASE_H
 #define ZHEAP_BASE_H
@@ -24,8 +23,8 @@
 /* What the system column xmin shows. */
 typedef enum ZXminShows
 {
-	ZXMIN_VERSION,				/* a number that stays the version's */
-	ZXMIN_TRANSACTION			/* which made it; FrozenTransactionId as soon as all see it */
+	ZXMIN_VERSION,				/* a number that does not change while the version does not */
+	ZXMIN_TRANSACTION			/* its maker's xid; FrozenTransactionId once all-visible */
 } ZXminShows;
 
 extern PGDLLIMPORT int zheap_xmin;	/* ZXminShows */
@@ -33,67 +32,85 @@ extern PGDLLIMPORT int zheap_xmin;	/* ZXminShows */
 extern int	zheap_initial_slots;	/* slots of a new page */
 extern int	zheap_max_changed_indexes;	/* per cent: more, and an updated row moves */
 extern bool zheap_remove_dead_entries;	/* writers remove index entries of deleted rows */
-extern bool zheap_skip_heap_rows;	/* readers pass by what heap functions have written */
-extern bool zheap_skip_dead_entries;	/* index scans pass by what only older snapshots need */
+extern bool zheap_skip_heap_rows;	/* scans skip rows that heap functions have written */
+extern bool zheap_skip_dead_entries;	/* index scans skip entries only older snapshots need */
 extern int	zheap_status_cache_size;	/* kB; 0: none */
 extern int	zheap_temp_undo_max_size;	/* kB; 0 or less: no limit */
 extern int	zheap_undo_max_size;	/* MB; 0 or less: no limit */
 extern int	zheap_undo_hold_warning;	/* ms; 0 or less: never */
-extern int	zheap_undo_workers; /* at the same time; 0: no worker starts */
+extern int	zheap_undo_workers; /* maximum at the same time; 0: none */
 extern int	zheap_undo_worker_naptime;	/* ms between rounds of the launcher */
 
 #define ZHEAP_MAX_UNDO_WORKERS	16
 
+/*
+ * Define the settings, while the library is being preloaded.  The default and maximum of
+ * zheap.initial_slots, and the hook of zheap.status_cache_size, come from higher layers.
+ */
 extern void zheap_guc_define(int default_slots, int max_slots,
 							 GucIntAssignHook status_cache_assign);
 
 /* ---- preload check (zheap_preload.c) ---- */
 
 /*
- * The library writes WAL that only its own resource manager can replay, so it
- * must have been loaded by shared_preload_libraries.  ERROR with a hint
- * otherwise.  Called by every entry point.
+ * Raise ERROR (object_not_in_prerequisite_state) with a hint if the library was not loaded by
+ * shared_preload_libraries: only its own resource manager can replay the WAL that it writes.  Each
+ * entry point calls this.  zheap_mark_preloaded() is called when _PG_init() has registered it.
  */
 extern void zheap_require_preload(void);
 extern void zheap_mark_preloaded(void);
 extern bool zheap_is_preloaded(void);
 
-/* ---- marks of several keys that have been taken away (zheap_marks.c) ---- */
+/* ---- cleared marks of several keys (zheap_marks.c) ---- */
 
+/* Return the bytes of shared memory to request; initialize them, under AddinShmemInitLock. */
 extern Size zheap_marks_shmem_size(void);
 extern void zheap_marks_shmem_init(void);
 
 extern pg_atomic_uint64 *zheap_marks;
 
-/* How often so far.  Two equal counts: none in between. */
+/*
+ * Return how many times marks have been cleared since the server started.  If two results are
+ * equal, none were cleared in between.
+ */
 static inline uint64
 zheap_marks_cleared(void)
 {
 	return pg_atomic_read_u64(zheap_marks);
 }
 
-/* The caller is about to take them from a page that it has locked. */
+/*
+ * Count that marks are cleared.  The caller holds the exclusive lock of the page, and calls this
+ * before it changes the page.
+ */
 extern void zheap_note_marks_cleared(void);
 
 /* ---- line pointers that VACUUM has made reusable (zheap_freed.c) ---- */
 
+/* Return the bytes of shared memory to request; initialize them, under AddinShmemInitLock. */
 extern Size zheap_freed_shmem_size(void);
 extern void zheap_freed_shmem_init(void);
 
-/* Of this table, or one that shares the count.  Two equal counts: none in between. */
+/*
+ * Return how many times VACUUM or TRUNCATE has made line pointers of this table, or of one that
+ * shares the counter, reusable.  If two results are equal, none became reusable in between.
+ */
 extern uint64 zheap_pointers_freed(Relation rel);
 
-/* The caller is about to do it, under a lock on the table that keeps other VACUUMs out. */
+/*
+ * Count that line pointers of the table become reusable.  Called before they do, under a lock on
+ * the table that keeps writers that compare the count, and other VACUUMs, out.
+ */
 extern void zheap_note_pointers_freed(Relation rel);
 
 /* ---- changed relations (zheap_inval.c) ---- */
 
-/* A callback for a relation, or any (InvalidOid), that may have changed.  Must raise no error. */
+/* A callback: the relation may have changed; InvalidOid: any may have.  Must raise no error. */
 typedef void (*ZRelationWatcher) (Oid relid);
 
 /*
- * Register a callback, for the life of the backend.  The caller registers each one once; there is
- * no way to unregister it.
+ * Register a callback for the life of the backend.  Each is registered once, and cannot be
+ * unregistered.
  */
 extern void zheap_watch_relations(ZRelationWatcher watcher);
 
@@ -107,32 +124,35 @@ extern void zheap_watch_at_abort(void);
 /* ---- damaged bytes (zheap_corrupt.c) ---- */
 
 /*
- * Raise ERRCODE_DATA_CORRUPTED naming relation, block and offset, of which the last, or
- * the last two, may be invalid, and a reason, which is not translated.  The relation's
- * name comes from the relcache entry, so this never touches a catalog.  "rel" may be
- * NULL (then the locator is not known, but block and offset are).
+ * Raise ERROR (data_corrupted) with relation, block and offset, and a reason, which is not
+ * translated.  The offset, or block and offset, may be invalid and are then omitted.  "rel" may be
+ * NULL if only the file is known: then block and offset must be given.  The name comes from the
+ * relcache entry, so no catalog is read.  Not to be called in a critical section (F3).
  */
 pg_noreturn extern void zheap_corrupt(Relation rel, BlockNumber block, OffsetNumber offnum,
 									  const char *fmt,...) pg_attribute_printf(4, 5);
 
-/* The same for what the server's heap functions have put there; "lsn" is the page's. */
+/*
+ * Raise ERROR (data_corrupted) about a page with rows that the server's heap functions have
+ * written.  "lsn" is the page's.
+ */
 pg_noreturn extern void zheap_corrupt_by_heap(Relation rel, BlockNumber block, XLogRecPtr lsn);
 
-/* The formatted text, allocated. */
+/* Return the formatted text, allocated in the current memory context. */
 extern char *zheap_format(const char *fmt, va_list args) pg_attribute_printf(1, 0);
 
 /* ---- the page for the next row (zheap_target.c) ---- */
 
 /*
- * The server's heap functions and we remember it in the same place, smgr_targblock.  We add
- * ZTARGET_OURS: so heap_insert(), called by C code that takes the table for heap's, reads a block
- * that cannot be, and fails before it has changed anything.  A block without it is one that
- * heap_insert() has found for itself.
+ * The server's heap functions and zheap remember that page in the same place, smgr_targblock.
+ * zheap adds ZTARGET_OURS: heap_insert(), called by C code that takes the table for a heap table,
+ * then reads a block that cannot exist, and fails before it has changed anything.  A block without
+ * ZTARGET_OURS is one that heap_insert() has found by itself.
  */
 #define ZTARGET_OURS	((BlockNumber) 1 << 31)
 #define ZTARGET_NONE	MaxBlockNumber
 
-/* InvalidBlockNumber: none is remembered. */
+/* Return the block to try first for the next row; InvalidBlockNumber if none is remembered. */
 static inline BlockNumber
 zheap_target_get(Relation rel)
 {
@@ -141,7 +161,7 @@ zheap_target_get(Relation rel)
 	return block >= ZTARGET_NONE ? InvalidBlockNumber : block & ~ZTARGET_OURS;
 }
 
-/* No block beyond the half of all is remembered. */
+/* Remember a block.  One that ZTARGET_OURS does not fit (half of all) is not remembered. */
 static inline void
 zheap_target_set(Relation rel, BlockNumber block)
 {
@@ -149,10 +169,14 @@ zheap_target_set(Relation rel, BlockNumber block)
 						   ZTARGET_NONE);
 }
 
-/* ERROR: heap_insert() has put a row on that block. */
+/*
+ * Handle a block that heap_insert() has remembered, so has put a row on: forget it, and raise
+ * ERROR (data_corrupted).  Returns if zheap.skip_heap_rows is on, or if the block no longer
+ * exists.  No content lock may be held.
+ */
 extern void zheap_target_found(Relation rel, BlockNumber block);
 
-/* Let heap_insert() fail from now on, as long as the server has the file open. */
+/* Make heap_insert() fail from now on, as long as the server has the file open. */
 static inline void
 zheap_target_guard(Relation rel)
 {
@@ -160,7 +184,10 @@ zheap_target_guard(Relation rel)
 		RelationSetTargetBlock(rel, ZTARGET_NONE);
 }
 
-/* The same as an operation begins; ERROR if it has been called already. */
+/*
+ * Do the same at the start of an operation.  Raises ERROR (data_corrupted) if heap_insert() has
+ * already written to the table (zheap_target_found).
+ */
 static inline void
 zheap_target_check(Relation rel)
 {
@@ -175,29 +202,28 @@ zheap_target_check(Relation rel)
 /* ---- locks held, above all for assertions (zheap_buflock.c) ---- */
 
 /*
- * Return whether the backend may hold the content lock of a shared buffer, of whatever relation.
- * Where this is false it holds none, and may wait for a heavyweight lock.  Since 19 this is true
- * also where interrupts are held off for another reason.
+ * Return whether the backend may hold the content lock of a shared buffer, of any relation.  If
+ * this is false it holds none, and may wait for a heavyweight lock.  Since 19 this is true also
+ * where interrupts are held off for another reason.
  */
 extern bool zheap_may_hold_buffer_lock(void);
 
 #ifdef USE_ASSERT_CHECKING
 /*
- * Return whether the backend holds such a lock.  Where it does not it may lock a table page (L1).
- * Since 19 this knows only the locks taken by the macros below, not those that the server's
- * functions have taken.
+ * Return whether the backend holds such a lock.  If not, it may lock a table page (L1).  Since 19
+ * this knows only the locks taken by the macros below, not those taken by functions of the server.
  */
 extern bool zheap_holds_buffer_lock(void);
 
 /* Empty the list of held locks, in the abort of a (sub)transaction, which releases them all. */
 extern void zheap_forget_buffer_locks(void);
 
-/* Return whether it holds this buffer's content lock exclusively. */
+/* Return whether the backend holds this buffer's content lock exclusively. */
 extern bool zheap_buffer_is_exclusive(Buffer buffer);
 
 /*
- * LockBuffer(), ConditionalLockBuffer() and UnlockReleaseBuffer(), which keep that list.  The
- * first asserts that the backend does not hold the lock, as it would wait for itself.
+ * Replacements of LockBuffer(), ConditionalLockBuffer() and UnlockReleaseBuffer() that keep that
+ * list.  The first asserts that the backend does not hold the lock, as it would wait for itself.
  */
 extern void zheap_lock_buffer(Buffer buffer, int mode);
 extern bool zheap_try_lock_buffer(Buffer buffer);
@@ -214,12 +240,19 @@ extern void zheap_unlock_release_buffer(Buffer buffer);
 
 #define ZVARINT_MAX		10
 
+/*
+ * Write the value to "out", which has room for ZVARINT_MAX bytes.  Returns the end of what was
+ * written, 1 to 10 bytes later.
+ */
 extern char *zvarint_put(char *out, uint64 value);
 
-/* Of any length. */
+/* Do the same without the shortcut for one and two bytes. */
 extern const char *zvarint_get_long(const char *in, const char *end, uint64 *value);
 
-/* Returns NULL when the bytes run past "end" or are no varint.  Most are short. */
+/*
+ * Read a varint.  Returns the end of its bytes; NULL, with *value unchanged, if they run past
+ * "end" or are no varint.  Most have one or two bytes.
+ */
 static inline const char *
 zvarint_get(const char *in, const char *end, uint64 *value)
 {
@@ -238,13 +271,19 @@ zvarint_get(const char *in, const char *end, uint64 *value)
 
 /* ---- 64-bit transaction ids (zheap_fxid.c) ---- */
 
-/* Widen an xid that is not newer than the next one and less than 2^31 old. */
+/*
+ * Return the 64 bits of an xid that is not newer than the next one and less than 2^31 old.  A
+ * special xid (0, 1, 2) keeps its value.  Takes XidGenLock in shared mode for a moment.
+ */
 extern FullTransactionId zfxid_from_xid(TransactionId xid);
 
-/* The same in redo, where the next xid already includes the record's own. */
+/* Do the same in redo, where the next xid already follows the record's own.  Takes no lock. */
 extern FullTransactionId zfxid_from_xid_in_redo(TransactionId xid);
 
-/* Does the server refuse to assign xids, because of wraparound? */
+/*
+ * Return whether the server refuses to assign xids to prevent wraparound.  The answer may be out
+ * of date at once.  Takes XidGenLock in shared mode for a moment.
+ */
 extern bool zheap_xids_are_refused(void);
 
 static inline TransactionId

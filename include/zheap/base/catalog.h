@@ -1,6 +1,6 @@
 /*
  * catalog.h
- *		Which relations are zheap tables, and rows of pg_class.
+ *		Recognize zheap tables, and read rows of pg_class.
  */
 #ifndef ZHEAP_CATALOG_H
 #define ZHEAP_CATALOG_H
@@ -12,25 +12,30 @@
 #include "utils/snapshot.h"
 
 /*
- * Is it a table of ours?  The access method's handler tells, not its name: anybody may make
- * another access method with the same handler.  Both look into the catalog's caches.
+ * Return whether the relation is a zheap table, or the access method is ours.  The handler
+ * decides, not the name of the access method: others may be created with the same handler.  Both
+ * read catalog caches, so no content lock may be held (L2).
  */
 extern bool zheap_is_table(Relation rel);
 extern bool zheap_is_table_am(Oid am);
 
 /*
- * What rel->rd_tableam points to in our tables.  Set when the library is loaded, because the
- * callbacks are of higher layers.
+ * The value of rel->rd_tableam for our tables.  Set when the library is loaded, because the
+ * callbacks belong to higher layers.
  */
 struct TableAmRoutine;
 extern const struct TableAmRoutine *zheap_table_routine;
 
-/* The access method of a relation, or invalid: it has none, or there is no such relation. */
+/*
+ * Return the OID of a relation's access method; InvalidOid if it has none, or if there is no such
+ * relation.  Reads a catalog cache: no content lock may be held.
+ */
 extern Oid	zheap_relation_am(Oid relid);
 
 /*
- * Call visit(tuple, descriptor, arg) for each row of pg_class that fits the keys, until it
- * returns false.  Index and snapshot as for systable_beginscan(): both may be left out.
+ * Call visit(tuple, descriptor, arg) for each row of pg_class that matches the keys, until it
+ * returns false.  Index and snapshot are those of systable_beginscan(): InvalidOid and NULL are
+ * allowed.  Locks pg_class in AccessShareLock meanwhile.  No content lock may be held.
  */
 typedef bool (*ZClassVisitor) (HeapTuple tuple, TupleDesc desc, void *arg);
 

@@ -1,7 +1,7 @@
 /*
  * pg_compat.h
- *		Differences between the supported servers, for the only files that look at PG_VERSION_NUM:
- *		these headers.
+ *		Differences between the supported servers. Only the pg_compat*.h headers look at
+ *		PG_VERSION_NUM.
  *
  * The sources use the API of the newest server.  These headers, pg_compat.h for what all files
  * need and pg_compat_TOPIC.h for the rest, provide it on an older server, one block for each

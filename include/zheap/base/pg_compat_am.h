@@ -138,7 +138,7 @@ f##_compat(TableScanDesc scan, BlockNumber block, BufferAccessStrategy strategy)
 /* ---- 18: a bitmap scan takes its pages from the bitmap by itself ---- */
 
 /*
- * page(scan, block, offsets, noffsets, *recheck) reads a page; with offsets == NULL all its rows.
+ * page(scan, block, offsets, noffsets, *recheck) reads a page; if offsets is NULL, all its rows.
  * row(scan, slot) stores the next of its rows.  next is the newest callback, which uses these two.
  */
 #if PG_VERSION_NUM >= 180000

@@ -14,7 +14,10 @@
 #if PG_VERSION_NUM >= 190000
 #define ZCOMPAT_BUFFER_LOCKS_ARE_LWLOCKS	0
 
-/* Each content lock holds interrupts off, and little else does: only "false" is certain. */
+/*
+ * Each content lock holds interrupts off, and few other things do: only the result false is
+ * certain.
+ */
 static inline bool
 zcompat_may_hold_buffer_lock(void)
 {

@@ -42,7 +42,7 @@ struct ReadStream
 	bool		advises;
 	bool		ended;			/* the callback has no more blocks */
 	ZPrefetch	prefetch;
-	BlockNumber *queue;			/* blocks ahead, in a ring; or NULL */
+	BlockNumber *queue;			/* ring of "limit" blocks ahead; or NULL */
 	int			first;
 	int			n;
 };
@@ -52,19 +52,22 @@ struct ReadStream
 #define read_stream_reset		zstream_reset
 #define read_stream_end			zstream_end
 
-/* Begin a stream, allocated in the current context.  Of the main fork, without data per buffer. */
+/*
+ * Begin a stream of the main fork, without data per buffer.  It is allocated in the current memory
+ * context; read_stream_end() frees it.
+ */
 extern ReadStream *read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
 											  Relation rel, ForkNumber forknum,
 											  ReadStreamBlockNumberCB callback, void *private,
 											  size_t per_buffer_size);	/* tidy: server's signature */
 
 /*
- * Return the next buffer, pinned and not locked; InvalidBuffer if there are no more.  Raises an
- * error if the page cannot be read.  No content lock may be held.
+ * Return the next buffer, pinned and not locked; InvalidBuffer if there are no more.  Raises ERROR
+ * if the page cannot be read.  No content lock may be held.
  */
 extern Buffer read_stream_next_buffer(ReadStream *stream, void **per_buffer);
 
-/* Discard the blocks ahead; the callback is called again, also if it had no more. */
+/* Discard the blocks ahead; the callback is called again, even if it had no more blocks. */
 extern void read_stream_reset(ReadStream *stream);
 extern void read_stream_end(ReadStream *stream);
 

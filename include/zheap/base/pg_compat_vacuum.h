@@ -130,7 +130,7 @@ typedef struct TidStoreIter
 	TidStoreIterResult result;
 } TidStoreIter;
 
-#define ZCOMPAT_FEW_ITEMS	MaxHeapTuplesPerPage	/* of one page */
+#define ZCOMPAT_FEW_ITEMS	MaxHeapTuplesPerPage	/* maximum of one page */
 
 static inline TidStore *
 TidStoreCreateLocal(size_t max_bytes, bool insert_only)
@@ -153,7 +153,7 @@ TidStoreDestroy(TidStore *store)
 	pfree(store);
 }
 
-/* Return more than is allowed as soon as the pointers of another page may not fit. */
+/* Return SIZE_MAX, more than any limit, as soon as the pointers of another page may not fit. */
 static inline size_t
 TidStoreMemoryUsage(TidStore *store)
 {
@@ -266,7 +266,7 @@ zcompat_parallel_vacuum_dead(ParallelVacuumState *state, VacDeadItemsInfo **info
 	return store;
 }
 
-/* The caller gets the store again; the array, which cannot grow, stays. */
+/* Empty the array, which cannot grow; the caller calls zcompat_parallel_vacuum_dead() again. */
 static inline void
 zcompat_parallel_vacuum_reset(ParallelVacuumState *state)
 {

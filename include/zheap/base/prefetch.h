@@ -1,14 +1,14 @@
 /*
  * prefetch.h
- *		Telling the kernel of blocks that will be read soon (PrefetchBuffer).
+ *		Advise the kernel of blocks that will be read soon (PrefetchBuffer).
  *
- * A reader that knows its next blocks asks for them ahead.  How far: at first not at all; twice
- * as far each time a read did not find its page among the buffers, up to what the tablespace
- * says (effective_io_concurrency, maintenance_io_concurrency); half as far when reads find their
- * pages.  So nothing is paid where all is cached, or where one row is wanted.  The idea and its
+ * A reader that knows its next blocks requests them ahead.  The distance begins at 0; each read
+ * that does not find its page in shared buffers doubles it, up to the tablespace's
+ * effective_io_concurrency or maintenance_io_concurrency; reads that find their pages halve it.
+ * So it costs nothing where all pages are cached, or where one row is wanted.  The idea and its
  * limits: the fadvise prefetch thread of 2012 (Claudio Freire, Cedric Villemain).
  *
- * No function here is called with a page locked.
+ * The functions here may read catalogs: no content lock may be held.
  */
 #ifndef ZHEAP_PREFETCH_H
 #define ZHEAP_PREFETCH_H
@@ -22,9 +22,9 @@
 typedef struct ZPrefetch
 {
 	ZReader		reader;
-	int			limit;			/* blocks: may be ahead; negative: not known yet */
-	int			distance;		/* blocks: shall be ahead, now */
-	int			ahead;			/* blocks: asked for and not read yet, about so many */
+	int			limit;			/* maximum of the distance, in blocks; negative: not known yet */
+	int			distance;		/* number of blocks that should be ahead now */
+	int			ahead;			/* estimated number of blocks requested and not read yet */
 	int			hits;			/* reads since the last one that missed */
 } ZPrefetch;
 
@@ -36,34 +36,37 @@ zprefetch_init(ZPrefetch *prefetch, ZReader reader)
 	prefetch->distance = prefetch->ahead = prefetch->hits = 0;
 }
 
-/* The reader goes on somewhere else: what was asked for will not be read. */
+/* Continue at another place: the requested blocks will not be read. */
 static inline void
 zprefetch_turn(ZPrefetch *prefetch)
 {
 	prefetch->ahead = 0;
 }
 
-/* Shall one block more be asked for? */
+/* Return whether another block should be requested. */
 static inline bool
 zprefetch_wants(const ZPrefetch *prefetch)
 {
 	return prefetch->ahead < prefetch->distance;
 }
 
-/* Ask for a block that will be read. */
+/* Request a block that will be read. */
 extern void zprefetch_ask(ZPrefetch *prefetch, Relation rel, BlockNumber block);
 
-/* A read missed, or there is a distance. */
+/*
+ * Adapt the distance to a read, which "missed" if its page was not in shared buffers.  Needed only
+ * if it missed or the distance is not 0; zprefetch_note_read() checks that.
+ */
 extern void zprefetch_learn(ZPrefetch *prefetch, Relation rel, bool missed);
 
-/* Reads of shared buffers that did not find their page, by this backend so far. */
+/* Return the number of reads by this backend that did not find their page in shared buffers. */
 static inline int64
 zprefetch_misses(void)
 {
 	return pgBufferUsage.shared_blks_read;
 }
 
-/* A block has been read; "misses" is zprefetch_misses() of before. */
+/* Take notice of the read of a block; "misses" is zprefetch_misses() from before it. */
 static inline void
 zprefetch_note_read(ZPrefetch *prefetch, Relation rel, int64 misses)
 {

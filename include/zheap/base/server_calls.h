@@ -1,17 +1,17 @@
 /*
  * server_calls.h
- *		Functions of the server that are not to be called while a page is locked (L2).
+ *		Functions of the server that must not be called while a page is locked (L2).
  *
  * They read catalogs, and so accept invalidation messages and lock relations; or they may wait for
  * a heavyweight lock; or they run code of users, which may do all that.  With an LWLock held,
- * content locks of buffers above all, such a wait can neither be cancelled nor seen by the
- * deadlock detector.  And what the backend knows of relations may become old under its hands.
+ * above all a content lock, such a wait cannot be cancelled, and the deadlock detector does not
+ * see it.  Also, what the backend knows about relations may change while it uses it.
  *
- * Each name is a macro here that asserts it and calls the function of that name.  So whatever code
- * of ours calls one of them is checked in builds with assertions, also where a cache makes the
- * function harmless most of the time.  The headers that declare them come first: a declaration
- * must not be taken for a call.  The lint knows families of names, all of whose members that
- * we call have to be here.
+ * Each name is a macro here that asserts that no such lock is held, and calls the function of that
+ * name.  So in builds with assertions each call in our code is checked, also where a cache makes
+ * the function harmless most of the time.  The headers that declare the functions come first: a
+ * declaration must not be taken for a call.  The lint knows families of names: each member that we
+ * call has to be listed here.
  */
 #ifndef ZHEAP_SERVER_CALLS_H
 #define ZHEAP_SERVER_CALLS_H
@@ -47,7 +47,9 @@
 #include "utils/typcache.h"
 
 #ifdef USE_ASSERT_CHECKING
-/* No LWLock is held, and the backend is not in a critical section. */
+/*
+ * Return whether no LWLock or content lock is held, and the backend is not in a critical section.
+ */
 extern bool zheap_may_wait(void);
 #endif
 
@@ -107,7 +109,7 @@ extern bool zheap_may_wait(void);
 #define superuser_arg(...)			ZCHECKED(superuser_arg(__VA_ARGS__))
 #define AcceptInvalidationMessages(...) ZCHECKED(AcceptInvalidationMessages(__VA_ARGS__))
 
-/* ---- heavyweight locks; that of the extension of a fork, too ---- */
+/* ---- heavyweight locks, that of the extension of a fork included ---- */
 
 #define LockAcquire(...)			ZCHECKED(LockAcquire(__VA_ARGS__))
 #define LockDatabaseObject(...)		ZCHECKED(LockDatabaseObject(__VA_ARGS__))

@@ -15,38 +15,38 @@
 
 #include "utils/rel.h"
 
-/* From 18 on in the statistics file: a change needs another LAYOUT (zheap_stats_kind.c). */
+/* Stored in the statistics file from 18 on: a change needs another LAYOUT (zheap_stats_kind.c). */
 typedef enum ZTableCounter
 {
-	/* updates: each is one of these, as UPDATE decides; ztable_is_move() says it of the moves */
+	/* updates: each counts as one of these; ztable_is_move() says which are moves */
 	ZTABLE_UPDATED_IN_PLACE,	/* no index got an entry */
-	ZTABLE_UPDATED_SEVERAL_KEYS,	/* in place, with entries in those indexes that changed */
+	ZTABLE_UPDATED_SEVERAL_KEYS,	/* in place, with new entries in the changed indexes */
 	ZTABLE_MOVED_INDEX,			/* moved: an index changed that can't have several keys of a row */
 	ZTABLE_MOVED_SHARE,			/* ... more indexes changed than the setting allows */
 	ZTABLE_MOVED_ROOM,			/* ... the page had no room for the new version */
 	ZTABLE_MOVED_HISTORY,		/* ... triggers count versions, or undo was too long for a page */
 
 	ZTABLE_STALE_REMOVED,		/* index entries of keys that rows had before */
-	ZTABLE_DEAD_PASSED,			/* index entries that scans need not look at, as others had */
-	ZTABLE_DEAD_REMOVED,		/* deleted rows that writers have freed the line pointers of */
-	ZTABLE_DEAD_LEFT,			/* ... that they have left to VACUUM, though they had noted them */
+	ZTABLE_DEAD_PASSED,			/* index entries that scans skipped, as other scans had noted */
+	ZTABLE_DEAD_REMOVED,		/* deleted rows whose line pointers writers have freed */
+	ZTABLE_DEAD_LEFT,			/* ... noted by writers, but left to VACUUM */
 
 	/* counted in a view of a page, and here when it is closed (mvcc.h) */
-	ZTABLE_SLOTS_ADDED,			/* by which pages have grown */
-	ZTABLE_SLOTS_REUSED,		/* taken over from owners that some snapshot does not see */
+	ZTABLE_SLOTS_ADDED,			/* slots that were added to pages */
+	ZTABLE_SLOTS_REUSED,		/* taken over from owners that are not all-visible */
 	ZTABLE_OVERFLOW_PAGES,		/* overflow pages made */
 	ZTABLE_LOCK_PAGES,			/* lock pages made */
 	ZTABLE_PAGES_ROLLED_BACK,	/* pages, once for each aborted owner of a slot with rows there */
-	ZTABLE_ROWS_ROLLED_BACK,	/* rows that went back then, or were removed */
-	ZTABLE_PAGES_COPIED,		/* by readers, to look at without the page's lock */
-	ZTABLE_VERSIONS_WALKED,		/* versions before others, reconstructed from undo records */
+	ZTABLE_ROWS_ROLLED_BACK,	/* rows restored or removed by that */
+	ZTABLE_PAGES_COPIED,		/* copied by readers, to read without the page's lock */
+	ZTABLE_VERSIONS_WALKED,		/* earlier versions, reconstructed from undo records */
 	ZTABLE_NCOUNTERS
 } ZTableCounter;
 
 #define ZTABLE_FIRST_OF_VIEW	ZTABLE_SLOTS_ADDED
 #define ZTABLE_NVIEW_COUNTERS	(ZTABLE_NCOUNTERS - ZTABLE_FIRST_OF_VIEW)
 
-/* An update that is counted so gives the row another line pointer. */
+/* Return whether the counter is for updates that give the row another line pointer. */
 static inline bool
 ztable_is_move(ZTableCounter counter)
 {
@@ -65,10 +65,7 @@ typedef struct ZTableCounts
  */
 extern void zstats_register(void);
 
-/*
- * To be called in shmem_request_hook and shmem_startup_hook; AddinShmemInitLock is held for the
- * second.
- */
+/* Called in shmem_request_hook, and in shmem_startup_hook with AddinShmemInitLock held. */
 extern void zstats_shmem_request(void);
 extern void zstats_shmem_init(void);
 
@@ -82,17 +79,20 @@ zstats_may_count(Relation table)
 	return !RelationUsesLocalBuffers(table) && table->rd_createSubid == InvalidSubTransactionId;
 }
 
-/* No page is locked, as memory may have to be allocated: ERROR (out of memory). */
+/*
+ * Add n to the table's counter; nothing if zstats_may_count() is false.  No content lock may be
+ * held, as memory may be allocated: ERROR (out_of_memory).
+ */
 extern void zstats_count(Relation table, ZTableCounter counter, uint64 n);
 
 /*
- * As zstats_count() of a table that this backend has counted for before; of another one, nothing.
- * May be called with pages locked.
+ * Add n to the counter of a table that this backend has counted for before; do nothing for another
+ * table.  Content locks may be held.  Raises no error.
  */
 extern void zstats_count_known(Relation table, ZTableCounter counter, uint64 n);
 
 /*
- * Set the counters to zero, of a table, or of all tables of this database.  From 18 on, counts
+ * Set the counters of a table of this database, or of all its tables, to zero.  From 18 on, counts
  * that other backends have not reported yet are added after that.
  */
 extern void zstats_reset(Oid table);
@@ -106,14 +106,14 @@ extern void zstats_forget_table(Oid table);
 extern void zstats_forget_database(Oid database);
 
 /*
- * At the end of a transaction that is about to commit: forget this database's dropped tables, if
- * it is time to look for them.  Reads the catalog.
+ * Forget this database's dropped tables, if it is time to look for them.  Called at the end of a
+ * transaction that is about to commit.  Reads the catalog.
  */
 extern void zstats_forget_dropped(void);
 
 /*
- * Return the tables of this database of which something has been counted, in an allocated array of
- * *n.  Includes what this backend has counted so far.
+ * Return the tables of this database that have counters, in an array of *n allocated in the
+ * current memory context.  Includes what this backend has counted so far.
  */
 extern ZTableCounts *zstats_tables(int *n);
 

@@ -1,8 +1,10 @@
 /*
  * logical.h
- *		What logical decoding is told of changes: formed before they are made.
+ *		Data of a change for logical decoding, formed before the change is made.
  *
- * For a table that is not logically logged all of this does nothing, and tells nothing.
+ * For a table that is not logically logged these functions do nothing, and return NULL or false.
+ * All may raise ERROR (data_corrupted) if a row cannot be read.  Those that return a ZRecLogical
+ * raise ERROR (program_limit_exceeded) if it is too long for WAL.
  */
 #ifndef ZHEAP_LOGICAL_H
 #define ZHEAP_LOGICAL_H
@@ -15,18 +17,22 @@
 
 #include "zheap/dml/target.h"
 
-/* A change of a row, or an insertion of some. */
+/* The data of one change of a row, or of an insertion of several rows. */
 typedef struct ZLogical
 {
 	Relation	rel;
-	bool		wanted;			/* the table is logically logged; else nothing below matters */
+	bool		wanted;			/* the table is logically logged; otherwise the fields below are
+								 * not set */
 	Bitmapset  *identity;		/* as in ZTableIndexes */
 	StringInfoData tuples;
-	int			old_len;		/* so many bytes of it are of the version before */
+	int			old_len;		/* number of bytes of it that belong to the version before */
 	ZRecLogical part;
 } ZLogical;
 
-/* Begin; "options" are those of an insertion, or 0.  May read catalogs, so no page is locked. */
+/*
+ * Begin; "options" are those of an insertion, or 0.  May read catalogs, so no page is locked.
+ * zlogical_open() allocates in the current memory context if the table is logically logged.
+ */
 extern void zlogical_begin(ZLogical *logical, Relation rel);
 
 static inline void
@@ -37,7 +43,10 @@ zlogical_open(ZLogical *logical, Relation rel, int options)
 		zlogical_begin(logical, rel);
 }
 
-/* Free all of it.  After an error that is left to the current context of zlogical_open(). */
+/*
+ * Free everything.  After an error that is left to the memory context that was current in
+ * zlogical_open().
+ */
 extern void zlogical_end(ZLogical *logical);
 
 static inline void
@@ -48,32 +57,33 @@ zlogical_close(ZLogical *logical)
 }
 
 /*
- * An insertion of one row, or a speculative one, if "token" is not 0.  What is returned, here and
- * below, lasts until the next call; NULL: there is nothing to tell.
+ * Form the data of an insertion of one row; it is speculative if "token" is not 0.  The result,
+ * here and below, is valid until the next call for this ZLogical; NULL if there is nothing to
+ * log.
  */
 extern const ZRecLogical *zlogical_insert(ZLogical *logical, const ZFormedRow *row, uint32 token);
 
 /*
- * Of many: add them all, noting where each begins (tuples.len), then take "nrows" of them that
- * begin at "from".
+ * Form the data of an insertion of many rows: add them all, noting where each begins
+ * (tuples.len), then take the data of "nrows" of them, the bytes from "from" to "to".
  */
 extern void zlogical_add_row(ZLogical *logical, const ZFormedRow *row);
 extern const ZRecLogical *zlogical_rows(ZLogical *logical, int from, int to, int nrows);
 
 /*
- * The version before an update or deletion, as far as the table's replica identity wants it:
- * all of it, its key, or nothing.  "key_changed": an update changes the key, or it is a deletion.
- * May read the toast table, so no page is locked.
+ * Add the version before an update or deletion, as far as the table's replica identity requires
+ * it: all of it, its key, or nothing.  "key_changed" is true if an update changes the key, and
+ * for a deletion.  May read the toast table, so no page is locked.
  */
 extern void zlogical_old(ZLogical *logical, HeapTuple old, bool key_changed);
 
-/* Would it do that? */
+/* Return whether zlogical_old() would read the toast table. */
 extern bool zlogical_old_reads_toast(const ZLogical *logical, HeapTuple old);
 
-/* The same for a version without toasted values; it may be on a locked page. */
+/* Like zlogical_old(), for a version without toasted values; it may be on a locked page. */
 extern void zlogical_old_row(ZLogical *logical, const char *row, uint32 len, bool key_changed);
 
-/* After that. */
+/* Form the data of an update or a deletion, after the version before was added. */
 extern const ZRecLogical *zlogical_update(ZLogical *logical, const ZFormedRow *row);
 extern const ZRecLogical *zlogical_delete(ZLogical *logical);
 

@@ -1,7 +1,7 @@
 /*
  * run.h
- *		Rows that one command adds to a page, or deletes on it, recorded in undo once; and
- *		planning insertions, for single and multi insert.
+ *		Runs: rows that one command adds to a page, or deletes on it, with a single undo record;
+ *		and planning insertions, for single and multi insert.
  */
 #ifndef ZHEAP_RUN_H
 #define ZHEAP_RUN_H
@@ -9,8 +9,8 @@
 #include "zheap/dml/target.h"
 
 /*
- * Has the page, which is locked, the run's record as the newest of the transaction's slot?  The
- * slot is one on the page itself.
+ * Return whether the slot is the transaction's and the run's record is its newest.  The page is
+ * locked; the slot is one on the page itself.
  */
 static inline bool
 zrun_is_newest(Page page, int slotno, FullTransactionId fxid, ZUndoPtr undo)
@@ -26,68 +26,84 @@ zrun_is_newest(Page page, int slotno, FullTransactionId fxid, ZUndoPtr undo)
 /* ---- insertions (dml_run.c) ---- */
 
 /*
- * A run is what one command adds at the end of a page: recorded in undo once.
- * Does a row at offnum belong to the run whose record is the slot's newest?
+ * A run consists of the rows that one command adds at the end of a page; it has one undo record.
+ * zrun_continues() returns whether a row at "offnum" belongs to the run whose record is the
+ * slot's newest.  zrun_remember() notes an insertion that was made with a record.  The page is
+ * locked exclusively.
  */
 extern bool zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid,
 						   OffsetNumber offnum);
 extern void zrun_remember(ZTarget *target, const ZChange *change);
 
 /*
- * Insert the formed row if it goes on with a run, and if its page has room for it beyond doubt;
- * false: it has to be inserted like a first one.  No page is locked on entry and on return.
+ * Insert the formed row if it continues a run, and if its page certainly has room for it; *tid
+ * is set then.  Return false if not: it has to be inserted like a first one.  No page is locked
+ * on entry and exit.  ERROR (t_r_serialization_failure) under SERIALIZABLE, or a cancel.
  */
 extern bool zrun_insert(Relation rel, const ZInsert *insert, ItemPointer tid);
 
 /* ---- deletions (dml_delete_run.c) ---- */
 
 /*
- * Planned is the deletion of the target's row, with the version before described.  Does it go on
- * with the run whose record is the slot's newest?  Then it has no record of its own.
+ * The deletion of the target's row is planned, with the version before described; the page is
+ * locked exclusively.  Return whether it continues the run whose record is the slot's newest:
+ * then it needs no record of its own.
  */
 extern bool zrun_deletes_on(ZTarget *target, const ZChange *change);
 
-/* Else: let its record begin a run, if the command has deleted the row before on this page. */
+/* Otherwise let its record begin a run, if the command has deleted the row before on this page. */
 extern void zrun_open_deletions(ZTarget *target, ZChange *change);
 
-/* The deletion has been carried out, with a record. */
+/* Note a deletion that was made with a record. */
 extern void zrun_remember_deletion(ZTarget *target, const ZChange *change);
 
 /*
- * Delete the row if it goes on with a run, and the snapshot sees its newest version; false: it has
- * to be deleted like a first one.  The TID has no tag.  No page is locked on entry and on return.
+ * Delete the row if it continues a run, and the snapshot sees its newest version.  Return false
+ * if not: it has to be deleted like a first one.  The TID has no tag.  No page is locked on
+ * entry and exit.  Errors: see zrun_insert().
  */
 extern bool zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid,
 						Snapshot snapshot);
 
 /* ---- planning insertions (dml_insert.c, dml_run.c) ---- */
 
-/* The header of a new row: its modifier flags and slot; "token" is 0 or a speculative one's. */
+/*
+ * Set the modifier flags and the slot in the header of a new row; "token" is 0 unless the row is
+ * speculative.
+ */
 extern void zinsert_set_header(char *row, const ZChange *change, uint32 token);
 
 /*
- * The server's options of an insertion, as far as they are followed.  Rows that are frozen from
- * the start have nobody's name, so none are made where triggers may ask for them as inserted.
+ * Return the server's options of an insertion without those that are not followed.  Frozen rows
+ * do not name their inserter, so none are made in a table with triggers, which may ask for the
+ * rows as inserted.
  */
 extern int	zinsert_options(Relation rel, int options);
 
 /*
- * The slot's row has been inserted; its TID stands in the slot.  No page is locked, as the row may
- * have to be read.
+ * Let the executor slot know that its row was inserted; its TID is in the slot.  No page is
+ * locked, because the row may have to be read.
  */
 extern void zinsert_tell_slot(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 							  struct BulkInsertStateData *bistate);
 
-/* DONE or AGAIN. */
+/*
+ * Begin the plan of an insertion on the target's locked page, with a slot ("reserve" as in
+ * zslot_reserve); and plan the undo record of "count" rows from "offnum" on, none if they
+ * continue a run.  DONE; AGAIN: the page is unlocked.
+ */
 extern ZStep zinsert_plan_slot(ZTarget *target, Size reserve, int options, ZChange *change);
 extern void zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid,
 							  OffsetNumber offnum, int count);
 
-/* The same, but even if it goes on with a run it gets a record. */
+/* Plan the undo record even if the rows continue a run. */
 extern void zinsert_describe(ZTarget *target, ZChange *change, CommandId cid,
 							 OffsetNumber offnum, int count);
 
-/* The line pointer for a row of "len" bytes, if the page, with "grow" slots more, has room. */
+/*
+ * Find a line pointer for a row of "len" bytes.  Return whether the page, with "grow" slots
+ * more, has room.  ERROR (data_corrupted) if the page must be compacted and is damaged.
+ */
 extern bool zinsert_find_place(ZTarget *target, Size len, int grow, OffsetNumber *offnum);
 
 #endif							/* ZHEAP_RUN_H */

@@ -1,6 +1,6 @@
 /*
  * version_id.h
- *		What made a version of a row, and the version's identity.
+ *		The transaction that made a version of a row, and the version's identity.
  */
 #ifndef ZHEAP_VERSION_ID_H
 #define ZHEAP_VERSION_ID_H
@@ -11,14 +11,15 @@
 
 typedef enum ZModifierKind
 {
-	ZMODIFIER_ALL_VISIBLE,		/* whichever it was: all see the version */
+	ZMODIFIER_ALL_VISIBLE,		/* not known which transaction, but every snapshot sees the
+								 * version */
 	ZMODIFIER_EXACT,			/* place.fxid made the version */
-	ZMODIFIER_UPPER_BOUND		/* place.fxid did, or an owner of the slot before it */
+	ZMODIFIER_UPPER_BOUND		/* place.fxid made it, or an earlier owner of the slot */
 } ZModifierKind;
 
 /*
- * The transaction that made a version (M1).  The record of the making is at place.undo
- * or further down the chain.
+ * The transaction that made a version (M1).  The undo record that it wrote then is at
+ * place.undo, or further down the chain from there.
  */
 typedef struct ZModifier
 {
@@ -34,7 +35,10 @@ zmodifier_set_all_visible(ZModifier *modifier)
 	modifier->place.undo = ZUNDO_INVALID;
 }
 
-/* The transaction itself; invalid: visible to all.  Not of an upper bound. */
+/*
+ * Return the transaction that made the version, or the invalid id if the version is visible to
+ * all.  The modifier must not be an upper bound.
+ */
 static inline FullTransactionId
 zmodifier_fxid(const ZModifier *modifier)
 {
@@ -43,8 +47,8 @@ zmodifier_fxid(const ZModifier *modifier)
 }
 
 /*
- * It, or an owner of its slot that came later and, if it has committed, did so after
- * it; invalid: visible to all.
+ * Return the transaction that made the version, or a later owner of its slot, which, if it has
+ * committed, did so after it.  The invalid id if the version is visible to all.
  */
 static inline FullTransactionId
 zmodifier_bound(const ZModifier *modifier)
@@ -64,24 +68,23 @@ zmodifier_is_exact(const ZModifier *modifier)
 	return modifier->kind == ZMODIFIER_EXACT;
 }
 
-/*
- * What the system columns of a version say, but for xmin as users see it
- * (tuple_slot.c).
- */
+/* The values of a version's system columns, except xmin as users see it (tuple_slot.c). */
 typedef struct ZVersionId
 {
-	ZModifier	modifier;		/* see zmvcc_resolve_id */
-	CommandId	cmin;			/* valid only for versions of our own transaction;
-								 * InvalidCommandId: see zmvcc_resolve_id */
-	TransactionId xmax;			/* the one that superseded, deleted or locked it, or 0 */
+	ZModifier	modifier;		/* may be an upper bound until zmvcc_resolve_id */
+	CommandId	cmin;			/* only for versions of our own transaction; InvalidCommandId
+								 * until zmvcc_resolve_id */
+	TransactionId xmax;			/* the transaction that superseded, deleted or locked it, or 0 */
 	CommandId	cmax;
-	bool		written;		/* just now, and whoever has the values need not have its bytes */
-	bool		for_core;		/* the server itself asks whether we made it */
+	bool		written;		/* true if just written: the owner of the values need not have
+								 * the row's bytes */
+	bool		for_core;		/* true if the server itself asks whether we made it */
 } ZVersionId;
 
 /*
- * Make sure that the modifier is no upper bound, and its command known.  "offnum" is the
- * row's.  May read undo; the undo log must be open (zundo_open).
+ * Replace an upper bound by the exact modifier, and look up cmin if it is not known.  "offnum"
+ * is the row's.  Needs no page and no lock; zundo_open() must have been called, as undo may be
+ * read.  ERROR (data_corrupted) if that cannot be read.
  */
 extern void zmvcc_resolve_id(ZVersionId *id, OffsetNumber offnum);
 

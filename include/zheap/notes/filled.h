@@ -2,14 +2,17 @@
  * filled.h
  *		Pages that insertions have filled, so that a worker can mark them all-visible.
  *
- * A backend that extends a table leaves full pages behind.  It notes them in a table that all
- * backends share, by the relation: a range that is waiting, and one of what was filled since.
- * When all snapshots see what was done by then, a worker looks at the pages that wait
- * (clean_filled.c), and the other range takes their place.  So a table that grows all the time is
- * marked all the time, some way behind its end.
+ * A backend that extends a table leaves full pages behind.  It notes them in a hash table in
+ * shared memory, by relation: one range of blocks that waits, and one of blocks filled since
+ * then.  When all snapshots see the transactions that filled the waiting range, a worker visits
+ * its pages (clean_filled.c), and the other range takes its place.  So a table that grows all
+ * the time is marked all the time, some way behind its end.
  *
- * A range only says where to look.  A note that is lost, as there are too many tables or the
- * server has been restarted, leaves the pages to VACUUM.
+ * A range only says where to look.  If a note is lost, because there are too many tables or
+ * because the server was restarted, its pages are left to VACUUM.
+ *
+ * Except for zfilled_any() the functions take an LWLock, and no other lock.  They may be called
+ * with a page locked, allocate nothing from memory contexts, and raise no error.
  */
 #ifndef ZHEAP_FILLED_H
 #define ZHEAP_FILLED_H
@@ -22,50 +25,55 @@
 
 typedef struct ZFilledPages
 {
-	Oid			table;			/* of this database */
-	RelFileLocator locator;		/* its file then */
+	Oid			table;			/* in the current database */
+	RelFileLocator locator;		/* its file when the pages were noted */
 	BlockNumber first;
 	BlockNumber last;			/* included */
-	FullTransactionId before;	/* which have filled them */
+	FullTransactionId before;	/* only transactions before this one have filled them */
 } ZFilledPages;
 
 #define ZFILLED_LWLOCK_TRANCHE "zheap_filled"
 
+/*
+ * Bytes of shared memory, and its initialization in the shmem startup hook (AddinShmemInitLock
+ * is held).
+ */
 extern Size zfilled_shmem_size(void);
 extern void zfilled_shmem_init(void);
 
 /* ---- for writers ---- */
 
 /*
- * The table grows: a row found no room on block "left", and has come to block "next", whose page
- * may be locked.  Nothing is allocated, nothing fails.
+ * Note that a row found no room on block "left" and went to block "next", whose page may be
+ * locked.
  */
 extern void zfilled_note(Relation rel, BlockNumber left, BlockNumber next);
 
-/* The database is dropped, or another one has its OID now. */
+/* Forget the notes of a database that is dropped, or whose OID another database has got. */
 extern void zfilled_forget_database(Oid db);
 
 /* ---- for workers ---- */
 
-/* Is anything noted?  A guess: nothing is locked. */
+/* Return whether there are notes.  Takes no lock, so the answer may be out of date. */
 extern bool zfilled_any(void);
 
 /*
- * The databases that have pages which only transactions before "horizon" have filled: returns how
- * many, at most "max".  Not those that are to be looked at later.
+ * Store the OIDs of at most "max" databases that have waiting pages filled only by transactions
+ * before "horizon"; return their number.  Tables that were put back with a delay that has not
+ * ended are left out.
  */
 extern int	zfilled_databases(FullTransactionId horizon, Oid *dbs, int max);
 
 /*
- * Take up to "max" such pages of one table of this database, the one that has waited longest, which
- * are not noted any more then.  False: there are none.
+ * Take up to "max" such pages from the table of this database that has waited longest, and
+ * remove them from the notes.  Return whether there were any.
  */
 extern bool zfilled_take(FullTransactionId horizon, BlockNumber max, ZFilledPages *pages);
 
-/* Put them back; the table is to be looked at after so many milliseconds. */
+/* Put pages back; no worker is to take pages of the table for "delay" milliseconds. */
 extern void zfilled_put_back(const ZFilledPages *pages, int delay);
 
-/* Forget what is noted of a table of this database, if it is of this file. */
+/* Forget the notes of a table of this database if they are about this file. */
 extern void zfilled_forget_file(Oid table, RelFileLocator locator);
 
 #endif							/* ZHEAP_FILLED_H */

@@ -3,13 +3,23 @@
  *		What a writer notes of rows that are deleted, so that it can remove their index entries
  *		later and VACUUM need not.
  *
- * A backend notes of a table, first, pages with rows that it has deleted; then, when it prunes
- * such a page or another one, the bytes of rows that became dead line pointers, for their keys;
- * then rows whose keys do not lead to all entries: those that have had several, and are named only
- * where such entries may be, and those whose keys are not known any more;
- * last, dead line pointers that no index names any more, but a scan may still remember.  Whoever
- * is above (clean_by_writer.c) takes a row from one to the next.  What is forgotten on the way is
- * left to VACUUM.
+ * A backend's notes of a table are of four kinds:
+ *
+ * 1. ranges of pages in which it has deleted rows;
+ *
+ * 2. rows that it has pruned to dead line pointers, with their bytes, which give the keys of
+ *	  their index entries;
+ *
+ * 3. rows whose keys do not lead to all their entries: those that have had several keys, which
+ *	  are named only by indexes that may have several entries of a row, and those whose keys
+ *	  are not known any more;
+ *
+ * 4. dead line pointers that no index names any more, but that a scan may still remember.
+ *
+ * The layer clean (clean_by_writer.c) moves a row from one kind to the next.  A row that is
+ * forgotten on the way is left to VACUUM.
+ *
+ * LOCKING: none; the notes are in the backend's memory.
  */
 #ifndef ZHEAP_REAP_H
 #define ZHEAP_REAP_H
@@ -28,11 +38,12 @@
 #define ZREAP_MAX_BYTES		(64 * 1024)
 #define ZREAP_ENOUGH_ROWS	200
 #define ZREAP_MAX_WAITING	4096
-#define ZREAP_MAX_SWEPT		2048	/* there is room for those that come meanwhile */
+#define ZREAP_MAX_SWEPT		2048	/* leaves room in "waiting" for rows that are added during a
+									 * sweep */
 #define ZREAP_MAX_POINTERS	4096
 #define ZREAP_MAX_PAGES		1024
 
-/* The indexes, and the size of a high key, of a walk that may pause. */
+/* Limits of a walk that may pause: number of indexes, bytes of a high key. */
 #define ZREAP_MAX_INDEXES	32
 #define ZREAP_MAX_PIVOT		(BLCKSZ / 2)
 
@@ -41,18 +52,18 @@ typedef struct ZReapRange
 {
 	BlockNumber first;
 	BlockNumber last;			/* included */
-	FullTransactionId newest;	/* the last transaction that did */
+	FullTransactionId newest;	/* the last transaction that deleted one there */
 	int			rows;
 } ZReapRange;
 
-/* A row that was dead to all: now a dead line pointer. */
+/* A pruned row: it was dead to all snapshots, and is a dead line pointer now. */
 typedef struct ZReapRow
 {
 	ItemPointerData tid;
 	uint16		len;
 	uint32		offset;			/* of the row's bytes, within those of all rows */
-	uint16		removed;		/* so many indexes have no entry of it any more */
-	bool		here;			/* the index in hand has none */
+	uint16		removed;		/* number of indexes that have no entry of it any more */
+	bool		here;			/* the index being processed has none */
 	bool		several;		/* it has had several keys (ZROW2_SEVERAL_KEYS) */
 	bool		anywhere;		/* not found by its keys: any index may have entries of it */
 } ZReapRow;
@@ -60,7 +71,7 @@ typedef struct ZReapRow
 /* A dead line pointer that no index names. */
 typedef struct ZReapPointer
 {
-	FullTransactionId since;	/* as old as that: no scan remembers it (zreap_is_past) */
+	FullTransactionId since;	/* when it is past (zreap_is_past), no scan remembers it */
 	ItemPointerData tid;
 } ZReapPointer;
 
@@ -69,18 +80,19 @@ typedef struct ZReapPage
 {
 	RelFileLocator index;
 	BlockNumber block;
-	FullTransactionId safe;		/* when all see this one as finished, the page is free */
+	FullTransactionId safe;		/* the page is free when all snapshots see this one as finished */
 } ZReapPage;
 
 /*
- * A sweep: a walk over the leaves of each index that may have several entries of a row, or of each
- * index.  Batch by batch it goes on where it was paused.
+ * A sweep: a walk over the leaves of all indexes, or of those that may have several entries of a
+ * row.  It is paused at the end of a batch, and continued by the next one.
  */
 typedef struct ZReapWalk
 {
-	bool		all;			/* each index */
+	bool		all;			/* all indexes; else those that may have several entries of a
+								 * row */
 	int			nindexes;
-	int			at;				/* so many of them are done with */
+	int			at;				/* number of indexes that are done */
 	RelFileLocator indexes[ZREAP_MAX_INDEXES];
 	bool		paused;			/* within the next one, at the leaf with the high key "pivot" */
 	union						/* as aligned as attributes of the tuple may want it */
@@ -90,18 +102,21 @@ typedef struct ZReapWalk
 		double		force_align_d;
 		int64		force_align_i64;
 	}			pivot;
-	BlockNumber leaves;			/* looked at so far */
-	BlockNumber expected;		/* so many there were when it began */
+	BlockNumber leaves;			/* visited so far */
+	BlockNumber expected;		/* their number when the sweep began */
 } ZReapWalk;
 
-/* Large, so only sessions have them that delete more than a few rows, or have pruned some. */
+/*
+ * Large, so allocated only in sessions that delete more than a few rows, or that have pruned
+ * some.
+ */
 typedef struct ZReapLists
 {
 	ZReapRow	rows[ZREAP_MAX_ROWS];
 	/*
-	 * For a sweep, without bytes.  No index names them any more but those that may have several
-	 * entries of a row, unless they are "anywhere".  The first ones are being swept, in the order
-	 * of TIDs.
+	 * Rows that wait for a sweep, without their bytes.  Only indexes that may have several
+	 * entries of a row name them, unless they are "anywhere".  The first nswept are being swept,
+	 * in the order of TIDs.
 	 */
 	ZReapRow	waiting[ZREAP_MAX_WAITING];
 	ZReapWalk	walk;
@@ -115,15 +130,15 @@ typedef struct ZReapNotes
 	Oid			table;
 	RelFileLocator locator;
 	uint64		freed;			/* zheap_pointers_freed() when rows and pointers were noted */
-	LocalTransactionId lxid;	/* in this transaction it was looked whether there is enough */
-	bool		busy;			/* being worked on, or an error has ended that */
+	LocalTransactionId lxid;	/* the last transaction that checked whether there is enough */
+	bool		busy;			/* a batch is running, or was ended by an error */
 	int			failures;
-	uint32		asked;			/* so often it was asked whether a batch is worth while */
-	int			noted;			/* rows deleted or pruned, to be paid for by a batch */
-	int			credit;			/* looks at pages that batches may cost; less than 0: none yet */
-	int			looks;			/* those of the batch in hand */
+	uint32		asked;			/* number of checks whether a batch is worth its cost */
+	int			noted;			/* rows deleted or pruned that have not been added to the credit */
+	int			credit;			/* page visits that batches may cost; no batch while negative */
+	int			looks;			/* page visits of the current batch */
 	int			nranges;
-	BlockNumber range_blocks;	/* in all of these */
+	BlockNumber range_blocks;	/* in all ranges */
 	int			range_rows;
 	int			nrows;
 	int			nbytes;
@@ -131,29 +146,38 @@ typedef struct ZReapNotes
 	int			taken_bytes;
 	int			taken_lost;
 	int			nwaiting;
-	int			nswept;			/* of these; 0: no sweep is under way */
+	int			nswept;			/* the first of them, being swept; 0 if no sweep is under way */
 	int			npointers;
 	int			npages;
-	uint64		lost;			/* rows left to VACUUM, still to be counted */
-	ZReapRange	ranges[ZREAP_MAX_RANGES];	/* the oldest first, as all of these */
-	ZReapLists *lists;			/* NULL: not needed yet, or no memory */
+	uint64		lost;			/* rows left to VACUUM, not yet added to the statistics */
+	ZReapRange	ranges[ZREAP_MAX_RANGES];	/* the oldest first, as in all lists */
+	ZReapLists *lists;			/* NULL if not needed yet, or no memory */
 } ZReapNotes;
 
 /*
- * Called when enough has been noted of a table whose indexes are all valid B-trees on columns, at
- * the start of a write: no page is locked.
+ * Runs a batch (zclean_by_writer).  Called at the start of a write, when enough is noted of a
+ * table whose indexes are all valid B-trees on columns; no page is locked.  May raise any error
+ * of reading and changing pages.
  */
 extern void (*zreap_hook) (Relation rel, ZReapNotes *notes);
 
-/* The table whose notes these are is being written to; or NULL. */
+/* The notes of the table that is being written to, or NULL. */
 extern ZReapNotes *zreap_current;
 
 /* ---- for writers ---- */
 
+/*
+ * Set zreap_current for a write to the table; run a batch if there is enough.  No page is
+ * locked.  Errors: those of the batch (zreap_hook).
+ */
 extern void zreap_look(Relation rel);
+/* Note a deleted row of the table of zreap_current: see zreap_note(). */
 extern void zreap_note_deleted(BlockNumber block, FullTransactionId fxid);
 
-/* At the start of a write to the table.  No page is locked. */
+/*
+ * Begin a write to the table.  No page is locked.  A batch may run here, and its errors are
+ * raised.
+ */
 static inline void
 zreap_begin_write(Relation rel)
 {
@@ -164,8 +188,9 @@ zreap_begin_write(Relation rel)
 }
 
 /*
- * A table that this transaction has rewritten has another file, whose line pointers are no longer
- * those of the notes; and the other way about when that is rolled back.
+ * Return whether the notes are about the table and its present file.  If this transaction has
+ * rewritten the table, the line pointers of the new file are others; the same if that is rolled
+ * back.
  */
 static inline bool
 zreap_is_of(const ZReapNotes *notes, Relation rel)
@@ -174,7 +199,7 @@ zreap_is_of(const ZReapNotes *notes, Relation rel)
 		RelFileLocatorEquals(notes->locator, rel->rd_locator);
 }
 
-/* A row has been deleted.  The page may be locked. */
+/* Note that a row was deleted by "fxid".  The page may be locked; cannot fail. */
 static inline void
 zreap_note(Relation rel, BlockNumber block, FullTransactionId fxid)
 {
@@ -182,7 +207,7 @@ zreap_note(Relation rel, BlockNumber block, FullTransactionId fxid)
 		zreap_note_deleted(block, fxid);
 }
 
-/* To whom pruning hands over the rows of the table; NULL: nobody. */
+/* Return the notes that take the rows that pruning removes from the table, or NULL. */
 static inline ZReapNotes *
 zreap_taker(Relation rel)
 {
@@ -190,53 +215,72 @@ zreap_taker(Relation rel)
 }
 
 /*
- * The page is locked; its rows that are to become dead line pointers are taken one by one, and
- * count when they are: if there is an error before, somebody else will come upon them.
+ * Take the rows of a page that are about to become dead line pointers, one by one.  The page is
+ * locked throughout.  The rows count from zreap_end_page() on, when they are dead line pointers;
+ * after an error before that they are found again by the next pruning.  zreap_take_row() may
+ * read undo if the row's body is there (errors as zmvcc_reconstruct_body()); the others cannot
+ * fail.
  */
 extern void zreap_begin_page(ZReapNotes *notes, Relation rel);
 extern void zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version);
 extern void zreap_end_page(ZReapNotes *notes);
 
-/* ---- for those who work on the notes ---- */
+/* ---- for the layer clean ---- */
 
-/* Is there room for as many pointers as rows may be noted, and those that are being swept? */
+/*
+ * Return whether there is room for the pointers of ZREAP_MAX_ROWS rows and of the rows being
+ * swept.
+ */
 static inline bool
 zreap_has_room(const ZReapNotes *notes)
 {
 	return notes->npointers + notes->nswept + ZREAP_MAX_ROWS <= ZREAP_MAX_POINTERS;
 }
 
-/* Is it worth while to look for the rows' entries?  Those on one leaf are removed together. */
+/*
+ * Return whether there are enough rows to look for their entries: those on one leaf are removed
+ * together.
+ */
 static inline bool
 zreap_has_rows(const ZReapNotes *notes)
 {
 	return notes->nrows >= ZREAP_ENOUGH_ROWS || notes->nbytes >= ZREAP_MAX_BYTES / 2;
 }
 
-/* Are there pages to be pruned, which all snapshots are past, and is that worth a batch? */
+/*
+ * Return whether there are enough pages to be pruned, the oldest of them past for all snapshots,
+ * and a batch is worth its cost.
+ */
 extern bool zreap_has_pages(Relation rel, ZReapNotes *notes);
 
-/* In the order of TIDs, and of none it is known that an index has no entry. */
+/* Sort rows by TID, and reset their counts of indexes without an entry. */
 extern void zreap_sort_rows(ZReapRow *rows, int n);
 
-/* No index names the row any more, but a scan that began before "since" may remember it. */
+/*
+ * Note the pointer of a row that no index names any more, but that a scan begun before "since"
+ * may remember.
+ */
 extern void zreap_note_pointer(ZReapNotes *notes, const ZReapRow *row, FullTransactionId since);
 
-/* Forgets the oldest n ranges. */
+/* Forget the oldest n ranges. */
 extern void zreap_forget_ranges(ZReapNotes *notes, int n);
 
 /*
- * Forgets what may not be any more what it was, since VACUUM has freed line pointers.  Whoever
- * works on the notes has locked the table against VACUUM.
+ * Forget rows and pointers if VACUUM has freed line pointers since they were noted.  The
+ * caller's lock on the table excludes VACUUM, if it goes on to use them.
  */
 extern void zreap_check_notes(Relation rel, ZReapNotes *notes);
 
-/* Is a transaction that was not finished then finished for all snapshots of this database? */
+/*
+ * Return whether every snapshot of this database sees "fxid", and all transactions before it, as
+ * finished.  Recomputes the removable horizon if that may help.
+ */
 extern bool zreap_is_past(Relation rel, FullTransactionId fxid);
 
 /*
- * As zdml_reclaim_pointers (dml.h), of the caller's own notes.  Returns how many of the pointers
- * were freed; the others may be locked.
+ * Free dead line pointers of the caller's notes; the buffer is locked exclusively.  Returns how
+ * many were freed: a pointer at which other transactions may hold a row lock is kept.  The
+ * contract is that of zdml_reclaim_pointers (dml.h), but VACUUM's count is not changed.
  */
 extern int	zreap_free_pointers(Relation rel, Buffer buffer, OffsetNumber *offsets, int n);
 

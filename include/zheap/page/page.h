@@ -1,13 +1,14 @@
 /*
  * page.h
- *		What the bytes of a table page mean, and the only code that changes them.
+ *		The bytes of a table page: how to read them, and the only code that changes them.
  *
- * Pure functions of Page: no buffers, no locks, no transactions.  Callers hold
- * the content lock (share to read, exclusive to change) or own a copy.
- * Everything named _apply cannot fail and is shared by the forward path and redo.
+ * Pure functions of Page: no buffers, no locks, no transactions.  Callers hold the content lock
+ * (share to read, exclusive to change) or own a copy.  Functions named _apply need the exclusive
+ * lock, cannot fail, and are shared by the forward path and redo.  No function here raises an
+ * error, except for assertions.
  *
- * P1 to P6 (src/page/README.md) are checked by zpage_check, and asserted after each apply
- * of a row, a rollback, and pruning.
+ * P1 to P6 (src/page/README.md) are checked by zpage_check, and asserted after each apply of a
+ * row, a rollback, and pruning.
  */
 #ifndef ZHEAP_PAGE_H
 #define ZHEAP_PAGE_H
@@ -20,7 +21,7 @@
 #include "zheap/page/page_format.h"
 #include "zheap/page/row_format.h"
 
-/* ---- looking (page_items.c) ---- */
+/* ---- reading (page_items.c) ---- */
 
 static inline ZPageTrailer *
 zpage_trailer(Page page)
@@ -28,7 +29,7 @@ zpage_trailer(Page page)
 	return (ZPageTrailer *) ((char *) page + BLCKSZ - sizeof(ZPageTrailer));
 }
 
-/* Of a page whose header has been checked. */
+/* Return the number of slots on the page itself.  The page header has been checked. */
 static inline int
 zpage_nslots(Page page)
 {
@@ -36,14 +37,14 @@ zpage_nslots(Page page)
 				  sizeof(ZPageSlot));
 }
 
-/* Block of the overflow page, or InvalidBlockNumber. */
+/* Return the block of the overflow page, or InvalidBlockNumber. */
 static inline BlockNumber
 zpage_overflow_block(Page page)
 {
 	return zpage_trailer(page)->overflow;
 }
 
-/* How many of these slots has an empty page room for, beside a row of "len" bytes? */
+/* Return how many of "wanted" slots an empty page has room for, beside a row of "len" bytes. */
 static inline int
 zpage_slots_beside(Size len, int wanted)
 {
@@ -51,7 +52,7 @@ zpage_slots_beside(Size len, int wanted)
 	return (int) Min((Size) wanted, (ZPAGE_MAX_ROW - len) / sizeof(ZPageSlot));
 }
 
-/* Does the page, with its overflow page, have slot "slotno" >= 1, which a row names? */
+/* Return whether the page, with its overflow page, has slot "slotno" >= 1, which a row names. */
 static inline bool
 zpage_has_slot(Page page, int slotno)
 {
@@ -66,14 +67,17 @@ zpage_overflow_body(Page overflow)
 	return (ZOverflowPageBody *) PageGetContents(overflow);
 }
 
-/* Is it the number of a slot on a lock page? */
+/* Return whether the slot is on a lock page. */
 static inline bool
 zpage_is_lock_slot(int slotno)
 {
 	return slotno >= ZPAGE_FIRST_LOCK;
 }
 
-/* Where slots beyond the table page are: 0: on its overflow page, else on that lock page. */
+/*
+ * Return where a slot beyond the table page is: 0, its overflow page; else the number of its lock
+ * page.
+ */
 static inline int
 zpage_slot_page(int slotno)
 {
@@ -82,8 +86,8 @@ zpage_slot_page(int slotno)
 }
 
 /*
- * Slot "slotno" >= 1; "overflow" is needed for overflow numbers only: the overflow page, or
- * the lock page that the slot is on.
+ * Return slot "slotno" >= 1.  "overflow" is needed only if the slot is not on the page itself: the
+ * overflow page or the lock page that contains it.
  */
 static inline ZPageSlot *
 zpage_slot(Page page, Page overflow, int slotno)
@@ -100,8 +104,8 @@ zpage_slot(Page page, Page overflow, int slotno)
 }
 
 /*
- * The number of the slot after "slotno" (0: of the first one); 0: there is none.  The page
- * has slots on that many overflow pages, lock pages included, as far as they matter.
+ * Return the number of the slot after "slotno" (0: of the first slot); 0 if there is none.
+ * "noverflow" is the number of overflow and lock pages to include.
  */
 static inline int
 zpage_next_slotno(Page page, int noverflow, int slotno)
@@ -115,21 +119,21 @@ zpage_next_slotno(Page page, int noverflow, int slotno)
 #define ZPAGE_SLOT_COUNT_SHIFT	56
 #define ZPAGE_SLOT_FXID_MASK	(((uint64) 1 << ZPAGE_SLOT_COUNT_SHIFT) - 1)
 
-/* Invalid: the slot is free. */
+/* Return the owner; invalid if the slot is free. */
 static inline FullTransactionId
 zpage_slot_fxid(const ZPageSlot *slot)
 {
 	return FullTransactionIdFromU64(slot->word & ZPAGE_SLOT_FXID_MASK);
 }
 
-/* Records of the chain above its newest directory. */
+/* Return the number of records of the chain above its newest directory. */
 static inline int
 zpage_slot_count(const ZPageSlot *slot)
 {
 	return (int) (slot->word >> ZPAGE_SLOT_COUNT_SHIFT);
 }
 
-/* The owner, and the newest record of the chain. */
+/* Return the owner, and the newest record of the chain. */
 static inline ZOwner
 zpage_slot_owner(const ZPageSlot *slot)
 {
@@ -148,14 +152,14 @@ zpage_slot_set(ZPageSlot *slot, const ZOwner *owner, int count)
 	slot->undo = owner->undo;
 }
 
-/* The newest owner whose slot was taken over before all could see it, or newer. */
+/* Return the newest owner whose slot was taken over before it was all-visible, or a newer xid. */
 static inline FullTransactionId
 zpage_reused_fxid(Page page)
 {
 	return FullTransactionIdFromU64(zpage_trailer(page)->reused_word & ZPAGE_SLOT_FXID_MASK);
 }
 
-/* It is this one, if that is newer. */
+/* Set it to "fxid" if that is newer. */
 static inline void
 zpage_note_reused(Page page, FullTransactionId fxid)
 {
@@ -165,35 +169,35 @@ zpage_note_reused(Page page, FullTransactionId fxid)
 		*word = (*word & ~ZPAGE_SLOT_FXID_MASK) | U64FromFullTransactionId(fxid);
 }
 
-/* The group that the row is in: a bit of the trailer's "naming_word" (P5). */
+/* Return the group of the row, as a bit of the trailer's "naming_word" (P5). */
 static inline uint32
 zpage_group_bit(OffsetNumber offnum)
 {
 	return (uint32) 1 << (offnum - FirstOffsetNumber) / ZPAGE_GROUP_ROWS;
 }
 
-/* Bits of the groups whose rows may name slots. */
+/* Return the bits of the groups whose rows may name slots. */
 static inline uint32
 zpage_naming(Page page)
 {
 	return zpage_trailer(page)->naming_word & (((uint32) 1 << ZPAGE_GROUPS) - 1);
 }
 
-/* Is the page of the extension's making, of this version of it or another? */
+/* Return whether zheap has made the page, in this format version or another. */
 static inline bool
 zpage_has_magic(Page page)
 {
 	return zpage_trailer(page)->naming_word >> ZPAGE_GROUPS == ZPAGE_MAGIC;
 }
 
-/* ZPAGE_KIND_*, and the version. */
+/* Return ZPAGE_KIND_*, and the version. */
 static inline uint8
 zpage_kind(Page page)
 {
 	return (uint8) (zpage_trailer(page)->reused_word >> ZPAGE_SLOT_COUNT_SHIFT);
 }
 
-/* Of the format; a page of the extension's making. */
+/* Return the version of the format of a page that zheap has made. */
 static inline int
 zpage_version(Page page)
 {
@@ -212,7 +216,9 @@ zpage_is_overflow(Page page)
 	return zpage_has_magic(page) && zpage_kind(page) == (ZPAGE_KIND_OVERFLOW | ZPAGE_VERSION);
 }
 
-/* The row's bytes; *len excludes padding, *alloc (may be NULL) includes it. */
+/*
+ * Return the row's bytes, in the page.  *len excludes padding, *alloc (may be NULL) includes it.
+ */
 static inline char *
 zpage_row(Page page, OffsetNumber offnum, uint32 *len, uint32 *alloc)
 {
@@ -227,7 +233,7 @@ zpage_row(Page page, OffsetNumber offnum, uint32 *len, uint32 *alloc)
 	return row;
 }
 
-/* Copy what is in use of a sound page; the hole keeps whatever "to" had. */
+/* Copy the used bytes of a sound page; the hole keeps the bytes of "to". */
 static inline void
 zpage_copy_used(char *to, const PageHeaderData *page)
 {
@@ -235,62 +241,70 @@ zpage_copy_used(char *to, const PageHeaderData *page)
 	memcpy(to + page->pd_upper, (const char *) page + page->pd_upper, BLCKSZ - page->pd_upper);
 }
 
-/* Bytes between line pointers and rows. */
+/* Return the bytes between line pointers and rows. */
 extern Size zpage_free_contiguous(Page page);
 
-/* Bytes free after compaction (line pointer of a new row not deducted). */
+/* Return the bytes that are free after compaction (the line pointer of a new row not deducted). */
 extern Size zpage_free_total(Page page);
 
-/* What a new row (with its line pointer) may need. */
+/*
+ * Return the longest new row, in bytes, that fits after compaction; 0 if there is no line pointer
+ * for it.
+ */
 extern Size zpage_free_for_row(Page page);
 
-/* The same, compared with "need": rows are counted only where the gap is smaller. */
+/* Return whether these are at least "need" bytes.  Rows are counted only if the gap is smaller. */
 extern bool zpage_has_total(Page page, Size need);
 extern bool zpage_has_for_row(Page page, Size need);
 
-/* Has the page neither a line pointer in use nor an overflow page? */
+/* Return whether the page has neither a line pointer in use nor an overflow page. */
 extern bool zpage_is_blank(Page page);
 
 /*
- * The same for the free space map.  It counts in steps of 32 bytes and rounds down
- * what is there, up what is asked for; so new pages have the one value that is good for every
- * size, and so have blank ones, which may be made anew.
+ * Return the free space in bytes, as reported to the free space map.  The map counts in steps of
+ * 32 bytes, and rounds free space down and requests up; so new pages have the one value that
+ * satisfies every size, and so have blank ones, which may be made anew.
  */
 #define ZPAGE_MAP_EMPTY		MaxHeapTupleSize
 extern Size zpage_free_for_map(Page page);
 
 /*
- * Offset for a new row: the first unused line pointer, or one past the last;
- * InvalidOffsetNumber if the page has all the line pointers it may have.
+ * Return the offset for a new row, at least "from": the first unused line pointer, or one past the
+ * last; InvalidOffsetNumber if the page has the maximum of line pointers.
  */
 extern OffsetNumber zpage_free_offset(Page page, OffsetNumber from);
 
 /*
- * Check every invariant.  NULL if the page is right, else what is wrong (static
- * text), with *offnum set to the row concerned or invalid.
+ * Check P1 to P6, as far as the page alone shows.  Returns NULL if the page is right, else what is
+ * wrong (static text, not translated), with *offnum set to the row concerned, or invalid.
  */
 extern const char *zpage_check(Page page, OffsetNumber *offnum);
 
 /*
- * The cheap part, for pages just read: header, magic, and that all line
- * pointers lie within the page, and all rows together (so that no later access, and no
- * compaction, can leave it).
+ * Check the cheap part, for pages just read: header, magic, that each row lies within the page,
+ * and that all together fit (so that no later access, and no compaction, can leave the page).
+ * Results as zpage_check().
  */
 extern const char *zpage_check_quick(Page page, OffsetNumber *offnum);
 
-/* Its two halves: the header and trailer; one line pointer and its row. */
+/*
+ * Its two halves: check the header and trailer; check one line pointer and its row, when the
+ * header is right.  Return NULL or what is wrong.
+ */
 extern const char *zpage_check_header(Page page);
 extern const char *zpage_check_row(Page page, OffsetNumber offnum);
 
-/* The same of an overflow page or a lock page. */
+/*
+ * Check the header and trailer of an overflow page or a lock page.  Returns NULL or what is wrong.
+ */
 extern const char *zpage_check_overflow(Page page);
 
-/* ---- what heap functions have written (page_heap_rows.c) ---- */
+/* ---- rows that heap functions have written (page_heap_rows.c) ---- */
 
 /*
- * The line pointer of what lies at pd_upper, if that looks like a heap tuple that heap_insert()
- * has put there: it names itself in t_ctid.  By chance a row's values may look like that, too.
- * Of a page whose header has been checked.
+ * Return the line pointer of the bytes at pd_upper, if they look like a heap tuple that
+ * heap_insert() has written: it names itself in t_ctid; else InvalidOffsetNumber.  By chance a
+ * row's values may look like that, too.  The page header has been checked.
  */
 static inline OffsetNumber
 zpage_newest_heap_row(Page page, BlockNumber block)
@@ -314,8 +328,9 @@ zpage_newest_heap_row(Page page, BlockNumber block)
 }
 
 /*
- * May heap functions have changed the page?  False: no.  heap_update() sets a bit if it finds no
- * room on the page, which is not used otherwise.  Cheap enough for each look at a page.
+ * Return whether heap functions may have changed the page; false is certain.  heap_update() sets
+ * PD_PAGE_FULL, which zheap does not use, if it finds no room on the page.  Cheap enough for each
+ * look at a page.
  */
 static inline bool
 zpage_may_have_heap_rows(Page page, BlockNumber block)
@@ -325,8 +340,9 @@ zpage_may_have_heap_rows(Page page, BlockNumber block)
 }
 
 /*
- * Is the line pointer's number where heap_delete() and heap_lock_tuple() write it?  By chance a
- * row's values, or those of the row behind it, may be like that.  The row lies within the page.
+ * Return whether the line pointer's number is where heap_delete() and heap_lock_tuple() write it.
+ * By chance a row's values, or those of the row behind it, may be like that.  The row lies within
+ * the page.
  */
 static inline bool
 zpage_row_names_itself(Page page, OffsetNumber offnum)
@@ -338,31 +354,36 @@ zpage_row_names_itself(Page page, OffsetNumber offnum)
 	return unlikely(named == offnum);
 }
 
-/* Then: have they? */
+/*
+ * Return whether heap functions have changed the row.  Called if zpage_row_names_itself(), which
+ * is cheap, returns true.
+ */
 extern bool zpage_is_changed_by_heap(Page page, BlockNumber block, OffsetNumber offnum,
 									 TupleDesc desc);
 
 /*
- * Have heap functions changed the page, if they may have?  "desc" has the columns of its rows; NULL:
- * they are not known, and a tuple that could be a row of zheap's counts as one.
+ * Return whether heap functions have changed the page.  Called if zpage_may_have_heap_rows()
+ * returns true.  "desc" has the columns of its rows; NULL if they are not known: then a tuple that
+ * could be a zheap row is taken for one.
  */
 extern bool zpage_has_heap_rows(Page page, BlockNumber block, TupleDesc desc);
 
-/* Have they changed rows, of all that there are? */
+/* Return whether heap functions have changed any row of the page.  Looks at each. */
 extern bool zpage_has_changed_rows(Page page, BlockNumber block, TupleDesc desc);
 
 /*
- * Let the line pointers of what they have written be dead, and those that lead to no row.  The
- * page is the caller's own copy, and they have changed it.
+ * Make the line pointers of rows that heap functions have written dead, and damaged ones.  The
+ * page is the caller's own copy, and heap functions have changed it.
  */
 extern void zpage_forget_heap_rows(Page page, BlockNumber block, TupleDesc desc);
 
-/* Has heap made the page? */
+/* Return whether heap has made the page. */
 extern bool zpage_is_of_heap(Page page);
 
 /*
- * Can the row at offnum have been this, before what is being rolled back?  The bytes
- * need not begin with the header; "len" is without padding.
+ * Check a version that the row at offnum may have had, before a rollback to it is planned: whether
+ * it fits the row's space.  The bytes need not begin with the header; "len" is without padding.
+ * Returns NULL or what is wrong.
  */
 extern const char *zpage_check_version(Page page, OffsetNumber offnum, const ZRowHeader *hdr,
 									   const char *row, uint32 len);
@@ -373,12 +394,12 @@ typedef enum ZTakeover
 {
 	ZTAKE_OWN,					/* the slot is ours already */
 	ZTAKE_FREE,					/* it was free */
-	ZTAKE_ALL_VISIBLE,			/* its owner is visible to all: its rows freeze */
-	ZTAKE_REUSED				/* its owner is committed (or ours) but not visible
-								 * to all: it stays reachable through our undo */
+	ZTAKE_ALL_VISIBLE,			/* its owner is all-visible: its rows become frozen */
+	ZTAKE_REUSED				/* its owner is committed (or ours) but not
+								 * all-visible: it stays reachable through our undo */
 } ZTakeover;
 
-/* Is the slot one of these?  Bit k: slot k, which is on the page itself; rows may name any. */
+/* Return whether the slot is in a set of slots on the page itself (bit k: slot k). */
 static inline bool
 zpage_slot_in(uint32 slots, int slotno)
 {
@@ -391,16 +412,16 @@ typedef struct ZSlotPlan
 	uint8		takeover;		/* ZTakeover */
 	uint8		grow;			/* slots to add to the page first */
 	uint32		also;			/* with ZTAKE_ALL_VISIBLE of a slot on the page itself: bit k, slot
-								 * k is set free, for its owner is visible to all, too */
+								 * k becomes free, as its owner is all-visible, too */
 	bool		directory;		/* the record is a directory: the chain counts anew */
-	ZOwner		next;			/* what the slot will be */
-	ZOwner		prev;			/* what it was, with ZTAKE_REUSED */
-	FullTransactionId conflict; /* WAL only: with ZTAKE_ALL_VISIBLE, the owner before if
-								 * standbys have not been told that it is visible to
-								 * all; else invalid.  The newest one, with "also" */
+	ZOwner		next;			/* the slot's new contents */
+	ZOwner		prev;			/* its old contents, with ZTAKE_REUSED */
+	FullTransactionId conflict; /* WAL only: with ZTAKE_ALL_VISIBLE, the previous owner if
+								 * standbys do not know yet that it is all-visible; else
+								 * invalid.  With "also", the newest such owner */
 } ZSlotPlan;
 
-/* Does the plan freeze the rows that name this slot? */
+/* Return whether the plan freezes the rows that name this slot. */
 static inline bool
 zslot_plan_freezes(const ZSlotPlan *plan, int slotno)
 {
@@ -418,7 +439,7 @@ typedef enum ZRowOp
 	ZOP_DIRECTORY				/* no row: see chain.h */
 } ZRowOp;
 
-/* Does the operation make a version, which not all see? */
+/* Return whether the operation makes a version, which is not all-visible at first. */
 static inline bool
 zrow_op_makes_version(uint8 op)
 {
@@ -437,9 +458,9 @@ typedef struct ZRowPlan
 {
 	uint8		op;				/* ZRowOp */
 	OffsetNumber offnum;		/* not for INSERT */
-	ZRowHeader	hdr;			/* header afterwards (PADDED is seen to here); LOCK:
-								 * only the lock bits of flags2 count */
-	uint64		body;			/* TOMBSTONE: undo pointer to where it goes */
+	ZRowHeader	hdr;			/* new header (zpage_row_apply sets PADDED and the turn);
+								 * LOCK: only the lock bits of flags2 count */
+	uint64		body;			/* TOMBSTONE: undo pointer to the body */
 	/* UPDATE: body bytes (after the header) [prefix, len - suffix) become mid */
 	uint16		prefix;
 	uint16		suffix;
@@ -454,42 +475,52 @@ typedef struct ZRowPlan
 
 /* ---- page_init.c ---- */
 
-/* An empty page with so many slots, 0 to ZPAGE_MAX_INPAGE. */
+/* Initialize an empty table page with 0 to ZPAGE_MAX_INPAGE slots, which are free. */
 extern void zpage_init_apply(Page page, int nslots);
-extern void zpage_overflow_init_apply(Page page, BlockNumber table_block);	/* or a lock page */
+
+/* Initialize an empty overflow page, or lock page, of a table page. */
+extern void zpage_overflow_init_apply(Page page, BlockNumber table_block);
 
 /* ---- page_apply.c ---- */
 
 /*
- * Prepare the slot, then change rows.  "overflow" only with an overflow slot.
- * The space must have been checked: zpage_update_fits, zpage_free_contiguous /
- * zpage_free_total.
+ * Take the slot, before the rows are changed.  "overflow" is needed only for a slot that is not on
+ * the page itself: the page that contains it.  Room for plan->grow slots has been checked.
  */
 extern void zpage_slot_apply(Page page, Page overflow, const ZSlotPlan *plan);
 
-/* The slot alone, where only its page needs replay. */
+/* Take the slot alone, when only its page needs replay. */
 extern void zpage_slot_take_apply(ZPageSlot *slot, const ZSlotPlan *plan);
 
-/* The other way round: makes "scratch" an overflow page for zpage_slot_apply. */
+/*
+ * Make "scratch" an overflow page for zpage_slot_apply(), when only the table page needs replay.
+ */
 extern void zpage_scratch_init_apply(Page scratch, const ZSlotPlan *plan);
+
+/*
+ * Change rows, after the slot has been taken.  The space has been checked: zpage_update_fits,
+ * zpage_free_contiguous, or zpage_free_total.
+ */
 extern void zpage_row_apply(Page page, const ZRowPlan *plan);
 
-/* Parts of it, for rolling rows back too. */
+/* Parts of it, which rolling back uses, too. */
 extern void zpage_row_replace_apply(Page page, const ZRowPlan *plan);
 extern void zpage_row_header_apply(Page page, OffsetNumber offnum, const ZRowHeader *header);
+
+/* Return the hint of locks of the row, as bits of flags2. */
 extern uint8 zpage_row_lock_bits(Page page, OffsetNumber offnum);
 
-/* A row deleted by xid is on the page: pruning may find something once that is old. */
+/* Note that the page has a row deleted by xid: pruning may find something when that is old. */
 extern void zpage_set_prunable(Page page, TransactionId xid);
 
-/* Would the row at offnum, grown to newlen bytes, fit the page? */
+/* Return whether the row at offnum, grown to newlen bytes, fits the page. */
 extern bool zpage_update_fits(Page page, OffsetNumber offnum, uint32 newlen);
 
 /* ---- rolling back rows of an aborted transaction (page_rollback.c) ---- */
 
 typedef enum ZRollbackKind
 {
-	ZROLLBACK_KILL,				/* the row never was: dead line pointer */
+	ZROLLBACK_KILL,				/* the row never existed: dead line pointer */
 	ZROLLBACK_HEADER,			/* header only */
 	ZROLLBACK_BODY				/* header, and body bytes [prefix, len - suffix) */
 } ZRollbackKind;
@@ -508,56 +539,63 @@ typedef struct ZRowRollback
 typedef struct ZRollbackPlan
 {
 	uint16		slotno;
-	ZOwner		next;			/* the owner before, or free */
-	uint8		next_count;		/* its records above a directory (zpage_slot_count) */
+	ZOwner		next;			/* the previous owner, or free */
+	uint8		next_count;		/* its records above its newest directory (zpage_slot_count) */
 	ZOwner		next_before;	/* planning only: the owner before "next" */
 	int			nrows;
 	ZRowRollback *rows;
-	FullTransactionId conflict; /* newest modifier that became "visible to all" here
-								 * and that standbys have not been told of */
+	FullTransactionId conflict; /* newest modifier that this makes frozen, and that standbys
+								 * do not know yet to be all-visible */
 } ZRollbackPlan;
 
+/*
+ * Roll rows back and return the slot to the previous owner.  "overflow" as for zpage_slot_apply().
+ */
 extern void zpage_rollback_apply(Page page, Page overflow, const ZRollbackPlan *plan);
 
-/* The slot alone, where only its page needs replay. */
+/* Return the slot alone, when only its page needs replay. */
 extern void zpage_slot_rollback_apply(ZPageSlot *slot, const ZRollbackPlan *plan);
 
 /* ---- pruning (page_prune.c) ---- */
 
 typedef struct ZPrunePlan
 {
-	int			ndead;			/* rows dead to all: become LP_DEAD */
-	int			ntrim;			/* rows that give up their padding */
+	int			ndead;			/* rows dead to all snapshots: become LP_DEAD */
+	int			ntrim;			/* rows that lose their padding */
 	int			nunused;		/* LP_DEAD without index entries: become LP_UNUSED */
-	int			nsingle;		/* rows that have one key again: lose the mark */
+	int			nsingle;		/* rows with one key again: lose the mark */
 	OffsetNumber dead[ZPAGE_MAX_OFFSET];
 	OffsetNumber trim[ZPAGE_MAX_OFFSET];
 	OffsetNumber unused[ZPAGE_MAX_OFFSET];
 	OffsetNumber single[ZPAGE_MAX_OFFSET];
-	FullTransactionId conflict; /* newest xid whose rows go, for standbys */
-	FullTransactionId remembered;	/* with nunused or nsingle: scans with snapshots up to this one
-									 * may know index entries that have gone; or invalid */
+	FullTransactionId conflict; /* newest xid whose rows are removed, for standbys */
+	FullTransactionId remembered;	/* with nunused or nsingle: scans with snapshots up to this xid
+									 * may remember index entries that are gone; or invalid */
 } ZPrunePlan;
 
+/* Carry out the plan, compact the page, and compute pd_prune_xid. */
 extern void zpage_prune_apply(Page page, const ZPrunePlan *plan);
 
 /* ---- page_compact.c ---- */
 
-/* Squeeze out the holes between rows.  Deterministic: layout by line pointer. */
+/* Remove the holes between rows.  The result depends only on the bytes of the page. */
 extern void zpage_compact_apply(Page page);
 
-/* Make the slot array "grow" longer; contiguous space must suffice after compaction. */
+/* Add "grow" slots, which are free; their space must be free after compaction. */
 extern void zpage_grow_apply(Page page, int grow);
 
-/* Speculative insertion succeeded: clear the mark. */
+/* Clear the mark of a speculative insertion that succeeded. */
 extern void zpage_confirm_apply(Page page, OffsetNumber offnum);
 
-/* Name the overflow page of a table page, or one more lock page of an overflow page. */
+/*
+ * Set the name of the overflow page of a table page, or add that of a lock page to an overflow
+ * page.
+ */
 extern void zpage_overflow_apply(Page page, BlockNumber overflow_block);
 
 /*
- * Has the page room for a row's header where the line pointer leads to?  For those that look at a
- * header before the row is checked: a damaged pointer must not make them read elsewhere.
+ * Return whether the page has room for a row's header where the line pointer leads to.  For code
+ * that reads a header before the row is checked: a damaged pointer must not lead out of the page.
  */
 static inline bool
 zpage_leads_to_row(ItemId lp)
@@ -565,7 +603,7 @@ zpage_leads_to_row(ItemId lp)
 	return ItemIdIsNormal(lp) && ItemIdGetOffset(lp) <= BLCKSZ - ZROW_HDR_SIZE;
 }
 
-/* Is there a row at offnum, that is deleted and names the slot (C3)? */
+/* Return whether there is a row at offnum that is deleted and names the slot (C3). */
 static inline bool
 zpage_row_deleted_under(Page page, OffsetNumber offnum, int slotno)
 {
@@ -580,25 +618,29 @@ zpage_row_deleted_under(Page page, OffsetNumber offnum, int slotno)
 		zrow_slotno(row) == slotno;
 }
 
-/* ---- pages whose rows all see, and the visibility map (page_visible.c) ---- */
+/* ---- all-visible pages, and the visibility map (page_visible.c) ---- */
 
 /*
- * Has the page rows, and nothing that keeps it from being marked all-visible, if only all of them
- * are visible to all (P6)?
+ * Return whether the page has rows, and may be marked all-visible if all of them are visible to
+ * all snapshots (P6).
  */
 extern bool zpage_may_be_visible(Page page);
 
-/* The map's page where the bits of a block of the table are. */
+/* Return the page of the map that contains the bits of a block of the table. */
 extern BlockNumber zmap_page_of(BlockNumber block);
 
-/* "map" is that page, or zeros.  The table page's own mark is PageSetAllVisible's. */
+/*
+ * Set, or clear, both bits of the block.  "map" is that page, or a page of zeros, which is
+ * initialized.  PageSetAllVisible() marks the table page itself.
+ */
 extern void zmap_set_apply(Page map, BlockNumber block);
 extern void zmap_clear_apply(Page map, BlockNumber block);
 
 #ifdef USE_ASSERT_CHECKING
+/* PANIC if zpage_check() finds anything wrong. */
 extern void zpage_assert_valid(Page page);
 
-/* S3: does every row that names the slot say that it was the modifier's before? */
+/* S3: return whether each row that names the slot is marked REUSED. */
 extern bool zpage_slot_is_left(Page page, int slotno);
 #else
 #define zpage_assert_valid(page) ((void) 0)
@@ -607,8 +649,8 @@ extern bool zpage_slot_is_left(Page page, int slotno);
 /* ---- page_dump.c ---- */
 
 /*
- * For debuggers ("call zpage_dump(page)"): print the header, slots, line pointers and
- * rows' headers of any page of a table to stderr.  Believes nothing that it reads.
+ * For debuggers ("call zpage_dump(page)"): print the header, slots, line pointers and row headers
+ * of any page of a table to stderr.  Trusts none of the bytes.
  */
 extern void zpage_dump(Page page);
 

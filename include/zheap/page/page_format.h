@@ -14,10 +14,10 @@
  *              | ZPageTrailer, 16 bytes                   |
  *   BLCKSZ     +------------------------------------------+
  *
- * How many slots there are follows from pd_special.  A page begins with as many as its first row
- * leaves room for, up to zheap.initial_slots: with none if that is one of the longest.
+ * The number of slots follows from pd_special.  A page begins with as many as its first row leaves
+ * room for, up to zheap.initial_slots: with none if that row is one of the longest.
  *
- * An overflow page carries the slots that found no room on one table page:
+ * An overflow page contains slots for one table page that has no room for them:
  *
  *   24         | BlockNumber of that table page, 4 bytes                |
  *   28         | number of its lock pages, 4 bytes                      |
@@ -25,20 +25,20 @@
  *   7712       | BlockNumber[ZPAGE_MAX_LOCK_PAGES] of lock pages        |
  *   pd_lower = pd_upper's lower bound, free space, ZPageTrailer
  *
- * A lock page has the same form, and no lock pages of its own.  Its slots are for
- * transactions that only hold locks on rows: no row ever names them, so any number
- * of transactions may have one.
+ * A lock page has the same form, and no lock pages of its own.  Its slots are for transactions
+ * that only hold locks on rows: no row ever names them, so any number of transactions may have
+ * one.
  *
  *   table page --trailer.overflow--> overflow page --lock_pages[]--> lock pages
  *
  * Slot numbers: 0 frozen; 1..ZPAGE_MAX_INPAGE on the page itself;
- * ZPAGE_FIRST_OVERFLOW..ZPAGE_MAX_SLOTNO on its overflow page, as far as a row's
- * header can tell; ZPAGE_FIRST_LOCK..ZPAGE_MAX_LOCK_SLOTNO on its lock pages.  On
- * overflow page k, which is the overflow page if k is 0 and else a lock page, slot i
- * has the number ZPAGE_FIRST_OVERFLOW + k * ZPAGE_OVERFLOW_SLOTS + i.
+ * ZPAGE_FIRST_OVERFLOW..ZPAGE_MAX_SLOTNO on its overflow page, which is the limit of a row's
+ * header; ZPAGE_FIRST_LOCK..ZPAGE_MAX_LOCK_SLOTNO on its lock pages.  On overflow page k, which is
+ * the overflow page if k is 0 and a lock page otherwise, slot i has the number
+ * ZPAGE_FIRST_OVERFLOW + k * ZPAGE_OVERFLOW_SLOTS + i.
  *
- * Line pointers: LP_UNUSED, LP_NORMAL, LP_DEAD (no storage; index entries may
- * still name it; lp_off is 0, or ZPAGE_DEAD_LOCKED).  LP_REDIRECT does not occur.
+ * Line pointers: LP_UNUSED, LP_NORMAL, LP_DEAD (no storage; index entries may still name it;
+ * lp_off is 0, or ZPAGE_DEAD_LOCKED).  LP_REDIRECT does not occur.
  */
 #ifndef ZHEAP_PAGE_FORMAT_H
 #define ZHEAP_PAGE_FORMAT_H
@@ -49,8 +49,8 @@
 #include "storage/bufpage.h"
 
 /*
- * Where an undo record lies: block << 32 | generation << 16 | offset.  Opaque
- * above the undo layer; 0 is invalid.
+ * The address of an undo record: block << 32 | generation << 16 | offset.  Opaque above the undo
+ * layer; 0 is invalid.
  */
 typedef uint64 ZUndoPtr;
 
@@ -59,7 +59,7 @@ typedef uint64 ZUndoPtr;
 /* lp_off of a dead line pointer whose row was rolled back while it may have been locked */
 #define ZPAGE_DEAD_LOCKED	1
 
-/* A transaction, and a place in what it wrote about a page. */
+/* A transaction, and the address of one of its undo records about a page. */
 typedef struct ZOwner			/* tidy: in memory only */
 {
 	FullTransactionId fxid;		/* invalid: none */
@@ -69,7 +69,7 @@ typedef struct ZOwner			/* tidy: in memory only */
 typedef struct ZPageSlot
 {
 	uint64		word;			/*  0- 7: lower 56 bits: the owner's fxid, 0 means free;
-								 * upper 8 bits: how many records the chain has above
+								 * upper 8 bits: number of the chain's records above
 								 * its newest directory (C1) */
 	ZUndoPtr	undo;			/*  8-15: the chain's newest record */
 } ZPageSlot;
@@ -80,12 +80,12 @@ StaticAssertDecl(sizeof(ZPageSlot) == 16, "ZPageSlot is on disk");
 typedef struct ZPageTrailer
 {
 	uint64		reused_word;	/*  0- 7: lower 56 bits: fxid of the newest owner whose slot was
-								 * taken over before all could see it; or newer, if scans
-								 * may know index entries that have gone; upper 8 bits:
+								 * taken over before it was all-visible; or newer, if scans
+								 * may remember index entries that are gone; upper 8 bits:
 								 * ZPAGE_KIND_OVERFLOW or 0, and ZPAGE_VERSION */
 	BlockNumber overflow;		/*  8-11: overflow page, or InvalidBlockNumber */
 	uint32		naming_word;	/* 12-15: lower 24 bits: groups of rows that may name slots (P5),
-								 * bit k: rows k * ZPAGE_GROUP_ROWS + 1 and on; upper 8
+								 * bit k: from row k * ZPAGE_GROUP_ROWS + 1 on; upper 8
 								 * bits: ZPAGE_MAGIC */
 } ZPageTrailer;
 
@@ -96,7 +96,7 @@ StaticAssertDecl(sizeof(ZPageTrailer) == MAXALIGN(sizeof(ZPageTrailer)), "pd_spe
 #define ZPAGE_KIND_OVERFLOW	0x80	/* or a lock page */
 #define ZPAGE_VERSION		5	/* former versions have 0 there */
 
-/* C1, chain.h: the most records of a chain above its newest directory */
+/* C1, chain.h: maximum of records of a chain above its newest directory */
 #define ZCHAIN_INTERVAL			64
 
 #define ZPAGE_INITIAL_SLOTS		4
@@ -124,16 +124,19 @@ StaticAssertDecl((ZPAGE_MAX_OFFSET - 1) / ZPAGE_GROUP_ROWS < ZPAGE_GROUPS,
 				 "a bit for each group of rows");
 
 /*
- * A transaction that only locks gets no slot with a greater number, unless that is its
- * own.  The slots above are as many as a page has rows, and each transaction in progress
- * that changes rows has changed one that no other has; where slots are scarce it has one
- * slot.  So a transaction that may change a row always finds a slot.
+ * Maximum number of a slot for a transaction that only locks, unless it has a slot already.  The
+ * slots above are as many as a page has rows, and each transaction in progress that changes rows
+ * has changed one that no other has; where slots are scarce it has only one slot.  So a
+ * transaction that may change a row always finds a slot.
  */
 #define ZPAGE_MAX_SHARED_SLOTNO (ZPAGE_MAX_SLOTNO - ZPAGE_MAX_OFFSET)
 
 #define ZPAGE_SPECIAL_SIZE(nslots)	((nslots) * sizeof(ZPageSlot) + sizeof(ZPageTrailer))
 
-/* The longest row that an empty page with so many slots has room for, or any page. */
+/*
+ * The longest row that an empty page with this many slots has room for; that any page has room
+ * for.
+ */
 #define ZPAGE_ROOM(nslots) \
 	(BLCKSZ - SizeOfPageHeaderData - sizeof(ItemIdData) - ZPAGE_SPECIAL_SIZE(nslots))
 #define ZPAGE_MAX_ROW			ZPAGE_ROOM(0)

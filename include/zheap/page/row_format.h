@@ -15,9 +15,9 @@
  *        varlena          its own header, short (1 byte) wherever the type
  *                         allows it; external pointers as they are
  *        cstring          the bytes and a NUL
- *   .. with ZROW_ORIGIN: TIDs where the row was, 6 bytes each; one byte: how many
- *   .. with ZROW_PADDED: padding whose last bytes tell its length (the space
- *      stays the row's until the transaction that shrank it has committed)
+ *   .. with ZROW_ORIGIN: TIDs where the row was, 6 bytes each; one byte: their number
+ *   .. with ZROW_PADDED: padding whose last bytes contain its length (the space
+ *      remains the row's until the transaction that shrank it has committed)
  *
  * A line pointer's lp_len is the space that the row owns: row and padding.
  */
@@ -31,39 +31,40 @@
 #define ZROW_HASEXTERNAL	0x02	/* some value lies in the toast table */
 #define ZROW_INSERTED		0x04	/* the row's first version, not older than the
 									 * slot's owner: nothing precedes it */
-#define ZROW_DELETED		0x08	/* gone for all who see the slot's owner */
+#define ZROW_DELETED		0x08	/* gone for all snapshots that see the slot's owner */
 #define ZROW_MOVED			0x10	/* with DELETED: by an update, to another TID */
 #define ZROW_REUSED			0x20	/* the slot has been reused since; the
 									 * modifier is found through the slot's chain */
 #define ZROW_PADDED			0x40
 #define ZROW_ORIGIN			0x80	/* an update moved the row while others held KEY
-									 * SHARE locks on it: after the values stand
-									 * the TIDs that it had (row_origin.c) */
+									 * SHARE locks on it: the TIDs that it had
+									 * follow the values (row_origin.c) */
 
 /* flags2 */
 #define ZROW2_SPECULATIVE	0x01	/* ON CONFLICT insertion in doubt */
-#define ZROW2_TOMBSTONE		0x01	/* with DELETED: the body lies in undo, an undo
-									 * pointer (8 bytes) is all that is left of it */
+#define ZROW2_TOMBSTONE		0x01	/* with DELETED: the body lies in undo, only an
+									 * undo pointer (8 bytes) is left here */
 #define ZROW2_SEVERAL_KEYS	0x02	/* an index may have more than one entry of the row,
 									 * each with another key (src/index/README.md) */
 #define ZROW2_MOVED_PART	0x04	/* with DELETED: to another partition */
-#define ZROW2_KEYS_UPDATED	0x08	/* made by (or with MOVED: gone by) an update that
+#define ZROW2_KEYS_UPDATED	0x08	/* made by (with MOVED: moved away by) an update that
 									 * KEY SHARE locks conflict with: it changed the key, or
 									 * its transaction held the row FOR UPDATE */
-#define ZROW2_LOCK_SHIFT	4		/* 3 bits: strongest row lock that somebody may
-									 * hold, LockTupleMode + 1; 0: nobody does.  A
-									 * hint: who does stands in the undo of running
-									 * transactions (lock_holders.c) */
+#define ZROW2_LOCK_SHIFT	4		/* 3 bits: strongest row lock that may be held,
+									 * LockTupleMode + 1; 0: none.  A hint: the holders
+									 * are found in the undo of transactions in
+									 * progress (lock_holders.c) */
 #define ZROW2_LOCK_MASK		0x70
 #define ZROW2_PARITY		0x80	/* lowest bit of the row's turn: each update in
-									 * place adds 1 to it, modulo ZROW_TURNS.  It tells
-									 * a version from its neighbours, and where its
-									 * waypoints are (record.h).  Neither plans nor
-									 * undo carry it, as it follows from theirs */
+									 * place adds 1 to the turn, modulo ZROW_TURNS.
+									 * The turn distinguishes a version from its
+									 * neighbours, and tells where its waypoints are
+									 * (record.h).  Plans and undo do not contain it,
+									 * as it follows from the row on the page */
 
 /*
- * Bits that say something of the line pointer and not of a version: changes of the row leave
- * them as they are, old versions don't have them.  A plan can only set SEVERAL_KEYS.
+ * Bits that belong to the line pointer, not to a version: changes of the row keep them, old
+ * versions do not have them.  A plan can only set SEVERAL_KEYS.
  */
 #define ZROW2_PLACE_FLAGS	(ZROW2_LOCK_MASK | ZROW2_PARITY | ZROW2_SEVERAL_KEYS)
 
@@ -81,15 +82,15 @@
 #define ZROW_MAX_ORIGINS	8
 
 /*
- * The longest row that may be stored, not counting the places where it was: as long as any that
- * heap would take can be ("How long a row may be" in src/page/README.md).
+ * The longest row that may be stored, without its former TIDs: heap stores no longer one ("How
+ * long a row may be" in src/page/README.md).
  */
 #define ZROW_MAX_FORMED		(MaxHeapTupleSize - SizeofHeapTupleHeader + ZROW_HDR_SIZE)
 
 /* in plans: the number of attributes does not change */
 #define ZROW_NATTS_KEEP		UINT16_MAX
 
-/* The header unpacked. */
+/* The unpacked header. */
 typedef struct ZRowHeader		/* tidy: in memory only */
 {
 	uint8		flags;
@@ -109,7 +110,10 @@ zrow_header_get(const char *row, ZRowHeader *hdr)
 	hdr->natts = (uint8) row[3] | ((uint8) row[4] & 0x07) << 8;
 }
 
-/* Where the values begin.  The row has a header at least; a damaged one may end before. */
+/*
+ * Return where the values begin.  The row has at least a header; a damaged one may end before
+ * that.
+ */
 static inline uint32
 zrow_values_offset(const char *row)
 {
@@ -130,14 +134,14 @@ zrow_header_put(char *row, const ZRowHeader *hdr)
 	row[4] = (char) (hdr->natts >> 8 | (hdr->slotno >> 8) << 3 | hdr->turn4 << 4);
 }
 
-/* How often the row has been updated in place, modulo ZROW_TURNS. */
+/* Return how often the row has been updated in place, modulo ZROW_TURNS. */
 static inline int
 zrow_turn(const ZRowHeader *hdr)
 {
 	return hdr->turn4 << 1 | ((hdr->flags2 & ZROW2_PARITY) ? 1 : 0);
 }
 
-/* The turn may be one too far in either direction. */
+/* Set the turn; it may be out of range by one in either direction. */
 static inline void
 zrow_set_turn(ZRowHeader *hdr, int turn)
 {
@@ -164,8 +168,8 @@ zrow_natts(const char *row)
 }
 
 /*
- * Are two rows, of these lengths without padding, alike but for the hint of their locks and
- * SEVERAL_KEYS?
+ * Return whether two rows, of these lengths without padding, are equal except for the hint of
+ * their locks and SEVERAL_KEYS.
  */
 static inline bool
 zrow_equals(const char *a, uint32 a_len, const char *b, uint32 b_len)
@@ -175,20 +179,23 @@ zrow_equals(const char *a, uint32 a_len, const char *b, uint32 b_len)
 		memcmp(a + 2, b + 2, a_len - 2) == 0;
 }
 
-/* May an index have entries of the row with other keys than its newest version's? */
+/*
+ * Return whether an index may have entries of the row with other keys than its newest version's.
+ */
 static inline bool
 zrow_has_several_keys(const char *row)
 {
 	return ((uint8) row[1] & ZROW2_SEVERAL_KEYS) != 0;
 }
 
-/* Strongest row lock that somebody may hold, as LockTupleMode; -1: none. */
+/* Return the strongest row lock that may be held, as LockTupleMode; -1: none. */
 static inline int
 zrow_lock_hint(uint8 flags2)
 {
 	return ((flags2 & ZROW2_LOCK_MASK) >> ZROW2_LOCK_SHIFT) - 1;
 }
 
+/* Return the bits of flags2 for a LockTupleMode; -1: none. */
 static inline uint8
 zrow_lock_bits(int mode)
 {
@@ -196,7 +203,7 @@ zrow_lock_bits(int mode)
 }
 
 /*
- * The modifier is visible to all and need not be named.  (In a deleted row
+ * Freeze a header: its modifier is all-visible and need not be named.  (In a deleted row
  * SPECULATIVE's bit is TOMBSTONE, which stays.)
  */
 static inline void
@@ -215,8 +222,8 @@ zrow_is_tombstone(const ZRowHeader *hdr)
 }
 
 /*
- * Padding: its last byte holds its length if that is 1..254; otherwise the last
- * byte is 255 and the two bytes before it hold the length.
+ * Return the length of the padding, in bytes.  The last byte contains it if it is 1..254;
+ * otherwise the last byte is 255 and the two bytes before it contain the length.
  */
 static inline uint32
 zrow_pad_length(const char *row, uint32 alloc)
@@ -231,6 +238,7 @@ zrow_pad_length(const char *row, uint32 alloc)
 	return pad;
 }
 
+/* Write "pad" bytes of padding at the end of "alloc" bytes.  The caller sets ZROW_PADDED. */
 static inline void
 zrow_pad_put(char *row, uint32 alloc, uint32 pad)
 {

@@ -1,7 +1,14 @@
 /*
  * record.h
- *		The two log forms of each change: undo record and WAL record, both
- *		directions in one place.
+ *		The two log forms of each change, undo record and WAL record: for each of them, writing
+ *		and reading in one place.
+ *
+ * The functions named *_emit insert a WAL record and return its end LSN.  They are called in
+ * the critical section, with all buffers of the change locked exclusively, and allocate
+ * nothing.  The caller sets the pages' LSNs.  *_redo is replay's callback: it locks the pages
+ * as readers do (L1), unlocks them, and raises PANIC if the record is damaged.  *_desc appends
+ * a description of the record to buf, and raises no error.  *_logical returns the record's part
+ * for logical decoding; false if the record is damaged.
  */
 #ifndef ZHEAP_RECORD_H
 #define ZHEAP_RECORD_H
@@ -17,8 +24,8 @@
 #include "zheap/undo/undo_write.h"
 
 /*
- * Opcodes; 0xB0 to 0xF0 are the undo layer's (undo_wal.h).  What is done with each: the list in
- * rec_rmgr.c.
+ * Opcodes; 0xB0 to 0xF0 are the undo layer's (undo_wal.h).  The functions that redo and describe
+ * each are in the list in rec_rmgr.c.
  */
 #define ZREC_INSERT			0x00
 #define ZREC_UPDATE			0x10
@@ -28,25 +35,26 @@
 #define ZREC_PRUNE			0x50
 #define ZREC_OVERFLOW		0x60	/* a table page got an overflow page, or a lock page */
 #define ZREC_CONFIRM		0x70	/* speculative insertion confirmed */
-#define ZREC_NO_VERSION		0x80	/* a tombstone, or a chain got a directory: its undo
+#define ZREC_NO_VERSION		0x80	/* a tombstone, or a directory added to a chain: its undo
 									 * record says which */
 #define ZREC_VISIBLE		0x90	/* a page is all-visible; without blocks: a rewritten table
-									 * lacks what older snapshots saw */
+									 * lacks versions that older snapshots saw */
 #define ZREC_MOVE			0xA0	/* an update that moves a row */
 
-/* block references of all of them */
+/* block references of all these records */
 #define ZREC_BLK_TABLE		0
 #define ZREC_BLK_UNDO		1
 #define ZREC_BLK_OVERFLOW	2		/* or a lock page */
 #define ZREC_BLK_OLD		2		/* MOVE: the page that the row leaves */
 #define ZREC_BLK_MAP		3		/* the visibility map's page of the table page */
-#define ZREC_BLK_OLD_MAP	4		/* MOVE: of the page that the row leaves, if another */
+#define ZREC_BLK_OLD_MAP	4		/* MOVE: the map's page of the page that the row leaves, if
+									 * it is another */
 
 /* ---- undo record (rec_undo.c) ---- */
 
 /*
- * One change, as the undo log keeps it: how to get from the version it made to
- * the one before, and where that one's own record is.
+ * A change, as the undo log keeps it: how to get from the version that it made to the version
+ * before, and where the record of that version is.
  */
 typedef struct ZUndoRecord
 {
@@ -68,22 +76,23 @@ typedef struct ZUndoRecord
 
 	/* UPDATE, DELETE: the version before */
 	ZRowHeader	old_hdr;
-	bool		prev_own;		/* made by the same owner */
-	bool		prev_upper_bound; /* its modifier is below row_prev in the slot's
-								 * chain (ZROW_REUSED) */
-	ZOwner		row_prev;		/* its modifier, and a record of its chain that the
-								 * version's own is, or is below; invalid fxid: visible
-								 * to all.  With prev_own undo alone counts */
+	bool		prev_own;		/* true if the same owner made it */
+	bool		prev_upper_bound; /* true if its modifier is below row_prev in the slot's chain
+								   * (ZROW_REUSED) */
+	ZOwner		row_prev;		/* its modifier, and the version's record or one above it in the
+								 * modifier's chain; invalid fxid: visible to all.  With prev_own
+								 * only undo counts */
 
 	/* UPDATE that is a waypoint of the row (mvcc/README.md) */
 	bool		waypoint;
-	uint32		images;			/* waypoints with an image, up to here */
-	uint32		since;			/* waypoints since the last of them; 0: this is one */
+	uint32		images;			/* number of waypoints with an image, this one included */
+	uint32		since;			/* number of waypoints since the last one with an image; 0: this
+								 * is one */
 	ZOwner		far;			/* a waypoint with an image further down, or invalid */
-	bool		far_own;		/* from there to here all versions are of one owner's
-								 * possession of the slot (prev_own) */
-	bool		far_keys;		/* from there to the version before this one's some are
-								 * ZROW2_KEYS_UPDATED */
+	bool		far_own;		/* true if all versions from there to here were made in one
+								 * owner's possession of the slot (prev_own) */
+	bool		far_keys;		/* true if some version from there to the one before this one's
+								 * is ZROW2_KEYS_UPDATED */
 
 	/* UPDATE: body bytes [prefix, len - suffix) were mid; TOMBSTONE: mid is the body;
 	 * DIRECTORY: mid is what zrec_directory_encode gave */
@@ -96,7 +105,7 @@ typedef struct ZUndoRecord
 	ItemPointerData new_tid;
 	uint32		token;			/* speculative INSERT, or 0 */
 
-	/* what a sweep through the log needs; left out while it stays the same */
+	/* for sweeps of the log; left out while they stay the same */
 	bool		has_xact;
 	bool		has_page;
 	FullTransactionId fxid;
@@ -107,32 +116,33 @@ typedef struct ZUndoRecord
 typedef enum ZUndoForm
 {
 	ZFORM_LOG,					/* in the undo relation */
-	ZFORM_WAL					/* in a WAL record: xact and page are known there */
+	ZFORM_WAL					/* in a WAL record, which has transaction and page anyway */
 } ZUndoForm;
 
-/* Upper bound of the encoded size. */
+/* Return an upper bound of the encoded size, in bytes. */
 extern Size zrec_undo_bound(const ZUndoRecord *rec);
 
 /*
- * The record in log form; "self" is its own position.  Returns the length.  The WAL form are the
- * first *wal_len bytes of it.
+ * Encode the record in log form into "out"; "self" is its own place.  Return the length in
+ * bytes.  The first *wal_len bytes are its WAL form.
  */
 extern Size zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, char *out, Size *wal_len);
 
 /*
- * rec->mid points into "bytes".  Returns the bytes consumed, or 0 if they are no
- * undo record.
+ * Decode an undo record.  Return the number of bytes consumed, or 0 if the bytes are no undo
+ * record.  rec->mid points into "bytes".  Never reads past "len"; values that would lead out of
+ * bounds are refused.  Raises no error.
  */
 extern Size zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self,
 							 ZUndoForm form, ZUndoRecord *rec);
 
 /*
- * Did the record make the version of the row at offnum that is looked for, if no newer record of
- * its chain did?  "deleted": that version is a deletion.
+ * Return whether the record made the wanted version of the row at offnum, provided that no
+ * newer record of its chain did.  "deleted": whether that version is a deletion.
  */
 extern bool zrec_undo_covers(const ZUndoRecord *rec, OffsetNumber offnum, bool deleted);
 
-/* Is it about deletions, one or more? */
+/* Return whether the record is a run of deletions, of one row or more. */
 static inline bool
 zrec_is_delete_run(const ZUndoRecord *rec)
 {
@@ -142,52 +152,58 @@ zrec_is_delete_run(const ZUndoRecord *rec)
 /* ---- directories (rec_directory.c) ---- */
 
 /*
- * Of each row of a page the newest record that a chain has about it, and whose that
- * is; an invalid fxid: none, or visible to all.  And the locks of the transaction whose
- * record is the chain's newest, as far as it, or that subtransaction of it, goes on.
+ * For each row of a page, the newest record that a chain has about it, with its owner; an
+ * invalid fxid: none, or visible to all.  And the row locks of the transaction whose record is
+ * the chain's newest, as far as it, or the subtransaction that took them, is in progress.
  */
 typedef struct ZDirectory
 {
-	ZOwner		before;			/* the slot's owner before the one of the newest record;
-								 * invalid: none */
+	ZOwner		before;			/* the slot's owner before the newest record's; invalid: none */
 	ZOwner		newest[ZPAGE_MAX_OFFSET + 1];
-	int8		lock[ZPAGE_MAX_OFFSET + 1]; /* strongest LockTupleMode, or none */
+	int8		lock[ZPAGE_MAX_OFFSET + 1]; /* strongest LockTupleMode, or ZDIRECTORY_NO_LOCK */
 } ZDirectory;
 
 #define ZDIRECTORY_NO_LOCK	(-1)
 
 /*
- * Rows whose newest record is of a transaction below "horizon" are left out.  "base" is
- * where the chain's newest record is, which the directory's will follow; invalid: there is
- * none.  "out" has ZUNDO_MAX_RECORD bytes.  Returns the length.
+ * Encode a directory into "out", which has ZUNDO_MAX_RECORD bytes.  Return the length in bytes.
+ * Rows whose newest record is of a transaction below "horizon" are left out.  "base" is the
+ * place of the chain's newest record, which the directory's record will follow; invalid if
+ * there is none.
  */
 extern Size zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon,
 								  ZUndoPtr base, char *out);
 
-/* What zrec_directory_encode writes at most: all rows of a page, each its own owner. */
+/*
+ * Upper limit of what zrec_directory_encode writes: all rows of a page, each with an owner of
+ * its own.
+ */
 #define ZUNDO_MAX_DIRECTORY \
 	(8 + ZVARINT_MAX + 3 + 8 + ZPAGE_MAX_OFFSET * (2 + 2 + 9 + ZUNDO_PTR_MAX))
 
-/* False: the bytes are no directory. */
+/* Decode the directory of an undo record.  Return false if the bytes are no directory. */
 extern bool zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir);
 
-/* What it says of one row; false: nothing, or *damaged: as above. */
+/*
+ * Get one row's entry from the directory.  Return false if there is none or, with *damaged set
+ * to true, if the bytes are no directory.
+ */
 extern bool zrec_directory_find(const ZUndoRecord *rec, OffsetNumber offnum, ZOwner *at,
 								bool *damaged);
 
-/* The lock on the row, or ZDIRECTORY_NO_LOCK. */
+/* Return the mode of the lock on the row, or ZDIRECTORY_NO_LOCK; *damaged as above. */
 extern int	zrec_directory_lock(const ZUndoRecord *rec, OffsetNumber offnum, bool *damaged);
 
 /* ---- waypoints ---- */
 
-/* Does the record hold the whole row before? */
+/* Return whether the record holds the whole row before (an image). */
 static inline bool
 zwaypoint_has_image(const ZUndoRecord *rec)
 {
 	return rec->type == ZOP_UPDATE && rec->waypoint && rec->since == 0;
 }
 
-/* ---- what logical decoding is told of a change (rec_logical.c) ---- */
+/* ---- the part of a record for logical decoding (rec_logical.c) ---- */
 
 typedef enum ZLogicalKind
 {
@@ -195,43 +211,52 @@ typedef enum ZLogicalKind
 	ZLOGICAL_INSERT,			/* one row or several */
 	ZLOGICAL_UPDATE,
 	ZLOGICAL_DELETE,
-	ZLOGICAL_SPECULATIVE,		/* an insertion in doubt ... */
-	ZLOGICAL_CONFIRM,			/* ... stands */
-	ZLOGICAL_TAKE_BACK			/* ... or never was */
+	ZLOGICAL_SPECULATIVE,		/* a speculative insertion ... */
+	ZLOGICAL_CONFIRM,			/* ... is confirmed */
+	ZLOGICAL_TAKE_BACK			/* ... or taken back */
 } ZLogicalKind;
 
-/* Tuples are in heap's form, because decoding has no catalog to make one with. */
+/*
+ * Part of a WAL record for logical decoding.  Tuples are in heap's form, as decoding has no
+ * catalog to form one.
+ */
 typedef struct ZRecLogical
 {
 	ZLogicalKind kind;
-	bool		has_old;		/* UPDATE, DELETE: the first tuple is the version before, or what
-								 * the replica identity has of it */
-	bool		more;			/* INSERT: rows in later records had their values toasted
-								 * before this one */
-	int			nrows;			/* INSERT; else 1 */
-	const char *tuples;			/* as zrec_logical_put_tuple or _put_row wrote them */
+	bool		has_old;		/* UPDATE, DELETE: true if the first tuple is the version
+								 * before, or its replica identity */
+	bool		more;			/* INSERT: true if rows in later records had their values
+								 * toasted before this one */
+	int			nrows;			/* number of rows of an INSERT; else 1 */
+	const char *tuples;			/* as written by zrec_logical_put_tuple or zrec_logical_put_row */
 	Size		len;
-	/* decoding, of an insertion: the rows that these refer to, as they stand in the record */
+	/* decoding of an insertion: the rows that the tuples refer to, as they are in the record */
 	const char *rows;
 	Size		rows_len;
-	bool		many;			/* each with its length before it */
+	bool		many;			/* true if each row has its length before it */
 } ZRecLogical;
 
-/* What a record of this kind tells; NONE: it was not logically logged.  False: damaged. */
+/*
+ * Get the part for logical decoding of a record of some kind; NONE if the change was not
+ * logically logged.  Return false if the record is damaged.
+ */
 typedef bool (*ZRecLogicalOf) (XLogReaderState *record, ZRecLogical *logical);
 
-/* The new tuple of an insertion has the values of this row.  May allocate. */
+/*
+ * Append the new tuple of an insertion to "out", referring to the values in this row.
+ * Allocates; ERROR (internal_error) if the tuple does not consist of the row's values.
+ */
 extern void zrec_logical_put_row(StringInfo out, HeapTuple tuple, const char *row, uint32 len);
 
-/* Any other.  May allocate. */
+/* Append any other tuple to "out".  Allocates. */
 extern void zrec_logical_put_tuple(StringInfo out, HeapTuple tuple);
 
 /* ---- a change of rows (rec_change.c) ---- */
 
 /*
- * Plan of an insert, update, delete or lock: slot, rows, undo.  has_undo is
- * false for an insert or delete that belongs to a run already recorded.  "logical" lasts until the
- * change is made, and is for WAL only.
+ * Plan of an insert, update, delete, lock, tombstone or directory: slot, rows, undo.  has_undo
+ * is false for an insert or delete that belongs to a run already recorded.  "logical" must live
+ * until the change is made, and is for WAL only.
  */
 typedef struct ZChange
 {
@@ -244,22 +269,26 @@ typedef struct ZChange
 	const ZRecLogical *logical; /* or NULL */
 } ZChange;
 
-/* The one place that changes a page by a ZChange: forward path and redo. */
+/*
+ * Carry out a ZChange on a page, in the forward path and in redo: no other function does.  The
+ * page, and the overflow page if the slot is there, are locked exclusively.  Raises no error.
+ */
 extern void zchange_apply(Page page, Page overflow, ZChange *change);
 
-/* The pages of a change; the table's writes no WAL unless logged. */
+/* The pages of a change. */
 typedef struct ZChangeBuffers
 {
 	Buffer		table;
 	Buffer		slots;			/* or invalid */
 	bool		logged;
-	Buffer		map;			/* visibility map, if the change takes its bits; or invalid */
+	Buffer		map;			/* page of the visibility map if the change clears its bits; or
+								 * invalid */
 } ZChangeBuffers;
 
 /*
- * In the critical section, after apply: the WAL record, with the undo record as it was encoded
- * before apply, for its bytes may have lain on the page.  If the table is not logged it covers
- * only the undo page, and has the undo record in log form.
+ * Emit the WAL record of a change, after it was applied.  "undo" is the undo record as it was
+ * encoded before that, as its bytes may have been on the page.  If the table is not logged the
+ * record covers only the undo page, and has the undo record in log form.
  */
 extern XLogRecPtr zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers,
 								   ZUndoWrite *write, const char *undo, Size undo_len);
@@ -270,34 +299,37 @@ extern bool zrec_change_logical(XLogReaderState *record, ZRecLogical *logical);
 /* ---- a row that an update moves (rec_move.c) ---- */
 
 /*
- * The old row's deletion, which names the new TID, and the new row's insertion.  On one page they
- * have one slot, and the deletion comes first.  No slot lies on another page.  The deletion has
- * what decoding is told, of the whole update.
+ * Plan of an update that moves a row: the old row's deletion, which names the new TID, and the
+ * new row's insertion.  On one page they have one slot, and the deletion comes first.  No slot
+ * is on an overflow page.  The deletion has the part for logical decoding, of the whole update.
  */
 typedef struct ZMove
 {
 	ZChange		deletion;
 	ZChange		insertion;
-	/* WAL only; one page: what the two rows have in common */
-	bool		same_header;	/* flags that describe values, and natts */
-	uint16		prefix;			/* bytes of the bodies */
+	/* for WAL only; on one page: what the two rows have in common */
+	bool		same_header;	/* true if flags that describe values, and natts, are the same */
+	uint16		prefix;			/* equal bytes of the bodies */
 	uint16		suffix;
 } ZMove;
 
-/* The one place that changes pages by a ZMove; NULL: that page is not to be changed. */
+/*
+ * Carry out a ZMove, in the forward path and in redo: no other function does.  NULL: that page
+ * is not to be changed.
+ */
 extern void zmove_apply(Page old, Page new, ZMove *move);
 
 typedef struct ZMoveBuffers
 {
 	Buffer		old;
-	Buffer		new;			/* perhaps the same */
-	Buffer		maps[2];		/* visibility map, as far as the move takes its bits; the
+	Buffer		new;			/* may be the same as old */
+	Buffer		maps[2];		/* pages of the visibility map whose bits the move clears; the
 								 * second one is invalid if the first is */
 } ZMoveBuffers;
 
 /*
- * As zrec_change_emit, for a logged table.  "write" is the deletion's; "undo" is its record in
- * WAL form; the insertion's follows from the plan.
+ * Like zrec_change_emit, for a moved row of a logged table.  "write" is the deletion's; "undo"
+ * is its record in WAL form; the insertion's follows from the plan.
  */
 extern XLogRecPtr zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers,
 								 ZUndoWrite *write, const ZUndoBytes *undo);
@@ -307,26 +339,28 @@ extern bool zrec_move_logical(XLogReaderState *record, ZRecLogical *logical);
 
 /* ---- others: one file each, emit + redo + desc ---- */
 
-/* "logical" is NULL but where an insertion in doubt is taken back. */
+/* "logical" is NULL unless a speculative insertion is taken back. */
 extern XLogRecPtr zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer,
 									 Buffer overflow_buf, const ZRecLogical *logical);
 extern void zrec_rollback_redo(XLogReaderState *record);
 extern void zrec_rollback_desc(StringInfo buf, XLogReaderState *record);
 extern bool zrec_rollback_logical(XLogReaderState *record, ZRecLogical *logical);
 
+/* Pruning of a page. */
 extern XLogRecPtr zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer);
 extern void zrec_prune_redo(XLogReaderState *record);
 extern void zrec_prune_desc(StringInfo buf, XLogReaderState *record);
 
 /*
- * "buffer": the page that names the new one: the table page, or its overflow page.  "init": the
- * table page was a page of zeros, and becomes one without slots.
+ * A new overflow page or lock page.  "buffer": the page that names it: the table page, or its
+ * overflow page.  "init": the table page was a page of zeros, and becomes one without slots.
  */
 extern XLogRecPtr zrec_overflow_emit(Buffer buffer, bool init, Buffer overflow_buf,
 									 BlockNumber table_block);
 extern void zrec_overflow_redo(XLogReaderState *record);
 extern void zrec_overflow_desc(StringInfo buf, XLogReaderState *record);
 
+/* Confirmation of a speculative insertion.  "logical" may be NULL. */
 extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum,
 									const ZRecLogical *logical);
 extern void zrec_confirm_redo(XLogReaderState *record);
@@ -335,16 +369,19 @@ extern bool zrec_confirm_logical(XLogReaderState *record, ZRecLogical *logical);
 
 /* ---- the visibility map (rec_visible.c) ---- */
 
-/* In the critical section, of a logged table: a page of the map whose bits have been cleared. */
+/*
+ * Register a page of the map whose bits have been cleared.  Between XLogBeginInsert and the
+ * insertion, for a logged table.
+ */
 extern void zrec_map_register(uint8 block_id, Buffer map);
 
-/* Replay of that, for all table pages of the record. */
+/* Replay it, for all table pages of the record. */
 extern void zrec_map_redo(XLogReaderState *record);
 
 /*
- * The page is marked all-visible, in the map as well.  "newest": the newest owner that its slots
- * have or had, or invalid if standbys know that all see it.  Both pages are locked exclusively.
- * Does all of it, critical section included.
+ * Mark the page all-visible, in the map as well, with its WAL record and critical section.
+ * Both pages are locked exclusively, on exit too.  "newest": the newest owner that its slots
+ * have or had, or invalid if standbys know that all see it.
  */
 extern void zrec_mark_visible(Relation rel, Buffer buffer, Buffer map,
 							  FullTransactionId newest);
@@ -353,21 +390,22 @@ extern void zrec_visible_redo(XLogReaderState *record);
 extern void zrec_visible_desc(StringInfo buf, XLogReaderState *record);
 
 /*
- * The table's new file takes "newest" and all before as visible to all: standbys
- * are to get rid of snapshots that do not.
+ * Emit the WAL record of a rewritten table, whose new file takes "newest" and all transactions
+ * before as visible to all: standbys cancel queries with snapshots that do not see these.
+ * Needs no critical section and no lock.
  */
 extern XLogRecPtr zrec_conflict_emit(Relation rel, FullTransactionId newest);
 
 /*
- * In replay, before the table page of the record is changed: get rid of a standby's
- * snapshots that do not see "newest" (invalid: of none), which the page is going to take
- * as visible to all.
+ * Resolve the conflict with a standby's snapshots that do not see "newest", which the table
+ * page is going to take as visible to all; does nothing if it is invalid.  In replay, before
+ * the page is locked: it may wait for queries.
  */
 extern void zrec_resolve_conflict(XLogReaderState *record, TransactionId newest);
 
 /* ---- the resource manager (rec_rmgr.c) ---- */
 
-/* Only while shared_preload_libraries are processed. */
+/* Register the resource manager.  Only while shared_preload_libraries are processed. */
 extern void zrec_rmgr_register(void);
 
 #endif							/* ZHEAP_RECORD_H */

@@ -1,7 +1,7 @@
 /*
  * rollback.h
- *		Rolling back the rows of aborted transactions: one page at a time, and all that the
- *		undo log or the tables themselves tell of.
+ *		Roll back the rows of aborted transactions: one page at a time, or everything that
+ *		the undo log, or the tables themselves, show to be aborted.
  */
 #ifndef ZHEAP_ROLLBACK_H
 #define ZHEAP_ROLLBACK_H
@@ -16,79 +16,98 @@
 /* ---- one page (rollback_page.c) ---- */
 
 /*
- * Roll back every row of the page that names an aborted transaction's slot, and give
- * the slots back.  "buffer" is pinned and not locked; the page is locked exclusively
- * (as is its overflow page) while a slot's rows, which have been worked out before, are
- * changed.  One WAL record per slot.  Reads undo; may be cancelled.  Must not be called in a
- * critical section.  Returns whether the page changed.
+ * Roll back every row of the page that names an aborted transaction's slot, and give the slots
+ * back.  Return whether the page changed.
+ *
+ * "buffer" is pinned and not locked at entry and exit.  The page (and its overflow page) is
+ * locked exclusively while the rows of one slot are changed; what they become has been computed
+ * before.  One WAL record per slot.  The caller keeps the file where it is (R4), and is not in
+ * a critical section.  Reads undo; interruptible.  ERROR (data_corrupted) if the page or its
+ * undo is damaged.
  */
 extern bool zrollback_page(Relation rel, Buffer buffer);
 
 /*
- * The same of one slot on a lock page: no row names it, but it is given back to the owner
- * before.  Only where that is a transaction in progress there is need for it.
+ * Like zrollback_page, for one slot on a lock page: no row names it, but it is given back to
+ * the owner before.  Needed only if that is a transaction in progress.
  */
 extern bool zrollback_lock_slot(Relation rel, Buffer buffer, int slotno);
 
-/* One page of an open table, if it has that page.  zundo_open() was called. */
+/*
+ * Roll back one page of an open table; does nothing if the table is shorter.  zundo_open() was
+ * called.  Errors as zrollback_page.
+ */
 extern void zrollback_block(Relation rel, BlockNumber block);
 
 /* ---- all of a database (rollback_sweep.c, rollback_reset.c) ---- */
 
 /*
- * Roll back what aborted transactions of this database left on their pages, as
- * the undo log tells.  Commits transactions of its own on the way
- * when "own_transactions"; otherwise runs in the caller's.  Errors on the way are
- * reported and counted; what they are about is left for later, as is what somebody
- * holds locked.  Returns whether it was broken off.
+ * Roll back what aborted transactions of this database left on their pages, according to the
+ * undo log.  Return true if the sweep was broken off: another one is under way, or a worker has
+ * to leave.
+ *
+ * With "own_transactions" the caller is in no transaction, and the sweep runs, and commits, its
+ * own; otherwise it runs in the caller's.  Errors about a page or undo are reported and
+ * counted, and their records left for later, as are those of tables that are locked by others.
+ * Other errors end the sweep: a cancellation, or lack of memory or locks while undo is read.
  */
 extern bool zrollback_sweep(bool own_transactions);
 
 /*
- * The same for VACUUM of the undo relation, which holds its lock.  Also lets the
- * horizon go on where no more xids are assigned.
+ * Like zrollback_sweep, for VACUUM of the undo relation, which holds ShareUpdateExclusiveLock
+ * on it.  Undo that cannot be read is settled by a look at all tables.  Also lets the horizon
+ * advance where no more xids are assigned.
  */
 extern void zrollback_vacuum(void);
 
 /*
- * As VACUUM of the undo relation, but undo that cannot be read, and pages that cannot be
- * rolled back for that, are given up: each is told of.  Returns the number of the pages.
+ * Like VACUUM of the undo relation, but give up undo that cannot be read, and pages that cannot
+ * be rolled back because of damage: each is reported by a WARNING and in the log.  Return the
+ * number of these pages.  Locks the undo relation, ShareUpdateExclusive, until the end of the
+ * transaction.  ERROR (active_sql_transaction) if the transaction has changed anything.
  */
 extern uint64 zrollback_skip(void);
 
 /*
- * The same, without undo: it is given up as a whole, and the undo relation made anew
- * (rollback_reset.c).  Nobody else may use zheap tables of this database meanwhile.
+ * Like zrollback_skip, without undo: all of it is given up, and the undo relation made anew
+ * (rollback_reset.c).  Locks the undo relation, AccessExclusive, so that no other session can
+ * use zheap tables of this database meanwhile.  ERROR (active_sql_transaction) in a transaction
+ * block; (object_in_use) if an older snapshot stays open, or a table locked.
  */
 extern uint64 zrollback_reset(void);
 
 /* ---- this backend's temporary tables (rollback_local.c) ---- */
 
+/*
+ * Roll back what is aborted in this backend's temporary tables, in the caller's transaction.
+ * ERROR (internal_error) if a local undo record cannot be read.
+ */
 extern void zrollback_local_sweep(void);
 
 /* ---- files, for sweeps (rollback_file_lock.c) ---- */
 
 /*
- * For a sweep that changes pages without a lock on the table; it has one while it
- * calls this.  False: not to be had at once.
+ * Lock the file, RowExclusive, for a sweep that changes pages without a lock on the table.  The
+ * caller holds a lock on the table meanwhile.  Return false, having done nothing, if the lock
+ * is not available at once.
  */
 extern bool zrollback_file_acquire(RelFileLocator locator);
 extern void zrollback_file_release(RelFileLocator locator);
 
-/* Does somebody wait for a sweep, this one, to leave the file? */
+/* Return whether another process waits until this process has left the file. */
 extern bool zrollback_file_is_wanted(RelFileLocator locator);
 
 /*
- * Wait until no sweep is at work on the file.  The caller holds AccessExclusiveLock on
- * its table, which keeps others out until the end of the transaction, or until it is
- * released.
+ * Wait until no sweep is at work on the file.  The caller holds AccessExclusiveLock on its
+ * table, which keeps sweeps out until that is released, and no buffer lock.  lock_timeout does
+ * not apply; the wait is for one page of work.
  */
 extern void zrollback_file_wait(RelFileLocator locator);
 
 /*
- * The same in two steps, for those who keep others from the table no longer than they must:
- * sweeps are waited for and kept out without a lock on the table, until the caller has
- * AccessExclusiveLock on that, or gives up.
+ * Do the same in two steps, for callers that lock the table as briefly as possible: keep_out
+ * waits for sweeps and keeps them out without a lock on the table, until the caller has
+ * AccessExclusiveLock on it, or gives up, and calls let_in.
  */
 extern void zrollback_file_keep_out(RelFileLocator locator);
 extern void zrollback_file_let_in(RelFileLocator locator);
@@ -98,25 +117,30 @@ extern void zrollback_file_let_in(RelFileLocator locator);
 typedef enum ZTableState
 {
 	ZTABLE_OPEN,
-	ZTABLE_BUSY,				/* somebody has it locked */
-	ZTABLE_OTHER,				/* the file is that of a relation of another kind */
-	ZTABLE_GONE					/* the file is not that relation's any more */
+	ZTABLE_BUSY,				/* another transaction has it locked */
+	ZTABLE_OTHER,				/* the file belongs to a relation of another kind */
+	ZTABLE_GONE					/* the file does not belong to that relation any more */
 } ZTableState;
 
 /*
- * Open table "oid" if it has this file; or, with NULL, whatever file it has.  Reads catalogs: no
- * buffer may be locked.  If it is open *found is for access to its pages, map and free space map,
- * no more, until the next call of any of these functions.  The file is locked, the table is not,
- * on exit: it was for a moment, if that was to be had at once.
+ * Open table "oid" if it has this file or, if locator is NULL, whatever file it has.  Reads
+ * catalogs: no buffer may be locked.  If the result is ZTABLE_OPEN, *found can be used to
+ * access the table's pages, map and free space map, nothing else, until the next call of any of
+ * these functions.  On exit the file is locked, RowExclusive, and the table is not: it is
+ * locked during the call, if that is possible without waiting.
  */
 extern ZTableState zrollback_table_open(const RelFileLocator *locator, Oid oid, Relation *found);
 
-/* Close all.  Or forget them, after an abort has released what they held. */
+/*
+ * Close all open tables and release their files' locks; or forget them, after an abort has
+ * released the locks.
+ */
 extern void zrollback_tables_close(void);
 extern void zrollback_tables_forget(void);
 
 /* ---- errors (rollback_errors.c) ---- */
 
+/* Size and initialization of the shared memory for errors. */
 extern Size zrollback_shmem_size(void);
 extern void zrollback_shmem_init(void);
 
@@ -131,35 +155,41 @@ typedef struct ZErrorInfo
 	char		last[ZERROR_TEXT];
 } ZErrorInfo;
 
+/* Copy the counters of errors. */
 extern void zrollback_error_info(ZErrorInfo *info);
 
-/* Only count an error.  Needs no transaction. */
+/* Count an error without reporting it.  Needs no transaction. */
 extern void zrollback_error_count(const char *message);
 
 /* ---- the worker that rolls back (rollback_worker.c) ---- */
 
-/* What a worker, which is of a higher layer, is asked and told while it rolls back. */
+/* Callbacks of a worker, which belongs to a higher layer, for the time that it rolls back. */
 typedef struct ZRollbackWorker
 {
-	/* A backend wants the database for itself, or other databases wait for their turn. */
+	/*
+	 * Return whether to stop: a backend needs the database alone, or other databases wait for
+	 * their turn.
+	 */
 	bool		(*is_to_leave) (void);
 
-	/* So many bytes of undo more were read, pages rolled back. */
+	/* Report progress: bytes of undo read, and pages rolled back, since the last call. */
 	void		(*progress) (Size undo, uint32 pages);
 
-	/* One more error was met. */
+	/* Report one more error. */
 	void		(*error) (void);
 } ZRollbackWorker;
 
-/* This process is a worker. */
+/* Register the callbacks of this process, which is a worker. */
 extern void zrollback_worker_register(const ZRollbackWorker *worker);
 
 /* ---- errors that do not end the whole ---- */
 
 /*
- * Run work(arg) in a subtransaction and a memory context of its own.  NULL, or the
- * error, allocated, after which what it held is released.  A request to cancel is
- * not caught.  Within a transaction; no lock may be held that is not to be lost.
+ * Run work(arg) in a subtransaction and a memory context of its own.  Return NULL or, if it
+ * raised an error, that error, allocated in the caller's context, to be freed by
+ * FreeErrorData(); locks, buffers and memory of work() are released then.  Cancellations, and
+ * the other errors of class operator_intervention, are raised again.  To be called within a
+ * transaction, without a lock that must not be lost.
  */
 extern ErrorData *zrollback_try(void (*work) (void *), void *arg);
 

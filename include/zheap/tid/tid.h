@@ -1,11 +1,12 @@
 /*
  * tid.h
- *		What core means by a TID: tags, the phase of the query, and what core was
- *		told last.
+ *		The meaning of TIDs for core: tags, the phase of the query, and notes about the latest
+ *		calls.
  *
- * Old and new version of a row share a TID, but core keeps TIDs between calls and
- * asks again, with SnapshotAny, for "the version I mean".  This layer decides which
- * version that is; it reads no page.  src/tid/README.md lists the callers in core.
+ * The old and the new version of a row share a TID, but core keeps TIDs between calls and later
+ * requests, with SnapshotAny, the version that it means.  This layer decides which version that
+ * is; it reads no page.  src/tid/README.md lists the callers in core.  No function here takes a
+ * lock or raises an error.
  */
 #ifndef ZHEAP_TID_H
 #define ZHEAP_TID_H
@@ -25,23 +26,22 @@ struct TupleTableSlot;
 /* ---- tags ---- */
 
 /*
- * The offset of a line pointer needs 11 of its 16 bits at most; the others carry a
- * tag:
+ * The offset of a line pointer needs at most 11 of its 16 bits; the others contain a tag:
  *
- *	NONE		as an index has it.  While a query runs: the version that its
- *				snapshot sees.  In an AFTER ROW event: the row as inserted, or what
- *				the update made of the old version that was fetched just before.
+ *	NONE		as in an index.  While a query runs: the version that its
+ *				snapshot sees.  In an AFTER ROW event: the row as inserted, or the
+ *				version that follows the old version fetched just before.
  *	1 .. 29		the k-th version of the row in our own transaction: 1 is the one
- *				that it found or inserted.  What AFTER ROW events keep of an update.
- *	REPLACED	the version that our last update replaced: tuple_update's answer
- *				where no event can keep it.
+ *				that it found or inserted.  AFTER ROW events of an update keep it.
+ *	REPLACED	the version that our last update replaced: set by tuple_update
+ *				where no event can keep the TID.
  *	LAST		the last version of a row that only we can change: after
  *				tuple_lock the newest, after tuple_delete the one deleted.  Also the
- *				newest, of others, that is in the way of ON CONFLICT.
+ *				newest version, made by another transaction, that conflicts for ON CONFLICT.
  *
- * Ordinals count versions that are not rolled back.  An event's own rollback
- * takes the event with it, so the versions up to the one it names stay as they
- * are for as long as there is an event to ask for it (T4).
+ * Ordinals count versions that are not rolled back.  Rolling back an event's update removes the
+ * event as well, so the versions up to the one that an event names do not change as long as the
+ * event exists (T4).
  */
 #define ZTID_OFFSET_BITS	11
 #define ZTID_OFFSET_MASK	((1 << ZTID_OFFSET_BITS) - 1)
@@ -50,18 +50,21 @@ struct TupleTableSlot;
 #define ZTID_TAG_REPLACED	30
 #define ZTID_TAG_LAST		31
 
+/* Return the tag of a TID. */
 static inline int
 ztid_tag(const ItemPointerData *tid)
 {
 	return tid->ip_posid >> ZTID_OFFSET_BITS;
 }
 
+/* Return the offset number without the tag. */
 static inline OffsetNumber
 ztid_offset(const ItemPointerData *tid)
 {
 	return tid->ip_posid & ZTID_OFFSET_MASK;
 }
 
+/* Return the TID without its tag. */
 static inline ItemPointerData
 ztid_untagged(const ItemPointerData *tid)
 {
@@ -79,8 +82,8 @@ ztid_set_tag(ItemPointer tid, int tag)
 }
 
 /*
- * Does the caller of tuple_update, tuple_delete or tuple_lock mean the newest version,
- * whatever its snapshot sees?  It has locked the row (T2).
+ * Return whether the caller of tuple_update, tuple_delete or tuple_lock means the newest version,
+ * whatever its snapshot sees.  Then it has locked the row (T2).
  */
 static inline bool
 ztid_means_newest(const ItemPointerData *tid)
@@ -88,7 +91,10 @@ ztid_means_newest(const ItemPointerData *tid)
 	return ztid_tag(tid) == ZTID_TAG_LAST;
 }
 
-/* tuple_delete: done (T3); an index scan has found what is in the way of ON CONFLICT (T6). */
+/*
+ * Tag the TID as LAST: tuple_delete has deleted the row (T3), or an index scan has found a row
+ * that conflicts for ON CONFLICT (T6).
+ */
 static inline void
 ztid_mark_last(ItemPointer tid)
 {
@@ -96,8 +102,8 @@ ztid_mark_last(ItemPointer tid)
 }
 
 /*
- * tuple_update: done (T3).  "ordinal": the number of the old version if an event may keep
- * the TID, or 0.
+ * Tag the old TID after tuple_update (T3).  "ordinal": the number of the old version if an event
+ * may keep the TID, or 0.
  */
 static inline void
 ztid_mark_updated(ItemPointer tid, bool moved, int ordinal)
@@ -112,13 +118,13 @@ ztid_mark_updated(ItemPointer tid, bool moved, int ordinal)
 /* ---- the state of this backend ---- */
 
 /*
- * Is a query being executed, or is it events that outlived theirs?
+ * The phase of the query:
  *
  *	NONE		no query: deferred events, at commit or by SET CONSTRAINTS; rows written
  *				without a plan, by COPY, logical replication or a command
  *	RUN			ExecutorRun
- *	FINISH		ExecutorFinish, which runs data-modifying WITH clauses to their end,
- *				then fires the query's own events
+ *	FINISH		ExecutorFinish, which completes data-modifying WITH clauses, then
+ *				fires the query's own events
  */
 typedef enum ZTidPhase
 {
@@ -128,36 +134,36 @@ typedef enum ZTidPhase
 } ZTidPhase;
 
 /*
- * Of the innermost query, or of a command that is given within a query: each has its
- * own, and the outer one's comes back when it ends, however it ends (T7).  Only
- * src/tid changes this, and the inline functions below.
+ * The state of the innermost query, or of a command that is given within a query: each has its
+ * own, and the outer one's is restored when it ends, also by an error (T7).  Only src/tid and the
+ * inline functions below change it.
  */
 typedef struct ZTidState
 {
 	ZTidPhase	phase;
 	struct QueryDesc *query;	/* in FINISH */
-	uint64		marks;			/* zheap_marks_cleared() when the level began; 0: no level has */
+	uint64		marks;			/* zheap_marks_cleared() when the level began; 0: outermost */
 
-	/* The row that an index scan with a dirty snapshot found last; or InvalidOid. */
+	/* The row that an index scan with a dirty snapshot found last; InvalidOid: none (T6). */
 	Oid			conflict_rel;
 	ItemPointerData conflict_tid;
-	SubTransactionId conflict_sub;	/* noted within this one */
+	SubTransactionId conflict_sub;	/* the subtransaction that noted it */
 
-	/* In NONE: the row that tuple_lock has locked last, and the current command then (T2). */
+	/* In phase NONE: the row that tuple_lock locked last, and the current command then (T2). */
 	Oid			locked_rel;
 	ItemPointerData locked_tid;
 	CommandId	locked_cid;
 
 	/*
-	 * The new version of an event whose old version has just been fetched by number;
-	 * ordinal 0: none.
+	 * The new version of an event whose old version has just been fetched by number; ordinal 0:
+	 * none (T5).
 	 */
 	int			next_ordinal;
 	Oid			next_rel;
 	ItemPointerData next_tid;
 	CommandId	next_cid;		/* the current command then */
 
-	/* The deleted row that was fetched last, and into which slot first. */
+	/* The deleted row that was fetched last, and the slot that got it first (T3). */
 	Oid			deleted_rel;
 	ItemPointerData deleted_tid;
 	FullTransactionId deleter;
@@ -167,10 +173,10 @@ typedef struct ZTidState
 
 extern ZTidState ztid_state;
 
-/* The hooks that keep it. */
+/* Install the hooks and callbacks that keep the state, while the library is being preloaded. */
 extern void ztid_register(void);
 
-/* False in phase NONE. */
+/* Return whether a query runs, in phase RUN or FINISH. */
 static inline bool
 ztid_query_runs(void)
 {
@@ -178,9 +184,8 @@ ztid_query_runs(void)
 }
 
 /*
- * Return whether it is the apply worker's own code that reads xmin.  It does so to report
- * conflicts (18), and needs the transaction (T10).  Users' code in an apply worker runs within a
- * query.
+ * Return whether the apply worker's own code reads xmin.  It does so to report conflicts (18), and
+ * needs the transaction (T10).  Users' code in an apply worker runs within a query.
  */
 static inline bool
 ztid_worker_asks(void)
@@ -189,8 +194,8 @@ ztid_worker_asks(void)
 }
 
 /*
- * Return whether the scan is the apply worker's search for a deleted row (19), by SnapshotAny.
- * The worker would read what it finds as a tuple on a heap page, so the scan must return no row
+ * Return whether the scan, by SnapshotAny, is the apply worker's search for a deleted row (19).
+ * The worker would read the result as a tuple on a heap page, so the scan must return no row
  * (T10).
  */
 static inline bool
@@ -199,12 +204,18 @@ ztid_seeks_deleted(Snapshot snapshot)
 	return unlikely(snapshot == SnapshotAny) && IsLogicalWorker();
 }
 
-/* May AFTER ROW events fire now? */
+/*
+ * Return whether AFTER ROW events may fire now: always in phase NONE; in FINISH when all WITH
+ * clauses are complete.
+ */
 extern bool ztid_events_fire(void);
 
 /* ---- what was locked ---- */
 
-/* tuple_lock: done (T2).  "tid" may have a tag. */
+/*
+ * Tag the TID as LAST after tuple_lock, and note the row in phase NONE (T2).  "tid" may have a
+ * tag.
+ */
 static inline void
 ztid_note_locked(Relation rel, ItemPointer tid)
 {
@@ -217,8 +228,9 @@ ztid_note_locked(Relation rel, ItemPointer tid)
 }
 
 /*
- * No query runs, and our transaction has made a version of the row by this command: since
- * tuple_lock locked the row?  A BEFORE trigger has, then.  "tid": without a tag.
+ * Return whether no query runs and command "cid", in which our transaction made a version of the
+ * row, is not older than the tuple_lock of the row: then a BEFORE trigger has made the version.
+ * "tid": without a tag.
  */
 static inline bool
 ztid_made_since_locked(Relation rel, const ItemPointerData *tid, CommandId cid)
@@ -247,8 +259,8 @@ ztid_forget_conflict(void)
 }
 
 /*
- * Return whether the row, which is to be locked or fetched, is the one noted.  Then it is ON
- * CONFLICT that asks for it, which has no other way to say so (T6).  Ends the note.
+ * Return whether the row, which is about to be locked or fetched, is the one noted.  Then the
+ * caller is ON CONFLICT, which has no other way to say so (T6).  Forgets the note.
  */
 static inline bool
 ztid_take_conflict(Relation rel, const ItemPointerData *tid)
@@ -265,10 +277,10 @@ ztid_take_conflict(Relation rel, const ItemPointerData *tid)
 typedef enum ZTidVersion
 {
 	ZTID_SEEN,					/* what the active snapshot sees; else INSERTED, else LAST */
-	ZTID_INSERTED,				/* what our transaction inserted; else SEEN */
+	ZTID_INSERTED,				/* the version that our transaction inserted; else SEEN */
 	ZTID_NUMBERED,				/* the version with this number in our transaction */
 	ZTID_REPLACED,				/* the version before our newest */
-	ZTID_LAST					/* the newest that is ours or committed; of a deleted row
+	ZTID_LAST					/* the newest that is ours or committed; for a deleted row
 								 * the one that was deleted */
 } ZTidVersion;
 
@@ -278,19 +290,19 @@ typedef struct ZTidMeaning
 	int			ordinal;		/* NUMBERED */
 } ZTidMeaning;
 
-/* ztid_resolve of a TID that has a tag, or outside of ExecutorRun. */
+/* ztid_resolve() for a TID that has a tag, or outside of ExecutorRun. */
 extern ZTidMeaning ztid_resolve_event(Relation rel, const ItemPointerData *tid);
 
 /*
- * What tuple_fetch_row_version is asked for with SnapshotAny.  To be called once: what was
- * expected to come next is not any more.
+ * Return which version tuple_fetch_row_version, with SnapshotAny, is to fetch.  Called once for
+ * each fetch, as it clears the notes about the next fetch.
  */
 static inline ZTidMeaning
 ztid_resolve(Relation rel, const ItemPointerData *tid)
 {
 	ZTidMeaning meaning = {ZTID_SEEN, 0};
 
-	/* DO SELECT, or DO NOTHING, which is treated alike; the note ends here */
+	/* DO SELECT, or DO NOTHING, which is treated alike; this ends the note */
 	if (unlikely(OidIsValid(ztid_state.conflict_rel)) && ztid_take_conflict(rel, tid) &&
 		ZCOMPAT_CONFLICT_IS_FETCHED && ztid_query_runs() && ztid_tag(tid) == ZTID_TAG_NONE)
 	{
@@ -312,10 +324,10 @@ typedef struct ZTidDeletion
 } ZTidDeletion;
 
 /*
- * The version that a TID with a tag means goes into the slot: the tag that stays with it
- * there, from where it gets into AFTER ROW events.  One that names the version for
- * good does.  "deletion": LAST, and events may keep the TID of this row, which our
- * transaction has deleted; or NULL.
+ * Return the tag that the TID keeps in the slot that gets the version which the tagged TID means.
+ * AFTER ROW events take their TIDs from there.  A tag that names the version permanently is kept.
+ * "deletion": given if the tag is LAST, our transaction has deleted the row, and events may keep
+ * its TID; else NULL.
  */
 extern int	ztid_tag_kept(Relation rel, const ItemPointerData *tid,
 						  const ZTidDeletion *deletion, struct TupleTableSlot *slot);

@@ -12,9 +12,12 @@
 #include "zheap/base/pg_compat_vacuum.h"
 
 /*
- * Take dead rows and the index entries that name them away, roll back rows of
- * aborted transactions, tell the free space map, give an empty tail back to the
- * operating system.  The caller holds ShareUpdateExclusiveLock.
+ * VACUUM the table: remove dead rows and the index entries that name them, roll back rows of
+ * aborted transactions, mark pages all-visible, update the free space map, and return an empty
+ * tail to the operating system.  The caller holds ShareUpdateExclusiveLock on the table and no
+ * buffer lock; truncation takes AccessExclusiveLock, conditionally, and releases it.  ERROR
+ * (object_not_in_prerequisite_state) if the library is not preloaded, (data_corrupted) for a
+ * damaged page; errors of reading pages and indexes; a cancel.
  */
 extern void zvacuum_relation(Relation rel, ZCompatVacuumParams *params,
 							 BufferAccessStrategy strategy);
