@@ -9,6 +9,7 @@
 #include "storage/buf.h"
 #include "utils/rel.h"
 
+#include "zheap/base/pg_compat.h"
 #include "zheap/undo/undo_ptr.h"
 
 typedef struct ZUndoWrite
