@@ -255,7 +255,8 @@ stage_server()
 }
 
 # Build the checkout for the server of pg_config $1 and install it below $2 (""
-# means into the machine).  Objects stay in $CACHE, so the next time is quick.
+# means into the machine); the module of test/unit too, unless NO_UNIT is set.
+# Objects stay in $CACHE, so the next time is quick.
 build_install()
 {
 	local pg_config=$1 destdir=$2 key dir
@@ -268,17 +269,23 @@ build_install()
 		exec 9>"$dir.lock"
 		flock 9
 		copy_source "$dir" && build_one "$dir" "$pg_config" "$destdir" || exit 1
-		if [ -f "$dir/test/unit/Makefile" ] && [ -n "$destdir" ]; then
+		if [ -z "${NO_UNIT:-}" ] && [ -f "$dir/test/unit/Makefile" ] && [ -n "$destdir" ]; then
 			build_one "$dir/test/unit" "$pg_config" "$destdir"
 		fi
 	) || die "build failed"
 }
 
-# Warnings are errors where CI is set.
+# Warnings are errors where CI is set.  Objects come from ccache, if there, also for another
+# checkout's path.
 build_one()
 {
-	quietly make -s -C "$1" -j "$(nproc)" PG_CONFIG="$2" ${CI:+COPT=-Werror} &&
-		quietly make -s -C "$1" PG_CONFIG="$2" ${CI:+COPT=-Werror} DESTDIR="$3" install
+	local make=(make -s -C "$1" PG_CONFIG="$2" COPT="${COPT:-}${CI:+ -Werror}")
+
+	if command -v ccache >/dev/null; then
+		export CCACHE_DIR=$CACHE/ccache CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1
+		make+=(CC="ccache gcc")
+	fi
+	quietly "${make[@]}" -j "$(nproc)" && quietly "${make[@]}" DESTDIR="$3" install
 }
 
 # ---------------------------------------------------------------- assert-enabled server
