@@ -1,6 +1,6 @@
 /*
  * undo_am.h
- *		The undo relation as the server's commands see it (am_undo.c).
+ *		Interface of the undo relation's access method (am_undo.c) to the undo layer.
  */
 #ifndef ZHEAP_UNDO_AM_H
 #define ZHEAP_UNDO_AM_H
@@ -9,41 +9,50 @@
 
 #include "zheap/base/pg_compat.h"
 
+/* Return the routines of the access method zheap_undo.  Static data. */
 extern const TableAmRoutine *zundo_am_routine(void);
 
 /*
- * Called when the undo relation is vacuumed, before its horizon is advanced:
- * applies what rolled back transactions left.  Set once while the library
- * loads.
+ * Hook of VACUUM of the undo relation, called before the horizon is advanced: roll back what
+ * aborted transactions have left.  Set once, while the library loads.
  */
 extern void (*zundo_vacuum_hook) (void);
 
-/* What the access method needs of the undo layer (undo_relation.c). */
 
 /*
- * The relation is about to be dropped by this transaction, which has locked it exclusively:
- * remember its horizon; and forget that at the end of the transaction.
+ * Remember the horizon of the undo relation, which this transaction is about to drop and has
+ * locked with AccessExclusiveLock; forget it at the end of the transaction.  Reads the meta
+ * page; a damaged one counts as the oldest horizon.  See H4.
  */
 extern void zundo_note_dropped(Oid relid);
 extern void zundo_forget_dropped(void);
 
-/* Make a new relation file: meta and directory pages, WAL-logged. */
+/*
+ * Write the first pages (meta, directory, map) of a new, empty relation file, WAL-logged.  The
+ * caller's transaction has made the file: no other backend uses it.  ERROR as for any extension
+ * of a file.
+ */
 extern void zundo_storage_create(RelFileLocator locator);
 
 /*
- * The relation's file has just been exchanged for a copy: until the end of the
- * transaction, or its being rolled back, this backend may read there, but not write.
+ * Note that this transaction has exchanged the relation's file for a copy.  Until it ends, or
+ * until that is rolled back, this backend may read undo, but zundo_prepare() raises an ERROR
+ * (object_not_in_prerequisite_state).
  */
 extern void zundo_moved(void);
 
 /*
  * Wait until no other transaction uses the undo relation; none will until this one has ended.
- * The caller has locked it with AccessExclusiveLock, and no buffer.  ERROR if it is cancelled.
- * A prepared transaction does not use it, but has it locked if it has written there.
+ * The caller has locked it with AccessExclusiveLock, and holds no buffer lock and no LWLock.
+ * A prepared transaction is no user, but holds a lock that is waited for, too, if it has
+ * written undo.  ERROR (query_canceled, deadlock_detected) as for any heavyweight lock.
  */
 extern void zundo_wait_for_users(Oid relid);
 
-/* Copy all pages as they are; nobody else uses either relation. */
+/*
+ * Copy all pages as they are, WAL-logged.  Both relations are locked with AccessExclusiveLock,
+ * and zundo_wait_for_users() has been called.  ERROR (query_canceled), or as for any I/O.
+ */
 extern void zundo_storage_copy(Relation from, Relation to);
 
 #endif							/* ZHEAP_UNDO_AM_H */

@@ -1,32 +1,31 @@
 /*
  * undo_format.h
- *		The bytes of the undo relation.
+ *		On-disk format of the undo relation, and of its WAL records.
  *
- * Block 0 is the meta page, blocks 1..ZUNDO_DIR_PAGES the log directory, then
- * the first page of the free map; the rest of the first extent is unused.  From
- * then on extents of ZUNDO_EXTENT_BLOCKS blocks.  Each ZUNDO_GROUP_EXTENTS of
- * them are a group, whose first extent holds nothing but the group's map page:
+ * Block 0 is the meta page, blocks 1..ZUNDO_DIR_PAGES are the log directory, and the next block
+ * is the first page of the free map; the rest of the first extent is unused.  Then follow
+ * extents of ZUNDO_EXTENT_BLOCKS blocks.  Each ZUNDO_GROUP_EXTENTS of them form a group, whose
+ * first extent holds only the group's map page:
  *
  *   meta page       24 | ZUndoMeta
  *           pd_special | ZUndoPageSpecial (magic only)
  *   directory page  24 | ZUndoDirEntry[ZUNDO_DIR_ENTRIES]
  *           pd_special | ZUndoPageSpecial (magic only)
- *   map page        24 | one bit for each extent of the group: it is free
+ *   map page        24 | one bit for each extent of the group: set if it is free
  *           pd_special | ZUndoPageSpecial (magic only)
  *   undo page       24 | records: varint length, ZUndoCheck, bytes; append only
  *           pd_special | ZUndoPageSpecial
  *
- * A record's check is made of its bytes and its ZUndoPtr.  All pages have a check of their
- * own in pd_prune_xid, which has no other use here (zundo_page_check): of block number,
- * header and special area, and except on undo pages of all that lies between.
+ * A record's check covers its bytes and its ZUndoPtr.  Every page has a check of its own in
+ * pd_prune_xid, which has no other use here (page_check): it covers the block number, the
+ * header and the special area, and, except on undo pages, all that lies between.
  *
- * pd_lower is the end of what is used on all of them, and what follows it up to
- * pd_special is zero, so that copies that drop the hole (full-page images,
- * CREATE DATABASE) lose nothing.
+ * On every page pd_lower is the end of the used part, and the bytes from there to pd_special
+ * are zero, so that copies that omit the hole (full-page images, CREATE DATABASE) lose nothing.
  *
- * The pages of an extent are filled in order and initialised when first
- * written, with the generation that the extent's first page got when the extent
- * was opened: a page with another generation has not been written yet since.
+ * The pages of an extent are filled in order and initialised when first written.  They get the
+ * generation that the extent's first page got when the extent was opened: a page with another
+ * generation has not been written since.
  */
 #ifndef ZHEAP_UNDO_FORMAT_H
 #define ZHEAP_UNDO_FORMAT_H
@@ -54,10 +53,11 @@ typedef struct ZUndoMeta
 {
 	uint32		magic;			/*  0- 3 */
 	uint32		version;		/*  4- 7 */
-	FullTransactionId horizon;	/*  8-15: older xids are committed and seen by all */
+	FullTransactionId horizon;	/* 8-15: the logged horizon */
 	BlockNumber nblocks;		/* 16-19: end of the last extent */
 	uint32		free_count;		/* 20-23: free extents */
-	uint32		generation;		/* 24-27: newest one of extents that were freed */
+	uint32		generation;		/* 24-27: the newest generation of all extents that were ever
+								 * freed */
 	BlockNumber high_water;		/* 28-31: greatest nblocks ever */
 } ZUndoMeta;
 
@@ -66,8 +66,8 @@ StaticAssertDecl(sizeof(ZUndoMeta) == 32, "ZUndoMeta is on disk");
 /* One undo log: a chain of extents that one backend at a time appends to. */
 typedef struct ZUndoDirEntry
 {
-	BlockNumber oldest_extent;	/* 0-3: oldest extent, or invalid: no extents */
-	BlockNumber newest_extent;	/* 4-7: newest */
+	BlockNumber oldest_extent;	/* 0-3: oldest extent; invalid: the log has none */
+	BlockNumber newest_extent;	/* 4-7: newest extent */
 } ZUndoDirEntry;
 
 StaticAssertDecl(sizeof(ZUndoDirEntry) == 8, "ZUndoDirEntry is on disk");
@@ -76,13 +76,12 @@ StaticAssertDecl(sizeof(ZUndoDirEntry) == 8, "ZUndoDirEntry is on disk");
 	((int) ((BLCKSZ - SizeOfPageHeaderData - sizeof(ZUndoPageSpecial)) / sizeof(ZUndoDirEntry)))
 #define ZUNDO_MAX_LOGS		(ZUNDO_DIR_PAGES * ZUNDO_DIR_ENTRIES)
 
-/* Special area of all pages; but undo pages use the magic alone. */
+/* Special area of all pages.  Only undo pages use more than the magic. */
 typedef struct ZUndoPageSpecial
 {
-	FullTransactionId closed;	/*  0- 7: extent's first page: next xid when the
-								 * log went on to the next extent; invalid in
-								 * the tail.  No record of the extent is of
-								 * this or a later xid. */
+	FullTransactionId closed;	/* 0- 7: extent's first page: the next xid when the log went on
+								 * to the next extent; invalid in the log's last extent.  All
+								 * records of the extent have older xids. */
 	BlockNumber next;			/*  8-11: extent's first page: next extent of the
 								 * log */
 	uint16		generation;		/* 12-13: times this extent was opened */
@@ -100,7 +99,7 @@ StaticAssertDecl(sizeof(ZUndoPageSpecial) == 16, "ZUndoPageSpecial is on disk");
 
 StaticAssertDecl(ZUNDO_GROUP_EXTENTS <= ZUNDO_MAP_BYTES * 8, "a group's map is one page");
 
-/* where a group's map page is: block of its first extent */
+/* offset in blocks of a group's map page within the group's first extent */
 #define ZUNDO_MAP_OFFSET	(1 + ZUNDO_DIR_PAGES)
 
 /* Records lie in [ZUNDO_PAGE_START, ZUNDO_PAGE_END). */
@@ -109,33 +108,33 @@ StaticAssertDecl(ZUNDO_GROUP_EXTENTS <= ZUNDO_MAP_BYTES * 8, "a group's map is o
 
 typedef uint16 ZUndoCheck;
 
-/* The longest record that fits a page (its length takes two bytes more, then its check). */
+/* The longest record that fits a page.  Before it come its length, two bytes, and its check. */
 #define ZUNDO_MAX_RECORD \
 	((int) (ZUNDO_PAGE_END - ZUNDO_PAGE_START - 2 - sizeof(ZUndoCheck)))
 
 /* ---- WAL records of the undo layer itself (undo_wal.c) ---- */
 
-/* Values that a record gives the meta page. */
+/* The values of the meta page after the record. */
 typedef struct ZUndoMetaValues
 {
 	FullTransactionId horizon;
 	BlockNumber nblocks;
 	uint32		free_count;
 	uint32		generation;
-	TransactionId conflict;		/* not older than the horizon: snapshots up to this
-								 * xmin may go with copies of pages where rows were
-								 * rolled back since; or invalid */
+	TransactionId conflict;		/* not older than the horizon: on a standby cancel snapshots
+								 * with an xmin up to this one, which may go with page copies
+								 * from before a rollback; invalid: none */
 } ZUndoMetaValues;
 
 StaticAssertDecl(sizeof(ZUndoMetaValues) == 24, "ZUndoMetaValues is in WAL");
 
 /*
- * ZREC_UNDO_EXTENT: a log goes on to a new extent.
+ * ZREC_UNDO_EXTENT: a log opens an extent.
  *
  * Backup Blk 0: first page of the new extent, initialised
  * Backup Blk 1: first page of the log's last extent (unless it had none)
  * Backup Blk 2: directory page
- * Backup Blk 3: meta page (if meta changed)
+ * Backup Blk 3: meta page (if it changed)
  * Backup Blk 4: map page (if the extent was free, or is the first of its group)
  */
 typedef struct ZRecUndoExtent
@@ -145,16 +144,16 @@ typedef struct ZRecUndoExtent
 	BlockNumber oldest_extent;	/* the log's oldest extent from now on */
 	uint32		log;
 	uint16		generation;		/* of the new extent */
-	bool		recycled;		/* it was the log's own oldest extent: conflicts with
+	bool		recycled;		/* the extent was the log's own oldest one: conflicts with
 								 * snapshots older than meta.horizon */
-	bool		map_init;		/* block 4 is new, not changed */
+	bool		map_init;		/* block 4 is a new map page */
 	uint8		unused[4];
 } ZRecUndoExtent;
 
 StaticAssertDecl(sizeof(ZRecUndoExtent) == 48, "ZRecUndoExtent is in WAL");
 
 /*
- * ZREC_UNDO_FREE: a log gives its oldest extent away.
+ * ZREC_UNDO_FREE: a log frees its oldest extent.
  *
  * Backup Blk 0: meta page
  * Backup Blk 1: directory page
@@ -163,17 +162,17 @@ StaticAssertDecl(sizeof(ZRecUndoExtent) == 48, "ZRecUndoExtent is in WAL");
 typedef struct ZRecUndoFree
 {
 	ZUndoMetaValues meta;		/* horizon: conflicts with older snapshots */
-	BlockNumber extent;			/* is free now */
+	BlockNumber extent;			/* the freed extent */
 	BlockNumber oldest_extent;	/* the log's oldest extent from now on */
-	BlockNumber newest_extent;	/* both invalid: it is empty now */
+	BlockNumber newest_extent;	/* both invalid: the log is empty now */
 	uint32		log;
 } ZRecUndoFree;
 
 StaticAssertDecl(sizeof(ZRecUndoFree) == 40, "ZRecUndoFree is in WAL");
 
 /*
- * ZREC_UNDO_TRUNCATE: free extents at the end are no longer part of the undo relation;
- * the server's own record of the truncation follows.
+ * ZREC_UNDO_TRUNCATE: free extents at the end are removed from the undo relation.  The server's
+ * own record of the truncation follows.
  *
  * Backup Blk 0: meta page
  * Backup Blk 1: map page (unless it is truncated away, too)
@@ -181,7 +180,7 @@ StaticAssertDecl(sizeof(ZRecUndoFree) == 40, "ZRecUndoFree is in WAL");
 typedef struct ZRecUndoTruncate
 {
 	ZUndoMetaValues meta;		/* nblocks: the new end */
-	BlockNumber old_nblocks;	/* at least the end of what the map page tells */
+	BlockNumber old_nblocks;	/* at least the end of the extents in the map page */
 	uint32		unused;
 } ZRecUndoTruncate;
 
@@ -202,9 +201,10 @@ typedef struct ZRecUndoHorizon
 StaticAssertDecl(sizeof(ZRecUndoHorizon) == 16, "ZRecUndoHorizon is in WAL");
 
 /*
- * ZREC_UNDO_INIT: a new undo relation, in which nobody has written anything yet; or all that
- * it had is given up (undo_reset.c).  The server's record of a truncation follows then.  A record
- * has one of the directory's pages, the last one both others; older servers wrote one with all.
+ * ZREC_UNDO_INIT: make a new, empty undo relation, or make one anew whose undo is given up
+ * (undo_reset.c); in the latter case the server's record of a truncation follows.  Each record
+ * has one directory page, except the last one, which has the meta and map pages.  Older
+ * versions wrote one record with all pages.
  *
  * Backup Blk 0: meta page, initialised
  * Backup Blk 1..ZUNDO_DIR_PAGES: directory pages, initialised
@@ -213,9 +213,10 @@ StaticAssertDecl(sizeof(ZRecUndoHorizon) == 16, "ZRecUndoHorizon is in WAL");
 typedef struct ZRecUndoInit
 {
 	FullTransactionId horizon;
-	TransactionId conflict;		/* snapshots up to this xmin; invalid: a new relation */
+	TransactionId conflict;		/* on a standby cancel snapshots with an xmin up to this one;
+								 * invalid: a new relation */
 	BlockNumber high_water;
-	uint32		generation;		/* of what was given up the newest */
+	uint32		generation;		/* the newest generation of what was given up */
 	uint32		unused;
 } ZRecUndoInit;
 

@@ -7,7 +7,7 @@
 
 #include "zheap/undo/undo_format.h"
 
-/* The pointer alone, without touching the page. */
+/* Return the pointer to a position.  Only computes; raises no error. */
 extern ZUndoPtr zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset);
 
 static inline BlockNumber
@@ -29,10 +29,11 @@ zundo_ptr_offset(ZUndoPtr ptr)
 }
 
 /*
- * A pointer in a record, in few bytes if it leads to the same extent as "base", a
- * pointer that whoever reads it knows, and not behind it: two on the same page, three
- * elsewhere.  ZUNDO_PTR_MAX bytes at most.  Reading returns NULL if the bytes run past
- * "end" or are no pointer.
+ * Write and read a pointer that is part of a record.  It takes few bytes if it leads to the
+ * extent of "base", a pointer that the reader knows, and not to a later page: two bytes to the
+ * same page, three to another one; otherwise up to ZUNDO_PTR_MAX bytes.  zundo_ptr_put()
+ * returns the end of what it has written.  zundo_ptr_get() returns the end of what it has read,
+ * or NULL if the bytes are beyond "end" or are no pointer.
  */
 #define ZUNDO_PTR_MAX	9
 extern char *zundo_ptr_put(char *out, ZUndoPtr ptr, ZUndoPtr base);

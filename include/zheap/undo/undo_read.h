@@ -1,6 +1,6 @@
 /*
  * undo_read.h
- *		Read records by their pointers, or in the order of a log.
+ *		Read records by their pointers, or in the order of their log.
  */
 #ifndef ZHEAP_UNDO_READ_H
 #define ZHEAP_UNDO_READ_H
@@ -10,11 +10,10 @@
 #include "zheap/undo/undo_ptr.h"
 
 /*
- * A reader keeps what makes a walk cheap: where the page last read was in the
- * buffer pool and, once a second record of the same page is wanted, a private
- * copy of the page.  There are two, as what was written about one table page may
- * begin on one undo page and end on the next, and the next table page's undo
- * follows it.  It holds no pin between calls.
+ * A reader remembers what makes a walk cheap: the block of the last record and, once a second
+ * record in a row of the same page is wanted, a private copy of the page.  There are two
+ * copies, as the undo of one table page may begin on one undo page and end on the next, and the
+ * undo of the next table page follows it.  A reader holds no pin between calls.
  */
 typedef struct ZUndoCopy
 {
@@ -25,48 +24,57 @@ typedef struct ZUndoCopy
 
 typedef struct ZUndoReader
 {
-	BlockNumber block;			/* of the last record that was not from a copy */
+	BlockNumber block;			/* block of the last record that was read from the buffer pool */
 	ZUndoCopy	copies[2];
-	int			used;			/* the copy used last */
-	char	   *bytes;			/* the last record that was not from a copy: */
+	int			used;			/* index of the copy used last */
+	char	   *bytes;			/* the last record that was read from the buffer pool: */
 	ZUndoPtr	bytes_ptr;		/* where it is, or invalid */
 	Size		bytes_len;
 	Size		bytes_size;		/* allocated */
 	MemoryContext context;
-	bool		local;			/* follows pointers of temporary tables, and else of others */
+	bool		local;			/* true: reads undo of temporary tables; false: of all other
+								 * tables */
 } ZUndoReader;
 
-/* Memory comes from "context" and is freed by zundo_reader_close. */
+/*
+ * Open and close a reader.  Its memory is allocated in "context", and freed by
+ * zundo_reader_close().  "local": for a temporary table.  Take no locks, raise no errors.
+ */
 extern void zundo_reader_open(ZUndoReader *reader, MemoryContext context, bool local);
 extern void zundo_reader_close(ZUndoReader *reader);
 
 /*
- * The record's bytes, valid until the next call on this reader.  NULL if it has
- * been recycled (its transaction is then below the horizon, or the record
- * belonged to a rolled back transaction).  ERROR (data corrupted) if the pointer
- * or the page makes no sense.  The caller may hold table pages.
+ * Return the record's bytes, valid until the next call on this reader; *len is their length.
+ * Returns NULL if the record has been recycled: its transaction is below the horizon, or it
+ * belonged to a transaction that was rolled back.  The caller may hold locks of table pages; no
+ * lock is held on return.  ERROR (data_corrupted) if the pointer, the page or the record is
+ * damaged; of a temporary table ERROR (internal_error).
  */
 extern const char *zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len);
 
 /*
- * The record after "ptr" in its log, for sweeps: invalid at the end of the log.
- * *new_page tells that it is the first of its page (writers give their context
- * in full there).  Takes care of extents.  Also invalid if "ptr" has been
- * recycled, which does not happen to a sweeper at work on pending records.
+ * Return the record after "ptr" in its log, for sweeps: invalid at the end of the log, or if
+ * "ptr" has been recycled (which does not happen to pending records).  *new_page is set if it
+ * is the first record of its page: there writers give their context in full.  Follows the log
+ * from extent to extent.  Locks and errors as for zundo_read(); ERROR (data_corrupted) also if
+ * a page of the log is lost.
  */
 extern ZUndoPtr zundo_next(ZUndoReader *reader, ZUndoPtr ptr, bool *new_page);
 
 /*
- * The record after "ptr" on its page, as the reader has read that; invalid if there is none, or
- * the reader does not have the page.  Reads nothing.
+ * Return the record after "ptr" on its page; invalid if there is none, or the reader has no
+ * copy of the page.  Reads nothing from the buffer pool; raises no error.
  */
 extern ZUndoPtr zundo_next_read(ZUndoReader *reader, ZUndoPtr ptr);
 
 /*
- * For sweeps that meet a page that cannot be read: the first record behind page *block of
- * this generation, which goes along, so that after one more error the next call goes on
- * behind that page.  Invalid at the end of the log.  An extent whose first page
- * cannot be read is the end, too: then it fails at the extent's last page.
+ * Return the first record behind page *block of this generation, for sweeps that meet a page
+ * that cannot be read; invalid at the end of the log.  *block is advanced, so that after
+ * another error the next call goes on behind that page.  If an extent's first page cannot be
+ * read the log ends there: then the call fails at the extent's last page.  Locks and errors as
+ * for zundo_next().
+ *
+ * zundo_is_last_of_extent() returns whether the block is the last one of its extent.
  */
 extern ZUndoPtr zundo_skip_page(ZUndoReader *reader, BlockNumber *block, uint16 generation);
 extern bool zundo_is_last_of_extent(BlockNumber block);

@@ -17,6 +17,11 @@
 #define ZREC_UNDO_HORIZON	0xE0	/* the horizon moved */
 #define ZREC_UNDO_INIT		0xF0	/* meta and directory pages made */
 
+/*
+ * Replay and describe the records.  Replay locks the record's pages exclusively, one at a time,
+ * and the map and truncate LWLocks; on a standby it first waits for, or cancels, conflicting
+ * snapshots.
+ */
 extern void zundo_truncate_redo(XLogReaderState *record);
 extern void zundo_extent_redo(XLogReaderState *record);
 extern void zundo_free_redo(XLogReaderState *record);
@@ -27,7 +32,10 @@ extern void zundo_extent_desc(StringInfo buf, XLogReaderState *record);
 extern void zundo_free_desc(StringInfo buf, XLogReaderState *record);
 extern void zundo_horizon_desc(StringInfo buf, XLogReaderState *record);
 extern void zundo_init_desc(StringInfo buf, XLogReaderState *record);
-/* mask a page of the undo relation (called when the page's magic is ours) */
+/*
+ * Mask a page of the undo relation for wal_consistency_checking.  zundo_is_undo_page() returns
+ * whether the page has one of our magic numbers.
+ */
 extern void zundo_mask(char *page, BlockNumber block);
 extern bool zundo_is_undo_page(const char *page);
 

@@ -1,6 +1,10 @@
 /*
  * undo_write.h
  *		Append records to the log of this backend.
+ *
+ * Order of calls: zundo_prepare(), then, with table pages locked, zundo_reserve(), and in a
+ * critical section zundo_write(), zundo_register(), XLogInsert() and zundo_logged(); at last
+ * zundo_release().
  */
 #ifndef ZHEAP_UNDO_WRITE_H
 #define ZHEAP_UNDO_WRITE_H
@@ -19,7 +23,7 @@ typedef struct ZUndoWrite
 	ZUndoPtr	ptr;			/* where the record will be */
 	uint16		offset;			/* the same, within the page */
 	uint16		generation;
-	bool		init;			/* the page is to be initialised */
+	bool		init;			/* zundo_write() is to initialise the page */
 	bool		omitted;		/* the WAL record does not name the page */
 	uint32		log;			/* number of the log */
 } ZUndoWrite;
@@ -32,36 +36,45 @@ typedef struct ZUndoBytes
 } ZUndoBytes;
 
 /*
- * Attach to a log of this database and make sure that the transaction can
- * write undo; takes care of recycling and the horizon from time to time.  May
- * do I/O, take heavyweight locks, write WAL and ereport.  No buffer lock may be
- * held.  To be called once per statement or row operation before any page is
- * locked; cheap when there is nothing to do.
+ * Attach to a log of this database, and make sure that the transaction can write undo; from
+ * time to time move the horizon and free extents.  Call it once per statement or row operation,
+ * before any page is locked; cheap when there is nothing to do.  No buffer lock and no LWLock
+ * may be held.  May do I/O, wait for heavyweight locks and write WAL.
+ *
+ * ERROR as zundo_open(); (read_only_sql_transaction) in recovery;
+ * (object_not_in_prerequisite_state) if the transaction has moved the undo relation or given up
+ * undo; (configuration_limit_exceeded) at zheap.undo_max_size; (out_of_memory,
+ * program_limit_exceeded) if there is no room for another log, or the relation has its greatest
+ * size; (data_corrupted) if the meta or directory page is damaged.
  */
 extern void zundo_prepare(void);
 
 /*
- * Room for a record of at most "size" bytes about a row of "rel".  The caller may
- * hold table pages (lock order L1: undo last).  On return the tail page is locked exclusively;
- * the caller then writes within its critical section, or gives up with
- * zundo_release.  Must not be called in a critical section.  ERROR if the undo
- * relation cannot grow.  When the extent is full a new one is opened here, with
- * a WAL record of its own.  One reservation at a time, and one record in it, or two.
- * zundo_prepare() must have been called in this transaction.
+ * Reserve room for a record of at most "size" bytes about a row of "rel", or for two
+ * (zundo_size_of_two).  zundo_prepare() must have been called in this transaction, and no other
+ * reservation be open.  The caller may hold locks of table pages (L1: undo comes last), and is
+ * not in a critical section.  On return the tail page is locked exclusively (none for a
+ * temporary table), until zundo_release().  If the extent is full a new one is opened, with a
+ * WAL record of its own.
+ *
+ * ERROR (configuration_limit_exceeded) at zheap.undo_max_size or zheap.temp_undo_max_size,
+ * (data_corrupted) if the page is not as this backend has left it, or as for any extension of a
+ * file.
  */
 extern void zundo_reserve(Relation rel, Size size, ZUndoWrite *write);
 
 /*
- * Two records, so many bytes long at most: what to reserve for both; and, when the length of the
- * first is known, where the second will be.  They are written in this order.  If one WAL record
- * has both it registers the page for the first.
+ * Place two records in one reservation.  zundo_size_of_two() returns the size to reserve for
+ * records of at most these lengths.  zundo_place_second() sets where the second record will be,
+ * once the length of the first is known.  They are written in this order.  If one WAL record
+ * has both, the page is registered for the first.
  */
 extern Size zundo_size_of_two(Size first, Size second);
 extern void zundo_place_second(const ZUndoWrite *first, Size len, ZUndoWrite *second);
 
 /*
- * Append.  In the critical section; cannot fail.  "len" <= the reserved size.
- * Marks the buffer dirty.  The transaction must have its xid by now.  The caller then
+ * Append the record, in the critical section; raises no error.  "len" is at most the reserved
+ * size.  The transaction must have its xid by now.  Marks the buffer dirty.  The caller then
  * writes a WAL record with log, offset, generation and init in its data, and calls
  * zundo_register() before XLogInsert() and zundo_logged() after it.
  */
@@ -70,32 +83,42 @@ extern void zundo_write(ZUndoWrite *write, const char *bytes, Size len);
 /* ---- does WAL name the page?  (undo_reference.c) ---- */
 
 /*
- * Register the page as block reference "block_id" of the WAL record that is being made,
- * unless "may_omit" and replay will know it from the log's number (W3).  A record that may
- * omit it names a block of the same database.
+ * Register the page as block reference "block_id" of the WAL record that is being made, unless
+ * "may_omit" is set and replay will know the page from the log's number (W3).  A record that
+ * may omit it names a block of the same database.  In the critical section; raises no error.
  */
 extern void zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit);
 
 /*
- * A record that changes a table page, or brings an image of one, has been inserted: other
- * backends, which see the page once it is unlocked, see that a checkpoint had begun.
+ * Publish the redo pointer of the last XLogInsert(), which inserted a record that changes a
+ * table page, or has an image of one: other backends that see the page once it is unlocked also
+ * see that a checkpoint had begun.  Takes no lock, raises no error.
  */
 extern PGDLLEXPORT void zundo_note_redo(void);
 
-/* The record has been inserted and ends at "lsn": give the page its LSN. */
+/* Set the page's LSN after XLogInsert(), in the critical section; raises no error. */
 extern void zundo_logged(ZUndoWrite *write, XLogRecPtr lsn);
 
-/* In replay: the page that the log goes on with, from a record that names both. */
+/* Remember, in replay, the page that the log goes on with, from a record that names both. */
 extern void zundo_replay_end_set(const RelFileLocator *locator, uint32 number, BlockNumber block);
 
-/* False: no record has named it since replay began, or this process does not replay. */
+/*
+ * Find that page.  Returns false if no record has named it since replay began, or this process
+ * does not replay.
+ */
 extern bool zundo_replay_end(Oid dboid, uint32 number, RelFileLocator *locator,
 							 BlockNumber *block);
 
-/* Unlock; it may stay pinned. */
+/*
+ * Unlock the page, after zundo_logged() or without a record.  It may stay pinned.  Raises no
+ * error.
+ */
 extern void zundo_release(ZUndoWrite *write);
 
-/* What redo of an append goes by.  The page is a block reference, or the end of the log. */
+/*
+ * An append as replay has it.  The page is a block reference of the record, or the end of the
+ * log.
+ */
 typedef struct ZUndoAppend
 {
 	uint32		log;
@@ -109,8 +132,9 @@ typedef struct ZUndoAppend
 } ZUndoAppend;
 
 /*
- * Redo of zundo_write, of all records that the WAL record has.  Call it before the table page
- * that points here is unlocked: readers of a standby follow the pointer at once.
+ * Redo zundo_write() for the "n" undo records of the WAL record.  Call it before the table page
+ * that points to them is unlocked: readers of a standby follow the pointer at once.  Locks the
+ * page exclusively, and unlocks it.  PANIC if the page does not end where the record is to go.
  */
 extern void zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
 							 const ZUndoBytes *records, int n);

@@ -1,9 +1,9 @@
 /*
  * undo_blocker.c
- *		Which transaction has a table locked, so that its rows cannot be rolled back?
+ *		The transaction that has a table locked, so that its rows cannot be rolled back.
  *
- * A sweep takes only locks that it gets at once, so nobody waits for the
- * transaction, and nothing else tells of it.
+ * A sweep takes only locks that it gets at once.  So no process waits for the transaction, and
+ * nothing else shows that it delays the sweep.
  *
  * LOCKING: the lock table's partition, shared, then ProcArrayLock, shared; not both at the same
  * time.
@@ -21,7 +21,10 @@
 
 #include "keep_private.h"
 
-/* Process or prepared transaction: the latter has a dummy process. */
+/*
+ * Set the holder's "pid", or "prepared" if it is a prepared transaction, which has a dummy
+ * process.  Returns whether the transaction was found.
+ */
 static bool
 find_process(VirtualTransactionId vxid, ZUndoHolder *holder)
 {
@@ -52,7 +55,7 @@ zundo_find_blocker(ZUndoHolder *holder)
 	LOCKTAG		tag;
 	int			n;
 
-	/* not told of by GetLockConflicts() */
+	/* GetLockConflicts() omits our own locks */
 	if (CheckRelationOidLockedByMe(holder->relid, AccessExclusiveLock, true))
 	{
 		holder->pid = MyProcPid;

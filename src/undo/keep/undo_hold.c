@@ -2,9 +2,9 @@
  * undo_hold.c
  *		Undo that is kept for longer than zheap.undo_hold_warning.
  *
- * Each time the horizon is computed the next xid is noted, with the time, if the last
- * note is old enough.  If the horizon is still before an xid that was next so
- * long ago, then undo is kept for longer than that.
+ * Each time the horizon is computed the next xid is noted, with the time, if the last note is
+ * old enough.  If an xid that was noted that long ago is still beyond the horizon, then undo is
+ * kept for longer than that.
  *
  * LOCKING: ZUndoDb.mutex for the samples; the database's lock, shared.
  */
@@ -22,7 +22,7 @@
 #include "../store/undo_state.h"
 #include "keep_private.h"
 
-/* A message about a database at most so often, in milliseconds. */
+/* Least interval between messages about a database, in milliseconds. */
 #define WARN_INTERVAL	60000
 
 #define EXTENT_KB		(ZUNDO_EXTENT_BLOCKS * BLCKSZ / 1024)
@@ -48,7 +48,10 @@ zundo_hold_note(ZUndoDb *db)
 	SpinLockRelease(&db->mutex);
 }
 
-/* Was some xid next so long ago that is beyond the horizon still? */
+/*
+ * Return whether an xid that was the next one zheap.undo_hold_warning ago is still beyond the
+ * horizon.
+ */
 static bool
 is_held(ZUndoDb *db, TimestampTz now)
 {
@@ -69,7 +72,7 @@ is_held(ZUndoDb *db, TimestampTz now)
 	return result;
 }
 
-/* Has a log an extent that could be discarded but for the horizon? */
+/* Return whether some log has an extent that could be freed but for the horizon. */
 static bool
 has_something_to_hold(const ZUndoDb *db)
 {
@@ -99,7 +102,10 @@ zundo_hold_due(const ZUndoDb *db, TimestampTz now)
 	return false;
 }
 
-/* Another holder than last time, or the same one but some time ago. */
+/*
+ * Return whether to report the holder: another one than last time, or the same one again after
+ * some time.
+ */
 static bool
 is_news(ZUndoDb *db, const ZUndoHolder *holder, TimestampTz now)
 {

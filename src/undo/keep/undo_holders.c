@@ -1,14 +1,13 @@
 /*
  * undo_holders.c
- *		What keeps undo from being discarded.
+ *		Holders, which keep undo from being discarded.
  *
- * The horizon is computed from the process array, which does not tell whose xid
- * was the oldest.  Here each backend, prepared transaction and slot that may
- * hold it back is looked at: for views and messages, so what is a moment old is good
- * enough.
+ * The horizon is computed from the process array, which does not say whose xid was the oldest.
+ * These functions look at each backend, prepared transaction and slot that may hold it back.
+ * They serve views and messages, so a result that is a moment old is good enough.
  *
- * LOCKING: ProcArrayLock or ReplicationSlotControlLock or the database's lock, shared,
- * nothing else at the same time.
+ * LOCKING: ProcArrayLock or ReplicationSlotControlLock or the database's lock, shared, one at a
+ * time.
  */
 #include "postgres.h"
 
@@ -42,8 +41,9 @@ typedef struct HolderList
 } HolderList;
 
 /*
- * Of those with the same xid whose own it is comes first, and ourselves last: a
- * snapshot is that old because the transaction still ran when it was taken.
+ * Rank holders with the same xid: first the transaction whose own xid it is, last ourselves.
+ * The snapshots of the others are that old because that transaction still ran when they were
+ * taken.
  */
 static int
 rank(ZUndoHolderKind kind, int pid, bool own_xid)
@@ -70,7 +70,7 @@ add_holder(HolderList *list, ZUndoHolderKind kind, int pid, FullTransactionId xi
 	holder->rank = rank(kind, pid, false);
 }
 
-/* What the process keeps; invalid: nothing of this database. */
+/* Return the oldest xid that the process keeps; invalid: none of this database. */
 static TransactionId
 kept_by_process(const PGPROC *proc)
 {
@@ -81,7 +81,7 @@ kept_by_process(const PGPROC *proc)
 		return InvalidTransactionId;
 	if (proc->databaseId != MyDatabaseId && proc->databaseId != InvalidOid)
 		return InvalidTransactionId;
-	/* of a parallel worker its leader tells */
+	/* the leader stands for its parallel workers */
 	if (proc->lockGroupLeader != NULL && proc->lockGroupLeader != proc)
 		return InvalidTransactionId;
 	if (!TransactionIdIsNormal(xmin))
@@ -89,7 +89,7 @@ kept_by_process(const PGPROC *proc)
 	return TransactionIdIsNormal(xid) && TransactionIdPrecedes(xid, xmin) ? xid : xmin;
 }
 
-/* Is it an entry of a prepared transaction, and has that not ended? */
+/* Return whether the entry is that of a prepared transaction that has not ended. */
 static bool
 is_prepared(const PGPROC *proc, uint32 index)
 {
@@ -98,6 +98,7 @@ is_prepared(const PGPROC *proc, uint32 index)
 		ProcGlobal->xids[proc->pgxactoff] == proc->xid;
 }
 
+/* Add backends, walsenders and prepared transactions.  Takes ProcArrayLock, shared. */
 static void
 add_processes(HolderList *list)
 {
@@ -126,6 +127,10 @@ add_processes(HolderList *list)
 	LWLockRelease(ProcArrayLock);
 }
 
+/*
+ * Add replication slots with an xmin.  Takes ReplicationSlotControlLock, shared, and their
+ * spinlocks.
+ */
 static void
 add_slots(HolderList *list)
 {
@@ -150,6 +155,10 @@ add_slots(HolderList *list)
 	LWLockRelease(ReplicationSlotControlLock);
 }
 
+/*
+ * Add the oldest aborted transaction that is not rolled back everywhere, with a table of it
+ * that the last sweep could not roll back.  Takes the database's lock, shared.
+ */
 static void
 add_aborted(HolderList *list)
 {
@@ -172,7 +181,7 @@ add_aborted(HolderList *list)
 		relid = zundo_log_left_relid(log);
 	}
 	LWLockRelease(zundo_db_lock(db));
-	/* a prepared transaction's log is pending, too, but that is told already */
+	/* the log of a prepared transaction is pending, too, but that one is listed already */
 	if (!FullTransactionIdIsValid(oldest) || TransactionIdIsInProgress(zfxid_xid(oldest)))
 		return;
 	add_holder(list, ZUNDO_HOLDER_ABORTED, 0, oldest);
@@ -194,6 +203,7 @@ compare_holders(const void *a, const void *b)
 
 /* ---- GIDs: the server has no interface to them but its SQL function ---- */
 
+/* Set the names of prepared transactions from the rows of pg_prepared_xact(). */
 static void
 name_prepared(HolderList *list, FunctionCallInfo fcinfo)
 {
@@ -224,6 +234,7 @@ name_prepared(HolderList *list, FunctionCallInfo fcinfo)
 	}
 }
 
+/* Call pg_prepared_xact(), if the list has prepared transactions. */
 static void
 add_gids(HolderList *list)
 {
@@ -267,7 +278,7 @@ zundo_holders(int *n)
 
 /* ---- messages ---- */
 
-/* Of a table that is locked. */
+/* Describe changes of a table that are still to be rolled back. */
 static char *
 aborted_text(const ZUndoHolder *holder, const char *table)
 {
@@ -283,7 +294,7 @@ aborted_text(const ZUndoHolder *holder, const char *table)
 					xid, table);
 }
 
-/* The same where the table is not known, or the catalog cannot be read. */
+/* Describe such changes if the table is not known, or the catalog cannot be read. */
 static char *
 aborted_unnamed_text(const ZUndoHolder *holder)
 {

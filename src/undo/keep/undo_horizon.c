@@ -1,20 +1,20 @@
 /*
  * undo_horizon.c
- *		The xid below which everything is committed and seen by all.
+ *		The xid below which everything is committed and visible to all.
  *
- * It is the least of: the oldest xid that a snapshot of this database may see as
- * running; transactions that are writing undo, until their callback has told how
- * they ended (they leave the process array before that); aborted ones whose undo
- * is not applied yet; and for a while those whose undo was applied, until no
- * snapshot is left that may go with a page copy from before.
+ * The horizon is the least of: the oldest xid that a snapshot of this database may see as
+ * running; the transactions that are writing undo, until their callback has reported how they
+ * ended (they leave the process array before that); the aborted ones whose undo is not applied
+ * yet; and those whose undo was applied, until no snapshot is left that may go with a page copy
+ * from before.
  *
- * Once true, it stays true, so a backend that computes it may publish it at any time
- * later; the shared value only grows (U1).
+ * Once true, it stays true, so a backend that computes it may publish it at any time later; the
+ * shared value only grows (U1).
  *
- * The logged horizon lags behind: the records that recycle or free an extent
- * move it as far as that extent needs, VACUUM moves it all the way.  A standby
- * learns no other, and lets no reader pass that has an older snapshot, or one that
- * applied undo had to wait for here (zundo_released).
+ * The logged horizon lags behind: the records that recycle or free an extent move it as far as
+ * that extent needs, VACUUM moves it all the way.  A standby learns no other one, and cancels
+ * readers with an older snapshot, or with one that applied undo had to wait for here
+ * (zundo_released).
  */
 #include "postgres.h"
 
@@ -52,8 +52,8 @@ zundo_logged_horizon(void)
 }
 
 /*
- * The server takes a relation that this transaction has made for one that no
- * other backend looks at; but others may soon write undo to it.
+ * The server takes a relation that this transaction has made for one that other backends do not
+ * read; but others may soon write undo to it.
  */
 static FullTransactionId
 find_oldest_needed(void)
@@ -70,6 +70,7 @@ zundo_oldest_needed(void)
 	return find_oldest_needed();
 }
 
+/* Set our status flags, in both places.  Takes ProcArrayLock, exclusively. */
 static void
 set_status_flags(uint8 flags)
 {
@@ -80,8 +81,8 @@ set_status_flags(uint8 flags)
 }
 
 /*
- * CREATE INDEX CONCURRENTLY must not wait for it, as it does not for VACUUM; so it passes for
- * another one of these, whose xmin does count for horizons.
+ * CREATE INDEX CONCURRENTLY must not wait for VACUUM.  So pass for another CREATE INDEX
+ * CONCURRENTLY, which it does not wait for either, but whose xmin does count for horizons.
  */
 uint8
 zundo_hold_back(void)
@@ -119,8 +120,8 @@ zundo_log_oldest(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 }
 
 /*
- * Transactions are looked for in the process array first, then in the logs: one
- * that has left the array by then had entered itself in its log before.
+ * Read the process array first, then the logs: a transaction that has left the array by then
+ * had noted itself in its log before.
  */
 void
 zundo_horizon_move(ZUndoDb *db)
@@ -129,7 +130,7 @@ zundo_horizon_move(ZUndoDb *db)
 	FullTransactionId oldest_needed;
 	FullTransactionId horizon;
 
-	/* H4: the horizon is the database's, and the logs of the relation before are not known now */
+	/* H4: the horizon is the database's, and the logs of the former relation are not known now */
 	if (zundo_relation_is_new())
 		return;
 	oldest_needed = horizon = find_oldest_needed();
@@ -157,7 +158,7 @@ zundo_horizon_advance(void)
 	zundo_horizon_move(zundo_open_loaded());
 }
 
-/* The meta page is locked exclusively, as is the database. */
+/* Log the horizon.  The meta page and the database are locked exclusively. */
 static void
 log_horizon(Buffer buffer, FullTransactionId horizon)
 {
@@ -196,6 +197,7 @@ zundo_horizon_log(void)
 	zundo_horizon_raise(&MyUndo.db->logged_horizon, horizon);
 }
 
+/* Return whether some replication slot needs an older xid than "next". */
 static bool
 slots_need_older(FullTransactionId next)
 {
@@ -218,7 +220,7 @@ zundo_is_quiet(void)
 	FullTransactionId oldest = zundo_oldest_needed();
 	int			others;
 
-	/* the server takes that off; but not of what replication slots need */
+	/* the server subtracts that from what snapshots need, not from what slots need */
 	oldest.value += zcompat_defer_cleanup_age();
 	if (FullTransactionIdPrecedes(oldest, next) || slots_need_older(next))
 		return false;

@@ -1,6 +1,6 @@
 /*
  * undo_log.c
- *		Becoming the owner of a log; reading the directory after a restart.
+ *		Become the owner of a log; read the directory after a restart.
  */
 #include "postgres.h"
 
@@ -17,7 +17,10 @@
 
 /* ---- the directory ---- */
 
-/* The special area, and the end, of an extent's first page; false if there is none. */
+/*
+ * Copy the special area, and the end, of an extent's first page.  Returns false if the page is
+ * damaged, or no extent begins there.
+ */
 static bool
 read_extent(BlockNumber extent, ZUndoPageSpecial *special, uint16 *end)
 {
@@ -51,8 +54,8 @@ zundo_log_lose(ZUndoLog *log, BlockNumber block)
 }
 
 /*
- * What has to be freed first cannot be found, or what was written last.  A sweep
- * goes as far as it can, from this extent on.
+ * Lose a log while it is loaded: one end of its chain cannot be found.  It is pending, and a
+ * sweep goes as far as it can, from this extent on.
  */
 static void
 lose_loaded(ZUndoLog *log, BlockNumber from)
@@ -65,15 +68,15 @@ lose_loaded(ZUndoLog *log, BlockNumber from)
 		special.generation = 1;
 	if (from < ZUNDO_EXTENT_BLOCKS || from >= pg_atomic_read_u32(&MyUndo.db->nblocks))
 		from = ZUNDO_EXTENT_BLOCKS;
-	/* no record begins there: a sweep is going to find that something is not right */
+	/* no record begins there, so a sweep will find an error */
 	zundo_log_mark_pending(log, zundo_ptr_make(from, special.generation, ZUNDO_PAGE_END - 1), 0,
 						   zundo_db_horizon(MyUndo.db));
 }
 
 /*
- * Which of the log's transactions aborted is not known yet, so all that it holds is to be
- * looked at, from its oldest extent on.  No other is read here but the newest: there may
- * be very many.  False if there is no room for the log.
+ * Load a log.  Which of its transactions aborted is not known yet, so all of it is pending,
+ * from its oldest extent on.  Only that extent and the newest one are read: there may be very
+ * many.  Returns false if there is no room for the log.
  */
 static bool
 load_log(uint32 number, const ZUndoDirEntry *entry)
@@ -111,8 +114,8 @@ load_log(uint32 number, const ZUndoDirEntry *entry)
 }
 
 /*
- * A directory page is damaged: its logs are one log that is lost, and no other may have one of
- * their numbers.
+ * Load the logs of a damaged directory page as one lost log; no other log may have one of their
+ * numbers.  Returns false if there is no room for it.
  */
 static bool
 lose_directory(int page)
@@ -126,6 +129,7 @@ lose_directory(int page)
 	return true;
 }
 
+/* Load all logs of the directory.  Returns false if there is no room for one of them. */
 static bool
 load_directory(void)
 {
@@ -151,6 +155,10 @@ load_directory(void)
 	return true;
 }
 
+/*
+ * Load the database's state, unless that is done.  Returns false if there is no room for all
+ * logs.  Takes the database's lock, exclusively.
+ */
 static bool
 load(void)
 {
@@ -160,7 +168,7 @@ load(void)
 	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
 	if (!MyUndo.db->loaded)
 	{
-		/* what an earlier attempt has left when it failed */
+		/* left by an earlier attempt that failed */
 		zundo_logs_drop(MyUndo.db);
 		zundo_meta_read(&meta);
 		/* the first page of each extent is in the WAL, the others may be lost */
@@ -171,7 +179,7 @@ load(void)
 						  "undo relation is said to have %u blocks", meta.nblocks);
 		zundo_horizon_raise(&MyUndo.db->horizon, meta.horizon);
 		zundo_horizon_raise(&MyUndo.db->logged_horizon, meta.horizon);
-		/* a crash may have lost pages that nobody had written to */
+		/* a crash may have lost pages that were not written yet */
 		zundo_extend_to(meta.nblocks);
 		pg_atomic_write_u32(&MyUndo.db->nblocks, meta.nblocks);
 		MyUndo.db->free_extents = meta.free_count;
@@ -209,7 +217,10 @@ zundo_open_loaded(void)
 
 /* ---- a log of one's own ---- */
 
-/* The lowest number that no log has; NULL if the pool is empty. */
+/*
+ * Add a log with the lowest unused number; NULL if the pool is empty.  The database is locked
+ * exclusively.  ERROR (program_limit_exceeded) if all numbers are used.
+ */
 static ZUndoLog *
 new_log(ZUndoDb *db)
 {
@@ -230,7 +241,10 @@ new_log(ZUndoDb *db)
 	return zundo_log_add(db, number);
 }
 
-/* Of a loaded database; lowest numbers first, their pages are hot. */
+/*
+ * Choose a log without an owner, or add one; NULL if there is no room.  The lowest number comes
+ * first: its pages are hot.
+ */
 static ZUndoLog *
 choose_log(ZUndoDb *db)
 {
@@ -245,6 +259,9 @@ choose_log(ZUndoDb *db)
 	return best != NULL ? best : new_log(db);
 }
 
+/*
+ * Become the owner of a log; NULL if there is no room.  Takes the database's lock, exclusively.
+ */
 static ZUndoLog *
 take_log(void)
 {
@@ -269,7 +286,7 @@ typedef enum TailPage
 	TAIL_DAMAGED
 } TailPage;
 
-/* A written one also tells where it ends. */
+/* Return the state of a page of the newest extent, and the end of a written one. */
 static TailPage
 look_at_tail(BlockNumber block, uint16 generation, uint16 *end)
 {
@@ -278,7 +295,7 @@ look_at_tail(BlockNumber block, uint16 generation, uint16 *end)
 
 	if (!zundo_page_copy(block, ZUNDO_PAGE_MAGIC, copy.data))
 		return PageIsNew(copy.data) && !zundo_is_unreadable(block) ? TAIL_UNWRITTEN : TAIL_DAMAGED;
-	/* an older one, however old: pages that were not reached keep theirs (U6) */
+	/* older, however old: pages that were not reached keep their generation (U6) */
 	if (special->generation != generation)
 		return TAIL_UNWRITTEN;
 	*end = zundo_page_end(copy.data);
@@ -286,9 +303,9 @@ look_at_tail(BlockNumber block, uint16 generation, uint16 *end)
 }
 
 /*
- * The last page that was written since the newest extent was opened; its pages
- * are written in order.  False if one of them is damaged: records that others have
- * pointers to could be overwritten.
+ * Find the last page that was written since the newest extent was opened; its pages are written
+ * in order.  Returns false if one of them is damaged: records that others have pointers to
+ * could be overwritten.
  */
 static bool
 find_insert_position(BlockNumber newest_extent)
@@ -314,7 +331,10 @@ find_insert_position(BlockNumber newest_extent)
 	return true;
 }
 
-/* We have entered: the tail that is seen now stays.  False if it is damaged. */
+/*
+ * Set the insert position from the log's entry, or find it.  We have entered, so the tail stays
+ * ours.  Returns false if the tail is damaged.
+ */
 static bool
 set_insert_position(ZUndoLog *log)
 {
@@ -336,7 +356,7 @@ set_insert_position(ZUndoLog *log)
 	return true;
 }
 
-/* Sealed while we were its owner. */
+/* The log was sealed while we were its owner. */
 void
 zundo_log_leave(void)
 {
@@ -352,9 +372,9 @@ zundo_log_leave(void)
 }
 
 /*
- * We have no log after all.  If its end could not be found, nobody may append to it, for its
- * last extent must not be left before its end is known: those who read on take that for
- * the end of the log.  What it holds is freed as that of any log without an owner.
+ * Disown our log, and seal it if its end could not be found: then nothing may be appended, for
+ * its last extent must not be left before its end is known, as readers would take that for the
+ * end of the log.  What it holds is freed as that of any log without an owner.
  */
 static void
 disown_log(bool seal)
@@ -380,7 +400,7 @@ zundo_log_seal(void)
 	disown_log(true);
 }
 
-/* Become the owner of a log, or fail. */
+/* Become the owner of a log and enter.  ERROR (out_of_memory) if there is no room. */
 static void
 own_log(void)
 {
@@ -394,7 +414,7 @@ own_log(void)
 	if (log == NULL)
 		report_too_many_logs();
 
-	/* from here on it is given back when we exit, whatever fails */
+	/* from here on it is given back when we exit, even after an error */
 	MyUndo.log = log;
 	MyUndo.block = InvalidBlockNumber;
 	zundo_reference_forget();
@@ -417,7 +437,7 @@ zundo_log_attach(void)
 		}
 		PG_CATCH();
 		{
-			/* a cancelled statement, as it may be, says nothing about the log */
+			/* this may be a cancelled statement, which says nothing about the log */
 			disown_log(false);
 			PG_RE_THROW();
 		}

@@ -1,17 +1,17 @@
 /*
  * undo_owner.c
- *		The backend that appends to a log, and what others may know of it.
+ *		The owner of a log, and what other backends may know of it.
  *
- * Appending takes no lock that others could take, too, unless its extent is just taken away.  What
- * they must know of the owner it tells by two values of the log, and this file has both sides of
- * each:
+ * Appending takes no lock that others take, unless its extent is just being taken away.  What
+ * others must know of the owner it publishes in two values of the log.  This file has both
+ * sides of each:
  *
  *   uses	counts up when the owner enters a transaction that may append, and when it leaves
- *			that, so it is odd in between.  Who takes the log's only extent away
+ *			that, so it is odd in between.  A backend that takes the log's only extent away
  *			(zundo_free_only) first makes newest_extent invalid, then looks whether
  *			"uses" is still what it was; the owner first makes it odd, then looks whether
  *			newest_extent is still its own.  So one of them sees the other, or both do: then it
- *			stays the owner's, who learns that from zundo_owner_newest_extent().
+ *			stays the owner's, which learns that from zundo_owner_newest_extent().
  *   active	the transaction's top xid, from its first record to its end.  It keeps the
  *			horizon back when the transaction has left the process array, until its log
  *			is marked pending, if it is to be.  active_first is where that record is, until then.
@@ -30,12 +30,12 @@
  *       +------------------------- |  IDLE  |
  *                                  +--------+
  *
- *   NO LOG -> ENTERED   zundo_log_attach(): a log that nobody owns, or a new one
+ *   NO LOG -> ENTERED   zundo_log_attach(): a log without an owner, or a new one
  *   ENTERED -> NO LOG   zundo_log_attach() again, if the log's end cannot be found
  *   IDLE -> ENTERED     zundo_log_enter(), at the transaction's first prepare()
  *   ENTERED -> READY    prepare(): there is an extent with room
  *   READY -> ENTERED    zundo_moved(): the relation has to be looked at again, by prepare().
- *                       One that is WRITING stays so, but has to prepare() as well
+ *                       A backend that is WRITING stays so, but has to prepare() as well
  *   READY -> WRITING    zundo_owner_begin(), with the first record
  *   ENTERED, READY, WRITING -> NO LOG   zundo_log_seal(), by prepare(): the newest extent
  *                       cannot be left.  What was written is marked pending; the transaction
@@ -44,8 +44,8 @@
  *   IDLE -> NO LOG      park_log(): the backend exits; zundo_log_leave(): the log was sealed;
  *                       zundo_db_attach(), zundo_reset(): the undo relation was made anew
  *
- * LOCKING: the database's lock, shared, where the log's only extent is being taken away; no page
- * is locked then.  Nothing here can fail.
+ * LOCKING: the database's lock, shared, while the log's only extent is being taken away; no
+ * page is locked then.  Nothing here can fail.
  */
 #include "postgres.h"
 
@@ -60,8 +60,8 @@
 /* ---- the owner ---- */
 
 /*
- * What the states promise; called after each transition.  Of the log of a backend that is IDLE
- * nothing can be said: another one may have made the undo relation anew.
+ * Called after each transition.  The log of a backend that is IDLE cannot be checked: another
+ * backend may have made the undo relation anew.
  */
 void
 zundo_owner_check(void)
@@ -84,8 +84,8 @@ zundo_owner_check(void)
 }
 
 /*
- * Of our log, which we have entered.  Invalid: somebody takes it away, or is about to find that
- * we have entered and leave it; what the lock says, under which that is done, is final.
+ * Another backend that takes the extent away makes it invalid under the database's lock, until
+ * it finds that we have entered.  So what we read under the lock is final.
  */
 BlockNumber
 zundo_owner_newest_extent(const ZUndoLog *log)
@@ -102,9 +102,8 @@ zundo_owner_newest_extent(const ZUndoLog *log)
 }
 
 /*
- * From here to the end of the transaction our newest extent stays ours.  If it
- * was taken away while we were idle we begin with a new one; a backend that is about
- * to take it now sees us, or we see that it is gone (undo_truncate.c).
+ * A backend that is about to take our only extent away now sees us, or we see that it is gone
+ * (zundo_free_only).  If it is gone we begin with a new one.
  */
 void
 zundo_log_enter(void)
@@ -122,10 +121,9 @@ zundo_log_enter(void)
 }
 
 /*
- * The transaction's first record.  "active" keeps the horizon back from here on,
- * also in the moment between the transaction's leaving the process array and
- * our callback that tells what became of it.  The record's place must be known
- * before (zundo_pending_mark_applied).
+ * "active" keeps the horizon back from here on, also between the moment when the transaction
+ * leaves the process array and our callback that reports its end.  The record's place must be
+ * known before (zundo_pending_mark_applied).
  */
 void
 zundo_owner_begin(ZUndoPtr first)
@@ -146,8 +144,8 @@ zundo_owner_begin(ZUndoPtr first)
 }
 
 /*
- * What becomes of its records will not be told by us, or is just about to be: no sweep is to rely
- * on that from now on.  "active" still keeps the horizon back.
+ * From now on sweeps must not rely on our callback to report the end of these records: it is
+ * just about to, or never will.  "active" still keeps the horizon back.
  */
 void
 zundo_owner_hide_first(void)
@@ -155,7 +153,7 @@ zundo_owner_hide_first(void)
 	pg_atomic_write_u64(&MyUndo.log->active_first, ZUNDO_INVALID);
 }
 
-/* What may follow "active" as the reason to keep the horizon back was told before. */
+/* The caller has published before what keeps the horizon back after "active". */
 void
 zundo_owner_leave(void)
 {
@@ -193,7 +191,7 @@ zundo_log_uses(const ZUndoLog *log)
 {
 	uint32		uses = pg_atomic_read_u32(unconstify(pg_atomic_uint32 *, &log->uses));
 
-	/* what else is asked about the log was so at that moment or later */
+	/* other fields of the log are read at that moment or later */
 	pg_read_barrier();
 	return uses;
 }

@@ -1,16 +1,15 @@
 /*
  * undo_pending.c
- *		What of a log's undo is left to apply: its states, and what leads from one to another.
+ *		Pending undo of a log: its states and their transitions.
  *
- * When a transaction that has written undo ends it either leaves nothing behind, or makes
- * its log pending from its first record on (undo_xact.c).  A sweep takes a sweep id, walks
- * the log from there to its end, and marks it applied (undo_sweep.c); aborts that come in
- * between are "newly aborted", and are what the log is pending from afterwards.
+ * When a transaction that has written undo ends it either leaves nothing behind, or makes its
+ * log pending from its first record on (undo_xact.c).  A sweep takes a sweep id, walks the log
+ * from there to its end, and marks it applied (undo_sweep.c); aborts that come in between are
+ * "newly aborted", and the log is pending from them afterwards.
  *
- * What cannot be applied (a damaged page, a table that somebody has locked) is
- * left, and not tried again before ZUndoLog.retry_at.  What belongs to a transaction in
- * progress, which may be a prepared one, is left until that has ended.  Until then
- * sweeps begin at what is newly aborted.
+ * What cannot be applied (a damaged page, a locked table) is left, and not tried again before
+ * ZUndoLog.retry_at.  What belongs to a transaction in progress, which may be a prepared one,
+ * is left until that has ended.  Until then sweeps begin at what is newly aborted.
  *
  *                            zundo_log_mark_pending()
  *            +---------+ ------------------------------> +--------+
@@ -18,7 +17,7 @@
  *            +---------+ <------------------------------ +--------+                 |
  *                 ^       all is applied                     |  something is left   |
  *                 |                                          v                      |
- *                 |  the sweep tells                   +---------+   its time       |
+ *                 |  the sweep reports                 +---------+   its time       |
  *                 |  once more: now all is applied     | WAITING | ---------------->+
  *                 +<---------------------------------- +---------+                  |
  *                 |                                        |  zundo_log_back_off()  |
@@ -36,7 +35,7 @@
  *                          what was newly aborted, and the log was WAITING before it
  *   UNSEEN -> BACKED_OFF   zundo_log_mark_applied() of such a sweep, if the log was that before
  *   WAITING -> BACKED_OFF  zundo_log_back_off(): what is left could not be applied
- *   WAITING, BACKED_OFF -> UNSEEN             zundo_log_begin_sweep(), of whichever kind
+ *   WAITING, BACKED_OFF -> UNSEEN             zundo_log_begin_sweep(), of either kind
  *   WAITING, BACKED_OFF -> APPLIED, WAITING   zundo_log_mark_applied() once more, by the same
  *                          sweep of the whole log; to UNSEEN if something is newly aborted
  *   each but APPLIED -> itself                zundo_log_mark_pending(): it is newly aborted
@@ -59,7 +58,7 @@
 #include "../store/undo_state.h"
 #include "keep_private.h"
 
-/* Of a log, as its fields tell. */
+/* State of a log, derived from its fields. */
 typedef enum PendingState
 {
 	APPLIED,					/* nothing is pending */
@@ -78,7 +77,10 @@ state_of(const ZUndoLog *log)
 	return log->retry_at == 0 ? WAITING : BACKED_OFF;
 }
 
-/* The mutex is held.  What the fields of each state promise; called after each transition. */
+/*
+ * Assert what the fields of each state promise; called after each transition.  The mutex is
+ * held.
+ */
 static void
 check_state(const ZUndoLog *log)
 {
@@ -120,8 +122,8 @@ zundo_log_is_pending(ZUndoLog *log)
 }
 
 /*
- * What is left has its time: when the transaction that it belongs to has ended, or when
- * it may be tried again.
+ * The rest that a sweep has left is due when the transaction that it belongs to has ended, or
+ * when it may be tried again.
  */
 ZSweepDue
 zundo_log_sweep_due(ZUndoLog *log, TimestampTz now)
@@ -147,7 +149,9 @@ zundo_log_sweep_due(ZUndoLog *log, TimestampTz now)
 			due = true;
 			break;
 		case WAITING:
-			/* the launcher, without a snapshot, must not be led into pg_subtrans of long ago */
+			/*
+			 * the launcher, which has no snapshot, must not read truncated parts of pg_subtrans
+			 */
 			due = TransactionIdDidCommit(zfxid_xid(oldest_unapplied)) ||
 				!TransactionIdIsInProgress(zfxid_xid(oldest_unapplied));
 			break;
@@ -244,8 +248,8 @@ clear_newly_aborted(ZUndoLog *log)
 }
 
 /*
- * Until the sweep tells how far it came the log is UNSEEN: if that never happens the
- * next one looks at everything.
+ * Until the sweep reports how far it came the log is UNSEEN: if that never happens the next one
+ * looks at everything.
  */
 void
 zundo_log_begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending)
@@ -253,7 +257,7 @@ zundo_log_begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending)
 	uint32		sweep_id = zundo_new_sweep_id();
 
 	SpinLockAcquire(&log->mutex);
-	/* since it was asked what is due another sweep may have changed that */
+	/* another sweep may have changed this since the caller asked what is due */
 	if (log->newly_aborted_from == ZUNDO_INVALID ||
 		!FullTransactionIdIsValid(log->oldest_unapplied))
 		newly_aborted = false;
@@ -266,7 +270,7 @@ zundo_log_begin_sweep(ZUndoLog *log, bool newly_aborted, ZUndoPending *pending)
 	pending->left_before = log->oldest_unapplied;
 	pending->retry_before = log->retry_at;
 	pending->relid_before = log->left_relid;
-	/* this sweep is going to see what was newly aborted for the last one */
+	/* this sweep will see what was newly aborted for the last one */
 	log->aborts += log->newly_aborted_count;
 	log->pending_fxid = zundo_older(log->pending_fxid, log->newly_aborted_fxid);
 	log->oldest_unapplied = InvalidFullTransactionId;
@@ -282,14 +286,14 @@ clear_pending(ZUndoLog *log)
 	log->pending_from = ZUNDO_INVALID;
 	log->pending_ordinal = 0;
 	log->pending_fxid = log->oldest_unapplied = InvalidFullTransactionId;
-	/* what becomes pending from here on is none of that sweep's business */
+	/* what becomes pending from here on does not concern that sweep */
 	log->sweep_id = ZUNDO_NO_SWEEP;
 	log->retry_at = 0;
 	log->retry_wait = 0;
 	log->left_relid = InvalidOid;
 }
 
-/* The whole log was looked at; only what was newly aborted is left. */
+/* The whole log was swept; only what was newly aborted is left. */
 static void
 mark_all_applied(ZUndoLog *log)
 {
@@ -323,10 +327,10 @@ mark_part_applied(ZUndoLog *log, const ZUndoSwept *swept, uint32 ordinal)
 }
 
 /*
- * Does all that is left belong to the transaction that the log's owner is in?
- * It will tell itself when it aborts.  If it ended since its position was
- * noted, then it did so by now either with a mark, which is newly aborted, or without
- * need of one; and what its successor writes is none of this sweep's business.
+ * Return whether all that is left belongs to the transaction that the log's owner is in.  It
+ * will mark the log itself when it aborts.  If it has ended since its position was noted, then
+ * it has by now either marked the log, which is newly aborted, or needed no mark; and what its
+ * successor writes does not concern this sweep.
  */
 static bool
 only_active_is_left(ZUndoLog *log, ZUndoPtr upto)
@@ -336,10 +340,10 @@ only_active_is_left(ZUndoLog *log, ZUndoPtr upto)
 }
 
 /*
- * What was newly aborted when the sweep began was looked at.  What an earlier one has left
- * still is, and what this one has left joins it: the next that goes through the
- * whole log comes by there.  A sweep that is broken off gives the rest back.  One that
- * tells once more, of less, takes back what it has told before.
+ * Mark what was newly aborted when the sweep began as applied.  What an earlier sweep has left
+ * is still left, and what this one has left joins it: the next sweep of the whole log will come
+ * to it.  A sweep that is broken off gives the rest back.  One that reports once more, of less,
+ * replaces its former report.
  */
 static void
 mark_newly_applied(ZUndoLog *log, ZUndoPending *pending, const ZUndoSwept *swept,
@@ -365,18 +369,19 @@ mark_newly_applied(ZUndoLog *log, ZUndoPending *pending, const ZUndoSwept *swept
 	if (!all && !only_active_is_left(log, swept->upto))
 		log->oldest_unapplied = zundo_older(log->oldest_unapplied, swept->oldest);
 	log->pending_fxid = log->oldest_unapplied;
-	/* else what has come in since */
+	/* otherwise it is what was aborted since */
 	if (log->newly_aborted_count == 0)
 		clear_newly_aborted(log);
 }
 
+/* Mark the log as applied by a sweep of the whole log, up to swept->upto. */
 static void
 mark_whole_applied(ZUndoLog *log, const ZUndoSwept *swept, uint32 ordinal, FullTransactionId next)
 {
 	bool		all = swept->upto == ZUNDO_INVALID;
 	bool		only_active = !all && only_active_is_left(log, swept->upto);
 
-	/* what was pending is let go, as a whole or up to "oldest" */
+	/* what was pending no longer keeps the horizon back, as a whole or up to "oldest" */
 	if (all || only_active || FullTransactionIdIsValid(swept->oldest))
 		zundo_pin_add(log, log->pending_fxid, next);
 	if (all)
@@ -387,7 +392,10 @@ mark_whole_applied(ZUndoLog *log, const ZUndoSwept *swept, uint32 ordinal, FullT
 		mark_part_applied(log, swept, ordinal);
 }
 
-/* The mutex is held.  No other sweep has begun, and there is still something to be told of. */
+/*
+ * Return whether no other sweep has begun, and the log is still pending for this one.  The
+ * mutex is held.
+ */
 static bool
 is_of_sweep(const ZUndoLog *log, const ZUndoPending *pending)
 {
@@ -431,7 +439,7 @@ zundo_log_back_off(ZUndoLog *log, const ZUndoPending *pending, uint32 first, uin
 	SpinLockAcquire(&log->mutex);
 	if (is_of_sweep(log, pending))
 	{
-		/* those in between do not count */
+		/* sweeps of what was newly aborted do not count */
 		if (!pending->newly_aborted)
 			log->retry_wait = Min(Max(log->retry_wait * 2, first), last);
 		if (log->retry_at <= now)

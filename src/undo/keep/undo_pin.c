@@ -1,11 +1,11 @@
 /*
  * undo_pin.c
- *		Snapshots that applied undo has to wait for.
+ *		Horizon pins: snapshots that applied undo has to wait for.
  *
- * When a sweep has applied undo, a snapshot may still go with a copy of a page from
- * before, whose slots name transactions that are rolled back by now.  Were the horizon to
- * pass these, they would be taken for old committed ones.  So the log pins the horizon at
- * the oldest of them, until every snapshot is newer than the sweep's end.
+ * When a sweep has applied undo, a snapshot may still go with a copy of a page from before,
+ * whose slots name transactions that are rolled back by now.  If the horizon passed these, they
+ * would be taken for old committed ones.  So the log pins the horizon at the oldest of them,
+ * until every snapshot is newer than the sweep's end.
  *
  * LOCKING: ZUndoLog.mutex.
  */
@@ -18,7 +18,7 @@
 #include "../store/undo_state.h"
 #include "keep_private.h"
 
-/* Pins that are full become one that is in force until the last is over. */
+/* When all pins are used, merge the new one into the last: the older xid, the later end. */
 void
 zundo_pin_add(ZUndoLog *log, FullTransactionId fxid, FullTransactionId until)
 {
@@ -38,8 +38,8 @@ zundo_pin_add(ZUndoLog *log, FullTransactionId fxid, FullTransactionId until)
 }
 
 /*
- * A snapshot that was taken when "until" was the next xid has an xmin of at most
- * that, hence not older alone, but newer.
+ * A snapshot that was taken when "until" was the next xid has an xmin of at most that.  So it
+ * is not enough that "oldest_needed" reaches "until": it must follow it.
  */
 void
 zundo_pins_drop(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
@@ -47,7 +47,7 @@ zundo_pins_drop(ZUndoDb *db, ZUndoLog *log, FullTransactionId oldest_needed)
 	while (FullTransactionIdIsValid(log->pins[0].fxid) &&
 		   FullTransactionIdFollows(oldest_needed, log->pins[0].until))
 	{
-		/* before the horizon can move beyond what was held */
+		/* before the horizon can move beyond what was pinned */
 		zundo_horizon_raise(&db->released, log->pins[0].until);
 		for (int i = 1; i < ZUNDO_PINS; i++)
 			log->pins[i - 1] = log->pins[i];
@@ -87,7 +87,10 @@ zundo_released(FullTransactionId horizon)
 {
 	FullTransactionId released;
 
-	/* the horizon was read before; the backend that raised it had raised this one first */
+	/*
+	 * the caller has read the horizon before; the backend that raised it had raised "released"
+	 * first
+	 */
 	pg_read_barrier();
 	released = FullTransactionIdFromU64(pg_atomic_read_u64(&MyUndo.db->released));
 	return FullTransactionIdPrecedes(released, horizon) ?

@@ -1,11 +1,11 @@
 /*
  * undo_sweep.c
- *		What the undo layer and a sweep tell each other.
+ *		Interface between the undo layer and a sweep.
  *
- * A sweep (rollback_sweep.c) asks for the next log that has something for it, goes through
- * that, and tells how far it has come.  What that means for the log is a transition
- * of its state (undo_pending.c); here logs are found by their numbers, since an entry in
- * shared memory may come to belong to another log while a sweep is under way.
+ * A sweep (rollback_sweep.c) asks for the next log that is due, goes through it, and reports
+ * how far it has come.  What that means for the log is a transition of its state
+ * (undo_pending.c).  Here logs are found by their numbers, as an entry in shared memory may
+ * come to belong to another log while a sweep is under way.
  *
  * LOCKING: the database's lock, shared.
  */
@@ -28,7 +28,7 @@ zundo_pending_next(int after, bool all, ZUndoPending *pending)
 	ZUndoLog   *found = NULL;
 	ZSweepDue	found_due = ZSWEEP_NONE;
 
-	/* whoever held them has ended, as we may sweep; perhaps by an error */
+	/* the process that held sweeps has ended, perhaps by an error, as we may sweep */
 	zundo_hold_sweeps(false);
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
 	while ((log = zundo_log_next(db, log)) != NULL)
@@ -55,7 +55,10 @@ zundo_hold_sweeps(bool hold)
 	pg_atomic_write_u32(&MyUndo.db->sweeps_held, hold);
 }
 
-/* With the database's lock, which is to be released; NULL: there is no such log any more. */
+/*
+ * Return the log with this number, or NULL if it does not exist any more.  Takes the database's
+ * lock, shared; release_found() releases it in either case.
+ */
 static ZUndoLog *
 find_locked(int number)
 {

@@ -1,6 +1,9 @@
 /*
  * log_private.h
  *		Extents, and the life of a log.
+ *
+ * zundo_open_loaded() has been called.  "ERROR (data_corrupted)" is about the meta page, a page
+ * of the directory or of the free map, or the first page of an extent.
  */
 #ifndef ZHEAP_LOG_PRIVATE_H
 #define ZHEAP_LOG_PRIVATE_H
@@ -12,93 +15,131 @@
 /* ---- directory pages (undo_dir.c) ---- */
 
 /*
- * With the database locked exclusively: pin and lock exclusively the page with the log's entry,
- * which is not lost.  If it is damaged it is made anew.
+ * Pin, lock exclusively and return the directory page with the log's entry, which is not lost.
+ * If the page is damaged it is made anew.  The database is locked exclusively.
  */
 extern Buffer zundo_dir_lock(uint32 number);
 
 /* ---- extents (undo_extent.c) ---- */
 
-/* Copy the special area of an extent's first page; false if that is damaged. */
+/* Copy the special area of an undo page.  Returns false if the page is damaged. */
 extern bool zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
 
-/* Can our log go on to another extent?  Not if the first page of "newest", its newest, is damaged. */
+/*
+ * Return whether our log can go on to another extent: not if the first page of "newest", its
+ * newest one, is damaged.
+ */
 extern bool zundo_extent_can_be_left(BlockNumber newest);
 
-/* Our log goes on to a new extent; MyUndo stands at its begin. */
+/*
+ * Open a new extent for our log; MyUndo then stands at its begin.  Takes the database's lock,
+ * exclusively; the caller may hold locks of table pages.  ERROR (configuration_limit_exceeded)
+ * at zheap.undo_max_size, (program_limit_exceeded) at the relation's greatest size,
+ * (data_corrupted), or as for any extension of a file.
+ */
 extern void zundo_extent_open(void);
 
-/* As zundo_discard(); logs in use keep so many extents, 1 or 2. */
+/*
+ * Free at most "max" extents, as zundo_discard() does; logs with an owner keep at least "keep"
+ * extents (1 or 2) for it.
+ */
 extern uint32 zundo_discard_keeping(int keep, uint32 max);
 
-/* The newer one; generations go round. */
+/* Return the newer of two generations, which are compared modulo 2^16. */
 extern uint32 zundo_newer_generation(uint32 known, uint16 generation);
 
-/* Values for a record that changes the meta page. */
+/* Set the values for a record that changes the meta page to the present ones. */
 extern void zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values);
 
-/* The database is locked exclusively: free the log's oldest, or only, extent. */
+/*
+ * Free the log's oldest extent; or its only one, unless its owner has entered a transaction
+ * since "uses" was read.  The horizon has passed the extent.  The database is locked
+ * exclusively.  Return whether it was freed: not if the next extent, or the free map, is
+ * damaged.  ERROR (data_corrupted).
+ */
 extern bool zundo_free_oldest(ZUndoLog *log);
 extern bool zundo_free_only(ZUndoLog *log, uint32 uses);
 
 /*
- * Take the only extents of idle logs away, where these are at block "from" or behind.  The
- * database is locked exclusively.
+ * Free the only extents of idle logs, if they are at block "from" or behind.  The database is
+ * locked exclusively.  ERROR (data_corrupted).
  */
 extern void zundo_empty_idle(ZUndoDb *db, BlockNumber from);
 
 /* ---- truncating (undo_truncate.c) ---- */
 
-/* Is it worth a visit?  The database is locked. */
+/* Return whether a worker should call zundo_truncate().  The database is locked. */
 extern bool zundo_wants_truncation(ZUndoDb *db, TimestampTz now);
 
 /* ---- logs that are idle (undo_idle.c) ---- */
 
-/* Has it one extent or none, and nothing that must be looked at? */
+/*
+ * Return whether the log has at most one extent, is not lost or pending, and its owner has not
+ * written in a transaction in progress.
+ */
 extern bool zundo_could_be_emptied(ZUndoLog *log);
 
 /*
- * Note which logs are idle now, with the database locked exclusively.  Returns how many of them
- * have no owner.
+ * Note which logs are idle now.  Returns how many of those newly noted have no owner.  The
+ * database is locked exclusively.
  */
 extern int	zundo_note_idle(ZUndoDb *db);
 
 /*
- * Is the log's only extent, if it has any, one that could be taken away: nobody has written
- * to it since zundo_note_idle(), and the horizon has passed what it holds?
+ * Return whether the log's only extent, if it has any, could be taken away: the log was not
+ * used since zundo_note_idle(), and the horizon has passed what the extent holds.  The database
+ * is locked.
  */
 extern bool zundo_is_idle(ZUndoLog *log, FullTransactionId horizon);
 
 /* ---- the limit (undo_limit.c) ---- */
 
-/* Bytes that may be in use when this transaction has opened an extent, or PG_UINT64_MAX. */
+/*
+ * Return the bytes that may be in use after this transaction has opened an extent;
+ * PG_UINT64_MAX: no limit.
+ */
 extern uint64 zundo_limit_bytes(void);
 
-/* Extents that have to be freed before so many more may be in use; 0: they may be. */
+/* Return how many extents have to be freed before "more" more may be in use; 0: none. */
 extern uint32 zundo_limit_excess(uint32 more);
 
-/* ERROR: there may be no more. */
+/*
+ * Raise ERROR (configuration_limit_exceeded), as no more undo may be in use.  Assigns an xid.
+ * No LWLock is held; table pages may be locked.
+ */
 pg_noreturn extern void zundo_limit_report(void);
 
 /* ---- retiring logs (undo_retire.c) ---- */
 
-/* More logs than are kept for the next writers have no owner.  The database is locked. */
+/*
+ * Return whether a log is to be retired: more logs than are kept for the next writers have no
+ * owner, or one is sealed.  The database is locked.
+ */
 extern bool zundo_wants_retirement(const ZUndoDb *db);
 
-/* When the horizon has come where they were idle; takes the lock.  Returns how many. */
+/*
+ * Retire logs that the horizon has passed since they were noted as idle.  Returns their number.
+ * Takes the database's lock, exclusively.  ERROR (query_canceled, data_corrupted).
+ */
 extern int	zundo_logs_retire(ZUndoDb *db);
 
 /*
- * Nobody needs the log's oldest extent: the database is locked.  "keep" that
- * many of them, 1 or 2.
+ * Return whether the log's oldest extent is not needed, and at least "keep" others (1 or 2)
+ * follow it.  The database is locked.
  */
 extern bool zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep);
 
 /* ---- temporary tables (undo_local.c) ---- */
 
-/* An earlier transaction's aborted rows are to be rolled back. */
+/* True if an earlier transaction's aborted rows are still to be rolled back. */
 extern bool zundo_local_pending;
 
+/*
+ * Undo of temporary tables, for the functions of the same names in undo_write.h, undo_read.h
+ * and undo_xact.h.  zundo_local_reserve() raises ERROR (configuration_limit_exceeded) at
+ * zheap.temp_undo_max_size; zundo_local_read() and zundo_local_next() ERROR (internal_error) if
+ * there is no such record; the others raise none.
+ */
 extern void zundo_local_reserve(Relation rel, Size size, ZUndoWrite *write);
 extern void zundo_local_write(ZUndoWrite *write, const char *bytes, Size len);
 extern const char *zundo_local_read(ZUndoPtr ptr, Size *len);
@@ -109,14 +150,14 @@ extern void zundo_local_at_subabort(void);
 /* ---- writers that wait (undo_throttle.c) ---- */
 
 /*
- * Before an extent is opened: wait while much of the undo is to be rolled back, for a
- * moment at most.  No buffer is locked.  Can be cancelled.
+ * Wait, before an extent is opened, while much undo is to be rolled back: at most 100
+ * milliseconds.  No buffer lock and no LWLock may be held.  ERROR (query_canceled).
  */
 extern void zundo_throttle(void);
 
 /* ---- the transaction (undo_xact.c) ---- */
 
-/* What it has written to our log, if anything, is to be looked at when it has ended. */
+/* Mark what the transaction has written to our log, if anything, as pending.  Raises no error. */
 extern void zundo_xact_mark_pending(void);
 
 #endif							/* ZHEAP_LOG_PRIVATE_H */

@@ -1,11 +1,11 @@
 /*
  * undo_dir.c
- *		The directory's pages, to be changed; damaged ones are made anew.
+ *		Pages of the log directory: lock them to be changed; make damaged ones anew.
  *
- * What a page tells of a log, its oldest and its newest extent, shared memory knows as well
- * once the logs are loaded: both are changed under the same lock.  So a page that is found
- * damaged after that is written again, and nobody fails for it.  Not so one that was damaged
- * when the logs were loaded (lose_directory): what it told is known nowhere.
+ * What a page has of a log, its oldest and its newest extent, shared memory has as well once
+ * the logs are loaded: both are changed under the same lock.  So a page that is found damaged
+ * after that is written again, without an error.  This is not possible for one that was damaged
+ * when the logs were loaded (lose_directory): its contents are known nowhere.
  *
  * LOCKING: the database's lock, exclusively.
  */
@@ -23,7 +23,7 @@
 #include "../keep/keep_private.h"
 #include "log_private.h"
 
-/* The page is locked exclusively. */
+/* Write the page again from shared memory, WAL-logged.  It is locked exclusively. */
 static void
 make_anew(Buffer buffer, BlockNumber block)
 {
@@ -47,7 +47,7 @@ make_anew(Buffer buffer, BlockNumber block)
 	END_CRIT_SECTION();
 }
 
-/* The page may come back as one of zeros, because it cannot be read. */
+/* A page that fails the server's verification is one of zeros here. */
 Buffer
 zundo_dir_lock(uint32 number)
 {

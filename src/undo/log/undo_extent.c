@@ -1,16 +1,15 @@
 /*
  * undo_extent.c
- *		Where extents come from and where they go.
+ *		Open, recycle and free extents.
  *
- * A log that needs an extent takes its own oldest one, if nobody needs that any
- * more, or a free one, whichever comes first in the relation.  Only when all
- * that is not needed has been freed does the relation grow.  One WAL record each;
- * what the file has beyond ZUndoMeta.nblocks when a crash comes in between is
- * used by the next one.
+ * A log that needs an extent takes its own oldest one, if that is not needed any more, or a
+ * free one, whichever comes first in the relation.  The relation grows only when all extents
+ * that are not needed have been freed.  Each step is one WAL record; if a crash comes in
+ * between, what the file has beyond ZUndoMeta.nblocks is used for the next extent.
  *
- * LOCKING: the database's lock, exclusively, then up to five buffers: the
- * extent's first page, the first page of the log's last extent, directory, meta,
- * map.  All of them may be taken by a caller that holds table pages.
+ * LOCKING: the database's lock, exclusively, then up to five buffers: the extent's first page,
+ * the first page of the log's last extent, directory, meta, map.  All of them may be taken by a
+ * caller that holds table pages.
  */
 #include "postgres.h"
 
@@ -32,27 +31,27 @@
 #include "log_private.h"
 
 /*
- * What a writer frees that needs an extent.  One would do; a few more save looks at the
- * horizon.  The rest is for workers, VACUUM and the next writers: a writer does not
- * pay for all that a snapshot has kept.
+ * Number of extents that a writer frees when it needs one.  A few more than one save
+ * computations of the horizon.  The rest is left to workers, VACUUM and the next writers: one
+ * writer does not pay for all that a snapshot has kept.
  */
 #define FREE_AT_A_TIME		4
 
-/* What opening an extent is going to change. */
+/* The changes of opening an extent. */
 typedef struct ExtentPlan		/* tidy: in memory only */
 {
 	ZRecUndoExtent rec;
 	bool		meta_changes;
 	bool		from_map;		/* the extent was free */
-	BlockNumber block;			/* of the extent */
+	BlockNumber block;			/* first block of the extent */
 	BlockNumber old_newest;		/* invalid if the log had no extent */
 
-	/* of the log */
+	/* the new values of the log's fields */
 	BlockNumber oldest_next;
 	FullTransactionId oldest_closed;
 } ExtentPlan;
 
-/* Locked; those that do not change are invalid. */
+/* The pages to change, locked exclusively; those that do not change are invalid. */
 typedef struct ExtentPages		/* tidy: in memory only */
 {
 	Buffer		first;
@@ -62,7 +61,7 @@ typedef struct ExtentPages		/* tidy: in memory only */
 	Buffer		map;
 } ExtentPages;
 
-/* Locked to free an extent. */
+/* The pages to free an extent, locked exclusively. */
 typedef struct FreePages		/* tidy: in memory only */
 {
 	Buffer		meta;
@@ -72,6 +71,7 @@ typedef struct FreePages		/* tidy: in memory only */
 
 /* ---- is it still needed? ---- */
 
+/* Return whether the log is pending from a position in the extent. */
 static bool
 has_pending_in(ZUndoLog *log, BlockNumber extent)
 {
@@ -84,11 +84,10 @@ has_pending_in(ZUndoLog *log, BlockNumber extent)
 }
 
 /*
- * The horizon tells all: it is kept back by transactions that run, by aborted
- * ones that are not applied everywhere yet, and by snapshots.  An extent that
- * was left before the horizon's xid was even assigned holds nothing else.  (That
- * it holds nothing pending follows; it is asked for callers that only guess the
- * horizon.)
+ * The horizon suffices: it is kept back by transactions that run, by aborted ones that are not
+ * applied everywhere yet, and by snapshots.  An extent that was left before the horizon's xid
+ * was even assigned holds nothing else.  (That it holds nothing pending follows; it is checked
+ * for callers that only guess the horizon.)
  */
 bool
 zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep)
@@ -123,7 +122,10 @@ zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values)
 	values->conflict = InvalidTransactionId;
 }
 
-/* An extent that was left then is needed no more; true: that is news to the WAL. */
+/*
+ * Raise the logged horizon to "closed" of an extent that is not needed any more.  Returns
+ * whether that changes it.
+ */
 static bool
 pass_extent(ZUndoMetaValues *values, FullTransactionId closed)
 {
@@ -143,7 +145,7 @@ next_generation(uint16 generation)
 	return generation == 0 ? 1 : generation;
 }
 
-/* generations are compared as 16-bit numbers that go round */
+/* generations are compared modulo 2^16 */
 uint32
 zundo_newer_generation(uint32 known, uint16 generation)
 {
@@ -151,10 +153,10 @@ zundo_newer_generation(uint32 known, uint16 generation)
 }
 
 /*
- * The extent's generation, or one that is newer.  When its first page is damaged the others
- * tell: they have the same or, if they have not been reached since, older ones.  (One so old that
- * it passes for newer does no harm.)
- * An extent that was ever freed is not newer than "freed" (ZUndoMeta.generation).
+ * Return the extent's generation, or a newer one.  If its first page is damaged use the others:
+ * they have the same generation or, if they have not been reached since, older ones.  (One so
+ * old that it passes for newer does no harm.)  An extent that was ever freed is not newer than
+ * "freed" (ZUndoMeta.generation).
  */
 static uint16
 extent_generation(BlockNumber extent, uint32 freed)
@@ -172,7 +174,10 @@ extent_generation(BlockNumber extent, uint32 freed)
 	return next_generation((uint16) newest);
 }
 
-/* The log's oldest extent becomes the next one, which may be the present newest. */
+/*
+ * Make the next extent, which may be the present newest, the log's oldest one.  ERROR
+ * (data_corrupted) if its first page is damaged.
+ */
 static void
 plan_oldest_leaves(const ZUndoLog *log, ExtentPlan *plan)
 {
@@ -204,7 +209,10 @@ plan_recycled(const ZUndoLog *log, ExtentPlan *plan)
 		plan->meta_changes = true;
 }
 
-/* Where the relation will end when it gets one more extent, and which. */
+/*
+ * Return where the relation will end when it gets one more extent, and that extent's first
+ * block.
+ */
 static BlockNumber
 grown(BlockNumber nblocks, BlockNumber *extent)
 {
@@ -229,7 +237,10 @@ plan_free(ExtentPlan *plan, BlockNumber lowest)
 	meta->free_count--;
 }
 
-/* Newer than what was there before the relation was truncated (U4). */
+/*
+ * The generation is newer than that of pages that were there before the relation was truncated
+ * (U4).
+ */
 static void
 plan_new(ExtentPlan *plan)
 {
@@ -267,7 +278,7 @@ plan_free_or_new(const ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
 	}
 }
 
-/* May do I/O and fail; changes nothing but the length of the file. */
+/* Plan the extent.  May do I/O and fail; changes nothing but the length of the file. */
 static void
 plan_extent(ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
 {
@@ -315,7 +326,7 @@ unlock_pages(const ExtentPages *pages)
 		UnlockReleaseBuffer(pages->map);
 }
 
-/* In the critical section: change one page and register it. */
+/* Change the map page and register it, in the critical section. */
 static void
 execute_map(const ExtentPlan *plan, Buffer map)
 {
@@ -330,6 +341,7 @@ execute_map(const ExtentPlan *plan, Buffer map)
 					   (plan->rec.map_init ? REGBUF_WILL_INIT : 0));
 }
 
+/* Change and WAL-log the pages.  Returns the end of the record. */
 static XLogRecPtr
 execute_extent(ExtentPlan *plan, const ExtentPages *pages)
 {
@@ -376,7 +388,7 @@ execute_extent(ExtentPlan *plan, const ExtentPages *pages)
 	return lsn;
 }
 
-/* The database and the log in shared memory, and where we go on. */
+/* Update the database and the log in shared memory, and MyUndo. */
 static void
 adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 {
@@ -408,7 +420,10 @@ adopt_extent(ZUndoLog *log, const ExtentPlan *plan, Buffer first)
 
 /* ---- growing ---- */
 
-/* The file does not become longer than what may be in use. */
+/*
+ * Return whether the relation may grow by an extent: neither the undo in use nor the file may
+ * exceed the limit.
+ */
 static bool
 may_grow(BlockNumber nblocks)
 {
@@ -419,9 +434,9 @@ may_grow(BlockNumber nblocks)
 }
 
 /*
- * The database is locked exclusively: has it an extent for the log?  The limit may be less than
- * the file has, and than is in use: then the log's own oldest one is to be freed, too, and not
- * to be used again.
+ * Return whether there is an extent for the log without growing.  The limit may be less than
+ * the length of the file, and than what is in use: then the log's own oldest extent is to be
+ * freed as well, and not to be used again.  The database is locked exclusively.
  */
 static bool
 has_extent_for(ZUndoLog *log)
@@ -432,9 +447,9 @@ has_extent_for(ZUndoLog *log)
 }
 
 /*
- * Before the relation grows: a horizon that is a moment old may keep extents,
- * and other logs may have some that their owners have not come to free.  Where the limit is
- * less than what is in use, as many go as are beyond it.
+ * Free some extents before the relation grows: a horizon that is a moment old may keep extents,
+ * and other logs may have some that their owners have not freed yet.  If the limit is less than
+ * what is in use, free all extents beyond it.
  */
 static void
 free_some(void)
@@ -455,8 +470,9 @@ has_extent_or_may_grow(ZUndoLog *log)
 }
 
 /*
- * Lock the database with an extent for the log in sight.  At the limit the last extents of
- * sessions that are idle go, too; what is noted as idle now can go when the next one looks.
+ * Lock the database exclusively, with an extent for the log available.  At the limit the last
+ * extents of idle sessions are freed, too; those noted as idle now can be freed by the next
+ * call.  ERROR (configuration_limit_exceeded) otherwise.
  */
 static void
 lock_with_extent(ZUndoLog *log)
@@ -480,8 +496,8 @@ lock_with_extent(ZUndoLog *log)
 }
 
 /*
- * To autovacuum an extent that was not the log's own counts as so many dead
- * rows: where no worker comes by, it sweeps, discards and truncates.
+ * Count an extent that was not the log's own as ZUNDO_EXTENT_BLOCKS dead rows, so that
+ * autovacuum sweeps, discards and truncates where no worker does.
  */
 static void
 count_for_autovacuum(void)
@@ -498,10 +514,11 @@ zundo_extent_can_be_left(BlockNumber newest)
 }
 
 /*
- * First pages that are to be read.  If that of the oldest extent's successor is damaged the
- * rest of the chain is lost, and we go on behind it to the end of the transaction; if that of our
- * newest one is, and was not yet when zundo_prepare() looked, this transaction cannot go on: it
- * would have to become the owner of another log while its caller has pages locked.
+ * Check the first pages that will be read.  If that of the oldest extent's successor is damaged
+ * the rest of the chain is lost, and we go on behind it to the end of the transaction.  If that
+ * of our newest one is, and was not yet when zundo_prepare() looked, ERROR (data_corrupted):
+ * the transaction would have to become the owner of another log while its caller has pages
+ * locked.
  */
 static void
 check_chain(ZUndoLog *log)
@@ -553,7 +570,7 @@ zundo_extent_open(void)
 
 /* ---- giving away ---- */
 
-/* Everything that may fail: rec->extent, oldest_extent, newest_extent and log are given. */
+/* Do everything that may fail.  rec->extent, oldest_extent, newest_extent and log are given. */
 static void
 plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
 {
@@ -573,6 +590,7 @@ plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
 								 ZUNDO_MAP_MAGIC);
 }
 
+/* Change and WAL-log the pages, then update shared memory. */
 static void
 execute_free(ZRecUndoFree *rec, const FreePages *pages)
 {
@@ -611,7 +629,7 @@ unlock_free(const FreePages *pages)
 }
 
 /*
- * The oldest extent is free, and is not the newest.  False: the next one, or the map, is
+ * The oldest extent is not the newest one.  Returns false if the next one, or the map, is
  * damaged.
  */
 bool
@@ -646,9 +664,8 @@ zundo_free_oldest(ZUndoLog *log)
 }
 
 /*
- * The log's only extent, unless its owner has entered a transaction since "uses"
- * was read (zundo_log_enter).  Nothing in it is as new as log->idle_next,
- * which is not beyond the horizon.
+ * Nothing in the extent is as new as log->idle_next, which is not beyond the horizon.  The
+ * owner either sees that newest_extent is invalid, or has changed "uses" (zundo_log_enter).
  */
 bool
 zundo_free_only(ZUndoLog *log, uint32 uses)
@@ -696,9 +713,9 @@ zundo_empty_idle(ZUndoDb *db, BlockNumber from)
 }
 
 /*
- * Free one extent of a log with this number or a greater one; the log's number,
- * or -1 if there is none.  A log in use keeps "keep" of them for its owner, its
- * tail included.  One whose extents turn out to be damaged is passed.
+ * Free one extent of a log with number "from" or a greater one.  Returns the log's number, or
+ * -1 if there is none.  A log with an owner keeps "keep" extents, its tail included.  Skips
+ * logs whose extents turn out to be damaged.  Takes the database's lock, exclusively.
  */
 static int
 free_one(int from, int keep)

@@ -1,11 +1,11 @@
 /*
  * undo_idle.c
- *		Logs whose owners are not in a transaction that may append.
+ *		Idle logs, whose owners are not in a transaction that may append.
  *
- * Such a log's only extent can be taken away when the horizon has passed what it holds, by
- * zundo_free_only(), which sees an owner that comes back meanwhile (undo_owner.c).
+ * An idle log's only extent can be taken away when the horizon has passed what it holds, by
+ * zundo_free_only(), which notices an owner that comes back meanwhile (undo_owner.c).
  *
- * LOCKING: the database's lock, exclusively, to note it.
+ * LOCKING: the database's lock, exclusively, to note which logs are idle.
  */
 #include "postgres.h"
 
@@ -23,8 +23,8 @@ zundo_could_be_emptied(ZUndoLog *log)
 }
 
 /*
- * All records of a log that is idle now have older xids than the next one.  So
- * they are not needed when the horizon has come there, if the log is still idle.
+ * All records of a log that is idle now have older xids than the next one.  So they are not
+ * needed when the horizon has reached that, if the log is still idle.
  */
 int
 zundo_note_idle(ZUndoDb *db)

@@ -1,10 +1,11 @@
 /*
  * undo_limit.c
- *		How much undo may be in use: zheap.undo_max_size.
+ *		The limit of undo in use: zheap.undo_max_size.
  *
- * It counts extents in use, not how long the file is, which may have grown under another limit.
+ * It counts extents in use, not the length of the file, which may have grown under another
+ * limit.
  *
- * LOCKING: none.  What is in use is certain only for those who have the database locked.
+ * LOCKING: none.  What is in use is exact only with the database locked.
  */
 #include "postgres.h"
 
@@ -16,12 +17,13 @@
 #include "log_private.h"
 
 /*
- * The last eighth of what zheap.undo_max_size allows is left to transactions
- * with less undo than that: one that runs away does not take all others with it.
- * One with so many extents is large anyway.
+ * The last eighth of zheap.undo_max_size is left to transactions with less undo than that, so
+ * that one that runs away does not make all others fail.  A transaction with this many extents
+ * is large in any case.
  */
 #define LARGE_TRANSACTION	16
 
+/* Return whether this transaction may not use the last eighth. */
 static bool
 is_large_transaction(void)
 {
@@ -54,8 +56,8 @@ zundo_limit_excess(uint32 more)
 }
 
 /*
- * The xid that we take makes the next snapshots newer: undo that was rolled back waits
- * for those, and where all writers meet the limit nobody else assigns any.
+ * The xid that we assign makes the next snapshots newer: undo that was rolled back waits for
+ * those, and if all writers are at the limit no other transaction assigns one.
  */
 void
 zundo_limit_report(void)
@@ -65,7 +67,10 @@ zundo_limit_report(void)
 	char	   *holder;
 	StringInfoData detail;
 
-	/* it reads catalogs: not where an operation needs more than zundo_prepare() has found (L2) */
+	/*
+	 * it reads catalogs: not if an operation needs more than zundo_prepare() has found, under a
+	 * lock (L2)
+	 */
 	holder = InterruptHoldoffCount > 0 ? NULL : zundo_describe_holder();
 
 	initStringInfo(&detail);

@@ -1,22 +1,21 @@
 /*
  * undo_local.c
- *		Undo of temporary tables: in this backend's memory.
+ *		Undo of temporary tables, in this backend's memory.
  *
- * Only this backend ever looks at the pages of its temporary tables, and a
- * transaction of its own that has ended is visible to all snapshots that it
- * takes afterwards.  So their undo is needed until the transaction ends, and
- * beyond that only if rows of an aborted (sub)transaction are still to be rolled
- * back: this is done when a later transaction opens a temporary table.  There is one
- * transaction's undo here at a time.  (A snapshot that another session has taken and
- * this one imports may be older than that, and is refused.)
+ * Only this backend reads the pages of its temporary tables, and a transaction of its own that
+ * has ended is visible to all snapshots that it takes afterwards.  So their undo is needed
+ * until the transaction ends, and beyond that only if rows of an aborted (sub)transaction are
+ * still to be rolled back, which is done when a later transaction opens a temporary table.  The
+ * undo of only one transaction is here at a time.  (A snapshot that another session has taken
+ * and this one imports may be older than that, and is refused.)
  *
- * Rolling back can be cancelled; what has been done is remembered undo page by undo
- * page.  No commit waits for more than a little of it.  It may be long after the
- * transaction: the horizon may have passed it, and the commit log have forgotten it.  So
- * what became of it and of its subtransactions is remembered here.
+ * Rolling back can be cancelled; progress is remembered undo page by undo page.  A commit waits
+ * for only a little of it.  It may happen long after the transaction: the horizon may have
+ * passed it, and the commit log have forgotten it.  So it is remembered here which of the
+ * transaction and its subtransactions committed.
  *
- * Pages look like those of the undo relation; their pointers name blocks from
- * LOCAL_BLOCK on, which the undo relation never reaches.
+ * Pages look like those of the undo relation; their pointers name blocks from LOCAL_BLOCK on,
+ * which the undo relation never reaches.
  */
 #include "postgres.h"
 
@@ -42,40 +41,42 @@
 
 #define LOCAL_BLOCK		((BlockNumber) 0x80000000)
 
-/* Most transactions need no more than these, which are kept for the next one. */
+/* Number of pages that are kept for the next transaction; most need no more. */
 #define PAGES_KEPT		16
 
 static struct
 {
-	MemoryContext context;		/* of what follows */
+	MemoryContext context;		/* context of pages, files and committed */
 	Page	   *pages;
-	BlockNumber npages;			/* in use */
-	BlockNumber nalloc;			/* allocated */
+	BlockNumber npages;			/* number of pages in use */
+	BlockNumber nalloc;			/* number of pages allocated */
 	BlockNumber maxpages;		/* room in pages[] */
 	uint16		generation;		/* counts the transactions, never 0 */
 
-	ZLocalFile *files;			/* that the records are about */
+	ZLocalFile *files;			/* files that the records are about */
 	int			nfiles;
 	int			maxfiles;
 
-	/* the transaction that wrote what is here: its top xid; invalid: empty */
+	/* top xid of the transaction that wrote this undo; invalid: there is none */
 	FullTransactionId fxid;
-	SubTransactionId last_sub;	/* that wrote last */
-	bool		sub_aborted;	/* some records are rolled back */
+	SubTransactionId last_sub;	/* subtransaction that wrote last */
+	bool		sub_aborted;	/* true: some records' subtransactions have aborted */
 
-	bool		aborted;		/* it aborted as a whole */
+	bool		aborted;		/* true: the transaction aborted */
 
-	TransactionId *committed;	/* subtransactions that committed with it, in order; NULL:
-								 * none, or not asked for */
+	TransactionId *committed;	/* subtransactions that committed with it, in order; NULL: none,
+								 * or not remembered */
 	int			ncommitted;
 
-	bool		orphaned;		/* when this transaction commits all files are gone */
+	bool		orphaned;		/* true: when this transaction commits no table uses the files
+								 * any more */
 
-	BlockNumber applied;		/* pending: these pages' records are rolled back */
+	BlockNumber applied;		/* if pending: number of pages whose records are rolled back */
 
-	bool		old_files;		/* some records are about files that an abort leaves */
+	bool		old_files;		/* true: some records are about files that an abort does not
+								 * remove */
 
-	FullTransactionId last;		/* the last one that committed */
+	FullTransactionId last;		/* top xid of the last such transaction that committed */
 } my = {
 	.generation = 1
 };
@@ -107,6 +108,7 @@ check_limit(void)
 			 errhint("Change fewer rows of temporary tables in one transaction, raise \"zheap.temp_undo_max_size\", or use the access method heap for temporary tables.")));
 }
 
+/* Add a page.  ERROR (configuration_limit_exceeded) at zheap.temp_undo_max_size. */
 static void
 add_page(void)
 {
@@ -133,7 +135,7 @@ add_page(void)
 	my.npages++;
 }
 
-/* Pages freed one by one would stay in the context, of no use to anybody else. */
+/* Delete the context: pages freed one by one would stay in it, of no use to other contexts. */
 static void
 free_memory(void)
 {
@@ -146,6 +148,7 @@ free_memory(void)
 	my.committed = NULL;
 }
 
+/* Drop the transaction's undo, and begin a new generation. */
 static void
 drop_all(void)
 {
@@ -167,6 +170,7 @@ drop_all(void)
 
 /* ---- writing ---- */
 
+/* Remember the relation's file, to find its table when it is rolled back. */
 static void
 note_file(Relation rel)
 {
@@ -189,7 +193,7 @@ note_file(Relation rel)
 	}
 	if (file == NULL)
 		file = &my.files[my.nfiles++];
-	/* a table that was rewritten has got the file of another that has gone (R8) */
+	/* a rewritten table may have got the file of another table that was dropped (R8) */
 	file->locator = rel->rd_locator;
 	file->relid = RelationGetRelid(rel);
 	file->tableam = rel->rd_tableam;
@@ -261,7 +265,7 @@ zundo_local_first(void)
 void
 zundo_local_mark_applied(ZUndoPtr ptr)
 {
-	/* within the transaction that wrote them, more of the records may be aborted yet */
+	/* within the transaction that wrote them, more of the records may become aborted */
 	if (zundo_local_pending)
 		my.applied = zundo_ptr_block(ptr) - LOCAL_BLOCK;
 }
@@ -329,7 +333,7 @@ zundo_local_owner(void)
 	return my.fxid;
 }
 
-/* All are of one transaction, so that 32 bits tell them apart. */
+/* All xids are of one transaction, so 32 bits distinguish them. */
 bool
 zundo_local_has_committed(FullTransactionId fxid)
 {
@@ -342,7 +346,10 @@ zundo_local_has_committed(FullTransactionId fxid)
 		 bsearch(&xid, my.committed, my.ncommitted, sizeof(xid), xidLogicalComparator) != NULL);
 }
 
-/* Before the commit, which cannot fail for want of memory. */
+/*
+ * Remember which subtransactions committed.  Called before the commit, which must not run out
+ * of memory.
+ */
 static void
 remember_committed(void)
 {
@@ -363,14 +370,14 @@ remember_committed(void)
 /* ---- the end of the transaction ---- */
 
 /*
- * Roll back what an earlier transaction has left.  On error the rest stays pending,
- * and the next caller that opens a temporary table goes on.
+ * Roll back what an earlier transaction has left.  After an error the rest stays pending, and
+ * the next caller that opens a temporary table goes on.
  */
 static void
 roll_back_earlier(void)
 {
 	if (zundo_local_rolling_back)
-		return;					/* we come from there */
+		return;					/* called by the hook */
 	zundo_local_rolling_back = true;
 	zundo_local_hook();
 	zundo_local_rolling_back = false;
@@ -390,13 +397,13 @@ void
 zundo_attach_for(Relation rel)
 {
 	zheap_target_check(rel);
-	/* a leader ought to be noted before its workers, which rely on it then (undo_use.c) */
+	/* a leader must be noted before its workers, which rely on that (undo_use.c) */
 	if (unlikely(MyUndo.db == NULL || RelationUsesLocalBuffers(rel) || IsInParallelMode() ||
 				 pg_atomic_read_u64(&MyUndo.db->horizon) == 0))
 		zundo_open_for(rel);
 }
 
-/* Does its table use the file yet? */
+/* Return whether its table still uses the file. */
 static bool
 file_is_used(const ZLocalFile *file)
 {
@@ -410,7 +417,7 @@ file_is_used(const ZLocalFile *file)
 	return used;
 }
 
-/* Then nobody is going to ask for the memory. */
+/* Return whether no table uses any of the files: then the undo will not be read. */
 static bool
 files_are_gone(void)
 {
@@ -423,9 +430,8 @@ files_are_gone(void)
 }
 
 /*
- * What subtransactions have left is rolled back if it is little, and the memory kept
- * anyway.  A commit should not take long: no timeout ends it, and to cancel it loses the
- * transaction.
+ * Roll back what subtransactions have left if it is little, in pages that are kept anyway.  A
+ * commit should not take long: no timeout ends it, and to cancel it loses the transaction.
  */
 void
 zundo_local_before_commit(void)
@@ -445,8 +451,9 @@ zundo_local_before_commit(void)
 }
 
 /*
- * What subtransactions have left that was not rolled back before the commit is left for
- * a later transaction like a whole one's.  An aborted transaction's own files are gone.
+ * Changes of aborted subtransactions that were not rolled back before the commit are left for a
+ * later transaction, as if the whole transaction had aborted.  An aborted transaction's own
+ * files are removed.
  */
 void
 zundo_local_at_end(bool aborted)

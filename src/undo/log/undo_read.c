@@ -1,17 +1,17 @@
 /*
  * undo_read.c
- *		Following pointers.
+ *		Follow pointers to records.
  *
- * LOCKING: a record is copied from its page without a lock, for the page's owner holds that
+ * LOCKING: a record is copied from its page without a lock, as the page's owner holds that
  * while it inserts WAL: a reader would wait for it, and others for the reader's table page.
- * The page is pinned meanwhile.  Only where that does not give a sound record, and where
- * the page's end matters, is the page locked, shared; nothing is held between calls.
- * Callers may hold table pages (L1).  The relation may be truncated at any time: the
- * truncate lock is held while a page is looked for.  One that is where it was the last time needs
- * none: as long as truncation has not dropped the buffer the page is what it was.
+ * The page is pinned meanwhile.  Only if that does not give a sound record, and where the
+ * page's end matters, is the page locked, shared; no lock is held between calls.  Callers may
+ * hold table pages (L1).  The relation may be truncated at any time: the truncate lock is held
+ * while a page is looked up.  A page that is still in the buffer where it was last found needs
+ * no lookup: as long as truncation has not dropped the buffer the page is what it was.
  *
- * A record that can be reached never changes, so a private copy of a page stays
- * true for the records that it has; only its end may be out of date (U9).
+ * A record that can be reached never changes, so a private copy of a page stays true for the
+ * records that it has; only its end may be out of date (U9).
  */
 #include "postgres.h"
 
@@ -60,9 +60,9 @@ report_no_block(Relation rel, BlockNumber block)
 }
 
 /*
- * Replay makes the first page of an extent only, so until somebody has loaded the logs, on a
- * standby always, the file may end before the relation does.  A pointer to what is recycled may
- * lead there.
+ * Return whether the block is in the file.  Replay makes only the first page of each extent, so
+ * until the logs have been loaded, on a standby always, the file may end before the relation
+ * does.  A pointer to recycled undo may lead there.
  */
 static bool
 is_in_file(Relation rel, BlockNumber block)
@@ -70,7 +70,10 @@ is_in_file(Relation rel, BlockNumber block)
 	return MyUndo.db->loaded || block < RelationGetNumberOfBlocks(rel);
 }
 
-/* Invalid if the page has been truncated away. */
+/*
+ * Look the page up and pin it; invalid if it has been truncated away.  ERROR (data_corrupted)
+ * if it never existed.
+ */
 static Buffer
 pin_page(Relation rel, BlockNumber block)
 {
@@ -87,9 +90,9 @@ pin_page(Relation rel, BlockNumber block)
 }
 
 /*
- * Where pages that the backend has read were found: of contended rows each one reads the same
- * few.  Only a hint.  Now and then it is not used, as the server does not count such reads as uses
- * of the buffer.
+ * The buffers where this backend has read pages last: with contended rows all backends read the
+ * same few.  Only hints.  From time to time a hint is not used, as the server does not count
+ * such reads as uses of the buffer.
  */
 #define RECENT_PAGES	16
 #define RECENT_USES		32
@@ -116,8 +119,8 @@ pin_recent(Relation rel, BlockNumber block, RecentPage *recent)
 }
 
 /*
- * Pin; by the buffer's number if it was read lately.  Invalid if the page has been
- * truncated away: what was there has long been recycled.
+ * Pin the page, by the buffer's number if it was read lately.  Returns invalid if the page has
+ * been truncated away: what was there has long been recycled.
  */
 static Buffer
 pin_again(ZUndoReader *reader, BlockNumber block)
@@ -137,7 +140,7 @@ pin_again(ZUndoReader *reader, BlockNumber block)
 	return recent->buffer;
 }
 
-/* The same, and lock. */
+/* Pin the page likewise, and lock it, shared. */
 static Buffer
 lock_page(ZUndoReader *reader, BlockNumber block)
 {
@@ -156,8 +159,8 @@ report_lost(BlockNumber block, uint16 generation)
 }
 
 /*
- * A page that is older than the pointer, or was never written: all is well only
- * if its extent has been opened again and the page is not yet reached.
+ * ERROR (data_corrupted) if a page that is older than the pointer, or was never written, is
+ * lost.  It is not if its extent has been opened again and the page is not yet reached.
  */
 static void
 check_not_reached(ZUndoReader *reader, BlockNumber block, uint16 generation)
@@ -177,8 +180,8 @@ check_not_reached(ZUndoReader *reader, BlockNumber block, uint16 generation)
 }
 
 /*
- * The page that "ptr" is on, locked; or invalid, nothing locked, if it holds
- * other records by now (U4).
+ * Return the page of "ptr", locked; or invalid, with nothing locked, if it holds other records
+ * by now (U4).  ERROR (data_corrupted) if the page is damaged or lost.
  */
 static Buffer
 lock_page_of(ZUndoReader *reader, ZUndoPtr ptr)
@@ -219,7 +222,7 @@ is_copy_of(const ZUndoCopy *copy, ZUndoPtr ptr)
 		copy->generation == zundo_ptr_generation(ptr);
 }
 
-/* From a private copy, or NULL if none can have the record: then the page is to be looked at. */
+/* Return the record from a private copy; NULL if none has it: then the page has to be read. */
 static inline const char *
 read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 {
@@ -237,12 +240,15 @@ read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 		return NULL;
 	if (zundo_ptr_offset(ptr) >= ZUNDO_PAGE_START && zundo_record_at(page, ptr, &bytes, len))
 		return bytes;
-	/* it may have been made while replay restored an image of the page, its end first (U9) */
+	/*
+	 * the copy may have been made while replay restored an image of the page, its end first
+	 * (U9)
+	 */
 	reader->copies[reader->used].block = InvalidBlockNumber;
 	return NULL;
 }
 
-/* In place of an older copy of the page or of the one that was not used last. */
+/* Copy the page, replacing an older copy of it, or else the copy that was not used last. */
 static void
 keep_copy(ZUndoReader *reader, Page page, uint16 end, uint16 generation)
 {
@@ -261,7 +267,7 @@ keep_copy(ZUndoReader *reader, Page page, uint16 end, uint16 generation)
 	copy->generation = generation;
 }
 
-/* The record with its check, which comes first. */
+/* Copy the record with its check, which comes first. */
 static void
 copy_record(ZUndoReader *reader, ZUndoPtr ptr, const char *bytes, Size len)
 {
@@ -287,8 +293,8 @@ copied_record(const ZUndoReader *reader, Size *len)
 }
 
 /*
- * Copy the record, or, if it is the second in a row of the page, the page as far as it has
- * records.  The page may be locked or not.  False: no record is there.
+ * Copy the record, or with "whole_page" the page as far as it has records.  The page may be
+ * locked or not.  Returns false if no record is there.
  */
 static bool
 take_record(ZUndoReader *reader, Page page, ZUndoPtr ptr, bool whole_page)
@@ -298,7 +304,7 @@ take_record(ZUndoReader *reader, Page page, ZUndoPtr ptr, bool whole_page)
 	const char *bytes;
 	Size		len;
 
-	/* what is ahead of the end was there before it (U9) */
+	/* all bytes before the end were there before the end was (U9) */
 	pg_read_barrier();
 	if (offset < ZUNDO_PAGE_START || offset >= end || end > ZUNDO_PAGE_END)
 		return false;
@@ -311,7 +317,7 @@ take_record(ZUndoReader *reader, Page page, ZUndoPtr ptr, bool whole_page)
 	return true;
 }
 
-/* What take_record() has copied: a sound record? */
+/* Return what take_record() has copied; NULL if it is not a sound record. */
 static const char *
 check_taken(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
 {
@@ -333,9 +339,10 @@ check_taken(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
 }
 
 /*
- * Without a lock.  The caller has the pointer from a table page that was locked, so the record was
- * complete by then, and stays as it is while the page is of this generation: that is asked
- * again when the bytes have been copied (U9).  NULL: look again with the page locked.
+ * Read the record without a lock.  The caller has the pointer from a table page that was
+ * locked, so the record was complete by then, and does not change while the page is of this
+ * generation, which is compared again when the bytes have been copied (U9).  NULL: read it with
+ * the page locked.
  */
 static const char *
 read_unlocked(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
@@ -363,6 +370,10 @@ read_unlocked(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
 	return taken ? check_taken(reader, ptr, whole_page, len) : NULL;
 }
 
+/*
+ * Read the record with the page locked.  NULL if it has been recycled; ERROR (data_corrupted)
+ * if it is damaged.
+ */
 static const char *
 read_locked(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
 {
@@ -381,7 +392,10 @@ read_locked(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
 	return bytes;
 }
 
-/* From the buffer; the second record in a row of one page has the page copied. */
+/*
+ * Read the record from the buffer pool; for the second record in a row of one page copy the
+ * page.
+ */
 static pg_noinline const char *
 read_page(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 {
@@ -409,8 +423,8 @@ zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 /* ---- the next record ---- */
 
 /*
- * Does a record follow on the page of "ptr"?  *end is where it is or would be.
- * False also if the page holds other records by now; *end is 0 then.
+ * Return whether a record follows on the page of "ptr"; *end is where it is or would be.  If
+ * the page holds other records by now *end is 0, and the result false.
  */
 static bool
 follows_on_page(ZUndoReader *reader, ZUndoPtr ptr, uint16 *end)
@@ -436,8 +450,8 @@ follows_on_page(ZUndoReader *reader, ZUndoPtr ptr, uint16 *end)
 }
 
 /*
- * Copy a page's special area, and its end, which is 0 if the page was never written.  False:
- * it has been truncated away.
+ * Copy a page's special area, and its end, which is 0 if the page was never written.  Returns
+ * false if it has been truncated away.  ERROR (data_corrupted) if it is damaged.
  */
 static bool
 look_at_page(ZUndoReader *reader, BlockNumber block, ZUndoPageSpecial *special, uint16 *end)
@@ -459,9 +473,9 @@ look_at_page(ZUndoReader *reader, BlockNumber block, ZUndoPageSpecial *special, 
 }
 
 /*
- * The first record of a page; invalid if it has none.  With "generation" 0 the page is the
- * first of an extent that the log goes on to: it was written when that was opened, and
- * tells its generation.
+ * Return the first record of a page; invalid if it has none.  With "generation" 0 the page is
+ * the first one of an extent that the log goes on to: it was written when that was opened, and
+ * has its generation.
  */
 static ZUndoPtr
 first_on_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
@@ -478,7 +492,10 @@ first_on_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 	return zundo_ptr_make(block, special.generation, ZUNDO_PAGE_START);
 }
 
-/* The extent that follows in the log; invalid: none, or this one holds other records by now. */
+/*
+ * Return the extent that follows in the log; invalid if there is none, or this one holds other
+ * records by now.
+ */
 static BlockNumber
 next_extent(ZUndoReader *reader, BlockNumber block, uint16 generation)
 {
@@ -493,7 +510,10 @@ next_extent(ZUndoReader *reader, BlockNumber block, uint16 generation)
 	return special.generation == generation ? special.next : InvalidBlockNumber;
 }
 
-/* Is a page of the extent behind this one written?  Pages are written in order (U1). */
+/*
+ * Return whether a page of the extent behind this one is written.  Pages are written in order
+ * (U1).
+ */
 static bool
 is_hole(ZUndoReader *reader, BlockNumber block, uint16 generation)
 {
@@ -514,9 +534,10 @@ is_hole(ZUndoReader *reader, BlockNumber block, uint16 generation)
 }
 
 /*
- * No record was found on the page, which is not the first of its extent.  As a rule it is
- * the end of the log; but not if pages behind it are written, nor in an extent that has been
- * left, for that is done when its last page is full.  The owner may have appended meanwhile.
+ * Return the next record, or invalid at the end of the log, if no record was found on the page,
+ * which is not the first of its extent.  As a rule it is the end of the log; but not if pages
+ * behind it are written, nor in an extent that has been left, as that is done when its last
+ * page is full: then it is lost, unless the owner has appended meanwhile.
  */
 static ZUndoPtr
 end_of_log(ZUndoReader *reader, BlockNumber block, uint16 generation)
@@ -533,6 +554,10 @@ end_of_log(ZUndoReader *reader, BlockNumber block, uint16 generation)
 	return ptr;
 }
 
+/*
+ * Return the first record after the page, in this extent or the next one; invalid at the end of
+ * the log.
+ */
 static ZUndoPtr
 first_after_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 {
@@ -609,7 +634,7 @@ zundo_skip_page(ZUndoReader *reader, BlockNumber *block, uint16 generation)
 	{
 		ZUndoPtr	ptr;
 
-		/* pages behind the end have another generation, as some damaged ones */
+		/* pages behind the end have another generation, as do some damaged ones */
 		(*block)++;
 		ptr = first_on_page(reader, *block, generation);
 		if (ptr != ZUNDO_INVALID)

@@ -1,13 +1,13 @@
 /*
  * undo_reset.c
- *		Getting rid of undo that cannot be read.
+ *		Give up undo that cannot be read.
  *
- * A log that is lost, or all logs of a directory page, are struck out when VACUUM has seen that
- * the tables need nothing of them (rollback_all_tables.c).  Nobody knows then which extents they
- * had: these stay in use.  Snapshots may still read there.
+ * A log that is lost, or all logs of a directory page, are removed when VACUUM has found that
+ * the tables need nothing of them (rollback_all_tables.c).  It is not known then which extents
+ * they had: these stay in use.  Snapshots may still read there.
  *
- * Where that does not help the relation is made anew: meta page, directory and map as in
- * a new one, and the rest is truncated away.  Nobody must need anything of it then.
+ * If that does not help the relation is made anew: meta page, directory and map as in a new
+ * one, and the rest is truncated away.  Nothing in it may be needed then.
  *
  * LOCKING: the database's lock, exclusively.
  */
@@ -29,6 +29,7 @@
 
 /* ---- lost logs ---- */
 
+/* Return a lost log without owner, pending undo and pins; NULL if there is none. */
 static ZUndoLog *
 find_droppable(ZUndoDb *db)
 {
@@ -43,7 +44,7 @@ find_droppable(ZUndoDb *db)
 	return NULL;
 }
 
-/* Its entry, or all of a directory page that cannot be read. */
+/* Clear the log's entry, or all of its directory page if that could not be read.  WAL-logged. */
 static void
 strike_out(ZUndoDb *db, uint32 number)
 {
@@ -90,7 +91,10 @@ zundo_drop_lost(void)
 
 /* ---- all of them ---- */
 
-/* Newer than the meta page and the first pages of extents tell, if they can be read. */
+/*
+ * Set the new values.  The generation is the newest one of the meta page and the first pages of
+ * extents, as far as they can be read.  ERROR (query_canceled).
+ */
 static void
 plan_reset(ZRecUndoInit *rec, FullTransactionId horizon)
 {
@@ -121,8 +125,9 @@ plan_reset(ZRecUndoInit *rec, FullTransactionId horizon)
 }
 
 /*
- * Everybody else learns of it when the relation is opened next: it is locked against them.  If an
- * error comes before all pages are made anew, what they then are is loaded.
+ * Forget all logs.  Other backends notice when they open the relation next: it is locked
+ * against them.  After an error before all pages are made anew, the logs that the pages then
+ * have are loaded.
  */
 static void
 forget_logs(ZUndoDb *db)
@@ -134,6 +139,7 @@ forget_logs(ZUndoDb *db)
 	MyUndo.block = InvalidBlockNumber;
 }
 
+/* Set the database's state to that of an empty relation with this horizon. */
 static void
 forget_all(ZUndoDb *db, FullTransactionId horizon)
 {

@@ -1,15 +1,15 @@
 /*
  * undo_retire.c
- *		Logs that nobody writes to: noticed, emptied, and forgotten.
+ *		Retire logs that are not written to: empty them, and remove their entries.
  *
- * A log lives on when its owner exits, for the next backend that writes.  After a peak
- * of writers most of them would lie there for ever, with an extent each and an entry in
- * shared memory, which all databases share.  So those without an owner, but for
- * a few, give away their last extent when the horizon has passed it, and their entry
- * in the directory is empty then.  A log with that number may begin anew at any time.
- * One that is sealed is of no use to writers: all of these go.
+ * A log lives on when its owner exits, for the next backend that writes.  After a peak of
+ * writers most of them would stay for ever, with an extent each and an entry in shared memory,
+ * which all databases share.  So those without an owner, except a few, give away their last
+ * extent when the horizon has passed it, and their entry in the directory is empty then.  A log
+ * with that number may begin anew at any time.  Sealed logs are of no use to writers: all of
+ * them are retired.
  *
- * LOCKING: the database's lock, exclusively: nobody can become the owner meanwhile.
+ * LOCKING: the database's lock, exclusively, so that no backend becomes the owner meanwhile.
  */
 #include "postgres.h"
 
@@ -22,10 +22,10 @@
 #include "../keep/keep_private.h"
 #include "log_private.h"
 
-/* logs without an owner that are kept for the next backends */
+/* number of logs without an owner that are kept for the next backends */
 #define LOGS_KEPT	4
 
-/* Of those that the next writers could take. */
+/* Return whether there are more logs that the next writers could take than are kept. */
 static bool
 has_more_than_kept(const ZUndoDb *db)
 {
@@ -50,7 +50,10 @@ zundo_wants_retirement(const ZUndoDb *db)
 	return has_more_than_kept(db);
 }
 
-/* Is it rather "log" that goes?  Sealed ones first, then the one that writers would take last. */
+/*
+ * Return whether "log" is retired before "other".  Sealed ones come first, then the one that
+ * writers would take last.
+ */
 static bool
 goes_before(const ZUndoLog *log, const ZUndoLog *other)
 {
@@ -59,7 +62,7 @@ goes_before(const ZUndoLog *log, const ZUndoLog *other)
 	return log->number > other->number;
 }
 
-/* NULL: there is none that may go. */
+/* Return the next log to retire; NULL if there is none. */
 static ZUndoLog *
 choose_to_retire(ZUndoDb *db, FullTransactionId horizon)
 {
@@ -76,7 +79,10 @@ choose_to_retire(ZUndoDb *db, FullTransactionId horizon)
 	return chosen;
 }
 
-/* The database is locked exclusively.  False: no more are to go, or may. */
+/*
+ * Retire one log.  Returns false if there is no other one to retire.  The database is locked
+ * exclusively.
+ */
 static bool
 retire_one(ZUndoDb *db, FullTransactionId horizon)
 {

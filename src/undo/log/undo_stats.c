@@ -1,10 +1,9 @@
 /*
  * undo_stats.c
- *		Sizes, for views: how much undo there is, what is pending, what each
- *		holder keeps.
+ *		Sizes for views: how much undo there is, what is pending, what each holder keeps.
  *
- * The last of these is not looked up in the extents, of which there may be very many: it is
- * told by marks (undo_marks.c).
+ * What holders keep is not looked up in the extents, which may be very many: it is computed
+ * from marks (undo_marks.c).
  *
  * LOCKING: the database's lock, shared.
  */
@@ -24,7 +23,7 @@
 
 /* ---- what holders keep ---- */
 
-/* Has the log's tail nothing as new as that? */
+/* Return whether all records of the log's tail are older than the xid. */
 static bool
 tail_is_older(ZUndoLog *log, FullTransactionId xid)
 {
@@ -33,9 +32,9 @@ tail_is_older(ZUndoLog *log, FullTransactionId xid)
 }
 
 /*
- * The extents that were opened since, and of each log the one that was its tail then.  At
- * most so many: those between two marks count as opened since, and if there is no mark as old
- * as the xid, all do.
+ * Return an upper bound of the extents kept from this xid on: those that were opened since, and
+ * of each log the one that was its tail then.  Those between two marks count as opened since;
+ * if there is no mark as old as the xid, all do.
  */
 static uint32
 extents_kept(ZUndoDb *db, FullTransactionId xid)
@@ -69,6 +68,7 @@ zundo_holders_weigh(ZUndoHolder *holders, int n)
 
 /* ---- sizes ---- */
 
+/* Count logs, pending logs, and their transactions and extents. */
 static void
 count_pending(ZUndoStats *stats)
 {
@@ -102,7 +102,7 @@ zundo_stats(ZUndoStats *stats)
 		zundo_open();
 	else
 	{
-		/* where nothing is written it has not moved for long, and its age would alarm */
+		/* without writers the horizon has not moved for long, and its age would alarm */
 		(void) zundo_open_loaded();
 		zundo_horizon_advance();
 	}

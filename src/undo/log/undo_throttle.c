@@ -1,23 +1,22 @@
 /*
  * undo_throttle.c
- *		Writers wait a moment while rolled back undo piles up towards the limit.
+ *		Throttle writers while undo of aborted transactions piles up towards the limit.
  *
- * Rolling back costs less than what it undoes, but where more backends want the
- * processors than there are, a worker is one of many, and falls behind clients that do
- * nothing but roll back.  So with zheap.undo_max_size a writer that needs an extent waits
- * once half of that is in use and something is to be rolled back: the longer, the less
- * is left.  That gives the worker its share, and keeps clients from an error that no
- * operator could prevent.  (LSM trees stall writers in the same way while compaction
- * is behind.)
+ * Rolling back costs less than what it undoes, but where more backends want the processors than
+ * there are, a worker is one of many, and falls behind clients that do nothing but roll back.
+ * So with zheap.undo_max_size a writer that needs an extent waits once half of that is in use
+ * and something is to be rolled back: the longer, the less is left.  That gives the worker its
+ * share, and keeps clients from an error that no operator could prevent.  (LSM trees stall
+ * writers in the same way while compaction is behind.)
  *
- * What is in use counts, not what is to be rolled back: a sweep goes through one log after
- * the other, and the horizon does not move before it has been through the last one.  Logs
- * that back off, or wait for a transaction to end, do not make anybody wait: no
- * worker gets that done meanwhile.  Nor does one get anything done while VACUUM keeps workers
- * out and looks through the tables.
+ * What is in use counts, not what is to be rolled back: a sweep goes through one log after the
+ * other, and the horizon does not move before it has been through the last one.  Logs that back
+ * off, or wait for a transaction to end, make no writer wait: no worker gets that done
+ * meanwhile.  Nor does a worker get anything done while VACUUM holds sweeps and looks through
+ * the tables.
  *
- * LOCKING: the database's lock, shared, for a look.  The writer holds no buffer, but
- * a snapshot and locks of its own, so the wait is bounded for each extent.
+ * LOCKING: the database's lock, shared, for a look.  The writer holds no buffer lock, but a
+ * snapshot and locks of its own, so the wait is bounded for each extent.
  */
 #include "postgres.h"
 
@@ -31,18 +30,18 @@
 #include "../store/undo_state.h"
 #include "log_private.h"
 
-/* in milliseconds: the longest wait for one extent; between looks */
+/* in milliseconds: the longest wait for one extent; the wait between two looks */
 #define LONGEST_WAIT	100
 #define NAP				10
 
-/* Bytes, as good as they are known without a lock. */
+/* Return the bytes in use, which are not exact without a lock. */
 static uint64
 bytes_used(void)
 {
 	return (uint64) zundo_extents_used(MyUndo.db) * ZUNDO_EXTENT_BLOCKS * BLCKSZ;
 }
 
-/* How long a writer waits with so many bytes in use, in milliseconds. */
+/* Return how long a writer waits, in milliseconds, with this many bytes in use. */
 static int
 longest_wait(uint64 used)
 {

@@ -1,20 +1,19 @@
 /*
  * undo_truncate.c
- *		Giving the end of the undo relation back to the file system.
+ *		Truncate the undo relation.
  *
- * Free extents are used lowest first, so the end gets free by itself, except for
- * the last extents of logs that nobody writes to any more: those are taken away
- * from them first, when the horizon has passed all that is in them.
+ * Free extents are used lowest first, so the end gets free by itself, except for the last
+ * extents of logs that are not written to any more: those are taken away from them first, when
+ * the horizon has passed all that is in them.
  *
- * The relation is not locked against anybody, nor are those who use it waited for
- * (undo_use.c): a busy server is never without one.
- * Instead ZREC_UNDO_TRUNCATE moves the end that all go by (ZUndoDb.nblocks) under the
- * truncate lock; after that nobody reads a page from behind it, and a reader that has pinned one
- * before, with a pointer that was recycled meanwhile, is waited for when
- * the buffers are dropped.
+ * The relation is not locked, nor are the transactions that use it waited for (undo_use.c): a
+ * busy server is never without one.  Instead ZREC_UNDO_TRUNCATE moves the end that all
+ * processes go by (ZUndoDb.nblocks) under the truncate lock.  After that no page behind it is
+ * read; a reader that has pinned one before, with a pointer that was recycled meanwhile, is
+ * waited for when the buffers are dropped.
  *
- * LOCKING: the database's lock, exclusively, throughout; the truncate lock for the
- * moment of ZREC_UNDO_TRUNCATE.
+ * LOCKING: the database's lock, exclusively, throughout; the truncate lock for the moment of
+ * ZREC_UNDO_TRUNCATE.
  */
 #include "postgres.h"
 
@@ -37,15 +36,15 @@
 #include "log_private.h"
 
 /*
- * In extents: what is kept free at least, and the least that is worth a
- * truncation.  A worker also keeps what was in use lately.
+ * Numbers of extents: the least reserve of free ones, and the least that is worth a truncation.
+ * A worker also keeps as many as were in use lately.
  */
 #define RESERVE_WORKER	64
 #define RESERVE_VACUUM	8
 #define LEAST_WORKER	64
 #define LEAST_VACUUM	1
 
-/* Time until the next look, in milliseconds; doubled while it is no use. */
+/* Time until the next look, in milliseconds; doubled after each look without a result. */
 #define FIRST_WAIT		5000
 #define LONGEST_WAIT	300000
 
@@ -67,7 +66,7 @@ file_is_worth_truncating(ZUndoDb *db, bool all)
 	return have >= extents_to_keep(db, all) + (all ? LEAST_VACUUM : LEAST_WORKER);
 }
 
-/* The peak is not asked: it comes down from visit to visit. */
+/* The peak does not count here: it comes down from visit to visit. */
 bool
 zundo_wants_truncation(ZUndoDb *db, TimestampTz now)
 {
@@ -78,6 +77,7 @@ zundo_wants_truncation(ZUndoDb *db, TimestampTz now)
 		 zundo_wants_retirement(db));
 }
 
+/* Lower the peak by a quarter of what is beyond the extents in use. */
 static void
 lower_peak(ZUndoDb *db)
 {
@@ -90,7 +90,10 @@ lower_peak(ZUndoDb *db)
 
 /* ---- truncating ---- */
 
-/* Where the relation may end when "max" extents or less go, all of one group. */
+/*
+ * Return the new end when at most "max" free extents at the end are removed, all of one group;
+ * *freed is their number.
+ */
 static BlockNumber
 new_end(BlockNumber nblocks, uint32 max, uint32 *freed)
 {
@@ -104,6 +107,10 @@ new_end(BlockNumber nblocks, uint32 max, uint32 *freed)
 	return nblocks - *freed * ZUNDO_EXTENT_BLOCKS;
 }
 
+/*
+ * Change and WAL-log the meta page, and the map page if it is valid.  Returns the end of the
+ * record.
+ */
 static XLogRecPtr
 execute_truncate(ZRecUndoTruncate *rec, Buffer meta, Buffer map)
 {
@@ -131,7 +138,10 @@ execute_truncate(ZRecUndoTruncate *rec, Buffer meta, Buffer map)
 	return lsn;
 }
 
-/* At most "max" extents less; false: there is nothing to truncate. */
+/*
+ * Remove at most *max free extents from the end, and subtract them from it.  Returns false if
+ * there is none.  Takes the truncate lock, exclusively.
+ */
 static bool
 truncate_once(ZUndoDb *db, uint32 *max, XLogRecPtr *lsn)
 {
@@ -167,7 +177,10 @@ truncate_once(ZUndoDb *db, uint32 *max, XLogRecPtr *lsn)
 	return true;
 }
 
-/* The database is locked exclusively.  Returns the blocks given back. */
+/*
+ * Truncate the relation and the file.  Returns the number of blocks given back.  The database
+ * is locked exclusively.
+ */
 static BlockNumber
 truncate_file(ZUndoDb *db, bool all)
 {
@@ -194,7 +207,7 @@ truncate_file(ZUndoDb *db, bool all)
 	return nblocks - end;
 }
 
-/* Is as much as a worker wants free at the end? */
+/* Return whether at least "wanted" extents at the end are free, or all of the last group. */
 static bool
 end_is_free(BlockNumber nblocks, uint32 wanted)
 {

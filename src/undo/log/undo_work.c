@@ -1,9 +1,9 @@
 /*
  * undo_work.c
- *		Is there anything to be done: in which databases, and how much in this one?
+ *		Find work: which databases have some, and how much this one has.
  *
- * For launcher and workers.  Only shared memory is looked at, so that asking costs
- * the same however much undo there is.
+ * For launcher and workers.  Only shared memory is read, so that the cost does not depend on
+ * the amount of undo.
  */
 #include "postgres.h"
 
@@ -17,23 +17,23 @@
 #include "../keep/keep_private.h"
 #include "log_private.h"
 
-/* Try anew what was in vain so long ago, in microseconds. */
+/* Time after which to try again what was in vain, in microseconds. */
 #define RETRY_INTERVAL		(10 * USECS_PER_SEC)
 
 typedef struct WorkSearch
 {
-	ZUndoWork  *work;			/* found so far */
+	ZUndoWork  *work;			/* databases found so far */
 	int			nfound;
 	int			max;
-	FullTransactionId oldest;	/* what no snapshot of any database needs */
+	FullTransactionId oldest;	/* the oldest xid that a snapshot of any database needs */
 	FullTransactionId next;
 	TimestampTz now;
 } WorkSearch;
 
 /*
- * Where could the database's horizon be?  Which snapshots it has is only known
- * within it: take what holds for all databases, and every now and then, if
- * transactions have gone by, just try.
+ * Return where the database's horizon could be.  Its snapshots are only known to its own
+ * backends: use what holds for all databases and, from time to time, if xids have been
+ * assigned, the next xid, so that a worker tries.
  */
 static FullTransactionId
 possible_horizon(ZUndoDb *db, const WorkSearch *search)
@@ -53,6 +53,7 @@ possible_horizon(ZUndoDb *db, const WorkSearch *search)
 	return horizon;
 }
 
+/* Add the database to the list, if it has work. */
 static void
 search_work(ZUndoDb *db, void *state)
 {

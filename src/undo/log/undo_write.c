@@ -1,13 +1,13 @@
 /*
  * undo_write.c
- *		Appending to the backend's own log.
+ *		Append to the backend's own log.
  *
- * Where the next record goes is known to the backend alone (MyUndo), so
- * appending costs one content lock of a page that nobody else writes, and that stays
- * pinned in a transaction that writes much, or is expected to (undo_tail.c).
+ * Only the backend knows where the next record goes (MyUndo), so appending costs one content
+ * lock of a page that no other backend writes, and that stays pinned in a transaction that
+ * writes much, or is expected to (undo_tail.c).
  *
- * LOCKING: the tail page is locked exclusively from zundo_reserve() to
- * zundo_release().  Callers may hold table pages (L1).
+ * LOCKING: the tail page is locked exclusively from zundo_reserve() to zundo_release().
+ * Callers may hold table pages (L1).
  */
 #include "postgres.h"
 
@@ -31,15 +31,14 @@
 #include "log_private.h"
 
 /*
- * The last page of an extent is left behind with less room than this when that
- * can be done ahead of time, before anybody locks a table page.  Only a record
- * that is longer, or a second one of the same operation, has to open an extent
- * in zundo_reserve().  A row that the toaster has seen to is hardly ever longer than a
- * quarter of a page, and so is its record.
+ * An extent is left when its last page has less room than this, if that can be done before
+ * table pages are locked.  Only a record that is longer, or a second one of the same operation,
+ * has to open an extent in zundo_reserve().  A toasted row is hardly ever longer than a quarter
+ * of a page, nor is its record.
  */
 #define SWITCH_ROOM		(BLCKSZ / 4 + 128)
 
-/* How old the horizon may get: in microseconds, in transactions of a backend. */
+/* How old the horizon may get: in microseconds; in transactions of a backend. */
 #define ADVANCE_INTERVAL	20000
 #define ADVANCE_COUNT		256
 
@@ -53,7 +52,7 @@ needs_extent(void)
 		 MyUndo.offset > ZUNDO_PAGE_END - SWITCH_ROOM);
 }
 
-/* One backend at a time does it for all. */
+/* Move the horizon if it is old.  One backend at a time does it for all. */
 static void
 advance_if_old(void)
 {
@@ -73,8 +72,8 @@ advance_if_old(void)
 }
 
 /*
- * What the transaction has written so far is to be looked at when it has ended, like a prepared
- * one's; it goes on as if it began in the other log.
+ * Go on in another log.  What the transaction has written so far becomes pending, like that of
+ * a prepared one; it goes on as if it began in the other log.
  */
 static void
 change_log(void)
@@ -84,6 +83,7 @@ change_log(void)
 	zundo_log_attach();
 }
 
+/* Do what zundo_prepare() promises, when there is something to do. */
 static void
 prepare(void)
 {
@@ -127,6 +127,7 @@ zundo_prepare(void)
 
 /* ---- reserving ---- */
 
+/* Go on to the next page, of a new extent if necessary. */
 static void
 next_page(void)
 {
@@ -149,7 +150,10 @@ is_as_checked(Page page)
 		(PageGetLSN(page) == MyUndo.lsn || zundo_page_lsn_is_sound(page));
 }
 
-/* Is the page as we left it?  Its check says the same until it leaves the buffer pool. */
+/*
+ * ERROR (data_corrupted) if the page is not as we left it; then the log is sealed.  The check of
+ * a page that has stayed pinned is not verified again.
+ */
 static void
 check_written_page(Relation rel, Page page, bool just_pinned)
 {
@@ -157,7 +161,7 @@ check_written_page(Relation rel, Page page, bool just_pinned)
 			   zundo_special(page)->generation == MyUndo.generation &&
 			   (!just_pinned || is_as_checked(page))))
 		return;
-	/* the next transaction has another log */
+	/* the next transaction takes another log */
 	MyUndo.log->sealed = true;
 	zheap_corrupt(rel, MyUndo.block, InvalidOffsetNumber,
 				  "undo page of generation %u ends at %u, LSN %X/%X, not generation %u at %u",
@@ -165,7 +169,10 @@ check_written_page(Relation rel, Page page, bool just_pinned)
 				  LSN_FORMAT_ARGS(PageGetLSN(page)), MyUndo.generation, MyUndo.offset);
 }
 
-/* What the page holds from the extent's last life does not matter. */
+/*
+ * Pin the tail page, lock it exclusively and return it.  What a page that is to be initialised
+ * holds from an earlier generation does not matter.
+ */
 static Buffer
 lock_tail(Relation rel)
 {

@@ -1,12 +1,13 @@
 /*
  * undo_xact.c
- *		What becomes of a transaction that has written undo.
+ *		The end of a transaction that has written undo.
  *
- * It has left the process array when it is told here, so a log is marked pending before
- * the owner clears "active": one of the two keeps the horizon back at any moment.
+ * The transaction has left the process array when its end is reported here, so a log is marked
+ * pending before the owner clears "active": one of the two keeps the horizon back at any
+ * moment.
  *
- * LOCKING: no LWLock is held.  Since 19, in an abort, pages may still be locked that an ERROR has
- * left so.  Nothing here can fail.
+ * LOCKING: no LWLock is held.  Since 19, in an abort, pages may still be locked that an ERROR
+ * has left locked.  Nothing here can fail.
  */
 #include "postgres.h"
 
@@ -20,8 +21,8 @@
 #include "log_private.h"
 
 /*
- * A sweep that leaves the transaction's records to its own callback does so under the log's
- * mutex (undo_pending.c): either before the mark, which then is not lost, or not at all.
+ * A sweep that leaves the transaction's records to its own callback decides that under the
+ * log's mutex (undo_pending.c): either before the mark, which then is not lost, or not at all.
  */
 void
 zundo_xact_mark_pending(void)
@@ -42,7 +43,7 @@ end_transaction(bool pending)
 }
 
 /*
- * Records may be written even later, where another library's callback or ON COMMIT changes our
+ * Records may be written even later, if another library's callback or ON COMMIT changes zheap
  * tables.
  */
 void
@@ -64,7 +65,10 @@ zundo_at_commit(void)
 	return fxid;
 }
 
-/* The commit log will tell its status. */
+/*
+ * Mark all records pending, as the transaction may abort: a sweep finds its status in the
+ * commit log.
+ */
 void
 zundo_at_prepare(void)
 {
@@ -83,9 +87,8 @@ zundo_at_abort(void)
 }
 
 /*
- * Nothing is told to others before the top transaction ends: its xid is older
- * and keeps the horizon back anyway.  Subtransactions that began after this one
- * did so within it.
+ * Nothing is published before the top transaction ends: its xid is older and keeps the horizon
+ * back anyway.  Subtransactions that began after this one did so within it.
  */
 void
 zundo_at_subabort(void)

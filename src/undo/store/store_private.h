@@ -1,134 +1,189 @@
 /*
  * store_private.h
- *		The relation, its users and movers, bytes of its pages.
+ *		The undo relation, its users and movers, and the format of its pages.
+ *
+ * Unless said otherwise zundo_open() must have been called, and ERROR is raised only for I/O.
  */
 #ifndef ZHEAP_STORE_PRIVATE_H
 #define ZHEAP_STORE_PRIVATE_H
 
 #include "undo_state.h"
 
-/* The transaction has ended: it does not use the relation any more. */
+/* End the transaction's use of the relation.  Raises no error. */
 extern void zundo_close(void);
 
-/* ERROR if the transaction has moved the relation: it must not write there. */
+/*
+ * Raise ERROR (object_not_in_prerequisite_state) if the transaction has moved the relation: it
+ * must not write there.
+ */
 extern void zundo_refuse_moved(void);
 
-/* ERROR if this transaction has given up undo, so that its xid is below the horizon. */
+/*
+ * Raise ERROR (object_not_in_prerequisite_state) if this transaction has given up undo, so that
+ * its xid is below the horizon.
+ */
 extern void zundo_refuse_given_up(void);
 
+/*
+ * Copy the meta page's values.  ERROR (data_corrupted) if the page is damaged, or of another
+ * version.
+ */
 extern void zundo_meta_read(ZUndoMeta *meta);
 
-/* The same for those who get by without: false if it is damaged; and what is known then. */
+/*
+ * Try to copy the meta page's values.  Returns false if the page is damaged; ERROR
+ * (data_corrupted) if it is of another version.  zundo_meta_guess() then writes a LOG message,
+ * and sets what readers need from pg_class and the length of the file.
+ */
 extern bool zundo_meta_try(ZUndoMeta *meta);
 extern void zundo_meta_guess(ZUndoMeta *meta);
 
 /*
- * Initialise the first pages, of a new relation or one whose undo is given up.  "lock_page" is
- * called for each in turn, in the order of their numbers, and returns it locked exclusively; no
- * more than two are pinned at once.  Returns the end of the last WAL record.
+ * Initialise the first pages of a new relation, or of one whose undo is given up.  "lock_page"
+ * is called for each in the order of their numbers, and returns it locked exclusively; at most
+ * two are pinned at once, none on return.  Returns the end of the last WAL record.
  */
 extern XLogRecPtr zundo_init_pages(Buffer (*lock_page) (BlockNumber block,
 														const RelFileLocator *locator),
 								   const RelFileLocator *locator, const ZRecUndoInit *rec);
 
-/* Say what is wrong with a page that should be sound. */
+/* Raise ERROR (data_corrupted) with what is wrong with a page that should be sound. */
 pg_noreturn extern void zundo_report_page(Page page, BlockNumber block, uint16 magic);
 
-/* Pin and lock a page that must exist; checks it unless "magic" is 0. */
+/*
+ * Pin, lock and return a page.  ERROR (data_corrupted) if it does not exist or, unless "magic"
+ * is 0, if it is not sound, or is to be locked exclusively and has an LSN beyond the end of
+ * WAL.
+ */
 extern Buffer zundo_page_lock(BlockNumber block, int mode, uint16 magic);
 
 /*
- * For those who get by without: copy a page, which must be sound.  False if it is not, or
- * does not exist, or cannot be read.
+ * Copy a page, for callers that can do without it.  Returns false if the page does not exist,
+ * fails the server's verification or is not sound.  Locks it, shared, for the copy.  ERROR only
+ * if the read itself fails.
  */
 extern bool zundo_page_copy(BlockNumber block, uint16 magic, Page copy);
 
 /*
- * The block's buffer is zero.  Is that because it could not be read?  Else it was never written,
- * or somebody was about to.
+ * Return whether the block, whose buffer is zero, fails the server's verification on disk.
+ * Otherwise it was never written, or another backend is about to write it.  Reads the block
+ * from the file.
  */
 extern bool zundo_is_unreadable(BlockNumber block);
 
-/* Pin and lock exclusively a page that is to be initialised. */
+/*
+ * Pin, lock exclusively and return a page that is to be initialised, without reading it.  ERROR
+ * (data_corrupted) if the file has no such block.
+ */
 extern Buffer zundo_page_lock_new(BlockNumber block);
 
-/* Make the file at least so long; nobody else extends it meanwhile. */
+/*
+ * Extend the file to at least this many blocks.  The database is locked exclusively, so that no
+ * other backend extends it.  ERROR as for any extension of a file.
+ */
 extern void zundo_extend_to(BlockNumber nblocks);
 
 /*
- * Open the file anew if it was truncated: segments that another backend truncated away
- * would still count.  The database is locked exclusively.
+ * Reopen the file if it was truncated since this backend last did so: segments that another
+ * backend has truncated away would still count.  The database is locked exclusively.
  */
 extern void zundo_refresh_file(void);
 
-/* Was the relation made by this transaction?  It is open. */
+/* Return whether this transaction has made the relation, which is open. */
 extern bool zundo_relation_is_new(void);
 
-/* Learn from the meta page what shared memory does not know yet. */
+/*
+ * Set horizons and end of the relation in shared memory from the meta page, if they are not
+ * known yet.  Takes the truncate lock, shared.  ERROR (data_corrupted) if the horizon is beyond
+ * the next xid (not in recovery), or the page is of another version.
+ */
 extern void zundo_learn_meta(void);
 
 /*
- * Is the block within the undo relation?  False: it was, and has been truncated away.
- * ERROR if it never was.  The truncate lock must be held, and be kept until the page
- * is pinned.
+ * Return whether the block is within the undo relation; if not, it was, and has been truncated
+ * away.  ERROR (data_corrupted) if it never was.  The caller holds the truncate lock until the
+ * page is pinned.
  */
 extern bool zundo_block_exists(BlockNumber block);
 
 /* ---- users and movers (undo_use.c) ---- */
 
 /*
- * From here to zundo_use_end() the file stays as it is.  False: a mover is about; the caller
- * has to lock the relation.  The backend is attached to the database.  Cannot fail.
+ * Note that this transaction uses the relation: from here to zundo_use_end() its file is not
+ * exchanged.  Returns false if a mover is about: the caller then has to lock the relation.  The
+ * backend is attached to the database.  zundo_use_is_noted() returns whether the transaction is
+ * noted.  Raise no error.
  */
 extern bool zundo_use_begin(void);
 extern void zundo_use_end(void);
 extern bool zundo_use_is_noted(void);
 
-/* The relation was locked with RowExclusiveLock: no mover is about, unless we are one. */
+/*
+ * Note that the relation was locked with RowExclusiveLock: no mover is about, unless it is this
+ * transaction.
+ */
 extern void zundo_use_locked(Oid relid);
 
 /* ---- does WAL name the page?  (undo_reference.c) ---- */
 
-/* A record that ends at "lsn" names the page and our log, which goes on there. */
+/*
+ * Note that a WAL record that ends at "lsn" names the page and our log, which goes on there.
+ * Raises no error.
+ */
 extern void zundo_reference_set(BlockNumber block, uint16 generation, XLogRecPtr lsn);
 
-/* The next record is to name the page: another backend may have written to the log. */
+/* Have the next WAL record name the page: another backend may have written to the log. */
 extern void zundo_reference_forget(void);
 
 /* ---- the tail page (undo_tail.c) ---- */
 
 /*
- * Pin the page that MyUndo.block is about, which is not kept pinned (MyUndo.tail), and from now on
- * may be; it is locked as "mode" says.  We have entered.
+ * Pin the page MyUndo.block, which is not kept pinned (MyUndo.tail) yet, and return it; from
+ * now on it may be kept.  "mode" says whether it is locked, as in ReadBufferExtended.  The
+ * backend has entered.
  */
 extern Buffer zundo_tail_pin(Relation rel, ReadBufferMode mode);
 
-/* Unlock it, and unpin it unless it is kept. */
+/* Unlock the page, and unpin it unless it is kept. */
 extern void zundo_tail_unlock(Buffer buffer);
 
-/* Where that may be pinned, but must not be any more.  Cannot fail. */
+/* Give the pin back, if the page is kept.  Raises no error. */
 extern void zundo_tail_unpin(void);
 
 /* ---- the free map (undo_map.c); the database is locked ---- */
 
-/* Can the extent's map page, or any, not be read? */
+/*
+ * Return whether the extent's map page, or any other one so far, cannot be read; writes a LOG
+ * message the first time.
+ */
 extern bool zundo_map_is_lost(BlockNumber extent);
 
-/* Lowest free extent; invalid if there is none, or if the map is lost. */
+/*
+ * Return the first block of the lowest free extent; invalid if there is none, or if the map is
+ * lost.  The database is locked exclusively.  ERROR (data_corrupted) if the map has fewer free
+ * extents than the meta page says.
+ */
 extern BlockNumber zundo_map_lowest(void);
 
-/* So many extents before "end" are free, all of one group, not more than max. */
+/*
+ * Return how many extents in a row before "end" are free: at most "max", and all of one group.
+ * ERROR (data_corrupted) if the map page is damaged.
+ */
 extern uint32 zundo_map_free_before(BlockNumber end, uint32 max);
 
+/* The map page of an extent, which is given by its first block, and its bit there. */
 extern BlockNumber zundo_map_block(BlockNumber extent);
 extern uint32 zundo_map_bit(BlockNumber extent);
 
 /* ---- counting extents (undo_marks.c) ---- */
 
-/* The database is loaded; its lock is held exclusively. */
+/* Begin to count, as the database is loaded; its lock is held exclusively. */
 extern void zundo_marks_begin(ZUndoDb *db);
 
-/* An extent was opened when this was the next xid. */
+/*
+ * Count an extent that was opened when "next" was the next xid.  The database is locked
+ * exclusively.
+ */
 extern void zundo_count_opened(ZUndoDb *db, FullTransactionId next);
 
 /* ---- bytes (undo_page.c) ---- */
@@ -181,7 +236,10 @@ zundo_dir_entry(Page page, uint32 log)
 	return (ZUndoDirEntry *) PageGetContents(page) + log % ZUNDO_DIR_ENTRIES;
 }
 
-/* The length and the begin of the record at "offset"; false: it does not fit the page. */
+/*
+ * Set the begin and the length of the record at "offset".  Returns false if it does not fit the
+ * page.
+ */
 static inline bool
 zundo_record_bounds(Page page, uint16 offset, const char **bytes, Size *len)
 {
@@ -199,7 +257,10 @@ zundo_record_bounds(Page page, uint16 offset, const char **bytes, Size *len)
 	return true;
 }
 
-/* As they are at this moment, on a page that is not locked. */
+/*
+ * Read the page's end, and its generation, as they are at this moment, on a page that is not
+ * locked.
+ */
 static inline uint16
 zundo_page_end_now(Page page)
 {
@@ -212,22 +273,26 @@ zundo_generation_now(Page page)
 	return *(volatile uint16 *) &zundo_special(page)->generation;
 }
 
-/* Does the check that stands before the bytes say that they are the record at "ptr"? */
+/* Return whether the bytes agree with the check before them, as the record at "ptr". */
 extern bool zundo_record_is_sound(ZUndoPtr ptr, const char *bytes, Size len);
 
-/* The record's bounds, and its check; the page is known to be the one of "ptr". */
+/*
+ * Set the begin and the length of the record at "ptr", on its page.  Returns false if it does
+ * not fit the page or does not agree with its check.
+ */
 extern bool zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len);
 
-/* Is it a page of this kind, at its place, with nothing wrong in its header? */
+/* Return whether the page is of this kind, at its place, and agrees with its check. */
 extern bool zundo_page_is_sound(Page page, BlockNumber block, uint16 magic);
 
 /*
- * Has WAL come as far as the page's LSN?  With a greater one, which its check does not cover, the
- * page can't be changed: after a crash replay would skip records that it believes to be in the
- * page, and the next one would not fit.  Not during recovery.  Takes a spinlock.
+ * Return whether WAL has reached the page's LSN.  If not, the page must not be changed (its
+ * check does not cover its LSN): after a crash replay would skip records that it believes to be
+ * in the page, and the next one would not fit.  Not during recovery.  Takes a spinlock.
  */
 extern bool zundo_page_lsn_is_sound(Page page);
 
+/* Return whether the extent with this bit is free. */
 extern bool zundo_map_get(Page page, uint32 bit);
 
 /* Changes of pages: in the critical section and in redo, page locked. */
@@ -243,7 +308,7 @@ extern void zundo_extent_close_apply(Page page, BlockNumber block, BlockNumber n
 									 FullTransactionId closed);
 extern void zundo_map_init_apply(Page page, BlockNumber block);
 
-/* Of block 0 to ZUNDO_MAP_OFFSET, whichever of these three it needs. */
+/* Initialise a block from 0 to ZUNDO_MAP_OFFSET as meta, directory or map page. */
 extern void zundo_first_page_apply(Page page, BlockNumber block, const ZRecUndoInit *rec);
 extern void zundo_map_apply(Page page, BlockNumber block, uint32 first, uint32 count,
 							bool is_free);

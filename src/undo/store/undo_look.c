@@ -1,11 +1,11 @@
 /*
  * undo_look.c
- *		Pages of the undo relation, to be looked at.
+ *		Pages of the undo relation for inspection.
  *
- * For those who want to see what is there, needed or not: no pointer leads to a page here, and
- * its records may have been recycled long ago.
+ * All pages can be read, needed or not: no pointer leads to a page here, and its records may
+ * have been recycled long ago.
  *
- * LOCKING: a page is found under the truncate lock and copied under its own, shared; nothing is
+ * LOCKING: a page is found under the truncate lock and copied under its own, shared; no lock is
  * held afterwards.
  */
 #include "postgres.h"
@@ -17,7 +17,7 @@
 #include "store_private.h"
 #include "undo_state.h"
 
-/* The end of the undo relation. */
+/* Return the end of the undo relation, which is not beyond that of the file. */
 static BlockNumber
 relation_end(void)
 {
@@ -81,7 +81,7 @@ zundo_look_record(Page page, BlockNumber block, uint16 *offset, ZUndoLook *look)
 		*offset = (uint16) (look->bytes + look->len - (const char *) page);
 		return true;
 	}
-	/* nobody knows where the next one begins */
+	/* the begin of the next record is not known */
 	look->bytes = NULL;
 	look->len = 0;
 	look->sound = false;

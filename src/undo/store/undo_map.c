@@ -1,13 +1,13 @@
 /*
  * undo_map.c
- *		Which extents are free: one bit each.
+ *		The free map: a bit for each extent, set if it is free.
  *
- * The lowest free extent is used first, so that the end of the relation gets
- * free and can be given back.  The first extent of each group holds the group's
- * map page, and its own bit is never set.
+ * The lowest free extent is used first, so that the end of the relation gets free and can be
+ * given back.  The first extent of each group holds the group's map page, and its own bit is
+ * never set.
  *
- * LOCKING: the database's lock, exclusively for changes (by undo_extent.c and
- * undo_truncate.c); one map page at a time here.
+ * LOCKING: the database's lock, exclusively for changes (by undo_extent.c and undo_truncate.c);
+ * one map page at a time here.
  */
 #include "postgres.h"
 
@@ -31,7 +31,10 @@ zundo_map_bit(BlockNumber extent)
 	return extent / ZUNDO_EXTENT_BLOCKS % ZUNDO_GROUP_EXTENTS;
 }
 
-/* Extents stay as they are until the undo relation is made anew. */
+/*
+ * Note that the map is damaged: no extent is freed or taken from it until the undo relation is
+ * made anew.
+ */
 static void
 lose_map(BlockNumber block)
 {
@@ -56,8 +59,8 @@ zundo_map_is_lost(BlockNumber extent)
 }
 
 /*
- * The first set bit in [from, to) of the group that begins with extent number "group".  None
- * also if the map is damaged.
+ * Set *found to the first set bit in [from, to) of the group that begins with extent number
+ * "group".  Returns false if there is none, or if the map page is damaged.
  */
 static bool
 search_group(uint32 group, uint32 from, uint32 to, uint32 *found)
@@ -78,6 +81,7 @@ search_group(uint32 group, uint32 from, uint32 to, uint32 *found)
 	return bit < to;
 }
 
+/* Search on from db->free_hint, group by group, and move the hint. */
 BlockNumber
 zundo_map_lowest(void)
 {

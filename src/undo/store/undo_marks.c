@@ -1,10 +1,10 @@
 /*
  * undo_marks.c
- *		When was how much undo opened?
+ *		How many extents had been opened at which xid.
  *
- * Extents are counted as they are opened, and it is marked which xid was the next one at
- * some of these moments.  So views can tell what a holder keeps without a look at the
- * extents, of which there may be very many.
+ * Extents are counted as they are opened, and for some of them a mark notes the next xid at
+ * that moment.  So views can compute what a holder keeps without a look at the extents, which
+ * may be very many.
  *
  * LOCKING: the database's lock, exclusively.
  */
@@ -24,7 +24,7 @@ add_mark(ZUndoDb *db, FullTransactionId next)
 	mark->next = next;
 }
 
-/* What was there before is not told apart. */
+/* Extents from before are not counted. */
 void
 zundo_marks_begin(ZUndoDb *db)
 {
@@ -34,7 +34,7 @@ zundo_marks_begin(ZUndoDb *db)
 	add_mark(db, ReadNextFullTransactionId());
 }
 
-/* No holder is older than the horizon: of the marks up to there one is enough. */
+/* Keep only the last of the marks up to the horizon: no holder is older than that. */
 static void
 forget_marks(ZUndoDb *db)
 {
@@ -50,7 +50,7 @@ forget_marks(ZUndoDb *db)
 		db->mark_interval /= 2;
 }
 
-/* Each second one goes, but not the first. */
+/* Remove every second mark, but not the first. */
 static void
 thin_marks(ZUndoDb *db)
 {

@@ -1,6 +1,6 @@
 /*
  * undo_page.c
- *		The bytes of pages and pointers; pure functions.
+ *		Format of pages and pointers: checks, and the changes of pages that redo applies, too.
  */
 #include "postgres.h"
 
@@ -41,8 +41,8 @@ zundo_is_undo_page(const char *page)
 /* ---- checks ---- */
 
 /*
- * Of a record: CRC-32C folded to 16 bits.  The pointer is in it, so that neither zero
- * bytes nor a record of another place or of the extent's last life pass.
+ * Return a record's check: CRC-32C folded to 16 bits.  It includes the pointer, so that neither
+ * zero bytes nor a record of another place, or of an earlier generation of the extent, pass.
  */
 static ZUndoCheck
 record_check(ZUndoPtr ptr, const char *bytes, Size len)
@@ -73,8 +73,9 @@ zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len)
 }
 
 /*
- * Of a page: of an undo page not its records, which have checks of their own, but their
- * end.  pd_lower up to pd_pagesize_version are eight bytes without a gap.
+ * Return a page's check.  On an undo page it covers the end of the records, which have checks
+ * of their own, but not the records.  pd_lower up to pd_pagesize_version are eight bytes
+ * without a gap.
  */
 static uint32
 page_check(Page page, BlockNumber block)
@@ -82,7 +83,7 @@ page_check(Page page, BlockNumber block)
 	char		head[sizeof(block) + 8 + sizeof(ZUndoPageSpecial)];
 	pg_crc32c	crc;
 
-	/* in one piece: each appended record needs it anew */
+	/* in one piece, as it is computed for each appended record */
 	memcpy(head, &block, sizeof(block));
 	memcpy(head + sizeof(block), &((PageHeader) page)->pd_lower, 8);
 	memcpy(head + sizeof(block) + 8, zundo_special(page), sizeof(ZUndoPageSpecial));
@@ -117,7 +118,10 @@ zundo_page_lsn_is_sound(Page page)
 
 /* ---- changes ---- */
 
-/* Zero bytes follow what is used: W1, and copies may drop them. */
+/*
+ * Zero the page and set its magic number.  The unused part stays zero: W1, and copies may omit
+ * it.
+ */
 static void
 init(Page page, uint16 magic)
 {
@@ -131,7 +135,7 @@ zundo_page_init_apply(Page page, BlockNumber block, uint16 generation)
 	ZUndoPageSpecial *special = zundo_special(page);
 
 	Assert(generation != 0);
-	/* U9: it is of no generation before a byte changes, and until all are as they are to be */
+	/* U9: generation 0 from before the first byte changes until all bytes are in place */
 	special->generation = 0;
 	pg_write_barrier();
 	init(page, ZUNDO_PAGE_MAGIC);
@@ -142,6 +146,7 @@ zundo_page_init_apply(Page page, BlockNumber block, uint16 generation)
 	set_check(page, block);
 }
 
+/* Append a record at the end of the page, and move the end. */
 void
 zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size len)
 {
@@ -205,6 +210,7 @@ zundo_horizon_apply(Page page, FullTransactionId horizon)
 	set_check(page, ZUNDO_META_BLOCK);
 }
 
+/* Set the values of the meta page; high_water only grows. */
 void
 zundo_meta_apply(Page page, const ZUndoMetaValues *values)
 {
@@ -253,7 +259,7 @@ zundo_extent_close_apply(Page page, BlockNumber block, BlockNumber next,
 
 /* ---- map pages ---- */
 
-/* No hole: the whole page is bits. */
+/* The page has no hole: all of it is bits. */
 void
 zundo_map_init_apply(Page page, BlockNumber block)
 {

@@ -1,9 +1,9 @@
 /*
  * undo_ptr.c
- *		Undo pointers in few bytes.
+ *		Compression of pointers in records.
  *
- * A varint: (blocks before base's << 13 | offset).  0, which is no offset: the 8 bytes
- * of the pointer follow.
+ * A pointer is a varint (blocks before that of base << 13 | offset).  A varint of 0, which is
+ * no offset, is followed by the 8 bytes of the pointer.
  */
 #include "postgres.h"
 
@@ -20,7 +20,7 @@ zundo_ptr_put(char *out, ZUndoPtr ptr, ZUndoPtr base)
 	BlockNumber block = zundo_ptr_block(ptr);
 	BlockNumber from = zundo_ptr_block(base);
 
-	/* within an extent all pages are of one generation */
+	/* all pages of an extent have the same generation */
 	if (zundo_ptr_generation(ptr) == zundo_ptr_generation(base) &&
 		block <= from && from - block < ZUNDO_EXTENT_BLOCKS &&
 		zundo_ptr_offset(ptr) > 0 && zundo_ptr_offset(ptr) < ZUNDO_PAGE_END)

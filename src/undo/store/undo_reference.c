@@ -2,14 +2,15 @@
  * undo_reference.c
  *		Whether a WAL record names the undo page that it appends to.
  *
- * A block reference takes 20 bytes, a quarter of the record of a small change.  A log's
- * records come from one backend, in order, so replay can know where the log ends: the
- * record that names the page names the log too, and those that follow in the log name the
- * log alone (W3, record/README.md).
+ * A block reference takes 20 bytes, a quarter of the record of a small change.  A log's records
+ * come from one backend, in order, so replay can know where the log ends: the record that names
+ * the page names the log too, and those that follow in the log name the log alone (W3,
+ * record/README.md).
  *
  * LOCKING: the undo page is locked exclusively from before zundo_register() to after
- * zundo_logged(), both in one critical section.  In between the transaction may hold back
- * the completion of a checkpoint, for as long as it inserts a WAL record or two.
+ * zundo_logged(), both in one critical section.  In between the transaction may keep a
+ * checkpoint that has begun from writing pages, for as long as it inserts one or two WAL
+ * records.
  */
 #include "postgres.h"
 
@@ -34,7 +35,7 @@
 
 /* ---- the backend ---- */
 
-/* The page that the newest record of our log that names one named. */
+/* The page that was named last by a WAL record of our log. */
 static struct
 {
 	RelFileLocator locator;
@@ -58,7 +59,7 @@ zundo_reference_forget(void)
 	named.block = InvalidBlockNumber;
 }
 
-/* Is the page the one that was named last, whatever has become a checkpoint's begin since? */
+/* Return whether the page is the one that was named last.  A checkpoint may have begun since. */
 static bool
 is_named(const ZUndoWrite *write)
 {
@@ -67,7 +68,7 @@ is_named(const ZUndoWrite *write)
 		RelFileLocatorEquals(named.locator, zundo_relation()->rd_locator);
 }
 
-/* Replay is to be compared with the page as it is here. */
+/* Return whether wal_consistency_checking compares our pages: then each record names them. */
 static bool
 is_compared(void)
 {
@@ -75,19 +76,20 @@ is_compared(void)
 }
 
 /*
- * No checkpoint has begun since the page was named, so replay that comes to our record has
- * read that one.  One that begins now waits for us before it writes pages: we have told so
- * before we looked.
+ * Delay checkpoints, and return true, if none has begun since the page was named: replay that
+ * comes to our record has then read the one that names it.  A checkpoint that begins now waits
+ * for us before it writes pages: our flag is set before we look.
  *
- * GetRedoRecPtr() tells of a checkpoint's beginning a little later than records are inserted
- * after it.  Such a record may have brought an image of our table page already, and ours would
- * bring none.  The backend that inserted it told so before it unlocked the page.
+ * GetRedoRecPtr() reports the begin of a checkpoint a little later than records are inserted
+ * after it.  Such a record may already have brought an image of our table page, and ours would
+ * bring none.  The backend that inserted it has published the redo pointer (zundo_note_redo)
+ * before it unlocked the page.
  */
 static bool
 hold_checkpoint(void)
 {
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
-	/* takes a spinlock: a checkpointer that tells of another one later sees the flag */
+	/* takes a spinlock: a checkpointer that sets a later one sees the flag afterwards */
 	if (GetRedoRecPtr() < named.lsn && pg_atomic_read_u64(zundo_shared_redo()) < named.lsn)
 		return true;
 	MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
@@ -97,11 +99,11 @@ hold_checkpoint(void)
 void
 zundo_note_redo(void)
 {
-	static XLogRecPtr noted = InvalidXLogRecPtr;	/* by this backend: it only grows */
+	static XLogRecPtr noted = InvalidXLogRecPtr;	/* by this backend; it only grows */
 	XLogRecPtr	redo;
 	bool		images;
 
-	/* as of the insertion of our record: XLogInsert has seen to that */
+	/* XLogInsert has updated it for our record */
 	GetFullPageWriteInfo(&redo, &images);
 	if (unlikely(redo != noted))
 	{
@@ -125,10 +127,10 @@ zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit)
 }
 
 /*
- * A checkpoint has begun between our look and our record: replay from there does not know
- * the log.  It need not, for the checkpoint writes the change, once we let it go on.  But
- * the next record finds a page that is newer than the checkpoint's begin, and would bring
- * no image.
+ * Log an image of the page, as a checkpoint has begun between our look and our record: replay
+ * from there does not know the log.  It need not know it for our record, as the checkpoint
+ * writes the change once we let it go on.  But the next record finds a page that is newer than
+ * the checkpoint's begin, and would bring no image.
  */
 static void
 log_image(Buffer buffer)
@@ -137,6 +139,10 @@ log_image(Buffer buffer)
 	zundo_reference_forget();
 }
 
+/*
+ * Note the page if the record named it.  If not, end the delay of checkpoints, with an image if
+ * one has begun meanwhile.
+ */
 void
 zundo_logged(ZUndoWrite *write, XLogRecPtr lsn)
 {
@@ -151,7 +157,7 @@ zundo_logged(ZUndoWrite *write, XLogRecPtr lsn)
 		zundo_reference_set(zundo_ptr_block(write->ptr), write->generation, lsn);
 		return;
 	}
-	/* as of the insertion of our record: XLogInsert has seen to that */
+	/* XLogInsert has updated it for our record */
 	GetFullPageWriteInfo(&redo, &images);
 	if (unlikely(redo >= named.lsn))
 		log_image(write->buffer);
@@ -173,10 +179,10 @@ typedef struct LogEnd			/* tidy: in memory only */
 	BlockNumber block;
 } LogEnd;
 
-/* Before there are as many, none is forgotten. */
+/* Number of entries from which those of dropped databases are searched for. */
 #define MIN_ENDS		256
 
-/* Of the logs that records have named since replay began; other processes have none. */
+/* The ends of the logs that records have named since replay began; NULL in other processes. */
 static HTAB *ends = NULL;
 
 static bool
@@ -191,8 +197,9 @@ database_exists(const RelFileLocator *locator)
 }
 
 /*
- * Replay of DROP DATABASE tells nobody, but has removed the directory.  A record that names a
- * page in it, of a database that is made anew or that comes back into it, makes it again.
+ * Remove the entries of dropped databases when the table has doubled.  Replay of DROP DATABASE
+ * calls no hook, but has removed the directory.  A record that names a page of a database that
+ * is made anew, or that comes back into the directory, makes the entry again.
  */
 static void
 forget_dropped_databases(void)

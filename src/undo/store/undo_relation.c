@@ -1,10 +1,10 @@
 /*
  * undo_relation.c
- *		The undo relation of this database: finding, opening, making it.
+ *		The undo relation of this database: find, open and create it.
  *
- * A transaction that has opened it uses it to its end: nobody exchanges its file meanwhile
- * (VACUUM FULL, SET TABLESPACE), so that positions in it stay good.  As a rule it takes no
- * lock for that (undo_use.c).  Where it does, the lock belongs to the top transaction: it
+ * A transaction that has opened it uses it to its end: its file is not exchanged meanwhile
+ * (VACUUM FULL, SET TABLESPACE), so that positions in it stay good.  As a rule the transaction
+ * takes no lock for that (undo_use.c).  If it does, the lock belongs to the top transaction: it
  * survives a rolled back subtransaction that came first.
  */
 #include "postgres.h"
@@ -77,13 +77,13 @@ take_relation(HeapTuple tuple, TupleDesc desc, void *arg)
 {
 	Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 
-	/* not the copy that a VACUUM FULL is about to make */
+	/* not the copy that VACUUM FULL makes */
 	if (form->relkind == RELKIND_RELATION && !OidIsValid(form->relrewrite))
 		*(Oid *) arg = form->oid;
 	return true;
 }
 
-/* The slow way, after somebody has renamed it or its schema. */
+/* Search pg_class, after the relation or its schema was renamed. */
 static Oid
 find_by_am(Oid am)
 {
@@ -96,7 +96,10 @@ find_by_am(Oid am)
 	return relid;
 }
 
-/* Invalid if there is none.  Only what was found is remembered. */
+/*
+ * Return the relation's OID, or invalid if there is none.  Only a relation that was found is
+ * cached.
+ */
 static Oid
 find(void)
 {
@@ -141,7 +144,7 @@ zundo_relation_oid(void)
 
 /* ---- opening ---- */
 
-/* Found, locked, and still there: until the end of the transaction. */
+/* Find and lock the relation, until the end of the transaction, and attach to the database. */
 static void
 use_locked(void)
 {
@@ -151,7 +154,7 @@ use_locked(void)
 	Relation	rel = NULL;
 	Oid			relid = InvalidOid;
 
-	/* on error the (sub)transaction's abort sets the resource owner right */
+	/* on error the (sub)transaction's abort restores the resource owner */
 	CurrentResourceOwner = TopTransactionResourceOwner;
 	while (rel == NULL)
 	{
@@ -170,14 +173,17 @@ use_locked(void)
 		zundo_use_locked(relid);
 }
 
-/* If the relation is the one that others use, and nobody is about to move it. */
+/*
+ * Note that we use the relation, without a lock.  Returns false if it is not the one that other
+ * backends use, or if a mover is about.
+ */
 static bool
 use_unlocked(void)
 {
 	if (RecoveryInProgress() || !zundo_db_is_of(zundo_relation_oid()) || !zundo_use_begin())
 		return false;
 	MyUndo.within = true;
-	/* what the last mover has told: that was before it left the way free */
+	/* the last mover has sent its messages before "moving" was reset */
 	AcceptInvalidationMessages();
 	if (likely(zundo_db_is_of(zundo_relation_oid())))
 	{
@@ -188,7 +194,10 @@ use_unlocked(void)
 	return false;
 }
 
-/* An error may have come halfway through it, and the transaction gone on after a savepoint. */
+/*
+ * Begin to use the relation.  Starts from scratch if an error came halfway through an earlier
+ * call, and the transaction went on after a savepoint.
+ */
 static void
 use(void)
 {
@@ -205,7 +214,10 @@ use(void)
 	MyUndo.known = true;
 }
 
-/* It was made in this transaction, by a part of it that was rolled back. */
+/*
+ * Use the relation that exists now: the one used before was made in this transaction, by a
+ * subtransaction that was rolled back.  ERROR if undo was written there.
+ */
 static void
 use_another(void)
 {
@@ -233,8 +245,8 @@ zundo_open(void)
 }
 
 /*
- * Remember what is needed to read and write pages of the relation without its entry in the
- * relation cache.  The server has this kind of entry for recovery.
+ * Copy what is needed to read and write pages of the relation without its entry in the relation
+ * cache.  It is the kind of entry that the server has for recovery.
  */
 static void
 copy_entry(Relation rel)
@@ -255,8 +267,9 @@ copy_entry(Relation rel)
 }
 
 /*
- * It does not stay open: the relation cache keeps an entry that is not open until an invalidation
- * message comes, and then calls forget_relid(); if it fails in between, the abort does.
+ * Look the entry up.  It does not stay open: the relation cache keeps an entry that is not open
+ * until an invalidation message comes, and then calls forget_relid(); if that fails in between,
+ * the abort calls it.
  */
 static void
 find_entry(void)
@@ -273,10 +286,10 @@ find_entry(void)
 }
 
 /*
- * Where a page is locked, which holds interrupts off, the catalog must not be read (L2).  The copy
- * is as good: nobody moves the file while it is used (U7), and a transaction that has moved it
- * itself has called zundo_open() since, before the page was locked.  Accesses by the copy are not
- * counted in the statistics.
+ * While a page is locked, which holds interrupts off, the catalog must not be read (L2).  The
+ * copy serves as well: the file is not moved while it is used (U7), and a transaction that has
+ * moved it itself has called zundo_open() since, before the page was locked.  Accesses by the
+ * copy are not counted in the statistics.
  */
 Relation
 zundo_relation(void)
@@ -316,10 +329,11 @@ zundo_is_open(void)
 }
 
 /*
- * If this transaction has moved the relation and fails, its new file is gone, and
- * with it what was written there, while pages of tables name it.  Reading does no harm:
- * the files are the same.  (If it has made the relation, too, these pages are gone as well; but
- * with wal_level = minimal the server does not log what it moves, and undo is logged.)
+ * If this transaction has moved the relation and fails, the new file is removed, and with it
+ * the undo that was written there, while pages of tables point to it.  Reading does no harm:
+ * both files are the same.  (If the transaction has made the relation, too, those pages are
+ * removed as well; but with wal_level = minimal the server does not log what it moves, while
+ * undo is logged.)
  */
 void
 zundo_refuse_moved(void)
@@ -336,8 +350,8 @@ zundo_refuse_moved(void)
 }
 
 /*
- * zundo_reset() has moved the horizon beyond the xid of the transaction that called it: it would
- * pass for one that all see as committed (H1).
+ * zundo_reset() has moved the horizon beyond the xid of the transaction that called it, which
+ * would be taken for one that is committed and visible to all (H1).
  */
 void
 zundo_refuse_given_up(void)
@@ -351,7 +365,7 @@ zundo_refuse_given_up(void)
 				 errmsg("cannot change zheap tables in the transaction that has given up undo")));
 }
 
-/* ALTER TABLE ALL IN TABLESPACE does so even where we have written undo before. */
+/* ALTER TABLE ALL IN TABLESPACE moves the relation even if we have written undo before. */
 void
 zundo_moved(void)
 {
@@ -395,8 +409,8 @@ zundo_page_lock(BlockNumber block, int mode, uint16 magic)
 }
 
 /*
- * What cannot be read is a page of zeros in the buffer pool from then on, which nobody
- * writes, and which is not sound either.
+ * A page that fails the server's verification is a page of zeros in the buffer pool from then
+ * on.  It is not written out, and is not sound.
  */
 bool
 zundo_page_copy(BlockNumber block, uint16 magic, Page copy)
@@ -436,8 +450,8 @@ zundo_page_lock_new(BlockNumber block)
 }
 
 /*
- * False: the page is damaged.  Another version's is an error: its check is another, too, so
- * all that may be asked is whether it has the version's number.
+ * A page of another version has another check, too, so only its magic and version numbers are
+ * compared.
  */
 bool
 zundo_meta_try(ZUndoMeta *meta)
@@ -470,9 +484,9 @@ zundo_meta_read(ZUndoMeta *meta)
 }
 
 /*
- * What readers need, without the meta page.  An older horizon does no harm: what lies
- * above is asked of the commit log, which is there from relfrozenxid on.  Writers
- * need the meta page itself and fail.
+ * Set what readers need without the meta page.  An older horizon does no harm: the commit log
+ * is asked about xids above it, and has them from relfrozenxid on.  Writers need the meta page
+ * itself and fail.
  */
 void
 zundo_meta_guess(ZUndoMeta *meta)
@@ -491,8 +505,8 @@ zundo_meta_guess(ZUndoMeta *meta)
 }
 
 /*
- * H1: the counter of transactions has been set back, by pg_resetwal.  Then new transactions would
- * pass for ones that all see as committed, whatever becomes of them.
+ * ERROR if the counter of transactions has been set back, by pg_resetwal: new transactions
+ * would be taken for ones that are committed and visible to all, even if they abort (H1).
  */
 static void
 check_counter(FullTransactionId horizon)
@@ -511,9 +525,9 @@ check_counter(FullTransactionId horizon)
 }
 
 /*
- * Under the truncate lock, so that an end from before a truncation cannot be told
- * after it.  A backend that extends the relation tells without it, so only a zero may
- * be overwritten.
+ * Set the end under the truncate lock, so that an end from before a truncation is not set after
+ * it.  A backend that extends the relation sets the end without that lock, so only a zero may
+ * be replaced.
  */
 void
 zundo_learn_meta(void)
@@ -558,8 +572,8 @@ zundo_refresh_file(void)
 }
 
 /*
- * The relation extension lock is not taken: our callers hold the database's
- * lock exclusively, and nobody else extends or truncates the relation (L1).
+ * The relation extension lock is not taken: callers hold the database's lock exclusively, and
+ * other backends neither extend nor truncate the relation (L1).
  */
 void
 zundo_extend_to(BlockNumber nblocks)
@@ -581,7 +595,10 @@ zundo_extend_to(BlockNumber nblocks)
 
 /* ---- making and copying ---- */
 
-/* Make some of the first pages, which are locked exclusively. */
+/*
+ * Initialise some of the first pages, which are locked exclusively, with one WAL record.
+ * Returns its end.
+ */
 static XLogRecPtr
 init_pages(const Buffer *buffers, int n, const ZRecUndoInit *rec)
 {
@@ -607,9 +624,9 @@ init_pages(const Buffer *buffers, int n, const ZRecUndoInit *rec)
 }
 
 /*
- * The directory's pages come one by one, as all together are more than the smallest server has
- * buffers.  If we fail between them, or crash, there are fewer logs than before.  What makes the
- * extents free, and moves the horizon, is one record behind them.
+ * The directory's pages are logged one by one, as all together are more than the smallest
+ * server has buffers.  After an error or crash between them there are fewer logs than before.
+ * The last record makes the extents free, and moves the horizon.
  */
 XLogRecPtr
 zundo_init_pages(Buffer (*lock_page) (BlockNumber block, const RelFileLocator *locator),
@@ -634,9 +651,13 @@ zundo_init_pages(Buffer (*lock_page) (BlockNumber block, const RelFileLocator *l
 	return lsn;
 }
 
-/* Of the relation that this transaction, or a part of it, has dropped; invalid: of none. */
+/*
+ * Horizon of the relation that this transaction, or a subtransaction of it, has dropped;
+ * invalid: none.
+ */
 static FullTransactionId dropped_horizon;
 
+/* Read the horizon from the relation's meta page. */
 void
 zundo_note_dropped(Oid relid)
 {
@@ -644,7 +665,7 @@ zundo_note_dropped(Oid relid)
 	Buffer		buffer;
 	Page		page;
 
-	/* of a damaged one nothing is known */
+	/* if it is damaged the oldest possible horizon */
 	dropped_horizon = FullTransactionIdFromEpochAndXid(0, FirstNormalTransactionId);
 	if (RelationGetNumberOfBlocks(rel) > ZUNDO_META_BLOCK)
 	{
@@ -670,7 +691,7 @@ zundo_relation_is_new(void)
 	return zundo_relation()->rd_createSubid != InvalidSubTransactionId;
 }
 
-/* Extend the file by a page, which must become "block". */
+/* Extend the file by one page, which becomes "block", and return it locked exclusively. */
 static Buffer
 add_first_page(BlockNumber block, const RelFileLocator *locator)
 {
@@ -681,9 +702,9 @@ add_first_page(BlockNumber block, const RelFileLocator *locator)
 }
 
 /*
- * Nobody has written zheap pages of this database yet, or could have with an xid
- * older than the oldest that runs now: so that is the first horizon.  Unless another undo relation
- * was dropped just now: if that is rolled back its horizon must not have moved (H4).
+ * The first horizon is the oldest xid that runs now: zheap pages of this database have not been
+ * written yet, or only by that xid or later ones.  But if another undo relation was dropped
+ * just now its horizon must not have moved if the drop is rolled back (H4).
  */
 void
 zundo_storage_create(RelFileLocator locator)
@@ -699,7 +720,7 @@ zundo_storage_create(RelFileLocator locator)
 }
 
 /*
- * Logged even where wal_level = minimal would let us skip it: the replay of
+ * Log all pages even if wal_level = minimal would allow to skip it: the replay of
  * zundo_storage_create() wipes the first pages.
  */
 void
@@ -717,7 +738,7 @@ zundo_storage_copy(Relation from, Relation to)
 		Assert(BufferGetBlockNumber(target) == block);
 		LockBuffer(source, BUFFER_LOCK_SHARE);
 		LockBuffer(target, BUFFER_LOCK_EXCLUSIVE);
-		/* a page that was never written has no records either */
+		/* a page that was never written has no records */
 		if (!PageIsNew(BufferGetPage(source)))
 		{
 			START_CRIT_SECTION();

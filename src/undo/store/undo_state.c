@@ -1,15 +1,13 @@
 /*
  * undo_state.c
- *		Shared memory: which databases have undo, which logs they have, which
- *		backend appends to which.
+ *		Shared memory: databases with undo, their logs, and the backend that appends to each.
  *
- * Everything here but what is pending can be read again from the undo relation,
- * and after a restart it is (undo_log.c); so entries of idle databases are
- * simply dropped when room is needed.
+ * All but what is pending can be read again from the undo relation, and is after a restart
+ * (undo_log.c); so entries of idle databases are simply dropped when room is needed.
  *
- * LOCKING: the map lock protects which databases there are, and how many backends are attached to
- * each.  What is known of a database is protected by the database's lock; where nobody is
- * attached the map lock, exclusively, does as well, for others look at it with both
+ * LOCKING: the map lock protects the set of databases, and the number of backends attached to
+ * each.  The state of a database is protected by the database's lock.  If no backend is
+ * attached the map lock, exclusively, does as well, as other processes read it with both locks
  * (zundo_db_foreach: the database's lock first).  The pool lock comes after either.
  */
 #include "postgres.h"
@@ -29,7 +27,7 @@
 typedef struct ZUndoShared
 {
 	int			free_log;		/* first unused entry of logs */
-	pg_atomic_uint32 sweeps;	/* that were ever begun */
+	pg_atomic_uint32 sweeps;	/* number of sweeps ever begun */
 	pg_atomic_uint64 redo;		/* undo_reference.c */
 	ZUndoDb		dbs[FLEXIBLE_ARRAY_MEMBER]; /* zundo_max_databases() */
 } ZUndoShared;
@@ -54,8 +52,8 @@ ZUndoBackend MyUndo = {
 };
 
 /*
- * More databases than processes can be are never in use at once, and those that are not may
- * be dropped; room for some of them saves reading their state again.
+ * Entries in addition to one for each process, as no more databases can be in use at once.
+ * Those not in use may be dropped; spare entries save reading their state again.
  */
 #define SPARE_DATABASES	128
 
@@ -66,9 +64,9 @@ zundo_max_databases(void)
 }
 
 /*
- * Each backend owns one log at most.  Others outlive the backends that made them
- * until workers retire them; and all that one database can have on disk must fit, from
- * however many connections it was written: it is loaded as a whole.
+ * Return the number of log entries.  Each backend owns at most one log.  Others outlive the
+ * backends that made them until workers retire them.  All logs that one database can have on
+ * disk must fit, however many connections wrote them: a database is loaded as a whole.
  */
 static int
 max_logs(void)
@@ -187,6 +185,7 @@ zundo_log_find(const ZUndoDb *db, uint32 number)
 	return NULL;
 }
 
+/* Initialise an entry as log "number", without extents, owner and pending undo. */
 static void
 log_clear(ZUndoLog *log, uint32 number)
 {
@@ -263,7 +262,10 @@ zundo_log_remove(ZUndoDb *db, ZUndoLog *log)
 	LWLockRelease(&locks[LOCK_POOL].lock);
 }
 
-/* The database is locked exclusively; or the map is, and nobody is attached to the database. */
+/*
+ * Assert that the database is locked exclusively; or that the map is, and no backend is
+ * attached to the database.
+ */
 static void
 check_exclusive(const ZUndoDb *db)
 {
@@ -292,6 +294,7 @@ zundo_logs_drop(ZUndoDb *db)
 
 /* ---- databases ---- */
 
+/* Return whether some log of the database is pending. */
 static bool
 has_pending(ZUndoDb *db)
 {
@@ -309,7 +312,7 @@ has_pending(ZUndoDb *db)
 	return pending;
 }
 
-/* Nobody is attached; the map is locked exclusively. */
+/* Free the entry.  No backend is attached; the map is locked exclusively. */
 static void
 drop_database(ZUndoDb *db)
 {
@@ -332,10 +335,10 @@ drop_database(ZUndoDb *db)
 }
 
 /*
- * The map is locked exclusively, so that nobody attaches meanwhile.  Nobody has
- * a page copy of the database either, so pins do not matter.  One that is
- * pending is dropped only if there is no other: all its logs will be pending
- * when it is loaded again, but no worker comes by before.
+ * Free the entries of databases without attached backends.  The map is locked exclusively, so
+ * that none attaches meanwhile.  No backend has a page copy of such a database either, so pins
+ * do not matter.  A database with pending logs is dropped only if there is no other one: all
+ * its logs will be pending when it is loaded again, but no worker visits it before.
  */
 static void
 drop_idle_databases(void)
@@ -376,7 +379,10 @@ find_db(Oid dboid)
 	return NULL;
 }
 
-/* The map is locked exclusively.  NULL if there is no room. */
+/*
+ * Return the database's entry, a new one if necessary; NULL if there is no room.  The map is
+ * locked exclusively.
+ */
 static ZUndoDb *
 find_or_make_db(Oid dboid)
 {
@@ -395,7 +401,7 @@ find_or_make_db(Oid dboid)
 	return db;
 }
 
-/* Leave our log to the next backend. */
+/* Leave our log to the next backend.  Takes the database's lock, exclusively. */
 static void
 park_log(void)
 {
@@ -417,8 +423,8 @@ park_log(void)
 }
 
 /*
- * Runs when the backend's last transaction has long been aborted: that is done
- * by a before_shmem_exit callback.
+ * Detach from the database, as the backend exits.  Its last transaction has been aborted
+ * before, by a before_shmem_exit callback.
  */
 static void
 detach(int code, Datum arg)
@@ -433,7 +439,10 @@ detach(int code, Datum arg)
 	MyUndo.db = NULL;
 }
 
-/* Tells this database from one that had its OID before. */
+/*
+ * Return the xmin of this database's pg_database row, to tell it from one that had its OID
+ * before.
+ */
 static TransactionId
 database_maker(void)
 {
@@ -448,9 +457,9 @@ database_maker(void)
 }
 
 /*
- * Nobody is attached: what is known may be about a database that was dropped, or,
- * as far as redo has told it, about two.  ALTER DATABASE makes a new row, too, and
- * all is simply read again.  The map is locked exclusively.
+ * Drop the state if it may be that of a dropped database, or mixed from two by redo.  ALTER
+ * DATABASE makes a new row, too: then all is simply read again.  No backend is attached; the
+ * map is locked exclusively.
  */
 static void
 check_maker(ZUndoDb *db, TransactionId maker)
@@ -462,6 +471,7 @@ check_maker(ZUndoDb *db, TransactionId maker)
 	db->maker = maker;
 }
 
+/* Attach this backend to its database until it exits.  Takes the map lock, exclusively. */
 static void
 attach(void)
 {
@@ -491,9 +501,9 @@ attach(void)
 }
 
 /*
- * What we know is about another undo relation, when the extension was dropped
- * and created again.  A backend that used the old one has ended its transaction: whoever
- * dropped the relation has waited for that.
+ * Drop what is known of another undo relation, after the extension was dropped and created
+ * again.  Backends that used the old one have ended their transactions: the command that
+ * dropped it has waited for them.
  */
 static void
 change_relation(ZUndoDb *db, Oid relid)
@@ -535,8 +545,8 @@ zundo_db_attach(Oid relid)
 }
 
 /*
- * The database's lock comes first: one database may keep us waiting, but nobody who wants to
- * attach to another one.
+ * The database's lock comes first: we may have to wait for one database, but backends that
+ * attach to another one do not.
  */
 void
 zundo_db_foreach(ZUndoDbVisitor visit, void *state)
@@ -582,10 +592,7 @@ zundo_redo_horizon_is_new(Oid dboid, FullTransactionId horizon)
 	return result;
 }
 
-/*
- * When there is no room for the database its readers will find the horizon on
- * the meta page.
- */
+/* If there is no room for the database its readers will find the horizon on the meta page. */
 void
 zundo_redo_horizon_set(Oid dboid, FullTransactionId horizon)
 {
@@ -601,7 +608,7 @@ zundo_redo_horizon_set(Oid dboid, FullTransactionId horizon)
 	LWLockRelease(&locks[LOCK_MAP].lock);
 }
 
-/* Readers that have not pinned their page yet are waited for. */
+/* The truncate lock waits for readers that have not pinned their page yet. */
 void
 zundo_redo_nblocks_set(Oid dboid, BlockNumber nblocks)
 {
@@ -634,7 +641,7 @@ zundo_forget_database(Oid dboid)
 
 /* ---- sizes ---- */
 
-/* The first extent of each group holds the map. */
+/* The first extent of each group holds the map, no undo. */
 uint32
 zundo_extents_in(BlockNumber nblocks)
 {

@@ -2,17 +2,16 @@
  * undo_tail.c
  *		The pin of the page that the backend appends to.
  *
- * To pin it for each record costs as much as all the rest of appending one, so in a
- * transaction that writes more than a few the pin is kept until it ends or the page is full;
- * from its first record on if the one before wrote several.
- * The pin belongs to the top transaction, as do the records: a portal or subtransaction that
- * ends leaves it alone.
+ * To pin the page for each record costs as much as all the rest of appending one.  So a
+ * transaction that writes more than a few keeps the pin until it ends or the page is full; from
+ * its first record on if the transaction before wrote several.  The pin belongs to the top
+ * transaction, as do the records: a portal or subtransaction that ends leaves it alone.
  *
- * Buffers of a file that goes away must not be pinned (U8), so the pin is given back early where
- * we take the file away ourselves: when we move the relation, and when a subtransaction
- * aborts, which may have made it.  Nor must those of a file that is written out as a whole
- * (FlushRelationBuffers): with wal_level = minimal the server does that to files which the
- * transaction has made, in smgrDoPendingSyncs(), between PRE_COMMIT and COMMIT.
+ * Buffers of a file that is removed must not be pinned (U8), so the pin is given back early
+ * where this backend removes the file: when it moves the relation, and when a subtransaction
+ * aborts, which may have made it.  Nor must buffers of a file be pinned that is written out as
+ * a whole (FlushRelationBuffers): with wal_level = minimal the server does that to files which
+ * the transaction has made, in smgrDoPendingSyncs(), between PRE_COMMIT and COMMIT.
  *
  * LOCKING: none.
  */
@@ -28,14 +27,15 @@
 #include "undo_state.h"
 
 /*
- * Records of a transaction after which the pin is kept: to begin with that costs as much as some
- * looks, for the top transaction's resource owner has no room for buffers yet.
+ * Number of records of a transaction after which the pin is kept.  The first kept pin costs as
+ * much as some lookups, as the top transaction's resource owner has no room for buffers yet.
  */
 #define FEW_RECORDS		4
 
-/* With fewer it is not kept: transactions that are idle must leave buffers to others. */
+/* With fewer shared buffers no pin is kept: idle transactions must leave buffers to others. */
 #define FEW_BUFFERS		(4 * MaxBackends)
 
+/* Pin the page by its last buffer, if that still has it, else by a lookup. */
 static Buffer
 pin(Relation rel, ReadBufferMode mode)
 {
@@ -54,7 +54,7 @@ zundo_tail_pin(Relation rel, ReadBufferMode mode)
 	if ((MyUndo.records < FEW_RECORDS && !MyUndo.several_before) || NBuffers < FEW_BUFFERS ||
 		MyUndo.ending)
 		return pin(rel, mode);
-	/* on error the (sub)transaction's abort sets the resource owner right */
+	/* on error the (sub)transaction's abort restores the resource owner */
 	CurrentResourceOwner = TopTransactionResourceOwner;
 	MyUndo.tail = pin(rel, mode);
 	CurrentResourceOwner = owner;

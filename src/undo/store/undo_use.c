@@ -1,38 +1,40 @@
 /*
  * undo_use.c
- *		Who uses the undo relation, and who waits until nobody does.
+ *		Users of the undo relation, and movers, which wait for them.
  *
- * Each transaction that looks at zheap tables uses the undo relation, but for one that only finds
- * rows that all see, by an index.  A lock of its own and a reference to the relation's entry in
- * the relation cache would cost each of them some 2,700 instructions.  Hardly ever does a
- * command need the file for itself: to move it (VACUUM FULL, SET TABLESPACE), to make it anew, to
- * drop it.  So a backend only notes that it is in a transaction that uses undo, and does without
+ * Each transaction that reads zheap tables uses the undo relation, except one that only finds
+ * all-visible rows by an index.  A lock of its own and a reference to the relation's entry in
+ * the relation cache would cost each of them some 2,700 instructions.  Only rarely does a
+ * command need the file for itself: to move it (VACUUM FULL, SET TABLESPACE), to make it anew,
+ * to drop it.  So a backend only notes that it is in a transaction that uses undo, and takes no
  * lock unless a mover is about:
  *
  *   backend	notes "entering", then looks whether the database's relation is being moved.  If not
  *				it notes its transaction, until that ends.  If so it takes its note back and
  *				locks the relation (RowExclusiveLock) to the transaction's end.
  *   mover		has AccessExclusiveLock.  It sets "moving", then looks at each backend's note:
- *				it waits while one is "entering", which takes some instructions, and for the
+ *				it waits while that is "entering", which takes some instructions, and for the
  *				end of a transaction that is noted.
  *
- * With a full barrier between the two steps of either, one of them sees the other (U7).  A mover
- * waits for a transaction as CREATE INDEX CONCURRENTLY does, by its virtual transaction's
- * lock: so it can be cancelled, and the deadlock detector sees it wait.  That lock is released
+ * Both have a full barrier between their two steps, so that one of them sees the other (U7).  A
+ * mover waits for a transaction as CREATE INDEX CONCURRENTLY does, by its virtual transaction's
+ * lock: the wait can be cancelled, and the deadlock detector sees it.  That lock is released
  * after the note is taken back.
  *
- * The mover cannot say that it is done: others must not go on before they can know of the new
- * file, and a transaction releases its locks after it has told them.  So the first backend
- * that has got its RowExclusiveLock says so: there is no mover then, nor can one begin.
+ * The mover cannot reset "moving" itself: others must not go on before they can know of the new
+ * file, and a transaction releases its locks after it has sent its invalidation messages.  So
+ * the first backend that gets its RowExclusiveLock resets it: there is no mover then, nor can
+ * one begin.
  *
- * A parallel worker whose leader is noted needs neither: the leader outlives it.  It must not wait
- * for the lock, as the mover waits for the leader, and the leader for the worker.
+ * A parallel worker whose leader is noted needs neither note nor lock: the leader outlives it.
+ * It must not wait for the lock, as the mover waits for the leader, and the leader for the
+ * worker.
  *
  * A prepared transaction has no note.  If it has written undo it has another lock, which movers
- * ask for when no user is left.  It could not take the relation's: a mover may have that, and
- * wait for the very transaction.
+ * request when no user is left.  It could not take the relation's lock: a mover may have that,
+ * and wait for this transaction.
  *
- * LOCKING: none is held by callers; a lock on the undo relation may be waited for.
+ * LOCKING: callers hold no lock; a lock on the undo relation may be waited for.
  */
 #include "postgres.h"
 
@@ -52,7 +54,7 @@
 #include "store_private.h"
 #include "undo_state.h"
 
-/* What a backend notes, if not the local id of the transaction that uses undo. */
+/* Values of a note that are not the local id of the transaction that uses undo. */
 #define NOT_USED		((uint64) InvalidLocalTransactionId)
 #define ENTERING		(UINT64CONST(1) << 32)
 
@@ -87,7 +89,10 @@ zundo_use_shmem_init(void)
 
 /* ---- users ---- */
 
-/* Of a parallel worker: nobody moves the relation before the leader's transaction has ended. */
+/*
+ * Return whether this is a parallel worker whose leader is noted: the relation is not moved
+ * before the leader's transaction ends.
+ */
 static bool
 leader_is_noted(void)
 {
@@ -123,7 +128,7 @@ zundo_use_begin(void)
 void
 zundo_use_end(void)
 {
-	/* all that was read or written was so before */
+	/* after all reads and writes of the relation */
 	pg_memory_barrier();
 	pg_atomic_write_u64(&notes[zcompat_proc_backend(MyProc)].note, NOT_USED);
 }
@@ -134,7 +139,7 @@ zundo_use_is_noted(void)
 	return pg_atomic_read_u64(&notes[zcompat_proc_backend(MyProc)].note) == zcompat_my_lxid();
 }
 
-/* A mover's own lock is no reason to think that it is done. */
+/* Our own lock as a mover does not mean that the move is done. */
 void
 zundo_use_locked(Oid relid)
 {
@@ -152,6 +157,7 @@ zundo_before_prepare(void)
 
 /* ---- movers ---- */
 
+/* Wait for the end of the transaction that this backend has noted, if any. */
 static void
 wait_for_user(int backend)
 {
@@ -166,7 +172,7 @@ wait_for_user(int backend)
 	}
 	if (value == NOT_USED)
 		return;
-	/* another process, if that one has ended meanwhile */
+	/* another process, if the first one has ended meanwhile */
 	proc = zcompat_backend_proc(backend);
 	if (proc == NULL || proc->databaseId != MyDatabaseId)
 		return;
@@ -187,6 +193,6 @@ zundo_wait_for_users(Oid relid)
 			wait_for_user(i);
 	}
 	LOCK_PREPARED(relid, ExclusiveLock);
-	/* what a command does to its own relation is not told in the way it is told to others */
+	/* a command's own changes arrive without the invalidation messages that others get */
 	MyUndo.rel = NULL;
 }

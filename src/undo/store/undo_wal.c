@@ -3,8 +3,8 @@
  *		Replay and description of the undo layer's own WAL records, and replay of
  *		an append, which is part of other layers' records.
  *
- * The structs are in undo_format.h.  Replay changes pages by the same _apply
- * functions as the operations themselves, so it gives the same bytes (W1).
+ * The structs are in undo_format.h.  Replay changes pages by the same _apply functions as the
+ * operations themselves, so it gives the same bytes (W1).
  */
 #include "postgres.h"
 
@@ -24,10 +24,10 @@
 /* ---- what they have in common ---- */
 
 /*
- * All xids below "horizon" are visible to all from now on: first get rid of
- * snapshots that see it otherwise, and of those up to "conflict", which may go with
- * copies of pages from before rows were rolled back; then tell readers, then change
- * pages.
+ * Move the horizon: from now on all xids below it are visible to all.  First cancel snapshots
+ * that see some of them otherwise, and those with an xmin up to "conflict", which may go with
+ * copies of pages from before rows were rolled back; then publish it to readers.  Pages are
+ * changed afterwards.
  */
 static void
 redo_horizon(XLogReaderState *record, FullTransactionId horizon, TransactionId conflict)
@@ -51,7 +51,10 @@ redo_horizon(XLogReaderState *record, FullTransactionId horizon, TransactionId c
 	zundo_redo_horizon_set(locator.dbOid, horizon);
 }
 
-/* The page, if it is to be changed; *buffer is to be released anyway. */
+/*
+ * Return the page, locked, or NULL if it needs no redo.  redo_done() releases *buffer in either
+ * case.
+ */
 static Page
 redo_page(XLogReaderState *record, uint8 block_id, Buffer *buffer)
 {
@@ -80,8 +83,9 @@ redo_done(XLogReaderState *record, Page page, Buffer buffer)
 }
 
 /*
- * Now the meta page says so, too.  A backend that was the database's first one may have forgotten
- * meanwhile what redo_horizon() has told, and learnt it from the page as it was.
+ * Publish the horizon once more, now that the meta page has it, too.  The database's first
+ * backend may have dropped what redo_horizon() has published, and learnt the horizon from the
+ * page as it was.
  */
 static void
 tell_horizon_again(XLogReaderState *record, FullTransactionId horizon)
@@ -134,6 +138,7 @@ redo_new_map(XLogReaderState *record, uint8 block_id)
 
 /* ---- one by one ---- */
 
+/* Change the pages in the order of the block references, after the horizon has been moved. */
 void
 zundo_extent_redo(XLogReaderState *record)
 {
@@ -191,8 +196,8 @@ zundo_free_redo(XLogReaderState *record)
 }
 
 /*
- * The file itself is truncated by the server's record that follows: by then
- * nobody looks for a page there (zundo_redo_nblocks_set).
+ * The file itself is truncated by the server's record that follows.  By then no reader looks
+ * for a page there (zundo_redo_nblocks_set).
  */
 void
 zundo_truncate_redo(XLogReaderState *record)
@@ -223,8 +228,8 @@ zundo_horizon_redo(XLogReaderState *record)
 }
 
 /*
- * With a new relation the database's horizon stays as it is: that may be about to become a
- * copy of another one (VACUUM FULL).
+ * Move the horizon if undo was given up.  With a new relation the database's horizon stays: the
+ * relation may be about to become a copy of another one (VACUUM FULL).
  */
 static void
 redo_meta_init(XLogReaderState *record, const ZRecUndoInit *rec)
@@ -240,7 +245,7 @@ redo_meta_init(XLogReaderState *record, const ZRecUndoInit *rec)
 	}
 }
 
-/* The block references are the pages' numbers. */
+/* The numbers of the block references are the pages' block numbers. */
 void
 zundo_init_redo(XLogReaderState *record)
 {
@@ -271,6 +276,7 @@ zundo_init_redo(XLogReaderState *record)
 
 /* ---- an append, as part of another layer's record ---- */
 
+/* PANIC if the page does not end where the record was appended. */
 static void
 check_end(XLogReaderState *record, Page page, BlockNumber block,
 		  uint16 offset, uint16 generation)
@@ -281,13 +287,13 @@ check_end(XLogReaderState *record, Page page, BlockNumber block,
 			 zundo_page_end(page), zundo_special(page)->generation);
 }
 
-/* As redo_page, of a page that the record does not name. */
+/* Return the page, which the record does not name, locked; or NULL if it needs no redo. */
 static Page
 redo_end(XLogReaderState *record, const ZUndoAppend *append, Buffer *buffer)
 {
 	*buffer = XLogReadBufferExtended(append->locator, MAIN_FORKNUM, append->block, RBM_NORMAL,
 									 InvalidBuffer);
-	/* truncated away by a record to come: noted there, as for pages that are named */
+	/* truncated away by a later record: noted as for pages that are named */
 	if (!BufferIsValid(*buffer))
 		return NULL;
 	LockBuffer(*buffer, BUFFER_LOCK_EXCLUSIVE);
@@ -385,7 +391,7 @@ zundo_init_desc(StringInfo buf, XLogReaderState *record)
 					 U64FromFullTransactionId(rec.horizon), rec.conflict, rec.generation);
 }
 
-/* Replay is exact: only what no page of the server compares is masked. */
+/* Replay is exact: mask only what the server masks on every page. */
 void
 zundo_mask(char *page, BlockNumber block)
 {
