@@ -19,6 +19,7 @@ blanks              All values of a char(n) column are equally long.  Where they
 SERIALIZABLE        Not here: indexed columns change all the time.
 """
 
+import os
 import random
 import re
 
@@ -44,6 +45,8 @@ CONSTRAINTS = ['CREATE UNIQUE INDEX ON m (u)', 'CREATE UNIQUE INDEX ON m (u) INC
                'ALTER TABLE m ADD EXCLUDE USING gist (r WITH &&)', 'ALTER TABLE m ADD EXCLUDE (u WITH =)',
                'ALTER TABLE m ADD EXCLUDE USING hash (r WITH =)']
 
+# renamed in 16; test/differential tells the server's major
+WORKERS = 'debug_parallel_query' if int(os.environ.get('PG_MAJOR', 15)) >= 16 else 'force_parallel_mode'
 ALL = 'SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_material = off '
 SCANS = {
     'by_index': ALL + 'SET enable_indexonlyscan = off',
@@ -52,7 +55,7 @@ SCANS = {
     'by_table': 'SET enable_bitmapscan = off SET enable_indexscan = off SET enable_indexonlyscan = off',
     'by_merge': ALL + 'SET enable_hashjoin = off SET enable_nestloop = off',
     'by_nested_loop': ALL + 'SET enable_hashjoin = off SET enable_mergejoin = off',
-    'by_workers': ALL + 'SET force_parallel_mode = on SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 '
+    'by_workers': ALL + 'SET ' + WORKERS + ' = on SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 '
                         'SET min_parallel_index_scan_size = 0 SET min_parallel_table_scan_size = 0 '
                         'SET max_parallel_workers_per_gather = 2'}
 
