@@ -10,7 +10,7 @@
  * A B-tree scan keeps a copy of the index tuples of the leaf that it has read if it has memory for
  * that.  As it was not asked to return tuples, it still drops its pin on the leaf as usual.
  *
- * LOCKING: an index's leaf, share, while a pin is taken for marking (pin_for_marking).
+ * LOCKING: an index's leaf, share, while entries are marked (mark_entries).
  */
 #include "postgres.h"
 
@@ -165,32 +165,71 @@ fetch_of(IndexScanDesc scan)
 }
 
 /*
- * Pin the scan's leaf before the server marks the entries of dead rows in it, if the leaf has not
- * changed since; otherwise nothing is marked.
+ * Mark the items of the leaf whose TIDs are all of dead rows: those in "killed", by their place in
+ * currPos.items.  Return whether any was marked.  The leaf is as the scan has read it.
+ */
+static bool
+mark_items(const BTScanPosData *pos, const bool *killed, Page page)
+{
+	bool		marked = false;
+	int			i = pos->firstItem;
+
+	while (i <= pos->lastItem)
+	{
+		OffsetNumber offset = pos->items[i].indexOffset;
+		ItemId		item = PageGetItemId(page, offset);
+		IndexTuple	tuple = (IndexTuple) PageGetItem(page, item);
+		int			ntids = BTreeTupleIsPosting(tuple) ? BTreeTupleGetNPosting(tuple) : 1;
+		int			ndead = 0;
+
+		/* the TIDs of a posting list are in items one behind the other, in any direction */
+		for (; i <= pos->lastItem && pos->items[i].indexOffset == offset; i++)
+			ndead += killed[i] ? 1 : 0;
+		Assert(ndead <= ntids);
+		if (ndead == ntids && !ItemIdIsDead(item))
+		{
+			ItemIdMarkDead(item);
+			marked = true;
+		}
+	}
+	return marked;
+}
+
+/*
+ * Mark the entries of dead rows in the scan's leaf, unless that is pinned, or has changed since.
  *
- * The server finds the entries by their TIDs.  Without a pin it expects one entry of a TID, in its
- * former place; with one it compares nothing but the TID, and may mark any entry of a TID, which
- * is right.
+ * The server does that for a pinned leaf.  It finds the entries by their TIDs, and may mark any
+ * entry of a TID, which is right.  Without a pin it expects one entry of a TID, in its former
+ * place; here a leaf may have several, so the entries are marked by their places.
  */
 static void
-pin_for_marking(IndexScanDesc scan)
+mark_entries(IndexScanDesc scan)
 {
 	BTScanOpaque so = (BTScanOpaque) scan->opaque;
 	BTScanPos	pos = &so->currPos;
+	bool		killed[MaxTIDsPerBTreePage] = {false};
 	Buffer		buffer;
 
-	if (!BTScanPosIsValid(*pos) || BTScanPosIsPinned(*pos) || zcompat_bt_drops_pins(so))
+	if (!BTScanPosIsValid(*pos) || BTScanPosIsPinned(*pos))
 		return;
-	buffer = ReadBuffer(scan->indexRelation, pos->currPage);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (BufferGetLSNAtomic(buffer) == pos->lsn)
-		pos->buf = buffer;
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	if (pos->buf == buffer)
-		return;
-	ReleaseBuffer(buffer);
+	for (int i = 0; i < so->numKilled; i++)
+		killed[so->killedItems[i]] = true;
+	if (scan->kill_prior_tuple)
+		killed[pos->itemIndex] = true;
 	so->numKilled = 0;
 	scan->kill_prior_tuple = false;
+	buffer = ReadBuffer(scan->indexRelation, pos->currPage);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	if (BufferGetLSNAtomic(buffer) == pos->lsn && BufferBeginSetHintBits(buffer))
+	{
+		Page		page = BufferGetPage(buffer);
+		bool		marked = mark_items(pos, killed, page);
+
+		if (marked)
+			BTPageGetOpaque(page)->btpo_flags |= BTP_HAS_GARBAGE;
+		BufferFinishSetHintBits(buffer, marked, true);
+	}
+	UnlockReleaseBuffer(buffer);
 }
 
 /* Reset the counts, as the marked page was read some time ago. */
@@ -221,7 +260,7 @@ restrpos(IndexScanDesc scan)
 	ZIndexFetchBase *fetch = fetch_of(scan);
 
 	if (so->markItemIndex < 0 && so->numKilled > 0)
-		pin_for_marking(scan);
+		mark_entries(scan);
 	if (so->markItemIndex < 0 && fetch != NULL)
 		fetch->marks = fetch->first_marks;
 	restrpos_counted(scan);
@@ -258,7 +297,7 @@ rescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norder
 	ZIndexFetchBase *fetch = fetch_of(scan);
 
 	if (so->numKilled > 0)
-		pin_for_marking(scan);
+		mark_entries(scan);
 	if (fetch != NULL)
 	{
 		fetch->entries = scan;
@@ -335,7 +374,7 @@ read_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 	uint64		clock = zdead_clock();
 
 	if (scan->kill_prior_tuple || so->numKilled > 0)
-		pin_for_marking(scan);
+		mark_entries(scan);
 	if (!btgettuple(scan, direction))
 		return false;
 	if (fetch != NULL)
@@ -437,14 +476,14 @@ insert_opened(Relation index, Datum *values, bool *isnull, ItemPointer tid, Rela
 	return insertion(index, values, isnull, tid, table, check, unchanged, info);
 }
 
-/* Wrap btendscan: take back the memory lent, and pin the leaf for marking. */
+/* Wrap btendscan: mark entries, and take back the memory lent. */
 static void
 endscan(IndexScanDesc scan)
 {
 	BTScanOpaque so = (BTScanOpaque) scan->opaque;
 
 	if (so->numKilled > 0)
-		pin_for_marking(scan);
+		mark_entries(scan);
 	if (so->currTuples != NULL && take_back(so->currTuples))
 		so->currTuples = so->markTuples = NULL;
 	btendscan(scan);

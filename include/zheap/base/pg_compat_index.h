@@ -42,14 +42,16 @@ zcompat_bt_key_is_pivot(BTScanInsert key)
 #endif
 }
 
-/*
- * 18: dropPin says whether a scan drops the pins of its leaves.  Where it does, the server expects
- * that a leaf is not pinned.
- */
-#if PG_VERSION_NUM >= 180000
-#define zcompat_bt_drops_pins(so) ((so)->dropPin)
-#else
-#define zcompat_bt_drops_pins(so) false
+/* 19: to set hint bits is announced, and may be refused */
+#if PG_VERSION_NUM < 190000
+#define BufferBeginSetHintBits(buffer)	true
+
+static inline void
+BufferFinishSetHintBits(Buffer buffer, bool mark_dirty, bool buffer_std)
+{
+	if (mark_dirty)
+		MarkBufferDirtyHint(buffer, buffer_std);
+}
 #endif
 
 /*
