@@ -121,11 +121,11 @@ zclean_databases_with_filled(Oid *dbs, int max)
 static void
 begin_cost_limit(void)
 {
-	if (autovacuum_vac_cost_delay >= 0)
-		VacuumCostDelay = autovacuum_vac_cost_delay;
-	if (autovacuum_vac_cost_limit > 0)
-		VacuumCostLimit = autovacuum_vac_cost_limit;
-	VacuumCostActive = VacuumCostDelay > 0;
+	vacuum_cost_delay = autovacuum_vac_cost_delay >= 0 ?
+		autovacuum_vac_cost_delay : VacuumCostDelay;
+	vacuum_cost_limit = autovacuum_vac_cost_limit > 0 ?
+		autovacuum_vac_cost_limit : VacuumCostLimit;
+	VacuumCostActive = vacuum_cost_delay > 0;
 	VacuumCostBalance = 0;
 }
 

@@ -28,6 +28,12 @@
 						updated_fxid, updated_multi, outer)
 #endif
 
+/* 16: the delay is computed from variables beside those of the settings */
+#if PG_VERSION_NUM < 160000
+#define vacuum_cost_delay VacuumCostDelay
+#define vacuum_cost_limit VacuumCostLimit
+#endif
+
 /* 18: takes the time of the beginning; 19: takes the relation */
 #if PG_VERSION_NUM < 180000
 #define pgstat_report_vacuum(rel, live, dead, start) \
