@@ -81,3 +81,4 @@ select t, count(f) as findings from unnest(array['mk_logged', 'mk_unlogged']) t 
 drop table mk_logged, mk_unlogged, mk_outer;
 drop procedure mk_scan;
 drop function mk_marked;
+drop extension pageinspect;
