@@ -10,6 +10,7 @@
 #define ZHEAP_VERIFY_PRIVATE_H
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/itup.h"
 #include "lib/bloomfilter.h"
 #include "lib/stringinfo.h"
