@@ -16,7 +16,7 @@ my $top = dirname(dirname($FindBin::RealBin));
 
 # these wait for the old snapshot, or tell how much space VACUUM gave back, or
 # take long without need of it
-my %left_out = map { $_ => 1 } qw(concurrently reuse bulk bigrows cluster);
+my %left_out = map { $_ => 1 } qw(concurrently reuse bulk bigrows cluster marked_entries);
 $left_out{$_} = 1 foreach (short() ? qw(index_am bitmap abort parallel) : ());
 my @tests = grep { !$left_out{$_} }
   map { basename($_, '.sql') } sort glob "$top/test/sql/*.sql";
