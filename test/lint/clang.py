@@ -39,8 +39,8 @@ def main():
         print("there is no clang")
         return 3
     files = sorted(os.path.relpath(path, ROOT)
-                   for pattern in ("src/*.c", "src/*/*.c", "test/unit/*.c")
-                   for path in glob.glob(os.path.join(ROOT, pattern)))
+                   for pattern in ("src/**/*.c", "test/unit/*.c")
+                   for path in glob.glob(os.path.join(ROOT, pattern), recursive=True))
     command = [clang] + [flag for flag in asked("--cflags").split() if flag.startswith("-W")]
     command += FLAGS + ["-I" + asked("--includedir-server").strip()]
 

@@ -5,15 +5,16 @@ Reads comments of .c and .h files in src/ and include/, and the READMEs of src/;
 files below it.  Exit 1 if anything is printed.  A finding is waived on its own line with
 "tidy:", as in tidy.py.
 """
-import os
 import re
 import sys
 
-ROOT = sys.argv[1] if len(sys.argv) > 1 else "."
+sys.dont_write_bytecode = True
+import tidy  # noqa: E402
+
 PATHS = sys.argv[2:]
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-BAD_START = re.compile(r"(?:Who|Whoever|Whom|Whose|Of (?!course)|So (?:that|many|much|it|is|does|no)\b|As (?:a|it|the|for|they)?\b.*|Tell\b|Told\b|"
+BAD_START = re.compile(r"(?:Who|Whoever|Whom|Whose|Of (?!course)|So (?:that|many|much|it|is|does|no)\b|As \b.*|Tell\b|Told\b|"
                        r"False[:;]|True[:;]|The same[.,;:]|The same as|Nobody|Somebody)")
 BAD_ANYWHERE = re.compile(
     r"\b(?:nobody|somebody|anybody|everybody|whom|whoever|told of|tells? of|tell so|told so|"
@@ -23,15 +24,9 @@ BAD_ANYWHERE = re.compile(
 
 
 def files():
-    for base in ("src", os.path.join("include", "zheap")):
-        for folder, _, names in sorted(os.walk(os.path.join(ROOT, base))):
-            for name in sorted(names):
-                path = os.path.relpath(os.path.join(folder, name), ROOT)
-                if not name.endswith((".c", ".h", ".md")):
-                    continue
-                if PATHS and not any(path == p or path.startswith(p.rstrip("/") + "/") for p in PATHS):
-                    continue
-                yield path
+    for path in tidy.files((".c", ".h", ".md")):
+        if not PATHS or any(path == p or path.startswith(p.rstrip("/") + "/") for p in PATHS):
+            yield path
 
 
 def comments(path, text):
@@ -48,8 +43,7 @@ def comments(path, text):
 def main():
     found = 0
     for path in files():
-        with open(os.path.join(ROOT, path)) as file:
-            text = file.read()
+        text = "\n".join(tidy.read(path))
         for line, body, is_comment in comments(path, text):
             if "tidy:" in body:
                 continue
