@@ -47,12 +47,6 @@ is_our_handler(Oid function)
 }
 
 bool
-zheap_is_table(Relation rel)
-{
-	return rel->rd_tableam != NULL && is_our_handler(rel->rd_amhandler);
-}
-
-bool
 zheap_is_table_am(Oid am)
 {
 	HeapTuple	tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(am));

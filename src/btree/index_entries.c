@@ -158,8 +158,7 @@ zindex_entries_at_end_of_transaction(void)
 static inline ZIndexFetchBase *
 fetch_of(IndexScanDesc scan)
 {
-	if (likely(scan->xs_heapfetch != NULL &&
-			   scan->heapRelation->rd_tableam == zheap_table_routine))
+	if (likely(scan->xs_heapfetch != NULL && zheap_is_table(scan->heapRelation)))
 		return (ZIndexFetchBase *) scan->xs_heapfetch;
 	return NULL;
 }

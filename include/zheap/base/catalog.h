@@ -12,19 +12,27 @@
 #include "utils/snapshot.h"
 
 /*
- * Return whether the relation is a zheap table, or the access method is ours.  The handler
- * decides, not the name of the access method: others may be created with the same handler.  Both
- * read catalog caches, so no content lock may be held (L2).
- */
-extern bool zheap_is_table(Relation rel);
-extern bool zheap_is_table_am(Oid am);
-
-/*
- * The value of rel->rd_tableam for our tables.  Set when the library is loaded, because the
- * callbacks belong to higher layers.
+ * The value of rel->rd_tableam for our tables.  Set when the library is preloaded, because the
+ * callbacks belong to higher layers; otherwise NULL, and there are no zheap tables.
  */
 struct TableAmRoutine;
 extern const struct TableAmRoutine *zheap_table_routine;
+
+/*
+ * Return whether the relation is a zheap table: its access method has our handler, whatever the
+ * name of the access method.
+ */
+static inline bool
+zheap_is_table(Relation rel)
+{
+	return rel->rd_tableam == zheap_table_routine && rel->rd_tableam != NULL;
+}
+
+/*
+ * Return whether the access method is ours; false if there is none with this OID.  Reads catalog
+ * caches, so no content lock may be held (L2).
+ */
+extern bool zheap_is_table_am(Oid am);
 
 /*
  * Return the OID of a relation's access method; InvalidOid if it has none, or if there is no such
