@@ -18,6 +18,9 @@ my $node = new_server('differential',
 	[ 'max_prepared_transactions = 50', 'max_worker_processes = 20', 'log_lock_waits = off' ]);
 my $files = PostgreSQL::Test::Utils::tempdir();
 
+# settings have other names in later majors
+$ENV{PG_MAJOR} = pg_major();
+
 sub differ
 {
 	return python('differential', '--host', $node->host, '--port', $node->port, '--workers', 2, @_);
