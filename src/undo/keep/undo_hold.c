@@ -81,7 +81,7 @@ has_something_to_hold(const ZUndoDb *db)
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
 		if (log->oldest_extent != log->newest_extent &&
-			U64FromFullTransactionId(log->oldest_closed) > pg_atomic_read_u64(&MyUndo.db->horizon))
+			U64FromFullTransactionId(log->oldest_closed) > pg_atomic_read_u64(&db->horizon))
 			return true;
 	}
 	return false;
