@@ -10,6 +10,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/base/catalog.h"
+#include "zheap/mvcc/mvcc.h"
 #include "zheap/rollback/rollback.h"
 
 /* ---- the worker that rolls back; nothing in other processes (rollback_worker.c) ---- */
@@ -76,6 +77,22 @@ extern void zrollback_error_report(const ErrorData *error, Oid relid,
 /* Return whether a lock on the table, or on its file, keeps the file where it is (R4). */
 extern bool zrollback_file_is_held(Relation rel);
 #endif
+
+/* ---- the plan for one slot of a page (rollback_plan.c) ---- */
+
+/*
+ * Make the plan for a slot whose owner has aborted: the rows to change, in plan->rows, which has
+ * room for all rows of a page, and the owner that the slot returns to.  "view" is a private
+ * copy; no page is locked.  The bytes of versions are allocated in the current context.  ERROR
+ * (data_corrupted) if the page or its undo is damaged.
+ */
+extern void zrollback_plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan);
+
+/*
+ * Return whether the row names the slot.  False for a damaged line pointer, which is reported
+ * before any change (check_rows).
+ */
+extern bool zrollback_row_names(ZPageView *view, OffsetNumber offnum, int slotno);
 
 /* ---- a file as a relation (rollback_file.c) ---- */
 
