@@ -84,7 +84,7 @@ typedef struct ZSought
 static inline ZSought
 zsought(const ZRowVersion *version)
 {
-	ZSought		sought = {version->offnum, (version->hdr.flags & ZROW_DELETED) != 0};
+	ZSought		sought = {version->offnum, zversion_is_deleted(version)};
 
 	return sought;
 }

@@ -361,6 +361,13 @@ typedef struct ZRowVersion
 								 * modifier's all the time in between */
 } ZRowVersion;
 
+/* Return whether the version is a deletion. */
+static inline bool
+zversion_is_deleted(const ZRowVersion *version)
+{
+	return (version->hdr.flags & ZROW_DELETED) != 0;
+}
+
 /*
  * Get the version on the page.  The line pointer must be LP_NORMAL.  Reads no undo.  ERROR
  * (data_corrupted) if the row is damaged or was changed by heap functions.
