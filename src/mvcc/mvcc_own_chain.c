@@ -73,9 +73,8 @@ own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest, ZDirector
 	OffsetNumber known = ZPAGE_MAX_OFFSET + 1;	/* all rows from there on are known */
 	bool		holds;
 
-	if (own.newest.undo != newest->undo || own.block != view->block || own.slotno != slotno ||
-		!FullTransactionIdIsValid(newest->fxid) ||
-		!FullTransactionIdEquals(own.newest.fxid, newest->fxid) ||
+	if (!zowner_equals(&own.newest, newest) || own.block != view->block ||
+		own.slotno != slotno || !FullTransactionIdIsValid(newest->fxid) ||
 		!RelFileLocatorEquals(own.locator, view->rel->rd_locator))
 		return false;
 	Assert(own.n > 0);

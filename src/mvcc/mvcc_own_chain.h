@@ -1,11 +1,12 @@
 /*
  * mvcc_own_chain.h
- *		The chain that the backend is writing: private to mvcc_chain.c.
+ *		The chain that the backend is writing: private to mvcc_known.c and
+ *		mvcc_find.c.
  */
 #ifndef ZHEAP_MVCC_OWN_CHAIN_H
 #define ZHEAP_MVCC_OWN_CHAIN_H
 
-#include "zheap/mvcc/chain.h"
+#include "mvcc_directory.h"
 
 /*
  * Note that the backend has added a record about the rows "first" .. "last", or about none
@@ -21,15 +22,5 @@ extern void own_chain_added(const ZOwner *at, const ZUndoRecord *rec, OffsetNumb
  */
 extern bool own_chain_directory(ZPageView *view, int slotno, const ZOwner *newest,
 								ZDirectory *dir, OffsetNumber *run_first);
-
-/*
- * Return whether a run of deletions has deleted the row: the page shows it as deleted, under
- * this slot, and no newer record is about it (C3).  Valid once the run is complete.
- */
-static inline bool
-zchain_run_deleted(ZPageView *view, int slotno, OffsetNumber offnum)
-{
-	return zpage_row_deleted_under(view->original ? view->original : view->page, offnum, slotno);
-}
 
 #endif							/* ZHEAP_MVCC_OWN_CHAIN_H */

@@ -120,7 +120,7 @@ extern bool zchain_command(ZPageView *view, int slotno, const ZOwner *from,
  * the rows of a run of deletions that is the chain's newest record (zchain_whole_directory()
  * adds them).  Reads at most ZCHAIN_INTERVAL + 1 records, or none if the backend has built the
  * directory lately; the view must have no limit.  The result belongs to the backend's cache,
- * and is valid until the next call of a function of mvcc_chain.c.
+ * and is valid until the next call of a function of this header.
  */
 extern const ZDirectory *zchain_directory(ZPageView *view, int slotno);
 
