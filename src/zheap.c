@@ -26,7 +26,7 @@
 #include "zheap/clean/clean.h"
 #include "zheap/dml/dml.h"
 #include "zheap/lock/lock.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/status.h"
 #include "zheap/notes/filled.h"
 #include "zheap/notes/reap.h"
 #include "zheap/page/page_format.h"

@@ -21,7 +21,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/btree/table_indexes.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/view.h"
 
 #include "zheap/btree/seen_keys.h"
 

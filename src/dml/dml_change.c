@@ -15,6 +15,7 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/chain.h"
+#include "zheap/mvcc/state.h"
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_relation.h"

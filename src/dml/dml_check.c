@@ -15,6 +15,8 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/state.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
 

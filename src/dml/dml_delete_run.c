@@ -23,6 +23,8 @@
 #include "zheap/dml/logical.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/serial.h"
+#include "zheap/mvcc/status.h"
 #include "zheap/notes/reap.h"
 #include "zheap/scan/scan.h"
 #include "zheap/undo/undo_horizon.h"

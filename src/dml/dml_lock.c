@@ -18,6 +18,8 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/state.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 

@@ -15,6 +15,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/state.h"
 #include "zheap/scan/scan.h"
 
 /* Undo records that may be read for that besides the check and the lock (B1). */

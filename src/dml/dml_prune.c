@@ -13,6 +13,7 @@
 
 #include "zheap/dml/dml.h"
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/state.h"
 #include "zheap/notes/reap.h"
 #include "zheap/undo/undo_horizon.h"
 

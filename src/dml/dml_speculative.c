@@ -16,6 +16,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/status.h"
 
 /* Return how the insertion ended, for decoding; NULL if the table is not logically logged. */
 static const ZRecLogical *

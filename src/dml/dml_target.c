@@ -13,6 +13,7 @@
 #include "storage/predicate.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/serial.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
 #include "zheap/undo/undo_relation.h"

@@ -19,6 +19,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/state.h"
 
 /* Least number of bytes that must be gained. */
 #define TOMBSTONE_MIN_GAIN	16

@@ -31,6 +31,8 @@
 #include "zheap/dml/logical.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/update.h"
+#include "zheap/mvcc/ordinal.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 

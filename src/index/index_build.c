@@ -36,6 +36,8 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/target.h"
 #include "zheap/index/index.h"
+#include "zheap/mvcc/state.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/scan/scan.h"
 #include "zheap/undo/undo_horizon.h"
 

@@ -24,7 +24,7 @@
 #include "zheap/base/stats.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/index/index.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/state.h"
 #include "zheap/page/row.h"
 
 /* Number of table pages that one bottom-up deletion visits; heap's number. */

@@ -14,6 +14,7 @@
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
 #include "utils/xid8.h"
+#include "zheap/mvcc/version.h"
 #include "zheap/tid/tid.h"
 
 #include "inspect_private.h"

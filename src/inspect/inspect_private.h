@@ -11,7 +11,7 @@
 #include "utils/rel.h"
 
 #include "zheap/inspect/inspect.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/view.h"
 
 /* ---- inspect_relation.c ---- */
 

@@ -8,6 +8,7 @@
 #include "nodes/lockoptions.h"
 #include "utils/builtins.h"
 
+#include "zheap/mvcc/status.h"
 #include "zheap/undo/undo_ptr.h"
 
 #include "inspect_private.h"

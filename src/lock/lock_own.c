@@ -24,6 +24,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/lock/lock.h"
+#include "zheap/mvcc/status.h"
 
 /* maximum of remembered rows, of about 80 bytes each */
 #define MAX_ROWS	200000

@@ -27,7 +27,8 @@
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/ordinal.h"
+#include "zheap/mvcc/state.h"
 #include "zheap/tid/tid.h"
 
 #define KNOWN_SIZE	8192		/* a power of two */

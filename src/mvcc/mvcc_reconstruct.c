@@ -24,6 +24,8 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/mvcc/status.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/undo/undo_read.h"
 
 #include "mvcc_reconstruct.h"

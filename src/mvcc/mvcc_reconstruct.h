@@ -6,7 +6,7 @@
 #ifndef ZHEAP_MVCC_RECONSTRUCT_H
 #define ZHEAP_MVCC_RECONSTRUCT_H
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/version.h"
 
 /*
  * The state of a row during the pass down the chain of one slot (mvcc_reconstruct.c):

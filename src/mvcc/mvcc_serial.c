@@ -30,7 +30,9 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/serial.h"
+#include "zheap/mvcc/status.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo_relation.h"
 

@@ -22,7 +22,8 @@
 #include "access/xact.h"
 #include "utils/snapmgr.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/state.h"
+#include "zheap/mvcc/visibility.h"
 
 /*
  * Return whether the snapshot sees the modifier of a row whose slot was reused, as far as that

@@ -13,7 +13,7 @@
 #include "access/xlog.h"
 #include "utils/snapmgr.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/state.h"
 #include "zheap/undo/undo_horizon.h"
 
 ZXactStatus

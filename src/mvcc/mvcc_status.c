@@ -24,7 +24,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/counters.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/status.h"
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_local.h"
 

@@ -9,6 +9,7 @@
 #include "access/xact.h"
 
 #include "zheap/mvcc/chain.h"
+#include "zheap/mvcc/visibility.h"
 
 void
 zmvcc_version_id(const ZRowVersion *version, ZPageView *view, ZVersionId *id)

@@ -12,6 +12,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "zheap/mvcc/status.h"
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_local.h"
 #include "zheap/undo/undo_read.h"

@@ -15,6 +15,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "zheap/mvcc/state.h"
 #include "zheap/scan/scan.h"
 
 #include "rewrite_private.h"

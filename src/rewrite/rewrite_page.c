@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/status.h"
 #include "zheap/undo/undo_write.h"
 
 #include "rewrite_private.h"

@@ -12,7 +12,7 @@
 #include "utils/rel.h"
 
 #include "zheap/base/pg_compat_stream.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/version.h"
 #include "zheap/page/page.h"
 
 /* ---- the new file, page by page (rewrite_page.c) ---- */

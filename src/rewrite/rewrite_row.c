@@ -25,6 +25,7 @@
 #include "miscadmin.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/state.h"
 
 #include "rewrite_private.h"
 

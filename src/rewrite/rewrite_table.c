@@ -33,6 +33,7 @@
 #include "zheap/base/pg_compat_vacuum.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/target.h"
+#include "zheap/mvcc/state.h"
 #include "zheap/rewrite/rewrite.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"

@@ -9,6 +9,7 @@
 #include "access/transam.h"
 #include "utils/rel.h"
 
+#include "zheap/mvcc/status.h"
 #include "zheap/undo/undo_horizon.h"
 
 #include "rewrite_private.h"

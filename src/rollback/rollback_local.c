@@ -16,7 +16,7 @@
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/status.h"
 #include "zheap/record/record.h"
 #include "zheap/undo/undo_local.h"
 #include "zheap/undo/undo_ptr.h"

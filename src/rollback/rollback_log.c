@@ -18,7 +18,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "zheap/mvcc/mvcc.h"
 #include "zheap/record/record.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_relation.h"

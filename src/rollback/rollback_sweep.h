@@ -7,7 +7,7 @@
 #define ZHEAP_ROLLBACK_SWEEP_H
 
 #include "zheap/base/prefetch.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/status.h"
 #include "zheap/undo/undo_pending.h"
 #include "zheap/undo/undo_read.h"
 

@@ -14,6 +14,8 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
+#include "zheap/mvcc/state.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 

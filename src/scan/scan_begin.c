@@ -19,6 +19,7 @@
 
 #include "zheap/base/pg_compat_stream.h"
 #include "zheap/base/base.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/scan/scan.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo_relation.h"

@@ -13,6 +13,7 @@
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 
+#include "zheap/mvcc/serial.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/undo/undo_relation.h"

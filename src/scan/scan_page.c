@@ -12,6 +12,9 @@
 #include "storage/predicate.h"
 #include "utils/snapmgr.h"
 
+#include "zheap/mvcc/serial.h"
+#include "zheap/mvcc/status.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"

@@ -20,6 +20,10 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
+#include "zheap/mvcc/ordinal.h"
+#include "zheap/mvcc/serial.h"
+#include "zheap/mvcc/state.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"

@@ -11,6 +11,7 @@
 #include "nodes/execnodes.h"
 #include "pgstat.h"
 
+#include "zheap/mvcc/serial.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 

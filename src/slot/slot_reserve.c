@@ -21,6 +21,7 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 
+#include "zheap/mvcc/status.h"
 #include "zheap/undo/undo_horizon.h"
 
 #include "slot_private.h"

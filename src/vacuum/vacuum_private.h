@@ -17,7 +17,6 @@
 
 #include "zheap/base/pg_compat_stream.h"
 #include "zheap/base/pg_compat_vacuum.h"
-#include "zheap/mvcc/mvcc.h"
 #include "zheap/vacuum/visible.h"
 
 /*

@@ -18,7 +18,7 @@
 #include "storage/freespace.h"
 
 #include "zheap/dml/dml.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/state.h"
 #include "zheap/page/page.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo_relation.h"

@@ -26,6 +26,7 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/dml.h"
 #include "zheap/index/index.h"
+#include "zheap/mvcc/status.h"
 #include "zheap/page/page.h"
 #include "zheap/undo/undo_horizon.h"
 

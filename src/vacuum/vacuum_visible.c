@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/mvcc/status.h"
 #include "zheap/record/record.h"
 #include "zheap/undo/undo_horizon.h"
 

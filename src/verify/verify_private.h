@@ -20,7 +20,7 @@
 
 #include "zheap/base/pg_compat_bitmap.h"
 #include "zheap/inspect/inspect.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/version.h"
 
 typedef struct Verify Verify;
 typedef struct VerifyIndex VerifyIndex;

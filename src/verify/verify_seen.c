@@ -9,6 +9,7 @@
 #include "catalog/index.h"
 #include "executor/executor.h"
 
+#include "zheap/mvcc/visibility.h"
 #include "zheap/page/row.h"
 
 #include "verify_private.h"

@@ -31,7 +31,7 @@ typedef enum ZTableCounter
 	ZTABLE_DEAD_REMOVED,		/* deleted rows whose line pointers writers have freed */
 	ZTABLE_DEAD_LEFT,			/* ... noted by writers, but left to VACUUM */
 
-	/* counted in a view of a page, and here when it is closed (mvcc.h) */
+	/* counted in a view of a page, and here when it is closed (view.h) */
 	ZTABLE_SLOTS_ADDED,			/* slots that were added to pages */
 	ZTABLE_SLOTS_REUSED,		/* taken over from owners that are not all-visible */
 	ZTABLE_OVERFLOW_PAGES,		/* overflow pages made */

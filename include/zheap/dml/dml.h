@@ -9,7 +9,7 @@
 #include "executor/tuptable.h"
 
 #include "zheap/base/pg_compat_am.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/view.h"
 #include "zheap/notes/reap.h"
 #include "zheap/tid/tid.h"
 

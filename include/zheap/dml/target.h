@@ -16,6 +16,7 @@
 
 #include "zheap/dml/dml.h"
 #include "zheap/lock/lock.h"
+#include "zheap/mvcc/version.h"
 #include "zheap/page/row.h"
 #include "zheap/slot/slot.h"
 

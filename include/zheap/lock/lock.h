@@ -33,7 +33,7 @@
 #include "storage/itemptr.h"
 #include "storage/lmgr.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/view.h"
 
 /* ---- lock_holders.c ---- */
 

@@ -23,7 +23,8 @@
 #ifndef ZHEAP_CHAIN_H
 #define ZHEAP_CHAIN_H
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/status.h"
+#include "zheap/mvcc/version.h"
 
 /* A position in a chain, for reading it from newer to older records. */
 typedef struct ZChainCursor

@@ -31,7 +31,7 @@
 #include "storage/proc.h"
 
 #include "zheap/base/base.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/version.h"
 
 #define ZREAP_MAX_RANGES	256
 #define ZREAP_MAX_ROWS		512

@@ -20,7 +20,7 @@
 #include "storage/bufmgr.h"
 #include "utils/resowner.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/view.h"
 
 typedef struct ZPageCopy
 {

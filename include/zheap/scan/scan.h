@@ -24,7 +24,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/base/pg_compat_stream.h"
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/version.h"
 #include "zheap/page/page.h"
 #include "zheap/scan/page_copy.h"
 

@@ -16,7 +16,7 @@
 
 #include "storage/buf.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/view.h"
 
 typedef enum ZSlotResult
 {

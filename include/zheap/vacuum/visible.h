@@ -7,7 +7,7 @@
 
 #include "utils/rel.h"
 
-#include "zheap/mvcc/mvcc.h"
+#include "zheap/mvcc/view.h"
 
 /* State of a pass that marks pages of a table. */
 typedef struct ZVisible
