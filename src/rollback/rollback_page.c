@@ -149,6 +149,7 @@ apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *
 	bool		on_overflow = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
 	OffsetNumber offnum PG_USED_FOR_ASSERTS_ONLY;
 
+	Assert(live->locked);	/* R2 */
 	zview_own_changes++;
 	START_CRIT_SECTION();
 	zpage_rollback_apply(live->page, live->overflow, plan);

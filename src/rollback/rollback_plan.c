@@ -334,6 +334,7 @@ zrollback_plan_slot(ZPageView *view, int slotno, ZRollbackPlan *plan)
 	OffsetNumber off;
 
 	Assert(zmvcc_xact_status(slot_owner(view, slotno).fxid) == ZXACT_ABORTED);
+	Assert(!view->locked);		/* B1 */
 	plan->slotno = slotno;
 	plan->nrows = 0;
 	plan->conflict = InvalidFullTransactionId;
