@@ -68,7 +68,7 @@ zmodifier_is_exact(const ZModifier *modifier)
 	return modifier->kind == ZMODIFIER_EXACT;
 }
 
-/* The values of a version's system columns, except xmin as users see it (tuple_slot.c). */
+/* The values of a version's system columns, except xmin as users see it (slot_version.c). */
 typedef struct ZVersionId
 {
 	ZModifier	modifier;		/* may be an upper bound until zmvcc_resolve_id */
