@@ -10,29 +10,25 @@
  */
 #include "postgres.h"
 
-#include "access/relscan.h"
 #include "access/xact.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "storage/proc.h"
 
 #include "zheap/base/base.h"
-#include "zheap/btree/index_skip.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/mvcc/serial.h"
 #include "zheap/mvcc/state.h"
 #include "zheap/mvcc/visibility.h"
-#include "zheap/scan/index_prefetch.h"
-#include "zheap/scan/scan.h"
 #include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
-
-#include "row_look.h"
-#include "zheap/btree/seen_keys.h"
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_local.h"
 #include "zheap/undo/undo_relation.h"
+
+#include "index_fetch.h"
+#include "row_look.h"
 
 /* Number of consecutive rows of one page that are read in place. */
 #define ROWS_IN_PLACE	2
@@ -42,128 +38,6 @@
  * version.
  */
 #define FEW_RECORDS		4
-
-/* A run of fetches from one page, for one snapshot and command. */
-typedef struct ZFetchRun
-{
-	BlockNumber block;
-	Snapshot	snapshot;
-	CommandId	curcid;
-	uint64		own_changes;	/* zview_own_changes */
-	uint32		leaf;			/* ZIndexFetchBase.leaf: an entry that is read later may belong
-								 * to a change that a copy of the page does not have */
-} ZFetchRun;
-
-/* A copy of the run's page. */
-typedef struct ZFetchCopy
-{
-	ZPageView	view;
-	ZPageCopy  *copy;
-	uint32		seen;			/* slots whose owners the snapshot sees (zscan_seen_slots) */
-} ZFetchCopy;
-
-typedef struct ZIndexFetch
-{
-	ZIndexFetchBase base;		/* must be first */
-	Buffer		buffer;			/* of the last row's page, pinned; or invalid */
-	ZIndexPrefetch ahead;
-	bool		scan;			/* used by an index scan, not by a unique check */
-	bool		dead;			/* the last row was not found, and is dead for good */
-	MemoryContext context;
-	bool		has_view;		/* "view" is open */
-	ZPageView	view;
-	ZFetchRun	run;
-	int			rows;			/* number of rows fetched in this run, until there is a copy */
-	bool		has_copy;		/* "copy" is of this run's page */
-	ZFetchCopy *copy;			/* allocated on demand, kept to the end */
-	SeenKeys   *seen;			/* likewise */
-} ZIndexFetch;
-
-/* Allocate the fetch.  Only the fields that are read before they are set are initialized. */
-IndexFetchTableData *
-zscan_index_begin(Relation rel, uint32 flags)
-{
-	ZIndexFetch *fetch;
-
-	zheap_require_preload();
-	zundo_attach_for(rel);
-
-	fetch = (ZIndexFetch *) palloc(sizeof(ZIndexFetch));
-	fetch->base.base.rel = rel;
-	fetch->base.entries = NULL;
-	fetch->base.leaf = 0;
-	fetch->base.marks = fetch->base.first_marks = 0;
-	fetch->base.may_skip = fetch->base.skips = fetch->base.looked = fetch->base.began = false;
-	fetch->base.asked = false;
-	fetch->base.misses = 0;
-	fetch->base.clock = fetch->base.first_clock = 0;
-	fetch->base.scan = NULL;
-	fetch->base.skip = NULL;
-	zindex_prefetch_init(&fetch->ahead);
-	fetch->dead = false;
-	fetch->buffer = InvalidBuffer;
-	fetch->scan = false;
-	fetch->context = CurrentMemoryContext;
-	fetch->has_view = false;
-	fetch->run.block = InvalidBlockNumber;
-	fetch->rows = 0;
-	fetch->has_copy = false;
-	fetch->copy = NULL;
-	fetch->seen = NULL;
-
-	return &fetch->base.base;
-}
-
-static void
-forget_buffer(ZIndexFetch *fetch)
-{
-	if (BufferIsValid(fetch->buffer))
-	{
-		ReleaseBuffer(fetch->buffer);
-		fetch->buffer = InvalidBuffer;
-	}
-}
-
-/*
- * index_rescan calls this before the first row, and before it calls the index.  A unique check,
- * which has a page of the index locked, never does.  The run goes on, as the next key of a join
- * often leads to the same page.
- */
-void
-zscan_index_reset(IndexFetchTableData *sfetch)
-{
-	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
-
-	/* makes the index's scans report their entries */
-	if (!fetch->scan)
-		(void) ztable_indexes(sfetch->rel);
-	fetch->scan = true;
-	if (unlikely(fetch->base.skip != NULL))
-		zskip_end(&fetch->base);
-	zindex_prefetch_reset(&fetch->ahead);
-	forget_buffer(fetch);
-}
-
-void
-zscan_index_end(IndexFetchTableData *sfetch)
-{
-	ZIndexFetch *fetch = (ZIndexFetch *) sfetch;
-
-	if (unlikely(fetch->base.skip != NULL))
-		zskip_free(&fetch->base);
-	forget_buffer(fetch);
-	if (unlikely(fetch->seen != NULL))
-		seen_keys_free(fetch->seen);
-	if (fetch->has_view)
-		zview_close(&fetch->view);
-	if (fetch->copy != NULL)
-	{
-		zcopy_forget(&fetch->copy->copy, &fetch->copy->view);
-		zview_close(&fetch->copy->view);
-		pfree(fetch->copy);
-	}
-	pfree(fetch);
-}
 
 /* Open a view whose memory lives as long as the fetch. */
 static void

@@ -244,7 +244,7 @@ extern bool zscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream);
 extern bool zscan_analyze_next_tuple(TableScanDesc sscan, double *liverows, double *deadrows,
 									 TupleTableSlot *slot);
 
-/* ---- rows that an index names (scan_index.c) ---- */
+/* ---- rows that an index names (scan_index_begin.c, scan_index.c) ---- */
 
 /*
  * index_fetch_begin, _reset, _end and index_fetch_tuple of the table access method.
