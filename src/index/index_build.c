@@ -15,19 +15,15 @@
 #include "access/relscan.h"
 #include "access/sysattr.h"
 #include "access/xact.h"
-#include "catalog/heap.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
-#include "common/hashfn.h"
 #include "commands/progress.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"
 #include "utils/datum.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -41,12 +37,7 @@
 #include "zheap/scan/scan.h"
 #include "zheap/undo/undo_horizon.h"
 
-/* How the values of one index column are compared. */
-typedef struct KeyType
-{
-	int16		len;
-	bool		byval;
-} KeyType;
+#include "index_keys.h"
 
 typedef struct IndexBuild
 {
@@ -73,52 +64,11 @@ typedef struct IndexBuild
 	ExprState  *predicate;
 	TupleTableSlot *slot;		/* the version to index */
 	TupleTableSlot *older;		/* a version before it */
-	KeyType		types[INDEX_MAX_KEYS];
+	KeyTypes	types;
 	Bitmapset  *columns;		/* columns of keys, expressions and predicate; NULL: all */
 
 	double		reltuples;
 } IndexBuild;
-
-/* A key, or the fact that the row has none in this index. */
-typedef struct IndexKey
-{
-	bool		present;		/* the predicate, if any, is satisfied */
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-} IndexKey;
-
-/* Find the length and typbyval of each index column. */
-static void
-key_types_init(IndexBuild *build)
-{
-	TupleDesc	desc = RelationGetDescr(build->table);
-	ListCell   *expr = list_head(build->info->ii_Expressions);
-	int			i;
-
-	for (i = 0; i < build->info->ii_NumIndexAttrs; i++)
-	{
-		AttrNumber	attno = build->info->ii_IndexAttrNumbers[i];
-		KeyType    *type = &build->types[i];
-
-		if (attno > 0)
-		{
-			type->len = TupleDescAttr(desc, attno - 1)->attlen;
-			type->byval = TupleDescAttr(desc, attno - 1)->attbyval;
-		}
-		else if (attno < 0)
-		{
-			const FormData_pg_attribute *att = SystemAttributeDefinition(attno);
-
-			type->len = att->attlen;
-			type->byval = att->attbyval;
-		}
-		else
-		{
-			get_typlenbyval(exprType((Node *) lfirst(expr)), &type->len, &type->byval);
-			expr = lnext(build->info->ii_Expressions, expr);
-		}
-	}
-}
 
 /*
  * Collect the columns of keys, expressions and predicate; all, if one of these refers to the whole
@@ -143,28 +93,6 @@ key_columns_init(IndexBuild *build)
 		build->columns = NULL;
 }
 
-/* Return whether the keys have the same bytes. */
-static bool
-key_equal(const IndexBuild *build, const IndexKey *a, const IndexKey *b)
-{
-	int			i;
-
-	if (a->present != b->present)
-		return false;
-	if (!a->present)
-		return true;
-	for (i = 0; i < build->info->ii_NumIndexAttrs; i++)
-	{
-		if (a->isnull[i] != b->isnull[i])
-			return false;
-		if (!a->isnull[i] &&
-			!datum_image_eq(a->values[i], b->values[i],
-							build->types[i].byval, build->types[i].len))
-			return false;
-	}
-	return true;
-}
-
 /* Form the key of the version in "slot", which is one of the build's two. */
 static void
 key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
@@ -178,87 +106,6 @@ key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
 }
 
 /* ---- rows with several keys ---- */
-
-/* The distinct keys of one row; in memory that is reset for each row. */
-typedef struct RowKeys
-{
-	int			n;
-	int			alloc;			/* number of keys allocated, a power of two, or 0 */
-	IndexKey   *keys;
-	uint32	   *hashes;
-	int		   *buckets;		/* hash table of 2 * alloc places: index of a key plus 1, or 0 */
-} RowKeys;
-
-static uint32
-key_hash(const IndexBuild *build, const IndexKey *key)
-{
-	uint32		hash = key->present;
-
-	for (int i = 0; key->present && i < build->info->ii_NumIndexAttrs; i++)
-	{
-		if (!key->isnull[i])
-			hash = hash_combine(hash, datum_image_hash(key->values[i], build->types[i].byval,
-													   build->types[i].len));
-	}
-	return hash;
-}
-
-static void *
-array_grown(void *array, int n, Size size)
-{
-	return array == NULL ? palloc(n * size) : repalloc_huge(array, n * size);
-}
-
-/* Return the key's bucket, or the free one for it. */
-static int *
-keys_bucket(IndexBuild *build, const RowKeys *keys, const IndexKey *key, uint32 hash)
-{
-	uint32		mask = keys->alloc * 2 - 1;
-	uint32		i = hash & mask;
-
-	while (keys->buckets[i] != 0 &&
-		   (keys->hashes[keys->buckets[i] - 1] != hash ||
-			!key_equal(build, &keys->keys[keys->buckets[i] - 1], key)))
-		i = (i + 1) & mask;
-	return &keys->buckets[i];
-}
-
-static void
-keys_grow(IndexBuild *build, RowKeys *keys)
-{
-	keys->alloc = Max(keys->alloc * 2, 4);
-	keys->keys = array_grown(keys->keys, keys->alloc, sizeof(IndexKey));
-	keys->hashes = array_grown(keys->hashes, keys->alloc, sizeof(uint32));
-	keys->buckets = array_grown(keys->buckets, keys->alloc * 2, sizeof(int));
-	memset(keys->buckets, 0, keys->alloc * 2 * sizeof(int));
-	for (int i = 0; i < keys->n; i++)
-		*keys_bucket(build, keys, &keys->keys[i], keys->hashes[i]) = i + 1;
-}
-
-/* Add a copy of the key.  Return false if it was there already. */
-static bool
-keys_add(IndexBuild *build, RowKeys *keys, const IndexKey *key)
-{
-	uint32		hash = key_hash(build, key);
-	IndexKey   *new;
-	int		   *bucket;
-
-	if (keys->n == keys->alloc)
-		keys_grow(build, keys);
-	bucket = keys_bucket(build, keys, key, hash);
-	if (*bucket != 0)
-		return false;
-	new = &keys->keys[keys->n];
-	*new = *key;
-	for (int i = 0; key->present && i < build->info->ii_NumIndexAttrs; i++)
-	{
-		if (!key->isnull[i])
-			new->values[i] = datumCopy(key->values[i], build->types[i].byval, build->types[i].len);
-	}
-	keys->hashes[keys->n++] = hash;
-	*bucket = keys->n;
-	return true;
-}
 
 /*
  * Return the xid that wrote the index's row of pg_index if the index is marked with indcheckxmin,
@@ -293,14 +140,15 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 {
 	ZPageView  *view = &build->scan->view;
 	ZRowVersion	older = *version;
-	RowKeys		keys = {0};
+	struct keys_hash *keys;
 	bool		ignored = false;
 	MemoryContext old;
 
 	if (!zmvcc_has_older(view, &older))
 		return;
 	old = MemoryContextSwitchTo(build->econtext->ecxt_per_tuple_memory);
-	(void) keys_add(build, &keys, key);
+	keys = index_keys_begin(&build->types);
+	(void) index_keys_add(keys, key);
 	while (zmvcc_has_older(view, &older) && zmvcc_previous(view, &older))
 	{
 		IndexKey	before;
@@ -311,7 +159,7 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 			break;				/* I4 */
 		key_form(build, build->older, &before);
 		ignored = ignored || is_ignored(build, &older);
-		if (!keys_add(build, &keys, &before))
+		if (!index_keys_add(keys, &before))
 			continue;
 		if (ignored)
 		{
@@ -583,7 +431,7 @@ build_begin(IndexBuild *build, bool allow_sync, TableScanDesc sscan)
 	build->older = table_slot_create(build->table, NULL);
 	build->econtext->ecxt_scantuple = build->slot;
 	build->predicate = ExecPrepareQual(build->info->ii_Predicate, build->estate);
-	key_types_init(build);
+	index_key_types_init(&build->types, build->table, build->info);
 	key_columns_init(build);
 }
 
