@@ -4,7 +4,8 @@
  *
  * On heap a TID names one version.  Here it names the row, so the question is about the version
  * that the caller's snapshot sees: if a transaction that the snapshot does not see has changed
- * the row since, the caller's version was updated.
+ * the row since, the caller's version was updated.  What became of it then is found out in
+ * dml_check_conflict.c.
  *
  * LOCKING: the row's page is locked exclusively on entry and on exit; in between it may be
  * unlocked, and then the row is checked anew (D1).  zcheck_wait() leaves it unlocked.
@@ -12,7 +13,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/state.h"
@@ -20,23 +20,7 @@
 #include "zheap/rollback/rollback.h"
 #include "zheap/scan/scan.h"
 
-/* Number of versions of a transaction in progress that a KEY SHARE lock examines one by one. */
-#define MAX_STEPS		64
-
-static bool
-snapshot_decides(Snapshot snapshot)
-{
-	return snapshot != InvalidSnapshot && IsMVCCSnapshot(snapshot);
-}
-
-/* Read the record that made the version.  Return false if the version is visible to all. */
-static bool
-making_of(ZTarget *target, const ZRowVersion *version, ZUndoRecord *rec)
-{
-	ZOwner		at;
-
-	return zmvcc_record(&target->view, version, rec, &at);
-}
+#include "check_conflict.h"
 
 static bool
 unseen_own(const ZUnseen *unseen, FullTransactionId fxid)
@@ -56,7 +40,7 @@ replaced_by_us(ZPageView *view, const ZCheckQuery *query, ZRowVersion *version, 
 {
 	ZUnseen		unseen = {.owner = unseen_own, .curcid = query->cid};
 
-	if (!snapshot_decides(query->snapshot) && !query->was_locked)
+	if (!zcheck_snapshot_decides(query->snapshot) && !query->was_locked)
 		return true;
 	while (!(version->hdr.flags & ZROW_INSERTED) && !zview_is_spent(view) &&
 		   zmvcc_previous_unseen(view, version, &unseen))
@@ -86,9 +70,10 @@ check_own(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpda
 {
 	uint8		flags = version->hdr.flags;
 	ZUndoRecord rec;
+	ZOwner		at;
 	bool		later;
 
-	if (!making_of(target, version, &rec))
+	if (!zmvcc_record(&target->view, version, &rec, &at))
 		return TM_Ok;
 	later = rec.cid >= query->cid;
 	check->cmax = rec.cid;
@@ -106,187 +91,6 @@ check_own(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpda
 }
 
 /*
- * Check a version by which a committed transaction deleted or replaced the one that the caller
- * saw.
- */
-static TM_Result
-check_replaced(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
-{
-	ZUndoRecord rec;
-
-	if (!(version->hdr.flags & ZROW_DELETED))
-		return TM_Updated;
-	if (version->hdr.flags2 & ZROW2_MOVED_PART)
-		ItemPointerSetMovedPartitions(&check->ctid);
-	if (!(version->hdr.flags & ZROW_MOVED))
-		return (version->hdr.flags2 & ZROW2_MOVED_PART) ? TM_Updated : TM_Deleted;
-	if (making_of(target, version, &rec) && rec.has_new_tid)
-	{
-		check->ctid = rec.new_tid;
-		return TM_Updated;
-	}
-	return TM_Deleted;
-}
-
-/*
- * Return whether the version's modifier conflicts with the query.  A KEY SHARE lock does not
- * conflict with an update that leaves the key as it is: the lock is about the version that the
- * caller saw.
- */
-static bool
-conflicts_with(const ZCheckQuery *query, const ZRowVersion *version)
-{
-	if (query->mode != LockTupleKeyShare)
-		return true;
-	if (version->hdr.flags2 & ZROW2_KEYS_UPDATED)
-		return true;
-	return (version->hdr.flags & ZROW_DELETED) && !(version->hdr.flags & ZROW_MOVED);
-}
-
-/*
- * Return whether versions of the transaction are skipped: those of transactions in progress, and
- * those that the snapshot does not see.  For KEY SHARE, versions that conflict with the lock are
- * not skipped (no_keys).
- */
-static bool
-unseen_by_check(const ZUnseen *unseen, FullTransactionId fxid)
-{
-	switch (zmvcc_xact_status(fxid))
-	{
-		case ZXACT_IN_PROGRESS:
-			return true;
-		case ZXACT_COMMITTED:
-			return unseen->snapshot != NULL && !zmvcc_fxid_in_snapshot(fxid, unseen->snapshot);
-		default:
-			return false;
-	}
-}
-
-static ZUnseen
-unseen_of(const ZCheckQuery *query, Snapshot snapshot)
-{
-	ZUnseen		unseen = {.owner = unseen_by_check, .curcid = InvalidCommandId};
-
-	unseen.snapshot = snapshot;
-	unseen.no_keys = query->mode == LockTupleKeyShare;
-	return unseen;
-}
-
-/* Note an update that the lock does not conflict with, before it is skipped. */
-static void
-skip_compatible(ZTarget *target, const ZRowVersion *version, ZUpdateCheck *check)
-{
-	ZUndoRecord rec;
-	ZOwner		at;
-
-	check->later = true;
-	if ((version->hdr.flags & ZROW_DELETED) &&
-		zmvcc_record(&target->view, version, &rec, &at) && rec.has_new_tid)
-	{
-		check->moved_to = rec.new_tid;
-		check->mover = at.fxid;
-	}
-}
-
-/*
- * Check a version of a committed transaction that deletes the row, or that the snapshot does not
- * see.  The result is, as on heap, what became of the version that the caller saw: if there was
- * another one in between, it was updated, not deleted.
- */
-static TM_Result
-check_superseded(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query,
-				 ZUpdateCheck *check)
-{
-	ZPageView  *view = &target->view;
-	ZRowVersion	version = *newest;
-	TM_Result	result = check_replaced(target, newest, check);
-
-	check->modified_by_us = false;
-	if (!snapshot_decides(query->snapshot) ||
-		(result != TM_Deleted && !query->counts_superseded))
-		return result;
-	while (check->superseded < 2 && !zmodifier_is_all_visible(&version.modifier) &&
-		   !zmvcc_modifier_visible(view, &version, query->snapshot))
-	{
-		if (!(version.hdr.flags & ZROW_DELETED))
-			check->superseded++;
-		if (!zmvcc_previous(view, &version) || !zmvcc_skip_aborted(view, &version))
-			break;
-	}
-	if (result == TM_Deleted && check->superseded > 0 && query->mode != LockTupleKeyShare)
-		return TM_Updated;
-	return result;
-}
-
-static uint16
-parity_of(const ZRowVersion *version)
-{
-	return (version->hdr.flags2 & ZROW2_PARITY) ? 1 : 0;
-}
-
-/*
- * Check a row that a transaction in progress is changing.  If the version that the snapshot sees
- * was replaced before, by a transaction that committed, that is the result, and REPEATABLE READ
- * fails without waiting.  Otherwise wait for the subtransaction that replaced that version, not
- * for one that has changed the row again since.
- */
-static TM_Result
-check_in_progress(ZTarget *target, const ZRowVersion *newest, const ZCheckQuery *query,
-				  ZUpdateCheck *check)
-{
-	ZPageView  *view = &target->view;
-	ZRowVersion	version = *newest;
-	ZXactStatus	status = ZXACT_IN_PROGRESS;
-	ZUnseen		unseen = unseen_of(query, NULL);
-	int			steps = 0;
-
-	while (status == ZXACT_IN_PROGRESS)
-	{
-		bool		conflict = conflicts_with(query, &version);
-		bool		found;
-
-		/*
-		 * All these versions belong to one transaction.  If there are very many it suffices to
-		 * know that one conflicts, even if not what became of the version asked about first.
-		 */
-		if (conflict && ++steps > MAX_STEPS)
-			unseen.no_keys = false;
-		check->later = !conflict;
-		if (conflict)
-			check->xid = zfxid_xid(zmodifier_fxid(&version.modifier));
-		found = zmvcc_previous_unseen(view, &version, &unseen);
-		/* the last of those that were skipped at once: what was found for the first one holds */
-		if (conflict && found && FullTransactionIdIsValid(version.next_fxid))
-			check->xid = zfxid_xid(version.next_fxid);
-		if (conflict)
-			check->replacer = check->xid;
-		found = found && zmvcc_skip_aborted(view, &version);
-		check->parity = parity_of(&version);
-		if (!found || zmodifier_is_all_visible(&version.modifier))
-			return TM_BeingModified;
-		status = zmodifier_is_exact(&version.modifier) ?
-			zmvcc_version_status(view, &version) : ZXACT_COMMITTED;
-	}
-	if (status == ZXACT_OWN || !snapshot_decides(query->snapshot))
-		return TM_BeingModified;
-	unseen.snapshot = query->snapshot;
-	while (!zmodifier_is_all_visible(&version.modifier) &&
-		   !zmvcc_modifier_visible(view, &version, query->snapshot))
-	{
-		if (conflicts_with(query, &version))
-		{
-			check->xid = zfxid_xid(zmodifier_fxid(&version.modifier));
-			return check_superseded(target, &version, query, check);
-		}
-		check->later = true;
-		if (!zmvcc_previous_unseen(view, &version, &unseen) ||
-			!zmvcc_skip_aborted(view, &version))
-			break;
-	}
-	return TM_BeingModified;
-}
-
-/*
  * Walk from *version down to the version that decides, and return the result for it; *version is
  * left there.  The view is of the locked page, and then limits the undo records read (B1), or of
  * a copy.
@@ -295,8 +99,8 @@ static TM_Result
 check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, ZUpdateCheck *check)
 {
 	ZPageView  *view = &target->view;
-	Snapshot	snapshot = snapshot_decides(query->snapshot) ? query->snapshot : NULL;
-	ZUnseen		unseen = unseen_of(query, snapshot);
+	Snapshot	snapshot = zcheck_snapshot_decides(query->snapshot) ? query->snapshot : NULL;
+	ZUnseen		unseen = zcheck_unseen(query, snapshot);
 
 	while (zmvcc_skip_aborted(view, version))
 	{
@@ -323,8 +127,8 @@ check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, Z
 		{
 			if (version->hdr.flags & ZROW_INSERTED)
 				return TM_Invisible;
-			if (conflicts_with(query, version))
-				return check_in_progress(target, version, query, check);
+			if (zcheck_conflicts(query, version))
+				return zcheck_in_progress(target, version, query, check);
 		}
 		else
 		{
@@ -335,11 +139,11 @@ check_version(ZTarget *target, ZRowVersion *version, const ZCheckQuery *query, Z
 			zmvcc_find_modifier(view, version);
 			check->xid = zfxid_xid(zmodifier_fxid(&version->modifier));
 			if (seen)
-				return check_replaced(target, version, check);
-			if (conflicts_with(query, version))
-				return check_superseded(target, version, query, check);
+				return zcheck_replaced(target, version, check);
+			if (zcheck_conflicts(query, version))
+				return zcheck_superseded(target, version, query, check);
 		}
-		skip_compatible(target, version, check);
+		zcheck_skip_compatible(target, version, check);
 		if (!zmvcc_previous_unseen(view, version, &unseen))
 			break;
 	}
@@ -469,11 +273,11 @@ look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	{
 		zlock_holders(&target->view, NULL, target->offnum, mode_to_look_for(query, check),
 					  &holders);
-		note_holders(check, &holders, parity_of(&version));
+		note_holders(check, &holders, zcheck_parity(&version));
 	}
 	if (check->result == TM_Ok && query->crosscheck != InvalidSnapshot)
 		check->not_crosschecked = !passes_crosscheck(target, query, check);
-	return parity_of(&version);
+	return zcheck_parity(&version);
 }
 
 static void
@@ -598,7 +402,7 @@ look_at_origins(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	ztarget_lock_row_page(target);
 	check_row(target, query, check);
 	if (locks_matter(check))
-		wait_for_lock(check, xid, parity_of(&check->version));
+		wait_for_lock(check, xid, zcheck_parity(&check->version));
 }
 
 void
