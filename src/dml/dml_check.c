@@ -258,7 +258,8 @@ mode_to_look_for(const ZCheckQuery *query, const ZUpdateCheck *check)
 }
 
 /*
- * Check the row; the line pointer leads to one.  Returns the parity of the version that decided.
+ * Check the row, whose newest version is in check->version.  Returns the parity of the version
+ * that decided.
  */
 static uint16
 look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
@@ -266,7 +267,6 @@ look_at_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	ZLockHolders holders;
 	ZRowVersion version;
 
-	zmvcc_current(&target->view, target->offnum, &check->version);
 	version = check->version;
 	check->result = check_version(target, &version, query, check);
 	if (locks_matter(check))
@@ -304,6 +304,7 @@ check_copy(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 
 	ztarget_look_at_copy(target, &copy);
 	check_init(&copy, check);
+	zmvcc_current(&copy.view, copy.offnum, &check->version);
 	parity = look_at_row(&copy, query, check);
 	if (!ztarget_confirm(target, &copy, query->mode, &since))
 		return false;
@@ -367,6 +368,14 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 		check_init(target, check);
 		if (!zscan_is_row(&target->view, target->offnum))
 			break;
+		zmvcc_current(&target->view, target->offnum, &check->version);
+		/* the look would be for nothing; is_of_aborted() asks once more after it */
+		if (!zmodifier_is_all_visible(&check->version.modifier) &&
+			zmvcc_version_status(&target->view, &check->version) == ZXACT_ABORTED)
+		{
+			roll_back_and_relock(target);
+			continue;
+		}
 		zview_limit(&target->view, ZTARGET_CHECK_READS);
 		(void) look_at_row(target, query, check);
 		done = zview_limit_end(&target->view);
