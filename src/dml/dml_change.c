@@ -2,24 +2,23 @@
  * dml_change.c
  *		Performing a planned change: undo record, page, WAL record.
  *
- * LOCKING: the target's page is locked exclusively, on entry and on exit, except after AGAIN
- * (unlocked).  A lock page, undo pages and pages of the visibility map are locked and unlocked
- * within (L1).
+ * LOCKING: the target's page is locked exclusively, on entry and on exit.  A lock page, undo pages
+ * and pages of the visibility map are locked and unlocked within (L1).
  */
 #include "postgres.h"
 
-#include "access/visibilitymap.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
-#include "zheap/dml/target.h"
 #include "zheap/mvcc/chain.h"
 #include "zheap/mvcc/state.h"
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_relation.h"
 #include "zheap/undo/undo_write.h"
+
+#include "change_map.h"
 
 /*
  * Transaction and page of the last record on the current undo page: the next record omits what
@@ -35,107 +34,6 @@ typedef struct Context
 } Context;
 
 static Context last;
-
-bool
-zchange_undo_fits(const ZChange *change)
-{
-	return zrec_undo_bound(&change->undo) <= ZUNDO_MAX_RECORD;
-}
-
-ZStep
-zchange_begin_known(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve,
-					ZChange *change)
-{
-	Assert(target->locked);		/* D1 */
-	memset(change, 0, sizeof(*change));
-	if (ztarget_reserve_slot(target, reserve, &change->slot) == ZSTEP_AGAIN)
-		return ZSTEP_AGAIN;
-	change->has_undo = true;
-	change->row.op = change->undo.type = op;
-	change->row.offnum = change->undo.offnum = offnum;
-	change->row.hdr.slotno = change->slot.slotno;
-	change->row.hdr.natts = ZROW_NATTS_KEEP;
-	Assert(target->locked && !zpage_is_lock_slot(change->slot.slotno));
-	return ZSTEP_DONE;
-}
-
-ZStep
-zchange_begin(ZTarget *target, ZRowOp op, OffsetNumber offnum, Size reserve, ZChange *change,
-			  ZRowVersion *version)
-{
-	if (zchange_begin_known(target, op, offnum, reserve, change) == ZSTEP_AGAIN)
-		return ZSTEP_AGAIN;
-	zmvcc_current(&target->view, offnum, version);
-	return ZSTEP_DONE;
-}
-
-#ifdef USE_ASSERT_CHECKING
-/*
- * Assert that the version is the one on the page, with the modifier as it is named now (D5), and
- * that this modifier is neither aborted nor in progress (D1).
- */
-static void
-assert_is_newest(ZTarget *target, const ZRowVersion *version)
-{
-	ZRowVersion newest;
-	ZXactStatus status;
-
-	zmvcc_current(&target->view, version->offnum, &newest);
-	Assert(newest.row == version->row && newest.len == version->len);
-	Assert(newest.modifier.kind == version->modifier.kind &&
-		   newest.modifier.place.undo == version->modifier.place.undo &&
-		   FullTransactionIdEquals(newest.modifier.place.fxid, version->modifier.place.fxid));
-	if (!zmodifier_is_exact(&newest.modifier))
-		return;
-	status = zmvcc_xact_status(zmodifier_fxid(&newest.modifier));
-	Assert(status != ZXACT_ABORTED && status != ZXACT_IN_PROGRESS);
-}
-#else
-#define assert_is_newest(target, version) ((void) 0)
-#endif
-
-void
-zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *change)
-{
-	ZUndoRecord *undo = &change->undo;
-	const ZSlotPlan *slot = &change->slot;
-	ZRowVersion	made = *version;
-
-	Assert(change->has_undo && undo->type == change->row.op);
-	Assert(undo->offnum == version->offnum && change->row.offnum == version->offnum);
-	assert_is_newest(target, version);
-	undo->old_hdr = version->hdr;
-	undo->old_hdr.flags &= ~ZROW_PADDED;
-	undo->old_hdr.flags2 &= ~ZROW2_PLACE_FLAGS;
-	if (undo->old_hdr.natts == change->row.hdr.natts || change->row.hdr.natts == ZROW_NATTS_KEEP)
-		undo->old_hdr.natts = ZROW_NATTS_KEEP;
-	undo->prev_own = undo->prev_upper_bound = false;
-	undo->row_prev.fxid = InvalidFullTransactionId;
-	undo->row_prev.undo = ZUNDO_INVALID;
-
-	if (zmodifier_is_all_visible(&version->modifier) ||
-		FullTransactionIdPrecedes(zmodifier_bound(&version->modifier), zundo_logged_horizon()))
-		return;
-	/* the version is about to be frozen along with its slot; the conflict is logged there */
-	if (zslot_plan_freezes(slot, version->hdr.slotno))
-		return;
-	/* saves readers that walk back the way down the slot's chain */
-	if (zmvcc_version_status(&target->view, version) == ZXACT_OWN)
-	{
-		ZOwner		at;
-
-		if (zchain_find(&target->view, version->hdr.slotno, &made.modifier.place,
-						zsought(version), NULL, &at, NULL) == ZCHAIN_FOUND)
-		{
-			made.modifier.kind = ZMODIFIER_EXACT;
-			made.modifier.place = at;
-		}
-	}
-	undo->prev_own = slot->takeover == ZTAKE_OWN && zmodifier_is_exact(&version->modifier) &&
-		slot->slotno == version->hdr.slotno;
-	undo->row_prev = made.modifier.place;
-	undo->prev_upper_bound = made.modifier.kind == ZMODIFIER_UPPER_BOUND;
-}
 
 static Context
 context_of(const ZUndoRecord *undo, const ZUndoWrite *write)
@@ -246,60 +144,6 @@ assert_may_execute(const ZTarget *target, const ZChange *change)
 #define assert_may_execute(target, change) ((void) 0)
 #endif
 
-/*
- * Pin the page of the visibility map whose bits the change must clear: if it makes a version of
- * a row on a page that is all-visible (P6).  A backend caches the map's length, and may not know
- * yet that VACUUM has created or extended the map; but VACUUM did so before it marked the page.
- * So if the map seems to end before the page, its length is read again.
- */
-static Buffer
-pin_map(Relation rel, Page page, const ZChange *change, BlockNumber block)
-{
-	Buffer		map = InvalidBuffer;
-
-	if (!PageIsAllVisible(page) || !zrow_op_makes_version(change->row.op))
-		return InvalidBuffer;
-	(void) visibilitymap_get_status(rel, block, &map);
-	if (!BufferIsValid(map))
-	{
-		RelationGetSmgr(rel)->smgr_cached_nblocks[VISIBILITYMAP_FORKNUM] = InvalidBlockNumber;
-		(void) visibilitymap_get_status(rel, block, &map);
-	}
-	return map;
-}
-
-/* Lock a page of the map, last of all buffers (L1); of two, the one with the lower block first. */
-static void
-lock_map(Buffer map)
-{
-	if (BufferIsValid(map))
-		LockBuffer(map, BUFFER_LOCK_EXCLUSIVE);
-}
-
-/* Clear the page's bits in the map.  In the critical section. */
-static void
-clear_map(Buffer map, BlockNumber block)
-{
-	if (!BufferIsValid(map))
-		return;
-	zmap_clear_apply(BufferGetPage(map), block);
-	MarkBufferDirty(map);
-}
-
-static void
-set_map_lsn(Buffer map, XLogRecPtr lsn)
-{
-	if (BufferIsValid(map))
-		PageSetLSN(BufferGetPage(map), lsn);
-}
-
-static void
-release_map(Buffer map)
-{
-	if (BufferIsValid(map))
-		UnlockReleaseBuffer(map);
-}
-
 /* Count in which way the transaction got the slot. */
 static void
 count_slot(ZTarget *target, const ZSlotPlan *slot)
@@ -327,7 +171,7 @@ execute_one(ZTarget *target, ZChange *change)
 	Size		wal_len = 0;
 
 	assert_may_execute(target, change);
-	buffers.map = pin_map(target->rel, page, change, target->view.block);
+	buffers.map = zchange_map_pin(target->rel, page, change, target->view.block);
 	if (change->has_undo)
 	{
 		zundo_reserve(target->rel, zrec_undo_bound(&change->undo), &write);
@@ -336,7 +180,7 @@ execute_one(ZTarget *target, ZChange *change)
 	}
 	else
 		buffers.slots = overflow_buf = InvalidBuffer;
-	lock_map(buffers.map);
+	zchange_map_lock(buffers.map);
 
 	START_CRIT_SECTION();
 	if (change->has_undo)
@@ -345,7 +189,7 @@ execute_one(ZTarget *target, ZChange *change)
 	MarkBufferDirty(target->buffer);
 	if (BufferIsValid(overflow_buf))
 		MarkBufferDirty(overflow_buf);
-	clear_map(buffers.map, target->view.block);
+	zchange_map_clear(buffers.map, target->view.block);
 	/* undo is logged even if the table is not, unless it is a temporary one */
 	if (logged || BufferIsValid(write.buffer))
 	{
@@ -357,12 +201,12 @@ execute_one(ZTarget *target, ZChange *change)
 		if (logged && BufferIsValid(overflow_buf))
 			PageSetLSN(BufferGetPage(overflow_buf), lsn);
 		if (logged)
-			set_map_lsn(buffers.map, lsn);
+			zchange_map_set_lsn(buffers.map, lsn);
 		if (BufferIsValid(write.buffer))
 			zundo_logged(&write, lsn);
 	}
 	END_CRIT_SECTION();
-	release_map(buffers.map);
+	zchange_map_release(buffers.map);
 
 	if (change->has_undo)
 	{
@@ -526,10 +370,10 @@ write_undo_alone(const ZChange *change, ZUndoWrite *write, const char *bytes, Si
 static void
 pin_maps(ZTarget *old, ZTarget *new, ZMove *move, ZMoveBuffers *buffers)
 {
-	Buffer		first = pin_map(old->rel, BufferGetPage(old->buffer), &move->deletion,
+	Buffer		first = zchange_map_pin(old->rel, BufferGetPage(old->buffer), &move->deletion,
 								old->view.block);
 	Buffer		second = old == new ? InvalidBuffer :
-		pin_map(new->rel, BufferGetPage(new->buffer), &move->insertion, new->view.block);
+		zchange_map_pin(new->rel, BufferGetPage(new->buffer), &move->insertion, new->view.block);
 
 	if (first == second && BufferIsValid(second))
 	{
@@ -561,7 +405,7 @@ clear_maps(const ZMoveBuffers *buffers)
 		Buffer		map = buffers->maps[i / 2];
 
 		if (BufferIsValid(map) && BufferGetBlockNumber(map) == zmap_page_of(blocks[i % 2]))
-			clear_map(map, blocks[i % 2]);
+			zchange_map_clear(map, blocks[i % 2]);
 	}
 }
 
@@ -592,8 +436,8 @@ apply_move(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo, ZMoveBuffers
 	lsn = zrec_move_emit(move, buffers, &undo->write[0], &undo->wal);
 	PageSetLSN(new_page, lsn);
 	PageSetLSN(old_page, lsn);
-	set_map_lsn(buffers->maps[0], lsn);
-	set_map_lsn(buffers->maps[1], lsn);
+	zchange_map_set_lsn(buffers->maps[0], lsn);
+	zchange_map_set_lsn(buffers->maps[1], lsn);
 	zundo_logged(&undo->write[0], lsn);
 }
 
@@ -642,14 +486,14 @@ zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move)
 	assert_may_move(old, new, move);
 	pin_maps(old, new, move, &buffers);
 	prepare_move_undo(old, new, move, &undo);
-	lock_map(buffers.maps[0]);
-	lock_map(buffers.maps[1]);
+	zchange_map_lock(buffers.maps[0]);
+	zchange_map_lock(buffers.maps[1]);
 
 	START_CRIT_SECTION();
 	apply_move(old, new, move, &undo, &buffers);
 	END_CRIT_SECTION();
-	release_map(buffers.maps[0]);
-	release_map(buffers.maps[1]);
+	zchange_map_release(buffers.maps[0]);
+	zchange_map_release(buffers.maps[1]);
 
 	last = context_of(&move->deletion.undo, &undo.write[0]);
 	if (move->insertion.has_undo)
@@ -679,23 +523,23 @@ zchange_without_undo(Relation rel, Buffer buffer, ZChange *change)
 	Assert(!change->has_undo &&
 		   (change->row.op == ZOP_INSERT || change->row.op == ZOP_DELETE));
 	zview_own_changes++;
-	buffers.map = pin_map(rel, page, change, BufferGetBlockNumber(buffer));
-	lock_map(buffers.map);
+	buffers.map = zchange_map_pin(rel, page, change, BufferGetBlockNumber(buffer));
+	zchange_map_lock(buffers.map);
 
 	START_CRIT_SECTION();
 	zchange_apply(page, NULL, change);
 	MarkBufferDirty(buffer);
-	clear_map(buffers.map, BufferGetBlockNumber(buffer));
+	zchange_map_clear(buffers.map, BufferGetBlockNumber(buffer));
 	if (buffers.logged)
 	{
 		XLogRecPtr	lsn = zrec_change_emit(change, &buffers, &write, NULL, 0);
 
 		/* PageSetLSN is a macro that would evaluate this twice */
 		PageSetLSN(page, lsn);
-		set_map_lsn(buffers.map, lsn);
+		zchange_map_set_lsn(buffers.map, lsn);
 	}
 	END_CRIT_SECTION();
-	release_map(buffers.map);
+	zchange_map_release(buffers.map);
 }
 
 ZUndoPtr

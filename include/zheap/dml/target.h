@@ -207,7 +207,7 @@ extern void zcheck_row_wait(ZTarget *target, const ZCheckQuery *query, ZRowQueue
 /* Fill *tmfd for a result other than Ok. */
 extern void zcheck_report(const ZTarget *target, const ZUpdateCheck *check, TM_FailureData *tmfd);
 
-/* ---- dml_change.c ---- */
+/* ---- dml_plan.c ---- */
 
 /*
  * Begin the plan of a change to the row "offnum" of the locked page: reserve a slot ("reserve"
@@ -225,11 +225,15 @@ extern ZStep zchange_begin_known(ZTarget *target, ZRowOp op, OffsetNumber offnum
 								 ZChange *change);
 
 /*
- * Return whether this (sub)transaction has found no space on the target's page, which is pinned;
- * and note that it has found none (dml_full_page.c).
+ * Let the undo record describe the version before (UPDATE, DELETE, LOCK), which is the row's
+ * newest (D5).
  */
-extern bool zfull_page_is(const ZTarget *target);
-extern void zfull_page_note(const ZTarget *target);
+extern void zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *change);
+
+/* Return whether the undo record fits the undo log. */
+extern bool zchange_undo_fits(const ZChange *change);
+
+/* ---- dml_change.c ---- */
 
 /*
  * Perform the change on the locked page: undo, page and WAL in one critical section.  The plans
@@ -250,21 +254,12 @@ extern void zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move);
  */
 extern void zchange_without_undo(Relation rel, Buffer buffer, ZChange *change);
 
-/* Return whether the undo record fits the undo log. */
-extern bool zchange_undo_fits(const ZChange *change);
-
 /*
  * Write an undo record by itself, for a row that is copied to "block" with its history, and
  * return its place.  The block is not in use yet, and will name the record by other means.
  * Fills in the record's context.  No page is locked on entry and exit.
  */
 extern ZUndoPtr zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo);
-
-/*
- * Let the undo record describe the version before (UPDATE, DELETE, LOCK), which is the row's
- * newest (D5).
- */
-extern void zchange_describe_before(ZTarget *target, const ZRowVersion *version, ZChange *change);
 
 /* ---- dml_waypoint.c ---- */
 
@@ -291,6 +286,15 @@ extern bool zwaypoint_link(ZPageView *view, const ZWaypointBelow *below, uint32 
  */
 extern void zwaypoint_describe(ZTarget *target, const ZRowVersion *version, const char *row,
 							   uint32 len, ZChange *change);
+
+/* ---- dml_full_page.c ---- */
+
+/*
+ * Return whether this (sub)transaction has found no space on the target's page, which is pinned;
+ * and note that it has found none.
+ */
+extern bool zfull_page_is(const ZTarget *target);
+extern void zfull_page_note(const ZTarget *target);
 
 /* ---- dml_space.c ---- */
 
