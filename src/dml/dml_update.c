@@ -14,7 +14,8 @@
  * their places (dml_update_origins.c).  If, in a move by two changes, the first such lock is
  * taken after the new row was made, that row is taken back, and another one made.
  *
- * An update goes through the phases below; README.md shows which follows which.
+ * An update goes through the phases of update_phases.h; README.md shows which follows which.
+ * Those that move the row are in dml_update_move.c.
  *
  * LOCKING: no page on entry and on exit of the whole update; in between one table page at a
  * time, exclusively, or two (D2).  What each phase expects and leaves is stated at its function.
@@ -27,8 +28,6 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 
-#include "zheap/base/stats.h"
-#include "zheap/dml/logical.h"
 #include "zheap/dml/run.h"
 #include "zheap/dml/update.h"
 #include "zheap/mvcc/ordinal.h"
@@ -36,21 +35,7 @@
 #include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 
-typedef enum Phase
-{
-	CHECK,						/* check the row, choose the way */
-	LOCK_OLD,					/* take a row lock, so that the page can be unlocked */
-	TOAST,						/* move long values of the new row to the toast table */
-	IN_PLACE,					/* put the new version in the old one's place */
-	MOVE,						/* let the new row name origins, choose its page */
-	MOVE_HERE,					/* change both rows in one step, on the old one's page */
-	FIND_PAGE,					/* find another page with room, so that both can be locked */
-	MOVE_TOGETHER,				/* change both rows in one step, on two pages */
-	INSERT_ELSEWHERE,			/* insert the new row on any page that has room */
-	DELETE_OLD,					/* mark the old row deleted, with its new place */
-	DONE,
-	REFUSED						/* not updated: the check's result says why */
-} Phase;
+#include "update_phases.h"
 
 #define TO(phase)	(1 << (phase))
 
@@ -69,63 +54,7 @@ PG_USED_FOR_ASSERTS_ONLY static const int successors[] = {
 	[DELETE_OLD] = TO(CHECK) | TO(DELETE_OLD) | TO(DONE)
 };
 
-typedef struct Update
-{
-	Relation	rel;
-	TupleTableSlot *slot;
-	ZCheckQuery query;			/* its mode is the row lock that the update needs */
-	bool		wait;
-	ZRowQueue	queue;
-	ZTarget		target;
-	ZTarget		new;			/* where the row may be moved, if its page is pinned */
-	ZUpdateCheck check;			/* of the last CHECK */
-	const ZTableIndexes *indexes;
-
-	ZOrigins	origins;		/* zeroed by update_open(), like all that follows */
-
-	ZColumnChanges changes;		/* of the last CHECK */
-	ZFormedRow	row;			/* the new one */
-	ZLogical	logical;		/* the version before is added by CHECK, or by TOAST */
-	bool		toasted;		/* TOAST is done */
-	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
-								 * except KEY SHARE if the key stays */
-	bool		has_mode;		/* query.mode takes into account whether the key changes */
-	bool		searched;		/* FIND_PAGE is done */
-	bool		made_room;		/* all space of the page that can be freed has been */
-	ItemPointerData new_tid;
-	bool		moved;
-	ZTableCounter way;			/* the row stays, or why it is moved or about to be moved */
-	bool		had_several_keys;	/* in place: it had the mark before the update */
-
-	bool		was_locked;		/* our transaction had locked the row before */
-	bool		key_locked;		/* our lock is FOR UPDATE: then KEY SHARE conflicts with the
-								 * update, as on heap, even if the key stays */
-	bool		has_events;		/* there are AFTER ROW triggers, which need both versions */
-	int			ordinal;		/* has_events, in place: ordinal number of the old version */
-} Update;
-
 /* ---- check ---- */
-
-/* Require the strongest mode.  Leave the queue, which is for a weaker one. */
-static void
-raise_mode(Update *update)
-{
-	zlock_queue_leave(&update->queue);
-	update->query.mode = update->queue.mode = LockTupleExclusive;
-}
-
-/*
- * Check the row again for an update that excludes all locks of others.  A row lock that we have
- * is too weak.
- */
-static Phase
-exclude_all(Update *update)
-{
-	Assert(update->query.mode != LockTupleExclusive);
-	raise_mode(update);
-	update->locked = false;
-	return CHECK;
-}
 
 /*
  * Find out whether the update changes the key of the version that it has found, when the row
@@ -149,7 +78,7 @@ look_for_key(Update *update)
 	zview_close(&view);
 	bms_free(changes.indexes);
 	if (changes.key)
-		raise_mode(update);
+		zupdate_raise_mode(update);
 }
 
 /*
@@ -192,7 +121,7 @@ choose_way(Update *update)
 		changes->identity = identity;
 	}
 	if (changes->key && update->query.mode != LockTupleExclusive)
-		return exclude_all(update);
+		return zupdate_exclude_all(update);
 	if (needs_toaster(update))
 		return update->locked ? TOAST : LOCK_OLD;
 	if (!update->toasted)
@@ -401,166 +330,6 @@ in_place(Update *update)
 	return DONE;
 }
 
-/* ---- moved ---- */
-
-/* MOVE.  Locked on entry; on exit locked, or unlocked: CHECK. */
-static Phase
-move(Update *update)
-{
-	ZTarget    *target = &update->target;
-
-	switch (zorigins_name(target, &update->origins, update->query.mode, &update->row))
-	{
-		case ZSTEP_DONE:
-			break;
-		case ZSTEP_AGAIN:
-			return CHECK;
-		case ZSTEP_NO_ROOM:
-			return exclude_all(update);
-	}
-	/* the row stays locked, whatever happens to the page */
-	if (update->locked)
-		return INSERT_ELSEWHERE;
-	if (zpage_free_for_row(target->view.page) >= update->row.len + sizeof(ZPageSlot))
-		return MOVE_HERE;
-	if (!update->searched)
-		return FIND_PAGE;
-	return BufferIsValid(update->new.buffer) ? MOVE_TOGETHER : LOCK_OLD;
-}
-
-/*
- * Describe the insertion of the new row.  The update is logged for decoding when the old row is
- * marked.
- */
-static ZInsert
-insertion(const Update *update)
-{
-	return (ZInsert) {
-		.row = update->row.bytes, .len = update->row.len, .cid = update->query.cid
-	};
-}
-
-/* Describe the deletion of the old row, whose page is locked. */
-static ZDeletion
-deletion(Update *update)
-{
-	const ZTarget *target = &update->target;
-	ZDeletion	deletion = {.cid = update->query.cid, .new_tid = &update->new_tid};
-
-	deletion.flags2 = zpage_row_lock_bits(target->view.page, target->offnum);
-	if (update->changes.key || update->key_locked)
-		deletion.flags2 |= ZROW2_KEYS_UPDATED;
-	deletion.logical = zlogical_update(&update->logical, &update->row);
-	return deletion;
-}
-
-/*
- * Move the row in one step.  The page has been locked since the check, so no transaction can
- * have locked the row, not even FOR KEY SHARE.
- */
-static Phase
-move_at_once(Update *update, ZTarget *new)
-{
-	ZInsert		insert = insertion(update);
-	ZDeletion	delete = deletion(update);
-
-	Assert(!update->locked && update->target.checked);	/* D1 */
-	switch (zdml_move(&update->target, new, &insert, &delete, &update->new_tid))
-	{
-		case ZSTEP_DONE:
-			update->moved = true;
-			return DONE;
-		case ZSTEP_NO_ROOM:
-			return LOCK_OLD;
-		case ZSTEP_AGAIN:
-			break;
-	}
-	return CHECK;
-}
-
-/* MOVE_HERE.  Locked on entry; on exit locked, or unlocked: CHECK. */
-static Phase
-move_here(Update *update)
-{
-	return move_at_once(update, &update->target);
-}
-
-/*
- * FIND_PAGE.  Locked on entry, unlocked on exit.  Done once per update, so that repeating ends.
- * A page that is not initialised yet is not used, nor one that turns out to be the row's own:
- * then the next MOVE will find that there is room.
- */
-static Phase
-find_page(Update *update)
-{
-	ZTarget    *new = &update->new;
-
-	Assert(!update->searched);
-	ztarget_unlock(&update->target);
-	ztarget_open(new, update->rel);
-	update->searched = true;
-	zspace_find(new, update->row.len, 0, NULL);
-	ztarget_unlock(new);
-	if (new->init_page || new->buffer == update->target.buffer)
-	{
-		ReleaseBuffer(new->buffer);
-		new->buffer = InvalidBuffer;
-		new->init_page = false;
-	}
-	return CHECK;
-}
-
-/* MOVE_TOGETHER.  Locked on entry; on exit locked, or unlocked: CHECK. */
-static Phase
-move_together(Update *update)
-{
-	return move_at_once(update, &update->new);
-}
-
-/* INSERT_ELSEWHERE.  Locked on entry, unlocked on exit. */
-static Phase
-insert_elsewhere(Update *update)
-{
-	ZInsert		insert = insertion(update);
-
-	Assert(update->locked);		/* D6 */
-	ztarget_unlock(&update->target);
-	zdml_insert_row(update->rel, &insert, &update->new_tid);
-	return DELETE_OLD;
-}
-
-/*
- * DELETE_OLD.  Unlocked on entry; on exit locked, or unlocked: CHECK or DELETE_OLD.  The new row
- * exists; no other transaction can have changed the old one, except by a KEY SHARE lock.
- */
-static Phase
-delete_old(Update *update)
-{
-	ZTarget    *target = &update->target;
-	ZDeletion	delete;
-
-	Assert(update->locked);		/* D1, D6 */
-	Assert(ItemPointerIsValid(&update->new_tid));
-	ztarget_lock_row_page(target);
-	if (update->query.mode != LockTupleExclusive && !update->origins.named &&
-		zorigins_row_may_be_held(target))
-	{
-		/*
-		 * a lock was taken while the new row was made: make a row that names its place.  No
-		 * transaction waits for this
-		 */
-		ztarget_unlock(target);
-		zdml_take_back_row(update->rel, &update->new_tid);
-		update->origins.must_name = true;
-		return CHECK;
-	}
-	delete = deletion(update);
-	if (zdml_mark_deleted(target, &delete) == ZSTEP_AGAIN)
-		return DELETE_OLD;
-	update->moved = true;
-	return DONE;
-}
-
 /* ---- the whole update ---- */
 
 static void
@@ -664,17 +433,17 @@ run_phase(Update *update, Phase phase)
 		case IN_PLACE:
 			return in_place(update);
 		case MOVE:
-			return move(update);
+			return zupdate_move(update);
 		case MOVE_HERE:
-			return move_here(update);
+			return zupdate_move_at_once(update, &update->target);
 		case FIND_PAGE:
-			return find_page(update);
+			return zupdate_find_page(update);
 		case MOVE_TOGETHER:
-			return move_together(update);
+			return zupdate_move_at_once(update, &update->new);
 		case INSERT_ELSEWHERE:
-			return insert_elsewhere(update);
+			return zupdate_insert_elsewhere(update);
 		case DELETE_OLD:
-			return delete_old(update);
+			return zupdate_delete_old(update);
 		case DONE:
 		case REFUSED:
 			break;

@@ -1,0 +1,140 @@
+/*
+ * dml_update_move.c
+ *		The phases of an UPDATE that move the row to another line pointer.
+ *
+ * LOCKING: the old row's page as update_phases.h says; a second table page only by D2.
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+
+#include "update_phases.h"
+
+Phase
+zupdate_move(Update *update)
+{
+	ZTarget    *target = &update->target;
+
+	switch (zorigins_name(target, &update->origins, update->query.mode, &update->row))
+	{
+		case ZSTEP_DONE:
+			break;
+		case ZSTEP_AGAIN:
+			return CHECK;
+		case ZSTEP_NO_ROOM:
+			return zupdate_exclude_all(update);
+	}
+	/* the row stays locked, whatever happens to the page */
+	if (update->locked)
+		return INSERT_ELSEWHERE;
+	if (zpage_free_for_row(target->view.page) >= update->row.len + sizeof(ZPageSlot))
+		return MOVE_HERE;
+	if (!update->searched)
+		return FIND_PAGE;
+	return BufferIsValid(update->new.buffer) ? MOVE_TOGETHER : LOCK_OLD;
+}
+
+/*
+ * Describe the insertion of the new row.  The update is logged for decoding when the old row is
+ * marked.
+ */
+static ZInsert
+insertion(const Update *update)
+{
+	return (ZInsert) {
+		.row = update->row.bytes, .len = update->row.len, .cid = update->query.cid
+	};
+}
+
+/* Describe the deletion of the old row, whose page is locked. */
+static ZDeletion
+deletion(Update *update)
+{
+	const ZTarget *target = &update->target;
+	ZDeletion	deletion = {.cid = update->query.cid, .new_tid = &update->new_tid};
+
+	deletion.flags2 = zpage_row_lock_bits(target->view.page, target->offnum);
+	if (update->changes.key || update->key_locked)
+		deletion.flags2 |= ZROW2_KEYS_UPDATED;
+	deletion.logical = zlogical_update(&update->logical, &update->row);
+	return deletion;
+}
+
+Phase
+zupdate_move_at_once(Update *update, ZTarget *new)
+{
+	ZInsert		insert = insertion(update);
+	ZDeletion	delete = deletion(update);
+
+	Assert(!update->locked && update->target.checked);	/* D1 */
+	switch (zdml_move(&update->target, new, &insert, &delete, &update->new_tid))
+	{
+		case ZSTEP_DONE:
+			update->moved = true;
+			return DONE;
+		case ZSTEP_NO_ROOM:
+			return LOCK_OLD;
+		case ZSTEP_AGAIN:
+			break;
+	}
+	return CHECK;
+}
+
+Phase
+zupdate_find_page(Update *update)
+{
+	ZTarget    *new = &update->new;
+
+	Assert(!update->searched);
+	ztarget_unlock(&update->target);
+	ztarget_open(new, update->rel);
+	update->searched = true;
+	zspace_find(new, update->row.len, 0, NULL);
+	ztarget_unlock(new);
+	if (new->init_page || new->buffer == update->target.buffer)
+	{
+		ReleaseBuffer(new->buffer);
+		new->buffer = InvalidBuffer;
+		new->init_page = false;
+	}
+	return CHECK;
+}
+
+Phase
+zupdate_insert_elsewhere(Update *update)
+{
+	ZInsert		insert = insertion(update);
+
+	Assert(update->locked);		/* D6 */
+	ztarget_unlock(&update->target);
+	zdml_insert_row(update->rel, &insert, &update->new_tid);
+	return DELETE_OLD;
+}
+
+Phase
+zupdate_delete_old(Update *update)
+{
+	ZTarget    *target = &update->target;
+	ZDeletion	delete;
+
+	Assert(update->locked);		/* D1, D6 */
+	Assert(ItemPointerIsValid(&update->new_tid));
+	ztarget_lock_row_page(target);
+	if (update->query.mode != LockTupleExclusive && !update->origins.named &&
+		zorigins_row_may_be_held(target))
+	{
+		/*
+		 * a lock was taken while the new row was made: make a row that names its place.  No
+		 * transaction waits for this
+		 */
+		ztarget_unlock(target);
+		zdml_take_back_row(update->rel, &update->new_tid);
+		update->origins.must_name = true;
+		return CHECK;
+	}
+	delete = deletion(update);
+	if (zdml_mark_deleted(target, &delete) == ZSTEP_AGAIN)
+		return DELETE_OLD;
+	update->moved = true;
+	return DONE;
+}
