@@ -388,6 +388,8 @@ pin_maps(ZTarget *old, ZTarget *new, ZMove *move, ZMoveBuffers *buffers)
 		first = second;
 		second = swap;
 	}
+	Assert(!BufferIsValid(second) ||
+		   BufferGetBlockNumber(first) < BufferGetBlockNumber(second));	/* L1 */
 	buffers->maps[0] = first;
 	buffers->maps[1] = second;
 }

@@ -474,7 +474,7 @@ zcheck_row_wait(ZTarget *target, const ZCheckQuery *query, ZRowQueue *queue, boo
 			break;
 		(void) zcheck_wait(target, queue, check);
 	}
-	Assert(target->locked);
+	Assert(target->locked && target->checked);	/* D1 */
 }
 
 void

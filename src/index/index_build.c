@@ -157,6 +157,7 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 		zscan_version_store(view, &older, tid, build->older);
 		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
 			break;				/* I4 */
+		Assert(!zheap_holds_buffer_lock());	/* I3 */
 		key_form(build, build->older, &before);
 		ignored = ignored || is_ignored(build, &older);
 		if (!index_keys_add(keys, &before))

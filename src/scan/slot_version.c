@@ -34,6 +34,7 @@ id_from_copy(ZTupleSlot *zslot)
 	int			slotno = zrow_slotno(zslot->row);
 	ZModifier  *modifier = &zslot->version_id.modifier;
 
+	Assert(zslot->copy->references > 0);	/* E2 */
 	memset(&zslot->version_id, 0, sizeof(zslot->version_id));
 	zmodifier_set_all_visible(modifier);
 	zslot->has_version_id = true;

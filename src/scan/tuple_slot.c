@@ -290,6 +290,7 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 	if (unlikely(zslot->row == NULL))
 		return;
 
+	Assert(zslot->copy == NULL || zslot->copy->references > 0);	/* E2 */
 	Assert(slot->tts_nvalid == zslot->deform.natts);
 	if (unlikely(zslot->deform.scratch != NULL) &&
 		ZROW_SCRATCH_SIZE(desc->natts, zslot->row_len) > zslot->scratch_alloc)
@@ -329,6 +330,7 @@ row_materialize(TupleTableSlot *slot)
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 	const char *row = zslot->row;
 
+	Assert(zslot->copy->references > 0);	/* E2 */
 	(void) ztuple_slot_id(slot);
 	if (zslot->row_len > zslot->room_alloc)
 		room_enlarge(zslot, zslot->row_len);
