@@ -7,13 +7,11 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "utils/tuplestore.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
-#include "utils/xid8.h"
+
 #include "zheap/mvcc/version.h"
 #include "zheap/tid/tid.h"
 
@@ -24,8 +22,7 @@ PG_FUNCTION_INFO_V1(zheap_undo_chain);
 enum
 {
 	CHAIN_ORDINAL, CHAIN_XID, CHAIN_STATUS, CHAIN_OPERATION, CHAIN_COMMAND, CHAIN_UNDO,
-	CHAIN_LENGTH, CHAIN_TURN, CHAIN_FLAGS, CHAIN_ROW,
-	CHAIN_COLUMNS
+	CHAIN_LENGTH, CHAIN_TURN, CHAIN_FLAGS, CHAIN_ROW
 };
 
 /* Name of the operation that made a deleted version; its flags are enough. */
@@ -54,37 +51,29 @@ operation_name(const ZRowHeader *hdr, const ZUndoRecord *made)
  * invalid if it is on the page.
  */
 static void
-put_version(ReturnSetInfo *rsinfo, const ZPageView *view, const ZRowVersion *version,
+put_version(FunctionCallInfo fcinfo, const ZPageView *view, const ZRowVersion *version,
 			const ZUndoRecord *made, ZUndoPtr at, int ordinal)
 {
 	FullTransactionId fxid = zmodifier_fxid(&version->modifier);
-	bool		known = FullTransactionIdIsValid(fxid);
-	const char *operation = operation_name(&version->hdr, made);
-	Datum		values[CHAIN_COLUMNS] = {0};
-	bool		nulls[CHAIN_COLUMNS] = {false};
+	InspectRow	row = {0};
 
-	values[CHAIN_ORDINAL] = Int32GetDatum(ordinal);
-	values[CHAIN_XID] = FullTransactionIdGetDatum(fxid);
-	nulls[CHAIN_XID] = !known;
-	values[CHAIN_STATUS] = CStringGetTextDatum(inspect_status(view, fxid));
-	nulls[CHAIN_OPERATION] = operation == NULL;
-	if (operation)
-		values[CHAIN_OPERATION] = CStringGetTextDatum(operation);
-	nulls[CHAIN_COMMAND] = made == NULL;
+	inspect_set_int4(&row, CHAIN_ORDINAL, ordinal);
+	inspect_set_fxid(&row, CHAIN_XID, fxid);
+	inspect_set_text(&row, CHAIN_STATUS, inspect_status(view, fxid));
+	inspect_set_text(&row, CHAIN_OPERATION, operation_name(&version->hdr, made));
 	if (made)
-		values[CHAIN_COMMAND] = CommandIdGetDatum(made->cid);
-	values[CHAIN_UNDO] = inspect_pointer(at);
-	nulls[CHAIN_UNDO] = at == ZUNDO_INVALID;
-	values[CHAIN_LENGTH] = Int32GetDatum((int32) version->len);
-	values[CHAIN_TURN] = Int32GetDatum(zrow_turn(&version->hdr));
-	values[CHAIN_FLAGS] = inspect_row_flags(&version->hdr);
-	values[CHAIN_ROW] = inspect_row_bytes(version->row, version->len, &version->hdr);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		inspect_set(&row, CHAIN_COMMAND, CommandIdGetDatum(made->cid));
+	inspect_set_pointer(&row, CHAIN_UNDO, at);
+	inspect_set_int4(&row, CHAIN_LENGTH, (int32) version->len);
+	inspect_set_int4(&row, CHAIN_TURN, zrow_turn(&version->hdr));
+	inspect_set(&row, CHAIN_FLAGS, inspect_row_flags(&version->hdr));
+	inspect_set(&row, CHAIN_ROW, inspect_row_bytes(version->row, version->len, &version->hdr));
+	inspect_put(fcinfo, &row);
 }
 
 /* Return the row's versions from the one on the page to the first, or one visible to all. */
 static void
-put_versions(ReturnSetInfo *rsinfo, ZPageView *view, OffsetNumber offnum)
+put_versions(FunctionCallInfo fcinfo, ZPageView *view, OffsetNumber offnum)
 {
 	/* reset for each version: there may be millions */
 	MemoryContext one = AllocSetContextCreate(CurrentMemoryContext, "zheap row version",
@@ -109,7 +98,7 @@ put_versions(ReturnSetInfo *rsinfo, ZPageView *view, OffsetNumber offnum)
 		if (!has_record)
 			zmodifier_set_all_visible(&version.modifier);
 		MemoryContextSwitchTo(one);
-		put_version(rsinfo, view, &version, has_record ? &rec : NULL, at, ++ordinal);
+		put_version(fcinfo, view, &version, has_record ? &rec : NULL, at, ++ordinal);
 		MemoryContextSwitchTo(outer);
 		MemoryContextReset(one);
 		if (!has_record)
@@ -157,14 +146,13 @@ zheap_undo_chain(PG_FUNCTION_ARGS)
 	BlockNumber block = inspect_block(rel, ItemPointerGetBlockNumberNoCheck(tid));
 	/* ignore a tag, which would select one version: all are returned */
 	OffsetNumber offnum = ztid_offset(tid);
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	ZPageView	view;
 
 	InitMaterializedSRF(fcinfo, 0);
 	zview_open(&view, rel);
 	inspect_view(&view, block);
 	check_line_pointer(&view, offnum);
-	put_versions(rsinfo, &view, offnum);
+	put_versions(fcinfo, &view, offnum);
 	zview_close(&view);
 	zinspect_close(rel);
 	return (Datum) 0;

@@ -4,13 +4,12 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "utils/tuplestore.h"
 #include "fmgr.h"
-#include "funcapi.h"
-#include "utils/builtins.h"
+
 #include "zheap/base/base.h"
 #include "zheap/base/counters.h"
+
+#include "inspect_result.h"
 
 PG_FUNCTION_INFO_V1(zheap_io_stats);
 PG_FUNCTION_INFO_V1(zheap_stat_io_reset);
@@ -21,22 +20,17 @@ PG_FUNCTION_INFO_V1(zheap_stat_cache_reset);
 Datum
 zheap_cache_stats(PG_FUNCTION_ARGS)
 {
-	TupleDesc	desc;
+	InspectRow	row = {0};
 	uint64		counts[ZCOUNT_NCOUNTERS];
-	uint64		hits;
-	Datum		values[4];
-	bool		nulls[lengthof(values)] = {false};
 
 	zheap_require_preload();
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	zcounters_read(counts);
-	hits = counts[ZCOUNT_STATUS_HITS] + counts[ZCOUNT_OUTCOME_HITS];
-	values[0] = Int64GetDatum((int64) counts[ZCOUNT_COMMIT_LOG]);
-	values[1] = Int64GetDatum((int64) hits);
-	values[2] = Int64GetDatum((int64) counts[ZCOUNT_PROC_ARRAY]);
-	values[3] = Int64GetDatum((int64) (counts[ZCOUNT_STATUS_HITS] + counts[ZCOUNT_ENDED_HITS]));
-	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	inspect_set_int8(&row, 0, (int64) counts[ZCOUNT_COMMIT_LOG]);
+	inspect_set_int8(&row, 1,
+					 (int64) (counts[ZCOUNT_STATUS_HITS] + counts[ZCOUNT_OUTCOME_HITS]));
+	inspect_set_int8(&row, 2, (int64) counts[ZCOUNT_PROC_ARRAY]);
+	inspect_set_int8(&row, 3, (int64) (counts[ZCOUNT_STATUS_HITS] + counts[ZCOUNT_ENDED_HITS]));
+	return inspect_tuple(fcinfo, &row);
 }
 
 Datum
@@ -58,7 +52,6 @@ static const char *const readers[ZREADER_NREADERS] = {
 Datum
 zheap_io_stats(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	uint64		counts[ZCOUNT_NCOUNTERS];
 
 	zheap_require_preload();
@@ -67,17 +60,17 @@ zheap_io_stats(PG_FUNCTION_ARGS)
 	for (ZReader reader = 0; reader < ZREADER_NREADERS; reader++)
 	{
 		const uint64 *io = &counts[ZCOUNT_IO(reader, 0)];
-		Datum		values[6];
-		bool		nulls[lengthof(values)] = {false};
+		InspectRow	row = {0};
 
-		values[0] = CStringGetTextDatum(readers[reader]);
-		values[1] = Int64GetDatum((int64) io[ZIO_ASKED]);
-		values[2] = Int64GetDatum((int64) io[ZIO_CACHED]);
-		values[3] = Int64GetDatum((int64) io[ZIO_READS_ASKED]);
-		values[4] = Int64GetDatum((int64) io[ZIO_READS_NOT_ASKED]);
-		nulls[5] = io[ZIO_ASKED] == 0;
-		values[5] = Float8GetDatum((double) io[ZIO_DISTANCES] / Max(io[ZIO_ASKED], 1));
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		inspect_set_text(&row, 0, readers[reader]);
+		inspect_set_int8(&row, 1, (int64) io[ZIO_ASKED]);
+		inspect_set_int8(&row, 2, (int64) io[ZIO_CACHED]);
+		inspect_set_int8(&row, 3, (int64) io[ZIO_READS_ASKED]);
+		inspect_set_int8(&row, 4, (int64) io[ZIO_READS_NOT_ASKED]);
+		if (io[ZIO_ASKED] > 0)
+			inspect_set(&row, 5,
+						Float8GetDatum((double) io[ZIO_DISTANCES] / (double) io[ZIO_ASKED]));
+		inspect_put(fcinfo, &row);
 	}
 	return (Datum) 0;
 }

@@ -6,12 +6,13 @@
 #ifndef ZHEAP_INSPECT_PRIVATE_H
 #define ZHEAP_INSPECT_PRIVATE_H
 
-#include "funcapi.h"
 #include "utils/array.h"
 #include "utils/rel.h"
 
 #include "zheap/inspect/inspect.h"
 #include "zheap/mvcc/view.h"
+
+#include "inspect_result.h"
 
 /* ---- inspect_relation.c ---- */
 
@@ -45,6 +46,9 @@ extern void inspect_view(ZPageView *view, BlockNumber block);
 
 /* An undo pointer as text, block/offset/generation. */
 extern Datum inspect_pointer(ZUndoPtr ptr);
+
+/* Set a column to an undo pointer as text, or leave it null if that is invalid. */
+extern void inspect_set_pointer(InspectRow *row, int column, ZUndoPtr ptr);
 
 /* Name of a transaction's status, "visible to all" if every snapshot sees it.  A constant. */
 extern const char *inspect_status(const ZPageView *view, FullTransactionId fxid);

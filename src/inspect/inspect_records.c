@@ -9,13 +9,9 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "utils/tuplestore.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/itemptr.h"
-#include "utils/builtins.h"
-#include "utils/xid8.h"
 
 #include "zheap/undo/undo_look.h"
 #include "zheap/undo/undo_relation.h"
@@ -28,8 +24,7 @@ enum
 {
 	REC_UNDO, REC_KIND, REC_XID, REC_TABLE, REC_FILE, REC_BLOCK, REC_LP, REC_LENGTH, REC_SLOT,
 	REC_TAKEOVER, REC_COMMAND, REC_PAGE_PREV, REC_SLOT_PREV_XID, REC_SLOT_PREV, REC_ROW_PREV_XID,
-	REC_ROW_PREV, REC_LOCK, REC_NEW_TID, REC_DAMAGE,
-	REC_COLUMNS
+	REC_ROW_PREV, REC_LOCK, REC_NEW_TID, REC_DAMAGE
 };
 
 static const char *const kinds_of_records[] = {
@@ -80,91 +75,73 @@ note_context(Context *context, const ZUndoRecord *rec)
 }
 
 static void
-put_context(const Context *context, Datum *values, bool *nulls)
+put_context(const Context *context, InspectRow *row)
 {
-	values[REC_XID] = FullTransactionIdGetDatum(context->fxid);
-	nulls[REC_XID] = !FullTransactionIdIsValid(context->fxid);
-	values[REC_TABLE] = ObjectIdGetDatum(context->table);
-	nulls[REC_TABLE] = !OidIsValid(context->table);
-	values[REC_FILE] = ObjectIdGetDatum(context->has_page ? context->locator.relNumber : 0);
-	values[REC_BLOCK] = Int64GetDatum((int64) context->block);
-	nulls[REC_FILE] = nulls[REC_BLOCK] = !context->has_page;
-}
-
-static void
-put_pointer(int column, ZUndoPtr ptr, Datum *values, bool *nulls)
-{
-	values[column] = inspect_pointer(ptr);
-	nulls[column] = ptr == ZUNDO_INVALID;
+	inspect_set_fxid(row, REC_XID, context->fxid);
+	inspect_set_oid(row, REC_TABLE, context->table);
+	if (!context->has_page)
+		return;
+	inspect_set(row, REC_FILE, ObjectIdGetDatum(context->locator.relNumber));
+	inspect_set_int8(row, REC_BLOCK, context->block);
 }
 
 /* Fill in two columns: an owner's transaction and undo pointer. */
 static void
-put_owner(int column, const ZOwner *owner, Datum *values, bool *nulls)
+put_owner(int column, const ZOwner *owner, InspectRow *row)
 {
-	values[column] = FullTransactionIdGetDatum(owner->fxid);
-	nulls[column] = !FullTransactionIdIsValid(owner->fxid);
-	if (!nulls[column])
-		put_pointer(column + 1, owner->undo, values, nulls);
+	inspect_set_fxid(row, column, owner->fxid);
+	if (FullTransactionIdIsValid(owner->fxid))
+		inspect_set_pointer(row, column + 1, owner->undo);
 }
 
 /* Fill in the columns of the version before. */
 static void
-put_before(const Context *context, const ZUndoRecord *rec, Datum *values, bool *nulls)
+put_before(const Context *context, const ZUndoRecord *rec, InspectRow *row)
 {
 	ZOwner		before = rec->row_prev;
 
 	if (rec->prev_own)
 	{
 		before.fxid = context->fxid;
-		put_pointer(REC_ROW_PREV, before.undo, values, nulls);
+		inspect_set_pointer(row, REC_ROW_PREV, before.undo);
 	}
-	put_owner(REC_ROW_PREV_XID, &before, values, nulls);
+	put_owner(REC_ROW_PREV_XID, &before, row);
 }
 
 /* Fill in the columns of a sound record; those that its type does not have stay null. */
 static void
-put_undo_record(const Context *context, const ZUndoRecord *rec, Datum *values, bool *nulls)
+put_undo_record(const Context *context, const ZUndoRecord *rec, InspectRow *row)
 {
-	put_context(context, values, nulls);
-	values[REC_KIND] = CStringGetTextDatum(kinds_of_records[rec->type]);
-	values[REC_SLOT] = Int32GetDatum(rec->slotno);
-	values[REC_TAKEOVER] = CStringGetTextDatum(takeovers[rec->takeover]);
-	values[REC_COMMAND] = CommandIdGetDatum(rec->cid);
-	nulls[REC_KIND] = nulls[REC_SLOT] = nulls[REC_TAKEOVER] = nulls[REC_COMMAND] = false;
-	values[REC_LP] = Int32GetDatum(rec->offnum);
-	nulls[REC_LP] = rec->type == ZOP_DIRECTORY;
+	put_context(context, row);
+	inspect_set_text(row, REC_KIND, kinds_of_records[rec->type]);
+	inspect_set_int4(row, REC_SLOT, rec->slotno);
+	inspect_set_text(row, REC_TAKEOVER, takeovers[rec->takeover]);
+	inspect_set(row, REC_COMMAND, CommandIdGetDatum(rec->cid));
+	if (rec->type != ZOP_DIRECTORY)
+		inspect_set_int4(row, REC_LP, rec->offnum);
 	if (rec->takeover == ZTAKE_OWN)
-		put_pointer(REC_PAGE_PREV, rec->page_prev, values, nulls);
+		inspect_set_pointer(row, REC_PAGE_PREV, rec->page_prev);
 	if (rec->takeover == ZTAKE_REUSED)
-		put_owner(REC_SLOT_PREV_XID, &rec->slot_prev, values, nulls);
+		put_owner(REC_SLOT_PREV_XID, &rec->slot_prev, row);
 	if (rec->type == ZOP_UPDATE || rec->type == ZOP_DELETE)
-		put_before(context, rec, values, nulls);
+		put_before(context, rec, row);
 	if (rec->type == ZOP_LOCK)
-	{
-		values[REC_LOCK] = CStringGetTextDatum(inspect_lock_mode(rec->lockmode));
-		nulls[REC_LOCK] = false;
-	}
+		inspect_set_text(row, REC_LOCK, inspect_lock_mode(rec->lockmode));
 	if (rec->has_new_tid)
-	{
-		values[REC_NEW_TID] = PointerGetDatum(&rec->new_tid);
-		nulls[REC_NEW_TID] = false;
-	}
+		inspect_set(row, REC_NEW_TID, PointerGetDatum(&rec->new_tid));
 }
 
 /* Return a record as a row, or what is wrong with it. */
 static void
-put_look(ReturnSetInfo *rsinfo, const ZUndoLook *look, Context *context)
+put_look(FunctionCallInfo fcinfo, const ZUndoLook *look, Context *context)
 {
-	Datum		values[REC_COLUMNS] = {0};
-	bool		nulls[REC_COLUMNS];
+	InspectRow	row = {0};
 	const char *wrong = NULL;
 	ZUndoRecord rec;
 
-	memset(nulls, true, sizeof(nulls));
-	put_pointer(REC_UNDO, look->ptr, values, nulls);
-	values[REC_LENGTH] = Int32GetDatum((int32) look->len);
-	nulls[REC_LENGTH] = look->bytes == NULL;
+	inspect_set_pointer(&row, REC_UNDO, look->ptr);
+	if (look->bytes != NULL)
+		inspect_set_int4(&row, REC_LENGTH, (int32) look->len);
 	if (look->bytes == NULL)
 		wrong = "its length cannot be right; what follows on the page is left out";
 	else if (!look->sound)
@@ -175,15 +152,14 @@ put_look(ReturnSetInfo *rsinfo, const ZUndoLook *look, Context *context)
 	{
 		/* its transaction and page, which the following ones may rely on, are not known */
 		memset(context, 0, sizeof(*context));
-		values[REC_DAMAGE] = CStringGetTextDatum(wrong);
-		nulls[REC_DAMAGE] = false;
+		inspect_set_text(&row, REC_DAMAGE, wrong);
 	}
 	else
 	{
 		note_context(context, &rec);
-		put_undo_record(context, &rec, values, nulls);
+		put_undo_record(context, &rec, &row);
 	}
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	inspect_put(fcinfo, &row);
 }
 
 /* Raise ERROR (object_not_in_prerequisite_state), which says what the page has instead. */
@@ -210,7 +186,6 @@ Datum
 zheap_undo_records(PG_FUNCTION_ARGS)
 {
 	int64		number = PG_GETARG_INT64(0);
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	BlockNumber block = (BlockNumber) number;
 	BlockNumber nblocks = 0;
 	Context		context = {.has_page = false};
@@ -234,7 +209,7 @@ zheap_undo_records(PG_FUNCTION_ARGS)
 	while (zundo_look_record(copy.data, block, &offset, &look))
 	{
 		CHECK_FOR_INTERRUPTS();
-		put_look(rsinfo, &look, &context);
+		put_look(fcinfo, &look, &context);
 	}
 	return (Datum) 0;
 }

@@ -4,12 +4,14 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "utils/tuplestore.h"
 #include "fmgr.h"
-#include "funcapi.h"
+
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
+
+#include "inspect_result.h"
+
+StaticAssertDecl(1 + ZTABLE_NCOUNTERS <= INSPECT_MAX_COLUMNS, "room for all counters");
 
 PG_FUNCTION_INFO_V1(zheap_table_stats);
 PG_FUNCTION_INFO_V1(zheap_stat_tables_reset);
@@ -18,7 +20,6 @@ PG_FUNCTION_INFO_V1(zheap_stat_tables_reset);
 Datum
 zheap_table_stats(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	ZTableCounts *tables;
 	int			n;
 
@@ -27,13 +28,12 @@ zheap_table_stats(PG_FUNCTION_ARGS)
 	tables = zstats_tables(&n);
 	for (int i = 0; i < n; i++)
 	{
-		Datum		values[1 + ZTABLE_NCOUNTERS];
-		bool		nulls[lengthof(values)] = {false};
+		InspectRow	row = {0};
 
-		values[0] = ObjectIdGetDatum(tables[i].table);
+		inspect_set(&row, 0, ObjectIdGetDatum(tables[i].table));
 		for (int j = 0; j < ZTABLE_NCOUNTERS; j++)
-			values[1 + j] = Int64GetDatum((int64) tables[i].counts[j]);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+			inspect_set_int8(&row, 1 + j, (int64) tables[i].counts[j]);
+		inspect_put(fcinfo, &row);
 	}
 	return (Datum) 0;
 }

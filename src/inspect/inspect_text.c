@@ -21,6 +21,13 @@ inspect_pointer(ZUndoPtr ptr)
 													zundo_ptr_generation(ptr))));
 }
 
+void
+inspect_set_pointer(InspectRow *row, int column, ZUndoPtr ptr)
+{
+	if (ptr != ZUNDO_INVALID)
+		inspect_set(row, column, inspect_pointer(ptr));
+}
+
 const char *
 inspect_status(const ZPageView *view, FullTransactionId fxid)
 {

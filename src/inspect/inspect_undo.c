@@ -6,24 +6,21 @@
  */
 #include "postgres.h"
 
-#include "utils/tuplestore.h"
-#include "access/htup_details.h"
 #include "catalog/pg_authid.h"
 #include "commands/dbcommands.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
-#include "utils/xid8.h"
 
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_holders.h"
 #include "zheap/worker/worker.h"
+
+#include "inspect_result.h"
 
 PG_FUNCTION_INFO_V1(zheap_undo_pending);
 PG_FUNCTION_INFO_V1(zheap_undo_stats);
@@ -67,32 +64,26 @@ Datum
 zheap_undo_stats(PG_FUNCTION_ARGS)
 {
 	ZUndoStats	stats;
-	TupleDesc	desc;
-	Datum		values[11];
-	bool		nulls[lengthof(values)] = {false};
-	int			i = 0;
+	InspectRow	row = {0};
 
 	zheap_require_preload();
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	zundo_stats(&stats);
 	Assert(FullTransactionIdPrecedesOrEquals(stats.horizon, stats.next));	/* H1 */
 	Assert(stats.logs_pending <= stats.logs);
-	values[i++] = Int64GetDatum((int64) stats.nblocks * BLCKSZ);
-	values[i++] = Int64GetDatum(stats.extents_used * EXTENT_BYTES);
-	values[i++] = Int64GetDatum(stats.extents_free * EXTENT_BYTES);
-	values[i++] = Int32GetDatum(stats.logs);
-	values[i++] = Int32GetDatum(stats.logs_pending);
-	values[i++] = FullTransactionIdGetDatum(stats.horizon);
-	values[i++] = Int64GetDatum(stats.extents_pending * EXTENT_BYTES);
-	values[i++] = Int32GetDatum(stats.transactions_pending);
-	values[i++] = Int64GetDatum((int64) stats.high_water * BLCKSZ);
-	values[i++] = Int64GetDatum((int64) (U64FromFullTransactionId(stats.next) -
-										 U64FromFullTransactionId(stats.horizon)));
-	nulls[i] = zheap_undo_max_size <= 0;
-	values[i++] = Int64GetDatum((int64) zheap_undo_max_size * 1024 * 1024);
-	Assert(i == (int) lengthof(values));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+	inspect_set_int8(&row, 0, (int64) stats.nblocks * BLCKSZ);
+	inspect_set_int8(&row, 1, stats.extents_used * EXTENT_BYTES);
+	inspect_set_int8(&row, 2, stats.extents_free * EXTENT_BYTES);
+	inspect_set_int4(&row, 3, stats.logs);
+	inspect_set_int4(&row, 4, stats.logs_pending);
+	inspect_set(&row, 5, FullTransactionIdGetDatum(stats.horizon));
+	inspect_set_int8(&row, 6, stats.extents_pending * EXTENT_BYTES);
+	inspect_set_int4(&row, 7, stats.transactions_pending);
+	inspect_set_int8(&row, 8, (int64) stats.high_water * BLCKSZ);
+	inspect_set_int8(&row, 9, (int64) (U64FromFullTransactionId(stats.next) -
+									   U64FromFullTransactionId(stats.horizon)));
+	if (zheap_undo_max_size > 0)
+		inspect_set_int8(&row, 10, (int64) zheap_undo_max_size * 1024 * 1024);
+	return inspect_tuple(fcinfo, &row);
 }
 
 /* ---- what keeps undo ---- */
@@ -129,7 +120,6 @@ static const char *const holder_kinds[] = {
 Datum
 zheap_undo_holders(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	uint64		next = U64FromFullTransactionId(ReadNextFullTransactionId());
 	bool		all = may_see_all();
 	ZUndoHolder *holders;
@@ -142,30 +132,27 @@ zheap_undo_holders(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n; i++)
 	{
 		const ZUndoHolder *holder = &holders[i];
-		Datum		values[7];
-		bool		nulls[lengthof(values)] = {false};
+		InspectRow	row = {0};
 
 		Assert((int) holder->kind < (int) lengthof(holder_kinds) && holder_kinds[holder->kind]);
-		values[0] = CStringGetTextDatum(holder_kinds[holder->kind]);
-		values[1] = Int32GetDatum(holder->pid);
-		nulls[1] = holder->pid == 0;
-		values[2] = CStringGetTextDatum(holder->name);
-		nulls[2] = holder->name[0] == '\0' || !all;
-		values[3] = FullTransactionIdGetDatum(holder->xid);
-		values[4] = Int64GetDatum((int64) (next - U64FromFullTransactionId(holder->xid)));
-		values[5] = Int64GetDatum((int64) holder->bytes);
-		nulls[3] = nulls[4] = nulls[5] =
-			!all && (holder->pid == 0 || !may_see_process(holder->pid));
-		values[6] = ObjectIdGetDatum(holder->relid);
-		nulls[6] = !OidIsValid(holder->relid);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		inspect_set_text(&row, 0, holder_kinds[holder->kind]);
+		if (holder->pid != 0)
+			inspect_set_int4(&row, 1, holder->pid);
+		if (all && holder->name[0] != '\0')
+			inspect_set_text(&row, 2, holder->name);
+		if (all || (holder->pid != 0 && may_see_process(holder->pid)))
+		{
+			inspect_set(&row, 3, FullTransactionIdGetDatum(holder->xid));
+			inspect_set_int8(&row, 4, (int64) (next - U64FromFullTransactionId(holder->xid)));
+			inspect_set_int8(&row, 5, (int64) holder->bytes);
+		}
+		inspect_set_oid(&row, 6, holder->relid);
+		inspect_put(fcinfo, &row);
 	}
 	return (Datum) 0;
 }
 
 /* ---- workers ---- */
-
-#define WORKER_COLUMNS	11
 
 static const char *const worker_states[] = {
 	[ZWORKER_NONE] = "none",
@@ -177,84 +164,74 @@ static const char *const worker_states[] = {
 
 /* Fill in the launcher's columns with the totals of all workers, including ended ones. */
 static void
-put_totals(Datum *values, bool *nulls)
+put_totals(InspectRow *row)
 {
 	uint64		undo;
 	uint64		pages;
 
 	zworker_totals(&undo, &pages);
-	values[6] = Int64GetDatum((int64) undo);
-	values[7] = Int64GetDatum((int64) pages);
-	nulls[6] = nulls[7] = false;
+	inspect_set_int8(row, 6, (int64) undo);
+	inspect_set_int8(row, 7, (int64) pages);
 }
 
 /* Fill in the launcher's columns with the number of errors and the last one. */
 static void
-put_errors(Datum *values, bool *nulls)
+put_errors(InspectRow *row)
 {
 	ZErrorInfo	errors;
 	char	   *database;
 
 	zrollback_error_info(&errors);
-	values[8] = Int64GetDatum((int64) errors.errors);
-	nulls[8] = false;
+	inspect_set_int8(row, 8, (int64) errors.errors);
 	if (errors.last_at == 0)
 		return;
 	database = get_database_name(errors.last_db);
-	values[9] = TimestampTzGetDatum(errors.last_at);
-	values[10] = CStringGetTextDatum(psprintf("database \"%s\": %s",
-											  database ? database : "?", errors.last));
-	nulls[9] = nulls[10] = false;
+	inspect_set(row, 9, TimestampTzGetDatum(errors.last_at));
+	inspect_set_text(row, 10, psprintf("database \"%s\": %s", database ? database : "?",
+									   errors.last));
 }
 
 static void
-put_launcher(ReturnSetInfo *rsinfo)
+put_launcher(FunctionCallInfo fcinfo)
 {
-	Datum		values[WORKER_COLUMNS] = {0};
-	bool		nulls[lengthof(values)];
+	InspectRow	row = {0};
 
 	if (zworker_launcher_pid() == 0)
 		return;
-	memset(nulls, true, sizeof(nulls));
-	values[0] = Int32GetDatum(zworker_launcher_pid());
-	values[1] = CStringGetTextDatum("launcher");
-	values[3] = CStringGetTextDatum("running");
-	nulls[0] = nulls[1] = nulls[3] = false;
-	put_totals(values, nulls);
-	put_errors(values, nulls);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	inspect_set_int4(&row, 0, zworker_launcher_pid());
+	inspect_set_text(&row, 1, "launcher");
+	inspect_set_text(&row, 3, "running");
+	put_totals(&row);
+	put_errors(&row);
+	inspect_put(fcinfo, &row);
 }
 
 /* SQL: a row for the launcher, if it runs, and one for each worker. */
 Datum
 zheap_undo_workers_info(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-
 	zheap_require_preload();
 	InitMaterializedSRF(fcinfo, 0);
-	put_launcher(rsinfo);
+	put_launcher(fcinfo);
 	for (int i = 0; i < ZHEAP_MAX_UNDO_WORKERS; i++)
 	{
 		ZWorkerInfo info;
-		Datum		values[WORKER_COLUMNS] = {0};
-		bool		nulls[lengthof(values)] = {false};
+		InspectRow	row = {0};
 
 		if (!zworker_info(i, &info))
 			continue;
 		Assert((int) info.state < (int) lengthof(worker_states));
-		values[0] = Int32GetDatum(info.pid);
-		nulls[0] = info.pid == 0;
-		values[1] = CStringGetTextDatum("worker");
-		values[2] = ObjectIdGetDatum(info.db);
-		values[3] = CStringGetTextDatum(worker_states[info.state]);
-		values[4] = TimestampTzGetDatum(info.started);
-		values[5] = Int64GetDatum((int64) info.undo_total);
-		values[6] = Int64GetDatum((int64) info.undo_done);
-		values[7] = Int64GetDatum((int64) info.pages);
-		values[8] = Int64GetDatum((int64) info.errors);
-		nulls[9] = nulls[10] = true;
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		if (info.pid != 0)
+			inspect_set_int4(&row, 0, info.pid);
+		inspect_set_text(&row, 1, "worker");
+		inspect_set(&row, 2, ObjectIdGetDatum(info.db));
+		inspect_set_text(&row, 3, worker_states[info.state]);
+		inspect_set(&row, 4, TimestampTzGetDatum(info.started));
+		inspect_set_int8(&row, 5, (int64) info.undo_total);
+		inspect_set_int8(&row, 6, (int64) info.undo_done);
+		inspect_set_int8(&row, 7, (int64) info.pages);
+		inspect_set_int8(&row, 8, (int64) info.errors);
+		inspect_put(fcinfo, &row);
 	}
 	return (Datum) 0;
 }
