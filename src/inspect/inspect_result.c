@@ -9,6 +9,8 @@
 #include "access/htup_details.h"
 #include "utils/tuplestore.h"
 
+#include "zheap/base/base.h"
+
 #include "inspect_result.h"
 
 /* Set nulls[] for the columns of the row; no column behind the last one may be set. */

@@ -120,12 +120,11 @@ verify_table(Verify *verify)
 	verify->slot = MakeSingleTupleTableSlot(RelationGetDescr(verify->rel), &TTSOpsVirtual);
 	verify->per_row = AllocSetContextCreate(CurrentMemoryContext, "zheap verify",
 											ALLOCSET_DEFAULT_SIZES);
-	verify->block = InvalidBlockNumber;
-	verify->offnum = InvalidOffsetNumber;
+	verify_reset_place(verify);
 	verify->indexes = NULL;
 	verify->nindexes = 0;
 	verify->index = NULL;
-	verify->ndamaged = 0;
+	verify->damaged = NULL;
 	GetUserIdAndSecContext(&user, &sec_context);
 	SetUserIdAndSecContext(verify->rel->rd_rel->relowner,
 						   sec_context | SECURITY_RESTRICTED_OPERATION);

@@ -122,10 +122,8 @@ values_fit(BrinDesc *desc, BrinMemTuple *summary)
 static void
 report_summary(Verify *verify)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("the summary of block %u in index \"%s\" is damaged",
-					verify->index->brin->range, RelationGetRelationName(verify->index->rel))));
+	verify_damaged("the summary of block %u in index \"%s\" is damaged",
+				   verify->index->brin->range, RelationGetRelationName(verify->index->rel));
 }
 
 /* A step: read the summary of the range that verify->block is in. */
@@ -240,10 +238,7 @@ read_brin(Verify *verify)
 	/* the metapage contains the number of pages of a range */
 	brinRevmapTerminate(brinRevmapInitialize(index->rel, &index->brin->pages_per_range));
 	if (index->brin->pages_per_range == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" has ranges of no pages",
-						RelationGetRelationName(index->rel))));
+		verify_damaged("index \"%s\" has ranges of no pages", RelationGetRelationName(index->rel));
 }
 
 static void

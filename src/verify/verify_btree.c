@@ -68,36 +68,31 @@ typedef struct LeafItem
 static void
 report_page(Verify *verify, const Leaf *leaf, const char *what)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("block %u of index \"%s\" is no %s", leaf->block,
-					RelationGetRelationName(verify->index->rel), what)));
+	verify_damaged("block %u of index \"%s\" is no %s", leaf->block,
+				   RelationGetRelationName(verify->index->rel), what);
 }
 
 /*
  * Copy a page of the index to leaf->page.  "block" of the table, if valid, is copied into the view
- * at the same moment, under both locks; return whether it has rows.  No lock is held afterwards.
- * ERROR (index_corrupted) if it is no page of a B-tree; _bt_getbuf() has checked the special
- * space.
+ * at the same moment, under both locks; return whether it has rows.  The index has the page, as
+ * verify_link() has checked.  No lock is held afterwards.  ERROR (index_corrupted) if it is no
+ * page of a B-tree.
  */
 static bool
 copy_tree_page(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber block)
 {
 	Relation	index = verify->index->rel;
-	PageHeader	header = (PageHeader) leaf->page.data;
 	Buffer		buffer;
 	bool		has_rows;
 
-	/* the link is damaged; for P_NEW, _bt_getbuf() would add a page */
-	if (index_block >= RelationGetNumberOfBlocks(index))
-		verify_damaged_block(index, index_block);
+	/* for P_NEW, _bt_getbuf() would add a page */
+	Assert(BlockNumberIsValid(index_block));
 	buffer = _bt_getbuf(index, index_block, BT_READ);
 	has_rows = BlockNumberIsValid(block) && zview_read(&verify->view, block, NULL);
 	memcpy(leaf->page.data, BufferGetPage(buffer), BLCKSZ);
 	_bt_relbuf(index, buffer);
 	leaf->block = index_block;
-	if (header->pd_lower < SizeOfPageHeaderData || header->pd_lower > header->pd_upper ||
-		header->pd_upper > header->pd_special)
+	if (!verify_has_special(leaf->page.data, sizeof(BTPageOpaqueData)))
 		report_page(verify, leaf, "page of a B-tree");
 	return has_rows;
 }
@@ -115,23 +110,6 @@ copy_leaf_with(Verify *verify, BlockNumber index_block, Leaf *leaf, BlockNumber 
 }
 
 /*
- * ERROR (index_corrupted) if n pages have been followed and the index has no more: then links lead
- * back.  *nblocks is the index's size when last asked for, 0 at first.
- */
-static void
-check_steps(Verify *verify, BlockNumber n, BlockNumber *nblocks)
-{
-	if (n < *nblocks)
-		return;
-	*nblocks = RelationGetNumberOfBlocks(verify->index->rel);
-	if (n >= *nblocks)
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("the pages of a level of index \"%s\" form a circle",
-						RelationGetRelationName(verify->index->rel))));
-}
-
-/*
  * Return the leftmost leaf: descend from the root, at each level to the first page that is not
  * being deleted.  If the root is split meanwhile, it stays the first page of its level.
  */
@@ -143,6 +121,8 @@ leftmost_leaf(Verify *verify, Leaf *leaf)
 	BlockNumber block;
 	uint32		level;
 
+	if (RelationGetNumberOfBlocks(verify->index->rel) == 0)
+		verify_damaged_block(verify->index->rel, BTREE_METAPAGE);
 	(void) copy_tree_page(verify, BTREE_METAPAGE, leaf, InvalidBlockNumber);
 	if (!P_ISMETA(BTPageGetOpaque((Page) leaf->page.data)) || meta->btm_magic != BTREE_MAGIC)
 		report_page(verify, leaf, "metapage of a B-tree");
@@ -153,8 +133,7 @@ leftmost_leaf(Verify *verify, Leaf *leaf)
 		Page		page = leaf->page.data;
 		BTPageOpaque opaque;
 
-		CHECK_FOR_INTERRUPTS();
-		check_steps(verify, n, &nblocks);
+		verify_link(verify->index->rel, block, n, &nblocks, "level");
 		(void) copy_tree_page(verify, block, leaf, InvalidBlockNumber);
 		opaque = BTPageGetOpaque(page);
 		block = opaque->btpo_next;
@@ -185,13 +164,11 @@ walk_leaves(Verify *verify, void (*look) (Verify *verify, Leaf *leaf))
 
 	for (BlockNumber n = 0; block != P_NONE; n++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		check_steps(verify, n, &nblocks);
+		verify_link(verify->index->rel, block, n, &nblocks, "level");
 		(void) copy_leaf_with(verify, block, leaf, InvalidBlockNumber);
 		look(verify, leaf);
 		block = BTPageGetOpaque((Page) leaf->page.data)->btpo_next;
 	}
-	pfree(leaf);
 }
 
 static OffsetNumber
@@ -265,8 +242,7 @@ note_entries(Verify *verify, Leaf *leaf)
 			key = item_key(verify, &item);
 		if (key == NULL)
 		{
-			verify_report(verify, "index", "item %u on block %u of index \"%s\" is damaged", off,
-						  leaf->block, RelationGetRelationName(verify->index->rel));
+			verify_report_item(verify, leaf->block, off);
 			continue;
 		}
 		/* the row is dead to all; on a standby, only to all snapshots of the primary */
@@ -417,6 +393,7 @@ count_group(const Suspect *suspects, int n)
 	BlockNumber block = ItemPointerGetBlockNumberNoCheck(&suspects[0].tid);
 	int			group = 1;
 
+	Assert(n > 0);
 	while (group < n && ItemPointerGetBlockNumberNoCheck(&suspects[group].tid) == block)
 		group++;
 	return group;
@@ -432,6 +409,8 @@ check_group(Verify *verify, Leaf *leaf, int first, bool has_rows, bool report)
 	int			n = count_group(&leaf->suspects[first], leaf->nsuspects - first);
 	bool		well = true;
 
+	Assert(!has_rows || verify->view.block ==
+		   ItemPointerGetBlockNumberNoCheck(&leaf->suspects[first].tid));
 	for (int i = first; i < first + n; i++)
 	{
 		Suspect    *suspect = &leaf->suspects[i];

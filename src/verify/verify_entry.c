@@ -102,6 +102,7 @@ verify_value_end(const char *start, const char *at, const char *end, int16 attle
 {
 	Size		len;
 
+	Assert(start <= at);
 	if (at < end)
 		at = start + att_align_pointer(at - start, attalign, attlen, at);
 	if (at >= end)
@@ -183,6 +184,7 @@ verify_key_bytes(TupleDesc desc, const Datum *values, const bool *isnull)
 static void
 append_tid(StringInfo bytes, int len, ItemPointer tid)
 {
+	Assert(len <= bytes->len);
 	bytes->len = len;
 	appendBinaryStringInfo(bytes, (const char *) tid, sizeof(ItemPointerData));
 }

@@ -22,6 +22,7 @@ put_finding(Verify *verify, const char *kind, const char *message)
 	bool		nulls[5] = {false};
 	int			first = verify->with_relation ? 0 : 1;
 
+	Assert(!zheap_holds_buffer_lock());
 	all[0] = ObjectIdGetDatum(RelationGetRelid(verify->rel));
 	all[1] = Int64GetDatum((int64) verify->block);
 	nulls[1] = !BlockNumberIsValid(verify->block);
@@ -48,6 +49,20 @@ verify_report(Verify *verify, const char *kind, const char *fmt,...)
 }
 
 void
+verify_reset_place(Verify *verify)
+{
+	verify->block = InvalidBlockNumber;
+	verify->offnum = InvalidOffsetNumber;
+}
+
+void
+verify_report_item(Verify *verify, BlockNumber index_block, OffsetNumber item)
+{
+	verify_report(verify, "index", "item %u on block %u of index \"%s\" is damaged", item,
+				  index_block, RelationGetRelationName(verify->index->rel));
+}
+
+void
 verify_report_entry(Verify *verify, ItemPointer tid, BlockNumber index_block, OffsetNumber item,
 					const char *where)
 {
@@ -60,8 +75,7 @@ verify_report_entry(Verify *verify, ItemPointer tid, BlockNumber index_block, Of
 					  index_block, index, where);
 	else
 		verify_report(verify, "index", "an entry of index \"%s\" leads to %s", index, where);
-	verify->block = InvalidBlockNumber;
-	verify->offnum = InvalidOffsetNumber;
+	verify_reset_place(verify);
 }
 
 /* ---- errors ---- */
@@ -113,30 +127,14 @@ verify_step(Verify *verify, const char *kind, void (*step) (Verify *verify))
 void
 verify_note_damaged(Verify *verify)
 {
-	if (verify->ndamaged == verify->max_damaged)
-	{
-		verify->max_damaged = Max(verify->max_damaged * 2, 64);
-		verify->damaged = verify->damaged == NULL ?
-			palloc(verify->max_damaged * sizeof(BlockNumber)) :
-			repalloc_huge(verify->damaged, (Size) verify->max_damaged * sizeof(BlockNumber));
-	}
-	Assert(verify->ndamaged == 0 || verify->damaged[verify->ndamaged - 1] < verify->block);
-	verify->damaged[verify->ndamaged++] = verify->block;
-}
-
-static int
-compare_blocks(const void *a, const void *b)
-{
-	BlockNumber x = *(const BlockNumber *) a;
-	BlockNumber y = *(const BlockNumber *) b;
-
-	return x < y ? -1 : x > y;
+	Assert(BlockNumberIsValid(verify->block));
+	if (verify->damaged == NULL)
+		verify->damaged = intset_create();
+	intset_add_member(verify->damaged, verify->block);
 }
 
 bool
 verify_is_damaged(Verify *verify, BlockNumber block)
 {
-	return verify->ndamaged > 0 &&
-		bsearch(&block, verify->damaged, verify->ndamaged, sizeof(BlockNumber),
-				compare_blocks) != NULL;
+	return verify->damaged != NULL && intset_is_member(verify->damaged, block);
 }

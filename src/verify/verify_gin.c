@@ -67,9 +67,7 @@ has_items(Page page)
 static BlockNumber
 first_below(Page page)
 {
-	if (GinPageIsLeaf(page))
-		return InvalidBlockNumber;
-	if (!has_items(page))
+	if (GinPageIsLeaf(page) || !has_items(page))
 		return InvalidBlockNumber;
 	if (GinPageIsData(page))
 		return PostingItemGetBlockNumber(GinDataPageGetPostingItem(page, FirstOffsetNumber));
@@ -216,10 +214,8 @@ has_sound_items(GinState *state, Page page)
 static void
 report_circle(Relation index, BlockNumber from, BlockNumber to)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("the pages of index \"%s\" form a circle: block %u leads to block %u",
-					RelationGetRelationName(index), from, to)));
+	verify_damaged("the pages of index \"%s\" form a circle: block %u leads to block %u",
+				   RelationGetRelationName(index), from, to);
 }
 
 /*

@@ -65,10 +65,8 @@ visit_page(VerifyWalk *walk, const VerifyLink *link)
 	GISTPageOpaque opaque;
 
 	if (!verify_walk_pass(walk, block, InvalidOffsetNumber))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("block %u of index \"%s\" is led to more than once", block,
-						RelationGetRelationName(walk->index))));
+		verify_damaged("block %u of index \"%s\" is led to more than once", block,
+					   RelationGetRelationName(walk->index));
 	verify_walk_copy(walk, block, is_gist_page);
 	opaque = GistPageGetOpaque(page);
 	/* the root has no sibling */
@@ -86,12 +84,9 @@ static void
 read_gist(Verify *verify)
 {
 	VerifyWalk *walk = verify_walk_begin(verify);
-	VerifyLink	link;
 
 	verify_walk_add(walk, GIST_ROOT_BLKNO, InvalidOffsetNumber, InvalidXLogRecPtr);
-	while (verify_walk_next(walk, &link))
-		visit_page(walk, &link);
-	verify_walk_end(walk);
+	verify_walk_run(walk, visit_page);
 }
 
 const VerifyMethod verify_gist = VERIFY_TIDS_METHOD(GIST_AM_OID, read_gist);

@@ -59,8 +59,7 @@ note_item(Verify *verify, Page page, BlockNumber block, OffsetNumber off)
 
 	if (tuple == NULL || IndexTupleSize(tuple) < sizeof(IndexTupleData) + sizeof(uint32))
 	{
-		verify_report(verify, "index", "item %u on block %u of index \"%s\" is damaged", off, block,
-					  RelationGetRelationName(index->rel));
+		verify_report_item(verify, block, off);
 		return;
 	}
 	offnum = ItemPointerGetOffsetNumberNoCheck(&tuple->t_tid);
@@ -118,7 +117,7 @@ note_page(Verify *verify, Page page, BlockNumber block)
  * has been followed already.  Pages are added only behind the last one.
  */
 static void
-follow_bucket(Relation index, BlockNumber first, Page page)
+follow_bucket(Relation index, Page page)
 {
 	HashPageOpaque opaque = HashPageGetOpaque(page);
 	Bucket		bucket = opaque->hasho_bucket;
@@ -128,18 +127,7 @@ follow_bucket(Relation index, BlockNumber first, Page page)
 	{
 		BlockNumber block = opaque->hasho_nextblkno;
 
-		CHECK_FOR_INTERRUPTS();
-		/* the bucket may have grown */
-		if (n >= nblocks || block >= nblocks)
-			nblocks = RelationGetNumberOfBlocks(index);
-		if (n >= nblocks)
-			ereport(ERROR,
-					(errcode(ERRCODE_INDEX_CORRUPTED),
-					 errmsg("the pages of a bucket of index \"%s\" form a circle",
-							RelationGetRelationName(index)),
-					 errdetail("The bucket's first page is block %u.", first)));
-		if (block >= nblocks)
-			verify_damaged_block(index, block);
+		verify_link(index, block, n, &nblocks, "bucket");
 		zinspect_copy(index, block, page);
 		if (!is_hash_page(page) || (opaque->hasho_flag & LH_OVERFLOW_PAGE) == 0 ||
 			opaque->hasho_bucket != bucket)
@@ -164,7 +152,7 @@ read_hash(Verify *verify)
 		note_page(verify, copy.data, block);
 		if (is_hash_page(copy.data) &&
 			(HashPageGetOpaque(copy.data)->hasho_flag & LH_BUCKET_PAGE) != 0)
-			follow_bucket(index, block, copy.data);
+			follow_bucket(index, copy.data);
 		ReleaseBuffer(pin);
 	}
 }

@@ -97,8 +97,7 @@ is_to_be_read(Relation index)
 static void
 read_index(Verify *verify, void (*read) (Verify *verify))
 {
-	verify->block = InvalidBlockNumber;
-	verify->offnum = InvalidOffsetNumber;
+	verify_reset_place(verify);
 	if (verify->index->readable && read != NULL)
 		verify->index->readable = verify_step(verify, "index", read);
 }

@@ -87,10 +87,10 @@ wait_for_replay(Page page)
 /* ---- slots ---- */
 
 /*
- * Report what is wrong with a slot; return whether nothing is.  "next" is the next xid, read after
+ * Report what is wrong with a slot; then the page is not usable.  "next" is the next xid, read after
  * the page was copied.
  */
-static bool
+static void
 check_slot(Verify *verify, const ZPageSlot *slot, int slotno, FullTransactionId next)
 {
 	FullTransactionId fxid = zpage_slot_fxid(slot);
@@ -98,12 +98,11 @@ check_slot(Verify *verify, const ZPageSlot *slot, int slotno, FullTransactionId 
 	if (U64FromFullTransactionId(fxid) == 0)
 	{
 		if (zpage_slot_count(slot) == 0)
-			return true;
+			return;
 		verify_report(verify, "slot", "transaction slot %d is free, but has %d records", slotno,
 					  zpage_slot_count(slot));
-		return false;
 	}
-	if (!FullTransactionIdIsNormal(fxid) || !TransactionIdIsNormal(zfxid_xid(fxid)) ||
+	else if (!FullTransactionIdIsNormal(fxid) || !TransactionIdIsNormal(zfxid_xid(fxid)) ||
 		!FullTransactionIdPrecedes(fxid, next))
 		verify_report(verify, "slot",
 					  "transaction slot %d belongs to transaction %llu, which has not begun yet",
@@ -115,16 +114,15 @@ check_slot(Verify *verify, const ZPageSlot *slot, int slotno, FullTransactionId 
 	else if (slot->undo == ZUNDO_INVALID)
 		verify_report(verify, "slot", "transaction slot %d has an owner, but no undo", slotno);
 	else
-		return true;
-	return false;
+		return;
+	verify->usable = false;
 }
 
 static void
 check_overflow_slots(Verify *verify, Page page, int first, FullTransactionId next)
 {
 	for (int i = 0; i < ZPAGE_OVERFLOW_SLOTS; i++)
-		verify->usable &= check_slot(verify, &zpage_overflow_body(page)->slots[i], first + i,
-									 next);
+		check_slot(verify, &zpage_overflow_body(page)->slots[i], first + i, next);
 }
 
 /* ---- overflow pages and lock pages ---- */
@@ -336,7 +334,7 @@ check_slots(Verify *verify, PageCopies *copies)
 	int			nslots = zpage_nslots(page);
 
 	for (int i = 1; i <= nslots; i++)
-		verify->usable &= check_slot(verify, zpage_slot(page, NULL, i), i, next);
+		check_slot(verify, zpage_slot(page, NULL, i), i, next);
 	if (copies->overflow_block == InvalidBlockNumber)
 		return;
 	if (!copies->has_overflow)

@@ -13,6 +13,7 @@
 #include "access/htup_details.h"
 #include "access/itup.h"
 #include "lib/bloomfilter.h"
+#include "lib/integerset.h"
 #include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
 #include "nodes/tidbitmap.h"
@@ -93,10 +94,7 @@ struct Verify
 	int64		findings;		/* number of findings so far */
 	int			nrecords;		/* number of WAL records searched for */
 
-	/* blocks of the table with rows that could not be checked, ascending */
-	BlockNumber *damaged;
-	int			ndamaged;
-	int			max_damaged;
+	IntegerSet *damaged;		/* blocks with rows that could not be checked; NULL if none */
 };
 
 /* ---- verify_findings.c ---- */
@@ -104,6 +102,12 @@ struct Verify
 /* Report a finding at the current place.  "kind" is one of those in docs/inspection.md. */
 extern void verify_report(Verify *verify, const char *kind, const char *fmt,...)
 			pg_attribute_printf(3, 4);
+
+/* Let findings be about no place in the table. */
+extern void verify_reset_place(Verify *verify);
+
+/* Report that an item of verify->index is damaged. */
+extern void verify_report_item(Verify *verify, BlockNumber index_block, OffsetNumber item);
 
 /*
  * Report that an entry of verify->index leads to "where" at "tid".  The entry is item "item" of
@@ -228,19 +232,18 @@ typedef struct VerifyWalk
 	BlockNumber block;			/* the current page */
 } VerifyWalk;
 
-/*
- * Begin a walk through verify->index; the caller ends it.  If an error ends the step, the walk is
- * freed with the step's memory.
- */
+/* Begin a walk through verify->index.  It is freed with the step's memory. */
 extern VerifyWalk *verify_walk_begin(Verify *verify);
-extern void verify_walk_end(VerifyWalk *walk);
 
 /* Add a link to be followed. */
 extern void verify_walk_add(VerifyWalk *walk, BlockNumber block, OffsetNumber off,
 							XLogRecPtr parent_lsn);
 
-/* Take the link that was added last.  Return whether there was one.  Can be cancelled. */
-extern bool verify_walk_next(VerifyWalk *walk, VerifyLink *link);
+/*
+ * Visit the places that links lead to until none is left; visits may add links.  Can be cancelled.
+ */
+extern void verify_walk_run(VerifyWalk *walk,
+							void (*visit) (VerifyWalk *walk, const VerifyLink *link));
 
 /*
  * Note that a place is visited.  Return whether this is the first visit: if links form a circle,
@@ -255,8 +258,18 @@ extern bool verify_walk_pass(VerifyWalk *walk, BlockNumber block, OffsetNumber o
 extern void verify_walk_copy(VerifyWalk *walk, BlockNumber block,
 							 bool (*is_page) (Page page, BlockNumber block));
 
-/* Raise ERROR (index_corrupted): this block of an index is damaged. */
+/* Raise ERROR (index_corrupted) with this message, or that this block of an index is damaged. */
+pg_noreturn extern void verify_damaged(const char *fmt,...) pg_attribute_printf(1, 2);
 pg_noreturn extern void verify_damaged_block(Relation index, BlockNumber block);
+
+/*
+ * Check the link to a block, after "n" others of the same level or bucket ("what").  ERROR
+ * (index_corrupted) if the index has no more pages than were followed, as then links lead back, or
+ * does not have the block.  *nblocks is the index's size when last asked for, 0 at first.  Can be
+ * cancelled.
+ */
+extern void verify_link(Relation index, BlockNumber block, BlockNumber n, BlockNumber *nblocks,
+						const char *what);
 
 /* ---- verify_summary.c ---- */
 

@@ -78,10 +78,8 @@ leaf_fits(SpGistCache *cache, SpGistLeafTuple tuple, Size size, bool nulls)
 static void
 report_tuple(VerifyWalk *walk, OffsetNumber off, const char *what)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("item %u on block %u of index \"%s\" %s", off, walk->block,
-					RelationGetRelationName(walk->index), what)));
+	verify_damaged("item %u on block %u of index \"%s\" %s", off, walk->block,
+				   RelationGetRelationName(walk->index), what);
 }
 
 /* Return the tuple at "off", of any kind, on the page; ERROR if there is none within the page. */
@@ -214,19 +212,20 @@ is_spgist_page(Page page, BlockNumber block)
 
 /* Visit the tuple that a link leads to. */
 static void
-visit(VerifyWalk *walk, ItemPointer link)
+visit(VerifyWalk *walk, const VerifyLink *link)
 {
 	Page		page = walk->copy.data;
+	OffsetNumber off = ItemPointerGetOffsetNumberNoCheck(&link->to);
 
-	verify_walk_copy(walk, ItemPointerGetBlockNumberNoCheck(link), is_spgist_page);
+	verify_walk_copy(walk, ItemPointerGetBlockNumberNoCheck(&link->to), is_spgist_page);
 	if (walk->block == SPGIST_METAPAGE_BLKNO)
-		report_tuple(walk, ItemPointerGetOffsetNumberNoCheck(link), "is led to, but does not exist");
+		report_tuple(walk, off, "is led to, but does not exist");
 	if (!SpGistPageIsLeaf(page))
-		take_inner(walk, ItemPointerGetOffsetNumberNoCheck(link));
+		take_inner(walk, off);
 	else if (SpGistBlockIsRoot(walk->block))
 		take_root(walk);
 	else
-		take_chain(walk, ItemPointerGetOffsetNumberNoCheck(link));
+		take_chain(walk, off);
 }
 
 /* A step: walk the index from its two roots. */
@@ -234,14 +233,11 @@ static void
 read_spgist(Verify *verify)
 {
 	VerifyWalk *walk = verify_walk_begin(verify);
-	VerifyLink	link;
 
 	verify_walk_copy(walk, SPGIST_METAPAGE_BLKNO, is_spgist_page);
 	verify_walk_add(walk, SPGIST_NULL_BLKNO, FirstOffsetNumber, InvalidXLogRecPtr);
 	verify_walk_add(walk, SPGIST_ROOT_BLKNO, FirstOffsetNumber, InvalidXLogRecPtr);
-	while (verify_walk_next(walk, &link))
-		visit(walk, &link.to);
-	verify_walk_end(walk);
+	verify_walk_run(walk, visit);
 }
 
 const VerifyMethod verify_spgist = VERIFY_TIDS_METHOD(SPGIST_AM_OID, read_spgist);

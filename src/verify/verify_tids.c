@@ -39,6 +39,7 @@ tids_next(VerifyIndex *index)
 void
 verify_tids_ready(VerifyIndex *index)
 {
+	Assert(index->iterator == NULL);
 	index->iterator = tbm_begin_private_iterate(index->tids);
 	index->at = palloc(sizeof(ZCompatTidBlock));
 	tids_next(index);
@@ -56,6 +57,7 @@ verify_tids_end(VerifyIndex *index)
 static ZCompatTidBlock *
 tids_of_block(VerifyIndex *index, BlockNumber block)
 {
+	Assert(index->iterator != NULL);
 	while (index->at != NULL && index->at->blockno < block)
 		tids_next(index);
 	return index->at != NULL && index->at->blockno == block ? index->at : NULL;

@@ -11,6 +11,9 @@
 #include "storage/bufmgr.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
+#include <stdarg.h>
+
+#include "zheap/base/base.h"
 
 #include "verify_private.h"
 
@@ -34,14 +37,6 @@ verify_walk_begin(Verify *verify)
 }
 
 void
-verify_walk_end(VerifyWalk *walk)
-{
-	hash_destroy(walk->passed);
-	pfree(walk->links);
-	pfree(walk);
-}
-
-void
 verify_walk_add(VerifyWalk *walk, BlockNumber block, OffsetNumber off, XLogRecPtr parent_lsn)
 {
 	if (walk->nlinks == walk->max_links)
@@ -53,14 +48,16 @@ verify_walk_add(VerifyWalk *walk, BlockNumber block, OffsetNumber off, XLogRecPt
 	walk->links[walk->nlinks++].parent_lsn = parent_lsn;
 }
 
-bool
-verify_walk_next(VerifyWalk *walk, VerifyLink *link)
+void
+verify_walk_run(VerifyWalk *walk, void (*visit) (VerifyWalk *walk, const VerifyLink *link))
 {
-	CHECK_FOR_INTERRUPTS();
-	if (walk->nlinks == 0)
-		return false;
-	*link = walk->links[--walk->nlinks];
-	return true;
+	while (walk->nlinks > 0)
+	{
+		VerifyLink	link = walk->links[--walk->nlinks];
+
+		CHECK_FOR_INTERRUPTS();
+		visit(walk, &link);
+	}
 }
 
 bool
@@ -89,10 +86,34 @@ verify_walk_copy(VerifyWalk *walk, BlockNumber block,
 }
 
 void
+verify_damaged(const char *fmt,...)
+{
+	va_list		args;
+	char	   *message;
+
+	va_start(args, fmt);
+	message = zheap_format(fmt, args);
+	va_end(args);
+	ereport(ERROR, (errcode(ERRCODE_INDEX_CORRUPTED), errmsg_internal("%s", message)));
+}
+
+void
 verify_damaged_block(Relation index, BlockNumber block)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("block %u of index \"%s\" is damaged", block,
-					RelationGetRelationName(index))));
+	verify_damaged("block %u of index \"%s\" is damaged", block, RelationGetRelationName(index));
+}
+
+void
+verify_link(Relation index, BlockNumber block, BlockNumber n, BlockNumber *nblocks,
+			const char *what)
+{
+	CHECK_FOR_INTERRUPTS();
+	/* the index may have grown */
+	if (n >= *nblocks || block >= *nblocks)
+		*nblocks = RelationGetNumberOfBlocks(index);
+	if (n >= *nblocks)
+		verify_damaged("the pages of a %s of index \"%s\" form a circle", what,
+					   RelationGetRelationName(index));
+	if (block >= *nblocks)
+		verify_damaged_block(index, block);
 }
