@@ -53,6 +53,7 @@ zchange_map_clear(Buffer map, BlockNumber block)
 	MarkBufferDirty(map);
 }
 
+/* Set the LSN of the change on the map page, if there is one. */
 static inline void
 zchange_map_set_lsn(Buffer map, XLogRecPtr lsn)
 {
@@ -60,6 +61,7 @@ zchange_map_set_lsn(Buffer map, XLogRecPtr lsn)
 		PageSetLSN(BufferGetPage(map), lsn);
 }
 
+/* Unlock and unpin the map page, if there is one. */
 static inline void
 zchange_map_release(Buffer map)
 {

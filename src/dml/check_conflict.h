@@ -34,6 +34,7 @@ zcheck_conflicts(const ZCheckQuery *query, const ZRowVersion *version)
 	return (version->hdr.flags & ZROW_DELETED) && !(version->hdr.flags & ZROW_MOVED);
 }
 
+/* The parity of the row's turn when it was this version: 0 or 1. */
 static inline uint16
 zcheck_parity(const ZRowVersion *version)
 {
@@ -47,6 +48,7 @@ zcheck_parity(const ZRowVersion *version)
  */
 extern bool zcheck_unseen_owner(const ZUnseen *unseen, FullTransactionId fxid);
 
+/* Which versions the walk to the one that the snapshot sees skips (zcheck_unseen_owner). */
 static inline ZUnseen
 zcheck_unseen(const ZCheckQuery *query, Snapshot snapshot)
 {

@@ -8,6 +8,10 @@
  */
 #include "postgres.h"
 
+#include "zheap/mvcc/state.h"
+#include "zheap/mvcc/status.h"
+#include "zheap/mvcc/visibility.h"
+
 #include "check_conflict.h"
 
 /* Number of versions of a transaction in progress that a KEY SHARE lock examines one by one. */

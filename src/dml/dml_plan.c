@@ -9,6 +9,7 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/chain.h"
+#include "zheap/mvcc/state.h"
 #include "zheap/undo/undo_horizon.h"
 
 bool

@@ -20,6 +20,7 @@ typedef struct InspectRow
 	bool		is_set[INSPECT_MAX_COLUMNS];
 } InspectRow;
 
+/* Set a column. */
 static inline void
 inspect_set(InspectRow *row, int column, Datum value)
 {
@@ -28,12 +29,14 @@ inspect_set(InspectRow *row, int column, Datum value)
 	row->is_set[column] = true;
 }
 
+/* Set a column of type int4. */
 static inline void
 inspect_set_int4(InspectRow *row, int column, int32 number)
 {
 	inspect_set(row, column, Int32GetDatum(number));
 }
 
+/* Set a column of type int8. */
 static inline void
 inspect_set_int8(InspectRow *row, int column, int64 number)
 {
@@ -48,7 +51,7 @@ inspect_set_text(InspectRow *row, int column, const char *text)
 		inspect_set(row, column, CStringGetTextDatum(text));
 }
 
-/* Set a column to an OID, or to an xid, or leave it null if that is invalid. */
+/* Set a column to an OID, or leave it null if that is invalid. */
 static inline void
 inspect_set_oid(InspectRow *row, int column, Oid oid)
 {
@@ -56,6 +59,7 @@ inspect_set_oid(InspectRow *row, int column, Oid oid)
 		inspect_set(row, column, ObjectIdGetDatum(oid));
 }
 
+/* Set a column of type xid8, or leave it null if the xid is invalid. */
 static inline void
 inspect_set_fxid(InspectRow *row, int column, FullTransactionId fxid)
 {

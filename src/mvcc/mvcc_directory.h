@@ -8,6 +8,7 @@
 
 #include "zheap/mvcc/chain.h"
 
+/* Return whether the owners are the same transaction, with the same newest record. */
 static inline bool
 zowner_equals(const ZOwner *a, const ZOwner *b)
 {

@@ -147,23 +147,22 @@ zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTran
 
 /*
  * Return whether the transaction in progress that made the row's newest version inserted the
- * row as well.
+ * row as well.  "version", not aborted, is the newest; it changes.
  */
 static bool
-is_unborn(ZPageView *view, OffsetNumber offnum)
+is_unborn(ZPageView *view, ZRowVersion *version)
 {
-	ZRowVersion	version;
-
 	Assert(!view->locked);		/* B1: any number of versions may be walked */
-	zmvcc_current(view, offnum, &version);
-	while (zmvcc_skip_aborted(view, &version) && zmodifier_is_exact(&version.modifier))
+	while (zmodifier_is_exact(&version->modifier))
 	{
-		ZXactStatus	status = zmvcc_version_status(view, &version);
+		ZXactStatus status = zmvcc_version_status(view, version);
 
 		if (status != ZXACT_OWN && status != ZXACT_IN_PROGRESS)
 			return false;
-		if ((version.hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, &version))
+		if ((version->hdr.flags & ZROW_INSERTED) || !zmvcc_previous(view, version))
 			return true;
+		if (!zmvcc_skip_aborted(view, version))
+			return false;
 	}
 	return false;
 }
@@ -177,10 +176,10 @@ zmvcc_state_to_count(ZPageView *view, OffsetNumber offnum, FullTransactionId *fx
 	switch (state)
 	{
 		case ZSTATE_LIVE:
-			return is_unborn(view, offnum) ? ZSTATE_INSERTING : ZSTATE_LIVE;
+			return is_unborn(view, &version) ? ZSTATE_INSERTING : ZSTATE_LIVE;
 		case ZSTATE_DELETING:
 			if (!TransactionIdIsCurrentTransactionId(zfxid_xid(*fxid)) &&
-				is_unborn(view, offnum))
+				is_unborn(view, &version))
 				return ZSTATE_INSERTING;
 			return ZSTATE_DELETING;
 		default:

@@ -25,6 +25,7 @@ typedef struct ZRecCursor
 								 * then, so nothing more is taken */
 } ZRecCursor;
 
+/* Begin to take the "len" bytes at "bytes", which stay where they are while they are taken. */
 static inline void
 zrec_cursor_init(ZRecCursor *cur, const char *bytes, Size len)
 {
@@ -33,6 +34,7 @@ zrec_cursor_init(ZRecCursor *cur, const char *bytes, Size len)
 	cur->bad = false;
 }
 
+/* Make the cursor bad: whatever is taken from it is 0 from now on. */
 static inline void
 zrec_cursor_fail(ZRecCursor *cur)
 {
@@ -90,6 +92,7 @@ zrec_take_raw(ZRecCursor *cur, void *out, Size len)
 		memset(out, 0, len);
 }
 
+/* Take a byte; 0 if there is none, and the cursor is bad then. */
 static inline uint8
 zrec_take_byte(ZRecCursor *cur)
 {

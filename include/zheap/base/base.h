@@ -286,6 +286,7 @@ extern FullTransactionId zfxid_from_xid_in_redo(TransactionId xid);
  */
 extern bool zheap_xids_are_refused(void);
 
+/* The 32-bit xid. */
 static inline TransactionId
 zfxid_xid(FullTransactionId fxid)
 {

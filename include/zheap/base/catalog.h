@@ -40,13 +40,13 @@ extern bool zheap_is_table_am(Oid am);
  */
 extern Oid	zheap_relation_am(Oid relid);
 
+typedef bool (*ZClassVisitor) (HeapTuple tuple, TupleDesc desc, void *arg);
+
 /*
  * Call visit(tuple, descriptor, arg) for each row of pg_class that matches the keys, until it
  * returns false.  Index and snapshot are those of systable_beginscan(): InvalidOid and NULL are
  * allowed.  Locks pg_class in AccessShareLock meanwhile.  No content lock may be held.
  */
-typedef bool (*ZClassVisitor) (HeapTuple tuple, TupleDesc desc, void *arg);
-
 extern void zheap_class_scan(Oid index, Snapshot snapshot, ScanKey keys, int nkeys,
 							 ZClassVisitor visit, void *arg);
 

@@ -18,6 +18,7 @@ typedef enum ZReader
 	ZREADER_NREADERS
 } ZReader;
 
+/* Return whether the reader is VACUUM or such, which keeps to maintenance_io_concurrency. */
 static inline bool
 zreader_is_maintenance(ZReader reader)
 {
@@ -53,12 +54,14 @@ typedef enum ZCounter
 /* This backend's counters; they are in shared memory once it has called zcounters_attach(). */
 extern uint64 *zcounters_mine;
 
+/* Add one to a counter of this backend. */
 static inline void
 zcount(ZCounter counter)
 {
 	zcounters_mine[counter]++;
 }
 
+/* Add "n" to a counter of this backend. */
 static inline void
 zcount_add(ZCounter counter, uint64 n)
 {

@@ -28,6 +28,7 @@ typedef struct ZPrefetch
 	int			hits;			/* reads since the last one that missed */
 } ZPrefetch;
 
+/* Begin to read for this reader; the distance is 0 until reads miss. */
 static inline void
 zprefetch_init(ZPrefetch *prefetch, ZReader reader)
 {

@@ -35,6 +35,10 @@ typedef struct ZLogical
  */
 extern void zlogical_begin(ZLogical *logical, Relation rel);
 
+/*
+ * Begin to collect what a change tells logical decoding, if the table is logically logged and the
+ * "options" of the insertion do not rule it out.  zlogical_close() frees what this allocates.
+ */
 static inline void
 zlogical_open(ZLogical *logical, Relation rel, int options)
 {
@@ -49,6 +53,7 @@ zlogical_open(ZLogical *logical, Relation rel, int options)
  */
 extern void zlogical_end(ZLogical *logical);
 
+/* End what zlogical_open() has begun. */
 static inline void
 zlogical_close(ZLogical *logical)
 {

@@ -25,6 +25,7 @@ typedef struct ZLeafFilter
 	uint64		bits[ZLEAF_FILTER_BITS / 64];
 } ZLeafFilter;
 
+/* The bit that stands for the TID, and for others. */
 static inline uint32
 zleaf_filter_bit(ItemPointer tid)
 {
@@ -32,6 +33,7 @@ zleaf_filter_bit(ItemPointer tid)
 			ItemPointerGetOffsetNumberNoCheck(tid)) % ZLEAF_FILTER_BITS;
 }
 
+/* Add a TID to the filter. */
 static inline void
 zleaf_filter_add(ZLeafFilter *filter, ItemPointer tid)
 {
@@ -40,6 +42,7 @@ zleaf_filter_add(ZLeafFilter *filter, ItemPointer tid)
 	filter->bits[bit / 64] |= UINT64CONST(1) << bit % 64;
 }
 
+/* Return whether the TID may have been added; false is certain. */
 static inline bool
 zleaf_filter_has(const ZLeafFilter *filter, ItemPointer tid)
 {

@@ -82,6 +82,7 @@ typedef struct ZSought
 	bool		deleted;
 } ZSought;
 
+/* What to look for to find the version's record. */
 static inline ZSought
 zsought(const ZRowVersion *version)
 {

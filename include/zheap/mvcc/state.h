@@ -59,13 +59,13 @@ extern ZRowState zmvcc_state_to_count(ZPageView *view, OffsetNumber offnum,
  */
 extern bool zmvcc_has_older(ZPageView *view, ZRowVersion *version);
 
+typedef bool (*ZVersionTest) (const ZRowVersion *version, void *arg);
+
 /*
  * Return whether the test returns true for some version of the row that a snapshot may see, the
  * newest one that is not aborted included.  True also if finding out would take too much undo
  * under the page's lock (B1).  If false, *oldest is the oldest of these versions.
  */
-typedef bool (*ZVersionTest) (const ZRowVersion *version, void *arg);
-
 extern bool zmvcc_some_version(ZPageView *view, OffsetNumber offnum, ZVersionTest test, void *arg,
 							   ZRowVersion *oldest);
 

@@ -27,6 +27,7 @@ typedef struct ZModifier
 	ZOwner		place;
 } ZModifier;
 
+/* Make the modifier one that is visible to all. */
 static inline void
 zmodifier_set_all_visible(ZModifier *modifier)
 {
@@ -56,12 +57,14 @@ zmodifier_bound(const ZModifier *modifier)
 	return modifier->place.fxid;
 }
 
+/* Return whether all snapshots see what the modifier did. */
 static inline bool
 zmodifier_is_all_visible(const ZModifier *modifier)
 {
 	return modifier->kind == ZMODIFIER_ALL_VISIBLE;
 }
 
+/* Return whether the modifier is known, not only a transaction that it is not newer than. */
 static inline bool
 zmodifier_is_exact(const ZModifier *modifier)
 {

@@ -223,6 +223,7 @@ zview_limit(ZPageView *view, int reads)
 	view->unfinished = false;
 }
 
+/* End the limit; return whether it was not reached. */
 static inline bool
 zview_limit_end(ZPageView *view)
 {

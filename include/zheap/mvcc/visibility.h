@@ -36,11 +36,11 @@ extern bool zmvcc_dirty_older(ZPageView *view, Snapshot snapshot, ZRowVersion *v
 
 /*
  * Raise ERROR (feature_not_supported) if the snapshot, imported from another session, is too
- * old for this session's temporary tables, and "rel" is one.  zmvcc_check_snapshot is to be
- * called before a read begins; zmvcc_snapshot_too_old only raises the error.
+ * old for this session's temporary tables, of which "rel" is one.
  */
 pg_noreturn extern void zmvcc_snapshot_too_old(Relation rel);
 
+/* Raise that error if it applies; to be called before a read begins. */
 static inline void
 zmvcc_check_snapshot(Relation rel, Snapshot snapshot)
 {

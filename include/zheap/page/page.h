@@ -23,6 +23,7 @@
 
 /* ---- reading (page_items.c) ---- */
 
+/* The trailer of a table page, at its end. */
 static inline ZPageTrailer *
 zpage_trailer(Page page)
 {
@@ -61,6 +62,7 @@ zpage_has_slot(Page page, int slotno)
 	return slotno <= ZPAGE_MAX_SLOTNO && zpage_overflow_block(page) != InvalidBlockNumber;
 }
 
+/* The contents of an overflow page. */
 static inline ZOverflowPageBody *
 zpage_overflow_body(Page overflow)
 {
@@ -142,6 +144,7 @@ zpage_slot_owner(const ZPageSlot *slot)
 	return owner;
 }
 
+/* Set the slot's owner, and how many records its chain has got since the last directory. */
 static inline void
 zpage_slot_set(ZPageSlot *slot, const ZOwner *owner, int count)
 {
@@ -204,12 +207,14 @@ zpage_version(Page page)
 	return zpage_kind(page) & ~ZPAGE_KIND_OVERFLOW;
 }
 
+/* Return whether the page is a table page: initialized, and no overflow page or lock page. */
 static inline bool
 zpage_is_table(Page page)
 {
 	return zpage_has_magic(page) && (zpage_kind(page) & ZPAGE_KIND_OVERFLOW) == 0;
 }
 
+/* Return whether the page is an overflow page, or a lock page. */
 static inline bool
 zpage_is_overflow(Page page)
 {

@@ -100,6 +100,7 @@ typedef struct ZRowHeader		/* tidy: in memory only */
 	uint16		natts;
 } ZRowHeader;
 
+/* Decode the header that the row's bytes begin with. */
 static inline void
 zrow_header_get(const char *row, ZRowHeader *hdr)
 {
@@ -123,6 +124,7 @@ zrow_values_offset(const char *row)
 	return ZROW_HDR_SIZE + ((hdr.flags & ZROW_HASNULL) ? (hdr.natts + 7) / 8 : 0);
 }
 
+/* Encode the header at the begin of the row's bytes. */
 static inline void
 zrow_header_put(char *row, const ZRowHeader *hdr)
 {
@@ -149,18 +151,21 @@ zrow_set_turn(ZRowHeader *hdr, int turn)
 	hdr->flags2 = (hdr->flags2 & ~ZROW2_PARITY) | ((turn & 1) ? ZROW2_PARITY : 0);
 }
 
+/* The row's ZROW_* flags, without decoding the header. */
 static inline uint8
 zrow_flags(const char *row)
 {
 	return (uint8) row[0];
 }
 
+/* The row's slot, without decoding the header. */
 static inline int
 zrow_slotno(const char *row)
 {
 	return (uint8) row[2] | ((uint8) row[4] & 0x08) << 5;
 }
 
+/* The number of the row's attributes, without decoding the header. */
 static inline uint16
 zrow_natts(const char *row)
 {
@@ -215,6 +220,7 @@ zrow_header_freeze(ZRowHeader *hdr)
 		hdr->flags2 &= ~ZROW2_SPECULATIVE;
 }
 
+/* Return whether only the header is left of a deleted row: its body has been moved to undo. */
 static inline bool
 zrow_is_tombstone(const ZRowHeader *hdr)
 {

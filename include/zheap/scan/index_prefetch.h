@@ -23,6 +23,7 @@ typedef struct ZIndexPrefetch
 	int			item;			/* last entry whose block has been considered */
 } ZIndexPrefetch;
 
+/* Begin to read ahead for an index scan that has read no leaf yet. */
 static inline void
 zindex_prefetch_init(ZIndexPrefetch *ahead)
 {

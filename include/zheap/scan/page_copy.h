@@ -63,6 +63,7 @@ zcopy_hold(ZPageCopy *copy)
 	copy->references++;
 }
 
+/* End a reference.  The last one gives the copy's memory back. */
 static inline void
 zcopy_drop(ZPageCopy *copy)
 {

@@ -74,6 +74,7 @@ ztid_untagged(const ItemPointerData *tid)
 	return result;
 }
 
+/* Give the TID this tag in place of the one that it has. */
 static inline void
 ztid_set_tag(ItemPointer tid, int tag)
 {

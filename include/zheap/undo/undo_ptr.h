@@ -10,18 +10,24 @@
 /* Return the pointer to a position.  Only computes; raises no error. */
 extern ZUndoPtr zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset);
 
+/* The block of the undo relation that the pointer names. */
 static inline BlockNumber
 zundo_ptr_block(ZUndoPtr ptr)
 {
 	return (BlockNumber) (ptr >> 32);
 }
 
+/*
+ * The generation of the page that the pointer was made for; another one means that the record is
+ * gone.
+ */
 static inline uint16
 zundo_ptr_generation(ZUndoPtr ptr)
 {
 	return (uint16) (ptr >> 16);
 }
 
+/* The position on the page, in bytes. */
 static inline uint16
 zundo_ptr_offset(ZUndoPtr ptr)
 {

@@ -74,7 +74,7 @@ is_held(ZUndoDb *db, TimestampTz now)
 
 /* Return whether some log has an extent that could be freed but for the horizon. */
 static bool
-has_something_to_hold(const ZUndoDb *db)
+has_something_to_hold(ZUndoDb *db)
 {
 	ZUndoLog   *log = NULL;
 

@@ -188,48 +188,56 @@ extern void zundo_count_opened(ZUndoDb *db, FullTransactionId next);
 
 /* ---- bytes (undo_page.c) ---- */
 
+/* The special space of an undo page. */
 static inline ZUndoPageSpecial *
 zundo_special(Page page)
 {
 	return (ZUndoPageSpecial *) ((char *) page + ZUNDO_PAGE_END);
 }
 
+/* Where the page's records end, in bytes from its begin. */
 static inline uint16
 zundo_page_end(Page page)
 {
 	return ((PageHeader) page)->pd_lower;
 }
 
+/* The first block of the extent that the block is in. */
 static inline BlockNumber
 zundo_extent_of(BlockNumber block)
 {
 	return block - block % ZUNDO_EXTENT_BLOCKS;
 }
 
+/* Return whether the block is the last one of its extent. */
 static inline bool
 zundo_last_of_extent(BlockNumber block)
 {
 	return block % ZUNDO_EXTENT_BLOCKS == ZUNDO_EXTENT_BLOCKS - 1;
 }
 
+/* The page of the directory that has the log's entry. */
 static inline BlockNumber
 zundo_dir_block(uint32 log)
 {
 	return 1 + log / ZUNDO_DIR_ENTRIES;
 }
 
+/* Bytes that a record of "len" bytes takes on a page: its check and its length come first. */
 static inline Size
 zundo_framed(Size len)
 {
 	return len + sizeof(ZUndoCheck) + (len < 0x80 ? 1 : 2);
 }
 
+/* The contents of the meta page. */
 static inline ZUndoMeta *
 zundo_meta(Page page)
 {
 	return (ZUndoMeta *) PageGetContents(page);
 }
 
+/* The log's entry on its page of the directory (zundo_dir_block). */
 static inline ZUndoDirEntry *
 zundo_dir_entry(Page page, uint32 log)
 {
@@ -267,6 +275,7 @@ zundo_page_end_now(Page page)
 	return *(volatile LocationIndex *) &((PageHeader) page)->pd_lower;
 }
 
+/* The page's generation at this moment, as zundo_page_end_now(). */
 static inline uint16
 zundo_generation_now(Page page)
 {
