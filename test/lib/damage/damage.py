@@ -21,7 +21,7 @@ from server import Db, Lost, Server, SqlError
 
 BLCKSZ = 8192
 CLEAR = re.compile(r'zheap data is damaged in relation "undo", block \d+|'
-                   r'invalid page in block \d+ of relation base/')
+                   r'invalid page in block \d+ of relation "?base/')
 CRASH = re.compile(r'PANIC:|TRAP:|terminated by signal (?!9:)\d')
 DIRECTORY = range(1, 16)
 MAP = 16

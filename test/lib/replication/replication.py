@@ -114,6 +114,10 @@ class Run:
         if self.ask(self.publisher, 'show debug_assertions')[0][0] == 'on':
             # what has been spilled is streamed later: core's assertion fails there if a subtransaction has only locked
             options = options.replace('streaming = on', 'streaming = off')
+        if self.publisher.major() == 18:
+            # a publisher tells of the end of an aborted subtransaction whose begin it has not sent, of heap tables, too, and the
+            # subscriber crashes
+            options = options.replace('streaming = on', 'streaming = off')
         self.ask(self.subscriber, "create subscription %s connection 'host=%s port=%d user=postgres dbname=postgres' publication %s with (%s)" % (
             name, self.publisher.sockets, self.publisher.port, name, options))
 

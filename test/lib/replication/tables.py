@@ -9,9 +9,9 @@ columns of BASE; which others there are at the moment columns.py decides.
 # options of the subscriptions; each has a publication of the same name
 SUBSCRIPTIONS = {
     'streamed': 'streaming = on, two_phase = on',
-    'prepared': 'two_phase = on',
+    'prepared': 'two_phase = on, streaming = off',      # since 18 the default is another one
     'plain': 'streaming = on',
-    'spilled': 'binary = on',
+    'spilled': 'binary = on, streaming = off',
 }
 BASE = 'id int not null, k int not null default 0, n int not null default 0, note text, long text'
 PAIRS = (('zheap', 'zheap'), ('zheap', 'heap'), ('heap', 'zheap'))

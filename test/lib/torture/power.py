@@ -29,7 +29,7 @@ SPARED = re.compile(r'postmaster\.pid$|/pg_stat|pgsql_tmp')
 RELATION = re.compile(r'/(base|global|pg_tblspc)/')
 
 # pages of the free space map are not in WAL; the server says so, and does without
-HARMLESS = re.compile(r'WARNING:  (page verification failed|invalid page in block \d+ of relation \S+_fsm;)'
+HARMLESS = re.compile(r'(WARNING|LOG):  (page verification failed|invalid page in block \d+ of relation \S+_fsm"?;)'
                       r'|\] XX\d\d\d \S* ?CONTEXT:')
 
 
