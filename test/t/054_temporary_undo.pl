@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZheapTest;
 
-my $rows = short() ? 200_000 : 400_000;
+my $rows = 400_000;
 my $node = new_server('temporary', [ 'autovacuum = off', 'shared_buffers = 32MB', 'temp_buffers = 8MB' ]);
 my $session = session($node);
 
