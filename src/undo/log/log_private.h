@@ -1,6 +1,6 @@
 /*
  * log_private.h
- *		Extents, and the life of a log.
+ *		Extents, pages that are read, and the life of a log.
  *
  * zundo_open_loaded() has been called.  "ERROR (data_corrupted)" is about the meta page, a page
  * of the directory or of the free map, or the first page of an extent.
@@ -8,6 +8,7 @@
 #ifndef ZHEAP_LOG_PRIVATE_H
 #define ZHEAP_LOG_PRIVATE_H
 
+#include "zheap/undo/undo_read.h"
 #include "zheap/undo/undo_write.h"
 
 #include "../store/undo_state.h"
@@ -20,10 +21,7 @@
  */
 extern Buffer zundo_dir_lock(uint32 number);
 
-/* ---- extents (undo_extent.c) ---- */
-
-/* Copy the special area of an undo page.  Returns false if the page is damaged. */
-extern bool zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
+/* ---- opening extents (undo_extent.c) ---- */
 
 /*
  * Return whether our log can go on to another extent: not if the first page of "newest", its
@@ -39,17 +37,39 @@ extern bool zundo_extent_can_be_left(BlockNumber newest);
  */
 extern void zundo_extent_open(void);
 
+/* ---- freeing extents (undo_free.c) ---- */
+
 /*
- * Free at most "max" extents, as zundo_discard() does; logs with an owner keep at least "keep"
- * extents (1 or 2) for it.
+ * Return whether the log's oldest extent is not needed, and at least "keep" others (1 or 2)
+ * follow it.  The database is locked.
  */
-extern uint32 zundo_discard_keeping(int keep, uint32 max);
+extern bool zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep);
+
+/* Copy the special area of an undo page.  Returns false if the page is damaged. */
+extern bool zundo_read_special(BlockNumber block, ZUndoPageSpecial *special);
+
+/* Set the values for a record that changes the meta page to the present ones. */
+extern void zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values);
+
+/*
+ * Raise the logged horizon in the values to "closed" of an extent that is not needed any more,
+ * and set their xid that standby queries may conflict with.  Returns whether that changes them.
+ * Raises no error.
+ */
+extern bool zundo_pass_extent(ZUndoMetaValues *values, FullTransactionId closed);
+
+/* Return the generation after this one, which is never 0. */
+extern uint16 zundo_next_generation(uint16 generation);
 
 /* Return the newer of two generations, which are compared modulo 2^16. */
 extern uint32 zundo_newer_generation(uint32 known, uint16 generation);
 
-/* Set the values for a record that changes the meta page to the present ones. */
-extern void zundo_meta_values(const ZUndoMeta *meta, ZUndoMetaValues *values);
+/*
+ * Return the extent's generation, or a newer one if its first page is damaged.  An extent that
+ * was ever freed is not newer than "freed" (ZUndoMeta.generation).  Locks its pages, shared, one
+ * at a time.  ERROR only if a read itself fails.
+ */
+extern uint16 zundo_extent_generation(BlockNumber extent, uint32 freed);
 
 /*
  * Free the log's oldest extent; or its only one, unless its owner has entered a transaction
@@ -65,6 +85,38 @@ extern bool zundo_free_only(ZUndoLog *log, uint32 uses);
  * locked exclusively.  ERROR (data_corrupted).
  */
 extern void zundo_empty_idle(ZUndoDb *db, BlockNumber from);
+
+/*
+ * Free at most "max" extents, as zundo_discard() does; logs with an owner keep at least "keep"
+ * extents (1 or 2) for it.
+ */
+extern uint32 zundo_discard_keeping(int keep, uint32 max);
+
+/* ---- pages of a reader (undo_read.c) ---- */
+
+/*
+ * Pin the page, by the buffer's number if it was read lately, lock it, shared, and return it;
+ * the caller unlocks and unpins it.  Returns invalid, with nothing locked, if the page has been
+ * truncated away: what was there has long been recycled.  Takes the truncate lock, shared.
+ * ERROR (data_corrupted) if the page never existed.
+ */
+extern Buffer zundo_reader_lock(ZUndoReader *reader, BlockNumber block);
+
+/*
+ * Return the page of "ptr", pinned and locked as by zundo_reader_lock(); or invalid, with
+ * nothing locked, if it holds other records by now (U4).  ERROR (data_corrupted) if the page is
+ * damaged or lost.
+ */
+extern Buffer zundo_reader_lock_of(ZUndoReader *reader, ZUndoPtr ptr);
+
+/* Raise ERROR (data_corrupted): a page that was of this generation has been lost. */
+pg_noreturn extern void zundo_report_lost(BlockNumber block, uint16 generation);
+
+/*
+ * Raise ERROR (data_corrupted): no sound record is at "ptr", on a page whose records end at
+ * "end".
+ */
+pg_noreturn extern void zundo_report_bad_record(ZUndoPtr ptr, uint16 end);
 
 /* ---- truncating (undo_truncate.c) ---- */
 
@@ -122,12 +174,6 @@ extern bool zundo_wants_retirement(const ZUndoDb *db);
  * Takes the database's lock, exclusively.  ERROR (query_canceled, data_corrupted).
  */
 extern int	zundo_logs_retire(ZUndoDb *db);
-
-/*
- * Return whether the log's oldest extent is not needed, and at least "keep" others (1 or 2)
- * follow it.  The database is locked.
- */
-extern bool zundo_oldest_is_free(ZUndoLog *log, FullTransactionId horizon, int keep);
 
 /* ---- temporary tables (undo_local.c) ---- */
 

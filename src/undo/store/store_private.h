@@ -38,15 +38,6 @@ extern void zundo_meta_read(ZUndoMeta *meta);
 extern bool zundo_meta_try(ZUndoMeta *meta);
 extern void zundo_meta_guess(ZUndoMeta *meta);
 
-/*
- * Initialise the first pages of a new relation, or of one whose undo is given up.  "lock_page"
- * is called for each in the order of their numbers, and returns it locked exclusively; at most
- * two are pinned at once, none on return.  Returns the end of the last WAL record.
- */
-extern XLogRecPtr zundo_init_pages(Buffer (*lock_page) (BlockNumber block,
-														const RelFileLocator *locator),
-								   const RelFileLocator *locator, const ZRecUndoInit *rec);
-
 /* Raise ERROR (data_corrupted) with what is wrong with a page that should be sound. */
 pg_noreturn extern void zundo_report_page(Page page, BlockNumber block, uint16 magic);
 
@@ -105,6 +96,17 @@ extern void zundo_learn_meta(void);
  * page is pinned.
  */
 extern bool zundo_block_exists(BlockNumber block);
+
+/* ---- making the relation (undo_make.c) ---- */
+
+/*
+ * Initialise the first pages of a new relation, or of one whose undo is given up.  "lock_page"
+ * is called for each in the order of their numbers, and returns it locked exclusively; at most
+ * two are pinned at once, none on return.  Returns the end of the last WAL record.
+ */
+extern XLogRecPtr zundo_init_pages(Buffer (*lock_page) (BlockNumber block,
+														const RelFileLocator *locator),
+								   const RelFileLocator *locator, const ZRecUndoInit *rec);
 
 /* ---- users and movers (undo_use.c) ---- */
 
