@@ -1,6 +1,6 @@
 /*
  * undo_state.c
- *		Shared memory: databases with undo, their logs, and the backend that appends to each.
+ *		Shared memory: databases with undo, and their logs.
  *
  * All but what is pending can be read again from the undo relation, and is after a restart
  * (undo_log.c); so entries of idle databases are simply dropped when room is needed.
@@ -12,12 +12,9 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/twophase.h"
 #include "miscadmin.h"
-#include "storage/ipc.h"
 #include "storage/shmem.h"
-#include "utils/syscache.h"
 
 #include "zheap/undo/undo_relation.h"
 #include "zheap/undo/undo_space.h"
@@ -46,10 +43,6 @@ typedef union PaddedLog
 static ZUndoShared *shared = NULL;
 static PaddedLog *logs = NULL;
 static LWLockPadded *locks = NULL;
-
-ZUndoBackend MyUndo = {
-	.block = InvalidBlockNumber
-};
 
 /*
  * Entries in addition to one for each process, as no more databases can be in use at once.
@@ -401,61 +394,6 @@ find_or_make_db(Oid dboid)
 	return db;
 }
 
-/* Leave our log to the next backend.  Takes the database's lock, exclusively. */
-static void
-park_log(void)
-{
-	ZUndoLog   *log = MyUndo.log;
-
-	LWLockAcquire(zundo_db_lock(MyUndo.db), LW_EXCLUSIVE);
-	if (MyUndo.incarnation == MyUndo.db->incarnation)
-	{
-		/* the extent may have been taken away since our last transaction */
-		log->insert_block = MyUndo.init || !BlockNumberIsValid(MyUndo.block) ||
-			log->newest_extent != zundo_extent_of(MyUndo.block) ?
-			InvalidBlockNumber : MyUndo.block;
-		log->insert_offset = MyUndo.offset;
-		log->insert_generation = MyUndo.generation;
-		log->owner = 0;
-	}
-	LWLockRelease(zundo_db_lock(MyUndo.db));
-	MyUndo.log = NULL;
-}
-
-/*
- * Detach from the database, as the backend exits.  Its last transaction has been aborted
- * before, by a before_shmem_exit callback.
- */
-static void
-detach(int code, Datum arg)
-{
-	Assert(MyUndo.first == ZUNDO_INVALID);
-	if (MyUndo.log != NULL)
-		park_log();
-	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
-	Assert(MyUndo.db->attached > 0);
-	MyUndo.db->attached--;
-	LWLockRelease(&locks[LOCK_MAP].lock);
-	MyUndo.db = NULL;
-}
-
-/*
- * Return the xmin of this database's pg_database row, to tell it from one that had its OID
- * before.
- */
-static TransactionId
-database_maker(void)
-{
-	HeapTuple	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
-	TransactionId maker;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
-	maker = HeapTupleHeaderGetRawXmin(tuple->t_data);
-	ReleaseSysCache(tuple);
-	return maker;
-}
-
 /*
  * Drop the state if it may be that of a dropped database, or mixed from two by redo.  ALTER
  * DATABASE makes a new row, too: then all is simply read again.  No backend is attached; the
@@ -471,16 +409,11 @@ check_maker(ZUndoDb *db, TransactionId maker)
 	db->maker = maker;
 }
 
-/* Attach this backend to its database until it exits.  Takes the map lock, exclusively. */
-static void
-attach(void)
+ZUndoDb *
+zundo_state_add_backend(TransactionId maker)
 {
-	TransactionId maker;
 	ZUndoDb    *db;
 
-	if (shared == NULL)
-		zheap_require_preload();
-	maker = database_maker();
 	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
 	db = find_or_make_db(MyDatabaseId);
 	if (db != NULL && db->attached == 0)
@@ -489,59 +422,16 @@ attach(void)
 		db->attached++;
 	LWLockRelease(&locks[LOCK_MAP].lock);
 
-	if (db == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("zheap is in use in too many databases"),
-				 errdetail("At most %d databases can be used at the same time.",
-						   zundo_max_databases()),
-				 errhint("Close the sessions of another database.")));
-	MyUndo.db = db;
-	on_shmem_exit(detach, (Datum) 0);
-}
-
-/*
- * Drop what is known of another undo relation, after the extension was dropped and created
- * again.  Backends that used the old one have ended their transactions: the command that
- * dropped it has waited for them.
- */
-static void
-change_relation(ZUndoDb *db, Oid relid)
-{
-	LWLockAcquire(zundo_db_lock(db), LW_EXCLUSIVE);
-	if (db->relid != relid)
-	{
-		zundo_logs_drop(db);
-		pg_atomic_write_u32(&db->nblocks, 0);
-		db->peak = 0;
-		db->relid = relid;
-		db->incarnation++;
-	}
-	LWLockRelease(zundo_db_lock(db));
-}
-
-bool
-zundo_db_is_of(Oid relid)
-{
-	if (unlikely(MyUndo.db == NULL))
-		attach();
-	return MyUndo.db->relid == relid;
+	return db;
 }
 
 void
-zundo_db_attach(Oid relid)
+zundo_state_remove_backend(ZUndoDb *db)
 {
-	if (MyUndo.db == NULL)
-		attach();
-	if (unlikely(MyUndo.db->relid != relid))
-		change_relation(MyUndo.db, relid);
-	if (unlikely(MyUndo.incarnation != MyUndo.db->incarnation))
-	{
-		Assert(MyUndo.first == ZUNDO_INVALID);
-		MyUndo.incarnation = MyUndo.db->incarnation;
-		MyUndo.log = NULL;
-		MyUndo.block = InvalidBlockNumber;
-	}
+	LWLockAcquire(&locks[LOCK_MAP].lock, LW_EXCLUSIVE);
+	Assert(db->attached > 0);
+	db->attached--;
+	LWLockRelease(&locks[LOCK_MAP].lock);
 }
 
 /*

@@ -288,6 +288,17 @@ extern void zundo_log_remove(ZUndoDb *db, ZUndoLog *log);
  */
 extern void zundo_logs_drop(ZUndoDb *db);
 
+/*
+ * Count this backend as attached to its database, and return the database's entry; NULL if too
+ * many databases are in use.  "maker" is the xmin of the database's row in pg_database: with
+ * another one, and no backend attached, what is kept is dropped first.  Takes the map lock,
+ * exclusively.  Raises no error.
+ */
+extern ZUndoDb *zundo_state_add_backend(TransactionId maker);
+
+/* Count it no longer.  Takes the map lock, exclusively.  Raises no error. */
+extern void zundo_state_remove_backend(ZUndoDb *db);
+
 /* Drop what is kept of idle databases.  No lock may be held; takes the map lock, exclusively. */
 extern void zundo_state_shrink(void);
 
