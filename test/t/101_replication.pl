@@ -25,7 +25,9 @@ my ($ok, $out) = replication($directory, '--rounds', 2, '--round-seconds', 3, '-
 
 ok($ok, 'both sides contain the same') or diag($out);
 like($out, qr/^2 rounds, [1-9]\d+ commits, 42 tables compared, 0 findings$/m, 'all rounds were run');
-like($out, qr/^(?=.*\bprepared [1-9])(?=.*\brolled back [1-9])(?=.*\b(?:streamed|spilled) [1-9]).*$/m, 'with all kinds of transactions');
+# publishers of 18 have a limit that few transactions reach (test/lib/replication/replication.py says why)
+my $large = pg_major() == 18 ? '' : '(?=.*\b(?:streamed|spilled) [1-9])';
+like($out, qr/^(?=.*\bprepared [1-9])(?=.*\brolled back [1-9])$large.*$/m, 'with all kinds of transactions');
 diag(($out =~ /([^\n]*)\n[^\n]*\n\z/)[0]);
 
 # what differs is found

@@ -68,6 +68,10 @@ class Run:
              'max_wal_senders': 30, 'max_replication_slots': 30, 'max_logical_replication_workers': 20,
              'max_sync_workers_per_subscription': 4, 'wal_retrieve_retry_interval': '100ms',
              'wal_receiver_status_interval': '1s', 'log_replication_commands': 'off', 'log_lock_waits': 'off'}
+        if self.publisher.major() == 18:
+            # of an aborted transaction beyond the limit a publisher sends the ends of subtransactions whose begins it has not sent,
+            # of heap tables, too, and the subscriber's worker crashes
+            s['logical_decoding_work_mem'] = '64MB'
         if side:
             # says which rows were not found
             s['log_min_messages'] = 'debug1'
@@ -113,10 +117,6 @@ class Run:
         options = SUBSCRIPTIONS[name]
         if self.ask(self.publisher, 'show debug_assertions')[0][0] == 'on':
             # what has been spilled is streamed later: core's assertion fails there if a subtransaction has only locked
-            options = options.replace('streaming = on', 'streaming = off')
-        if self.publisher.major() == 18:
-            # a publisher tells of the end of an aborted subtransaction whose begin it has not sent, of heap tables, too, and the
-            # subscriber crashes
             options = options.replace('streaming = on', 'streaming = off')
         self.ask(self.subscriber, "create subscription %s connection 'host=%s port=%d user=postgres dbname=postgres' publication %s with (%s)" % (
             name, self.publisher.sockets, self.publisher.port, name, options))
