@@ -38,6 +38,7 @@
 #include "zheap/clean/clean.h"
 #include "zheap/notes/filled.h"
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/vacuum/visible.h"

@@ -12,6 +12,8 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/page/page_plan.h"
+#include "zheap/record/record.h"
 
 /*
  * Pin the page of the visibility map whose bits the change must clear: if it makes a version of

@@ -13,6 +13,8 @@
 
 #include "zheap/mvcc/chain.h"
 #include "zheap/mvcc/state.h"
+#include "zheap/page/page.h"
+#include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_relation.h"

@@ -10,6 +10,8 @@
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/chain.h"
 #include "zheap/mvcc/state.h"
+#include "zheap/page/page.h"
+#include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_horizon.h"
 
 bool

@@ -15,6 +15,7 @@
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/state.h"
 #include "zheap/notes/reap.h"
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_horizon.h"
 
 /* Number of pointers that are looked up in undo while the page is locked. */

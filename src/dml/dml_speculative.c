@@ -17,6 +17,7 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/status.h"
+#include "zheap/page/page.h"
 
 /* Return how the insertion ended, for decoding; NULL if the table is not logically logged. */
 static const ZRecLogical *

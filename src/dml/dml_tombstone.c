@@ -20,6 +20,7 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/state.h"
+#include "zheap/page/page.h"
 
 /* Least number of bytes that must be gained. */
 #define TOMBSTONE_MIN_GAIN	16

@@ -6,6 +6,9 @@
  */
 #include "postgres.h"
 
+
+#include "zheap/page/page.h"
+
 #include "storage/bufmgr.h"
 
 #include "update_phases.h"

@@ -17,6 +17,7 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/chain.h"
+#include "zheap/undo/undo_format.h"
 
 /* upper limit of "since"; larger values make no difference */
 #define MAX_SINCE		(1 << 20)

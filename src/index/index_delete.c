@@ -25,6 +25,7 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/index/index.h"
 #include "zheap/mvcc/state.h"
+#include "zheap/page/page.h"
 #include "zheap/page/row.h"
 
 /* Number of table pages that one bottom-up deletion visits; heap's number. */

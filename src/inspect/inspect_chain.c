@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 
 #include "zheap/mvcc/version.h"
+#include "zheap/record/record.h"
 #include "zheap/tid/tid.h"
 
 #include "inspect_private.h"

@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/pg_lsn.h"
+#include "zheap/page/page.h"
 #include "zheap/page/row.h"
 
 #include "inspect_private.h"

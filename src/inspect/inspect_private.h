@@ -11,6 +11,7 @@
 
 #include "zheap/inspect/inspect.h"
 #include "zheap/mvcc/view.h"
+#include "zheap/page/row_format.h"
 
 #include "inspect_result.h"
 

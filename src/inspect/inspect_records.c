@@ -13,6 +13,8 @@
 #include "miscadmin.h"
 #include "storage/itemptr.h"
 
+#include "zheap/record/record.h"
+#include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_look.h"
 #include "zheap/undo/undo_relation.h"
 

@@ -12,6 +12,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/base/catalog.h"
+#include "zheap/page/page.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo_relation.h"
 

@@ -17,6 +17,7 @@
 
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/chain.h"
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_ptr.h"
 
 bool

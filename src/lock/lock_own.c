@@ -23,6 +23,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "zheap/base/base.h"
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/status.h"
 

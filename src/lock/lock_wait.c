@@ -12,6 +12,7 @@
 #include "storage/lock.h"
 #include "utils/resowner.h"
 
+#include "zheap/base/base.h"
 #include "zheap/lock/lock.h"
 
 /* heap's heavyweight modes (heapam.c, tupleLockExtraInfo) */

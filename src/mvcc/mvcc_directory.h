@@ -7,6 +7,8 @@
 #define ZHEAP_MVCC_DIRECTORY_H
 
 #include "zheap/mvcc/chain.h"
+#include "zheap/page/page.h"
+#include "zheap/record/record.h"
 
 /* Return whether the owners are the same transaction, with the same newest record. */
 static inline bool

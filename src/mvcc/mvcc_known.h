@@ -5,6 +5,8 @@
 #ifndef ZHEAP_MVCC_KNOWN_H
 #define ZHEAP_MVCC_KNOWN_H
 
+#include "zheap/record/record.h"
+
 #include "mvcc_directory.h"
 
 typedef struct CachedDirectory

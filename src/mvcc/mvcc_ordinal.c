@@ -29,6 +29,7 @@
 
 #include "zheap/mvcc/ordinal.h"
 #include "zheap/mvcc/state.h"
+#include "zheap/record/record.h"
 #include "zheap/tid/tid.h"
 
 #define KNOWN_SIZE	8192		/* a power of two */

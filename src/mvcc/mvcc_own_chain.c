@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+
 #include "mvcc_own_chain.h"
 
 typedef struct OwnRecord

@@ -6,6 +6,8 @@
 #ifndef ZHEAP_MVCC_OWN_CHAIN_H
 #define ZHEAP_MVCC_OWN_CHAIN_H
 
+#include "zheap/record/record.h"
+
 #include "mvcc_directory.h"
 
 /*

@@ -26,6 +26,7 @@
 
 #include "zheap/mvcc/status.h"
 #include "zheap/mvcc/visibility.h"
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_read.h"
 
 #include "mvcc_reconstruct.h"

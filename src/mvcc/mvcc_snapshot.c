@@ -24,6 +24,8 @@
 
 #include "zheap/mvcc/state.h"
 #include "zheap/mvcc/visibility.h"
+#include "zheap/page/page.h"
+#include "zheap/record/record.h"
 
 /*
  * Return whether the snapshot sees the modifier of a row whose slot was reused, as far as that

@@ -14,6 +14,7 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/mvcc/state.h"
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_horizon.h"
 
 ZXactStatus

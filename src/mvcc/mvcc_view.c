@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/mvcc/status.h"
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_local.h"
 #include "zheap/undo/undo_read.h"

@@ -20,6 +20,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/mvcc/chain.h"
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_ptr.h"
 
 #include "mvcc_reconstruct.h"

@@ -11,6 +11,7 @@
 #include "port/pg_bitutils.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 
 /* The slots that change hands, and where rows may be. */
 typedef struct Leaving

@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 #include "zheap/page/row.h"
 
 /* Check all that PageIsVerified does not know of. */

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 
 /* The caller has checked that all rows together fit (zpage_check_quick). */
 void

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 
 /* Initialize the trailer of any kind of page; PageInit has zeroed the special area. */
 static void

@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 
 /* unit of the free space map (freespace.c), in bytes */
 #define MAP_STEP	32

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 
 /*
  * Return the xid for pd_prune_xid: the oldest deletion left, when pruning will next find

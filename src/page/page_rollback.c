@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 
 /* Roll one row back.  Nothing here grows a row: the version before fits the row's space. */
 static void

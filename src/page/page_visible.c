@@ -14,6 +14,7 @@
 #include "access/visibilitymapdefs.h"
 
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 
 #define BLOCKS_PER_BYTE		(BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
 #define BLOCKS_PER_PAGE		((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * BLOCKS_PER_BYTE)

@@ -20,6 +20,7 @@
 #include "nodes/lockoptions.h"
 
 #include "zheap/record/record.h"
+#include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_ptr.h"
 
 #define D_SAME_RECORD	0x01

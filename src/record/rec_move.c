@@ -35,6 +35,7 @@
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_write.h"
 

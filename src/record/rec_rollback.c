@@ -16,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include "zheap/page/page.h"
+
 #include "access/xloginsert.h"
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"

@@ -26,6 +26,7 @@
 #include "miscadmin.h"
 #include "nodes/lockoptions.h"
 
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_ptr.h"
 
 #include "rec_private.h"

@@ -18,6 +18,7 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/status.h"
+#include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_write.h"
 
 #include "rewrite_private.h"

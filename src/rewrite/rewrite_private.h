@@ -14,6 +14,7 @@
 #include "zheap/base/pg_compat_stream.h"
 #include "zheap/mvcc/version.h"
 #include "zheap/page/page.h"
+#include "zheap/record/record.h"
 
 /* ---- the new file, page by page (rewrite_page.c) ---- */
 

@@ -26,6 +26,7 @@
 
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/state.h"
+#include "zheap/undo/undo_format.h"
 
 #include "rewrite_private.h"
 

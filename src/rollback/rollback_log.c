@@ -19,6 +19,7 @@
 #include "utils/rel.h"
 
 #include "zheap/record/record.h"
+#include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_relation.h"
 #include "zheap/undo/undo_space.h"

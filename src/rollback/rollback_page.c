@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/mvcc/chain.h"
+#include "zheap/page/page.h"
 #include "zheap/page/row.h"
 
 #include "rollback_private.h"

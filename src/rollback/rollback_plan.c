@@ -23,6 +23,7 @@
 #include "postgres.h"
 
 #include "zheap/mvcc/chain.h"
+#include "zheap/page/page.h"
 #include "zheap/page/row.h"
 #include "zheap/undo/undo_horizon.h"
 

@@ -11,6 +11,7 @@
 #include "zheap/base/base.h"
 #include "zheap/base/catalog.h"
 #include "zheap/mvcc/view.h"
+#include "zheap/page/page_plan.h"
 #include "zheap/rollback/rollback.h"
 
 /* ---- the worker that rolls back; nothing in other processes (rollback_worker.c) ---- */

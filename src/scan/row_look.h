@@ -5,6 +5,7 @@
 #ifndef ZHEAP_SCAN_ROW_LOOK_H
 #define ZHEAP_SCAN_ROW_LOOK_H
 
+#include "zheap/page/page_plan.h"
 #include "zheap/scan/scan.h"
 
 /*

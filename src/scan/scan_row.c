@@ -24,6 +24,7 @@
 #include "zheap/mvcc/serial.h"
 #include "zheap/mvcc/state.h"
 #include "zheap/mvcc/visibility.h"
+#include "zheap/record/record.h"
 #include "zheap/scan/scan.h"
 #include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"

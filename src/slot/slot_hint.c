@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "zheap/page/page.h"
+
 #include "common/hashfn.h"
 
 #include "slot_private.h"

@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 
 #include "zheap/mvcc/chain.h"
+#include "zheap/page/page.h"
 
 #include "slot_private.h"
 

@@ -11,6 +11,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "zheap/page/page.h"
 #include "zheap/slot/slot.h"
 
 typedef struct OwnKey

@@ -13,6 +13,8 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 
+#include "zheap/page/page.h"
+#include "zheap/record/record.h"
 #include "zheap/slot/slot.h"
 
 /*

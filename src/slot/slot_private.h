@@ -5,6 +5,7 @@
 #ifndef ZHEAP_SLOT_PRIVATE_H
 #define ZHEAP_SLOT_PRIVATE_H
 
+#include "zheap/page/page_plan.h"
 #include "zheap/slot/slot.h"
 
 /*

@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 
 #include "zheap/mvcc/status.h"
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_horizon.h"
 
 #include "slot_private.h"

@@ -16,6 +16,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/mvcc/status.h"
+#include "zheap/page/page.h"
 #include "zheap/record/record.h"
 #include "zheap/undo/undo_horizon.h"
 

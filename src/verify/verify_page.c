@@ -11,6 +11,9 @@
  */
 #include "postgres.h"
 
+#include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
+
 #include "access/visibilitymap.h"
 #include "access/xlog.h"
 #include "access/xlogrecovery.h"

@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 
 #include "zheap/mvcc/chain.h"
+#include "zheap/page/page.h"
 #include "zheap/page/row.h"
 #include "zheap/undo/undo_ptr.h"
 

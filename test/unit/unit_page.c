@@ -11,6 +11,7 @@
 
 #include "unit_model.h"
 
+#include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_ptr.h"
 
 PG_FUNCTION_INFO_V1(zheap_unit_page);

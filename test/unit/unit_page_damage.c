@@ -9,6 +9,7 @@
 
 #include "unit.h"
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 
 PG_FUNCTION_INFO_V1(zheap_unit_page_damage);
 

@@ -12,7 +12,9 @@
 #include "executor/tuptable.h"
 #include "utils/builtins.h"
 
+#include "zheap/base/base.h"
 #include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 #include "zheap/page/row.h"
 #include "zheap/scan/tuple_slot.h"
 

@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 
 #include "zheap/dml/target.h"
+#include "zheap/record/record.h"
 
 /* The data of one change of a row, or of an insertion of several rows. */
 typedef struct ZLogical

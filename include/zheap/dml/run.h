@@ -7,6 +7,9 @@
 #define ZHEAP_RUN_H
 
 #include "zheap/dml/target.h"
+#include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
+#include "zheap/record/record.h"
 
 /*
  * Return whether the slot is the transaction's and the run's record is its newest.  The page is

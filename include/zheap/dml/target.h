@@ -17,7 +17,9 @@
 #include "zheap/dml/dml.h"
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/version.h"
+#include "zheap/page/page_plan.h"
 #include "zheap/page/row.h"
+#include "zheap/record/record.h"
 #include "zheap/slot/slot.h"
 
 /*

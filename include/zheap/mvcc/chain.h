@@ -25,6 +25,7 @@
 
 #include "zheap/mvcc/status.h"
 #include "zheap/mvcc/version.h"
+#include "zheap/record/record.h"
 
 /* A position in a chain, for reading it from newer to older records. */
 typedef struct ZChainCursor

@@ -12,8 +12,12 @@
 #include "access/xact.h"
 #include "utils/snapshot.h"
 
+#include "zheap/base/base.h"
 #include "zheap/mvcc/version_id.h"
 #include "zheap/mvcc/view.h"
+#include "zheap/page/row_format.h"
+
+struct ZUndoRecord;
 
 /*
  * A version of a row.  "row" points into the page, or into view->version_buf if the version was
@@ -52,7 +56,7 @@ extern void zmvcc_current(ZPageView *view, OffsetNumber offnum, ZRowVersion *ver
  * Get the undo record that made a version; *at is the transaction that wrote it, and its place.
  * Return false if the version is visible to all.  rec->mid is valid until the next read.
  */
-extern bool zmvcc_record(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
+extern bool zmvcc_record(ZPageView *view, const ZRowVersion *version, struct ZUndoRecord *rec,
 						 ZOwner *at);
 
 /*
@@ -146,7 +150,7 @@ extern bool zmvcc_previous_unseen(ZPageView *view, ZRowVersion *version,
  * had lost its slot in between; *keys becomes true if one of these versions is of a kind that
  * KEY SHARE locks conflict with.
  */
-extern bool zmvcc_find_waypoint(ZPageView *view, const ZRowVersion *version, ZUndoRecord *rec,
-								ZOwner *at, bool *own, bool *keys);
+extern bool zmvcc_find_waypoint(ZPageView *view, const ZRowVersion *version,
+								struct ZUndoRecord *rec, ZOwner *at, bool *own, bool *keys);
 
 #endif							/* ZHEAP_VERSION_H */

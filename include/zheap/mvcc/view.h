@@ -20,8 +20,7 @@
 
 #include "zheap/base/pg_compat.h"
 #include "zheap/base/stats.h"
-#include "zheap/page/page.h"
-#include "zheap/record/record.h"
+#include "zheap/page/page_format.h"
 #include "zheap/undo/undo_read.h"
 
 typedef struct ZPageView

@@ -149,6 +149,13 @@ typedef struct ZOverflowPageBody
 	BlockNumber lock_pages[ZPAGE_MAX_LOCK_PAGES];	/* 7688-8071 */
 } ZOverflowPageBody;
 
+/* The contents of an overflow page. */
+static inline ZOverflowPageBody *
+zpage_overflow_body(Page overflow)
+{
+	return (ZOverflowPageBody *) PageGetContents(overflow);
+}
+
 StaticAssertDecl(sizeof(ZOverflowPageBody) == 8072, "ZOverflowPageBody is on disk");
 StaticAssertDecl(SizeOfPageHeaderData + sizeof(ZOverflowPageBody) + sizeof(ZPageTrailer) <= BLCKSZ,
 				 "ZOverflowPageBody fits a page");

@@ -19,9 +19,8 @@
 #include "storage/itemptr.h"
 
 #include "zheap/base/base.h"
-#include "zheap/page/page.h"
+#include "zheap/page/page_plan.h"
 #include "zheap/undo/undo_ptr.h"
-#include "zheap/undo/undo_write.h"
 
 /*
  * Opcodes; 0xB0 to 0xF0 are the undo layer's (undo_wal.h).  The functions that redo and describe
@@ -275,6 +274,10 @@ typedef struct ZChange
  */
 extern void zchange_apply(Page page, Page overflow, ZChange *change);
 
+/* undo/undo_write.h */
+struct ZUndoBytes;
+struct ZUndoWrite;
+
 /* The pages of a change. */
 typedef struct ZChangeBuffers
 {
@@ -291,7 +294,8 @@ typedef struct ZChangeBuffers
  * record covers only the undo page, and has the undo record in log form.
  */
 extern XLogRecPtr zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers,
-								   ZUndoWrite *write, const char *undo, Size undo_len);
+								   struct ZUndoWrite *write, const char *undo,
+								   Size undo_len);
 extern void zrec_change_redo(XLogReaderState *record);
 extern void zrec_change_desc(StringInfo buf, XLogReaderState *record);
 extern bool zrec_change_logical(XLogReaderState *record, ZRecLogical *logical);
@@ -332,7 +336,7 @@ typedef struct ZMoveBuffers
  * is its record in WAL form; the insertion's follows from the plan.
  */
 extern XLogRecPtr zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers,
-								 ZUndoWrite *write, const ZUndoBytes *undo);
+								 struct ZUndoWrite *write, const struct ZUndoBytes *undo);
 extern void zrec_move_redo(XLogReaderState *record);
 extern void zrec_move_desc(StringInfo buf, XLogReaderState *record);
 extern bool zrec_move_logical(XLogReaderState *record, ZRecLogical *logical);

@@ -17,6 +17,7 @@
 #include "storage/buf.h"
 
 #include "zheap/mvcc/view.h"
+#include "zheap/page/page_plan.h"
 
 typedef enum ZSlotResult
 {

@@ -5,7 +5,7 @@
 #ifndef ZHEAP_UNDO_PTR_H
 #define ZHEAP_UNDO_PTR_H
 
-#include "zheap/undo/undo_format.h"
+#include "zheap/page/page_format.h"
 
 /* Return the pointer to a position.  Only computes; raises no error. */
 extern ZUndoPtr zundo_ptr_make(BlockNumber block, uint16 generation, uint16 offset);

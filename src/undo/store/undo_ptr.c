@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "zheap/base/base.h"
+#include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_ptr.h"
 
 #define OFFSET_BITS		13
