@@ -48,7 +48,7 @@ zcheck_parity(const ZRowVersion *version)
  */
 extern bool zcheck_unseen_owner(const ZUnseen *unseen, FullTransactionId fxid);
 
-/* Which versions the walk to the one that the snapshot sees skips (zcheck_unseen_owner). */
+/* The versions that the walk to what the snapshot sees skips: see zcheck_unseen_owner. */
 static inline ZUnseen
 zcheck_unseen(const ZCheckQuery *query, Snapshot snapshot)
 {

@@ -83,7 +83,7 @@ typedef struct ZSought
 	bool		deleted;
 } ZSought;
 
-/* What to look for to find the version's record. */
+/* The search for the version's record: its row, and whether it is a deletion. */
 static inline ZSought
 zsought(const ZRowVersion *version)
 {

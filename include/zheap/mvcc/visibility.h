@@ -40,7 +40,7 @@ extern bool zmvcc_dirty_older(ZPageView *view, Snapshot snapshot, ZRowVersion *v
  */
 pg_noreturn extern void zmvcc_snapshot_too_old(Relation rel);
 
-/* Raise that error if it applies; to be called before a read begins. */
+/* Raise that error if it applies.  To be called before a read begins. */
 static inline void
 zmvcc_check_snapshot(Relation rel, Snapshot snapshot)
 {

@@ -390,7 +390,7 @@ extern void zrec_map_redo(XLogReaderState *record);
 extern void zrec_mark_visible(Relation rel, Buffer buffer, Buffer map,
 							  FullTransactionId newest);
 
-/* Redo and describe that record. */
+/* Redo that record (rm_redo), and describe it (rm_desc). */
 extern void zrec_visible_redo(XLogReaderState *record);
 extern void zrec_visible_desc(StringInfo buf, XLogReaderState *record);
 

@@ -197,7 +197,7 @@ zundo_special(Page page)
 	return (ZUndoPageSpecial *) ((char *) page + ZUNDO_PAGE_END);
 }
 
-/* Where the page's records end, in bytes from its begin. */
+/* The end of the page's records, in bytes from its begin. */
 static inline uint16
 zundo_page_end(Page page)
 {
