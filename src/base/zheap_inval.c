@@ -37,7 +37,7 @@ call_all(Datum arg, Oid relid)
 void
 zheap_watch_relations(ZRelationWatcher watcher)
 {
-	Assert(nwatchers < lengthof(watchers));
+	Assert(nwatchers < (int) lengthof(watchers));
 	if (nwatchers == 0)
 		CacheRegisterRelcacheCallback(call_all, (Datum) 0);
 	watchers[nwatchers++] = watcher;

@@ -95,6 +95,8 @@ extern char *unit_wal_block_data(uint8 block_id, Size *len);
 
 #define BufferGetPage(buffer)			(unit_wal.blocks[(buffer) - 1].page)
 #define MarkBufferDirty(buffer)			((void) (buffer))
+/* with assertions it is one that keeps a list (base.h) */
+#undef UnlockReleaseBuffer
 #define UnlockReleaseBuffer(buffer)		((void) (buffer))
 #define BufferGetBlockNumber(buffer)	zundo_ptr_block(unit_wal.undo_ptr)
 #define zheap_buffer_is_exclusive(buffer)	true
