@@ -2,9 +2,9 @@
  * row_deform.c
  *		Convert row bytes to values.
  *
- * This is the inner loop of sequential scans.  Three things keep it short: rows without nulls have
- * a loop of their own, by-value columns and short varlenas need no call, and all that may need an
- * aligned copy is out of line.
+ * This is the inner loop of sequential scans.  zrow_deform() itself deals with by-value columns
+ * and short varlenas of rows without nulls, which need no call and few registers.  From the first
+ * other column on, and for other rows, any_deform() takes over.
  *
  * Nothing here trusts the bytes: each length is compared with the rest of the row before it is
  * used.
@@ -14,29 +14,18 @@
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
 
+#include "zheap/base/pg_compat_tupdesc.h"
 #include "zheap/page/row.h"
-
-/* The row's bytes, as the loops below need them. */
-typedef struct RowBytes
-{
-	const char *start;
-	const char *end;
-	const uint8 *bits;			/* null bitmap, or anything if there is none */
-	int			upto;			/* attributes to deform; all of them are stored */
-	int			natts;			/* attributes of the descriptor */
-} RowBytes;
 
 /* Copy a value to the scratch space.  Out of line, as few values need it. */
 static pg_noinline Datum
-aligned_copy(const char *in, Size size, char attalign, const RowBytes *bytes, ZRowDeform *state)
+aligned_copy(const char *in, Size size, int alignby, ZRowDeform *state)
 {
 	char	   *copy;
 
-	if (state->scratch == NULL)
-		state->scratch = state->provide(state, ZROW_SCRATCH_SIZE(bytes->natts,
-																 bytes->end - bytes->start));
-	copy = (char *) att_align_nominal((uintptr_t) (state->scratch + state->scratch_used),
-									  attalign);
+	if (state->scratch_used == 0 && state->provide != NULL)
+		state->scratch = state->provide(state, state->scratch_size);
+	copy = (char *) TYPEALIGN(alignby, state->scratch + state->scratch_used);
 	memcpy(copy, in, size);
 	state->scratch_used = (uint32) (copy + size - state->scratch);
 	return PointerGetDatum(copy);
@@ -47,11 +36,13 @@ aligned_copy(const char *in, Size size, char attalign, const RowBytes *bytes, ZR
  * the scratch space.
  */
 static inline Datum
-aligned_value(const char *in, Size size, char attalign, const RowBytes *bytes, ZRowDeform *state)
+aligned_value(const char *in, Size size, const CompactAttribute *att, ZRowDeform *state)
 {
-	if (likely(zrow_is_aligned(in, attalign)))
+	int			alignby = zcompat_alignby(att);
+
+	if (likely(((uintptr_t) in & (alignby - 1)) == 0))
 		return PointerGetDatum(in);
-	return aligned_copy(in, size, attalign, bytes, state);
+	return aligned_copy(in, size, alignby, state);
 }
 
 /* Read a by-value column from any address: rows have no alignment. */
@@ -119,14 +110,13 @@ varlena_length(const char *in, Size left)
 }
 
 /*
- * Read a value of variable length, other than a short varlena.  Returns its length, or 0 if the
- * bytes are damaged.
+ * Read a value of variable length, other than a short varlena, of at most "left" bytes.  Returns
+ * its length, or 0 if the bytes are damaged.
  */
 static pg_noinline Size
-variable_get(const char *in, Form_pg_attribute att, Datum *value, const RowBytes *bytes,
+variable_get(const char *in, Size left, const CompactAttribute *att, Datum *value,
 			 ZRowDeform *state)
 {
-	Size		left = bytes->end - in;
 	Size		size;
 
 	if (left == 0)
@@ -146,48 +136,74 @@ variable_get(const char *in, Form_pg_attribute att, Datum *value, const RowBytes
 	if (VARATT_IS_1B_E(in))
 		*value = PointerGetDatum(in);	/* not aligned, and need not be: the reader copies it */
 	else
-		*value = aligned_value(in, size, att->attalign, bytes, state);
+		*value = aligned_value(in, size, att, state);
 	return size;
 }
 
 /*
- * Deform attributes [state->natts, bytes->upto).  Returns false if a value is damaged.  Compiled
- * twice: "hasnull" is a constant in each call.
+ * Return whether the bytes before "end" begin with a short varlena that is no pointer into a toast
+ * table; it may run past the end.
  */
-static pg_attribute_always_inline bool
-stored_deform(TupleDesc desc, const RowBytes *bytes, bool hasnull,
-			  Datum *values, bool *isnull, ZRowDeform *state)
+static inline bool
+is_short(const char *in, const char *end)
 {
-	const char *in = bytes->start + state->off;
-	const char *end = bytes->end;
-	int			upto = bytes->upto;
-	int			i;
+	return in < end && VARATT_IS_1B(in) && !VARATT_IS_1B_E(in);
+}
 
-	for (i = state->natts; i < upto; i++)
+/*
+ * Begin to deform the row.  Returns false if it is too short for its own header, or stores more
+ * columns than a table can have.
+ */
+static bool
+begin_deform(const char *row, uint32 len, ZRowDeform *state)
+{
+	ZRowHeader	hdr;
+
+	if (len < ZROW_HDR_SIZE)
+		return false;
+	zrow_header_get(row, &hdr);
+	state->off = ZROW_HDR_SIZE;
+	if (hdr.flags & ZROW_HASNULL)
+		state->off += BITMAPLEN(hdr.natts);
+	state->scratch_used = 0;
+	return state->off <= len && hdr.natts <= ZROW_MAX_NATTS;
+}
+
+/*
+ * Deform attributes [state->natts, upto), all of which the row stores.  Returns false if a value
+ * is damaged.
+ */
+static bool
+stored_deform(TupleDesc desc, const char *row, uint32 len, int upto,
+			  Datum *values, bool *isnull, ZRowDeform *state)	/* tidy: two arrays */
+{
+	const char *in = row + state->off;
+	const char *end = row + len;
+	bool		hasnull = (row[0] & ZROW_HASNULL) != 0;
+
+	for (int i = state->natts; i < upto; i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		int			attlen = att->attlen;
+		const CompactAttribute *att = TupleDescCompactAttr(desc, i);
 		Size		size;
 
-		if (hasnull && att_isnull(i, bytes->bits))
+		isnull[i] = hasnull && att_isnull(i, (const uint8 *) row + ZROW_HDR_SIZE);
+		if (isnull[i])
 		{
 			values[i] = (Datum) 0;
-			isnull[i] = true;
 			continue;
 		}
-		isnull[i] = false;
 
-		if (attlen > 0)
+		if (att->attlen > 0)
 		{
-			size = attlen;
+			size = att->attlen;
 			if (unlikely(size > (Size) (end - in)))
 				return false;
 			if (att->attbyval)
-				values[i] = byval_get(in, attlen);
+				values[i] = byval_get(in, att->attlen);
 			else
-				values[i] = aligned_value(in, size, att->attalign, bytes, state);
+				values[i] = aligned_value(in, size, att, state);
 		}
-		else if (attlen == -1 && in < end && VARATT_IS_1B(in) && !VARATT_IS_1B_E(in))
+		else if (att->attlen == -1 && is_short(in, end))
 		{
 			size = VARSIZE_1B(in);
 			if (unlikely(size > (Size) (end - in)))
@@ -196,74 +212,78 @@ stored_deform(TupleDesc desc, const RowBytes *bytes, bool hasnull,
 		}
 		else
 		{
-			size = variable_get(in, att, &values[i], bytes, state);
+			size = variable_get(in, end - in, att, &values[i], state);
 			if (unlikely(size == 0))
 				return false;
 		}
 		in += size;
 	}
-	state->off = (uint32) (in - bytes->start);
+	state->off = (uint32) (in - row);
 	return true;
 }
 
-/* Return where the values begin; 0 if the row is too short for its own header. */
-static inline uint32
-body_offset(const ZRowHeader *hdr, uint32 len)
+/* As zrow_deform(), for all rows. */
+static pg_noinline bool
+any_deform(TupleDesc desc, const char *row, uint32 len, int upto,
+		   Datum *values, bool *isnull, ZRowDeform *state)	/* tidy: two arrays */
 {
-	uint32		off = ZROW_HDR_SIZE;
-
-	if (hdr->flags & ZROW_HASNULL)
-		off += BITMAPLEN(hdr->natts);
-	return off <= len ? off : 0;
-}
-
-bool
-zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
-			Datum *values, bool *isnull, ZRowDeform *state) /* tidy: two arrays */
-{
-	ZRowHeader	hdr;
-	RowBytes	bytes;
-	int			i;
+	int			stored;
 
 	Assert(upto <= desc->natts);
 	Assert(state->scratch == (char *) MAXALIGN(state->scratch));
 	Assert(state->scratch != NULL || state->provide != NULL);
 
-	if (unlikely(len < ZROW_HDR_SIZE))
+	if (state->natts == 0 && !begin_deform(row, len, state))
 		return false;
-	zrow_header_get(row, &hdr);
-	if (state->natts == 0)
-	{
-		state->off = body_offset(&hdr, len);
-		state->scratch_used = 0;
-		if (unlikely(state->off == 0 || hdr.natts > ZROW_MAX_NATTS))
-			return false;
-	}
+	state->scratch_size = ZROW_SCRATCH_SIZE(desc->natts, len);
 
-	bytes.start = row;
-	bytes.end = row + len;
-	bytes.upto = Min(upto, hdr.natts);
-	bytes.natts = desc->natts;
-	bytes.bits = (const uint8 *) row + ZROW_HDR_SIZE;
-	if (state->natts < bytes.upto)
+	stored = Min(upto, zrow_natts(row));
+	if (state->natts < stored)
 	{
-		bool		sound;
-
-		if (hdr.flags & ZROW_HASNULL)
-			sound = stored_deform(desc, &bytes, true, values, isnull, state);
-		else
-			sound = stored_deform(desc, &bytes, false, values, isnull, state);
-		if (unlikely(!sound))
+		if (!stored_deform(desc, row, len, stored, values, isnull, state))
 			return false;
-		state->natts = bytes.upto;
+		state->natts = stored;
 	}
 
 	/* columns added since the row was stored */
-	for (i = state->natts; i < upto; i++)
+	for (int i = state->natts; i < upto; i++)
 		values[i] = getmissingattr(desc, i + 1, &isnull[i]);
 	state->natts = Max(state->natts, upto);
 
 	Assert(state->off <= len);
 	Assert(state->scratch_used <= ZROW_SCRATCH_SIZE(desc->natts, len));
 	return true;
+}
+
+bool
+zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
+			Datum *values, bool *isnull, ZRowDeform *state) /* tidy: two arrays */
+{
+	const char *in = row + ZROW_HDR_SIZE;
+	const char *end = row + len;
+	int			i;
+
+	/* in this order: a shorter row has no header */
+	if (state->natts > 0 || len <= ZROW_HDR_SIZE || (row[0] & ZROW_HASNULL) != 0 ||
+		upto > zrow_natts(row) || zrow_natts(row) > ZROW_MAX_NATTS)
+		return any_deform(desc, row, len, upto, values, isnull, state);
+
+	for (i = 0; i < upto; i++)
+	{
+		const CompactAttribute *att = TupleDescCompactAttr(desc, i);
+		int			size = att->attlen;
+
+		if (att->attbyval && size <= end - in)
+			values[i] = byval_get(in, size);
+		else if (size == -1 && is_short(in, end) && (size = VARSIZE_1B(in)) <= end - in)
+			values[i] = PointerGetDatum(in);
+		else
+			break;
+		isnull[i] = false;
+		in += size;
+	}
+	state->natts = i;
+	state->off = (uint32) (in - row);
+	state->scratch_used = 0;
+	return i == upto || any_deform(desc, row, len, upto, values, isnull, state);
 }

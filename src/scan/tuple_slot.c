@@ -82,10 +82,14 @@ static char *
 scratch_provide(ZRowDeform *state, Size size)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) ((char *) state - offsetof(ZTupleSlot, deform));
-	char	   *scratch = space_alloc(&zslot->base, &size);
 
-	zslot->scratch_alloc = (uint32) size;
-	return scratch;
+	if (size > zslot->scratch_alloc)
+	{
+		scratch_free(zslot);
+		state->scratch = space_alloc(&zslot->base, &size);
+		zslot->scratch_alloc = (uint32) size;
+	}
+	return state->scratch;
 }
 
 static inline void
@@ -283,7 +287,6 @@ static void
 tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
-	TupleDesc	desc = slot->tts_tupleDescriptor;
 
 	Assert(!TTS_EMPTY(slot));
 
@@ -292,14 +295,7 @@ tts_zheap_getsomeattrs(TupleTableSlot *slot, int natts)
 
 	Assert(zslot->copy == NULL || zslot->copy->references > 0);	/* E2 */
 	Assert(slot->tts_nvalid == zslot->deform.natts);
-	if (unlikely(zslot->deform.scratch != NULL) &&
-		ZROW_SCRATCH_SIZE(desc->natts, zslot->row_len) > zslot->scratch_alloc)
-	{
-		/* a longer row than before; the size is the same for all calls with one row */
-		Assert(zslot->deform.natts == 0);
-		scratch_free(zslot);
-	}
-	if (unlikely(!zrow_deform(desc, zslot->row, zslot->row_len, natts,
+	if (unlikely(!zrow_deform(slot->tts_tupleDescriptor, zslot->row, zslot->row_len, natts,
 							  slot->tts_values, slot->tts_isnull, &zslot->deform)))
 		ztuple_slot_report_damage(slot);
 	slot->tts_nvalid = natts;

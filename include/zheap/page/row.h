@@ -75,7 +75,8 @@ typedef struct ZRowDeform
 	char	   *scratch;		/* aligned copies of values that need alignment,
 								 * see below */
 	uint32		scratch_used;
-	/* allocates the scratch space, if that is NULL when a row needs it */
+	Size		scratch_size;	/* that the row may need */
+	/* if set: called for the first value of a row that needs scratch space; returns that space */
 	char	   *(*provide) (struct ZRowDeform *state, Size size);
 } ZRowDeform;
 
