@@ -392,7 +392,7 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.moved_history IS
 COMMENT ON COLUMN zheap.zheap_stat_tables.stale_entries_removed IS
 	'index entries of keys that rows had before, removed by updates and by VACUUM';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_passed IS
-	'index entries (about so many) that index scans passed by at once, because only older snapshots need them';
+	'index entries (estimated) that index scans skipped in ranges, because only older snapshots need them';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_removed IS
 	'deleted or moved rows whose index entries and address writers have removed (zheap.remove_dead_entries)';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_left IS

@@ -47,7 +47,7 @@ static void
 define_for_damage(void)
 {
 	DefineCustomBoolVariable("zheap.skip_heap_rows",
-							 "Scans pass by rows that an extension wrote into zheap tables with the server's heap functions.",
+							 "Scans skip rows that an extension wrote into zheap tables with the server's heap functions.",
 							 "Otherwise they report them as damage.  To save the other rows; such pages cannot be written to.",
 							 &zheap_skip_heap_rows,
 							 false,
@@ -129,7 +129,7 @@ zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("zheap.skip_dead_entries",
-							 "Index scans pass by ranges of entries that only older snapshots need.",
+							 "Index scans skip ranges of entries that only older snapshots need.",
 							 "Scans that have walked over many such entries tell the others where they are.",
 							 &zheap_skip_dead_entries,
 							 true,

@@ -66,24 +66,17 @@ zindex_has_plain_columns(Relation index)
 }
 
 /*
- * Return whether an operator class's claim that equal keys have the same bytes is, or was, wrong:
- * of char(n), which ignores trailing blanks, and before 15.5 of interval ('1 day' and '24:00:00').
- * The claim may change with a minor version while the entries stay.  A domain has the operator
- * classes of its base type; no such claim is made for arrays, ranges and rows.
- */
-static bool
-is_wrongly_told_by_bytes(Oid opcintype)
-{
-	return opcintype == BPCHAROID || opcintype == INTERVALOID;
-}
-
-/*
  * Return whether keys of the index are equal only if their bytes are, and are stored as in the
  * table.  Not so for "name", which an index stores as a string, nor for included columns, which
  * may differ where the keys don't.
+ *
+ * Of two types, equalimage is, or was, wrong: of char(n), which ignores trailing blanks, and
+ * before 15.5 of interval ('1 day' and '24:00:00').  The answer may change with a minor version
+ * while the entries stay.  A domain has the operator classes of its base type; arrays, ranges and
+ * rows are never equalimage.
  */
 static bool
-tells_keys_by_bytes(Relation table, Relation index)
+keys_compare_bytewise(Relation table, Relation index)
 {
 	int			natts = IndexRelationGetNumberOfAttributes(index);
 
@@ -92,8 +85,9 @@ tells_keys_by_bytes(Relation table, Relation index)
 	for (int i = 0; i < natts; i++)
 	{
 		AttrNumber	attno = index->rd_index->indkey.values[i];
+		Oid			type = index->rd_opcintype[i];
 
-		if (attno <= 0 || is_wrongly_told_by_bytes(index->rd_opcintype[i]) ||
+		if (attno <= 0 || type == BPCHAROID || type == INTERVALOID ||
 			TupleDescAttr(RelationGetDescr(table), attno - 1)->atttypid !=
 			TupleDescAttr(RelationGetDescr(index), i)->atttypid)
 			return false;
@@ -106,7 +100,7 @@ zindex_may_have_several_keys(Relation table, Relation index)
 {
 	return index->rd_rel->relam == BTREE_AM_OID && !index->rd_index->indisunique &&
 		!index->rd_index->indisexclusion && zindex_has_plain_columns(index) &&
-		tells_keys_by_bytes(table, index);
+		keys_compare_bytewise(table, index);
 }
 
 /* ---- memory for index tuples ---- */

@@ -389,7 +389,7 @@ try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	if (!skip->has_end || memcmp(&end, run_front(fetch), sizeof(end)) != 0)
 	{
 		skip->run.entries += entries;
-		zstats_count(scan->heapRelation, ZTABLE_DEAD_PASSED, entries);
+		zstats_count(scan->heapRelation, ZTABLE_DEAD_SKIPPED, entries);
 	}
 	pos->itemIndex = item_in_range(scan, fetch, &end);
 	leaves = pos->itemIndex == last_match(scan, fetch) &&

@@ -48,7 +48,7 @@ struct SeenKeys
 {
 	MemoryContext memory;		/* has all keys and the hash table */
 	HTAB	   *keys;			/* NULL if no key has been noted */
-	int			passed;			/* number of entries counted before keys are noted */
+	int			counted;		/* number of entries counted before keys are noted */
 	Snapshot	snapshot;
 	CommandId	curcid;
 	uint64		own_changes;	/* zview_own_changes when noting began */
@@ -60,7 +60,7 @@ forget(SeenKeys *keys)
 	if (keys->keys != NULL)
 		MemoryContextReset(keys->memory);
 	keys->keys = NULL;
-	keys->passed = 0;
+	keys->counted = 0;
 }
 
 /*
@@ -108,7 +108,7 @@ seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
 		forget(keys);
 	if (keys->keys == NULL)
 	{
-		if (keys->passed++ < FEW_ENTRIES)
+		if (keys->counted++ < FEW_ENTRIES)
 			return;
 		begin_noting(keys, snapshot);
 	}
@@ -125,7 +125,7 @@ seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
 }
 
 bool
-seen_keys_pass_by(SeenKeys *keys, IndexScanDesc scan, const ItemPointerData *tid)
+seen_keys_skip(SeenKeys *keys, IndexScanDesc scan, const ItemPointerData *tid)
 {
 	SeenKey    *entry;
 

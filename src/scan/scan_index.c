@@ -434,7 +434,7 @@ may_have_several_keys(const ZIndexFetch *fetch, TupleTableSlot *slot)
  * ends of an index, takes any entry that cannot be removed.
  */
 static pg_noinline bool
-passes_by(const ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
+has_other_key(const ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
 {
 	return snapshot->snapshot_type != SNAPSHOT_DIRTY &&
 		snapshot->snapshot_type != SNAPSHOT_NON_VACUUMABLE &&
@@ -493,7 +493,7 @@ count_miss(ZIndexFetch *fetch, bool dead_for_good)
  * as dead for good.
  */
 static pg_noinline void
-pass_by(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot, TupleTableSlot *slot)
+skip_entry(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot, TupleTableSlot *slot)
 {
 	bool		newest = fetch->base.may_skip && sees_newest(fetch, tid, snapshot);
 
@@ -508,10 +508,9 @@ pass_by(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot, Tuple
  * the snapshot sees.
  */
 static inline bool
-is_passed_by(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
-			 TupleTableSlot *slot)
+is_skipped(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot, TupleTableSlot *slot)
 {
-	if (likely(fetch->seen == NULL) || !seen_keys_pass_by(fetch->seen, fetch->base.entries, tid))
+	if (likely(fetch->seen == NULL) || !seen_keys_skip(fetch->seen, fetch->base.entries, tid))
 		return false;
 #ifdef USE_ASSERT_CHECKING
 	/* the page says the same */
@@ -540,7 +539,7 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 	fetch->base.looked = true;
 	if (ztid_seeks_deleted(snapshot))
 		return false;
-	if (is_passed_by(fetch, &rowtid, snapshot, slot))
+	if (is_skipped(fetch, &rowtid, snapshot, slot))
 	{
 		count_miss(fetch, false);
 		return false;
@@ -551,9 +550,9 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 		return false;
 	}
 	if (fetch->base.entries != NULL && may_have_several_keys(fetch, slot) &&
-		passes_by(fetch, snapshot, slot))
+		has_other_key(fetch, snapshot, slot))
 	{
-		pass_by(fetch, &rowtid, snapshot, slot);
+		skip_entry(fetch, &rowtid, snapshot, slot);
 		return false;
 	}
 	fetch->base.misses = 0;

@@ -27,7 +27,7 @@ typedef enum ZTableCounter
 	ZTABLE_MOVED_HISTORY,		/* ... triggers count versions, or undo was too long for a page */
 
 	ZTABLE_STALE_REMOVED,		/* index entries of keys that rows had before */
-	ZTABLE_DEAD_PASSED,			/* index entries that scans skipped, as other scans had noted */
+	ZTABLE_DEAD_SKIPPED,		/* index entries that scans skipped, as other scans had noted */
 	ZTABLE_DEAD_REMOVED,		/* deleted rows whose line pointers writers have freed */
 	ZTABLE_DEAD_LEFT,			/* ... noted by writers, but left to VACUUM */
 

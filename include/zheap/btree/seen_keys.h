@@ -2,8 +2,8 @@
  * seen_keys.h
  *		The keys by which an index scan's snapshot sees rows.
  */
-#ifndef ZHEAP_SCAN_SEEN_KEYS_H
-#define ZHEAP_SCAN_SEEN_KEYS_H
+#ifndef ZHEAP_BTREE_SEEN_KEYS_H
+#define ZHEAP_BTREE_SEEN_KEYS_H
 
 #include "access/relscan.h"
 #include "executor/tuptable.h"
@@ -28,9 +28,9 @@ extern void seen_keys_note(SeenKeys **keys, MemoryContext context, IndexScanDesc
  * version that the snapshot sees, so that the scan can skip it.  If false, fetch the row.  No
  * locks, no errors.
  */
-extern bool seen_keys_pass_by(SeenKeys *keys, IndexScanDesc scan, const ItemPointerData *tid);
+extern bool seen_keys_skip(SeenKeys *keys, IndexScanDesc scan, const ItemPointerData *tid);
 
 /* Free what seen_keys_note has allocated; keys is not NULL. */
 extern void seen_keys_free(SeenKeys *keys);
 
-#endif							/* ZHEAP_SCAN_SEEN_KEYS_H */
+#endif							/* ZHEAP_BTREE_SEEN_KEYS_H */
