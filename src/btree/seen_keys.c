@@ -21,7 +21,7 @@
 #include "utils/memutils.h"
 
 #include "zheap/btree/table_indexes.h"
-#include "zheap/mvcc/view.h"
+#include "zheap/mvcc/visibility.h"
 
 #include "zheap/btree/seen_keys.h"
 
@@ -49,43 +49,8 @@ struct SeenKeys
 	MemoryContext memory;		/* has all keys and the hash table */
 	HTAB	   *keys;			/* NULL if no key has been noted */
 	int			counted;		/* number of entries counted before keys are noted */
-	Snapshot	snapshot;
-	CommandId	curcid;
-	uint64		own_changes;	/* zview_own_changes when noting began */
+	ZSnapshotMoment moment;		/* when noting began */
 };
-
-static void
-forget(SeenKeys *keys)
-{
-	if (keys->keys != NULL)
-		MemoryContextReset(keys->memory);
-	keys->keys = NULL;
-	keys->counted = 0;
-}
-
-/*
- * Return whether the keys are still those of this snapshot: the same command, and no change of our
- * own since.
- */
-static bool
-is_of(const SeenKeys *keys, Snapshot snapshot)
-{
-	return keys->snapshot == snapshot && keys->curcid == snapshot->curcid &&
-		keys->own_changes == zview_own_changes;
-}
-
-/* Create the hash table, for this snapshot. */
-static void
-begin_noting(SeenKeys *keys, Snapshot snapshot)
-{
-	HASHCTL		ctl = {.keysize = sizeof(ItemPointerData),.entrysize = sizeof(SeenKey)};
-
-	ctl.hcxt = keys->memory;
-	keys->keys = hash_create("zheap seen keys", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	keys->snapshot = snapshot;
-	keys->curcid = snapshot->curcid;
-	keys->own_changes = zview_own_changes;
-}
 
 void
 seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
@@ -104,13 +69,24 @@ seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
 		*noted = keys = MemoryContextAllocZero(context, sizeof(SeenKeys));
 		keys->memory = AllocSetContextCreate(context, "zheap seen keys", ALLOCSET_DEFAULT_SIZES);
 	}
-	if (keys->keys != NULL && !is_of(keys, snapshot))
-		forget(keys);
+	if (keys->keys != NULL && !zmvcc_moment_lasts(&keys->moment, snapshot))
+	{
+		MemoryContextReset(keys->memory);
+		keys->keys = NULL;
+		keys->counted = 0;
+	}
 	if (keys->keys == NULL)
 	{
+		HASHCTL		ctl = {
+			.keysize = sizeof(ItemPointerData),.entrysize = sizeof(SeenKey),
+			.hcxt = keys->memory
+		};
+
 		if (keys->counted++ < FEW_ENTRIES)
 			return;
-		begin_noting(keys, snapshot);
+		keys->keys = hash_create("zheap seen keys", 256, &ctl,
+								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		keys->moment = zmvcc_moment(snapshot);
 	}
 	if (MemoryContextMemAllocated(keys->memory, true) >= (Size) work_mem * 1024)
 		return;
@@ -129,7 +105,7 @@ seen_keys_skip(SeenKeys *keys, IndexScanDesc scan, const ItemPointerData *tid)
 {
 	SeenKey    *entry;
 
-	if (keys->keys == NULL || !is_of(keys, scan->xs_snapshot))
+	if (keys->keys == NULL || !zmvcc_moment_lasts(&keys->moment, scan->xs_snapshot))
 		return false;
 	entry = hash_search(keys->keys, tid, HASH_FIND, NULL);
 	return entry != NULL && entry->key != NULL && !zindex_entry_has_key(scan, entry->key);

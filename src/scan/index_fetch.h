@@ -6,6 +6,7 @@
 #define ZHEAP_SCAN_INDEX_FETCH_H
 
 #include "zheap/btree/seen_keys.h"
+#include "zheap/mvcc/visibility.h"
 #include "zheap/scan/index_prefetch.h"
 #include "zheap/scan/scan.h"
 
@@ -13,9 +14,7 @@
 typedef struct ZFetchRun
 {
 	BlockNumber block;
-	Snapshot	snapshot;
-	CommandId	curcid;
-	uint64		own_changes;	/* zview_own_changes */
+	ZSnapshotMoment moment;		/* when it began */
 	uint32		leaf;			/* ZIndexFetchBase.leaf: an entry that is read later may belong
 								 * to a change that a copy of the page does not have */
 } ZFetchRun;

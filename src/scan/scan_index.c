@@ -19,7 +19,6 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/mvcc/serial.h"
 #include "zheap/mvcc/state.h"
-#include "zheap/mvcc/visibility.h"
 #include "zheap/scan/shown.h"
 #include "zheap/scan/tuple_slot.h"
 #include "zheap/tid/tid.h"
@@ -55,9 +54,7 @@ static void
 run_begin(ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
 {
 	fetch->run.block = block;
-	fetch->run.snapshot = snapshot;
-	fetch->run.curcid = snapshot->curcid;
-	fetch->run.own_changes = zview_own_changes;
+	fetch->run.moment = zmvcc_moment(snapshot);
 	fetch->run.leaf = fetch->base.leaf;
 	fetch->rows = 0;
 	fetch->has_copy = false;
@@ -67,10 +64,8 @@ run_begin(ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
 static inline bool
 run_goes_on(const ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
 {
-	const ZFetchRun *run = &fetch->run;
-
-	return run->block == block && run->snapshot == snapshot && run->leaf == fetch->base.leaf &&
-		run->curcid == snapshot->curcid && run->own_changes == zview_own_changes;
+	return fetch->run.block == block && fetch->run.leaf == fetch->base.leaf &&
+		zmvcc_moment_lasts(&fetch->run.moment, snapshot);
 }
 
 /*
@@ -78,13 +73,13 @@ run_goes_on(const ZIndexFetch *fetch, BlockNumber block, Snapshot snapshot)
  * SERIALIZABLE transactions, which report each row read from the page (mvcc_serial.c).
  */
 static pg_noinline void
-run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
+run_copy(ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
 {
 	ZFetchCopy *copy = fetch->copy;
 	Buffer		buffer;
 
 	fetch->rows = 0;
-	if (fetch->run.snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable() ||
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable() ||
 		!zscan_may_leave())
 		return;
 	if (copy == NULL)
@@ -101,7 +96,7 @@ run_copy(ZIndexFetch *fetch, TupleTableSlot *slot)
 	ReleaseBuffer(buffer);
 	if (!fetch->has_copy)
 		return;
-	copy->seen = zscan_seen_slots(&copy->view, fetch->run.snapshot);
+	copy->seen = zscan_seen_slots(&copy->view, snapshot);
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -383,7 +378,7 @@ fetch_row(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot,
 	if (!run_goes_on(fetch, block, snapshot))
 		run_begin(fetch, block, snapshot);
 	else if (!fetch->has_copy && ++fetch->rows >= ROWS_IN_PLACE)
-		run_copy(fetch, slot);
+		run_copy(fetch, snapshot, slot);
 	if (fetch->has_copy && fetch_from_copy(fetch->copy, tid, snapshot, slot))
 		return true;
 

@@ -27,7 +27,7 @@ zshown_find(Oid table, const ItemPointerData *tid, Snapshot snapshot)
 
 	/* core makes a new row in the scan's slot, and may continue with another one's TID */
 	if (slot == NULL || zshown.table != table || slot->tts_tableOid != table ||
-		zshown.snapshot != snapshot || zshown.curcid != snapshot->curcid ||
+		!zmvcc_sees_same(&zshown.moment, snapshot) ||
 		!ItemPointerEquals(&slot->tts_tid, unconstify(ItemPointerData *, tid)))
 		return NULL;
 	Assert(!TTS_EMPTY(slot));

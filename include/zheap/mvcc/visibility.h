@@ -50,6 +50,38 @@ zmvcc_check_snapshot(Relation rel, Snapshot snapshot)
 		zmvcc_snapshot_too_old(rel);
 }
 
+/* A snapshot at a command, and what this backend has changed by then. */
+typedef struct ZSnapshotMoment
+{
+	Snapshot	snapshot;
+	CommandId	curcid;
+	uint64		own_changes;	/* zview_own_changes */
+} ZSnapshotMoment;
+
+/* Return the present moment of a snapshot. */
+static inline ZSnapshotMoment
+zmvcc_moment(Snapshot snapshot)
+{
+	return (ZSnapshotMoment) {snapshot, snapshot->curcid, zview_own_changes};
+}
+
+/*
+ * Return whether the snapshot stands where it did at that moment, and so sees the same versions
+ * (V1).  The caller knows that it has not been freed meanwhile.
+ */
+static inline bool
+zmvcc_sees_same(const ZSnapshotMoment *moment, Snapshot snapshot)
+{
+	return moment->snapshot == snapshot && moment->curcid == snapshot->curcid;
+}
+
+/* Likewise, and whether this backend has changed no page since: a copy has all its changes. */
+static inline bool
+zmvcc_moment_lasts(const ZSnapshotMoment *moment, Snapshot snapshot)
+{
+	return zmvcc_sees_same(moment, snapshot) && moment->own_changes == zview_own_changes;
+}
+
 /*
  * Return whether the snapshot sees the modifier of this version, and therefore the version.
  * False for our own transaction: compare the command id.  May resolve an UPPER_BOUND.

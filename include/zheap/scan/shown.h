@@ -11,14 +11,14 @@
 
 #include "executor/tuptable.h"
 #include "storage/itemptr.h"
-#include "utils/snapshot.h"
+
+#include "zheap/mvcc/visibility.h"
 
 typedef struct ZShown
 {
 	TupleTableSlot *slot;		/* NULL: no row is known */
 	Oid			table;			/* the row's table; core may give the slot another one's OID */
-	Snapshot	snapshot;		/* an MVCC snapshot that sees the version in the slot */
-	CommandId	curcid;			/* snapshot->curcid at that time */
+	ZSnapshotMoment moment;		/* of an MVCC snapshot that sees the version in the slot */
 } ZShown;
 
 extern ZShown zshown;
@@ -30,8 +30,7 @@ zshown_note(TupleTableSlot *slot, Snapshot snapshot)
 	Assert(!TTS_EMPTY(slot) && snapshot->snapshot_type == SNAPSHOT_MVCC);
 	zshown.slot = slot;
 	zshown.table = slot->tts_tableOid;
-	zshown.snapshot = snapshot;
-	zshown.curcid = snapshot->curcid;
+	zshown.moment = zmvcc_moment(snapshot);
 }
 
 /* Forget the row, as the slot is about to hold another one, or is no longer that row's. */
