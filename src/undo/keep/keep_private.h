@@ -105,9 +105,6 @@ extern bool zundo_log_is_active_from(const ZUndoLog *log, ZUndoPtr first);
  */
 extern char *zundo_describe_holder(void);
 
-/* Note the next xid with the time, as the horizon has just been computed. */
-extern void zundo_hold_note(ZUndoDb *db);
-
 /* Return whether it is time for a worker to call zundo_hold_warn().  The database is locked. */
 extern bool zundo_hold_due(const ZUndoDb *db, TimestampTz now);
 

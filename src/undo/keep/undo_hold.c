@@ -2,11 +2,10 @@
  * undo_hold.c
  *		Undo that is kept for longer than zheap.undo_hold_warning.
  *
- * Each time the horizon is computed the next xid is noted, with the time, if the last note is
- * old enough.  If an xid that was noted that long ago is still beyond the horizon, then undo is
- * kept for longer than that.
+ * If an extent was opened that long ago (undo_marks.c), and what was closed then is still beyond
+ * the horizon, then undo is kept for longer than that.
  *
- * LOCKING: ZUndoDb.mutex for the samples; the database's lock, shared.
+ * LOCKING: the database's lock, shared.
  */
 #include "postgres.h"
 
@@ -27,61 +26,33 @@
 
 #define EXTENT_KB		(ZUNDO_EXTENT_BLOCKS * BLCKSZ / 1024)
 
-void
-zundo_hold_note(ZUndoDb *db)
-{
-	TimestampTz now = GetCurrentTimestamp();
-	FullTransactionId next = ReadNextFullTransactionId();
-	int			interval = Max(zheap_undo_hold_warning / (ZUNDO_SAMPLES / 2), 100);
-	ZUndoSample *newest;
-
-	if (zheap_undo_hold_warning <= 0)
-		return;
-	SpinLockAcquire(&db->mutex);
-	newest = &db->samples[db->newest_sample];
-	if (newest->at == 0 || now - newest->at >= interval * INT64CONST(1000))
-	{
-		db->newest_sample = (db->newest_sample + 1) % ZUNDO_SAMPLES;
-		db->samples[db->newest_sample].at = now;
-		db->samples[db->newest_sample].next = next;
-	}
-	SpinLockRelease(&db->mutex);
-}
-
 /*
- * Return whether an xid that was the next one zheap.undo_hold_warning ago is still beyond the
- * horizon.
+ * Return whether undo from before zheap.undo_hold_warning ago is still beyond the horizon.  The
+ * database is locked.
  */
 static bool
-is_held(ZUndoDb *db, TimestampTz now)
+is_held(const ZUndoDb *db, TimestampTz now, uint64 horizon)
 {
 	TimestampTz before = now - zheap_undo_hold_warning * INT64CONST(1000);
-	uint64		horizon = pg_atomic_read_u64(&db->horizon);
-	bool		result = false;
 
-	SpinLockAcquire(&db->mutex);
-	for (int i = 0; i < ZUNDO_SAMPLES; i++)
+	for (int i = 0; i < db->nmarks && db->marks[i].at <= before; i++)
 	{
-		ZUndoSample *sample = &db->samples[i];
-
-		if (sample->at != 0 && sample->at <= before &&
-			U64FromFullTransactionId(sample->next) > horizon)
-			result = true;
+		if (U64FromFullTransactionId(db->marks[i].next) > horizon)
+			return true;
 	}
-	SpinLockRelease(&db->mutex);
-	return result;
+	return false;
 }
 
 /* Return whether some log has an extent that could be freed but for the horizon. */
 static bool
-has_something_to_hold(ZUndoDb *db)
+has_something_to_hold(const ZUndoDb *db, uint64 horizon)
 {
 	ZUndoLog   *log = NULL;
 
 	while ((log = zundo_log_next(db, log)) != NULL)
 	{
 		if (log->oldest_extent != log->newest_extent &&
-			U64FromFullTransactionId(log->oldest_closed) > pg_atomic_read_u64(&db->horizon))
+			U64FromFullTransactionId(log->oldest_closed) > horizon)
 			return true;
 	}
 	return false;
@@ -144,16 +115,15 @@ zundo_hold_warn(void)
 {
 	ZUndoDb    *db = MyUndo.db;
 	TimestampTz now = GetCurrentTimestamp();
-	bool		something;
+	uint64		horizon = pg_atomic_read_u64(&db->horizon);
+	bool		held;
 
 	if (zheap_undo_hold_warning <= 0 || now < db->hold_at || RecoveryInProgress())
 		return;
 	db->hold_at = now + Max(zheap_undo_hold_warning / 2, 1000) * INT64CONST(1000);
-	if (!is_held(db, now))
-		return;
 	LWLockAcquire(zundo_db_lock(db), LW_SHARED);
-	something = has_something_to_hold(db);
+	held = is_held(db, now, horizon) && has_something_to_hold(db, horizon);
 	LWLockRelease(zundo_db_lock(db));
-	if (something)
+	if (held)
 		report_hold(db, now);
 }

@@ -149,7 +149,6 @@ zundo_horizon_move(ZUndoDb *db)
 	pg_atomic_write_u64(&db->last_advance, (uint64) GetCurrentTimestamp());
 	pg_atomic_write_u64(&db->last_next,
 						U64FromFullTransactionId(ReadNextFullTransactionId()));
-	zundo_hold_note(db);
 }
 
 void

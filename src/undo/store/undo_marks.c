@@ -3,14 +3,15 @@
  *		How many extents had been opened at which xid.
  *
  * Extents are counted as they are opened, and for some of them a mark notes the next xid at
- * that moment.  So views can compute what a holder keeps without a look at the extents, which
- * may be very many.
+ * that moment, and the time.  So views can compute what a holder keeps, and for how long, without
+ * a look at the extents, which may be very many.
  *
  * LOCKING: the database's lock, exclusively.
  */
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "utils/timestamp.h"
 
 #include "store_private.h"
 #include "undo_state.h"
@@ -20,6 +21,7 @@ add_mark(ZUndoDb *db, FullTransactionId next)
 {
 	ZUndoMark  *mark = &db->marks[db->nmarks++];
 
+	mark->at = GetCurrentTimestamp();
 	mark->opened = db->opened;
 	mark->next = next;
 }
@@ -65,10 +67,9 @@ zundo_count_opened(ZUndoDb *db, FullTransactionId next)
 {
 	Assert(LWLockHeldByMeInMode(zundo_db_lock(db), LW_EXCLUSIVE));
 	db->opened++;
+	forget_marks(db);
 	if (db->opened - db->marks[db->nmarks - 1].opened < db->mark_interval)
 		return;
-	if (db->nmarks == ZUNDO_MARKS)
-		forget_marks(db);
 	if (db->nmarks == ZUNDO_MARKS)
 		thin_marks(db);
 	add_mark(db, next);

@@ -105,7 +105,6 @@ zundo_shmem_init(void)
 	for (int i = 0; i < zundo_max_databases(); i++)
 	{
 		shared->dbs[i].first_log = -1;
-		SpinLockInit(&shared->dbs[i].mutex);
 		pg_atomic_init_u64(&shared->dbs[i].horizon, 0);
 		pg_atomic_init_u64(&shared->dbs[i].logged_horizon, 0);
 		pg_atomic_init_u64(&shared->dbs[i].released, 0);
@@ -322,7 +321,6 @@ drop_database(ZUndoDb *db)
 	db->truncate_at = 0;
 	db->truncate_wait = 0;
 	db->hold_at = db->warned_at = 0;
-	memset(db->samples, 0, sizeof(db->samples));
 	pg_atomic_write_u64(&db->last_advance, 0);
 	pg_atomic_write_u64(&db->last_next, 0);
 }

@@ -95,17 +95,10 @@ typedef struct ZUndoLog
 	ZUndoPin	pins[ZUNDO_PINS]; /* older first; invalid fxid: unused */
 } ZUndoLog;
 
-typedef struct ZUndoSample
-{
-	TimestampTz at;				/* 0: unused */
-	FullTransactionId next;
-} ZUndoSample;
-
-#define ZUNDO_SAMPLES	16
-
-/* The next xid when "opened" extents had been opened (undo_marks.c). */
+/* The next xid when "opened" extents had been opened, and the time (undo_marks.c). */
 typedef struct ZUndoMark
 {
+	TimestampTz at;
 	uint64		opened;
 	FullTransactionId next;
 } ZUndoMark;
@@ -164,10 +157,7 @@ typedef struct ZUndoDb
 	pg_atomic_uint64 last_advance;	/* TimestampTz */
 	pg_atomic_uint64 last_next;
 
-	/* samples of the next xid, with their times (undo_hold.c) */
-	slock_t		mutex;
-	int			newest_sample;
-	ZUndoSample samples[ZUNDO_SAMPLES];
+	/* no lock: the last message (undo_hold.c) */
 	TimestampTz warned_at;
 	uint32		warned_of;		/* hash of the holder */
 } ZUndoDb;
