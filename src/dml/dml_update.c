@@ -37,23 +37,6 @@
 
 #include "update_phases.h"
 
-#define TO(phase)	(1 << (phase))
-
-/* The phases that may follow each phase: the edges of the diagram in README.md. */
-PG_USED_FOR_ASSERTS_ONLY static const int successors[] = {
-	[CHECK] = TO(CHECK) | TO(LOCK_OLD) | TO(TOAST) | TO(IN_PLACE) | TO(MOVE) | TO(REFUSED),
-	[LOCK_OLD] = TO(CHECK),
-	[TOAST] = TO(CHECK),
-	[IN_PLACE] = TO(CHECK) | TO(MOVE) | TO(DONE),
-	[MOVE] = TO(CHECK) | TO(LOCK_OLD) | TO(MOVE_HERE) | TO(FIND_PAGE) | TO(MOVE_TOGETHER) |
-	TO(INSERT_ELSEWHERE),
-	[MOVE_HERE] = TO(CHECK) | TO(LOCK_OLD) | TO(DONE),
-	[FIND_PAGE] = TO(CHECK),
-	[MOVE_TOGETHER] = TO(CHECK) | TO(LOCK_OLD) | TO(DONE),
-	[INSERT_ELSEWHERE] = TO(DELETE_OLD),
-	[DELETE_OLD] = TO(CHECK) | TO(DELETE_OLD) | TO(DONE)
-};
-
 /* ---- check ---- */
 
 /*
@@ -81,23 +64,10 @@ look_for_key(Update *update)
 		zupdate_raise_mode(update);
 }
 
-/*
- * Return whether the mode is known: if the key was looked at, if there is none, or if no
- * snapshot says which version the update has found.
- */
-static bool
-has_mode(const Update *update)
-{
-	Snapshot	snapshot = update->query.snapshot;
-
-	return update->has_mode || update->indexes->keys == NULL || snapshot == InvalidSnapshot ||
-		!IsMVCCSnapshot(snapshot);
-}
-
 static bool
 needs_toaster(const Update *update)
 {
-	return !update->toasted &&
+	return !zupdate_has_run(update, TOAST) &&
 		(zdml_needs_toaster(update->rel, update->row.len, zrow_flags(update->row.bytes)) ||
 		 zdml_needs_toaster(update->rel, 0, update->check.version.hdr.flags));
 }
@@ -114,7 +84,7 @@ choose_way(Update *update)
 	bms_free(changes->indexes);
 	zcolumns_changed(update->indexes, update->rel, &update->check.version, update->row.bytes,
 					 update->row.len, changes);
-	if (update->toasted)
+	if (zupdate_has_run(update, TOAST))
 	{
 		/* a key that the toaster has compressed is not changed; the version is the same */
 		changes->key = key;
@@ -124,7 +94,7 @@ choose_way(Update *update)
 		return zupdate_exclude_all(update);
 	if (needs_toaster(update))
 		return update->locked ? TOAST : LOCK_OLD;
-	if (!update->toasted)
+	if (!zupdate_has_run(update, TOAST))
 		zlogical_old_row(&update->logical, update->check.version.row, update->check.version.len,
 						 changes->identity);
 	update->way = changes->way;
@@ -141,8 +111,8 @@ check(Update *update)
 	if (update->target.locked && update->target.view.reads > 0)
 		ztarget_unlock(&update->target);
 	zcheck_row_wait(&update->target, &update->query, &update->queue,
-					update->wait && has_mode(update), result);
-	if ((result->result == TM_BeingModified || result->result == TM_Updated) && !has_mode(update))
+					update->wait && update->has_mode, result);
+	if ((result->result == TM_BeingModified || result->result == TM_Updated) && !update->has_mode)
 	{
 		ztarget_unlock(&update->target);
 		look_for_key(update);
@@ -177,11 +147,10 @@ toast(Update *update)
 	const ZRowVersion *old = &update->check.version;
 	HeapTuple	before = zdml_heap_tuple(update->rel, old->row, old->len);
 
-	Assert(update->locked && !update->toasted);	/* D6: the page is left */
+	Assert(update->locked);		/* D6: the page is left */
 	ztarget_unlock(&update->target);
 	zlogical_old(&update->logical, before, update->changes.identity);
 	zdml_toast(update->rel, update->slot, before, 0, &update->row);
-	update->toasted = true;
 	heap_freetuple(before);
 	return CHECK;
 }
@@ -278,9 +247,10 @@ StaticAssertDecl(ZTID_MAX_ORDINAL + 2 <= ZTARGET_CHANGE_READS, "B1: the old vers
 static bool
 number_old(Update *update)
 {
+	TriggerDesc *triggers = update->rel->trigdesc;
 	int			ordinal;
 
-	if (!update->has_events)
+	if (triggers == NULL || !triggers->trig_update_after_row)
 		return true;
 	ordinal = zmvcc_ordinal(&update->target.view, update->target.offnum);
 	Assert(ordinal > 0);		/* T4 */
@@ -342,7 +312,6 @@ update_open(Update *update, Relation rel, TupleTableSlot *slot, uint32 options)
 	memset(&update->origins, 0, sizeof(*update) - offsetof(Update, origins));
 	update->rel = rel;
 	update->slot = slot;
-	update->has_events = rel->trigdesc != NULL && rel->trigdesc->trig_update_after_row;
 	slot->tts_tableOid = RelationGetRelid(rel);
 	zlogical_open(&update->logical, rel,
 				  options & TABLE_UPDATE_NO_LOGICAL ? TABLE_INSERT_NO_LOGICAL : 0);
@@ -358,7 +327,7 @@ static void
 update_close(Update *update)
 {
 	ztarget_close(&update->target);
-	if (update->searched)
+	if (zupdate_has_run(update, FIND_PAGE))
 		ztarget_close(&update->new);
 	zdml_form_release(&update->row);
 	zlogical_close(&update->logical);
@@ -401,10 +370,9 @@ update_report(const Update *update, ItemPointer otid)
 	Relation	rel = update->rel;
 	TupleTableSlot *slot = update->slot;
 
-	Assert(update->moved == ztable_is_move(update->way));
 	Assert(ztid_tag(&update->new_tid) == ZTID_TAG_NONE);	/* T9 */
 	slot->tts_tid = update->new_tid;
-	ztid_mark_updated(otid, update->moved, update->ordinal);
+	ztid_mark_updated(otid, ztable_is_move(update->way), update->ordinal);
 	ztuple_slot_written(slot, update->target.fxid, update->query.cid, update->was_locked);
 	pgstat_count_heap_update(rel, update->way == ZTABLE_UPDATED_IN_PLACE,
 							 ItemPointerGetBlockNumber(&update->new_tid) !=
@@ -413,45 +381,29 @@ update_report(const Update *update, ItemPointer otid)
 		count_nothing_dead(rel->pgstat_info);
 }
 
-/*
- * Run one phase.  The page is locked on entry to all phases but CHECK and DELETE_OLD, which lock
- * it.  Returns the next phase.
- */
-static Phase
-run_phase(Update *update, Phase phase)
+/* Each phase's function, and the phases that may follow: the edges of the diagram in README.md. */
+static const struct
 {
-	Assert(phase == CHECK || phase == DELETE_OLD ||
-		   (update->target.locked && update->target.checked));	/* D1 */
-	switch (phase)
-	{
-		case CHECK:
-			return check(update);
-		case LOCK_OLD:
-			return lock_old(update);
-		case TOAST:
-			return toast(update);
-		case IN_PLACE:
-			return in_place(update);
-		case MOVE:
-			return zupdate_move(update);
-		case MOVE_HERE:
-			return zupdate_move_at_once(update, &update->target);
-		case FIND_PAGE:
-			return zupdate_find_page(update);
-		case MOVE_TOGETHER:
-			return zupdate_move_at_once(update, &update->new);
-		case INSERT_ELSEWHERE:
-			return zupdate_insert_elsewhere(update);
-		case DELETE_OLD:
-			return zupdate_delete_old(update);
-		case DONE:
-		case REFUSED:
-			break;
-	}
-	pg_unreachable();
-}
+	Phase		(*run) (Update *update);
+	int			next;			/* a bit each */
+}			phases[] = {
+	[CHECK] = {check, TO(CHECK) | TO(LOCK_OLD) | TO(TOAST) | TO(IN_PLACE) | TO(MOVE) |
+	TO(REFUSED)},
+	[LOCK_OLD] = {lock_old, TO(CHECK)},
+	[TOAST] = {toast, TO(CHECK)},
+	[IN_PLACE] = {in_place, TO(CHECK) | TO(MOVE) | TO(DONE)},
+	[MOVE] = {zupdate_move, TO(CHECK) | TO(LOCK_OLD) | TO(FIND_PAGE) | TO(MOVE_AT_ONCE) |
+	TO(INSERT_ELSEWHERE)},
+	[FIND_PAGE] = {zupdate_find_page, TO(CHECK)},
+	[MOVE_AT_ONCE] = {zupdate_move_at_once, TO(CHECK) | TO(LOCK_OLD) | TO(DONE)},
+	[INSERT_ELSEWHERE] = {zupdate_insert_elsewhere, TO(DELETE_OLD)},
+	[DELETE_OLD] = {zupdate_delete_old, TO(CHECK) | TO(DELETE_OLD) | TO(DONE)}
+};
 
-/* Run all phases; return DONE or REFUSED. */
+/*
+ * Run all phases; return DONE or REFUSED.  The page is locked on entry to all phases but CHECK and
+ * DELETE_OLD, which lock it.
+ */
 static Phase
 run_phases(Update *update)
 {
@@ -459,9 +411,13 @@ run_phases(Update *update)
 
 	while (phase != DONE && phase != REFUSED)
 	{
-		Phase		next = run_phase(update, phase);
+		Phase		next;
 
-		Assert((successors[phase] & TO(next)) != 0);
+		Assert(phase == CHECK || phase == DELETE_OLD ||
+			   (update->target.locked && update->target.checked));	/* D1 */
+		next = phases[phase].run(update);
+		Assert((phases[phase].next & TO(next)) != 0);
+		update->done |= TO(phase);
 		phase = next;
 	}
 	return phase;
@@ -474,7 +430,8 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 {
 	ItemPointerData tid = ztid_untagged(otid);
 	Update		update;
-	Phase		phase;
+	bool		done;
+	bool		moved;
 
 	zheap_require_preload();
 	zreap_begin_write(rel);
@@ -485,24 +442,27 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 	update.wait = wait;
 	update.was_locked = update.query.was_locked = ztid_means_newest(otid);
 	if (update.was_locked)
-		update.query.snapshot = InvalidSnapshot;	/* T2: we locked the newest */
+		update.query.snapshot = snapshot = InvalidSnapshot;	/* T2: we locked the newest */
+	update.has_mode = update.indexes->keys == NULL || snapshot == InvalidSnapshot ||
+		!IsMVCCSnapshot(snapshot);
 	ztarget_open(&update.target, rel);
 	ztarget_pin(&update.target, &tid);
 	zlock_queue_init(&update.queue, rel, &tid, update.query.mode, LockWaitBlock, XLTW_Update);
-	phase = run_phases(&update);
+	done = run_phases(&update) == DONE;
+	moved = done && ztable_is_move(update.way);
 	zlock_queue_leave(&update.queue);
-	if (phase != DONE)
+	if (!done)
 		zcheck_report(&update.target, &update.check, tmfd);
 	*lockmode = update.query.mode;
 	/* an update in place inserts its index entries itself, those of BRIN too */
-	*update_indexes = update.moved ? TU_All : TU_None;
+	*update_indexes = moved ? TU_All : TU_None;
 	update_close(&update);
-	if (phase == DONE)
+	if (done)
 	{
 		update_report(&update, otid);
 		zstats_count(rel, update.way, 1);
 	}
-	if (phase == DONE && !update.moved && update.changes.indexes != NULL)
+	if (done && !moved && update.changes.indexes != NULL)
 		zentries_insert(rel, update.indexes, update.changes.indexes, slot,
 						update.had_several_keys);
 	bms_free(update.changes.indexes);

@@ -30,11 +30,13 @@ zupdate_move(Update *update)
 	/* the row stays locked, whatever happens to the page */
 	if (update->locked)
 		return INSERT_ELSEWHERE;
+	update->place = target;
 	if (zpage_free_for_row(target->view.page) >= update->row.len + sizeof(ZPageSlot))
-		return MOVE_HERE;
-	if (!update->searched)
+		return MOVE_AT_ONCE;
+	if (!zupdate_has_run(update, FIND_PAGE))
 		return FIND_PAGE;
-	return BufferIsValid(update->new.buffer) ? MOVE_TOGETHER : LOCK_OLD;
+	update->place = &update->new;
+	return BufferIsValid(update->new.buffer) ? MOVE_AT_ONCE : LOCK_OLD;
 }
 
 /*
@@ -64,16 +66,15 @@ deletion(Update *update)
 }
 
 Phase
-zupdate_move_at_once(Update *update, ZTarget *new)
+zupdate_move_at_once(Update *update)
 {
 	ZInsert		insert = insertion(update);
 	ZDeletion	delete = deletion(update);
 
 	Assert(!update->locked && update->target.checked);	/* D1 */
-	switch (zdml_move(&update->target, new, &insert, &delete, &update->new_tid))
+	switch (zdml_move(&update->target, update->place, &insert, &delete, &update->new_tid))
 	{
 		case ZSTEP_DONE:
-			update->moved = true;
 			return DONE;
 		case ZSTEP_NO_ROOM:
 			return LOCK_OLD;
@@ -88,10 +89,8 @@ zupdate_find_page(Update *update)
 {
 	ZTarget    *new = &update->new;
 
-	Assert(!update->searched);
 	ztarget_unlock(&update->target);
 	ztarget_open(new, update->rel);
-	update->searched = true;
 	zspace_find(new, update->row.len, 0, NULL);
 	ztarget_unlock(new);
 	if (new->init_page || new->buffer == update->target.buffer)
@@ -136,8 +135,5 @@ zupdate_delete_old(Update *update)
 		return CHECK;
 	}
 	delete = deletion(update);
-	if (zdml_mark_deleted(target, &delete) == ZSTEP_AGAIN)
-		return DELETE_OLD;
-	update->moved = true;
-	return DONE;
+	return zdml_mark_deleted(target, &delete) == ZSTEP_AGAIN ? DELETE_OLD : DONE;
 }

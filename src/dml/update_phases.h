@@ -19,9 +19,8 @@ typedef enum Phase
 	TOAST,						/* move long values of the new row to the toast table */
 	IN_PLACE,					/* put the new version in the old one's place */
 	MOVE,						/* let the new row name origins, choose its page */
-	MOVE_HERE,					/* change both rows in one step, on the old one's page */
 	FIND_PAGE,					/* find another page with room, so that both can be locked */
-	MOVE_TOGETHER,				/* change both rows in one step, on two pages */
+	MOVE_AT_ONCE,				/* change both rows in one step, on one page or on two */
 	INSERT_ELSEWHERE,			/* insert the new row on any page that has room */
 	DELETE_OLD,					/* mark the old row deleted, with its new place */
 	DONE,
@@ -37,6 +36,7 @@ typedef struct Update
 	ZRowQueue	queue;
 	ZTarget		target;
 	ZTarget		new;			/* where the row may be moved, if its page is pinned */
+	ZTarget    *place;			/* of MOVE_AT_ONCE: target or new */
 	ZUpdateCheck check;			/* of the last CHECK */
 	const ZTableIndexes *indexes;
 
@@ -45,23 +45,31 @@ typedef struct Update
 	ZColumnChanges changes;		/* of the last CHECK */
 	ZFormedRow	row;			/* the new one */
 	ZLogical	logical;		/* the version before is added by CHECK, or by TOAST */
-	bool		toasted;		/* TOAST is done */
+	int			done;			/* phases that have been run: a bit each */
 	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
 								 * except KEY SHARE if the key stays */
-	bool		has_mode;		/* query.mode takes into account whether the key changes */
-	bool		searched;		/* FIND_PAGE is done */
+	bool		has_mode;		/* query.mode takes into account whether the key changes, or
+								 * that is not to be known */
 	bool		made_room;		/* all space of the page that can be freed has been */
 	ItemPointerData new_tid;
-	bool		moved;
 	ZTableCounter way;			/* the row stays, or why it is moved or about to be moved */
 	bool		had_several_keys;	/* in place: it had the mark before the update */
 
 	bool		was_locked;		/* our transaction had locked the row before */
 	bool		key_locked;		/* our lock is FOR UPDATE: then KEY SHARE conflicts with the
 								 * update, as on heap, even if the key stays */
-	bool		has_events;		/* there are AFTER ROW triggers, which need both versions */
-	int			ordinal;		/* has_events, in place: ordinal number of the old version */
+	int			ordinal;		/* in place, for AFTER ROW triggers, which need both versions:
+								 * ordinal number of the old one */
 } Update;
+
+#define TO(phase)	(1 << (phase))
+
+/* Return whether the update has been in this phase. */
+static inline bool
+zupdate_has_run(const Update *update, Phase phase)
+{
+	return (update->done & TO(phase)) != 0;
+}
 
 /* Require the strongest mode.  Leave the queue, which is for a weaker one. */
 static inline void
@@ -90,11 +98,11 @@ zupdate_exclude_all(Update *update)
 extern Phase zupdate_move(Update *update);
 
 /*
- * MOVE_HERE, MOVE_TOGETHER: move the row in one step, to the page of "new".  Locked on entry; on
- * exit locked, or unlocked: CHECK.  The page has been locked since the check, so no transaction
- * can have locked the row, not even FOR KEY SHARE.
+ * MOVE_AT_ONCE: move the row in one step, to "place".  Locked on entry; on exit locked, or
+ * unlocked: CHECK.  The page has been locked since the check, so no transaction can have locked
+ * the row, not even FOR KEY SHARE.
  */
-extern Phase zupdate_move_at_once(Update *update, ZTarget *new);
+extern Phase zupdate_move_at_once(Update *update);
 
 /*
  * FIND_PAGE.  Locked on entry, unlocked on exit.  Done once per update, so that repeating ends.
