@@ -36,12 +36,12 @@ typedef struct ZIndexFetch
 	bool		dead;			/* the last row was not found, and is dead for good */
 	MemoryContext context;
 	bool		has_view;		/* "view" is open */
-	ZPageView	view;
 	ZFetchRun	run;
 	int			rows;			/* number of rows fetched in this run, until there is a copy */
 	bool		has_copy;		/* "copy" is of this run's page */
 	ZFetchCopy *copy;			/* allocated on demand, kept to the end */
 	SeenKeys   *seen;			/* likewise */
+	ZPageView	view;			/* last: not zeroed when the fetch begins */
 } ZIndexFetch;
 
 #endif							/* ZHEAP_SCAN_INDEX_FETCH_H */

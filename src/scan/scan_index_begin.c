@@ -15,7 +15,6 @@
 
 #include "index_fetch.h"
 
-/* Allocate the fetch.  Only the fields that are read before they are set are initialized. */
 IndexFetchTableData *
 zscan_index_begin(Relation rel, uint32 flags)
 {
@@ -25,27 +24,12 @@ zscan_index_begin(Relation rel, uint32 flags)
 	zundo_attach_for(rel);
 
 	fetch = (ZIndexFetch *) palloc(sizeof(ZIndexFetch));
+	memset(fetch, 0, offsetof(ZIndexFetch, view));
 	fetch->base.base.rel = rel;
-	fetch->base.entries = NULL;
-	fetch->base.leaf = 0;
-	fetch->base.marks = fetch->base.first_marks = 0;
-	fetch->base.may_skip = fetch->base.skips = fetch->base.looked = fetch->base.began = false;
-	fetch->base.asked = false;
-	fetch->base.misses = 0;
-	fetch->base.clock = fetch->base.first_clock = 0;
-	fetch->base.scan = NULL;
-	fetch->base.skip = NULL;
-	zindex_prefetch_init(&fetch->ahead);
-	fetch->dead = false;
-	fetch->buffer = InvalidBuffer;
-	fetch->scan = false;
 	fetch->context = CurrentMemoryContext;
-	fetch->has_view = false;
 	fetch->run.block = InvalidBlockNumber;
-	fetch->rows = 0;
-	fetch->has_copy = false;
-	fetch->copy = NULL;
-	fetch->seen = NULL;
+	fetch->ahead.last = fetch->ahead.leaf = InvalidBlockNumber;
+	zprefetch_init(&fetch->ahead.prefetch, ZREADER_INDEX_SCAN);
 
 	return &fetch->base.base;
 }
@@ -76,7 +60,7 @@ zscan_index_reset(IndexFetchTableData *sfetch)
 	fetch->scan = true;
 	if (unlikely(fetch->base.skip != NULL))
 		zskip_end(&fetch->base);
-	zindex_prefetch_reset(&fetch->ahead);
+	fetch->ahead.leaf = InvalidBlockNumber; /* it may read the same leaf again */
 	forget_buffer(fetch);
 }
 

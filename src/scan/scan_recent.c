@@ -27,26 +27,10 @@ typedef struct Recent
 /* A few tables: a transaction that changes two in turn finds both again. */
 static Recent recents[4];
 
-static Recent *
-recent_of(Relation rel)
-{
-	return &recents[RelationGetRelid(rel) % lengthof(recents)];
-}
-
-void
-zscan_note_recent(Relation rel, BlockNumber block, Buffer buffer)
-{
-	Recent	   *recent = recent_of(rel);
-
-	recent->file = rel->rd_locator;
-	recent->block = block;
-	recent->buffer = buffer;
-}
-
 Buffer
 zscan_read_recent(Relation rel, BlockNumber block)
 {
-	const Recent *recent = recent_of(rel);
+	Recent	   *recent = &recents[RelationGetRelid(rel) % lengthof(recents)];
 	Buffer		buffer;
 
 	/* a temporary table's file may have the number of another table's */
@@ -59,6 +43,6 @@ zscan_read_recent(Relation rel, BlockNumber block)
 		return recent->buffer;
 	}
 	buffer = ReadBuffer(rel, block);
-	zscan_note_recent(rel, block, buffer);
+	*recent = (Recent) {rel->rd_locator, block, buffer};
 	return buffer;
 }

@@ -133,31 +133,26 @@ row_release(ZTupleSlot *zslot)
 	slot->tts_nvalid = 0;
 }
 
-/* Return room for the next row.  The slot is empty afterwards. */
-static inline char *
-row_room(ZTupleSlot *zslot, uint32 len)
+void
+ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
+				  const ItemPointerData *tid, Oid table, const ZVersionId *id)
 {
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
+
 	row_release(zslot);
-	zslot->row = NULL;
-	zslot->base.tts_flags |= TTS_FLAG_EMPTY;
-	if (unlikely(len > zslot->room_alloc))
-		room_enlarge(zslot, len);
-	return zslot->room;
-}
-
-/* Make the row in the slot's room its content; nothing else is stored. */
-static inline void
-row_stored(ZTupleSlot *zslot, uint32 len, const ItemPointerData *tid, Oid table,
-		   const ZVersionId *id)
-{
-	TupleTableSlot *slot = &zslot->base;
-
-	Assert(TTS_IS_ZHEAP(slot));
-	Assert(slot->tts_nvalid == 0 && zslot->copy == NULL);
-	Assert(len <= zslot->room_alloc);
-
 	slot->tts_tid = *tid;
 	slot->tts_tableOid = table;
+	if (unlikely(len > zslot->room_alloc))
+	{
+		/* empty, in case of an error; a damaged padding yields any length: do not copy it */
+		zslot->row = NULL;
+		slot->tts_flags |= TTS_FLAG_EMPTY;
+		if (len > BLCKSZ)
+			ztuple_slot_report_damage(slot);
+		room_enlarge(zslot, len);
+	}
+	Assert(row + len <= zslot->room || row >= zslot->room + len);
+	memcpy(zslot->room, row, len);
 	if (unlikely(len < ZROW_HDR_SIZE))
 		ztuple_slot_report_damage(slot);
 
@@ -170,45 +165,6 @@ row_stored(ZTupleSlot *zslot, uint32 len, const ItemPointerData *tid, Oid table,
 		zslot->version_id = *id;
 	}
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
-}
-
-char *
-ztuple_slot_room(TupleTableSlot *slot, uint32 len)
-{
-	return row_room((ZTupleSlot *) slot, len);
-}
-
-void
-ztuple_slot_stored(TupleTableSlot *slot, uint32 len, const ItemPointerData *tid,
-				   Oid table, const ZVersionId *id)
-{
-	Assert(TTS_EMPTY(slot));
-	row_stored((ZTupleSlot *) slot, len, tid, table, id);
-}
-
-void
-ztuple_slot_store(TupleTableSlot *slot, const char *row, uint32 len,
-				  const ItemPointerData *tid, Oid table, const ZVersionId *id)
-{
-	ZTupleSlot *zslot = (ZTupleSlot *) slot;
-
-	if (unlikely(len > zslot->room_alloc))
-	{
-		/* a damaged padding yields any length: do not copy it */
-		if (len > BLCKSZ)
-		{
-			ExecClearTuple(slot);
-			slot->tts_tid = *tid;
-			slot->tts_tableOid = table;
-			ztuple_slot_report_damage(slot);
-		}
-		(void) row_room(zslot, len);
-	}
-	else
-		row_release(zslot);
-	Assert(row + len <= zslot->room || row >= zslot->room + len);
-	memcpy(zslot->room, row, len);
-	row_stored(zslot, len, tid, table, id);
 }
 
 void
@@ -269,13 +225,8 @@ tts_zheap_clear(TupleTableSlot *slot)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
-	zshown_forget(slot);
-	data_free(slot);
-	copy_forget(zslot);
+	row_release(zslot);
 	zslot->row = NULL;
-	zslot->formed = false;
-	zslot->has_version_id = false;
-	slot->tts_nvalid = 0;
 	slot->tts_flags |= TTS_FLAG_EMPTY;
 	ItemPointerSetInvalid(&slot->tts_tid);
 }

@@ -109,13 +109,7 @@ row_store(Unit *unit, TupleTableSlot *slot, const UnitRow *row, const ZVersionId
 	char	   *bytes = zrow_form(row->stored_desc, row->values, row->isnull, &len);
 
 	ItemPointerSet(&tid, TID_BLOCK, TID_OFFSET);
-	if (unit_once_in(unit, 2))
-		ztuple_slot_store(slot, bytes, len, &tid, TABLE_OID, id);
-	else
-	{
-		memcpy(ztuple_slot_room(slot, len), bytes, len);
-		ztuple_slot_stored(slot, len, &tid, TABLE_OID, id);
-	}
+	ztuple_slot_store(slot, bytes, len, &tid, TABLE_OID, id);
 	memset(bytes, 0x7f, len);	/* the slot must not look there again */
 	pfree(bytes);
 }

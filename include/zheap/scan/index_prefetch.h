@@ -23,21 +23,6 @@ typedef struct ZIndexPrefetch
 	int			item;			/* last entry whose block has been considered */
 } ZIndexPrefetch;
 
-/* Begin to read ahead for an index scan that has read no leaf yet. */
-static inline void
-zindex_prefetch_init(ZIndexPrefetch *ahead)
-{
-	zprefetch_init(&ahead->prefetch, ZREADER_INDEX_SCAN);
-	ahead->last = ahead->leaf = InvalidBlockNumber;
-}
-
-/* Begin a new scan of the index, which may read the same leaf. */
-static inline void
-zindex_prefetch_reset(ZIndexPrefetch *ahead)
-{
-	ahead->leaf = InvalidBlockNumber;
-}
-
 /*
  * Prefetch the table blocks of the entries that follow the B-tree scan's current one, as many as
  * the distance says.  Call it before the current entry's block is read, with no buffer locked.

@@ -84,12 +84,9 @@ typedef struct ZScan
 
 /*
  * Pin and return the block's buffer, as ReadBuffer does; not locked.  Cheap if the block was the
- * last of its table that was read or noted.
+ * last of its table that was read.
  */
 extern Buffer zscan_read_recent(Relation rel, BlockNumber block);
-
-/* Remember that the block is in this buffer, which is pinned: it is likely to be read next. */
-extern void zscan_note_recent(Relation rel, BlockNumber block, Buffer buffer);
 
 /* ---- begin, end (scan_begin.c) ---- */
 

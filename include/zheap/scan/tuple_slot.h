@@ -113,16 +113,6 @@ ztuple_slot_refer_next(TupleTableSlot *slot, const char *row, uint32 len,
 extern ZVersionId *ztuple_slot_id(TupleTableSlot *slot);
 
 /*
- * Return room for a row of "len" bytes, which the caller fills in before it calls
- * ztuple_slot_stored.  Saves a copy for rows rebuilt from undo.  The slot is empty in between.
- * ztuple_slot_stored: ERROR (data_corrupted) if the row is too short.
- */
-extern char *ztuple_slot_room(TupleTableSlot *slot, uint32 len);
-extern void ztuple_slot_stored(TupleTableSlot *slot, uint32 len,
-							   const ItemPointerData *tid, Oid table,
-							   const ZVersionId *id);
-
-/*
  * Return the row, if the slot has formed it from values by this descriptor when it was
  * materialised; otherwise NULL.  The row is short enough to be stored, and none of its values is
  * in a toast table.  It is valid until the slot changes; the caller may fill in its header.
