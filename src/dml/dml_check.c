@@ -226,7 +226,7 @@ row_of_aborted(ZTarget *target)
 {
 	ZRowVersion	version;
 
-	if (!zscan_is_row(&target->view, target->offnum))
+	if (!zpage_is_row(target->view.page, target->offnum))
 		return false;
 	zmvcc_current(&target->view, target->offnum, &version);
 	return is_of_aborted(target, &version);
@@ -366,7 +366,7 @@ check_row(ZTarget *target, const ZCheckQuery *query, ZUpdateCheck *check)
 	while (!done)
 	{
 		check_init(target, check);
-		if (!zscan_is_row(&target->view, target->offnum))
+		if (!zpage_is_row(target->view.page, target->offnum))
 			break;
 		zmvcc_current(&target->view, target->offnum, &check->version);
 		/* the look would be for nothing; is_of_aborted() asks once more after it */

@@ -179,8 +179,7 @@ is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader
 	ZOwner		prev = {InvalidFullTransactionId, ZUNDO_INVALID};
 	uint32		len;
 
-	if (offnum > PageGetMaxOffsetNumber(page) || !ItemIdIsNormal(PageGetItemId(page, offnum)) ||
-		zpage_check_row(page, offnum) != NULL)
+	if (!zpage_is_row(page, offnum) || zpage_check_row(page, offnum) != NULL)
 		return false;
 	zrow_header_get(zpage_row(page, offnum, &len, NULL), hdr);
 	if (hdr->slotno > zpage_nslots(page))

@@ -435,7 +435,7 @@ changer_in_progress(ZTarget *target)
 	LockBuffer(target->buffer, BUFFER_LOCK_SHARE);
 	if (zview_attach(view, target->buffer, BUFFER_LOCK_SHARE, &target->overflow_buf))
 	{
-		if (zscan_is_row(view, target->offnum))
+		if (zpage_is_row(view->page, target->offnum))
 		{
 			zmvcc_current(view, target->offnum, &version);
 			if (!(version.hdr.flags & ZROW_INSERTED) && zmodifier_is_exact(&version.modifier) &&

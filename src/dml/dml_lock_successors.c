@@ -121,7 +121,7 @@ lock_one(ZTarget *target, CommandId cid, ItemPointer tid, FullTransactionId *mov
 	zcheck_row(target, &query, &check);
 	*result = TM_Ok;
 	*moved = false;
-	if (move_is_undone(*mover) || !zscan_is_row(&target->view, target->offnum))
+	if (move_is_undone(*mover) || !zpage_is_row(target->view.page, target->offnum))
 		return true;
 	switch (check.result)
 	{

@@ -32,7 +32,6 @@
 #include "zheap/dml/update.h"
 #include "zheap/mvcc/ordinal.h"
 #include "zheap/mvcc/visibility.h"
-#include "zheap/scan/scan.h"
 #include "zheap/scan/tuple_slot.h"
 
 #include "update_phases.h"
@@ -54,7 +53,7 @@ look_for_key(Update *update)
 
 	zview_open(&view, update->rel);
 	if (zview_read(&view, BufferGetBlockNumber(target->buffer), NULL) &&
-		zscan_is_row(&view, target->offnum) &&
+		zpage_is_row(view.page, target->offnum) &&
 		zmvcc_fetch(&view, target->offnum, update->query.snapshot, &seen))
 		zcolumns_changed(update->indexes, update->rel, &seen, update->row.bytes,
 						 update->row.len, &changes);

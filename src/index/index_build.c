@@ -322,7 +322,7 @@ row_is_indexed(IndexBuild *build, OffsetNumber offnum, ZRowVersion *version, boo
 		FullTransactionId fxid = InvalidFullTransactionId;
 		TransactionId xid;
 
-		if (!zscan_is_row(&build->scan->view, offnum))
+		if (!zpage_is_row(build->scan->view.page, offnum))
 			return false;
 
 		*alive = true;

@@ -252,9 +252,7 @@ is_place_of_moved(const ZPageView *view, OffsetNumber offnum)
 {
 	uint32		len;
 
-	if (offnum > PageGetMaxOffsetNumber(view->page) ||
-		!ItemIdIsNormal(PageGetItemId(view->page, offnum)) ||
-		zpage_check_row(view->page, offnum) != NULL)
+	if (!zpage_is_row(view->page, offnum) || zpage_check_row(view->page, offnum) != NULL)
 		return false;
 	return (zrow_flags(zpage_row(view->page, offnum, &len, NULL)) &
 			(ZROW_DELETED | ZROW_MOVED)) == (ZROW_DELETED | ZROW_MOVED);

@@ -33,6 +33,7 @@
 #include "zheap/mvcc/serial.h"
 #include "zheap/mvcc/status.h"
 #include "zheap/mvcc/visibility.h"
+#include "zheap/page/page.h"
 #include "zheap/tid/tid.h"
 #include "zheap/undo/undo_relation.h"
 
@@ -74,14 +75,6 @@ conflict_out(const ZPageView *view, FullTransactionId fxid, Snapshot snapshot)
 	CheckForSerializableConflictOut(view->rel, xid, snapshot);
 }
 
-static bool
-is_row(ZPageView *view, OffsetNumber offnum)
-{
-	return offnum >= FirstOffsetNumber &&
-		offnum <= PageGetMaxOffsetNumber(view->page) &&
-		ItemIdIsNormal(PageGetItemId(view->page, offnum));
-}
-
 /*
  * Step to the next version, from the newest on, whose modifier the snapshot does not see.
  * Return false if there is none.
@@ -101,7 +94,8 @@ zmvcc_conflicts_out(ZPageView *view, OffsetNumber offnum, Snapshot snapshot)
 {
 	ZRowVersion	version;
 
-	if (!is_row(view, offnum) || !CheckForSerializableConflictOutNeeded(view->rel, snapshot))
+	if (!zpage_is_row(view->page, offnum) ||
+		!CheckForSerializableConflictOutNeeded(view->rel, snapshot))
 		return;
 	zmvcc_current(view, offnum, &version);
 	for (bool first = true; next_conflict(view, &version, snapshot, first); first = false)
@@ -158,7 +152,7 @@ zserial_read(ZSerialReads *reads, ZPageView *view, OffsetNumber offnum, Snapshot
 {
 	ZSerialRow *row;
 
-	if (!is_row(view, offnum))
+	if (!zpage_is_row(view->page, offnum))
 		return false;
 	Assert(reads->unseen != NULL && reads->nrows < ZPAGE_MAX_OFFSET);
 	reads->offsets[reads->nrows] = offnum;
@@ -294,7 +288,7 @@ zmvcc_fetch_serial(ZPageView *view, Buffer *page, OffsetNumber offnum, Snapshot 
 				   ZRowVersion *version)
 {
 	Assert(view->locked);
-	if (!is_row(view, offnum) ||
+	if (!zpage_is_row(view->page, offnum) ||
 		!CheckForSerializableConflictOutNeeded(view->rel, snapshot))
 		return zmvcc_fetch(view, offnum, snapshot, version);
 	return fetch_and_report(view, page, offnum, snapshot, version);

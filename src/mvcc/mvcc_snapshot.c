@@ -239,8 +239,7 @@ zmvcc_snapshot_too_old(Relation rel)
 static bool
 fetch(ZPageView *view, OffsetNumber offnum, Snapshot snapshot, ZRowVersion *version)
 {
-	if (offnum < FirstOffsetNumber || offnum > PageGetMaxOffsetNumber(view->page) ||
-		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
+	if (!zpage_is_row(view->page, offnum))
 	{
 		if (snapshot->snapshot_type == SNAPSHOT_DIRTY)
 		{

@@ -126,8 +126,7 @@ zmvcc_state(ZPageView *view, OffsetNumber offnum, ZRowVersion *version, FullTran
 	ZRowState	state;
 
 	*fxid = InvalidFullTransactionId;
-	if (offnum > PageGetMaxOffsetNumber(view->page) ||
-		!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
+	if (!zpage_is_row(view->page, offnum))
 		return ZSTATE_NONE;
 	if (limited)
 		zview_limit(view, Max(STATE_READS - view->reads, 0));
@@ -238,8 +237,7 @@ zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum)
 	FullTransactionId owner = InvalidFullTransactionId;
 	ZRowVersion version;
 
-	if (offnum <= PageGetMaxOffsetNumber(view->page) &&
-		ItemIdIsNormal(PageGetItemId(view->page, offnum)))
+	if (zpage_is_row(view->page, offnum))
 	{
 		if (!zmvcc_dead_to_all(view, offnum))
 			return false;

@@ -167,8 +167,7 @@ zmvcc_same_versions(ZPageView *before, ZPageView *view, const OffsetNumber *offs
 		ZRowVersion new;
 		int			slotno;
 
-		if (offnum > PageGetMaxOffsetNumber(view->page) ||
-			!ItemIdIsNormal(PageGetItemId(view->page, offnum)))
+		if (!zpage_is_row(view->page, offnum))
 			return false;
 		zmvcc_current(before, offnum, &old);
 		zmvcc_current(view, offnum, &new);

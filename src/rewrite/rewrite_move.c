@@ -16,7 +16,6 @@
 #include "utils/memutils.h"
 
 #include "zheap/mvcc/state.h"
-#include "zheap/scan/scan.h"
 
 #include "rewrite_private.h"
 
@@ -81,7 +80,7 @@ find_targets_of_page(ZCopy *copy, ZPageView *view)
 		ZUndoRecord rec;
 		ZOwner		at;
 
-		if (!zscan_is_row(view, offnum))
+		if (!zpage_is_row(view->page, offnum))
 			continue;
 		zmvcc_current(view, offnum, &version);
 		if (copy_is_moved(&version) && zmvcc_skip_aborted(view, &version) &&

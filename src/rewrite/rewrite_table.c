@@ -36,7 +36,6 @@
 #include "zheap/mvcc/state.h"
 #include "zheap/rewrite/rewrite.h"
 #include "zheap/rollback/rollback.h"
-#include "zheap/scan/scan.h"
 #include "zheap/undo/undo_relation.h"
 
 #include "rewrite_private.h"
@@ -169,7 +168,7 @@ copy_row(ZCopy *copy, Tuplesortstate *sort, OffsetNumber offnum)
 	MemoryContext old;
 
 	CHECK_FOR_INTERRUPTS();
-	if (!zscan_is_row(&copy->view, offnum))
+	if (!zpage_is_row(copy->view.page, offnum))
 		return;
 	visibility = check_visibility(copy, offnum, &version);
 	if (visibility == COPY_NOT)
@@ -207,7 +206,7 @@ entry_is_older(ZCopy *copy, IndexScanDesc scan, OffsetNumber offnum)
 	MemoryContext old;
 	bool		is_other;
 
-	if (!zindex_is_watched(scan->indexRelation) || !zscan_is_row(&copy->view, offnum))
+	if (!zindex_is_watched(scan->indexRelation) || !zpage_is_row(copy->view.page, offnum))
 		return false;
 	zmvcc_current(&copy->view, offnum, &version);
 	if (!(version.hdr.flags2 & ZROW2_SEVERAL_KEYS) ||

@@ -47,8 +47,7 @@ row_is_unchanged(ZPageView *copy, ZPageView *live, OffsetNumber offnum)
 	const char *row;
 	const char *copy_row;
 
-	if (offnum > PageGetMaxOffsetNumber(copy->page) || !ItemIdIsNormal(lp) ||
-		!ItemIdIsNormal(PageGetItemId(copy->page, offnum)))
+	if (!zpage_is_row(copy->page, offnum) || !ItemIdIsNormal(lp))
 		return false;
 	row = zpage_row(live->page, offnum, &len, &alloc);
 	copy_row = zpage_row(copy->page, offnum, &copy_len, &copy_alloc);

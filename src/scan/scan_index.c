@@ -319,7 +319,7 @@ is_dead_for_good(ZPageView *view, OffsetNumber offnum, Snapshot snapshot,
 	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
 		return false;
 	/* the deleter is costly to find if others have taken over its slot, and does not matter */
-	if (!zscan_is_row(view, offnum) || zmvcc_sees_deletion(version, snapshot))
+	if (!zpage_is_row(view->page, offnum) || zmvcc_sees_deletion(version, snapshot))
 		return true;
 	/* dead, too, if its insertion was rolled back */
 	return zmvcc_state(view, offnum, &newest, &deleter) == ZSTATE_NONE;
@@ -458,7 +458,7 @@ sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
 	LockBuffer(fetch->buffer, BUFFER_LOCK_SHARE);
 	if (zview_attach(&fetch->view, fetch->buffer, BUFFER_LOCK_SHARE, &overflow_buf))
 	{
-		if (zscan_is_row(&fetch->view, offnum) &&
+		if (zpage_is_row(fetch->view.page, offnum) &&
 			zmvcc_state(&fetch->view, offnum, &version, &fxid) == ZSTATE_LIVE)
 		{
 			zview_limit(&fetch->view, ZVIEW_STEP_READS);

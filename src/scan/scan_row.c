@@ -49,7 +49,7 @@ has_undo(ZPageView *view, OffsetNumber offnum)
 {
 	ZRowVersion version;
 
-	if (!zscan_is_row(view, offnum))
+	if (!zpage_is_row(view->page, offnum))
 		return false;
 	zmvcc_current(view, offnum, &version);
 	return !zmodifier_is_all_visible(&version.modifier);
@@ -159,7 +159,7 @@ fetch_untagged(ZPageView *view, OffsetNumber offnum, bool inserted, ZRowVersion 
 static bool
 fetch_meant(ZPageView *view, OffsetNumber offnum, const ZTidMeaning *meaning, ZRowVersion *version)
 {
-	if (!zscan_is_row(view, offnum))
+	if (!zpage_is_row(view->page, offnum))
 		return false;
 	switch (meaning->version)
 	{
@@ -432,7 +432,7 @@ zscan_latest_tid(TableScanDesc sscan, ItemPointer tid)
 
 		CHECK_FOR_INTERRUPTS();
 
-		more = page_open(&locked, rel, &here, true) && zscan_is_row(&locked.view, offnum);
+		more = page_open(&locked, rel, &here, true) && zpage_is_row(locked.view.page, offnum);
 		if (more && FullTransactionIdIsValid(mover))
 			more = inserted_by(&locked.view, offnum, mover);
 		if (more)

@@ -31,8 +31,7 @@ token_of_row(Page page, OffsetNumber offnum, uint32 *token)
 	uint32		len;
 
 	if (!zpage_is_table(page) || zpage_check_header(page) != NULL ||
-		offnum == InvalidOffsetNumber || offnum > PageGetMaxOffsetNumber(page) ||
-		!ItemIdIsNormal(PageGetItemId(page, offnum)) || zpage_check_row(page, offnum) != NULL)
+		!zpage_is_row(page, offnum) || zpage_check_row(page, offnum) != NULL)
 		return false;
 	row = zpage_row(page, offnum, &len, NULL);
 	zrow_header_get(row, &hdr);

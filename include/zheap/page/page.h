@@ -297,6 +297,14 @@ extern const char *zpage_check_overflow(Page page);
 
 /* ---- rows that heap functions have written (page_heap_rows.c) ---- */
 
+/* Return whether offnum, which may be any number, is that of a row, not unused or dead. */
+static inline bool
+zpage_is_row(Page page, OffsetNumber offnum)
+{
+	return offnum >= FirstOffsetNumber && offnum <= PageGetMaxOffsetNumber(page) &&
+		ItemIdIsNormal(PageGetItemId(page, offnum));
+}
+
 /*
  * Return the line pointer of the bytes at pd_upper, if they look like a heap tuple that
  * heap_insert() has written: it names itself in t_ctid; else InvalidOffsetNumber.  By chance a
@@ -316,11 +324,9 @@ zpage_newest_heap_row(Page page, BlockNumber block)
 	if (likely(ItemPointerGetBlockNumberNoCheck(&self) != block))
 		return InvalidOffsetNumber;
 	offnum = ItemPointerGetOffsetNumberNoCheck(&self);
-	if (offnum == InvalidOffsetNumber || offnum > PageGetMaxOffsetNumber(page) ||
-		ItemIdGetOffset(PageGetItemId(page, offnum)) != header->pd_upper ||
-		!ItemIdIsNormal(PageGetItemId(page, offnum)))
-		return InvalidOffsetNumber;
-	return offnum;
+	return zpage_is_row(page, offnum) &&
+		ItemIdGetOffset(PageGetItemId(page, offnum)) == header->pd_upper ? offnum :
+		InvalidOffsetNumber;
 }
 
 /*

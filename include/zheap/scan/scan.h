@@ -182,15 +182,6 @@ extern bool zscan_row_store_older(ZScan *scan, TupleTableSlot *slot);
 extern void zscan_version_store(ZPageView *view, const ZRowVersion *version,
 								const ItemPointerData *tid, TupleTableSlot *slot);
 
-/* Return whether offnum is a row, not an unused or dead line pointer, of the view's page. */
-static inline bool
-zscan_is_row(ZPageView *view, OffsetNumber offnum)
-{
-	return offnum >= FirstOffsetNumber &&
-		offnum <= PageGetMaxOffsetNumber(view->page) &&
-		ItemIdIsNormal(PageGetItemId(view->page, offnum));
-}
-
 /*
  * Return whether a page may be unlocked, and a copy of it read, while undo is read.  False if this
  * backend has no snapshot that the server's horizon respects, or is a VACUUM: then a copy may not
