@@ -41,7 +41,6 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/clean/clean.h"
 #include "zheap/dml/dml.h"
-#include "zheap/index/index.h"
 #include "zheap/page/page.h"
 #include "zheap/undo/undo_relation.h"
 

@@ -17,7 +17,6 @@
 
 #include "access/transam.h"
 
-#include "zheap/index/index.h"
 #include "zheap/index/index_leaf.h"
 #include "zheap/notes/reap.h"
 

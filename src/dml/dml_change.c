@@ -15,7 +15,6 @@
 #include "zheap/mvcc/state.h"
 #include "zheap/page/page.h"
 #include "zheap/undo/undo_format.h"
-#include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_relation.h"
 #include "zheap/undo/undo_write.h"

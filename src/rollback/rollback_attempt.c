@@ -15,7 +15,6 @@
 #include "zheap/undo/undo_horizon.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_relation.h"
-#include "zheap/undo/undo_space.h"
 
 #include "rollback_sweep.h"
 

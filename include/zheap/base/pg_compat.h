@@ -49,7 +49,6 @@
 #include "storage/relfilenode.h"
 #include "utils/relfilenodemap.h"
 #define RelFileLocator			RelFileNode
-#define RelFileNumber			Oid
 #define RelFileLocatorEquals	RelFileNodeEquals
 #define spcOid					spcNode
 #define dbOid					dbNode
@@ -147,7 +146,6 @@ zcompat_vxid(ProcNumber number, LocalTransactionId lxid)
 #if PG_VERSION_NUM < 160000
 #define live_tuples				n_live_tuples
 #define dead_tuples				n_dead_tuples
-#define ins_since_vacuum		inserts_since_vacuum
 #endif
 
 /* ... and so have those of the entry in which a backend counts */

@@ -14,7 +14,6 @@
 #include "storage/procarray.h"
 
 #include "zheap/undo/undo_am.h"
-#include "zheap/undo/undo_relation.h"
 #include "zheap/undo/undo_wal.h"
 
 #include "store_private.h"

@@ -36,7 +36,6 @@
 #include "zheap/base/catalog.h"
 #include "zheap/undo/undo_am.h"
 #include "zheap/undo/undo_relation.h"
-#include "zheap/undo/undo_wal.h"
 
 #include "store_private.h"
 #include "undo_state.h"
