@@ -6,7 +6,7 @@
  * by an aborted transaction needs nothing else: its header says that nothing precedes it
  * (ZROW_INSERTED).
  *
- * LOCKING: no page on entry and on exit.  zdml_insert_into() and the functions that plan for it:
+ * LOCKING: no page on entry and on exit.  insert_into() and the functions that plan for it:
  * the page is locked exclusively, on exit as well, except after AGAIN (unlocked).
  */
 #include "postgres.h"
@@ -122,8 +122,12 @@ zinsert_find_place(ZTarget *target, Size len, int grow, OffsetNumber *offnum)
 	return true;
 }
 
-ZStep
-zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
+/*
+ * Insert into the target's locked page, and set *tid.  DONE; AGAIN: the page is unlocked;
+ * NO_ROOM.
+ */
+static ZStep
+insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 {
 	ZChange		change;
 	ZNewRow		new;
@@ -166,7 +170,7 @@ zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid)
 	do
 	{
 		zspace_find(&target, insert->len, insert->options, insert->bistate);
-		step = zdml_insert_into(&target, insert, tid);
+		step = insert_into(&target, insert, tid);
 		ztarget_unlock(&target);
 		ReleaseBuffer(target.buffer);
 		target.buffer = InvalidBuffer;

@@ -20,8 +20,9 @@
 #include "zheap/page/page.h"
 #include "zheap/undo/undo_ptr.h"
 
-bool
-zlock_modes_conflict(LockTupleMode a, LockTupleMode b)
+/* Return whether two modes conflict, as in the table in lock.h. */
+static bool
+modes_conflict(LockTupleMode a, LockTupleMode b)
 {
 	switch (a)
 	{
@@ -66,7 +67,7 @@ note_lock(HolderSearch *search, ZXactStatus status, FullTransactionId fxid, int 
 	holders->strongest = Max(holders->strongest, mode);
 	if (status == ZXACT_OWN)
 		holders->own = Max(holders->own, mode);
-	else if (zlock_modes_conflict(search->mode, mode))
+	else if (modes_conflict(search->mode, mode))
 		holders->conflicting = zlock_oldest(holders->conflicting, zfxid_xid(fxid));
 }
 
@@ -214,7 +215,7 @@ zlock_holders(ZPageView *view, ZPageView *before, OffsetNumber offnum, LockTuple
 	if (bits == 0)
 		return;
 	own = zlock_own_strongest(view->rel, view->block, offnum, &search.others);
-	if (own >= (int) mode || (search.others && !zlock_modes_conflict(mode, hint)))
+	if (own >= (int) mode || (search.others && !modes_conflict(mode, hint)))
 	{
 		holders->own = own;
 		holders->strongest = hint;

@@ -383,12 +383,6 @@ typedef struct ZInsert
  */
 extern void zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid);
 
-/*
- * Insert into the target's locked page, and set *tid.  DONE; AGAIN: the page is unlocked;
- * NO_ROOM.
- */
-extern ZStep zdml_insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid);
-
 /* ---- dml_speculative.c ---- */
 
 /*

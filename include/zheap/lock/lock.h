@@ -37,9 +37,6 @@
 
 /* ---- lock_holders.c ---- */
 
-/* Return whether two modes conflict, as in the table above. */
-extern bool zlock_modes_conflict(LockTupleMode a, LockTupleMode b);
-
 /* Return the older xid.  Either may be invalid: then the other; both: invalid. */
 extern TransactionId zlock_oldest(TransactionId a, TransactionId b);
 
