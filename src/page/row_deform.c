@@ -222,7 +222,7 @@ stored_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 	return true;
 }
 
-/* As zrow_deform(), for all rows. */
+/* Do what zrow_deform() does, for all rows. */
 static pg_noinline bool
 any_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 		   Datum *values, bool *isnull, ZRowDeform *state)	/* tidy: two arrays */
