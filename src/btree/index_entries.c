@@ -19,8 +19,6 @@
 #include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_index.h"
-#include "catalog/pg_type.h"
 #include "storage/bufmgr.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -55,53 +53,6 @@ static IndexAmRoutine watched;	/* for indexes that may have several entries of a
 static IndexAmRoutine counted;	/* for other B-trees */
 static IndexAmRoutine hash_am;	/* for other access methods, whose insertions ask for dead rows */
 static IndexAmRoutine gist_am;
-
-/* ---- which indexes ---- */
-
-bool
-zindex_has_plain_columns(Relation index)
-{
-	return heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) &&
-		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
-}
-
-/*
- * Return whether keys of the index are equal only if their bytes are, and are stored as in the
- * table.  Not so for "name", which an index stores as a string, nor for included columns, which
- * may differ where the keys don't.
- *
- * Of two types, equalimage is, or was, wrong: of char(n), which ignores trailing blanks, and
- * before 15.5 of interval ('1 day' and '24:00:00').  The answer may change with a minor version
- * while the entries stay.  A domain has the operator classes of its base type; arrays, ranges and
- * rows are never equalimage.
- */
-static bool
-keys_compare_bytewise(Relation table, Relation index)
-{
-	int			natts = IndexRelationGetNumberOfAttributes(index);
-
-	if (IndexRelationGetNumberOfKeyAttributes(index) != natts || !_bt_allequalimage(index, false))
-		return false;
-	for (int i = 0; i < natts; i++)
-	{
-		AttrNumber	attno = index->rd_index->indkey.values[i];
-		Oid			type = index->rd_opcintype[i];
-
-		if (attno <= 0 || type == BPCHAROID || type == INTERVALOID ||
-			TupleDescAttr(RelationGetDescr(table), attno - 1)->atttypid !=
-			TupleDescAttr(RelationGetDescr(index), i)->atttypid)
-			return false;
-	}
-	return true;
-}
-
-bool
-zindex_may_have_several_keys(Relation table, Relation index)
-{
-	return index->rd_rel->relam == BTREE_AM_OID && !index->rd_index->indisunique &&
-		!index->rd_index->indisexclusion && zindex_has_plain_columns(index) &&
-		keys_compare_bytewise(table, index);
-}
 
 /* ---- memory for index tuples ---- */
 

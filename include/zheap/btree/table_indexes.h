@@ -62,7 +62,7 @@ typedef struct ZTableIndexes
  */
 extern PGDLLEXPORT const ZTableIndexes *ztable_indexes(Relation table);
 
-/* ---- which indexes (index_entries.c) ---- */
+/* ---- one index ---- */
 
 /* Return whether the index has neither expressions nor a predicate.  No locks, no errors. */
 extern bool zindex_has_plain_columns(Relation index);
@@ -76,7 +76,7 @@ extern bool zindex_has_plain_columns(Relation index);
  */
 extern bool zindex_may_have_several_keys(Relation table, Relation index);
 
-/* ---- the entry that a scan is at ---- */
+/* ---- the entry that a scan is at (index_entries.c) ---- */
 
 /* The first part of the state of a table's fetch by index: see index_fetch_begin. */
 typedef struct ZIndexFetchBase
