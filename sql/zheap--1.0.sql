@@ -40,7 +40,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'zheap_undo_skip'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_skip(boolean) IS
-	'give up rows of aborted transactions that damaged undo does not let roll back: they stay as they are, and undo is kept for them no longer; returns the number of table pages; reset: give up all undo and make the undo relation anew, which waits for all transactions that use zheap tables';
+	'give up rows of aborted transactions that damaged undo does not let roll back: they stay as they are, and undo is not kept for them any more; returns the number of table pages; reset: give up all undo and rebuild the undo relation, which waits for all transactions that use zheap tables';
 REVOKE ALL ON FUNCTION zheap.zheap_undo_skip(boolean) FROM PUBLIC;
 
 CREATE FUNCTION zheap.zheap_undo_stats(
@@ -75,7 +75,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'zheap_undo_holders'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_holders() IS
-	'who keeps undo of this database; see the view zheap_undo_holders';
+	'holders of undo of this database; see the view zheap_undo_holders';
 
 CREATE FUNCTION zheap.zheap_undo_workers(
 	OUT pid integer,
@@ -93,7 +93,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'zheap_undo_workers_info'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_undo_workers() IS
-	'processes that see to undo; see the view zheap_stat_workers';
+	'launcher and workers of undo; see the view zheap_stat_workers';
 
 CREATE FUNCTION zheap.zheap_table_stats(
 	OUT relid oid,
@@ -119,14 +119,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'zheap_table_stats'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_table_stats() IS
-	'what has been counted of the tables of this database; see the view zheap_stat_tables';
+	'counts of the tables of this database; see the view zheap_stat_tables';
 
 CREATE FUNCTION zheap.zheap_stat_tables_reset(relid oid DEFAULT NULL)
 RETURNS void
 AS 'MODULE_PATHNAME', 'zheap_stat_tables_reset'
 LANGUAGE C VOLATILE;
 COMMENT ON FUNCTION zheap.zheap_stat_tables_reset(oid) IS
-	'lets what zheap_stat_tables counts begin at zero again: of one table, or of all tables of this database';
+	'reset the counts of zheap_stat_tables to zero, those of one table or of all tables of this database';
 
 CREATE FUNCTION zheap.zheap_cache_stats(
 	OUT commit_log_lookups bigint,
@@ -136,14 +136,14 @@ CREATE FUNCTION zheap.zheap_cache_stats(
 AS 'MODULE_PATHNAME', 'zheap_cache_stats'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_cache_stats() IS
-	'how often the status of transactions was looked up; see the view zheap_stat_cache';
+	'numbers of look-ups of transaction statuses; see the view zheap_stat_cache';
 
 CREATE FUNCTION zheap.zheap_stat_cache_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'zheap_stat_cache_reset'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_stat_cache_reset() IS
-	'lets what zheap_stat_cache counts begin at zero again';
+	'reset the counts of zheap_stat_cache to zero';
 
 CREATE FUNCTION zheap.zheap_io_stats(
 	OUT reader text,
@@ -156,14 +156,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'zheap_io_stats'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_io_stats() IS
-	'what was asked for ahead and read; see the view zheap_stat_io';
+	'blocks that were prefetched and read; see the view zheap_stat_io';
 
 CREATE FUNCTION zheap.zheap_stat_io_reset()
 RETURNS void
 AS 'MODULE_PATHNAME', 'zheap_stat_io_reset'
 LANGUAGE C VOLATILE STRICT;
 COMMENT ON FUNCTION zheap.zheap_stat_io_reset() IS
-	'lets what zheap_stat_io counts begin at zero again';
+	'reset the counts of zheap_stat_io to zero';
 
 CREATE FUNCTION zheap.zheap_page_header(relation regclass, block bigint)
 RETURNS TABLE (
@@ -307,9 +307,9 @@ COMMENT ON VIEW zheap.zheap_stat_undo IS 'undo log of this database';
 COMMENT ON COLUMN zheap.zheap_stat_undo.total_bytes IS 'size of the undo relation, in bytes';
 COMMENT ON COLUMN zheap.zheap_stat_undo.live_bytes IS 'bytes of extents in use';
 COMMENT ON COLUMN zheap.zheap_stat_undo.pending_bytes IS
-	'of these, about so many bytes with aborted transactions whose rows are still to be rolled back (with what was written behind them), or with prepared transactions';
+	'the part of these, estimated, with aborted transactions whose rows are still to be rolled back (and with what was written behind them), or with prepared transactions';
 COMMENT ON COLUMN zheap.zheap_stat_undo.pending_transactions IS
-	'aborted transactions whose rows are still to be rolled back, and prepared transactions; right after a restart, the number of logs that are to be looked through';
+	'aborted transactions whose rows are still to be rolled back, and prepared transactions; right after a restart, the number of logs that are still to be searched';
 COMMENT ON COLUMN zheap.zheap_stat_undo.free_bytes IS 'bytes of extents that were recycled and are free for use';
 COMMENT ON COLUMN zheap.zheap_stat_undo.high_water_bytes IS 'greatest size that the undo relation has ever had, in bytes';
 COMMENT ON COLUMN zheap.zheap_stat_undo.limit_bytes IS 'zheap.undo_max_size in bytes; null if there is no limit';
@@ -325,7 +325,7 @@ CREATE VIEW zheap.zheap_undo_holders AS
 		relid::pg_catalog.regclass AS relation,
 		xid, age, undo_bytes
 	FROM zheap.zheap_undo_holders();
-COMMENT ON VIEW zheap.zheap_undo_holders IS 'who keeps undo of this database, those that keep most first';
+COMMENT ON VIEW zheap.zheap_undo_holders IS 'holders of undo of this database, those that keep most first';
 COMMENT ON COLUMN zheap.zheap_undo_holders.kind IS
 	'backend, prepared transaction, replication slot, standby feedback (hot_standby_feedback without a slot), or rollback (rows that are still to be rolled back)';
 COMMENT ON COLUMN zheap.zheap_undo_holders.pid IS 'process ID of a backend or walsender; rollback: of the backend that has the table locked; else null';
@@ -337,7 +337,7 @@ COMMENT ON COLUMN zheap.zheap_undo_holders.slot_name IS 'name of a replication s
 COMMENT ON COLUMN zheap.zheap_undo_holders.xid IS 'undo of this transaction and later ones is kept';
 COMMENT ON COLUMN zheap.zheap_undo_holders.age IS 'number of transactions from xid to the next transaction';
 COMMENT ON COLUMN zheap.zheap_undo_holders.undo_bytes IS
-	'bytes of undo that this one would keep if it were the only one (whole extents of 256 kB)';
+	'bytes of undo that this holder would keep if it were the only one, in whole extents of 256 kB; an estimate';
 
 CREATE VIEW zheap.zheap_stat_workers AS
 	SELECT w.pid, w.role, w.datid, d.datname, w.state, w.started,
@@ -345,13 +345,13 @@ CREATE VIEW zheap.zheap_stat_workers AS
 		w.errors, w.last_error_at, w.last_error
 	FROM zheap.zheap_undo_workers() w LEFT JOIN pg_catalog.pg_database d ON d.oid = w.datid;
 COMMENT ON VIEW zheap.zheap_stat_workers IS
-	'launcher and workers that roll back what aborted transactions left and discard undo, in all databases';
+	'launcher and workers that roll back changes of aborted transactions and discard undo, in all databases';
 COMMENT ON COLUMN zheap.zheap_stat_workers.pid IS 'process ID; null if the process is being started';
 COMMENT ON COLUMN zheap.zheap_stat_workers.role IS 'launcher or worker';
 COMMENT ON COLUMN zheap.zheap_stat_workers.datid IS 'OID of the worker''s database';
 COMMENT ON COLUMN zheap.zheap_stat_workers.datname IS 'name of the worker''s database';
 COMMENT ON COLUMN zheap.zheap_stat_workers.state IS
-	'starting, rolling back (what aborted transactions left), discarding (frees undo, truncates the undo relation), marking pages (all-visible); running: the launcher';
+	'starting, rolling back (changes of aborted transactions), discarding (frees undo, truncates the undo relation), marking pages (all-visible); running: the launcher';
 COMMENT ON COLUMN zheap.zheap_stat_workers.started IS 'time when the worker was started';
 COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_total IS 'bytes of undo to go through for changes to roll back, as known at the start';
 COMMENT ON COLUMN zheap.zheap_stat_workers.undo_bytes_done IS
@@ -374,7 +374,7 @@ CREATE VIEW zheap.zheap_stat_tables AS
 		JOIN pg_catalog.pg_class c ON c.oid = s.relid
 		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
 COMMENT ON VIEW zheap.zheap_stat_tables IS
-	'counts of each table, if there are any, since the last reset or, before PostgreSQL 18, the start of the server, those of aborted transactions included; temporary tables are not counted';
+	'counts of each table with any counts, since the last reset or, before PostgreSQL 18, the start of the server; includes aborted transactions, but not temporary tables';
 COMMENT ON COLUMN zheap.zheap_stat_tables.relid IS 'OID of the table';
 COMMENT ON COLUMN zheap.zheap_stat_tables.schemaname IS 'name of the table''s schema';
 COMMENT ON COLUMN zheap.zheap_stat_tables.relname IS 'name of the table';
@@ -394,23 +394,23 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.stale_entries_removed IS
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_passed IS
 	'index entries (estimated) that index scans skipped in ranges, because only older snapshots need them';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_removed IS
-	'deleted or moved rows whose index entries and address writers have removed (zheap.remove_dead_entries)';
+	'deleted or moved rows whose index entries and line pointers writers have removed (zheap.remove_dead_entries)';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_left IS
-	'deleted or moved rows that writers came upon and left to VACUUM: where indexes are large, rows with several keys and those whose keys are not known any more';
+	'deleted or moved rows that writers met and left to VACUUM: if indexes are large, rows with several keys and those whose keys are not known any more';
 COMMENT ON COLUMN zheap.zheap_stat_tables.slots_added IS
-	'transaction slots by which pages have grown, because those that they had were taken';
+	'transaction slots added to pages, because the existing ones were taken';
 COMMENT ON COLUMN zheap.zheap_stat_tables.slots_reused IS
-	'transaction slots taken over from transactions that have committed, but that some snapshot does not see: such a snapshot then has to look for a row''s modifier in undo';
+	'transaction slots taken over from transactions that have committed, but that some snapshot does not see: such a snapshot then has to find a row''s modifier in undo';
 COMMENT ON COLUMN zheap.zheap_stat_tables.overflow_pages_added IS
 	'overflow pages made: more transaction slots for a page that has no room for them';
 COMMENT ON COLUMN zheap.zheap_stat_tables.lock_pages_added IS
 	'lock pages made: more transaction slots for transactions that only lock rows';
 COMMENT ON COLUMN zheap.zheap_stat_tables.pages_rolled_back IS
-	'pages on which changes of aborted transactions were rolled back, whoever did it (a page counts once per transaction, and per savepoint with a slot of its own)';
+	'pages on which changes of aborted transactions were rolled back, by any process (a page counts once per transaction, and per savepoint with a slot of its own)';
 COMMENT ON COLUMN zheap.zheap_stat_tables.rows_rolled_back IS
-	'rows that got back the version before an aborted change, or were removed, as their insertion was aborted';
+	'rows whose version before an aborted change was restored, or that were removed, as their insertion was aborted';
 COMMENT ON COLUMN zheap.zheap_stat_tables.pages_copied IS
-	'pages that readers have copied, to look at them without keeping others from them; a sequential scan copies each page that it reads, an index scan or a bitmap scan only where it looks at several rows or needs older versions';
+	'pages that readers have copied, so as to read them without blocking others; a sequential scan copies each page that it reads, an index scan or a bitmap scan only where it reads several rows or needs older versions';
 COMMENT ON COLUMN zheap.zheap_stat_tables.versions_walked IS
 	'versions of rows before the newest that were reconstructed from undo, for old snapshots and where changes are in progress or aborted; a row changed n times since costs up to n';
 
@@ -418,30 +418,30 @@ CREATE VIEW zheap.zheap_stat_cache AS
 	SELECT commit_log_lookups, commit_log_lookups_saved, process_array_lookups, process_array_lookups_saved
 	FROM zheap.zheap_cache_stats();
 COMMENT ON VIEW zheap.zheap_stat_cache IS
-	'how often rows of zheap tables, in all databases, made sessions ask for the status of a transaction that is not visible to all yet, since the start of the server or zheap_stat_cache_reset()';
+	'look-ups of statuses of transactions that are not visible to all yet, for rows of zheap tables, in all databases, since the start of the server or zheap_stat_cache_reset()';
 COMMENT ON COLUMN zheap.zheap_stat_cache.commit_log_lookups IS
-	'times that the commit log was asked whether a transaction has committed';
+	'number of look-ups in the commit log whether a transaction has committed';
 COMMENT ON COLUMN zheap.zheap_stat_cache.commit_log_lookups_saved IS
-	'times that the session''s cache (zheap.status_cache_size) knew it';
+	'number of these that the session''s cache (zheap.status_cache_size) saved';
 COMMENT ON COLUMN zheap.zheap_stat_cache.process_array_lookups IS
-	'times that the list of running processes was asked whether a transaction is in progress';
+	'number of look-ups in the list of running processes whether a transaction is in progress';
 COMMENT ON COLUMN zheap.zheap_stat_cache.process_array_lookups_saved IS
-	'times that the session''s cache or the statement''s snapshot knew that it is not';
+	'number of these that were saved, because the session''s cache or the statement''s snapshot had the answer that it is not';
 
 CREATE VIEW zheap.zheap_stat_io AS
 	SELECT reader, advised, cached, hit, missed, distance FROM zheap.zheap_io_stats();
 COMMENT ON VIEW zheap.zheap_stat_io IS
-	'blocks of zheap tables, in all databases, that the kernel was told of before they were read, per kind of reader, since the start of the server or zheap_stat_io_reset(); those of bitmap scans and ANALYZE, which the server itself tells of, are not counted';
+	'blocks of zheap tables, in all databases, that were announced to the kernel before they were read, per kind of reader, since the start of the server or zheap_stat_io_reset(); those of bitmap scans and ANALYZE, which the server itself announces, are not counted';
 COMMENT ON COLUMN zheap.zheap_stat_io.reader IS
 	'index scan; sequential scan (parallel, or backward); vacuum (second pass); rollback (of aborted transactions'' rows)';
-COMMENT ON COLUMN zheap.zheap_stat_io.advised IS 'blocks that the kernel was told of ahead';
-COMMENT ON COLUMN zheap.zheap_stat_io.cached IS 'blocks that it would have been told of, but that were found in shared buffers';
+COMMENT ON COLUMN zheap.zheap_stat_io.advised IS 'blocks announced to the kernel';
+COMMENT ON COLUMN zheap.zheap_stat_io.cached IS 'blocks not announced because they were found in shared buffers';
 COMMENT ON COLUMN zheap.zheap_stat_io.hit IS
 	'blocks, not in shared buffers, read (by readers that learn from it) while blocks were advised';
 COMMENT ON COLUMN zheap.zheap_stat_io.missed IS
 	'blocks, not in shared buffers, read while none was advised';
 COMMENT ON COLUMN zheap.zheap_stat_io.distance IS
-	'how many blocks ahead of the reader they were advised, on average; at most effective_io_concurrency, or maintenance_io_concurrency, of the tablespace; null if none was';
+	'number of blocks ahead of the reader at which they were advised, on average; at most effective_io_concurrency, or maintenance_io_concurrency, of the tablespace; null if none was';
 
 REVOKE ALL ON FUNCTION zheap.zheap_undo_holders(), zheap.zheap_undo_workers(), zheap.zheap_table_stats(),
 	zheap.zheap_stat_tables_reset(oid), zheap.zheap_cache_stats(), zheap.zheap_stat_cache_reset(),

@@ -104,8 +104,9 @@ zam_refuse_heap_checks(Relation rel)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("%s() cannot check table \"%s\"", running, RelationGetRelationName(rel)),
-				 errdetail("It takes rows of a table with access method \"%s\" for heap's.",
-						   ZHEAP_AM_NAME)));
+				 errdetail("It reads tables with access method \"%s\" as heap tables.",
+						   ZHEAP_AM_NAME),
+				 errhint("Use zheap.zheap_verify() to check the table.")));
 }
 
 /* Upper limit of a function's code: names are looked up only of return addresses in range. */
@@ -149,13 +150,13 @@ zam_refuse_heap_insert(Relation rel)
 				 errmsg("cannot write heap rows into table \"%s\"", RelationGetRelationName(rel)),
 				 errdetail("C code of an extension takes it for a heap table, but its access method is \"%s\".",
 						   ZHEAP_AM_NAME),
-				 errhint("Let the extension's tables be heap tables: ALTER TABLE ... SET ACCESS METHOD heap.")));
+				 errhint("Make the extension's tables heap tables, with ALTER TABLE ... SET ACCESS METHOD heap.")));
 	zheap_target_guard(rel);
 }
 
 /*
- * emit_log_hook: add a hint to the error of heap_insert() when it has failed to read a block that
- * cannot exist (zheap_target.c).
+ * emit_log_hook: add a detail and a hint to the error of heap_insert() when it has failed to read
+ * a block that cannot exist (zheap_target.c).
  */
 static void
 hint_at_heap_insert(ErrorData *error)
@@ -166,8 +167,8 @@ hint_at_heap_insert(ErrorData *error)
 
 	if (previous_log_hook != NULL)
 		previous_log_hook(error);
-	if (error->elevel != ERROR || error->hint != NULL || error->message_id == NULL ||
-		strcmp(error->message_id, unreadable) != 0)
+	if (error->elevel != ERROR || error->detail != NULL || error->hint != NULL ||
+		error->message_id == NULL || strcmp(error->message_id, unreadable) != 0)
 		return;
 	for (const char *c = error->message + 1; *c != '\0' && !found; c++)
 	{
@@ -175,9 +176,12 @@ hint_at_heap_insert(ErrorData *error)
 		if (isdigit((unsigned char) *c) && *(c - 1) == ' ')
 			found = strtoul(c, NULL, 10) >= ZTARGET_OURS;
 	}
-	if (found)
-		error->hint = MemoryContextStrdup(error->assoc_context,
-										  _("C code of an extension may have tried to write heap rows into a zheap table. Let the extension's tables be heap tables."));
+	if (!found)
+		return;
+	error->detail = MemoryContextStrdup(error->assoc_context,
+										_("C code of an extension may have tried to write heap rows into a zheap table."));
+	error->hint = MemoryContextStrdup(error->assoc_context,
+									  _("Make the extension's tables heap tables, with ALTER TABLE ... SET ACCESS METHOD heap."));
 }
 
 void

@@ -49,7 +49,7 @@ check_options(HeapTuple tuple, TupleDesc desc, void *arg)
 				 errmsg("storage parameter \"user_catalog_table\" is not supported by access method \"%s\"",
 						ZHEAP_AM_NAME),
 				 errdetail("Output plugins cannot read zheap tables as they were in the past."),
-				 errhint("A table that they are to read needs USING heap, or ALTER TABLE ... SET ACCESS METHOD heap.")));
+				 errhint("Make tables that output plugins read heap tables, with USING heap or ALTER TABLE ... SET ACCESS METHOD heap.")));
 	if (options != NULL)
 		pfree(options);
 	return false;

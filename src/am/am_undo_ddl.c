@@ -133,8 +133,8 @@ check_undo_ddl(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: 
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot alter the undo relation of zheap like a table"),
-				 errdetail("It holds the undo log and no rows."),
-				 errhint("Its tablespace, owner and storage parameters can be set.")));
+				 errdetail("The undo relation contains the undo log and no rows."),
+				 errhint("Change only its name, tablespace, owner or storage parameters.")));
 	(previous_utility ? previous_utility : standard_ProcessUtility)
 		(pstmt, string, read_only, context, params, env, dest, qc);
 }

@@ -60,7 +60,7 @@ zam_refuse_heap_workers(Relation rel)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("background worker of \"%s\" cannot write to table \"%s\"", library,
 					RelationGetRelationName(rel)),
-			 errdetail("It takes rows of a table with access method \"%s\" for heap's.",
+			 errdetail("It reads tables with access method \"%s\" as heap tables.",
 					   ZHEAP_AM_NAME),
 			 errhint("Use ALTER TABLE ... SET ACCESS METHOD heap, or the server's own logical replication.")));
 }

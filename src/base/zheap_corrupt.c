@@ -78,9 +78,9 @@ zheap_corrupt_by_heap(Relation rel, BlockNumber block, XLogRecPtr lsn)
 			 damage_message(rel, block, InvalidOffsetNumber,
 							"an extension wrote heap rows here"),
 			 RelationNeedsWAL(rel) ?
-			 errdetail("C code that takes the table for a heap table has changed the page. "
+			 errdetail("C code that takes the table for a heap table has changed the page.  "
 					   "The WAL record of the last change ends at %X/%X.", LSN_FORMAT_ARGS(lsn)) :
 			 errdetail("C code that takes the table for a heap table has changed the page."),
-			 errhint("zheap.zheap_verify() tells the kind of that record. "
-					 "With \"zheap.skip_heap_rows\" the other rows can be read.")));
+			 errhint("Set \"zheap.skip_heap_rows\" to read and save the other rows.  "
+					 "Call zheap.zheap_verify() for details of the damage.")));
 }

@@ -47,8 +47,9 @@ static void
 define_for_damage(void)
 {
 	DefineCustomBoolVariable("zheap.skip_heap_rows",
-							 "Scans skip rows that an extension wrote into zheap tables with the server's heap functions.",
-							 "Otherwise they report them as damage.  To save the other rows; such pages cannot be written to.",
+							 "Skips rows that an extension wrote into zheap tables with the server's heap functions.",
+							 "Otherwise scans report such rows as damage.  Use this to save the other rows only: "
+							 "pages with such rows cannot be written to.",
 							 &zheap_skip_heap_rows,
 							 false,
 							 PGC_SUSET, 0,
@@ -61,7 +62,7 @@ define_for_undo(void)
 {
 	DefineCustomIntVariable("zheap.undo_max_size",
 							"Limit for the undo that is in use in each database.",
-							"A transaction that would exceed it fails.  Beyond half of it writers wait a moment while "
+							"A transaction that would exceed it fails.  Beyond half of it, writers wait briefly while "
 							"workers have something to roll back.  -1 sets no limit.",
 							&zheap_undo_max_size,
 							-1, -1, INT_MAX,
@@ -75,21 +76,21 @@ define_for_undo(void)
 							PGC_SUSET, GUC_UNIT_KB,
 							is_limit, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_hold_warning",
-							"Time after which it is logged who keeps undo from being discarded.",
+							"Time after which the transaction or slot that keeps undo is logged.",
 							"-1 or 0 turns this off.",
 							&zheap_undo_hold_warning,
 							300000, -1, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_MS,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_workers",
-							"Number of workers that roll back what aborted transactions left and discard undo.",
-							"With 0 writers and VACUUM of the undo relation do it.",
+							"Number of workers that roll back aborted transactions and discard undo.",
+							"With 0, writers and VACUUM of the undo relation do this.",
 							&zheap_undo_workers,
 							3, 0, ZHEAP_MAX_UNDO_WORKERS,
 							PGC_SIGHUP, 0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.undo_worker_naptime",
-							"Time between two looks for changes to roll back and undo to discard.",
+							"Time between checks for changes to roll back and undo to discard.",
 							NULL,
 							&zheap_undo_worker_naptime,
 							200, 10, 600000,
@@ -106,38 +107,38 @@ zheap_guc_define(int default_slots, int max_slots, GucIntAssignHook status_cache
 {
 	DefineCustomIntVariable("zheap.initial_slots",
 							"Number of transaction slots that a new page of a zheap table gets.",
-							"It bounds how many transactions can be at work on the page before it grows more slots, "
-							"which it does by itself.  Each takes 16 bytes of the page.",
+							"As many transactions can change the page at the same time before slots are added, "
+							"which happens automatically.  Each slot takes 16 bytes of the page.",
 							&zheap_initial_slots,
 							default_slots, 1, max_slots,
 							PGC_SUSET, 0,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.max_changed_indexes",
 							"Percentage of a table's indexes up to which an update that changes their columns is made in place.",
-							"The row then stays where it is, and only these indexes get an entry.  If more of them "
-							"change, the row moves, and all indexes get one.  0 lets every such row move.",
+							"The row then keeps its address, and only these indexes get an entry.  If more indexes "
+							"change, the row moves, and all indexes get an entry.  With 0, every such row moves.",
 							&zheap_max_changed_indexes,
 							100, 0, 100,
 							PGC_USERSET, 0,
 							NULL, NULL, NULL);
 	DefineCustomBoolVariable("zheap.remove_dead_entries",
-							 "Writers remove index entries of deleted rows, and VACUUM need not.",
-							 "For tables whose indexes are all B-trees on columns.  What a session has deleted it removes at the "
-							 "start of one of its later writes to the table.",
+							 "Enables writers to remove index entries of deleted rows, without VACUUM.",
+							 "Applies to tables whose indexes are all B-trees on columns.  A session removes the entries of "
+							 "rows that it has deleted at the start of a later write to the table.",
 							 &zheap_remove_dead_entries,
 							 true,
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomBoolVariable("zheap.skip_dead_entries",
-							 "Index scans skip ranges of entries that only older snapshots need.",
-							 "Scans that have walked over many such entries tell the others where they are.",
+							 "Enables index scans to skip ranges of entries that only older snapshots need.",
+							 "Scans that have read many such entries share the ranges with other scans.",
 							 &zheap_skip_dead_entries,
 							 true,
 							 PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("zheap.status_cache_size",
-							"Memory of each session to remember which transactions have committed or aborted.",
-							"8 bytes per transaction, rounded down to a power of two.  0 remembers none.",
+							"Memory of each session for a cache of transactions that have committed or aborted.",
+							"8 bytes per transaction, rounded down to a power of two.  0 disables the cache.",
 							&zheap_status_cache_size,
 							16, 0, 1024 * 1024,
 							PGC_USERSET, GUC_UNIT_KB,

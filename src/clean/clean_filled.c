@@ -301,7 +301,7 @@ zclean_mark_filled(ZMarkVisit *visit)
 				(errcode(error->sqlerrcode),
 				 errmsg("could not mark pages of the relation with OID %u all-visible: %s",
 						pages->table, error->message),
-				 errdetail("VACUUM will try it again.")));
+				 errdetail("The next VACUUM of the table will retry.")));
 		zfilled_forget_file(pages->table, pages->locator);
 		FreeErrorData(error);
 	}

@@ -169,7 +169,7 @@ static void
 refuse_undo_page(BlockNumber block, ZUndoPageKind kind)
 {
 	static const char *const kinds[] = {
-		[ZUNDO_PAGE_NEW] = gettext_noop("It is a page of zeros, which was not written yet."),
+		[ZUNDO_PAGE_NEW] = gettext_noop("It is a page of zeros, which has not been written yet."),
 		[ZUNDO_PAGE_META] = gettext_noop("It is the meta page."),
 		[ZUNDO_PAGE_DIRECTORY] = gettext_noop("It is a page of the directory of undo logs."),
 		[ZUNDO_PAGE_MAP] = gettext_noop("It is a page of the map of free extents.")
@@ -180,7 +180,7 @@ refuse_undo_page(BlockNumber block, ZUndoPageKind kind)
 			 errmsg("block %u of the undo relation has no undo records", block),
 			 errdetail("%s", _(kinds[kind])),
 			 kind == ZUNDO_PAGE_NEW ? 0 :
-			 errhint("Records begin at block %u.", ZUNDO_EXTENT_BLOCKS)));
+			 errhint("Specify another block, with number %u or greater.", ZUNDO_EXTENT_BLOCKS)));
 }
 
 /* SQL: zheap_undo_records(block): the undo records of a page. */
@@ -204,7 +204,7 @@ zheap_undo_records(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("block number %lld is out of range for the undo relation",
 						(long long) number),
-				 nblocks == 0 ? 0 : errdetail("It has %u blocks, numbered from 0.", nblocks)));
+				 nblocks == 0 ? 0 : errdetail("The undo relation has %u blocks, numbered from 0.", nblocks)));
 	kind = zundo_look_kind(copy.data, block);
 	if (kind != ZUNDO_PAGE_RECORDS)
 		refuse_undo_page(block, kind);

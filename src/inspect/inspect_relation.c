@@ -28,16 +28,16 @@ hint_for(Relation rel)
 	{
 		case RELKIND_INDEX:
 		case RELKIND_PARTITIONED_INDEX:
-			return "Name the index's table. Indexes of zheap tables are as any others: see the extensions pageinspect and amcheck.";
+			return "Specify the table of the index, or use the extensions pageinspect and amcheck for the index.";
 		case RELKIND_PARTITIONED_TABLE:
-			return "Name one of its partitions.";
+			return "Specify one of its partitions.";
 		case RELKIND_TOASTVALUE:
-			return "TOAST tables are heap tables: see the extension pageinspect.";
+			return "Use the extension pageinspect for TOAST tables, which are heap tables.";
 		case RELKIND_RELATION:
 		case RELKIND_MATVIEW:
 			if (RelationGetRelid(rel) == zundo_relation_oid())
-				return "The undo relation is looked into with zheap.zheap_undo_records().";
-			return "For heap tables there is the extension pageinspect.";
+				return "Use zheap.zheap_undo_records() for the undo relation.";
+			return "Use the extension pageinspect for heap tables.";
 	}
 	return NULL;
 }
@@ -66,12 +66,13 @@ zinspect_open(Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary tables of other sessions"),
-				 errhint("Their pages are in that session's memory.")));
+				 errdetail("Their pages are in the memory of those sessions."),
+				 errhint("Call the function in the session that has created the table.")));
 	if (RecoveryInProgress() && !RelationIsPermanent(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary or unlogged relations during recovery"),
-				 errhint("Ask the primary server.")));
+				 errhint("Call the function on the primary server.")));
 	/* requires that no buffer is locked */
 	zundo_open_for(rel);
 	return rel;
@@ -154,8 +155,8 @@ inspect_refuse_page(Relation rel, BlockNumber block, Page page)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("block %u of table \"%s\" is a page of zeros", block,
 						RelationGetRelationName(rel)),
-				 errdetail("The table was extended, and nothing was written there yet, or that was lost."),
-				 errhint("zheap.zheap_page_header() shows any page.")));
+				 errdetail("The page was added to the table and not written yet, or its contents were lost."),
+				 errhint("Use zheap.zheap_page_header() to show the page.")));
 	if (zpage_is_overflow(page))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -163,7 +164,8 @@ inspect_refuse_page(Relation rel, BlockNumber block, Page page)
 						RelationGetRelationName(rel)),
 				 errdetail("It has more transaction slots of block %u.",
 						   zpage_overflow_body(page)->table_block),
-				 errhint("zheap.zheap_page_slots() shows them with those of that block.")));
+				 errhint("Use zheap.zheap_page_slots() with block %u to show them.",
+						 zpage_overflow_body(page)->table_block)));
 	wrong = zpage_check_header(page);
 	zheap_corrupt(rel, block, InvalidOffsetNumber, "%s", wrong ? wrong : "page has changed");
 }

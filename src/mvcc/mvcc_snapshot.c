@@ -228,7 +228,7 @@ zmvcc_snapshot_too_old(Relation rel)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("cannot read temporary table \"%s\" with an imported snapshot that is older than its rows",
 					RelationGetRelationName(rel)),
-			 errdetail("Transactions of this session that have ended since have changed temporary tables, and what was before is not kept."),
+			 errdetail("Transactions of this session that have ended since have changed temporary tables, and older versions of rows are not kept."),
 			 errhint("Import a newer snapshot, or use the access method heap for temporary tables.")));
 }
 

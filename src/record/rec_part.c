@@ -325,7 +325,7 @@ void
 zrec_place_check(XLogReaderState *record, const ZRecPlace *place)
 {
 	if (!place->known)
-		elog(PANIC, "zheap record at %X/%X appends to undo log %u, of which no record before it tells the page",
+		elog(PANIC, "zheap record at %X/%X appends to undo log %u, whose page no earlier record names",
 			 LSN_FORMAT_ARGS(record->ReadRecPtr), place->append.log);
 }
 

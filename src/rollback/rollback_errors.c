@@ -204,13 +204,13 @@ zrollback_error_report(const ErrorData *error, Oid relid, const char *message)
 			(errcode(error->sqlerrcode),
 			 errmsg_internal("%s", message),
 			 OidIsValid(relid) ?
-			 errdetail("Database \"%s\" keeps undo from then on until that is possible, or the table is truncated or dropped.",
+			 errdetail("Database \"%s\" keeps undo from then on until the rows are rolled back, which is retried, or the table is truncated or dropped.",
 					   get_database_name(MyDatabaseId)) :
 			 errdetail("Database \"%s\" keeps undo from then on until VACUUM of zheap.undo has found no table with rows to roll back.",
 					   get_database_name(MyDatabaseId)),
 			 OidIsValid(relid) ?
-			 errhint("It is tried again.  See the views zheap.zheap_stat_workers and zheap.zheap_undo_holders.  "
-					 "What cannot be repaired can be given up with zheap.zheap_undo_skip().") :
-			 errhint("VACUUM of zheap.undo looks through all tables instead.  "
-					 "If the undo relation itself is too damaged, zheap.zheap_undo_skip(true) makes it anew.")));
+			 errhint("Remove the cause of the error, or truncate or drop the table.  "
+					 "As a last resort, call zheap.zheap_undo_skip() to give up rolling back damaged pages.") :
+			 errhint("Run VACUUM on zheap.undo to search all tables for rows to roll back.  "
+					 "If the undo relation itself is too damaged, call zheap.zheap_undo_skip(true) to rebuild it.")));
 }

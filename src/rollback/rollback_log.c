@@ -216,7 +216,7 @@ sweep_record(Sweep *sweep, ZUndoReader *reader, ZUndoPtr ptr, const ZUndoRecord 
 	}
 	if (sweep->context == ZUNDO_INVALID)
 		zheap_corrupt(zundo_relation(), zundo_ptr_block(ptr), InvalidOffsetNumber,
-					  "undo record at offset %u does not tell its transaction",
+					  "undo record at offset %u does not name its transaction and page",
 					  zundo_ptr_offset(ptr));
 	if (rec->has_xact)
 	{

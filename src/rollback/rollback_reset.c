@@ -63,7 +63,7 @@ wait_for_snapshots(void)
 				ereport(ERROR,
 						(errcode(ERRCODE_OBJECT_IN_USE),
 						 errmsg("undo cannot be given up while older snapshots are open"),
-						 errdetail("Process %d has one.", proc->pid),
+						 errdetail("Process %d has an older snapshot.", proc->pid),
 						 errhint("End its transaction.")));
 		}
 	}
@@ -88,8 +88,9 @@ zrollback_reset(void)
 	if (!zrollback_all_tables(true, &given_up))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("not all tables could be looked through"),
-				 errhint("Try again when nobody has a table locked.")));
+				 errmsg("could not search all tables for rows to roll back"),
+				 errdetail("A table is locked by another session, or could not be read, as a warning has reported."),
+				 errhint("Retry when no other session has a zheap table locked, or remove the cause of the warning.")));
 	Assert(CheckRelationLockedByMe(zundo_relation(), AccessExclusiveLock, false));
 	zundo_reset(next);
 	ereport(LOG,

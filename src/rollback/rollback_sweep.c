@@ -140,10 +140,10 @@ tables_are_clean(SweepMode *mode)
 	if (zrollback_wait_for_older(mode->next))
 		return zrollback_all_tables(mode->skip, &mode->given_up);
 	ereport(WARNING,
-			(errmsg("tables were not looked through for rows to roll back"),
+			(errmsg("tables were not searched for rows to roll back"),
 			 errdetail("Transaction %u, or an older one, is still in progress, perhaps prepared.",
 					   GetOldestActiveTransactionId(false, true)),
-			 errhint("Repeat it when that has ended.")));
+			 errhint("Retry when that transaction has ended.")));
 	return false;
 }
 

@@ -337,8 +337,8 @@ check_pages(Relation index)
 	pfree(links);
 	if (zeros)
 		ereport(NOTICE,
-				(errmsg("index \"%s\" is not looked at", RelationGetRelationName(index)),
-				 errdetail("It has pages of zeros, as a crash leaves them where an index grows."),
+				(errmsg("index \"%s\" is not checked", RelationGetRelationName(index)),
+				 errdetail("It has pages of zeros, which a crash can leave while an index grows."),
 				 errhint("Rebuild it with REINDEX.")));
 	return !zeros;
 }

@@ -86,7 +86,7 @@ is_to_be_read(Relation index)
 	if (method_of(index) != NULL)
 		return true;
 	ereport(NOTICE,
-			(errmsg("index \"%s\" is not looked at", RelationGetRelationName(index)),
+			(errmsg("index \"%s\" is not checked", RelationGetRelationName(index)),
 			 errdetail("Its access method is \"%s\".", get_am_name(index->rd_rel->relam))));
 	return false;
 }

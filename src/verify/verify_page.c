@@ -269,7 +269,7 @@ report_heap_rows(Verify *verify, Page page)
 					  LSN_FORMAT_ARGS(lsn), record);
 	else
 		verify_report(verify, "heap",
-					  "an extension wrote heap rows here: the WAL record that ends at %X/%X was not looked for, or is gone",
+					  "an extension wrote heap rows here: the WAL record that ends at %X/%X was not searched for, or is gone",
 					  LSN_FORMAT_ARGS(lsn));
 }
 

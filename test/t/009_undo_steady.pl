@@ -141,7 +141,7 @@ for (1 .. 50)
 }
 ok($met, 'neither: the limit is met');
 isnt($node->safe_psql('postgres', 'select pending_bytes from zheap.zheap_stat_undo'), '0', 'by what was rolled back');
-like($err, qr/kept back by changes that are still to be rolled back\.\s+HINT: .*VACUUM of the undo relation rolls back what aborted transactions left/, 'which the message tells, and what helps');
+like($err, qr/kept back by changes that are still to be rolled back\.\s+HINT: .*If no worker rolls back aborted transactions, run VACUUM on the undo relation/, 'which the message tells, and what helps');
 is($node->safe_psql('postgres', 'select sum(abalance), count(*) from pgbench_accounts'), $sum, 'neither: readers go on');
 $node->safe_psql('postgres', 'vacuum zheap.undo');
 is($node->safe_psql('postgres', 'select pending_bytes from zheap.zheap_stat_undo'), '0', 'VACUUM puts all back');

@@ -121,7 +121,7 @@ sub who
 
 	return ask(<<"SQL");
 select string_agg(told, e'\\n' order by told collate "C") from (
-	select $name || case when $anybody then ' everybody' when $monitor and $stats then ' monitors'
+	select $name || case when $anybody then ' any role' when $monitor and $stats then ' monitors'
 		when $monitor or $stats then ' some' else ' superusers' end as told
 	from $objects) x
 SQL
@@ -129,7 +129,7 @@ SQL
 
 my %told;
 my ($plain, $behind) = $views =~ /^## Functions$(.*)^### Functions behind the views$(.*)^### Handlers/ms;
-$told{$1} = $2 while $plain =~ /^\| `zheap\.(\w+)\(.*\| (everybody|superusers)/mg;
+$told{$1} = $2 while $plain =~ /^\| `zheap\.(\w+)\(.*\| (any role|superusers)/mg;
 $told{$1} = 'monitors' while $behind =~ /^\| `zheap\.(\w+)\(/mg;
 is(who('proname', 'has_function_privilege(%s, oid, \'execute\')', "$functions and proname not like '%handler'"),
 	join("\n", map { "$_ $told{$_}" } sort keys %told), 'who may call functions');

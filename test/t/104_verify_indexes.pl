@@ -171,7 +171,7 @@ select 'limits', * from zheap.zheap_verify('kinds');
 select current_setting('gin_fuzzy_search_limit');
 SQL
 is("$rc|$out", '0|1', 'nothing is wrong with other tables');
-like($err, qr/NOTICE: +index "x_bloom" is not looked at\nDETAIL: +Its access method is "bloom"/, 'who looks at no index says so');
+like($err, qr/NOTICE: +index "x_bloom" is not checked\nDETAIL: +Its access method is "bloom"/, 'a NOTICE names an index that is not checked');
 $node->stop;
 no_crash_in_log($node, 'to the end');
 done_testing();

@@ -67,9 +67,9 @@ foreach my $kind (qw(empty few full freed unlogged indexed))
 		push @wrong, "$function in a new session: $_"
 		  foreach grep { !/$prevented/ } write_rows($function, '(0,0)');
 		push @wrong, "$function after a query: $_"
-		  foreach grep { !/target block \d+.*HINT:  C code of an extension/s && !/$prevented/ } write_rows($function, '(0,0)', $all);
+		  foreach grep { !/target block \d+.*DETAIL:  C code of an extension.*HINT:  Make/s && !/$prevented/ } write_rows($function, '(0,0)', $all);
 		push @wrong, "$function after an insertion: $_"
-		  foreach grep { !/target block \d+.*HINT:  C code of an extension/s } write_rows($function, '(0,0)', 'begin', "insert into t values (900, 'x')");
+		  foreach grep { !/target block \d+.*DETAIL:  C code of an extension.*HINT:  Make/s } write_rows($function, '(0,0)', 'begin', "insert into t values (900, 'x')");
 	}
 	is("@wrong", '', "$kind table: nothing is inserted");
 	is(ask($all), $before, "$kind table: the rows are as before");

@@ -107,7 +107,8 @@ report_hold(ZUndoDb *db, TimestampTz now)
 			 errdetail("There are %llu kB of undo.  %s",
 					   (unsigned long long) zundo_extents_used(db) * EXTENT_KB,
 					   zundo_holder_text(&holders[0])),
-			 errhint("The view zheap.zheap_undo_holders shows all holders, and how much each keeps.")));
+			 errhint("End the transaction or drop the replication slot that keeps undo.  "
+					 "Query the view zheap.zheap_undo_holders for all holders.")));
 }
 
 void

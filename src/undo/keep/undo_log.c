@@ -42,8 +42,8 @@ report_bad_log(uint32 number, BlockNumber block)
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("undo log %u is damaged in relation \"%s\", block %u", number,
 					RelationGetRelationName(zundo_relation()), block),
-			 errdetail("Nobody writes to this log any more."),
-			 errhint("VACUUM of the undo relation rolls back what it still holds.")));
+			 errdetail("No session writes to this log any more."),
+			 errhint("Run VACUUM on the undo relation to roll back the aborted transactions of this log.")));
 }
 
 void
@@ -176,7 +176,7 @@ load(void)
 			meta.nblocks / ZUNDO_EXTENT_BLOCKS >
 			RelationGetNumberOfBlocks(zundo_relation()) / ZUNDO_EXTENT_BLOCKS + 2)
 			zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
-						  "undo relation is said to have %u blocks", meta.nblocks);
+						  "undo relation cannot have %u blocks", meta.nblocks);
 		zundo_horizon_raise(&MyUndo.db->horizon, meta.horizon);
 		zundo_horizon_raise(&MyUndo.db->logged_horizon, meta.horizon);
 		/* a crash may have lost pages that were not written yet */

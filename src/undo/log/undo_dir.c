@@ -34,7 +34,7 @@ make_anew(Buffer buffer, BlockNumber block)
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("directory of undo relation \"%s\" is damaged in block %u and is written again",
 					RelationGetRelationName(zundo_relation()), block),
-			 errdetail("Nothing is lost.")));
+			 errdetail("No undo is lost.")));
 	START_CRIT_SECTION();
 	zundo_dir_init_apply(page, block);
 	while ((log = zundo_log_next(MyUndo.db, log)) != NULL)

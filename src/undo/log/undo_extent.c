@@ -122,7 +122,7 @@ plan_free(ExtentPlan *plan, BlockNumber lowest)
 		zundo_next_generation(zundo_extent_generation(lowest, meta->generation));
 	if (meta->free_count == 0)
 		zheap_corrupt(zundo_relation(), ZUNDO_META_BLOCK, InvalidOffsetNumber,
-					  "block %u is said to be a free undo extent, of which there are none",
+					  "block %u is marked as a free undo extent, but the meta page counts none",
 					  lowest);
 	meta->free_count--;
 }

@@ -75,7 +75,7 @@ zundo_limit_report(void)
 
 	initStringInfo(&detail);
 	if (is_large_transaction())
-		appendStringInfo(&detail, _("%llu kB of undo are in use, and the rest is left to transactions with less undo than this one."),
+		appendStringInfo(&detail, _("%llu kB of undo are in use, and the rest is reserved for transactions with less undo than this one."),
 						 used);
 	else
 		appendStringInfo(&detail, _("%llu kB of undo are in use."), used);
@@ -90,5 +90,5 @@ zundo_limit_report(void)
 					zheap_undo_max_size),
 			 errdetail_internal("%s", detail.data),
 			 errhint("End the transactions that the view zheap.zheap_undo_holders shows, change fewer rows in one transaction, or raise \"zheap.undo_max_size\".  "
-					 "VACUUM of the undo relation rolls back what aborted transactions left, if no worker does.")));
+					 "If no worker rolls back aborted transactions, run VACUUM on the undo relation.")));
 }

@@ -81,10 +81,11 @@ zundo_drop_lost(void)
 		log->oldest_extent = log->newest_extent = InvalidBlockNumber;
 		zundo_log_remove(db, log);
 		ereport(LOG,
-				(errmsg("undo log %u of relation \"%s\" is damaged and was given up", number,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("undo log %u of relation \"%s\" is damaged and was given up", number,
 						RelationGetRelationName(zundo_relation())),
-				 errdetail("No table needs what it held."),
-				 errhint("zheap.zheap_undo_skip(true) gives its space back.")));
+				 errdetail("No table needs its undo.  Its space is not reused."),
+				 errhint("Call zheap.zheap_undo_skip(true) to rebuild the undo relation without it.")));
 	}
 	LWLockRelease(zundo_db_lock(db));
 }

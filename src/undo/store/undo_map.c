@@ -42,8 +42,8 @@ lose_map(BlockNumber block)
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("free map of undo relation \"%s\" is damaged in block %u",
 					RelationGetRelationName(zundo_relation()), block),
-			 errdetail("Undo that nobody needs cannot be given to others, and the relation grows."),
-			 errhint("zheap.zheap_undo_skip(true) makes the undo relation anew.")));
+			 errdetail("Free space of the relation cannot be used, so the relation grows."),
+			 errhint("Call zheap.zheap_undo_skip(true) to rebuild the undo relation.")));
 	MyUndo.db->map_lost = true;
 }
 

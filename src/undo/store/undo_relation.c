@@ -500,8 +500,8 @@ zundo_meta_guess(ZUndoMeta *meta)
 	ereport(LOG,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("meta page of undo relation \"%s\" is damaged", RelationGetRelationName(rel)),
-			 errdetail("The tables of this database can be read, but not be written."),
-			 errhint("zheap.zheap_undo_skip(true) makes the undo relation anew.")));
+			 errdetail("The zheap tables of this database can be read, but not written to."),
+			 errhint("Call zheap.zheap_undo_skip(true) to rebuild the undo relation.")));
 	memset(meta, 0, sizeof(*meta));
 	meta->horizon = zfxid_from_xid(rel->rd_rel->relfrozenxid);
 	meta->nblocks = meta->high_water = nblocks - nblocks % ZUNDO_EXTENT_BLOCKS;

@@ -14,10 +14,12 @@
 -- > ERROR:  only heap AM is supported
 -- < 0
 -- > ERROR:  pg_check_visible() cannot check table "t"
--- > DETAIL:  It takes rows of a table with access method "zheap" for heap's.
+-- > DETAIL:  It reads tables with access method "zheap" as heap tables.
+-- > HINT:  Use zheap.zheap_verify() to check the table.
 -- < 0
 -- > ERROR:  pg_check_frozen() cannot check table "t"
--- > DETAIL:  It takes rows of a table with access method "zheap" for heap's.
+-- > DETAIL:  It reads tables with access method "zheap" as heap tables.
+-- > HINT:  Use zheap.zheap_verify() to check the table.
 create extension amcheck;
 create extension pgstattuple;
 create extension pgrowlocks;
