@@ -27,7 +27,6 @@
 #include "zheap/dml/dml.h"
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/status.h"
-#include "zheap/notes/filled.h"
 #include "zheap/notes/reap.h"
 #include "zheap/page/page_format.h"
 #include "zheap/record/record.h"
@@ -62,10 +61,8 @@ shmem_request(void)
 	RequestAddinShmemSpace(zrollback_shmem_size());
 	RequestAddinShmemSpace(zworker_shmem_size());
 	RequestAddinShmemSpace(zdead_shmem_size());
-	RequestAddinShmemSpace(zfilled_shmem_size());
 	RequestNamedLWLockTranche("zheap_undo", zundo_lwlock_count());
 	RequestNamedLWLockTranche(ZDEAD_LWLOCK_TRANCHE, zdead_lwlock_count());
-	RequestNamedLWLockTranche(ZFILLED_LWLOCK_TRANCHE, 1);
 }
 
 static void
@@ -83,7 +80,6 @@ shmem_startup(void)
 	zrollback_shmem_init();
 	zworker_shmem_init();
 	zdead_shmem_init();
-	zfilled_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
 }
 

@@ -21,19 +21,11 @@
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
 #include "zheap/btree/dead_ranges.h"
-#include "zheap/notes/filled.h"
 
 static object_access_hook_type previous_hook = NULL;
 
 /* The database that this transaction is about to drop, unless the server still refuses. */
 static Oid	dropped_database = InvalidOid;
-
-static void
-forget_database(Oid db)
-{
-	zdead_forget_database(db);
-	zfilled_forget_database(db);
-}
 
 static void
 note_database(ObjectAccessType access, Oid class, Oid object, int sub, void *arg)
@@ -50,7 +42,7 @@ note_database(ObjectAccessType access, Oid class, Oid object, int sub, void *arg
 	if (access == OAT_DROP && IsTransactionState())
 		dropped_database = object;
 	if (access == OAT_POST_CREATE)
-		forget_database(object);
+		zdead_forget_database(object);
 }
 
 static void
@@ -59,7 +51,7 @@ end_of_drop(XactEvent event, void *arg)
 	if (event == XACT_EVENT_PRE_COMMIT && OidIsValid(dropped_database))
 	{
 		zstats_forget_database(dropped_database);
-		forget_database(dropped_database);
+		zdead_forget_database(dropped_database);
 	}
 	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_ABORT)
 		dropped_database = InvalidOid;

@@ -19,7 +19,6 @@
 #include "utils/snapmgr.h"
 
 #include "zheap/dml/target.h"
-#include "zheap/notes/filled.h"
 #include "zheap/notes/reap.h"
 #include "zheap/scan/scan.h"
 
@@ -32,12 +31,6 @@
  */
 #define NEARLY_EMPTY \
 	(ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS) - ZPAGE_MAX_OFFSET / 8 * sizeof(ItemIdData))
-
-/*
- * Backends that fill a table together use different pages, but not farther apart than this many
- * blocks.
- */
-#define NEAR_END		64
 
 static void
 release_page(ZTarget *target)
@@ -196,46 +189,10 @@ remember_page(ZTarget *target, BulkInsertState bistate)
 	bistate->current_buf = target->buffer;
 }
 
-static bool
-is_near(BlockNumber a, BlockNumber b)
-{
-	return a < b ? b - a <= NEAR_END : a - b <= NEAR_END;
-}
-
-/*
- * Note the page that was filled if the row went to another page because the table grows.  Then
- * that page is new, or another backend has just added it, near the end of a table that is not
- * small.  "left" is the page that this backend has filled until now, or none.
- */
-static void
-note_filled(ZTarget *target, BlockNumber left)
-{
-	Relation	rel = target->rel;
-	BlockNumber block = BufferGetBlockNumber(target->buffer);
-	bool		follows = left != InvalidBlockNumber && is_near(left, block);
-
-	if (left == block || RelationUsesLocalBuffers(rel))
-		return;
-	if (PageIsNew(BufferGetPage(target->buffer)))
-	{
-		if (!follows)
-			left = Max(block, 1) - 1;
-	}
-	else
-	{
-		BlockNumber nblocks = follows ? RelationGetNumberOfBlocks(rel) : 0;
-
-		if (nblocks <= 2 * NEAR_END || !is_near(block, nblocks))
-			return;
-	}
-	zfilled_note(rel, left, block);
-}
-
 void
 zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 {
 	Relation	rel = target->rel;
-	BlockNumber filled = zheap_target_get(rel);
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 	/* no margin for the longest rows: a page without rows has slots, or an overflow page */
 	Size		need = Max(len, Min(len + SLOT_MARGIN, ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS)));
@@ -269,6 +226,5 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 	}
 	Assert(target->locked);
 	Assert(target->init_page || zpage_has_for_row(target->view.page, len));
-	note_filled(target, filled);
 	remember_page(target, bistate);
 }

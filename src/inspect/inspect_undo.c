@@ -158,8 +158,7 @@ static const char *const worker_states[] = {
 	[ZWORKER_NONE] = "none",
 	[ZWORKER_STARTING] = "starting",
 	[ZWORKER_ROLLING_BACK] = "rolling back",
-	[ZWORKER_DISCARDING] = "discarding",
-	[ZWORKER_MARKING] = "marking pages"
+	[ZWORKER_DISCARDING] = "discarding"
 };
 
 /* Fill in the launcher's columns with the totals of all workers, including ended ones. */

@@ -72,7 +72,10 @@ extern bool zrollback_wait_for_older(FullTransactionId next);
 extern void zrollback_error_report(const ErrorData *error, Oid relid,
 								   const char *message);
 
-/* ---- the lock on a file (rollback_file_lock.c) ---- */
+/* ---- the lock on a file (rollback_file_lock.c), see rollback.h, too ---- */
+
+/* Return whether another process waits until this process has left the file. */
+extern bool zrollback_file_is_wanted(RelFileLocator locator);
 
 #ifdef USE_ASSERT_CHECKING
 /* Return whether a lock on the table, or on its file, keeps the file where it is (R4). */
@@ -118,7 +121,31 @@ extern Relation zrollback_file_describe(ZFileRelation *file, RelFileLocator loca
 /* Make the storage manager forget the relation's address. */
 extern void zrollback_file_close(ZFileRelation *file);
 
-/* ---- tables that a sweep has open (rollback_table.c), see rollback.h, too ---- */
+/* ---- tables that are not locked while their pages are changed (rollback_table.c) ---- */
+
+typedef enum ZTableState
+{
+	ZTABLE_OPEN,
+	ZTABLE_BUSY,				/* another transaction has it locked */
+	ZTABLE_OTHER,				/* the file belongs to a relation of another kind */
+	ZTABLE_GONE					/* the file does not belong to that relation any more */
+} ZTableState;
+
+/*
+ * Open table "oid" if it has this file or, if locator is NULL, whatever file it has.  Reads
+ * catalogs: no buffer may be locked.  If the result is ZTABLE_OPEN, *found can be used to
+ * access the table's pages, map and free space map, nothing else, until the next call of any of
+ * these functions.  On exit the file is locked, RowExclusive, and the table is not: it is
+ * locked during the call, if that is possible without waiting.
+ */
+extern ZTableState zrollback_table_open(const RelFileLocator *locator, Oid oid, Relation *found);
+
+/*
+ * Close all open tables and release their files' locks; or forget them, after an abort has
+ * released the locks.
+ */
+extern void zrollback_tables_close(void);
+extern void zrollback_tables_forget(void);
 
 /* Return the open table with this file, or NULL. */
 extern Relation zrollback_table_find(RelFileLocator locator);

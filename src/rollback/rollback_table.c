@@ -1,6 +1,6 @@
 /*
  * rollback_table.c
- *		The files of tables that a sweep, or the worker that marks pages, has open.
+ *		The files of tables that a sweep has open.
  *
  * A sweep may meet the same few tables in turns, so it keeps some open.  It holds the lock on
  * the file of each (rollback_file_lock.c), none on the table except while opening it, and

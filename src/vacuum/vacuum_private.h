@@ -17,7 +17,7 @@
 
 #include "zheap/base/pg_compat_stream.h"
 #include "zheap/base/pg_compat_vacuum.h"
-#include "zheap/vacuum/visible.h"
+#include "zheap/mvcc/view.h"
 
 /*
  * Below this share of a table's pages, those with dead line pointers can wait for the next VACUUM
@@ -111,12 +111,14 @@ typedef struct ZVacuum
 	int			noverflow_pages;
 	int			overflow_pages_alloc;
 
-	ZVisible	visible;
+	/* all-visible pages */
+	Buffer		map;			/* page of the visibility map, pinned; or invalid */
+	FullTransactionId seen;		/* transactions before this one have ended, every snapshot sees
+								 * their outcome, and their WAL is flushed */
 
 	/* rows */
 	FullTransactionId horizon;	/* of undo, at the start */
 	double		old_reltuples;
-	BlockNumber old_pages;		/* number of pages for which old_reltuples was counted */
 	int64		pruned;			/* became dead line pointers */
 	int64		dead_pointers;	/* found or made, over all pages */
 	int64		live;			/* on the pages that were read */
@@ -133,6 +135,22 @@ typedef struct ZVacuum
  * all-visible.  May read a page of the map; no page is locked.
  */
 extern bool vacuum_may_skip(ZVacuum *vac, BlockNumber block);
+
+/*
+ * Begin and end marking pages all-visible.  vacuum_begin_marking() flushes WAL if marks may rely
+ * on commits that are not on disk yet.
+ */
+extern void vacuum_begin_marking(ZVacuum *vac);
+extern void vacuum_end_marking(ZVacuum *vac);
+
+/*
+ * Pin the page of the visibility map for a block, extending the map if necessary; no page is
+ * locked.  It must precede vacuum_mark_visible(), which marks the page in the buffer, locked
+ * exclusively by the caller, if that is allowed.  That raises no ERROR for wrong marks: it clears
+ * them with a WARNING (data_corrupted).  Both may raise errors of reading the map.
+ */
+extern void vacuum_pin_map(ZVacuum *vac, BlockNumber block);
+extern void vacuum_mark_visible(ZVacuum *vac, Buffer buffer);
 
 /* Return the number of live rows in the table, those of skipped pages estimated. */
 extern double vacuum_live_rows(const ZVacuum *vac);

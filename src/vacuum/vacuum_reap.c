@@ -234,7 +234,7 @@ reclaim_page(ZVacuum *vac, Buffer buffer, TidStoreIterResult *dead)
 	Assert(block < vac->npages && block == BufferGetBlockNumber(buffer));
 	vac->block = block;
 	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, block);
-	visible_pin(&vac->visible, block);
+	vacuum_pin_map(vac, block);
 	/*
 	 * undo may be read, and work on an index may have accepted an invalidation of the undo
 	 * relation
@@ -242,7 +242,7 @@ reclaim_page(ZVacuum *vac, Buffer buffer, TidStoreIterResult *dead)
 	zundo_open();
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	zdml_reclaim_pointers(vac->rel, buffer, offsets, n);
-	visible_mark(&vac->visible, buffer);
+	vacuum_mark_visible(vac, buffer);
 	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 

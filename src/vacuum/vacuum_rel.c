@@ -101,7 +101,6 @@ vacuum_open(ZVacuum *vac)
 	vac->began = GetCurrentTimestamp();
 	vac->verbose = (vac->params->options & VACOPT_VERBOSE) != 0;
 	vac->old_reltuples = vac->rel->rd_rel->reltuples;
-	vac->old_pages = (BlockNumber) vac->rel->rd_rel->relpages;
 	choose_what_to_do(vac);
 
 	/*
@@ -116,10 +115,7 @@ vacuum_open(ZVacuum *vac)
 	vac->results = palloc0(sizeof(IndexBulkDeleteResult *) * Max(vac->nindexes, 1));
 	vac->npages = RelationGetNumberOfBlocks(vac->rel);
 	zview_open(&vac->view, vac->rel);
-	visible_open(&vac->visible, vac->rel, &vac->view,
-				 zfxid_from_xid(GetOldestNonRemovableTransactionId(vac->rel)));
-	if (vac->npages > 0 && RelationNeedsWAL(vac->rel))
-		visible_flush();
+	vacuum_begin_marking(vac);
 }
 
 void
@@ -153,7 +149,7 @@ zvacuum_relation(Relation rel, ZCompatVacuumParams *params, BufferAccessStrategy
 	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, vac->npages);
 	vacuum_index_cleanup(vac);
 	vacuum_dead_close(vac);
-	visible_close(&vac->visible);
+	vacuum_end_marking(vac);
 	update_index_stats(vac);
 	vacuum_cut_end(vac);
 

@@ -131,7 +131,7 @@ scan_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 	bool		has_rows;
 
 	Assert(block < vac->npages);
-	visible_pin(&vac->visible, block);
+	vacuum_pin_map(vac, block);
 	if (zrollback_page(vac->rel, buffer))
 		vac->rolled_back++;
 	zundo_open();
@@ -155,7 +155,7 @@ scan_page(ZVacuum *vac, Buffer buffer, BlockNumber block)
 		zdml_reclaim_pointers(vac->rel, buffer, dead, ndead);
 		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, block);
 	}
-	visible_mark(&vac->visible, buffer);
+	vacuum_mark_visible(vac, buffer);
 
 	space = zpage_free_for_map(BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);

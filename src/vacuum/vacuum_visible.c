@@ -14,6 +14,8 @@
 #include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/snapmgr.h"
 
 #include "zheap/mvcc/status.h"
 #include "zheap/page/page.h"
@@ -42,40 +44,31 @@ end_of_wal(void)
  * (synchronous_commit off).
  */
 void
-visible_flush(void)
+vacuum_begin_marking(ZVacuum *vac)
 {
-	XLogFlush(end_of_wal());
+	vac->map = InvalidBuffer;
+	vac->seen = zfxid_from_xid(GetOldestNonRemovableTransactionId(vac->rel));
+	if (vac->npages > 0 && RelationNeedsWAL(vac->rel))
+		XLogFlush(end_of_wal());
 }
 
 void
-visible_open(ZVisible *visible, Relation rel, const ZPageView *view, FullTransactionId before)
+vacuum_end_marking(ZVacuum *vac)
 {
-	visible->rel = rel;
-	visible->view = view;
-	visible->map = InvalidBuffer;
-	visible->no_conflict = false;
-	visible->before = before;
-}
-
-void
-visible_close(ZVisible *visible)
-{
-	if (BufferIsValid(visible->map))
-		ReleaseBuffer(visible->map);
-	visible->map = InvalidBuffer;
+	if (BufferIsValid(vac->map))
+		ReleaseBuffer(vac->map);
+	vac->map = InvalidBuffer;
 }
 
 /*
  * A block is not skipped if the statement wants all pages read; if the number of rows is not
- * known yet; if the page is newer than that count (on heap such a page is not marked before
- * VACUUM has read it); or if the map does not have it as all-visible.
+ * known yet; or if the map does not have it as all-visible.
  */
 bool
 vacuum_may_skip(ZVacuum *vac, BlockNumber block)
 {
 	return (vac->params->options & VACOPT_DISABLE_PAGE_SKIPPING) == 0 &&
-		vac->old_reltuples >= 0 && block < vac->old_pages &&
-		VM_ALL_VISIBLE(vac->rel, block, &vac->visible.map);
+		vac->old_reltuples >= 0 && VM_ALL_VISIBLE(vac->rel, block, &vac->map);
 }
 
 /* The number is exact if no page was skipped, or else what the server would estimate for heap. */
@@ -90,10 +83,10 @@ vacuum_live_rows(const ZVacuum *vac)
 
 /* No table page is locked, because the map may have to be read or extended. */
 void
-visible_pin(ZVisible *visible, BlockNumber block)
+vacuum_pin_map(ZVacuum *vac, BlockNumber block)
 {
 	Assert(!zheap_holds_buffer_lock());
-	visibilitymap_pin(visible->rel, block, &visible->map);
+	visibilitymap_pin(vac->rel, block, &vac->map);
 }
 
 /*
@@ -102,7 +95,7 @@ visible_pin(ZVisible *visible, BlockNumber block)
  * mark on the table page no change would clear the bit there.
  */
 static void
-clear_wrong_mark(ZVisible *visible, Buffer buffer)
+clear_wrong_mark(ZVacuum *vac, Buffer buffer)
 {
 	Page		page = BufferGetPage(buffer);
 	BlockNumber block = BufferGetBlockNumber(buffer);
@@ -112,7 +105,7 @@ clear_wrong_mark(ZVisible *visible, Buffer buffer)
 		ereport(WARNING,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("page containing dead tuples is marked as all-visible in relation \"%s\" page %u",
-						RelationGetRelationName(visible->rel), block)));
+						RelationGetRelationName(vac->rel), block)));
 		PageClearAllVisible(page);
 		MarkBufferDirty(buffer);
 	}
@@ -120,16 +113,16 @@ clear_wrong_mark(ZVisible *visible, Buffer buffer)
 		ereport(WARNING,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("page is not marked all-visible but visibility map bit is set in relation \"%s\" page %u",
-						RelationGetRelationName(visible->rel), block)));
-	(void) visibilitymap_clear(visible->rel, block, visible->map, VISIBILITYMAP_VALID_BITS);
-	if (!RelationNeedsWAL(visible->rel))
+						RelationGetRelationName(vac->rel), block)));
+	(void) visibilitymap_clear(vac->rel, block, vac->map, VISIBILITYMAP_VALID_BITS);
+	if (!RelationNeedsWAL(vac->rel))
 		return;
-	LockBuffer(visible->map, BUFFER_LOCK_EXCLUSIVE);
+	LockBuffer(vac->map, BUFFER_LOCK_EXCLUSIVE);
 	START_CRIT_SECTION();
-	MarkBufferDirty(visible->map);
-	log_newpage_buffer(visible->map, false);
+	MarkBufferDirty(vac->map);
+	log_newpage_buffer(vac->map, false);
 	END_CRIT_SECTION();
-	LockBuffer(visible->map, BUFFER_LOCK_UNLOCK);
+	LockBuffer(vac->map, BUFFER_LOCK_UNLOCK);
 }
 
 /*
@@ -139,7 +132,7 @@ clear_wrong_mark(ZVisible *visible, Buffer buffer)
  * *newest is set to the newest owner.
  */
 static bool
-owners_are_visible(const ZVisible *visible, Page page, FullTransactionId *newest)
+owners_are_visible(const ZVacuum *vac, Page page, FullTransactionId *newest)
 {
 	int			nslots = zpage_nslots(page);
 
@@ -152,41 +145,39 @@ owners_are_visible(const ZVisible *visible, Page page, FullTransactionId *newest
 
 		if (!FullTransactionIdIsValid(fxid))
 			continue;
-		if (!FullTransactionIdPrecedes(fxid, visible->before))
+		if (!FullTransactionIdPrecedes(fxid, vac->seen))
 			return false;
-		if (!FullTransactionIdPrecedes(fxid, zview_horizon(visible->view)) &&
+		if (!FullTransactionIdPrecedes(fxid, zview_horizon(&vac->view)) &&
 			zmvcc_xact_status(fxid) == ZXACT_ABORTED)
 			return false;
 		if (FullTransactionIdPrecedes(*newest, fxid))
 			*newest = fxid;
 	}
 	return !FullTransactionIdIsValid(*newest) ||
-		FullTransactionIdPrecedes(*newest, visible->before);
+		FullTransactionIdPrecedes(*newest, vac->seen);
 }
 
 void
-visible_mark(ZVisible *visible, Buffer buffer)
+vacuum_mark_visible(ZVacuum *vac, Buffer buffer)
 {
 	Page		page = BufferGetPage(buffer);
 	BlockNumber block = BufferGetBlockNumber(buffer);
-	bool		in_map = VM_ALL_VISIBLE(visible->rel, block, &visible->map);
+	bool		in_map = VM_ALL_VISIBLE(vac->rel, block, &vac->map);
 	bool		may_be = zpage_may_be_visible(page);
 	FullTransactionId newest;
 
 	Assert(zheap_buffer_is_exclusive(buffer));
 	if (in_map ? !(may_be && PageIsAllVisible(page)) : (!may_be && PageIsAllVisible(page)))
 	{
-		clear_wrong_mark(visible, buffer);
+		clear_wrong_mark(vac, buffer);
 		in_map = false;
 	}
-	if (in_map || !may_be || !owners_are_visible(visible, page, &newest))
+	if (in_map || !may_be || !owners_are_visible(vac, page, &newest))
 		return;
 	/* standbys have cancelled the snapshots that do not see it */
 	if (FullTransactionIdPrecedes(newest, zundo_logged_horizon()))
 		newest = InvalidFullTransactionId;
-	else if (visible->no_conflict && FullTransactionIdIsValid(newest))
-		return;
-	LockBuffer(visible->map, BUFFER_LOCK_EXCLUSIVE);
-	zrec_mark_visible(visible->rel, buffer, visible->map, newest);
-	LockBuffer(visible->map, BUFFER_LOCK_UNLOCK);
+	LockBuffer(vac->map, BUFFER_LOCK_EXCLUSIVE);
+	zrec_mark_visible(vac->rel, buffer, vac->map, newest);
+	LockBuffer(vac->map, BUFFER_LOCK_UNLOCK);
 }

@@ -27,8 +27,6 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "zheap/clean/clean.h"
-#include "zheap/notes/filled.h"
 #include "zheap/undo/undo_relation.h"
 #include "zheap/undo/undo_space.h"
 #include "worker_private.h"
@@ -233,7 +231,6 @@ can_be_visited(Oid db)
 	if (!exists)
 	{
 		zundo_forget_database(db);
-		zfilled_forget_database(db);
 		forget_visit(db);
 	}
 	return is_free;
@@ -438,18 +435,6 @@ compare_visits(const void *a, const void *b)
 	return x->started < y->started ? -1 : x->started > y->started;
 }
 
-/* Set "work" of databases that have pages to be marked all-visible; this is not urgent. */
-static void
-note_pages_to_mark(int max)
-{
-	Oid		   *dbs = palloc(max * sizeof(Oid));
-	int			n = zclean_databases_with_filled(dbs, max);
-
-	for (int i = 0; i < n; i++)
-		visit_of(dbs[i])->work = true;
-	pfree(dbs);
-}
-
 /* Set "work" and "urgent" of all databases from shared memory. */
 static void
 note_work(void)
@@ -469,7 +454,6 @@ note_work(void)
 		visit->work = true;
 	}
 	pfree(work);
-	note_pages_to_mark(max);
 }
 
 /* Return copies of the databases that are due, in order, and their number; the caller frees. */

@@ -1,8 +1,7 @@
 /*
  * worker_main.c
  *		Main function of a worker: roll back the aborted transactions of one database
- *		(rollback_sweep.c), advance the horizon, discard and truncate undo, mark pages
- *		all-visible, and exit.
+ *		(rollback_sweep.c), advance the horizon, discard and truncate undo, and exit.
  *
  * DROP DATABASE and CREATE DATABASE ... TEMPLATE wait for other sessions of the database to
  * end, but signal only autovacuum workers.  So a worker checks regularly whether it is to
@@ -23,8 +22,6 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "zheap/clean/clean.h"
-#include "zheap/notes/filled.h"
 #include "zheap/rollback/rollback.h"
 #include "zheap/undo/undo_holders.h"
 #include "zheap/undo/undo_horizon.h"
@@ -38,9 +35,6 @@
 
 /* extents discarded between two checks whether to leave */
 #define DISCARD_AT_A_TIME	256
-
-/* milliseconds of marking pages before the next look for undo */
-#define MARK_TIME			1000
 
 static emit_log_hook_type previous_emit_log = NULL;
 
@@ -130,35 +124,8 @@ discard(void)
 }
 
 /*
- * Mark filled pages all-visible, for MARK_TIME at most since undo is to be discarded, too.  Stop
- * earlier if there is undo to roll back, here or in a database that starves.  One transaction for
- * each batch (J3).  Return whether there may be more pages.
- */
-static bool
-mark_filled(void)
-{
-	TimestampTz start = GetCurrentTimestamp();
-	ZMarkVisit	visit;
-	bool		more = true;
-
-	StartTransactionCommand();
-	zclean_begin_marking(&visit);
-	CommitTransactionCommand();
-	while (more && !zworker_shared->starving && !zworker_is_to_leave() &&
-		   !TimestampDifferenceExceeds(start, GetCurrentTimestamp(), MARK_TIME))
-	{
-		StartTransactionCommand();
-		report_state(ZWORKER_MARKING, "zheap: marking pages all-visible");
-		zundo_open();
-		more = !zundo_sweep_is_due(NULL) && zclean_mark_filled(&visit);
-		CommitTransactionCommand();
-	}
-	return more;
-}
-
-/*
- * One round: roll back, discard, mark.  Return whether all of the rolling back could be done.
- * *busy is true if there was undo to roll back, or pages to mark are left.
+ * One round: roll back, discard.  Return whether all of the rolling back could be done.  *busy is
+ * true if there was undo to roll back.
  */
 static bool
 work(bool *busy)
@@ -170,7 +137,6 @@ work(bool *busy)
 	StartTransactionCommand();
 	if (!zundo_exists())
 	{
-		zfilled_forget_database(MyDatabaseId);
 		CommitTransactionCommand();
 		/* undo that shared memory still knows is of a relation that was rolled back or dropped */
 		return false;
@@ -183,8 +149,6 @@ work(bool *busy)
 		left = roll_back_database();
 	Assert(!IsTransactionState());	/* J3 */
 	discard();
-	if (mark_filled())
-		*busy = true;
 	Assert(!IsTransactionState());
 	pgstat_report_stat(true);
 	return !left;

@@ -100,6 +100,22 @@ btrees_agree($node, 'after autovacuum', qw(aborted_pkey deleted_pkey moved_k_idx
 is($node->safe_psql('postgres', 'set enable_seqscan = off; set enable_bitmapscan = off; select count(v) from moved where k < 0'), '2500', 'moved rows are found');
 is(dead($_), '0', "$_: none is left") foreach qw(deleted moved aborted);
 
+# ---- rows that are only added: autovacuum counts them as on heap, and index-only scans then visit no page ----
+
+foreach my $am ('heap', 'zheap')
+{
+	my $name = "added_$am";
+
+	$node->safe_psql('postgres', <<"SQL");
+create table $name (id int primary key, v text) using $am with (autovacuum_vacuum_insert_threshold = 1000, autovacuum_vacuum_insert_scale_factor = 0.2);
+insert into $name select g, repeat('v', 60) from generate_series(1, $rows) g;
+SQL
+	is_vacuumed($name, "$rows rows added, $am");
+	ok($node->poll_query_until('postgres', "select n_ins_since_vacuum = 0 from pg_stat_user_tables where relname = '$name'"), 'it has counted them');
+	like($node->safe_psql('postgres', "set enable_seqscan = off; set enable_bitmapscan = off; explain (analyze, costs off, timing off, summary off) select count(id) from $name where id > 0"),
+		qr/Heap Fetches: 0$/m, 'an index-only scan visits no page');
+}
+
 # ---- an idle server comes to rest ----
 
 ok($node->poll_query_until('postgres', "select sum(n_dead_tup) = 0 from pg_stat_user_tables where schemaname = 'public'"), 'nothing is left to do');

@@ -94,9 +94,6 @@ extern void zrollback_local_sweep(void);
 extern bool zrollback_file_acquire(RelFileLocator locator);
 extern void zrollback_file_release(RelFileLocator locator);
 
-/* Return whether another process waits until this process has left the file. */
-extern bool zrollback_file_is_wanted(RelFileLocator locator);
-
 /*
  * Wait until no sweep is at work on the file.  The caller holds AccessExclusiveLock on its
  * table, which keeps sweeps out until that is released, and no buffer lock.  lock_timeout does
@@ -111,32 +108,6 @@ extern void zrollback_file_wait(RelFileLocator locator);
  */
 extern void zrollback_file_keep_out(RelFileLocator locator);
 extern void zrollback_file_let_in(RelFileLocator locator);
-
-/* ---- tables that are not locked while their pages are changed (rollback_table.c) ---- */
-
-typedef enum ZTableState
-{
-	ZTABLE_OPEN,
-	ZTABLE_BUSY,				/* another transaction has it locked */
-	ZTABLE_OTHER,				/* the file belongs to a relation of another kind */
-	ZTABLE_GONE					/* the file does not belong to that relation any more */
-} ZTableState;
-
-/*
- * Open table "oid" if it has this file or, if locator is NULL, whatever file it has.  Reads
- * catalogs: no buffer may be locked.  If the result is ZTABLE_OPEN, *found can be used to
- * access the table's pages, map and free space map, nothing else, until the next call of any of
- * these functions.  On exit the file is locked, RowExclusive, and the table is not: it is
- * locked during the call, if that is possible without waiting.
- */
-extern ZTableState zrollback_table_open(const RelFileLocator *locator, Oid oid, Relation *found);
-
-/*
- * Close all open tables and release their files' locks; or forget them, after an abort has
- * released the locks.
- */
-extern void zrollback_tables_close(void);
-extern void zrollback_tables_forget(void);
 
 /* ---- errors (rollback_errors.c) ---- */
 

@@ -27,8 +27,7 @@ typedef enum ZWorkerState
 	ZWORKER_NONE,				/* no such worker */
 	ZWORKER_STARTING,
 	ZWORKER_ROLLING_BACK,		/* rolls back what aborted transactions left */
-	ZWORKER_DISCARDING,			/* discards undo, truncates */
-	ZWORKER_MARKING				/* marks pages all-visible */
+	ZWORKER_DISCARDING			/* discards undo, truncates */
 } ZWorkerState;
 
 typedef struct ZWorkerInfo
