@@ -195,8 +195,10 @@ publish(Relation index, RangeSet *copy, int announced, const Range *common, cons
 {
 	if (!deserves_range(index, copy, common, run))
 		return false;
+	Assert(copy->ranges[announced].announced != 0);	/* N6 */
 	zdead_remove_range(copy, announced);
 	remove_parts(index, copy, common);
+	Assert(common->announced == 0 && copy->n < MAX_RANGES);
 	copy->ranges[copy->n++] = *common;
 	return true;
 }
@@ -276,6 +278,7 @@ announce(RangeSet *copy, const ZDeadRun *run, const SnapshotAge *age)
 			return false;
 		zdead_remove_range(copy, smallest);
 	}
+	Assert(copy->n < MAX_RANGES);
 	new = &copy->ranges[copy->n++];
 	memset(new, 0, sizeof(*new));
 	new->announced = NOT_YET;
@@ -293,6 +296,8 @@ zdead_note_run(Relation index, const ZDeadRun *run)
 	Range		common;
 	int			announced;
 
+	Assert(run->visited > 0 && run->entries >= run->visited);
+	Assert(run->began <= zdead_clock());	/* N6 */
 	zdead_set_copy(index, &copy);
 	if (copy.n == 0 && !zdead_set_may_take(index))
 		return;

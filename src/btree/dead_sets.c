@@ -83,6 +83,8 @@ zdead_age_of(Snapshot snapshot, SnapshotAge *age)
 {
 	TransactionId *xids = palloc(Max(snapshot->xcnt, 1) * sizeof(TransactionId));
 
+	/* xip[] of a snapshot of recovery does not have the transactions in progress */
+	Assert(snapshot->snapshot_type == SNAPSHOT_MVCC && !snapshot->takenDuringRecovery);
 	memcpy(xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
 	qsort(xids, snapshot->xcnt, sizeof(TransactionId), xidLogicalComparator);
 	age->xmax = zfxid_from_xid(snapshot->xmax);
@@ -126,6 +128,7 @@ zdead_is_for_all(const Range *range)
 bool
 zdead_may_use(Snapshot snapshot, const Range *range)
 {
+	Assert(snapshot->snapshot_type == SNAPSHOT_MVCC);
 	return range->announced == 0 &&
 		(zdead_is_for_all(range) || is_later(snapshot, &range->age));
 }
@@ -166,6 +169,8 @@ owns(Relation index, const RangeSet *set)
 static void
 set_changed(RangeSet *set, int before)
 {
+	Assert(LWLockHeldByMeInMode(lock_of(set), LW_EXCLUSIVE));
+	Assert(set->n >= 0 && set->n <= MAX_RANGES);
 	set->version++;
 	if (before == 0 && set->n > 0)
 		(void) pg_atomic_fetch_add_u32(&shared->nused, 1);
@@ -228,6 +233,9 @@ zdead_set_replace(Relation index, const RangeSet *copy)
 	RangeSet   *set = set_of(index);
 	bool		same;
 
+	/* not on standbys, nor where changes of a leaf have no LSN */
+	Assert(!RecoveryInProgress() && RelationNeedsWAL(index));
+	Assert(copy->n >= 0 && copy->n <= MAX_RANGES);
 	LWLockAcquire(lock_of(set), LW_EXCLUSIVE);
 	same = set->version == copy->version;
 	if (same)
@@ -305,6 +313,7 @@ zdead_vacuumed(Relation index, FullTransactionId horizon)
 
 	if (set == NULL)
 		return;
+	Assert(!zheap_holds_buffer_lock());
 	before = set->n;
 	for (int i = set->n - 1; i >= 0; i--)
 	{

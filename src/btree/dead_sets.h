@@ -86,6 +86,7 @@ extern void zdead_set_forget(Relation index);
 static inline void
 zdead_remove_range(RangeSet *set, int i)
 {
+	Assert(i >= 0 && i < set->n);
 	set->ranges[i] = set->ranges[--set->n];
 }
 

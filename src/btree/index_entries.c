@@ -126,6 +126,7 @@ mark_items(const BTScanPosData *pos, const bool *killed, Page page)
 		int			ntids = BTreeTupleIsPosting(tuple) ? BTreeTupleGetNPosting(tuple) : 1;
 		int			ndead = 0;
 
+		Assert(offset >= P_FIRSTDATAKEY(BTPageGetOpaque(page)) && ntids > 0);
 		/* the TIDs of a posting list are in items one behind the other, in any direction */
 		for (; i <= pos->lastItem && pos->items[i].indexOffset == offset; i++)
 			ndead += killed[i] ? 1 : 0;
@@ -156,6 +157,8 @@ mark_entries(IndexScanDesc scan)
 
 	if (!BTScanPosIsValid(*pos) || BTScanPosIsPinned(*pos))
 		return;
+	Assert(!zheap_holds_buffer_lock());
+	Assert(so->numKilled <= MaxTIDsPerBTreePage);
 	for (int i = 0; i < so->numKilled; i++)
 		killed[so->killedItems[i]] = true;
 	if (scan->kill_prior_tuple)
@@ -381,6 +384,7 @@ take_from_ranges(Relation index, Datum *values, bool *isnull, ItemPointer tid)
 {
 	IndexTuple	entry;
 
+	Assert(!zheap_holds_buffer_lock()); /* I3 */
 	if (!zdead_has_ranges(index))
 	{
 		zdead_tidy();

@@ -109,6 +109,7 @@ copy_leaf(IndexScanDesc scan, struct ZSkipRun *skip)
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 	Buffer		buffer;
 
+	Assert(!zheap_holds_buffer_lock());
 	if (knows_entries(scan, skip))
 		return true;
 	skip->block = InvalidBlockNumber;
@@ -208,6 +209,7 @@ run_open(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	int			first = fetch->backward ? Min(pos->itemIndex + before, pos->lastItem) :
 		Max(pos->itemIndex - before, pos->firstItem);
 
+	Assert(!skip->open && fetch->misses > 0);
 	skip->open = is_contiguous(scan) && entry_at(scan, fetch, first, run_rear(fetch));
 	skip->run.began = fetch->clock;
 	skip->run.snapshot = scan->xs_snapshot;
@@ -234,6 +236,7 @@ run_close(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	if (!skip->has_end)
 		return;
 	skip->run.entries += skip->run.visited;
+	Assert(zskip_is_allowed(scan));
 	/* the server may have no active snapshot when a scan ends, and keys' functions may be SQL */
 	PushActiveSnapshot(skip->run.snapshot);
 	zdead_note_run(scan->indexRelation, &skip->run);
@@ -265,6 +268,7 @@ item_in_range(IndexScanDesc scan, ZIndexFetchBase *fetch, const ZDeadBound *end)
 		else
 			out = middle;
 	}
+	Assert(in >= pos->firstItem && in <= pos->lastItem);
 	return in;
 }
 

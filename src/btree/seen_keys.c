@@ -62,6 +62,8 @@ seen_keys_note(SeenKeys **noted, MemoryContext context, IndexScanDesc scan,
 	SeenKey    *entry;
 	bool		found;
 
+	Assert(!zheap_holds_buffer_lock()); /* I3 */
+	Assert(zindex_is_watched(scan->indexRelation));
 	if (snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable())
 		return;
 	if (keys == NULL)

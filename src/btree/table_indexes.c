@@ -290,6 +290,7 @@ describe_table(ZTableIndexes *known, Relation table)
 		known->whole = known->whole || attno == 0;
 		known->highest = Max(known->highest, attno);
 	}
+	Assert(known->n <= list_length(oids) && known->nentries <= known->n);
 }
 
 /*

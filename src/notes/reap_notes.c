@@ -235,6 +235,7 @@ is_paid(ZReapNotes *notes)
 static void
 run_batch(Relation rel, ZReapNotes *notes)
 {
+	Assert(!notes->busy && zreap_is_of(notes, rel));	/* G7 */
 	notes->busy = true;
 	notes->looks = 0;
 	PG_TRY();
@@ -299,6 +300,7 @@ zreap_look(Relation rel)
 void
 zreap_forget_ranges(ZReapNotes *notes, int n)
 {
+	Assert(n > 0 && n <= notes->nranges);
 	for (int i = 0; i < n; i++)
 	{
 		const ZReapRange *range = &notes->ranges[i];
@@ -307,6 +309,7 @@ zreap_forget_ranges(ZReapNotes *notes, int n)
 		notes->range_blocks -= range->last + 1 - range->first;
 	}
 	notes->nranges -= n;
+	Assert((notes->nranges == 0) == (notes->range_blocks == 0));
 	memmove(notes->ranges, notes->ranges + n, notes->nranges * sizeof(ZReapRange));
 }
 
@@ -402,6 +405,8 @@ zreap_take_row(ZReapNotes *notes, ZPageView *view, ZRowVersion *version)
 	if (len > 0)
 		memcpy(notes->lists->bytes + at, version->row, len);
 	notes->taken_bytes += len;
+	Assert(notes->nrows + notes->ntaken <= ZREAP_MAX_ROWS &&
+		   notes->nbytes + notes->taken_bytes <= ZREAP_MAX_BYTES);
 }
 
 void
@@ -443,6 +448,10 @@ zreap_sort_rows(ZReapRow *rows, int n)
 void
 zreap_note_pointer(ZReapNotes *notes, const ZReapRow *row, FullTransactionId since)
 {
+	/* G7: in the order of "since" */
+	Assert(notes->npointers == 0 ||
+		   FullTransactionIdPrecedesOrEquals(notes->lists->pointers[notes->npointers - 1].since,
+											 since));
 	if (notes->npointers < ZREAP_MAX_POINTERS)
 		notes->lists->pointers[notes->npointers++] = (ZReapPointer)
 		{
