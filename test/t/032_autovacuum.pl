@@ -86,7 +86,7 @@ make(qw(deleted moved grown aborted cut_off));
 my %size = map { $_ => $node->safe_psql('postgres', "select pg_relation_size('$_')") } qw(aborted cut_off);
 $node->safe_psql('postgres', 'delete from deleted where id > 100');
 $node->safe_psql('postgres', 'update moved set k = -k where id > 2500');
-$node->safe_psql('postgres', "update grown set v = repeat('long', 500)");
+$node->safe_psql('postgres', "update grown set v = repeat('long', 100)");
 $node->safe_psql('postgres', "begin; insert into aborted select g, g, repeat('v', 30) from generate_series($rows + 1, 20 * $rows) g; rollback");
 cmp_ok($node->safe_psql('postgres', "select pg_relation_size('aborted')"), '>', 10 * $size{aborted}, 'a bulk insert that was rolled back has made the table large');
 is_vacuumed('deleted', 'deleted rows');
