@@ -131,6 +131,7 @@ add_page(void)
 		my.pages[my.nalloc] = MemoryContextAlloc(my.context, BLCKSZ);
 		my.nalloc++;
 	}
+	Assert(my.npages < my.nalloc && my.nalloc <= my.maxpages);
 	zundo_page_init_apply(my.pages[my.npages], LOCAL_BLOCK + my.npages, my.generation);
 	my.npages++;
 }
@@ -193,6 +194,7 @@ note_file(Relation rel)
 	}
 	if (file == NULL)
 		file = &my.files[my.nfiles++];
+	Assert(my.nfiles <= my.maxfiles);
 	/* a rewritten table may have got the file of another table that was dropped (R8) */
 	file->locator = rel->rd_locator;
 	file->relid = RelationGetRelid(rel);
@@ -229,8 +231,10 @@ zundo_local_write(ZUndoWrite *write, const char *bytes, Size len)
 	Page		page = my.pages[my.npages - 1];
 
 	Assert(write->offset == zundo_page_end(page));	/* U1 */
+	Assert(write->generation == my.generation && !zundo_local_pending);
 	if (!FullTransactionIdIsValid(my.fxid))
 		my.fxid = GetTopFullTransactionIdIfAny();
+	Assert(FullTransactionIdEquals(my.fxid, GetTopFullTransactionIdIfAny()));
 	my.last_sub = GetCurrentSubTransactionId();
 	zundo_page_append_apply(page, LOCAL_BLOCK + my.npages - 1, bytes, len);
 }

@@ -39,6 +39,7 @@ follows_on_page(ZUndoReader *reader, ZUndoPtr ptr, uint16 *end)
 		!zundo_record_bounds(page, zundo_ptr_offset(ptr), &bytes, &len))
 		zundo_report_bad_record(ptr, page_end);
 	*end = (bytes + len) - (char *) page;
+	Assert(*end > zundo_ptr_offset(ptr) && *end <= page_end);
 	UnlockReleaseBuffer(buffer);
 	return *end < page_end;
 }
@@ -158,6 +159,7 @@ first_after_page(ZUndoReader *reader, BlockNumber block, uint16 generation)
 	BlockNumber next;
 	ZUndoPtr	ptr;
 
+	Assert(!zheap_holds_buffer_lock());
 	if (!zundo_last_of_extent(block))
 	{
 		ptr = first_on_page(reader, block + 1, generation);

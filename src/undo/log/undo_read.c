@@ -80,6 +80,7 @@ pin_page(Relation rel, BlockNumber block)
 	LWLock	   *lock = zundo_truncate_lock(MyUndo.db);
 	Buffer		buffer = InvalidBuffer;
 
+	Assert(zundo_is_open());	/* L2 */
 	if (block < ZUNDO_EXTENT_BLOCKS)
 		report_no_block(rel, block);
 	LWLockAcquire(lock, LW_SHARED);
@@ -249,6 +250,7 @@ keep_copy(ZUndoReader *reader, Page page, uint16 end, uint16 generation)
 {
 	ZUndoCopy  *copy;
 
+	Assert(end >= ZUNDO_PAGE_START && end <= ZUNDO_PAGE_END);
 	if (reader->copies[reader->used].block != reader->block)
 		reader->used = !reader->used;
 	copy = &reader->copies[reader->used];
@@ -266,6 +268,7 @@ keep_copy(ZUndoReader *reader, Page page, uint16 end, uint16 generation)
 static void
 copy_record(ZUndoReader *reader, ZUndoPtr ptr, const char *bytes, Size len)
 {
+	Assert(len > 0 && len < BLCKSZ);
 	reader->bytes_ptr = ZUNDO_INVALID;
 	if (reader->bytes_size < len + sizeof(ZUndoCheck))
 	{
@@ -283,6 +286,7 @@ copy_record(ZUndoReader *reader, ZUndoPtr ptr, const char *bytes, Size len)
 static inline const char *
 copied_record(const ZUndoReader *reader, Size *len)
 {
+	Assert(reader->bytes_ptr != ZUNDO_INVALID);
 	*len = reader->bytes_len;
 	return reader->bytes + sizeof(ZUndoCheck);
 }

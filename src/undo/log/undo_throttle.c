@@ -68,7 +68,7 @@ nap(void)
 void
 zundo_throttle(void)
 {
-	Assert(InterruptHoldoffCount == 0);
+	Assert(InterruptHoldoffCount == 0 && !zheap_holds_buffer_lock());
 	if (zheap_undo_max_size <= 0 || zheap_undo_workers == 0 || !IsUnderPostmaster)
 		return;
 	for (int waited = 0; waited < longest_wait(bytes_used()) && is_worth_a_wait(); waited += NAP)

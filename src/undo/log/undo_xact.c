@@ -29,6 +29,7 @@ zundo_xact_mark_pending(void)
 {
 	if (MyUndo.first == ZUNDO_INVALID)
 		return;
+	Assert(FullTransactionIdIsValid(MyUndo.fxid) && MyUndo.log != NULL);
 	zundo_owner_hide_first();
 	zundo_log_mark_pending(MyUndo.log, MyUndo.first, MyUndo.first_ordinal, MyUndo.fxid);
 	pg_atomic_fetch_add_u32(&MyUndo.db->aborts, 1);
@@ -49,6 +50,7 @@ end_transaction(bool pending)
 void
 zundo_before_end(void)
 {
+	Assert(!zheap_holds_buffer_lock());
 	zundo_tail_unpin();			/* U8 */
 	MyUndo.ending = true;
 }
