@@ -37,7 +37,7 @@ sub settings
 }
 
 # as src/undo/README.md has it
-my ($size, $said) = split /\|/, $node->safe_psql('postgres', most_processes("size, (m + 128) * 1710 + (15270 + 2 * (m + p)) * 256") =~
+my ($size, $said) = split /\|/, $node->safe_psql('postgres', most_processes("size, (m + 128) * 1710 + (15270 + 2 * (m + p)) * 256 + 4096") =~
 	  s/ from m, p$/ from m, p, pg_shmem_allocations where name = 'zheap undo'/r);
 ok($size >= 0.9 * $said && $size <= $said, "shared memory for undo is what its README says: $size, at most $said");
 
