@@ -77,22 +77,55 @@ newest_record(const ZTarget *target, const ZSlotPlan *slot)
 	return zpage_slot(target->view.page, target->view.overflow, slot->slotno)->undo;
 }
 
-/* Fill in the fields of the record that depend on its place. */
+/* An undo record on its way to the log. */
+typedef struct Undo
+{
+	ZUndoWrite	write;			/* buffer is invalid: of a temporary table, or no record */
+	ZUndoBytes	log;			/* log form */
+	ZUndoBytes	wal;			/* WAL form: its beginning */
+	char		bytes[BLCKSZ];
+} Undo;
+
+/* Encode the record, whose place is reserved. */
+static void
+encode(const ZUndoRecord *rec, Undo *undo)
+{
+	undo->log.bytes = undo->wal.bytes = undo->bytes;
+	undo->log.len = zrec_undo_encode(rec, undo->write.ptr, undo->bytes, &undo->wal.len);
+}
+
+/*
+ * Fill in the fields of the change's record that depend on its place, which is reserved, and
+ * encode it.
+ */
 static void
 complete_undo(ZTarget *target, ZChange *change, ZUndoPtr page_prev, const Context *before,
-			  const ZUndoWrite *write)
+			  Undo *undo)
 {
-	ZUndoRecord *undo = &change->undo;
+	ZUndoRecord *rec = &change->undo;
 	ZSlotPlan  *slot = &change->slot;
 
-	undo->slotno = slot->slotno;
-	undo->takeover = slot->takeover;
-	undo->slot_prev = slot->prev;
-	undo->page_prev = page_prev;
-	undo->fxid = target->fxid;
-	complete_context(undo, target->rel, BufferGetBlockNumber(target->buffer), before, write);
+	rec->slotno = slot->slotno;
+	rec->takeover = slot->takeover;
+	rec->slot_prev = slot->prev;
+	rec->page_prev = page_prev;
+	rec->fxid = target->fxid;
+	complete_context(rec, target->rel, BufferGetBlockNumber(target->buffer), before,
+					 &undo->write);
 	slot->next.fxid = target->fxid;
-	slot->next.undo = write->ptr;
+	slot->next.undo = undo->write.ptr;
+	encode(rec, undo);
+}
+
+/*
+ * Log the undo record by itself, unless it is of a temporary table.  In the critical section,
+ * after it was written.
+ */
+static void
+log_undo(const ZUndoRecord *rec, Undo *undo)
+{
+	if (BufferIsValid(undo->write.buffer))
+		zundo_logged(&undo->write, zrec_undo_emit(rec, &undo->write, &undo->log));
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -154,71 +187,123 @@ count_slot(ZTarget *target, const ZSlotPlan *slot)
 				slot->takeover == ZTAKE_REUSED && !zpage_is_lock_slot(slot->slotno));
 }
 
-/*
- * Perform the change without a directory: one undo record, or none, and one WAL record.  May
- * fail only before its critical section.
- */
+/* Note what has become of the undo and the view when the change has been made. */
 static void
-execute_one(ZTarget *target, ZChange *change)
+change_done(ZTarget *target, const ZChange *change, const ZUndoWrite *write)
 {
-	Page		page = BufferGetPage(target->buffer);
-	Buffer		overflow_buf = change->slot.slotno >= ZPAGE_FIRST_OVERFLOW ?
-	target->overflow_buf : InvalidBuffer;
-	bool		logged = RelationNeedsWAL(target->rel);
-	ZChangeBuffers buffers = {target->buffer, overflow_buf, logged, InvalidBuffer};
-	ZUndoWrite	write = {InvalidBuffer};
-	char		bytes[BLCKSZ];
-	Size		len = 0;
-	Size		wal_len = 0;
-
-	assert_may_execute(target, change);
-	buffers.map = zchange_map_pin(target->rel, page, change, target->view.block);
 	if (change->has_undo)
 	{
-		zundo_reserve(target->rel, zrec_undo_bound(&change->undo), &write);
-		complete_undo(target, change, newest_record(target, &change->slot), &last, &write);
-		len = zrec_undo_encode(&change->undo, write.ptr, bytes, &wal_len);
-	}
-	else
-		buffers.slots = overflow_buf = InvalidBuffer;
-	zchange_map_lock(buffers.map);
-
-	START_CRIT_SECTION();
-	if (change->has_undo)
-		zundo_write(&write, bytes, len);
-	zchange_apply(page, target->view.overflow, change);
-	MarkBufferDirty(target->buffer);
-	if (BufferIsValid(overflow_buf))
-		MarkBufferDirty(overflow_buf);
-	zchange_map_clear(buffers.map, target->view.block);
-	/* undo is logged even if the table is not, unless it is a temporary one */
-	if (logged || BufferIsValid(write.buffer))
-	{
-		XLogRecPtr	lsn = zrec_change_emit(change, &buffers, &write, bytes,
-											logged ? wal_len : len);
-
-		if (logged)
-			PageSetLSN(page, lsn);
-		if (logged && BufferIsValid(overflow_buf))
-			PageSetLSN(BufferGetPage(overflow_buf), lsn);
-		if (logged)
-			zchange_map_set_lsn(buffers.map, lsn);
-		if (BufferIsValid(write.buffer))
-			zundo_logged(&write, lsn);
-	}
-	END_CRIT_SECTION();
-	zchange_map_release(buffers.map);
-
-	if (change->has_undo)
-	{
-		last = context_of(&change->undo, &write);
-		zundo_release(&write);
-		zchain_added(&target->view, target->fxid, &change->undo, write.ptr);
+		last = context_of(&change->undo, write);
+		zchain_added(&target->view, target->fxid, &change->undo, write->ptr);
 		count_slot(target, &change->slot);
 	}
 	target->init_page = false;
 	zview_refresh(&target->view);
 }
+
+/* ---- one change ---- */
+
+/*
+ * Change undo and pages, and write WAL, in a critical section.  All that may fail has been done,
+ * but for locking the page of the visibility map.  Inline: every change calls it.
+ */
+static pg_attribute_always_inline void
+apply_change(Relation rel, ZChange *change, ZChangeBuffers *buffers, Page overflow, Undo *undo)
+{
+	Page		page = BufferGetPage(buffers->table);
+	BlockNumber block = BufferGetBlockNumber(buffers->table);
+
+	zchange_map_lock(buffers->map);
+	START_CRIT_SECTION();
+	if (change->has_undo)
+		zundo_write(&undo->write, undo->bytes, undo->log.len);
+	zchange_apply(page, overflow, change);
+	MarkBufferDirty(buffers->table);
+	if (BufferIsValid(buffers->slots))
+		MarkBufferDirty(buffers->slots);
+	zchange_map_clear(buffers->map, block);
+	if (RelationNeedsWAL(rel))
+	{
+		XLogRecPtr	lsn = zrec_change_emit(change, buffers, &undo->write, &undo->wal);
+
+		PageSetLSN(page, lsn);
+		if (BufferIsValid(buffers->slots))
+			PageSetLSN(overflow, lsn);
+		zchange_map_set_lsn(buffers->map, lsn);
+		if (change->has_undo)
+			zundo_logged(&undo->write, lsn);
+	}
+	else if (change->has_undo)
+		log_undo(&change->undo, undo);
+	END_CRIT_SECTION();
+	zchange_map_release(buffers->map);
+}
+
+/* Perform the change without a directory: one undo record, or none, and one WAL record. */
+static void
+execute_one(ZTarget *target, ZChange *change)
+{
+	ZChangeBuffers buffers = {.table = target->buffer};
+	Undo		undo;
+
+	assert_may_execute(target, change);
+	buffers.map = zchange_map_pin(target->rel, BufferGetPage(target->buffer), change,
+								  target->view.block);
+	if (change->has_undo)
+	{
+		if (change->slot.slotno >= ZPAGE_FIRST_OVERFLOW)
+			buffers.slots = target->overflow_buf;
+		zundo_reserve(target->rel, zrec_undo_bound(&change->undo), &undo.write);
+		complete_undo(target, change, newest_record(target, &change->slot), &last, &undo);
+	}
+	apply_change(target->rel, change, &buffers, target->view.overflow, &undo);
+	if (change->has_undo)
+		zundo_release(&undo.write);
+	change_done(target, change, &undo.write);
+}
+
+void
+zchange_without_undo(Relation rel, Buffer buffer, ZChange *change)
+{
+	ZChangeBuffers buffers = {.table = buffer};
+	static Undo none;
+
+	Assert(CritSectionCount == 0 && zheap_buffer_is_exclusive(buffer)); /* D1, D4 */
+	Assert(!change->has_undo &&
+		   (change->row.op == ZOP_INSERT || change->row.op == ZOP_DELETE));
+	zview_own_changes++;
+	buffers.map = zchange_map_pin(rel, BufferGetPage(buffer), change,
+								  BufferGetBlockNumber(buffer));
+	apply_change(rel, change, &buffers, NULL, &none);
+}
+
+ZUndoPtr
+zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *rec)
+{
+	Undo		undo;
+
+	Assert(!zheap_holds_buffer_lock() && CritSectionCount == 0);	/* D4 */
+	Assert(zrec_undo_bound(rec) <= ZUNDO_MAX_RECORD);
+	rec->fxid = GetCurrentFullTransactionId();
+	if (RelationUsesLocalBuffers(rel))
+		zundo_open_for(rel);
+	else
+		zundo_prepare();
+	zundo_reserve(rel, zrec_undo_bound(rec), &undo.write);
+	complete_context(rec, rel, block, &last, &undo.write);
+	encode(rec, &undo);
+
+	START_CRIT_SECTION();
+	zundo_write(&undo.write, undo.bytes, undo.log.len);
+	log_undo(rec, &undo);
+	END_CRIT_SECTION();
+
+	zundo_release(&undo.write);
+	last = context_of(rec, &undo.write);
+	return undo.write.ptr;
+}
+
+/* ---- with a directory ---- */
 
 /*
  * Write a directory before the next record, because with that the chain would have more records
@@ -309,59 +394,26 @@ zchange_execute(ZTarget *target, ZChange *change)
 
 /* ---- a row that moves ---- */
 
-/* The two undo records of a move, the deletion's first. */
-typedef struct MoveUndo
-{
-	ZUndoWrite	write[2];
-	char		bytes[2][256];
-	Size		len[2];			/* log form */
-	ZUndoBytes	wal;			/* WAL form of the deletion's */
-} MoveUndo;
-
-/* Reserve undo for both records, find their places, and encode them. */
+/* Reserve undo for both records, find their places, and encode them: the deletion's first. */
 static void
-prepare_move_undo(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo)
+prepare_move_undo(ZTarget *old, ZTarget *new, ZMove *move, Undo undo[2])
 {
 	ZChange    *deletion = &move->deletion;
 	ZChange    *insertion = &move->insertion;
-	Size		first = zrec_undo_bound(&deletion->undo);
-	Size		second = zrec_undo_bound(&insertion->undo);
-	Size		wal_len;
+	Size		size = zrec_undo_bound(&deletion->undo);
 	Context		before;
 
-	Assert(Max(first, second) <= sizeof(undo->bytes[0]));
-	zundo_reserve(old->rel, insertion->has_undo ? zundo_size_of_two(first, second) : first,
-				  &undo->write[0]);
-	complete_undo(old, deletion, newest_record(old, &deletion->slot), &last, &undo->write[0]);
-	undo->len[0] = zrec_undo_encode(&deletion->undo, undo->write[0].ptr, undo->bytes[0],
-									&undo->wal.len);
-	undo->wal.bytes = undo->bytes[0];
+	if (insertion->has_undo)
+		size = zundo_size_of_two(size, zrec_undo_bound(&insertion->undo));
+	zundo_reserve(old->rel, size, &undo[0].write);
+	complete_undo(old, deletion, newest_record(old, &deletion->slot), &last, &undo[0]);
 	if (!insertion->has_undo)
 		return;
-	before = context_of(&deletion->undo, &undo->write[0]);
-	zundo_place_second(&undo->write[0], undo->len[0], &undo->write[1]);
+	before = context_of(&deletion->undo, &undo[0].write);
+	zundo_place_second(&undo[0].write, undo[0].log.len, &undo[1].write);
 	complete_undo(new, insertion,
-				  old == new ? undo->write[0].ptr : newest_record(new, &insertion->slot),
-				  &before, &undo->write[1]);
-	undo->len[1] = zrec_undo_encode(&insertion->undo, undo->write[1].ptr, undo->bytes[1],
-									&wal_len);
-}
-
-/*
- * Write an undo record of a table that is not logged, in a WAL record of its own unless the
- * table is temporary.  In the critical section.
- */
-static void
-write_undo_alone(const ZChange *change, ZUndoWrite *write, const char *bytes, Size len)
-{
-	ZChangeBuffers buffers = {InvalidBuffer, InvalidBuffer, false, InvalidBuffer};
-	XLogRecPtr	lsn;
-
-	zundo_write(write, bytes, len);
-	if (!BufferIsValid(write->buffer))
-		return;
-	lsn = zrec_change_emit(change, &buffers, write, bytes, len);
-	zundo_logged(write, lsn);
+				  old == new ? undo[0].write.ptr : newest_record(new, &insertion->slot),
+				  &before, &undo[1]);
 }
 
 /*
@@ -412,36 +464,26 @@ clear_maps(const ZMoveBuffers *buffers)
 	}
 }
 
-/* Apply a move to undo and both pages, and write WAL.  In the critical section. */
+/* Change undo and both pages, and write WAL.  In the critical section. */
 static void
-apply_move(ZTarget *old, ZTarget *new, ZMove *move, MoveUndo *undo, ZMoveBuffers *buffers)
+apply_move(Page old, Page new, ZMove *move, const ZMoveBuffers *buffers, Undo undo[2])
 {
-	Page		old_page = BufferGetPage(old->buffer);
-	Page		new_page = BufferGetPage(new->buffer);
-	bool		logged = RelationNeedsWAL(old->rel);
 	XLogRecPtr	lsn;
 
-	for (int i = 0; i < (move->insertion.has_undo ? 2 : 1); i++)
-	{
-		if (logged)
-			zundo_write(&undo->write[i], undo->bytes[i], undo->len[i]);
-		else
-			write_undo_alone(i == 0 ? &move->deletion : &move->insertion, &undo->write[i],
-							 undo->bytes[i], undo->len[i]);
-	}
-	zmove_apply(old_page, new_page, move);
-	MarkBufferDirty(new->buffer);
+	zundo_write(&undo[0].write, undo[0].bytes, undo[0].log.len);
+	if (move->insertion.has_undo)
+		zundo_write(&undo[1].write, undo[1].bytes, undo[1].log.len);
+	zmove_apply(old, new, move);
+	MarkBufferDirty(buffers->new);
 	if (old != new)
-		MarkBufferDirty(old->buffer);
+		MarkBufferDirty(buffers->old);
 	clear_maps(buffers);
-	if (!logged)
-		return;
-	lsn = zrec_move_emit(move, buffers, &undo->write[0], &undo->wal);
-	PageSetLSN(new_page, lsn);
-	PageSetLSN(old_page, lsn);
+	lsn = zrec_move_emit(move, buffers, &undo[0].write, &undo[0].wal);
+	PageSetLSN(new, lsn);
+	PageSetLSN(old, lsn);
 	zchange_map_set_lsn(buffers->maps[0], lsn);
 	zchange_map_set_lsn(buffers->maps[1], lsn);
-	zundo_logged(&undo->write[0], lsn);
+	zundo_logged(&undo[0].write, lsn);
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -474,113 +516,48 @@ assert_may_move(const ZTarget *old, const ZTarget *new, const ZMove *move)
 #define assert_may_move(old, new, move) ((void) 0)
 #endif
 
+/* Perform both changes of a logged table, with one WAL record. */
+static void
+execute_logged_move(ZTarget *old, ZTarget *new, ZMove *move)
+{
+	ZMoveBuffers buffers = {old->buffer, new->buffer, {InvalidBuffer, InvalidBuffer}};
+	Undo		undo[2];
+
+	assert_may_move(old, new, move);
+	pin_maps(old, new, move, &buffers);
+	prepare_move_undo(old, new, move, undo);
+	zchange_map_lock(buffers.maps[0]);
+	zchange_map_lock(buffers.maps[1]);
+
+	START_CRIT_SECTION();
+	apply_move(old->view.page, new->view.page, move, &buffers, undo);
+	END_CRIT_SECTION();
+	zchange_map_release(buffers.maps[0]);
+	zchange_map_release(buffers.maps[1]);
+
+	zundo_release(&undo[0].write);
+	change_done(old, &move->deletion, &undo[0].write);
+	change_done(new, &move->insertion, &undo[1].write);
+}
+
+/*
+ * If the table is not logged the two changes need not be one: both pages stay locked, and after
+ * a crash the table is empty or gone.
+ */
 void
 zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move)
 {
-	MoveUndo	undo;
-	ZMoveBuffers buffers = {old->buffer, new->buffer, {InvalidBuffer, InvalidBuffer}};
-
 	Assert(old->locked && new->locked && CritSectionCount == 0);	/* D1, D4 */
 	zview_own_changes++;
 	zview_note_command(move->deletion.undo.cid);
 	add_directory_if_due(old, &move->deletion.slot, old == new ? 2 : 1);
 	if (old != new && move->insertion.has_undo)
 		add_directory_if_due(new, &move->insertion.slot, 1);
-	assert_may_move(old, new, move);
-	pin_maps(old, new, move, &buffers);
-	prepare_move_undo(old, new, move, &undo);
-	zchange_map_lock(buffers.maps[0]);
-	zchange_map_lock(buffers.maps[1]);
-
-	START_CRIT_SECTION();
-	apply_move(old, new, move, &undo, &buffers);
-	END_CRIT_SECTION();
-	zchange_map_release(buffers.maps[0]);
-	zchange_map_release(buffers.maps[1]);
-
-	last = context_of(&move->deletion.undo, &undo.write[0]);
-	if (move->insertion.has_undo)
-		last = context_of(&move->insertion.undo, &undo.write[1]);
-	zundo_release(&undo.write[0]);
-	zchain_added(&old->view, old->fxid, &move->deletion.undo, undo.write[0].ptr);
-	count_slot(old, &move->deletion.slot);
-	if (move->insertion.has_undo)
-	{
-		zchain_added(&new->view, new->fxid, &move->insertion.undo, undo.write[1].ptr);
-		count_slot(new, &move->insertion.slot);
-	}
-	zview_refresh(&old->view);
-	zview_refresh(&new->view);
-}
-
-/* ---- other changes ---- */
-
-void
-zchange_without_undo(Relation rel, Buffer buffer, ZChange *change)
-{
-	Page		page = BufferGetPage(buffer);
-	ZChangeBuffers buffers = {buffer, InvalidBuffer, RelationNeedsWAL(rel), InvalidBuffer};
-	ZUndoWrite	write = {InvalidBuffer};
-
-	Assert(CritSectionCount == 0 && zheap_buffer_is_exclusive(buffer)); /* D1, D4 */
-	Assert(!change->has_undo &&
-		   (change->row.op == ZOP_INSERT || change->row.op == ZOP_DELETE));
-	zview_own_changes++;
-	buffers.map = zchange_map_pin(rel, page, change, BufferGetBlockNumber(buffer));
-	zchange_map_lock(buffers.map);
-
-	START_CRIT_SECTION();
-	zchange_apply(page, NULL, change);
-	MarkBufferDirty(buffer);
-	zchange_map_clear(buffers.map, BufferGetBlockNumber(buffer));
-	if (buffers.logged)
-	{
-		XLogRecPtr	lsn = zrec_change_emit(change, &buffers, &write, NULL, 0);
-
-		/* PageSetLSN is a macro that would evaluate this twice */
-		PageSetLSN(page, lsn);
-		zchange_map_set_lsn(buffers.map, lsn);
-	}
-	END_CRIT_SECTION();
-	zchange_map_release(buffers.map);
-}
-
-ZUndoPtr
-zchange_undo_alone(Relation rel, BlockNumber block, ZUndoRecord *undo)
-{
-	ZChangeBuffers buffers = {InvalidBuffer, InvalidBuffer, false, InvalidBuffer};
-	ZUndoWrite	write = {InvalidBuffer};
-	ZChange		change = {0};
-	FullTransactionId fxid = GetCurrentFullTransactionId();
-	char		bytes[BLCKSZ];
-	Size		wal_len;
-	Size		len;
-
-	Assert(!zheap_holds_buffer_lock() && CritSectionCount == 0);	/* D4 */
-	Assert(zrec_undo_bound(undo) <= ZUNDO_MAX_RECORD);
-	if (RelationUsesLocalBuffers(rel))
-		zundo_open_for(rel);
+	if (RelationNeedsWAL(old->rel))
+		execute_logged_move(old, new, move);
 	else
-		zundo_prepare();
-	zundo_reserve(rel, zrec_undo_bound(undo), &write);
-	undo->fxid = fxid;
-	complete_context(undo, rel, block, &last, &write);
-	len = zrec_undo_encode(undo, write.ptr, bytes, &wal_len);
-	/* the row operation only gives the WAL record its name */
-	change.has_undo = true;
-	change.row.op = undo->type;
-
-	START_CRIT_SECTION();
-	zundo_write(&write, bytes, len);
-	if (BufferIsValid(write.buffer))
 	{
-		XLogRecPtr	lsn = zrec_change_emit(&change, &buffers, &write, bytes, len);
-
-		zundo_logged(&write, lsn);
+		execute_one(old, &move->deletion);
+		execute_one(new, &move->insertion);
 	}
-	END_CRIT_SECTION();
-
-	last = context_of(undo, &write);
-	zundo_release(&write);
-	return write.ptr;
 }

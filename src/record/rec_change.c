@@ -21,7 +21,6 @@
 #include "postgres.h"
 
 #include "access/xloginsert.h"
-#include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
 #include "zheap/page/page.h"
@@ -30,10 +29,7 @@
 
 #include "rec_private.h"
 
-/*
- * The opcode of each operation.  Redo uses the list in the other direction: where two
- * operations have the same opcode, the undo record says which it is.
- */
+/* The opcode of each operation.  Redo uses the list in the other direction. */
 static const uint8 opcodes[] = {
 	[ZOP_INSERT] = ZREC_INSERT,
 	[ZOP_UPDATE] = ZREC_UPDATE,
@@ -116,6 +112,16 @@ tells_rows(const ZRecLogical *logical)
 
 #ifdef USE_ASSERT_CHECKING
 
+/* Check U2 of the undo record, and W2 of its page. */
+static void
+assert_undo(const ZUndoRecord *rec, const ZUndoWrite *write)
+{
+	zrec_part_assert_links(rec, write->ptr);
+	Assert(zheap_buffer_is_exclusive(write->buffer));
+	Assert(write->ptr == zundo_ptr_make(BufferGetBlockNumber(write->buffer), write->generation,
+										write->offset));
+}
+
 /*
  * Check W2: the change's buffers are locked exclusively, and are there exactly if it needs
  * them.
@@ -123,126 +129,97 @@ tells_rows(const ZRecLogical *logical)
 static void
 assert_buffers(const ZChange *change, const ZChangeBuffers *buffers, const ZUndoWrite *write)
 {
-	Assert(buffers->logged || change->has_undo);
-	Assert(!buffers->logged || zheap_buffer_is_exclusive(buffers->table));
+	Assert(zheap_buffer_is_exclusive(buffers->table));
 	/* the slot's page goes with the change if, and only if, the slot is there */
-	Assert(!buffers->logged ||
-		   BufferIsValid(buffers->slots) ==
+	Assert(BufferIsValid(buffers->slots) ==
 		   (change->has_undo && change->slot.slotno >= ZPAGE_FIRST_OVERFLOW));
 	Assert(!BufferIsValid(buffers->slots) || zheap_buffer_is_exclusive(buffers->slots));
-	Assert(!change->has_undo || zheap_buffer_is_exclusive(write->buffer));
-	Assert(!change->has_undo ||
-		   write->ptr == zundo_ptr_make(BufferGetBlockNumber(write->buffer), write->generation,
-										write->offset));
+	if (change->has_undo)
+		assert_undo(&change->undo, write);
 }
 #else
+#define assert_undo(rec, write) ((void) 0)
 #define assert_buffers(change, buffers, write) ((void) 0)
 #endif
 
 XLogRecPtr
+zrec_undo_emit(const ZUndoRecord *rec, ZUndoWrite *write, const ZUndoBytes *undo)
+{
+	assert_undo(rec, write);
+	zrec_part_begin(NULL, C_UNDO | C_UNDO_ONLY, write, undo);
+	zundo_register(write, ZREC_BLK_UNDO, false);
+	return zrec_insert(opcodes[rec->type]);
+}
+
+XLogRecPtr
 zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrite *write,
-				 const char *undo, Size undo_len)
+				 const ZUndoBytes *undo)
 {
 	/* static: the data must live until XLogInsert, and palloc is forbidden here */
-	static char head[1 + ZREC_PLACE_MAX + ZREC_HEAD_MAX];
 	static char tail[ZREC_TAIL_MAX];
-	bool		logged = buffers->logged;
-	uint8		flags = logged ? zrec_part_flags(change) : C_UNDO | C_UNDO_ONLY;
-	char	   *end = head;
+	uint8		flags = zrec_part_flags(change);
+	char	   *end;
 
 	Assert(opcodes[op_of(opcodes[change->row.op])] == opcodes[change->row.op]);
-	zrec_part_assert_links(change, write->ptr);
 	assert_buffers(change, buffers, write);
-	XLogBeginInsert();
-	if (change->has_undo && write->init)
-		flags |= C_UNDO_INIT;
-	*end++ = (char) flags;
+	zrec_part_begin(change, flags, write, undo);
+	/* replay initializes a new page whatever it contains: it must know the pointer (W3) */
 	if (change->has_undo)
-		end = zrec_place_put(end, write);
-	end = zrec_part_put_head(end, change, flags);
-	Assert(end <= head + sizeof(head));
-	XLogRegisterData(head, end - head);
-	if (change->has_undo)
-	{
-		XLogRegisterData((char *) undo, undo_len);
-		/* replay initializes a new page whatever it contains: it must know the pointer (W3) */
-		zundo_register(write, ZREC_BLK_UNDO, logged && !change->init_page);
-	}
-	if (logged)
-	{
-		end = zrec_part_put_tail(tail, change, flags);
-		Assert(end <= tail + sizeof(tail));
-		if (end > tail)
-			XLogRegisterData(tail, end - tail);
-		zrec_logical_register(change->logical);
-		XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->table,
-						   REGBUF_STANDARD | (change->init_page ? REGBUF_WILL_INIT : 0) |
-						   (tells_rows(change->logical) ? REGBUF_KEEP_DATA : 0));
-		register_rows(&change->row);
-		if (BufferIsValid(buffers->slots))
-			XLogRegisterBuffer(ZREC_BLK_OVERFLOW, buffers->slots, REGBUF_STANDARD);
-		if (BufferIsValid(buffers->map))
-			zrec_map_register(ZREC_BLK_MAP, buffers->map);
-	}
+		zundo_register(write, ZREC_BLK_UNDO, !change->init_page);
+	end = zrec_part_put_tail(tail, change, flags);
+	Assert(end <= tail + sizeof(tail));
+	if (end > tail)
+		XLogRegisterData(tail, end - tail);
+	zrec_logical_register(change->logical);
+	XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->table,
+					   REGBUF_STANDARD | (change->init_page ? REGBUF_WILL_INIT : 0) |
+					   (tells_rows(change->logical) ? REGBUF_KEEP_DATA : 0));
+	register_rows(&change->row);
+	if (BufferIsValid(buffers->slots))
+		XLogRegisterBuffer(ZREC_BLK_OVERFLOW, buffers->slots, REGBUF_STANDARD);
+	if (BufferIsValid(buffers->map))
+		zrec_map_register(ZREC_BLK_MAP, buffers->map);
 	return zrec_insert(opcodes[change->row.op]);
 }
 
 /* ---- decode ---- */
 
-typedef struct Decoded			/* tidy: in memory only */
+/* Find the rows to which the part for logical decoding refers. */
+static bool
+find_rows(XLogReaderState *record, const ZRecPart *part, ZRecLogical *logical)
 {
-	ZRecPart	part;
-	ZRecPlace	place;
-	ZNewRow    *rows;
-	ZRecLogical logical;
-} Decoded;
-
-/* Take the undo record, which must be of a kind that the WAL record's opcode has. */
-static void
-take_undo(ZRecCursor *cur, uint8 opcode, Decoded *d)
-{
-	ZUndoForm	form = (d->part.flags & C_UNDO_ONLY) ? ZFORM_LOG : ZFORM_WAL;
-	ZChange    *change = &d->part.change;
-
-	zrec_part_take_undo(cur, d->place.ptr, form, &d->part);
-	if (cur->bad)
-		return;
-	if (opcodes[change->undo.type] != opcode)
-		zrec_cursor_fail(cur);
-	change->row.op = change->undo.type;
+	if (!zrec_logical_has_rows(logical->kind))
+		return true;
+	logical->rows = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &logical->rows_len);
+	logical->many = (part->flags & C_MANY) != 0;
+	return logical->rows != NULL && logical->nrows == part->change.row.nrows;
 }
 
-/* Decode the main data.  Return false if it is damaged. */
+/* Where two operations have the same opcode, the undo record says which it is. */
 static bool
-decode_main(XLogReaderState *record, Decoded *d)
+decode_change(XLogReaderState *record, ZRecDecoded *d)
 {
 	uint8		opcode = XLogRecGetInfo(record) & ~XLR_INFO_MASK;
-	ZRecPart   *part = &d->part;
+	ZRecPart   *part = &d->changes.parts[0];
 	ZRecCursor	cur;
 
-	memset(d, 0, sizeof(*d));
+	d->changes.nparts = 1;
+	part->block_id = ZREC_BLK_TABLE;
 	part->change.row.op = op_of(opcode);
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
-	part->flags = zrec_take_byte(&cur);
-	d->place.append.init = (part->flags & C_UNDO_INIT) != 0;
-	if (part->flags & C_UNDO)
-		zrec_place_take(record, &cur, &d->place);
-	zrec_part_take_head(&cur, part);
-	if (part->flags & C_UNDO)
-		take_undo(&cur, opcode, d);
+	zrec_part_take_first(record, &cur, &d->changes);
 	if (!(part->flags & C_UNDO_ONLY))
-	{
-		zrec_part_take_tail(&cur, part);
 		zrec_logical_take(&cur, &d->logical);
-	}
-	return zrec_cursor_done(&cur);
+	return zrec_cursor_done(&cur) && opcodes[part->change.row.op] == opcode &&
+		find_rows(record, part, &d->logical);
 }
 
-/* Decode the rows or bytes that came with block 0.  d->rows is palloc'd. */
+/* Decode the rows or bytes that came with block 0.  The rows are in a static array. */
 static void
-decode_rows(XLogReaderState *record, Decoded *d)
+decode_rows(XLogReaderState *record, ZRecPart *part)
 {
-	ZRowPlan   *row = &d->part.change.row;
+	static ZNewRow rows[ZPAGE_MAX_OFFSET];
+	ZRowPlan   *row = &part->change.row;
 	Size		len;
 	char	   *data = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);
 	ZRecCursor	cur;
@@ -254,160 +231,91 @@ decode_rows(XLogReaderState *record, Decoded *d)
 	}
 	if (row->op != ZOP_INSERT)
 		return;
-	d->rows = palloc(sizeof(ZNewRow) * Max(row->nrows, 1));
+	row->rows = rows;
 	zrec_cursor_init(&cur, data, data ? len : 0);
 	for (int i = 0; i < row->nrows; i++)
 	{
 		uint16		rowlen = len;
 
-		if (d->part.flags & C_MANY)
+		if (part->flags & C_MANY)
 			zrec_take_raw(&cur, &rowlen, sizeof(rowlen));
-		d->rows[i].offnum = d->part.first + i;
-		d->rows[i].len = rowlen;
-		d->rows[i].bytes = zrec_take_bytes(&cur, rowlen);
+		rows[i].offnum = part->first + i;
+		rows[i].len = rowlen;
+		rows[i].bytes = zrec_take_bytes(&cur, rowlen);
 	}
 	if (!zrec_cursor_done(&cur))
 		zrec_replay_damaged(record);
-	row->rows = d->rows;
 }
 
 /* ---- redo ---- */
 
 /*
- * Redo the undo page: write the undo record in log form, byte for byte as the forward path did.
- * has_xact and has_page, which say what it left out, are in the WAL form, too.
+ * Redo the table page, and the slot's page (L1), of which NULL is not to be changed.  A slot of
+ * a page that is not is changed on a scratch page.
  */
 static void
-redo_undo(XLogReaderState *record, Decoded *d)
+redo_pages(XLogReaderState *record, Page page, Page slots, ZRecPart *part)
 {
-	static char bytes[BLCKSZ];
-	ZUndoBytes	undo = {bytes, 0};
-	Size		wal_len;
-
-	if (!(d->part.flags & C_UNDO_ONLY))
-		zrec_part_complete(record, ZREC_BLK_TABLE, d->place.ptr, &d->part);
-	if (!d->place.known)
-		return;
-	undo.len = zrec_undo_encode(&d->part.change.undo, d->place.ptr, bytes, &wal_len);
-	zundo_redo_write(record, &d->place.append, &undo, 1);
-}
-
-/* Redo the table page, then the slot's page (L1).  Each may need replay without the other. */
-static void
-redo_table(XLogReaderState *record, Decoded *d)
-{
-	ZChange    *change = &d->part.change;
-	Buffer		buffer;
-	Buffer		overflow_buf = InvalidBuffer;
-	XLogRedoAction action;
-	XLogRedoAction slot_action = BLK_DONE;
+	ZChange    *change = &part->change;
 	PGAlignedBlock scratch;
-	Page		overflow = (Page) scratch.data;
 
-	if (change->init_page)
+	if (page == NULL)
 	{
-		buffer = XLogInitBufferForRedo(record, ZREC_BLK_TABLE);
-		action = BLK_NEEDS_REDO;
+		if (slots != NULL)
+			zpage_slot_take_apply(zpage_slot(NULL, slots, change->slot.slotno), &change->slot);
+		return;
 	}
-	else
-		action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
-	if (XLogRecHasBlockRef(record, ZREC_BLK_OVERFLOW))
+	decode_rows(record, part);
+	if (slots == NULL)
 	{
-		slot_action = XLogReadBufferForRedo(record, ZREC_BLK_OVERFLOW, &overflow_buf);
-		if (slot_action == BLK_NEEDS_REDO)
-			overflow = BufferGetPage(overflow_buf);
+		slots = (Page) scratch.data;
+		zpage_scratch_init_apply(slots, &change->slot);
 	}
-	if (change->has_undo && (action == BLK_NEEDS_REDO || slot_action == BLK_NEEDS_REDO))
-		zrec_place_check(record, &d->place);
-	if (slot_action == BLK_NEEDS_REDO)
-	{
-		/* else the table page's replay changes the slot, too */
-		if (action != BLK_NEEDS_REDO)
-			zpage_slot_take_apply(zpage_slot(NULL, overflow, change->slot.slotno),
-								  &change->slot);
-		PageSetLSN(overflow, record->EndRecPtr);
-		MarkBufferDirty(overflow_buf);
-	}
-	if (action == BLK_NEEDS_REDO)
-	{
-		Page		page = BufferGetPage(buffer);
-
-		decode_rows(record, d);
-		if (overflow == (Page) scratch.data)
-			zpage_scratch_init_apply(overflow, &change->slot);
-		/* for the page's pruning hint */
-		if (!change->has_undo && change->row.op == ZOP_DELETE)
-			change->slot.next.fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
-		zchange_apply(page, overflow, change);
-		PageSetLSN(page, record->EndRecPtr);
-		MarkBufferDirty(buffer);
-		if (d->rows)
-			pfree(d->rows);
-	}
-	if (BufferIsValid(overflow_buf))
-		UnlockReleaseBuffer(overflow_buf);
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
+	/* for the page's pruning hint */
+	if (!change->has_undo && change->row.op == ZOP_DELETE)
+		change->slot.next.fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
+	zchange_apply(page, slots, change);
 }
 
 /*
  * LOCKING: the undo page by itself, before the table page: a reader on a standby that sees the
- * row changed finds the undo record.
+ * row changed finds the undo record.  Then the table page, and the slot's page.  Each may need
+ * replay without the other.
  */
-void
-zrec_change_redo(XLogReaderState *record)
+static void
+redo_change(XLogReaderState *record, ZRecDecoded *d)
 {
-	Decoded		d;
+	ZRecPart   *part = &d->changes.parts[0];
+	Buffer		buffer;
+	Buffer		slots_buf = InvalidBuffer;
+	Page		page;
+	Page		slots = NULL;
 
-	if (!decode_main(record, &d))
-		zrec_replay_damaged(record);
-	/* before any page: a snapshot that is to be cancelled must not see the change */
-	zrec_part_redo_conflict(record, &d.part);
-	if (d.part.flags & C_UNDO)
-		redo_undo(record, &d);
-	if (!(d.part.flags & C_UNDO_ONLY))
-	{
-		redo_table(record, &d);
-		zrec_map_redo(record);
-	}
-}
-
-void
-zrec_change_desc(StringInfo buf, XLogReaderState *record)
-{
-	Decoded		d;
-	const ZRecPart *part = &d.part;
-
-	if (!decode_main(record, &d))
-	{
-		zrec_desc_damaged(buf);
+	zrec_part_redo_undo(record, &d->changes);
+	if (part->flags & C_UNDO_ONLY)
 		return;
-	}
-	appendStringInfo(buf, "off: %u, slot: %u", part->first, part->change.slot.slotno);
-	zrec_part_desc_flags(buf, part->flags);
-	if (part->flags & C_UNDO)
-	{
-		zrec_place_desc(buf, &d.place);
-		zrec_part_desc_undo(buf, part, d.place.append.offset);
-	}
-	if (part->change.row.op == ZOP_INSERT)
-		appendStringInfo(buf, ", rows: %d", part->change.row.nrows);
-	zrec_logical_desc(buf, &d.logical);
+	if (part->change.init_page)
+		page = zredo_new_page(record, ZREC_BLK_TABLE, &buffer);
+	else
+		page = zredo_page(record, ZREC_BLK_TABLE, &buffer);
+	if (XLogRecHasBlockRef(record, ZREC_BLK_OVERFLOW))
+		slots = zredo_page(record, ZREC_BLK_OVERFLOW, &slots_buf);
+	if (part->change.has_undo && (page != NULL || slots != NULL))
+		zrec_place_check(record, &d->changes.place);
+	redo_pages(record, page, slots, part);
+	zredo_done(record, slots, slots_buf);
+	zredo_done(record, page, buffer);
+	zrec_map_redo(record);
 }
 
-bool
-zrec_change_logical(XLogReaderState *record, ZRecLogical *logical)
+static void
+desc_change(StringInfo buf, const ZRecDecoded *d)
 {
-	Decoded		d;
+	const ZRowPlan *row = &d->changes.parts[0].change.row;
 
-	if (!decode_main(record, &d))
-		return false;
-	*logical = d.logical;
-	if (zrec_logical_has_rows(logical->kind))
-	{
-		logical->rows = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &logical->rows_len);
-		logical->many = (d.part.flags & C_MANY) != 0;
-		return logical->rows != NULL && logical->nrows == d.part.change.row.nrows;
-	}
-	return true;
+	zrec_part_desc(buf, &d->changes);
+	if (row->op == ZOP_INSERT)
+		appendStringInfo(buf, ", rows: %d", row->nrows);
 }
+
+const ZRecKind zrec_change_kind = {decode_change, redo_change, desc_change};

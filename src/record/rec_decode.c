@@ -157,26 +157,26 @@ is_unwanted(LogicalDecodingContext *ctx, XLogRecordBuffer *buf)
 }
 
 void
-zrec_decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, ZRecLogicalOf logical_of)
+zrec_queue(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const ZRecKind *kind)
 {
 	XLogReaderState *record = buf->record;
 	TransactionId xid = XLogRecGetXid(record);
 	SnapBuild  *builder = ctx->snapshot_builder;
-	ZRecLogical logical;
+	ZRecDecoded d;
 
 	ReorderBufferProcessXid(ctx->reorder, xid, buf->origptr);
-	if (logical_of == NULL || SnapBuildCurrentState(builder) < SNAPBUILD_FULL_SNAPSHOT)
+	if (kind == NULL || SnapBuildCurrentState(builder) < SNAPBUILD_FULL_SNAPSHOT)
 		return;
-	if (!logical_of(record, &logical))
+	if (!zrec_decode(kind, record, &d))
 		report_damaged(record);
 	/*
 	 * SnapBuildProcessChange is called while the slot is only advanced, too: the transaction's
 	 * snapshot holds the slot's xmin, so that the catalogs as it sees them are still there when
 	 * it is decoded.
 	 */
-	if (logical.kind == ZLOGICAL_NONE ||
+	if (d.logical.kind == ZLOGICAL_NONE ||
 		!SnapBuildProcessChange(builder, xid, buf->origptr) ||
 		ctx->fast_forward || is_unwanted(ctx, buf))
 		return;
-	queue_changes(ctx, buf, &logical);
+	queue_changes(ctx, buf, &d.logical);
 }

@@ -9,10 +9,8 @@
  * Main data:
  *   C_* flags of the deletion, 1 byte
  *   place of its undo record; head of its part (rec_part.c), the undo record, tail
- *   M_* flags of the insertion, and its takeover, 1 byte
- *   M_GROW: slots added, 1 byte
- *   M_CONFLICT: as C_CONFLICT
- *   two pages: slotno varint; with M_UNDO and takeover OWN: page_prev (zundo_ptr_put, relative
+ *   C_* and M_* flags of the insertion, and its takeover, 1 byte; head of its part
+ *   two pages: slotno varint; with C_UNDO and takeover OWN: page_prev (zundo_ptr_put, relative
  *   to the deletion's record); REUSED: slot_prev: fxid varint, undo 8 bytes; ALL_VISIBLE: the
  *   other slots that are freed, varint
  *   M_HEADER: flags that describe the row's values, 1 byte, natts varint; otherwise
@@ -32,7 +30,6 @@
 #include "postgres.h"
 
 #include "access/xloginsert.h"
-#include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
 #include "zheap/page/page.h"
@@ -41,13 +38,11 @@
 
 #include "rec_private.h"
 
-#define M_UNDO			0x01
-#define M_OPEN_RUN		0x02
-#define M_GROW			0x04
-#define M_CONFLICT		0x08
-#define M_HEADER		0x10
-#define M_ALL			0x1F
-#define M_TAKEOVER_SHIFT	5
+/* Flags of the insertion, beside C_UNDO, C_GROW and C_CONFLICT. */
+#define M_TAKEOVER		0x0C	/* two bits */
+#define M_TAKEOVER_SHIFT	2
+#define M_OPEN_RUN		0x20
+#define M_HEADER		0x40
 
 void
 zmove_apply(Page old, Page new, ZMove *move)
@@ -83,8 +78,10 @@ assert_move(const ZMove *move, const ZMoveBuffers *buffers, const ZUndoWrite *wr
 	Assert(!one_page || (insertion->has_undo && insertion->slot.takeover == ZTAKE_OWN &&
 						 insertion->slot.slotno == deletion->slot.slotno &&
 						 insertion->undo.page_prev == write->ptr));
+	zrec_part_assert_links(&deletion->undo, deletion->slot.next.undo);
 	if (!insertion->has_undo)
 		return;
+	zrec_part_assert_links(&insertion->undo, insertion->slot.next.undo);
 	Assert(insertion->undo.cid == deletion->undo.cid && insertion->undo.token == 0);
 	Assert(!insertion->undo.has_xact && insertion->undo.has_page == !one_page);
 	Assert(insertion->undo.open_run || insertion->undo.count == 1);
@@ -123,17 +120,10 @@ static uint8
 insertion_flags(const ZMove *move)
 {
 	const ZChange *insertion = &move->insertion;
-	uint8		flags = insertion->slot.takeover << M_TAKEOVER_SHIFT;
 
-	if (insertion->has_undo)
-		flags |= M_UNDO | (insertion->undo.open_run ? M_OPEN_RUN : 0);
-	if (insertion->slot.grow > 0)
-		flags |= M_GROW;
-	if (FullTransactionIdIsValid(insertion->slot.conflict))
-		flags |= M_CONFLICT;
-	if (!move->same_header)
-		flags |= M_HEADER;
-	return flags;
+	return zrec_part_flags(insertion) | insertion->slot.takeover << M_TAKEOVER_SHIFT |
+		(insertion->has_undo && insertion->undo.open_run ? M_OPEN_RUN : 0) |
+		(move->same_header ? 0 : M_HEADER);
 }
 
 /*
@@ -152,11 +142,7 @@ put_slot_there(char *out, const ZMove *move)
 	if (slot->takeover == ZTAKE_OWN)
 		out = zundo_ptr_put(out, insertion->undo.page_prev, move->deletion.slot.next.undo);
 	else if (slot->takeover == ZTAKE_REUSED)
-	{
-		out = zvarint_put(out, U64FromFullTransactionId(slot->prev.fxid));
-		memcpy(out, &slot->prev.undo, sizeof(ZUndoPtr));
-		out += sizeof(ZUndoPtr);
-	}
+		out = zrec_put_owner(out, &slot->prev);
 	else if (slot->takeover == ZTAKE_ALL_VISIBLE)
 		out = zvarint_put(out, slot->also);
 	return out;
@@ -176,11 +162,7 @@ put_insertion(char *out, const ZMove *move, bool one_page)
 	uint8		flags = insertion_flags(move);
 
 	*out++ = (char) flags;
-	if (flags & M_GROW)
-		*out++ = (char) insertion->slot.grow;
-	if (flags & M_CONFLICT)
-		out = zvarint_put(out, U64FromFullTransactionId(insertion->slot.next.fxid) -
-						  U64FromFullTransactionId(insertion->slot.conflict));
+	out = zrec_part_put_head(out, insertion, flags);
 	if (!one_page)
 		out = put_slot_there(out, move);
 	if (flags & M_HEADER)
@@ -214,23 +196,14 @@ zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers, ZUndoWrite *write
 			   const ZUndoBytes *undo)
 {
 	/* static: the data must live until XLogInsert, and palloc is forbidden here */
-	static char head[1 + ZREC_PLACE_MAX + ZREC_HEAD_MAX];
 	static char tail[ZREC_TAIL_MAX + INSERTION_MAX];
 	bool		one_page = buffers->old == buffers->new;
 	uint8		flags = zrec_part_flags(&move->deletion);
-	char	   *end = head;
+	char	   *end;
 
 	assert_move(move, buffers, write);
 	assert_header(&move->insertion);
-	zrec_part_assert_links(&move->deletion, move->deletion.slot.next.undo);
-	zrec_part_assert_links(&move->insertion, move->insertion.slot.next.undo);
-	XLogBeginInsert();
-	*end++ = (char) (flags | (write->init ? C_UNDO_INIT : 0));
-	end = zrec_place_put(end, write);
-	end = zrec_part_put_head(end, &move->deletion, flags);
-	Assert(end <= head + sizeof(head));
-	XLogRegisterData(head, end - head);
-	XLogRegisterData((char *) undo->bytes, undo->len);
+	zrec_part_begin(&move->deletion, flags, write, undo);
 	end = zrec_part_put_tail(tail, &move->deletion, flags);
 	end = put_insertion(end, move, one_page);
 	Assert(end <= tail + sizeof(tail));
@@ -248,110 +221,75 @@ zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers, ZUndoWrite *write
 
 /* ---- decode ---- */
 
-typedef struct DecodedMove		/* tidy: in memory only */
+/* Take the deletion's part, which the record begins with.  Return whether it is one. */
+static bool
+take_deletion(XLogReaderState *record, ZRecCursor *cur, ZRecChanges *d)
 {
-	ZRecPart	deletion;
-	ZRecPart	insertion;		/* its flags as C_*, where there is one */
-	ZRecPlace	place;
-	bool		one_page;
-	bool		same_header;
-	uint8		value_flags;
-	uint16		natts;
-	uint16		prefix;
-	uint16		suffix;
-	ZRecLogical logical;
-} DecodedMove;
+	ZRecPart   *part = &d->parts[0];
 
-static void
-take_deletion(XLogReaderState *record, ZRecCursor *cur, DecodedMove *d)
-{
-	ZRecPart   *part = &d->deletion;
-
-	part->change.row.op = ZOP_DELETE;
-	part->flags = zrec_take_byte(cur);
-	if ((part->flags & ~C_UNDO_INIT & ~C_GROW & ~C_HEADER & ~C_CONFLICT) != C_UNDO)
-		zrec_cursor_fail(cur);
-	d->place.append.init = (part->flags & C_UNDO_INIT) != 0;
-	zrec_place_take(record, cur, &d->place);
-	zrec_part_take_head(cur, part);
-	zrec_part_take_undo(cur, d->place.ptr, ZFORM_WAL, part);
-	if (!cur->bad && (part->change.undo.type != ZOP_DELETE || !part->change.undo.has_new_tid))
-		zrec_cursor_fail(cur);
-	zrec_part_take_tail(cur, part);
+	d->nparts = 2;
+	part->block_id = d->one_page ? ZREC_BLK_TABLE : ZREC_BLK_OLD;
+	zrec_part_take_first(record, cur, d);
+	return (part->flags & ~C_UNDO_INIT & ~C_GROW & ~C_HEADER & ~C_CONFLICT) == C_UNDO &&
+		part->change.undo.type == ZOP_DELETE && part->change.undo.has_new_tid;
 }
 
 /* Take what put_slot_there wrote. */
 static void
-take_slot_there(ZRecCursor *cur, DecodedMove *d)
+take_slot_there(ZRecCursor *cur, ZRecChanges *d)
 {
-	ZChange    *change = &d->insertion.change;
+	ZChange    *change = &d->parts[1].change;
 	ZSlotPlan  *slot = &change->slot;
-	const char *next;
 
 	slot->slotno = zrec_take_varint(cur, ZPAGE_FIRST_OVERFLOW - 1);
 	if (!change->has_undo)
 		return;
 	if (slot->takeover == ZTAKE_OWN)
-	{
-		next = zundo_ptr_get(cur->at, cur->end, d->place.ptr, &change->undo.page_prev);
-		if (next == NULL)
-			zrec_cursor_fail(cur);
-		else
-			cur->at = next;
-	}
+		change->undo.page_prev = zrec_take_ptr(cur, d->place.ptr);
 	else if (slot->takeover == ZTAKE_REUSED)
-	{
-		slot->prev.fxid = FullTransactionIdFromU64(zrec_take_varint(cur, PG_UINT64_MAX));
-		zrec_take_raw(cur, &slot->prev.undo, sizeof(ZUndoPtr));
-	}
+		zrec_take_owner(cur, &slot->prev);
 	else if (slot->takeover == ZTAKE_ALL_VISIBLE)
 		slot->also = zrec_take_varint(cur, PG_UINT32_MAX);
 }
 
 /* Fill in the insertion's undo record, most of which follows from the deletion's. */
 static void
-complete_insertion(uint8 flags, DecodedMove *d)
+complete_insertion(uint8 flags, ZRecChanges *d)
 {
-	const ZUndoRecord *deletion = &d->deletion.change.undo;
-	const ZSlotPlan *slot = &d->insertion.change.slot;
-	ZUndoRecord *undo = &d->insertion.change.undo;
+	const ZSlotPlan *slot = &d->parts[1].change.slot;
+	ZUndoRecord *undo = &d->parts[1].change.undo;
 
 	undo->type = ZOP_INSERT;
 	undo->slotno = slot->slotno;
 	undo->takeover = slot->takeover;
 	undo->open_run = (flags & M_OPEN_RUN) != 0;
-	undo->offnum = d->insertion.first;
+	undo->offnum = d->parts[1].first;
 	undo->count = 1;
-	undo->cid = deletion->cid;
+	undo->cid = d->parts[0].change.undo.cid;
 	undo->slot_prev = slot->prev;
 	undo->has_page = !d->one_page;
 	if (d->one_page)
 		undo->page_prev = d->place.ptr;
 }
 
-/* Take what put_insertion wrote. */
-static void
-take_insertion(ZRecCursor *cur, DecodedMove *d)
+/* Take what put_insertion wrote.  Return false if its flags make no sense. */
+static bool
+take_insertion(ZRecCursor *cur, ZRecChanges *d)
 {
-	ZRecPart   *part = &d->insertion;
+	const ZChange *deletion = &d->parts[0].change;
+	ZRecPart   *part = &d->parts[1];
 	ZSlotPlan  *slot = &part->change.slot;
 	uint8		flags = zrec_take_byte(cur);
 
+	part->block_id = ZREC_BLK_TABLE;
+	part->flags = flags & (C_UNDO | C_GROW | C_CONFLICT);
 	part->change.row.op = ZOP_INSERT;
-	part->change.has_undo = (flags & M_UNDO) != 0;
-	part->first = ItemPointerGetOffsetNumberNoCheck(&d->deletion.change.undo.new_tid);
-	slot->takeover = flags >> M_TAKEOVER_SHIFT;
-	if ((flags & ~M_ALL) >> M_TAKEOVER_SHIFT > ZTAKE_REUSED)
-		zrec_cursor_fail(cur);
-	if (flags & M_GROW)
-		slot->grow = zrec_take_byte(cur);
-	if (flags & M_CONFLICT)
-	{
-		part->flags |= C_CONFLICT;
-		part->conflict_distance = zrec_take_varint(cur, PG_UINT64_MAX);
-	}
+	part->change.has_undo = (flags & C_UNDO) != 0;
+	part->first = ItemPointerGetOffsetNumberNoCheck(&deletion->undo.new_tid);
+	slot->takeover = (flags & M_TAKEOVER) >> M_TAKEOVER_SHIFT;
+	zrec_part_take_head(cur, part);
 	if (d->one_page)
-		slot->slotno = d->deletion.change.slot.slotno;
+		slot->slotno = deletion->slot.slotno;
 	else
 		take_slot_there(cur, d);
 	complete_insertion(flags, d);
@@ -366,54 +304,30 @@ take_insertion(ZRecCursor *cur, DecodedMove *d)
 		d->prefix = zrec_take_varint(cur, BLCKSZ);
 		d->suffix = zrec_take_varint(cur, BLCKSZ);
 	}
-	else if (d->same_header)
-		zrec_cursor_fail(cur);
+	return (flags & C_INIT_PAGE) == 0 && (d->one_page || !d->same_header);
 }
 
-/* Decode the main data.  Return false if it is damaged. */
 static bool
-decode_move(XLogReaderState *record, DecodedMove *d)
+decode_move(XLogReaderState *record, ZRecDecoded *d)
 {
 	ZRecCursor	cur;
 
-	memset(d, 0, sizeof(*d));
-	d->one_page = !XLogRecHasBlockRef(record, ZREC_BLK_OLD);
+	d->changes.one_page = !XLogRecHasBlockRef(record, ZREC_BLK_OLD);
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
-	take_deletion(record, &cur, d);
-	take_insertion(&cur, d);
+	if (!take_deletion(record, &cur, &d->changes) || !take_insertion(&cur, &d->changes))
+		return false;
 	zrec_logical_take(&cur, &d->logical);
 	return zrec_cursor_done(&cur);
 }
 
 /* ---- redo ---- */
 
-/* Redo the undo page: write both records, byte for byte as the forward path did. */
-static void
-redo_undo_of_both(XLogReaderState *record, DecodedMove *d)
-{
-	static char bytes[2][BLCKSZ];
-	ZUndoBytes	undo[2] = {{bytes[0], 0}, {bytes[1], 0}};
-	ZUndoPtr	second;
-	Size		wal_len;
-
-	if (!d->place.known)
-		return;
-	zrec_part_complete(record, d->one_page ? ZREC_BLK_TABLE : ZREC_BLK_OLD, d->place.ptr,
-					   &d->deletion);
-	undo[0].len = zrec_undo_encode(&d->deletion.change.undo, d->place.ptr, bytes[0], &wal_len);
-	second = zundo_ptr_make(d->place.append.block, d->place.append.generation,
-							d->place.append.offset + zundo_size_of_two(undo[0].len, 0));
-	zrec_part_complete(record, ZREC_BLK_TABLE, second, &d->insertion);
-	if (d->insertion.change.has_undo)
-		undo[1].len = zrec_undo_encode(&d->insertion.change.undo, second, bytes[1], &wal_len);
-	zundo_redo_write(record, &d->place.append, undo, d->insertion.change.has_undo ? 2 : 1);
-}
-
 /* Make the new row from the record and, on one page, the old row.  It is in a static buffer. */
 static void
-make_row(XLogReaderState *record, DecodedMove *d, Page page, ZNewRow *new)
+make_row(XLogReaderState *record, ZRecChanges *d, Page page, ZNewRow *new)
 {
 	static char row[BLCKSZ];
+	ZRecPart   *insertion = &d->parts[1];
 	char	   *body = row + ZROW_HDR_SIZE;
 	Size		given = 0;
 	char	   *data = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &given);
@@ -427,7 +341,7 @@ make_row(XLogReaderState *record, DecodedMove *d, Page page, ZNewRow *new)
 		zrec_replay_damaged(record);
 	if (d->one_page)
 	{
-		old = zpage_row(page, d->deletion.first, &len, NULL);
+		old = zpage_row(page, d->parts[0].first, &len, NULL);
 		if (ZROW_HDR_SIZE + same > len)
 			zrec_replay_damaged(record);
 		if (d->same_header)
@@ -438,21 +352,14 @@ make_row(XLogReaderState *record, DecodedMove *d, Page page, ZNewRow *new)
 		memcpy(body, old + ZROW_HDR_SIZE, d->prefix);
 		memcpy(body + d->prefix + given, old + len - d->suffix, d->suffix);
 	}
-	header_of_new(d->value_flags, d->natts, d->insertion.change.slot.slotno, row);
+	header_of_new(d->value_flags, d->natts, insertion->change.slot.slotno, row);
 	if (given > 0)
 		memcpy(body + d->prefix, data, given);
-	new->offnum = d->insertion.first;
+	new->offnum = insertion->first;
 	new->len = ZROW_HDR_SIZE + given + same;
 	new->bytes = row;
-	d->insertion.change.row.nrows = 1;
-	d->insertion.change.row.rows = new;
-}
-
-static void
-move_redo_done(XLogReaderState *record, Buffer buffer)
-{
-	PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
-	MarkBufferDirty(buffer);
+	insertion->change.row.nrows = 1;
+	insertion->change.row.rows = new;
 }
 
 /*
@@ -460,78 +367,47 @@ move_redo_done(XLogReaderState *record, Buffer buffer)
  * the forward path: readers must not see one page changed without the other.  In replay only
  * this process locks two, so the order is free.
  */
-void
-zrec_move_redo(XLogReaderState *record)
+static void
+redo_move(XLogReaderState *record, ZRecDecoded *decoded)
 {
-	DecodedMove d;
+	ZRecChanges *d = &decoded->changes;
 	ZMove		move;
 	ZNewRow		new_row;
 	Buffer		new_buf;
 	Buffer		old_buf = InvalidBuffer;
-	Page		new = NULL;
-	Page		old = NULL;
+	Page		new;
+	Page		old;
 
-	if (!decode_move(record, &d))
-		zrec_replay_damaged(record);
-	/* before any page: a snapshot that is to be cancelled must not see the change */
-	zrec_part_redo_conflict(record, &d.deletion);
-	zrec_part_redo_conflict(record, &d.insertion);
-	redo_undo_of_both(record, &d);
-
-	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &new_buf) == BLK_NEEDS_REDO)
-		new = BufferGetPage(new_buf);
-	if (d.one_page)
-		old = new;
-	else if (XLogReadBufferForRedo(record, ZREC_BLK_OLD, &old_buf) == BLK_NEEDS_REDO)
-		old = BufferGetPage(old_buf);
+	zrec_part_redo_undo(record, d);
+	new = zredo_page(record, ZREC_BLK_TABLE, &new_buf);
+	old = d->one_page ? new : zredo_page(record, ZREC_BLK_OLD, &old_buf);
 	if (new || old)
-		zrec_place_check(record, &d.place);
+		zrec_place_check(record, &d->place);
 	if (new)
-		make_row(record, &d, new, &new_row);
-	move.deletion = d.deletion.change;
-	move.insertion = d.insertion.change;
+		make_row(record, d, new, &new_row);
+	move.deletion = d->parts[0].change;
+	move.insertion = d->parts[1].change;
 	zmove_apply(old, new, &move);
-	if (new)
-		move_redo_done(record, new_buf);
-	if (old && !d.one_page)
-		move_redo_done(record, old_buf);
-	if (BufferIsValid(old_buf))
-		UnlockReleaseBuffer(old_buf);
-	if (BufferIsValid(new_buf))
-		UnlockReleaseBuffer(new_buf);
+	zredo_done(record, new, new_buf);
+	if (!d->one_page)
+		zredo_done(record, old, old_buf);
 	zrec_map_redo(record);
 }
 
-void
-zrec_move_desc(StringInfo buf, XLogReaderState *record)
+static void
+desc_move(StringInfo buf, const ZRecDecoded *decoded)
 {
-	DecodedMove d;
+	const ZRecChanges *d = &decoded->changes;
+	const ZRecPart *insertion = &d->parts[1];
 
-	if (!decode_move(record, &d))
-	{
-		zrec_desc_damaged(buf);
-		return;
-	}
-	appendStringInfo(buf, "off: %u, slot: %u", d.deletion.first, d.deletion.change.slot.slotno);
-	zrec_part_desc_flags(buf, d.deletion.flags);
-	zrec_place_desc(buf, &d.place);
-	zrec_part_desc_undo(buf, &d.deletion, d.place.append.offset);
-	appendStringInfo(buf, ", new off: %u, slot: %u", d.insertion.first,
-					 d.insertion.change.slot.slotno);
-	if (d.insertion.change.has_undo)
-		appendStringInfo(buf, ", takeover: %s", zrec_takeover_name(d.insertion.change.slot.takeover));
-	if (d.one_page)
-		appendStringInfo(buf, ", prefix: %u, suffix: %u", d.prefix, d.suffix);
-	zrec_logical_desc(buf, &d.logical);
+	zrec_part_desc(buf, d);
+	appendStringInfo(buf, ", new off: %u, slot: %u", insertion->first,
+					 insertion->change.slot.slotno);
+	if (insertion->change.has_undo)
+		appendStringInfo(buf, ", takeover: %s",
+						 zrec_takeover_name(insertion->change.slot.takeover));
+	if (d->one_page)
+		appendStringInfo(buf, ", prefix: %u, suffix: %u", d->prefix, d->suffix);
 }
 
-bool
-zrec_move_logical(XLogReaderState *record, ZRecLogical *logical)
-{
-	DecodedMove d;
-
-	if (!decode_move(record, &d))
-		return false;
-	*logical = d.logical;
-	return true;
-}
+const ZRecKind zrec_move_kind = {decode_move, redo_move, desc_move};

@@ -95,14 +95,6 @@ has_also(const ZChange *change)
 /* ---- emit ---- */
 
 char *
-zrec_place_put(char *out, const ZUndoWrite *write)
-{
-	out = zrec_put_u16(out, write->offset);
-	out = zrec_put_u16(out, write->generation);
-	return zvarint_put(out, write->log);
-}
-
-char *
 zrec_part_put_head(char *out, const ZChange *change, uint8 flags)
 {
 	if (flags & C_INIT_PAGE)
@@ -113,6 +105,29 @@ zrec_part_put_head(char *out, const ZChange *change, uint8 flags)
 		out = zvarint_put(out, U64FromFullTransactionId(change->slot.next.fxid) -
 						  U64FromFullTransactionId(change->slot.conflict));
 	return out;
+}
+
+void
+zrec_part_begin(const ZChange *change, uint8 flags, const ZUndoWrite *write,
+				const ZUndoBytes *undo)
+{
+	/* static: the data must live until XLogInsert, and palloc is forbidden here */
+	static char head[1 + 2 * sizeof(uint16) + ZVARINT_MAX + ZREC_HEAD_MAX];
+	char	   *end = head;
+
+	XLogBeginInsert();
+	*end++ = (char) (flags | ((flags & C_UNDO) && write->init ? C_UNDO_INIT : 0));
+	if (flags & C_UNDO)
+	{
+		end = zrec_put_u16(end, write->offset);
+		end = zrec_put_u16(end, write->generation);
+		end = zvarint_put(end, write->log);
+	}
+	end = zrec_part_put_head(end, change, flags);
+	Assert(end <= head + sizeof(head));
+	XLogRegisterData(head, end - head);
+	if (flags & C_UNDO)
+		XLogRegisterData((char *) undo->bytes, undo->len);
 }
 
 /* Put what follows the undo record.  A change without one has its slot and its place here. */
@@ -159,13 +174,9 @@ is_older(ZUndoPtr before, ZUndoPtr self)
 }
 
 void
-zrec_part_assert_links(const ZChange *change, ZUndoPtr self)
+zrec_part_assert_links(const ZUndoRecord *rec, ZUndoPtr self)
 {
-	const ZUndoRecord *rec = &change->undo;
 	bool		has_before = rec->type == ZOP_UPDATE || rec->type == ZOP_DELETE;
-
-	if (!change->has_undo)
-		return;
 
 	Assert(rec->takeover != ZTAKE_OWN || is_older(rec->page_prev, self));
 	Assert(rec->takeover != ZTAKE_REUSED || is_older(rec->slot_prev.undo, self));
@@ -184,8 +195,8 @@ zrec_part_assert_links(const ZChange *change, ZUndoPtr self)
  * Take the place.  The undo page is named by the record, or is where the log ends that it names
  * (W3).
  */
-void
-zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
+static void
+take_place(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
 {
 	ZUndoAppend *append = &place->append;
 	RelFileLocator table;
@@ -212,7 +223,6 @@ zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
 	place->ptr = zundo_ptr_make(append->block, append->generation, append->offset);
 }
 
-/* Take what zrec_part_put_head wrote. */
 void
 zrec_part_take_head(ZRecCursor *cur, ZRecPart *part)
 {
@@ -228,18 +238,16 @@ zrec_part_take_head(ZRecCursor *cur, ZRecPart *part)
 }
 
 /*
- * Take the undo record, and set the slot's plan from it.  Links to other records are right only
- * if the undo page is known.
+ * Take the undo record, and set operation and slot's plan from it.  Links to other records are
+ * right only if the undo page is known.
  */
-void
-zrec_part_take_undo(ZRecCursor *cur, ZUndoPtr self, ZUndoForm form, ZRecPart *part)
+static void
+take_undo(ZRecCursor *cur, ZUndoPtr self, ZRecPart *part)
 {
+	ZUndoForm	form = (part->flags & C_UNDO_ONLY) ? ZFORM_LOG : ZFORM_WAL;
 	ZUndoRecord *undo = &part->change.undo;
-	Size		used;
+	Size		used = zrec_undo_decode(cur->at, cur->end - cur->at, self, form, undo);
 
-	if (cur->bad)
-		return;
-	used = zrec_undo_decode(cur->at, cur->end - cur->at, self, form, undo);
 	if (used == 0)
 	{
 		zrec_cursor_fail(cur);
@@ -247,6 +255,7 @@ zrec_part_take_undo(ZRecCursor *cur, ZUndoPtr self, ZUndoForm form, ZRecPart *pa
 	}
 	cur->at += used;
 	part->change.has_undo = true;
+	part->change.row.op = undo->type;
 	part->change.slot.slotno = undo->slotno;
 	part->change.slot.takeover = undo->takeover;
 	part->change.slot.prev = undo->slot_prev;
@@ -255,8 +264,8 @@ zrec_part_take_undo(ZRecCursor *cur, ZUndoPtr self, ZUndoForm form, ZRecPart *pa
 }
 
 /* Take what zrec_part_put_tail wrote. */
-void
-zrec_part_take_tail(ZRecCursor *cur, ZRecPart *part)
+static void
+take_tail(ZRecCursor *cur, ZRecPart *part)
 {
 	ZRowPlan   *row = &part->change.row;
 
@@ -286,14 +295,30 @@ zrec_part_take_tail(ZRecCursor *cur, ZRecPart *part)
 	}
 }
 
+void
+zrec_part_take_first(XLogReaderState *record, ZRecCursor *cur, ZRecChanges *changes)
+{
+	ZRecPart   *part = &changes->parts[0];
+
+	part->flags = zrec_take_byte(cur);
+	changes->place.append.init = (part->flags & C_UNDO_INIT) != 0;
+	if (part->flags & C_UNDO)
+		take_place(record, cur, &changes->place);
+	zrec_part_take_head(cur, part);
+	if (part->flags & C_UNDO)
+		take_undo(cur, changes->place.ptr, part);
+	if (!(part->flags & C_UNDO_ONLY))
+		take_tail(cur, part);
+}
+
 /* ---- redo ---- */
 
 /*
  * Resolve the part's conflict: a slot's owner is taken as visible to all here, so snapshots
  * that see it as running must go.
  */
-void
-zrec_part_redo_conflict(XLogReaderState *record, const ZRecPart *part)
+static void
+redo_conflict(XLogReaderState *record, const ZRecPart *part)
 {
 	FullTransactionId fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
 
@@ -301,25 +326,56 @@ zrec_part_redo_conflict(XLogReaderState *record, const ZRecPart *part)
 		zrec_resolve_conflict(record, zfxid_xid(fxid) - (TransactionId) part->conflict_distance);
 }
 
-/*
- * Fill in what an undo record in WAL form leaves out: the record's transaction, and the page,
- * which is block "block_id" of the record.
- */
-void
-zrec_part_complete(XLogReaderState *record, uint8 block_id, ZUndoPtr self, ZRecPart *part)
+/* Fill in what an undo record in WAL form leaves out: the record's transaction, and the page. */
+static void
+complete_part(XLogReaderState *record, ZUndoPtr self, ZRecPart *part)
 {
 	ZUndoRecord *undo = &part->change.undo;
 
 	undo->fxid = zfxid_from_xid_in_redo(XLogRecGetXid(record));
-	XLogRecGetBlockTag(record, block_id, &undo->locator, NULL, &undo->block);
+	XLogRecGetBlockTag(record, part->block_id, &undo->locator, NULL, &undo->block);
 	part->change.slot.next.fxid = undo->fxid;
 	part->change.slot.next.undo = self;
 }
 
 /*
- * Raise PANIC if the undo page is not known: a page needs the pointer.  Its page is unknown if
- * no record since replay began names the log's page; then the checkpoint at which replay began
- * has written all pages of this record (W3).
+ * Conflicts come before any page: a snapshot that is to be cancelled must not see the change.
+ * The undo page gets its records in log form, byte for byte as the forward path did; has_xact
+ * and has_page, which say what was left out, are in the WAL form, too.
+ */
+void
+zrec_part_redo_undo(XLogReaderState *record, ZRecChanges *changes)
+{
+	static char bytes[lengthof(changes->parts)][BLCKSZ];
+	ZUndoBytes	undo[lengthof(changes->parts)];
+	ZUndoPtr	ptr = changes->place.ptr;
+	Size		wal_len;
+	int			n = 0;
+
+	for (int i = 0; i < changes->nparts; i++)
+		redo_conflict(record, &changes->parts[i]);
+	if (!changes->place.known)
+		return;
+	for (int i = 0; i < changes->nparts; i++)
+	{
+		ZRecPart   *part = &changes->parts[i];
+
+		if (!(part->flags & C_UNDO_ONLY))
+			complete_part(record, ptr, part);
+		if (!part->change.has_undo)
+			continue;
+		undo[n].bytes = bytes[n];
+		undo[n].len = zrec_undo_encode(&part->change.undo, ptr, bytes[n], &wal_len);
+		ptr = zundo_ptr_make(zundo_ptr_block(ptr), zundo_ptr_generation(ptr),
+							 zundo_ptr_offset(ptr) + zundo_size_of_two(undo[n].len, 0));
+		n++;
+	}
+	zundo_redo_write(record, &changes->place.append, undo, n);
+}
+
+/*
+ * The page is unknown if no record since replay began names the log's page; then the checkpoint
+ * at which replay began has written all pages of this record (W3).
  */
 void
 zrec_place_check(XLogReaderState *record, const ZRecPlace *place)
@@ -332,8 +388,8 @@ zrec_place_check(XLogReaderState *record, const ZRecPlace *place)
 /* ---- description ---- */
 
 /* Describe the flags, in brackets like the server's own records. */
-void
-zrec_part_desc_flags(StringInfo buf, uint8 flags)
+static void
+desc_flags(StringInfo buf, uint8 flags)
 {
 	static const char *const names[] = {
 		"UNDO", "INIT_PAGE", "UNDO_INIT", "UNDO_ONLY", "GROW", "MANY", "HEADER", "CONFLICT"
@@ -369,18 +425,19 @@ zrec_takeover_name(ZTakeover takeover)
 	return "unknown";
 }
 
-/* Describe the undo record, which is at offset "at" of its page. */
 void
-zrec_part_desc_undo(StringInfo buf, const ZRecPart *part, uint16 at)
+zrec_part_desc(StringInfo buf, const ZRecChanges *changes)
 {
-	appendStringInfo(buf, ", at: %u, takeover: %s, cid: %u", at,
-					 zrec_takeover_name(part->change.slot.takeover), part->change.undo.cid);
-}
+	const ZRecPart *part = &changes->parts[0];
+	const ZUndoAppend *append = &changes->place.append;
 
-void
-zrec_place_desc(StringInfo buf, const ZRecPlace *place)
-{
-	appendStringInfo(buf, ", log: %u", place->append.log);
-	if (place->known)
-		appendStringInfo(buf, ", block: %u", place->append.block);
+	appendStringInfo(buf, "off: %u, slot: %u", part->first, part->change.slot.slotno);
+	desc_flags(buf, part->flags);
+	if (!(part->flags & C_UNDO))
+		return;
+	appendStringInfo(buf, ", log: %u", append->log);
+	if (changes->place.known)
+		appendStringInfo(buf, ", block: %u", append->block);
+	appendStringInfo(buf, ", at: %u, takeover: %s, cid: %u", append->offset,
+					 zrec_takeover_name(part->change.slot.takeover), part->change.undo.cid);
 }

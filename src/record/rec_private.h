@@ -1,14 +1,16 @@
 /*
  * rec_private.h
  *		Declarations shared by the files of this layer: a cursor over bytes that may be
- *		damaged, and the treatment of damaged WAL records.
+ *		damaged, and WAL records as they are decoded.
  */
 #ifndef ZHEAP_REC_PRIVATE_H
 #define ZHEAP_REC_PRIVATE_H
 
 #include "access/xloginsert.h"
 
+#include "zheap/base/redo.h"
 #include "zheap/record/record.h"
+#include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_write.h"
 
 /*
@@ -101,6 +103,56 @@ zrec_take_byte(ZRecCursor *cur)
 	return byte ? (uint8) *byte : 0;
 }
 
+/* Take a place near "self"; invalid, with a bad cursor, if there is none. */
+static inline ZUndoPtr
+zrec_take_ptr(ZRecCursor *cur, ZUndoPtr self)
+{
+	ZUndoPtr	ptr = ZUNDO_INVALID;
+	const char *next = zundo_ptr_get(cur->at, cur->end, self, &ptr);
+
+	if (next == NULL)
+		zrec_cursor_fail(cur);
+	else
+		cur->at = next;
+	return ptr;
+}
+
+/* Take an owner, as zrec_put_owner has written it. */
+static inline void
+zrec_take_owner(ZRecCursor *cur, ZOwner *owner)
+{
+	owner->fxid = FullTransactionIdFromU64(zrec_take_varint(cur, PG_UINT64_MAX));
+	zrec_take_raw(cur, &owner->undo, sizeof(ZUndoPtr));
+}
+
+/* ---- encoding: each function returns the end of what it has written ---- */
+
+/* Put len bytes. */
+static inline char *
+zrec_put_raw(char *out, const void *bytes, Size len)
+{
+	memcpy(out, bytes, len);
+	return out + len;
+}
+
+/* Put two bytes, unaligned. */
+static inline char *
+zrec_put_u16(char *out, uint16 value)
+{
+	return zrec_put_raw(out, &value, sizeof(value));
+}
+
+/*
+ * Put an owner.  Its place takes 8 bytes: it may be in any log, so it is not near a known
+ * place.
+ */
+static inline char *
+zrec_put_owner(char *out, const ZOwner *owner)
+{
+	out = zvarint_put(out, U64FromFullTransactionId(owner->fxid));
+	return zrec_put_raw(out, &owner->undo, sizeof(ZUndoPtr));
+}
+
 /*
  * Insert the registered record, which changes a table page; that is locked.  Return its end
  * LSN.
@@ -132,72 +184,74 @@ typedef struct ZRecPart			/* tidy: in memory only */
 	uint8		flags;			/* C_* */
 	ZChange		change;			/* row.op is set by the caller before decoding */
 	uint64		conflict_distance;
-	OffsetNumber first;			/* INSERT */
+	OffsetNumber first;			/* the row; INSERT: the first one */
+	uint8		block_id;		/* its page; set by the caller before decoding */
 } ZRecPart;
 
 /* The place where all of the record's undo was appended. */
 typedef struct ZRecPlace		/* tidy: in memory only */
 {
-	ZUndoAppend append;			/* append.init is set by the caller before decoding */
+	ZUndoAppend append;
 	bool		known;			/* true if the undo page is known */
 	ZUndoPtr	ptr;
 } ZRecPlace;
 
-/* Put two bytes, unaligned. */
-static inline char *
-zrec_put_u16(char *out, uint16 value)
+/* A decoded record of rec_change.c or rec_move.c. */
+typedef struct ZRecChanges		/* tidy: in memory only */
 {
-	memcpy(out, &value, sizeof(value));
-	return out + sizeof(value);
-}
+	ZRecPlace	place;
+	int			nparts;
+	ZRecPart	parts[2];		/* MOVE: deletion and insertion; others: one */
+	/* MOVE: one_page, and what ZMove has for WAL */
+	bool		one_page;
+	bool		same_header;
+	uint8		value_flags;	/* unless same_header: the new row's, and natts */
+	uint16		natts;
+	uint16		prefix;
+	uint16		suffix;
+} ZRecChanges;
 
-/*
- * Upper limits of the bytes that zrec_place_put, zrec_part_put_head and zrec_part_put_tail
- * write.
- */
-#define ZREC_PLACE_MAX	(2 * sizeof(uint16) + ZVARINT_MAX)
+/* Upper limits of the bytes that zrec_part_put_head and zrec_part_put_tail write. */
 #define ZREC_HEAD_MAX	(2 + ZVARINT_MAX)
 #define ZREC_TAIL_MAX	(2 + 4 * ZVARINT_MAX)
 
 /*
- * Encode a change.  zrec_part_flags returns its C_* flags; the *_put functions write at "out"
- * and return the end of what they wrote.
+ * Encode a change.  zrec_part_flags() returns its C_* flags.  zrec_part_begin() begins the WAL
+ * record, and registers main data up to the undo record, if there is one; what follows comes
+ * from zrec_part_put_tail().  "change" may be NULL with C_UNDO_ONLY.
  */
 extern uint8 zrec_part_flags(const ZChange *change);
-extern char *zrec_place_put(char *out, const ZUndoWrite *write);
 extern char *zrec_part_put_head(char *out, const ZChange *change, uint8 flags);
+extern void zrec_part_begin(const ZChange *change, uint8 flags, const ZUndoWrite *write,
+							const ZUndoBytes *undo);
 extern char *zrec_part_put_tail(char *out, const ZChange *change, uint8 flags);
 
-/* Decode what these wrote.  If the bytes make no sense the cursor becomes bad. */
-extern void zrec_place_take(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place);
+/*
+ * Decode what these wrote: the head of a part, or all of the record's first one.  If the bytes
+ * make no sense the cursor becomes bad.
+ */
 extern void zrec_part_take_head(ZRecCursor *cur, ZRecPart *part);
-extern void zrec_part_take_undo(ZRecCursor *cur, ZUndoPtr self, ZUndoForm form, ZRecPart *part);
-extern void zrec_part_take_tail(ZRecCursor *cur, ZRecPart *part);
+extern void zrec_part_take_first(XLogReaderState *record, ZRecCursor *cur, ZRecChanges *changes);
 
 /*
- * In replay: resolve the part's conflict; fill in the transaction and page that an undo record
- * in WAL form leaves out; and raise PANIC if a page needs a pointer to an undo page that is not
- * known (W3).
+ * In replay: do what comes before the table pages, conflicts and undo; and raise PANIC if a page
+ * needs a pointer to an undo page that is not known (W3).
  */
-extern void zrec_part_redo_conflict(XLogReaderState *record, const ZRecPart *part);
-extern void zrec_part_complete(XLogReaderState *record, uint8 block_id, ZUndoPtr self,
-							   ZRecPart *part);
+extern void zrec_part_redo_undo(XLogReaderState *record, ZRecChanges *changes);
 extern void zrec_place_check(XLogReaderState *record, const ZRecPlace *place);
 
-/* Describe parts of a record, for *_desc. */
+/* Describe the record's first part. */
+extern void zrec_part_desc(StringInfo buf, const ZRecChanges *changes);
 extern const char *zrec_takeover_name(ZTakeover takeover);
-extern void zrec_part_desc_flags(StringInfo buf, uint8 flags);
-extern void zrec_part_desc_undo(StringInfo buf, const ZRecPart *part, uint16 at);
-extern void zrec_place_desc(StringInfo buf, const ZRecPlace *place);
 
 /*
  * Check that a new record's links lead to older records (U2), and name their owners rightly
  * (M1).
  */
 #ifdef USE_ASSERT_CHECKING
-extern void zrec_part_assert_links(const ZChange *change, ZUndoPtr self);
+extern void zrec_part_assert_links(const ZUndoRecord *rec, ZUndoPtr self);
 #else
-#define zrec_part_assert_links(change, self) ((void) 0)
+#define zrec_part_assert_links(rec, self) ((void) 0)
 #endif
 
 /* ---- the part for logical decoding (rec_logical.c, rec_decode.c) ---- */
@@ -245,26 +299,113 @@ extern bool zrec_logical_take_values(ZRecCursor *cur, const ZRecTuple *tuple, ZR
 /* Append a description of the part to buf. */
 extern void zrec_logical_desc(StringInfo buf, const ZRecLogical *logical);
 
+/* ---- in several kinds of WAL records ---- */
+
 /*
- * Decode a record, as rm_decode: queue its changes in the reorder buffer.  "logical_of" is NULL
- * for kinds of records without a part for decoding.  ERROR (data_corrupted) if the record is
- * damaged.
+ * Register a page of the map whose bits have been cleared.  Between XLogBeginInsert and the
+ * insertion, for a logged table.
+ */
+extern void zrec_map_register(uint8 block_id, Buffer map);
+
+/* Replay it, for all table pages of the record. */
+extern void zrec_map_redo(XLogReaderState *record);
+
+/*
+ * Resolve the conflict with a standby's snapshots that do not see "newest", which the table
+ * page is going to take as visible to all; does nothing if it is invalid.  In replay, before
+ * the page is locked: it may wait for queries.
+ */
+extern void zrec_resolve_conflict(XLogReaderState *record, TransactionId newest);
+
+/* ---- kinds of WAL records ---- */
+
+typedef struct ZRecOverflow		/* tidy: in memory only */
+{
+	BlockNumber table_block;
+	bool		init;
+} ZRecOverflow;
+
+typedef struct ZRecVisible		/* tidy: in memory only */
+{
+	bool		has_page;		/* true if a page becomes all-visible */
+	TransactionId conflict;		/* has_page */
+	RelFileLocator locator;		/* a rewritten table, and the newest transaction there */
+	FullTransactionId newest;
+} ZRecVisible;
+
+typedef struct ZRecPrune
+{
+	TransactionId conflict;		/* snapshots that see this xid as running must go; or invalid */
+	uint16		ndead;			/* 4- 5 */
+	uint16		ntrim;			/* 6- 7 */
+	uint16		nunused;		/* 8- 9 */
+	uint16		nsingle;		/* 10-11 */
+} ZRecPrune;
+
+StaticAssertDecl(sizeof(ZRecPrune) == 12, "ZRecPrune is in WAL");
+
+/* The decoded main data of a record. */
+typedef struct ZRecDecoded		/* tidy: in memory only */
+{
+	ZRecLogical logical;		/* kind is NONE unless decoding sets it */
+	union
+	{
+		ZRecChanges changes;
+		ZRollbackPlan rollback; /* without rows */
+		struct
+		{
+			ZRecPrune	header;
+			FullTransactionId remembered;
+		}			prune;
+		ZRecOverflow overflow;
+		OffsetNumber confirmed;
+		ZRecVisible visible;
+	};
+} ZRecDecoded;
+
+/* A kind of record. */
+typedef struct ZRecKind
+{
+	/* decode the main data; return false if it is damaged.  "d" has been cleared */
+	bool		(*decode) (XLogReaderState *record, ZRecDecoded *d);
+	void		(*redo) (XLogReaderState *record, ZRecDecoded *d);
+	void		(*desc) (StringInfo buf, const ZRecDecoded *d);
+} ZRecKind;
+
+extern const ZRecKind zrec_change_kind;
+extern const ZRecKind zrec_move_kind;
+extern const ZRecKind zrec_rollback_kind;
+extern const ZRecKind zrec_prune_kind;
+extern const ZRecKind zrec_overflow_kind;
+extern const ZRecKind zrec_confirm_kind;
+extern const ZRecKind zrec_visible_kind;
+
+/* Decode the main data of a record of some kind.  Return false if it is damaged. */
+static inline bool
+zrec_decode(const ZRecKind *kind, XLogReaderState *record, ZRecDecoded *d)
+{
+	memset(d, 0, sizeof(*d));
+	return kind->decode(record, d);
+}
+
+/*
+ * Queue the record's changes in the reorder buffer, as rm_decode.  "kind" is NULL if such
+ * records have no part for decoding.  ERROR (data_corrupted) if the record is damaged.
  */
 struct LogicalDecodingContext;
 struct XLogRecordBuffer;
-extern void zrec_decode(struct LogicalDecodingContext *ctx, struct XLogRecordBuffer *buf,
-						ZRecLogicalOf logical_of);
-
-/* ---- damaged WAL records (rec_small.c) ---- */
+extern void zrec_queue(struct LogicalDecodingContext *ctx, struct XLogRecordBuffer *buf,
+					   const ZRecKind *kind);
 
 /*
- * Raise PANIC: replay cannot go on.  Not for descriptions: pg_walinspect asks for them in any
- * backend, of WAL that another version may have written, and the server's report of an error in
- * replay asks for one, too.
+ * Redo or describe a record.  If it is damaged replay cannot go on: PANIC.  A description says
+ * so instead: pg_walinspect asks for it in any backend, of WAL that another version may have
+ * written, and the server's report of an error in replay asks for one, too.
  */
-pg_noreturn extern void zrec_replay_damaged(XLogReaderState *record);
+extern void zrec_redo(const ZRecKind *kind, XLogReaderState *record);
+extern void zrec_desc(const ZRecKind *kind, StringInfo buf, XLogReaderState *record);
 
-/* Append to buf that the record is damaged; for descriptions. */
-extern void zrec_desc_damaged(StringInfo buf);
+/* Raise that PANIC. */
+pg_noreturn extern void zrec_replay_damaged(XLogReaderState *record);
 
 #endif							/* ZHEAP_REC_PRIVATE_H */

@@ -2,28 +2,16 @@
  * rec_prune.c
  *		The WAL record of pruning: space on a page is freed.
  *
- * Block 0: table page.  Main data: PruneHeader; "remembered", 8 bytes, or nothing.  Data of
+ * Block 0: table page.  Main data: ZRecPrune; "remembered", 8 bytes, or nothing.  Data of
  * block 0: the offsets of dead, trimmed and unused line pointers and of rows with one key
  * again, 2 bytes each.
  */
 #include "postgres.h"
 
 #include "access/xloginsert.h"
-#include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
 #include "rec_private.h"
-
-typedef struct PruneHeader
-{
-	TransactionId conflict;		/* snapshots that see this xid as running must go; or invalid */
-	uint16		ndead;			/* 4- 5 */
-	uint16		ntrim;			/* 6- 7 */
-	uint16		nunused;		/* 8- 9 */
-	uint16		nsingle;		/* 10-11 */
-} PruneHeader;
-
-StaticAssertDecl(sizeof(PruneHeader) == 12, "PruneHeader is in WAL");
 
 /* Register the offsets; data of no bytes must not be registered. */
 static void
@@ -36,7 +24,7 @@ register_offsets(const OffsetNumber *offsets, int n)
 XLogRecPtr
 zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 {
-	static PruneHeader header;
+	static ZRecPrune header;
 
 	Assert(plan->ndead <= ZPAGE_MAX_OFFSET && plan->ntrim <= ZPAGE_MAX_OFFSET &&
 		   plan->nunused <= ZPAGE_MAX_OFFSET && plan->nsingle <= ZPAGE_MAX_OFFSET);
@@ -61,24 +49,23 @@ zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer)
 	return zrec_insert(ZREC_PRUNE);
 }
 
-/* Take the main data.  Return false if it is damaged. */
 static bool
-take_header(XLogReaderState *record, PruneHeader *header, FullTransactionId *remembered)
+decode_prune(XLogReaderState *record, ZRecDecoded *d)
 {
+	ZRecPrune  *header = &d->prune.header;
 	ZRecCursor	cur;
 
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
 	zrec_take_raw(&cur, header, sizeof(*header));
-	*remembered = InvalidFullTransactionId;
 	if (!zrec_cursor_done(&cur))
-		zrec_take_raw(&cur, remembered, sizeof(*remembered));
+		zrec_take_raw(&cur, &d->prune.remembered, sizeof(d->prune.remembered));
 	return zrec_cursor_done(&cur) && header->ndead <= ZPAGE_MAX_OFFSET &&
 		header->ntrim <= ZPAGE_MAX_OFFSET && header->nunused <= ZPAGE_MAX_OFFSET &&
 		header->nsingle <= ZPAGE_MAX_OFFSET;
 }
 
 static void
-take_plan(XLogReaderState *record, const PruneHeader *header, ZPrunePlan *plan)
+take_plan(XLogReaderState *record, const ZRecPrune *header, ZPrunePlan *plan)
 {
 	ZRecCursor	cur;
 	Size		len;
@@ -98,44 +85,38 @@ take_plan(XLogReaderState *record, const PruneHeader *header, ZPrunePlan *plan)
 }
 
 /* The conflict comes first, without the page's lock: it may wait for a standby's queries. */
-void
-zrec_prune_redo(XLogReaderState *record)
+static void
+redo_prune(XLogReaderState *record, ZRecDecoded *d)
 {
-	PruneHeader header;
+	const ZRecPrune *header = &d->prune.header;
 	ZPrunePlan	plan;
 	Buffer		buffer;
+	Page		page;
 
-	if (!take_header(record, &header, &plan.remembered))
-		zrec_replay_damaged(record);
-	zrec_resolve_conflict(record, header.conflict);
+	zrec_resolve_conflict(record, header->conflict);
 	/* an image of the page removes marks as well (N5) */
-	if (header.nsingle > 0)
+	if (header->nsingle > 0)
 		zheap_note_marks_cleared();
-	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
+	page = zredo_page(record, ZREC_BLK_TABLE, &buffer);
+	if (page != NULL)
 	{
-		take_plan(record, &header, &plan);
-		zpage_prune_apply(BufferGetPage(buffer), &plan);
-		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
-		MarkBufferDirty(buffer);
+		plan.remembered = d->prune.remembered;
+		take_plan(record, header, &plan);
+		zpage_prune_apply(page, &plan);
 	}
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
+	zredo_done(record, page, buffer);
 }
 
-void
-zrec_prune_desc(StringInfo buf, XLogReaderState *record)
+static void
+desc_prune(StringInfo buf, const ZRecDecoded *d)
 {
-	PruneHeader header;
-	FullTransactionId remembered;
+	const ZRecPrune *header = &d->prune.header;
 
-	if (!take_header(record, &header, &remembered))
-	{
-		zrec_desc_damaged(buf);
-		return;
-	}
 	appendStringInfo(buf, "conflict: %u, dead: %u, trimmed: %u, unused: %u, with one key: %u",
-					 header.conflict, header.ndead, header.ntrim, header.nunused,
-					 header.nsingle);
-	if (FullTransactionIdIsValid(remembered))
-		appendStringInfo(buf, ", remembered: %u", zfxid_xid(remembered));
+					 header->conflict, header->ndead, header->ntrim, header->nunused,
+					 header->nsingle);
+	if (FullTransactionIdIsValid(d->prune.remembered))
+		appendStringInfo(buf, ", remembered: %u", zfxid_xid(d->prune.remembered));
 }
+
+const ZRecKind zrec_prune_kind = {decode_prune, redo_prune, desc_prune};

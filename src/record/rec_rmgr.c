@@ -14,19 +14,22 @@
 
 #include "rec_private.h"
 
-/* A kind of record. */
+/* An opcode. */
 typedef struct Operation
 {
 	const char *name;
-	void		(*redo) (XLogReaderState *record);
+	const ZRecKind *kind;		/* NULL: the undo layer's */
+	bool		logical;		/* may change a row's values */
+	void		(*redo) (XLogReaderState *record);	/* the undo layer's */
 	void		(*desc) (StringInfo buf, XLogReaderState *record);
-	ZRecLogicalOf logical;		/* or NULL: never changes a row's values */
 } Operation;
 
-/* An entry: ZREC_name, and its functions, whose names begin with "does". */
-#define OP(name, does)	[ZREC_##name >> 4] = {#name, does##_redo, does##_desc, NULL}
+/* An entry: ZREC_name, and its kind, or the functions whose names begin with "does". */
+#define OP(name, does)	[ZREC_##name >> 4] = {#name, .kind = &does##_kind}
 #define LOGICAL_OP(name, does) \
-	[ZREC_##name >> 4] = {#name, does##_redo, does##_desc, does##_logical}
+	[ZREC_##name >> 4] = {#name, .kind = &does##_kind, .logical = true}
+#define UNDO_OP(name, does) \
+	[ZREC_##name >> 4] = {#name, .redo = does##_redo, .desc = does##_desc}
 
 /* The list of all kinds of records; an info byte has no room for more. */
 static const Operation operations[] = {
@@ -41,11 +44,11 @@ static const Operation operations[] = {
 	OP(NO_VERSION, zrec_change),
 	OP(VISIBLE, zrec_visible),
 	LOGICAL_OP(MOVE, zrec_move),
-	OP(UNDO_TRUNCATE, zundo_truncate),
-	OP(UNDO_EXTENT, zundo_extent),
-	OP(UNDO_FREE, zundo_free),
-	OP(UNDO_HORIZON, zundo_horizon),
-	OP(UNDO_INIT, zundo_init),
+	UNDO_OP(UNDO_TRUNCATE, zundo_truncate),
+	UNDO_OP(UNDO_EXTENT, zundo_extent),
+	UNDO_OP(UNDO_FREE, zundo_free),
+	UNDO_OP(UNDO_HORIZON, zundo_horizon),
+	UNDO_OP(UNDO_INIT, zundo_init),
 };
 
 StaticAssertDecl(lengthof(operations) == (XLR_RMGR_INFO_MASK >> 4) + 1, "each opcode is something");
@@ -59,13 +62,23 @@ operation(uint8 info)
 static void
 redo(XLogReaderState *record)
 {
-	operation(XLogRecGetInfo(record))->redo(record);
+	const Operation *op = operation(XLogRecGetInfo(record));
+
+	if (op->kind)
+		zrec_redo(op->kind, record);
+	else
+		op->redo(record);
 }
 
 static void
 desc(StringInfo buf, XLogReaderState *record)
 {
-	operation(XLogRecGetInfo(record))->desc(buf, record);
+	const Operation *op = operation(XLogRecGetInfo(record));
+
+	if (op->kind)
+		zrec_desc(op->kind, buf, record);
+	else
+		op->desc(buf, record);
 }
 
 static const char *
@@ -95,7 +108,9 @@ mask(char *page, BlockNumber block)
 static void
 decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf)
 {
-	zrec_decode(ctx, buf, operation(XLogRecGetInfo(buf->record))->logical);
+	const Operation *op = operation(XLogRecGetInfo(buf->record));
+
+	zrec_queue(ctx, buf, op->logical ? op->kind : NULL);
 }
 
 static RmgrData rmgr = {

@@ -19,7 +19,6 @@
 #include "zheap/page/page.h"
 
 #include "access/xloginsert.h"
-#include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 
 #include "rec_private.h"
@@ -43,8 +42,7 @@ put_row(char *out, const ZRowRollback *row)
 		out = zvarint_put(out, row->prefix);
 		out = zvarint_put(out, row->suffix);
 		out = zvarint_put(out, row->midlen);
-		memcpy(out, row->mid, row->midlen);
-		out += row->midlen;
+		out = zrec_put_raw(out, row->mid, row->midlen);
 	}
 	return out;
 }
@@ -80,8 +78,7 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 	end = zvarint_put(end, U64FromFullTransactionId(plan->next.fxid));
 	if (FullTransactionIdIsValid(plan->next.fxid))
 	{
-		memcpy(end, &plan->next.undo, sizeof(ZUndoPtr));
-		end += sizeof(ZUndoPtr);
+		end = zrec_put_raw(end, &plan->next.undo, sizeof(ZUndoPtr));
 		*end++ = (char) plan->next_count;
 	}
 	end = zvarint_put(end, zfxid_xid(plan->conflict));
@@ -100,16 +97,13 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 	return zrec_insert(ZREC_ROLLBACK);
 }
 
-/*
- * Decode the main data.  Rows come with block 0, and are decoded only if that needs replay.
- * Return false if the data is damaged.
- */
+/* Decode the main data.  Rows come with block 0, and are decoded only if that needs replay. */
 static bool
-decode_plan(XLogReaderState *record, ZRollbackPlan *plan, ZRecLogical *logical)
+decode_rollback(XLogReaderState *record, ZRecDecoded *d)
 {
+	ZRollbackPlan *plan = &d->rollback;
 	ZRecCursor	cur;
 
-	memset(plan, 0, sizeof(*plan));
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
 	plan->slotno = zrec_take_varint(&cur, ZPAGE_MAX_LOCK_SLOTNO);
 	plan->next.fxid = FullTransactionIdFromU64(zrec_take_varint(&cur, ZPAGE_SLOT_FXID_MASK));
@@ -120,7 +114,7 @@ decode_plan(XLogReaderState *record, ZRollbackPlan *plan, ZRecLogical *logical)
 	}
 	plan->conflict = FullTransactionIdFromEpochAndXid(0, zrec_take_varint(&cur, PG_UINT32_MAX));
 	plan->nrows = zrec_take_varint(&cur, ZPAGE_MAX_OFFSET);
-	zrec_logical_take(&cur, logical);
+	zrec_logical_take(&cur, &d->logical);
 	return zrec_cursor_done(&cur);
 }
 
@@ -162,65 +156,37 @@ decode_rolled_back(XLogReaderState *record, ZRollbackPlan *plan)
 		zrec_replay_damaged(record);
 }
 
-void
-zrec_rollback_redo(XLogReaderState *record)
+/* Lock the table page first, as readers do (L1). */
+static void
+redo_rollback(XLogReaderState *record, ZRecDecoded *d)
 {
-	ZRollbackPlan plan;
-	ZRecLogical logical;
+	ZRollbackPlan *plan = &d->rollback;
 	Buffer		buffer;
-	Buffer		overflow_buf = InvalidBuffer;
-	XLogRedoAction action;
+	Buffer		slots_buf = InvalidBuffer;
+	Page		page;
+	Page		slots = NULL;
 	PGAlignedBlock scratch;
-	Page		overflow = (Page) scratch.data;
 
-	if (!decode_plan(record, &plan, &logical))
-		zrec_replay_damaged(record);
-	zrec_resolve_conflict(record, zfxid_xid(plan.conflict));
-	/* the table page first, as readers lock them (L1) */
-	action = XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer);
-	if (XLogRecHasBlockRef(record, ZREC_BLK_OVERFLOW) &&
-		XLogReadBufferForRedo(record, ZREC_BLK_OVERFLOW, &overflow_buf) == BLK_NEEDS_REDO)
+	zrec_resolve_conflict(record, zfxid_xid(plan->conflict));
+	page = zredo_page(record, ZREC_BLK_TABLE, &buffer);
+	if (XLogRecHasBlockRef(record, ZREC_BLK_OVERFLOW))
+		slots = zredo_page(record, ZREC_BLK_OVERFLOW, &slots_buf);
+	if (page != NULL)
 	{
-		overflow = BufferGetPage(overflow_buf);
-		/* else the table page's replay changes the slot, too */
-		if (action != BLK_NEEDS_REDO)
-			zpage_slot_rollback_apply(zpage_slot(NULL, overflow, plan.slotno), &plan);
-		PageSetLSN(overflow, record->EndRecPtr);
-		MarkBufferDirty(overflow_buf);
+		decode_rolled_back(record, plan);
+		zpage_rollback_apply(page, slots ? slots : (Page) scratch.data, plan);
+		pfree(plan->rows);
 	}
-	if (action == BLK_NEEDS_REDO)
-	{
-		decode_rolled_back(record, &plan);
-		zpage_rollback_apply(BufferGetPage(buffer), overflow, &plan);
-		pfree(plan.rows);
-		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
-		MarkBufferDirty(buffer);
-	}
-	if (BufferIsValid(overflow_buf))
-		UnlockReleaseBuffer(overflow_buf);
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
+	else if (slots != NULL)
+		zpage_slot_rollback_apply(zpage_slot(NULL, slots, plan->slotno), plan);
+	zredo_done(record, slots, slots_buf);
+	zredo_done(record, page, buffer);
 }
 
-void
-zrec_rollback_desc(StringInfo buf, XLogReaderState *record)
+static void
+desc_rollback(StringInfo buf, const ZRecDecoded *d)
 {
-	ZRollbackPlan plan;
-	ZRecLogical logical;
-
-	if (!decode_plan(record, &plan, &logical))
-	{
-		zrec_desc_damaged(buf);
-		return;
-	}
-	appendStringInfo(buf, "slot: %u, rows: %d", plan.slotno, plan.nrows);
-	zrec_logical_desc(buf, &logical);
+	appendStringInfo(buf, "slot: %u, rows: %d", d->rollback.slotno, d->rollback.nrows);
 }
 
-bool
-zrec_rollback_logical(XLogReaderState *record, ZRecLogical *logical)
-{
-	ZRollbackPlan plan;
-
-	return decode_plan(record, &plan, logical);
-}
+const ZRecKind zrec_rollback_kind = {decode_rollback, redo_rollback, desc_rollback};

@@ -1,6 +1,6 @@
 /*
  * rec_small.c
- *		WAL records that change a few bytes each, and damaged WAL records.
+ *		WAL records that change a few bytes each; redo and description of any kind of record.
  *
  * OVERFLOW  block 0: table page, block 2: its new overflow page; or block 0: an
  *           overflow page, block 2: its new lock page.  Main data: block number of the
@@ -12,13 +12,12 @@
 #include "postgres.h"
 
 #include "access/xloginsert.h"
-#include "access/xlogutils.h"
 #include "storage/bufmgr.h"
 #include "storage/standby.h"
 
 #include "rec_private.h"
 
-/* ---- damaged WAL records ---- */
+/* ---- any WAL record, and damaged ones ---- */
 
 void
 zrec_replay_damaged(XLogReaderState *record)
@@ -27,29 +26,35 @@ zrec_replay_damaged(XLogReaderState *record)
 }
 
 void
-zrec_desc_damaged(StringInfo buf)
+zrec_redo(const ZRecKind *kind, XLogReaderState *record)
 {
-	appendStringInfoString(buf, "damaged zheap WAL record");
+	ZRecDecoded d;
+
+	if (!zrec_decode(kind, record, &d))
+		zrec_replay_damaged(record);
+	kind->redo(record, &d);
 }
 
-/* Copy the main data.  Return false if its length is not len: it is damaged. */
-static bool
-main_data(XLogReaderState *record, void *out, Size len)
+void
+zrec_desc(const ZRecKind *kind, StringInfo buf, XLogReaderState *record)
 {
-	if (XLogRecGetDataLen(record) != len)
-		return false;
-	memcpy(out, XLogRecGetData(record), len);
-	return true;
+	ZRecDecoded d;
+
+	if (!zrec_decode(kind, record, &d))
+	{
+		appendStringInfoString(buf, "damaged zheap WAL record");
+		return;
+	}
+	kind->desc(buf, &d);
+	zrec_logical_desc(buf, &d.logical);
 }
 
 /* ---- the kinds of records ---- */
 
-#define OVERFLOW_DATA	(sizeof(BlockNumber) + 1)
-
 XLogRecPtr
 zrec_overflow_emit(Buffer buffer, bool init, Buffer overflow_buf, BlockNumber table_block)
 {
-	static char data[OVERFLOW_DATA];
+	static char data[sizeof(BlockNumber) + 1];
 
 	/* W2, and L1: the page that names the other one is locked */
 	Assert(zheap_buffer_is_exclusive(buffer) && zheap_buffer_is_exclusive(overflow_buf));
@@ -62,74 +67,51 @@ zrec_overflow_emit(Buffer buffer, bool init, Buffer overflow_buf, BlockNumber ta
 	return zrec_insert(ZREC_OVERFLOW);
 }
 
-/* Decode the main data of OVERFLOW.  Return false if it is damaged. */
 static bool
-overflow_data(XLogReaderState *record, BlockNumber *table_block, bool *init)
+decode_overflow(XLogReaderState *record, ZRecDecoded *d)
 {
-	char		data[OVERFLOW_DATA];
+	ZRecCursor	cur;
 
-	if (!main_data(record, data, sizeof(data)))
-		return false;
-	memcpy(table_block, data, sizeof(*table_block));
-	*init = data[sizeof(*table_block)] != 0;
-	return true;
+	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
+	zrec_take_raw(&cur, &d->overflow.table_block, sizeof(d->overflow.table_block));
+	d->overflow.init = zrec_take_byte(&cur) != 0;
+	return zrec_cursor_done(&cur);
 }
 
-/* Read and lock the page that is going to name the new one. */
-static XLogRedoAction
-read_parent(XLogReaderState *record, bool init, Buffer *buffer)
+/* Lock the page that names the other first, as readers do (L1). */
+static void
+redo_overflow(XLogReaderState *record, ZRecDecoded *d)
 {
-	if (!init)
-		return XLogReadBufferForRedo(record, ZREC_BLK_TABLE, buffer);
-	*buffer = XLogInitBufferForRedo(record, ZREC_BLK_TABLE);
-	zpage_init_apply(BufferGetPage(*buffer), 0);
-	return BLK_NEEDS_REDO;
-}
-
-void
-zrec_overflow_redo(XLogReaderState *record)
-{
-	BlockNumber table_block;
-	bool		init;
 	BlockNumber overflow_block;
 	Buffer		buffer;
 	Buffer		overflow_buf;
-	XLogRedoAction action;
+	Page		page;
+	Page		overflow;
 
-	if (!overflow_data(record, &table_block, &init))
-		zrec_replay_damaged(record);
 	XLogRecGetBlockTag(record, ZREC_BLK_OVERFLOW, NULL, NULL, &overflow_block);
-
-	/* the page that names the other first, as readers lock them (L1) */
-	action = read_parent(record, init, &buffer);
-	overflow_buf = XLogInitBufferForRedo(record, ZREC_BLK_OVERFLOW);
-	zpage_overflow_init_apply(BufferGetPage(overflow_buf), table_block);
-	PageSetLSN(BufferGetPage(overflow_buf), record->EndRecPtr);
-	MarkBufferDirty(overflow_buf);
-	if (action == BLK_NEEDS_REDO)
+	if (d->overflow.init)
 	{
-		zpage_overflow_apply(BufferGetPage(buffer), overflow_block);
-		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
-		MarkBufferDirty(buffer);
+		page = zredo_new_page(record, ZREC_BLK_TABLE, &buffer);
+		zpage_init_apply(page, 0);
 	}
-	UnlockReleaseBuffer(overflow_buf);
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
+	else
+		page = zredo_page(record, ZREC_BLK_TABLE, &buffer);
+	overflow = zredo_new_page(record, ZREC_BLK_OVERFLOW, &overflow_buf);
+	zpage_overflow_init_apply(overflow, d->overflow.table_block);
+	if (page != NULL)
+		zpage_overflow_apply(page, overflow_block);
+	zredo_done(record, overflow, overflow_buf);
+	zredo_done(record, page, buffer);
 }
 
-void
-zrec_overflow_desc(StringInfo buf, XLogReaderState *record)
+static void
+desc_overflow(StringInfo buf, const ZRecDecoded *d)
 {
-	BlockNumber table_block;
-	bool		init;
-
-	if (!overflow_data(record, &table_block, &init))
-	{
-		zrec_desc_damaged(buf);
-		return;
-	}
-	appendStringInfo(buf, "table block: %u%s", table_block, init ? ", new" : "");
+	appendStringInfo(buf, "table block: %u%s", d->overflow.table_block,
+					 d->overflow.init ? ", new" : "");
 }
+
+const ZRecKind zrec_overflow_kind = {decode_overflow, redo_overflow, desc_overflow};
 
 /* The insertion's own WAL record has everything else. */
 XLogRecPtr
@@ -143,59 +125,35 @@ zrec_confirm_emit(Buffer buffer, OffsetNumber offnum, const ZRecLogical *logical
 	return zrec_insert(ZREC_CONFIRM);
 }
 
-/* Decode the main data of CONFIRM.  Return false if it is damaged. */
 static bool
-decode_confirm(XLogReaderState *record, OffsetNumber *offnum, ZRecLogical *logical)
+decode_confirm(XLogReaderState *record, ZRecDecoded *d)
 {
 	ZRecCursor	cur;
 
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
-	zrec_take_raw(&cur, offnum, sizeof(*offnum));
-	zrec_logical_take(&cur, logical);
+	zrec_take_raw(&cur, &d->confirmed, sizeof(d->confirmed));
+	zrec_logical_take(&cur, &d->logical);
 	return zrec_cursor_done(&cur);
 }
 
-void
-zrec_confirm_redo(XLogReaderState *record)
+static void
+redo_confirm(XLogReaderState *record, ZRecDecoded *d)
 {
 	Buffer		buffer;
-	OffsetNumber offnum;
-	ZRecLogical logical;
+	Page		page = zredo_page(record, ZREC_BLK_TABLE, &buffer);
 
-	if (!decode_confirm(record, &offnum, &logical))
-		zrec_replay_damaged(record);
-	if (XLogReadBufferForRedo(record, ZREC_BLK_TABLE, &buffer) == BLK_NEEDS_REDO)
-	{
-		zpage_confirm_apply(BufferGetPage(buffer), offnum);
-		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
-		MarkBufferDirty(buffer);
-	}
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
+	if (page != NULL)
+		zpage_confirm_apply(page, d->confirmed);
+	zredo_done(record, page, buffer);
 }
 
-void
-zrec_confirm_desc(StringInfo buf, XLogReaderState *record)
+static void
+desc_confirm(StringInfo buf, const ZRecDecoded *d)
 {
-	OffsetNumber offnum;
-	ZRecLogical logical;
-
-	if (!decode_confirm(record, &offnum, &logical))
-	{
-		zrec_desc_damaged(buf);
-		return;
-	}
-	appendStringInfo(buf, "off: %u", offnum);
-	zrec_logical_desc(buf, &logical);
+	appendStringInfo(buf, "off: %u", d->confirmed);
 }
 
-bool
-zrec_confirm_logical(XLogReaderState *record, ZRecLogical *logical)
-{
-	OffsetNumber offnum;
-
-	return decode_confirm(record, &offnum, logical);
-}
+const ZRecKind zrec_confirm_kind = {decode_confirm, redo_confirm, desc_confirm};
 
 void
 zrec_resolve_conflict(XLogReaderState *record, TransactionId newest)

@@ -53,24 +53,6 @@ zrec_undo_bound(const ZUndoRecord *rec)
 		+ ZVARINT_MAX + 3 * 5;	/* context */
 }
 
-static char *
-put_raw(char *out, const void *bytes, Size len)
-{
-	memcpy(out, bytes, len);
-	return out + len;
-}
-
-/*
- * Put an owner.  Its place takes 8 bytes: it may be in any log, so it is not near a known
- * place.
- */
-static char *
-put_slot(char *out, const ZOwner *slot)
-{
-	out = zvarint_put(out, U64FromFullTransactionId(slot->fxid));
-	return put_raw(out, &slot->undo, sizeof(ZUndoPtr));
-}
-
 /* Return the U_* flags: which parts follow.  A bit may have two meanings, by type. */
 static uint8
 record_flags(const ZUndoRecord *rec)
@@ -111,13 +93,13 @@ put_version_before(char *out, const ZUndoRecord *rec, ZUndoPtr self, uint8 flags
 	if ((flags & U_ROW_PREV) && (flags & U_PREV_OWN))
 		out = zundo_ptr_put(out, rec->row_prev.undo, self);
 	else if (flags & U_ROW_PREV)
-		out = put_slot(out, &rec->row_prev);
+		out = zrec_put_owner(out, &rec->row_prev);
 	if (rec->waypoint)
 	{
 		out = zvarint_put(out, rec->images);
 		out = zvarint_put(out, (uint64) rec->since << 2 | rec->far_keys << 1 | rec->far_own);
 		if (FullTransactionIdIsValid(rec->far.fxid))
-			out = put_slot(out, &rec->far);
+			out = zrec_put_owner(out, &rec->far);
 		else
 			out = zvarint_put(out, 0);
 	}
@@ -126,7 +108,7 @@ put_version_before(char *out, const ZUndoRecord *rec, ZUndoPtr self, uint8 flags
 		out = zvarint_put(out, rec->prefix);
 		out = zvarint_put(out, rec->suffix);
 		out = zvarint_put(out, rec->midlen);
-		out = put_raw(out, rec->mid, rec->midlen);
+		out = zrec_put_raw(out, rec->mid, rec->midlen);
 	}
 	if (flags & U_NEW_TID)
 	{
@@ -234,14 +216,14 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, char *out, Size *wal_len
 	if (rec->takeover == ZTAKE_OWN)
 		out = zundo_ptr_put(out, rec->page_prev, self);
 	else if (rec->takeover == ZTAKE_REUSED)
-		out = put_slot(out, &rec->slot_prev);
+		out = zrec_put_owner(out, &rec->slot_prev);
 
 	if (rec->type == ZOP_LOCK)
 		*out++ = (char) rec->lockmode;
 	else if (rec->type == ZOP_TOMBSTONE || rec->type == ZOP_DIRECTORY)
 	{
 		out = zvarint_put(out, rec->midlen);
-		out = put_raw(out, rec->mid, rec->midlen);
+		out = zrec_put_raw(out, rec->mid, rec->midlen);
 	}
 	else if (rec->type != ZOP_INSERT)
 		out = put_version_before(out, rec, self, flags);
@@ -262,24 +244,6 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, char *out, Size *wal_len
 }
 
 /* ---- decoding ---- */
-
-static inline void
-take_slot(ZRecCursor *cur, ZOwner *slot)
-{
-	slot->fxid = FullTransactionIdFromU64(zrec_take_varint(cur, PG_UINT64_MAX));
-	zrec_take_raw(cur, &slot->undo, sizeof(ZUndoPtr));
-}
-
-static inline void
-take_ptr(ZRecCursor *cur, ZUndoPtr self, ZUndoPtr *ptr)
-{
-	const char *next = zundo_ptr_get(cur->at, cur->end, self, ptr);
-
-	if (next == NULL)
-		zrec_cursor_fail(cur);
-	else
-		cur->at = next;
-}
 
 static inline void
 take_waypoint(ZRecCursor *cur, ZUndoRecord *rec)
@@ -316,10 +280,10 @@ take_version_before(ZRecCursor *cur, ZUndoRecord *rec, ZUndoPtr self, uint8 flag
 	{
 		rec->row_prev.undo = rec->page_prev;
 		if (flags & U_ROW_PREV)
-			take_ptr(cur, self, &rec->row_prev.undo);
+			rec->row_prev.undo = zrec_take_ptr(cur, self);
 	}
 	else if (flags & U_ROW_PREV)
-		take_slot(cur, &rec->row_prev);
+		zrec_take_owner(cur, &rec->row_prev);
 	if (rec->type == ZOP_UPDATE && (flags & U_WAYPOINT))
 		take_waypoint(cur, rec);
 	if (rec->type == ZOP_UPDATE)
@@ -413,9 +377,9 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 		rec->token = zrec_take_varint(&cur, PG_UINT32_MAX);
 
 	if (rec->takeover == ZTAKE_OWN)
-		take_ptr(&cur, self, &rec->page_prev);
+		rec->page_prev = zrec_take_ptr(&cur, self);
 	else if (rec->takeover == ZTAKE_REUSED)
-		take_slot(&cur, &rec->slot_prev);
+		zrec_take_owner(&cur, &rec->slot_prev);
 
 	if (rec->type == ZOP_LOCK)
 	{

@@ -15,18 +15,11 @@
 #include "postgres.h"
 
 #include "access/xloginsert.h"
-#include "access/xlogutils.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/standby.h"
 
 #include "rec_private.h"
-
-typedef struct ConflictData		/* tidy: in memory only */
-{
-	RelFileLocator locator;
-	FullTransactionId newest;
-} ConflictData;
 
 StaticAssertDecl(sizeof(RelFileLocator) == 12 && sizeof(FullTransactionId) == 8,
 				 "both are in WAL");
@@ -61,25 +54,20 @@ clear_bits(XLogReaderState *record, uint8 block_id, Page map)
 	}
 }
 
-/* If the map was truncated later, its page is made anew here, and truncated again. */
 void
 zrec_map_redo(XLogReaderState *record)
 {
 	for (uint8 id = ZREC_BLK_MAP; id <= ZREC_BLK_OLD_MAP; id++)
 	{
-		Buffer		map;
+		Buffer		buffer;
+		Page		map;
 
 		if (!XLogRecHasBlockRef(record, id))
 			continue;
-		if (XLogReadBufferForRedoExtended(record, id, RBM_ZERO_ON_ERROR, false,
-										  &map) == BLK_NEEDS_REDO)
-		{
-			clear_bits(record, id, BufferGetPage(map));
-			PageSetLSN(BufferGetPage(map), record->EndRecPtr);
-			MarkBufferDirty(map);
-		}
-		if (BufferIsValid(map))
-			UnlockReleaseBuffer(map);
+		map = zredo_map_page(record, id, &buffer);
+		if (map != NULL)
+			clear_bits(record, id, map);
+		zredo_done(record, map, buffer);
 	}
 }
 
@@ -139,10 +127,11 @@ zrec_mark_visible(Relation rel, Buffer buffer, Buffer map, FullTransactionId new
 
 /* Redo a mark: the table page before the map, which is all that an index-only scan looks at. */
 static void
-page_redo(XLogReaderState *record, TransactionId conflict)
+redo_mark(XLogReaderState *record, TransactionId conflict)
 {
 	BlockNumber block;
 	Buffer		buffer;
+	Page		map;
 
 	zrec_resolve_conflict(record, conflict);
 	XLogRecGetBlockTag(record, ZREC_BLK_TABLE, NULL, NULL, &block);
@@ -156,15 +145,10 @@ page_redo(XLogReaderState *record, TransactionId conflict)
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
 
-	if (XLogReadBufferForRedoExtended(record, ZREC_BLK_MAP, RBM_ZERO_ON_ERROR, false,
-									  &buffer) == BLK_NEEDS_REDO)
-	{
-		zmap_set_apply(BufferGetPage(buffer), block);
-		PageSetLSN(BufferGetPage(buffer), record->EndRecPtr);
-		MarkBufferDirty(buffer);
-	}
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
+	map = zredo_map_page(record, ZREC_BLK_MAP, &buffer);
+	if (map != NULL)
+		zmap_set_apply(map, block);
+	zredo_done(record, map, buffer);
 }
 
 /* ---- a rewritten table ---- */
@@ -181,58 +165,49 @@ zrec_conflict_emit(Relation rel, FullTransactionId newest)
 	return XLogInsert(ZHEAP_RMGR_ID, ZREC_VISIBLE);
 }
 
-/* Take the data of a rewritten table: the struct has padding, its bytes in WAL have none. */
-static void
-take_conflict(ZRecCursor *cur, ConflictData *data)
-{
-	zrec_take_raw(cur, &data->locator, sizeof(RelFileLocator));
-	zrec_take_raw(cur, &data->newest, sizeof(FullTransactionId));
-}
-
 /* ---- both ---- */
 
-/*
- * Decode the main data; the blocks show which of the two kinds it is.  Return false if it is
- * damaged.
- */
+/* The blocks show which of the two kinds the record is. */
 static bool
-visible_decode(XLogReaderState *record, TransactionId *conflict, ConflictData *data)
+decode_visible(XLogReaderState *record, ZRecDecoded *d)
 {
+	ZRecVisible *visible = &d->visible;
 	ZRecCursor	cur;
 
+	visible->has_page = XLogRecHasBlockRef(record, ZREC_BLK_TABLE);
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
-	if (XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
-		zrec_take_raw(&cur, conflict, sizeof(*conflict));
+	if (visible->has_page)
+		zrec_take_raw(&cur, &visible->conflict, sizeof(visible->conflict));
 	else
-		take_conflict(&cur, data);
+	{
+		zrec_take_raw(&cur, &visible->locator, sizeof(visible->locator));
+		zrec_take_raw(&cur, &visible->newest, sizeof(visible->newest));
+	}
 	return zrec_cursor_done(&cur);
 }
 
-void
-zrec_visible_redo(XLogReaderState *record)
+static void
+redo_visible(XLogReaderState *record, ZRecDecoded *d)
 {
-	TransactionId conflict;
-	ConflictData data;
+	const ZRecVisible *visible = &d->visible;
 
-	if (!visible_decode(record, &conflict, &data))
-		zrec_replay_damaged(record);
-	if (XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
-		page_redo(record, conflict);
+	if (visible->has_page)
+		redo_mark(record, visible->conflict);
 	else if (InHotStandby)
-		ResolveRecoveryConflictWithSnapshotFullXid(data.newest, false, data.locator);
+		ResolveRecoveryConflictWithSnapshotFullXid(visible->newest, false, visible->locator);
 }
 
-void
-zrec_visible_desc(StringInfo buf, XLogReaderState *record)
+static void
+desc_visible(StringInfo buf, const ZRecDecoded *d)
 {
-	TransactionId conflict;
-	ConflictData data;
+	const ZRecVisible *visible = &d->visible;
 
-	if (!visible_decode(record, &conflict, &data))
-		zrec_desc_damaged(buf);
-	else if (XLogRecHasBlockRef(record, ZREC_BLK_TABLE))
-		appendStringInfo(buf, "conflict: %u", conflict);
+	if (visible->has_page)
+		appendStringInfo(buf, "conflict: %u", visible->conflict);
 	else
-		appendStringInfo(buf, "rel: %u/%u/%u, newest: %u", data.locator.spcOid,
-						 data.locator.dbOid, data.locator.relNumber, zfxid_xid(data.newest));
+		appendStringInfo(buf, "rel: %u/%u/%u, newest: %u", visible->locator.spcOid,
+						 visible->locator.dbOid, visible->locator.relNumber,
+						 zfxid_xid(visible->newest));
 }
+
+const ZRecKind zrec_visible_kind = {decode_visible, redo_visible, desc_visible};

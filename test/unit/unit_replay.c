@@ -90,7 +90,7 @@ pages_compare(const PGAlignedBlock *want, const PGAlignedBlock *got, bool with_h
 }
 
 static void
-redo_once(Model *model, const Before *before, Subject subject, void (*redo) (XLogReaderState *),
+redo_once(Model *model, const Before *before, Subject subject, const ZRecKind *kind,
 		  bool with_hole)
 {
 	XLogReaderState record;
@@ -113,7 +113,7 @@ redo_once(Model *model, const Before *before, Subject subject, void (*redo) (XLo
 	table->page = (Page) copy.pages[subject.table].data;
 	slots->page = (Page) copy.pages[subject.slots].data;
 
-	redo(&record);
+	zrec_redo(kind, &record);
 
 	if (table->used)
 		pages_compare(model_block(model, subject.table), &copy.pages[subject.table], with_hole);
@@ -122,10 +122,10 @@ redo_once(Model *model, const Before *before, Subject subject, void (*redo) (XLo
 }
 
 static void
-redo_check(Model *model, const Before *before, Subject subject, void (*redo) (XLogReaderState *))
+redo_check(Model *model, const Before *before, Subject subject, const ZRecKind *kind)
 {
-	redo_once(model, before, subject, redo, true);
-	redo_once(model, before, subject, redo, false);
+	redo_once(model, before, subject, kind, true);
+	redo_once(model, before, subject, kind, false);
 }
 
 /*
@@ -134,7 +134,7 @@ redo_check(Model *model, const Before *before, Subject subject, void (*redo) (XL
  * one.
  */
 static void
-desc_check_damaged(void (*desc) (StringInfo, XLogReaderState *))
+desc_check_damaged(const ZRecKind *kind)
 {
 	XLogReaderState record;
 	StringInfoData text;
@@ -146,7 +146,7 @@ desc_check_damaged(void (*desc) (StringInfo, XLogReaderState *))
 	for (unit_wal.len = 0; unit_wal.len < len; unit_wal.len++)
 	{
 		resetStringInfo(&text);
-		desc(&text, &record);
+		zrec_desc(kind, &text, &record);
 		unit_check((strstr(text.data, "damaged") != NULL) ==
 				   (unit_wal.optional == 0 || unit_wal.len != len - unit_wal.optional));
 	}
@@ -155,7 +155,7 @@ desc_check_damaged(void (*desc) (StringInfo, XLogReaderState *))
 		byte = unit_wal.data[i];
 		unit_wal.data[i] ^= 1 << i % 8;
 		resetStringInfo(&text);
-		desc(&text, &record);
+		zrec_desc(kind, &text, &record);
 		unit_check(text.len > 0);
 		unit_wal.data[i] = byte;
 	}
@@ -164,18 +164,18 @@ desc_check_damaged(void (*desc) (StringInfo, XLogReaderState *))
 
 /* A description of the record must be possible. */
 static void
-desc_check(void (*desc) (StringInfo, XLogReaderState *))
+desc_check(const ZRecKind *kind)
 {
 	XLogReaderState record;
 	StringInfoData text;
 
 	memset(&record, 0, sizeof(record));
 	initStringInfo(&text);
-	desc(&text, &record);
+	zrec_desc(kind, &text, &record);
 	unit_check(text.len > 0);
 	unit_check(strstr(text.data, "damaged") == NULL);
 	pfree(text.data);
-	desc_check_damaged(desc);
+	desc_check_damaged(kind);
 }
 
 /* The buffers carry the record's LSN, as after the critical section. */
@@ -363,16 +363,17 @@ static void
 logical_check(Unit *unit, const ZRecLogical *told, const ZRowPlan *row)
 {
 	XLogReaderState record;
-	ZRecLogical logical;
+	ZRecDecoded d;
+	const ZRecLogical *logical = &d.logical;
 
 	memset(&record, 0, sizeof(record));
-	unit_check(zrec_change_logical(&record, &logical));
-	unit_check(logical.kind == told->kind && logical.nrows == told->nrows &&
-			   logical.has_old == told->has_old && logical.more == told->more);
-	unit_check(logical.len == told->len &&
-			   memcmp(logical.tuples, told->tuples, told->len) == 0);
+	unit_check(zrec_decode(&zrec_change_kind, &record, &d));
+	unit_check(logical->kind == told->kind && logical->nrows == told->nrows &&
+			   logical->has_old == told->has_old && logical->more == told->more);
+	unit_check(logical->len == told->len &&
+			   memcmp(logical->tuples, told->tuples, told->len) == 0);
 	if (row->op == ZOP_INSERT)
-		inserted_check(unit, &logical, row);
+		inserted_check(unit, logical, row);
 }
 
 /* The last record once more, with what decoding is told. */
@@ -386,12 +387,12 @@ logical_replay_check(Model *model, ZChange *change, const ZChangeBuffers *buffer
 
 	make_logical(model, &change->row, &logical, &tuples);
 	change->logical = &logical;
-	zrec_change_emit(change, buffers, write, undo->bytes, undo->len);
+	zrec_change_emit(change, buffers, write, undo);
 	change->logical = NULL;
 	unit_check(unit_wal.len > len);
 	unit_wal.optional = unit_wal.len - len;
 	logical_check(model->unit, &logical, &change->row);
-	desc_check(zrec_change_desc);
+	desc_check(&zrec_change_kind);
 	unit_wal.optional = 0;
 	pfree(tuples.data);
 }
@@ -403,10 +404,10 @@ replay_change(Model *model, ZChange *change, int txn)
 	bool		on_overflow = change->has_undo && change->slot.slotno >= ZPAGE_FIRST_OVERFLOW;
 	Subject		subject = subject_of(change->slot.slotno);
 	bool		logged = !change->has_undo || !unit_once_in(model->unit, 10);
-	ZChangeBuffers buffers = {UNIT_BUFFER(ZREC_BLK_TABLE), InvalidBuffer, logged, InvalidBuffer};
+	ZChangeBuffers buffers = {UNIT_BUFFER(ZREC_BLK_TABLE), InvalidBuffer, InvalidBuffer};
 	char		bytes[2 * BLCKSZ];
 	Size		len = 0;
-	Size		wal_len = 0;
+	ZUndoBytes	undo = {bytes, 0};
 	Before		before;
 
 	remember(model, &before);
@@ -421,7 +422,7 @@ replay_change(Model *model, ZChange *change, int txn)
 		unit_complete_undo(model, change, txn, &write);
 		unit_wal.blocks[ZREC_BLK_TABLE].used = true;
 		unit_wal_tag(ZREC_BLK_TABLE, &change->undo.locator, &change->undo.block);
-		len = undo_encode(model->unit, &change->undo, write.ptr, bytes, &wal_len);
+		len = undo_encode(model->unit, &change->undo, write.ptr, bytes, &undo.len);
 		unit_wal.undo_ptr = write.ptr;
 		unit_wal.undo_len = 0;
 	}
@@ -430,21 +431,24 @@ replay_change(Model *model, ZChange *change, int txn)
 	zchange_apply(model_page(model), model_overflow(model, change->slot.slotno), change);
 	if (change->row.op == ZOP_LOCK || change->row.op == ZOP_DIRECTORY)
 		exact_check(model, &before, change);
-	zrec_change_emit(change, &buffers, &write, bytes, logged ? wal_len : len);
+	if (logged)
+		zrec_change_emit(change, &buffers, &write, &undo);
+	else
+	{
+		ZUndoBytes	log = {bytes, len};
+
+		zrec_undo_emit(&change->undo, &write, &log);
+	}
 	set_lsn(model, subject);
-	redo_check(model, &before, subject, zrec_change_redo);
-	desc_check(zrec_change_desc);
+	redo_check(model, &before, subject, &zrec_change_kind);
+	desc_check(&zrec_change_kind);
 	if (change->has_undo)
 	{
 		redo_undo_check(&write, bytes, len);
 		model_undo_append(model, change, txn, bytes, len);
 	}
 	if (logged && unit_once_in(model->unit, 8))
-	{
-		ZUndoBytes	undo = {bytes, wal_len};
-
 		logical_replay_check(model, change, &buffers, &write, &undo);
-	}
 	model_change(model, change, txn);
 	model_check(model);
 }
@@ -463,8 +467,8 @@ replay_rollback(Model *model, const ZRollbackPlan *plan)
 	zrec_rollback_emit(plan, UNIT_BUFFER(ZREC_BLK_TABLE),
 					   on_overflow ? UNIT_BUFFER(ZREC_BLK_OVERFLOW) : InvalidBuffer, NULL);
 	set_lsn(model, subject);
-	redo_check(model, &before, subject, zrec_rollback_redo);
-	desc_check(zrec_rollback_desc);
+	redo_check(model, &before, subject, &zrec_rollback_kind);
+	desc_check(&zrec_rollback_kind);
 }
 
 void
@@ -476,8 +480,8 @@ replay_prune(Model *model, const ZPrunePlan *plan)
 	zpage_prune_apply(model_page(model), plan);
 	zrec_prune_emit(plan, UNIT_BUFFER(ZREC_BLK_TABLE));
 	set_lsn(model, subject_of(1));
-	redo_check(model, &before, subject_of(1), zrec_prune_redo);
-	desc_check(zrec_prune_desc);
+	redo_check(model, &before, subject_of(1), &zrec_prune_kind);
+	desc_check(&zrec_prune_kind);
 }
 
 static void
@@ -495,8 +499,8 @@ overflow_page(Model *model, bool init)
 	zrec_overflow_emit(UNIT_BUFFER(ZREC_BLK_TABLE), init, UNIT_BUFFER(ZREC_BLK_OVERFLOW),
 					   UNIT_WAL_TABLE);
 	set_lsn(model, subject);
-	redo_check(model, &before, subject, zrec_overflow_redo);
-	desc_check(zrec_overflow_desc);
+	redo_check(model, &before, subject, &zrec_overflow_kind);
+	desc_check(&zrec_overflow_kind);
 	model->noverflow++;
 	model_check(model);
 }
@@ -527,8 +531,8 @@ replay_confirm(Model *model, OffsetNumber offnum)
 	zpage_confirm_apply(model_page(model), offnum);
 	zrec_confirm_emit(UNIT_BUFFER(ZREC_BLK_TABLE), offnum, NULL);
 	set_lsn(model, subject_of(1));
-	redo_check(model, &before, subject_of(1), zrec_confirm_redo);
-	desc_check(zrec_confirm_desc);
+	redo_check(model, &before, subject_of(1), &zrec_confirm_kind);
+	desc_check(&zrec_confirm_kind);
 	/* a record of an all-visible page is longer, so this is the beginning of none */
-	desc_check_damaged(zrec_visible_desc);
+	desc_check_damaged(&zrec_visible_kind);
 }

@@ -10,6 +10,8 @@
 #include "unit_model.h"
 #include "unit_wal.h"
 
+#include "../../src/record/rec_private.h"
+
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_write.h"
 
@@ -57,7 +59,7 @@ redo_move(Unit *unit, const PGAlignedBlock *old_before, const PGAlignedBlock *ol
 	zero_hole(old_copy.data);
 	table->page = (Page) new_copy.data;
 	left->page = (Page) old_copy.data;
-	zrec_move_redo(&record);
+	zrec_redo(&zrec_move_kind, &record);
 	compare(new, &new_copy);
 	if (!one_page)
 		compare(old, &old_copy);
@@ -73,12 +75,12 @@ describe_move(void)
 
 	memset(&record, 0, sizeof(record));
 	initStringInfo(&text);
-	zrec_move_desc(&text, &record);
+	zrec_desc(&zrec_move_kind, &text, &record);
 	unit_check(text.len > 0 && strstr(text.data, "damaged") == NULL);
 	for (unit_wal.len = 0; unit_wal.len < len; unit_wal.len++)
 	{
 		resetStringInfo(&text);
-		zrec_move_desc(&text, &record);
+		zrec_desc(&zrec_move_kind, &text, &record);
 		unit_check(strstr(text.data, "damaged") != NULL);
 	}
 	for (Size i = 0; i < len; i++)
@@ -87,7 +89,7 @@ describe_move(void)
 
 		unit_wal.data[i] ^= 1 << i % 8;
 		resetStringInfo(&text);
-		zrec_move_desc(&text, &record);
+		zrec_desc(&zrec_move_kind, &text, &record);
 		unit_check(text.len > 0);
 		unit_wal.data[i] = byte;
 	}

@@ -5,10 +5,7 @@
  *
  * The functions named *_emit insert a WAL record and return its end LSN.  They are called in
  * the critical section, with all buffers of the change locked exclusively, and allocate
- * nothing.  The caller sets the pages' LSNs.  *_redo is replay's callback: it locks the pages
- * as readers do (L1), unlocks them, and raises PANIC if the record is damaged.  *_desc appends
- * a description of the record to buf, and raises no error.  *_logical returns the record's part
- * for logical decoding; false if the record is damaged.
+ * nothing.  The caller sets the pages' LSNs.
  */
 #ifndef ZHEAP_RECORD_H
 #define ZHEAP_RECORD_H
@@ -236,12 +233,6 @@ typedef struct ZRecLogical
 } ZRecLogical;
 
 /*
- * Get the part for logical decoding of a record of some kind; NONE if the change was not
- * logically logged.  Return false if the record is damaged.
- */
-typedef bool (*ZRecLogicalOf) (XLogReaderState *record, ZRecLogical *logical);
-
-/*
  * Append the new tuple of an insertion to "out", referring to the values in this row.
  * Allocates; ERROR (internal_error) if the tuple does not consist of the row's values.
  */
@@ -283,22 +274,23 @@ typedef struct ZChangeBuffers
 {
 	Buffer		table;
 	Buffer		slots;			/* or invalid */
-	bool		logged;
 	Buffer		map;			/* page of the visibility map if the change clears its bits; or
 								 * invalid */
 } ZChangeBuffers;
 
 /*
- * Emit the WAL record of a change, after it was applied.  "undo" is the undo record as it was
- * encoded before that, as its bytes may have been on the page.  If the table is not logged the
- * record covers only the undo page, and has the undo record in log form.
+ * Emit the WAL record of a change of a logged table, after it was applied.  "undo" is the undo
+ * record in WAL form, as it was encoded before that, as its bytes may have been on the page.
  */
 extern XLogRecPtr zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers,
-								   struct ZUndoWrite *write, const char *undo,
-								   Size undo_len);
-extern void zrec_change_redo(XLogReaderState *record);
-extern void zrec_change_desc(StringInfo buf, XLogReaderState *record);
-extern bool zrec_change_logical(XLogReaderState *record, ZRecLogical *logical);
+								   struct ZUndoWrite *write, const struct ZUndoBytes *undo);
+
+/*
+ * Emit the WAL record of an undo record alone, as the table is not logged, or the row is logged
+ * by other means.  "undo" is the record in log form.
+ */
+extern XLogRecPtr zrec_undo_emit(const ZUndoRecord *rec, struct ZUndoWrite *write,
+								 const struct ZUndoBytes *undo);
 
 /* ---- a row that an update moves (rec_move.c) ---- */
 
@@ -332,28 +324,20 @@ typedef struct ZMoveBuffers
 } ZMoveBuffers;
 
 /*
- * Like zrec_change_emit, for a moved row of a logged table.  "write" is the deletion's; "undo"
- * is its record in WAL form; the insertion's follows from the plan.
+ * Like zrec_change_emit, for a moved row.  "write" and "undo" are the deletion's; the
+ * insertion's follow from the plan.
  */
 extern XLogRecPtr zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers,
 								 struct ZUndoWrite *write, const struct ZUndoBytes *undo);
-extern void zrec_move_redo(XLogReaderState *record);
-extern void zrec_move_desc(StringInfo buf, XLogReaderState *record);
-extern bool zrec_move_logical(XLogReaderState *record, ZRecLogical *logical);
 
-/* ---- others: one file each, emit + redo + desc ---- */
+/* ---- others ---- */
 
 /* "logical" is NULL unless a speculative insertion is taken back. */
 extern XLogRecPtr zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer,
 									 Buffer overflow_buf, const ZRecLogical *logical);
-extern void zrec_rollback_redo(XLogReaderState *record);
-extern void zrec_rollback_desc(StringInfo buf, XLogReaderState *record);
-extern bool zrec_rollback_logical(XLogReaderState *record, ZRecLogical *logical);
 
 /* Pruning of a page. */
 extern XLogRecPtr zrec_prune_emit(const ZPrunePlan *plan, Buffer buffer);
-extern void zrec_prune_redo(XLogReaderState *record);
-extern void zrec_prune_desc(StringInfo buf, XLogReaderState *record);
 
 /*
  * A new overflow page or lock page.  "buffer": the page that names it: the table page, or its
@@ -361,26 +345,12 @@ extern void zrec_prune_desc(StringInfo buf, XLogReaderState *record);
  */
 extern XLogRecPtr zrec_overflow_emit(Buffer buffer, bool init, Buffer overflow_buf,
 									 BlockNumber table_block);
-extern void zrec_overflow_redo(XLogReaderState *record);
-extern void zrec_overflow_desc(StringInfo buf, XLogReaderState *record);
 
 /* Confirmation of a speculative insertion.  "logical" may be NULL. */
 extern XLogRecPtr zrec_confirm_emit(Buffer buffer, OffsetNumber offnum,
 									const ZRecLogical *logical);
-extern void zrec_confirm_redo(XLogReaderState *record);
-extern void zrec_confirm_desc(StringInfo buf, XLogReaderState *record);
-extern bool zrec_confirm_logical(XLogReaderState *record, ZRecLogical *logical);
 
 /* ---- the visibility map (rec_visible.c) ---- */
-
-/*
- * Register a page of the map whose bits have been cleared.  Between XLogBeginInsert and the
- * insertion, for a logged table.
- */
-extern void zrec_map_register(uint8 block_id, Buffer map);
-
-/* Replay it, for all table pages of the record. */
-extern void zrec_map_redo(XLogReaderState *record);
 
 /*
  * Mark the page all-visible, in the map as well, with its WAL record and critical section.
@@ -390,23 +360,12 @@ extern void zrec_map_redo(XLogReaderState *record);
 extern void zrec_mark_visible(Relation rel, Buffer buffer, Buffer map,
 							  FullTransactionId newest);
 
-/* Redo that record (rm_redo), and describe it (rm_desc). */
-extern void zrec_visible_redo(XLogReaderState *record);
-extern void zrec_visible_desc(StringInfo buf, XLogReaderState *record);
-
 /*
  * Emit the WAL record of a rewritten table, whose new file takes "newest" and all transactions
  * before as visible to all: standbys cancel queries with snapshots that do not see these.
  * Needs no critical section and no lock.
  */
 extern XLogRecPtr zrec_conflict_emit(Relation rel, FullTransactionId newest);
-
-/*
- * Resolve the conflict with a standby's snapshots that do not see "newest", which the table
- * page is going to take as visible to all; does nothing if it is invalid.  In replay, before
- * the page is locked: it may wait for queries.
- */
-extern void zrec_resolve_conflict(XLogReaderState *record, TransactionId newest);
 
 /* ---- the resource manager (rec_rmgr.c) ---- */
 

@@ -15,6 +15,7 @@
 #include "storage/bufmgr.h"
 #include "storage/standby.h"
 
+#include "zheap/base/redo.h"
 #include "zheap/undo/undo_wal.h"
 #include "zheap/undo/undo_write.h"
 
@@ -52,37 +53,6 @@ redo_horizon(XLogReaderState *record, FullTransactionId horizon, TransactionId c
 }
 
 /*
- * Return the page, locked, or NULL if it needs no redo.  redo_done() releases *buffer in either
- * case.
- */
-static Page
-redo_page(XLogReaderState *record, uint8 block_id, Buffer *buffer)
-{
-	if (XLogReadBufferForRedo(record, block_id, buffer) != BLK_NEEDS_REDO)
-		return NULL;
-	return BufferGetPage(*buffer);
-}
-
-static Page
-redo_new_page(XLogReaderState *record, uint8 block_id, Buffer *buffer)
-{
-	*buffer = XLogInitBufferForRedo(record, block_id);
-	return BufferGetPage(*buffer);
-}
-
-static void
-redo_done(XLogReaderState *record, Page page, Buffer buffer)
-{
-	if (page != NULL)
-	{
-		PageSetLSN(page, record->EndRecPtr);
-		MarkBufferDirty(buffer);
-	}
-	if (BufferIsValid(buffer))
-		UnlockReleaseBuffer(buffer);
-}
-
-/*
  * Publish the horizon once more, now that the meta page has it, too.  The database's first
  * backend may have dropped what redo_horizon() has published, and learnt the horizon from the
  * page as it was.
@@ -100,12 +70,12 @@ static void
 redo_meta(XLogReaderState *record, uint8 block_id, const ZUndoMetaValues *values)
 {
 	Buffer		buffer;
-	Page		page = redo_page(record, block_id, &buffer);
+	Page		page = zredo_page(record, block_id, &buffer);
 	RelFileLocator locator;
 
 	if (page != NULL)
 		zundo_meta_apply(page, values);
-	redo_done(record, page, buffer);
+	zredo_done(record, page, buffer);
 	tell_horizon_again(record, values->horizon);
 	XLogRecGetBlockTag(record, block_id, &locator, NULL, NULL);
 	zundo_redo_nblocks_set(locator.dbOid, values->nblocks);
@@ -115,25 +85,25 @@ static void
 redo_map(XLogReaderState *record, uint8 block_id, uint32 first, uint32 count, bool is_free)
 {
 	Buffer		buffer;
-	Page		page = redo_page(record, block_id, &buffer);
+	Page		page = zredo_page(record, block_id, &buffer);
 	BlockNumber block;
 
 	XLogRecGetBlockTag(record, block_id, NULL, NULL, &block);
 	if (page != NULL)
 		zundo_map_apply(page, block, first, count, is_free);
-	redo_done(record, page, buffer);
+	zredo_done(record, page, buffer);
 }
 
 static void
 redo_new_map(XLogReaderState *record, uint8 block_id)
 {
 	Buffer		buffer;
-	Page		page = redo_new_page(record, block_id, &buffer);
+	Page		page = zredo_new_page(record, block_id, &buffer);
 	BlockNumber block;
 
 	XLogRecGetBlockTag(record, block_id, NULL, NULL, &block);
 	zundo_map_init_apply(page, block);
-	redo_done(record, page, buffer);
+	zredo_done(record, page, buffer);
 }
 
 /* ---- one by one ---- */
@@ -153,22 +123,22 @@ zundo_extent_redo(XLogReaderState *record)
 	XLogRecGetBlockTag(record, 0, &locator, NULL, &extent);
 	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
 
-	page = redo_new_page(record, 0, &buffer);
+	page = zredo_new_page(record, 0, &buffer);
 	zundo_page_init_apply(page, extent, rec.generation);
-	redo_done(record, page, buffer);
+	zredo_done(record, page, buffer);
 	zundo_replay_end_set(&locator, rec.log, extent);
 	if (XLogRecHasBlockRef(record, 1))
 	{
 		XLogRecGetBlockTag(record, 1, NULL, NULL, &closed);
-		page = redo_page(record, 1, &buffer);
+		page = zredo_page(record, 1, &buffer);
 		if (page != NULL)
 			zundo_extent_close_apply(page, closed, extent, rec.closed);
-		redo_done(record, page, buffer);
+		zredo_done(record, page, buffer);
 	}
-	page = redo_page(record, 2, &buffer);
+	page = zredo_page(record, 2, &buffer);
 	if (page != NULL)
 		zundo_dir_apply(page, rec.log, rec.oldest_extent, extent);
-	redo_done(record, page, buffer);
+	zredo_done(record, page, buffer);
 	if (XLogRecHasBlockRef(record, 3))
 		redo_meta(record, 3, &rec.meta);
 	if (rec.map_init)
@@ -188,10 +158,10 @@ zundo_free_redo(XLogReaderState *record)
 	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
 
 	redo_meta(record, 0, &rec.meta);
-	page = redo_page(record, 1, &buffer);
+	page = zredo_page(record, 1, &buffer);
 	if (page != NULL)
 		zundo_dir_apply(page, rec.log, rec.oldest_extent, rec.newest_extent);
-	redo_done(record, page, buffer);
+	zredo_done(record, page, buffer);
 	redo_map(record, 2, zundo_map_bit(rec.extent), 1, true);
 }
 
@@ -220,10 +190,10 @@ zundo_horizon_redo(XLogReaderState *record)
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	redo_horizon(record, rec.horizon, rec.conflict);
-	page = redo_page(record, 0, &buffer);
+	page = zredo_page(record, 0, &buffer);
 	if (page != NULL)
 		zundo_horizon_apply(page, rec.horizon);
-	redo_done(record, page, buffer);
+	zredo_done(record, page, buffer);
 	tell_horizon_again(record, rec.horizon);
 }
 
@@ -263,9 +233,9 @@ zundo_init_redo(XLogReaderState *record)
 
 		if (!XLogRecHasBlockRef(record, i))
 			continue;
-		page = redo_new_page(record, i, &buffer);
+		page = zredo_new_page(record, i, &buffer);
 		zundo_first_page_apply(page, i, &rec);
-		redo_done(record, page, buffer);
+		zredo_done(record, page, buffer);
 	}
 	if (!has_meta)
 		return;
@@ -309,11 +279,11 @@ zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
 
 	if (append->init)
 	{
-		page = redo_new_page(record, append->block_id, &buffer);
+		page = zredo_new_page(record, append->block_id, &buffer);
 		zundo_page_init_apply(page, append->block, append->generation);
 	}
 	else if (append->named)
-		page = redo_page(record, append->block_id, &buffer);
+		page = zredo_page(record, append->block_id, &buffer);
 	else
 		page = redo_end(record, append, &buffer);
 	if (page != NULL)
@@ -322,7 +292,7 @@ zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
 		for (int i = 0; i < n; i++)
 			zundo_page_append_apply(page, append->block, records[i].bytes, records[i].len);
 	}
-	redo_done(record, page, buffer);
+	zredo_done(record, page, buffer);
 	if (append->named)
 		zundo_replay_end_set(&append->locator, append->log, append->block);
 }
