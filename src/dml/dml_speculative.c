@@ -18,6 +18,7 @@
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/status.h"
 #include "zheap/page/page.h"
+#include "zheap/rollback/rollback.h"
 
 /* Return how the insertion ended, for decoding; NULL if the table is not logically logged. */
 static const ZRecLogical *
@@ -63,19 +64,8 @@ kill_row(ZTarget *target, int slotno, const ZRecLogical *logical)
 	plan.nrows = 1;
 	plan.rows = &rollback;
 
-	Assert(target->locked && CritSectionCount == 0);	/* D1, D4 */
-	Assert(zmvcc_xact_status(plan.next.fxid) == ZXACT_OWN);
-	START_CRIT_SECTION();
-	zpage_rollback_apply(target->view.page, target->view.overflow, &plan);
-	MarkBufferDirty(target->buffer);
-	if (RelationNeedsWAL(target->rel))
-	{
-		XLogRecPtr	lsn = zrec_rollback_emit(&plan, target->buffer, InvalidBuffer,
-											 logical);
-
-		PageSetLSN(target->view.page, lsn);
-	}
-	END_CRIT_SECTION();
+	Assert(target->locked && zmvcc_xact_status(plan.next.fxid) == ZXACT_OWN);	/* D1 */
+	zrollback_execute(&target->view, target->buffer, target->overflow_buf, &plan, logical);
 }
 
 void

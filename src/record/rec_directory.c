@@ -2,8 +2,7 @@
  * rec_directory.c
  *		The bytes of a directory (C1, chain.h).
  *
- *   ..  the owner before the one that wrote the directory: fxid varint (0: none);
- *       undo 8 bytes
+ *   ..  the owner before the one that wrote the directory (zrec_put_owner)
  *   ..  locks: their length in bytes, varint; per locked row, in the order of offsets:
  *       varint (gap << 2 | mode), gap being the distance from the offset before
  *   ..  if no record is before the directory in the chain: the base of the places below,
@@ -19,9 +18,9 @@
 
 #include "nodes/lockoptions.h"
 
-#include "zheap/record/record.h"
 #include "zheap/undo/undo_format.h"
-#include "zheap/undo/undo_ptr.h"
+
+#include "rec_private.h"
 
 #define D_SAME_RECORD	0x01
 #define D_SAME_OWNER	0x02
@@ -52,8 +51,7 @@ put_locks(char *out, const ZDirectory *dir)
 		last_offnum = i;
 	}
 	out = zvarint_put(out, end - locks);
-	memcpy(out, locks, end - locks);
-	return out + (end - locks);
+	return zrec_put_raw(out, locks, end - locks);
 }
 
 /* Put the difference of two fxids: a small one takes few bytes, whatever its sign. */
@@ -63,24 +61,6 @@ put_fxid(char *out, FullTransactionId fxid, FullTransactionId last)
 	uint64		diff = U64FromFullTransactionId(fxid) - U64FromFullTransactionId(last);
 
 	return zvarint_put(out, (int64) diff < 0 ? ~(diff << 1) : diff << 1);
-}
-
-/*
- * Get the next fxid from the difference; *fxid is the entry before's at entry, this one's on
- * return.  Return NULL if the bytes end.
- */
-static const char *
-get_fxid(const char *in, const char *end, FullTransactionId *fxid)
-{
-	uint64		value;
-	uint64		diff;
-
-	in = zvarint_get(in, end, &value);
-	if (in == NULL)
-		return NULL;
-	diff = value & 1 ? ~(value >> 1) : value >> 1;
-	*fxid = FullTransactionIdFromU64(U64FromFullTransactionId(*fxid) + diff);
-	return in;
 }
 
 /*
@@ -110,18 +90,12 @@ zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr
 	ZOwner		last = {InvalidFullTransactionId, ZUNDO_INVALID};
 	OffsetNumber last_offnum = 0;
 
-	out = zvarint_put(out, U64FromFullTransactionId(dir->before.fxid));
-	if (FullTransactionIdIsValid(dir->before.fxid))
-	{
-		memcpy(out, &dir->before.undo, sizeof(ZUndoPtr));
-		out += sizeof(ZUndoPtr);
-	}
+	out = zrec_put_owner(out, &dir->before);
 	out = put_locks(out, dir);
 	if (base == ZUNDO_INVALID)
 	{
 		base = find_base(dir);
-		memcpy(out, &base, sizeof(base));
-		out += sizeof(base);
+		out = zrec_put_raw(out, &base, sizeof(base));
 	}
 	for (int i = FirstOffsetNumber; i <= ZPAGE_MAX_OFFSET; i++)
 	{
@@ -149,139 +123,104 @@ zrec_directory_encode(const ZDirectory *dir, FullTransactionId horizon, ZUndoPtr
 
 /* ---- decoding ---- */
 
+/* A directory that is read; the cursors become bad if it is damaged. */
 typedef struct Reader
 {
-	const char *at;
-	const char *end;
-	const char *locks;
-	const char *locks_end;
+	ZRecCursor	cur;			/* the entries */
+	ZRecCursor	locks;
 	ZUndoPtr	base;
 	OffsetNumber offnum;		/* of the entry read last */
 	ZOwner		entry;
 } Reader;
 
-/* Skip the locks, and read the base.  Return false if the bytes are damaged. */
-static bool
-skip_locks(Reader *reader)
+/* Begin to read a directory; get the owner before. */
+static void
+reader_init(Reader *reader, const ZUndoRecord *rec, ZOwner *before)
 {
-	uint64		len;
-
-	reader->at = zvarint_get(reader->at, reader->end, &len);
-	if (reader->at == NULL || len > (uint64) (reader->end - reader->at))
-		return false;
-	reader->locks = reader->at;
-	reader->at += len;
-	reader->locks_end = reader->at;
-	if (reader->base != ZUNDO_INVALID)
-		return true;
-	if (reader->end - reader->at < (ptrdiff_t) sizeof(ZUndoPtr))
-		return false;
-	memcpy(&reader->base, reader->at, sizeof(ZUndoPtr));
-	reader->at += sizeof(ZUndoPtr);
-	return true;
-}
-
-/* Begin to read a directory; get the owner before.  Return false if the bytes are damaged. */
-static bool
-read_before(Reader *reader, const ZUndoRecord *rec, ZOwner *before)
-{
-	uint64		value;
+	ZRecCursor *cur = &reader->cur;
+	const char *locks;
+	Size		len;
 
 	Assert(rec->type == ZOP_DIRECTORY);
-	reader->at = rec->mid;
-	reader->end = rec->mid + rec->midlen;
+	zrec_cursor_init(cur, rec->mid, rec->midlen);
+	before->undo = ZUNDO_INVALID;
+	zrec_take_owner(cur, before);
+	len = zrec_take_varint(cur, BLCKSZ);
+	locks = zrec_take_bytes(cur, len);
+	zrec_cursor_init(&reader->locks, locks, locks ? len : 0);
 	reader->base = rec->takeover == ZTAKE_OWN ? rec->page_prev : rec->slot_prev.undo;
+	if (reader->base == ZUNDO_INVALID)
+		zrec_take_raw(cur, &reader->base, sizeof(ZUndoPtr));
 	reader->offnum = 0;
 	reader->entry.fxid = InvalidFullTransactionId;
 	reader->entry.undo = ZUNDO_INVALID;
-	before->undo = ZUNDO_INVALID;
-	reader->at = zvarint_get(reader->at, reader->end, &value);
-	if (reader->at == NULL)
-		return false;
-	before->fxid = FullTransactionIdFromU64(value);
-	if (value == 0)
-		return skip_locks(reader);
-	if (reader->end - reader->at < (ptrdiff_t) sizeof(ZUndoPtr))
-		return false;
-	memcpy(&before->undo, reader->at, sizeof(ZUndoPtr));
-	reader->at += sizeof(ZUndoPtr);
-	return skip_locks(reader);
 }
 
-/*
- * Read the next lock.  Return false if there is none or, with *damaged set to true, if the
- * bytes are damaged.
- */
+/* Go on to the row that is at this distance from the one before. */
+static inline void
+advance(ZRecCursor *cur, uint64 distance, OffsetNumber *offnum)
+{
+	if (distance == 0 || distance + *offnum > (uint64) ZPAGE_MAX_OFFSET)
+		zrec_cursor_fail(cur);
+	else
+		*offnum += distance;
+}
+
+/* Read the next lock.  Return false if there is none, or if the bytes are damaged. */
 static bool
-read_lock(const char **at, const char *end, OffsetNumber *offnum, int *mode, bool *damaged)
+read_lock(ZRecCursor *locks, OffsetNumber *offnum, int *mode)
 {
 	uint64		value;
 
-	if (*at >= end)
+	if (locks->at >= locks->end)
 		return false;
-	*at = zvarint_get(*at, end, &value);
-	*damaged = *at == NULL || value >> LOCK_SHIFT == 0 ||
-		(value >> LOCK_SHIFT) + *offnum > (uint64) ZPAGE_MAX_OFFSET;
-	if (*damaged)
-		return false;
-	*offnum += value >> LOCK_SHIFT;
+	value = zrec_take_varint(locks, PG_UINT64_MAX);
+	advance(locks, value >> LOCK_SHIFT, offnum);
 	*mode = value & ((1 << LOCK_SHIFT) - 1);
-	return true;
+	return !locks->bad;
 }
 
-/* Read the next row's entry.  Return false if the bytes are damaged. */
+/* Read the next row's entry.  Return false if there is none, or if the bytes are damaged. */
 static bool
 read_entry(Reader *reader)
 {
+	ZRecCursor *cur = &reader->cur;
 	uint64		head;
+	uint64		diff;
 
-	reader->at = zvarint_get(reader->at, reader->end, &head);
-	if (reader->at == NULL || head >> D_SHIFT == 0 ||
-		(head >> D_SHIFT) + reader->offnum > (uint64) ZPAGE_MAX_OFFSET)
+	if (cur->at >= cur->end)
 		return false;
-	reader->offnum += head >> D_SHIFT;
+	head = zrec_take_varint(cur, PG_UINT64_MAX);
+	advance(cur, head >> D_SHIFT, &reader->offnum);
 	if (!(head & D_SAME_OWNER))
 	{
-		reader->at = get_fxid(reader->at, reader->end, &reader->entry.fxid);
-		if (reader->at == NULL)
-			return false;
+		diff = zrec_take_varint(cur, PG_UINT64_MAX);
+		diff = diff & 1 ? ~(diff >> 1) : diff >> 1;
+		reader->entry.fxid =
+			FullTransactionIdFromU64(U64FromFullTransactionId(reader->entry.fxid) + diff);
 	}
 	if (!(head & D_SAME_RECORD))
-	{
-		reader->at = zundo_ptr_get(reader->at, reader->end, reader->base, &reader->entry.undo);
-		if (reader->at == NULL)
-			return false;
-	}
-	return FullTransactionIdIsValid(reader->entry.fxid);
+		reader->entry.undo = zrec_take_ptr(cur, reader->base);
+	if (!FullTransactionIdIsValid(reader->entry.fxid))
+		zrec_cursor_fail(cur);
+	return !cur->bad;
 }
 
 bool
 zrec_directory_decode(const ZUndoRecord *rec, ZDirectory *dir)
 {
 	Reader		reader;
-	const char *locks;
-	const char *locks_end;
 	OffsetNumber offnum = 0;
 	int			mode;
-	bool		damaged = false;
 
 	memset(dir->newest, 0, sizeof(dir->newest));
 	memset(dir->lock, ZDIRECTORY_NO_LOCK, sizeof(dir->lock));
-	if (!read_before(&reader, rec, &dir->before))
-		return false;
-	locks = reader.locks;
-	locks_end = reader.locks_end;
-	while (read_lock(&locks, locks_end, &offnum, &mode, &damaged))
+	reader_init(&reader, rec, &dir->before);
+	while (read_lock(&reader.locks, &offnum, &mode))
 		dir->lock[offnum] = mode;
-	if (damaged)
-		return false;
-	while (reader.at < reader.end)
-	{
-		if (!read_entry(&reader))
-			return false;
+	while (read_entry(&reader))
 		dir->newest[reader.offnum] = reader.entry;
-	}
-	return true;
+	return !reader.cur.bad && !reader.locks.bad;
 }
 
 /* Entries are in the order of offsets: reading stops at the row's. */
@@ -291,10 +230,11 @@ zrec_directory_find(const ZUndoRecord *rec, OffsetNumber offnum, ZOwner *at, boo
 	Reader		reader;
 	ZOwner		before;
 
-	*damaged = !read_before(&reader, rec, &before);
-	while (!*damaged && reader.at < reader.end && reader.offnum < offnum)
-		*damaged = !read_entry(&reader);
+	reader_init(&reader, rec, &before);
+	while (reader.offnum < offnum && read_entry(&reader))
+		;
 	*at = reader.entry;
+	*damaged = reader.cur.bad;
 	return !*damaged && reader.offnum == offnum;
 }
 
@@ -303,15 +243,12 @@ zrec_directory_lock(const ZUndoRecord *rec, OffsetNumber offnum, bool *damaged)
 {
 	Reader		reader;
 	ZOwner		before;
-	const char *locks;
 	OffsetNumber at = 0;
-	int			mode = ZDIRECTORY_NO_LOCK;
+	int			mode;
 
-	*damaged = !read_before(&reader, rec, &before);
-	if (*damaged)
-		return ZDIRECTORY_NO_LOCK;
-	locks = reader.locks;
-	while (at < offnum && read_lock(&locks, reader.locks_end, &at, &mode, damaged))
+	reader_init(&reader, rec, &before);
+	while (at < offnum && read_lock(&reader.locks, &at, &mode))
 		;
-	return !*damaged && at == offnum ? mode : ZDIRECTORY_NO_LOCK;
+	*damaged = reader.cur.bad || reader.locks.bad;
+	return !*damaged && at == offnum && at > 0 ? mode : ZDIRECTORY_NO_LOCK;
 }

@@ -11,8 +11,8 @@
  *   place of its undo record; head of its part (rec_part.c), the undo record, tail
  *   C_* and M_* flags of the insertion, and its takeover, 1 byte; head of its part
  *   two pages: slotno varint; with C_UNDO and takeover OWN: page_prev (zundo_ptr_put, relative
- *   to the deletion's record); REUSED: slot_prev: fxid varint, undo 8 bytes; ALL_VISIBLE: the
- *   other slots that are freed, varint
+ *   to the deletion's record); REUSED: slot_prev (zrec_put_owner); ALL_VISIBLE: the other slots
+ *   that are freed, varint
  *   M_HEADER: flags that describe the row's values, 1 byte, natts varint; otherwise
  *   they are the old row's
  *   one page: number of equal bytes of the bodies, at the begin and at the end, varints

@@ -9,6 +9,7 @@
 #include "access/xloginsert.h"
 
 #include "zheap/base/redo.h"
+#include "zheap/page/page.h"
 #include "zheap/record/record.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_write.h"
@@ -117,12 +118,13 @@ zrec_take_ptr(ZRecCursor *cur, ZUndoPtr self)
 	return ptr;
 }
 
-/* Take an owner, as zrec_put_owner has written it. */
+/* Take an owner, as zrec_put_owner has written it; its place is left alone if there is none. */
 static inline void
 zrec_take_owner(ZRecCursor *cur, ZOwner *owner)
 {
-	owner->fxid = FullTransactionIdFromU64(zrec_take_varint(cur, PG_UINT64_MAX));
-	zrec_take_raw(cur, &owner->undo, sizeof(ZUndoPtr));
+	owner->fxid = FullTransactionIdFromU64(zrec_take_varint(cur, ZPAGE_SLOT_FXID_MASK));
+	if (FullTransactionIdIsValid(owner->fxid))
+		zrec_take_raw(cur, &owner->undo, sizeof(ZUndoPtr));
 }
 
 /* ---- encoding: each function returns the end of what it has written ---- */
@@ -143,14 +145,16 @@ zrec_put_u16(char *out, uint16 value)
 }
 
 /*
- * Put an owner.  Its place takes 8 bytes: it may be in any log, so it is not near a known
- * place.
+ * Put an owner, or 0 for none.  Its place takes 8 bytes: it may be in any log, so it is not near
+ * a known place.
  */
 static inline char *
 zrec_put_owner(char *out, const ZOwner *owner)
 {
 	out = zvarint_put(out, U64FromFullTransactionId(owner->fxid));
-	return zrec_put_raw(out, &owner->undo, sizeof(ZUndoPtr));
+	if (FullTransactionIdIsValid(owner->fxid))
+		out = zrec_put_raw(out, &owner->undo, sizeof(ZUndoPtr));
+	return out;
 }
 
 /*

@@ -5,11 +5,11 @@
  *
  * Block 0: table page.  Block 2: overflow page, when the slot lies there.
  *
- * Main data: slotno varint; fxid varint (0: slot becomes free) and, if valid, undo 8 bytes and
- * the count of its chain 1 byte; conflict xid varint (0: none); number of rows, varint; the
- * part for logical decoding, if any (rec_logical.c).  Data of block 0, per row: offnum varint,
- * kind 1 byte; unless KILL the header as on the page; with BODY prefix, suffix, midlen varints
- * and bytes.
+ * Main data: slotno varint; the slot's next owner (zrec_put_owner; 0: it becomes free) and, if
+ * there is one, the count of its chain 1 byte; conflict xid varint (0: none); number of rows,
+ * varint; the part for logical decoding, if any (rec_logical.c).  Data of block 0, per row:
+ * offnum varint, kind 1 byte; unless KILL the header as on the page; with BODY prefix, suffix,
+ * midlen varints and bytes.
  *
  * If the transaction rewrote most of the page, a page image is logged instead, and block 0 has
  * no data.
@@ -75,12 +75,9 @@ zrec_rollback_emit(const ZRollbackPlan *plan, Buffer buffer, Buffer overflow_buf
 			at = put_row(at, &plan->rows[i]);
 	}
 	end = zvarint_put(end, plan->slotno);
-	end = zvarint_put(end, U64FromFullTransactionId(plan->next.fxid));
+	end = zrec_put_owner(end, &plan->next);
 	if (FullTransactionIdIsValid(plan->next.fxid))
-	{
-		end = zrec_put_raw(end, &plan->next.undo, sizeof(ZUndoPtr));
 		*end++ = (char) plan->next_count;
-	}
 	end = zvarint_put(end, zfxid_xid(plan->conflict));
 	end = zvarint_put(end, plan->nrows);
 	Assert(end <= head + sizeof(head));
@@ -106,12 +103,9 @@ decode_rollback(XLogReaderState *record, ZRecDecoded *d)
 
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
 	plan->slotno = zrec_take_varint(&cur, ZPAGE_MAX_LOCK_SLOTNO);
-	plan->next.fxid = FullTransactionIdFromU64(zrec_take_varint(&cur, ZPAGE_SLOT_FXID_MASK));
-	if (U64FromFullTransactionId(plan->next.fxid) != 0)
-	{
-		zrec_take_raw(&cur, &plan->next.undo, sizeof(ZUndoPtr));
+	zrec_take_owner(&cur, &plan->next);
+	if (FullTransactionIdIsValid(plan->next.fxid))
 		plan->next_count = zrec_take_byte(&cur);
-	}
 	plan->conflict = FullTransactionIdFromEpochAndXid(0, zrec_take_varint(&cur, PG_UINT32_MAX));
 	plan->nrows = zrec_take_varint(&cur, ZPAGE_MAX_OFFSET);
 	zrec_logical_take(&cur, &d->logical);

@@ -7,15 +7,15 @@
  *   2   slotno, offnum, cid: varints (DIRECTORY: no offnum)
  *   ..  INSERT without open_run: count; with U_TOKEN: token
  *   ..  takeover OWN: page_prev (zundo_ptr_put, relative to the record itself)
- *   ..  takeover REUSED: slot_prev: fxid varint, undo 8 bytes
+ *   ..  takeover REUSED: slot_prev (zrec_put_owner)
  *   ..  LOCK: mode, 1 byte
  *   ..  TOMBSTONE, DIRECTORY: midlen varint, bytes
  *   ..  UPDATE, DELETE: old flags, slotno varint; with U_FLAGS2 flags2; with U_NATTS
  *       natts varint;
- *       with U_ROW_PREV fxid varint and undo 8 bytes, but with U_PREV_OWN no fxid and
- *       undo as page_prev (without U_ROW_PREV: undo is page_prev)
- *   ..  UPDATE with U_WAYPOINT: images, (since << 2 | far_keys << 1 | far_own),
- *       fxid varints; fxid not 0: undo 8 bytes
+ *       with U_ROW_PREV row_prev as slot_prev, but with U_PREV_OWN no fxid and undo as
+ *       page_prev (without U_ROW_PREV: undo is page_prev)
+ *   ..  UPDATE with U_WAYPOINT: images, (since << 2 | far_keys << 1 | far_own), varints;
+ *       far as slot_prev
  *   ..  UPDATE: prefix, suffix, midlen varints, bytes
  *   ..  DELETE with U_NEW_TID: block, offset varints
  *   ..  log form only: has_xact: fxid varint;
@@ -98,10 +98,7 @@ put_version_before(char *out, const ZUndoRecord *rec, ZUndoPtr self, uint8 flags
 	{
 		out = zvarint_put(out, rec->images);
 		out = zvarint_put(out, (uint64) rec->since << 2 | rec->far_keys << 1 | rec->far_own);
-		if (FullTransactionIdIsValid(rec->far.fxid))
-			out = zrec_put_owner(out, &rec->far);
-		else
-			out = zvarint_put(out, 0);
+		out = zrec_put_owner(out, &rec->far);
 	}
 	if (rec->type == ZOP_UPDATE)
 	{
@@ -256,9 +253,7 @@ take_waypoint(ZRecCursor *cur, ZUndoRecord *rec)
 	rec->since = since >> 2;
 	rec->far_keys = (since & 2) != 0;
 	rec->far_own = (since & 1) != 0;
-	rec->far.fxid = FullTransactionIdFromU64(zrec_take_varint(cur, ZPAGE_SLOT_FXID_MASK));
-	if (FullTransactionIdIsValid(rec->far.fxid))
-		zrec_take_raw(cur, &rec->far.undo, sizeof(ZUndoPtr));
+	zrec_take_owner(cur, &rec->far);
 }
 
 /*

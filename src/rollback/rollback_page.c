@@ -139,12 +139,9 @@ plan_holds(ZPageView *copy, ZPageView *live, const ZRollbackPlan *plan,
 	return true;
 }
 
-/*
- * Carry out the plan, in a critical section: page and slots are locked exclusively, and all
- * checks are done.
- */
-static void
-apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *plan)
+void
+zrollback_execute(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *plan,
+				  const ZRecLogical *logical)
 {
 	bool		on_overflow = plan->slotno >= ZPAGE_FIRST_OVERFLOW;
 	OffsetNumber offnum PG_USED_FOR_ASSERTS_ONLY;
@@ -159,7 +156,7 @@ apply(ZPageView *live, Buffer buffer, Buffer overflow_buf, const ZRollbackPlan *
 	if (RelationNeedsWAL(live->rel))
 	{
 		XLogRecPtr	lsn = zrec_rollback_emit(plan, buffer,
-											 on_overflow ? overflow_buf : InvalidBuffer, NULL);
+											 on_overflow ? overflow_buf : InvalidBuffer, logical);
 
 		PageSetLSN(live->page, lsn);
 		if (on_overflow)
@@ -247,7 +244,8 @@ execute_plan(ZPageView *copy, ZPageView *live, Buffer buffer, const ZRollbackPla
 		slots_buf = view_lock_page(live, plan->slotno);
 		holds = plan_holds(copy, live, plan, horizon);
 		if (holds)
-			apply(live, buffer, BufferIsValid(slots_buf) ? slots_buf : overflow_buf, plan);
+			zrollback_execute(live, buffer, BufferIsValid(slots_buf) ? slots_buf : overflow_buf,
+							  plan, NULL);
 		if (BufferIsValid(slots_buf))
 			UnlockReleaseBuffer(slots_buf);
 		else

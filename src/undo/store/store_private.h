@@ -309,7 +309,6 @@ extern bool zundo_map_get(Page page, uint32 bit);
 /* Changes of pages: in the critical section and in redo, page locked. */
 extern void zundo_page_init_apply(Page page, BlockNumber block, uint16 generation);
 extern void zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size len);
-extern void zundo_meta_init_apply(Page page, const ZRecUndoInit *rec);
 extern void zundo_dir_init_apply(Page page, BlockNumber block);
 extern void zundo_meta_apply(Page page, const ZUndoMetaValues *values);
 extern void zundo_horizon_apply(Page page, FullTransactionId horizon);

@@ -169,8 +169,8 @@ zundo_page_append_apply(Page page, BlockNumber block, const char *bytes, Size le
 	set_check(page, block);
 }
 
-void
-zundo_meta_init_apply(Page page, const ZRecUndoInit *rec)
+static void
+meta_init_apply(Page page, const ZRecUndoInit *rec)
 {
 	ZUndoMeta  *meta = zundo_meta(page);
 
@@ -272,7 +272,7 @@ void
 zundo_first_page_apply(Page page, BlockNumber block, const ZRecUndoInit *rec)
 {
 	if (block == ZUNDO_META_BLOCK)
-		zundo_meta_init_apply(page, rec);
+		meta_init_apply(page, rec);
 	else if (block <= ZUNDO_DIR_PAGES)
 		zundo_dir_init_apply(page, block);
 	else
