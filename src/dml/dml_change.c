@@ -421,30 +421,22 @@ prepare_move_undo(ZTarget *old, ZTarget *new, ZMove *move, Undo undo[2])
  * locked.
  */
 static void
-pin_maps(ZTarget *old, ZTarget *new, ZMove *move, ZMoveBuffers *buffers)
+pin_maps(ZTarget *old, ZTarget *new, ZMove *move, Buffer maps[2])
 {
-	Buffer		first = zchange_map_pin(old->rel, BufferGetPage(old->buffer), &move->deletion,
-								old->view.block);
-	Buffer		second = old == new ? InvalidBuffer :
-		zchange_map_pin(new->rel, BufferGetPage(new->buffer), &move->insertion, new->view.block);
+	bool		old_first = old->view.block < new->view.block;
 
-	if (first == second && BufferIsValid(second))
+	maps[!old_first] = zchange_map_pin(old->rel, old->view.page, &move->deletion,
+									   old->view.block);
+	if (old != new)
+		maps[old_first] = zchange_map_pin(new->rel, new->view.page, &move->insertion,
+										  new->view.block);
+	if (BufferIsValid(maps[0]) && maps[0] == maps[1])
 	{
-		ReleaseBuffer(second);
-		second = InvalidBuffer;
+		ReleaseBuffer(maps[1]);
+		maps[1] = InvalidBuffer;
 	}
-	if (!BufferIsValid(first) ||
-		(BufferIsValid(second) && BufferGetBlockNumber(second) < BufferGetBlockNumber(first)))
-	{
-		Buffer		swap = first;
-
-		first = second;
-		second = swap;
-	}
-	Assert(!BufferIsValid(second) ||
-		   BufferGetBlockNumber(first) < BufferGetBlockNumber(second));	/* L1 */
-	buffers->maps[0] = first;
-	buffers->maps[1] = second;
+	Assert(!BufferIsValid(maps[0]) || !BufferIsValid(maps[1]) ||
+		   BufferGetBlockNumber(maps[0]) < BufferGetBlockNumber(maps[1]));	/* L1 */
 }
 
 /* Clear the bits of both pages, as far as their pages of the map are pinned. */
@@ -524,7 +516,7 @@ execute_logged_move(ZTarget *old, ZTarget *new, ZMove *move)
 	Undo		undo[2];
 
 	assert_may_move(old, new, move);
-	pin_maps(old, new, move, &buffers);
+	pin_maps(old, new, move, buffers.maps);
 	prepare_move_undo(old, new, move, undo);
 	zchange_map_lock(buffers.maps[0]);
 	zchange_map_lock(buffers.maps[1]);

@@ -87,23 +87,6 @@ zinsert_plan_undo(ZTarget *target, ZChange *change, CommandId cid, OffsetNumber 
 		zinsert_describe(target, change, cid, offnum, count);
 }
 
-/*
- * Plan the record of a speculative row, which belongs to no run: the record has the token that
- * others wait for.
- */
-static void
-plan_speculative(ZChange *change, const ZInsert *insert, OffsetNumber offnum)
-{
-	ZUndoRecord *undo = &change->undo;
-
-	Assert(change->has_undo && insert->token != 0);
-	undo->type = ZOP_INSERT;
-	undo->offnum = offnum;
-	undo->count = 1;
-	undo->cid = insert->cid;
-	undo->token = insert->token;
-}
-
 bool
 zinsert_find_place(ZTarget *target, Size len, int grow, OffsetNumber *offnum)
 {
@@ -143,7 +126,12 @@ insert_into(ZTarget *target, const ZInsert *insert, ItemPointer tid)
 	ztarget_conflict_in_new(target);
 	zinsert_set_header(insert->row, &change, insert->token);
 	if (insert->token != 0)
-		plan_speculative(&change, insert, new.offnum);
+	{
+		/* it belongs to no run, as the record has the token that others wait for */
+		zinsert_describe(target, &change, insert->cid, new.offnum, 1);
+		change.undo.open_run = false;
+		change.undo.token = insert->token;
+	}
 	else
 		zinsert_plan_undo(target, &change, insert->cid, new.offnum, 1);
 	new.len = insert->len;
@@ -171,9 +159,7 @@ zdml_insert_row(Relation rel, const ZInsert *insert, ItemPointer tid)
 	{
 		zspace_find(&target, insert->len, insert->options, insert->bistate);
 		step = insert_into(&target, insert, tid);
-		ztarget_unlock(&target);
-		ReleaseBuffer(target.buffer);
-		target.buffer = InvalidBuffer;
+		ztarget_release(&target);
 	} while (step != ZSTEP_DONE);
 	ztarget_close(&target);
 }
@@ -187,25 +173,27 @@ zinsert_tell_slot(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 		ztuple_slot_written(slot, fxid, cid, false);
 }
 
-/* Insert the executor slot's row, and set its TID.  No page is locked on entry and exit. */
-static void
-insert_slot(Relation rel, TupleTableSlot *slot, ZInsert *insert)
+void
+zdml_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, ZCompatOptions options,
+						struct BulkInsertStateData *bistate, uint32 token)
 {
+	ZInsert		insert = {.cid = cid, .bistate = bistate, .token = token};
 	ZFormedRow	row;
 	ZLogical	logical;
 
 	zheap_require_preload();
+	insert.options = zinsert_options(rel, options);
 	zreap_begin_write(rel);
 	(void) ztable_indexes(rel); /* so that insertions into indexes are reported (N6) */
 	slot->tts_tableOid = RelationGetRelid(rel);
-	zdml_form_whole(rel, slot, insert->options, &row);
-	insert->row = row.bytes;
-	insert->len = row.len;
-	zlogical_open(&logical, rel, insert->options);
-	insert->logical = zlogical_insert(&logical, &row, insert->token);
-	zdml_insert_row(rel, insert, &slot->tts_tid);
+	zdml_form_whole(rel, slot, insert.options, &row);
+	insert.row = row.bytes;
+	insert.len = row.len;
+	zlogical_open(&logical, rel, insert.options);
+	insert.logical = zlogical_insert(&logical, &row, token);
+	zdml_insert_row(rel, &insert, &slot->tts_tid);
 	zlogical_close(&logical);
-	zinsert_tell_slot(slot, GetCurrentFullTransactionId(), insert->cid, insert->bistate);
+	zinsert_tell_slot(slot, GetCurrentFullTransactionId(), cid, bistate);
 	zdml_form_release(&row);
 	pgstat_count_heap_insert(rel, 1);
 }
@@ -214,18 +202,5 @@ void
 zdml_insert(Relation rel, TupleTableSlot *slot, CommandId cid, ZCompatOptions options,
 			struct BulkInsertStateData *bistate)
 {
-	ZInsert		insert = {.cid = cid, .bistate = bistate};
-
-	insert.options = zinsert_options(rel, options);
-	insert_slot(rel, slot, &insert);
-}
-
-void
-zdml_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, ZCompatOptions options,
-						struct BulkInsertStateData *bistate, uint32 token)
-{
-	ZInsert		insert = {.cid = cid, .bistate = bistate, .token = token};
-
-	insert.options = zinsert_options(rel, options);
-	insert_slot(rel, slot, &insert);
+	zdml_insert_speculative(rel, slot, cid, options, bistate, 0);
 }

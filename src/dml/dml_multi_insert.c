@@ -169,9 +169,7 @@ zdml_multi_insert(Relation rel, TupleTableSlot **slots, int nslots, CommandId ci
 				 zpage_free_for_row(BufferGetPage(target.buffer)) >=
 				 insert.rows[insert.done].len + sizeof(ZPageSlot) +
 				 RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR));
-		ztarget_unlock(&target);
-		ReleaseBuffer(target.buffer);
-		target.buffer = InvalidBuffer;
+		ztarget_release(&target);
 		for (int i = first; i < insert.done; i++)
 			zinsert_tell_slot(slots[i], target.fxid, cid, bistate);
 	}

@@ -32,16 +32,6 @@
 #define NEARLY_EMPTY \
 	(ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS) - ZPAGE_MAX_OFFSET / 8 * sizeof(ItemIdData))
 
-static void
-release_page(ZTarget *target)
-{
-	ztarget_unlock(target);
-	if (BufferIsValid(target->buffer))
-		ReleaseBuffer(target->buffer);
-	target->buffer = InvalidBuffer;
-	target->init_page = false;
-}
-
 /*
  * Return whether the locked page may be initialised again, with fewer slots, so that it has room
  * for the row.  The present and former owners of its slots must be below the horizon: then no
@@ -216,7 +206,7 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 			break;
 		space = (target->locked && target->view.page) ?
 			zpage_free_for_row(target->view.page) : 0;
-		release_page(target);
+		ztarget_release(target);
 		if (bistate && BufferIsValid(bistate->current_buf))
 		{
 			ReleaseBuffer(bistate->current_buf);

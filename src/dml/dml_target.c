@@ -39,12 +39,19 @@ ztarget_open(ZTarget *target, Relation rel)
 }
 
 void
-ztarget_close(ZTarget *target)
+ztarget_release(ZTarget *target)
 {
 	ztarget_unlock(target);
 	if (BufferIsValid(target->buffer))
 		ReleaseBuffer(target->buffer);
 	target->buffer = InvalidBuffer;
+	target->init_page = false;
+}
+
+void
+ztarget_close(ZTarget *target)
+{
+	ztarget_release(target);
 	zview_close(&target->view);
 }
 

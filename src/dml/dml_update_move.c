@@ -94,11 +94,7 @@ zupdate_find_page(Update *update)
 	zspace_find(new, update->row.len, 0, NULL);
 	ztarget_unlock(new);
 	if (new->init_page || new->buffer == update->target.buffer)
-	{
-		ReleaseBuffer(new->buffer);
-		new->buffer = InvalidBuffer;
-		new->init_page = false;
-	}
+		ztarget_release(new);
 	return CHECK;
 }
 

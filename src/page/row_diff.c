@@ -16,9 +16,8 @@ word_at(const char *at)
 	return word;
 }
 
-/* Return how many of the first "max" bytes are equal. */
-static uint32
-same_from(const char *a, const char *b, uint32 max)
+uint32
+zrow_same_bytes(const char *a, const char *b, uint32 max)
 {
 	uint32		same = 0;
 
@@ -49,7 +48,7 @@ zrow_diff(const char *now, uint32 nowlen, const char *was, uint32 waslen,
 {
 	uint32		max = Min(nowlen, waslen) - ZROW_HDR_SIZE;
 
-	*prefix = same_from(now + ZROW_HDR_SIZE, was + ZROW_HDR_SIZE, max);
+	*prefix = zrow_same_bytes(now + ZROW_HDR_SIZE, was + ZROW_HDR_SIZE, max);
 	*suffix = same_to(now + nowlen, was + waslen, max - *prefix);
 }
 

@@ -177,8 +177,7 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrit
 	register_rows(&change->row);
 	if (BufferIsValid(buffers->slots))
 		XLogRegisterBuffer(ZREC_BLK_OVERFLOW, buffers->slots, REGBUF_STANDARD);
-	if (BufferIsValid(buffers->map))
-		zrec_map_register(ZREC_BLK_MAP, buffers->map);
+	zrec_map_register(ZREC_BLK_MAP, buffers->map);
 	return zrec_insert(opcodes[change->row.op]);
 }
 

@@ -28,6 +28,8 @@
 #include "access/xloginsert.h"
 #include "utils/memutils.h"
 
+#include "zheap/page/row.h"
+
 #include "rec_private.h"
 
 #define L_KIND			0x0F
@@ -68,27 +70,6 @@ zrec_logical_put_tuple(StringInfo out, HeapTuple tuple)
 	appendBinaryStringInfo(out, data, len);
 }
 
-/* Return the number of equal bytes at the beginning. */
-static Size
-same_bytes(const char *a, const char *b, Size max)
-{
-	Size		n = 0;
-	uint64		x;
-	uint64		y;
-
-	while (n + sizeof(x) <= max)
-	{
-		memcpy(&x, a + n, sizeof(x));
-		memcpy(&y, b + n, sizeof(y));
-		if (x != y)
-			break;
-		n += sizeof(x);
-	}
-	while (n < max && a[n] == b[n])
-		n++;
-	return n;
-}
-
 /*
  * The tuple's values are the row's, with zeros between some.  Bytes are taken for the row's as
  * long as they are equal.  That cannot go wrong: if a zero for alignment is taken for a zero of
@@ -106,7 +87,7 @@ zrec_logical_put_row(StringInfo out, HeapTuple tuple, const char *row, uint32 le
 	appendBinaryStringInfo(out, data, at);
 	while (at < size)
 	{
-		Size		n = same_bytes(data + at, row + from, Min(size - at, len - from));
+		uint32		n = zrow_same_bytes(data + at, row + from, Min(size - at, len - from));
 		Size		zeros = 0;
 
 		at += n;

@@ -214,8 +214,8 @@ zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers, ZUndoWrite *write
 	zundo_register(write, ZREC_BLK_UNDO, true);
 	if (!one_page)
 		XLogRegisterBuffer(ZREC_BLK_OLD, buffers->old, REGBUF_STANDARD);
-	for (int i = 0; i < 2 && BufferIsValid(buffers->maps[i]); i++)
-		zrec_map_register(i == 0 ? ZREC_BLK_MAP : ZREC_BLK_OLD_MAP, buffers->maps[i]);
+	zrec_map_register(ZREC_BLK_MAP, buffers->maps[0]);
+	zrec_map_register(ZREC_BLK_OTHER_MAP, buffers->maps[1]);
 	return zrec_insert(ZREC_MOVE);
 }
 

@@ -306,8 +306,8 @@ extern void zrec_logical_desc(StringInfo buf, const ZRecLogical *logical);
 /* ---- in several kinds of WAL records ---- */
 
 /*
- * Register a page of the map whose bits have been cleared.  Between XLogBeginInsert and the
- * insertion, for a logged table.
+ * Register a page of the map whose bits have been cleared, unless it is invalid.  Between
+ * XLogBeginInsert and the insertion.
  */
 extern void zrec_map_register(uint8 block_id, Buffer map);
 

@@ -30,6 +30,8 @@ StaticAssertDecl(sizeof(RelFileLocator) == 12 && sizeof(FullTransactionId) == 8,
 void
 zrec_map_register(uint8 block_id, Buffer map)
 {
+	if (!BufferIsValid(map))
+		return;
 	Assert(zheap_buffer_is_exclusive(map)); /* W2 */
 	XLogRegisterBuffer(block_id, map, 0);
 }
@@ -57,7 +59,7 @@ clear_bits(XLogReaderState *record, uint8 block_id, Page map)
 void
 zrec_map_redo(XLogReaderState *record)
 {
-	for (uint8 id = ZREC_BLK_MAP; id <= ZREC_BLK_OLD_MAP; id++)
+	for (uint8 id = ZREC_BLK_MAP; id <= ZREC_BLK_OTHER_MAP; id++)
 	{
 		Buffer		buffer;
 		Page		map;

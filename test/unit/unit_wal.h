@@ -40,7 +40,7 @@ typedef struct UnitWal
 	Size		len;
 	char		data[2 * BLCKSZ];
 	Size		optional;		/* so many bytes at its end may be missing, all or none of them */
-	UnitWalBlock blocks[ZREC_BLK_OLD_MAP + 1];
+	UnitWalBlock blocks[ZREC_BLK_OTHER_MAP + 1];
 	/* surroundings */
 	FullTransactionId fxid;
 	ZUndoPtr	undo_ptr;		/* block of the undo page */

@@ -67,6 +67,9 @@ typedef struct ZTarget
 extern void ztarget_open(ZTarget *target, Relation rel);
 extern void ztarget_close(ZTarget *target);
 
+/* Unlock the page if it is locked, and give up its pin, if there is one. */
+extern void ztarget_release(ZTarget *target);
+
 /*
  * Pin the page of "tid", and unpin the one before.  The page is not locked.  ERROR
  * (data_corrupted) if it does not exist.

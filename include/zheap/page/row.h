@@ -100,6 +100,9 @@ extern bool zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 
 /* ---- row_diff.c ---- */
 
+/* Return how many of the first "max" bytes are equal. */
+extern uint32 zrow_same_bytes(const char *a, const char *b, uint32 max);
+
 /*
  * Compute what the bodies (after the header) of two versions have in common: the number of equal
  * bytes at the beginning and at the end, which do not overlap.  Lengths are with header, without

@@ -42,9 +42,9 @@
 #define ZREC_BLK_UNDO		1
 #define ZREC_BLK_OVERFLOW	2		/* or a lock page */
 #define ZREC_BLK_OLD		2		/* MOVE: the page that the row leaves */
-#define ZREC_BLK_MAP		3		/* the visibility map's page of the table page */
-#define ZREC_BLK_OLD_MAP	4		/* MOVE: the map's page of the page that the row leaves, if
-									 * it is another */
+#define ZREC_BLK_MAP		3		/* the visibility map's page of a table page */
+#define ZREC_BLK_OTHER_MAP	4		/* MOVE: the map's page of the other page, if that is
+									 * another */
 
 /* ---- undo record (rec_undo.c) ---- */
 
@@ -319,8 +319,8 @@ typedef struct ZMoveBuffers
 {
 	Buffer		old;
 	Buffer		new;			/* may be the same as old */
-	Buffer		maps[2];		/* pages of the visibility map whose bits the move clears; the
-								 * second one is invalid if the first is */
+	Buffer		maps[2];		/* pages of the visibility map whose bits the move clears; or
+								 * invalid */
 } ZMoveBuffers;
 
 /*
