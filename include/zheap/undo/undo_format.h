@@ -128,37 +128,41 @@ typedef struct ZUndoMetaValues
 
 StaticAssertDecl(sizeof(ZUndoMetaValues) == 24, "ZUndoMetaValues is in WAL");
 
-/*
- * ZREC_UNDO_EXTENT: a log opens an extent.
- *
- * Backup Blk 0: first page of the new extent, initialised
- * Backup Blk 1: first page of the log's last extent (unless it had none)
- * Backup Blk 2: directory page
- * Backup Blk 3: meta page (if it changed)
- * Backup Blk 4: map page (if the extent was free, or is the first of its group)
- */
+/* ZREC_UNDO_EXTENT: a log opens an extent. */
+enum							/* block references */
+{
+	ZEXTENT_FIRST,				/* first page of the new extent, initialised */
+	ZEXTENT_CLOSED,				/* first page of the log's last extent (unless it had none) */
+	ZEXTENT_DIR,				/* directory page */
+	ZEXTENT_META,				/* meta page (if it changed) */
+	ZEXTENT_MAP,				/* map page (if the extent was free, or is its group's first) */
+	ZEXTENT_PAGES
+};
+
 typedef struct ZRecUndoExtent
 {
 	ZUndoMetaValues meta;
-	FullTransactionId closed;	/* for block 1 */
+	FullTransactionId closed;	/* for ZEXTENT_CLOSED */
 	BlockNumber oldest_extent;	/* the log's oldest extent from now on */
 	uint32		log;
 	uint16		generation;		/* of the new extent */
 	bool		recycled;		/* the extent was the log's own oldest one: conflicts with
 								 * snapshots older than meta.horizon */
-	bool		map_init;		/* block 4 is a new map page */
+	bool		map_init;		/* ZEXTENT_MAP is a new page */
 	uint8		unused[4];
 } ZRecUndoExtent;
 
 StaticAssertDecl(sizeof(ZRecUndoExtent) == 48, "ZRecUndoExtent is in WAL");
 
-/*
- * ZREC_UNDO_FREE: a log frees its oldest extent.
- *
- * Backup Blk 0: meta page
- * Backup Blk 1: directory page
- * Backup Blk 2: map page
- */
+/* ZREC_UNDO_FREE: a log frees its oldest extent. */
+enum							/* block references */
+{
+	ZFREE_META,
+	ZFREE_DIR,
+	ZFREE_MAP,
+	ZFREE_PAGES
+};
+
 typedef struct ZRecUndoFree
 {
 	ZUndoMetaValues meta;		/* horizon: conflicts with older snapshots */

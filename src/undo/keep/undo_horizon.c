@@ -19,7 +19,6 @@
 #include "postgres.h"
 
 #include "access/transam.h"
-#include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/proc.h"
@@ -161,21 +160,14 @@ zundo_horizon_advance(void)
 static void
 log_horizon(Buffer buffer, FullTransactionId horizon)
 {
-	Page		page = BufferGetPage(buffer);
 	ZRecUndoHorizon rec;
-	XLogRecPtr	lsn;
 
 	memset(&rec, 0, sizeof(rec));
 	rec.horizon = horizon;
 	rec.conflict = zundo_released(horizon);
 	START_CRIT_SECTION();
-	zundo_horizon_apply(page, horizon);
-	MarkBufferDirty(buffer);
-	XLogBeginInsert();
-	XLogRegisterData((char *) &rec, sizeof(rec));
-	XLogRegisterBuffer(0, buffer, REGBUF_STANDARD);
-	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_HORIZON);
-	PageSetLSN(page, lsn);
+	zundo_horizon_apply(BufferGetPage(buffer), horizon);
+	(void) zundo_emit(ZREC_UNDO_HORIZON, &rec, sizeof(rec), &buffer, 1, 0);
 	END_CRIT_SECTION();
 }
 

@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "access/transam.h"
-#include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
@@ -49,16 +48,6 @@ typedef struct ExtentPlan		/* tidy: in memory only */
 	BlockNumber oldest_next;
 	FullTransactionId oldest_closed;
 } ExtentPlan;
-
-/* The pages to change, locked exclusively; those that do not change are invalid. */
-typedef struct ExtentPages		/* tidy: in memory only */
-{
-	Buffer		first;
-	Buffer		tail;
-	Buffer		dir;
-	Buffer		meta;
-	Buffer		map;
-} ExtentPages;
 
 /* ---- opening ---- */
 
@@ -187,93 +176,56 @@ plan_extent(ZUndoLog *log, ExtentPlan *plan, BlockNumber lowest)
 		plan_free_or_new(log, plan, lowest);
 }
 
+/* Lock the pages to change exclusively; those that do not change are invalid. */
 static void
-lock_pages(const ExtentPlan *plan, ExtentPages *pages)
+lock_pages(const ExtentPlan *plan, Buffer *pages)
 {
-	memset(pages, 0, sizeof(*pages));
-	pages->first = zundo_page_lock_new(plan->block);
+	memset(pages, 0, ZEXTENT_PAGES * sizeof(Buffer));
+	pages[ZEXTENT_FIRST] = zundo_page_lock_new(plan->block);
 	if (BlockNumberIsValid(plan->old_newest))
-		pages->tail = zundo_page_lock(plan->old_newest, BUFFER_LOCK_EXCLUSIVE, ZUNDO_PAGE_MAGIC);
-	pages->dir = zundo_dir_lock(plan->rec.log);
+		pages[ZEXTENT_CLOSED] = zundo_page_lock(plan->old_newest, BUFFER_LOCK_EXCLUSIVE,
+												ZUNDO_PAGE_MAGIC);
+	pages[ZEXTENT_DIR] = zundo_dir_lock(plan->rec.log);
 	if (plan->meta_changes)
-		pages->meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
-									  ZUNDO_METAPAGE_MAGIC);
-	if (plan->from_map || plan->rec.map_init)
-		pages->map = plan->rec.map_init ? zundo_page_lock_new(zundo_map_block(plan->block)) :
-			zundo_page_lock(zundo_map_block(plan->block), BUFFER_LOCK_EXCLUSIVE, ZUNDO_MAP_MAGIC);
+		pages[ZEXTENT_META] = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
+											  ZUNDO_METAPAGE_MAGIC);
+	if (plan->rec.map_init)
+		pages[ZEXTENT_MAP] = zundo_page_lock_new(zundo_map_block(plan->block));
+	else if (plan->from_map)
+		pages[ZEXTENT_MAP] = zundo_page_lock(zundo_map_block(plan->block), BUFFER_LOCK_EXCLUSIVE,
+											 ZUNDO_MAP_MAGIC);
 }
 
-static void
-unlock_pages(const ExtentPages *pages)
-{
-	UnlockReleaseBuffer(pages->first);
-	if (BufferIsValid(pages->tail))
-		UnlockReleaseBuffer(pages->tail);
-	UnlockReleaseBuffer(pages->dir);
-	if (BufferIsValid(pages->meta))
-		UnlockReleaseBuffer(pages->meta);
-	if (BufferIsValid(pages->map))
-		UnlockReleaseBuffer(pages->map);
-}
-
-/* Change the map page and register it, in the critical section. */
+/* Change the map page, in the critical section. */
 static void
 execute_map(const ExtentPlan *plan, Buffer map)
 {
-	Page		page = BufferGetPage(map);
-
 	if (plan->rec.map_init)
-		zundo_map_init_apply(page, zundo_map_block(plan->block));
+		zundo_map_init_apply(BufferGetPage(map), zundo_map_block(plan->block));
 	else
-		zundo_map_apply(page, zundo_map_block(plan->block), zundo_map_bit(plan->block), 1, false);
-	MarkBufferDirty(map);
-	XLogRegisterBuffer(4, map, REGBUF_STANDARD |
-					   (plan->rec.map_init ? REGBUF_WILL_INIT : 0));
+		zundo_map_apply(BufferGetPage(map), zundo_map_block(plan->block),
+						zundo_map_bit(plan->block), 1, false);
 }
 
 /* Change and WAL-log the pages.  Returns the end of the record. */
 static XLogRecPtr
-execute_extent(ExtentPlan *plan, const ExtentPages *pages)
+execute_extent(ExtentPlan *plan, const Buffer *pages)
 {
-	Buffer		first = pages->first;
-	Buffer		tail = pages->tail;
-	Buffer		dir = pages->dir;
-	Buffer		meta = pages->meta;
+	uint32		init = 1 << ZEXTENT_FIRST | plan->rec.map_init << ZEXTENT_MAP;
 	XLogRecPtr	lsn;
 
 	START_CRIT_SECTION();
-	zundo_page_init_apply(BufferGetPage(first), plan->block, plan->rec.generation);
-	MarkBufferDirty(first);
-	XLogBeginInsert();
-	XLogRegisterData((char *) &plan->rec, sizeof(plan->rec));
-	XLogRegisterBuffer(0, first, REGBUF_STANDARD | REGBUF_WILL_INIT);
-	if (BufferIsValid(tail))
-	{
-		zundo_extent_close_apply(BufferGetPage(tail), plan->old_newest, plan->block,
-								 plan->rec.closed);
-		MarkBufferDirty(tail);
-		XLogRegisterBuffer(1, tail, REGBUF_STANDARD);
-	}
-	zundo_dir_apply(BufferGetPage(dir), plan->rec.log, plan->rec.oldest_extent, plan->block);
-	MarkBufferDirty(dir);
-	XLogRegisterBuffer(2, dir, REGBUF_STANDARD);
-	if (BufferIsValid(meta))
-	{
-		zundo_meta_apply(BufferGetPage(meta), &plan->rec.meta);
-		MarkBufferDirty(meta);
-		XLogRegisterBuffer(3, meta, REGBUF_STANDARD);
-	}
-	if (BufferIsValid(pages->map))
-		execute_map(plan, pages->map);
-	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_EXTENT);
-	PageSetLSN(BufferGetPage(first), lsn);
-	if (BufferIsValid(tail))
-		PageSetLSN(BufferGetPage(tail), lsn);
-	PageSetLSN(BufferGetPage(dir), lsn);
-	if (BufferIsValid(meta))
-		PageSetLSN(BufferGetPage(meta), lsn);
-	if (BufferIsValid(pages->map))
-		PageSetLSN(BufferGetPage(pages->map), lsn);
+	zundo_page_init_apply(BufferGetPage(pages[ZEXTENT_FIRST]), plan->block, plan->rec.generation);
+	if (BufferIsValid(pages[ZEXTENT_CLOSED]))
+		zundo_extent_close_apply(BufferGetPage(pages[ZEXTENT_CLOSED]), plan->old_newest,
+								 plan->block, plan->rec.closed);
+	zundo_dir_apply(BufferGetPage(pages[ZEXTENT_DIR]), plan->rec.log, plan->rec.oldest_extent,
+					plan->block);
+	if (BufferIsValid(pages[ZEXTENT_META]))
+		zundo_meta_apply(BufferGetPage(pages[ZEXTENT_META]), &plan->rec.meta);
+	if (BufferIsValid(pages[ZEXTENT_MAP]))
+		execute_map(plan, pages[ZEXTENT_MAP]);
+	lsn = zundo_emit(ZREC_UNDO_EXTENT, &plan->rec, sizeof(plan->rec), pages, ZEXTENT_PAGES, init);
 	END_CRIT_SECTION();
 	return lsn;
 }
@@ -432,7 +384,7 @@ zundo_extent_open(void)
 	ZUndoDb    *db = MyUndo.db;
 	ZUndoLog   *log = MyUndo.log;
 	ExtentPlan	plan;
-	ExtentPages pages;
+	Buffer		pages[ZEXTENT_PAGES];
 	BlockNumber lowest;
 	XLogRecPtr	lsn;
 
@@ -447,12 +399,12 @@ zundo_extent_open(void)
 	if (lowest < log->oldest_extent && zundo_oldest_is_free(log, zundo_horizon(), 1))
 		(void) zundo_free_oldest(log);
 	plan_extent(log, &plan, lowest);
-	lock_pages(&plan, &pages);
-	lsn = execute_extent(&plan, &pages);
+	lock_pages(&plan, pages);
+	lsn = execute_extent(&plan, pages);
 	zundo_horizon_raise(&db->logged_horizon, plan.rec.meta.horizon);
-	adopt_extent(log, &plan, pages.first);
+	adopt_extent(log, &plan, pages[ZEXTENT_FIRST]);
 	zundo_reference_set(plan.block, plan.rec.generation, lsn);
-	unlock_pages(&pages);
+	zundo_unlock_pages(pages, ZEXTENT_PAGES);
 	LWLockRelease(zundo_db_lock(db));
 	if (!plan.rec.recycled)
 		count_for_autovacuum();

@@ -10,7 +10,6 @@
 #include "postgres.h"
 
 #include "access/transam.h"
-#include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
@@ -23,14 +22,6 @@
 #include "../store/undo_state.h"
 #include "../keep/keep_private.h"
 #include "log_private.h"
-
-/* The pages to free an extent, locked exclusively. */
-typedef struct FreePages		/* tidy: in memory only */
-{
-	Buffer		meta;
-	Buffer		dir;
-	Buffer		map;
-} FreePages;
 
 /* ---- is it still needed? ---- */
 
@@ -133,9 +124,12 @@ zundo_extent_generation(BlockNumber extent, uint32 freed)
 
 /* ---- giving away ---- */
 
-/* Do everything that may fail.  rec->extent, oldest_extent, newest_extent and log are given. */
+/*
+ * Do everything that may fail; pages[] is locked exclusively.  rec->extent, oldest_extent,
+ * newest_extent and log are given.
+ */
 static void
-plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
+plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, Buffer *pages)
 {
 	ZUndoMeta	old;
 
@@ -147,49 +141,29 @@ plan_to_free(ZRecUndoFree *rec, FullTransactionId closed, FreePages *pages)
 		zundo_newer_generation(old.generation,
 							   zundo_extent_generation(rec->extent, old.generation));
 
-	pages->dir = zundo_dir_lock(rec->log);
-	pages->meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
-								  ZUNDO_METAPAGE_MAGIC);
-	pages->map = zundo_page_lock(zundo_map_block(rec->extent), BUFFER_LOCK_EXCLUSIVE,
-								 ZUNDO_MAP_MAGIC);
+	pages[ZFREE_DIR] = zundo_dir_lock(rec->log);
+	pages[ZFREE_META] = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE,
+										ZUNDO_METAPAGE_MAGIC);
+	pages[ZFREE_MAP] = zundo_page_lock(zundo_map_block(rec->extent), BUFFER_LOCK_EXCLUSIVE,
+									   ZUNDO_MAP_MAGIC);
 }
 
 /* Change and WAL-log the pages, then update shared memory. */
 static void
-execute_free(ZRecUndoFree *rec, const FreePages *pages)
+execute_free(ZRecUndoFree *rec, const Buffer *pages)
 {
-	XLogRecPtr	lsn;
-
 	START_CRIT_SECTION();
-	zundo_meta_apply(BufferGetPage(pages->meta), &rec->meta);
-	zundo_dir_apply(BufferGetPage(pages->dir), rec->log, rec->oldest_extent, rec->newest_extent);
-	zundo_map_apply(BufferGetPage(pages->map), zundo_map_block(rec->extent),
+	zundo_meta_apply(BufferGetPage(pages[ZFREE_META]), &rec->meta);
+	zundo_dir_apply(BufferGetPage(pages[ZFREE_DIR]), rec->log, rec->oldest_extent,
+					rec->newest_extent);
+	zundo_map_apply(BufferGetPage(pages[ZFREE_MAP]), zundo_map_block(rec->extent),
 					zundo_map_bit(rec->extent), 1, true);
-	MarkBufferDirty(pages->meta);
-	MarkBufferDirty(pages->dir);
-	MarkBufferDirty(pages->map);
-	XLogBeginInsert();
-	XLogRegisterData((char *) rec, sizeof(*rec));
-	XLogRegisterBuffer(0, pages->meta, REGBUF_STANDARD);
-	XLogRegisterBuffer(1, pages->dir, REGBUF_STANDARD);
-	XLogRegisterBuffer(2, pages->map, REGBUF_STANDARD);
-	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_FREE);
-	PageSetLSN(BufferGetPage(pages->meta), lsn);
-	PageSetLSN(BufferGetPage(pages->dir), lsn);
-	PageSetLSN(BufferGetPage(pages->map), lsn);
+	(void) zundo_emit(ZREC_UNDO_FREE, rec, sizeof(*rec), pages, ZFREE_PAGES, 0);
 	END_CRIT_SECTION();
 
 	MyUndo.db->free_extents = rec->meta.free_count;
 	MyUndo.db->free_hint = Min(MyUndo.db->free_hint, rec->extent / ZUNDO_EXTENT_BLOCKS);
 	zundo_horizon_raise(&MyUndo.db->logged_horizon, rec->meta.horizon);
-}
-
-static void
-unlock_free(const FreePages *pages)
-{
-	UnlockReleaseBuffer(pages->meta);
-	UnlockReleaseBuffer(pages->dir);
-	UnlockReleaseBuffer(pages->map);
 }
 
 /*
@@ -201,7 +175,7 @@ zundo_free_oldest(ZUndoLog *log)
 {
 	ZUndoPageSpecial next;
 	ZRecUndoFree rec;
-	FreePages	pages;
+	Buffer		pages[ZFREE_PAGES];
 
 	Assert(log->oldest_extent != log->newest_extent);
 	Assert(FullTransactionIdPrecedesOrEquals(log->oldest_closed, zundo_horizon()));	/* H1 */
@@ -217,9 +191,9 @@ zundo_free_oldest(ZUndoLog *log)
 	rec.extent = log->oldest_extent;
 	rec.oldest_extent = log->oldest_next;
 	rec.newest_extent = log->newest_extent;
-	plan_to_free(&rec, log->oldest_closed, &pages);
-	execute_free(&rec, &pages);
-	unlock_free(&pages);
+	plan_to_free(&rec, log->oldest_closed, pages);
+	execute_free(&rec, pages);
+	zundo_unlock_pages(pages, ZFREE_PAGES);
 
 	log->oldest_extent = rec.oldest_extent;
 	log->oldest_next = log->oldest_extent == log->newest_extent ? InvalidBlockNumber : next.next;
@@ -235,7 +209,7 @@ bool
 zundo_free_only(ZUndoLog *log, uint32 uses)
 {
 	ZRecUndoFree rec;
-	FreePages	pages;
+	Buffer		pages[ZFREE_PAGES];
 	bool		taken;
 
 	Assert(log->oldest_extent == log->newest_extent && BlockNumberIsValid(log->newest_extent));
@@ -246,19 +220,19 @@ zundo_free_only(ZUndoLog *log, uint32 uses)
 	rec.log = log->number;
 	rec.extent = log->newest_extent;
 	rec.oldest_extent = rec.newest_extent = InvalidBlockNumber;
-	plan_to_free(&rec, log->idle_next, &pages);
+	plan_to_free(&rec, log->idle_next, pages);
 
 	log->newest_extent = InvalidBlockNumber;
 	pg_memory_barrier();
 	taken = zundo_log_is_unused_since(log, uses);
 	if (taken)
 	{
-		execute_free(&rec, &pages);
+		execute_free(&rec, pages);
 		log->oldest_extent = log->insert_block = InvalidBlockNumber;
 	}
 	else
 		log->newest_extent = rec.extent;
-	unlock_free(&pages);
+	zundo_unlock_pages(pages, ZFREE_PAGES);
 	return taken;
 }
 

@@ -19,7 +19,6 @@
 
 #include "access/transam.h"
 #include "access/xlog.h"
-#include "access/xloginsert.h"
 #include "catalog/storage.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -112,28 +111,17 @@ new_end(BlockNumber nblocks, uint32 max, uint32 *freed)
  * record.
  */
 static XLogRecPtr
-execute_truncate(ZRecUndoTruncate *rec, Buffer meta, Buffer map)
+execute_truncate(ZRecUndoTruncate *rec, const Buffer pages[2])
 {
 	XLogRecPtr	lsn;
 
 	START_CRIT_SECTION();
-	zundo_meta_apply(BufferGetPage(meta), &rec->meta);
-	MarkBufferDirty(meta);
-	XLogBeginInsert();
-	XLogRegisterData((char *) rec, sizeof(*rec));
-	XLogRegisterBuffer(0, meta, REGBUF_STANDARD);
-	if (BufferIsValid(map))
-	{
-		zundo_map_apply(BufferGetPage(map), zundo_map_block(rec->meta.nblocks),
+	zundo_meta_apply(BufferGetPage(pages[0]), &rec->meta);
+	if (BufferIsValid(pages[1]))
+		zundo_map_apply(BufferGetPage(pages[1]), zundo_map_block(rec->meta.nblocks),
 						zundo_map_bit(rec->meta.nblocks),
 						(rec->old_nblocks - rec->meta.nblocks) / ZUNDO_EXTENT_BLOCKS, false);
-		MarkBufferDirty(map);
-		XLogRegisterBuffer(1, map, REGBUF_STANDARD);
-	}
-	lsn = XLogInsert(ZHEAP_RMGR_ID, ZREC_UNDO_TRUNCATE);
-	PageSetLSN(BufferGetPage(meta), lsn);
-	if (BufferIsValid(map))
-		PageSetLSN(BufferGetPage(map), lsn);
+	lsn = zundo_emit(ZREC_UNDO_TRUNCATE, rec, sizeof(*rec), pages, 2, 0);
 	END_CRIT_SECTION();
 	return lsn;
 }
@@ -150,8 +138,7 @@ truncate_once(ZUndoDb *db, uint32 *max, XLogRecPtr *lsn)
 	BlockNumber end = new_end(nblocks, *max, &freed);
 	ZUndoMeta	old;
 	ZRecUndoTruncate rec;
-	Buffer		meta;
-	Buffer		map = InvalidBuffer;
+	Buffer		pages[2] = {InvalidBuffer, InvalidBuffer};	/* meta page, map page */
 
 	if (end == nblocks)
 		return false;
@@ -163,15 +150,13 @@ truncate_once(ZUndoDb *db, uint32 *max, XLogRecPtr *lsn)
 	rec.meta.free_count -= freed;
 
 	LWLockAcquire(zundo_truncate_lock(db), LW_EXCLUSIVE);
-	meta = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE, ZUNDO_METAPAGE_MAGIC);
+	pages[0] = zundo_page_lock(ZUNDO_META_BLOCK, BUFFER_LOCK_EXCLUSIVE, ZUNDO_METAPAGE_MAGIC);
 	if (freed > 0)
-		map = zundo_page_lock(zundo_map_block(end), BUFFER_LOCK_EXCLUSIVE, ZUNDO_MAP_MAGIC);
-	*lsn = execute_truncate(&rec, meta, map);
+		pages[1] = zundo_page_lock(zundo_map_block(end), BUFFER_LOCK_EXCLUSIVE, ZUNDO_MAP_MAGIC);
+	*lsn = execute_truncate(&rec, pages);
 	pg_atomic_write_u32(&db->nblocks, end);
 	db->free_extents = rec.meta.free_count;
-	if (BufferIsValid(map))
-		UnlockReleaseBuffer(map);
-	UnlockReleaseBuffer(meta);
+	zundo_unlock_pages(pages, lengthof(pages));
 	LWLockRelease(zundo_truncate_lock(db));
 	*max -= freed;
 	return true;

@@ -69,6 +69,17 @@ extern bool zundo_is_unreadable(BlockNumber block);
 extern Buffer zundo_page_lock_new(BlockNumber block);
 
 /*
+ * Log a change of pages, in the critical section, after it was applied: mark them dirty, insert
+ * the record, and set their LSN.  Return the record's end.  pages[i] is block reference i, or
+ * invalid; replay initialises those of which "init" has the bit 1 << i.
+ */
+extern XLogRecPtr zundo_emit(uint8 opcode, const void *rec, Size len, const Buffer *pages, int n,
+							 uint32 init);
+
+/* Unlock and unpin the pages that are valid. */
+extern void zundo_unlock_pages(const Buffer *pages, int n);
+
+/*
  * Extend the file to at least this many blocks.  The database is locked exclusively, so that no
  * other backend extends it.  ERROR as for any extension of a file.
  */

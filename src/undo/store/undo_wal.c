@@ -1,7 +1,7 @@
 /*
  * undo_wal.c
- *		Replay and description of the undo layer's own WAL records, and replay of
- *		an append, which is part of other layers' records.
+ *		The undo layer's own WAL records: insertion, replay and description; and replay of an
+ *		append, which is part of other layers' records.
  *
  * The structs are in undo_format.h.  Replay changes pages by the same _apply functions as the
  * operations themselves, so it gives the same bytes (W1).
@@ -10,6 +10,7 @@
 
 #include "access/bufmask.h"
 #include "access/transam.h"
+#include "access/xloginsert.h"
 #include "access/xlogreader.h"
 #include "access/xlogutils.h"
 #include "storage/bufmgr.h"
@@ -22,7 +23,43 @@
 #include "store_private.h"
 #include "undo_state.h"
 
-/* ---- what they have in common ---- */
+/* ---- inserting them ---- */
+
+XLogRecPtr
+zundo_emit(uint8 opcode, const void *rec, Size len, const Buffer *pages, int n, uint32 init)
+{
+	XLogRecPtr	lsn;
+
+	XLogBeginInsert();
+	XLogRegisterData((char *) rec, len);
+	for (int i = 0; i < n; i++)
+	{
+		if (!BufferIsValid(pages[i]))
+			continue;
+		MarkBufferDirty(pages[i]);
+		XLogRegisterBuffer(i, pages[i],
+						   REGBUF_STANDARD | (init & (1 << i) ? REGBUF_WILL_INIT : 0));
+	}
+	lsn = XLogInsert(ZHEAP_RMGR_ID, opcode);
+	for (int i = 0; i < n; i++)
+	{
+		if (BufferIsValid(pages[i]))
+			PageSetLSN(BufferGetPage(pages[i]), lsn);
+	}
+	return lsn;
+}
+
+void
+zundo_unlock_pages(const Buffer *pages, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (BufferIsValid(pages[i]))
+			UnlockReleaseBuffer(pages[i]);
+	}
+}
+
+/* ---- what replay has in common ---- */
 
 /*
  * Move the horizon: from now on all xids below it are visible to all.  First cancel snapshots
@@ -120,31 +157,31 @@ zundo_extent_redo(XLogReaderState *record)
 	Page		page;
 
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	XLogRecGetBlockTag(record, 0, &locator, NULL, &extent);
+	XLogRecGetBlockTag(record, ZEXTENT_FIRST, &locator, NULL, &extent);
 	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
 
-	page = zredo_new_page(record, 0, &buffer);
+	page = zredo_new_page(record, ZEXTENT_FIRST, &buffer);
 	zundo_page_init_apply(page, extent, rec.generation);
 	zredo_done(record, page, buffer);
 	zundo_replay_end_set(&locator, rec.log, extent);
-	if (XLogRecHasBlockRef(record, 1))
+	if (XLogRecHasBlockRef(record, ZEXTENT_CLOSED))
 	{
-		XLogRecGetBlockTag(record, 1, NULL, NULL, &closed);
-		page = zredo_page(record, 1, &buffer);
+		XLogRecGetBlockTag(record, ZEXTENT_CLOSED, NULL, NULL, &closed);
+		page = zredo_page(record, ZEXTENT_CLOSED, &buffer);
 		if (page != NULL)
 			zundo_extent_close_apply(page, closed, extent, rec.closed);
 		zredo_done(record, page, buffer);
 	}
-	page = zredo_page(record, 2, &buffer);
+	page = zredo_page(record, ZEXTENT_DIR, &buffer);
 	if (page != NULL)
 		zundo_dir_apply(page, rec.log, rec.oldest_extent, extent);
 	zredo_done(record, page, buffer);
-	if (XLogRecHasBlockRef(record, 3))
-		redo_meta(record, 3, &rec.meta);
+	if (XLogRecHasBlockRef(record, ZEXTENT_META))
+		redo_meta(record, ZEXTENT_META, &rec.meta);
 	if (rec.map_init)
-		redo_new_map(record, 4);
-	else if (XLogRecHasBlockRef(record, 4))
-		redo_map(record, 4, zundo_map_bit(extent), 1, false);
+		redo_new_map(record, ZEXTENT_MAP);
+	else if (XLogRecHasBlockRef(record, ZEXTENT_MAP))
+		redo_map(record, ZEXTENT_MAP, zundo_map_bit(extent), 1, false);
 }
 
 void
@@ -157,12 +194,12 @@ zundo_free_redo(XLogReaderState *record)
 	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
 
-	redo_meta(record, 0, &rec.meta);
-	page = zredo_page(record, 1, &buffer);
+	redo_meta(record, ZFREE_META, &rec.meta);
+	page = zredo_page(record, ZFREE_DIR, &buffer);
 	if (page != NULL)
 		zundo_dir_apply(page, rec.log, rec.oldest_extent, rec.newest_extent);
 	zredo_done(record, page, buffer);
-	redo_map(record, 2, zundo_map_bit(rec.extent), 1, true);
+	redo_map(record, ZFREE_MAP, zundo_map_bit(rec.extent), 1, true);
 }
 
 /*
