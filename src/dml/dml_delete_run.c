@@ -32,19 +32,10 @@
 /* ---- the run ---- */
 
 /* The last deletion of this backend. */
-static struct
-{
-	RelFileLocator locator;
-	BlockNumber block;
-	FullTransactionId fxid;		/* invalid: no run can be continued */
-	CommandId	cid;
-	ZUndoPtr	undo;			/* its record, and the slot's newest */
-	uint16		slotno;
-	bool		open;			/* the record is a run's */
-	OffsetNumber first;
-	ZRowHeader	old_hdr;		/* of the versions before ... */
-	ZOwner		row_prev;		/* ... and their modifier */
-}			run;
+static ZRun run;
+static bool is_open;			/* the record is a run's */
+static ZRowHeader old_hdr;		/* of the versions before ... */
+static ZOwner row_prev;			/* ... and their modifier */
 
 /*
  * Return whether the command's last deletion was on this page, before this row, and nothing has
@@ -53,14 +44,8 @@ static struct
 static bool
 is_next(ZTarget *target, const ZChange *change)
 {
-	const ZSlotPlan *slot = &change->slot;
-
-	return slot->takeover == ZTAKE_OWN && slot->slotno == run.slotno &&
-		FullTransactionIdEquals(run.fxid, target->fxid) &&
-		run.cid == change->undo.cid && run.block == target->view.block &&
-		RelFileLocatorEquals(run.locator, target->rel->rd_locator) &&
-		target->offnum > run.first &&
-		zpage_slot(target->view.page, target->view.overflow, slot->slotno)->undo == run.undo;
+	return target->offnum > run.first &&
+		zrun_is_current(&run, target, &change->slot, change->undo.cid);
 }
 
 /*
@@ -96,10 +81,10 @@ is_alike(const ZUndoRecord *undo)
 	ZRowHeader	hdr = header_before(undo);
 
 	return is_plain(undo) &&
-		hdr.flags == run.old_hdr.flags && hdr.flags2 == run.old_hdr.flags2 &&
-		hdr.slotno == run.old_hdr.slotno && hdr.natts == run.old_hdr.natts &&
-		FullTransactionIdEquals(undo->row_prev.fxid, run.row_prev.fxid) &&
-		undo->row_prev.undo == run.row_prev.undo;
+		hdr.flags == old_hdr.flags && hdr.flags2 == old_hdr.flags2 &&
+		hdr.slotno == old_hdr.slotno && hdr.natts == old_hdr.natts &&
+		FullTransactionIdEquals(undo->row_prev.fxid, row_prev.fxid) &&
+		undo->row_prev.undo == row_prev.undo;
 }
 
 /* Return whether there is a row behind this one that would be taken for one of the run. */
@@ -120,7 +105,7 @@ is_ambiguous(ZTarget *target, int slotno)
 bool
 zrun_deletes_on(ZTarget *target, const ZChange *change)
 {
-	return run.open && is_next(target, change) && is_alike(&change->undo);
+	return is_open && is_next(target, change) && is_alike(&change->undo);
 }
 
 void
@@ -141,16 +126,10 @@ zrun_remember_deletion(ZTarget *target, const ZChange *change)
 	const ZUndoRecord *undo = &change->undo;
 
 	Assert(undo->type == ZOP_DELETE && change->slot.next.undo != ZUNDO_INVALID);
-	run.locator = target->rel->rd_locator;
-	run.block = target->view.block;
-	run.fxid = target->fxid;
-	run.cid = undo->cid;
-	run.undo = change->slot.next.undo;
-	run.slotno = change->slot.slotno;
-	run.open = undo->open_run;
-	run.first = undo->offnum;
-	run.old_hdr = undo->old_hdr;
-	run.row_prev = undo->row_prev;
+	zrun_set(&run, target, change);
+	is_open = undo->open_run;
+	old_hdr = undo->old_hdr;
+	row_prev = undo->row_prev;
 }
 
 /* ---- one more row ---- */
@@ -159,12 +138,9 @@ zrun_remember_deletion(ZTarget *target, const ZChange *change)
 static bool
 may_be_next(Relation rel, const ItemPointerData *tid, CommandId cid)
 {
-	return run.open && run.cid == cid && run.block == ItemPointerGetBlockNumber(tid) &&
-		ItemPointerGetOffsetNumber(tid) > run.first &&
-		run.slotno <= ZPAGE_MAX_INPAGE &&
-		!(run.old_hdr.flags & (ZROW_HASEXTERNAL | ZROW_ORIGIN)) &&
-		RelFileLocatorEquals(run.locator, rel->rd_locator) && !RelationUsesLocalBuffers(rel) &&
-		FullTransactionIdEquals(run.fxid, GetCurrentFullTransactionIdIfAny());
+	return is_open && ItemPointerGetOffsetNumber(tid) > run.first &&
+		!(old_hdr.flags & (ZROW_HASEXTERNAL | ZROW_ORIGIN)) &&
+		zrun_may_be_current(&run, rel, ItemPointerGetBlockNumber(tid), cid);
 }
 
 /*
@@ -197,10 +173,10 @@ is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader
 	}
 	else if ((hdr->flags & ZROW_REUSED) || !zmvcc_fxid_in_snapshot(prev.fxid, snapshot))
 		return false;
-	return before.slotno == run.old_hdr.slotno && before.flags == run.old_hdr.flags &&
-		before.flags2 == run.old_hdr.flags2 &&
-		FullTransactionIdEquals(prev.fxid, run.row_prev.fxid) &&
-		(!FullTransactionIdIsValid(prev.fxid) || prev.undo == run.row_prev.undo);
+	return before.slotno == old_hdr.slotno && before.flags == old_hdr.flags &&
+		before.flags2 == old_hdr.flags2 &&
+		FullTransactionIdEquals(prev.fxid, row_prev.fxid) &&
+		(!FullTransactionIdIsValid(prev.fxid) || prev.undo == row_prev.undo);
 }
 
 /* Mark the row deleted, without an undo record.  The page is locked exclusively. */
@@ -247,7 +223,7 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 	zlogical_open(&logical, rel, 0);
 	buffer = zscan_read_recent(rel, block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (zrun_is_newest(BufferGetPage(buffer), run.slotno, run.fxid, run.undo) &&
+	if (zrun_is_newest(&run, BufferGetPage(buffer)) &&
 		is_deletable_alike(BufferGetPage(buffer), offnum, snapshot, &hdr))
 	{
 		zmvcc_version_tid(&version_tid, block, offnum, hdr.flags2);

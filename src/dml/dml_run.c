@@ -22,26 +22,12 @@
 
 /* ---- the run ---- */
 
-static struct
-{
-	RelFileLocator locator;
-	BlockNumber block;
-	FullTransactionId fxid;
-	ZUndoPtr	undo;			/* the run's record, and the slot's newest */
-	CommandId	cid;
-	OffsetNumber first;
-	uint16		slotno;
-}			run;
+static ZRun run;
 
 bool
 zrun_continues(ZTarget *target, const ZSlotPlan *plan, CommandId cid, OffsetNumber offnum)
 {
-	return plan->takeover == ZTAKE_OWN && !target->init_page &&
-		FullTransactionIdEquals(run.fxid, target->fxid) &&
-		run.block == BufferGetBlockNumber(target->buffer) &&
-		RelFileLocatorEquals(run.locator, target->rel->rd_locator) &&
-		run.cid == cid && offnum >= run.first &&
-		zpage_slot(target->view.page, target->view.overflow, plan->slotno)->undo == run.undo;
+	return !target->init_page && offnum >= run.first && zrun_is_current(&run, target, plan, cid);
 }
 
 void
@@ -49,13 +35,9 @@ zrun_remember(ZTarget *target, const ZChange *change)
 {
 	Assert(change->undo.type == ZOP_INSERT &&
 		   FullTransactionIdEquals(change->slot.next.fxid, target->fxid));
-	run.locator = target->rel->rd_locator;
-	run.block = BufferGetBlockNumber(target->buffer);
-	run.fxid = change->undo.open_run ? target->fxid : InvalidFullTransactionId;
-	run.undo = change->slot.next.undo;
-	run.cid = change->undo.cid;
-	run.first = change->undo.offnum;
-	run.slotno = change->slot.slotno;
+	zrun_set(&run, target, change);
+	if (!change->undo.open_run)
+		run.fxid = InvalidFullTransactionId;
 }
 
 /* ---- one more row ---- */
@@ -84,12 +66,9 @@ zinsert_set_header(char *row, const ZChange *change, uint32 token)
 static bool
 may_continue(Relation rel, const ZInsert *insert)
 {
-	return FullTransactionIdIsValid(run.fxid) && run.cid == insert->cid &&
-		insert->bistate == NULL && insert->token == 0 &&
-		(insert->options & HEAP_INSERT_FROZEN) == 0 && run.slotno <= ZPAGE_MAX_INPAGE &&
-		run.block == zheap_target_get(rel) &&
-		RelFileLocatorEquals(run.locator, rel->rd_locator) && !RelationUsesLocalBuffers(rel) &&
-		FullTransactionIdEquals(run.fxid, GetCurrentFullTransactionIdIfAny());
+	return insert->bistate == NULL && insert->token == 0 &&
+		(insert->options & HEAP_INSERT_FROZEN) == 0 &&
+		zrun_may_be_current(&run, rel, zheap_target_get(rel), insert->cid);
 }
 
 /*
@@ -103,7 +82,7 @@ has_place(Relation rel, Page page, Size len)
 	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 
 	/* viewing the page would report rows that heap functions have put there */
-	return zrun_is_newest(page, run.slotno, run.fxid, run.undo) &&
+	return zrun_is_newest(&run, page) &&
 		!zpage_may_have_heap_rows(page, run.block) &&
 		!PageHasFreeLinePointers(page) && PageGetMaxOffsetNumber(page) >= run.first &&
 		PageGetMaxOffsetNumber(page) < ZPAGE_MAX_OFFSET &&

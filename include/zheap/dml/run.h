@@ -6,24 +6,75 @@
 #ifndef ZHEAP_RUN_H
 #define ZHEAP_RUN_H
 
+#include "access/xact.h"
+
 #include "zheap/dml/target.h"
 #include "zheap/page/page.h"
 #include "zheap/page/page_plan.h"
 #include "zheap/record/record.h"
 
+/* A record of this backend to which a run's next row may belong. */
+typedef struct ZRun
+{
+	RelFileLocator locator;
+	BlockNumber block;
+	FullTransactionId fxid;		/* invalid: no run can be continued */
+	ZUndoPtr	undo;			/* the record, and the slot's newest */
+	CommandId	cid;
+	OffsetNumber first;
+	uint16		slotno;
+} ZRun;
+
+/* Note the record of a change that was made. */
+static inline void
+zrun_set(ZRun *run, const ZTarget *target, const ZChange *change)
+{
+	run->locator = target->rel->rd_locator;
+	run->block = target->view.block;
+	run->fxid = target->fxid;
+	run->undo = change->slot.next.undo;
+	run->cid = change->undo.cid;
+	run->first = change->undo.offnum;
+	run->slotno = change->slot.slotno;
+}
+
 /*
- * Return whether the slot is the transaction's and the run's record is its newest.  The page is
+ * Return whether the record is the newest of the planned slot, and the command's.  The target's
+ * page is locked.
+ */
+static inline bool
+zrun_is_current(const ZRun *run, const ZTarget *target, const ZSlotPlan *slot, CommandId cid)
+{
+	return slot->takeover == ZTAKE_OWN && slot->slotno == run->slotno &&
+		FullTransactionIdEquals(run->fxid, target->fxid) &&
+		run->cid == cid && run->block == target->view.block &&
+		RelFileLocatorEquals(run->locator, target->rel->rd_locator) &&
+		zpage_slot(target->view.page, target->view.overflow, slot->slotno)->undo == run->undo;
+}
+
+/* Return whether it may be so, as far as is known without the page, and the page is logged. */
+static inline bool
+zrun_may_be_current(const ZRun *run, Relation rel, BlockNumber block, CommandId cid)
+{
+	return FullTransactionIdIsValid(run->fxid) && run->cid == cid && run->block == block &&
+		run->slotno <= ZPAGE_MAX_INPAGE &&
+		RelFileLocatorEquals(run->locator, rel->rd_locator) && !RelationUsesLocalBuffers(rel) &&
+		FullTransactionIdEquals(run->fxid, GetCurrentFullTransactionIdIfAny());
+}
+
+/*
+ * Return whether the slot is the transaction's and the record is its newest.  The page is
  * locked; the slot is one on the page itself.
  */
 static inline bool
-zrun_is_newest(Page page, int slotno, FullTransactionId fxid, ZUndoPtr undo)
+zrun_is_newest(const ZRun *run, Page page)
 {
 	const ZPageSlot *slot;
 
-	if (PageIsNew(page) || zpage_check_header(page) != NULL || slotno > zpage_nslots(page))
+	if (PageIsNew(page) || zpage_check_header(page) != NULL || run->slotno > zpage_nslots(page))
 		return false;
-	slot = zpage_slot(page, NULL, slotno);
-	return slot->undo == undo && FullTransactionIdEquals(zpage_slot_fxid(slot), fxid);
+	slot = zpage_slot(page, NULL, run->slotno);
+	return slot->undo == run->undo && FullTransactionIdEquals(zpage_slot_fxid(slot), run->fxid);
 }
 
 /* ---- insertions (dml_run.c) ---- */
