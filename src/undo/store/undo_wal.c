@@ -149,36 +149,35 @@ redo_new_map(XLogReaderState *record, uint8 block_id)
 void
 zundo_extent_redo(XLogReaderState *record)
 {
-	ZRecUndoExtent rec;
+	const ZRecUndoExtent *rec = (const ZRecUndoExtent *) XLogRecGetData(record);
 	RelFileLocator locator;
 	BlockNumber extent;
 	BlockNumber closed;
 	Buffer		buffer;
 	Page		page;
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	XLogRecGetBlockTag(record, ZEXTENT_FIRST, &locator, NULL, &extent);
-	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
+	redo_horizon(record, rec->meta.horizon, rec->meta.conflict);
 
 	page = zredo_new_page(record, ZEXTENT_FIRST, &buffer);
-	zundo_page_init_apply(page, extent, rec.generation);
+	zundo_page_init_apply(page, extent, rec->generation);
 	zredo_done(record, page, buffer);
-	zundo_replay_end_set(&locator, rec.log, extent);
+	zundo_replay_end_set(&locator, rec->log, extent);
 	if (XLogRecHasBlockRef(record, ZEXTENT_CLOSED))
 	{
 		XLogRecGetBlockTag(record, ZEXTENT_CLOSED, NULL, NULL, &closed);
 		page = zredo_page(record, ZEXTENT_CLOSED, &buffer);
 		if (page != NULL)
-			zundo_extent_close_apply(page, closed, extent, rec.closed);
+			zundo_extent_close_apply(page, closed, extent, rec->closed);
 		zredo_done(record, page, buffer);
 	}
 	page = zredo_page(record, ZEXTENT_DIR, &buffer);
 	if (page != NULL)
-		zundo_dir_apply(page, rec.log, rec.oldest_extent, extent);
+		zundo_dir_apply(page, rec->log, rec->oldest_extent, extent);
 	zredo_done(record, page, buffer);
 	if (XLogRecHasBlockRef(record, ZEXTENT_META))
-		redo_meta(record, ZEXTENT_META, &rec.meta);
-	if (rec.map_init)
+		redo_meta(record, ZEXTENT_META, &rec->meta);
+	if (rec->map_init)
 		redo_new_map(record, ZEXTENT_MAP);
 	else if (XLogRecHasBlockRef(record, ZEXTENT_MAP))
 		redo_map(record, ZEXTENT_MAP, zundo_map_bit(extent), 1, false);
@@ -187,19 +186,18 @@ zundo_extent_redo(XLogReaderState *record)
 void
 zundo_free_redo(XLogReaderState *record)
 {
-	ZRecUndoFree rec;
+	const ZRecUndoFree *rec = (const ZRecUndoFree *) XLogRecGetData(record);
 	Buffer		buffer;
 	Page		page;
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	redo_horizon(record, rec.meta.horizon, rec.meta.conflict);
+	redo_horizon(record, rec->meta.horizon, rec->meta.conflict);
 
-	redo_meta(record, ZFREE_META, &rec.meta);
+	redo_meta(record, ZFREE_META, &rec->meta);
 	page = zredo_page(record, ZFREE_DIR, &buffer);
 	if (page != NULL)
-		zundo_dir_apply(page, rec.log, rec.oldest_extent, rec.newest_extent);
+		zundo_dir_apply(page, rec->log, rec->oldest_extent, rec->newest_extent);
 	zredo_done(record, page, buffer);
-	redo_map(record, ZFREE_MAP, zundo_map_bit(rec.extent), 1, true);
+	redo_map(record, ZFREE_MAP, zundo_map_bit(rec->extent), 1, true);
 }
 
 /*
@@ -209,29 +207,27 @@ zundo_free_redo(XLogReaderState *record)
 void
 zundo_truncate_redo(XLogReaderState *record)
 {
-	ZRecUndoTruncate rec;
+	const ZRecUndoTruncate *rec = (const ZRecUndoTruncate *) XLogRecGetData(record);
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	redo_meta(record, 0, &rec.meta);
+	redo_meta(record, 0, &rec->meta);
 	if (XLogRecHasBlockRef(record, 1))
-		redo_map(record, 1, zundo_map_bit(rec.meta.nblocks),
-				 (rec.old_nblocks - rec.meta.nblocks) / ZUNDO_EXTENT_BLOCKS, false);
+		redo_map(record, 1, zundo_map_bit(rec->meta.nblocks),
+				 (rec->old_nblocks - rec->meta.nblocks) / ZUNDO_EXTENT_BLOCKS, false);
 }
 
 void
 zundo_horizon_redo(XLogReaderState *record)
 {
-	ZRecUndoHorizon rec;
+	const ZRecUndoHorizon *rec = (const ZRecUndoHorizon *) XLogRecGetData(record);
 	Buffer		buffer;
 	Page		page;
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	redo_horizon(record, rec.horizon, rec.conflict);
+	redo_horizon(record, rec->horizon, rec->conflict);
 	page = zredo_page(record, 0, &buffer);
 	if (page != NULL)
-		zundo_horizon_apply(page, rec.horizon);
+		zundo_horizon_apply(page, rec->horizon);
 	zredo_done(record, page, buffer);
-	tell_horizon_again(record, rec.horizon);
+	tell_horizon_again(record, rec->horizon);
 }
 
 /*
@@ -257,12 +253,11 @@ void
 zundo_init_redo(XLogReaderState *record)
 {
 	bool		has_meta = XLogRecHasBlockRef(record, ZUNDO_META_BLOCK);
-	ZRecUndoInit rec;
+	const ZRecUndoInit *rec = (const ZRecUndoInit *) XLogRecGetData(record);
 	RelFileLocator locator;
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	if (has_meta)
-		redo_meta_init(record, &rec);
+		redo_meta_init(record, rec);
 	for (int i = 0; i <= ZUNDO_MAP_OFFSET; i++)
 	{
 		Buffer		buffer;
@@ -271,13 +266,13 @@ zundo_init_redo(XLogReaderState *record)
 		if (!XLogRecHasBlockRef(record, i))
 			continue;
 		page = zredo_new_page(record, i, &buffer);
-		zundo_first_page_apply(page, i, &rec);
+		zundo_first_page_apply(page, i, rec);
 		zredo_done(record, page, buffer);
 	}
 	if (!has_meta)
 		return;
 	XLogRecGetBlockTag(record, ZUNDO_META_BLOCK, &locator, NULL, NULL);
-	if (TransactionIdIsValid(rec.conflict))
+	if (TransactionIdIsValid(rec->conflict))
 		zundo_redo_nblocks_set(locator.dbOid, ZUNDO_EXTENT_BLOCKS);
 }
 
@@ -347,55 +342,50 @@ desc_meta(StringInfo buf, const ZUndoMetaValues *meta)
 void
 zundo_extent_desc(StringInfo buf, XLogReaderState *record)
 {
-	ZRecUndoExtent rec;
+	const ZRecUndoExtent *rec = (const ZRecUndoExtent *) XLogRecGetData(record);
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	appendStringInfo(buf, "log: %u, generation: %u, recycled: %s, oldest: %u, closed: " UINT64_FORMAT,
-					 rec.log, rec.generation, rec.recycled ? "true" : "false",
-					 rec.oldest_extent, U64FromFullTransactionId(rec.closed));
-	desc_meta(buf, &rec.meta);
+					 rec->log, rec->generation, rec->recycled ? "true" : "false",
+					 rec->oldest_extent, U64FromFullTransactionId(rec->closed));
+	desc_meta(buf, &rec->meta);
 }
 
 void
 zundo_free_desc(StringInfo buf, XLogReaderState *record)
 {
-	ZRecUndoFree rec;
+	const ZRecUndoFree *rec = (const ZRecUndoFree *) XLogRecGetData(record);
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	appendStringInfo(buf, "log: %u, extent: %u", rec.log, rec.extent);
-	if (BlockNumberIsValid(rec.oldest_extent))
-		appendStringInfo(buf, ", oldest: %u, newest: %u", rec.oldest_extent, rec.newest_extent);
-	desc_meta(buf, &rec.meta);
+	appendStringInfo(buf, "log: %u, extent: %u", rec->log, rec->extent);
+	if (BlockNumberIsValid(rec->oldest_extent))
+		appendStringInfo(buf, ", oldest: %u, newest: %u", rec->oldest_extent, rec->newest_extent);
+	desc_meta(buf, &rec->meta);
 }
 
 void
 zundo_truncate_desc(StringInfo buf, XLogReaderState *record)
 {
-	ZRecUndoTruncate rec;
+	const ZRecUndoTruncate *rec = (const ZRecUndoTruncate *) XLogRecGetData(record);
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
-	appendStringInfo(buf, "from: %u", rec.old_nblocks);
-	desc_meta(buf, &rec.meta);
+	appendStringInfo(buf, "from: %u", rec->old_nblocks);
+	desc_meta(buf, &rec->meta);
 }
 
 void
 zundo_horizon_desc(StringInfo buf, XLogReaderState *record)
 {
-	ZRecUndoHorizon rec;
+	const ZRecUndoHorizon *rec = (const ZRecUndoHorizon *) XLogRecGetData(record);
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u",
-					 U64FromFullTransactionId(rec.horizon), rec.conflict);
+					 U64FromFullTransactionId(rec->horizon), rec->conflict);
 }
 
 void
 zundo_init_desc(StringInfo buf, XLogReaderState *record)
 {
-	ZRecUndoInit rec;
+	const ZRecUndoInit *rec = (const ZRecUndoInit *) XLogRecGetData(record);
 
-	memcpy(&rec, XLogRecGetData(record), sizeof(rec));
 	appendStringInfo(buf, "horizon: " UINT64_FORMAT ", conflict: %u, generation: %u",
-					 U64FromFullTransactionId(rec.horizon), rec.conflict, rec.generation);
+					 U64FromFullTransactionId(rec->horizon), rec->conflict, rec->generation);
 }
 
 /* Replay is exact: mask only what the server masks on every page. */
