@@ -244,11 +244,11 @@ zrec_directory_lock(const ZUndoRecord *rec, OffsetNumber offnum, bool *damaged)
 	Reader		reader;
 	ZOwner		before;
 	OffsetNumber at = 0;
-	int			mode;
+	int			mode = ZDIRECTORY_NO_LOCK;
 
 	reader_init(&reader, rec, &before);
 	while (at < offnum && read_lock(&reader.locks, &at, &mode))
 		;
 	*damaged = reader.cur.bad || reader.locks.bad;
-	return !*damaged && at == offnum && at > 0 ? mode : ZDIRECTORY_NO_LOCK;
+	return !*damaged && at == offnum ? mode : ZDIRECTORY_NO_LOCK;
 }
