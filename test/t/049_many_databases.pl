@@ -22,8 +22,9 @@ $node->safe_psql('postgres', join(";\n", map { "create database d$_ template t s
 # A query of MaxBackends and max_prepared_transactions, m and p.
 sub most_processes
 {
-	# since 18 places of autovacuum workers are a setting of their own, and slot synchronization has one, too
-	my ($workers, $special) = pg_major() < 18 ? ('autovacuum_max_workers', 1) : ('autovacuum_worker_slots', 2);
+	# since 17 slot synchronization has a place beside autovacuum's launcher; since 18 places of autovacuum workers are a setting of their own
+	my $special = pg_major() < 17 ? 1 : 2;
+	my $workers = pg_major() < 18 ? 'autovacuum_max_workers' : 'autovacuum_worker_slots';
 
 	return "with m as (select sum(setting::int) + $special as m from pg_settings where name in ('max_connections', '$workers', "
 	  . "'max_worker_processes', 'max_wal_senders')), p as (select setting::int as p from pg_settings where name = 'max_prepared_transactions') select $_[0] from m, p";
