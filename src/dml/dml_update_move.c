@@ -6,7 +6,6 @@
  */
 #include "postgres.h"
 
-
 #include "zheap/page/page.h"
 
 #include "storage/bufmgr.h"

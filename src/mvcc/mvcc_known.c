@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-
-
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 

@@ -16,7 +16,6 @@
  */
 #include "postgres.h"
 
-
 #include "mvcc_own_chain.h"
 
 typedef struct OwnRecord

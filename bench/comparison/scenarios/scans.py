@@ -29,7 +29,7 @@ class FirstScan(Scenario):
             result.figure(f"{label}: {text} scan", "ms", "lower").add(
                 side, float([x for x in out.splitlines() if x.startswith("Execution Time")][0].split()[2]))
             plan = out.split("Planning:")[0]
-            # the scan's own: a worker marks pages beside it
+            # the scan's own: those of other processes do not count
             for figure, unit, word in (("pages dirtied", "pages", "dirtied="), ("WAL", "bytes", "bytes=")):
                 found = [int(x.split(word)[1].split()[0]) for x in plan.splitlines() if word in x]
                 result.figure(f"{label}: {text} scan, {figure}", unit, "lower").add(side, max(found, default=0))

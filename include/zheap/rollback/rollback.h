@@ -39,13 +39,14 @@ extern bool zrollback_lock_slot(Relation rel, Buffer buffer, int slotno);
  */
 extern void zrollback_block(Relation rel, BlockNumber block);
 
+struct ZPageView;
+struct ZRollbackPlan;
+struct ZRecLogical;
+
 /*
  * Carry out a plan, in a critical section.  Page and slots are viewed and locked exclusively,
  * and all checks are done.  "logical": as for zrec_rollback_emit().
  */
-struct ZPageView;
-struct ZRollbackPlan;
-struct ZRecLogical;
 extern void zrollback_execute(struct ZPageView *live, Buffer buffer, Buffer overflow_buf,
 							  const struct ZRollbackPlan *plan,
 							  const struct ZRecLogical *logical);

@@ -18,7 +18,6 @@ extern const TableAmRoutine *zundo_am_routine(void);
  */
 extern void (*zundo_vacuum_hook) (void);
 
-
 /*
  * Remember the horizon of the undo relation, which this transaction is about to drop and has
  * locked with AccessExclusiveLock; forget it at the end of the transaction.  Reads the meta
