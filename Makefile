@@ -27,11 +27,11 @@ override with_llvm = no
 
 REGRESS        = $(sort $(patsubst test/sql/%.sql,%,$(wildcard test/sql/*.sql)))
 REGRESS_OPTS   = --inputdir=test --outputdir=. --load-extension=zheap \
-				 --temp-config=test/zheap.conf --temp-config=test/suites.conf --temp-instance=tmp_check/regress
+				 --temp-config=test/zheap.conf --temp-instance=tmp_check/regress
 REGRESS_PREP   = tmp_check
 ISOLATION      = $(sort $(patsubst test/specs/%.spec,%,$(wildcard test/specs/iso_*.spec)))
 ISOLATION_OPTS = --inputdir=test --outputdir=. --load-extension=zheap \
-				 --temp-config=test/zheap.conf --temp-config=test/suites.conf --temp-instance=tmp_check/isolation
+				 --temp-config=test/zheap.conf --temp-instance=tmp_check/isolation
 ifneq ($(wildcard test/t/*.pl),)
 TAP_TESTS      = 1
 PROVE_TESTS    = test/t/*.pl
