@@ -11,7 +11,6 @@
 
 #include "access/genam.h"
 #include "access/nbtree.h"
-#include "catalog/pg_am.h"
 #include "catalog/index.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
@@ -155,23 +154,33 @@ void
 zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *which,
 				TupleTableSlot *slot, bool had_several_keys)
 {
-	Oid		   *oids = palloc(bms_num_members(which) * sizeof(Oid));
+	ZTableIndex *copies = palloc(bms_num_members(which) * sizeof(ZTableIndex));
 	int			n = 0;
 
 	/* an operator class may be written in SQL, and rebuild "indexes" */
 	for (int i = -1; (i = bms_next_member(which, i)) >= 0;)
-		oids[n++] = indexes->indexes[i].oid;
+		copies[n++] = indexes->indexes[i];
 	for (int i = 0; i < n; i++)
 	{
 		/* the executor has locked it already, but C code that updates the table may not have */
-		Relation	index = index_open(oids[i], RowExclusiveLock);
+		Relation	index = index_open(copies[i].oid, RowExclusiveLock);
 
 		Assert(!zheap_holds_buffer_lock()); /* I3 */
-		if (index->rd_rel->relam == BTREE_AM_OID)
-			insert_into_btree(index, rel, slot, had_several_keys);
-		else
-			insert_into_summary(index, rel, slot);
+		switch (copies[i].change)
+		{
+			case ZINDEX_ADDS:
+			case ZINDEX_COMPARES:
+				insert_into_btree(index, rel, slot, had_several_keys);
+				break;
+			case ZINDEX_SUMMARIZES:
+				insert_into_summary(index, rel, slot);
+				break;
+			case ZINDEX_MERGES:
+			case ZINDEX_RECHECKS:
+			case ZINDEX_MOVES:
+				elog(ERROR, "unexpected kind of index \"%s\"", RelationGetRelationName(index));
+		}
 		index_close(index, RowExclusiveLock);
 	}
-	pfree(oids);
+	pfree(copies);
 }

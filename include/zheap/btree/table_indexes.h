@@ -17,13 +17,21 @@
 #include "nodes/bitmapset.h"
 #include "utils/relcache.h"
 
-/* What an update that changes a column of the index has to do. */
+/*
+ * What an update that changes a column of the index has to do (src/index/README.md, "Every kind of
+ * index").  Where it is not said that the row moves, it may be changed in place.
+ */
 typedef enum ZIndexChange
 {
 	ZINDEX_MOVES,				/* move the row to another line pointer */
-	ZINDEX_ADDS,				/* it may change the row in place, if it inserts an entry for
-								 * the new key */
-	ZINDEX_SUMMARIZES			/* as ZINDEX_ADDS, for an index that summarizes blocks: BRIN */
+	ZINDEX_ADDS,				/* insert an entry for the new key, which differs from the old one
+								 * if a column's bytes differ */
+	ZINDEX_COMPARES,			/* as ZINDEX_ADDS, but functions of types or of the index tell
+								 * whether there is a key, and whether it differs */
+	ZINDEX_MERGES,				/* insert the keys that the old version lacks: GIN */
+	ZINDEX_RECHECKS,			/* insert an entry; scans recheck rows with several: GiST, SP-GiST,
+								 * hash */
+	ZINDEX_SUMMARIZES			/* insert, into an index that summarizes blocks: BRIN */
 } ZIndexChange;
 
 typedef struct ZTableIndex
