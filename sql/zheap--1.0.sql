@@ -99,7 +99,11 @@ CREATE FUNCTION zheap.zheap_table_stats(
 	OUT relid oid,
 	OUT updated_in_place bigint,
 	OUT updated_several_keys bigint,
-	OUT moved_index bigint,
+	OUT moved_unique bigint,
+	OUT moved_equal_key bigint,
+	OUT moved_kind bigint,
+	OUT moved_invalid bigint,
+	OUT moved_budget bigint,
 	OUT moved_share bigint,
 	OUT moved_room bigint,
 	OUT moved_history bigint,
@@ -366,7 +370,9 @@ COMMENT ON COLUMN zheap.zheap_stat_workers.last_error IS 'launcher: database and
 CREATE VIEW zheap.zheap_stat_tables AS
 	SELECT s.relid, n.nspname AS schemaname, c.relname,
 		s.updated_in_place, s.updated_several_keys,
-		s.moved_index, s.moved_share, s.moved_room, s.moved_history,
+		s.moved_unique + s.moved_equal_key + s.moved_kind + s.moved_invalid + s.moved_budget AS moved_index,
+		s.moved_unique, s.moved_equal_key, s.moved_kind, s.moved_invalid, s.moved_budget,
+		s.moved_share, s.moved_room, s.moved_history,
 		s.stale_entries_removed, s.dead_entries_passed, s.dead_rows_removed, s.dead_rows_left,
 		s.slots_added, s.slots_reused, s.overflow_pages_added, s.lock_pages_added,
 		s.pages_rolled_back, s.rows_rolled_back, s.pages_copied, s.versions_walked
@@ -382,7 +388,17 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.updated_in_place IS 'rows updated in p
 COMMENT ON COLUMN zheap.zheap_stat_tables.updated_several_keys IS
 	'rows updated in place, with new entries only in the indexes whose columns changed';
 COMMENT ON COLUMN zheap.zheap_stat_tables.moved_index IS
-	'updated rows that moved, with new entries in all indexes, because an index changed that cannot have several entries of a row (unique, with an expression or predicate, other than B-tree or BRIN, of a type whose equal values may differ)';
+	'updated rows that moved, with new entries in all indexes, because an index changed that could not get another entry of the row: sum of moved_unique, moved_equal_key, moved_kind, moved_invalid and moved_budget';
+COMMENT ON COLUMN zheap.zheap_stat_tables.moved_unique IS
+	'updated rows that moved because a unique index, or one of an exclusion constraint, changed';
+COMMENT ON COLUMN zheap.zheap_stat_tables.moved_equal_key IS
+	'updated rows that moved because the new key may be equal to the old one although the bytes of columns differ: of a type whose equal values may differ, with included columns, compressed or out of line';
+COMMENT ON COLUMN zheap.zheap_stat_tables.moved_kind IS
+	'updated rows that moved because of the kind of the index that changed: its access method, an expression, a predicate or a reference to whole rows';
+COMMENT ON COLUMN zheap.zheap_stat_tables.moved_invalid IS
+	'updated rows that moved because an index changed that is not valid: it is being built concurrently, or its build has failed';
+COMMENT ON COLUMN zheap.zheap_stat_tables.moved_budget IS
+	'updated rows that moved by chance, to bound the number of entries of keys that rows had before, in indexes of which such entries are not removed one by one';
 COMMENT ON COLUMN zheap.zheap_stat_tables.moved_share IS
 	'updated rows that moved because more indexes changed than zheap.max_changed_indexes allows';
 COMMENT ON COLUMN zheap.zheap_stat_tables.moved_room IS

@@ -224,6 +224,17 @@ is_plain_btree(Relation index)
 		index->rd_index->indisready && zindex_has_plain_columns(index);
 }
 
+/* Return the counter of rows that move because of the index, if it is one of ZINDEX_MOVES. */
+static ZTableCounter
+moved_of(Relation index)
+{
+	if (!index->rd_index->indisvalid || !index->rd_index->indisready)
+		return ZTABLE_MOVED_INVALID;
+	if (index->rd_index->indisunique || index->rd_index->indisexclusion)
+		return ZTABLE_MOVED_UNIQUE;
+	return is_plain_btree(index) ? ZTABLE_MOVED_EQUAL_KEY : ZTABLE_MOVED_KIND;
+}
+
 /*
  * Add an index to the description of its table, and put our routine into its relation cache entry.
  */
@@ -237,6 +248,7 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 
 	new->oid = RelationGetRelid(index);
 	new->change = change_of(table, index);
+	new->moved = moved_of(index);
 	old = MemoryContextSwitchTo(known->context);
 	new->columns = bms_copy(columns);
 	known->columns = bms_add_members(known->columns, columns);

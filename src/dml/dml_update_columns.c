@@ -127,8 +127,10 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnCha
 
 		if (!bms_overlap(index->columns, changed->columns))
 			continue;
-		if (index->change == ZINDEX_MOVES || bms_overlap(index->columns, changed->unsure))
-			changes->way = ZTABLE_MOVED_INDEX;
+		if (index->change == ZINDEX_MOVES)
+			changes->way = index->moved;
+		else if (bms_overlap(index->columns, changed->unsure))
+			changes->way = ZTABLE_MOVED_EQUAL_KEY;
 		else if (index->change == ZINDEX_ADDS)
 		{
 			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
@@ -150,7 +152,7 @@ zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *
 
 	Assert(indexes->highest <= RelationGetNumberOfAttributes(rel));
 	memset(changes, 0, sizeof(*changes));
-	changes->way = indexes->whole ? ZTABLE_MOVED_INDEX : ZTABLE_UPDATED_IN_PLACE;
+	changes->way = indexes->whole ? ZTABLE_MOVED_KIND : ZTABLE_UPDATED_IN_PLACE;
 	/* in the usual case the key's columns come first, and are not changed */
 	if (indexes->highest == 0 ||
 		zrow_starts_alike(RelationGetDescr(rel), old->row, old->len, row, len, indexes->highest))

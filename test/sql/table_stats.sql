@@ -41,6 +41,45 @@ insert into counted_room select i, 'x' from generate_series(1, 1000) i;
 update counted_room set pad = repeat('y', 500);
 select updated_in_place + moved_room = 1000 as all, moved_room > 800 as most
 	from zheap.zheap_stat_tables where relname = 'counted_room';
+-- the reasons for which an index makes rows move; moved_index is their sum
+create table counted_why (id int, u int unique, x int4range, n numeric, i int, j int, t text, v text, e int, l int,
+	exclude using gist (x with &&)) using zheap with (autovacuum_enabled = off);
+alter table counted_why alter t set storage external, alter v set storage external;
+create index on counted_why (n);
+create index on counted_why (i) include (j);
+create index on counted_why (t);
+create index on counted_why using brin (v);
+create index on counted_why (abs(e));
+insert into counted_why select i, i, int4range(i, i + 1), 1.0, i, i, 'x', 'x', i, 0 from generate_series(1, 10) i;
+create unique index concurrently counted_invalid on counted_why (l);
+create view why as select moved_unique, moved_equal_key, moved_kind, moved_invalid, moved_budget,
+		moved_index = moved_unique + moved_equal_key + moved_kind + moved_invalid + moved_budget as sum, updated_in_place + updated_several_keys as stayed
+	from zheap.zheap_stat_tables where relid = 'counted_why'::regclass;
+update counted_why set u = 101 where id = 1;
+update counted_why set x = int4range(102, 103) where id = 2;
+select * from why;
+update counted_why set n = 1.00 where id = 1;
+update counted_why set j = 0 where id = 2;
+update counted_why set t = repeat('y', 2100) where id = 3;
+update counted_why set v = repeat('y', 2100) where id = 4;
+select * from why;
+update counted_why set e = -1 where id = 1;
+select * from why;
+-- an index whose build has failed; that it is unique does not count
+update counted_why set l = 1 where id = 1;
+select * from why;
+-- several indexes at once: the first counts
+update counted_why set u = 102, n = 1.000, e = -2 where id = 2;
+select * from why;
+-- and none
+update counted_why set t = 'z', v = 'z' where id = 5;
+select * from why;
+-- an index that refers to whole rows: each update
+create index counted_whole on counted_why ((counted_why is null));
+update counted_why set id = 0 where id = 10;
+select * from why;
+drop view why;
+drop table counted_why;
 -- reset: one table, then all
 select zheap.zheap_stat_tables_reset('counted'::regclass);
 select * from counts;

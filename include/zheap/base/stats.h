@@ -21,7 +21,11 @@ typedef enum ZTableCounter
 	/* updates: each counts as one of these; ztable_is_move() says which are moves */
 	ZTABLE_UPDATED_IN_PLACE,	/* no index got an entry */
 	ZTABLE_UPDATED_SEVERAL_KEYS,	/* in place, with new entries in the changed indexes */
-	ZTABLE_MOVED_INDEX,			/* moved: an index changed that can't have several keys of a row */
+	ZTABLE_MOVED_UNIQUE,		/* moved: an index of a unique or exclusion constraint changed */
+	ZTABLE_MOVED_EQUAL_KEY,		/* ... its new key may equal the old one, with other bytes */
+	ZTABLE_MOVED_KIND,			/* ... its access method, an expression or its predicate */
+	ZTABLE_MOVED_INVALID,		/* ... it is being built, or its build has failed */
+	ZTABLE_MOVED_BUDGET,		/* ... by chance, to bound the number of its stale entries */
 	ZTABLE_MOVED_SHARE,			/* ... more indexes changed than the setting allows */
 	ZTABLE_MOVED_ROOM,			/* ... the page had no room for the new version */
 	ZTABLE_MOVED_HISTORY,		/* ... triggers count versions, or undo was too long for a page */
@@ -50,7 +54,7 @@ typedef enum ZTableCounter
 static inline bool
 ztable_is_move(ZTableCounter counter)
 {
-	return counter >= ZTABLE_MOVED_INDEX && counter <= ZTABLE_MOVED_HISTORY;
+	return counter >= ZTABLE_MOVED_UNIQUE && counter <= ZTABLE_MOVED_HISTORY;
 }
 
 typedef struct ZTableCounts

@@ -17,6 +17,8 @@
 #include "nodes/bitmapset.h"
 #include "utils/relcache.h"
 
+#include "zheap/base/stats.h"
+
 /*
  * What an update that changes a column of the index has to do (src/index/README.md, "Every kind of
  * index").  Where it is not said that the row moves, it may be changed in place.
@@ -38,6 +40,7 @@ typedef struct ZTableIndex
 {
 	Oid			oid;
 	ZIndexChange change;
+	ZTableCounter moved;		/* the counter of these rows, if ZINDEX_MOVES */
 	Bitmapset  *columns;		/* columns of keys, included columns, expressions and predicate,
 								 * numbered as in RelationGetIndexAttrBitmap */
 } ZTableIndex;
