@@ -16,11 +16,9 @@
 
 #include "access/gist_private.h"
 #include "access/hash.h"
-#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "catalog/pg_am.h"
 #include "storage/bufmgr.h"
-#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -28,6 +26,7 @@
 #include "zheap/base/base.h"
 #include "zheap/base/catalog.h"
 #include "zheap/btree/dead_ranges.h"
+#include "zheap/btree/entry_key.h"
 #include "zheap/btree/index_skip.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/undo/undo_relation.h"
@@ -50,6 +49,7 @@ typedef struct Kept
 static Kept kept[MAX_KEPT];
 
 static IndexAmRoutine watched;	/* for indexes that may have several entries of a row */
+static IndexAmRoutine compared;	/* ... whose keys are compared by functions */
 static IndexAmRoutine counted;	/* for other B-trees */
 static IndexAmRoutine hash_am;	/* for other access methods, whose insertions ask for dead rows */
 static IndexAmRoutine gist_am;
@@ -91,6 +91,7 @@ take_back(const char *tuples)
 void
 zindex_entries_at_end_of_transaction(void)
 {
+	zkey_at_end_of_transaction();
 	for (int i = 0; i < MAX_KEPT; i++)
 		kept[i].lent = false;
 }
@@ -440,13 +441,20 @@ endscan(IndexScanDesc scan)
 bool
 zindex_is_watched(Relation index)
 {
-	return index->rd_indam == &watched;
+	return index->rd_indam == &watched || index->rd_indam == &compared;
+}
+
+bool
+zindex_compares(Relation index)
+{
+	return index->rd_indam == &compared;
 }
 
 void
-zindex_watch_entries(Relation index, bool several_keys)
+zindex_watch_entries(Relation index, ZIndexChange kind)
 {
-	IndexAmRoutine *routine = several_keys ? &watched : &counted;
+	IndexAmRoutine *routine = kind == ZINDEX_ADDS ? &watched :
+		kind == ZINDEX_COMPARES ? &compared : &counted;
 
 	if (index->rd_indam == routine)
 		return;
@@ -462,6 +470,7 @@ zindex_watch_entries(Relation index, bool several_keys)
 		counted.amgettuple = gettuple_counted;
 		counted.amrestrpos = restrpos_counted;
 		watched.aminsert = counted.aminsert = insert;
+		compared = watched;
 	}
 	index->rd_indam = routine;
 }
@@ -484,89 +493,4 @@ zindex_wrap_insertions(Relation index)
 		wrap_insertions(index, &hash_am);
 	else if (index->rd_rel->relam == GIST_AM_OID)
 		wrap_insertions(index, &gist_am);
-}
-
-/* ---- entries ---- */
-
-/* Return the index tuple that the scan is at, in the scan's memory. */
-static IndexTuple
-entry_of(IndexScanDesc scan)
-{
-	BTScanOpaque so = (BTScanOpaque) scan->opaque;
-
-	Assert(BTScanPosIsValid(so->currPos) && so->currTuples != NULL);
-	return (IndexTuple) (so->currTuples + so->currPos.items[so->currPos.itemIndex].tupleOffset);
-}
-
-/* Return whether column i of the entry has this value. */
-static bool
-has_value(Relation index, IndexTuple entry, int i, Datum value, bool isnull)
-{
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(index), i);
-	bool		key_isnull;
-	Datum		key = index_getattr(entry, i + 1, RelationGetDescr(index), &key_isnull);
-
-	return isnull == key_isnull &&
-		(isnull || datum_image_eq(value, key, att->attbyval, att->attlen));
-}
-
-bool
-zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot)
-{
-	Relation	index = scan->indexRelation;
-	IndexTuple	entry = entry_of(scan);
-
-	Assert(!zheap_holds_buffer_lock()); /* I3 */
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-	{
-		bool		isnull;
-		Datum		value = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull);
-
-		if (!has_value(index, entry, i, value, isnull))
-			return false;
-	}
-	return true;
-}
-
-void
-zindex_values_of(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull)
-{
-	Assert(!zheap_holds_buffer_lock()); /* I3 */
-	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
-		values[i] = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull[i]);
-}
-
-IndexTuple
-zindex_key_of(Relation index, TupleTableSlot *slot, Size max)
-{
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-	IndexTuple	key;
-
-	zindex_values_of(index, slot, values, isnull);
-	/* a long key is not copied, and may exceed what an index takes */
-	if (heap_compute_data_size(RelationGetDescr(index), values, isnull) > max)
-		return NULL;
-	key = index_form_tuple(RelationGetDescr(index), values, isnull);
-	if (IndexTupleSize(key) <= max)
-		return key;
-	pfree(key);
-	return NULL;
-}
-
-bool
-zindex_entry_has_key(IndexScanDesc scan, IndexTuple key)
-{
-	Relation	index = scan->indexRelation;
-	IndexTuple	entry = entry_of(scan);
-
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-	{
-		bool		isnull;
-		Datum		value = index_getattr(key, i + 1, RelationGetDescr(index), &isnull);
-
-		if (!has_value(index, entry, i, value, isnull))
-			return false;
-	}
-	return true;
 }

@@ -14,7 +14,10 @@
 #include "access/sysattr.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/nodes.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
@@ -154,12 +157,32 @@ keys_compare_bytewise(Relation table, Relation index)
 	return true;
 }
 
+/* Return whether the index has a system column, which differs between versions. */
+static bool
+has_system_column(Relation index)
+{
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+	{
+		if (index->rd_index->indkey.values[i] < 0)
+			return true;
+	}
+	return false;
+}
+
+ZIndexChange
+zindex_kind(Relation table, Relation index)
+{
+	if (index->rd_rel->relam != BTREE_AM_OID || index->rd_index->indisunique ||
+		index->rd_index->indisexclusion || has_system_column(index))
+		return ZINDEX_MOVES;
+	return zindex_has_plain_columns(index) && keys_compare_bytewise(table, index) ?
+		ZINDEX_ADDS : ZINDEX_COMPARES;
+}
+
 bool
 zindex_may_have_several_keys(Relation table, Relation index)
 {
-	return index->rd_rel->relam == BTREE_AM_OID && !index->rd_index->indisunique &&
-		!index->rd_index->indisexclusion && zindex_has_plain_columns(index) &&
-		keys_compare_bytewise(table, index);
+	return zindex_kind(table, index) != ZINDEX_MOVES;
 }
 
 static Node *
@@ -171,14 +194,53 @@ stored_tree(Relation index, AttrNumber attno)
 	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
 }
 
+/* Return whether the function is written in another language than C. */
+static bool
+is_in_other_language(Oid function, void *context)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid			language;
+
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+	ReleaseSysCache(tuple);
+	return language != INTERNALlanguageId && language != ClanguageId;
+}
+
+static bool
+runs_other_language(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	/* a domain's constraints may be any expressions */
+	return IsA(node, CoerceToDomain) ||
+		check_functions_in_node(node, is_in_other_language, context) ||
+		expression_tree_walker(node, runs_other_language, context);
+}
+
+/*
+ * Return whether scans may evaluate the index's expressions and predicate.  Functions in C are
+ * installed by superusers.  Others could do anything in the name of the user who reads the table,
+ * whom heap does not make execute them, and may depend on search_path.
+ */
+static bool
+may_be_evaluated(Relation index)
+{
+	return !runs_other_language(stored_tree(index, Anum_pg_index_indexprs), NULL) &&
+		!runs_other_language(stored_tree(index, Anum_pg_index_indpred), NULL);
+}
+
 static ZIndexChange
 change_of(Relation table, Relation index)
 {
+	ZIndexChange kind = zindex_kind(table, index);
+
 	if (!index->rd_index->indisvalid || !index->rd_index->indisready)
 		return ZINDEX_MOVES;
 	if (index->rd_rel->relam == BRIN_AM_OID && zindex_has_plain_columns(index))
 		return ZINDEX_SUMMARIZES;
-	return zindex_may_have_several_keys(table, index) ? ZINDEX_ADDS : ZINDEX_MOVES;
+	return kind == ZINDEX_COMPARES && !may_be_evaluated(index) ? ZINDEX_MOVES : kind;
 }
 
 /*
@@ -261,7 +323,7 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 	if (new->change != ZINDEX_SUMMARIZES)
 		known->nentries++;
 	if (index->rd_rel->relam == BTREE_AM_OID)
-		zindex_watch_entries(index, zindex_may_have_several_keys(table, index));
+		zindex_watch_entries(index, zindex_kind(table, index));
 	else
 		zindex_wrap_insertions(index);
 }

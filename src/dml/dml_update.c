@@ -56,9 +56,10 @@ look_for_key(Update *update)
 		zpage_is_row(view.page, target->offnum) &&
 		zmvcc_fetch(&view, target->offnum, update->query.snapshot, &seen))
 		zcolumns_changed(update->indexes, update->rel, &seen, update->row.bytes,
-						 update->row.len, &changes);
+						 update->row.len, NULL, &changes);
 	zview_close(&view);
 	bms_free(changes.indexes);
+	bms_free(changes.unknown);
 	if (changes.key)
 		zupdate_raise_mode(update);
 }
@@ -80,9 +81,13 @@ choose_way(Update *update)
 	bool		identity = changes->identity;
 
 	Assert(update->target.checked);	/* D1 */
+	const ZRowVersion *old = &update->check.version;
+	bool		compared = zcomparison_holds(update, old);
+
 	bms_free(changes->indexes);
-	zcolumns_changed(update->indexes, update->rel, &update->check.version, update->row.bytes,
-					 update->row.len, changes);
+	bms_free(changes->unknown);
+	zcolumns_changed(update->indexes, update->rel, old, update->row.bytes, update->row.len,
+					 compared ? &update->comparison : NULL, changes);
 	if (zupdate_has_run(update, TOAST))
 	{
 		/* a key that the toaster has compressed is not changed; the version is the same */
@@ -93,6 +98,9 @@ choose_way(Update *update)
 		return zupdate_exclude_all(update);
 	if (needs_toaster(update))
 		return update->locked ? TOAST : LOCK_OLD;
+	/* the second time with the row locked, so that there is no third */
+	if (changes->unknown != NULL)
+		return update->locked || !zupdate_has_run(update, COMPARE) ? COMPARE : LOCK_OLD;
 	if (!zupdate_has_run(update, TOAST))
 		zlogical_old_row(&update->logical, update->check.version.row, update->check.version.len,
 						 changes->identity);
@@ -328,6 +336,8 @@ update_close(Update *update)
 	ztarget_close(&update->target);
 	if (zupdate_has_run(update, FIND_PAGE))
 		ztarget_close(&update->new);
+	if (update->scratch != NULL)
+		MemoryContextDelete(update->scratch);
 	zdml_form_release(&update->row);
 	zlogical_close(&update->logical);
 }
@@ -386,9 +396,10 @@ static const struct
 	Phase		(*run) (Update *update);
 	int			next;			/* a bit each */
 }			phases[] = {
-	[CHECK] = {check, TO(CHECK) | TO(LOCK_OLD) | TO(TOAST) | TO(IN_PLACE) | TO(MOVE) |
-	TO(REFUSED)},
+	[CHECK] = {check, TO(CHECK) | TO(LOCK_OLD) | TO(COMPARE) | TO(TOAST) | TO(IN_PLACE) |
+	TO(MOVE) | TO(REFUSED)},
 	[LOCK_OLD] = {lock_old, TO(CHECK)},
+	[COMPARE] = {zupdate_compare, TO(CHECK)},
 	[TOAST] = {toast, TO(CHECK)},
 	[IN_PLACE] = {in_place, TO(CHECK) | TO(MOVE) | TO(DONE)},
 	[MOVE] = {zupdate_move, TO(CHECK) | TO(LOCK_OLD) | TO(FIND_PAGE) | TO(MOVE_AT_ONCE) |
@@ -465,6 +476,7 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		zentries_insert(rel, update.indexes, update.changes.indexes, slot,
 						update.had_several_keys);
 	bms_free(update.changes.indexes);
+	bms_free(update.changes.unknown);
 	if (update.check.result == TM_Invisible)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -18,13 +18,14 @@ typedef struct Deformed
 {
 	Datum	   *values;
 	bool	   *isnull;
-	ZRowDeform	state;
+	char	   *scratch;
 } Deformed;
 
 typedef enum Difference
 {
 	SAME,
-	OTHER_BYTES,				/* which may be the same value: compressed, or in another table */
+	OTHER_BYTES,				/* which may be the same value, compressed */
+	OTHER_PLACE,				/* which may be the same value, in another table */
 	OTHER_VALUE
 } Difference;
 
@@ -33,19 +34,28 @@ typedef struct Changed
 {
 	Bitmapset  *columns;		/* in the numbering of ZTableIndexes */
 	Bitmapset  *unsure;			/* those whose values may be equal */
+	Bitmapset  *external;		/* those that are in another table, before or after */
 } Changed;
+
+char *
+zcolumns_deform(Relation rel, const char *row, uint32 len, int natts, Datum *values, bool *isnull)
+{
+	ZRowDeform	state;
+
+	memset(&state, 0, sizeof(state));
+	state.scratch = palloc(ZROW_SCRATCH_SIZE(natts, len));
+	if (!zrow_deform(RelationGetDescr(rel), row, len, natts, values, isnull, &state))
+		zheap_corrupt(rel, InvalidBlockNumber, InvalidOffsetNumber,
+					  "row of %u bytes cannot be read", len);
+	return state.scratch;
+}
 
 static void
 deform(Relation rel, const char *row, uint32 len, int natts, Deformed *out)
 {
 	out->values = palloc(natts * sizeof(Datum));
 	out->isnull = palloc(natts * sizeof(bool));
-	memset(&out->state, 0, sizeof(out->state));
-	out->state.scratch = palloc(ZROW_SCRATCH_SIZE(natts, len));
-	if (!zrow_deform(RelationGetDescr(rel), row, len, natts, out->values, out->isnull,
-					 &out->state))
-		zheap_corrupt(rel, InvalidBlockNumber, InvalidOffsetNumber,
-					  "row of %u bytes cannot be read", len);
+	out->scratch = zcolumns_deform(rel, row, len, natts, out->values, out->isnull);
 }
 
 static void
@@ -53,7 +63,7 @@ deform_free(Deformed *d)
 {
 	pfree(d->values);
 	pfree(d->isnull);
-	pfree(d->state.scratch);
+	pfree(d->scratch);
 }
 
 /* Compare two datums of variable length whose bytes differ. */
@@ -63,8 +73,9 @@ compare_varlena(Datum old, Datum new)
 	struct varlena *a = (struct varlena *) DatumGetPointer(old);
 	struct varlena *b = (struct varlena *) DatumGetPointer(new);
 
-	if (VARATT_IS_EXTERNAL(a) || VARATT_IS_EXTERNAL(b) ||
-		VARATT_IS_COMPRESSED(a) || VARATT_IS_COMPRESSED(b))
+	if (VARATT_IS_EXTERNAL(a) || VARATT_IS_EXTERNAL(b))
+		return OTHER_PLACE;
+	if (VARATT_IS_COMPRESSED(a) || VARATT_IS_COMPRESSED(b))
 		return OTHER_BYTES;
 	if (VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
 		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0)
@@ -110,14 +121,58 @@ compare_rows(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
 			changed->columns = bms_add_member(changed->columns, bit);
 		if (difference == OTHER_BYTES)
 			changed->unsure = bms_add_member(changed->unsure, bit);
+		if (difference == OTHER_PLACE)
+			changed->external = bms_add_member(changed->external, bit);
 	}
 	deform_free(&before);
 	deform_free(&after);
 }
 
+/* Return what functions have found out about the key in this index. */
+static ZKeyChange
+compared_key(const ZComparison *comparison, Oid index)
+{
+	for (int i = 0; comparison != NULL && i < comparison->n; i++)
+	{
+		if (comparison->indexes[i] == index)
+			return comparison->changes[i];
+	}
+	return ZKEY_UNKNOWN;
+}
+
+/* Note what is to be done in a B-tree that has changed columns, number i. */
+static void
+look_at_btree(const ZTableIndex *index, int i, const Changed *changed,
+			  const ZComparison *comparison, ZColumnChanges *changes)
+{
+	ZKeyChange	key = ZKEY_ADDED;
+
+	if (index->change == ZINDEX_COMPARES || bms_overlap(index->columns, changed->unsure))
+		key = compared_key(comparison, index->oid);
+	switch (key)
+	{
+		case ZKEY_UNKNOWN:
+			changes->unknown = bms_add_member(changes->unknown, i);
+			break;
+		case ZKEY_SAME:
+			break;
+		case ZKEY_LEAVES:
+			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
+			break;
+		case ZKEY_ADDED:
+			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
+			changes->indexes = bms_add_member(changes->indexes, i);
+			break;
+		case ZKEY_OTHER_BYTES:
+			changes->way = ZTABLE_MOVED_EQUAL_KEY;
+			break;
+	}
+}
+
 /* Find the indexes that have these columns, and decide whether the row may stay. */
 static void
-look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnChanges *changes)
+look_at_indexes(const ZTableIndexes *indexes, const Changed *changed,
+				const ZComparison *comparison, ZColumnChanges *changes)
 {
 	int			count = 0;
 
@@ -129,26 +184,34 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed, ZColumnCha
 			continue;
 		if (index->change == ZINDEX_MOVES)
 			changes->way = index->moved;
-		else if (bms_overlap(index->columns, changed->unsure))
+		/* the old value may be far away, and no entry of it can be told under locks */
+		else if (bms_overlap(index->columns, changed->external))
 			changes->way = ZTABLE_MOVED_EQUAL_KEY;
-		else if (index->change == ZINDEX_ADDS)
+		else if (index->change == ZINDEX_SUMMARIZES)
+			changes->indexes = bms_add_member(changes->indexes, i);
+		else
 		{
-			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
-			count++;
+			look_at_btree(index, i, changed, comparison, changes);
+			count += bms_is_member(i, changes->indexes);
 		}
-		changes->indexes = bms_add_member(changes->indexes, i);
 	}
 	/* if most of them get an entry anyway, moving the row saves scans the comparison of keys */
 	if (!ztable_is_move(changes->way) &&
 		count * 100 > indexes->nentries * zheap_max_changed_indexes)
 		changes->way = ZTABLE_MOVED_SHARE;
+	if (ztable_is_move(changes->way))
+	{
+		bms_free(changes->unknown);
+		changes->unknown = NULL;
+	}
 }
 
 void
 zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
-				 const char *row, uint32 len, ZColumnChanges *changes)
+				 const char *row, uint32 len, const ZComparison *comparison,
+				 ZColumnChanges *changes)
 {
-	Changed		changed = {NULL, NULL};
+	Changed		changed = {NULL, NULL, NULL};
 
 	Assert(indexes->highest <= RelationGetNumberOfAttributes(rel));
 	memset(changes, 0, sizeof(*changes));
@@ -162,7 +225,8 @@ zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *
 		return;
 	changes->key = bms_overlap(changed.columns, indexes->keys);
 	changes->identity = bms_overlap(changed.columns, indexes->identity);
-	look_at_indexes(indexes, &changed, changes);
+	look_at_indexes(indexes, &changed, comparison, changes);
 	bms_free(changed.columns);
 	bms_free(changed.unsure);
+	bms_free(changed.external);
 }

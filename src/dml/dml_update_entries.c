@@ -20,6 +20,7 @@
 #include "zheap/base/pg_compat_index.h"
 #include "zheap/base/base.h"
 #include "zheap/btree/dead_ranges.h"
+#include "zheap/btree/entry_key.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/update.h"
 
@@ -57,17 +58,13 @@ search_leaf(Relation index, BTScanInsert key, Page page)
 }
 
 /*
- * Return whether there is an entry of this key and TID (N3), of an older version of the row, or
- * of one that was rolled back.  No other transaction inserts one while we change the row; and a
- * backend that would remove it sees, with the leaf locked, that the newest version has that key
- * (N4).  Serializable transactions that have read the leaf are in conflict with this one, as
- * with an insertion.  ERROR (data_corrupted) if the entry is marked as dead.
+ * Find the entry of this key and TID (N3).  Return the leaf, locked in share mode, and the item's
+ * offset; or InvalidBuffer if there is no such entry.
  */
-static bool
-entry_exists(Relation index, Relation rel, IndexTuple entry)
+static Buffer
+find_entry(Relation index, Relation rel, IndexTuple entry, OffsetNumber *offnum)
 {
 	BTScanInsert key = _bt_mkscankey(index, entry);
-	bool		exists = false;
 	Buffer		leaf;
 
 	Assert(key->heapkeyspace && key->keysz == IndexRelationGetNumberOfKeyAttributes(index));
@@ -76,27 +73,61 @@ entry_exists(Relation index, Relation rel, IndexTuple entry)
 	if (BufferIsValid(leaf))
 	{
 		Page		page = BufferGetPage(leaf);
-		OffsetNumber offnum = search_leaf(index, key, page);
 
-		if (offnum <= PageGetMaxOffsetNumber(page) &&
-			_bt_compare(index, key, page, offnum) == 0)
+		*offnum = search_leaf(index, key, page);
+		if (*offnum > PageGetMaxOffsetNumber(page) ||
+			_bt_compare(index, key, page, *offnum) != 0 ||
+			!names_row((IndexTuple) PageGetItem(page, PageGetItemId(page, *offnum)),
+					   &entry->t_tid))
 		{
-			ItemId		item = PageGetItemId(page, offnum);
-
-			exists = names_row((IndexTuple) PageGetItem(page, item), &entry->t_tid);
-			/* only entries of rows that are dead to all are marked */
-			if (exists)
-				CheckForSerializableConflictIn(index, NULL, BufferGetBlockNumber(leaf));
-			if (exists && ItemIdIsDead(item))
-				zheap_corrupt(rel, ItemPointerGetBlockNumber(&entry->t_tid),
-							  ItemPointerGetOffsetNumber(&entry->t_tid),
-							  "row is being updated, but is marked as dead in index \"%s\"",
-							  RelationGetRelationName(index));
+			_bt_relbuf(index, leaf);
+			leaf = InvalidBuffer;
 		}
-		_bt_relbuf(index, leaf);
 	}
 	pfree(key);
-	return exists;
+	return leaf;
+}
+
+/*
+ * Return whether there is an entry of this key and TID, of an older version of the row, or of one
+ * that was rolled back.  No other transaction inserts one while we change the row; and a
+ * backend that would remove it sees, with the leaf locked, that the newest version has that key
+ * (N4).  Serializable transactions that have read the leaf are in conflict with this one, as
+ * with an insertion.  ERROR (data_corrupted) if the entry is marked as dead.
+ */
+static bool
+entry_exists(Relation index, Relation rel, IndexTuple entry)
+{
+	OffsetNumber offnum;
+	Buffer		leaf = find_entry(index, rel, entry, &offnum);
+
+	if (!BufferIsValid(leaf))
+		return false;
+	CheckForSerializableConflictIn(index, NULL, BufferGetBlockNumber(leaf));
+	/* only entries of rows that are dead to all are marked */
+	if (ItemIdIsDead(PageGetItemId(BufferGetPage(leaf), offnum)))
+		zheap_corrupt(rel, ItemPointerGetBlockNumber(&entry->t_tid),
+					  ItemPointerGetOffsetNumber(&entry->t_tid),
+					  "row is being updated, but is marked as dead in index \"%s\"",
+					  RelationGetRelationName(index));
+	_bt_relbuf(index, leaf);
+	return true;
+}
+
+bool
+zentries_have_other_bytes(Relation index, Relation rel, IndexTuple entry)
+{
+	OffsetNumber offnum;
+	Buffer		leaf = find_entry(index, rel, entry, &offnum);
+	bool		differ;
+
+	if (!BufferIsValid(leaf))
+		return false;
+	differ = !zkey_same_bytes(index, entry, (IndexTuple)
+							  PageGetItem(BufferGetPage(leaf),
+										  PageGetItemId(BufferGetPage(leaf), offnum)));
+	_bt_relbuf(index, leaf);
+	return differ;
 }
 
 /*
@@ -110,7 +141,8 @@ insert_into_btree(Relation index, Relation rel, TupleTableSlot *slot, bool look_
 	bool		isnull[INDEX_MAX_KEYS];
 	bool		exists = false;
 
-	zindex_values_of(index, slot, values, isnull);
+	if (!zkey_values(index, slot, values, isnull))
+		return;
 	if (look_first)
 	{
 		IndexTuple	entry = index_form_tuple(RelationGetDescr(index), values, isnull);
@@ -141,7 +173,7 @@ insert_into_summary(Relation index, Relation rel, TupleTableSlot *slot)
 	bool		isnull[INDEX_MAX_KEYS];
 	IndexInfo  *info = BuildIndexInfo(index);
 
-	zindex_values_of(index, slot, values, isnull);
+	(void) zkey_values(index, slot, values, isnull);
 	(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
 						info);
 	/* releases the pages that the insertion keeps pinned in "info" */

@@ -16,6 +16,7 @@ typedef enum Phase
 {
 	CHECK,						/* check the row, choose the way */
 	LOCK_OLD,					/* take a row lock, so that the page can be unlocked */
+	COMPARE,					/* compare keys, where functions have to tell */
 	TOAST,						/* move long values of the new row to the toast table */
 	IN_PLACE,					/* put the new version in the old one's place */
 	MOVE,						/* let the new row name origins, choose its page */
@@ -43,9 +44,11 @@ typedef struct Update
 	ZOrigins	origins;		/* zeroed by update_open(), like all that follows */
 
 	ZColumnChanges changes;		/* of the last CHECK */
+	ZComparison comparison;		/* of the last COMPARE */
 	ZFormedRow	row;			/* the new one */
 	ZLogical	logical;		/* the version before is added by CHECK, or by TOAST */
 	int			done;			/* phases that have been run: a bit each */
+	MemoryContext scratch;		/* of COMPARE; or NULL */
 	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
 								 * except KEY SHARE if the key stays */
 	bool		has_mode;		/* query.mode takes into account whether the key changes, or
@@ -91,6 +94,20 @@ zupdate_exclude_all(Update *update)
 	update->locked = false;
 	return CHECK;
 }
+
+/* ---- dml_update_compare.c ---- */
+
+/*
+ * Return whether the comparison is of this version, whose page is locked, so that its results
+ * still count.
+ */
+extern bool zcomparison_holds(const Update *update, const ZRowVersion *old);
+
+/*
+ * COMPARE: find out what the update does to the keys in changes.unknown.  Locked on entry,
+ * unlocked on exit.  Errors are those of the index's functions.
+ */
+extern Phase zupdate_compare(Update *update);
 
 /* ---- dml_update_move.c ---- */
 

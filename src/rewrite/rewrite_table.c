@@ -31,6 +31,7 @@
 
 #include "zheap/base/pg_compat_index.h"
 #include "zheap/base/pg_compat_vacuum.h"
+#include "zheap/btree/entry_key.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/state.h"

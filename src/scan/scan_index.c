@@ -16,6 +16,7 @@
 #include "storage/proc.h"
 
 #include "zheap/base/base.h"
+#include "zheap/btree/entry_key.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/mvcc/serial.h"
 #include "zheap/mvcc/state.h"

@@ -79,11 +79,16 @@ extern PGDLLEXPORT const ZTableIndexes *ztable_indexes(Relation table);
 extern bool zindex_has_plain_columns(Relation index);
 
 /*
- * Return whether the table's index may have several entries of one row.
- *
- * True for a B-tree that enforces no constraint, on plain columns, where keys that differ in their
- * bytes are different keys, and are stored as the table stores them.  The answer does not change
- * during the life of the index.  May read catalogs.
+ * Return how the index tells several entries of one row apart: ZINDEX_ADDS, a B-tree on plain
+ * columns where keys that differ in their bytes are different keys, and are stored as the table
+ * stores them; ZINDEX_COMPARES, any other B-tree that enforces no constraint; or ZINDEX_MOVES, if
+ * it cannot.  May read catalogs.
+ */
+extern ZIndexChange zindex_kind(Relation table, Relation index);
+
+/*
+ * Return whether the table's index may have several entries of one row.  The answer does not
+ * change during the life of the index.  May read catalogs.
  */
 extern bool zindex_may_have_several_keys(Relation table, Relation index);
 
@@ -117,10 +122,10 @@ typedef struct ZIndexFetchBase
 /*
  * Put our routine into the relation cache entry of a B-tree.
  *
- * Its scans then report themselves to the fetch of the table's rows and, if several_keys, the
- * entries that they are at; its insertions look for dead ranges.  Idempotent; no locks, no errors.
+ * Its scans then report themselves to the fetch of the table's rows and, if the kind is one of
+ * those with several entries of a row, the entries that they are at; its insertions look for dead ranges.  Idempotent; no locks, no errors.
  */
-extern void zindex_watch_entries(Relation index, bool several_keys);
+extern void zindex_watch_entries(Relation index, ZIndexChange kind);
 
 /*
  * Put our insertion into the relation cache entry of a hash or GiST index; does nothing for
@@ -136,30 +141,8 @@ extern void zindex_wrap_insertions(Relation index);
  */
 extern bool zindex_is_watched(Relation index);
 
-/*
- * Return whether the scan's current entry has the key of the version in the slot.  The caller has
- * locked no buffer (I3), as values may have to be read from the toast table; errors are those of
- * that.  The index is watched (zindex_is_watched).
- */
-extern bool zindex_entry_is_of(IndexScanDesc scan, TupleTableSlot *slot);
-
-/*
- * Fill values[] and isnull[] with the index's columns of the version in the slot.  The index is on
- * plain columns; values point into the slot.  The caller has locked no buffer (I3).
- */
-extern void zindex_values_of(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull);
-
-/*
- * The two steps of zindex_entry_is_of().
- *
- * zindex_key_of returns the key of the version in the slot, allocated in the current context, or
- * NULL if it is longer than "max" bytes.  The caller has locked no buffer (I3).
- *
- * zindex_entry_has_key returns whether the scan's current entry has that key.  It reads no page,
- * and raises no error.
- */
-extern IndexTuple zindex_key_of(Relation index, TupleTableSlot *slot, Size max);
-extern bool zindex_entry_has_key(IndexScanDesc scan, IndexTuple key);
+/* Return whether it is watched as one of kind ZINDEX_COMPARES.  Reads no catalog. */
+extern bool zindex_compares(Relation index);
 
 /* Take back the memory that was lent to scans; no locks, no errors. */
 extern void zindex_entries_at_end_of_transaction(void);

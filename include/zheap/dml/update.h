@@ -5,11 +5,40 @@
 #ifndef ZHEAP_UPDATE_H
 #define ZHEAP_UPDATE_H
 
+#include "access/itup.h"
+
 #include "zheap/base/stats.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/target.h"
 
 /* ---- dml_update_columns.c ---- */
+
+/* What the update does to the row's key in one index. */
+typedef enum ZKeyChange
+{
+	ZKEY_UNKNOWN,				/* functions have to tell */
+	ZKEY_SAME,					/* nothing; or the row has no key before and after */
+	ZKEY_LEAVES,				/* the new version has no key: it is not under the predicate */
+	ZKEY_ADDED,					/* the new version has another key, which gets an entry */
+	ZKEY_OTHER_BYTES			/* an equal one, whose bytes or included values differ: the row
+								 * moves, so that all entries have the bytes of all versions with
+								 * their key */
+} ZKeyChange;
+
+/*
+ * The keys of two versions compared, in the indexes where functions have to tell.  Valid for an
+ * old version of the same bytes (zcomparison_holds).
+ */
+typedef struct ZComparison
+{
+	char	   *old;			/* copy of the old version; NULL: nothing was compared */
+	uint32		len;
+	bool		locked;			/* the row was locked meanwhile */
+	XLogRecPtr	lsn;			/* of its page before; invalid if that would not show changes */
+	int			n;
+	Oid		   *indexes;
+	ZKeyChange *changes;
+} ZComparison;
 
 /* What the update changes, as far as indexes are concerned. */
 typedef struct ZColumnChanges
@@ -20,17 +49,33 @@ typedef struct ZColumnChanges
 								 * without new index entries, or why it moves */
 	Bitmapset  *indexes;		/* if it stays: the indexes that get an entry, by their numbers;
 								 * in the current memory context */
+	Bitmapset  *unknown;		/* if it may stay: those where functions have to tell */
 } ZColumnChanges;
 
 /*
  * Compare the new row with the old version.  The row may be on a locked page: no lock is taken,
- * and no function of a type is called.  The caller frees changes->indexes.  ERROR
- * (data_corrupted) if a row cannot be read.
+ * and no function of a type is called.  "comparison" has the results of such functions, or is
+ * NULL.  The caller frees the sets in *changes.  ERROR (data_corrupted) if a row cannot be read.
  */
 extern void zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
-							 const char *row, uint32 len, ZColumnChanges *changes);
+							 const char *row, uint32 len, const ZComparison *comparison,
+							 ZColumnChanges *changes);
+
+/*
+ * Fill values[] and isnull[] with the first natts columns of a row.  Returns memory to be freed
+ * that the values point into, as they do into the row.  ERROR (data_corrupted) if it cannot be
+ * read.
+ */
+extern char *zcolumns_deform(Relation rel, const char *row, uint32 len, int natts, Datum *values,
+							 bool *isnull);
 
 /* ---- dml_update_entries.c ---- */
+
+/*
+ * Return whether the B-tree has an entry of this key and TID with other bytes or other included
+ * values.  No page is locked.
+ */
+extern bool zentries_have_other_bytes(Relation index, Relation rel, IndexTuple entry);
 
 /*
  * Insert the index entries for the new values of a row that was changed in place, which are in
