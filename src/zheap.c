@@ -21,6 +21,7 @@
 #include "zheap/base/catalog.h"
 #include "zheap/base/counters.h"
 #include "zheap/base/stats.h"
+#include "zheap/btree/entry_key.h"
 #include "zheap/btree/dead_ranges.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/clean/clean.h"
@@ -107,6 +108,7 @@ end_of_transaction(XactEvent event, void *arg)
 			if (FullTransactionIdIsValid(fxid))
 				zmvcc_note_committed(fxid);
 			zindex_entries_at_end_of_transaction();
+			zkey_at_end_of_transaction();
 			/* with wal_level = minimal the server has logged images of new files */
 			zundo_note_redo();
 			break;
@@ -114,12 +116,14 @@ end_of_transaction(XactEvent event, void *arg)
 			zundo_note_redo();
 			zundo_at_prepare();
 			zindex_entries_at_end_of_transaction();
+			zkey_at_end_of_transaction();
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
 			zheap_forget_buffer_locks();
 			zundo_at_abort();
 			zindex_entries_at_end_of_transaction();
+			zkey_at_end_of_transaction();
 			zheap_watch_at_abort();
 			zworker_wake();
 			break;

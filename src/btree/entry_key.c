@@ -169,10 +169,11 @@ equal_values(Relation index, int i, Datum a, Datum b)
 										   index->rd_indcollation[i], a, b)) == 0;
 }
 
-/* Compare the first n columns of two tuples. */
+typedef bool (*IsSame) (Relation index, int i, Datum a, Datum b);
+
+/* Return whether two tuples are the same in their first n columns. */
 static bool
-compare(Relation index, int n, IndexTuple a, IndexTuple b,
-		bool (*is_same) (Relation index, int i, Datum a, Datum b))
+compare(Relation index, int n, IndexTuple a, IndexTuple b, IsSame is_same)
 {
 	for (int i = 0; i < n; i++)
 	{

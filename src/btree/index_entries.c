@@ -26,7 +26,6 @@
 #include "zheap/base/base.h"
 #include "zheap/base/catalog.h"
 #include "zheap/btree/dead_ranges.h"
-#include "zheap/btree/entry_key.h"
 #include "zheap/btree/index_skip.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/undo/undo_relation.h"
@@ -91,7 +90,6 @@ take_back(const char *tuples)
 void
 zindex_entries_at_end_of_transaction(void)
 {
-	zkey_at_end_of_transaction();
 	for (int i = 0; i < MAX_KEPT; i++)
 		kept[i].lent = false;
 }

@@ -221,8 +221,8 @@ runs_other_language(Node *node, void *context)
 
 /*
  * Return whether scans may evaluate the index's expressions and predicate.  Functions in C are
- * installed by superusers.  Others could do anything in the name of the user who reads the table,
- * whom heap does not make execute them, and may depend on search_path.
+ * installed by superusers.  Others may depend on search_path, and could do anything in the name
+ * of the user that reads the table; on heap only writers execute them.
  */
 static bool
 may_be_evaluated(Relation index)

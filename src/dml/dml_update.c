@@ -55,8 +55,7 @@ look_for_key(Update *update)
 	if (zview_read(&view, BufferGetBlockNumber(target->buffer), NULL) &&
 		zpage_is_row(view.page, target->offnum) &&
 		zmvcc_fetch(&view, target->offnum, update->query.snapshot, &seen))
-		zcolumns_changed(update->indexes, update->rel, &seen, update->row.bytes,
-						 update->row.len, NULL, &changes);
+		zcolumns_changed(update->indexes, update->rel, &seen, &update->row, NULL, &changes);
 	zview_close(&view);
 	bms_free(changes.indexes);
 	bms_free(changes.unknown);
@@ -86,7 +85,7 @@ choose_way(Update *update)
 
 	bms_free(changes->indexes);
 	bms_free(changes->unknown);
-	zcolumns_changed(update->indexes, update->rel, old, update->row.bytes, update->row.len,
+	zcolumns_changed(update->indexes, update->rel, old, &update->row,
 					 compared ? &update->comparison : NULL, changes);
 	if (zupdate_has_run(update, TOAST))
 	{

@@ -101,14 +101,14 @@ compare_attribute(Relation rel, int attno, const Deformed *old, const Deformed *
 /* Compare the columns that any index has, and collect those that differ. */
 static void
 compare_rows(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
-			 const char *row, uint32 len, Changed *changed)
+			 const ZFormedRow *row, Changed *changed)
 {
 	int			bit = -1;
 	Deformed	before;
 	Deformed	after;
 
 	deform(rel, old->row, old->len, indexes->highest, &before);
-	deform(rel, row, len, indexes->highest, &after);
+	deform(rel, row->bytes, row->len, indexes->highest, &after);
 	while ((bit = bms_next_member(indexes->columns, bit)) >= 0)
 	{
 		int			attno = bit + FirstLowInvalidHeapAttributeNumber;
@@ -208,8 +208,7 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed,
 
 void
 zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
-				 const char *row, uint32 len, const ZComparison *comparison,
-				 ZColumnChanges *changes)
+				 const ZFormedRow *row, const ZComparison *comparison, ZColumnChanges *changes)
 {
 	Changed		changed = {NULL, NULL, NULL};
 
@@ -218,9 +217,10 @@ zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *
 	changes->way = indexes->whole ? ZTABLE_MOVED_KIND : ZTABLE_UPDATED_IN_PLACE;
 	/* in the usual case the key's columns come first, and are not changed */
 	if (indexes->highest == 0 ||
-		zrow_starts_alike(RelationGetDescr(rel), old->row, old->len, row, len, indexes->highest))
+		zrow_starts_alike(RelationGetDescr(rel), old->row, old->len, row->bytes, row->len,
+						  indexes->highest))
 		return;
-	compare_rows(indexes, rel, old, row, len, &changed);
+	compare_rows(indexes, rel, old, row, &changed);
 	if (changed.columns == NULL)
 		return;
 	changes->key = bms_overlap(changed.columns, indexes->keys);

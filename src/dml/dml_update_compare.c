@@ -85,8 +85,8 @@ make_slot(Update *update)
 	TupleDesc	desc = RelationGetDescr(update->rel);
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 
-	(void) zcolumns_deform(update->rel, update->comparison.old, update->comparison.len, desc->natts,
-						   slot->tts_values, slot->tts_isnull);
+	(void) zcolumns_deform(update->rel, update->comparison.old, update->comparison.len,
+						   desc->natts, slot->tts_values, slot->tts_isnull);
 	return ExecStoreVirtualTuple(slot);
 }
 

@@ -62,7 +62,7 @@ search_leaf(Relation index, BTScanInsert key, Page page)
  * offset; or InvalidBuffer if there is no such entry.
  */
 static Buffer
-find_entry(Relation index, Relation rel, IndexTuple entry, OffsetNumber *offnum)
+find_entry_of_key(Relation index, Relation rel, IndexTuple entry, OffsetNumber *offnum)
 {
 	BTScanInsert key = _bt_mkscankey(index, entry);
 	Buffer		leaf;
@@ -99,7 +99,7 @@ static bool
 entry_exists(Relation index, Relation rel, IndexTuple entry)
 {
 	OffsetNumber offnum;
-	Buffer		leaf = find_entry(index, rel, entry, &offnum);
+	Buffer		leaf = find_entry_of_key(index, rel, entry, &offnum);
 
 	if (!BufferIsValid(leaf))
 		return false;
@@ -118,7 +118,7 @@ bool
 zentries_have_other_bytes(Relation index, Relation rel, IndexTuple entry)
 {
 	OffsetNumber offnum;
-	Buffer		leaf = find_entry(index, rel, entry, &offnum);
+	Buffer		leaf = find_entry_of_key(index, rel, entry, &offnum);
 	bool		differ;
 
 	if (!BufferIsValid(leaf))

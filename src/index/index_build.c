@@ -105,6 +105,37 @@ key_form(IndexBuild *build, TupleTableSlot *slot, IndexKey *key)
 	build->econtext->ecxt_scantuple = build->slot;
 }
 
+static bool
+column_equal(IndexBuild *build, AttrNumber attno)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(build->table), attno - 1);
+	bool		isnull;
+	bool		older_isnull;
+	Datum		value = slot_getattr(build->slot, attno, &isnull);
+	Datum		older = slot_getattr(build->older, attno, &older_isnull);
+
+	return isnull == older_isnull &&
+		(isnull || datum_image_eq(value, older, att->attbyval, att->attlen));
+}
+
+/*
+ * Return whether the versions in the two slots are the same in all columns that keys are made of.
+ */
+static bool
+columns_equal(IndexBuild *build)
+{
+	int			natts = RelationGetNumberOfAttributes(build->table);
+
+	for (AttrNumber attno = 1; attno <= natts; attno++)
+	{
+		if ((build->columns == NULL ||
+			 bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, build->columns)) &&
+			!column_equal(build, attno))
+			return false;
+	}
+	return true;
+}
+
 /* ---- rows with several keys ---- */
 
 /*
@@ -127,6 +158,20 @@ is_ignored(const IndexBuild *build, const ZRowVersion *older)
 {
 	return TransactionIdIsValid(build->ignored) && FullTransactionIdIsValid(older->next_fxid) &&
 		TransactionIdPrecedes(zfxid_xid(older->next_fxid), build->ignored);
+}
+
+/*
+ * Form the key of the version in "older" and add it to the keys; return whether it was there.  An
+ * ignored version may be older than the index, and expressions fail for values that have been
+ * corrected since; its columns are compared with those of the version to be indexed.
+ */
+static bool
+key_is_known(IndexBuild *build, struct keys_hash *keys, bool ignored, IndexKey *key)
+{
+	if (ignored && !zindex_has_plain_columns(build->index))
+		return columns_equal(build);
+	key_form(build, build->older, key);
+	return !index_keys_add(keys, key);
 }
 
 /*
@@ -158,9 +203,8 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 		if (!zdml_toast_present(build->table, older.hdr.flags, build->older, build->columns))
 			break;				/* I4 */
 		Assert(!zheap_holds_buffer_lock());	/* I3 */
-		key_form(build, build->older, &before);
 		ignored = ignored || is_ignored(build, &older);
-		if (!index_keys_add(keys, &before))
+		if (key_is_known(build, keys, ignored, &before))
 			continue;
 		if (ignored)
 		{
@@ -180,37 +224,6 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 }
 
 /* ---- the versions of a row ---- */
-
-static bool
-column_equal(IndexBuild *build, AttrNumber attno)
-{
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(build->table), attno - 1);
-	bool		isnull;
-	bool		older_isnull;
-	Datum		value = slot_getattr(build->slot, attno, &isnull);
-	Datum		older = slot_getattr(build->older, attno, &older_isnull);
-
-	return isnull == older_isnull &&
-		(isnull || datum_image_eq(value, older, att->attbyval, att->attlen));
-}
-
-/*
- * Return whether the versions in the two slots are the same in all columns that keys are made of.
- */
-static bool
-columns_equal(IndexBuild *build)
-{
-	int			natts = RelationGetNumberOfAttributes(build->table);
-
-	for (AttrNumber attno = 1; attno <= natts; attno++)
-	{
-		if ((build->columns == NULL ||
-			 bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, build->columns)) &&
-			!column_equal(build, attno))
-			return false;
-	}
-	return true;
-}
 
 /*
  * Compare the versions before "version" that some snapshot may still see with the one to be

@@ -22,6 +22,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/base/stats.h"
+#include "zheap/btree/entry_key.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/index/index.h"
 #include "zheap/mvcc/state.h"
@@ -36,6 +37,9 @@
 
 /* Set by zindex_delete_from_leaf for the next call of zindex_delete_tuples. */
 static bool whole_leaf = false;
+
+/* Set by zindex_delete_knows_keys for the next call of zindex_delete_tuples. */
+static ZMarkedRow *const *rows_with_keys = NULL;
 
 /* The entries of one table page within deltids. */
 typedef struct BlockGroup
@@ -61,6 +65,7 @@ typedef struct IndexDelete
 	TransactionId conflict;		/* newest xid that removed a row, or key, of these entries */
 	bool		several_keys;	/* the index may have several entries of a row */
 	bool		whole_leaf;		/* visit all entries */
+	ZMarkedRow *const *rows;	/* of the entries, by id, if their keys were formed; or NULL */
 	Buffer		leaf;			/* the index page, pinned once more; or invalid */
 } IndexDelete;
 
@@ -319,7 +324,10 @@ may_be_equal(Form_pg_attribute att, Datum value, Datum key)
 	return datum_image_eq(value, key, att->attbyval, att->attlen);
 }
 
-/* Return whether the version may have the key of the KeyTest in "arg". */
+/*
+ * Return whether the version may have the key of the KeyTest in "arg".  An expression's value is
+ * not known, nor whether the version is under the predicate.
+ */
 static bool
 may_have_key(const ZRowVersion *version, void *arg)
 {
@@ -341,6 +349,8 @@ may_have_key(const ZRowVersion *version, void *arg)
 		bool		isnull;
 		Datum		key = index_getattr(test->entry, i + 1, desc, &isnull);
 
+		if (attno == 0)
+			continue;
 		if (test->isnull[attno - 1] != isnull ||
 			(!isnull && !may_be_equal(TupleDescAttr(desc, i), test->values[attno - 1], key)))
 			return false;
@@ -361,6 +371,57 @@ leaf_entry(IndexDelete *del, const TM_IndexDelete *deltid)
 		PageGetItem(page, PageGetItemId(page, del->op->status[deltid->id].idxoffnum));
 }
 
+/* Look for a version with the entry's key by the bytes of columns; as zmvcc_some_version. */
+static bool
+some_version_has_key(IndexDelete *del, OffsetNumber offnum, IndexTuple entry, ZRowVersion *oldest)
+{
+	KeyTest		test = {.table = del->table,.index = del->op->irel,.entry = entry};
+	bool		found;
+
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(test.index); i++)
+		test.highest = Max(test.highest, test.index->rd_index->indkey.values[i]);
+	test.values = palloc(test.highest * sizeof(Datum));
+	test.isnull = palloc(test.highest * sizeof(bool));
+	test.scratch = palloc(ZROW_SCRATCH_SIZE(test.highest, BLCKSZ));
+	found = zmvcc_some_version(&del->view, offnum, may_have_key, &test, oldest);
+	pfree(test.values);
+	pfree(test.isnull);
+	pfree(test.scratch);
+	return found;
+}
+
+/* Let the newest version not be the one, so that *oldest is it; any other may have the key. */
+static bool
+is_not_newest(const ZRowVersion *version, void *arg)
+{
+	bool	   *is_first = arg;
+	bool		first = *is_first;
+
+	*is_first = false;
+	return !first;
+}
+
+/*
+ * Return whether the key that was formed of the newest version, which every snapshot sees, is
+ * another than the entry's, and the page has not changed since; as some_version_has_key.
+ */
+static bool
+newest_has_other_key(IndexDelete *del, const TM_IndexDelete *deltid, IndexTuple entry,
+					 ZRowVersion *oldest)
+{
+	const ZMarkedRow *row = del->rows == NULL ? NULL : del->rows[deltid->id];
+	bool		is_first = true;
+
+	if (row == NULL || XLogRecPtrIsInvalid(row->lsn) ||
+		PageGetLSN(del->view.page) != row->lsn ||
+		!((row->flags & ZMARKED_NO_KEY) ||
+		  ((row->flags & ZMARKED_HAS_KEY) && zkey_hash(del->op->irel, entry) != row->key)))
+		return false;
+	Assert(ItemPointerEquals(&((ZMarkedRow *) row)->tid, (ItemPointer) &deltid->tid));
+	return !zmvcc_some_version(&del->view, ItemPointerGetOffsetNumber(&deltid->tid),
+							   is_not_newest, &is_first, oldest);
+}
+
 /*
  * Return whether the entry is stale (N4): its row lives, but no version of it that a snapshot may
  * see has the entry's key.  The page is locked, as is the leaf: an updater that gives the row this
@@ -371,26 +432,18 @@ entry_is_stale(IndexDelete *del, const TM_IndexDelete *deltid)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumber(&deltid->tid);
 	ItemId		lp = PageGetItemId(del->view.page, offnum);
-	KeyTest		test = {.table = del->table,.index = del->op->irel};
 	ZRowVersion oldest;
-	bool		is_stale;
+	IndexTuple	entry;
 
 	if (!del->several_keys || !zpage_leads_to_row(lp) ||
 		!zrow_has_several_keys((char *) del->view.page + ItemIdGetOffset(lp)))
 		return false;
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(test.index); i++)
-		test.highest = Max(test.highest, test.index->rd_index->indkey.values[i]);
-	test.entry = leaf_entry(del, deltid);
-	test.values = palloc(test.highest * sizeof(Datum));
-	test.isnull = palloc(test.highest * sizeof(bool));
-	test.scratch = palloc(ZROW_SCRATCH_SIZE(test.highest, BLCKSZ));
-	is_stale = !zmvcc_some_version(&del->view, offnum, may_have_key, &test, &oldest);
-	if (is_stale)
-		note_replaced(del, &oldest);
-	pfree(test.values);
-	pfree(test.isnull);
-	pfree(test.scratch);
-	return is_stale;
+	entry = leaf_entry(del, deltid);
+	if (some_version_has_key(del, offnum, entry, &oldest) &&
+		!newest_has_other_key(del, deltid, entry, &oldest))
+		return false;
+	note_replaced(del, &oldest);
+	return true;
 }
 
 /* Return whether an entry of the current page may be deleted. */
@@ -443,6 +496,8 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 
 	del.whole_leaf = whole_leaf;
 	whole_leaf = false;
+	del.rows = rows_with_keys;
+	rows_with_keys = NULL;
 	del.table = table;
 	del.op = delstate;
 	del.buffer = InvalidBuffer;
@@ -492,6 +547,12 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	delstate->ndeltids = ndeletable;
 
 	return del.conflict;
+}
+
+void
+zindex_delete_knows_keys(ZMarkedRow *const *rows)
+{
+	rows_with_keys = rows;
 }
 
 /* The server's function calls zindex_delete_tuples, removes the entries and logs that. */

@@ -18,7 +18,20 @@
 
 StaticAssertDecl(offsetof(ZMarkedRow, tid) == 0, "ZLeafRows");
 
-/* Count the entries that stay. */
+/* Let the deletion know the rows whose keys were formed. */
+static void
+know_keys(void *arg, const ZLeafEntries *leaf)
+{
+	const ZIndexSweep *sweep = arg;
+
+	if (sweep->keys)
+		zindex_delete_knows_keys((ZMarkedRow *const *) leaf->rows);
+}
+
+/*
+ * Count the entries that stay.  Where functions tell the key, an entry may stay of a row that has
+ * none (its page has changed since); so the row keeps its mark unless it has a key.
+ */
 static void
 count_entries(void *arg, const ZLeafEntries *leaf, int n)
 {
@@ -30,7 +43,8 @@ count_entries(void *arg, const ZLeafEntries *leaf, int n)
 
 		if (leaf->status[id].knowndeletable)
 			sweep->removed++;
-		else if (row->flags & ZMARKED_SEEN)
+		else if ((row->flags & ZMARKED_SEEN) ||
+				 (sweep->keys && !(row->flags & ZMARKED_HAS_KEY)))
 			row->flags |= ZMARKED_SEVERAL;
 		else
 			row->flags |= ZMARKED_SEEN;
@@ -60,7 +74,7 @@ zindex_sweep(ZIndexSweep *sweep)
 			.rows = sweep->rows,.nrows = sweep->nrows,.size = sizeof(ZMarkedRow),
 			.last = MaxBlockNumber
 		},
-		.note = count_entries,.leave_empty = count_empty,.arg = sweep,
+		.prepare = know_keys,.note = count_entries,.leave_empty = count_empty,.arg = sweep,
 		.max_leaves = MaxBlockNumber
 	};
 

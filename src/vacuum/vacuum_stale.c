@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/tableam.h"
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
@@ -23,11 +24,13 @@
 #include "utils/memutils.h"
 
 #include "zheap/base/stats.h"
+#include "zheap/btree/entry_key.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/dml.h"
 #include "zheap/index/index.h"
 #include "zheap/mvcc/status.h"
 #include "zheap/page/page.h"
+#include "zheap/scan/scan.h"
 #include "zheap/undo/undo_horizon.h"
 
 #include "vacuum_private.h"
@@ -172,6 +175,70 @@ vacuum_stale_is_full(const ZVacuum *vac)
 	return vac->stale != NULL && vac->stale->nrows + ZPAGE_MAX_OFFSET > vac->stale->max_rows;
 }
 
+/* ---- keys ---- */
+
+/* Form the keys of the page's settled rows.  The view is of a copy of the page. */
+static void
+form_keys_of_page(ZPageView *view, const StalePage *page, ZMarkedRow *rows, Relation index,
+				  TupleTableSlot *slot)
+{
+	for (int i = 0; i < page->nrows; i++)
+	{
+		ZMarkedRow *row = &rows[i];
+		ZRowVersion version;
+		IndexTuple	key;
+
+		if (!(row->flags & ZMARKED_SETTLED))
+			continue;
+		zmvcc_current(view, ItemPointerGetOffsetNumber(&row->tid), &version);
+		zscan_version_store(view, &version, &row->tid, slot);
+		key = zkey_form(index, slot);
+		row->lsn = page->lsn;
+		row->flags |= key == NULL ? ZMARKED_NO_KEY : ZMARKED_HAS_KEY;
+		if (key != NULL)
+		{
+			row->key = zkey_hash(index, key);
+			pfree(key);
+		}
+		ExecClearTuple(slot);
+	}
+}
+
+/*
+ * Form the keys that the collected rows have in an index with expressions or a predicate, where
+ * they will be compared with its leaf locked (I3).  Only of the newest version, and only if every
+ * snapshot sees it: other versions may be older than the index, and expressions fail for them.
+ * A page that has changed since its rows were collected is left for the next VACUUM.
+ */
+static void
+form_keys(ZVacuum *vac, Relation index)
+{
+	ZVacuumStale *stale = vac->stale;
+	ZMarkedRow *rows = stale->rows;
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "zheap keys of rows",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(scratch);
+	TupleTableSlot *slot = table_slot_create(vac->rel, NULL);
+	ZPageView	view;
+
+	for (int i = 0; i < stale->nrows; i++)
+		rows[i].flags &= ~(ZMARKED_HAS_KEY | ZMARKED_NO_KEY);
+	zview_open(&view, vac->rel);
+	for (int i = 0; i < stale->npages && RelationNeedsWAL(vac->rel); i++)
+	{
+		const StalePage *page = &stale->pages[i];
+
+		vacuum_delay_point(false);
+		if (zview_read(&view, page->block, vac->strategy) && PageGetLSN(view.page) == page->lsn)
+			form_keys_of_page(&view, page, rows, index, slot);
+		rows += page->nrows;
+	}
+	zview_close(&view);
+	ExecDropSingleTupleTableSlot(slot);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
+}
+
 /* ---- entries ---- */
 
 /*
@@ -193,8 +260,11 @@ sweep_indexes(ZVacuum *vac)
 		if (!zindex_may_have_several_keys(vac->rel, vac->indexes[i]))
 			continue;
 		vacuum_begin_index(vac, i, VACUUM_VACUUMING_INDEX);
-		zindex_watch_entries(vac->indexes[i], true);
+		zindex_watch_entries(vac->indexes[i], zindex_kind(vac->rel, vac->indexes[i]));
 		sweep.index = vac->indexes[i];
+		sweep.keys = !zindex_has_plain_columns(sweep.index);
+		if (sweep.keys)
+			form_keys(vac, sweep.index);
 		zindex_sweep(&sweep);
 	}
 	vac->stale_removed += sweep.removed;

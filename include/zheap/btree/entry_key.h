@@ -24,7 +24,7 @@ extern bool zkey_values(Relation index, TupleTableSlot *slot, Datum *values, boo
 /* Return the same as an index tuple in the current memory context, or NULL. */
 extern IndexTuple zkey_form(Relation index, TupleTableSlot *slot);
 
-/* Return whether the keys are equal by the operator classes of the index, included columns aside. */
+/* Return whether the keys, without included columns, are equal by the index's operator classes. */
 extern bool zkey_equal(Relation index, IndexTuple a, IndexTuple b);
 
 /*

@@ -123,7 +123,8 @@ typedef struct ZIndexFetchBase
  * Put our routine into the relation cache entry of a B-tree.
  *
  * Its scans then report themselves to the fetch of the table's rows and, if the kind is one of
- * those with several entries of a row, the entries that they are at; its insertions look for dead ranges.  Idempotent; no locks, no errors.
+ * those with several entries of a row, the entries that they are at; its insertions look for dead
+ * ranges.  Idempotent; no locks, no errors.
  */
 extern void zindex_watch_entries(Relation index, ZIndexChange kind);
 

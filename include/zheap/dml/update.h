@@ -58,7 +58,7 @@ typedef struct ZColumnChanges
  * NULL.  The caller frees the sets in *changes.  ERROR (data_corrupted) if a row cannot be read.
  */
 extern void zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
-							 const char *row, uint32 len, const ZComparison *comparison,
+							 const ZFormedRow *row, const ZComparison *comparison,
 							 ZColumnChanges *changes);
 
 /*

@@ -54,16 +54,29 @@ extern TransactionId zindex_delete_tuples(Relation table, TM_IndexDeleteOp *dels
  */
 extern void zindex_delete_from_leaf(Relation table, Buffer leaf, TM_IndexDeleteOp *op);
 
+struct ZMarkedRow;
+
+/*
+ * Let the next call of zindex_delete_from_leaf() know the rows of the entries, by their ids, whose
+ * keys VACUUM has formed.
+ */
+extern void zindex_delete_knows_keys(struct ZMarkedRow *const *rows);
+
 /* ---- VACUUM's pass over rows with several keys (index_sweep.c) ---- */
 
 #define ZMARKED_SEEN	0x01	/* the current index has an entry of the row */
-#define ZMARKED_SEVERAL	0x02	/* some index has several entries of the row */
-#define ZMARKED_SETTLED	0x04	/* not used here, but by the caller */
+#define ZMARKED_SEVERAL	0x02	/* some index has an entry of the row that is not the only one of
+								 * its newest version */
+#define ZMARKED_SETTLED	0x04	/* every snapshot sees the newest version, as of "lsn" */
+#define ZMARKED_HAS_KEY	0x08	/* "key" is the hash of that version's key in the current index */
+#define ZMARKED_NO_KEY	0x10	/* that version is not under the index's predicate */
 
 typedef struct ZMarkedRow
 {
 	ItemPointerData tid;
 	uint8		flags;
+	uint64		key;			/* zkey_hash() */
+	XLogRecPtr	lsn;			/* of the row's page */
 } ZMarkedRow;
 
 typedef struct ZIndexSweep
@@ -73,6 +86,8 @@ typedef struct ZIndexSweep
 	BufferAccessStrategy strategy;	/* for reading pages of the table */
 	ZMarkedRow *rows;			/* ascending by TID; at least one */
 	int			nrows;
+	bool		keys;			/* functions tell the keys of this index: flags of rows say what
+								 * the key is, or that it is not known */
 	/* results, added up over calls */
 	int64		removed;		/* number of entries removed */
 	BlockNumber leaves;			/* number of leaves read */

@@ -81,6 +81,8 @@ typedef struct ZLeafWalk
 	Relation	index;
 	BufferAccessStrategy strategy;	/* for reading pages of the table */
 	ZLeafRows	rows;
+	/* Called before a leaf with such entries is cleaned, if not NULL.  The leaf is locked. */
+	void		(*prepare) (void *arg, const ZLeafEntries *leaf);
 	/*
 	 * Called after a leaf with n entries of the rows was cleaned; status[id].knowndeletable tells
 	 * which are gone.  The leaf is locked exclusively.
