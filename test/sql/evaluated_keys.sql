@@ -242,3 +242,10 @@ select count(*) filter (where 'several_keys' = any (flags)) from generate_series
 select bt_index_parent_check(x, true, true) from unnest(array['ek_jobs_pending', 'ek_jobs_abs', 'ek_jobs_n']::regclass[]) x;
 select * from zheap.zheap_verify('ek_z');
 select * from zheap.zheap_verify('ek_jobs');
+drop table ek_h, ek_z, ek_queries, ek_read, ek_fail, ek_jobs;
+drop function ek_run, ek_answers, ek_check, ek_stays, ek_entries, ek_sql;
+drop procedure ek_changes;
+drop domain ek_domain;
+drop function ek_pl;
+drop collation ek_nocase;
+drop extension amcheck, pageinspect;

@@ -75,8 +75,8 @@ select count(*) from k where a < 0;
 cluster k using k_a;
 select count(*) from k where a < 0;
 reset enable_seqscan;
--- what moves the row: too many indexes, a unique one, one with an expression, a predicate, an
--- included column, equality that is not that of bytes, a long value
+-- what moves the row: too many indexes, a unique one, a hash index, an equal key with another
+-- included value; what does not: an expression, a predicate, equality that is not that of bytes
 create function moved_by(what text, definition text) returns table (change text, moved bigint) language plpgsql as $$
 begin
 	drop table if exists m;

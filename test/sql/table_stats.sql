@@ -49,7 +49,9 @@ create index on counted_why (n);
 create index on counted_why (i) include (j);
 create index on counted_why (t);
 create index on counted_why using brin (v);
-create index on counted_why (abs(e));
+-- a function that is not in C
+create function counted_abs(int) returns int immutable language plpgsql as 'begin return abs($1); end';
+create index on counted_why (counted_abs(e));
 insert into counted_why select i, i, int4range(i, i + 1), 1.0, i, i, 'x', 'x', i, 0 from generate_series(1, 10) i;
 create unique index concurrently counted_invalid on counted_why (l);
 create view why as select moved_unique, moved_equal_key, moved_kind, moved_invalid, moved_budget,
@@ -80,6 +82,7 @@ update counted_why set id = 0 where id = 10;
 select * from why;
 drop view why;
 drop table counted_why;
+drop function counted_abs;
 -- reset: one table, then all
 select zheap.zheap_stat_tables_reset('counted'::regclass);
 select * from counts;
