@@ -71,6 +71,15 @@ needs_toaster(const Update *update)
 		 zdml_needs_toaster(update->rel, 0, update->check.version.hdr.flags));
 }
 
+static void
+columns_changed(Update *update, const ZComparison *comparison)
+{
+	bms_free(update->changes.indexes);
+	bms_free(update->changes.unknown);
+	zcolumns_changed(update->indexes, update->rel, &update->check.version, &update->row,
+					 comparison, &update->changes);
+}
+
 /* Choose the phase after a check with the result Ok.  The page is locked. */
 static Phase
 choose_way(Update *update)
@@ -78,15 +87,13 @@ choose_way(Update *update)
 	ZColumnChanges *changes = &update->changes;
 	bool		key = changes->key;
 	bool		identity = changes->identity;
+	bool		compared = zcomparison_holds(update, &update->check.version);
 
 	Assert(update->target.checked);	/* D1 */
-	const ZRowVersion *old = &update->check.version;
-	bool		compared = zcomparison_holds(update, old);
-
-	bms_free(changes->indexes);
-	bms_free(changes->unknown);
-	zcolumns_changed(update->indexes, update->rel, old, &update->row,
-					 compared ? &update->comparison : NULL, changes);
+	columns_changed(update, compared ? &update->comparison : NULL);
+	/* COMPARE compares in all of them again: meanwhile others may have come */
+	if (changes->unknown != NULL && compared)
+		columns_changed(update, NULL);
 	if (zupdate_has_run(update, TOAST))
 	{
 		/* a key that the toaster has compressed is not changed; the version is the same */
