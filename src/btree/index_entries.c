@@ -27,6 +27,7 @@
 #include "zheap/base/catalog.h"
 #include "zheap/btree/dead_ranges.h"
 #include "zheap/btree/index_skip.h"
+#include "zheap/btree/stale_entries.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/undo/undo_relation.h"
 
@@ -108,38 +109,6 @@ fetch_of(IndexScanDesc scan)
 }
 
 /*
- * Mark the items of the leaf whose TIDs are all of dead rows: those in "killed", by their place in
- * currPos.items.  Return whether any was marked.  The leaf is as the scan has read it.
- */
-static bool
-mark_items(const BTScanPosData *pos, const bool *killed, Page page)
-{
-	bool		marked = false;
-	int			i = pos->firstItem;
-
-	while (i <= pos->lastItem)
-	{
-		OffsetNumber offset = pos->items[i].indexOffset;
-		ItemId		item = PageGetItemId(page, offset);
-		IndexTuple	tuple = (IndexTuple) PageGetItem(page, item);
-		int			ntids = BTreeTupleIsPosting(tuple) ? BTreeTupleGetNPosting(tuple) : 1;
-		int			ndead = 0;
-
-		Assert(offset >= P_FIRSTDATAKEY(BTPageGetOpaque(page)) && ntids > 0);
-		/* the TIDs of a posting list are in items one behind the other, in any direction */
-		for (; i <= pos->lastItem && pos->items[i].indexOffset == offset; i++)
-			ndead += killed[i] ? 1 : 0;
-		Assert(ndead <= ntids);
-		if (ndead == ntids && !ItemIdIsDead(item))
-		{
-			ItemIdMarkDead(item);
-			marked = true;
-		}
-	}
-	return marked;
-}
-
-/*
  * Mark the entries of dead rows in the scan's leaf, unless that is pinned, or has changed since.
  *
  * The server does that for a pinned leaf.  It finds the entries by their TIDs, and may mark any
@@ -169,7 +138,7 @@ mark_entries(IndexScanDesc scan)
 	if (BufferGetLSNAtomic(buffer) == pos->lsn && BufferBeginSetHintBits(buffer))
 	{
 		Page		page = BufferGetPage(buffer);
-		bool		marked = mark_items(pos, killed, page);
+		bool		marked = zstale_mark_items(pos, killed, page);
 
 		if (marked)
 			BTPageGetOpaque(page)->btpo_flags |= BTP_HAS_GARBAGE;
@@ -321,6 +290,8 @@ read_leaf(IndexScanDesc scan, ZIndexFetchBase *fetch, ScanDirection direction)
 
 	if (scan->kill_prior_tuple || so->numKilled > 0)
 		mark_entries(scan);
+	if (fetch != NULL && fetch->stale != NULL)
+		zstale_mark(fetch->stale, scan);
 	if (!btgettuple(scan, direction))
 		return false;
 	if (fetch != NULL)

@@ -23,6 +23,7 @@
 #include "zheap/btree/entry_key.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/update.h"
+#include "zheap/undo/undo_relation.h"
 
 /* Return whether the leaf's item is an entry for the TID. */
 static bool
@@ -58,18 +59,19 @@ search_leaf(Relation index, BTScanInsert key, Page page)
 }
 
 /*
- * Find the entry of this key and TID (N3).  Return the leaf, locked in share mode, and the item's
+ * Find the entry of this key and TID (N3).  Return the leaf, locked for "access", and the item's
  * offset; or InvalidBuffer if there is no such entry.
  */
 static Buffer
-find_entry_of_key(Relation index, Relation rel, IndexTuple entry, OffsetNumber *offnum)
+find_entry_of_key(Relation index, Relation rel, IndexTuple entry, int access,
+				  OffsetNumber *offnum)
 {
 	BTScanInsert key = _bt_mkscankey(index, entry);
 	Buffer		leaf;
 
 	Assert(key->heapkeyspace && key->keysz == IndexRelationGetNumberOfKeyAttributes(index));
 	key->scantid = &entry->t_tid;
-	zcompat_bt_descend(index, rel, key, &leaf, BT_READ);
+	zcompat_bt_descend(index, rel, key, &leaf, access);
 	if (BufferIsValid(leaf))
 	{
 		Page		page = BufferGetPage(leaf);
@@ -88,44 +90,92 @@ find_entry_of_key(Relation index, Relation rel, IndexTuple entry, OffsetNumber *
 	return leaf;
 }
 
+/* Delete the item at "offnum", which is marked as dead, from the leaf, locked exclusively. */
+static void
+delete_dead_item(Relation index, Relation rel, Buffer leaf, OffsetNumber offnum)
+{
+	IndexTuple	item = (IndexTuple) PageGetItem(BufferGetPage(leaf),
+												PageGetItemId(BufferGetPage(leaf), offnum));
+	bool		posting = BTreeTupleIsPosting(item);
+	int			n = posting ? BTreeTupleGetNPosting(item) : 1;
+	TM_IndexDeleteOp op = {
+		.irel = index,.iblknum = BufferGetBlockNumber(leaf),.ndeltids = n,
+		.deltids = palloc(n * sizeof(TM_IndexDelete)),
+		.status = palloc0(n * sizeof(TM_IndexStatus))
+	};
+
+	for (int i = 0; i < n; i++)
+	{
+		op.deltids[i].tid = posting ? *BTreeTupleGetPostingN(item, i) : item->t_tid;
+		op.deltids[i].id = i;
+		op.status[i].idxoffnum = offnum;
+		op.status[i].knowndeletable = true;
+	}
+	_bt_delitems_delete_check(index, leaf, rel, &op);
+	pfree(op.deltids);
+	pfree(op.status);
+}
+
+/*
+ * Delete the entry of this key and TID if it is marked as dead.  A scan has marked it when no
+ * version of the row had the key that a snapshot needs (N7); now one gets it again, and an entry
+ * of its own.
+ */
+static void
+delete_dead_entry(Relation index, Relation rel, IndexTuple entry)
+{
+	OffsetNumber offnum;
+	Buffer		leaf;
+
+	zundo_open();				/* L2: the conflict's xid is looked for with the leaf locked */
+	leaf = find_entry_of_key(index, rel, entry, BT_WRITE, &offnum);
+	if (!BufferIsValid(leaf))
+		return;
+	if (ItemIdIsDead(PageGetItemId(BufferGetPage(leaf), offnum)))
+		delete_dead_item(index, rel, leaf, offnum);
+	_bt_relbuf(index, leaf);
+}
+
 /*
  * Return whether there is an entry of this key and TID, of an older version of the row, or of one
  * that was rolled back.  No other transaction inserts one while we change the row; and a
- * backend that would remove it sees, with the leaf locked, that the newest version has that key
- * (N4).  Serializable transactions that have read the leaf are in conflict with this one, as
- * with an insertion.  ERROR (data_corrupted) if the entry is marked as dead.
+ * backend that would remove it, or mark it, sees with the leaf locked that the newest version has
+ * that key (N4, N7).  Serializable transactions that have read the leaf are in conflict with this
+ * one, as with an insertion.
  */
 static bool
 entry_exists(Relation index, Relation rel, IndexTuple entry)
 {
 	OffsetNumber offnum;
-	Buffer		leaf = find_entry_of_key(index, rel, entry, &offnum);
+	Buffer		leaf = find_entry_of_key(index, rel, entry, BT_READ, &offnum);
+	bool		dead;
 
 	if (!BufferIsValid(leaf))
 		return false;
-	CheckForSerializableConflictIn(index, NULL, BufferGetBlockNumber(leaf));
-	/* only entries of rows that are dead to all are marked */
-	if (ItemIdIsDead(PageGetItemId(BufferGetPage(leaf), offnum)))
-		zheap_corrupt(rel, ItemPointerGetBlockNumber(&entry->t_tid),
-					  ItemPointerGetOffsetNumber(&entry->t_tid),
-					  "row is being updated, but is marked as dead in index \"%s\"",
-					  RelationGetRelationName(index));
+	dead = ItemIdIsDead(PageGetItemId(BufferGetPage(leaf), offnum));
+	if (!dead)
+		CheckForSerializableConflictIn(index, NULL, BufferGetBlockNumber(leaf));
 	_bt_relbuf(index, leaf);
-	return true;
+	if (dead)
+		delete_dead_entry(index, rel, entry);
+	return !dead;
 }
 
 bool
 zentries_have_other_bytes(Relation index, Relation rel, IndexTuple entry)
 {
 	OffsetNumber offnum;
-	Buffer		leaf = find_entry_of_key(index, rel, entry, &offnum);
+	Buffer		leaf = find_entry_of_key(index, rel, entry, BT_READ, &offnum);
+	Page		page;
+	ItemId		item;
 	bool		differ;
 
 	if (!BufferIsValid(leaf))
 		return false;
-	differ = !zkey_same_bytes(index, entry, (IndexTuple)
-							  PageGetItem(BufferGetPage(leaf),
-										  PageGetItemId(BufferGetPage(leaf), offnum)));
+	page = BufferGetPage(leaf);
+	item = PageGetItemId(page, offnum);
+	differ = !ItemIdIsDead(item) &&
+		!zkey_same_bytes(index, entry, (IndexTuple) PageGetItem(page, item));
 	_bt_relbuf(index, leaf);
 	return differ;
 }

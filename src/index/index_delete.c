@@ -261,6 +261,42 @@ note_visible(IndexDelete *del, FullTransactionId fxid)
 }
 
 /*
+ * Note the transaction that replaced the entry's key.  Versions before "oldest" had it, if any
+ * did: if the row was inserted as "oldest", only versions that were rolled back had it.  A
+ * snapshot that sees the modifier of the oldest version sees all earlier ones that changed the
+ * row.
+ */
+static void
+note_replaced(IndexDelete *del, const ZRowVersion *oldest)
+{
+	if ((oldest->hdr.flags & ZROW_INSERTED) == 0)
+		note_visible(del, zmodifier_is_exact(&oldest->modifier) ?
+					 zmodifier_fxid(&oldest->modifier) : InvalidFullTransactionId);
+}
+
+static bool
+no_version(const ZRowVersion *version, void *arg)
+{
+	return false;
+}
+
+/*
+ * Note the newest transaction that may have replaced the key of an entry which was marked as dead
+ * while the row was alive: the newest one that every snapshot sees.  Return false if it would take
+ * too long to find (B1).
+ */
+static bool
+note_any_replaced(IndexDelete *del, OffsetNumber offnum)
+{
+	ZRowVersion oldest;
+
+	if (zmvcc_some_version(&del->view, offnum, no_version, NULL, &oldest))
+		return false;
+	note_replaced(del, &oldest);
+	return true;
+}
+
+/*
  * Note the deleter of a row: a standby must not lose the entry while a snapshot there still sees
  * the row.  Dead line pointers need nothing: the record that made them had the conflict.
  */
@@ -278,24 +314,12 @@ note_deleter(IndexDelete *del, OffsetNumber offnum)
 	state = zmvcc_state(&del->view, offnum, &version, &fxid);
 	if (state == ZSTATE_NONE)
 		return;
+	if (state != ZSTATE_DEAD && note_any_replaced(del, offnum) && state != ZSTATE_RECENTLY_DEAD)
+		return;
 	/* finding it would take too long (B1): the slot's owner is later, aborted or not */
 	if (state != ZSTATE_DEAD && !FullTransactionIdIsValid(fxid))
 		fxid = zmodifier_bound(&version.modifier);
 	note_visible(del, fxid);
-}
-
-/*
- * Note the transaction that replaced the entry's key.  Versions before "oldest" had it, if any
- * did: if the row was inserted as "oldest", only versions that were rolled back had it.  A
- * snapshot that sees the modifier of the oldest version sees all earlier ones that changed the
- * row.
- */
-static void
-note_replaced(IndexDelete *del, const ZRowVersion *oldest)
-{
-	if ((oldest->hdr.flags & ZROW_INSERTED) == 0)
-		note_visible(del, zmodifier_is_exact(&oldest->modifier) ?
-					 zmodifier_fxid(&oldest->modifier) : InvalidFullTransactionId);
 }
 
 /* ---- entries of live rows ---- */

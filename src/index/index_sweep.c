@@ -61,10 +61,7 @@ count_empty(void *arg, Buffer buffer)
 	_bt_relbuf(sweep->index, buffer);
 }
 
-/*
- * Entries that are marked as dead are not visited: their rows are dead to all, and an insertion
- * that needs the space removes them.
- */
+/* Entries that scans have marked as dead are visited, too: the row may be alive. */
 void
 zindex_sweep(ZIndexSweep *sweep)
 {
@@ -72,7 +69,7 @@ zindex_sweep(ZIndexSweep *sweep)
 		.table = sweep->table,.index = sweep->index,.strategy = sweep->strategy,
 		.rows = {
 			.rows = sweep->rows,.nrows = sweep->nrows,.size = sizeof(ZMarkedRow),
-			.last = MaxBlockNumber
+			.last = MaxBlockNumber,.dead = true
 		},
 		.prepare = know_keys,.note = count_entries,.leave_empty = count_empty,.arg = sweep,
 		.max_leaves = MaxBlockNumber

@@ -231,25 +231,48 @@ commit_of_lost_is_on_disk(ZPageView *view, FullTransactionId owner)
 	}
 }
 
+/*
+ * Return whether the commit is on disk of the transaction that made the newest version, or deleted
+ * the row, and that every snapshot sees.
+ */
+static bool
+newest_is_on_disk(ZPageView *view, const ZRowVersion *version)
+{
+	FullTransactionId owner = zmvcc_slot_owner(view, version);
+
+	if (view->local)
+		return true;
+	if (FullTransactionIdIsValid(owner) && !(version->hdr.flags & ZROW_REUSED))
+		return zmvcc_commit_is_on_disk(owner);
+	return commit_of_lost_is_on_disk(view, owner);
+}
+
 bool
 zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum)
 {
-	FullTransactionId owner = InvalidFullTransactionId;
 	ZRowVersion version;
 
-	if (zpage_is_row(view->page, offnum))
-	{
-		if (!zmvcc_dead_to_all(view, offnum))
-			return false;
-		zmvcc_current(view, offnum, &version);
-		if (!zversion_is_deleted(&version))
-			return true;		/* inserted by an aborted transaction */
-		owner = zmvcc_slot_owner(view, &version);
-		if (!view->local && FullTransactionIdIsValid(owner) &&
-			!(version.hdr.flags & ZROW_REUSED))
-			return zmvcc_commit_is_on_disk(owner);
-	}
-	return view->local || commit_of_lost_is_on_disk(view, owner);
+	if (!zpage_is_row(view->page, offnum))
+		return view->local || commit_of_lost_is_on_disk(view, InvalidFullTransactionId);
+	if (!zmvcc_dead_to_all(view, offnum))
+		return false;
+	zmvcc_current(view, offnum, &version);
+	if (!zversion_is_deleted(&version))
+		return true;			/* inserted by an aborted transaction */
+	return newest_is_on_disk(view, &version);
+}
+
+bool
+zmvcc_settled_on_disk(ZPageView *view, OffsetNumber offnum)
+{
+	ZRowVersion version;
+
+	zmvcc_current(view, offnum, &version);
+	if (zversion_is_deleted(&version))
+		return false;
+	zmvcc_find_modifier(view, &version);
+	return zmvcc_visible_to_all(view->rel, zmodifier_fxid(&version.modifier)) &&
+		newest_is_on_disk(view, &version);
 }
 
 /* Return whether, as far as the page says, no deletion on it is visible to all. */

@@ -17,6 +17,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/btree/entry_key.h"
+#include "zheap/btree/stale_entries.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/mvcc/serial.h"
 #include "zheap/mvcc/state.h"
@@ -440,7 +441,8 @@ has_other_key(const ZIndexFetch *fetch, Snapshot snapshot, TupleTableSlot *slot)
 /*
  * Return whether the snapshot sees the row's newest version, given that the entry has another key
  * than the version that it sees.  Then no later snapshot needs the entry, unless an update gives
- * the row its key again.  Locks the page in share mode meanwhile.
+ * the row its key again.  If every snapshot sees that version the entry is noted, to be marked as
+ * dead.  Locks the page in share mode meanwhile.
  */
 static bool
 sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
@@ -450,6 +452,7 @@ sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
 	FullTransactionId fxid;
 	ZRowVersion version;
 	bool		sees = false;
+	bool		settled = false;
 
 	if (!fetch->has_view)
 		view_open(fetch, &fetch->view);
@@ -464,7 +467,12 @@ sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
 		{
 			zview_limit(&fetch->view, ZVIEW_STEP_READS);
 			sees = zmvcc_modifier_visible(&fetch->view, &version, snapshot);
+			settled = sees && zstale_may_mark(fetch->base.entries) &&
+				zmvcc_settled_on_disk(&fetch->view, offnum);
 			sees = zview_limit_end(&fetch->view) && sees;
+			if (sees && settled)
+				zstale_note(&fetch->base.stale, fetch->context, fetch->base.entries,
+							fetch->buffer, PageGetLSN(fetch->view.page));
 		}
 		zview_detach(&fetch->view, &overflow_buf);
 	}
@@ -491,7 +499,8 @@ count_miss(ZIndexFetch *fetch, bool dead_for_good)
 static pg_noinline void
 skip_entry(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot, TupleTableSlot *slot)
 {
-	bool		newest = fetch->base.may_skip && sees_newest(fetch, tid, snapshot);
+	bool		newest = snapshot->snapshot_type == SNAPSHOT_MVCC &&
+		sees_newest(fetch, tid, snapshot);
 
 	if (!newest)
 		seen_keys_note(&fetch->seen, fetch->context, fetch->base.entries, tid, slot);

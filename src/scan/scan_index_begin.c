@@ -10,6 +10,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/btree/index_skip.h"
+#include "zheap/btree/stale_entries.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/undo/undo_relation.h"
 
@@ -60,6 +61,8 @@ zscan_index_reset(IndexFetchTableData *sfetch)
 	fetch->scan = true;
 	if (unlikely(fetch->base.skip != NULL))
 		zskip_end(&fetch->base);
+	if (unlikely(fetch->base.stale != NULL))
+		zstale_mark(fetch->base.stale, fetch->base.entries);
 	fetch->ahead.leaf = InvalidBlockNumber; /* it may read the same leaf again */
 	forget_buffer(fetch);
 }
@@ -71,6 +74,11 @@ zscan_index_end(IndexFetchTableData *sfetch)
 
 	if (unlikely(fetch->base.skip != NULL))
 		zskip_free(&fetch->base);
+	if (unlikely(fetch->base.stale != NULL))
+	{
+		zstale_mark(fetch->base.stale, fetch->base.entries);
+		pfree(fetch->base.stale);
+	}
 	forget_buffer(fetch);
 	if (unlikely(fetch->seen != NULL))
 		seen_keys_free(fetch->seen);

@@ -117,6 +117,7 @@ typedef struct ZIndexFetchBase
 	uint64		first_clock;	/* ... before it read its first page */
 	IndexScanDesc scan;			/* the scan if it is one of a B-tree, or NULL */
 	struct ZSkipRun *skip;		/* the scan's run; NULL if there were few such entries */
+	struct ZStaleEntries *stale;	/* entries to be marked; NULL if there were none */
 } ZIndexFetchBase;
 
 /*

@@ -84,6 +84,12 @@ extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
 extern bool zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum);
 
 /*
+ * Return whether every snapshot sees the row's newest version, and so it will be after a crash:
+ * the commit is on disk.  May read undo, up to the view's limit.
+ */
+extern bool zmvcc_settled_on_disk(ZPageView *view, OffsetNumber offnum);
+
+/*
  * Return whether the version, on which a fetch for a snapshot has ended, is a deletion that is
  * in progress or that some snapshot does not see.  Reads no undo, so it is cheaper than
  * zmvcc_dead_to_all; false may mean that it is not known.  Rarely true for a deletion that all
