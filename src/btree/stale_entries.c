@@ -102,7 +102,7 @@ zstale_note(ZStaleEntries **noted, MemoryContext context, IndexScanDesc scan, Bu
 
 /* Return whether the page with the row of this TID has not changed since the entry was noted. */
 static bool
-page_is_unchanged(Relation table, ItemPointer tid, const StaleEntry *entry)
+row_page_is_unchanged(Relation table, ItemPointer tid, const StaleEntry *entry)
 {
 	bool		unchanged;
 
@@ -142,7 +142,7 @@ zstale_mark(ZStaleEntries *noted, IndexScanDesc scan)
 		{
 			int			item = noted->entries[i].item;
 
-			dead[item] = page_is_unchanged(scan->heapRelation, &pos->items[item].heapTid,
+			dead[item] = row_page_is_unchanged(scan->heapRelation, &pos->items[item].heapTid,
 										  &noted->entries[i]);
 		}
 		marked = zstale_mark_items(pos, dead, page);
