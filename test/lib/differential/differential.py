@@ -222,7 +222,8 @@ def make_databases(args):
             admin.query('DROP DATABASE IF EXISTS %s' % name)
             admin.query('CREATE DATABASE %s' % name)
             s = Session(args.host, args.port, name)
-            s.query('CREATE EXTENSION amcheck SCHEMA pg_catalog')
+            for extension in 'amcheck', 'bloom', 'btree_gin', 'btree_gist', 'pg_trgm':
+                s.query('CREATE EXTENSION %s SCHEMA pg_catalog' % extension)
             s.close()
         if not args.heap_twice:
             s = Session(args.host, args.port, zheap)

@@ -3,17 +3,23 @@ between a few values, and it is read by every kind of scan.
 
 What differs from schedule.py, whose restrictions hold here, too:
 
+kinds of index      Each kind, and each way in which equal values may differ: 1.0 and 1.00, -0 and 0, 'a' and 'A',
+                    1 day and 24 hours, and documents, arrays and ranges made of such.  What an index alone tells is
+                    compared as text.
 order of rows       An index gives rows with equal keys in the order of their places.  So where an
                     answer has an order it shows nothing but the key, and that in the form that
-                    all equal keys have: 1.0 and 1.00 are the same, -0 and 0, 'a' and 'A'.  ORDER BY
-                    says m.a, as "a" would be the text that is shown.
-kinds of scan       Functions that force one, whatever the session's own is (SCANS).  A parallel
+                    all equal keys have, or a distance.  ORDER BY says m.a, as "a" would be the text that is shown.
+                    No column has the name of an alias, x, y or z.
+kinds of scan       Functions that force one, whatever the session's own is (SCANS).  enable_indexscan = off is
+                    against index-only scans, too.  A parallel
                     scan may get fewer workers than it wants, with the same answer.
 conflicts           A row conflicts with one other row at most: ranges overlap only if they are
                     equal.  An error names one of those that an index has found, and which of
                     several that is depends on the index.
 trees               amcheck looks at them at the end: no two entries of a row have equal keys, and each
                     row has its entry.
+index builds        Those that run CONCURRENTLY wait for the other sessions on both sides alike; what they wait for
+                    does not depend on the table.
 blanks              All values of a char(n) column are equally long.  Where they are not, as those of
                     bpchar, the server's own B-trees merge entries that differ, and fail an assertion.
 SERIALIZABLE        Not here: indexed columns change all the time.
@@ -30,48 +36,77 @@ COLUMNS = [
     ('n', 'numeric', ['1.0', '1.00', '2', '2.000', "numeric 'NaN'", 'NULL']),
     ('f', 'float8', ["float8 '-0'", "float8 '0'", '1', "float8 'NaN'", 'NULL']),
     ('h', 'char(6)', ["'a'", "'a '", "'b'", "'c'", 'NULL']),
-    ('w', 'text', ["'abc'", "'abd'", "'b'", "''", "repeat('k', 2500)", "repeat('m', 700)", 'NULL']),
+    ('w', 'text', ["'abc'", "'abd'", "'b'", "''", "repeat('k', 2500)", "repeat('m', 700)", 'long(1)', 'long(2)', 'NULL']),
     ('g', 'int[]', ["'{1,2}'::int[]", "'{2,3}'::int[]", "'{}'::int[]", "'{3}'::int[]", 'NULL']),
     ('p', 'point', ['point(0, 0)', 'point(1, 1)', 'point(5, 5)', 'NULL']),
+    ('s', 'text', ["'pending'", "'running'", "'done'"]),
+    ('d', 'interval', ["interval '1 day'", "interval '24:00'", "interval '1 mon'", "interval '30 days'", 'NULL']),
+    ('j', 'jsonb', ["'%s'::jsonb" % x for x in ('{"a": 1.0, "t": ["x"]}', '{"a": 1.00, "t": ["x"]}', '{"a": 2, "t": ["x", "y"]}',
+                                               '{"a": 2, "t": ["y"], "z": null}')] + ['NULL']),
+    ('q', 'numrange', ['numrange(1.0, 2)', 'numrange(1.00, 2)', 'numrange(1, 3)', 'numrange(3, 5)', "numrange 'empty'", 'NULL']),
+    ('e', 'numeric[]', ['ARRAY[1.0, 2]', 'ARRAY[1.00, 2]', 'ARRAY[3.0]', "'{}'::numeric[]", 'NULL']),
+    ('o', 'circle', ["circle '((0,0),1)'", "circle '((4,4),2)'", "circle '((5,1),1)'", 'NULL']),
     ('r', 'int4range', ['int4range(%d, %d)' % (10 * i, 10 * i + 10) for i in range(1, 9)] + ['NULL'] * 3),
-    ('u', 'int', [str(i) for i in range(100, 108)] + ['NULL'] * 3)]
+    ('u', 'numeric', ['%d%s' % (i // 2, '.0' * (i % 2)) for i in range(200, 216)] + ['NULL'] * 6)]
 
 BTREES = ['(a)', '(a DESC NULLS FIRST)', '(b, a)', '(b, a DESC NULLS LAST)', '(a, w)', '(c)', '(n)', '(f)', '(h)',
-          '(w)', '((a + b))', '(lower(w))', '(a) WHERE b > 1', '(b) WHERE a IS NULL', '(a) INCLUDE (b)', '(b) INCLUDE (w)']
+          '(w)', '((a + b))', '(lower(w))', '(a) WHERE b > 1', '(b) WHERE a IS NULL', '(a) INCLUDE (b)', '(b) INCLUDE (w)',
+          '(n, a)', '(n) INCLUDE (a)', '(a) INCLUDE (n)', '(a) INCLUDE (f, h)', '(d)', '(j)', '(q)', '(e)', '(s, b)', '((n * 2))',
+          '(abs(f), a)', "((j -> 'a'))", "((j ->> 'a')) INCLUDE (s)", '(lower(c) DESC)', "(b, id) WHERE s = 'pending'",
+          "(b, id) WHERE s = 'pending'", "(a) INCLUDE (w, s) WHERE s <> 'done'", "(lower(w)) WHERE s = 'pending'", '(n) WHERE n > 1']
 OTHERS = ['USING hash (a)', 'USING hash (w)', 'USING hash (c)', 'USING gin (g)', 'USING gist (p)', 'USING gist (r)',
           'USING spgist (p)', 'USING spgist (w)', 'USING spgist (r)', 'USING brin (a)', 'USING brin (w)',
-          'USING brin (a, b) WITH (pages_per_range = 1)']
-CONSTRAINTS = ['CREATE UNIQUE INDEX ON m (u)', 'CREATE UNIQUE INDEX ON m (u) INCLUDE (a)',
+          'USING brin (a, b) WITH (pages_per_range = 1)', 'USING brin (n, d)',
+          'USING hash (n)', 'USING hash (f)', 'USING hash (h)', 'USING hash (j)', "USING hash (a) WHERE s = 'pending'", 'USING hash ((a + b))',
+          'USING gin (j)', 'USING gin (j jsonb_path_ops)', 'USING gin (g, e) WITH (fastupdate = off)', 'USING gin (e)', "USING gin (g) WHERE s <> 'done'",
+          'USING gin (w gin_trgm_ops)', 'USING gin (a, n)', 'USING gist (q)', 'USING gist (o)', 'USING gist (p) INCLUDE (a, n)',
+          "USING gist (p, q) WHERE s = 'pending'", 'USING gist (a, n)', 'USING gist (w gist_trgm_ops)', 'USING spgist (q)',
+          'USING spgist (p) INCLUDE (n, s)', 'USING bloom (a, b, w)']
+CONSTRAINTS = ['CREATE UNIQUE INDEX ON m (u)', 'CREATE UNIQUE INDEX ON m (u) INCLUDE (a)', 'CREATE UNIQUE INDEX ON m ((u * 2))',
                'ALTER TABLE m ADD EXCLUDE USING gist (r WITH &&)', 'ALTER TABLE m ADD EXCLUDE (u WITH =)',
-               'ALTER TABLE m ADD EXCLUDE USING hash (r WITH =)']
+               'ALTER TABLE m ADD EXCLUDE USING hash (r WITH =)', 'ALTER TABLE m ADD EXCLUDE USING gist (u WITH =)']
 
 # renamed in 16; test/differential tells the server's major
 WORKERS = 'debug_parallel_query' if int(os.environ.get('PG_MAJOR', 15)) >= 16 else 'force_parallel_mode'
 ALL = 'SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_material = off '
+PARALLEL = ('SET ' + WORKERS + ' = on SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 SET min_parallel_index_scan_size = 0 '
+            'SET min_parallel_table_scan_size = 0 SET max_parallel_workers_per_gather = 2')
 SCANS = {
     'by_index': ALL + 'SET enable_indexonlyscan = off',
-    'by_index_only': ALL + 'SET enable_indexscan = off',
+    'by_index_only': ALL,
     'by_bitmap': 'SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off',
     'by_table': 'SET enable_bitmapscan = off SET enable_indexscan = off SET enable_indexonlyscan = off',
     'by_merge': ALL + 'SET enable_hashjoin = off SET enable_nestloop = off',
     'by_nested_loop': ALL + 'SET enable_hashjoin = off SET enable_mergejoin = off',
-    'by_workers': ALL + 'SET ' + WORKERS + ' = on SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 '
-                        'SET min_parallel_index_scan_size = 0 SET min_parallel_table_scan_size = 0 '
-                        'SET max_parallel_workers_per_gather = 2'}
+    'by_bitmap_and_workers': 'SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off ' + PARALLEL,
+    'by_workers': ALL + PARALLEL}
 
-ROW = "SELECT concat_ws(' ', id, a, b, c, n, f, h, left(w, 4), length(w), g, p, r, u) FROM m WHERE "
+ROW = "SELECT concat_ws(' ', id, a, b, c, n, f, h, left(w, 4), length(w), g, p, s, d, j, q, e, o, r, u) FROM m WHERE "
 CONDITIONS = ['a = 1', 'a >= 1', 'a IN (0, 2, 3)', 'a IS NULL', 'b = 2 AND a < 3', 'b >= 1 AND a = 1', "c = 'A'", "c > 'a'",
               'n = 1', 'n >= 2', 'f = 0', 'f <= 0', "h = 'a'", "h > 'a'", "w = 'abc'", "w = repeat('k', 2500)",
               "w >= 'b'", 'a + b = 3', "lower(w) = 'abd'", 'a = 2 AND b > 1', 'b = 1 AND a IS NULL', "g @> '{2}'",
               "g && '{1,3}'", "p <@ box '((0,0),(2,2))'", 'p ~= point(5, 5)', "r && '[15,35)'", 'r @> 25', 'u = 103',
-              'u > 104', 'u IS NULL', "a = 1 OR w = 'b'"]
+              'u > 104', 'u IS NULL', "a = 1 OR w = 'b'", 'w = long(1)',
+              "s = 'pending'", "s = 'pending' AND b >= 1", "s = 'pending' AND a = 1", "s <> 'done' AND a = 2", "s = 'pending' AND lower(w) = 'abd'",
+              "d = interval '1 day'", "d > interval '2 days'", 'n * 2 = 2', 'n IN (1, 2)', 'abs(f) = 0', "lower(c) = 'a'",
+              'j = \'{"a": 1, "t": ["x"]}\'', "j > '{}'", 'j @> \'{"a": 1}\'', 'j @> \'{"t": ["y"]}\'', "j ? 'z'", "j -> 'a' = '1'",
+              "j ->> 'a' = '1.0'", 'q = numrange(1, 2)', 'q @> 1.5', 'q && numrange(2.5, 4)', 'e = ARRAY[1, 2]::numeric[]', "e > '{}'",
+              'e @> ARRAY[2]::numeric[]', "e @> ARRAY[3]::numeric[] AND g && '{2}'", "s <> 'done' AND g @> '{2}'",
+              "o && circle '((4,4),1)'", "o <@ circle '((0,0),3)'", "s = 'pending' AND p <@ box '((0,0),(2,2))' AND q @> 1.5",
+              "w LIKE '%bd%'", "w ~ 'ab[cd]'", "w % 'abd'", 'a = 1 AND n = 2', "a = 1 AND b = 2 AND w = 'b'", 'a = 2 OR n = 1']
 # what an index alone can tell
 KEYS = ['SELECT a::text FROM m WHERE a >= 1', 'SELECT a::text FROM m WHERE a IS NULL', "SELECT b || ',' || a FROM m WHERE b >= 1",
         "SELECT concat(a, ',', b) FROM m WHERE a >= 0", "SELECT concat(b, ',', left(w, 4), length(w)) FROM m WHERE b >= 0",
         "SELECT concat(u, ',', a) FROM m WHERE u > 0", 'SELECT c FROM m WHERE c >= \'a\'', 'SELECT n::text FROM m WHERE n >= 1', 'SELECT f::text FROM m WHERE f <= 0',
         "SELECT concat('[', h, ']') FROM m WHERE h >= 'a'", "SELECT left(w, 4) || length(w) FROM m WHERE w >= ''", 'SELECT u::text FROM m WHERE u > 0',
         'SELECT p::text FROM m WHERE p <@ box \'((0,0),(9,9))\'', "SELECT r::text FROM m WHERE r && '[0,100)'",
-        'SELECT count(*)::text FROM m WHERE a >= 0']
+        'SELECT count(*)::text FROM m WHERE a >= 0', "SELECT concat(n, ',', a) FROM m WHERE n >= 1", "SELECT concat(a, ',', n) FROM m WHERE a >= 1",
+        "SELECT concat(a, ',', f, ',', h) FROM m WHERE a >= 1", "SELECT d::text FROM m WHERE d > '0'", 'SELECT j::text FROM m WHERE j > \'{}\'',
+        "SELECT q::text FROM m WHERE q >= 'empty'", "SELECT q::text FROM m WHERE q && '[0,9)'", "SELECT e::text FROM m WHERE e >= '{}'",
+        "SELECT concat(s, ',', b) FROM m WHERE s > ''", "SELECT concat(b, ',', id) FROM m WHERE s = 'pending' AND b >= 0",
+        "SELECT concat(a, s, left(w, 4), length(w)) FROM m WHERE s <> 'done' AND a >= 0", 'SELECT n::text FROM m WHERE n > 1',
+        "SELECT concat(p, ',', a, ',', n) FROM m WHERE p <@ box '((0,0),(9,9))'", "SELECT concat(p, ',', n, s) FROM m WHERE p <@ box '((0,0),(9,9))'",
+        'SELECT o::text FROM m WHERE o <@ circle \'((0,0),9)\'', "SELECT concat(a, ',', n) FROM m WHERE a = 1 AND n <= 2"]
 ORDERED = ['a::text FROM m WHERE a >= 0 ORDER BY m.a', 'a::text FROM m ORDER BY m.a DESC NULLS FIRST',
            'a::text FROM m ORDER BY m.a DESC NULLS LAST', 'a::text FROM m WHERE a < 3 ORDER BY m.a DESC',
            "concat(b, ',', a) FROM m WHERE b >= 0 ORDER BY m.b, m.a", "concat(b, ',', a) FROM m ORDER BY m.b DESC, m.a DESC",
@@ -79,11 +114,33 @@ ORDERED = ['a::text FROM m WHERE a >= 0 ORDER BY m.a', 'a::text FROM m ORDER BY 
            '(f + 0)::text FROM m WHERE f >= 0 ORDER BY m.f', "h || '.' FROM m ORDER BY m.h", 'left(w, 4) FROM m ORDER BY m.w DESC',
            '(a + b)::text FROM m WHERE a + b >= 0 ORDER BY m.a + m.b', 'u::text FROM m ORDER BY m.u',
            '(SELECT min(a) FROM m)::text ORDER BY 1', '(SELECT max(a) FROM m)::text ORDER BY 1',
-           "(p <-> point(2, 2))::text FROM m WHERE p IS NOT NULL ORDER BY m.p <-> point(2, 2)"]
+           "extract(epoch FROM d)::text FROM m WHERE d > '0' ORDER BY m.d", "concat(s, ',', b) FROM m WHERE s > '' ORDER BY m.s, m.b",
+           "trim_scale((j ->> 'a')::numeric)::text FROM m WHERE j > '{}' ORDER BY m.j DESC", 'trim_scale(lower(q))::text FROM m ORDER BY m.q',
+           "concat(cardinality(e), ' ', trim_scale(e[1])) FROM m WHERE e >= '{}' ORDER BY m.e", 'trim_scale(n * 2)::text FROM m ORDER BY m.n * 2',
+           "concat(trim_scale(n), ',', a) FROM m WHERE n >= 1 ORDER BY m.n, m.a LIMIT 4", "lower(c) FROM m ORDER BY lower(m.c) DESC",
+           "concat(b, ' ', id) FROM m WHERE s = 'pending' ORDER BY m.b, m.id LIMIT 2", "concat(b, ' ', id, ' ', n) FROM m WHERE s = 'pending' ORDER BY m.b DESC, m.id DESC",
+           "left(lower(w), 4) FROM m WHERE s = 'pending' ORDER BY lower(m.w)"] + [
+           '(%s <-> %s)::text FROM m WHERE %s IS NOT NULL%s ORDER BY m.%s <-> %s%s' % (column, to, column, also, column, to, limit)
+           for column, to in (('p', 'point(2, 2)'), ('o', 'point(2, 2)'), ('a', '2'), ('w', "'abd'"))
+           for also, limit in (('', ''), ('', ' LIMIT 3'), (" AND s = 'pending'", ' LIMIT 2'))]
+# the same text for all rows, so in any order; hash indexes and B-trees also go backward
+ALIKE = ['a::text FROM m WHERE m.a = 1', 'trim_scale(n)::text FROM m WHERE m.n = 1', '(f + 0)::text FROM m WHERE m.f = 0', "h || '.' FROM m WHERE m.h = 'a'",
+         "lower(c) FROM m WHERE m.c = 'a'", "s FROM m WHERE m.s = 'pending'", "length(w)::text FROM m WHERE m.w = long(1)",
+         "trim_scale((j -> 'a')::numeric)::text FROM m WHERE m.j = '{\"a\": 1, \"t\": [\"x\"]}'", "extract(epoch FROM d)::text FROM m WHERE m.d = '1 day'",
+         "s FROM m WHERE m.s = 'pending' AND m.a = 1"]
 JOINS = ["concat(y.a, ' ', count(*), ' ', sum(y.id), ' ', sum(z.id)) FROM m y JOIN m z ON y.a = z.a GROUP BY y.a ORDER BY y.a",
          "concat(y.a, ' ', count(*)) FROM m y JOIN m z ON y.a = z.b GROUP BY y.a ORDER BY y.a DESC",
          "concat(lower(y.c), ' ', count(*)) FROM m y JOIN m z ON y.c = z.c GROUP BY lower(y.c), y.c ORDER BY y.c",
-         "concat(y.b, y.a, ' ', count(*)) FROM m y JOIN m z ON y.b = z.b AND y.a = z.a GROUP BY y.b, y.a ORDER BY y.b, y.a"]
+         "concat(y.b, y.a, ' ', count(*)) FROM m y JOIN m z ON y.b = z.b AND y.a = z.a GROUP BY y.b, y.a ORDER BY y.b, y.a",
+         "concat(trim_scale(y.n), ' ', count(*), ' ', sum(z.id)) FROM m y JOIN m z ON y.n = z.n GROUP BY y.n ORDER BY y.n",
+         "concat(y.f + 0, ' ', count(*)) FROM m y JOIN m z ON y.f = z.f GROUP BY y.f + 0 ORDER BY y.f + 0",
+         "concat(extract(epoch FROM y.d), ' ', count(*)) FROM m y JOIN m z ON y.d = z.d GROUP BY y.d ORDER BY y.d",
+         "concat(y.id, ' ', count(*)) FROM m y JOIN m z ON y.j = z.j GROUP BY y.id ORDER BY y.id",
+         "concat(y.b, ' ', count(*), ' ', sum(z.id)) FROM m y JOIN m z ON y.b = z.b AND z.s = 'pending' GROUP BY y.b ORDER BY y.b",
+         "concat(y.id, ' ', count(*)) FROM m y JOIN m z ON z.q && y.q GROUP BY y.id ORDER BY y.id",
+         "concat(y.id, ' ', count(*)) FROM m y JOIN m z ON z.g && y.g GROUP BY y.id ORDER BY y.id",
+         "concat(y.id, ' ', z.d) FROM m y, LATERAL (SELECT z.p <-> y.p AS d FROM m z WHERE z.p IS NOT NULL ORDER BY z.p <-> y.p LIMIT 2) z "
+         "WHERE y.p IS NOT NULL ORDER BY y.id, z.d"]
 
 
 class Keys:
@@ -95,10 +152,11 @@ class Keys:
         own = random.Random('keys %d' % seed)
         self.rows = own.choice([3, 8, 8, 20])
         self.indexes = ['CREATE INDEX ON m ' + i for i in
-                        own.sample(BTREES, own.choice([1, 3, 5, 8])) + own.sample(OTHERS, own.choice([0, 0, 1, 3]))]
+                        own.sample(BTREES, own.choice([1, 3, 5, 8])) + own.sample(OTHERS, own.choice([0, 1, 2, 4]))]
         self.indexes += own.sample(CONSTRAINTS, own.choice([0, 0, 1, 2]))
         own.shuffle(self.indexes)
         self.own = own
+        self.ddl = own.random() < 0.3
         # those that indexes have change more often
         self.often = [c for c in COLUMNS if any(re.search(r'\b%s\b' % c[0], i) for i in self.indexes)]
 
@@ -108,6 +166,8 @@ class Keys:
 
     def setup(self):
         out = ["CREATE COLLATION either (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+               'CREATE FUNCTION long(n int) RETURNS text LANGUAGE sql IMMUTABLE AS '
+               "$$ SELECT string_agg(encode(sha256((n * 1000 + i)::text::bytea), 'base64'), '') FROM generate_series(1, 58) i $$",
                'CREATE TABLE m (id int PRIMARY KEY, %s, v int)' % ', '.join('%s %s' % c[:2] for c in COLUMNS)]
         out += ['CREATE FUNCTION %s(query text) RETURNS SETOF text LANGUAGE plpgsql %s AS '
                 '$$ BEGIN RETURN QUERY EXECUTE query; END $$' % x for x in SCANS.items()]
@@ -140,7 +200,7 @@ class Keys:
         return 'm.id = %d%s' % (self.id(), ' AND ' + r.choice(CONDITIONS) if r.random() < 0.25 else '')
 
     def returning(self):
-        return self.r.choice(['', '', ' RETURNING m.id, m.a, m.b, m.c, m.n, m.f, length(m.w), m.u'])
+        return self.r.choice(['', '', ' RETURNING m.id, m.a, m.b, m.c, m.n, m.f, length(m.w), m.u, m.s, m.d, m.j, m.q, m.e'])
 
     def change(self):
         r = self.r
@@ -178,7 +238,7 @@ class Keys:
         r = self.r
         x = r.random()
         if x < 0.4:
-            query, scans = ROW + r.choice(CONDITIONS), ['by_index', 'by_bitmap', 'by_table', 'by_workers']
+            query, scans = ROW + r.choice(CONDITIONS), ['by_index', 'by_bitmap', 'by_table', 'by_workers', 'by_bitmap_and_workers']
         elif x < 0.55:
             query, scans = r.choice(KEYS), ['by_index_only', 'by_index_only', 'by_workers', 'by_bitmap']
         elif x < 0.85:
@@ -193,15 +253,23 @@ class Keys:
         if not mine or r.random() < 0.2:
             self.serial += 1
             s.cursors.append('key%d' % self.serial)
-            return 'DECLARE key%d SCROLL CURSOR FOR SELECT %s' % (self.serial, r.choice(ORDERED))
+            return 'DECLARE key%d SCROLL CURSOR FOR SELECT %s' % (self.serial, r.choice(r.choice([ORDERED, ORDERED, ALIKE])))
         return 'FETCH %s FROM %s' % (r.choice(['NEXT', 'NEXT', '2', '5', 'ALL', 'PRIOR', 'FIRST', 'LAST', 'ABSOLUTE 3',
                                                'BACKWARD 2', 'BACKWARD ALL', 'RELATIVE -1']), r.choice(mine))
+
+    def definition(self, idle):
+        r = self.r
+        self.serial += 1
+        concurrently = ' CONCURRENTLY' if idle and r.random() < 0.6 else ''
+        return r.choice(['REINDEX TABLE%s m' % concurrently, 'CLUSTER m USING m_pkey',
+                         'CREATE INDEX%s i%d ON m %s' % (concurrently, self.serial, r.choice(BTREES + OTHERS)),
+                         'DROP INDEX%s IF EXISTS i%d' % (concurrently, r.randint(1, self.serial))])
 
     def statement(self, s, status, ddl):
         r = self.r
         x = r.random()
-        if x < 0.03 and ddl:
-            return r.choice(['REINDEX TABLE m', 'CREATE INDEX ON m ' + r.choice(BTREES + OTHERS), 'CLUSTER m USING m_pkey'])
+        if x < 0.04 and (ddl or self.ddl):
+            return self.definition(status == 'I')
         if x < 0.5:
             return self.change()
         if x < 0.58:

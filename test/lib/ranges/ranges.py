@@ -5,7 +5,7 @@ same whether scans pass by such ranges or not, and as a scan of the table.  Call
 One schedule after the other, each with a seed of its own.  In a schedule the sessions take their
 steps in turn, so that it can be run again; with --at-once each has a thread.  Steps are those of
 queues (rows come at one end and go at the other) and of keys that change and come back, in
-transactions with savepoints, prepared ones, those rolled back.  A query is run three times within
+transactions with savepoints, prepared ones, those rolled back.  Some schedules have indexes of other kinds, too (KINDS).  A query is run three times within
 one snapshot; a cursor is compared with its query at the time when it was declared.
 """
 
@@ -21,7 +21,7 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from wire import Lost, Session
 
 ROWS = 2500
-PLAIN = ('set enable_seqscan = off; set enable_bitmapscan = off; set enable_sort = off; '
+PLAIN = ('set enable_seqscan = off; set enable_bitmapscan = %s; set enable_indexscan = %s; set enable_sort = off; '
          'set enable_hashjoin = off; set enable_material = off; set enable_nestloop = %s; '
          'set enable_mergejoin = %s; set enable_indexonlyscan = %s; ')
 WHOLE = ('set enable_seqscan = on; set enable_indexscan = off; set enable_indexonlyscan = off; '
@@ -30,7 +30,7 @@ BACK = 'set enable_indexscan = on; '
 
 SETUP = """
 drop table if exists t, o cascade;
-create table t (id int, k int, d int, s text, pad text) using zheap;
+create table t (id int, k int, d int, s text, pad text, n numeric, e text, j jsonb, p point, q numrange) using zheap;
 create unique index t_id on t (id);
 create index t_k on t (k) with (deduplicate_items = %s);
 create index t_d on t (d desc nulls first) with (deduplicate_items = %s);
@@ -38,11 +38,24 @@ create index t_s on t (s desc nulls first, k) with (deduplicate_items = %s);
 create index t_dk on t (d, k desc) with (deduplicate_items = %s);
 create table o (k int) using zheap;
 create index o_k on o (k);
-insert into t select g, g, %s, %s, repeat('x', %d) from generate_series(1, %d) g;
+insert into t select g, g, %s, %s, repeat('x', %d), %s from generate_series(1, %d) g;
 insert into o select g / 3 * 40 from generate_series(1, %d) g;
 """
 D = 'case when g %% 7 <> 0 then g / %d end'
 S = "case when g %% 10 <> 0 then 's' || lpad((g %% 3000)::text, 6, '0') || repeat('y', g %% %d) end"
+
+# of the columns after pad; equal numbers differ in their scale
+OTHERS = ("g / 10 * case g % 3 when 0 then 1 when 1 then 1.0 else 1.00 end, case when g % 20 = 0 then 'pending' else 'done' end, "
+          "jsonb_build_object('a', g % 50, 't', array['t' || g % 7, 'u' || g % 300]), point(g % 100, g / 100), "
+          "numrange(g / 10, g / 10 + case g % 2 when 0 then 1 else 1.0 end)")
+KINDS = ['(n)', '(n) include (e)', '(d) include (n)', '(n, k)', '((n * 2))', "(k, id) where e = 'pending'", "(k, id) where e = 'pending'",
+         "(n) where e <> 'done'", '(e, k)', '(lower(s))', '(q)', '(j)', 'using hash (n)', 'using hash (d)', 'using hash (e)', 'using gin (j)',
+         'using gin (j jsonb_path_ops)', 'using gin (j) with (fastupdate = off)', 'using gist (p)', 'using gist (p) include (n)', 'using spgist (p)',
+         'using gist (q)', 'using spgist (q)', "using gist (p) where e = 'pending'", "using hash (n) where e = 'pending'"]
+KIND_CHANGES = ['n = n + 1', 'n = n - 1', 'n = n * 1.00', 'n = trim_scale(n)', 'n = id / 10', "e = 'pending'", "e = 'running'", "e = 'done'", "e = 'done'",
+                's = upper(s)', 's = lower(s)', "j = jsonb_set(j, '{a}', to_jsonb(id % 50))", "j = jsonb_set(j, '{a}', to_jsonb(7))",
+                "j = jsonb_set(j, '{a}', to_jsonb(7.0))", "j = jsonb_set(j, '{t,0}', '\"t1\"')", 'p = point(p[1], p[0])', 'p = point(id % 100, id / 100)',
+                'q = numrange(id / 10, id / 10 + 1)', 'q = numrange(lower(q) * 1.0, upper(q))', "q = 'empty'"]
 
 
 class Run:
@@ -61,7 +74,7 @@ class Run:
     def connect(self, lock_timeout='20ms'):
         return Session(self.args.host, self.args.port, self.args.database,
                        '-c lock_timeout=%s -c cursor_tuple_fraction=1 '
-                       '-c max_parallel_workers_per_gather=0' % lock_timeout)
+                       '-c max_parallel_workers_per_gather=0 -c jit=off' % lock_timeout)
 
 
 class Cursor:
@@ -153,6 +166,8 @@ class Worker:
     def step_change(self):
         r = self.r
         low, high = self.span(r.choice([0, 5, 100, 800]))
+        if self.schedule.kinds and r.random() < 0.4:
+            return self.change_kinds(low, high)
         kind = r.randrange(10)
         if kind < 2:
             self.change('delete from t where id between %d and %d' % (low, high))
@@ -160,11 +175,11 @@ class Worker:
             self.change('delete from t where id in (select id from t order by k limit %d for update skip locked)'
                         % r.choice([1, 20, 200, 1000]))
         elif kind < 5:
-            self.change("insert into t select g, g, %s, %s, 'new' from generate_series(%d, %d) g on conflict do nothing"
-                        % (D % 20, S % 40, low, min(high, low + 300)))
+            self.change("insert into t select g, g, %s, %s, 'new', %s from generate_series(%d, %d) g on conflict do nothing"
+                        % (D % 20, S % 40, OTHERS, low, min(high, low + 300)))
         elif kind < 6:
-            self.change("insert into t select m + g, m + g, %s, %s, 'end' from (select max(id) m from t) x, generate_series(1, %d) g on conflict do nothing"
-                        % (D % 20, S % 40, r.choice([1, 50, 400])))
+            self.change("insert into t select g, g, %s, %s, 'end', %s from (select max(id) m from t) x, generate_series(m + 1, m + %d) g on conflict do nothing"
+                        % (D % 20, S % 40, OTHERS, r.choice([1, 50, 400])))
         elif kind < 8:
             self.change('update t set k = k + %d where id between %d and %d'
                         % (r.choice([1, 5, -700, 3000]), low, high))
@@ -174,6 +189,15 @@ class Worker:
             self.change('update t set %s where id between %d and %d' % (
                 r.choice(['d = d + 1', 'd = null', 'd = id / 20', 's = null', "s = 's' || id",
                           "pad = repeat('z', %d)" % r.choice([1, 300])]), low, high))
+
+    def change_kinds(self, low, high):
+        r = self.r
+        if r.random() < 0.3:
+            self.change("update t set e = '%s' where id in (select id from t where e = '%s' order by k, id limit %d for update skip locked)"
+                        % (*r.choice([('running', 'pending'), ('running', 'pending'), ('done', 'running')]), r.choice([1, 20, 200])))
+        else:
+            self.change('update t set %s where id between %d and %d' % (', '.join(
+                {x.split(' = ')[0]: x for x in r.sample(KIND_CHANGES, r.choice([1, 1, 2]))}.values()), low, high))
 
     def step_savepoint(self):
         if not self.open:
@@ -216,6 +240,8 @@ class Worker:
     def query(self):
         """A query, and whether a scan of the table gives the same rows."""
         r = self.r
+        if self.schedule.kinds and r.random() < 0.4:
+            return self.query_kinds(), True
         low, high = self.span(r.choice([10, 300, 2000, 6000]))
         dlow, dhigh = sorted((low // 20, high // 20))
         limit = r.choice(['', '', ' limit %d' % r.choice([1, 1, 3, 50])])
@@ -246,9 +272,33 @@ class Worker:
             limit = ''
         return sql + limit, not limit
 
+    def query_kinds(self):
+        """One whose answer is the same in any order of the rows, or has a total order."""
+        r = self.r
+        low, high = (x // 10 for x in self.span(r.choice([0, 10, 300, 2000])))
+        x, y = r.randint(0, 60), r.randint(0, 40)
+        return r.choice([
+            'select id, n from t where n = %d' % low, 'select n from t where n between %d and %d order by n' % (low, high),
+            'select n, k from t where n > %d order by n desc, k desc' % high, 'select n, e from t where n between %d and %d' % (low, high),
+            'select d, n from t where d between %d and %d' % (low, high), 'select id, d from t where d = %d' % low,
+            'select id, n from t where n * 2 = %d' % (2 * low), "select id, n from t where n between %d and %d and e <> 'done'" % (low, high),
+            "select k, id from t where e = 'pending' order by k, id limit %d" % r.choice([1, 20, 5000]),
+            "select k, id, n from t where e = 'pending' and k > %d order by k desc, id desc limit 30" % low,
+            "select id, n, k from t where n = %d and e = 'pending'" % low,
+            "select id, e from t where e = '%s'" % r.choice(['running', 'pending', 'done']), "select e, k from t where e < 'running' order by e, k",
+            "select id, s from t where lower(s) between 's%06d' and 's%06d'" % (low, high), 'select id, q from t where q @> %d.5' % low,
+            'select q from t where q && numrange(%d, %d)' % (low, high + 1), 'select q from t where q >= numrange(%d, null) order by q' % low,
+            'select id, j from t where j @> \'{"a": %d}\'' % (x % 50), 'select id, j from t where j @> \'{"t": ["t%d", "u%d"]}\'' % (x % 7, x),
+            'select id from t where j ? \'a\'', 'select id, j from t where j = jsonb_build_object(\'a\', %d, \'t\', array[\'t1\', \'u%d\'])' % (x % 50, x),
+            "select id, p from t where p <@ box '(%d,%d),(%d,%d)'" % (x, y, x + 20, y + 10), "select p, n from t where p <@ box '(%d,%d),(%d,%d)'" % (x, y, x + 5, y + 5),
+            "select p <-> '(%d,%d)' as far from t order by far limit %d" % (x, y, r.choice([1, 20, 500])),
+            "select id, p <-> '(%d,%d)' as far from t order by far" % (x, y),
+            "select p <-> '(%d,%d)' as far, n from t where e = 'pending' order by far, n" % (x, y)])
+
     def plain(self, r):
         join = r.choice(['on', 'off'])
-        return PLAIN % (join, 'off' if join == 'on' else 'on', r.choice(['on', 'off']))
+        bitmap = 'on' if self.schedule.kinds and r.random() < 0.4 else 'off'
+        return PLAIN % (bitmap, 'off' if bitmap == 'on' else 'on', join, 'off' if join == 'on' else 'on', r.choice(['on', 'off']))
 
     def differs(self, what, sql, got, right):
         if got is None or right is None or got == right:
@@ -269,7 +319,9 @@ class Worker:
     @staticmethod
     def order_at(sql):
         """Which column has the first key of the order; None: none."""
-        columns = re.match('select (.*?) from', sql).group(1).split(', ')
+        if ' order by ' not in sql:
+            return None
+        columns = [c.split(' as ')[-1] for c in re.split(r', ?(?![^(]*\))', re.match('select (.*?) from', sql).group(1))]
         first = re.split('[ ,]', sql.split(' order by ')[1])[0]
         return columns.index(first) if first in columns else None
 
@@ -301,7 +353,7 @@ class Worker:
            self.run.args.at_once and self.open == 'read committed':
             return
         sql = self.query()[0].split(' limit ')[0]
-        if ' order by ' not in sql:
+        if ' order by ' not in sql and not self.schedule.kinds:
             return
         plain = self.plain(r)
         right = self.send('set zheap.skip_dead_entries = off; ' + plain + sql)
@@ -361,6 +413,7 @@ class Schedule:
         self.log = []
         self.prepared = []
         self.found = 0
+        self.kinds = self.r.sample(KINDS, self.r.choice([0, 2, 4]))
 
     def finding(self, text):
         with self.run.lock:
@@ -375,8 +428,10 @@ class Schedule:
 
     def setup(self, db):
         r = self.r
-        db.query(SETUP % ((r.choice(['on', 'off']),) * 4 + (D % r.choice([3, 20, 400]), S % r.choice([1, 40, 150]), r.choice([1, 40, 400]),
+        db.query(SETUP % ((r.choice(['on', 'off']),) * 4 + (D % r.choice([3, 20, 400]), S % r.choice([1, 40, 150]), r.choice([1, 40, 400]), OTHERS,
                           ROWS, ROWS // 20)), timeout=300)
+        for i in self.kinds:
+            db.query('create index on t ' + i)
         db.query('vacuum analyze t, o')
 
     @staticmethod
@@ -414,7 +469,8 @@ class Schedule:
         old.close()
         # not by the names that sessions know: PREPARE of a failed transaction rolls it back without an error
         self.rollback_prepared(db)
-        db.query("select bt_index_check(c, true) from unnest(array['t_id', 't_k', 't_d', 't_s', 't_dk']::regclass[]) c",
+        db.query("select bt_index_check(indexrelid, true) from pg_index join pg_class c on c.oid = indexrelid "
+                 "where indrelid = 't'::regclass and relam = (select oid from pg_am where amname = 'btree')",
                  timeout=300)
         passed = db.query("select coalesce(sum(dead_entries_passed), 0) from zheap.zheap_stat_tables where relname in ('t', 'o')")
         self.run.count('passed', int(float(passed[0][0])))
