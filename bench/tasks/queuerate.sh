@@ -4,13 +4,6 @@ default QUEUERATE_RUNS 3 1
 default QUEUERATE_SECONDS 20 4
 default QUEUERATE_HELD 300 24
 
-# The mean of "progress" lines of the last run, from one second (exclusive) to another.
-rate_between()
-{
-	awk -v from="$1" -v to="$2" '$1 == "progress:" && $2 > from + 0.5 && $2 < to + 0.5 { sum += $4; n++ }
-		END { printf "%.0f\n", n ? sum / n : 0 }' "$RUN/pgbench.log"
-}
-
 task()
 {
 	local db free held=$QUEUERATE_HELD last first after
