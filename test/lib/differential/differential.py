@@ -165,12 +165,13 @@ def deadlock_early(schedule, a, b):
     if i >= min(len(a.lines), len(b.lines)) or not KEY_SHARE.search(schedule.text()):
         return False
     k = b.lines[i][0]
-    return (b.lines[i][2][0] == 's%d error 40P01 deadlock detected' % k and a.lines[i][2] == ['s%d blocked' % k] and
+    return (b.lines[i][2][0] == 's%d %s' % (k, DEADLOCK) and a.lines[i][2] == ['s%d blocked' % k] and
             any(' error 40P01 ' in y for _, _, outcome in a.lines[i + 1:] for y in outcome))
 
 
 REWRITE = re.compile(r'^CLUSTER|^VACUUM \(.*FULL|^VACUUM FULL')
 KEY_SHARE = re.compile(r'KEY SHARE|REFERENCES p\b')
+DEADLOCK = 'error 40P01 deadlock detected'
 FAILS = re.compile(r's(\d+) (error 40001 could not serialize access due to concurrent .*)')
 
 
@@ -182,11 +183,13 @@ def fails_early(schedule, a, b):
         return False
     ours, heap = b.lines[i][2], a.lines[i][2]
     early = [x for x in ours if FAILS.match(x) and x not in heap]
-    waits = ['s%s blocked' % FAILS.match(x)[1] for x in early]
+    waits = ['s%s %s' % (FAILS.match(x)[1], how) for x in early for how in ('blocked', DEADLOCK)]
     if not early or [x for x in ours if x not in early] != [x for x in heap if x not in waits]:
         return False
     for x in early:
         label = 's%s ' % FAILS.match(x)[1]
+        if label + DEADLOCK in heap:
+            continue
         later = [y for _, _, outcome in a.lines[i + 1:] for y in outcome
                  if y.startswith(label) and ' skipped: ' not in y]
         if not later or not (later[0] == x or later[0].startswith(label + 'error 40P01') or

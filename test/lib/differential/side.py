@@ -127,10 +127,15 @@ class Side:
         woken = []
         i = self.woken()
         while i is not None:
+            place = self.blocked.index(i)
             self.blocked.remove(i)
             self.signal(i, signal.SIGCONT)
             end = self.settle(i)
-            if not end.endswith(' blocked'):
+            if end.endswith(' blocked'):
+                # how often one statement waits is no answer, and does not change its place
+                self.blocked.remove(i)
+                self.blocked.insert(place, i)
+            else:
                 woken.append(end)
             i = self.woken()
         # who of several is heard of first is no answer
