@@ -26,6 +26,7 @@
 #include "zheap/btree/table_indexes.h"
 #include "zheap/clean/clean.h"
 #include "zheap/dml/dml.h"
+#include "zheap/index/index.h"
 #include "zheap/lock/lock.h"
 #include "zheap/mvcc/status.h"
 #include "zheap/notes/reap.h"
@@ -171,6 +172,7 @@ _PG_init(void)
 	ztid_register();
 	zlock_wait_register();
 	zcopy_register();
+	zindex_rebuilt_register();
 	RegisterXactCallback(end_of_transaction, NULL);
 	RegisterSubXactCallback(end_of_subtransaction, NULL);
 	zam_default_register();

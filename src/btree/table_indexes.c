@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "access/gin.h"
 #include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "access/sysattr.h"
@@ -21,6 +22,7 @@
 #include "nodes/nodes.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -185,6 +187,55 @@ zindex_may_have_several_keys(Relation table, Relation index)
 	return zindex_kind(table, index) != ZINDEX_MOVES;
 }
 
+/* Return whether the function is this one of a library that comes with the server. */
+static bool
+is_function_of(Oid function, const char *library, const char *name)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool		isnull;
+	Datum		value;
+	bool		is;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	value = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+	is = !isnull && strcmp(TextDatumGetCString(value), name) == 0;
+	value = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &isnull);
+	is = is && !isnull && strcmp(TextDatumGetCString(value), library) == 0;
+	ReleaseSysCache(tuple);
+	return is;
+}
+
+/*
+ * Return whether searches by the operator class, whose function "consistent" is given, find all
+ * the rows with one more key that they find without it.  Not so where a query can ask for the
+ * absence of a key, as one of tsvector or intarray does: a key that a row has lost would hide it.
+ */
+static bool
+keys_only_add_rows(Oid consistent)
+{
+	return consistent == F_GINARRAYCONSISTENT || consistent == F_GIN_CONSISTENT_JSONB ||
+		consistent == F_GIN_CONSISTENT_JSONB_PATH ||
+		is_function_of(consistent, "$libdir/pg_trgm", "gin_trgm_consistent") ||
+		is_function_of(consistent, "$libdir/btree_gin", "gin_btree_consistent") ||
+		is_function_of(consistent, "$libdir/hstore", "gin_consistent_hstore");
+}
+
+bool
+zindex_merges(Relation index)
+{
+	if (!zindex_has_plain_columns(index))
+		return false;
+	if (index->rd_rel->relam != GIN_AM_OID)
+		return is_function_of(index->rd_amhandler, "$libdir/bloom", "blhandler");
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+	{
+		if (!keys_only_add_rows(index_getprocid(index, i + 1, GIN_CONSISTENT_PROC)))
+			return false;
+	}
+	return true;
+}
+
 static Node *
 stored_tree(Relation index, AttrNumber attno)
 {
@@ -240,6 +291,8 @@ change_of(Relation table, Relation index)
 		return ZINDEX_MOVES;
 	if (index->rd_rel->relam == BRIN_AM_OID && zindex_has_plain_columns(index))
 		return ZINDEX_SUMMARIZES;
+	if (zindex_merges(index))
+		return ZINDEX_MERGES;
 	return kind == ZINDEX_COMPARES && !may_be_evaluated(index) ? ZINDEX_MOVES : kind;
 }
 

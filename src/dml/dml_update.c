@@ -24,6 +24,7 @@
 
 #include "access/twophase.h"
 #include "access/xact.h"
+#include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
@@ -35,6 +36,9 @@
 #include "zheap/scan/tuple_slot.h"
 
 #include "update_phases.h"
+
+/* One of this number of updates moves the row, if an index keeps what the row had before. */
+#define UPDATES_PER_MOVE	16
 
 /* ---- check ---- */
 
@@ -80,6 +84,20 @@ columns_changed(Update *update, const ZComparison *comparison)
 					 comparison, &update->changes);
 }
 
+/*
+ * Return whether chance decides that the row moves, though it could stay.  An index that keeps
+ * keys which the row has lost gets rid of them only by that.  Drawn once for an update.
+ */
+static bool
+moves_by_chance(Update *update)
+{
+	if (!update->has_drawn)
+		update->moves_by_chance =
+			pg_prng_uint32(&pg_global_prng_state) % UPDATES_PER_MOVE == 0;
+	update->has_drawn = true;
+	return update->moves_by_chance;
+}
+
 /* Choose the phase after a check with the result Ok.  The page is locked. */
 static Phase
 choose_way(Update *update)
@@ -94,6 +112,8 @@ choose_way(Update *update)
 	/* COMPARE compares in all of them again: meanwhile others may have come */
 	if (changes->unknown != NULL && compared)
 		columns_changed(update, NULL);
+	if (changes->merges && !ztable_is_move(changes->way) && moves_by_chance(update))
+		changes->way = ZTABLE_MOVED_BUDGET;
 	if (zupdate_has_run(update, TOAST))
 	{
 		/* a key that the toaster has compressed is not changed; the version is the same */
@@ -105,7 +125,7 @@ choose_way(Update *update)
 	if (needs_toaster(update))
 		return update->locked ? TOAST : LOCK_OLD;
 	/* the second time with the row locked, so that there is no third */
-	if (changes->unknown != NULL)
+	if (changes->unknown != NULL && !ztable_is_move(changes->way))
 		return update->locked || !zupdate_has_run(update, COMPARE) ? COMPARE : LOCK_OLD;
 	if (!zupdate_has_run(update, TOAST))
 		zlogical_old_row(&update->logical, update->check.version.row, update->check.version.len,
@@ -307,6 +327,9 @@ in_place(Update *update)
 	if (!zchange_undo_fits(&change))
 		return move_because(update, ZTABLE_MOVED_HISTORY);
 	ztarget_conflict_in(target);
+	if (update->changes.merges)
+		update->old = zdml_heap_tuple(update->rel, update->check.version.row,
+									  update->check.version.len);
 	change.logical = zlogical_update(&update->logical, &update->row);
 	zchange_execute(target, &change);
 	ItemPointerSet(&update->new_tid, BufferGetBlockNumber(target->buffer), target->offnum);
@@ -479,8 +502,10 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		zstats_count(rel, update.way, 1);
 	}
 	if (done && !moved && update.changes.indexes != NULL)
-		zentries_insert(rel, update.indexes, update.changes.indexes, slot,
+		zentries_insert(rel, update.indexes, update.changes.indexes, slot, update.old,
 						update.had_several_keys);
+	if (update.old != NULL)
+		heap_freetuple(update.old);
 	bms_free(update.changes.indexes);
 	bms_free(update.changes.unknown);
 	if (update.check.result == TM_Invisible)

@@ -169,6 +169,15 @@ look_at_btree(const ZTableIndex *index, int i, const Changed *changed,
 	}
 }
 
+/* Note that the keys of number i, which is ZINDEX_MERGES, may change. */
+static void
+look_at_merging(int i, ZColumnChanges *changes)
+{
+	changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
+	changes->merges = true;
+	changes->indexes = bms_add_member(changes->indexes, i);
+}
+
 /* Find the indexes that have these columns, and decide whether the row may stay. */
 static void
 look_at_indexes(const ZTableIndexes *indexes, const Changed *changed,
@@ -184,6 +193,11 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed,
 			continue;
 		if (index->change == ZINDEX_MOVES)
 			changes->way = index->moved;
+		else if (index->change == ZINDEX_MERGES)
+		{
+			look_at_merging(i, changes);
+			count++;
+		}
 		/* the old value may be far away, and no entry of it can be told under locks */
 		else if (bms_overlap(index->columns, changed->external))
 			changes->way = ZTABLE_MOVED_EQUAL_KEY;

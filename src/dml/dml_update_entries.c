@@ -11,6 +11,7 @@
 
 #include "access/genam.h"
 #include "access/nbtree.h"
+#include "catalog/pg_am.h"
 #include "catalog/index.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
@@ -210,13 +211,13 @@ insert_into_btree(Relation index, Relation rel, TupleTableSlot *slot, bool look_
 }
 
 /*
- * Insert into an index that is no B-tree, which summarizes.  The insertion may keep what it
- * allocates in the IndexInfo: use a memory context of its own.
+ * Insert into an index that takes several entries of a row: one that summarizes, or bloom.  The
+ * insertion may keep what it allocates in the IndexInfo: use a memory context of its own.
  */
 static void
-insert_into_summary(Relation index, Relation rel, TupleTableSlot *slot)
+insert_another(Relation index, Relation rel, TupleTableSlot *slot)
 {
-	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "summary of a zheap row",
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "entry of a zheap row",
 												  ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	Datum		values[INDEX_MAX_KEYS];
@@ -234,7 +235,7 @@ insert_into_summary(Relation index, Relation rel, TupleTableSlot *slot)
 
 void
 zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *which,
-				TupleTableSlot *slot, bool had_several_keys)
+				TupleTableSlot *slot, HeapTuple old, bool had_several_keys)
 {
 	ZTableIndex *copies = palloc(bms_num_members(which) * sizeof(ZTableIndex));
 	int			n = 0;
@@ -254,10 +255,15 @@ zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *whi
 			case ZINDEX_COMPARES:
 				insert_into_btree(index, rel, slot, had_several_keys);
 				break;
-			case ZINDEX_SUMMARIZES:
-				insert_into_summary(index, rel, slot);
-				break;
 			case ZINDEX_MERGES:
+				if (index->rd_rel->relam == GIN_AM_OID)
+					zgin_insert(index, rel, old, slot);
+				else
+					insert_another(index, rel, slot);
+				break;
+			case ZINDEX_SUMMARIZES:
+				insert_another(index, rel, slot);
+				break;
 			case ZINDEX_RECHECKS:
 			case ZINDEX_MOVES:
 				elog(ERROR, "unexpected kind of index \"%s\"", RelationGetRelationName(index));

@@ -57,6 +57,9 @@ typedef struct Update
 	ItemPointerData new_tid;
 	ZTableCounter way;			/* the row stays, or why it is moved or about to be moved */
 	bool		had_several_keys;	/* in place: it had the mark before the update */
+	HeapTuple	old;			/* in place: the version before, if changes.merges; or NULL */
+	bool		has_drawn;		/* moves_by_chance() has drawn this */
+	bool		moves_by_chance;
 
 	bool		was_locked;		/* our transaction had locked the row before */
 	bool		key_locked;		/* our lock is FOR UPDATE: then KEY SHARE conflicts with the

@@ -38,6 +38,7 @@
 #include "zheap/undo/undo_horizon.h"
 
 #include "index_keys.h"
+#include "index_rebuilt.h"
 
 typedef struct IndexBuild
 {
@@ -476,6 +477,18 @@ is_made_anew(Relation index)
 		index->rd_index->indisready && index->rd_index->indislive;
 }
 
+/*
+ * Note a rebuilt index that lacks keys of older versions, where the one before had them.  What the
+ * workers of a parallel build find is not known here, so that one counts as lacking some.
+ */
+static void
+note_if_incomplete(const IndexBuild *build, bool parallel)
+{
+	if (!IsParallelWorker() && (parallel || build->info->ii_BrokenHotChain) &&
+		is_made_anew(build->index) && zindex_merges(build->index))
+		index_rebuilt_note(build->index);
+}
+
 double
 zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy: the server's signature */
 						bool allow_sync, bool anyvisible, bool progress,
@@ -525,6 +538,7 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 
 	build_end(&build);
 	zundo_hold_back_end(held);
+	note_if_incomplete(&build, sscan != NULL);
 
 	return build.reltuples;
 }

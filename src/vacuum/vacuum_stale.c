@@ -6,8 +6,8 @@
  * have several entries of a row are searched for entries of these rows that no snapshot needs
  * (index_sweep.c).  A row that is left with one entry in each index has one key again, provided
  * that it was visible to all when it was collected and that its page has not changed since: then
- * no further entry of it will be inserted (N5), and the mark is removed.  A page whose changes
- * are not logged does not show whether it has changed; its rows keep their marks.
+ * no further entry of it will be inserted (N5), and the mark is removed, except where rows keep
+ * their marks (marks_stay).
  *
  * LOCKING: no page while indexes are processed; then one table page, exclusively.
  */
@@ -317,21 +317,41 @@ clear_marks(ZVacuum *vac, const StalePage *page, const ZMarkedRow *rows)
 	UnlockReleaseBuffer(buffer);
 }
 
+/*
+ * Return whether rows keep their marks: some index may have keys of theirs that no sweep finds.
+ * Also if it is not valid any more, as scans that began before may still use it.
+ */
+static bool
+marks_stay(const ZVacuum *vac)
+{
+	/* a page whose changes are not logged does not show whether it has changed */
+	if (!RelationNeedsWAL(vac->rel))
+		return true;
+	for (int i = 0; i < vac->nindexes; i++)
+	{
+		if (zindex_merges(vac->indexes[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Do one round: remove the stale entries of the rows collected so far, then their marks. */
 void
 vacuum_stale_reap(ZVacuum *vac)
 {
 	ZVacuumStale *stale = vac->stale;
 	const ZMarkedRow *rows;
+	bool		stay;
 
 	if (stale == NULL || stale->nrows == 0)
 		return;
+	stay = marks_stay(vac);
 	rows = stale->rows;
 	vac->doing = VACUUM_NO_BLOCK;
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
 	sweep_indexes(vac);
 	vac->doing = VACUUM_VACUUMING;
-	for (int i = 0; i < stale->npages && RelationNeedsWAL(vac->rel); i++)
+	for (int i = 0; i < stale->npages && !stay; i++)
 	{
 		vacuum_delay_point(false);
 		clear_marks(vac, &stale->pages[i], rows);

@@ -30,7 +30,8 @@ typedef enum ZIndexChange
 								 * if a column's bytes differ */
 	ZINDEX_COMPARES,			/* as ZINDEX_ADDS, but functions of types or of the index tell
 								 * whether there is a key, and whether it differs */
-	ZINDEX_MERGES,				/* insert the keys that the old version lacks: GIN */
+	ZINDEX_MERGES,				/* insert the keys that the old version lacks, or another entry
+								 * of the row: GIN, bloom */
 	ZINDEX_RECHECKS,			/* insert an entry; scans recheck rows with several: GiST, SP-GiST,
 								 * hash */
 	ZINDEX_SUMMARIZES			/* insert, into an index that summarizes blocks: BRIN */
@@ -91,6 +92,14 @@ extern ZIndexChange zindex_kind(Relation table, Relation index);
  * change during the life of the index.  May read catalogs.
  */
 extern bool zindex_may_have_several_keys(Relation table, Relation index);
+
+/*
+ * Return whether the index, of an access method other than the B-tree, takes keys of several
+ * versions of a row, and bitmaps of it miss no version then.  Keys that no version has any more
+ * stay as long as the row, and can't be found.  The answer does not change during the life of the
+ * index.  May read catalogs.
+ */
+extern bool zindex_merges(Relation index);
 
 /* ---- the entry that a scan is at (index_entries.c) ---- */
 

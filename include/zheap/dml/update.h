@@ -47,6 +47,8 @@ typedef struct ZColumnChanges
 	bool		identity;		/* a column of the replica identity's key */
 	ZTableCounter way;			/* as far as indexes are concerned: the row stays, with or
 								 * without new index entries, or why it moves */
+	bool		merges;			/* if it stays: one of "indexes" is ZINDEX_MERGES, and may keep keys
+								 * that can't be removed one by one */
 	Bitmapset  *indexes;		/* if it stays: the indexes that get an entry, by their numbers;
 								 * in the current memory context */
 	Bitmapset  *unknown;		/* if it may stay: those where functions have to tell */
@@ -80,10 +82,19 @@ extern bool zentries_have_other_bytes(Relation index, Relation rel, IndexTuple e
 /*
  * Insert the index entries for the new values of a row that was changed in place, which are in
  * the slot, into the indexes in "which".  "had_several_keys": the entry may exist from before.
- * No page is locked.  Errors are those of the index, as when a row is inserted.
+ * "old" is the version before, needed if one of the indexes is ZINDEX_MERGES.  No page is locked.
+ * Errors are those of the index, as when a row is inserted.
  */
 extern void zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *which,
-							TupleTableSlot *slot, bool had_several_keys);
+							TupleTableSlot *slot, HeapTuple old, bool had_several_keys);
+
+/* ---- dml_update_gin.c ---- */
+
+/*
+ * Insert the keys of the new version, which is in the slot, that the version before does not have
+ * in the GIN index.  No page is locked; errors are those of the index.
+ */
+extern void zgin_insert(Relation index, Relation rel, HeapTuple old, TupleTableSlot *slot);
 
 /* ---- dml_update_origins.c ---- */
 

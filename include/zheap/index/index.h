@@ -62,6 +62,9 @@ struct ZMarkedRow;
  */
 extern void zindex_delete_knows_keys(struct ZMarkedRow *const *rows);
 
+/* Register the hooks that mark rebuilt indexes (index_rebuilt.c).  Called once, at preload. */
+extern void zindex_rebuilt_register(void);
+
 /* ---- VACUUM's pass over rows with several keys (index_sweep.c) ---- */
 
 #define ZMARKED_SEEN	0x01	/* the current index has an entry of the row */
