@@ -29,6 +29,7 @@
 #include "utils/syscache.h"
 
 #include "zheap/base/base.h"
+#include "zheap/btree/index_recheck.h"
 #include "zheap/btree/table_indexes.h"
 
 /* Tables remembered at the same time; with one more all are forgotten. */
@@ -236,6 +237,18 @@ zindex_merges(Relation index)
 	return true;
 }
 
+bool
+zindex_rechecks(Relation index)
+{
+	Oid			method = index->rd_rel->relam;
+
+	if (index->rd_index->indisunique || index->rd_index->indisexclusion ||
+		!zindex_has_plain_columns(index))
+		return false;
+	return method == HASH_AM_OID ||
+		((method == GIST_AM_OID || method == SPGIST_AM_OID) && zrecheck_knows_order(index));
+}
+
 static Node *
 stored_tree(Relation index, AttrNumber attno)
 {
@@ -293,6 +306,8 @@ change_of(Relation table, Relation index)
 		return ZINDEX_SUMMARIZES;
 	if (zindex_merges(index))
 		return ZINDEX_MERGES;
+	if (zindex_rechecks(index))
+		return ZINDEX_RECHECKS;
 	return kind == ZINDEX_COMPARES && !may_be_evaluated(index) ? ZINDEX_MOVES : kind;
 }
 
@@ -377,6 +392,8 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 		known->nentries++;
 	if (index->rd_rel->relam == BTREE_AM_OID)
 		zindex_watch_entries(index, zindex_kind(table, index));
+	else if (index->rd_rel->relam != HASH_AM_OID && zindex_rechecks(index))
+		zrecheck_wrap(index);
 	else
 		zindex_wrap_insertions(index);
 }

@@ -112,7 +112,7 @@ choose_way(Update *update)
 	/* COMPARE compares in all of them again: meanwhile others may have come */
 	if (changes->unknown != NULL && compared)
 		columns_changed(update, NULL);
-	if (changes->merges && !ztable_is_move(changes->way) && moves_by_chance(update))
+	if (changes->keeps_entries && !ztable_is_move(changes->way) && moves_by_chance(update))
 		changes->way = ZTABLE_MOVED_BUDGET;
 	if (zupdate_has_run(update, TOAST))
 	{
@@ -327,7 +327,7 @@ in_place(Update *update)
 	if (!zchange_undo_fits(&change))
 		return move_because(update, ZTABLE_MOVED_HISTORY);
 	ztarget_conflict_in(target);
-	if (update->changes.merges)
+	if (update->changes.keeps_entries)
 		update->old = zdml_heap_tuple(update->rel, update->check.version.row,
 									  update->check.version.len);
 	change.logical = zlogical_update(&update->logical, &update->row);

@@ -169,12 +169,12 @@ look_at_btree(const ZTableIndex *index, int i, const Changed *changed,
 	}
 }
 
-/* Note that the keys of number i, which is ZINDEX_MERGES, may change. */
+/* Note that the keys of number i, which is no B-tree, may change. */
 static void
-look_at_merging(int i, ZColumnChanges *changes)
+look_at_other(int i, ZColumnChanges *changes)
 {
 	changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
-	changes->merges = true;
+	changes->keeps_entries = true;
 	changes->indexes = bms_add_member(changes->indexes, i);
 }
 
@@ -193,9 +193,9 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed,
 			continue;
 		if (index->change == ZINDEX_MOVES)
 			changes->way = index->moved;
-		else if (index->change == ZINDEX_MERGES)
+		else if (index->change == ZINDEX_MERGES || index->change == ZINDEX_RECHECKS)
 		{
-			look_at_merging(i, changes);
+			look_at_other(i, changes);
 			count++;
 		}
 		/* the old value may be far away, and no entry of it can be told under locks */

@@ -11,8 +11,8 @@
 
 #include "access/genam.h"
 #include "access/nbtree.h"
-#include "catalog/pg_am.h"
 #include "catalog/index.h"
+#include "catalog/pg_am.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/memutils.h"
@@ -210,12 +210,22 @@ insert_into_btree(Relation index, Relation rel, TupleTableSlot *slot, bool look_
 							NULL);
 }
 
+/* Return whether a hash index need not get an entry: it has one, or takes no nulls. */
+static bool
+needs_no_hash(Relation index, TupleTableSlot *slot)
+{
+	bool		isnull;
+	Datum		value = slot_getattr(slot, index->rd_index->indkey.values[0], &isnull);
+
+	return isnull || zentries_hash_has(index, value, &slot->tts_tid);
+}
+
 /*
- * Insert into an index that takes several entries of a row: one that summarizes, or bloom.  The
- * insertion may keep what it allocates in the IndexInfo: use a memory context of its own.
+ * Insert into an index that is no B-tree.  The insertion may keep what it allocates in the
+ * IndexInfo: use a memory context of its own.
  */
 static void
-insert_another(Relation index, Relation rel, TupleTableSlot *slot)
+insert_into_other(Relation index, Relation rel, TupleTableSlot *slot)
 {
 	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "entry of a zheap row",
 												  ALLOCSET_SMALL_SIZES);
@@ -225,8 +235,9 @@ insert_another(Relation index, Relation rel, TupleTableSlot *slot)
 	IndexInfo  *info = BuildIndexInfo(index);
 
 	(void) zkey_values(index, slot, values, isnull);
-	(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
-						info);
+	if (index->rd_rel->relam != HASH_AM_OID || !needs_no_hash(index, slot))
+		(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
+							info);
 	/* releases the pages that the insertion keeps pinned in "info" */
 	index_insert_cleanup(index, info);
 	MemoryContextSwitchTo(old);
@@ -259,12 +270,12 @@ zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *whi
 				if (index->rd_rel->relam == GIN_AM_OID)
 					zgin_insert(index, rel, old, slot);
 				else
-					insert_another(index, rel, slot);
-				break;
-			case ZINDEX_SUMMARIZES:
-				insert_another(index, rel, slot);
+					insert_into_other(index, rel, slot);
 				break;
 			case ZINDEX_RECHECKS:
+			case ZINDEX_SUMMARIZES:
+				insert_into_other(index, rel, slot);
+				break;
 			case ZINDEX_MOVES:
 				elog(ERROR, "unexpected kind of index \"%s\"", RelationGetRelationName(index));
 		}

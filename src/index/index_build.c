@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/hash.h"
 #include "access/relscan.h"
 #include "access/sysattr.h"
 #include "access/xact.h"
@@ -66,6 +67,7 @@ typedef struct IndexBuild
 	TupleTableSlot *slot;		/* the version to index */
 	TupleTableSlot *older;		/* a version before it */
 	KeyTypes	types;
+	bool		hash;			/* a hash index: keys are compared by their hash codes */
 	Bitmapset  *columns;		/* columns of keys, expressions and predicate; NULL: all */
 
 	double		reltuples;
@@ -162,6 +164,23 @@ is_ignored(const IndexBuild *build, const ZRowVersion *older)
 }
 
 /*
+ * Add the key to the row's keys.  Return false if it is there.  A hash index gets one entry for
+ * all keys of a row with the same hash code.
+ */
+static bool
+key_is_new(const IndexBuild *build, struct keys_hash *keys, const IndexKey *key)
+{
+	IndexKey	code;
+
+	if (!build->hash || !key->present || key->isnull[0])
+		return index_keys_add(keys, key);
+	code.present = true;
+	code.isnull[0] = false;
+	code.values[0] = UInt32GetDatum(_hash_datum2hashkey(build->index, key->values[0]));
+	return index_keys_add(keys, &code);
+}
+
+/*
  * Form the key of the version in "older" and add it to the keys; return whether it was there.  An
  * ignored version may be older than the index, and expressions fail for values that have been
  * corrected since; its columns are compared with those of the version to be indexed.
@@ -172,7 +191,7 @@ key_is_known(IndexBuild *build, struct keys_hash *keys, bool ignored, IndexKey *
 	if (ignored && !zindex_has_plain_columns(build->index))
 		return columns_equal(build);
 	key_form(build, build->older, key);
-	return !index_keys_add(keys, key);
+	return !key_is_new(build, keys, key);
 }
 
 /*
@@ -194,7 +213,7 @@ index_older(IndexBuild *build, const ZRowVersion *version, ItemPointer tid, cons
 		return;
 	old = MemoryContextSwitchTo(build->econtext->ecxt_per_tuple_memory);
 	keys = index_keys_begin(&build->types);
-	(void) index_keys_add(keys, key);
+	(void) key_is_new(build, keys, key);
 	while (zmvcc_has_older(view, &older) && zmvcc_previous(view, &older))
 	{
 		IndexKey	before;
@@ -447,6 +466,8 @@ build_begin(IndexBuild *build, bool allow_sync, TableScanDesc sscan)
 	build->econtext->ecxt_scantuple = build->slot;
 	build->predicate = ExecPrepareQual(build->info->ii_Predicate, build->estate);
 	index_key_types_init(&build->types, build->table, build->info);
+	if (build->hash)
+		build->types.columns[0] = (KeyType) {.len = sizeof(int32),.byval = true};
 	key_columns_init(build);
 }
 
@@ -505,7 +526,9 @@ zindex_build_range_scan(Relation table, Relation index, IndexInfo *info,	/* tidy
 	build.info = info;
 	build.anyvisible = anyvisible;
 	build.unique = info->ii_Unique || info->ii_ExclusionOps != NULL;
-	build.several_keys = is_made_anew(index) && zindex_may_have_several_keys(table, index);
+	build.several_keys = is_made_anew(index) &&
+		(zindex_may_have_several_keys(table, index) || zindex_rechecks(index));
+	build.hash = index->rd_rel->relam == HASH_AM_OID;
 	build.ignored = ignored_before(index);
 	build.summarizes = info->ii_Expressions == NIL && info->ii_Predicate == NIL &&
 		(anyvisible || index->rd_rel->relam == BRIN_AM_OID);

@@ -32,6 +32,7 @@
 #include "zheap/base/pg_compat_index.h"
 #include "zheap/base/pg_compat_vacuum.h"
 #include "zheap/btree/entry_key.h"
+#include "zheap/btree/row_set.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/dml/target.h"
 #include "zheap/mvcc/state.h"
@@ -232,11 +233,15 @@ copy_by_index(ZCopy *copy, Relation index)
 	int64		values[2];
 	IndexScanDesc scan;
 	ItemPointer entry;
+	ZRowSet    *met = NULL;
+	bool		rechecks;
 
 	values[0] = PROGRESS_REPACK_PHASE_INDEX_SCAN_HEAP;
 	values[1] = RelationGetRelid(index);
 	pgstat_progress_update_multi_param(2, params, values);
 
+	/* such an index may have several entries of a row: the first one that is met decides */
+	rechecks = zindex_rechecks(index);
 	scan = index_beginscan(copy->from, index, SnapshotAny, NULL, 0, 0, SO_NONE);
 	index_rescan(scan, NULL, 0, NULL, 0);
 	while ((entry = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
@@ -246,10 +251,12 @@ copy_by_index(ZCopy *copy, Relation index)
 		if (scan->xs_recheck)
 			elog(ERROR, "CLUSTER does not support lossy index conditions");
 		if (copy_view(copy, ItemPointerGetBlockNumber(&tid)) &&
-			!entry_is_older(copy, scan, ItemPointerGetOffsetNumber(&tid)))
+			!entry_is_older(copy, scan, ItemPointerGetOffsetNumber(&tid)) &&
+			(!rechecks || zrow_set_add(&met, CurrentMemoryContext, &tid)))
 			copy_row(copy, NULL, ItemPointerGetOffsetNumber(&tid));
 	}
 	index_endscan(scan);
+	zrow_set_clear(&met);
 }
 
 /* Copy the rows in physical order, or give them to the sort. */

@@ -17,6 +17,7 @@
 
 #include "zheap/base/base.h"
 #include "zheap/btree/entry_key.h"
+#include "zheap/btree/index_recheck.h"
 #include "zheap/btree/stale_entries.h"
 #include "zheap/btree/table_indexes.h"
 #include "zheap/mvcc/serial.h"
@@ -558,6 +559,13 @@ zscan_index_fetch(IndexFetchTableData *sfetch, ItemPointer tid, Snapshot snapsho
 		has_other_key(fetch, snapshot, slot))
 	{
 		skip_entry(fetch, &rowtid, snapshot, slot);
+		return false;
+	}
+	if (unlikely(fetch->base.recheck != NULL) &&
+		!zrecheck_returns(&fetch->base, &rowtid, snapshot, slot,
+						  zrow_has_several_keys(((ZTupleSlot *) slot)->row)))
+	{
+		ExecClearTuple(slot);
 		return false;
 	}
 	fetch->base.misses = 0;

@@ -9,6 +9,7 @@
 #include "storage/bufmgr.h"
 
 #include "zheap/base/base.h"
+#include "zheap/btree/index_recheck.h"
 #include "zheap/btree/index_skip.h"
 #include "zheap/btree/stale_entries.h"
 #include "zheap/btree/table_indexes.h"
@@ -79,6 +80,8 @@ zscan_index_end(IndexFetchTableData *sfetch)
 		zstale_mark(fetch->base.stale, fetch->base.entries);
 		pfree(fetch->base.stale);
 	}
+	if (fetch->base.recheck != NULL)
+		zrecheck_free(&fetch->base);
 	forget_buffer(fetch);
 	if (unlikely(fetch->seen != NULL))
 		seen_keys_free(fetch->seen);

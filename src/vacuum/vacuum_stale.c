@@ -318,7 +318,7 @@ clear_marks(ZVacuum *vac, const StalePage *page, const ZMarkedRow *rows)
 }
 
 /*
- * Return whether rows keep their marks: some index may have keys of theirs that no sweep finds.
+ * Return whether rows keep their marks: some index may have entries of theirs that no sweep finds.
  * Also if it is not valid any more, as scans that began before may still use it.
  */
 static bool
@@ -329,7 +329,7 @@ marks_stay(const ZVacuum *vac)
 		return true;
 	for (int i = 0; i < vac->nindexes; i++)
 	{
-		if (zindex_merges(vac->indexes[i]))
+		if (zindex_merges(vac->indexes[i]) || zindex_rechecks(vac->indexes[i]))
 			return true;
 	}
 	return false;

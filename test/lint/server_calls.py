@@ -27,7 +27,7 @@ FAMILY = re.compile("|".join([
 
 # A lock that is only asked about; what ends a look-up, or goes with one; a call by a pointer.
 HARMLESS = set("""FunctionCallInvoke LockHasWaiters LockHasWaitersRelation LockHeldByMe ReleaseSysCache SysCacheGetAttr
-    get_toast_snapshot index_insert_cleanup systable_endscan systable_endscan_ordered toast_close_indexes""".split())
+    get_toast_snapshot index_insert_cleanup ReleaseSysCacheList systable_endscan systable_endscan_ordered toast_close_indexes""".split())
 
 found = []
 

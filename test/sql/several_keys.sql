@@ -94,7 +94,6 @@ select * from moved_by('a = a + 1', 'create unique index on m(a, id)');
 select * from moved_by('a = a + 1', 'create index on m((a + 1))');
 select * from moved_by('a = a + 1', 'create index on m(d) where a > 0');
 select * from moved_by('a = a + 1', 'create index on m(d) include (a)');
-select * from moved_by('a = a + 1', 'create index on m using hash (a)');
 select * from moved_by('a = -a', 'alter table m add exclude using btree (a with =)');
 select * from moved_by('d = d + 1', 'create index on m(d)');
 select * from moved_by('b = b || 1', 'create index on m(d)');

@@ -73,6 +73,7 @@ extern bool zheap_may_wait(void);
 
 #define SearchSysCache1(...)		ZCHECKED(SearchSysCache1(__VA_ARGS__))
 #define SearchSysCacheExists(...)	ZCHECKED(SearchSysCacheExists(__VA_ARGS__))
+#define SearchSysCacheList(...)		ZCHECKED(SearchSysCacheList(__VA_ARGS__))
 #define systable_beginscan(...)		ZCHECKED(systable_beginscan(__VA_ARGS__))
 #define systable_beginscan_ordered(...) ZCHECKED(systable_beginscan_ordered(__VA_ARGS__))
 #define systable_getnext(...)		ZCHECKED(systable_getnext(__VA_ARGS__))
@@ -137,6 +138,7 @@ extern bool zheap_may_wait(void);
 #define FunctionCall3Coll(...)		ZCHECKED(FunctionCall3Coll(__VA_ARGS__))
 #define FunctionCall4Coll(...)		ZCHECKED(FunctionCall4Coll(__VA_ARGS__))
 #define fmgr_info(...)				ZCHECKED(fmgr_info(__VA_ARGS__))
+#define fmgr_info_copy(...)			ZCHECKED(fmgr_info_copy(__VA_ARGS__))
 #define index_getprocinfo(...)		ZCHECKED(index_getprocinfo(__VA_ARGS__))
 #define ScanKeyInit(...)			ZCHECKED(ScanKeyInit(__VA_ARGS__))
 #define ScanKeyEntryInitialize(...) ZCHECKED(ScanKeyEntryInitialize(__VA_ARGS__))

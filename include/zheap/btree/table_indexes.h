@@ -68,7 +68,7 @@ typedef struct ZTableIndexes
  * The result belongs to a cache, is not to be freed, and is valid until the next call.  Changes
  * made meanwhile do not matter to the row of one statement, as with the server's own sets of
  * columns.  The indexes are not locked.  Side effect: the relation cache entries of the indexes
- * get our routines (zindex_watch_entries, zindex_wrap_insertions).
+ * get our routines (zindex_watch_entries, zindex_wrap_insertions, zrecheck_wrap).
  *
  * May read catalogs: no buffer is locked (L2).  Errors are those of catalog reads.
  */
@@ -101,6 +101,13 @@ extern bool zindex_may_have_several_keys(Relation table, Relation index);
  */
 extern bool zindex_merges(Relation index);
 
+/*
+ * Return whether the table's index is a hash, GiST or SP-GiST index that may have several entries
+ * of one row, so that scans recheck such rows.  It enforces no constraint.  The answer does not
+ * change during the life of the index.  May read catalogs.
+ */
+extern bool zindex_rechecks(Relation index);
+
 /* ---- the entry that a scan is at (index_entries.c) ---- */
 
 /* The first part of the state of a table's fetch by index: see index_fetch_begin. */
@@ -109,7 +116,10 @@ typedef struct ZIndexFetchBase
 	IndexFetchTableData base;	/* must be first */
 	IndexScanDesc entries;		/* the scan that supplies the TIDs, if its index may have
 								 * several entries of a row; or NULL */
-	uint32		leaf;			/* counts pages of the index read by "entries", and its rescans */
+	struct ZRecheck *recheck;	/* a scan of a GiST or SP-GiST index that may have several entries
+								 * of a row (index_recheck.c); or NULL */
+	uint32		leaf;			/* counts pages of the index read by "entries" or "recheck", and
+								 * its rescans */
 	uint64		marks;			/* zheap_marks_cleared() before the scan read the last page (N5) */
 	uint64		first_marks;	/* ... before it read its first page */
 
@@ -118,7 +128,8 @@ typedef struct ZIndexFetchBase
 	bool		skips;			/* it looks for them: an entry has led to no row */
 	bool		began;			/* "backward" is known */
 	bool		backward;
-	bool		looked;			/* the row of the last entry has been looked at */
+	bool		looked;			/* the row of the last entry has been looked at; for "recheck",
+								 * too */
 	bool		asked;			/* a range has been looked for at the first such entry */
 	uint32		misses;			/* number of consecutive such entries, up to the last one */
 	uint64		clock;			/* zdead_clock() before the scan read its page of the index, or

@@ -47,8 +47,8 @@ typedef struct ZColumnChanges
 	bool		identity;		/* a column of the replica identity's key */
 	ZTableCounter way;			/* as far as indexes are concerned: the row stays, with or
 								 * without new index entries, or why it moves */
-	bool		merges;			/* if it stays: one of "indexes" is ZINDEX_MERGES, and may keep keys
-								 * that can't be removed one by one */
+	bool		keeps_entries;	/* if it stays: one of "indexes" is ZINDEX_MERGES or
+								 * ZINDEX_RECHECKS, whose stale entries can't be removed */
 	Bitmapset  *indexes;		/* if it stays: the indexes that get an entry, by their numbers;
 								 * in the current memory context */
 	Bitmapset  *unknown;		/* if it may stay: those where functions have to tell */
@@ -95,6 +95,15 @@ extern void zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bi
  * in the GIN index.  No page is locked; errors are those of the index.
  */
 extern void zgin_insert(Relation index, Relation rel, HeapTuple old, TupleTableSlot *slot);
+
+/* ---- dml_update_hash.c ---- */
+
+/*
+ * Return whether the hash index has an entry of the row for the hash code of the value, which is
+ * not NULL.  If so, serializable transactions that have read its bucket are in conflict with this
+ * one.  No page is locked; errors are those of the type's hash function and of ReadBuffer.
+ */
+extern bool zentries_hash_has(Relation index, Datum value, ItemPointer tid);
 
 /* ---- dml_update_origins.c ---- */
 
