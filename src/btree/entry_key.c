@@ -15,6 +15,7 @@
 #include "catalog/index.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -129,12 +130,31 @@ evaluate(Evaluation *evaluation, TupleTableSlot *slot, Datum *values, bool *isnu
 	return present;
 }
 
+/*
+ * Evaluate as the owner of the table, as commands that build indexes do: a reader needs no
+ * permission to execute the index's functions.  After an error the end of the (sub)transaction
+ * restores the user.
+ */
+static bool
+evaluate_as_owner(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull)
+{
+	Oid			user;
+	int			context;
+	bool		present;
+
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(index->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
+	present = evaluate(evaluation_of(index), slot, values, isnull);
+	SetUserIdAndSecContext(user, context);
+	return present;
+}
+
 bool
 zkey_values(Relation index, TupleTableSlot *slot, Datum *values, bool *isnull)
 {
 	Assert(!zheap_holds_buffer_lock()); /* I3 */
 	if (!zindex_has_plain_columns(index))
-		return evaluate(evaluation_of(index), slot, values, isnull);
+		return evaluate_as_owner(index, slot, values, isnull);
 	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
 		values[i] = slot_getattr(slot, index->rd_index->indkey.values[i], &isnull[i]);
 	return true;

@@ -284,15 +284,22 @@ runs_other_language(Node *node, void *context)
 }
 
 /*
- * Return whether scans may evaluate the index's expressions and predicate.  Functions in C are
- * installed by superusers.  Others may depend on search_path, and could do anything in the name
- * of the user that reads the table; on heap only writers execute them.
+ * Return whether scans and VACUUM may evaluate the index's expressions and predicate.  Functions
+ * in C are installed by superusers.  Others may depend on search_path, and may do anything; on
+ * heap only writers execute them.
  */
 static bool
 may_be_evaluated(Relation index)
 {
 	return !runs_other_language(stored_tree(index, Anum_pg_index_indexprs), NULL) &&
 		!runs_other_language(stored_tree(index, Anum_pg_index_indpred), NULL);
+}
+
+void
+zindex_watch(Relation table, Relation index)
+{
+	zindex_watch_entries(index, may_be_evaluated(index) ? zindex_kind(table, index) :
+						 ZINDEX_MOVES);
 }
 
 static ZIndexChange
@@ -391,7 +398,7 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 	if (new->change != ZINDEX_SUMMARIZES)
 		known->nentries++;
 	if (index->rd_rel->relam == BTREE_AM_OID)
-		zindex_watch_entries(index, zindex_kind(table, index));
+		zindex_watch(table, index);
 	else if (index->rd_rel->relam != HASH_AM_OID && zindex_rechecks(index))
 		zrecheck_wrap(index);
 	else

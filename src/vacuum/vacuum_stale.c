@@ -208,7 +208,9 @@ form_keys_of_page(ZPageView *view, const StalePage *page, ZMarkedRow *rows, Rela
  * Form the keys that the collected rows have in an index with expressions or a predicate, where
  * they will be compared with its leaf locked (I3).  Only of the newest version, and only if every
  * snapshot sees it: other versions may be older than the index, and expressions fail for them.
- * A page that has changed since its rows were collected is left for the next VACUUM.
+ * A page that has changed since its rows were collected is left for the next VACUUM.  None is
+ * formed if the index is not valid, as after a concurrent build that failed: expressions may fail
+ * for rows that it lacks.
  */
 static void
 form_keys(ZVacuum *vac, Relation index)
@@ -220,11 +222,12 @@ form_keys(ZVacuum *vac, Relation index)
 	MemoryContext old = MemoryContextSwitchTo(scratch);
 	TupleTableSlot *slot = table_slot_create(vac->rel, NULL);
 	ZPageView	view;
+	bool		form = RelationNeedsWAL(vac->rel) && index->rd_index->indisvalid;
 
 	for (int i = 0; i < stale->nrows; i++)
 		rows[i].flags &= ~(ZMARKED_HAS_KEY | ZMARKED_NO_KEY);
 	zview_open(&view, vac->rel);
-	for (int i = 0; i < stale->npages && RelationNeedsWAL(vac->rel); i++)
+	for (int i = 0; i < stale->npages && form; i++)
 	{
 		const StalePage *page = &stale->pages[i];
 
@@ -260,9 +263,9 @@ sweep_indexes(ZVacuum *vac)
 		if (!zindex_may_have_several_keys(vac->rel, vac->indexes[i]))
 			continue;
 		vacuum_begin_index(vac, i, VACUUM_VACUUMING_INDEX);
-		zindex_watch_entries(vac->indexes[i], zindex_kind(vac->rel, vac->indexes[i]));
+		zindex_watch(vac->rel, vac->indexes[i]);
 		sweep.index = vac->indexes[i];
-		sweep.keys = !zindex_has_plain_columns(sweep.index);
+		sweep.keys = zindex_compares(sweep.index) && !zindex_has_plain_columns(sweep.index);
 		if (sweep.keys)
 			form_keys(vac, sweep.index);
 		zindex_sweep(&sweep);

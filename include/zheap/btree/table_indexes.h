@@ -94,6 +94,13 @@ extern ZIndexChange zindex_kind(Relation table, Relation index);
 extern bool zindex_may_have_several_keys(Relation table, Relation index);
 
 /*
+ * Put our routine into the relation cache entry of the table's B-tree, by zindex_watch_entries().
+ * The index is not watched if its functions must not be executed by scans or VACUUM: then it gets
+ * one entry of each row, and scans take the row for it without a comparison.  May read catalogs.
+ */
+extern void zindex_watch(Relation table, Relation index);
+
+/*
  * Return whether the index, of an access method other than the B-tree, takes keys of several
  * versions of a row, and bitmaps of it miss no version then.  Keys that no version has any more
  * stay as long as the row, and can't be found.  The answer does not change during the life of the
@@ -158,8 +165,8 @@ extern void zindex_wrap_insertions(Relation index);
 
 /*
  * Return whether scans of the index report their entries.  Reads no catalog, so pages may be
- * locked.  After ztable_indexes() it is true of each index that may have several entries of a row,
- * unless the index's relation cache entry has been rebuilt since.
+ * locked.  After ztable_indexes() it is true of each index that may have several entries of a row
+ * and whose functions are in C, unless its relation cache entry has been rebuilt since.
  */
 extern bool zindex_is_watched(Relation index);
 
