@@ -84,15 +84,32 @@ mark_rebuilt(void)
 	CommandCounterIncrement();
 }
 
-/* ProcessUtility hook. */
+/*
+ * ProcessUtility hook.
+ *
+ * What a failed statement has noted is forgotten: its subtransaction is aborted, and the next
+ * statement is the one that ends it, before which no catalog can be read.  An outer statement's
+ * indexes are left to it, as a subtransaction in which they were marked may be rolled back.
+ */
 static void
 mark_after_utility(PlannedStmt *pstmt, const char *string, bool read_only, /* tidy: the server's signature */
 				   ProcessUtilityContext context, ParamListInfo params,
 				   QueryEnvironment *env, DestReceiver *dest, QueryCompletion *qc)
 {
-	(previous_utility ? previous_utility : standard_ProcessUtility)
-		(pstmt, string, read_only, context, params, env, dest, qc);
-	mark_rebuilt();
+	List	   *outer = rebuilt;
+
+	rebuilt = NIL;
+	PG_TRY();
+	{
+		(previous_utility ? previous_utility : standard_ProcessUtility)
+			(pstmt, string, read_only, context, params, env, dest, qc);
+		mark_rebuilt();
+	}
+	PG_FINALLY();
+	{
+		rebuilt = outer;
+	}
+	PG_END_TRY();
 }
 
 static void
