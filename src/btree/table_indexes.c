@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/gin.h"
+#include "access/gin_private.h"
 #include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "access/sysattr.h"
@@ -302,6 +303,12 @@ zindex_watch(Relation table, Relation index)
 						 ZINDEX_MOVES);
 }
 
+static bool
+has_pending_list(Relation index)
+{
+	return index->rd_rel->relam == GIN_AM_OID && GinGetUseFastUpdate(index);
+}
+
 static ZIndexChange
 change_of(Relation table, Relation index)
 {
@@ -311,8 +318,9 @@ change_of(Relation table, Relation index)
 		return ZINDEX_MOVES;
 	if (index->rd_rel->relam == BRIN_AM_OID && zindex_has_plain_columns(index))
 		return ZINDEX_SUMMARIZES;
+	/* with a pending list it is cheaper to move the row: keys are inserted many at a time */
 	if (zindex_merges(index))
-		return ZINDEX_MERGES;
+		return has_pending_list(index) ? ZINDEX_MOVES : ZINDEX_MERGES;
 	if (zindex_rechecks(index))
 		return ZINDEX_RECHECKS;
 	return kind == ZINDEX_COMPARES && !may_be_evaluated(index) ? ZINDEX_MOVES : kind;
@@ -385,6 +393,7 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 
 	new->oid = RelationGetRelid(index);
 	new->change = change_of(table, index);
+	new->once = index->rd_rel->relam == HASH_AM_OID;
 	new->moved = moved_of(index);
 	old = MemoryContextSwitchTo(known->context);
 	new->columns = bms_copy(columns);

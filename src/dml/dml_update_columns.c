@@ -171,8 +171,13 @@ look_at_btree(const ZTableIndex *index, int i, const Changed *changed,
 
 /* Note that the keys of number i, which is no B-tree, may change. */
 static void
-look_at_other(int i, ZColumnChanges *changes)
+look_at_other(const ZTableIndex *index, int i, const ZRowVersion *old, ZColumnChanges *changes)
 {
+	if (index->once && zrow_has_several_keys(old->row))
+	{
+		changes->way = ZTABLE_MOVED_BUDGET;
+		return;
+	}
 	changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
 	changes->keeps_entries = true;
 	changes->indexes = bms_add_member(changes->indexes, i);
@@ -180,7 +185,7 @@ look_at_other(int i, ZColumnChanges *changes)
 
 /* Find the indexes that have these columns, and decide whether the row may stay. */
 static void
-look_at_indexes(const ZTableIndexes *indexes, const Changed *changed,
+look_at_indexes(const ZTableIndexes *indexes, const ZRowVersion *old, const Changed *changed,
 				const ZComparison *comparison, ZColumnChanges *changes)
 {
 	int			count = 0;
@@ -195,7 +200,7 @@ look_at_indexes(const ZTableIndexes *indexes, const Changed *changed,
 			changes->way = index->moved;
 		else if (index->change == ZINDEX_MERGES || index->change == ZINDEX_RECHECKS)
 		{
-			look_at_other(i, changes);
+			look_at_other(index, i, old, changes);
 			count++;
 		}
 		/* the old value may be far away, and no entry of it can be told under locks */
@@ -239,7 +244,7 @@ zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *
 		return;
 	changes->key = bms_overlap(changed.columns, indexes->keys);
 	changes->identity = bms_overlap(changed.columns, indexes->identity);
-	look_at_indexes(indexes, &changed, comparison, changes);
+	look_at_indexes(indexes, old, &changed, comparison, changes);
 	bms_free(changed.columns);
 	bms_free(changed.unsure);
 	bms_free(changed.external);

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
@@ -212,12 +213,15 @@ insert_into_btree(Relation index, Relation rel, TupleTableSlot *slot, bool look_
 
 /* Return whether a hash index need not get an entry: it has one, or takes no nulls. */
 static bool
-needs_no_hash(Relation index, TupleTableSlot *slot)
+needs_no_hash(Relation index, Relation rel, HeapTuple old, TupleTableSlot *slot)
 {
+	AttrNumber	attno = index->rd_index->indkey.values[0];
 	bool		isnull;
-	Datum		value = slot_getattr(slot, index->rd_index->indkey.values[0], &isnull);
+	bool		was_null;
+	Datum		value = slot_getattr(slot, attno, &isnull);
+	Datum		before = heap_getattr(old, attno, RelationGetDescr(rel), &was_null);
 
-	return isnull || zentries_hash_has(index, value, &slot->tts_tid);
+	return isnull || zentries_hash_has(index, before, was_null, value);
 }
 
 /*
@@ -225,22 +229,22 @@ needs_no_hash(Relation index, TupleTableSlot *slot)
  * IndexInfo: use a memory context of its own.
  */
 static void
-insert_into_other(Relation index, Relation rel, TupleTableSlot *slot)
+insert_into_other(Relation index, Relation rel, HeapTuple old, TupleTableSlot *slot)
 {
 	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "entry of a zheap row",
 												  ALLOCSET_SMALL_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(scratch);
+	MemoryContext before = MemoryContextSwitchTo(scratch);
 	Datum		values[INDEX_MAX_KEYS];
 	bool		isnull[INDEX_MAX_KEYS];
 	IndexInfo  *info = BuildIndexInfo(index);
 
 	(void) zkey_values(index, slot, values, isnull);
-	if (index->rd_rel->relam != HASH_AM_OID || !needs_no_hash(index, slot))
+	if (index->rd_rel->relam != HASH_AM_OID || !needs_no_hash(index, rel, old, slot))
 		(void) index_insert(index, values, isnull, &slot->tts_tid, rel, UNIQUE_CHECK_NO, true,
 							info);
 	/* releases the pages that the insertion keeps pinned in "info" */
 	index_insert_cleanup(index, info);
-	MemoryContextSwitchTo(old);
+	MemoryContextSwitchTo(before);
 	MemoryContextDelete(scratch);
 }
 
@@ -270,11 +274,11 @@ zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *whi
 				if (index->rd_rel->relam == GIN_AM_OID)
 					zgin_insert(index, rel, old, slot);
 				else
-					insert_into_other(index, rel, slot);
+					insert_into_other(index, rel, old, slot);
 				break;
 			case ZINDEX_RECHECKS:
 			case ZINDEX_SUMMARIZES:
-				insert_into_other(index, rel, slot);
+				insert_into_other(index, rel, old, slot);
 				break;
 			case ZINDEX_MOVES:
 				elog(ERROR, "unexpected kind of index \"%s\"", RelationGetRelationName(index));

@@ -2,17 +2,18 @@
  * dml_update_hash.c
  *		Whether a hash index has an entry of a row for a value's hash code.
  *
+ * A row that has one key has the entry of its old value's code.  Rows with several keys move
+ * (dml_update_columns.c): to look for an entry would be to walk over those of all rows with that
+ * code.
+ *
  * LOCKING: no page of the table is locked; the index locks its own.
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/hash.h"
-#include "access/relscan.h"
-#include "pgstat.h"
+#include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 #include "zheap/base/base.h"
 #include "zheap/dml/update.h"
@@ -31,30 +32,12 @@ conflict_in(Relation index, Datum value)
 	_hash_relbuf(index, bucket);
 }
 
-/*
- * No other transaction inserts an entry of the row while we change it, and entries are removed
- * only of rows that are dead to all.  The access method's own scan is used, as it knows what to do
- * while a bucket is split.
- */
 bool
-zentries_hash_has(Relation index, Datum value, ItemPointer tid)
+zentries_hash_has(Relation index, Datum old, bool was_null, Datum value)
 {
-	/* without a function, as scans compare hash codes only */
-	ScanKeyData key = {.sk_attno = 1,.sk_strategy = HTEqualStrategyNumber,.sk_argument = value};
-	IndexScanDesc scan = hashbeginscan(index, 1, 0);
-	bool		found = false;
-
 	Assert(!zheap_holds_buffer_lock()); /* I3 */
-	scan->xs_snapshot = SnapshotAny;
-	hashrescan(scan, &key, 1, NULL, 0);
-	while (!found && hashgettuple(scan, ForwardScanDirection))
-		found = ItemPointerEquals(&scan->xs_heaptid, tid);
-	hashendscan(scan);
-	IndexScanEnd(scan);
-	/* no scan of a query */
-	if (index->pgstat_info != NULL)
-		zcompat_counts(index->pgstat_info, numscans)--;
-	if (found)
-		conflict_in(index, value);
-	return found;
+	if (was_null || _hash_datum2hashkey(index, old) != _hash_datum2hashkey(index, value))
+		return false;
+	conflict_in(index, value);
+	return true;
 }

@@ -8,7 +8,7 @@ begin
 	return i;
 end $$;
 create table f(id int primary key, a int[]) using zheap with (fillfactor = 30);
-create index f_a on f using gin (a);
+create index f_a on f using gin (a) with (fastupdate = off);
 create index f_z on f (fails(id));
 insert into f select i, array[i] from generate_series(1, 50) i;
 begin;

@@ -41,6 +41,7 @@ typedef struct ZTableIndex
 {
 	Oid			oid;
 	ZIndexChange change;
+	bool		once;			/* it moves rows that have several keys: hash */
 	ZTableCounter moved;		/* the counter of these rows, if ZINDEX_MOVES */
 	Bitmapset  *columns;		/* columns of keys, included columns, expressions and predicate,
 								 * numbered as in RelationGetIndexAttrBitmap */

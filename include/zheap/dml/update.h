@@ -99,11 +99,12 @@ extern void zgin_insert(Relation index, Relation rel, HeapTuple old, TupleTableS
 /* ---- dml_update_hash.c ---- */
 
 /*
- * Return whether the hash index has an entry of the row for the hash code of the value, which is
- * not NULL.  If so, serializable transactions that have read its bucket are in conflict with this
- * one.  No page is locked; errors are those of the type's hash function and of ReadBuffer.
+ * Return whether the hash index has an entry for the hash code of the value, which is not NULL, of
+ * a row that had one key, with the old value.  If so, serializable transactions that have read its
+ * bucket are in conflict with this one.  No page is locked; errors are those of the type's hash
+ * function and of ReadBuffer.
  */
-extern bool zentries_hash_has(Relation index, Datum value, ItemPointer tid);
+extern bool zentries_hash_has(Relation index, Datum old, bool was_null, Datum value);
 
 /* ---- dml_update_origins.c ---- */
 
