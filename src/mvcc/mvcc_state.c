@@ -268,10 +268,10 @@ zmvcc_settled_on_disk(ZPageView *view, OffsetNumber offnum)
 	ZRowVersion version;
 
 	zmvcc_current(view, offnum, &version);
-	if (zversion_is_deleted(&version))
-		return false;
-	zmvcc_find_modifier(view, &version);
-	return zmvcc_visible_to_all(view->rel, zmodifier_fxid(&version.modifier)) &&
+	/* finding the modifier may take long, and in vain while an old snapshot is held */
+	return !zversion_is_deleted(&version) &&
+		(zmodifier_is_all_visible(&version.modifier) ||
+		 zmvcc_visible_to_all(view->rel, zmodifier_bound(&version.modifier))) &&
 		newest_is_on_disk(view, &version);
 }
 

@@ -85,7 +85,7 @@ extern bool zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum);
 
 /*
  * Return whether every snapshot sees the row's newest version, and so it will be after a crash:
- * the commit is on disk.  May read undo, up to the view's limit.
+ * the commit is on disk.  Reads no undo; false where undo would have to tell.
  */
 extern bool zmvcc_settled_on_disk(ZPageView *view, OffsetNumber offnum);
 
