@@ -16,7 +16,8 @@ my $top = dirname(dirname($FindBin::RealBin));
 
 # these wait for the old snapshot, or tell how much space VACUUM gave back, or
 # take long without need of it
-my %left_out = map { $_ => 1 } qw(concurrently reuse bulk bigrows cluster marked_entries recheck_in_place);
+my %left_out = map { $_ => 1 } qw(concurrently reuse bulk bigrows cluster marked_entries recheck_in_place evaluated_vacuum
+  key_functions);
 # since 17 the server stamps what REFRESH fills, and the old snapshot keeps VACUUM from moving that on
 $left_out{extension} = 1 if pg_major() >= 17;
 $left_out{$_} = 1 foreach (short() ? qw(index_am bitmap abort parallel) : ());
