@@ -254,7 +254,7 @@ remove_at(ZIndexRemoval *removal, BTScanInsert key, const ZLeafRows *rows, ZLeaf
 	zleaf_collect(removal->index, buffer, rows, leaf);
 	n = leaf->op.ndeltids;
 	if (n > 0)
-		zindex_delete_from_leaf(removal->table, buffer, &leaf->op);
+		zindex_delete_from_leaf(removal->table, buffer, &leaf->op, NULL);
 	for (int id = 0; id < n; id++)
 	{
 		all = all && leaf->status[id].knowndeletable;

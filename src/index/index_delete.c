@@ -17,6 +17,7 @@
 #include "common/pg_prng.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
+#include "storage/procarray.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
 
@@ -38,7 +39,6 @@
 /* Set by zindex_delete_from_leaf for the next call of zindex_delete_tuples. */
 static bool whole_leaf = false;
 
-/* Set by zindex_delete_knows_keys for the next call of zindex_delete_tuples. */
 static ZMarkedRow *const *rows_with_keys = NULL;
 
 /* The entries of one table page within deltids. */
@@ -275,6 +275,15 @@ note_replaced(IndexDelete *del, const ZRowVersion *oldest)
 }
 
 static bool
+has_several_keys(const IndexDelete *del, OffsetNumber offnum)
+{
+	ItemId		lp = PageGetItemId(del->view.page, offnum);
+
+	return zpage_leads_to_row(lp) &&
+		zrow_has_several_keys((char *) del->view.page + ItemIdGetOffset(lp));
+}
+
+static bool
 no_version(const ZRowVersion *version, void *arg)
 {
 	return false;
@@ -282,18 +291,23 @@ no_version(const ZRowVersion *version, void *arg)
 
 /*
  * Note the newest transaction that may have replaced the key of an entry which was marked as dead
- * while the row was alive: the newest one that every snapshot sees.  Return false if it would take
- * too long to find (B1).
+ * while the row was alive: the newest one that every snapshot sees, or if it would take too long
+ * to find (B1) the newest xid that they all see.
  */
-static bool
+static void
 note_any_replaced(IndexDelete *del, OffsetNumber offnum)
 {
 	ZRowVersion oldest;
+	TransactionId xid;
 
-	if (zmvcc_some_version(&del->view, offnum, no_version, NULL, &oldest))
-		return false;
-	note_replaced(del, &oldest);
-	return true;
+	if (!zmvcc_some_version(&del->view, offnum, no_version, NULL, &oldest))
+		note_replaced(del, &oldest);
+	else
+	{
+		xid = GetOldestNonRemovableTransactionId(del->table);
+		TransactionIdRetreat(xid);
+		note_conflict(del, FullTransactionIdFromEpochAndXid(0, xid));
+	}
 }
 
 /*
@@ -314,8 +328,12 @@ note_deleter(IndexDelete *del, OffsetNumber offnum)
 	state = zmvcc_state(&del->view, offnum, &version, &fxid);
 	if (state == ZSTATE_NONE)
 		return;
-	if (state != ZSTATE_DEAD && note_any_replaced(del, offnum) && state != ZSTATE_RECENTLY_DEAD)
+	/* the entry was stale, unless the horizon has gone back since the row was dead to all */
+	if (state != ZSTATE_DEAD && has_several_keys(del, offnum))
+	{
+		note_any_replaced(del, offnum);
 		return;
+	}
 	/* finding it would take too long (B1): the slot's owner is later, aborted or not */
 	if (state != ZSTATE_DEAD && !FullTransactionIdIsValid(fxid))
 		fxid = zmodifier_bound(&version.modifier);
@@ -418,11 +436,9 @@ some_version_has_key(IndexDelete *del, OffsetNumber offnum, IndexTuple entry, ZR
 static bool
 is_not_newest(const ZRowVersion *version, void *arg)
 {
-	bool	   *is_first = arg;
-	bool		first = *is_first;
+	int		   *seen = arg;
 
-	*is_first = false;
-	return !first;
+	return (*seen)++ > 0;
 }
 
 /*
@@ -434,7 +450,7 @@ newest_has_other_key(IndexDelete *del, const TM_IndexDelete *deltid, IndexTuple 
 					 ZRowVersion *oldest)
 {
 	const ZMarkedRow *row = del->rows == NULL ? NULL : del->rows[deltid->id];
-	bool		is_first = true;
+	int			seen = 0;
 
 	if (row == NULL || XLogRecPtrIsInvalid(row->lsn) ||
 		PageGetLSN(del->view.page) != row->lsn ||
@@ -443,7 +459,7 @@ newest_has_other_key(IndexDelete *del, const TM_IndexDelete *deltid, IndexTuple 
 		return false;
 	Assert(ItemPointerEquals(&((ZMarkedRow *) row)->tid, (ItemPointer) &deltid->tid));
 	return !zmvcc_some_version(&del->view, ItemPointerGetOffsetNumber(&deltid->tid),
-							   is_not_newest, &is_first, oldest);
+							   is_not_newest, &seen, oldest);
 }
 
 /*
@@ -455,12 +471,10 @@ static bool
 entry_is_stale(IndexDelete *del, const TM_IndexDelete *deltid)
 {
 	OffsetNumber offnum = ItemPointerGetOffsetNumber(&deltid->tid);
-	ItemId		lp = PageGetItemId(del->view.page, offnum);
 	ZRowVersion oldest;
 	IndexTuple	entry;
 
-	if (!del->several_keys || !zpage_leads_to_row(lp) ||
-		!zrow_has_several_keys((char *) del->view.page + ItemIdGetOffset(lp)))
+	if (!del->several_keys || !has_several_keys(del, offnum))
 		return false;
 	entry = leaf_entry(del, deltid);
 	if (some_version_has_key(del, offnum, entry, &oldest) &&
@@ -573,17 +587,13 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	return del.conflict;
 }
 
-void
-zindex_delete_knows_keys(ZMarkedRow *const *rows)
-{
-	rows_with_keys = rows;
-}
-
 /* The server's function calls zindex_delete_tuples, removes the entries and logs that. */
 void
-zindex_delete_from_leaf(Relation table, Buffer leaf, TM_IndexDeleteOp *op)
+zindex_delete_from_leaf(Relation table, Buffer leaf, TM_IndexDeleteOp *op,
+						struct ZMarkedRow *const *rows)
 {
 	Assert(op->bottomup && op->iblknum == BufferGetBlockNumber(leaf));
 	whole_leaf = true;
+	rows_with_keys = rows;
 	_bt_delitems_delete_check(op->irel, leaf, table, op);
 }

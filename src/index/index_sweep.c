@@ -18,16 +18,6 @@
 
 StaticAssertDecl(offsetof(ZMarkedRow, tid) == 0, "ZLeafRows");
 
-/* Let the deletion know the rows whose keys were formed. */
-static void
-know_keys(void *arg, const ZLeafEntries *leaf)
-{
-	const ZIndexSweep *sweep = arg;
-
-	if (sweep->keys)
-		zindex_delete_knows_keys((ZMarkedRow *const *) leaf->rows);
-}
-
 /*
  * Count the entries that stay.  Where functions tell the key, an entry may stay of a row that has
  * none (its page has changed since); so the row keeps its mark unless it has a key.
@@ -71,7 +61,7 @@ zindex_sweep(ZIndexSweep *sweep)
 			.rows = sweep->rows,.nrows = sweep->nrows,.size = sizeof(ZMarkedRow),
 			.last = MaxBlockNumber,.dead = true
 		},
-		.prepare = know_keys,.note = count_entries,.leave_empty = count_empty,.arg = sweep,
+		.keys = sweep->keys,.note = count_entries,.leave_empty = count_empty,.arg = sweep,
 		.max_leaves = MaxBlockNumber
 	};
 

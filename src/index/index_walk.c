@@ -42,9 +42,8 @@ clean_leaf(ZLeafWalk *walk, BlockNumber block, const ZLeafRows *rows, ZLeafEntri
 	n = leaf->op.ndeltids;
 	if (n > 0)
 	{
-		if (walk->prepare != NULL)
-			walk->prepare(walk->arg, leaf);
-		zindex_delete_from_leaf(walk->table, buffer, &leaf->op);
+		zindex_delete_from_leaf(walk->table, buffer, &leaf->op,
+								walk->keys ? (ZMarkedRow *const *) leaf->rows : NULL);
 		walk->note(walk->arg, leaf, n);
 	}
 	if (n > 0 && zleaf_is_empty(BufferGetPage(buffer)))

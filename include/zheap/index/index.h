@@ -47,20 +47,16 @@ extern void zindex_validate_scan(Relation table, Relation index, struct IndexInf
  */
 extern TransactionId zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate);
 
-/*
- * Delete all entries in "op" that no snapshot needs, however many pages of the table they lead to.
- * Afterwards op->status, by id, tells which.  The leaf, of a B-tree, is locked exclusively at
- * entry and exit.  Errors as above.
- */
-extern void zindex_delete_from_leaf(Relation table, Buffer leaf, TM_IndexDeleteOp *op);
-
 struct ZMarkedRow;
 
 /*
- * Let the next call of zindex_delete_from_leaf() know the rows of the entries, by their ids, whose
- * keys VACUUM has formed.
+ * Delete all entries in "op" that no snapshot needs, however many pages of the table they lead to.
+ * Afterwards op->status, by id, tells which.  The leaf, of a B-tree, is locked exclusively at
+ * entry and exit.  "rows" are those of the entries, by their ids, if VACUUM has formed their keys,
+ * or NULL.  Errors as above.
  */
-extern void zindex_delete_knows_keys(struct ZMarkedRow *const *rows);
+extern void zindex_delete_from_leaf(Relation table, Buffer leaf, TM_IndexDeleteOp *op,
+									struct ZMarkedRow *const *rows);
 
 /* Register the hooks that mark rebuilt indexes (index_rebuilt.c).  Called once, at preload. */
 extern void zindex_rebuilt_register(void);

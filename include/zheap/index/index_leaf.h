@@ -81,8 +81,7 @@ typedef struct ZLeafWalk
 	Relation	index;
 	BufferAccessStrategy strategy;	/* for reading pages of the table */
 	ZLeafRows	rows;
-	/* Called before a leaf with such entries is cleaned, if not NULL.  The leaf is locked. */
-	void		(*prepare) (void *arg, const ZLeafEntries *leaf);
+	bool		keys;			/* the rows are ZMarkedRows, whose keys were formed */
 	/*
 	 * Called after a leaf with n entries of the rows was cleaned; status[id].knowndeletable tells
 	 * which are gone.  The leaf is locked exclusively.
