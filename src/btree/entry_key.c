@@ -250,6 +250,13 @@ entry_of(IndexScanDesc scan)
 	return (IndexTuple) (so->currTuples + so->currPos.items[so->currPos.itemIndex].tupleOffset);
 }
 
+/* Return how values of the watched index are compared. */
+static inline IsSame
+same_of(Relation index)
+{
+	return zindex_compares(index) ? equal_values : same_image;
+}
+
 /* Return whether key column i of the entry has this value. */
 static bool
 has_value(Relation index, IndexTuple entry, int i, Datum value, bool isnull)
@@ -259,8 +266,7 @@ has_value(Relation index, IndexTuple entry, int i, Datum value, bool isnull)
 
 	if (isnull || key_isnull)
 		return isnull && key_isnull;
-	return zindex_compares(index) ? equal_values(index, i, value, key) :
-		same_image(index, i, value, key);
+	return same_of(index)(index, i, value, key);
 }
 
 bool
@@ -304,15 +310,7 @@ bool
 zindex_entry_has_key(IndexScanDesc scan, IndexTuple key)
 {
 	Relation	index = scan->indexRelation;
-	IndexTuple	entry = entry_of(scan);
 
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-	{
-		bool		isnull;
-		Datum		value = index_getattr(key, i + 1, RelationGetDescr(index), &isnull);
-
-		if (!has_value(index, entry, i, value, isnull))
-			return false;
-	}
-	return true;
+	return compare(index, IndexRelationGetNumberOfKeyAttributes(index), key, entry_of(scan),
+				   same_of(index));
 }

@@ -136,14 +136,7 @@ mark_entries(IndexScanDesc scan)
 	buffer = ReadBuffer(scan->indexRelation, pos->currPage);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	if (BufferGetLSNAtomic(buffer) == pos->lsn && BufferBeginSetHintBits(buffer))
-	{
-		Page		page = BufferGetPage(buffer);
-		bool		marked = zstale_mark_items(pos, killed, page);
-
-		if (marked)
-			BTPageGetOpaque(page)->btpo_flags |= BTP_HAS_GARBAGE;
-		BufferFinishSetHintBits(buffer, marked, true);
-	}
+		zstale_mark_leaf(pos, killed, buffer);
 	UnlockReleaseBuffer(buffer);
 }
 

@@ -195,15 +195,6 @@ gettuple_rechecked(IndexScanDesc scan, ScanDirection direction)
 	return recheck->has_entry;
 }
 
-/* Wrap gistinsert, which may look at rows of old entries with its page locked. */
-static bool
-insert_rechecked(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation table,	/* tidy: the server's signature */
-				 IndexUniqueCheck check, bool unchanged, struct IndexInfo *info)
-{
-	zundo_open();
-	return gistinsert(index, values, isnull, tid, table, check, unchanged, info);
-}
-
 void
 zrecheck_wrap(Relation index)
 {
@@ -213,11 +204,11 @@ zrecheck_wrap(Relation index)
 		return;
 	if (routine->type != T_IndexAmRoutine)
 	{
+		/* insertions are those of other indexes of the access method */
+		zindex_wrap_insertions(index);
 		*routine = *index->rd_indam;
 		routine->amrescan = rescan_rechecked;
 		routine->amgettuple = gettuple_rechecked;
-		if (is_gist(index))
-			routine->aminsert = insert_rechecked;
 	}
 	index->rd_indam = routine;
 }

@@ -40,8 +40,12 @@ struct ZStaleEntries
 	StaleEntry	entries[MaxTIDsPerBTreePage];
 };
 
-bool
-zstale_mark_items(const BTScanPosData *pos, const bool *dead, Page page)
+/*
+ * Mark the items of the leaf all of whose TIDs are dead, by their places in currPos.items.  Return
+ * whether any was marked.
+ */
+static bool
+mark_items(const BTScanPosData *pos, const bool *dead, Page page)
 {
 	bool		marked = false;
 	int			i = pos->firstItem;
@@ -66,6 +70,16 @@ zstale_mark_items(const BTScanPosData *pos, const bool *dead, Page page)
 		}
 	}
 	return marked;
+}
+
+void
+zstale_mark_leaf(const BTScanPosData *pos, const bool *dead, Buffer leaf)
+{
+	bool		marked = mark_items(pos, dead, BufferGetPage(leaf));
+
+	if (marked)
+		BTPageGetOpaque(BufferGetPage(leaf))->btpo_flags |= BTP_HAS_GARBAGE;
+	BufferFinishSetHintBits(leaf, marked, true);
 }
 
 bool
@@ -135,20 +149,14 @@ zstale_mark(ZStaleEntries *noted, IndexScanDesc scan)
 	}
 	if (BufferGetLSNAtomic(buffer) == noted->lsn && BufferBeginSetHintBits(buffer))
 	{
-		Page		page = BufferGetPage(buffer);
-		bool		marked;
-
 		for (int i = 0; i < n; i++)
 		{
 			int			item = noted->entries[i].item;
 
 			dead[item] = row_page_is_unchanged(scan->heapRelation, &pos->items[item].heapTid,
-										  &noted->entries[i]);
+											   &noted->entries[i]);
 		}
-		marked = zstale_mark_items(pos, dead, page);
-		if (marked)
-			BTPageGetOpaque(page)->btpo_flags |= BTP_HAS_GARBAGE;
-		BufferFinishSetHintBits(buffer, marked, true);
+		zstale_mark_leaf(pos, dead, buffer);
 	}
 	UnlockReleaseBuffer(buffer);
 }

@@ -161,23 +161,11 @@ keys_compare_bytewise(Relation table, Relation index)
 	return true;
 }
 
-/* Return whether the index has a system column, which differs between versions. */
-static bool
-has_system_column(Relation index)
-{
-	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
-	{
-		if (index->rd_index->indkey.values[i] < 0)
-			return true;
-	}
-	return false;
-}
-
 ZIndexChange
 zindex_kind(Relation table, Relation index)
 {
 	if (index->rd_rel->relam != BTREE_AM_OID || index->rd_index->indisunique ||
-		index->rd_index->indisexclusion || has_system_column(index))
+		index->rd_index->indisexclusion)
 		return ZINDEX_MOVES;
 	return zindex_has_plain_columns(index) && keys_compare_bytewise(table, index) ?
 		ZINDEX_ADDS : ZINDEX_COMPARES;
@@ -296,11 +284,19 @@ may_be_evaluated(Relation index)
 		!runs_other_language(stored_tree(index, Anum_pg_index_indpred), NULL);
 }
 
+/* Return the index's kind, or ZINDEX_MOVES if its functions must not be executed by scans. */
+static ZIndexChange
+watched_kind(Relation table, Relation index)
+{
+	ZIndexChange kind = zindex_kind(table, index);
+
+	return kind == ZINDEX_COMPARES && !may_be_evaluated(index) ? ZINDEX_MOVES : kind;
+}
+
 void
 zindex_watch(Relation table, Relation index)
 {
-	zindex_watch_entries(index, may_be_evaluated(index) ? zindex_kind(table, index) :
-						 ZINDEX_MOVES);
+	zindex_watch_entries(index, watched_kind(table, index));
 }
 
 static bool
@@ -312,8 +308,6 @@ has_pending_list(Relation index)
 static ZIndexChange
 change_of(Relation table, Relation index)
 {
-	ZIndexChange kind = zindex_kind(table, index);
-
 	if (!index->rd_index->indisvalid || !index->rd_index->indisready)
 		return ZINDEX_MOVES;
 	if (index->rd_rel->relam == BRIN_AM_OID && zindex_has_plain_columns(index))
@@ -323,7 +317,7 @@ change_of(Relation table, Relation index)
 		return has_pending_list(index) ? ZINDEX_MOVES : ZINDEX_MERGES;
 	if (zindex_rechecks(index))
 		return ZINDEX_RECHECKS;
-	return kind == ZINDEX_COMPARES && !may_be_evaluated(index) ? ZINDEX_MOVES : kind;
+	return watched_kind(table, index);
 }
 
 /*
@@ -377,7 +371,7 @@ moved_of(Relation index)
 		return ZTABLE_MOVED_INVALID;
 	if (index->rd_index->indisunique || index->rd_index->indisexclusion)
 		return ZTABLE_MOVED_UNIQUE;
-	return is_plain_btree(index) ? ZTABLE_MOVED_EQUAL_KEY : ZTABLE_MOVED_KIND;
+	return ZTABLE_MOVED_KIND;
 }
 
 /*

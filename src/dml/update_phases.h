@@ -57,7 +57,8 @@ typedef struct Update
 	ItemPointerData new_tid;
 	ZTableCounter way;			/* the row stays, or why it is moved or about to be moved */
 	bool		had_several_keys;	/* in place: it had the mark before the update */
-	HeapTuple	old;			/* in place: the version before, if changes.merges; or NULL */
+	HeapTuple	old;			/* in place: the version before, if changes.keeps_entries; or
+								 * NULL */
 	bool		has_drawn;		/* moves_by_chance() has drawn this */
 	bool		moves_by_chance;
 

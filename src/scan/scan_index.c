@@ -501,6 +501,7 @@ static pg_noinline void
 skip_entry(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot, TupleTableSlot *slot)
 {
 	bool		newest = snapshot->snapshot_type == SNAPSHOT_MVCC &&
+		(fetch->base.may_skip || zstale_may_mark(fetch->base.entries)) &&
 		sees_newest(fetch, tid, snapshot);
 
 	if (!newest)

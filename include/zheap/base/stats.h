@@ -25,7 +25,7 @@ typedef enum ZTableCounter
 	ZTABLE_MOVED_EQUAL_KEY,		/* ... its new key may equal the old one, with other bytes */
 	ZTABLE_MOVED_KIND,			/* ... its access method, an expression or its predicate */
 	ZTABLE_MOVED_INVALID,		/* ... it is being built, or its build has failed */
-	ZTABLE_MOVED_BUDGET,		/* ... by chance, to bound the number of its stale entries */
+	ZTABLE_MOVED_BUDGET,		/* ... to bound its stale entries, mostly by chance */
 	ZTABLE_MOVED_SHARE,			/* ... more indexes changed than the setting allows */
 	ZTABLE_MOVED_ROOM,			/* ... the page had no room for the new version */
 	ZTABLE_MOVED_HISTORY,		/* ... triggers count versions, or undo was too long for a page */

@@ -34,9 +34,10 @@ extern void zstale_note(ZStaleEntries **noted, MemoryContext context, IndexScanD
 extern void zstale_mark(ZStaleEntries *noted, IndexScanDesc scan);
 
 /*
- * Mark the items of the leaf all of whose TIDs are in "dead", by their places in currPos.items.
- * Return whether any was marked.  The leaf is locked, and is as the scan has read it.
+ * Mark the items of the leaf all of whose TIDs are in "dead", by their places in currPos.items,
+ * and end what BufferBeginSetHintBits() has begun.  The leaf is locked, and is as the scan has
+ * read it.
  */
-extern bool zstale_mark_items(const BTScanPosData *pos, const bool *dead, Page page);
+extern void zstale_mark_leaf(const BTScanPosData *pos, const bool *dead, Buffer leaf);
 
 #endif							/* ZHEAP_STALE_ENTRIES_H */

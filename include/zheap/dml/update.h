@@ -82,8 +82,8 @@ extern bool zentries_have_other_bytes(Relation index, Relation rel, IndexTuple e
 /*
  * Insert the index entries for the new values of a row that was changed in place, which are in
  * the slot, into the indexes in "which".  "had_several_keys": the entry may exist from before.
- * "old" is the version before, needed if one of the indexes is ZINDEX_MERGES.  No page is locked.
- * Errors are those of the index, as when a row is inserted.
+ * "old" is the version before, needed if one of the indexes is ZINDEX_MERGES or ZINDEX_RECHECKS.
+ * No page is locked.  Errors are those of the index, as when a row is inserted.
  */
 extern void zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *which,
 							TupleTableSlot *slot, HeapTuple old, bool had_several_keys);
