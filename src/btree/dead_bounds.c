@@ -11,7 +11,6 @@
 #include "utils/rel.h"
 
 #include "zheap/base/base.h"
-#include "zheap/btree/dead_ranges.h"
 
 #include "dead_bounds.h"
 
@@ -103,4 +102,11 @@ zdead_is_nothing(Relation index, const ZDeadBound *low, const ZDeadBound *high)
 									   (IndexTuple) high->entry.bytes);
 
 	return result > 0 || (result == 0 && !(low->inclusive && high->inclusive));
+}
+
+bool
+zdead_has_entry(Relation index, const Range *range, IndexTuple entry)
+{
+	return !zdead_is_beyond(index, entry, &range->low, true) &&
+		!zdead_is_beyond(index, entry, &range->high, false);
 }

@@ -14,6 +14,7 @@
 #include "common/pg_prng.h"
 
 #include "dead_bounds.h"
+#include "dead_holes.h"
 #include "dead_sets.h"
 
 #define MAX_ANNOUNCED	3		/* of MAX_RANGES; the others are published */
@@ -32,21 +33,14 @@
 /* After this many changes of the set under it an inserter forgets the set. */
 #define MAX_TRIES		5
 
-static bool
-has_entry(Relation index, const Range *range, IndexTuple entry)
-{
-	return !zdead_is_beyond(index, entry, &range->low, true) &&
-		!zdead_is_beyond(index, entry, &range->high, false);
-}
-
 /* ---- skipping ---- */
 
 bool
-zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward, ZDeadBound *end,
-		   uint32 *entries)
+zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward, ZDeadFound *found)
 {
 	RangeSet	copy;
-	bool		found = false;
+	ZDeadBound *end = &found->range_end;
+	bool		any = false;
 
 	if (!zdead_any())
 		return false;
@@ -55,17 +49,21 @@ zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward, Z
 	{
 		const Range *range = &copy.ranges[i];
 
-		if (!zdead_may_use(snapshot, range) || !has_entry(index, range, entry))
+		if (!zdead_may_use(snapshot, range) || !zdead_has_entry(index, range, entry))
 			continue;
-		if (!found || (backward ? zdead_low_is_higher(index, end, &range->low) :
-					   zdead_high_is_lower(index, end, &range->high)))
+		if (!any || (backward ? zdead_low_is_higher(index, end, &range->low) :
+					 zdead_high_is_lower(index, end, &range->high)))
 		{
 			*end = backward ? range->low : range->high;
-			*entries = range->entries;
+			found->entries = range->entries;
 		}
-		found = true;
+		any = true;
 	}
-	return found;
+	if (!any)
+		return false;
+	found->end = *end;
+	found->hole = zdead_stop_at_hole(index, &copy, entry, snapshot, backward, &found->end);
+	return true;
 }
 
 /* ---- making ---- */
@@ -87,6 +85,7 @@ find_announced(Relation index, const RangeSet *copy, const ZDeadRun *run, Range 
 		Range		both = *common;
 
 		if (range->announced == 0 || range->announced > run->began ||
+			!zdead_is_later(run->snapshot, &range->age) ||
 			(best >= 0 && entries <= common->entries))
 			continue;
 		both.low = zdead_low_is_higher(index, &run->low, &range->low) ? run->low : range->low;
@@ -289,34 +288,51 @@ announce(RangeSet *copy, const ZDeadRun *run, const SnapshotAge *age)
 	return true;
 }
 
+/* Announce or publish the run as a range.  Return whether the copy has changed. */
+static bool
+note_range(Relation index, RangeSet *copy, const ZDeadRun *run, const SnapshotAge *age)
+{
+	Range		common;
+	int			announced;
+
+	memset(&common, 0, sizeof(common));
+	common.low = run->low;
+	common.high = run->high;
+	common.age = *age;
+	if (is_covered(index, copy, &common, run->snapshot))
+		return false;
+	announced = find_announced(index, copy, run, &common);
+	/* it would never be of use, and would prevent an announcement of the whole run */
+	if (announced >= 0 && is_covered(index, copy, &common, run->snapshot))
+	{
+		zdead_remove_range(copy, announced);
+		announced = -1;
+	}
+	if (announced >= 0 && publish(index, copy, announced, &common, run))
+		return true;
+	return (announced < 0 || common.entries < run->entries / 4 * 3) &&
+		announce(copy, run, &common.age);
+}
+
 void
 zdead_note_run(Relation index, const ZDeadRun *run)
 {
 	RangeSet	copy;
-	Range		common;
-	int			announced;
+	SnapshotAge age;
+	bool		changed;
 
 	Assert(run->visited > 0 && run->entries >= run->visited);
 	Assert(run->began <= zdead_clock());	/* N6 */
 	zdead_set_copy(index, &copy);
 	if (copy.n == 0 && !zdead_set_may_take(index))
 		return;
-	memset(&common, 0, sizeof(common));
-	common.low = run->low;
-	common.high = run->high;
-	if (is_covered(index, &copy, &common, run->snapshot))
-		return;
-	zdead_age_of(run->snapshot, &common.age);
-	announced = find_announced(index, &copy, run, &common);
-	/* it would never be of use, and would prevent an announcement of the whole run */
-	if (announced >= 0 && is_covered(index, &copy, &common, run->snapshot))
-	{
-		zdead_remove_range(&copy, announced);
-		announced = -1;
-	}
-	if ((announced >= 0 && publish(index, &copy, announced, &common, run)) ||
-		((announced < 0 || common.entries < run->entries / 4 * 3) &&
-		 announce(&copy, run, &common.age)))
+	if (copy.nholes == MAX_HOLES)
+		zdead_drop_outside(index, &copy);
+	zdead_age_of(run->snapshot, &age);
+	changed = zdead_note_holes(index, &copy, run, &age);
+	if (run->visited >= ZDEAD_MIN_VISITED)
+		changed |= note_range(index, &copy, run, &age);
+	if (changed)
 		(void) zdead_set_replace(index, &copy);
 }
 
@@ -324,21 +340,17 @@ zdead_note_run(Relation index, const ZDeadRun *run)
 
 /*
  * Replace each range that has the entry by the parts on either side; an announcement by nothing.
- * Return whether any had it.
  */
-static bool
-take_out(Relation index, RangeSet *copy, IndexTuple entry)
+static void
+split(Relation index, RangeSet *copy, IndexTuple entry)
 {
-	bool		found = false;
-
 	for (int i = copy->n - 1; i >= 0; i--)
 	{
 		Range		range = copy->ranges[i];
 		Range		behind = range;
 
-		if (!has_entry(index, &range, entry))
+		if (!zdead_has_entry(index, &range, entry))
 			continue;
-		found = true;
 		zdead_remove_range(copy, i);
 		if (range.announced != 0 || !zdead_bound(entry, &range.high))
 			continue;
@@ -350,7 +362,19 @@ take_out(Relation index, RangeSet *copy, IndexTuple entry)
 		if (!zdead_is_nothing(index, &behind.low, &behind.high) && copy->n < MAX_RANGES)
 			copy->ranges[copy->n++] = behind;
 	}
-	return found;
+}
+
+/* Make the entry a hole in all ranges that have it, or split them.  Return whether any had it. */
+static bool
+take_out(Relation index, RangeSet *copy, IndexTuple entry)
+{
+	bool		inside = false;
+
+	for (int i = 0; i < copy->n && !inside; i++)
+		inside = zdead_has_entry(index, &copy->ranges[i], entry);
+	if (inside && !zdead_add_hole(index, copy, entry))
+		split(index, copy, entry);
+	return inside;
 }
 
 void

@@ -119,18 +119,53 @@ is_later(Snapshot snapshot, const SnapshotAge *age)
 	return true;
 }
 
+/* Return whether every snapshot sees all that the one of this age saw. */
+static bool
+is_for_all(const SnapshotAge *age)
+{
+	return FullTransactionIdPrecedes(age->xmax, zundo_horizon());
+}
+
+bool
+zdead_is_later(Snapshot snapshot, const SnapshotAge *age)
+{
+	Assert(snapshot->snapshot_type == SNAPSHOT_MVCC);
+	return is_for_all(age) || is_later(snapshot, age);
+}
+
+bool
+zdead_age_is_later(const SnapshotAge *a, const SnapshotAge *b)
+{
+	TransactionId xmax = zfxid_xid(b->xmax);
+
+	if (is_for_all(b))
+		return true;
+	if (FullTransactionIdPrecedes(a->xmax, b->xmax))
+		return false;
+	for (int i = 0; i < a->nrunning; i++)
+	{
+		bool		found = false;
+
+		if (!TransactionIdPrecedes(a->running[i], xmax))
+			return true;		/* so are those that a has no room for */
+		for (int j = 0; j < b->nrunning && !found; j++)
+			found = a->running[i] == b->running[j];
+		if (!found)
+			return false;
+	}
+	return a->nrunning < MAX_RUNNING;
+}
+
 bool
 zdead_is_for_all(const Range *range)
 {
-	return FullTransactionIdPrecedes(range->age.xmax, zundo_horizon());
+	return is_for_all(&range->age);
 }
 
 bool
 zdead_may_use(Snapshot snapshot, const Range *range)
 {
-	Assert(snapshot->snapshot_type == SNAPSHOT_MVCC);
-	return range->announced == 0 &&
-		(zdead_is_for_all(range) || is_later(snapshot, &range->age));
+	return range->announced == 0 && zdead_is_later(snapshot, &range->age);
 }
 
 /* Return whether no VACUUM has come for KEPT_XIDS transactions, or the index is gone. */
@@ -172,6 +207,8 @@ set_changed(RangeSet *set, int before)
 	Assert(LWLockHeldByMeInMode(lock_of(set), LW_EXCLUSIVE));
 	Assert(set->n >= 0 && set->n <= MAX_RANGES);
 	set->version++;
+	if (set->n == 0)
+		set->nholes = 0;
 	if (before == 0 && set->n > 0)
 		(void) pg_atomic_fetch_add_u32(&shared->nused, 1);
 	else if (before > 0 && set->n == 0)
@@ -208,7 +245,9 @@ zdead_set_copy(Relation index, RangeSet *copy)
 	LWLockAcquire(lock_of(set), LW_SHARED);
 	copy->version = set->version;
 	copy->n = owns(index, set) ? set->n : 0;
+	copy->nholes = copy->n > 0 ? set->nholes : 0;
 	memcpy(copy->ranges, set->ranges, copy->n * sizeof(Range));
+	memcpy(copy->holes, set->holes, copy->nholes * sizeof(Hole));
 	LWLockRelease(lock_of(set));
 }
 
@@ -224,6 +263,11 @@ count_announced(RangeSet *set)
 	{
 		if (set->ranges[i].announced == NOT_YET)
 			set->ranges[i].announced = pg_atomic_add_fetch_u64(&shared->clock, 1);
+	}
+	for (int i = 0; i < set->nholes; i++)
+	{
+		if (set->holes[i].announced == NOT_YET)
+			set->holes[i].announced = pg_atomic_add_fetch_u64(&shared->clock, 1);
 	}
 }
 
@@ -246,7 +290,9 @@ zdead_set_replace(Relation index, const RangeSet *copy)
 		set->owner.index = RelationGetRelid(index);
 		set->owner.file = index->rd_locator.relNumber;
 		set->n = copy->n;
+		set->nholes = copy->nholes;
 		memcpy(set->ranges, copy->ranges, copy->n * sizeof(Range));
+		memcpy(set->holes, copy->holes, copy->nholes * sizeof(Hole));
 		set_changed(set, before);
 		count_announced(set);
 	}

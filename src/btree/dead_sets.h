@@ -14,6 +14,7 @@
 #include "zheap/btree/dead_ranges.h"
 
 #define MAX_RANGES		16
+#define MAX_HOLES		32
 #define MAX_RUNNING		8
 
 /* Value of "announced" in a copy that has not replaced its set yet. */
@@ -36,6 +37,15 @@ typedef struct Range
 	ZDeadBound	high;
 } Range;
 
+/* An entry in a range that is not dead, or not known to be (dead_holes.h). */
+typedef struct Hole
+{
+	uint64		announced;		/* zdead_clock() after it was first found dead; 0: not found */
+	bool		dead;			/* found dead by two scans */
+	SnapshotAge age;			/* if dead: of the second; later snapshots may skip it */
+	ZDeadBound	entry;
+} Hole;
+
 /*
  * The index whose entries a set describes.  A file that is moved with its database keeps its
  * number, and insertions into it must find the set meanwhile, so the tablespace is not part of it.
@@ -52,11 +62,25 @@ typedef struct RangeSet
 	SetOwner	owner;			/* not set in a copy */
 	uint64		version;		/* counts changes */
 	int			n;
+	int			nholes;			/* 0 if there are no ranges */
 	Range		ranges[MAX_RANGES]; /* in any order */
+	Hole		holes[MAX_HOLES];	/* in the index's order */
 } RangeSet;
 
 /* Set the age of an MVCC snapshot. */
 extern void zdead_age_of(Snapshot snapshot, SnapshotAge *age);
+
+/*
+ * Return whether the snapshot, an MVCC snapshot, sees all transactions that the other one saw; or
+ * every snapshot does.
+ */
+extern bool zdead_is_later(Snapshot snapshot, const SnapshotAge *age);
+
+/*
+ * Return whether each snapshot that is later than a is later than b.  May be false if that cannot
+ * be told, as a has no room for all transactions that its snapshot did not see.
+ */
+extern bool zdead_age_is_later(const SnapshotAge *a, const SnapshotAge *b);
 
 /*
  * Return whether the range's entries are dead to all snapshots: every one sees all that its own

@@ -29,13 +29,6 @@
 #include "zheap/base/stats.h"
 #include "zheap/btree/index_skip.h"
 
-/* Minimum number of visited entries of a run that is noted. */
-#ifdef USE_ASSERT_CHECKING
-#define MIN_VISITED		2
-#else
-#define MIN_VISITED		32
-#endif
-
 /* A scan's run; allocated with the first one, and kept. */
 struct ZSkipRun
 {
@@ -43,6 +36,8 @@ struct ZSkipRun
 	bool		open;
 	bool		has_end;		/* run's far bound is set: end of a leaf that has been left, or
 								 * of a range */
+	bool		in_range;		/* the run has skipped a range, whose end is: */
+	ZDeadBound	range_end;
 	ZDeadRun	run;
 	bool		moved;			/* the last step moved the scan to the end of a range */
 	int			last;			/* item of the leaf at which the run is; -1: its last one has
@@ -214,8 +209,9 @@ run_open(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	skip->run.began = fetch->clock;
 	skip->run.snapshot = scan->xs_snapshot;
 	skip->run.entries = 0;
+	skip->run.holes = false;
 	skip->run.visited = abs(pos->itemIndex - first) + 1;
-	skip->has_end = false;
+	skip->has_end = skip->in_range = false;
 	skip->last = pos->itemIndex;
 }
 
@@ -229,7 +225,7 @@ run_close(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	if (!skip->open)
 		return;
 	skip->open = false;
-	if (skip->run.visited < MIN_VISITED)
+	if (skip->run.visited < ZDEAD_MIN_VISITED && !skip->run.holes)
 		return;
 	if (skip->last >= 0 && BTScanPosIsValid(*pos) && knows_entries(scan, skip))
 		skip->has_end = entry_at(scan, fetch, skip->last, run_front(fetch)) || skip->has_end;
@@ -379,23 +375,25 @@ try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 	struct ZSkipRun *skip = fetch->skip;
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 	ZDeadBound	entry;
-	ZDeadBound	end;
-	uint32		entries;
+	ZDeadFound	found;
 	int			from = pos->itemIndex;
 	bool		leaves;
 
 	if (!entry_at(scan, fetch, pos->itemIndex, &entry) ||
 		!zdead_find(scan->indexRelation, (IndexTuple) entry.entry.bytes, scan->xs_snapshot,
-					fetch->backward, &end, &entries))
+					fetch->backward, &found))
 		return;
 	skip->moved = true;
-	/* on the leaf where it ends the scan meets the same range again */
-	if (!skip->has_end || memcmp(&end, run_front(fetch), sizeof(end)) != 0)
+	skip->run.holes |= found.hole;
+	/* behind a hole, and on the leaf where it ends, the scan meets the same range again */
+	if (!skip->in_range || memcmp(&found.range_end, &skip->range_end, sizeof(ZDeadBound)) != 0)
 	{
-		skip->run.entries += entries;
-		zstats_count(scan->heapRelation, ZTABLE_DEAD_SKIPPED, entries);
+		skip->run.entries += found.entries;
+		zstats_count(scan->heapRelation, ZTABLE_DEAD_SKIPPED, found.entries);
 	}
-	pos->itemIndex = item_in_range(scan, fetch, &end);
+	skip->in_range = true;
+	skip->range_end = found.range_end;
+	pos->itemIndex = item_in_range(scan, fetch, &found.end);
 	leaves = pos->itemIndex == last_match(scan, fetch) &&
 		(fetch->backward ? pos->moreLeft : pos->moreRight);
 	/* the server would mark the item that the scan is moved to instead of the dead one */
@@ -403,9 +401,9 @@ try_to_move(IndexScanDesc scan, ZIndexFetchBase *fetch)
 		scan->kill_prior_tuple = false;
 	if (!leaves)
 		return;
-	*run_front(fetch) = end;
+	*run_front(fetch) = found.end;
 	skip->has_end = true;
-	skip_leaves(scan, fetch, &end);
+	skip_leaves(scan, fetch, &found.end);
 }
 
 void

@@ -40,6 +40,7 @@ typedef struct ZDeadRun
 	Snapshot	snapshot;
 	uint32		entries;		/* number of entries, estimated */
 	uint32		visited;		/* number of entries that were visited, not skipped by a range */
+	bool		holes;			/* some of those were in a range */
 	ZDeadBound	low;
 	ZDeadBound	high;
 } ZDeadRun;
@@ -74,19 +75,35 @@ extern bool zdead_is_beyond(Relation index, IndexTuple entry, const ZDeadBound *
  */
 extern bool zdead_bound(IndexTuple entry, ZDeadBound *bound);
 
+/* What a scan may skip. */
+typedef struct ZDeadFound
+{
+	ZDeadBound	end;			/* far end in the direction of the scan */
+	ZDeadBound	range_end;		/* far end of the whole range, if it has no holes */
+	uint32		entries;		/* estimated number of entries in the whole range */
+	bool		hole;			/* the scan's entry is a hole: scans must look at it */
+} ZDeadFound;
+
 /*
- * Return whether the snapshot, an MVCC snapshot, may skip the entry because it is in a published
- * range.  If true, *end is the far end of that range in the direction of the scan, and *entries
- * the estimated number of entries in the whole range.  If several ranges contain the entry, the
- * one that reaches furthest is taken.
+ * Return whether the snapshot, an MVCC snapshot for which the entry is dead for good, may skip
+ * entries behind it because they are in the same published range.  If several ranges contain the
+ * entry, the one that reaches furthest is taken.
  */
 extern bool zdead_find(Relation index, IndexTuple entry, Snapshot snapshot, bool backward,
-					   ZDeadBound *end, uint32 *entries);
+					   ZDeadFound *found);
+
+/* Minimum number of visited entries of a run that may become a range. */
+#ifdef USE_ASSERT_CHECKING
+#define ZDEAD_MIN_VISITED	2
+#else
+#define ZDEAD_MIN_VISITED	32
+#endif
 
 /*
  * Announce the run or, if an announcement made before run->began overlaps it, publish what both
  * have in common.  The caller has looked at all entries between the run's bounds, or has skipped
- * them by published ranges.  Nothing is done if there is no room.
+ * them by published ranges.  Nothing is done if there is no room.  Of a run of fewer than
+ * ZDEAD_MIN_VISITED visited entries only the holes are of use.
  */
 extern void zdead_note_run(Relation index, const ZDeadRun *run);
 
