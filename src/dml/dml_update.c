@@ -61,8 +61,7 @@ look_for_key(Update *update)
 		zmvcc_fetch(&view, target->offnum, update->query.snapshot, &seen))
 		zcolumns_changed(update->indexes, update->rel, &seen, &update->row, NULL, &changes);
 	zview_close(&view);
-	bms_free(changes.indexes);
-	bms_free(changes.unknown);
+	zcolumns_free(&changes);
 	if (changes.key)
 		zupdate_raise_mode(update);
 }
@@ -78,8 +77,7 @@ needs_toaster(const Update *update)
 static void
 columns_changed(Update *update, const ZComparison *comparison)
 {
-	bms_free(update->changes.indexes);
-	bms_free(update->changes.unknown);
+	zcolumns_free(&update->changes);
 	zcolumns_changed(update->indexes, update->rel, &update->check.version, &update->row,
 					 comparison, &update->changes);
 }
@@ -502,12 +500,11 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		zstats_count(rel, update.way, 1);
 	}
 	if (done && !moved && update.changes.indexes != NULL)
-		zentries_insert(rel, update.indexes, update.changes.indexes, slot, update.old,
+		zentries_insert(rel, update.indexes, &update.changes, slot, update.old,
 						update.had_several_keys);
 	if (update.old != NULL)
 		heap_freetuple(update.old);
-	bms_free(update.changes.indexes);
-	bms_free(update.changes.unknown);
+	zcolumns_free(&update.changes);
 	if (update.check.result == TM_Invisible)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -159,6 +159,9 @@ look_at_btree(const ZTableIndex *index, int i, const Changed *changed,
 		case ZKEY_LEAVES:
 			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
 			break;
+		case ZKEY_NEW:
+			changes->absent = bms_add_member(changes->absent, i);
+			/* fall through */
 		case ZKEY_ADDED:
 			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
 			changes->indexes = bms_add_member(changes->indexes, i);
@@ -248,4 +251,12 @@ zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *
 	bms_free(changed.columns);
 	bms_free(changed.unsure);
 	bms_free(changed.external);
+}
+
+void
+zcolumns_free(ZColumnChanges *changes)
+{
+	bms_free(changes->indexes);
+	bms_free(changes->absent);
+	bms_free(changes->unknown);
 }

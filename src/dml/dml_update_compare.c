@@ -7,9 +7,11 @@
  * must not run with a page locked (I3).  So the old version is copied and the page is unlocked.
  * The next CHECK uses the results if it finds a version of the same bytes.
  *
- * A row that has had several keys may have an entry that is equal to the new key and has other
- * bytes.  Only an updater of the row inserts such an entry; so what was found without a lock of
- * the row counts if the page has not changed since.
+ * A row that has had several keys may have an entry that is equal to the new key, with other
+ * bytes or the same ones.  Only an updater of the row inserts such an entry, after it has changed
+ * the row; so what was found without a lock of the row counts if the page has not changed since.
+ * In particular an entry that was not there is still not there when the row has been changed, so
+ * it is inserted without a second search.  One that was there may have been removed meanwhile.
  *
  * LOCKING: the row's page is locked on entry only; the index locks its own.
  */
@@ -52,8 +54,7 @@ compare_keys(Relation index, Update *update, TupleTableSlot *before, bool severa
 		return zkey_same_bytes(index, old, new) ? ZKEY_SAME : ZKEY_OTHER_BYTES;
 	ItemPointerSet(&new->t_tid, BufferGetBlockNumber(update->target.buffer),
 				   update->target.offnum);
-	return several_keys && zentries_have_other_bytes(index, update->rel, new) ?
-		ZKEY_OTHER_BYTES : ZKEY_ADDED;
+	return several_keys ? zentries_key_change(index, update->rel, new) : ZKEY_ADDED;
 }
 
 /* Copy the old version and what tells whether it is still the same.  The page is locked. */

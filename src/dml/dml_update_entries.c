@@ -163,8 +163,8 @@ entry_exists(Relation index, Relation rel, IndexTuple entry)
 	return !dead;
 }
 
-bool
-zentries_have_other_bytes(Relation index, Relation rel, IndexTuple entry)
+ZKeyChange
+zentries_key_change(Relation index, Relation rel, IndexTuple entry)
 {
 	OffsetNumber offnum;
 	Buffer		leaf = find_entry_of_key(index, rel, entry, BT_READ, &offnum);
@@ -173,13 +173,13 @@ zentries_have_other_bytes(Relation index, Relation rel, IndexTuple entry)
 	bool		differ;
 
 	if (!BufferIsValid(leaf))
-		return false;
+		return ZKEY_NEW;
 	page = BufferGetPage(leaf);
 	item = PageGetItemId(page, offnum);
 	differ = !ItemIdIsDead(item) &&
 		!zkey_same_bytes(index, entry, (IndexTuple) PageGetItem(page, item));
 	_bt_relbuf(index, leaf);
-	return differ;
+	return differ ? ZKEY_OTHER_BYTES : ZKEY_ADDED;
 }
 
 /*
@@ -249,26 +249,28 @@ insert_into_other(Relation index, Relation rel, HeapTuple old, TupleTableSlot *s
 }
 
 void
-zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *which,
+zentries_insert(Relation rel, const ZTableIndexes *indexes, const ZColumnChanges *changes,
 				TupleTableSlot *slot, HeapTuple old, bool had_several_keys)
 {
-	ZTableIndex *copies = palloc(bms_num_members(which) * sizeof(ZTableIndex));
+	ZTableIndex *copies = palloc(bms_num_members(changes->indexes) * sizeof(ZTableIndex));
 	int			n = 0;
 
 	/* an operator class may be written in SQL, and rebuild "indexes" */
-	for (int i = -1; (i = bms_next_member(which, i)) >= 0;)
+	for (int i = -1; (i = bms_next_member(changes->indexes, i)) >= 0;)
 		copies[n++] = indexes->indexes[i];
-	for (int i = 0; i < n; i++)
+	n = 0;
+	for (int i = -1; (i = bms_next_member(changes->indexes, i)) >= 0; n++)
 	{
 		/* the executor has locked it already, but C code that updates the table may not have */
-		Relation	index = index_open(copies[i].oid, RowExclusiveLock);
+		Relation	index = index_open(copies[n].oid, RowExclusiveLock);
 
 		Assert(!zheap_holds_buffer_lock()); /* I3 */
-		switch (copies[i].change)
+		switch (copies[n].change)
 		{
 			case ZINDEX_ADDS:
 			case ZINDEX_COMPARES:
-				insert_into_btree(index, rel, slot, had_several_keys);
+				insert_into_btree(index, rel, slot, had_several_keys &&
+								  !bms_is_member(i, changes->absent));
 				break;
 			case ZINDEX_MERGES:
 				if (index->rd_rel->relam == GIN_AM_OID)

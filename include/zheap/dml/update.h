@@ -19,7 +19,10 @@ typedef enum ZKeyChange
 	ZKEY_UNKNOWN,				/* functions have to tell */
 	ZKEY_SAME,					/* nothing; or the row has no key before and after */
 	ZKEY_LEAVES,				/* the new version has no key: it is not under the predicate */
-	ZKEY_ADDED,					/* the new version has another key, which gets an entry */
+	ZKEY_ADDED,					/* the new version has another key, which gets an entry unless
+								 * there is one */
+	ZKEY_NEW,					/* ... of which there is no entry of the row, alive or marked as
+								 * dead */
 	ZKEY_OTHER_BYTES			/* an equal one, whose bytes or included values differ: the row
 								 * moves, so that all entries have the bytes of all versions with
 								 * their key */
@@ -51,17 +54,22 @@ typedef struct ZColumnChanges
 								 * ZINDEX_RECHECKS, whose stale entries can't be removed */
 	Bitmapset  *indexes;		/* if it stays: the indexes that get an entry, by their numbers;
 								 * in the current memory context */
+	Bitmapset  *absent;			/* ... those of them where it is known that there is none */
 	Bitmapset  *unknown;		/* if it may stay: those where functions have to tell */
 } ZColumnChanges;
 
 /*
  * Compare the new row with the old version.  The row may be on a locked page: no lock is taken,
  * and no function of a type is called.  "comparison" has the results of such functions, or is
- * NULL.  The caller frees the sets in *changes.  ERROR (data_corrupted) if a row cannot be read.
+ * NULL.  The caller frees *changes by zcolumns_free().  ERROR (data_corrupted) if a row cannot be
+ * read.
  */
 extern void zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
 							 const ZFormedRow *row, const ZComparison *comparison,
 							 ZColumnChanges *changes);
+
+/* Free the sets in *changes, none of which is used afterwards. */
+extern void zcolumns_free(ZColumnChanges *changes);
 
 /*
  * Fill values[] and isnull[] with the first natts columns of a row.  Returns memory to be freed
@@ -74,19 +82,22 @@ extern char *zcolumns_deform(Relation rel, const char *row, uint32 len, int natt
 /* ---- dml_update_entries.c ---- */
 
 /*
- * Return whether the B-tree has an entry of this key and TID with other bytes or other included
- * values.  No page is locked.
+ * Return what an update that gives the row this key, of its TID, does in the B-tree: ZKEY_NEW,
+ * ZKEY_ADDED, or ZKEY_OTHER_BYTES if there is an entry of that key with other bytes or other
+ * included values.  No page is locked.
  */
-extern bool zentries_have_other_bytes(Relation index, Relation rel, IndexTuple entry);
+extern ZKeyChange zentries_key_change(Relation index, Relation rel, IndexTuple entry);
 
 /*
  * Insert the index entries for the new values of a row that was changed in place, which are in
- * the slot, into the indexes in "which".  "had_several_keys": the entry may exist from before.
- * "old" is the version before, needed if one of the indexes is ZINDEX_MERGES or ZINDEX_RECHECKS.
- * No page is locked.  Errors are those of the index, as when a row is inserted.
+ * the slot, into the indexes in changes->indexes.  "had_several_keys": an entry may exist from
+ * before, unless changes->absent says otherwise.  "old" is the version before, needed if one of
+ * the indexes is ZINDEX_MERGES or ZINDEX_RECHECKS.  No page is locked.  Errors are those of the
+ * index, as when a row is inserted.
  */
-extern void zentries_insert(Relation rel, const ZTableIndexes *indexes, const Bitmapset *which,
-							TupleTableSlot *slot, HeapTuple old, bool had_several_keys);
+extern void zentries_insert(Relation rel, const ZTableIndexes *indexes,
+							const ZColumnChanges *changes, TupleTableSlot *slot, HeapTuple old,
+							bool had_several_keys);
 
 /* ---- dml_update_gin.c ---- */
 
