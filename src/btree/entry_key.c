@@ -51,12 +51,22 @@ zkey_at_end_of_transaction(void)
 	nevaluations = 0;
 }
 
+/*
+ * The relation cache has simplified the index's trees, so they need not be planned again, as
+ * ExecPrepareQual and FormIndexDatum would do.
+ */
 static void
 evaluation_init(Evaluation *evaluation, Relation index)
 {
-	evaluation->info = BuildIndexInfo(index);
+	IndexInfo  *info = BuildIndexInfo(index);
+	MemoryContext old;
+
+	evaluation->info = info;
 	evaluation->estate = CreateExecutorState();
-	evaluation->predicate = ExecPrepareQual(evaluation->info->ii_Predicate, evaluation->estate);
+	old = MemoryContextSwitchTo(evaluation->estate->es_query_cxt);
+	evaluation->predicate = ExecInitQual(info->ii_Predicate, NULL);
+	info->ii_ExpressionsState = ExecInitExprList(info->ii_Expressions, NULL);
+	MemoryContextSwitchTo(old);
 	evaluation->index = RelationGetRelid(index);
 	evaluation->running = false;
 }

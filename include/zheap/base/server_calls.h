@@ -142,6 +142,7 @@ extern bool zheap_may_wait(void);
 #define index_getprocinfo(...)		ZCHECKED(index_getprocinfo(__VA_ARGS__))
 #define ScanKeyInit(...)			ZCHECKED(ScanKeyInit(__VA_ARGS__))
 #define ScanKeyEntryInitialize(...) ZCHECKED(ScanKeyEntryInitialize(__VA_ARGS__))
+#define ExecInitQual(...)			ZCHECKED(ExecInitQual(__VA_ARGS__))
 #define ExecPrepareQual(...)		ZCHECKED(ExecPrepareQual(__VA_ARGS__))
 #define ExecQual(...)				ZCHECKED(ExecQual(__VA_ARGS__))
 #define FormIndexDatum(...)			ZCHECKED(FormIndexDatum(__VA_ARGS__))
