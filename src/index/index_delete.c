@@ -14,14 +14,13 @@
 
 #include "access/nbtree.h"
 #include "access/relscan.h"
-#include "common/pg_prng.h"
-#include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
 
 #include "zheap/base/base.h"
+#include "zheap/base/prefetch.h"
 #include "zheap/base/stats.h"
 #include "zheap/btree/entry_key.h"
 #include "zheap/btree/table_indexes.h"
@@ -30,25 +29,19 @@
 #include "zheap/page/page.h"
 #include "zheap/page/row.h"
 
-/* Number of table pages that one bottom-up deletion visits; heap's number. */
-#define BOTTOMUP_MAX_BLOCKS		6
+#include "index_delete_choose.h"
 
-/* Smaller numbers of promising entries count as this one. */
-#define BOTTOMUP_MIN_BUCKET		4
+/*
+ * Bytes freed that are enough where updates in place have left stale entries.  A visit to a page
+ * in shared buffers costs some thousand instructions; the server's part of a bottom-up deletion,
+ * which sorts the leaf's entries and compares their keys, some hundred thousand, each time.
+ */
+#define STALE_ENOUGH	(BLCKSZ / 4)
 
 /* Set by zindex_delete_from_leaf for the next call of zindex_delete_tuples. */
 static bool whole_leaf = false;
 
 static ZMarkedRow *const *rows_with_keys = NULL;
-
-/* The entries of one table page within deltids. */
-typedef struct BlockGroup
-{
-	int			first;
-	int			n;
-	int			promising;		/* number of promising entries, rounded up to a power of two */
-	uint64		rank;			/* order among groups that promise the same, highest first */
-} BlockGroup;
 
 /* State of one deletion. */
 typedef struct IndexDelete
@@ -61,6 +54,10 @@ typedef struct IndexDelete
 	bool		has_rows;
 	BlockNumber block;
 	int			freed;			/* bytes of index space, bottom-up only */
+	int			freed_before;	/* ... before the current table page */
+	int			target;			/* ... that are enough, if the index has no stale entries */
+	int			npages;			/* number of table pages visited */
+	int64		misses;			/* zprefetch_misses() at the beginning */
 	int			nstale;			/* number of deletable entries of live rows */
 	TransactionId conflict;		/* newest xid that removed a row, or key, of these entries */
 	bool		several_keys;	/* the index may have several entries of a row */
@@ -68,119 +65,6 @@ typedef struct IndexDelete
 	ZMarkedRow *const *rows;	/* of the entries, by id, if their keys were formed; or NULL */
 	Buffer		leaf;			/* the index page, pinned once more; or invalid */
 } IndexDelete;
-
-static inline uint64
-deltid_place(const TM_IndexDelete *deltid)
-{
-	return (uint64) ItemPointerGetBlockNumber(&deltid->tid) << 16 |
-		ItemPointerGetOffsetNumber(&deltid->tid);
-}
-
-/* static void deltids_sort(TM_IndexDelete *deltids, size_t n), by TID */
-#define ST_SORT deltids_sort
-#define ST_ELEMENT_TYPE TM_IndexDelete
-#define ST_COMPARE(a, b) \
-	(deltid_place(a) < deltid_place(b) ? -1 : deltid_place(a) > deltid_place(b))
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-/* Order the most promising first. */
-static int
-group_compare(const void *a, const void *b)
-{
-	const BlockGroup *ga = (const BlockGroup *) a;
-	const BlockGroup *gb = (const BlockGroup *) b;
-
-	if (ga->promising != gb->promising)
-		return ga->promising > gb->promising ? -1 : 1;
-	return ga->rank > gb->rank ? -1 : ga->rank < gb->rank;
-}
-
-/* Replace the second half of the groups to be visited by random ones. */
-static void
-pick_any(BlockGroup *groups, int ngroups)
-{
-	for (int i = BOTTOMUP_MAX_BLOCKS / 2; i < Min(ngroups, BOTTOMUP_MAX_BLOCKS); i++)
-	{
-		int			pick = (int) pg_prng_uint64_range(&pg_global_prng_state, i, ngroups - 1);
-		BlockGroup	group = groups[i];
-
-		groups[i] = groups[pick];
-		groups[pick] = group;
-	}
-}
-
-/*
- * Bottom-up: keep only the entries of a few pages, the most promising page first; among equals the
- * one with most entries, then in the order of the pages.  deltids are sorted by TID on entry.
- *
- * Promising are entries with equal keys, which moved rows have.  Where updates in place have left
- * rows with several keys, any entry may be unneeded.  There equals come in random order, as a
- * fixed order might visit the same needed entries each time, and half of the pages are picked at
- * random.
- */
-static void
-keep_promising(TM_IndexDeleteOp *op, bool several_keys)
-{
-	BlockGroup *groups = palloc(sizeof(BlockGroup) * op->ndeltids);
-	TM_IndexDelete *kept = palloc(sizeof(TM_IndexDelete) * op->ndeltids);
-	BlockNumber block = InvalidBlockNumber;
-	int			ngroups = 0;
-	int			nkept = 0;
-	int			i;
-
-	for (i = 0; i < op->ndeltids; i++)
-	{
-		TM_IndexDelete *deltid = &op->deltids[i];
-
-		if (ngroups == 0 || ItemPointerGetBlockNumber(&deltid->tid) != block)
-		{
-			block = ItemPointerGetBlockNumber(&deltid->tid);
-			groups[ngroups].first = i;
-			groups[ngroups].n = 0;
-			groups[ngroups++].promising = 0;
-		}
-		groups[ngroups - 1].n++;
-		if (op->status[deltid->id].promising)
-			groups[ngroups - 1].promising++;
-	}
-
-	/* small differences in what the index considers promising mean nothing */
-	for (i = 0; i < ngroups; i++)
-	{
-		groups[i].promising = (int)
-			pg_nextpower2_32((uint32) Max(groups[i].promising, BOTTOMUP_MIN_BUCKET));
-		groups[i].rank = several_keys ? pg_prng_uint64(&pg_global_prng_state) :
-			(uint64) groups[i].n << 32 | (uint32) (op->ndeltids - groups[i].first);
-	}
-	qsort(groups, ngroups, sizeof(BlockGroup), group_compare);
-	if (several_keys)
-		pick_any(groups, ngroups);
-
-	for (i = 0; i < Min(ngroups, BOTTOMUP_MAX_BLOCKS); i++)
-	{
-		memcpy(kept + nkept, op->deltids + groups[i].first,
-			   sizeof(TM_IndexDelete) * groups[i].n);
-		nkept += groups[i].n;
-	}
-	memcpy(op->deltids, kept, sizeof(TM_IndexDelete) * nkept);
-	op->ndeltids = nkept;
-
-	pfree(kept);
-	pfree(groups);
-}
-
-/* Choose the entries to visit, in the order of their table pages. */
-static void
-choose_entries(IndexDelete *del)
-{
-	TM_IndexDeleteOp *op = del->op;
-
-	deltids_sort(op->deltids, op->ndeltids);
-	if (op->bottomup && !del->whole_leaf)
-		keep_promising(op, del->several_keys);
-}
 
 static void
 table_page_leave(IndexDelete *del)
@@ -517,16 +401,32 @@ entry_is_deletable(IndexDelete *del, const TM_IndexDelete *deltid)
 }
 
 /*
- * Loop over the entries by table page.  A bottom-up deletion stops when it has freed enough space,
- * or when a page has freed none.
+ * Return whether a bottom-up deletion stops before the next page: it has freed enough, or the last
+ * page gave nothing, which says something about the next one.  Each further page must promise
+ * less to be worth a visit.  Stale entries may be anywhere; but the index page is locked, so few
+ * pages are read for them.
  */
+static bool
+is_enough(IndexDelete *del)
+{
+	bool		enough;
+
+	if (!del->op->bottomup || del->whole_leaf || del->npages == 0)
+		return false;
+	if (del->several_keys)
+		return del->freed >= STALE_ENOUGH ||
+			zprefetch_misses() - del->misses >= ZDELETE_BLOCKS;
+	enough = del->freed >= del->target || del->freed == del->freed_before;
+	del->freed_before = del->freed;
+	del->target /= 2;
+	return enough;
+}
+
+/* Loop over the entries by table page. */
 TransactionId
 zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 {
 	IndexDelete del = {0};
-	int			freed_before = 0;
-	int			target = delstate->bottomupfreespace;
-	int			npages = 0;
 	int			ndeletable = 0;
 	int			i;
 
@@ -541,8 +441,10 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	del.buffer = InvalidBuffer;
 	del.block = InvalidBlockNumber;
 	del.leaf = InvalidBuffer;
+	del.target = delstate->bottomupfreespace;
+	del.misses = zprefetch_misses();
 	del.several_keys = zindex_is_watched(delstate->irel);
-	choose_entries(&del);
+	zdelete_choose_entries(delstate, del.several_keys, del.whole_leaf);
 	zview_open(&del.view, table);
 
 	for (i = 0; i < delstate->ndeltids; i++)
@@ -552,20 +454,10 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 
 		if (!BufferIsValid(del.buffer) || block != del.block)
 		{
-			/*
-			 * Stop if enough is freed, or the last page gave nothing, which says something about
-			 * the next one unless they were picked at random.  Each further page must promise less
-			 * to be worth a visit.
-			 */
-			if (delstate->bottomup && !del.whole_leaf && npages > 0)
-			{
-				if (del.freed >= target || (del.freed == freed_before && !del.several_keys))
-					break;
-				freed_before = del.freed;
-				target /= 2;
-			}
+			if (is_enough(&del))
+				break;
 			table_page_enter(&del, block);
-			npages++;
+			del.npages++;
 		}
 
 		if (entry_is_deletable(&del, deltid))
@@ -581,7 +473,7 @@ zindex_delete_tuples(Relation table, TM_IndexDeleteOp *delstate)
 	if (del.nstale > 0)
 		zstats_count_known(table, ZTABLE_STALE_REMOVED, del.nstale);
 	Assert(ndeletable > 0 || delstate->bottomup);
-	Assert(npages <= BOTTOMUP_MAX_BLOCKS || !delstate->bottomup || del.whole_leaf);
+	Assert(del.npages <= ZDELETE_STALE_BLOCKS || !delstate->bottomup || del.whole_leaf);
 	delstate->ndeltids = ndeletable;
 
 	return del.conflict;
