@@ -191,12 +191,16 @@ same_image(Relation index, int i, Datum a, Datum b)
 	return datum_image_eq(a, b, att->attbyval, att->attlen);
 }
 
-/* Return whether the operator class of key column i takes the values for equal. */
+/*
+ * Return whether the operator class of key column i takes the values for equal.  It takes each
+ * value for equal to itself, and mostly it is the same one.
+ */
 static bool
 equal_values(Relation index, int i, Datum a, Datum b)
 {
-	return DatumGetInt32(FunctionCall2Coll(index_getprocinfo(index, i + 1, BTORDER_PROC),
-										   index->rd_indcollation[i], a, b)) == 0;
+	return same_image(index, i, a, b) ||
+		DatumGetInt32(FunctionCall2Coll(index_getprocinfo(index, i + 1, BTORDER_PROC),
+										index->rd_indcollation[i], a, b)) == 0;
 }
 
 typedef bool (*IsSame) (Relation index, int i, Datum a, Datum b);
