@@ -87,7 +87,7 @@ zstale_may_mark(IndexScanDesc scan)
 {
 	BTScanPos	pos = &((BTScanOpaque) scan->opaque)->currPos;
 
-	return BTScanPosIsValid(*pos) && !BTScanPosIsPinned(*pos) &&
+	return BTScanPosIsValid(*pos) && zcompat_bt_knows_lsn(pos) &&
 		RelationNeedsWAL(scan->indexRelation) && !RecoveryInProgress();
 }
 

@@ -67,6 +67,20 @@ zcompat_bt_go_left(BTScanPos pos, BlockNumber block, BlockNumber right)
 #endif
 }
 
+/*
+ * Return whether a scan knows which LSN its leaf had when it was read.  18: not if the leaf is
+ * still pinned, as it is for an index-only scan.
+ */
+static inline bool
+zcompat_bt_knows_lsn(const BTScanPosData *pos)
+{
+#if PG_VERSION_NUM >= 180000
+	return !BTScanPosIsPinned(*pos);
+#else
+	return true;
+#endif
+}
+
 /* 17: takes no snapshot */
 #if PG_VERSION_NUM < 170000
 static inline Buffer

@@ -14,8 +14,8 @@
 typedef struct ZStaleEntries ZStaleEntries;
 
 /*
- * Return whether entries of this scan can be marked: its leaf is not pinned, and pages show by
- * their LSN whether they have changed.
+ * Return whether entries of this scan can be marked: its leaf and the table's pages show by their
+ * LSN whether they have changed.
  */
 extern bool zstale_may_mark(IndexScanDesc scan);
 
