@@ -29,6 +29,7 @@ zcopy_renew(ZPageCopy *had)
 	if (had != NULL && had->references == 1)
 	{
 		had->owner = CurrentResourceOwner;
+		had->nameless = false;
 		return had;
 	}
 	if (dlist_is_empty(&spare))
@@ -40,6 +41,7 @@ zcopy_renew(ZPageCopy *had)
 		Assert(copy->references == 0);
 	}
 	copy->references = 1;
+	copy->nameless = false;
 	copy->owner = CurrentResourceOwner;
 	dlist_push_head(&in_use, &copy->node);
 	if (had != NULL)

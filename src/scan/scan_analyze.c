@@ -45,6 +45,7 @@ zscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
 	if (!BufferIsValid(buffer))
 		return false;
 	scan->block = BufferGetBlockNumber(buffer);
+	ItemPointerSetBlockNumber(&scan->tid, scan->block);
 	scan->nrows = 0;
 	scan->index = 0;
 
@@ -53,6 +54,8 @@ zscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
 	{
 		scan->nrows = PageGetMaxOffsetNumber(scan->view.page);
 		scan->frozen_slots = frozen_slots(&scan->view);
+		/* the sample is of values: core's copies of rows need not show what made them */
+		scan->copy->nameless = true;
 	}
 	ReleaseBuffer(buffer);
 
@@ -96,20 +99,8 @@ count_sampled(ZRowState state, FullTransactionId fxid, double *liverows, double 
 }
 
 /*
- * Store a sampled row.  The sample is of values: without the version's modifier, which core's
- * copies of the row would otherwise show (zrow_token).
- */
-static void
-sampled_row_store(ZScan *scan, OffsetNumber offnum, const char *row, uint32 len,
-				  TupleTableSlot *slot)
-{
-	ItemPointerSet(&scan->tid, scan->block, offnum);
-	ztuple_slot_store(slot, row, len, &scan->tid, RelationGetRelid(scan->base.rs_rd), NULL);
-}
-
-/*
  * Count a row that is not visible to all as it is.  Return whether it is sampled, and then in the
- * slot.
+ * slot, without the version's modifier.
  */
 static bool
 recent_row_store(ZScan *scan, OffsetNumber offnum, double *liverows, double *deadrows,
@@ -125,8 +116,24 @@ recent_row_store(ZScan *scan, OffsetNumber offnum, double *liverows, double *dea
 	/* no version is visible: its deleter has committed just now */
 	if (!zmvcc_fetch(view, offnum, SnapshotSelf, &version))
 		return false;
-	sampled_row_store(scan, offnum, version.row, version.len, slot);
+	ztuple_slot_store(slot, version.row, version.len, &scan->tid, RelationGetRelid(view->rel),
+					  NULL);
 	return true;
+}
+
+/* Make the slot refer to a row on the page's copy.  Often it refers to the row before. */
+static inline void
+sampled_row_refer(ZScan *scan, const ZScanRow *row, TupleTableSlot *slot)
+{
+	const char *bytes = scan->copy->page.data + row->offset;
+
+	if (likely(((ZTupleSlot *) slot)->copy == scan->copy))
+		ztuple_slot_refer_next(slot, bytes, row->len, &scan->tid);
+	else
+	{
+		slot->tts_tableOid = RelationGetRelid(scan->base.rs_rd);
+		ztuple_slot_refer(slot, scan->copy, bytes, row->len, &scan->tid);
+	}
 }
 
 bool
@@ -140,22 +147,20 @@ zscan_analyze_next_tuple(TableScanDesc sscan, double *liverows, double *deadrows
 	while (scan->index < scan->nrows)
 	{
 		OffsetNumber offnum = (OffsetNumber) ++scan->index;
-		ItemId		lp = PageGetItemId(page, offnum);
 		ZScanRow	row;
 
-		if (ItemIdIsDead(lp))
-			*deadrows += 1;
-		if (!ItemIdIsNormal(lp))
-			continue;
 		if (!zrow_look(page, offnum, scan->frozen_slots, &row))
 		{
-			*deadrows += 1;		/* every snapshot sees its deletion */
+			/* a dead line pointer, or every snapshot sees its deletion */
+			if (ItemIdIsUsed(PageGetItemId(page, offnum)))
+				*deadrows += 1;
 			continue;
 		}
-		if (row.len != 0)
+		ItemPointerSetOffsetNumber(&scan->tid, offnum);
+		if (likely(row.len != 0))
 		{
 			*liverows += 1;
-			sampled_row_store(scan, offnum, page + row.offset, row.len, slot);
+			sampled_row_refer(scan, &row, slot);
 			return true;
 		}
 		if (recent_row_store(scan, offnum, liverows, deadrows, slot))

@@ -56,7 +56,7 @@ ztuple_slot_id(TupleTableSlot *slot)
 {
 	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 
-	if (!zslot->has_version_id && zslot->copy != NULL)
+	if (!zslot->has_version_id && zslot->copy != NULL && !zslot->copy->nameless)
 		id_from_copy(zslot);
 	return zslot->has_version_id ? &zslot->version_id : NULL;
 }

@@ -26,6 +26,7 @@ typedef struct ZPageCopy
 {
 	PGAlignedBlock page;
 	FullTransactionId horizon;	/* of the view that copied it; owners older than it need no name */
+	bool		nameless;		/* what made its rows is not to be shown */
 	int			references;
 	ResourceOwner owner;
 	dlist_node	node;			/* in the list of copies in use, or of spare ones */
