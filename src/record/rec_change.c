@@ -146,7 +146,7 @@ XLogRecPtr
 zrec_undo_emit(const ZUndoRecord *rec, ZUndoWrite *write, const ZUndoBytes *undo)
 {
 	assert_undo(rec, write);
-	zrec_part_begin(NULL, C_UNDO | C_UNDO_ONLY, write, undo);
+	zrec_part_end(zrec_part_begin(NULL, C_UNDO | C_UNDO_ONLY, write, undo));
 	zundo_register(write, ZREC_BLK_UNDO, false);
 	return zrec_insert(opcodes[rec->type]);
 }
@@ -155,21 +155,16 @@ XLogRecPtr
 zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrite *write,
 				 const ZUndoBytes *undo)
 {
-	/* static: the data must live until XLogInsert, and palloc is forbidden here */
-	static char tail[ZREC_TAIL_MAX];
 	uint8		flags = zrec_part_flags(change);
 	char	   *end;
 
 	Assert(opcodes[op_of(opcodes[change->row.op])] == opcodes[change->row.op]);
 	assert_buffers(change, buffers, write);
-	zrec_part_begin(change, flags, write, undo);
+	end = zrec_part_begin(change, flags, write, undo);
 	/* replay initializes a new page whatever it contains: it must know the pointer (W3) */
 	if (change->has_undo)
 		zundo_register(write, ZREC_BLK_UNDO, !change->init_page);
-	end = zrec_part_put_tail(tail, change, flags);
-	Assert(end <= tail + sizeof(tail));
-	if (end > tail)
-		XLogRegisterData(tail, end - tail);
+	zrec_part_end(zrec_part_put_tail(end, change, flags));
 	zrec_logical_register(change->logical);
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->table,
 					   REGBUF_STANDARD | (change->init_page ? REGBUF_WILL_INIT : 0) |

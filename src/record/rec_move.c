@@ -148,11 +148,9 @@ put_slot_there(char *out, const ZMove *move)
 	return out;
 }
 
-#define INSERTION_MAX	(2 + 5 * ZVARINT_MAX + ZUNDO_PTR_MAX)
-
 /*
  * Put the insertion's part: what redo cannot take from the deletion, whose undo record has the
- * rest.
+ * rest.  At most ZREC_MORE_MAX bytes.
  */
 static char *
 put_insertion(char *out, const ZMove *move, bool one_page)
@@ -195,19 +193,15 @@ XLogRecPtr
 zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers, ZUndoWrite *write,
 			   const ZUndoBytes *undo)
 {
-	/* static: the data must live until XLogInsert, and palloc is forbidden here */
-	static char tail[ZREC_TAIL_MAX + INSERTION_MAX];
 	bool		one_page = buffers->old == buffers->new;
 	uint8		flags = zrec_part_flags(&move->deletion);
 	char	   *end;
 
 	assert_move(move, buffers, write);
 	assert_header(&move->insertion);
-	zrec_part_begin(&move->deletion, flags, write, undo);
-	end = zrec_part_put_tail(tail, &move->deletion, flags);
-	end = put_insertion(end, move, one_page);
-	Assert(end <= tail + sizeof(tail));
-	XLogRegisterData(tail, end - tail);
+	end = zrec_part_begin(&move->deletion, flags, write, undo);
+	end = zrec_part_put_tail(end, &move->deletion, flags);
+	zrec_part_end(put_insertion(end, move, one_page));
 	zrec_logical_register(move->deletion.logical);
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->new, REGBUF_STANDARD);
 	register_body(move);

@@ -25,6 +25,9 @@
 
 #include "rec_private.h"
 
+/* Longest undo record, in bytes of its WAL form, that is copied into main data. */
+#define SHORT_UNDO	64
+
 /* ---- contents of a part ---- */
 
 /*
@@ -107,13 +110,43 @@ zrec_part_put_head(char *out, const ZChange *change, uint8 flags)
 	return out;
 }
 
-void
+/*
+ * Main data that is being put together; static, as it must live until XLogInsert, and palloc is
+ * forbidden here.  Short undo records are copied: one piece of data costs the server less than
+ * three.
+ */
+static struct
+{
+	char		bytes[1 + 2 * sizeof(uint16) + ZVARINT_MAX + ZREC_HEAD_MAX + SHORT_UNDO +
+			  ZREC_TAIL_MAX + ZREC_MORE_MAX];
+	char	   *from;			/* first byte that is not registered yet */
+}			data;
+
+static void
+register_data(char *end)
+{
+	XLogRegisterData(data.from, end - data.from);
+	data.from = end;
+}
+
+static char *
+put_undo(char *end, const ZUndoBytes *undo)
+{
+	if (undo->len <= SHORT_UNDO)
+	{
+		memcpy(end, undo->bytes, undo->len);
+		return end + undo->len;
+	}
+	register_data(end);
+	XLogRegisterData((char *) undo->bytes, undo->len);
+	return end;
+}
+
+char *
 zrec_part_begin(const ZChange *change, uint8 flags, const ZUndoWrite *write,
 				const ZUndoBytes *undo)
 {
-	/* static: the data must live until XLogInsert, and palloc is forbidden here */
-	static char head[1 + 2 * sizeof(uint16) + ZVARINT_MAX + ZREC_HEAD_MAX];
-	char	   *end = head;
+	char	   *end = data.from = data.bytes;
 
 	XLogBeginInsert();
 	*end++ = (char) (flags | ((flags & C_UNDO) && write->init ? C_UNDO_INIT : 0));
@@ -124,10 +157,15 @@ zrec_part_begin(const ZChange *change, uint8 flags, const ZUndoWrite *write,
 		end = zvarint_put(end, write->log);
 	}
 	end = zrec_part_put_head(end, change, flags);
-	Assert(end <= head + sizeof(head));
-	XLogRegisterData(head, end - head);
-	if (flags & C_UNDO)
-		XLogRegisterData((char *) undo->bytes, undo->len);
+	return (flags & C_UNDO) ? put_undo(end, undo) : end;
+}
+
+void
+zrec_part_end(char *end)
+{
+	Assert(end <= data.bytes + sizeof(data.bytes));
+	if (end > data.from)
+		register_data(end);
 }
 
 /* Put what follows the undo record.  A change without one has its slot and its place here. */

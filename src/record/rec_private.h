@@ -219,16 +219,21 @@ typedef struct ZRecChanges		/* tidy: in memory only */
 #define ZREC_HEAD_MAX	(2 + ZVARINT_MAX)
 #define ZREC_TAIL_MAX	(2 + 4 * ZVARINT_MAX)
 
+/* Upper limit of the bytes that a record of several parts puts behind that. */
+#define ZREC_MORE_MAX	(2 + 5 * ZVARINT_MAX + ZUNDO_PTR_MAX)
+
 /*
  * Encode a change.  zrec_part_flags() returns its C_* flags.  zrec_part_begin() begins the WAL
- * record, and registers main data up to the undo record, if there is one; what follows comes
- * from zrec_part_put_tail().  "change" may be NULL with C_UNDO_ONLY.
+ * record, puts main data up to the undo record, if there is one, and returns where the tail goes,
+ * which zrec_part_put_tail() puts there, and perhaps ZREC_MORE_MAX bytes more; zrec_part_end()
+ * then registers main data up to "end".  "change" may be NULL with C_UNDO_ONLY.
  */
 extern uint8 zrec_part_flags(const ZChange *change);
 extern char *zrec_part_put_head(char *out, const ZChange *change, uint8 flags);
-extern void zrec_part_begin(const ZChange *change, uint8 flags, const ZUndoWrite *write,
-							const ZUndoBytes *undo);
+extern char *zrec_part_begin(const ZChange *change, uint8 flags, const ZUndoWrite *write,
+							 const ZUndoBytes *undo);
 extern char *zrec_part_put_tail(char *out, const ZChange *change, uint8 flags);
+extern void zrec_part_end(char *end);
 
 /*
  * Decode what these wrote: the head of a part, or all of the record's first one.  If the bytes
