@@ -183,8 +183,9 @@ is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader
 static void
 mark(ZLogical *logical, Relation rel, Buffer buffer, OffsetNumber offnum, const ZRowHeader *hdr)
 {
-	ZChange		change = {0};
+	static ZChange change;		/* what is not set here stays zero */
 
+	change.logical = NULL;
 	if (logical->wanted)
 	{
 		uint32		len;
@@ -213,6 +214,7 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 	ZRowHeader	hdr;
 	ZLogical	logical;
 	Buffer		buffer;
+	Page		page;
 	bool		done = false;
 
 	if (!may_be_next(rel, tid, cid) || snapshot == InvalidSnapshot || !IsMVCCSnapshot(snapshot))
@@ -223,8 +225,8 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 	zlogical_open(&logical, rel, 0);
 	buffer = zscan_read_recent(rel, block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (zrun_is_newest(&run, BufferGetPage(buffer)) &&
-		is_deletable_alike(BufferGetPage(buffer), offnum, snapshot, &hdr))
+	page = BufferGetPage(buffer);
+	if (zrun_is_newest(&run, page) && is_deletable_alike(page, offnum, snapshot, &hdr))
 	{
 		zmvcc_version_tid(&version_tid, block, offnum, hdr.flags2);
 		CheckForSerializableConflictIn(rel, &version_tid, block);

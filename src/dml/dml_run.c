@@ -97,8 +97,9 @@ static void
 append(Relation rel, Buffer buffer, const ZInsert *insert, OffsetNumber offnum)
 {
 	ZNewRow		new = {.offnum = offnum, .len = insert->len, .bytes = insert->row};
-	ZChange		change = {.has_undo = true};
+	static ZChange change;		/* what is not set here stays zero */
 
+	change.has_undo = true;
 	change.slot.slotno = run.slotno;
 	change.slot.conflict = InvalidFullTransactionId;
 	zinsert_set_header(insert->row, &change, 0);

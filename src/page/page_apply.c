@@ -372,7 +372,7 @@ zpage_row_apply(Page page, const ZRowPlan *plan)
 			zpage_row_replace_apply(page, &turned);
 			break;
 		case ZOP_DELETE:
-			turned = *plan;
+			turned.hdr = plan->hdr;
 			zrow_set_turn(&turned.hdr, row_turn(page, plan->offnum));
 			zpage_row_header_apply(page, plan->offnum, &turned.hdr);
 			zpage_set_prunable(page, plan->xid);
