@@ -4,8 +4,9 @@
  *
  * An update that makes all rows of a table longer would prune each page once for each of its
  * rows, although rows that it has deleted or made longer itself free nothing before it ends.  So
- * the same (sub)transaction does not try again as long as the horizon stays.  Space that others
- * free meanwhile is left to the next transaction: a row may be moved that could have stayed.
+ * the same (sub)transaction does not try again as long as the horizon stays, nor does it count the
+ * space again for a row that needs more than there was.  Space that others free meanwhile is left
+ * to the next transaction: a row may be moved that could have stayed.
  *
  * LOCKING: none.
  */
@@ -15,6 +16,7 @@
 
 #include "zheap/dml/dml.h"
 #include "zheap/dml/target.h"
+#include "zheap/page/page.h"
 #include "zheap/undo/undo_horizon.h"
 
 static struct
@@ -23,6 +25,7 @@ static struct
 	BlockNumber block;
 	FullTransactionId fxid;		/* invalid if there is no such page */
 	FullTransactionId horizon;
+	Size		space;			/* bytes that were free on it */
 }			full;
 
 bool
@@ -35,6 +38,12 @@ zfull_page_is(const ZTarget *target)
 		RelFileLocatorEquals(full.locator, target->rel->rd_locator);
 }
 
+bool
+zfull_page_lacks(const ZTarget *target, Size need)
+{
+	return zfull_page_is(target) && need > full.space;
+}
+
 void
 zfull_page_note(const ZTarget *target)
 {
@@ -42,6 +51,7 @@ zfull_page_note(const ZTarget *target)
 	full.block = BufferGetBlockNumber(target->buffer);
 	full.fxid = target->fxid;
 	full.horizon = zundo_horizon();
+	full.space = zpage_free_total(target->view.page);
 }
 
 void

@@ -72,7 +72,8 @@ plan_there(ZTarget *new, const ZInsert *insert, ZMove *move, ZNewRow *row)
 	ZChange    *insertion = &move->insertion;
 
 	begin_insertion(insertion);
-	if (zslot_reserve(&new->view, new->fxid, insert->len + sizeof(ItemIdData),
+	if (!zspace_suffices(new, insert->len) ||
+		zslot_reserve(&new->view, new->fxid, insert->len + sizeof(ItemIdData),
 					  &insertion->slot) != ZSLOT_OK ||
 		!has_near_slot(insertion) ||
 		!zinsert_find_place(new, insert->len, insertion->slot.grow, &row->offnum))

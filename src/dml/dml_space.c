@@ -47,6 +47,26 @@ may_be_made_anew(const ZTarget *target, Size need)
 }
 
 /*
+ * Return how many bytes a page must have for a row of "len" bytes.  No margin for the longest rows:
+ * a page without rows has slots, or an overflow page.
+ */
+static Size
+space_wanted(Relation rel, Size len)
+{
+	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
+	Size		need = Max(len, Min(len + SLOT_MARGIN, ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS)));
+
+	return Max(need, Min(need + spare, NEARLY_EMPTY));
+}
+
+/* Neither fillfactor nor the margin applies to a page without rows. */
+static bool
+has_space(Page page, Size len, Size wanted)
+{
+	return zpage_has_for_row(page, PageGetMaxOffsetNumber(page) == 0 ? len : wanted);
+}
+
+/*
  * Lock the page, and free space on it if necessary.  Return whether the row fits; the page is
  * locked then.  If not, it may be locked or not.
  */
@@ -75,8 +95,7 @@ try_page(ZTarget *target, Size need, Size wanted)
 			zdml_tombstone_page(target) == ZSTEP_AGAIN)
 			return false;
 	}
-	/* neither fillfactor nor the margin applies to a page without rows */
-	fits = zpage_has_for_row(page, PageGetMaxOffsetNumber(page) == 0 ? need : wanted);
+	fits = has_space(page, need, wanted);
 	target->init_page = !fits && may_be_made_anew(target, need);
 	return fits || target->init_page;
 }
@@ -183,10 +202,7 @@ void
 zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 {
 	Relation	rel = target->rel;
-	Size		spare = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
-	/* no margin for the longest rows: a page without rows has slots, or an overflow page */
-	Size		need = Max(len, Min(len + SLOT_MARGIN, ZPAGE_ROOM(ZPAGE_INITIAL_SLOTS)));
-	Size		wanted = Max(need, Min(need + spare, NEARLY_EMPTY));
+	Size		wanted = space_wanted(rel, len);
 	BlockNumber block = first_choice(rel, wanted, bistate);
 
 	Assert(!BufferIsValid(target->buffer));
@@ -217,4 +233,21 @@ zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate)
 	Assert(target->locked);
 	Assert(target->init_page || zpage_has_for_row(target->view.page, len));
 	remember_page(target, bistate);
+}
+
+bool
+zspace_pin_last(ZTarget *target, Buffer beside)
+{
+	BlockNumber block = zheap_target_get(target->rel);
+
+	Assert(!BufferIsValid(target->buffer));
+	if (block != InvalidBlockNumber && block != BufferGetBlockNumber(beside))
+		target->buffer = zscan_pin_recent(target->rel, block);
+	return BufferIsValid(target->buffer);
+}
+
+bool
+zspace_suffices(const ZTarget *target, Size len)
+{
+	return has_space(target->view.page, len, space_wanted(target->rel, len));
 }

@@ -19,6 +19,19 @@
 #include "zheap/undo/undo_relation.h"
 #include "zheap/undo/undo_write.h"
 
+static void
+open_on_no_page(ZTarget *target, Relation rel, FullTransactionId fxid)
+{
+	target->rel = rel;
+	target->fxid = fxid;
+	target->buffer = InvalidBuffer;
+	target->overflow_buf = InvalidBuffer;
+	target->locked = false;
+	target->init_page = false;
+	target->offnum = InvalidOffsetNumber;
+	zview_open(&target->view, rel);
+}
+
 void
 ztarget_open(ZTarget *target, Relation rel)
 {
@@ -28,14 +41,13 @@ ztarget_open(ZTarget *target, Relation rel)
 	else
 		zundo_prepare();
 	ztid_forget_conflict();
-	target->rel = rel;
-	target->fxid = GetCurrentFullTransactionId();
-	target->buffer = InvalidBuffer;
-	target->overflow_buf = InvalidBuffer;
-	target->locked = false;
-	target->init_page = false;
-	target->offnum = InvalidOffsetNumber;
-	zview_open(&target->view, rel);
+	open_on_no_page(target, rel, GetCurrentFullTransactionId());
+}
+
+void
+ztarget_open_second(ZTarget *target, const ZTarget *first)
+{
+	open_on_no_page(target, first->rel, first->fxid);
 }
 
 void

@@ -305,9 +305,11 @@ in_place(Update *update)
 {
 	ZTarget    *target = &update->target;
 	ZChange		change;
-	uint32		alloc;
+	uint32		alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
 
 	zorigins_keep(&update->check.version, update->query.mode, &update->row);
+	if (update->row.len > alloc && zfull_page_lacks(target, update->row.len - alloc))
+		return move_because(update, ZTABLE_MOVED_ROOM);
 	if (make_room_in_place(target, update) == ZSTEP_AGAIN)
 		return CHECK;
 	alloc = ItemIdGetLength(PageGetItemId(target->view.page, target->offnum));
@@ -317,7 +319,12 @@ in_place(Update *update)
 		return CHECK;
 	/* the versions of a row that moves are counted from its new place */
 	if (!has_room(target, update->row.len, change.slot.grow))
+	{
+		/* rows that became longer since then may have taken what was left */
+		if (zfull_page_is(target))
+			zfull_page_note(target);
 		return move_because(update, ZTABLE_MOVED_ROOM);
+	}
 	if (!number_old(update))
 		return move_because(update, ZTABLE_MOVED_HISTORY);
 	update->had_several_keys = zrow_has_several_keys(update->check.version.row);
@@ -361,7 +368,7 @@ static void
 update_close(Update *update)
 {
 	ztarget_close(&update->target);
-	if (zupdate_has_run(update, FIND_PAGE))
+	if (update->has_new)
 		ztarget_close(&update->new);
 	if (update->scratch != NULL)
 		MemoryContextDelete(update->scratch);
@@ -432,7 +439,7 @@ static const struct
 	[MOVE] = {zupdate_move, TO(CHECK) | TO(LOCK_OLD) | TO(FIND_PAGE) | TO(MOVE_AT_ONCE) |
 	TO(INSERT_ELSEWHERE)},
 	[FIND_PAGE] = {zupdate_find_page, TO(CHECK)},
-	[MOVE_AT_ONCE] = {zupdate_move_at_once, TO(CHECK) | TO(LOCK_OLD) | TO(DONE)},
+	[MOVE_AT_ONCE] = {zupdate_move_at_once, TO(CHECK) | TO(LOCK_OLD) | TO(FIND_PAGE) | TO(DONE)},
 	[INSERT_ELSEWHERE] = {zupdate_insert_elsewhere, TO(DELETE_OLD)},
 	[DELETE_OLD] = {zupdate_delete_old, TO(CHECK) | TO(DELETE_OLD) | TO(DONE)}
 };

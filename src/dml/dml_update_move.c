@@ -12,12 +12,30 @@
 
 #include "update_phases.h"
 
+/*
+ * Pin the page where the table's last new row went, while the row's page is locked.  A statement
+ * that moves many rows puts most of them there, and FIND_PAGE, which unlocks the row's page, would
+ * begin with it as well.  Return whether it is pinned.
+ */
+static bool
+pin_last_page(Update *update)
+{
+	if (update->has_new)
+		ztarget_release(&update->new);
+	else
+		ztarget_open_second(&update->new, &update->target);
+	update->has_new = true;
+	return zspace_pin_last(&update->new, update->target.buffer);
+}
+
 Phase
 zupdate_move(Update *update)
 {
 	ZTarget    *target = &update->target;
+	const ZRowVersion *version = &update->check.version;
+	Size		need;
 
-	switch (zorigins_name(target, &update->origins, update->query.mode, &update->row))
+	switch (zorigins_name(target, version, &update->origins, update->query.mode, &update->row))
 	{
 		case ZSTEP_DONE:
 			break;
@@ -30,9 +48,10 @@ zupdate_move(Update *update)
 	if (update->locked)
 		return INSERT_ELSEWHERE;
 	update->place = target;
-	if (zpage_free_for_row(target->view.page) >= update->row.len + sizeof(ZPageSlot))
+	need = update->row.len + sizeof(ZPageSlot);
+	if (!zfull_page_lacks(target, need) && zpage_has_for_row(target->view.page, need))
 		return MOVE_AT_ONCE;
-	if (!zupdate_has_run(update, FIND_PAGE))
+	if (!zupdate_has_run(update, FIND_PAGE) && !pin_last_page(update))
 		return FIND_PAGE;
 	update->place = &update->new;
 	return BufferIsValid(update->new.buffer) ? MOVE_AT_ONCE : LOCK_OLD;
@@ -71,12 +90,15 @@ zupdate_move_at_once(Update *update)
 	ZDeletion	delete = deletion(update);
 
 	Assert(!update->locked && update->target.checked);	/* D1 */
+	delete.version = &update->check.version;
 	switch (zdml_move(&update->target, update->place, &insert, &delete, &update->new_tid))
 	{
 		case ZSTEP_DONE:
 			return DONE;
 		case ZSTEP_NO_ROOM:
-			return LOCK_OLD;
+			/* the page of pin_last_page() is full, or locked */
+			return update->place != &update->target && !zupdate_has_run(update, FIND_PAGE) ?
+				FIND_PAGE : LOCK_OLD;
 		case ZSTEP_AGAIN:
 			break;
 	}
@@ -89,7 +111,10 @@ zupdate_find_page(Update *update)
 	ZTarget    *new = &update->new;
 
 	ztarget_unlock(&update->target);
+	if (update->has_new)
+		ztarget_close(new);
 	ztarget_open(new, update->rel);
+	update->has_new = true;
 	zspace_find(new, update->row.len, 0, NULL);
 	ztarget_unlock(new);
 	if (new->init_page || new->buffer == update->target.buffer)

@@ -31,16 +31,13 @@ zorigins_row_may_be_held(ZTarget *target)
 	return !zview_limit_end(&target->view) || TransactionIdIsValid(holders.conflicting);
 }
 
-/* Collect the row's former places where others may have locks; return their number. */
+/* Collect the version's former places where others may have locks; return their number. */
 static int
-places_left(ZTarget *target, const ZOrigins *origins, ItemPointerData *places)
+places_left(const ZRowVersion *version, const ZOrigins *origins, ItemPointerData *places)
 {
-	ZRowVersion	version;
-	int			count;
+	int			count = zrow_origins_get(version->row, version->len, places);
 	int			left = 0;
 
-	zmvcc_current(&target->view, target->offnum, &version);
-	count = zrow_origins_get(version.row, version.len, places);
 	for (int i = 0; i < count; i++)
 	{
 		bool		ended = false;
@@ -59,10 +56,10 @@ places_left(ZTarget *target, const ZOrigins *origins, ItemPointerData *places)
  * page is locked on entry, and unlocked on exit.
  */
 static void
-find_ended(ZTarget *target, ZOrigins *origins)
+find_ended(ZTarget *target, const ZRowVersion *version, ZOrigins *origins)
 {
 	ItemPointerData places[ZROW_MAX_ORIGINS];
-	int			count = places_left(target, origins, places);
+	int			count = places_left(version, origins, places);
 
 	Assert(!origins->known);	/* once per update, so that repeating ends */
 	ztarget_unlock(target);
@@ -93,7 +90,8 @@ set_origins(ZFormedRow *row, const ItemPointerData *places, int count)
 }
 
 ZStep
-zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, ZFormedRow *row)
+zorigins_name(ZTarget *target, const ZRowVersion *version, ZOrigins *origins,
+			  LockTupleMode mode, ZFormedRow *row)
 {
 	ItemPointerData places[ZROW_MAX_ORIGINS + 1];
 	int			count;
@@ -110,7 +108,7 @@ zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, ZFormedRow
 		return ZSTEP_DONE;
 	}
 	origins->named = origins->must_name || zorigins_row_may_be_held(target);
-	count = places_left(target, origins, places);
+	count = places_left(version, origins, places);
 	if (origins->named)
 	{
 		ItemPointerSet(&places[count], target->view.block, target->offnum);
@@ -124,7 +122,7 @@ zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode, ZFormedRow
 	}
 	if (origins->known)
 		return ZSTEP_NO_ROOM;
-	find_ended(target, origins);
+	find_ended(target, version, origins);
 	return ZSTEP_AGAIN;
 }
 

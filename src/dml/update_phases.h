@@ -36,7 +36,8 @@ typedef struct Update
 	bool		wait;
 	ZRowQueue	queue;
 	ZTarget		target;
-	ZTarget		new;			/* where the row may be moved, if its page is pinned */
+	ZTarget		new;			/* where the row may be moved, if its page is pinned; open if
+								 * has_new */
 	ZTarget    *place;			/* of MOVE_AT_ONCE: target or new */
 	ZUpdateCheck check;			/* of the last CHECK */
 	const ZTableIndexes *indexes;
@@ -49,6 +50,7 @@ typedef struct Update
 	ZLogical	logical;		/* the version before is added by CHECK, or by TOAST */
 	int			done;			/* phases that have been run: a bit each */
 	MemoryContext scratch;		/* of COMPARE; or NULL */
+	bool		has_new;
 	bool		locked;			/* LOCK_OLD is done: a row lock of ours keeps all others out,
 								 * except KEY SHARE if the key stays */
 	bool		has_mode;		/* query.mode takes into account whether the key changes, or

@@ -132,5 +132,17 @@ select n, length(body), count(*) from mov_g where id <= 30 group by 1, 2;
 commit;
 select n, length(body), count(*) from mov_g where id <= 30 group by 1, 2;
 select count(*), count(distinct id) from mov_g;
-drop table mov_t, mov_g;
+-- rows that move to the page of the last new row leave as much of it free as insertions do
+create table mov_f (id int primary key, body text) using zheap with (fillfactor = 50);
+create table mov_i (like mov_f) using zheap with (fillfactor = 50);
+insert into mov_f select g, repeat('f', 20) from generate_series(1, 500) g;
+insert into mov_i select g, repeat('f', 400) from generate_series(1, 500) g;
+create temp table mov_old as select distinct (ctid::text::point)[0] as block from mov_f;
+update mov_f set body = repeat('f', 400);
+select count(*) > 20 as pages_used, sum((n > most)::int) as too_full from
+  (select (ctid::text::point)[0] as block, count(*) as n from mov_f group by 1) f,
+  (select max(n) as most from (select count(*) as n from mov_i group by (ctid::text::point)[0]) i) i
+  where block not in (select block from mov_old);
+select count(*), count(distinct id), sum(length(body)) from mov_f;
+drop table mov_t, mov_g, mov_f, mov_i, mov_old;
 drop function mov_count;

@@ -65,6 +65,12 @@ typedef struct ZTarget
  * do I/O and raise errors of the undo log.  ztarget_close() unlocks and unpins the page.
  */
 extern void ztarget_open(ZTarget *target, Relation rel);
+
+/*
+ * Open a target for the second page of an operation whose first page is that of "first", and may
+ * be locked.  Raises no error.
+ */
+extern void ztarget_open_second(ZTarget *target, const ZTarget *first);
 extern void ztarget_close(ZTarget *target);
 
 /* Unlock the page if it is locked, and give up its pin, if there is one. */
@@ -296,9 +302,11 @@ extern void zwaypoint_describe(ZTarget *target, const ZRowVersion *version, cons
 
 /*
  * Return whether this (sub)transaction has found no space on the target's page, which is pinned;
- * and note that it has found none.
+ * whether there were fewer than "need" bytes besides; and note that it has found none on the page,
+ * which is locked.
  */
 extern bool zfull_page_is(const ZTarget *target);
+extern bool zfull_page_lacks(const ZTarget *target, Size need);
 extern void zfull_page_note(const ZTarget *target);
 
 /* ---- dml_space.c ---- */
@@ -309,6 +317,16 @@ extern void zfull_page_note(const ZTarget *target);
  * extending the relation.
  */
 extern void zspace_find(ZTarget *target, Size len, int options, BulkInsertState bistate);
+
+/*
+ * Pin the page that was used last for a new row of the table in target->buffer, if the backend has
+ * had it lately, and it is not the page of "beside", which may be locked.  Return whether it is
+ * pinned.  Raises no error.
+ */
+extern bool zspace_pin_last(ZTarget *target, Buffer beside);
+
+/* Return whether zspace_find() would choose the target's locked page as it is, if it has rows. */
+extern bool zspace_suffices(const ZTarget *target, Size len);
 
 /* ---- dml_toast.c ---- */
 

@@ -140,12 +140,13 @@ typedef struct ZOrigins
 extern bool zorigins_row_may_be_held(ZTarget *target);
 
 /*
- * Let the new row name the places where other transactions may have KEY SHARE locks.  DONE;
+ * Let the new row name the places where other transactions may have KEY SHARE locks; "version" is
+ * the old row's, which was checked under this hold of the page's lock.  DONE;
  * AGAIN: the page is unlocked; NO_ROOM: there are too many places, or the row is too long to
  * name them.  The page is still locked then, and the update must wait until no lock is held.
  */
-extern ZStep zorigins_name(ZTarget *target, ZOrigins *origins, LockTupleMode mode,
-						   ZFormedRow *row);
+extern ZStep zorigins_name(ZTarget *target, const ZRowVersion *version, ZOrigins *origins,
+						   LockTupleMode mode, ZFormedRow *row);
 
 /*
  * For an update in place: let the row name the places of the version before, unless the mode

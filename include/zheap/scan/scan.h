@@ -83,10 +83,14 @@ typedef struct ZScan
 /* ---- the pages that the backend had last (scan_recent.c) ---- */
 
 /*
- * Pin and return the block's buffer, as ReadBuffer does; not locked.  Cheap if the block was the
- * last of its table that was read.
+ * Pin and return the block's buffer, as ReadBuffer does; not locked.  Cheap if the block was one
+ * of the last two of its table that were read.
+ *
+ * zscan_pin_recent does so only then, and otherwise returns InvalidBuffer: it reads nothing and
+ * waits for no lock, so another page may be locked.
  */
 extern Buffer zscan_read_recent(Relation rel, BlockNumber block);
+extern Buffer zscan_pin_recent(Relation rel, BlockNumber block);
 
 /* ---- begin, end (scan_begin.c) ---- */
 
