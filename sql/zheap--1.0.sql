@@ -111,6 +111,8 @@ CREATE FUNCTION zheap.zheap_table_stats(
 	OUT dead_entries_passed bigint,
 	OUT dead_rows_removed bigint,
 	OUT dead_rows_left bigint,
+	OUT dead_entries_removed bigint,
+	OUT dead_leaves_visited bigint,
 	OUT slots_added bigint,
 	OUT slots_reused bigint,
 	OUT overflow_pages_added bigint,
@@ -374,6 +376,7 @@ CREATE VIEW zheap.zheap_stat_tables AS
 		s.moved_unique, s.moved_equal_key, s.moved_kind, s.moved_invalid, s.moved_budget,
 		s.moved_share, s.moved_room, s.moved_history,
 		s.stale_entries_removed, s.dead_entries_passed, s.dead_rows_removed, s.dead_rows_left,
+		s.dead_entries_removed, s.dead_leaves_visited,
 		s.slots_added, s.slots_reused, s.overflow_pages_added, s.lock_pages_added,
 		s.pages_rolled_back, s.rows_rolled_back, s.pages_copied, s.versions_walked
 	FROM zheap.zheap_table_stats() s
@@ -412,7 +415,11 @@ COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_passed IS
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_removed IS
 	'deleted or moved rows whose index entries and line pointers writers have removed (zheap.remove_dead_entries)';
 COMMENT ON COLUMN zheap.zheap_stat_tables.dead_rows_left IS
-	'deleted or moved rows that writers met and left to VACUUM: if indexes are large, rows with several keys and those whose keys are not known any more';
+	'deleted or moved rows that writers met and left to VACUUM: those with entries all over a large index, and if indexes are large, rows with several keys and those whose keys are not known any more';
+COMMENT ON COLUMN zheap.zheap_stat_tables.dead_entries_removed IS
+	'index entries of deleted or moved rows that writers have removed (zheap.remove_dead_entries)';
+COMMENT ON COLUMN zheap.zheap_stat_tables.dead_leaves_visited IS
+	'leaf pages of indexes that writers have visited to remove such entries, each with at most one WAL record';
 COMMENT ON COLUMN zheap.zheap_stat_tables.slots_added IS
 	'transaction slots added to pages, because the existing ones were taken';
 COMMENT ON COLUMN zheap.zheap_stat_tables.slots_reused IS

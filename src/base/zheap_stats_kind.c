@@ -46,10 +46,10 @@
  * as with another size the server would discard the whole file as damaged.  The counters of an
  * entry of another layout are ignored.
  */
-#define LAYOUT			2
+#define LAYOUT			3
 #define MAX_COUNTERS	31
 
-StaticAssertDecl(ZTABLE_NCOUNTERS == 22, "other counters: LAYOUT gets another number");
+StaticAssertDecl(ZTABLE_NCOUNTERS == 24, "other counters: LAYOUT gets another number");
 StaticAssertDecl((int) ZTABLE_NCOUNTERS <= MAX_COUNTERS, "the size of an entry does not change");
 
 typedef struct Entry

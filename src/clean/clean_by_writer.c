@@ -51,6 +51,12 @@
 #define MAX_FREED		512
 
 /*
+ * Try in one of this many batches whether the entries in an index are still so scattered that
+ * they are left to VACUUM.
+ */
+#define TRIAL_INTERVAL	8
+
+/*
  * Give up a range after this many consecutive pages with nothing to prune: VACUUM or other
  * backends have been there.
  */
@@ -199,7 +205,8 @@ note_waiting(ZReapNotes *notes, const ZReapRow *row)
  * After the entries were removed, move rows that no index names to the pointers, and the others
  * to those that wait for a sweep.  The latter are rows with several keys, named only by indexes
  * that may have several entries of a row; and rows not found by their keys, because the keys are
- * gone, or in the toast table, or lead elsewhere ("anywhere").
+ * gone, or in the toast table, or lead elsewhere ("anywhere").  VACUUM has to come for those
+ * anyway if scattered entries were left to it.
  */
 static void
 keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
@@ -218,7 +225,10 @@ keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
 		else
 		{
 			row->anywhere = row->anywhere || !row->several || row->removed < nindexes - nseveral;
-			note_waiting(notes, row);
+			if (row->anywhere && notes->scattered != 0)
+				notes->lost++;
+			else
+				note_waiting(notes, row);
 		}
 	}
 	notes->nrows = notes->nbytes = 0;
@@ -231,16 +241,25 @@ keep_removed(ZReapNotes *notes, int nindexes, int nseveral)
 static void
 remove_by_keys(Relation rel, ZReapNotes *notes, List *indexes, List *several)
 {
-	ZIndexRemoval removal = {.table = rel,.notes = notes};
+	ZIndexRemoval removal = {.table = rel,.notes = notes,.may_leave = zreap_vacuum_comes(rel)};
 	ListCell   *lc;
 
+	if (notes->removals++ % TRIAL_INTERVAL == 0 || !removal.may_leave)
+		notes->scattered = 0;
 	zreap_sort_rows(notes->lists->rows, notes->nrows);
 	removal.slot = MakeSingleTupleTableSlot(RelationGetDescr(rel), table_slot_callbacks(rel));
 	foreach(lc, indexes)
 	{
+		/* a hint, which an index may share with the 32nd after it */
+		uint32		bit = (uint32) 1 << foreach_current_index(lc) % 32;
+
+		if ((notes->scattered & bit) != 0)
+			continue;
 		removal.index = lfirst(lc);
 		removal.several = list_member_ptr(several, removal.index);
-		clean_remove_dead(&removal);
+		if (clean_remove_dead(&removal))
+			notes->scattered |= bit;
+		clean_count(&removal);
 	}
 	ExecDropSingleTupleTableSlot(removal.slot);
 	keep_removed(notes, list_length(indexes), list_length(several));

@@ -32,11 +32,19 @@
 
 #include "zheap/base/pg_compat_index.h"
 #include "zheap/base/base.h"
+#include "zheap/base/stats.h"
 #include "zheap/index/index.h"
 #include "zheap/index/index_leaf.h"
 #include "zheap/scan/tuple_slot.h"
 
 #include "clean_private.h"
+
+/*
+ * Removal from an index pays if the first TRIAL_LEAVES that are visited have ENTRIES_A_LEAF of
+ * the batch's entries on average (README.md, "What pays").
+ */
+#define TRIAL_LEAVES	8
+#define ENTRIES_A_LEAF	3
 
 /* Most pages that deleting one leaf may delete: others beside and above it. */
 #define MAX_DELETED		64
@@ -55,6 +63,14 @@ looked_for(ZReapRow *rows, int nrows, ZLeafFilter *filter)
 		.rows = rows,.nrows = nrows,.size = sizeof(ZReapRow),.last = MaxBlockNumber,
 			.filter = filter,.dead = true
 	};
+}
+
+void
+clean_count(ZIndexRemoval *removal)
+{
+	zstats_count(removal->table, ZTABLE_DEAD_ENTRIES, removal->entries);
+	zstats_count(removal->table, ZTABLE_DEAD_LEAVES, removal->leaves);
+	removal->entries = removal->leaves = 0;
 }
 
 /* ---- pages without entries ---- */
@@ -248,6 +264,7 @@ remove_at(ZIndexRemoval *removal, BTScanInsert key, const ZLeafRows *rows, ZLeaf
 	int			n;
 
 	removal->notes->looks++;
+	removal->leaves++;
 	zcompat_bt_descend(removal->index, removal->table, key, &buffer, BT_WRITE);
 	if (!BufferIsValid(buffer))
 		return false;
@@ -258,13 +275,22 @@ remove_at(ZIndexRemoval *removal, BTScanInsert key, const ZLeafRows *rows, ZLeaf
 	for (int id = 0; id < n; id++)
 	{
 		all = all && leaf->status[id].knowndeletable;
+		removal->entries += leaf->status[id].knowndeletable;
 		note_entry(removal, leaf->rows[id], leaf->status[id].knowndeletable);
 	}
 	leave_leaf(removal, buffer);
 	return all;
 }
 
-void
+/* Return whether the entries are so scattered that they are better left to VACUUM. */
+static bool
+is_scattered(const ZIndexRemoval *removal)
+{
+	return removal->may_leave && removal->leaves == TRIAL_LEAVES &&
+		removal->entries < TRIAL_LEAVES * ENTRIES_A_LEAF;
+}
+
+bool
 clean_remove_dead(ZIndexRemoval *removal)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zheap entries to remove",
@@ -278,6 +304,7 @@ clean_remove_dead(ZIndexRemoval *removal)
 	ZLeafRows	collect = looked_for(notes->lists->rows, notes->nrows, &filter);
 	BTScanInsert key = make_key(removal->index);
 	bool		certain = order_is_certain(removal->index);
+	bool		left = false;
 
 	Assert(!zheap_holds_buffer_lock()); /* I3 */
 	Assert(CheckRelationLockedByMe(removal->table, ShareUpdateExclusiveLock, false));	/* G6 */
@@ -285,7 +312,7 @@ clean_remove_dead(ZIndexRemoval *removal)
 		notes->lists->rows[i].here = false;
 	MemoryContextSwitchTo(scratch);
 	/* B-trees of older versions do not order equal keys by TID */
-	for (int i = 0; i < notes->nrows && key->heapkeyspace; i++)
+	for (int i = 0; i < notes->nrows && key->heapkeyspace && !left; i++)
 	{
 		ZReapRow   *row = &notes->lists->rows[i];
 
@@ -293,10 +320,12 @@ clean_remove_dead(ZIndexRemoval *removal)
 		if (!row->here && !row->anywhere && !has_several(removal, row) &&
 			fill_key(removal, row, key))
 			note_entry(removal, row, remove_at(removal, key, &collect, leaf) && certain);
+		left = is_scattered(removal);
 		MemoryContextReset(scratch);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+	return left;
 }
 
 /* ---- rows that their keys don't lead to: all leaves ---- */
@@ -305,11 +334,14 @@ clean_remove_dead(ZIndexRemoval *removal)
 static void
 note_swept(void *arg, const ZLeafEntries *leaf, int n)
 {
+	ZIndexRemoval *removal = arg;
+
 	for (int id = 0; id < n; id++)
 	{
 		ZReapRow   *row = leaf->rows[id];
 
 		row->here = row->here && leaf->status[id].knowndeletable;
+		removal->entries += leaf->status[id].knowndeletable;
 	}
 }
 
@@ -359,6 +391,7 @@ clean_sweep_dead(ZIndexRemoval *removal, bool may_pause)
 		rows[i].here = true;
 	complete = zleaf_walk(&walk);
 	notes->looks += walk.leaves;
+	removal->leaves += walk.leaves;
 	state->leaves += walk.leaves;
 	state->paused = walk.paused;
 	if (state->paused)

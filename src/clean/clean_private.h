@@ -20,7 +20,10 @@ typedef struct ZIndexRemoval
 	bool		several;		/* it may have several entries of one row */
 	TupleTableSlot *slot;		/* an executor slot of the table */
 	ZReapNotes *notes;			/* rows in the order of TIDs; all are dead line pointers */
+	bool		may_leave;		/* entries may be left if they are scattered: VACUUM comes */
 	BlockNumber max_leaves;		/* leaves that a sweep visits before it pauses, or is given up */
+	uint64		leaves;			/* number of leaves visited so far, and of entries removed there */
+	uint64		entries;
 } ZIndexRemoval;
 
 /*
@@ -32,9 +35,10 @@ typedef struct ZIndexRemoval
 
 /*
  * Remove the entries of the notes' rows that are found by their keys.  Rows with several keys
- * are left out in an index that may have several entries of a row.
+ * are left out in an index that may have several entries of a row.  Returns whether entries were
+ * left because they are scattered over the leaves.
  */
-extern void clean_remove_dead(ZIndexRemoval *removal);
+extern bool clean_remove_dead(ZIndexRemoval *removal);
 
 /*
  * Remove the entries of the rows being swept, wherever they are in the index.  Returns whether
@@ -42,6 +46,12 @@ extern void clean_remove_dead(ZIndexRemoval *removal);
  * pause and there are more leaves, it ends, and no row counts as removed.
  */
 extern bool clean_sweep_dead(ZIndexRemoval *removal, bool may_pause);
+
+/*
+ * Add the leaves visited and entries removed to the table's counters, and reset them.  No locks;
+ * ERROR (out_of_memory).
+ */
+extern void clean_count(ZIndexRemoval *removal);
 
 /*
  * Return whether a walk over the index's leaves can be continued in another transaction, from a

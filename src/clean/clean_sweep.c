@@ -154,6 +154,7 @@ go_on_with_sweep(Relation rel, ZReapNotes *notes, List *indexes)
 		complete = clean_sweep_dead(&removal, pause);
 		walk->at += complete;
 	}
+	clean_count(&removal);
 	elog(DEBUG2, "zheap: sweep of table \"%s\" for %d rows %s after %u leaves of %u",
 		 RelationGetRelationName(rel), notes->nswept, complete ? "ended" : "paused",
 		 walk->leaves, walk->expected);

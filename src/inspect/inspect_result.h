@@ -11,7 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/xid8.h"
 
-#define INSPECT_MAX_COLUMNS	24
+#define INSPECT_MAX_COLUMNS	32
 
 /* A row, all zeros at first.  A column is null unless it was set. */
 typedef struct InspectRow

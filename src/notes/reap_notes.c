@@ -11,9 +11,11 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
+#include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 #include "zheap/btree/table_indexes.h"
@@ -107,6 +109,7 @@ notes_begin(ZReapNotes *notes, Relation rel)
 	notes->locator = rel->rd_locator;
 	notes->lxid = InvalidLocalTransactionId;
 	notes->busy = false;
+	notes->scattered = notes->removals = 0;
 	notes->failures = 0;
 	notes->asked = 0;
 	notes->noted = notes->credit = 0;
@@ -184,16 +187,25 @@ has_many_dead(Relation rel)
 	return entry->dead_tuples >= MANY_DEAD + entry->live_tuples / MANY_DEAD_SHARE;
 }
 
+bool
+zreap_vacuum_comes(Relation rel)
+{
+	const StdRdOptions *options = (const StdRdOptions *) rel->rd_options;
+
+	return AutoVacuumingActive() && (options == NULL || options->autovacuum.enabled);
+}
+
 /*
  * Return whether a batch is worth its cost.  It visits each page twice, which one dead row does
  * not pay for.  Several do: the backend's own, or those of all backends, which are removed with
- * them.
+ * them; but not if their entries are left to VACUUM, which has to visit the pages again.
  */
 static bool
 is_worth(Relation rel, ZReapNotes *notes)
 {
 	return (BlockNumber) notes->range_rows / ENOUGH_ROWS_A_BLOCK >= notes->range_blocks ||
-		(notes->asked++ % ASKED_INTERVAL == 0 && has_many_dead(rel));
+		(notes->asked++ % ASKED_INTERVAL == 0 &&
+		 !(notes->scattered != 0 && zreap_vacuum_comes(rel)) && has_many_dead(rel));
 }
 
 bool

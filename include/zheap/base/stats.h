@@ -34,6 +34,8 @@ typedef enum ZTableCounter
 	ZTABLE_DEAD_SKIPPED,		/* index entries that scans skipped, as other scans had noted */
 	ZTABLE_DEAD_REMOVED,		/* deleted rows whose line pointers writers have freed */
 	ZTABLE_DEAD_LEFT,			/* ... noted by writers, but left to VACUUM */
+	ZTABLE_DEAD_ENTRIES,		/* index entries of deleted rows that writers have removed */
+	ZTABLE_DEAD_LEAVES,			/* leaves that they have visited for that */
 
 	/* counted in a view of a page, and here when it is closed (view.h) */
 	ZTABLE_SLOTS_ADDED,			/* slots that were added to pages */

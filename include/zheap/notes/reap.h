@@ -133,6 +133,8 @@ typedef struct ZReapNotes
 	LocalTransactionId lxid;	/* the last transaction that checked whether there is enough */
 	bool		busy;			/* a batch is running, or was ended by an error */
 	int			failures;
+	uint32		scattered;		/* indexes, by their number, whose entries are left to VACUUM */
+	uint32		removals;		/* number of batches that have removed entries */
 	uint32		asked;			/* number of checks whether a batch is worth its cost */
 	int			noted;			/* rows deleted or pruned that have not been added to the credit */
 	int			credit;			/* page visits that batches may cost; no batch while negative */
@@ -252,6 +254,12 @@ zreap_has_rows(const ZReapNotes *notes)
  * and a batch is worth its cost.
  */
 extern bool zreap_has_pages(Relation rel, ZReapNotes *notes);
+
+/*
+ * Return whether autovacuum looks after the table, by the settings.  If so, it comes when a share
+ * of the rows is dead, and removes their entries a whole leaf at a time.
+ */
+extern bool zreap_vacuum_comes(Relation rel);
 
 /* Sort rows by TID, and reset their counts of indexes without an entry. */
 extern void zreap_sort_rows(ZReapRow *rows, int n);
