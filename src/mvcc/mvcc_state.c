@@ -248,6 +248,22 @@ newest_is_on_disk(ZPageView *view, const ZRowVersion *version)
 }
 
 bool
+zmvcc_note_killer(ZPageView *view, const ZRowVersion *version)
+{
+	ZRowVersion exact = *version;
+	bool		limited = view->locked;
+
+	if (limited)
+		zview_limit(view, Max(ZVIEW_MAX_READS - ZVIEW_SPARE_READS - view->reads, 0));
+	zmvcc_find_modifier(view, &exact);
+	if (limited && !zview_limit_end(view))
+		return false;
+	if (zmodifier_is_exact(&exact.modifier))
+		zheap_note_killer(zmodifier_fxid(&exact.modifier));
+	return true;
+}
+
+bool
 zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum)
 {
 	ZRowVersion version;
@@ -259,7 +275,8 @@ zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum)
 	zmvcc_current(view, offnum, &version);
 	if (!zversion_is_deleted(&version))
 		return true;			/* inserted by an aborted transaction */
-	return newest_is_on_disk(view, &version);
+	return newest_is_on_disk(view, &version) &&
+		((version.hdr.flags2 & ZROW2_SEVERAL_KEYS) == 0 || zmvcc_note_killer(view, &version));
 }
 
 bool

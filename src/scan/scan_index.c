@@ -471,7 +471,7 @@ sees_newest(ZIndexFetch *fetch, const ItemPointerData *tid, Snapshot snapshot)
 			settled = sees && zstale_may_mark(fetch->base.entries) &&
 				zmvcc_settled_on_disk(&fetch->view, offnum);
 			sees = zview_limit_end(&fetch->view) && sees;
-			if (sees && settled)
+			if (sees && settled && zmvcc_note_killer(&fetch->view, &version))
 				zstale_note(&fetch->base.stale, fetch->context, fetch->base.entries,
 							fetch->buffer, PageGetLSN(fetch->view.page));
 		}

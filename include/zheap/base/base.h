@@ -61,13 +61,19 @@ extern void zheap_require_preload(void);
 extern void zheap_mark_preloaded(void);
 extern bool zheap_is_preloaded(void);
 
-/* ---- cleared marks of several keys (zheap_marks.c) ---- */
+/* ---- marks of rows that have several keys, and of dead entries (zheap_marks.c) ---- */
 
 /* Return the bytes of shared memory to request; initialize them, under AddinShmemInitLock. */
 extern Size zheap_marks_shmem_size(void);
 extern void zheap_marks_shmem_init(void);
 
-extern pg_atomic_uint64 *zheap_marks;
+typedef struct ZMarks
+{
+	pg_atomic_uint64 cleared;
+	pg_atomic_uint64 newest_killer; /* FullTransactionId; 0: not known */
+} ZMarks;
+
+extern ZMarks *zheap_marks;
 
 /*
  * Return how many times marks have been cleared since the server started.  If two results are
@@ -76,7 +82,7 @@ extern pg_atomic_uint64 *zheap_marks;
 static inline uint64
 zheap_marks_cleared(void)
 {
-	return pg_atomic_read_u64(zheap_marks);
+	return pg_atomic_read_u64(&zheap_marks->cleared);
 }
 
 /*
@@ -84,6 +90,19 @@ zheap_marks_cleared(void)
  * before it changes the page.
  */
 extern void zheap_note_marks_cleared(void);
+
+/*
+ * Note that a scan may mark an index entry of a row with several keys as dead, because every
+ * snapshot sees what this transaction did.  Called before the entry is marked.  Does nothing
+ * during recovery.
+ */
+extern void zheap_note_killer(FullTransactionId fxid);
+
+/*
+ * Return the newest transaction noted by zheap_note_killer, or before the server started; or a
+ * later one.  Not during recovery.
+ */
+extern FullTransactionId zheap_newest_killer(void);
 
 /* ---- line pointers that VACUUM has made reusable (zheap_freed.c) ---- */
 

@@ -79,9 +79,17 @@ extern bool zmvcc_dead_to_all(ZPageView *view, OffsetNumber offnum);
 /*
  * Return whether that is so after a crash as well.  False if the deletion is committed in
  * memory only (synchronous_commit = off): a mark on an index page might reach the disk before
- * the commit record.
+ * the commit record.  If the row has several keys its deleter is noted (zmvcc_note_killer).
  */
 extern bool zmvcc_dead_on_disk(ZPageView *view, OffsetNumber offnum);
+
+/*
+ * Note the transaction that made the version, which every snapshot sees, before an entry of its
+ * row is marked as dead for it (zheap_note_killer).  Return false if finding that transaction
+ * would take too much undo under the page's lock (B1): then nothing may be marked.  One below the
+ * horizon is not noted, as it stays visible to all.
+ */
+extern bool zmvcc_note_killer(ZPageView *view, const ZRowVersion *version);
 
 /*
  * Return whether every snapshot sees the row's newest version, and so it will be after a crash:
