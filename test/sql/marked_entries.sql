@@ -28,7 +28,7 @@ begin
 		commit;
 		execute format('update %s set n = n - 1000 where id %% 4 = 0', t);
 		execute format('update %s set n = n %% 20 where id %% 4 = 1', t);
-		execute format('delete from %s where id %% 4 = 2', t);
+		execute format('delete from %s where id %% 4 = 2 or id %% 8 = 1', t);
 		commit;
 		set local enable_indexscan = off;
 		set local enable_indexonlyscan = off;
