@@ -58,6 +58,20 @@ zrow_set_add(ZRowSet **set, MemoryContext context, const ItemPointerData *tid)
 	return true;
 }
 
+bool
+zrow_set_has(ZRowSet *set, const ItemPointerData *tid)
+{
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
+	ItemPointerData key;
+	RowGroup   *group;
+
+	if (set == NULL)
+		return false;
+	ItemPointerSet(&key, ItemPointerGetBlockNumberNoCheck(tid), offnum / ROWS);
+	group = zrowset_lookup(set, key);
+	return group != NULL && (group->rows & (UINT64CONST(1) << (offnum % ROWS))) != 0;
+}
+
 void
 zrow_set_clear(ZRowSet **set)
 {

@@ -299,10 +299,22 @@ zindex_watch(Relation table, Relation index)
 	zindex_watch_entries(index, watched_kind(table, index));
 }
 
+/*
+ * Return whether the index has trigrams, and a pending list.  A change of a text changes many of
+ * them, so that the row would move nearly always, after they have been compared.
+ */
 static bool
-has_pending_list(Relation index)
+lists_trigrams(Relation index)
 {
-	return index->rd_rel->relam == GIN_AM_OID && GinGetUseFastUpdate(index);
+	if (index->rd_rel->relam != GIN_AM_OID || !GinGetUseFastUpdate(index))
+		return false;
+	for (int i = 0; i < IndexRelationGetNumberOfAttributes(index); i++)
+	{
+		if (is_function_of(index_getprocid(index, i + 1, GIN_CONSISTENT_PROC),
+						   "$libdir/pg_trgm", "gin_trgm_consistent"))
+			return true;
+	}
+	return false;
 }
 
 static ZIndexChange
@@ -312,9 +324,8 @@ change_of(Relation table, Relation index)
 		return ZINDEX_MOVES;
 	if (index->rd_rel->relam == BRIN_AM_OID && zindex_has_plain_columns(index))
 		return ZINDEX_SUMMARIZES;
-	/* with a pending list it is cheaper to move the row: keys are inserted many at a time */
 	if (zindex_merges(index))
-		return has_pending_list(index) ? ZINDEX_MOVES : ZINDEX_MERGES;
+		return lists_trigrams(index) ? ZINDEX_MOVES : ZINDEX_MERGES;
 	if (zindex_rechecks(index))
 		return ZINDEX_RECHECKS;
 	return watched_kind(table, index);
@@ -387,6 +398,7 @@ add_index(ZTableIndexes *known, Relation table, Relation index)
 
 	new->oid = RelationGetRelid(index);
 	new->change = change_of(table, index);
+	new->gin = index->rd_rel->relam == GIN_AM_OID;
 	new->once = index->rd_rel->relam == HASH_AM_OID;
 	new->moved = moved_of(index);
 	old = MemoryContextSwitchTo(known->context);

@@ -370,8 +370,6 @@ update_close(Update *update)
 	ztarget_close(&update->target);
 	if (update->has_new)
 		ztarget_close(&update->new);
-	if (update->scratch != NULL)
-		MemoryContextDelete(update->scratch);
 	zdml_form_release(&update->row);
 	zlogical_close(&update->logical);
 }
@@ -507,10 +505,12 @@ zdml_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 		zstats_count(rel, update.way, 1);
 	}
 	if (done && !moved && update.changes.indexes != NULL)
-		zentries_insert(rel, update.indexes, &update.changes, slot, update.old,
-						update.had_several_keys);
+		zentries_insert(rel, update.indexes, &update.changes, slot,
+						&(ZBefore) {update.old, update.had_several_keys, &update.comparison});
 	if (update.old != NULL)
 		heap_freetuple(update.old);
+	if (update.scratch != NULL)
+		MemoryContextDelete(update.scratch);
 	zcolumns_free(&update.changes);
 	if (update.check.result == TM_Invisible)
 		ereport(ERROR,

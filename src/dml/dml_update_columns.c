@@ -166,6 +166,7 @@ look_at_btree(const ZTableIndex *index, int i, const Changed *changed,
 			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
 			changes->indexes = bms_add_member(changes->indexes, i);
 			break;
+		case ZKEY_TO_LIST:		/* not of a B-tree */
 		case ZKEY_OTHER_BYTES:
 			changes->way = ZTABLE_MOVED_EQUAL_KEY;
 			break;
@@ -174,16 +175,21 @@ look_at_btree(const ZTableIndex *index, int i, const Changed *changed,
 
 /* Note that the keys of number i, which is no B-tree, may change. */
 static void
-look_at_other(const ZTableIndex *index, int i, const ZRowVersion *old, ZColumnChanges *changes)
+look_at_other(const ZTableIndex *index, int i, const ZRowVersion *old,
+			  const ZComparison *comparison, ZColumnChanges *changes)
 {
-	if (index->once && zrow_has_several_keys(old->row))
-	{
+	ZKeyChange	key = index->gin ? compared_key(comparison, index->oid) : ZKEY_ADDED;
+
+	if (key == ZKEY_TO_LIST || (index->once && zrow_has_several_keys(old->row)))
 		changes->way = ZTABLE_MOVED_BUDGET;
-		return;
+	else if (key == ZKEY_UNKNOWN)
+		changes->unknown = bms_add_member(changes->unknown, i);
+	else if (key == ZKEY_ADDED)
+	{
+		changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
+		changes->keeps_entries = true;
+		changes->indexes = bms_add_member(changes->indexes, i);
 	}
-	changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
-	changes->keeps_entries = true;
-	changes->indexes = bms_add_member(changes->indexes, i);
 }
 
 /* Find the indexes that have these columns, and decide whether the row may stay. */
@@ -203,8 +209,8 @@ look_at_indexes(const ZTableIndexes *indexes, const ZRowVersion *old, const Chan
 			changes->way = index->moved;
 		else if (index->change == ZINDEX_MERGES || index->change == ZINDEX_RECHECKS)
 		{
-			look_at_other(index, i, old, changes);
-			count++;
+			look_at_other(index, i, old, comparison, changes);
+			count += bms_is_member(i, changes->indexes);
 		}
 		/* the old value may be far away, and no entry of it can be told under locks */
 		else if (bms_overlap(index->columns, changed->external))

@@ -7,6 +7,9 @@
  * must not run with a page locked (I3).  So the old version is copied and the page is unlocked.
  * The next CHECK uses the results if it finds a version of the same bytes.
  *
+ * Whether the pending list of a GIN index has keys of the row is found out here as well, since
+ * pages of an index are not locked together with one of the table.
+ *
  * A row that has had several keys may have an entry that is equal to the new key, with other
  * bytes or the same ones.  Only an updater of the row inserts such an entry, after it has changed
  * the row; so what was found without a lock of the row counts if the page has not changed since.
@@ -18,6 +21,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "catalog/pg_am.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -36,24 +40,30 @@ zcomparison_holds(const Update *update, const ZRowVersion *old)
 	if (comparison->old == NULL ||
 		!zrow_same_body(comparison->old, comparison->len, old->row, old->len))
 		return false;
-	return comparison->locked || !zrow_has_several_keys(old->row) ||
+	return comparison->locked || !comparison->entries || !zrow_has_several_keys(old->row) ||
 		(!XLogRecPtrIsInvalid(comparison->lsn) &&
 		 comparison->lsn == PageGetLSN(update->target.view.page));
 }
 
-/* Compare the keys of the versions in the two slots. */
+/* Compare the keys of the version in the slot and of the new one in index number i. */
 static ZKeyChange
-compare_keys(Relation index, Update *update, TupleTableSlot *before, bool several_keys)
+compare_keys(Relation index, Update *update, TupleTableSlot *before, bool several_keys, int i)
 {
-	IndexTuple	old = zkey_form(index, before);
-	IndexTuple	new = zkey_form(index, update->slot);
+	ItemPointerData tid;
+	IndexTuple	old;
+	IndexTuple	new;
 
+	ItemPointerSet(&tid, BufferGetBlockNumber(update->target.buffer), update->target.offnum);
+	if (index->rd_rel->relam == GIN_AM_OID)
+		return zgin_compare(index, before, update->slot, &tid, &update->comparison.added[i]);
+	update->comparison.entries = true;
+	old = zkey_form(index, before);
+	new = zkey_form(index, update->slot);
 	if (new == NULL)
 		return old == NULL ? ZKEY_SAME : ZKEY_LEAVES;
 	if (old != NULL && zkey_equal(index, old, new))
 		return zkey_same_bytes(index, old, new) ? ZKEY_SAME : ZKEY_OTHER_BYTES;
-	ItemPointerSet(&new->t_tid, BufferGetBlockNumber(update->target.buffer),
-				   update->target.offnum);
+	new->t_tid = tid;
 	return several_keys ? zentries_key_change(index, update->rel, new) : ZKEY_ADDED;
 }
 
@@ -69,10 +79,12 @@ comparison_init(Update *update)
 	comparison->old = memcpy(palloc(old->len), old->row, old->len);
 	comparison->len = old->len;
 	comparison->locked = update->locked;
+	comparison->entries = false;
 	comparison->lsn = RelationNeedsWAL(update->rel) ?
 		PageGetLSN(update->target.view.page) : InvalidXLogRecPtr;
 	comparison->indexes = palloc(n * sizeof(Oid));
 	comparison->changes = palloc(n * sizeof(ZKeyChange));
+	comparison->added = palloc0(n * sizeof(ZGinKeys *));
 	/* a function may be written in SQL, and rebuild "update->indexes" */
 	for (int i = -1; (i = bms_next_member(update->changes.unknown, i)) >= 0;)
 		comparison->indexes[next++] = update->indexes->indexes[i].oid;
@@ -111,7 +123,7 @@ zupdate_compare(Update *update)
 	{
 		Relation	index = index_open(comparison->indexes[i], RowExclusiveLock);
 
-		comparison->changes[i] = compare_keys(index, update, before, several_keys);
+		comparison->changes[i] = compare_keys(index, update, before, several_keys, i);
 		index_close(index, RowExclusiveLock);
 	}
 	ExecDropSingleTupleTableSlot(before);

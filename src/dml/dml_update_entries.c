@@ -248,9 +248,24 @@ insert_into_other(Relation index, Relation rel, HeapTuple old, TupleTableSlot *s
 	MemoryContextDelete(scratch);
 }
 
+/* Insert the keys that the comparison has found into a GIN index. */
+static void
+insert_into_gin(Relation index, const ZComparison *comparison, ItemPointer tid)
+{
+	for (int i = 0; i < comparison->n; i++)
+	{
+		if (comparison->indexes[i] == RelationGetRelid(index))
+		{
+			zgin_insert(index, comparison->added[i], tid);
+			return;
+		}
+	}
+	elog(ERROR, "keys of index \"%s\" were not compared", RelationGetRelationName(index));
+}
+
 void
 zentries_insert(Relation rel, const ZTableIndexes *indexes, const ZColumnChanges *changes,
-				TupleTableSlot *slot, HeapTuple old, bool had_several_keys)
+				TupleTableSlot *slot, const ZBefore *before)
 {
 	ZTableIndex *copies = palloc(bms_num_members(changes->indexes) * sizeof(ZTableIndex));
 	int			n = 0;
@@ -269,18 +284,18 @@ zentries_insert(Relation rel, const ZTableIndexes *indexes, const ZColumnChanges
 		{
 			case ZINDEX_ADDS:
 			case ZINDEX_COMPARES:
-				insert_into_btree(index, rel, slot, had_several_keys &&
+				insert_into_btree(index, rel, slot, before->several_keys &&
 								  !bms_is_member(i, changes->absent));
 				break;
 			case ZINDEX_MERGES:
 				if (index->rd_rel->relam == GIN_AM_OID)
-					zgin_insert(index, rel, old, slot);
+					insert_into_gin(index, before->comparison, &slot->tts_tid);
 				else
-					insert_into_other(index, rel, old, slot);
+					insert_into_other(index, rel, before->tuple, slot);
 				break;
 			case ZINDEX_RECHECKS:
 			case ZINDEX_SUMMARIZES:
-				insert_into_other(index, rel, old, slot);
+				insert_into_other(index, rel, before->tuple, slot);
 				break;
 			case ZINDEX_MOVES:
 				elog(ERROR, "unexpected kind of index \"%s\"", RelationGetRelationName(index));

@@ -17,6 +17,9 @@ typedef struct zrowset_hash ZRowSet;
  */
 extern bool zrow_set_add(ZRowSet **set, MemoryContext context, const ItemPointerData *tid);
 
+/* Return whether the row is in the set, which may be NULL.  No locks, no errors. */
+extern bool zrow_set_has(ZRowSet *set, const ItemPointerData *tid);
+
 /* Empty the set, if there is one. */
 extern void zrow_set_clear(ZRowSet **set);
 

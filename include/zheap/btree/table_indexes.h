@@ -41,6 +41,7 @@ typedef struct ZTableIndex
 {
 	Oid			oid;
 	ZIndexChange change;
+	bool		gin;			/* GIN: COMPARE tells whether keys are added */
 	bool		once;			/* it moves rows that have several keys: hash */
 	ZTableCounter moved;		/* the counter of these rows, if ZINDEX_MOVES */
 	Bitmapset  *columns;		/* columns of keys, included columns, expressions and predicate,

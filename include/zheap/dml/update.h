@@ -23,10 +23,15 @@ typedef enum ZKeyChange
 								 * there is one */
 	ZKEY_NEW,					/* ... of which there is no entry of the row, alive or marked as
 								 * dead */
+	ZKEY_TO_LIST,				/* GIN: the row moves, as keys of it may be in the pending list, or
+								 * many have to be inserted, which the list takes for less */
 	ZKEY_OTHER_BYTES			/* an equal one, whose bytes or included values differ: the row
 								 * moves, so that all entries have the bytes of all versions with
 								 * their key */
 } ZKeyChange;
+
+/* Keys that a version has in a GIN index, and the one before has not. */
+typedef struct ZGinKeys ZGinKeys;
 
 /*
  * The keys of two versions compared, in the indexes where functions have to tell.  Valid for an
@@ -37,10 +42,12 @@ typedef struct ZComparison
 	char	   *old;			/* copy of the old version; NULL: nothing was compared */
 	uint32		len;
 	bool		locked;			/* the row was locked meanwhile */
+	bool		entries;		/* entries that the row has in a B-tree may matter */
 	XLogRecPtr	lsn;			/* of its page before; invalid if that would not show changes */
 	int			n;
 	Oid		   *indexes;
 	ZKeyChange *changes;
+	ZGinKeys  **added;			/* of GIN indexes: if there is a change, and the row may stay */
 } ZComparison;
 
 /* What the update changes, as far as indexes are concerned. */
@@ -88,24 +95,58 @@ extern char *zcolumns_deform(Relation rel, const char *row, uint32 len, int natt
  */
 extern ZKeyChange zentries_key_change(Relation index, Relation rel, IndexTuple entry);
 
+/* What is known of the version before an update in place. */
+typedef struct ZBefore
+{
+	HeapTuple	tuple;			/* the version, if an index is ZINDEX_RECHECKS; or NULL */
+	bool		several_keys;	/* the row had the mark: a B-tree's entry may exist, unless
+								 * ZColumnChanges.absent says otherwise */
+	const ZComparison *comparison;	/* of it and the new version */
+} ZBefore;
+
 /*
  * Insert the index entries for the new values of a row that was changed in place, which are in
- * the slot, into the indexes in changes->indexes.  "had_several_keys": an entry may exist from
- * before, unless changes->absent says otherwise.  "old" is the version before, needed if one of
- * the indexes is ZINDEX_MERGES or ZINDEX_RECHECKS.  No page is locked.  Errors are those of the
+ * the slot, into the indexes in changes->indexes.  No page is locked.  Errors are those of the
  * index, as when a row is inserted.
  */
 extern void zentries_insert(Relation rel, const ZTableIndexes *indexes,
-							const ZColumnChanges *changes, TupleTableSlot *slot, HeapTuple old,
-							bool had_several_keys);
+							const ZColumnChanges *changes, TupleTableSlot *slot,
+							const ZBefore *before);
 
 /* ---- dml_update_gin.c ---- */
 
 /*
- * Insert the keys of the new version, which is in the slot, that the version before does not have
- * in the GIN index.  No page is locked; errors are those of the index.
+ * Return what an update of the row with this TID does to its keys in the GIN index: ZKEY_SAME,
+ * ZKEY_ADDED or ZKEY_TO_LIST.  If the row may stay, *keys are those to be inserted then, in the
+ * current memory context.  No page is locked; errors are those of the index's functions.
  */
-extern void zgin_insert(Relation index, Relation rel, HeapTuple old, TupleTableSlot *slot);
+extern ZKeyChange zgin_compare(Relation index, TupleTableSlot *old, TupleTableSlot *new,
+							   ItemPointer tid, ZGinKeys **keys);
+
+/*
+ * Insert the keys of a row that this transaction has changed in place.  No page is locked; errors
+ * are those of the index.
+ */
+extern void zgin_insert(Relation index, const ZGinKeys *keys, ItemPointer tid);
+
+/* ---- dml_update_gin_jsonb.c ---- */
+
+/*
+ * If both values are objects, and the second one is not empty, replace each by one that has only
+ * those pairs of it of which the other one has not the like, in the current memory context, and
+ * return the number of pairs that the second one had.  Otherwise change nothing, and return 0.
+ * No locks; ERROR if memory is exhausted, or a value in the toast table cannot be read.
+ */
+extern int	zgin_reduce_jsonb(Datum *before, Datum *after);
+
+/* ---- dml_update_gin_list.c ---- */
+
+/*
+ * Return whether the pending list of the GIN index may have keys of the row, which exists.  True
+ * also if the list would have to be read for too long, or if the index is not logged and the list
+ * is not empty.  No page is locked; errors are those of ReadBuffer, and lack of memory.
+ */
+extern bool zgin_may_be_pending(Relation index, ItemPointer tid);
 
 /* ---- dml_update_hash.c ---- */
 

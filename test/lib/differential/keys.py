@@ -37,12 +37,12 @@ COLUMNS = [
     ('f', 'float8', ["float8 '-0'", "float8 '0'", '1', "float8 'NaN'", 'NULL']),
     ('h', 'char(6)', ["'a'", "'a '", "'b'", "'c'", 'NULL']),
     ('w', 'text', ["'abc'", "'abd'", "'b'", "''", "repeat('k', 2500)", "repeat('m', 700)", 'long(1)', 'long(2)', 'NULL']),
-    ('g', 'int[]', ["'{1,2}'::int[]", "'{2,3}'::int[]", "'{}'::int[]", "'{3}'::int[]", 'NULL']),
+    ('g', 'int[]', ["'{1,2}'::int[]", "'{2,3}'::int[]", "'{}'::int[]", "'{3}'::int[]", "'{3,%s}'::int[]" % ','.join(map(str, range(10, 30))), 'NULL']),
     ('p', 'point', ['point(0, 0)', 'point(1, 1)', 'point(5, 5)', 'NULL']),
     ('s', 'text', ["'pending'", "'running'", "'done'"]),
     ('d', 'interval', ["interval '1 day'", "interval '24:00'", "interval '1 mon'", "interval '30 days'", 'NULL']),
     ('j', 'jsonb', ["'%s'::jsonb" % x for x in ('{"a": 1.0, "t": ["x"]}', '{"a": 1.00, "t": ["x"]}', '{"a": 2, "t": ["x", "y"]}',
-                                               '{"a": 2, "t": ["y"], "z": null}')] + ['NULL']),
+                                               '{"a": 2, "t": ["y"], "z": null}', '{}', '{"t": []}')] + ['NULL']),
     ('q', 'numrange', ['numrange(1.0, 2)', 'numrange(1.00, 2)', 'numrange(1, 3)', 'numrange(3, 5)', "numrange 'empty'", 'NULL']),
     ('e', 'numeric[]', ['ARRAY[1.0, 2]', 'ARRAY[1.00, 2]', 'ARRAY[3.0]', "'{}'::numeric[]", 'NULL']),
     ('o', 'circle', ["circle '((0,0),1)'", "circle '((4,4),2)'", "circle '((5,1),1)'", 'NULL']),
@@ -142,6 +142,10 @@ JOINS = ["concat(y.a, ' ', count(*), ' ', sum(y.id), ' ', sum(z.id)) FROM m y JO
          "concat(y.id, ' ', z.d) FROM m y, LATERAL (SELECT z.p <-> y.p AS d FROM m z WHERE z.p IS NOT NULL ORDER BY z.p <-> y.p LIMIT 2) z "
          "WHERE y.p IS NOT NULL ORDER BY y.id, z.d"]
 
+# of GIN indexes; their pending lists are emptied
+CLEAN = ("SELECT count(gin_clean_pending_list(c.oid)) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam "
+         "WHERE i.indrelid = 'm'::regclass AND a.amname = 'gin' AND i.indisvalid")
+
 
 class Keys:
     """Of one schedule; r is the generator's, for the statements."""
@@ -205,6 +209,8 @@ class Keys:
     def change(self):
         r = self.r
         x = r.random()
+        if x < 0.03 and any('USING gin' in i for i in self.indexes):
+            return CLEAN
         if x < 0.15:
             a = self.id()
             # what may wait for a duplicate would do so in another order
