@@ -71,7 +71,8 @@ class Cluster:
         self.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", self.work, "-U", "postgres", "-d", database,
                  *[word for statement in statements for word in ("-c", statement)])
 
-    def make(self):
+    def make(self, operations):
+        tables = "\n".join(sorted({operation.tables for operation in operations}))
         self.run("initdb", "-D", self.base, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
         with open(os.path.join(self.base, "postgresql.conf"), "a") as conf:
             conf.write(self.settings)
@@ -82,7 +83,7 @@ class Cluster:
             self.sql("postgres", f"create database {database}")
             if database == "zheap":
                 self.sql(database, "create extension zheap", "alter database zheap set default_table_access_method = zheap")
-            self.sql(database, *[line for line in SCHEMA.split("\n") if line])
+            self.sql(database, *[line for line in (tables + SCHEMA).split("\n") if line])
         self.run("pg_ctl", "-D", self.base, "-w", "stop")
 
     def warm_up(self, operation, method):
@@ -272,9 +273,11 @@ def main():
         print(f"no such operation: {' '.join(unknown)}", file=sys.stderr)
         return 2
     cluster = Cluster(options)
-    cluster.make()
+    names = options.names or [name for name, operation in OPERATIONS.items() if not operation.tables]
+    operations = [OPERATIONS[name] for name in (options.profile[:1] if options.profile else names)]
+    cluster.make(operations)
     if options.profile:
-        operation = OPERATIONS[options.profile[0]]
+        operation = operations[0]
         show_profile(cluster.profile(operation, "heap" if options.heap else "zheap"), options.profile[1], operation)
         return 0
     if options.holds:
@@ -283,7 +286,6 @@ def main():
             return 0
         show_holds(cluster, [OPERATIONS[name] for name in options.names or HOLDS])
         return 0
-    operations = [OPERATIONS[name] for name in options.names or OPERATIONS]
     if options.check:
         table = read_table(options.table)
         return 0 if all([verdict(operation, counts["zheap"], table) for operation, counts in count_all(options, cluster, operations)]) else 1

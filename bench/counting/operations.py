@@ -9,6 +9,7 @@ import dataclasses
 from typing import Callable, Optional
 
 ROWS = 20000
+JOBS = 4000
 
 SCHEMA = f"""
 create table acc(aid int not null, bid int, abalance int, filler char(84));
@@ -36,6 +37,32 @@ vacuum analyze;
 checkpoint;
 """
 
+# Tables of operations that are counted only if they are named
+JOB_TABLE = f"""
+create table jobs(id int primary key, state text not null, priority int not null, owner int, payload jsonb);
+insert into jobs select i, case when i % 50 = 0 then 'pending' else 'done' end, 1 + i % 10, i, jsonb_build_object('kind', i % 10, 'address', 'street ' || i) from generate_series(1, {JOBS}) i;
+create index on jobs(priority, id) where state = 'pending';
+create index on jobs(state, id);
+create index on jobs using gin (payload);
+create index on jobs(owner);
+"""
+
+BALANCE_TABLE = f"""
+create table bal(id int primary key, email text, balance numeric(14, 2));
+insert into bal select i, 'Name' || i || '@Example.com', i % 1000 from generate_series(1, {JOBS}) i;
+create index on bal(balance);
+create index on bal(lower(email));
+"""
+
+# the index on a has one entry of each row, one of the others gets a second one
+MARKED_TABLE = f"""
+create table marked(id int primary key, a int, b int, c numeric, f text);
+insert into marked select i, 2 * i, 2 * i, 2 * i, repeat('x', 60) from generate_series(1, {ROWS}) i;
+create index on marked(a);
+create index on marked(b);
+create index on marked(c);
+"""
+
 # what COPY reads, @COPY@ in a statement
 COPY_LINES = "".join(f"{i}\tabcdefghijklmnop{i % 1000}\t2024-01-01 00:00:00+00\n" for i in range(1, ROWS + 1))
 
@@ -50,6 +77,7 @@ class Operation:
     times: int = 1
     rows: int = 1
     target: Optional[float] = None
+    tables: str = ""        # made after SCHEMA; the operation is counted only if it is named, and has no row in the table
 
 
 OPERATIONS = {}
@@ -118,6 +146,16 @@ operation("queue", "send, read and delete a message of a queue",
            "update q set vt = clock_timestamp() + '30 s', n = n + 1 from t where q.id = t.id returning q.id;",
            "prepare done(bigint) as delete from q where id = $1;"],
           lambda i: ["execute send;", "execute take;", f"execute done({i - 999});"], warm=1000, times=300)
+# as for the queue, commits are on disk; the claim leaves the job's number where the next statement finds it
+operation("job", "claim a job by a partial index, done; another pending",
+          ["set synchronous_commit = on;", "prepare claim as with t as (select id from jobs where state = 'pending' order by priority, id limit 1 for update skip locked) "
+           "update jobs set state = 'running' from t where jobs.id = t.id returning set_config('bench.job', t.id::text, false);",
+           "prepare done as update jobs set state = 'done' where id = current_setting('bench.job')::int;",
+           "prepare again(int) as update jobs set state = 'pending' where id = $1 and state = 'done';"],
+          lambda i: ["execute claim;", "execute done;", f"execute again({i * 7919 % JOBS + 1});"], warm=4000, times=500, tables=JOB_TABLE)
+one("balance", "update of an indexed numeric",
+    ["prepare u(int, int) as update bal set balance = balance + $2 / 100.0 where id = $1;"],
+    lambda i: f"execute u({i * 7919 % JOBS + 1}, {i * 7907 % 20001 - 10000});", warm=4000, tables=BALANCE_TABLE)
 operation("rollback", "update and rollback", READ_ALL + [UPDATE], lambda i: ["begin;", f"execute u({aid(i)});", "rollback;"],
           warm=1500, times=500, target=0.97)
 operation("foreign_key", "insert with a foreign key, by row",
@@ -143,6 +181,13 @@ all_rows("bitmap", "bitmap scan of a range, by row",
          BITMAP_PLANS + [f"select sum(abalance) {RANGE}"], f"select sum(abalance) {RANGE}", rows=10000)
 FEW = f"select sum(abalance) from acc where aid = any(array(select generate_series(1, {ROWS}, 60)));"
 all_rows("bitmap_few", "bitmap scan of a row of each page, by row", BITMAP_PLANS + [FEW], FEW, rows=ROWS // 60, target=1.00)
+# others see no commit that is not on disk, and entries are not marked as dead before
+for index, column, changed in ("other", "a", "b"), ("changed", "b", "b"), ("numeric", "c", "c"):
+    for scan, plans, target in ("range", INDEX_ONLY_PLANS, "sum(id)"), ("only", INDEX_ONLY_PLANS, f"count({column})"), ("bitmap", BITMAP_PLANS, "sum(id)"):
+        query = f"select {target} from marked where {column} between 2000 and 21999;"
+        all_rows(f"{scan}_{index}", f"{scan} scan, rows with several keys, {index} column, by row",
+                 ["set synchronous_commit = on;"] + plans + [f"update marked set {changed} = {changed} + 1;", query, query], query,
+                 rows=10000, target=1.5, tables=MARKED_TABLE)
 all_rows("analyze", "ANALYZE, 600 rows in the sample, by row", ["set default_statistics_target = 2;", "analyze acc;"], "analyze acc;")
 LOOP = f"select sum(a.abalance) from generate_series(1, {ROWS}, 2) g join acc a on a.aid = g;"
 all_rows("nested_loop", "nested loop, by inner row", INDEX_ONLY_PLANS + [LOOP], LOOP, rows=10000, target=0.90)
