@@ -160,11 +160,11 @@ look_at_btree(const ZTableIndex *index, int i, const Changed *changed,
 			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
 			break;
 		case ZKEY_NEW:
-			changes->absent = bms_add_member(changes->absent, i);
-			/* fall through */
 		case ZKEY_ADDED:
 			changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
 			changes->indexes = bms_add_member(changes->indexes, i);
+			if (key == ZKEY_NEW)
+				changes->absent = bms_add_member(changes->absent, i);
 			break;
 		case ZKEY_TO_LIST:		/* not of a B-tree */
 		case ZKEY_OTHER_BYTES:
