@@ -103,16 +103,23 @@ drop_oldest(Relation index, RangeSet *copy)
 	return true;
 }
 
+bool
+zdead_is_inside(Relation index, const RangeSet *copy, IndexTuple entry)
+{
+	for (int i = 0; i < copy->n; i++)
+	{
+		if (zdead_has_entry(index, &copy->ranges[i], entry))
+			return true;
+	}
+	return false;
+}
+
 void
 zdead_drop_outside(Relation index, RangeSet *copy)
 {
 	for (int i = copy->nholes - 1; i >= 0; i--)
 	{
-		bool		inside = false;
-
-		for (int j = 0; j < copy->n && !inside; j++)
-			inside = zdead_has_entry(index, &copy->ranges[j], hole_entry(&copy->holes[i]));
-		if (!inside)
+		if (!zdead_is_inside(index, copy, hole_entry(&copy->holes[i])))
 			remove_hole(copy, i);
 	}
 }

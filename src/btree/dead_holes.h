@@ -35,6 +35,9 @@ extern bool zdead_stop_at_hole(Relation index, const RangeSet *copy, IndexTuple 
 extern bool zdead_note_holes(Relation index, RangeSet *copy, const ZDeadRun *run,
 							 const SnapshotAge *age);
 
+/* Return whether any range, or announcement, has the entry, or would have it but for a hole. */
+extern bool zdead_is_inside(Relation index, const RangeSet *copy, IndexTuple entry);
+
 /* Drop the holes that are in no range any more. */
 extern void zdead_drop_outside(Relation index, RangeSet *copy);
 

@@ -368,13 +368,11 @@ split(Relation index, RangeSet *copy, IndexTuple entry)
 static bool
 take_out(Relation index, RangeSet *copy, IndexTuple entry)
 {
-	bool		inside = false;
-
-	for (int i = 0; i < copy->n && !inside; i++)
-		inside = zdead_has_entry(index, &copy->ranges[i], entry);
-	if (inside && !zdead_add_hole(index, copy, entry))
+	if (!zdead_is_inside(index, copy, entry))
+		return false;
+	if (!zdead_add_hole(index, copy, entry))
 		split(index, copy, entry);
-	return inside;
+	return true;
 }
 
 void

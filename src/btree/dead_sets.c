@@ -93,6 +93,18 @@ zdead_age_of(Snapshot snapshot, SnapshotAge *age)
 	pfree(xids);
 }
 
+/* Return whether the snapshot of this age is known not to have seen the transaction. */
+static bool
+did_not_see(const SnapshotAge *age, TransactionId xid)
+{
+	for (int i = 0; i < age->nrunning; i++)
+	{
+		if (age->running[i] == xid)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Return whether the snapshot sees all transactions that the other one saw: it must see each
  * transaction below the other's xmax, unless the other is known not to have seen that either.
@@ -107,13 +119,7 @@ is_later(Snapshot snapshot, const SnapshotAge *age)
 		return false;
 	for (uint32 i = 0; i < snapshot->xcnt; i++)
 	{
-		bool		found = false;
-
-		if (!TransactionIdPrecedes(snapshot->xip[i], xmax))
-			continue;
-		for (int j = 0; j < age->nrunning && !found; j++)
-			found = age->running[j] == snapshot->xip[i];
-		if (!found)
+		if (TransactionIdPrecedes(snapshot->xip[i], xmax) && !did_not_see(age, snapshot->xip[i]))
 			return false;
 	}
 	return true;
@@ -144,13 +150,9 @@ zdead_age_is_later(const SnapshotAge *a, const SnapshotAge *b)
 		return false;
 	for (int i = 0; i < a->nrunning; i++)
 	{
-		bool		found = false;
-
 		if (!TransactionIdPrecedes(a->running[i], xmax))
 			return true;		/* so are those that a has no room for */
-		for (int j = 0; j < b->nrunning && !found; j++)
-			found = a->running[i] == b->running[j];
-		if (!found)
+		if (!did_not_see(b, a->running[i]))
 			return false;
 	}
 	return a->nrunning < MAX_RUNNING;

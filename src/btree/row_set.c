@@ -37,18 +37,26 @@ typedef struct RowGroup
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
+/* Set the key of the group that has the row, and return the row's bit there. */
+static inline uint64
+place_of(const ItemPointerData *tid, ItemPointerData *key)
+{
+	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
+
+	ItemPointerSet(key, ItemPointerGetBlockNumberNoCheck(tid), offnum / ROWS);
+	return UINT64CONST(1) << (offnum % ROWS);
+}
+
 bool
 zrow_set_add(ZRowSet **set, MemoryContext context, const ItemPointerData *tid)
 {
-	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
-	uint64		bit = UINT64CONST(1) << (offnum % ROWS);
 	ItemPointerData key;
+	uint64		bit = place_of(tid, &key);
 	RowGroup   *group;
 	bool		found;
 
 	if (*set == NULL)
 		*set = zrowset_create(context, 16, NULL);
-	ItemPointerSet(&key, ItemPointerGetBlockNumberNoCheck(tid), offnum / ROWS);
 	group = zrowset_insert(*set, key, &found);
 	if (!found)
 		group->rows = 0;
@@ -61,15 +69,11 @@ zrow_set_add(ZRowSet **set, MemoryContext context, const ItemPointerData *tid)
 bool
 zrow_set_has(ZRowSet *set, const ItemPointerData *tid)
 {
-	OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
 	ItemPointerData key;
-	RowGroup   *group;
+	uint64		bit = place_of(tid, &key);
+	RowGroup   *group = set == NULL ? NULL : zrowset_lookup(set, key);
 
-	if (set == NULL)
-		return false;
-	ItemPointerSet(&key, ItemPointerGetBlockNumberNoCheck(tid), offnum / ROWS);
-	group = zrowset_lookup(set, key);
-	return group != NULL && (group->rows & (UINT64CONST(1) << (offnum % ROWS))) != 0;
+	return group != NULL && (group->rows & bit) != 0;
 }
 
 void

@@ -128,16 +128,24 @@ compare_rows(const ZTableIndexes *indexes, Relation rel, const ZRowVersion *old,
 	deform_free(&after);
 }
 
-/* Return what functions have found out about the key in this index. */
-static ZKeyChange
-compared_key(const ZComparison *comparison, Oid index)
+int
+zcomparison_find(const ZComparison *comparison, Oid index)
 {
 	for (int i = 0; comparison != NULL && i < comparison->n; i++)
 	{
 		if (comparison->indexes[i] == index)
-			return comparison->changes[i];
+			return i;
 	}
-	return ZKEY_UNKNOWN;
+	return -1;
+}
+
+/* Return what functions have found out about the key in this index. */
+static ZKeyChange
+compared_key(const ZComparison *comparison, Oid index)
+{
+	int			i = zcomparison_find(comparison, index);
+
+	return i < 0 ? ZKEY_UNKNOWN : comparison->changes[i];
 }
 
 /* Note what is to be done in a B-tree that has changed columns, number i. */

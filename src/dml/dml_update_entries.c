@@ -252,15 +252,11 @@ insert_into_other(Relation index, Relation rel, HeapTuple old, TupleTableSlot *s
 static void
 insert_into_gin(Relation index, const ZComparison *comparison, ItemPointer tid)
 {
-	for (int i = 0; i < comparison->n; i++)
-	{
-		if (comparison->indexes[i] == RelationGetRelid(index))
-		{
-			zgin_insert(index, comparison->added[i], tid);
-			return;
-		}
-	}
-	elog(ERROR, "keys of index \"%s\" were not compared", RelationGetRelationName(index));
+	int			i = zcomparison_find(comparison, RelationGetRelid(index));
+
+	if (i < 0)
+		elog(ERROR, "keys of index \"%s\" were not compared", RelationGetRelationName(index));
+	zgin_insert(index, comparison->added[i], tid);
 }
 
 void

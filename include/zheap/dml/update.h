@@ -75,6 +75,12 @@ extern void zcolumns_changed(const ZTableIndexes *indexes, Relation rel, const Z
 							 const ZFormedRow *row, const ZComparison *comparison,
 							 ZColumnChanges *changes);
 
+/*
+ * Return the number of the index in the comparison, or -1 if it was not compared; "comparison" may
+ * be NULL.  No locks, no errors.
+ */
+extern int	zcomparison_find(const ZComparison *comparison, Oid index);
+
 /* Free the sets in *changes, none of which is used afterwards. */
 extern void zcolumns_free(ZColumnChanges *changes);
 
