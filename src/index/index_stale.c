@@ -328,9 +328,17 @@ note_killer(ZIndexDelete *del, const TM_IndexDelete *deltid)
 		note_conflict(del, version.next_fxid);
 	else
 	{
-		/* finding it would take too long (B1): a snapshot that sees the slot's owner sees it */
+		FullTransactionId bound;
+
+		/*
+		 * Finding it would take too long (B1).  A snapshot that sees the slot's owner sees it, and
+		 * so does one to which all transactions are old that have let a scan mark an entry.
+		 */
 		zmvcc_current(&del->view, offnum, &version);
-		note_visible(del, zmodifier_bound(&version.modifier));
+		bound = zmodifier_bound(&version.modifier);
+		if (FullTransactionIdFollows(bound, mark.killer))
+			bound = mark.killer;
+		note_visible(del, bound);
 	}
 }
 

@@ -525,6 +525,8 @@ zheap_launcher_main(Datum arg)
 	on_shmem_exit(launcher_gone, 0);
 	take_all_tickets_back();
 	visit_all_once();
+	/* let it begin as low as possible: later snapshots are in no conflict with it */
+	(void) zheap_newest_killer();
 
 	for (;;)
 	{
