@@ -1,6 +1,7 @@
 """What a measurement is given: the server, and how long it may take."""
 
 import argparse
+import os
 
 from server import Server
 
@@ -27,6 +28,7 @@ class Bench:
         self.run = options.run
         self.clients, self.threads = options.clients, options.threads
         self.full = options.full
+        self.short = bool(os.environ.get("BENCH_SHORT")) and not options.full
         self.version = options.version
         self.scripts = f"{options.run}/pgbench"
         with open(f"{options.run}/instructions.txt") as f:
@@ -34,10 +36,12 @@ class Bench:
         self.server = Server(options.bindir, options.run, options.memory_limit)
         self.server_version = self.server.sql("postgres", "select split_part(version(), ' on ', 1)")
 
-    def choose(self, full, quick):
+    def choose(self, full, quick, short=None):
+        if self.short and short is not None:
+            return short
         return full if self.full else quick
 
     def pairs(self, full=3, quick=2):
         """heap and zheap in turn, each first in every other pair."""
-        for i in range(self.choose(full, quick)):
+        for i in range(self.choose(full, quick, 1)):
             yield from ("heap", "zheap") if i % 2 == 0 else ("zheap", "heap")

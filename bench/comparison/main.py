@@ -44,6 +44,8 @@ def main():
     if options.list:
         for scenario in scenarios.ALL:
             print(f"{scenario.name:15} {scenario.lesson}")
+            for name in scenario.parameters:
+                print(f"{'':15} {scenario.choices(name)}")
         return 0
     chosen = [s for s in scenarios.ALL if not options.only or s.name in options.only]
     unknown = set(options.only) - {s.name for s in chosen}

@@ -84,7 +84,7 @@ def make_part(scenario, result, version, pictures):
 def write(out, bench, parts):
     facts = machine()
     lines = ["# heap and zheap compared", "",
-             f"`bench/run {'--full' if bench.full else '--quick'}`, {bench.server_version}; each scenario says of which zheap it is. "
+             f"`{'BENCH_SHORT=1 ' if bench.short else ''}bench/run {'--full' if bench.full else '--quick'}`, {bench.server_version}; each scenario says of which zheap it is. "
              f"{facts['processor']}, {facts['processors']} processors, "
              f"{facts['memory']}, {facts['system']}.", "",
              "Medians of runs on heap and zheap in turn on one server; the ratio is the median of the pairs' ratios, with "

@@ -1,4 +1,4 @@
--- TPC-C: tables, loading, the five transactions, the consistency conditions.  After the TPC's specification (5.11), without its
+-- TPC-C: tables, loading, the five transactions.  After the TPC's specification (5.11), without its
 -- terminals and keying times: texts are short random ones, and customers are chosen by number only, or by a last name.
 create table warehouse (w_id int primary key, w_name text, w_tax numeric(4,4), w_ytd numeric(12,2));
 create table district (d_w_id int, d_id int, d_name text, d_tax numeric(4,4), d_ytd numeric(12,2), d_next_o_id int, primary key (d_w_id, d_id));
@@ -14,21 +14,6 @@ create table order_line (ol_w_id int, ol_d_id int, ol_o_id int, ol_number int, o
 	ol_quantity int, ol_amount numeric(6,2), ol_dist_info text, primary key (ol_w_id, ol_d_id, ol_o_id, ol_number));
 create table item (i_id int primary key, i_name text, i_price numeric(5,2), i_data text);
 create table stock (s_w_id int, s_i_id int, s_quantity int, s_ytd int, s_order_cnt int, s_remote_cnt int, s_dist text, s_data text, primary key (s_w_id, s_i_id));
-
-create function tpcc_last_name(n int) returns text immutable language sql as $$
-	select (array['BAR', 'OUGHT', 'ABLE', 'PRI', 'PRES', 'ESE', 'ANTI', 'CALLY', 'ATION', 'EING'])[n / 100 % 10 + 1]
-		|| (array['BAR', 'OUGHT', 'ABLE', 'PRI', 'PRES', 'ESE', 'ANTI', 'CALLY', 'ATION', 'EING'])[n / 10 % 10 + 1]
-		|| (array['BAR', 'OUGHT', 'ABLE', 'PRI', 'PRES', 'ESE', 'ANTI', 'CALLY', 'ATION', 'EING'])[n % 10 + 1]
-$$;
-
-create function tpcc_random(low int, high int) returns int language sql volatile as $$
-	select low + floor(random() * (high - low + 1))::int
-$$;
-
--- the specification's NURand: some values come more often than others
-create function tpcc_nurand(a int, low int, high int) returns int language sql volatile as $$
-	select low + ((tpcc_random(0, a) | tpcc_random(low, high)) + 42) % (high - low + 1)
-$$;
 
 create function tpcc_load(warehouses int) returns void language plpgsql as $$
 begin
@@ -145,41 +130,4 @@ create function tpcc_stock_level(w int) returns bigint language sql volatile as 
 	with d as materialized (select d_id, d_next_o_id from district where d_w_id = w and d_id = tpcc_random(1, 10))
 	select count(distinct s_i_id) from d join order_line on ol_w_id = w and ol_d_id = d_id and ol_o_id between d_next_o_id - 20 and d_next_o_id - 1
 		join stock on s_w_id = w and s_i_id = ol_i_id where s_quantity < 15
-$$;
-
--- The conditions 1 to 12 of the specification, those that are violated.
-create function tpcc_check() returns setof text language sql stable as $$
-	select 'warehouse ' || w_id || ': 1' from warehouse where w_ytd <> (select sum(d_ytd) from district where d_w_id = w_id)
-	union all
-	select 'district ' || d_w_id || ', ' || d_id || ': 2' from district where d_next_o_id - 1 <> (select max(o_id) from orders where o_w_id = d_w_id and o_d_id = d_id)
-	union all
-	-- deliveries that pass by locked orders may leave gaps; still none may be there that has been delivered
-	select 'new order ' || no_o_id || ': 3, 5' from new_order join orders on o_w_id = no_w_id and o_d_id = no_d_id and o_id = no_o_id where o_carrier_id is not null
-	union all
-	select 'order ' || o_id || ': 5' from orders where o_carrier_id is null
-		and not exists (select from new_order where no_w_id = o_w_id and no_d_id = o_d_id and no_o_id = o_id)
-	union all
-	select 'district ' || o_w_id || ', ' || o_d_id || ': 4' from (select o_w_id, o_d_id, sum(o_ol_cnt) n from orders group by 1, 2) o
-		full join (select ol_w_id, ol_d_id, count(*) n from order_line group by 1, 2) l on (o_w_id, o_d_id) = (ol_w_id, ol_d_id) where o.n is distinct from l.n
-	union all
-	select 'order ' || o_id || ': 6' from orders left join (select ol_w_id, ol_d_id, ol_o_id, count(*) n from order_line group by 1, 2, 3) l
-		on (ol_w_id, ol_d_id, ol_o_id) = (o_w_id, o_d_id, o_id) where n is distinct from o_ol_cnt
-	union all
-	select 'order ' || o_id || ': 7' from orders join order_line on (ol_w_id, ol_d_id, ol_o_id) = (o_w_id, o_d_id, o_id)
-		where (o_carrier_id is null) <> (ol_delivery_d is null)
-	union all
-	select 'warehouse ' || w_id || ': 8' from warehouse where w_ytd <> (select sum(h_amount) from history where h_w_id = w_id)
-	union all
-	select 'district ' || d_w_id || ', ' || d_id || ': 9' from district where d_ytd <> (select sum(h_amount) from history where h_w_id = d_w_id and h_d_id = d_id)
-	union all
-	select 'customer ' || c_id || ': 10' from customer
-		left join (select o_w_id w, o_d_id d, o_c_id c, sum(ol_amount) s from orders join order_line on (ol_w_id, ol_d_id, ol_o_id) = (o_w_id, o_d_id, o_id)
-			where ol_delivery_d is not null group by 1, 2, 3) o on (o.w, o.d, o.c) = (c_w_id, c_d_id, c_id)
-		left join (select h_c_w_id w, h_c_d_id d, h_c_id c, sum(h_amount) s from history group by 1, 2, 3) h on (h.w, h.d, h.c) = (c_w_id, c_d_id, c_id)
-		where c_balance <> coalesce(o.s, 0) - coalesce(h.s, 0)
-	union all
-	select 'customer ' || c_id || ': 12' from customer
-		left join (select o_w_id w, o_d_id d, o_c_id c, sum(ol_amount) s from orders join order_line on (ol_w_id, ol_d_id, ol_o_id) = (o_w_id, o_d_id, o_id)
-			where ol_delivery_d is not null group by 1, 2, 3) o on (o.w, o.d, o.c) = (c_w_id, c_d_id, c_id)
-		where c_balance + c_ytd_payment <> coalesce(o.s, 0)
 $$;

@@ -2,18 +2,20 @@
 
 import figures
 import load
-from scenarios.base import Scenario, plain_loads
+from scenarios.base import Scenario, add_sizes, plain_loads
 from server import Session
 
 
-def make_wide(bench, columns, rows):
+def make_wide(bench, columns, rows, indexed=None):
+    """A table with as many columns of integers beside its key; the first of them, or all, have an index each."""
+    indexed = columns if indexed is None else indexed
     bench.server.databases()
     for side in ("heap", "zheap"):
         bench.server.sql(
             side, f"create table wide (id int primary key{''.join(f', c{i} int' for i in range(1, columns + 1))})",
             f"insert into wide select i{''.join(f', i * {i + 2} % 1000003' for i in range(1, columns + 1))}"
             f" from generate_series(1, {rows}) i",
-            *[f"create index wide_c{i} on wide (c{i})" for i in range(1, columns + 1)], "vacuum analyze wide")
+            *[f"create index wide_c{i} on wide (c{i})" for i in range(1, indexed + 1)], "vacuum analyze wide")
 
 
 class IndexedUpdate(Scenario):
@@ -48,6 +50,49 @@ class ManyIndexes(Scenario):
                 result.add_load(side, done, f"{columns} indexes", latency=False)
                 lines[side].append((columns, done.tps))
         result.plots.append(figures.Plot("many_indexes", self.title, "indexed columns", "transactions per second", lines, log_x=True))
+
+
+class Columns(Scenario):
+    name = "columns"
+    title = "1, 8 and 64 of 64 columns are updated, with an index on 0, 8 and all of them"
+    lesson = "What an update costs by what it changes and by what is indexed, apart from each other."
+    parameters = {
+        "columns": (64, 64, 64),
+        "indexed": ((0, 8, 64), (0, 8, 64), (0, 8, 64)),    # the first ones
+        "changed": ((1, 8, 64), (1, 8, 64), (1, 8, 64)),    # the first ones
+        "rows": (100000, 20000, 1000),
+        "seconds": (20, 4, 1),
+    }
+
+    def measure(self, bench, result):
+        values = self.values(bench, result)
+        for indexed in values.indexed:
+            make_wide(bench, values.columns, values.rows, indexed)
+            for changed in values.changed:
+                label = f"{indexed} indexed, {changed} changed"
+                plain_loads(bench, result, ["-M", "prepared", "-D", f"rows={values.rows}", "-f", self.script(bench, changed)],
+                            values.seconds, values.seconds, label)
+            for column in {1, indexed} if indexed else ():
+                self.check(bench, column)
+            add_sizes(bench, result, f"{indexed} indexed: ")
+
+    @staticmethod
+    def script(bench, changed):
+        path = f"{bench.run}/columns_{changed}.sql"
+        with open(path, "w") as f:
+            f.write("\\set id random(1, :rows)\n\\set v random(1, 100000000)\n"
+                    f"UPDATE wide SET {', '.join(f'c{i} = :v + {i}' for i in range(1, changed + 1))} WHERE id = :id;\n")
+        return path
+
+    @staticmethod
+    def check(bench, column):
+        """The index has the column's values."""
+        query = f"select count(*), sum(c{column}) from wide where c{column} >= 0"
+        for side in ("heap", "zheap"):
+            by_table, by_index = [bench.server.sql(side, "set enable_bitmapscan = off", f"set enable_{off} = off", f"set enable_{too} = off", query)
+                                  for off, too in (("indexscan", "indexonlyscan"), ("seqscan", "material"))]
+            if by_table != by_index:
+                raise RuntimeError(f"{side}: the table has {by_table}, the index on c{column} {by_index}")
 
 
 class Growth(Scenario):
@@ -107,4 +152,4 @@ class Queue(Scenario):
         result.plots.append(figures.Plot("queue", self.title, "seconds", "turns per second", lines))
 
 
-SCENARIOS = [IndexedUpdate, ManyIndexes, Growth, Queue]
+SCENARIOS = [IndexedUpdate, ManyIndexes, Columns, Growth, Queue]

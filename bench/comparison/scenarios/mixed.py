@@ -5,7 +5,7 @@ import subprocess
 
 import figures
 import load
-from scenarios.base import Scenario, plain_loads
+from scenarios.base import Scenario, load_script, plain_loads
 from scenarios.updates import both
 
 
@@ -42,6 +42,14 @@ class Inserts(Scenario):
         plain_loads(bench, result, ["-M", "prepared", "-f", f"{bench.scripts}/insert.sql"])
 
 
+def check_tpcc(bench, result):
+    for side in ("heap", "zheap"):
+        wrong = bench.server.sql(side, "select * from tpcc_check()")
+        if wrong:
+            raise RuntimeError(f"{side}: consistency conditions violated: {wrong[:1000]}")
+    result.notes.append("All consistency conditions hold on both sides after the runs.")
+
+
 class TpcC(Scenario):
     name = "tpcc"
     title = "TPC-C: its five transactions as procedures, in their shares"
@@ -51,18 +59,14 @@ class TpcC(Scenario):
         warehouses = bench.choose(10, 2)
         bench.server.databases()
         for side in ("heap", "zheap"):
-            with open(f"{bench.scripts}/tpcc_schema.sql") as f:
-                bench.server.sql(side, f.read())
+            load_script(bench, side, "tpcc_random", "tpcc_schema", "tpcc_check")
             bench.server.sql(side, f"select tpcc_load({warehouses})", "vacuum analyze")
         plain_loads(bench, result, ["-M", "prepared", "-D", f"warehouses={warehouses}", "-f", f"{bench.scripts}/tpcc.sql"])
+        check_tpcc(bench, result)
         for side in ("heap", "zheap"):
-            wrong = bench.server.sql(side, "select * from tpcc_check()")
-            if wrong:
-                raise RuntimeError(f"{side}: consistency conditions violated: {wrong}")
             size = bench.server.sql(side, "select sum(pg_total_relation_size(oid)) / 1048576.0 from pg_class where relkind = 'r'"
                                     " and (relnamespace = 'public'::regnamespace or relname = 'undo')")
             result.figure("tables, indexes and undo at last", "MB", "lower").add(side, float(size))
-        result.notes.append("All consistency conditions hold on both sides after the runs.")
 
 
 class Sysbench(Scenario):
