@@ -7,20 +7,22 @@ declare
 	discount numeric;
 	o int;
 	wanted int[];
-	supply int;
+	supply int[];
 	quantity int;
 	price numeric;
 	left_over int;
-	far boolean := false;
+	far boolean;
 	info text;
 	total numeric := 0;
 begin
 	select w_tax, c_discount into tax, discount from warehouse, customer where w_id = w and c_w_id = w and c_d_id = d and c_id = c;
 	update district set d_next_o_id = d_next_o_id + 1 where d_w_id = w and d_id = d returning d_next_o_id - 1, d_tax + tax into o, tax;
-	insert into orders values (w, d, o, c, now(), null, lines, 1);
+	-- in order, so that two transactions do not wait for each other; one item in a hundred comes from another warehouse
+	select array_agg(i order by i, s), array_agg(s order by i, s), bool_or(s <> w) into wanted, supply, far
+		from (select tpcc_random(1, items) i, case when warehouses > 1 and random() < 0.01
+			then 1 + (w + tpcc_random(1, warehouses - 1) - 1) % warehouses else w end s from generate_series(1, lines)) chosen;
+	insert into orders values (w, d, o, c, now(), null, lines, (not far)::int);
 	insert into new_order values (w, d, o);
-	-- in order, so that two transactions do not wait for each other
-	select array_agg(i order by i) into wanted from (select tpcc_random(1, items) i from generate_series(1, lines)) s;
 	for l in 1 .. lines loop
 		-- the last item of one order in a hundred does not exist
 		select i_price into price from item where i_id = case when fails and l = lines then items + 1 else wanted[l] end;
@@ -28,23 +30,15 @@ begin
 			rollback;
 			return;
 		end if;
-		supply := w;
-		if warehouses > 1 and tpcc_random(1, 100) = 1 then
-			supply := 1 + (w + tpcc_random(1, warehouses - 1) - 1) % warehouses;
-			far := true;
-		end if;
 		quantity := tpcc_random(1, 10);
 		update stock set s_quantity = case when s_quantity >= quantity + 10 then s_quantity - quantity else s_quantity - quantity + 91 end,
-			s_ytd = s_ytd + quantity, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + (supply <> w)::int
-			where s_w_id = supply and s_i_id = wanted[l]
+			s_ytd = s_ytd + quantity, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + (supply[l] <> w)::int
+			where s_w_id = supply[l] and s_i_id = wanted[l]
 			returning s_quantity, (array[s_dist_01, s_dist_02, s_dist_03, s_dist_04, s_dist_05, s_dist_06, s_dist_07, s_dist_08, s_dist_09, s_dist_10])[d]
 			into left_over, info;
-		insert into order_line values (w, d, o, l, wanted[l], supply, null, quantity, quantity * price, info);
+		insert into order_line values (w, d, o, l, wanted[l], supply[l], null, quantity, quantity * price, info);
 		total := total + quantity * price;
 	end loop;
-	if far then
-		update orders set o_all_local = 0 where o_w_id = w and o_d_id = d and o_id = o;
-	end if;
 	total := total * (1 - discount) * (1 + tax);
 end $$;
 
