@@ -1,25 +1,24 @@
-"""How long table pages are locked exclusively, in instructions of the backend that holds the lock.
+"""How long pages are locked, in instructions of the backend that holds the lock.
 
-A backend is stepped through its statements one instruction at a time (ptrace), with an eye on the
-server's functions that lock and unlock buffers.  An instruction that repeats itself counts once.
+A backend runs until it locks a page of a table or index, and from there is stepped one instruction
+at a time (ptrace) until it has unlocked it.  An instruction that repeats itself counts once.  The
+server's static functions have no names; their instructions count for the function that calls them.
 """
 
-import array
+import collections
 import ctypes
-import fcntl
+import dataclasses
 import os
 import re
-import signal
 import struct
 import subprocess
-import termios
-import time
 
-TRACEME, CONT, SINGLESTEP, GETREGS = 0, 7, 9, 12
-EXCLUSIVE = 2
-BLOCK = 8192
-SYSCALL = b"\x0f\x05"
+TRACEME, CONT, SINGLESTEP, GETREGS, SETREGS = 0, 7, 9, 12, 13
+TRAP = 5
+UNLOCK, SHARE, EXCLUSIVE = range(3)
 LOCKING = ("LockBuffer", "UnlockReleaseBuffer", "ConditionalLockBuffer")
+DESCRIPTOR = 64         # bytes of a buffer's description; it begins with tablespace, database, relation, fork and block
+BREAKPOINT = b"\xcc"
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
@@ -32,34 +31,60 @@ class Registers(ctypes.Structure):
         " fs_base gs_base ds es fs gs").split()]
 
 
+@dataclasses.dataclass
+class Hold:
+    """A page lock: instructions while it was held, by path of calls."""
+    relation: str
+    block: int
+    exclusive: bool
+    paths: collections.Counter
+
+    def length(self):
+        return sum(self.paths.values())
+
+
 def is_possible():
     return os.uname().sysname == "Linux" and os.uname().machine == "x86_64"
 
 
-def symbols(server):
-    """Addresses of the server's names, relative to where it is loaded."""
-    names = LOCKING + ("BufferBlocks",)
-    out = subprocess.run(["nm", "-D", "--defined-only", server], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return {name: int(address, 16) for address, _, name in re.findall(r"^(\w+) (\w) (\w+)$", out, re.M) if name in names}
+def symbols(file, dynamic):
+    """Addresses of functions and variables, relative to where the file is loaded."""
+    command = ["nm", "--defined-only"] + ["-D"] * dynamic + [file]
+    out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return {name: int(address, 16) for address, name in re.findall(r"^(\w+) [TtWDB] (\w[\w.]*)$", out, re.M)}
 
 
 class Backend:
-    """A single-user backend that stands still unless it is told to go on."""
+    """A single-user backend that runs from breakpoint to breakpoint."""
 
-    def __init__(self, command, server, errors):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors,
+    def __init__(self, command, server, library, text, errors):
+        self.process = subprocess.Popen(command, stdin=text, stdout=subprocess.DEVNULL, stderr=errors,
                                         preexec_fn=lambda: libc.ptrace(TRACEME, 0, None, None))
         self.pid = self.process.pid
         self.registers = Registers()
-        self.waits_at = None
+        self.server = os.path.realpath(server)
+        self.library = os.path.realpath(library)
+        self.breakpoints = {}
         # exec has stopped it: setpriv's, if there is one, and the server's
         os.waitpid(self.pid, 0)
-        while os.readlink(f"/proc/{self.pid}/exe") != os.path.realpath(server):
+        while os.readlink(f"/proc/{self.pid}/exe") != self.server:
             self.ptrace(CONT)
             os.waitpid(self.pid, 0)
+        self.memory = os.open(f"/proc/{self.pid}/mem", os.O_RDWR)
+        base = self.base(self.server)
+        self.names = {name: base + address for name, address in symbols(self.server, True).items()}
+
+    def base(self, path):
         with open(f"/proc/{self.pid}/maps") as maps:
-            self.base = min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(os.path.realpath(server)))
-        self.memory = os.open(f"/proc/{self.pid}/mem", os.O_RDONLY)
+            return min((int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(path)), default=None)
+
+    def functions(self):
+        """Names of functions by address."""
+        names = {address: name for name, address in self.names.items()}
+        base = self.base(self.library)
+        if base is not None:
+            names.update({base + address: name for name, address in symbols(self.library, False).items()})
+        return names
 
     def ptrace(self, request, data=None):
         if libc.ptrace(request, self.pid, None, data) < 0:
@@ -68,52 +93,37 @@ class Backend:
     def read(self, address, size):
         return os.pread(self.memory, size, address)
 
-    def input_left(self):
-        left = array.array("i", [0])
-        fcntl.ioctl(self.process.stdin.fileno(), termios.FIONREAD, left)
-        return left[0]
+    def pointer(self, name):
+        return struct.unpack("<Q", self.read(self.names[name], 8))[0]
 
-    def send(self, text):
-        self.process.stdin.write(text.encode() + b"\n")
-        self.process.stdin.flush()
+    def go(self, request):
+        """Let it go on, until it stops with its registers known; signals are passed on.  Returns false at its end."""
+        signal = 0
+        while True:
+            self.ptrace(request, signal)
+            _, status = os.waitpid(self.pid, 0)
+            if not os.WIFSTOPPED(status):
+                return False
+            signal = os.WSTOPSIG(status)
+            if signal == TRAP:
+                self.ptrace(GETREGS, ctypes.addressof(self.registers))
+                return True
 
-    def is_asleep(self):
-        with open(f"/proc/{self.pid}/stat") as stat:
-            state = stat.read().rsplit(")", 1)[1].split()[0]
-        if state in "Zt":
-            raise RuntimeError("the backend has ended, or got a signal, before it was measured")
-        return state == "S" and self.input_left() == 0
+    def break_at(self, *names):
+        for name in names:
+            self.breakpoints[self.names[name]] = self.read(self.names[name], 1)
 
     def run(self):
-        """Run freely until all input is read, and stop where the backend waits for more."""
-        self.ptrace(CONT)
-        calm = 0
-        while calm < 3:
-            time.sleep(0.02)
-            calm = calm + 1 if self.is_asleep() else 0
-        os.kill(self.pid, signal.SIGSTOP)
-        os.waitpid(self.pid, 0)
-        self.look()
-        # behind the instruction that asks for input; the kernel repeats it
-        self.waits_at = self.registers.rip - len(SYSCALL)
-        assert self.read(self.waits_at, len(SYSCALL)) == SYSCALL
-
-    def look(self):
-        self.ptrace(GETREGS, ctypes.addressof(self.registers))
-
-    def steps(self):
-        """Step until the backend is about to wait for input; yields each new instruction's address."""
-        registers = self.registers
-        last = 0
-        while True:
-            self.ptrace(SINGLESTEP)
-            os.waitpid(self.pid, 0)
-            self.look()
-            if registers.rip == self.waits_at and registers.rax == 0 and registers.rdi == 0 and self.input_left() == 0:
-                return
-            if registers.rip != last:
-                last = registers.rip
-                yield last
+        """Run to the next breakpoint; returns false if the backend has ended."""
+        for address in self.breakpoints:
+            os.pwrite(self.memory, BREAKPOINT, address)
+        if not self.go(CONT):
+            return False
+        for address, byte in self.breakpoints.items():
+            os.pwrite(self.memory, byte, address)
+        self.registers.rip -= 1
+        self.ptrace(SETREGS, ctypes.addressof(self.registers))
+        return True
 
     def end(self):
         os.close(self.memory)
@@ -121,53 +131,100 @@ class Backend:
         self.process.wait()
 
 
-class Holds:
-    """The exclusive locks of table pages in a stretch of instructions."""
+class Calls:
+    """The path of calls at each step, from where the stepping began."""
 
-    def __init__(self, backend, addresses):
+    def __init__(self, functions):
+        self.functions = functions
+        self.stack = []
+        self.path = ()
+
+    def step(self, address, rsp):
+        before = len(self.stack)
+        while self.stack and rsp > self.stack[-1][1]:
+            self.stack.pop()
+        name = self.functions.get(address)
+        if name is not None:
+            self.stack.append((name, rsp))
+        if name is not None or len(self.stack) != before:
+            self.path = tuple(frame[0] for frame in self.stack)
+
+
+class Watch:
+    """The page locks of a backend from here to the next call of pg_sleep()."""
+
+    def __init__(self, backend, functions, relations):
         self.backend = backend
-        self.at = {backend.base + addresses[name]: name for name in LOCKING}
-        self.blocks = struct.unpack("<Q", backend.read(backend.base + addresses["BufferBlocks"], 8))[0]
-        self.count = 0
-        self.since = {}
-        self.lengths = []
+        self.functions = functions
+        self.relations = relations
+        self.at = {backend.names[name]: name for name in LOCKING}
+        self.descriptors = backend.pointer("BufferDescriptors")
+        self.held = {}
+        self.holds = []
 
-    def is_table(self, buffer):
-        page = self.blocks + (buffer - 1) * BLOCK
-        special, = struct.unpack("<H", self.backend.read(page + 16, 2))
-        if special == BLOCK:
-            return True         # heap
-        # zheap's pages end with their kind
-        return self.backend.read(page + BLOCK - 2, 2) == struct.pack("<H", 0x5A48)
-
-    def step(self, address):
-        self.count += 1
-        name = self.at.get(address)
+    def look(self):
+        """Note what the call at which the backend stands does to locks."""
+        registers = self.backend.registers
+        name = self.at.get(registers.rip)
         if name is None:
             return
-        buffer = ctypes.c_int(self.backend.registers.rdi & 0xFFFFFFFF).value
-        mode = self.backend.registers.rsi & 0xFFFFFFFF
-        if name == "ConditionalLockBuffer" or (name == "LockBuffer" and mode == EXCLUSIVE):
-            if buffer > 0 and self.is_table(buffer):
-                self.since[buffer] = self.count
-        elif (name == "UnlockReleaseBuffer" or mode == 0) and buffer in self.since:
-            self.lengths.append(self.count - self.since.pop(buffer))
+        buffer = ctypes.c_int(registers.rdi & 0xFFFFFFFF).value
+        mode = {"LockBuffer": registers.rsi & 0xFFFFFFFF, "ConditionalLockBuffer": EXCLUSIVE}.get(name, UNLOCK)
+        if mode == UNLOCK:
+            if buffer in self.held:
+                self.holds.append(self.held.pop(buffer))
+        elif buffer > 0:
+            tag = struct.unpack("<5I", self.backend.read(self.descriptors + (buffer - 1) * DESCRIPTOR, 20))
+            relation = self.relations.get(tag[2])
+            if relation and tag[3] == 0:
+                self.held[buffer] = Hold(relation, tag[4], mode == EXCLUSIVE, collections.Counter())
+
+    def step_through(self):
+        """Step until no page is locked any more."""
+        calls = Calls(self.functions)
+        last = None
+        while self.held:
+            registers = self.backend.registers
+            if registers.rip != last:
+                last = registers.rip
+                calls.step(last, registers.rsp)
+                for hold in self.held.values():
+                    hold.paths[calls.path] += 1
+            self.backend.go(SINGLESTEP)
+            if self.backend.registers.rip != last:
+                self.look()
+
+    def watch(self):
+        backend = self.backend
+        while backend.run():
+            if backend.registers.rip == backend.names["pg_sleep"]:
+                break
+            self.look()
+            self.step_through()
+            # behind the breakpoint
+            backend.go(SINGLESTEP)
+        return self.holds
 
 
-def measure(command, server, warm, statements, errors):
-    """Lengths of all holds in each of the statements' runs."""
-    addresses = symbols(server)
-    backend = Backend(command, server, errors)
+def in_order(paths):
+    """Paths in the order in which they were first called: each behind the one that it is below."""
+    first = list(paths)
+    place = {path: i for i, path in enumerate(first)}
+    return sorted(first, key=lambda path: [place[path[:depth]] for depth in range(len(path) + 1)])
+
+
+def measure(command, server, library, text, times, relations, errors):
+    """All holds, for each of the stretches between two calls of pg_sleep() in the statements."""
+    backend = Backend(command, server, library, text, errors)
     try:
-        backend.send("\n".join(warm))
+        backend.break_at("pg_sleep")
         backend.run()
+        backend.break_at(*LOCKING)
+        functions = backend.functions()
         runs = []
-        for lines in statements:
-            backend.send("\n".join(lines))
-            holds = Holds(backend, addresses)
-            for address in backend.steps():
-                holds.step(address)
-            runs.append(holds.lengths)
+        for _ in range(times):
+            backend.go(SINGLESTEP)
+            runs.append(Watch(backend, functions, relations).watch())
         return runs
     finally:
         backend.end()

@@ -5,6 +5,7 @@ import concurrent.futures
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -16,6 +17,7 @@ from operations import COPY_LINES, OPERATIONS, SCHEMA
 MORE = 1.03         # what an operation may take, of the table's figure
 LESS = 0.95         # below, the table ought to be written anew
 START = "select pg_sleep(0);"
+RELATIONS = "select relfilenode, relname from pg_class where relnamespace = 'public'::regnamespace and relfilenode <> 0;"
 
 # A worker would look, after the start, what became of the transactions that were at work before
 SETTLE = {"heap": [], "zheap": ["vacuum zheap.undo;"]}
@@ -50,6 +52,8 @@ class Cluster:
 
     def __init__(self, options):
         self.bindir = options.bindir
+        self.library = options.library
+        self.relation_lines = {}
         self.work = options.work
         self.owner = options.owner
         self.base = os.path.join(options.work, "base")
@@ -66,10 +70,11 @@ class Cluster:
         done = subprocess.run(self.command(path, *arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             raise Failed(f"{program} failed: {done.stdout[-2000:]}")
+        return done.stdout
 
     def sql(self, database, *statements):
-        self.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", self.work, "-U", "postgres", "-d", database,
-                 *[word for statement in statements for word in ("-c", statement)])
+        return self.run("psql", "-X", "-q", "-A", "-t", "-F", " ", "-v", "ON_ERROR_STOP=1", "-h", self.work, "-U", "postgres", "-d", database,
+                        *[word for statement in statements for word in ("-c", statement)])
 
     def make(self, operations):
         tables = "\n".join(sorted({operation.tables for operation in operations}))
@@ -84,6 +89,7 @@ class Cluster:
             if database == "zheap":
                 self.sql(database, "create extension zheap", "alter database zheap set default_table_access_method = zheap")
             self.sql(database, *[line for line in (tables + SCHEMA).split("\n") if line])
+            self.relation_lines[database] = self.sql(database, RELATIONS)
         self.run("pg_ctl", "-D", self.base, "-w", "stop")
 
     def warm_up(self, operation, method):
@@ -93,20 +99,32 @@ class Cluster:
             lines += operation.statements(i + 1000)
         return lines
 
+    def relations(self, method):
+        """Names of the database's tables and indexes, by the number of their file."""
+        lines = self.relation_lines[method].split("\n")
+        return {int(number): name for number, name in (line.split() for line in lines if line)}
+
     def holds(self, operation, method, times):
-        """Run an operation step by step; lengths of the exclusive locks of table pages, for each time."""
+        """Run an operation; the page locks of each time."""
         place = os.path.join(self.work, f"{operation.name}.{method}")
         server = os.path.join(self.bindir, "postgres")
         subprocess.run(["cp", "-a", self.base, place], check=True)
+        lines = self.warm_up(operation, method)
         first = operation.warm + 1000
-        with open(f"{place}.err", "w+") as errors:
-            runs = holds.measure(self.command(server, "--single", "-D", place, method), server, self.warm_up(operation, method),
-                                 [operation.statements(i) for i in range(first, first + times)], errors)
+        for i in range(first, first + times):
+            lines += [START] + operation.statements(i)
+        lines.append(START)
+        with open(f"{place}.in", "w+") as text, open(f"{place}.err", "w+") as errors:
+            text.write("\n".join(lines) + "\n")
+            text.flush()
+            text.seek(0)
+            runs = holds.measure(self.command(server, "--single", "-D", place, method), server, self.library, text, times,
+                                 self.relations(method), errors)
             errors.seek(0)
-            text = errors.read()
+            said = errors.read()
         shutil.rmtree(place)
-        if re.search(r"\b(ERROR|FATAL|PANIC):", text):
-            raise Failed(f"{operation.name} on {method}: {text[-2000:]}")
+        if re.search(r"\b(ERROR|FATAL|PANIC):", said):
+            raise Failed(f"{operation.name} on {method}: {said[-2000:]}")
         return runs
 
     def profile(self, operation, method):
@@ -217,27 +235,53 @@ def show_calls(profile, function, cost, each, depth, path, times=None):
         show_calls(profile, callee, below * share, each, depth + 1, path + (function,), profile.times[function][callee] * share)
 
 
-# ---- exclusive locks of table pages ----
+# ---- page locks ----
 
-HOLDS = ("update_steady", "update_hot", "update_index", "insert", "for_update", "delete", "rollback", "tpcb")
+HOLDS = ("simple_update", "update_hot", "tpcb", "insert", "for_update", "delete", "queue")
 HOLDS_TIMES = 3
-HOLDS_ROW = "{:<16} {:>10} {:>13} {:>10} {:>13} {:>7}"
+HOLDS_ROW = "{:<15} {:<16} {:>10} {:>13} {:>10} {:>13} {:>10} {:>13} {:>10} {:>13}"
 
 
-def hold_figures(runs):
-    """Locks of a run, and the instructions under them, in the median of the runs."""
-    runs = sorted(runs, key=sum)
-    middle = runs[len(runs) // 2]
-    return len(middle), sum(middle)
+def hold_figures(runs, exclusive):
+    """Of each relation: its locks in a run, on the average, and the median of the instructions of one.
+
+    A page that all runs lock exclusively has figures of its own.
+    """
+    hot = set.intersection(*[{(hold.relation, hold.block) for hold in run if hold.exclusive} for run in runs])
+    lengths = {}
+    for run in runs:
+        for hold in run:
+            if hold.exclusive == exclusive:
+                page = f" {hold.block}" if (hold.relation, hold.block) in hot else ""
+                lengths.setdefault(hold.relation + page, []).append(hold.length())
+    return {relation: (f"{len(values) / len(runs):.1f}", statistics.median_low(values)) for relation, values in lengths.items()}
 
 
 def show_holds(cluster, operations):
-    print("Exclusive locks of table pages: how many, and instructions executed under them, medians\n")
-    print(HOLDS_ROW.format("operation", "heap", "instructions", "zheap", "instructions", "ratio"))
+    print("Page locks: how many of a run, and instructions executed under one of them, median\n")
+    print(HOLDS_ROW.format("operation", "relation", "heap excl.", "instructions", "zheap", "instructions",
+                           "heap share", "instructions", "zheap", "instructions"))
     for operation in operations:
-        heap = hold_figures(cluster.holds(operation, "heap", HOLDS_TIMES))
-        zheap = hold_figures(cluster.holds(operation, "zheap", HOLDS_TIMES))
-        print(HOLDS_ROW.format(operation.name, *heap, *zheap, f"{zheap[1] / max(heap[1], 1):.2f}"), flush=True)
+        runs = [cluster.holds(operation, method, HOLDS_TIMES) for method in ("heap", "zheap")]
+        figures = [hold_figures(run, exclusive) for exclusive in (True, False) for run in runs]
+        for relation in sorted(set().union(*figures)):
+            columns = [figure.get(relation, ("", "")) for figure in figures]
+            print(HOLDS_ROW.format(operation.name, relation, *[value for pair in columns for value in pair]).rstrip(), flush=True)
+
+
+def show_hold(cluster, operation, method, relation):
+    """Print the calls under the exclusive lock of a relation's page: instructions and how often."""
+    holds_of = [hold for run in cluster.holds(operation, method, HOLDS_TIMES) for hold in run if hold.relation == relation and hold.exclusive]
+    if not holds_of:
+        return
+    hold = sorted(holds_of, key=lambda hold: hold.length())[len(holds_of) // 2]
+    below = {}
+    for path, count in hold.paths.items():
+        for depth in range(len(path) + 1):
+            below[path[:depth]] = below.get(path[:depth], 0) + count
+    for path in holds.in_order(below):
+        if below[path] >= 20:
+            print(f"{below[path]:>7} {hold.paths[path]:>7} {'  ' * len(path)}{path[-1] if path else 'all, and own'}")
 
 
 # ---- main ----
@@ -276,14 +320,18 @@ def main():
     names = options.names or [name for name, operation in OPERATIONS.items() if not operation.tables]
     operations = [OPERATIONS[name] for name in (options.profile[:1] if options.profile else names)]
     cluster.make(operations)
+    if options.holds and not holds.is_possible():
+        print("page locks can be measured on Linux and x86_64 only")
+        return 0
     if options.profile:
         operation = operations[0]
-        show_profile(cluster.profile(operation, "heap" if options.heap else "zheap"), options.profile[1], operation)
+        method = "heap" if options.heap else "zheap"
+        if options.holds:
+            show_hold(cluster, operation, method, options.profile[1])
+        else:
+            show_profile(cluster.profile(operation, method), options.profile[1], operation)
         return 0
     if options.holds:
-        if not holds.is_possible():
-            print("exclusive locks can be measured on Linux and x86_64 only")
-            return 0
         show_holds(cluster, [OPERATIONS[name] for name in options.names or HOLDS])
         return 0
     if options.check:
