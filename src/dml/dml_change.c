@@ -2,8 +2,9 @@
  * dml_change.c
  *		Performing a planned change: undo record, page, WAL record.
  *
- * LOCKING: the target's page is locked exclusively, on entry and on exit.  A lock page, undo pages
- * and pages of the visibility map are locked and unlocked within (L1).
+ * LOCKING: the target's page is locked exclusively, on entry and on exit, except after
+ * zchange_execute_last() (unlocked).  A lock page, undo pages and pages of the visibility map are
+ * locked and unlocked within (L1).
  */
 #include "postgres.h"
 
@@ -239,9 +240,13 @@ apply_change(Relation rel, ZChange *change, ZChangeBuffers *buffers, Page overfl
 	zchange_map_release(buffers->map);
 }
 
-/* Perform the change without a directory: one undo record, or none, and one WAL record. */
+/*
+ * Perform the change without a directory: one undo record, or none, and one WAL record.  If it is
+ * the last of the target, unlock the table page before the undo page, and before anything that
+ * concerns this backend alone; readers that follow the new pointer wait for the undo page.
+ */
 static void
-execute_one(ZTarget *target, ZChange *change)
+execute_one(ZTarget *target, ZChange *change, bool last_of_target)
 {
 	ZChangeBuffers buffers = {.table = target->buffer};
 	Undo		undo;
@@ -257,6 +262,8 @@ execute_one(ZTarget *target, ZChange *change)
 		complete_undo(target, change, newest_record(target, &change->slot), &last, &undo);
 	}
 	apply_change(target->rel, change, &buffers, target->view.overflow, &undo);
+	if (last_of_target)
+		ztarget_unlock(target);
 	if (change->has_undo)
 		zundo_release(&undo.write);
 	change_done(target, change, &undo.write);
@@ -330,7 +337,7 @@ add_directory(ZTarget *target, ZSlotPlan *slot)
 	change.undo.midlen = zrec_directory_encode(&directory, target->view.horizon,
 											   zpage_slot(target->view.page, target->view.overflow,
 														  slot->slotno)->undo, bytes);
-	execute_one(target, &change);
+	execute_one(target, &change, false);
 	Assert(zpage_slot_count(zpage_slot(target->view.page, target->view.overflow,
 									   slot->slotno)) == 0);	/* C1 */
 	slot->takeover = ZTAKE_OWN;
@@ -349,11 +356,11 @@ add_directory_if_due(ZTarget *target, ZSlotPlan *slot, int records)
 }
 
 static void
-execute_with_directory(ZTarget *target, ZChange *change)
+execute_with_directory(ZTarget *target, ZChange *change, bool last_of_target)
 {
 	if (change->has_undo)
 		add_directory_if_due(target, &change->slot, 1);
-	execute_one(target, change);
+	execute_one(target, change, last_of_target);
 }
 
 /*
@@ -372,24 +379,38 @@ execute_on_lock_page(ZTarget *target, ZChange *change)
 	target->overflow_buf = zview_lock_page(view, zpage_slot_page(change->slot.slotno),
 										   BUFFER_LOCK_EXCLUSIVE);
 	view->overflow = BufferGetPage(target->overflow_buf);
-	execute_with_directory(target, change);
+	execute_with_directory(target, change, false);
 	UnlockReleaseBuffer(target->overflow_buf);
 	target->overflow_buf = overflow_buf;
 	view->overflow = overflow;
 	zslot_own_set(view, change->slot.slotno);
 }
 
-void
-zchange_execute(ZTarget *target, ZChange *change)
+static void
+begin_execute(ZTarget *target, ZChange *change)
 {
 	Assert(target->locked && CritSectionCount == 0);	/* D1, D4 */
 	Assert(!change->has_undo || FullTransactionIdIsValid(target->fxid));
 	zview_own_changes++;
 	zview_note_command(change->undo.cid);
+}
+
+void
+zchange_execute(ZTarget *target, ZChange *change)
+{
+	begin_execute(target, change);
 	if (change->has_undo && zpage_is_lock_slot(change->slot.slotno))
 		execute_on_lock_page(target, change);
 	else
-		execute_with_directory(target, change);
+		execute_with_directory(target, change, false);
+}
+
+void
+zchange_execute_last(ZTarget *target, ZChange *change)
+{
+	begin_execute(target, change);
+	Assert(!change->has_undo || !zpage_is_lock_slot(change->slot.slotno));
+	execute_with_directory(target, change, true);
 }
 
 /* ---- a row that moves ---- */
@@ -549,7 +570,7 @@ zchange_execute_move(ZTarget *old, ZTarget *new, ZMove *move)
 		execute_logged_move(old, new, move);
 	else
 	{
-		execute_one(old, &move->deletion);
-		execute_one(new, &move->insertion);
+		execute_one(old, &move->deletion, false);
+		execute_one(new, &move->insertion, false);
 	}
 }

@@ -299,7 +299,7 @@ move_because(Update *update, ZTableCounter why)
 	return MOVE;
 }
 
-/* IN_PLACE.  Locked on entry; on exit locked, or unlocked: CHECK. */
+/* IN_PLACE.  Locked on entry; on exit locked: MOVE; or unlocked: CHECK, DONE. */
 static Phase
 in_place(Update *update)
 {
@@ -336,7 +336,7 @@ in_place(Update *update)
 		update->old = zdml_heap_tuple(update->rel, update->check.version.row,
 									  update->check.version.len);
 	change.logical = zlogical_update(&update->logical, &update->row);
-	zchange_execute(target, &change);
+	zchange_execute_last(target, &change);
 	ItemPointerSet(&update->new_tid, BufferGetBlockNumber(target->buffer), target->offnum);
 	return DONE;
 }

@@ -280,6 +280,10 @@ known_added(ZPageView *view, const ZUndoRecord *rec, const ZOwner *at)
 	entry = cache_find(rec->locator, rec->block, rec->slotno, &before);
 	if (entry == NULL)
 		return;
+	/* only the page tells which rows a run has deleted: build the directory when it is needed */
+	if (view->page == NULL && entry->cached &&
+		entry->cached->run_first != InvalidOffsetNumber)
+		entry_drop_directory(entry);
 	if (entry->cached)
 		directory_add_newer(view, entry->cached, &before, rec, at);
 	entry->newest = *at;

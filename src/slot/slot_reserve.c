@@ -182,28 +182,24 @@ find_own(ZPageView *view, FullTransactionId fxid)
 }
 
 /*
- * Find candidates, without changing anything: free slots, which need no look-up; if there is none,
- * the statuses of owners until one is good enough.
+ * Find candidates, without changing anything: a free slot of the page, which needs no look-up; if
+ * there is none, the statuses of owners until one is good enough.
  */
 static void
 find_candidates(ZPageView *view, const Wanted *wanted, Candidates *cand)
 {
 	Wanted		known = *wanted;
-	int			slotno = 0;
 
 	memset(cand, 0, sizeof(*cand));
-	/* free slots first: they need no owner's status */
-	while ((slotno = zpage_next_slotno(view->page, named_pages(view), slotno)) != 0)
+	/* free slots of the page first: they need no owner's status, and are better than all others */
+	for (int i = 1; i <= zpage_nslots(view->page); i++)
 	{
-		FullTransactionId owner = zpage_slot_fxid(zpage_slot(view->page, view->overflow, slotno));
-
-		if (cand->free == 0 && !FullTransactionIdIsValid(owner) && slotno <= wanted->max)
-			cand->free = slotno;
+		if (!FullTransactionIdIsValid(zpage_slot_fxid(zpage_slot(view->page, NULL, i))))
+		{
+			cand->free = i;
+			return;
+		}
 	}
-	if (cand->free >= ZPAGE_FIRST_OVERFLOW)
-		cand->free = 0;			/* one on the page itself is better, if there is any */
-	if (cand->free != 0)
-		return;
 
 	/*
 	 * First only owners whose status is known.  The others have not ended for the statement's

@@ -254,6 +254,12 @@ extern bool zchange_undo_fits(const ZChange *change);
 extern void zchange_execute(ZTarget *target, ZChange *change);
 
 /*
+ * Likewise for the last change of the target, by a slot that rows can name: the page is unlocked
+ * as soon as WAL has been written.  Same errors; the page is still locked then.
+ */
+extern void zchange_execute_last(ZTarget *target, ZChange *change);
+
+/*
  * Likewise for an update that moves the row of the old target to "new", which may be the same
  * target: two plans, one WAL record.  Both pages are locked.
  */

@@ -141,9 +141,9 @@ extern void zchain_whole_directory(ZPageView *view, int slotno, ZDirectory *dir)
 extern void zchain_take_over_directory(ZDirectory *dir, const ZOwner *before);
 
 /*
- * Note that the backend has added the record at "ptr" to its chain on the page, whose page is
- * now as the change left it.  Keeps the remembered directory and command up to date.  Reads no
- * undo; raises no error.
+ * Note that the backend has added the record at "ptr" to its chain on the page, which is now as
+ * the change left it, or unlocked and not viewed any more (view->page is NULL).  Keeps the
+ * remembered directory and command up to date.  Reads no undo; raises no error.
  */
 extern void zchain_added(ZPageView *view, FullTransactionId fxid, const ZUndoRecord *rec,
 						 ZUndoPtr ptr);
