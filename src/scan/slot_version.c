@@ -264,16 +264,28 @@ ztuple_slot_written(TupleTableSlot *slot, FullTransactionId fxid, CommandId cid,
 		written_from_heap(slot, fxid, cid, was_locked);
 }
 
+/* Form the tuple from the slot's values. */
+static pg_noinline HeapTuple
+tuple_of_values(TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	return heap_form_tuple(slot->tts_tupleDescriptor, slot->tts_values, slot->tts_isnull);
+}
+
 HeapTuple
 ztuple_slot_copy_heap_tuple(TupleTableSlot *slot)
 {
+	ZTupleSlot *zslot = (ZTupleSlot *) slot;
 	const ZVersionId *id;
-	HeapTuple	tuple;
+	HeapTuple	tuple = NULL;
 
 	Assert(!TTS_EMPTY(slot));
 
-	slot_getallattrs(slot);
-	tuple = heap_form_tuple(slot->tts_tupleDescriptor, slot->tts_values, slot->tts_isnull);
+	/* one that came from no table is marked as a composite datum, as on heap */
+	if (zslot->row != NULL && !zslot->formed)
+		tuple = zrow_heap_tuple(slot->tts_tupleDescriptor, zslot->row, zslot->row_len);
+	if (tuple == NULL)
+		tuple = tuple_of_values(slot);
 	/* triggers show it; the events have the tag */
 	tuple->t_self = ztid_untagged(&slot->tts_tid);
 	tuple->t_tableOid = slot->tts_tableOid;

@@ -147,9 +147,26 @@ header_round_trip(Unit *unit)
 	unit_check(zrow_turn(&got) == (turn + ZROW_TURNS - 1) % ZROW_TURNS);
 }
 
+/* The same tuple as the server makes of the values, apart from the fields that its owner sets. */
+static void
+tuple_compare(TupleDesc desc, HeapTuple tuple, Datum *values, bool *isnull)
+{
+	HeapTuple	formed = heap_form_tuple(desc, values, isnull);
+	HeapTupleHeader a = tuple->t_data;
+	HeapTupleHeader b = formed->t_data;
+	uint32		bits = offsetof(HeapTupleHeaderData, t_bits);
+
+	unit_check(tuple->t_len == formed->t_len && a->t_hoff == b->t_hoff);
+	unit_check((a->t_infomask & ~HEAP_XACT_MASK) == (b->t_infomask & ~HEAP_XACT_MASK));
+	unit_check(a->t_infomask2 == (b->t_infomask2 & HEAP_NATTS_MASK));
+	unit_check(memcmp((char *) a + bits, (char *) b + bits, formed->t_len - bits) == 0);
+	heap_freetuple(formed);
+}
+
 static void
 round_trip(Unit *unit)
 {
+	HeapTuple	tuple;
 	UnitRow		row;
 	Deformed	deformed;
 	uint32		len;
@@ -168,6 +185,9 @@ round_trip(Unit *unit)
 	unit_values_touch(row.desc, row.desc->natts, deformed.values, deformed.isnull);
 	storage_check(&row, deformed.values);
 	canary_check(&deformed);
+	tuple = zrow_heap_tuple(row.desc, bytes, len);
+	if (tuple != NULL)
+		tuple_compare(row.desc, tuple, deformed.values, deformed.isnull);
 	if (row.stored_desc->natts == row.desc->natts)
 		unit_check(row.desc->natts == 0 || deformed.state.off == len);
 }
@@ -195,6 +215,8 @@ damage(Unit *unit, char *bytes, uint32 len)
 static void
 damaged_row(Unit *unit)
 {
+	HeapTuple	tuple;
+	bool		sound;
 	UnitRow		row;
 	Deformed	deformed;
 	uint32		len;
@@ -218,10 +240,17 @@ damaged_row(Unit *unit)
 		memcpy(guarded, bytes, left);
 		damage(unit, guarded, left);
 		deformed_init(&deformed, row.desc->natts, left);
-		if (deform_in_steps(unit, row.desc, guarded, left, &deformed))
+		sound = deform_in_steps(unit, row.desc, guarded, left, &deformed);
+		if (sound)
 			unit_values_touch(row.desc, row.desc->natts,
 							  deformed.values, deformed.isnull);
 		canary_check(&deformed);
+		tuple = zrow_heap_tuple(row.desc, guarded, left);
+		if (tuple == NULL)
+			continue;
+		unit_check(sound);
+		heap_deform_tuple(tuple, row.desc, deformed.values, deformed.isnull);
+		unit_values_touch(row.desc, row.desc->natts, deformed.values, deformed.isnull);
 	}
 }
 

@@ -98,6 +98,16 @@ typedef struct ZRowDeform
 extern bool zrow_deform(TupleDesc desc, const char *row, uint32 len, int upto,
 						Datum *values, bool *isnull, ZRowDeform *state);
 
+/* ---- row_to_tuple.c ---- */
+
+/*
+ * Make a heap tuple of the row, palloc'd in the current memory context: the one that
+ * heap_form_tuple() would make of its values, except that it is not marked as a composite datum.
+ * Returns NULL if the row is not of a common kind, or damaged: the caller deforms it.  Columns
+ * that it does not store, values in a toast table and type cstring are not common.
+ */
+extern HeapTuple zrow_heap_tuple(TupleDesc desc, const char *row, uint32 len);
+
 /* ---- row_diff.c ---- */
 
 /* Return how many of the first "max" bytes are equal. */
