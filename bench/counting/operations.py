@@ -165,7 +165,7 @@ all_rows("insert_select", "insert ... select, by row", [], f"insert into nar sel
 all_rows("copy", "COPY, by row", [], "copy cp from '@COPY@';", target=0.97)
 all_rows("update_all", "update of all rows, 1 index, by row", ["select count(*) from up;"], "update up set a = a + 1;", target=0.36)
 all_rows("update_longer", "update that makes all rows longer, by row", ["select count(*) from up;"], "update up set f = f || repeat('x', 40);")
-all_rows("delete_all", "delete of all rows, by row", ["select count(*) from del;"], "delete from del;", target=1.2)
+all_rows("delete_all", "delete of all rows, by row", ["select count(*) from del;"], "delete from del;", target=1.00)
 all_rows("vacuum", "VACUUM after it, by row", ["delete from del;"], "vacuum del;")
 all_rows("count", "count of all rows, by row", READ_ALL, "select count(*) from acc;", target=1.00)
 all_rows("sum", "sum of a column, by row", READ_ALL, "select sum(abalance) from acc;", target=1.00)

@@ -74,33 +74,20 @@ release(Deleted *deleted)
 	zlogical_close(&deleted->logical);
 }
 
-TM_Result
-zdml_delete(Relation rel, ItemPointer otid, CommandId cid, uint32 options,	/* tidy: the server's signature */
-			Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd)
+/* Delete the row as the query has checked it; it continues no run.  See zdml_delete(). */
+static pg_noinline TM_Result
+delete_checked(Relation rel, ItemPointer otid, uint32 options, const ZCheckQuery *query, bool wait,
+			   TM_FailureData *tmfd)
 {
 	ItemPointerData tid = ztid_untagged(otid);
 	bool		changing_part = (options & TABLE_DELETE_CHANGING_PARTITION) != 0;
 	bool		silent = (options & TABLE_DELETE_NO_LOGICAL) != 0;
-	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive, false, false};
 	ZUpdateCheck check;
-	ZDeletion	deletion = {.cid = cid, .version = &check.version};
+	ZDeletion	deletion = {.cid = query->cid, .version = &check.version};
 	ZRowQueue	queue;
 	ZTarget		target;
 	Deleted		deleted;
 	ZStep		step;
-
-	zheap_require_preload();
-	zreap_begin_write(rel);
-	query.was_locked = ztid_means_newest(otid);
-	if (query.was_locked)
-		query.snapshot = InvalidSnapshot;
-	else if (crosscheck == InvalidSnapshot && !changing_part && !silent &&
-			 zrun_delete(rel, &tid, cid, snapshot))
-	{
-		ztid_mark_last(otid);
-		pgstat_count_heap_delete(rel);
-		return TM_Ok;
-	}
 
 	deleted.toasted = deleted.told = NULL;
 	zlogical_open(&deleted.logical, rel, silent ? TABLE_INSERT_NO_LOGICAL : 0);
@@ -109,7 +96,7 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, uint32 options,	/* ti
 	zlock_queue_init(&queue, rel, &tid, LockTupleExclusive, LockWaitBlock, XLTW_Delete);
 	do
 	{
-		zcheck_row_wait(&target, &query, &queue, wait, &check);
+		zcheck_row_wait(&target, query, &queue, wait, &check);
 		if (check.result != TM_Ok)
 			break;
 		Assert(target.checked);	/* D1 */
@@ -139,4 +126,27 @@ zdml_delete(Relation rel, ItemPointer otid, CommandId cid, uint32 options,	/* ti
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("attempted to delete invisible tuple")));
 	return check.result;
+}
+
+TM_Result
+zdml_delete(Relation rel, ItemPointer otid, CommandId cid, uint32 options,	/* tidy: the server's signature */
+			Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd)
+{
+	ZCheckQuery query = {snapshot, crosscheck, cid, LockTupleExclusive, false, false};
+	ItemPointerData tid = ztid_untagged(otid);
+
+	zheap_require_preload();
+	zreap_begin_write(rel);
+	query.was_locked = ztid_means_newest(otid);
+	if (query.was_locked)
+		query.snapshot = InvalidSnapshot;
+	else if (crosscheck == InvalidSnapshot &&
+			 (options & (TABLE_DELETE_CHANGING_PARTITION | TABLE_DELETE_NO_LOGICAL)) == 0 &&
+			 zrun_delete(rel, &tid, cid, snapshot))
+	{
+		ztid_mark_last(otid);
+		pgstat_count_heap_delete(rel);
+		return TM_Ok;
+	}
+	return delete_checked(rel, otid, options, &query, wait, tmfd);
 }

@@ -155,7 +155,8 @@ is_deletable_alike(Page page, OffsetNumber offnum, Snapshot snapshot, ZRowHeader
 	ZOwner		prev = {InvalidFullTransactionId, ZUNDO_INVALID};
 	uint32		len;
 
-	if (!zpage_is_row(page, offnum) || zpage_check_row(page, offnum) != NULL)
+	if (!zpage_is_row(page, offnum) ||
+		!(zpage_row_is_plain(page, offnum) || zpage_check_row(page, offnum) == NULL))
 		return false;
 	zrow_header_get(zpage_row(page, offnum, &len, NULL), hdr);
 	if (hdr->slotno > zpage_nslots(page))
@@ -215,6 +216,7 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 	ZLogical	logical;
 	Buffer		buffer;
 	Page		page;
+	bool		pinned;
 	bool		done = false;
 
 	if (!may_be_next(rel, tid, cid) || snapshot == InvalidSnapshot || !IsMVCCSnapshot(snapshot))
@@ -223,7 +225,14 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 	CHECK_FOR_INTERRUPTS();
 	ztid_forget_conflict();
 	zlogical_open(&logical, rel, 0);
-	buffer = zscan_read_recent(rel, block);
+	buffer = zcopy_pinned(rel, block);
+	pinned = BufferIsValid(buffer);
+	if (!pinned)
+	{
+		/* the first row of the run: the scan's copy of the page keeps the pin for the others */
+		buffer = zscan_read_recent(rel, block);
+		pinned = zcopy_take_pin(rel, block, buffer);
+	}
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	page = BufferGetPage(buffer);
 	if (zrun_is_newest(&run, page) && is_deletable_alike(page, offnum, snapshot, &hdr))
@@ -234,7 +243,9 @@ zrun_delete(Relation rel, const ItemPointerData *tid, CommandId cid, Snapshot sn
 		zreap_note(rel, block, run.fxid);
 		done = true;
 	}
-	UnlockReleaseBuffer(buffer);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (!pinned)
+		ReleaseBuffer(buffer);
 	zlogical_close(&logical);
 	return done;
 }

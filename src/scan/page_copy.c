@@ -21,6 +21,42 @@ static dlist_head in_use = DLIST_STATIC_INIT(in_use);
 static dlist_head spare = DLIST_STATIC_INIT(spare);
 static int	nspare = 0;
 
+ZPageCopy  *zcopy_last = NULL;
+
+/* ---- the page itself ---- */
+
+bool
+zcopy_take_pin(Relation rel, BlockNumber block, Buffer buffer)
+{
+	if (!zcopy_last_is_of(rel, block) || BufferIsValid(zcopy_last->pinned) ||
+		zcopy_last->owner != CurrentResourceOwner)
+		return false;
+	zcopy_last->pinned = buffer;
+	return true;
+}
+
+/*
+ * Forget which page the copy is of, and release its pin, if it has one.  The last reference may be
+ * another resource owner's, so the pin's is named.
+ */
+static inline void
+page_forget(ZPageCopy *copy)
+{
+	ResourceOwner current = CurrentResourceOwner;
+
+	copy->block = InvalidBlockNumber;
+	if (zcopy_last == copy)
+		zcopy_last = NULL;
+	if (likely(!BufferIsValid(copy->pinned)))
+		return;
+	CurrentResourceOwner = copy->owner;
+	ReleaseBuffer(copy->pinned);
+	CurrentResourceOwner = current;
+	copy->pinned = InvalidBuffer;
+}
+
+/* ---- copies ---- */
+
 ZPageCopy *
 zcopy_renew(ZPageCopy *had)
 {
@@ -28,6 +64,7 @@ zcopy_renew(ZPageCopy *had)
 
 	if (had != NULL && had->references == 1)
 	{
+		page_forget(had);
 		had->owner = CurrentResourceOwner;
 		had->nameless = false;
 		return had;
@@ -43,6 +80,8 @@ zcopy_renew(ZPageCopy *had)
 	copy->references = 1;
 	copy->nameless = false;
 	copy->owner = CurrentResourceOwner;
+	copy->block = InvalidBlockNumber;
+	copy->pinned = InvalidBuffer;
 	dlist_push_head(&in_use, &copy->node);
 	if (had != NULL)
 		zcopy_drop(had);
@@ -58,6 +97,9 @@ zcopy_read(ZPageCopy **copy, ZPageView *view, Buffer buffer)
 	if (!zview_read_pinned(view, buffer))
 		return false;
 	(*copy)->horizon = view->horizon;
+	(*copy)->file = view->rel->rd_locator;
+	(*copy)->block = view->block;
+	zcopy_last = *copy;
 	return true;
 }
 
@@ -74,6 +116,7 @@ void
 zcopy_give_back(ZPageCopy *copy)
 {
 	Assert(copy->references == 0);
+	page_forget(copy);
 	dlist_delete(&copy->node);
 #ifdef USE_ASSERT_CHECKING
 	/* make accesses without a reference fail */
@@ -112,6 +155,8 @@ release_copies(ResourceReleasePhase phase, bool is_commit, bool is_top_level, vo
 		if (is_commit)
 			elog(WARNING, "page copy reference leak: %d references", copy->references);
 		copy->references = 0;
+		/* the server has released the owner's pins before it calls this */
+		copy->pinned = InvalidBuffer;
 		zcopy_give_back(copy);
 	}
 }

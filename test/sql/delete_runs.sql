@@ -138,6 +138,56 @@ select same();
 select on_both('delete from %s');
 select same();
 
+-- a run stops in the middle of a page: an error, a page that a cursor has read, a row that outlives the scan
+select fill(1000);
+begin;
+savepoint a;
+select on_both('delete from %s where 100 / (id - 500) is not null');
+rollback to a;
+select same();
+savepoint b;
+select on_both('delete from %s where id <= 20 or 100 / (id - 700) is not null');
+rollback to b;
+select on_both('delete from %s where id between 10 and 600');
+select same();
+rollback;
+begin;
+declare reader cursor for select id from delr_z;
+fetch 1 from reader;
+select on_both('delete from %s where ctid in (select ctid from %1$s order by ctid limit 30)');
+fetch 1 from reader;
+declare deleter cursor for select id from delr_z for update;
+move 5 in deleter;
+delete from delr_z where current of deleter;
+fetch 1 from deleter;
+select count(*), sum(id) from delr_z;
+select on_both('delete from %s where id > 50');
+fetch 1 from reader;
+close reader;
+rollback;
+select same();
+create function delr_in_turn() returns bigint language plpgsql as $$
+declare z delr_z; n bigint := 0;
+begin
+	for z in select * from delr_z loop
+		if z.id % 40 = 0 then
+			begin
+				delete from delr_z d where d.id between z.id - 20 and z.id - 1;
+				if z.id % 80 = 0 then raise division_by_zero; end if;
+			exception when division_by_zero then null;
+			end;
+		end if;
+		n := n + z.id;
+	end loop;
+	return n;
+end $$;
+begin;
+select delr_in_turn();
+select count(*), sum(id) from delr_z;
+with gone as (delete from delr_z returning *) select (select id from gone limit 1), (select f from gone offset 300 limit 1);
+rollback;
+select same();
+
 -- temporary tables
 create temp table delr_t (id int, f text) using zheap;
 insert into delr_t select g, repeat('x', g % 30) from generate_series(1, 1000) g;
@@ -151,4 +201,4 @@ rollback;
 select count(*), sum(id) from delr_t;
 
 drop table delr_z, delr_h, delr_log;
-drop function on_both, same, fill, delr_row, delr_rows, delr_between;
+drop function on_both, same, fill, delr_row, delr_rows, delr_between, delr_in_turn;

@@ -148,7 +148,8 @@ page_make(const char *bytes, uint32 len, const ZModifier *modifier)
 static void
 row_refer(Unit *unit, TupleTableSlot *slot, const UnitRow *row, ZVersionId *id)
 {
-	static ZPageView view;
+	static RelationData rel;
+	static ZPageView view = {.rel = &rel};
 	ZPageCopy  *copy = NULL;
 	ItemPointerData tid;
 	uint32		len;

@@ -291,6 +291,30 @@ extern const char *zpage_check_header(Page page);
 extern const char *zpage_check_row(Page page, OffsetNumber offnum);
 
 /*
+ * Return whether the row, to which a line pointer leads, is certainly sound: false if only
+ * zpage_check_row() can tell, as of rows with padding or former places, and of deleted ones.  The
+ * page header has been checked.
+ */
+static inline bool
+zpage_row_is_plain(Page page, OffsetNumber offnum)
+{
+	PageHeader	header = (PageHeader) page;
+	ItemIdData	lp = *PageGetItemId(page, offnum);
+	uint32		off = ItemIdGetOffset(&lp);
+	uint32		len = ItemIdGetLength(&lp);
+	ZRowHeader	hdr;
+
+	if (off < header->pd_upper || off + len > header->pd_special || len < ZROW_HDR_SIZE)
+		return false;
+	zrow_header_get((const char *) page + off, &hdr);
+	return (hdr.flags & (ZROW_PADDED | ZROW_ORIGIN | ZROW_DELETED)) == 0 &&
+		hdr.natts <= ZROW_MAX_NATTS &&
+		((hdr.flags & ZROW_HASNULL) == 0 || len >= (uint32) ZROW_HDR_SIZE + (hdr.natts + 7) / 8) &&
+		(hdr.slotno == 0 || (hdr.slotno <= zpage_nslots(page) &&
+							 (zpage_naming(page) & zpage_group_bit(offnum)) != 0));
+}
+
+/*
  * Check the header and trailer of an overflow page or a lock page.  Returns NULL or what is wrong.
  */
 extern const char *zpage_check_overflow(Page page);

@@ -4,9 +4,9 @@
  *		single rows by TID.
  *
  * A scan of pages copies each page once.  Between its calls it holds no lock, and no pins but
- * those of its read stream; the executor slots that it fills refer to the copy.  A fetch of a
- * single row copies that row while it holds the share lock.  Either way no byte of a shared page
- * is read without the lock.
+ * those of its read stream, and of the page if the statement deletes its rows (page_copy.h); the
+ * executor slots that it fills refer to the copy.  A fetch of a single row copies that row while
+ * it holds the share lock.  Either way no byte of a shared page is read without the lock.
  *
  * No function here is called with a buffer locked, unless its comment says so, and none returns
  * with one locked.  All that read pages or undo raise ERROR (data_corrupted) if these are damaged.
