@@ -208,6 +208,15 @@ def verdict(operation, count, table):
     return share <= MORE
 
 
+def show_normal(operation, counts):
+    """Compare an operation with its normal one, if that was counted."""
+    normal = counts.get(operation.normal)
+    if normal:
+        ratios = {method: counts[operation.name][method].whole / normal[method].whole for method in normal}
+        limit = f", target {operation.limit:.2f}" if operation.limit else ""
+        print(f"{operation.name} / {operation.normal}: heap {ratios['heap']:.3f}, zheap {ratios['zheap']:.3f}{limit}")
+
+
 # ---- profiles ----
 
 def show_profile(profile, function, operation):
@@ -339,9 +348,13 @@ def main():
         return 0 if all([verdict(operation, counts["zheap"], table) for operation, counts in count_all(options, cluster, operations)]) else 1
     print(ROW.format(*HEAD, "").rstrip(), flush=True)
     rows = []
+    counted = {}
     for operation, counts in count_all(options, cluster, operations):
+        counted[operation.name] = counts
         rows.append(row(operation, counts["heap"], counts["zheap"]))
         print(rows[-1], flush=True)
+    for operation in operations:
+        show_normal(operation, counted)
     if options.write:
         write_table(options.table, rows)
     return 0

@@ -63,6 +63,12 @@ create index on marked(b);
 create index on marked(c);
 """
 
+# scanned after a rollback
+ROLLED_TABLE = f"""
+create table rolled(id int primary key, n int, a int, f text);
+insert into rolled select i, i, 0, repeat('x', 40) from generate_series(1, {ROWS}) i;
+"""
+
 # what COPY reads, @COPY@ in a statement
 COPY_LINES = "".join(f"{i}\tabcdefghijklmnop{i % 1000}\t2024-01-01 00:00:00+00\n" for i in range(1, ROWS + 1))
 
@@ -78,6 +84,8 @@ class Operation:
     rows: int = 1
     target: Optional[float] = None
     tables: str = ""        # made after SCHEMA; the operation is counted only if it is named, and has no row in the table
+    normal: str = ""        # the operation of which this one may take `limit` times the instructions, on zheap
+    limit: Optional[float] = None
 
 
 OPERATIONS = {}
@@ -188,6 +196,18 @@ for index, column, changed in ("other", "a", "b"), ("changed", "b", "b"), ("nume
         all_rows(f"{scan}_{index}", f"{scan} scan, rows with several keys, {index} column, by row",
                  ["set synchronous_commit = on;"] + plans + [f"update marked set {changed} = {changed} + 1;", query, query], query,
                  rows=10000, target=1.5, tables=MARKED_TABLE)
+# no worker rolls the rows back in single-user mode
+SUM = "select sum(n) from rolled;"
+BY_KEY = "select sum(n) from rolled where id between 2000 and 11999;"
+PARTS = ["savepoint a;", "update rolled set n = n + 1 where id % 2 = 0;", "rollback to a;", "savepoint b;", "update rolled set n = n + 2 where id % 2 = 1;"]
+for name, what, changes, limit in (("none", "nothing", [], None), ("update", "an update", ["update rolled set n = n + 1;"], 1.5),
+                                   ("longer", "an update that makes rows longer", ["update rolled set f = f || repeat('x', 40);"], None),
+                                   ("parts", "updates in subtransactions", PARTS, None), ("delete", "a deletion", ["delete from rolled;"], 1.5)):
+    setup = [SUM] + (["begin;"] + changes + ["rollback;"] if changes else [])
+    all_rows(f"rolled_{name}", f"sum of a column after {what} was rolled back, by row", setup, SUM,
+             tables=ROLLED_TABLE, normal="rolled_none" if changes else "", limit=limit)
+    all_rows(f"rolled_key_{name}", f"index scan after {what} was rolled back, by row", setup + INDEX_ONLY_PLANS, BY_KEY, rows=10000,
+             tables=ROLLED_TABLE, normal="rolled_key_none" if changes else "")
 all_rows("analyze", "ANALYZE, 600 rows in the sample, by row", ["set default_statistics_target = 2;", "analyze acc;"], "analyze acc;",
          target=1.10)
 LOOP = f"select sum(a.abalance) from generate_series(1, {ROWS}, 2) g join acc a on a.aid = g;"

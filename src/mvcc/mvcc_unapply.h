@@ -74,6 +74,27 @@ zunapply_body(const ZUndoRecord *rec, char *row, uint32 len)
 }
 
 /*
+ * Undo an update in the row's own space, "alloc" bytes; "hdr" gets ZROW_PADDED if some are left.
+ * Return false if the space is too small by now, as it may be if the update was committed long
+ * ago.
+ */
+static pg_attribute_always_inline bool
+zunapply_in_place(const ZUndoRecord *rec, char *row, uint32 alloc, ZRowHeader *hdr)
+{
+	uint32		len = alloc - zrow_pad_length(row, alloc);
+	uint32		newlen = zunapply_length(rec);
+
+	if (newlen > alloc)
+		return false;
+	zunapply_body(rec, row, len);
+	if (newlen != len)
+		zrow_pad_put(row, alloc, alloc - newlen);
+	if (newlen < alloc)
+		hdr->flags |= ZROW_PADDED;
+	return true;
+}
+
+/*
  * Compute the header before an update or a delete.  "newer" is the header after it.
  * ZROW_PADDED is not set.
  */
@@ -90,6 +111,22 @@ zunapply_header(const ZUndoRecord *rec, const ZRowHeader *newer, ZRowHeader *old
 		older->natts = natts;
 	older->flags2 |= newer->flags2 & ZROW2_SEVERAL_KEYS;
 	zrow_set_turn(older, rec->type == ZOP_UPDATE ? turn - 1 : turn);
+}
+
+/*
+ * Undo a plain update of a version that was visible to all in the row's header: what
+ * zunapply_header() and zrow_header_freeze() give, without unpacking it.
+ */
+static inline void
+zunapply_plain_header(const ZUndoRecord *rec, char *row)
+{
+	uint8		flags2 = (uint8) row[1];
+
+	row[0] = rec->old_hdr.flags & ~(ZROW_PADDED | ZROW_INSERTED | ZROW_REUSED);
+	/* the turn before: the lowest bit is PARITY, the others are above the slot's bit 8 */
+	row[1] = (flags2 & (ZROW2_SEVERAL_KEYS | ZROW2_PARITY)) ^ ZROW2_PARITY;
+	row[2] = 0;
+	row[4] = ((uint8) row[4] & ~0x08) - ((flags2 & ZROW2_PARITY) ? 0 : 0x10);
 }
 
 #endif							/* ZHEAP_MVCC_UNAPPLY_H */

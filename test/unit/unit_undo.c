@@ -197,6 +197,44 @@ undo_damage_check(Unit *unit, const char *bytes, Size len, ZUndoPtr self)
 	}
 }
 
+/* The record as a plain update, if it is an update, is decoded as any record is. */
+static void
+undo_plain_check(Unit *unit, const ZUndoRecord *want, ZUndoPtr self)
+{
+	char	   *copy;
+	ZUndoRecord plain = *want;
+	ZUndoRecord record;
+	Size		len;
+
+	if (want->type != ZOP_UPDATE || want->takeover != ZTAKE_OWN)
+		return;
+	plain.prev_own = plain.prev_upper_bound = plain.waypoint = false;
+	plain.has_xact = plain.has_page = false;
+	plain.row_prev.fxid = InvalidFullTransactionId;
+	plain.old_hdr.flags2 = 0;
+	plain.old_hdr.natts = ZROW_NATTS_KEEP;
+	copy = palloc0(zrec_undo_bound(&plain) + ZUNDO_READABLE);
+	(void) zrec_undo_encode(&plain, self, copy, &len);
+	unit_bytes(unit, &plain, sizeof(plain));
+	if (zrec_undo_decode_plain(copy, len, self, &plain))
+	{
+		unit_check(zrec_undo_decode(copy, len, self, ZFORM_LOG, &record) == len);
+		unit_check(plain.type == record.type && plain.takeover == record.takeover);
+		unit_check(plain.slotno == record.slotno && plain.offnum == record.offnum);
+		unit_check(plain.cid == record.cid && plain.page_prev == record.page_prev);
+		unit_check(plain.old_hdr.flags == record.old_hdr.flags &&
+				   plain.old_hdr.flags2 == record.old_hdr.flags2 &&
+				   plain.old_hdr.slotno == record.old_hdr.slotno &&
+				   plain.old_hdr.natts == record.old_hdr.natts);
+		unit_check(!record.prev_own && !record.prev_upper_bound && !record.waypoint &&
+				   !record.open_run && !record.has_new_tid && !record.has_page &&
+				   !FullTransactionIdIsValid(record.row_prev.fxid));
+		unit_check(plain.prefix == record.prefix && plain.suffix == record.suffix);
+		unit_check(plain.midlen == record.midlen && plain.mid == record.mid);
+	}
+	pfree(copy);
+}
+
 Size
 undo_encode(Unit *unit, const ZUndoRecord *record, ZUndoPtr self, char *bytes, Size *wal_len)
 {
@@ -216,6 +254,7 @@ undo_encode(Unit *unit, const ZUndoRecord *record, ZUndoPtr self, char *bytes, S
 		undo_compare(record, &decoded, form);
 		covers_check(&decoded);
 	}
+	undo_plain_check(unit, record, self);
 	undo_damage_check(unit, bytes, log_len, self);
 	return log_len;
 }

@@ -165,6 +165,13 @@ zrow_slotno(const char *row)
 	return (uint8) row[2] | ((uint8) row[4] & 0x08) << 5;
 }
 
+/* Return whether the row names this slot, which is one of the first 255. */
+static inline bool
+zrow_names_slot(const char *row, int slotno)
+{
+	return (uint8) row[2] == slotno && ((uint8) row[4] & 0x08) == 0;
+}
+
 /* The number of the row's attributes, without decoding the header. */
 static inline uint16
 zrow_natts(const char *row)

@@ -132,6 +132,82 @@ extern Size zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, char *out, S
 extern Size zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self,
 							 ZUndoForm form, ZUndoRecord *rec);
 
+/* Take a number of one or two bytes; *last collects the last byte, whose upper bit is not set. */
+static inline uint32
+zrec_take_short(const uint8 **in, uint8 *last)
+{
+	uint32		value = *(*in)++;
+
+	if (value >= 0x80)
+	{
+		*last |= **in;
+		value = (value & 0x7F) | (uint32) *(*in)++ << 7;
+	}
+	return value;
+}
+
+/*
+ * Decode a plain update, the common record of a change of many rows: not its owner's first one on
+ * the page, and of a version that was visible to all.  Return false if the record is of another
+ * kind, or has a number of more than two bytes; then zrec_undo_decode() decodes it.  Sets the
+ * fields that concern an update.  Reads up to ZUNDO_READABLE bytes before it looks at "len".
+ *
+ * Inline, so that the fields stay in registers; numbers that mostly have one byte are tested
+ * together.
+ */
+static pg_attribute_always_inline bool
+zrec_undo_decode_plain(const char *bytes, Size len, ZUndoPtr self, ZUndoRecord *rec)
+{
+	const uint8 *in = (const uint8 *) bytes;
+	uint8		last = in[2];
+	uint32		distance;
+
+	StaticAssertStmt(3 + 3 * 2 + 2 + 3 * 2 <= ZUNDO_READABLE, "all before mid can be read");
+	if (in[0] != (ZOP_UPDATE | ZTAKE_OWN << 3) || in[1] != 0)
+		return false;
+	rec->type = ZOP_UPDATE;
+	rec->takeover = ZTAKE_OWN;
+	rec->open_run = false;
+	rec->slotno = in[2];
+	in += 3;
+	rec->offnum = in[0];
+	rec->cid = in[1];
+	if (likely(((in[0] | in[1]) & 0x80) == 0))
+		in += 2;
+	else
+	{
+		rec->offnum = zrec_take_short(&in, &last);
+		rec->cid = zrec_take_short(&in, &last);
+		if (rec->offnum > ZPAGE_MAX_OFFSET)
+			return false;
+	}
+	distance = zrec_take_short(&in, &last);
+	/* a pointer to another extent, in full */
+	if (unlikely(distance == 0))
+		return false;
+	rec->page_prev = zundo_ptr_before(self, distance);
+	last |= in[1];
+	rec->old_hdr = (ZRowHeader) {.flags = in[0], .slotno = in[1], .natts = ZROW_NATTS_KEEP};
+	rec->prev_own = rec->prev_upper_bound = rec->waypoint = rec->has_new_tid = false;
+	rec->row_prev = (ZOwner) {InvalidFullTransactionId, ZUNDO_INVALID};
+	in += 2;
+	rec->prefix = in[0];
+	rec->suffix = in[1];
+	rec->midlen = in[2];
+	if (likely(((in[0] | in[1] | in[2]) & 0x80) == 0))
+		in += 3;
+	else
+	{
+		rec->prefix = zrec_take_short(&in, &last);
+		rec->suffix = zrec_take_short(&in, &last);
+		rec->midlen = zrec_take_short(&in, &last);
+	}
+	rec->mid = (const char *) in;
+	if (unlikely(last >= 0x80 || rec->slotno == 0 || rec->mid + rec->midlen > bytes + len))
+		return false;
+	return true;
+}
+
 /*
  * Return whether the record made the wanted version of the row at offnum, provided that no
  * newer record of its chain did.  "deleted": whether that version is a deletion.

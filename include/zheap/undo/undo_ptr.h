@@ -34,6 +34,31 @@ zundo_ptr_offset(ZUndoPtr ptr)
 	return (uint16) ptr;
 }
 
+/* No pointer's page (zundo_ptr_page). */
+#define ZUNDO_NO_PAGE	PG_UINT64_MAX
+
+/* The page and its generation, in one number. */
+static inline uint64
+zundo_ptr_page(ZUndoPtr ptr)
+{
+	return ptr >> 16;
+}
+
+#define ZUNDO_PTR_OFFSET_BITS	13
+
+/*
+ * Return the pointer at a distance from "base": how many blocks before that of base, and the
+ * offset in the lower ZUNDO_PTR_OFFSET_BITS bits.
+ */
+static inline ZUndoPtr
+zundo_ptr_before(ZUndoPtr base, uint32 distance)
+{
+	uint64		blocks = distance >> ZUNDO_PTR_OFFSET_BITS;
+
+	return ((base & ~(uint64) PG_UINT16_MAX) - (blocks << 32)) |
+		(distance & ((1 << ZUNDO_PTR_OFFSET_BITS) - 1));
+}
+
 /*
  * Write and read a pointer that is part of a record.  It takes few bytes if it leads to the
  * extent of "base", a pointer that the reader knows, and not to a later page: two bytes to the
@@ -44,5 +69,11 @@ zundo_ptr_offset(ZUndoPtr ptr)
 #define ZUNDO_PTR_MAX	9
 extern char *zundo_ptr_put(char *out, ZUndoPtr ptr, ZUndoPtr base);
 extern const char *zundo_ptr_get(const char *in, const char *end, ZUndoPtr base, ZUndoPtr *ptr);
+
+/*
+ * Bytes that can be read from the begin of any record, however short it is: behind the last record
+ * of a page there is the special area, and a copy of a record has room.
+ */
+#define ZUNDO_READABLE	17
 
 #endif							/* ZHEAP_UNDO_PTR_H */

@@ -18,15 +18,13 @@
 typedef struct ZUndoCopy
 {
 	PGAlignedBlock *page;		/* allocated on demand */
-	BlockNumber block;			/* invalid: none yet */
-	uint16		generation;
+	uint64		place;			/* zundo_ptr_page() of its records; ZUNDO_NO_PAGE: none yet */
 } ZUndoCopy;
 
 typedef struct ZUndoReader
 {
 	BlockNumber block;			/* block of the last record that was read from the buffer pool */
-	ZUndoCopy	copies[2];
-	int			used;			/* index of the copy used last */
+	ZUndoCopy	copies[2];		/* the first one was used last */
 	char	   *bytes;			/* the last record that was read from the buffer pool: */
 	ZUndoPtr	bytes_ptr;		/* where it is, or invalid */
 	Size		bytes_len;
@@ -51,6 +49,12 @@ extern void zundo_reader_close(ZUndoReader *reader);
  * damaged; of a temporary table ERROR (internal_error).
  */
 extern const char *zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len);
+
+/*
+ * Do the same if the copy that was used last has the record.  Otherwise return NULL, with no
+ * error: then zundo_read() is to be called.  For a pass over many records of one undo page.
+ */
+extern const char *zundo_read_copied(const ZUndoReader *reader, ZUndoPtr ptr, Size *len);
 
 /*
  * Return the record after "ptr" in its log, for sweeps: invalid at the end of the log, or if

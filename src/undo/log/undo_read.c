@@ -32,7 +32,7 @@ zundo_reader_open(ZUndoReader *reader, MemoryContext context, bool local)
 {
 	memset(reader, 0, sizeof(*reader));
 	reader->block = InvalidBlockNumber;
-	reader->copies[0].block = reader->copies[1].block = InvalidBlockNumber;
+	reader->copies[0].place = reader->copies[1].place = ZUNDO_NO_PAGE;
 	reader->context = context;
 	reader->local = local;
 }
@@ -211,57 +211,66 @@ zundo_report_bad_record(ZUndoPtr ptr, uint16 end)
 
 /* ---- records ---- */
 
-static inline bool
-is_copy_of(const ZUndoCopy *copy, ZUndoPtr ptr)
+const char *
+zundo_read_copied(const ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 {
-	return copy->block == zundo_ptr_block(ptr) &&
-		copy->generation == zundo_ptr_generation(ptr);
+	const ZUndoCopy *copy = &reader->copies[0];
+	const char *bytes;
+
+	if (copy->place == zundo_ptr_page(ptr) && zundo_ptr_offset(ptr) >= ZUNDO_PAGE_START &&
+		zundo_record_bounds((Page) copy->page->data, zundo_ptr_offset(ptr), &bytes, len))
+		return zundo_record_sound(ptr, bytes, *len);
+	return NULL;
+}
+
+/* Make the other copy the one that was used last. */
+static void
+swap_copies(ZUndoReader *reader)
+{
+	ZUndoCopy	copy = reader->copies[0];
+
+	reader->copies[0] = reader->copies[1];
+	reader->copies[1] = copy;
 }
 
 /* Return the record from a private copy; NULL if none has it: then the page has to be read. */
-static inline const char *
+static const char *
 read_copy(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 {
 	const char *bytes;
-	Page		page;
 
-	if (!is_copy_of(&reader->copies[reader->used], ptr))
+	if (reader->copies[0].place != zundo_ptr_page(ptr))
 	{
-		if (!is_copy_of(&reader->copies[!reader->used], ptr))
+		if (reader->copies[1].place != zundo_ptr_page(ptr))
 			return NULL;
-		reader->used = !reader->used;
+		swap_copies(reader);
 	}
-	page = (Page) reader->copies[reader->used].page;
-	if (zundo_ptr_offset(ptr) >= zundo_page_end(page))
-		return NULL;
-	if (zundo_ptr_offset(ptr) >= ZUNDO_PAGE_START && zundo_record_at(page, ptr, &bytes, len))
-		return bytes;
+	bytes = zundo_read_copied(reader, ptr, len);
 	/*
 	 * the copy may have been made while replay restored an image of the page, its end first
 	 * (U9)
 	 */
-	reader->copies[reader->used].block = InvalidBlockNumber;
-	return NULL;
+	if (bytes == NULL && zundo_ptr_offset(ptr) < zundo_page_end((Page) reader->copies[0].page))
+		reader->copies[0].place = ZUNDO_NO_PAGE;
+	return bytes;
 }
 
-/* Copy the page, replacing an older copy of it, or else the copy that was not used last. */
+/* Copy the page of "ptr", replacing an older copy of it, or else the copy that was not used last. */
 static void
-keep_copy(ZUndoReader *reader, Page page, uint16 end, uint16 generation)
+keep_copy(ZUndoReader *reader, Page page, uint16 end, ZUndoPtr ptr)
 {
-	ZUndoCopy  *copy;
+	ZUndoCopy  *copy = &reader->copies[0];
 
 	Assert(end >= ZUNDO_PAGE_START && end <= ZUNDO_PAGE_END);
-	if (reader->copies[reader->used].block != reader->block)
-		reader->used = !reader->used;
-	copy = &reader->copies[reader->used];
-	copy->block = InvalidBlockNumber;
+	if (copy->place != zundo_ptr_page(ptr))
+		swap_copies(reader);
+	copy->place = ZUNDO_NO_PAGE;
 	if (copy->page == NULL)
 		copy->page = MemoryContextAlloc(reader->context, sizeof(PGAlignedBlock));
 	memcpy(copy->page->data, page, end);
 	/* the page may have grown since */
 	((PageHeader) copy->page->data)->pd_lower = end;
-	copy->block = reader->block;
-	copy->generation = generation;
+	copy->place = zundo_ptr_page(ptr);
 }
 
 /* Copy the record with its check, which comes first. */
@@ -308,7 +317,7 @@ take_record(ZUndoReader *reader, Page page, ZUndoPtr ptr, bool whole_page)
 	if (offset < ZUNDO_PAGE_START || offset >= end || end > ZUNDO_PAGE_END)
 		return false;
 	if (whole_page)
-		keep_copy(reader, page, end, zundo_ptr_generation(ptr));
+		keep_copy(reader, page, end, ptr);
 	else if (zundo_record_bounds(page, offset, &bytes, &len))
 		copy_record(reader, ptr, bytes, len);
 	else
@@ -320,18 +329,19 @@ take_record(ZUndoReader *reader, Page page, ZUndoPtr ptr, bool whole_page)
 static const char *
 check_taken(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
 {
-	ZUndoCopy  *copy = &reader->copies[reader->used];
+	ZUndoCopy  *copy = &reader->copies[0];
 	const char *bytes;
 
 	if (whole_page)
 	{
-		if (zundo_record_at((Page) copy->page, ptr, &bytes, len))
+		if (zundo_record_bounds((Page) copy->page, zundo_ptr_offset(ptr), &bytes, len) &&
+			zundo_record_sound(ptr, bytes, *len))
 			return bytes;
-		copy->block = InvalidBlockNumber;
+		copy->place = ZUNDO_NO_PAGE;
 		return NULL;
 	}
 	bytes = copied_record(reader, len);
-	if (zundo_record_is_sound(ptr, bytes, *len))
+	if (zundo_record_sound(ptr, bytes, *len))
 		return bytes;
 	reader->bytes_ptr = ZUNDO_INVALID;
 	return NULL;
@@ -361,7 +371,7 @@ read_unlocked(ZUndoReader *reader, ZUndoPtr ptr, bool whole_page, Size *len)
 		if (zundo_generation_now(page) != generation)
 		{
 			reader->bytes_ptr = ZUNDO_INVALID;
-			reader->copies[reader->used].block = InvalidBlockNumber;
+			reader->copies[0].place = ZUNDO_NO_PAGE;
 			taken = false;
 		}
 	}
@@ -409,7 +419,7 @@ zundo_read(ZUndoReader *reader, ZUndoPtr ptr, Size *len)
 {
 	const char *bytes = read_copy(reader, ptr, len);
 
-	if (likely(bytes != NULL))
+	if (bytes != NULL)
 		return bytes;
 	if (reader->bytes_ptr == ptr && ptr != ZUNDO_INVALID)
 		return copied_record(reader, len);
@@ -432,7 +442,7 @@ zundo_next_read(ZUndoReader *reader, ZUndoPtr ptr)
 	bytes = read_copy(reader, ptr, &len);
 	if (bytes == NULL)
 		return ZUNDO_INVALID;
-	page = (Page) reader->copies[reader->used].page;
+	page = (Page) reader->copies[0].page;
 	end = (bytes + len) - (char *) page;
 	return end < zundo_page_end(page) ?
 		zundo_ptr_make(zundo_ptr_block(ptr), zundo_ptr_generation(ptr), end) : ZUNDO_INVALID;

@@ -264,17 +264,26 @@ zundo_dir_entry(Page page, uint32 log)
 static inline bool
 zundo_record_bounds(Page page, uint16 offset, const char **bytes, Size *len)
 {
-	const char *end = (const char *) page + zundo_page_end(page);
-	uint64		length;
-	const char *in;
+	const uint8 *in = (const uint8 *) page + offset;
+	const uint8 *end = (const uint8 *) page + zundo_page_end(page);
+	Size		head = sizeof(ZUndoCheck) + 1;
+	Size		length;
 
-	in = zvarint_get((const char *) page + offset, end, &length);
-	if (in == NULL || end - in < (ptrdiff_t) sizeof(ZUndoCheck))
+	if (end - in < (ptrdiff_t) head)
 		return false;
-	*bytes = in + sizeof(ZUndoCheck);
-	if (length > (uint64) (end - *bytes))
+	length = in[0];
+	if (length >= 0x80)
+	{
+		/* no record is as long as a page */
+		if (in[1] >= 0x80)
+			return false;
+		length = (length & 0x7F) | (Size) in[1] << 7;
+		head++;
+	}
+	if (end - in < (ptrdiff_t) (head + length))
 		return false;
-	*len = (Size) length;
+	*bytes = (const char *) in + head;
+	*len = length;
 	return true;
 }
 
@@ -295,14 +304,11 @@ zundo_generation_now(Page page)
 	return *(volatile uint16 *) &zundo_special(page)->generation;
 }
 
-/* Return whether the bytes agree with the check before them, as the record at "ptr". */
-extern bool zundo_record_is_sound(ZUndoPtr ptr, const char *bytes, Size len);
-
 /*
- * Set the begin and the length of the record at "ptr", on its page.  Returns false if it does
- * not fit the page or does not agree with its check.
+ * Return "bytes" if they agree with the check before them, as the record at "ptr"; otherwise
+ * NULL.
  */
-extern bool zundo_record_at(Page page, ZUndoPtr ptr, const char **bytes, Size *len);
+extern const char *zundo_record_sound(ZUndoPtr ptr, const char *bytes, Size len);
 
 /* Return whether the page is of this kind, at its place, and agrees with its check. */
 extern bool zundo_page_is_sound(Page page, BlockNumber block, uint16 magic);

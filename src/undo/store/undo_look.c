@@ -77,7 +77,7 @@ zundo_look_record(Page page, BlockNumber block, uint16 *offset, ZUndoLook *look)
 	look->ptr = zundo_ptr_make(block, zundo_special(page)->generation, *offset);
 	if (zundo_record_bounds(page, *offset, &look->bytes, &look->len))
 	{
-		look->sound = zundo_record_is_sound(look->ptr, look->bytes, look->len);
+		look->sound = zundo_record_sound(look->ptr, look->bytes, look->len) != NULL;
 		*offset = (uint16) (look->bytes + look->len - (const char *) page);
 		return true;
 	}

@@ -11,9 +11,7 @@
 #include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_ptr.h"
 
-#define OFFSET_BITS		13
-
-StaticAssertDecl(ZUNDO_PAGE_END <= 1 << OFFSET_BITS, "offsets on an undo page fit");
+StaticAssertDecl(ZUNDO_PAGE_END <= 1 << ZUNDO_PTR_OFFSET_BITS, "offsets on an undo page fit");
 
 char *
 zundo_ptr_put(char *out, ZUndoPtr ptr, ZUndoPtr base)
@@ -25,7 +23,8 @@ zundo_ptr_put(char *out, ZUndoPtr ptr, ZUndoPtr base)
 	if (zundo_ptr_generation(ptr) == zundo_ptr_generation(base) &&
 		block <= from && from - block < ZUNDO_EXTENT_BLOCKS &&
 		zundo_ptr_offset(ptr) > 0 && zundo_ptr_offset(ptr) < ZUNDO_PAGE_END)
-		return zvarint_put(out, (uint64) (from - block) << OFFSET_BITS | zundo_ptr_offset(ptr));
+		return zvarint_put(out, (uint64) (from - block) << ZUNDO_PTR_OFFSET_BITS |
+						   zundo_ptr_offset(ptr));
 	*out++ = 0;
 	memcpy(out, &ptr, sizeof(ptr));
 	return out + sizeof(ptr);
@@ -37,13 +36,11 @@ zundo_ptr_get(const char *in, const char *end, ZUndoPtr base, ZUndoPtr *ptr)
 	uint64		value;
 
 	in = zvarint_get(in, end, &value);
-	if (in == NULL || value >> OFFSET_BITS >= ZUNDO_EXTENT_BLOCKS)
+	if (in == NULL || value >> ZUNDO_PTR_OFFSET_BITS >= ZUNDO_EXTENT_BLOCKS)
 		return NULL;
 	if (value != 0)
 	{
-		*ptr = zundo_ptr_make(zundo_ptr_block(base) - (BlockNumber) (value >> OFFSET_BITS),
-							  zundo_ptr_generation(base),
-							  (uint16) (value & ((1 << OFFSET_BITS) - 1)));
+		*ptr = zundo_ptr_before(base, (uint32) value);
 		return in;
 	}
 	if (end - in < (ptrdiff_t) sizeof(*ptr))
