@@ -129,6 +129,56 @@ cpu_idle()
 	sleep 0.1
 }
 
+# cpu_run DATABASE SECONDS PGBENCH-OPTION...: prints microseconds of processor time per transaction, and transactions per second
+cpu_run()
+{
+	local db=$1 seconds=$2 before after tps
+
+	shift 2
+	cpu_idle
+	before=$(cpu_used)
+	tps=$(pgbench_run "$db" "$@" -c "$CLIENTS" -j "$THREADS" -T "$seconds")
+	cpu_idle
+	after=$(cpu_used)
+	awk -v used=$((after - before)) -v tps="$tps" '/actually processed/ { sub(".*: ", ""); print used * 10000 / $1, tps }' "$RUN/pgbench.log"
+}
+
+# sides I: both databases; each comes first in every other pair, as the second one finds what the first has left to be
+# written, and less room in shared buffers
+sides()
+{
+	if [ $(($1 % 2)) = 0 ]; then
+		echo zheap heap
+	else
+		echo heap zheap
+	fi
+}
+
+# cpu_pairs TEXT PAIRS SECONDS PGBENCH-OPTION...: sets time_ratio and rate_ratio, medians of the pairs' ratios; rates tells of each side's
+cpu_pairs()
+{
+	local text=$1 pairs=$2 seconds=$3 i db heap zheap times= speeds=
+	local -A got
+
+	shift 3
+	for ((i = 0; i <= pairs; i++)); do
+		for db in $(sides $i); do
+			got[$db]=$(cpu_run $db "$seconds" "$@")
+		done
+		# the first pair only warms up
+		[ $i -gt 0 ] || { rm -f "$RUN"/rate.heap "$RUN"/rate.zheap; continue; }
+		heap=(${got[heap]})
+		zheap=(${got[zheap]})
+		echo "${heap[1]}" >>"$RUN/rate.heap"
+		echo "${zheap[1]}" >>"$RUN/rate.zheap"
+		times+="$(calc "${zheap[0]} / ${heap[0]}" %.3f) "
+		speeds+="$(calc "${zheap[1]} / ${heap[1]}" %.3f) "
+		step "$text, pair $i of $pairs: heap ${heap[0]} us, zheap ${zheap[0]} us; tps ${heap[1]}, ${zheap[1]}"
+	done
+	time_ratio=$(printf '%s\n' $times | median)
+	rate_ratio=$(printf '%s\n' $speeds | median)
+}
+
 median()
 {
 	sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
@@ -177,10 +227,11 @@ alternate()
 		pgbench_run $db "$@" -c "$CLIENTS" -j "$THREADS" -T $((seconds / 4 + 1)) >/dev/null
 	done
 	for ((i = 1; i <= runs; i++)); do
-		heap=$(pgbench_run heap "$@" -c "$CLIENTS" -j "$THREADS" -T "$seconds")
-		zheap=$(pgbench_run zheap "$@" -c "$CLIENTS" -j "$THREADS" -T "$seconds")
-		echo "$heap" >>"$RUN/rate.heap"
-		echo "$zheap" >>"$RUN/rate.zheap"
+		for db in $(sides $i); do
+			pgbench_run $db "$@" -c "$CLIENTS" -j "$THREADS" -T "$seconds" >>"$RUN/rate.$db"
+		done
+		heap=$(tail -n 1 "$RUN/rate.heap")
+		zheap=$(tail -n 1 "$RUN/rate.zheap")
 		ratios+="$(calc "$zheap / $heap" %.3f) "
 		step "$text, run $i of $runs: heap $heap, zheap $zheap, ratio $(calc "$zheap / $heap" %.3f)"
 	done

@@ -39,34 +39,13 @@ cpu_databases()
 	done
 }
 
-# cpu_run DATABASE LOAD: prints microseconds per transaction, and transactions per second
-cpu_run()
-{
-	local before after tps
-
-	cpu_idle
-	before=$(cpu_used)
-	tps=$(pgbench_run "$1" ${CPU_OPTIONS[$2]} -M prepared -c "$CLIENTS" -j "$THREADS" -T "$CPU_SECONDS")
-	cpu_idle
-	after=$(cpu_used)
-	awk -v used=$((after - before)) -v tps="$tps" '/actually processed/ { sub(".*: ", ""); print used * 10000 / $1, tps }' "$RUN/pgbench.log"
-}
-
 cpu_load()
 {
-	local i heap zheap ratios= rates=
+	local time_ratio rate_ratio
 
-	for ((i = 0; i <= CPU_PAIRS; i++)); do
-		heap=($(cpu_run heap "$1"))
-		zheap=($(cpu_run zheap "$1"))
-		# the first pair only warms up
-		[ $i -gt 0 ] || continue
-		ratios+="$(calc "${zheap[0]} / ${heap[0]}" %.3f) "
-		rates+="$(calc "${zheap[1]} / ${heap[1]}" %.3f) "
-		step "$1, pair $i of $CPU_PAIRS: heap ${heap[0]} us, zheap ${zheap[0]} us; tps ${heap[1]}, ${zheap[1]}"
-	done
-	verdict "$1, processor time per transaction, zheap/heap" "$(printf '%s\n' $ratios | median)" '<=' "${CPU_TARGETS[$1]}"
-	verdict "$1, transactions/s, zheap/heap" "$(printf '%s\n' $rates | median)" '>=' 1.0
+	cpu_pairs "$1" "$CPU_PAIRS" "$CPU_SECONDS" ${CPU_OPTIONS[$1]} -M prepared
+	verdict "$1, processor time per transaction, zheap/heap" "$time_ratio" '<=' "${CPU_TARGETS[$1]}"
+	verdict "$1, transactions/s, zheap/heap" "$rate_ratio" '>=' 1.0
 }
 
 # cpu_sampled DATABASE LOAD: how often a backend was seen to wait for the content of a page

@@ -2,7 +2,7 @@
 
 default INSERTBENCH_CLIENTS 1 1
 default INSERTBENCH_ROWS 400000 5000
-default INSERTBENCH_RUNS 3 1
+default INSERTBENCH_RUNS 4 1
 default INSERTBENCH_SECONDS 10 2
 # turns whose WAL is measured
 default INSERTBENCH_TURNS 4000 100
@@ -56,9 +56,9 @@ wal_records()
 # insertbench_step TEXT ROWS DELETE
 insertbench_step()
 {
-	local text=$1 options=(-f "$PGBENCH_SCRIPTS/insertbench.sql" -D "rows=$2" -D "delete=$3") tps wal heap entries leaves
+	local text=$1 options=(-f "$PGBENCH_SCRIPTS/insertbench.sql" -D "rows=$2" -D "delete=$3") time_ratio rate_ratio wal heap entries leaves
 
-	tps=$(alternate "$text" "$INSERTBENCH_RUNS" "$INSERTBENCH_SECONDS" "${options[@]}")
+	cpu_pairs "$text" "$INSERTBENCH_RUNS" "$INSERTBENCH_SECONDS" "${options[@]}"
 	note "$text: tps, heap and zheap" "$(rates)"
 	insertbench_wal heap $((INSERTBENCH_TURNS * 50 / $2)) "${options[@]}"
 	heap=$wal
@@ -70,7 +70,9 @@ insertbench_step()
 	note "$text: WAL, heap and zheap, bytes" "$heap $wal"
 	note "$text: entries removed by writers" "$entries"
 	note "$text: leaves visited for each, WAL records" "$(ratio "$leaves" "$entries") $(ratio "$(wal_records Btree/DELETE)" "$entries")"
-	verdict "$text: tps, zheap/heap" "$tps" '>=' 1.05
+	# tps with one client is the machine's as much as the server's: most of the time passes while either waits for a processor
+	note "$text: processor time per transaction, zheap/heap" "$time_ratio"
+	verdict "$text: tps, zheap/heap" "$rate_ratio" '>=' 1.05
 	verdict "$text: WAL, zheap/heap" "$(ratio "$wal" "$heap")" '<=' 1
 }
 
