@@ -3,8 +3,8 @@
  *		The undo record's bytes.
  *
  *   0   type (3 bits), takeover (2), has_xact (1), has_page (1), open_run (1)
- *   1   U_* flags
- *   2   slotno, offnum, cid: varints (DIRECTORY: no offnum)
+ *   ..  U_* flags (PLAIN_INSERT: none)
+ *   ..  slotno, offnum, cid: varints (DIRECTORY: no offnum; PLAIN_INSERT: no cid)
  *   ..  INSERT without open_run: count; with U_TOKEN: token
  *   ..  takeover OWN: page_prev (zundo_ptr_put, relative to the record itself)
  *   ..  takeover REUSED: slot_prev (zrec_put_owner)
@@ -30,6 +30,11 @@
 #include "zheap/undo/undo_ptr.h"
 
 #include "rec_private.h"
+
+/* Type of an INSERT without flags, by the first command of its transaction, as most are. */
+#define PLAIN_INSERT	7
+
+StaticAssertDecl(ZOP_DIRECTORY < PLAIN_INSERT, "the type is no operation's");
 
 #define U_PREV_OWN		0x01
 #define U_PREV_UPPER_BOUND 0x02
@@ -196,15 +201,18 @@ zrec_undo_encode(const ZUndoRecord *rec, ZUndoPtr self, char *out, Size *wal_len
 {
 	char	   *start = out;
 	uint8		flags = record_flags(rec);
+	bool		plain = rec->type == ZOP_INSERT && flags == 0 && rec->cid == 0;
 
 	assert_record(rec);
-	*out++ = (char) (rec->type | rec->takeover << 3 | rec->has_xact << 5 |
+	*out++ = (char) ((plain ? PLAIN_INSERT : rec->type) | rec->takeover << 3 | rec->has_xact << 5 |
 					 rec->has_page << 6 | rec->open_run << 7);
-	*out++ = (char) flags;
+	if (!plain)
+		*out++ = (char) flags;
 	out = zvarint_put(out, rec->slotno);
 	if (rec->type != ZOP_DIRECTORY)
 		out = zvarint_put(out, rec->offnum);
-	out = zvarint_put(out, rec->cid);
+	if (!plain)
+		out = zvarint_put(out, rec->cid);
 	if (rec->type == ZOP_INSERT && !rec->open_run)
 		out = zvarint_put(out, rec->count);
 	if (rec->token != 0)
@@ -346,18 +354,20 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 	ZRecCursor	cur;
 	const uint8 *head;
 	uint8		flags;
+	bool		plain;
 
 	zrec_cursor_init(&cur, bytes, len);
-	head = (const uint8 *) zrec_take_bytes(&cur, 2);
+	head = (const uint8 *) zrec_take_bytes(&cur, 1);
 	record_clear(rec);
 	if (head == NULL)
 		return 0;
-	rec->type = head[0] & 0x07;
+	plain = (head[0] & 0x07) == PLAIN_INSERT;
+	rec->type = plain ? ZOP_INSERT : head[0] & 0x07;
 	rec->takeover = (head[0] >> 3) & 0x03;
 	rec->has_xact = (head[0] & 0x20) != 0;
 	rec->has_page = (head[0] & 0x40) != 0;
 	rec->open_run = (head[0] & 0x80) != 0;
-	flags = head[1];
+	flags = plain ? 0 : zrec_take_byte(&cur);
 	rec->slotno = zrec_take_varint(&cur, ZPAGE_MAX_LOCK_SLOTNO);
 	if (rec->type < ZOP_INSERT || rec->type > ZOP_DIRECTORY || rec->slotno == 0)
 		return 0;
@@ -365,7 +375,7 @@ zrec_undo_decode(const char *bytes, Size len, ZUndoPtr self, ZUndoForm form,
 		return 0;
 	rec->offnum = rec->type != ZOP_DIRECTORY ? zrec_take_varint(&cur, ZPAGE_MAX_OFFSET) :
 		InvalidOffsetNumber;
-	rec->cid = zrec_take_varint(&cur, PG_UINT32_MAX);
+	rec->cid = plain ? 0 : zrec_take_varint(&cur, PG_UINT32_MAX);
 	if (rec->type == ZOP_INSERT && !rec->open_run)
 		rec->count = zrec_take_varint(&cur, ZPAGE_MAX_OFFSET);
 	if (rec->type == ZOP_INSERT && (flags & U_TOKEN))
