@@ -49,6 +49,7 @@ typedef struct Candidates
 	int			free;
 	int			all_visible;
 	uint32		all_visible_mask;	/* slots on the page itself: bit k, slot k */
+	FullTransactionId all_visible_fxid; /* newest */
 	int			reuse;
 	FullTransactionId reuse_fxid;	/* oldest */
 	int			ours;			/* slot of another subtransaction of ours */
@@ -56,10 +57,12 @@ typedef struct Candidates
 } Candidates;
 
 static void
-note_all_visible(Candidates *cand, int slotno)
+note_all_visible(Candidates *cand, int slotno, FullTransactionId owner)
 {
 	if (cand->all_visible == 0)
 		cand->all_visible = slotno;
+	if (FullTransactionIdPrecedes(cand->all_visible_fxid, owner))
+		cand->all_visible_fxid = owner;
 	if (slotno <= ZPAGE_MAX_INPAGE)
 		cand->all_visible_mask |= (uint32) 1 << slotno;
 }
@@ -72,6 +75,19 @@ note_reusable(Candidates *cand, int slotno, FullTransactionId owner)
 		return;
 	cand->reuse = slotno;
 	cand->reuse_fxid = owner;
+}
+
+/*
+ * Return whether a committed owner is all-visible.  One that is older than another all-visible
+ * one is, and one that is newer than one that is not is not.
+ */
+static bool
+is_all_visible(ZPageView *view, const Candidates *cand, FullTransactionId owner)
+{
+	if (FullTransactionIdPrecedes(owner, cand->all_visible_fxid))
+		return true;
+	return (cand->reuse == 0 || FullTransactionIdPrecedes(owner, cand->reuse_fxid)) &&
+		zmvcc_visible_to_all(view->rel, owner);
 }
 
 /*
@@ -97,17 +113,14 @@ look_at_slot(ZPageView *view, const Wanted *wanted, int slotno, Candidates *cand
 	switch (status)
 	{
 		case ZXACT_ALL_VISIBLE:
-			note_all_visible(cand, slotno);
+			note_all_visible(cand, slotno, owner);
 			break;
 		case ZXACT_ABORTED:
 			cand->aborted = true;
 			break;
 		case ZXACT_COMMITTED:
-			/* an owner newer than one that is not all-visible is not all-visible either */
-			if (cand->free == 0 &&
-				(cand->reuse == 0 || FullTransactionIdPrecedes(owner, cand->reuse_fxid)) &&
-				zmvcc_visible_to_all(view->rel, owner))
-				note_all_visible(cand, slotno);
+			if (cand->free == 0 && is_all_visible(view, cand, owner))
+				note_all_visible(cand, slotno, owner);
 			else
 				note_reusable(cand, slotno, owner);
 			break;
