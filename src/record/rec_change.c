@@ -12,11 +12,14 @@
  *   head of the part (rec_part.c)
  *   C_UNDO: undo record, WAL form (C_UNDO_ONLY: log form, and nothing else)
  *   tail of the part
+ *   INSERT of one row without C_HEADER: what stands for its header, varint
  *   the part for logical decoding, if any (rec_logical.c)
  * Data of block 0 (kept beside a page image if it is an insertion that is logically decoded):
  *   UPDATE: the new bytes between prefix and suffix
  *   INSERT: the row; with C_MANY each with its length, 2 bytes, before it; the
- *   offsets are consecutive
+ *   offsets are consecutive.  Without C_HEADER what stands for its header is in its place, varint,
+ *   or, of one row, in main data
+ * What stands for a header: natts << 2 | flags that describe the values.
  */
 #include "postgres.h"
 
@@ -74,16 +77,68 @@ zchange_apply(Page page, Page overflow, ZChange *change)
 
 /* ---- emit ---- */
 
+/* Flags of an inserted row that stand in WAL: ORIGIN comes with the whole header. */
+#define ROW_FLAGS		(ZROW_HASNULL | ZROW_HASEXTERNAL)
+#define ROW_FLAGS_BITS	2
+
+StaticAssertDecl(ROW_FLAGS == (1 << ROW_FLAGS_BITS) - 1, "these flags are the lowest bits");
+
+static inline uint32
+header_value(const char *row)
+{
+	return (uint32) zrow_natts(row) << ROW_FLAGS_BITS | (zrow_flags(row) & ROW_FLAGS);
+}
+
+/* Make the header of a row that the slot's owner inserts, or that is frozen from the start. */
+static void
+header_of_inserted(uint32 value, uint16 slotno, char *row)
+{
+	ZRowHeader	hdr = {0};
+
+	hdr.flags = (value & ROW_FLAGS) | (slotno != 0 ? ZROW_INSERTED : 0);
+	hdr.slotno = slotno;
+	hdr.natts = value >> ROW_FLAGS_BITS;
+	zrow_header_put(row, &hdr);
+}
+
+/* Return whether header_of_inserted() makes the row's header. */
+static inline bool
+is_header_of_inserted(const char *row, uint16 slotno)
+{
+	ZRowHeader	hdr;
+
+	zrow_header_get(row, &hdr);
+	return (hdr.flags & ~ROW_FLAGS) == (slotno != 0 ? ZROW_INSERTED : 0) &&
+		hdr.flags2 == 0 && hdr.turn4 == 0 && hdr.slotno == slotno;
+}
+
+/*
+ * Return whether the inserted rows' headers are in WAL: logical decoding reads the rows as they
+ * are, and redo can make one kind of header only.
+ */
+static bool
+has_headers(const ZChange *change)
+{
+	if (change->logical != NULL)
+		return true;
+	for (int i = 0; i < change->row.nrows; i++)
+	{
+		if (!is_header_of_inserted(change->row.rows[i].bytes, change->slot.slotno))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Register the rows of an insert, or the new bytes of an update.  Several rows are gathered
  * into one piece: the number of pieces of a WAL record is limited.
  */
 static void
-register_rows(const ZRowPlan *row)
+register_rows(const ZRowPlan *row, uint8 flags)
 {
 	static char many[BLCKSZ + ZPAGE_MAX_OFFSET * sizeof(uint16)];
 	char	   *out = many;
-	int			i;
+	Size		skip = (flags & C_HEADER) ? 0 : ZROW_HDR_SIZE;
 
 	if (row->op == ZOP_UPDATE && row->midlen > 0)
 		XLogRegisterBufData(ZREC_BLK_TABLE, (char *) row->mid, row->midlen);
@@ -91,16 +146,28 @@ register_rows(const ZRowPlan *row)
 		return;
 	if (row->nrows == 1)
 	{
-		XLogRegisterBufData(ZREC_BLK_TABLE, (char *) row->rows[0].bytes, row->rows[0].len);
+		if (row->rows[0].len > skip)
+			XLogRegisterBufData(ZREC_BLK_TABLE, (char *) row->rows[0].bytes + skip,
+								row->rows[0].len - skip);
 		return;
 	}
-	for (i = 0; i < row->nrows; i++)
+	for (int i = 0; i < row->nrows; i++)
 	{
-		out = zrec_put_u16(out, row->rows[i].len);
-		memcpy(out, row->rows[i].bytes, row->rows[i].len);
-		out += row->rows[i].len;
+		const ZNewRow *new = &row->rows[i];
+
+		out = zrec_put_u16(out, new->len);
+		if (!(flags & C_HEADER))
+			out = zvarint_put(out, header_value(new->bytes));
+		out = zrec_put_raw(out, new->bytes + skip, new->len - skip);
 	}
 	XLogRegisterBufData(ZREC_BLK_TABLE, many, out - many);
+}
+
+/* Return whether what stands for the row's header is in main data. */
+static inline bool
+has_short_header(ZRowOp op, uint8 flags)
+{
+	return op == ZOP_INSERT && (flags & (C_HEADER | C_MANY | C_UNDO_ONLY)) == 0;
 }
 
 /* Return whether decoding needs the rows, so that they are kept beside a page image. */
@@ -147,7 +214,7 @@ zrec_undo_emit(const ZUndoRecord *rec, ZUndoWrite *write, const ZUndoBytes *undo
 {
 	assert_undo(rec, write);
 	zrec_part_end(zrec_part_begin(NULL, C_UNDO | C_UNDO_ONLY, write, undo));
-	zundo_register(write, ZREC_BLK_UNDO, false);
+	zundo_register(write, ZREC_BLK_UNDO);
 	return zrec_insert(opcodes[rec->type]);
 }
 
@@ -160,16 +227,20 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrit
 
 	Assert(opcodes[op_of(opcodes[change->row.op])] == opcodes[change->row.op]);
 	assert_buffers(change, buffers, write);
+	if (change->row.op == ZOP_INSERT && has_headers(change))
+		flags |= C_HEADER;
 	end = zrec_part_begin(change, flags, write, undo);
-	/* replay initializes a new page whatever it contains: it must know the pointer (W3) */
 	if (change->has_undo)
-		zundo_register(write, ZREC_BLK_UNDO, !change->init_page);
-	zrec_part_end(zrec_part_put_tail(end, change, flags));
+		zundo_register(write, ZREC_BLK_UNDO);
+	end = zrec_part_put_tail(end, change, flags);
+	if (has_short_header(change->row.op, flags))
+		end = zvarint_put(end, header_value(change->row.rows[0].bytes));
+	zrec_part_end(end);
 	zrec_logical_register(change->logical);
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->table,
 					   REGBUF_STANDARD | (change->init_page ? REGBUF_WILL_INIT : 0) |
 					   (tells_rows(change->logical) ? REGBUF_KEEP_DATA : 0));
-	register_rows(&change->row);
+	register_rows(&change->row, flags);
 	if (BufferIsValid(buffers->slots))
 		XLogRegisterBuffer(ZREC_BLK_OVERFLOW, buffers->slots, REGBUF_STANDARD);
 	zrec_map_register(ZREC_BLK_MAP, buffers->map);
@@ -177,6 +248,9 @@ zrec_change_emit(const ZChange *change, const ZChangeBuffers *buffers, ZUndoWrit
 }
 
 /* ---- decode ---- */
+
+/* The greatest value that stands for a header. */
+#define HEADER_MAX		(ZROW_MAX_NATTS << ROW_FLAGS_BITS | ROW_FLAGS)
 
 /* Find the rows to which the part for logical decoding refers. */
 static bool
@@ -202,17 +276,49 @@ decode_change(XLogReaderState *record, ZRecDecoded *d)
 	part->change.row.op = op_of(opcode);
 	zrec_cursor_init(&cur, XLogRecGetData(record), XLogRecGetDataLen(record));
 	zrec_part_take_first(record, &cur, &d->changes);
+	if (has_short_header(part->change.row.op, part->flags))
+		part->header = zrec_take_varint(&cur, HEADER_MAX);
 	if (!(part->flags & C_UNDO_ONLY))
 		zrec_logical_take(&cur, &d->logical);
 	return zrec_cursor_done(&cur) && opcodes[part->change.row.op] == opcode &&
 		find_rows(record, part, &d->logical);
 }
 
-/* Decode the rows or bytes that came with block 0.  The rows are in a static array. */
+/*
+ * Take the next row, without its length.  A header that is not in WAL is made, and the row put
+ * together at "out", where "room" bytes are.  The cursor becomes bad if it does not fit there.
+ */
+static void
+take_new_row(ZRecCursor *cur, const ZRecPart *part, ZNewRow *row, char *out, Size room)
+{
+	uint32		value = part->header;
+
+	if (part->flags & C_HEADER)
+	{
+		row->bytes = zrec_take_bytes(cur, row->len);
+		return;
+	}
+	if (part->flags & C_MANY)
+		value = zrec_take_varint(cur, HEADER_MAX);
+	else
+		row->len += ZROW_HDR_SIZE;
+	row->bytes = out;
+	if (row->len < ZROW_HDR_SIZE || row->len > room)
+	{
+		zrec_cursor_fail(cur);
+		return;
+	}
+	header_of_inserted(value, part->change.slot.slotno, out);
+	zrec_take_raw(cur, out + ZROW_HDR_SIZE, row->len - ZROW_HDR_SIZE);
+}
+
+/* Decode the rows or bytes that came with block 0.  The rows are in static arrays. */
 static void
 decode_rows(XLogReaderState *record, ZRecPart *part)
 {
 	static ZNewRow rows[ZPAGE_MAX_OFFSET];
+	static char made[BLCKSZ];
+	char	   *out = made;
 	ZRowPlan   *row = &part->change.row;
 	Size		len;
 	char	   *data = XLogRecGetBlockData(record, ZREC_BLK_TABLE, &len);
@@ -235,7 +341,10 @@ decode_rows(XLogReaderState *record, ZRecPart *part)
 			zrec_take_raw(&cur, &rowlen, sizeof(rowlen));
 		rows[i].offnum = part->first + i;
 		rows[i].len = rowlen;
-		rows[i].bytes = zrec_take_bytes(&cur, rowlen);
+		take_new_row(&cur, part, &rows[i], out, made + sizeof(made) - out);
+		if (cur.bad)
+			break;
+		out += rows[i].len;
 	}
 	if (!zrec_cursor_done(&cur))
 		zrec_replay_damaged(record);

@@ -205,7 +205,7 @@ zrec_move_emit(const ZMove *move, const ZMoveBuffers *buffers, ZUndoWrite *write
 	zrec_logical_register(move->deletion.logical);
 	XLogRegisterBuffer(ZREC_BLK_TABLE, buffers->new, REGBUF_STANDARD);
 	register_body(move);
-	zundo_register(write, ZREC_BLK_UNDO, true);
+	zundo_register(write, ZREC_BLK_UNDO);
 	if (!one_page)
 		XLogRegisterBuffer(ZREC_BLK_OLD, buffers->old, REGBUF_STANDARD);
 	zrec_map_register(ZREC_BLK_MAP, buffers->maps[0]);

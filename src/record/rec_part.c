@@ -3,7 +3,8 @@
  *		The bytes of one page's change, in the WAL records of rec_change.c and rec_move.c.
  *
  * Place of the undo record; in a move, of the first of two:
- *   offset and generation, 2 bytes each; number of the undo log, varint
+ *   number of the undo log, varint; if the record names the undo page: offset and generation, 2
+ *   bytes each
  * Head of a part:
  *   C_INIT_PAGE: slots of the new page, 1 byte
  *   C_GROW: slots added, 1 byte
@@ -14,12 +15,13 @@
  *   if a slot on the page is taken as visible to all: the others that are freed, varint
  *   UPDATE, DELETE, LOCK: C_HEADER: new flags, flags2, natts varint; otherwise
  *   the header is the one expected (header_expected)
- *   INSERT with C_MANY: number of rows, varint
+ *   INSERT with C_MANY: number of rows, varint; with C_HEADER: rec_change.c
  */
 #include "postgres.h"
 
 #include "access/xlogutils.h"
 
+#include "zheap/undo/undo_format.h"
 #include "zheap/undo/undo_ptr.h"
 #include "zheap/undo/undo_write.h"
 
@@ -143,18 +145,23 @@ put_undo(char *end, const ZUndoBytes *undo)
 }
 
 char *
-zrec_part_begin(const ZChange *change, uint8 flags, const ZUndoWrite *write,
-				const ZUndoBytes *undo)
+zrec_part_begin(const ZChange *change, uint8 flags, ZUndoWrite *write, const ZUndoBytes *undo)
 {
 	char	   *end = data.from = data.bytes;
 
+	/* replay initialises a new page whatever it contains: it must know the pointer (W3) */
+	if (flags & C_UNDO)
+		zundo_name(write, change != NULL && !change->init_page);
 	XLogBeginInsert();
 	*end++ = (char) (flags | ((flags & C_UNDO) && write->init ? C_UNDO_INIT : 0));
 	if (flags & C_UNDO)
 	{
-		end = zrec_put_u16(end, write->offset);
-		end = zrec_put_u16(end, write->generation);
 		end = zvarint_put(end, write->log);
+		if (!write->omitted)
+		{
+			end = zrec_put_u16(end, write->offset);
+			end = zrec_put_u16(end, write->generation);
+		}
 	}
 	end = zrec_part_put_head(end, change, flags);
 	return (flags & C_UNDO) ? put_undo(end, undo) : end;
@@ -229,24 +236,24 @@ zrec_part_assert_links(const ZUndoRecord *rec, ZUndoPtr self)
 
 /* ---- decode ---- */
 
-/*
- * Take the place.  The undo page is named by the record, or is where the log ends that it names
- * (W3).
- */
+/* Take the place: it is named by the record, or is where the log ends that it names (W3). */
 static void
 take_place(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
 {
 	ZUndoAppend *append = &place->append;
 	RelFileLocator table;
 
-	zrec_take_raw(cur, &append->offset, sizeof(uint16));
-	zrec_take_raw(cur, &append->generation, sizeof(uint16));
 	append->log = zrec_take_varint(cur, PG_UINT32_MAX);
 	append->named = XLogRecHasBlockRef(record, ZREC_BLK_UNDO);
 	append->block_id = ZREC_BLK_UNDO;
+	/* what stands for the place where it is not known, so that links can be taken */
 	append->block = InvalidBlockNumber;
+	append->generation = 1;
+	append->offset = ZUNDO_PAGE_START;
 	if (append->named)
 	{
+		zrec_take_raw(cur, &append->offset, sizeof(uint16));
+		zrec_take_raw(cur, &append->generation, sizeof(uint16));
 		XLogRecGetBlockTag(record, ZREC_BLK_UNDO, &append->locator, NULL, &append->block);
 		place->known = true;
 	}
@@ -255,8 +262,7 @@ take_place(XLogReaderState *record, ZRecCursor *cur, ZRecPlace *place)
 	else
 	{
 		XLogRecGetBlockTag(record, ZREC_BLK_TABLE, &table, NULL, NULL);
-		place->known = zundo_replay_end(table.dbOid, append->log, &append->locator,
-										&append->block);
+		place->known = zundo_replay_end(table.dbOid, append);
 	}
 	place->ptr = zundo_ptr_make(append->block, append->generation, append->offset);
 }
@@ -475,7 +481,7 @@ zrec_part_desc(StringInfo buf, const ZRecChanges *changes)
 		return;
 	appendStringInfo(buf, ", log: %u", append->log);
 	if (changes->place.known)
-		appendStringInfo(buf, ", block: %u", append->block);
-	appendStringInfo(buf, ", at: %u, takeover: %s, cid: %u", append->offset,
+		appendStringInfo(buf, ", block: %u, at: %u", append->block, append->offset);
+	appendStringInfo(buf, ", takeover: %s, cid: %u",
 					 zrec_takeover_name(part->change.slot.takeover), part->change.undo.cid);
 }

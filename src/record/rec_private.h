@@ -189,6 +189,7 @@ typedef struct ZRecPart			/* tidy: in memory only */
 	ZChange		change;			/* row.op is set by the caller before decoding */
 	uint64		conflict_distance;
 	OffsetNumber first;			/* the row; INSERT: the first one */
+	uint32		header;			/* INSERT: what stands for the only row's header (rec_change.c) */
 	uint8		block_id;		/* its page; set by the caller before decoding */
 } ZRecPart;
 
@@ -226,11 +227,12 @@ typedef struct ZRecChanges		/* tidy: in memory only */
  * Encode a change.  zrec_part_flags() returns its C_* flags.  zrec_part_begin() begins the WAL
  * record, puts main data up to the undo record, if there is one, and returns where the tail goes,
  * which zrec_part_put_tail() puts there, and perhaps ZREC_MORE_MAX bytes more; zrec_part_end()
- * then registers main data up to "end".  "change" may be NULL with C_UNDO_ONLY.
+ * then registers main data up to "end".  "change" may be NULL with C_UNDO_ONLY.  With C_UNDO
+ * zrec_part_begin() calls zundo_name(), and the caller registers the undo page.
  */
 extern uint8 zrec_part_flags(const ZChange *change);
 extern char *zrec_part_put_head(char *out, const ZChange *change, uint8 flags);
-extern char *zrec_part_begin(const ZChange *change, uint8 flags, const ZUndoWrite *write,
+extern char *zrec_part_begin(const ZChange *change, uint8 flags, ZUndoWrite *write,
 							 const ZUndoBytes *undo);
 extern char *zrec_part_put_tail(char *out, const ZChange *change, uint8 flags);
 extern void zrec_part_end(char *end);

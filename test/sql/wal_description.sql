@@ -11,10 +11,10 @@ begin;
 select id from wal_described for share;
 delete from wal_described;
 commit;
-select record_type, bool_and(description ~ '^off: \d+, slot: \d+, flags: \[[A-Z_]+(, [A-Z_]+)*\], log: \d+(, block: \d+)?, at: \d+, takeover: (own|free|all visible|reused), cid: \d+(, rows: \d+)?$') as in_words
+select record_type, bool_and(description ~ '^off: \d+, slot: \d+, flags: \[[A-Z_]+(, [A-Z_]+)*\], log: \d+(, block: \d+, at: \d+)?, takeover: (own|free|all visible|reused), cid: \d+(, rows: \d+)?$') as in_words
 	from pg_get_wal_records_info(:'start', pg_current_wal_flush_lsn())
 	where resource_manager = 'zheap' and record_type in ('INSERT', 'UPDATE', 'DELETE', 'LOCK') group by 1 order by 1;
-select bool_and(description ~ '^off: \d+, slot: \d+, flags: \[[A-Z_]+(, [A-Z_]+)*\], log: \d+(, block: \d+)?, at: \d+, takeover: [a-z ]+, cid: \d+, new off: \d+, slot: \d+(, takeover: [a-z ]+)?, prefix: \d+, suffix: \d+$') as moved_in_words
+select bool_and(description ~ '^off: \d+, slot: \d+, flags: \[[A-Z_]+(, [A-Z_]+)*\], log: \d+(, block: \d+, at: \d+)?, takeover: [a-z ]+, cid: \d+, new off: \d+, slot: \d+(, takeover: [a-z ]+)?, prefix: \d+, suffix: \d+$') as moved_in_words
 	from pg_get_wal_records_info(:'start', pg_current_wal_flush_lsn()) where resource_manager = 'zheap' and record_type = 'MOVE';
 -- the undo layer's, and those that change next to nothing
 select bool_and(record_type ~ '^[A-Z_]+$' and description ~ '^[a-z ]+: [^:]+(, [a-z ]+: [^:]+)*') as in_words

@@ -57,10 +57,10 @@ sub begin_page
 
 # What each statement writes when its pages have been changed since the last checkpoint, like most.  Each is about one row.
 my %statement = (
-	UPDATE => [ sub { "update t set v = v + 1 where id = $_[0]" }, 68 ],
-	INSERT => [ sub { 'insert into h (tid, bid, aid, delta, mtime) values (1, 1, 77777, 500, now())' }, 92 ],
-	LOCK => [ sub { "do \$\$ begin perform from t where id = $_[0] for update; end \$\$" }, 60 ],
-	DELETE => [ sub { "delete from t where id = 1000 + $_[0]" }, 72 ]);
+	UPDATE => [ sub { "update t set v = v + 1 where id = $_[0]" }, 64 ],
+	INSERT => [ sub { 'insert into h (tid, bid, aid, delta, mtime) values (1, 1, 77777, 500, now())' }, 80 ],
+	LOCK => [ sub { "do \$\$ begin perform from t where id = $_[0] for update; end \$\$" }, 56 ],
+	DELETE => [ sub { "delete from t where id = 1000 + $_[0]" }, 68 ]);
 foreach my $kind (qw(UPDATE INSERT LOCK DELETE))
 {
 	my ($sql, $limit) = @{ $statement{$kind} };

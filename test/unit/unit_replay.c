@@ -376,6 +376,16 @@ logical_check(Unit *unit, const ZRecLogical *told, const ZRowPlan *row)
 		inserted_check(unit, logical, row);
 }
 
+/* Return the length of the part for logical decoding. */
+static Size
+logical_size(const ZRecLogical *logical)
+{
+	char		nrows[ZVARINT_MAX];
+
+	return 1 + logical->len + (logical->kind != ZLOGICAL_INSERT ? 0 :
+							   zvarint_put(nrows, logical->nrows) - nrows);
+}
+
 /* The last record once more, with what decoding is told. */
 static void
 logical_replay_check(Model *model, ZChange *change, const ZChangeBuffers *buffers,
@@ -390,7 +400,7 @@ logical_replay_check(Model *model, ZChange *change, const ZChangeBuffers *buffer
 	zrec_change_emit(change, buffers, write, undo);
 	change->logical = NULL;
 	unit_check(unit_wal.len > len);
-	unit_wal.optional = unit_wal.len - len;
+	unit_wal.optional = logical_size(&logical);
 	logical_check(model->unit, &logical, &change->row);
 	desc_check(&zrec_change_kind);
 	unit_wal.optional = 0;

@@ -135,9 +135,14 @@ zundo_size_of_two(Size first, Size second)
 }
 
 void
-zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit)
+zundo_name(ZUndoWrite *write, bool may_omit)
 {
 	write->omitted = may_omit && !write->init && write->log % 2 == 0;
+}
+
+void
+zundo_register(ZUndoWrite *write, uint8 block_id)
+{
 	if (!write->omitted)
 		unit_wal_buffer(block_id, write->buffer,
 						write->init ? REGBUF_WILL_INIT | REGBUF_STANDARD : REGBUF_STANDARD);
@@ -145,12 +150,14 @@ zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit)
 }
 
 bool
-zundo_replay_end(Oid dboid, uint32 number, RelFileLocator *locator, BlockNumber *block)
+zundo_replay_end(Oid dboid, ZUndoAppend *end)
 {
-	unit_wal_tag(ZREC_BLK_TABLE, locator, NULL);
-	*block = zundo_ptr_block(unit_wal.undo_ptr);
+	unit_wal_tag(ZREC_BLK_TABLE, &end->locator, NULL);
+	end->block = zundo_ptr_block(unit_wal.undo_ptr);
+	end->offset = zundo_ptr_offset(unit_wal.undo_ptr);
+	end->generation = zundo_ptr_generation(unit_wal.undo_ptr);
 	/* a damaged record names another log */
-	return dboid == MyDatabaseId && number == unit_wal.undo_log;
+	return dboid == MyDatabaseId && end->log == unit_wal.undo_log;
 }
 
 void

@@ -43,7 +43,7 @@ typedef struct UnitWal
 	UnitWalBlock blocks[ZREC_BLK_OTHER_MAP + 1];
 	/* surroundings */
 	FullTransactionId fxid;
-	ZUndoPtr	undo_ptr;		/* block of the undo page */
+	ZUndoPtr	undo_ptr;		/* where the undo record goes */
 	uint16		undo_distance;	/* from the first of two records to the second */
 	/* what redo appended to the undo page */
 	Size		undo_len;

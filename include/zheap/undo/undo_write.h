@@ -3,8 +3,8 @@
  *		Append records to the log of this backend.
  *
  * Order of calls: zundo_prepare(), then, with table pages locked, zundo_reserve(), and in a
- * critical section zundo_write(), zundo_register(), XLogInsert() and zundo_logged(); at last
- * zundo_release().
+ * critical section zundo_write(), zundo_name(), zundo_register(), XLogInsert() and
+ * zundo_logged(); at last zundo_release().
  */
 #ifndef ZHEAP_UNDO_WRITE_H
 #define ZHEAP_UNDO_WRITE_H
@@ -24,7 +24,7 @@ typedef struct ZUndoWrite
 	uint16		offset;			/* the same, within the page */
 	uint16		generation;
 	bool		init;			/* zundo_write() is to initialise the page */
-	bool		omitted;		/* the WAL record does not name the page */
+	bool		omitted;		/* the WAL record does not name the place, but for the log */
 	uint32		log;			/* number of the log */
 } ZUndoWrite;
 
@@ -75,19 +75,27 @@ extern void zundo_place_second(const ZUndoWrite *first, Size len, ZUndoWrite *se
 /*
  * Append the record, in the critical section; raises no error.  "len" is at most the reserved
  * size.  The transaction must have its xid by now.  Marks the buffer dirty.  The caller then
- * writes a WAL record with log, offset, generation and init in its data, and calls
- * zundo_register() before XLogInsert() and zundo_logged() after it.
+ * calls zundo_name(), writes a WAL record with log and init in its data, and, unless "omitted"
+ * is set, offset and generation; it calls zundo_register() before XLogInsert() and
+ * zundo_logged() after it.
  */
 extern void zundo_write(ZUndoWrite *write, const char *bytes, Size len);
 
-/* ---- does WAL name the page?  (undo_reference.c) ---- */
+/* ---- does WAL name the place?  (undo_reference.c) ---- */
+
+/*
+ * Decide whether the WAL record that is going to be made names page, offset and generation:
+ * "omitted" is set if "may_omit" is set and replay will know them from the log's number (W3).  A
+ * record that may omit them names a block of the same database.  In the critical section; raises
+ * no error.
+ */
+extern void zundo_name(ZUndoWrite *write, bool may_omit);
 
 /*
  * Register the page as block reference "block_id" of the WAL record that is being made, unless
- * "may_omit" is set and replay will know the page from the log's number (W3).  A record that
- * may omit it names a block of the same database.  In the critical section; raises no error.
+ * it is omitted.  After zundo_name(), in the critical section; raises no error.
  */
-extern void zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit);
+extern void zundo_register(ZUndoWrite *write, uint8 block_id);
 
 /*
  * Publish the redo pointer of the last XLogInsert(), which inserted a record that changes a
@@ -98,16 +106,6 @@ extern PGDLLEXPORT void zundo_note_redo(void);
 
 /* Set the page's LSN after XLogInsert(), in the critical section; raises no error. */
 extern void zundo_logged(ZUndoWrite *write, XLogRecPtr lsn);
-
-/* Remember, in replay, the page that the log goes on with, from a record that names both. */
-extern void zundo_replay_end_set(const RelFileLocator *locator, uint32 number, BlockNumber block);
-
-/*
- * Find that page.  Returns false if no record has named it since replay began, or this process
- * does not replay.
- */
-extern bool zundo_replay_end(Oid dboid, uint32 number, RelFileLocator *locator,
-							 BlockNumber *block);
 
 /*
  * Unlock the page, after zundo_logged() or without a record.  It may stay pinned.  Raises no
@@ -130,6 +128,19 @@ typedef struct ZUndoAppend
 	RelFileLocator locator;
 	BlockNumber block;
 } ZUndoAppend;
+
+/*
+ * Remember, in replay, where the log of "end" goes on: all of its fields but "init", "named" and
+ * "block_id" count.  ERROR (out_of_memory).
+ */
+extern void zundo_replay_end_set(const ZUndoAppend *end);
+
+/*
+ * Set these fields to where the log "end->log" of the database goes on.  Returns false if no
+ * record has named it since replay began, or this process does not replay; then they are left
+ * alone.  Raises no error.
+ */
+extern bool zundo_replay_end(Oid dboid, ZUndoAppend *end);
 
 /*
  * Redo zundo_write() for the "n" undo records of the WAL record.  Call it before the table page

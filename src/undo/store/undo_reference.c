@@ -1,13 +1,13 @@
 /*
  * undo_reference.c
- *		Whether a WAL record names the undo page that it appends to.
+ *		Whether a WAL record names the place in undo that it appends to.
  *
- * A block reference takes 20 bytes, a quarter of the record of a small change.  A log's records
- * come from one backend, in order, so replay can know where the log ends: the record that names
- * the page names the log too, and those that follow in the log name the log alone (W3,
- * record/README.md).
+ * A block reference takes 20 bytes, a quarter of the record of a small change, and the offset
+ * and generation there 4.  A log's records come from one backend, in order, so replay can know
+ * where the log ends: the record that names the place names the log too, and those that follow in
+ * the log name the log alone (W3, record/README.md).
  *
- * LOCKING: the undo page is locked exclusively from before zundo_register() to after
+ * LOCKING: the undo page is locked exclusively from before zundo_name() to after
  * zundo_logged(), both in one critical section.  In between the transaction may keep a
  * checkpoint that has begun from writing pages, for as long as it inserts one or two WAL
  * records.
@@ -117,10 +117,15 @@ zundo_note_redo(void)
 }
 
 void
-zundo_register(ZUndoWrite *write, uint8 block_id, bool may_omit)
+zundo_name(ZUndoWrite *write, bool may_omit)
 {
 	Assert(CritSectionCount > 0 && zheap_buffer_is_exclusive(write->buffer));
 	write->omitted = may_omit && is_named(write) && !is_compared() && hold_checkpoint();
+}
+
+void
+zundo_register(ZUndoWrite *write, uint8 block_id)
+{
 	if (!write->omitted)
 		XLogRegisterBuffer(block_id, write->buffer,
 						   REGBUF_STANDARD | (write->init ? REGBUF_WILL_INIT : 0));
@@ -175,14 +180,16 @@ typedef struct LogKey			/* tidy: in memory only */
 typedef struct LogEnd			/* tidy: in memory only */
 {
 	LogKey		key;
-	RelFileLocator locator;
-	BlockNumber block;
+	ZUndoAppend end;
 } LogEnd;
 
 /* Number of entries from which those of dropped databases are searched for. */
 #define MIN_ENDS		256
 
-/* The ends of the logs that records have named since replay began; NULL in other processes. */
+/*
+ * The ends of the logs that records have named since replay began; each record that appends
+ * moves its log's.  NULL in other processes.
+ */
 static HTAB *ends = NULL;
 
 static bool
@@ -213,17 +220,17 @@ forget_dropped_databases(void)
 	hash_seq_init(&status, ends);
 	while ((end = hash_seq_search(&status)) != NULL)
 	{
-		if (!database_exists(&end->locator))
+		if (!database_exists(&end->end.locator))
 			(void) hash_search(ends, &end->key, HASH_REMOVE, NULL);
 	}
 	enough = Max(2 * hash_get_num_entries(ends), MIN_ENDS);
 }
 
 void
-zundo_replay_end_set(const RelFileLocator *locator, uint32 number, BlockNumber block)
+zundo_replay_end_set(const ZUndoAppend *end)
 {
-	LogKey		key = {locator->dbOid, number};
-	LogEnd	   *end;
+	LogKey		key = {end->locator.dbOid, end->log};
+	LogEnd	   *entry;
 
 	if (ends == NULL)
 	{
@@ -232,20 +239,21 @@ zundo_replay_end_set(const RelFileLocator *locator, uint32 number, BlockNumber b
 		ends = hash_create("ends of zheap undo logs", MIN_ENDS, &ctl, HASH_ELEM | HASH_BLOBS);
 	}
 	forget_dropped_databases();
-	end = hash_search(ends, &key, HASH_ENTER, NULL);
-	end->locator = *locator;
-	end->block = block;
+	entry = hash_search(ends, &key, HASH_ENTER, NULL);
+	entry->end = *end;
 }
 
 bool
-zundo_replay_end(Oid dboid, uint32 number, RelFileLocator *locator, BlockNumber *block)
+zundo_replay_end(Oid dboid, ZUndoAppend *end)
 {
-	LogKey		key = {dboid, number};
-	LogEnd	   *end = ends ? hash_search(ends, &key, HASH_FIND, NULL) : NULL;
+	LogKey		key = {dboid, end->log};
+	LogEnd	   *entry = ends ? hash_search(ends, &key, HASH_FIND, NULL) : NULL;
 
-	if (end == NULL)
+	if (entry == NULL)
 		return false;
-	*locator = end->locator;
-	*block = end->block;
+	end->locator = entry->end.locator;
+	end->block = entry->end.block;
+	end->offset = entry->end.offset;
+	end->generation = entry->end.generation;
 	return true;
 }

@@ -150,19 +150,22 @@ void
 zundo_extent_redo(XLogReaderState *record)
 {
 	const ZRecUndoExtent *rec = (const ZRecUndoExtent *) XLogRecGetData(record);
-	RelFileLocator locator;
+	ZUndoAppend end = {
+		.log = rec->log, .offset = ZUNDO_PAGE_START, .generation = rec->generation
+	};
 	BlockNumber extent;
 	BlockNumber closed;
 	Buffer		buffer;
 	Page		page;
 
-	XLogRecGetBlockTag(record, ZEXTENT_FIRST, &locator, NULL, &extent);
+	XLogRecGetBlockTag(record, ZEXTENT_FIRST, &end.locator, NULL, &extent);
+	end.block = extent;
 	redo_horizon(record, rec->meta.horizon, rec->meta.conflict);
 
 	page = zredo_new_page(record, ZEXTENT_FIRST, &buffer);
 	zundo_page_init_apply(page, extent, rec->generation);
 	zredo_done(record, page, buffer);
-	zundo_replay_end_set(&locator, rec->log, extent);
+	zundo_replay_end_set(&end);
 	if (XLogRecHasBlockRef(record, ZEXTENT_CLOSED))
 	{
 		XLogRecGetBlockTag(record, ZEXTENT_CLOSED, NULL, NULL, &closed);
@@ -306,6 +309,7 @@ void
 zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
 				 const ZUndoBytes *records, int n)
 {
+	ZUndoAppend end = *append;
 	Buffer		buffer;
 	Page		page;
 
@@ -325,8 +329,9 @@ zundo_redo_write(XLogReaderState *record, const ZUndoAppend *append,
 			zundo_page_append_apply(page, append->block, records[i].bytes, records[i].len);
 	}
 	zredo_done(record, page, buffer);
-	if (append->named)
-		zundo_replay_end_set(&append->locator, append->log, append->block);
+	for (int i = 0; i < n; i++)
+		end.offset += zundo_framed(records[i].len);
+	zundo_replay_end_set(&end);
 }
 
 /* ---- description ---- */
