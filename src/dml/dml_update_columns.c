@@ -192,11 +192,12 @@ look_at_other(const ZTableIndex *index, int i, const ZRowVersion *old,
 		changes->way = ZTABLE_MOVED_BUDGET;
 	else if (key == ZKEY_UNKNOWN)
 		changes->unknown = bms_add_member(changes->unknown, i);
-	else if (key == ZKEY_ADDED)
+	else if (key == ZKEY_ADDED || key == ZKEY_LEAVES)
 	{
 		changes->way = ZTABLE_UPDATED_SEVERAL_KEYS;
 		changes->keeps_entries = true;
-		changes->indexes = bms_add_member(changes->indexes, i);
+		if (key == ZKEY_ADDED)
+			changes->indexes = bms_add_member(changes->indexes, i);
 	}
 }
 

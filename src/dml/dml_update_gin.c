@@ -88,6 +88,7 @@ struct ZGinKeys
 {
 	Keys		missing[INDEX_MAX_KEYS];	/* of each column: those that the old version lacks */
 	int			nmissing;		/* of all columns */
+	bool		lost;			/* the new version lacks keys of the old one */
 	int			nkeys;			/* of the new version; of a document, its pairs */
 };
 
@@ -148,6 +149,7 @@ compare_versions(Relation index, TupleTableSlot *old, TupleTableSlot *new)
 		}
 		find_missing(&state, i + 1, &before, &after, &keys->missing[i]);
 		keys->nmissing += keys->missing[i].n;
+		keys->lost |= before.n > after.n - keys->missing[i].n;
 		keys->nkeys += n;
 	}
 	return keys;
@@ -162,7 +164,7 @@ zgin_compare(Relation index, TupleTableSlot *old, TupleTableSlot *new, ItemPoint
 		return ZKEY_TO_LIST;
 	*keys = compare_versions(index, old, new);
 	if ((*keys)->nmissing == 0)
-		return ZKEY_SAME;
+		return (*keys)->lost ? ZKEY_LEAVES : ZKEY_SAME;
 	return GinGetUseFastUpdate(index) &&
 		(*keys)->nmissing > Max(FEW_KEYS, (*keys)->nkeys / KEYS_PER_DIRECT) ?
 		ZKEY_TO_LIST : ZKEY_ADDED;

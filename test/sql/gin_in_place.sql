@@ -266,6 +266,21 @@ select count(*) from s where more @> '{7}';
 select count(*) from s where more @> '{6}';
 reset enable_seqscan;
 
+-- a version that lacks keys and has no new one; documents, too
+create table f(id int primary key, a int[], j jsonb) using zheap;
+insert into f select i, array[i % 3, i % 3 + 1], jsonb_build_object('k', i % 3, 'l', array[i % 5, 7]) from generate_series(1, 20) i;
+create index on f using gin (a) with (fastupdate = off);
+create index on f using gin (j) with (fastupdate = off);
+update f set a = array[a[2]] where id in (4, 5);
+update f set j = j - 'l' where id in (6, 7);
+update f set a = '{}' where id = 8;
+set enable_seqscan = off;
+select id, a from f where a @> '{1}' and id < 10 order by id;
+select id from f where j @> '{"l": [7]}' and id < 10 order by id;
+reset enable_seqscan;
+select lp, flags from zheap.zheap_page_items('f', 0) where lp between 4 and 8;
+drop table f;
+
 -- operator classes by which a query can ask for the absence of a key move the row, as do expressions and predicates
 create extension intarray;
 create function moved(definition text, what text) returns bigint language plpgsql as $$

@@ -18,7 +18,8 @@ typedef enum ZKeyChange
 {
 	ZKEY_UNKNOWN,				/* functions have to tell */
 	ZKEY_SAME,					/* nothing; or the row has no key before and after */
-	ZKEY_LEAVES,				/* the new version has no key: it is not under the predicate */
+	ZKEY_LEAVES,				/* the new version lacks a key, and has no new one: it is not under
+								 * the predicate, or (GIN) has some of the keys */
 	ZKEY_ADDED,					/* the new version has another key, which gets an entry unless
 								 * there is one */
 	ZKEY_NEW,					/* ... of which there is no entry of the row, alive or marked as
@@ -123,8 +124,9 @@ extern void zentries_insert(Relation rel, const ZTableIndexes *indexes,
 
 /*
  * Return what an update of the row with this TID does to its keys in the GIN index: ZKEY_SAME,
- * ZKEY_ADDED or ZKEY_TO_LIST.  If the row may stay, *keys are those to be inserted then, in the
- * current memory context.  No page is locked; errors are those of the index's functions.
+ * ZKEY_LEAVES, ZKEY_ADDED or ZKEY_TO_LIST.  If the row may stay, *keys are those to be inserted
+ * then, in the current memory context.  No page is locked; errors are those of the index's
+ * functions.
  */
 extern ZKeyChange zgin_compare(Relation index, TupleTableSlot *old, TupleTableSlot *new,
 							   ItemPointer tid, ZGinKeys **keys);
