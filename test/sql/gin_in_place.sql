@@ -278,7 +278,8 @@ set enable_seqscan = off;
 select id, a from f where a @> '{1}' and id < 10 order by id;
 select id from f where j @> '{"l": [7]}' and id < 10 order by id;
 reset enable_seqscan;
-select lp, flags from zheap.zheap_page_items('f', 0) where lp between 4 and 8;
+-- by chance a row moves
+select count(*) from zheap.zheap_page_items('f', 0) where lp between 4 and 8 and not flags && '{several_keys,moved}';
 drop table f;
 
 -- operator classes by which a query can ask for the absence of a key move the row, as do expressions and predicates
