@@ -1,7 +1,10 @@
--- YCSB: one of a row's fields is updated
+-- YCSB: one of a row's fields is updated; with :reads_first the row is read before
 \set n 1 + permute(random_zipfian(1, :rows, :skew) - 1, :rows, 1)
 \set field random(0, 9)
 \set value random(1, 1000000000)
+\if :reads_first
+SELECT * FROM usertable WHERE ycsb_key = ycsb_key_of(:n);
+\endif
 \if :field = 0
 UPDATE usertable SET field0 = ycsb_value(:value) WHERE ycsb_key = ycsb_key_of(:n);
 \elif :field = 1

@@ -2,7 +2,15 @@
 
 from scenarios.base import Scenario, add_sizes, load_script, plain_loads
 
-TESTS = ("point_select", "read_only", "update_index", "update_non_index", "write_only", "read_write")
+# name: the script, whether its transaction reads, whether it writes
+SCRIPTS = {
+    "point_select": ("point_select", 1, 0),
+    "read_only": ("transaction", 1, 0),
+    "update_index": ("update_index", 0, 1),
+    "update_non_index": ("update_non_index", 0, 1),
+    "write_only": ("transaction", 0, 1),
+    "read_write": ("transaction", 1, 1),
+}
 
 
 class Oltp(Scenario):
@@ -14,7 +22,7 @@ class Oltp(Scenario):
         "seconds": (20, 5, 1),
         "range": (100, 100, 100),       # rows of a range that is read
         "hot": (75, 75, 0),             # per cent of the ids that are from the hot hundredth of the rows; 0: all alike
-        "tests": (TESTS, TESTS, TESTS),
+        "tests": (tuple(SCRIPTS),) * 3,
     }
 
     def measure(self, bench, result):
@@ -24,8 +32,9 @@ class Oltp(Scenario):
             load_script(bench, side, "oltp_table")
             bench.server.sql(side, f"select oltp_load({values.rows})", "create index k_1 on sbtest1 (k)", "vacuum analyze", "checkpoint")
         for test in values.tests:
+            script, reads, writes = SCRIPTS[test]
             # two that delete and insert the same row, or wait for each other: sysbench begins again, too
-            options = ["-M", "prepared", "--max-tries", "100", "-f", f"{bench.scripts}/oltp_{test}.sql"]
+            options = ["-M", "prepared", "--max-tries", "100", "-f", f"{bench.scripts}/oltp_{script}.sql", "-D", f"reads={reads}", "-D", f"writes={writes}"]
             for name in ("rows", "range", "hot"):
                 options += ["-D", f"{name}={getattr(values, name)}"]
             plain_loads(bench, result, options, values.seconds, values.seconds, f"oltp_{test}")

@@ -7,7 +7,7 @@ WORKLOADS = {
     "A": ("reads and updates", {"read": 50, "update": 50}),
     "B": ("reads, few updates", {"read": 95, "update": 5}),
     "C": ("reads", {"read": 100}),
-    "F": ("reads, and reads with an update after them", {"read": 50, "modify": 50}),
+    "F": ("reads, and reads with an update after them", {"read": 50, "update": 50}),
     "D": ("reads of the latest rows, few insertions", {"read_latest": 95, "insert": 5}),
     "E": ("short scans, few insertions", {"scan": 95, "insert": 5}),
 }
@@ -34,7 +34,8 @@ class Ycsb(Scenario):
             if not loaded or name == "E":
                 self.load(bench, values.rows)
                 loaded = True
-            options = ["-M", "prepared", "-D", f"rows={values.rows}", "-D", f"skew={values.skew}", "-D", f"scan={values.scan}"]
+            options = ["-M", "prepared", "-D", f"rows={values.rows}", "-D", f"skew={values.skew}", "-D", f"scan={values.scan}",
+                       "-D", f"reads_first={int(name == 'F')}"]
             for script, weight in scripts.items():
                 options += ["-f", f"{bench.scripts}/ycsb_{script}.sql@{weight}"]
             plain_loads(bench, result, options, values.seconds, values.seconds, f"{name}, {text}")
